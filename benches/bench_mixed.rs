@@ -26,7 +26,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use huginn_net::hosts::Hosts;
-use huginn_net::json::JsonEvent;
+use huginn_net::record::JsonEvent;
 use huginn_net::{Builder, Database, Event, HuginnNet, Observers};
 
 use packets::{AT_LEAST, PAGES, Packets, Repeat};

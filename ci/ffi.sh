@@ -22,6 +22,7 @@ main() {
     export PKG_CONFIG_PATH=$tmp/usr/lib/pkgconfig LD_LIBRARY_PATH=$tmp/usr/lib
     check_symbols
     check_soname
+    check_stripped
     check_programs
     check_nginx
 }
@@ -50,18 +51,13 @@ check_soname() {
 check_programs() {
     local flags=(-O1 -g -Wall -Wextra -Wpedantic -Wconversion -Werror) shared static
     shared=$(pkg-config --cflags --libs huginn-net)
-    static="$(pkg-config --cflags huginn-net) $tmp/usr/lib/libhuginn_net.a $(
-        pkg-config --static --libs huginn-net | sed 's/.*-lhuginn_net//'
-    )"
+    static=$(pkg-config --cflags --libs huginn-net-static)
     gcc -std=c99 "${flags[@]}" huginn-net-ffi/tests/c/test.c -o "$tmp/shared" $shared
     gcc -std=c99 "${flags[@]}" huginn-net-ffi/tests/c/test.c -o "$tmp/static" $static
     g++ -x c++ -std=c++11 "${flags[@]}" huginn-net-ffi/tests/c/test.c -x none -o "$tmp/cpp" $shared
     gcc -std=c99 "${flags[@]}" -fsanitize=address,undefined -fno-sanitize-recover=all \
         huginn-net-ffi/tests/c/test.c -o "$tmp/sanitized" $static
-    # The program of the page.
-    sed -n '/^```c$/,/^```$/p' docs/c.md | sed '1d;$d' >"$tmp/page.c"
-    gcc -std=c99 -D_POSIX_C_SOURCE=200809L "${flags[@]}" "$tmp/page.c" -o "$tmp/page" $shared
-    [ "$("$tmp/page" <huginn-net-tls/hellos/curl-openssl.bin)" = t13d3112h2_e8f1e7e78f70_b26ce05bbdd6 ]
+    check_page "${flags[@]}"
 
     local program
     for program in shared static cpp sanitized; do
@@ -72,6 +68,25 @@ check_programs() {
     # valgrind calls possibly lost.
     valgrind --quiet --leak-check=full --show-leak-kinds=definite,indirect --errors-for-leak-kinds=definite,indirect \
         --error-exitcode=1 "$tmp/static" .
+}
+
+# Compiles the program of the page with warnings, and by the commands of the page.
+check_page() {
+    sed -n '/^```c$/,/^```$/p' docs/c.md | sed '1d;$d' >"$tmp/page.c"
+    gcc -std=c99 -D_POSIX_C_SOURCE=200809L "$@" $(pkg-config --cflags huginn-net) -c "$tmp/page.c" -o "$tmp/page.o"
+    sed -n 's/^\$ \(cc .*\)/\1/p' docs/c.md >"$tmp/page.sh"
+    (mkdir "$tmp/page" && cd "$tmp/page" && cp ../page.c . && sh -e ../page.sh)
+    local program
+    for program in shared static; do
+        [ "$("$tmp/page/$program" <huginn-net-tls/hellos/curl-openssl.bin)" = t13d3112h2_e8f1e7e78f70_b26ce05bbdd6 ]
+    done
+    ldd "$tmp/page/shared" | grep -q libhuginn_net
+    ! ldd "$tmp/page/static" | grep -q libhuginn_net
+}
+
+# The installed libraries have no debug information.
+check_stripped() {
+    ! readelf -S -W "$tmp/usr/lib/libhuginn_net.so" "$tmp/usr/lib/libhuginn_net.a" 2>/dev/null | grep -F .debug_info
 }
 
 # Builds the module as Debian builds its own, and compares its variables with the events of a recording.

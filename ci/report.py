@@ -60,7 +60,7 @@ def main():
     inputs = sys.argv[2:] or [str(ROOT / "captures")]
     arguments = []
     for path in inputs:
-        arguments += ["-R", path] if os.path.isdir(path) else [path]
+        arguments.append(path)
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         check_counts(program, arguments, Path(folder))

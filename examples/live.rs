@@ -19,12 +19,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         thread::sleep(Duration::from_secs(60));
         stopper.stop();
     });
-    HuginnNet::builder().build().analyze(source, &mut |event: Event| {
+    let counters = HuginnNet::builder().build().analyze(source, &mut |event: Event| {
         if let Finding::Tcp(finding) = &event.kind {
             let system = finding.label().map_or_else(|| "unknown".to_owned(), ToString::to_string);
             println!("{} {} {system}", event.ts, event.subject_addr());
         }
     })?;
+    println!("{} frames, {} segments dropped by slow workers", counters.frames, counters.segments_dropped);
     for interface in stats.interfaces() {
         println!("{}: {} received, {} dropped", interface.name, interface.received, interface.kernel_dropped);
     }

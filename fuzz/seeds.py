@@ -1,19 +1,28 @@
 #!/usr/bin/python3
-"""Writes seeds to fuzz/corpus for the targets whose input is no capture file, from captures/ and the signatures."""
+"""Writes seeds for the targets to fuzz/corpus, from captures/ and the tables. With --few, writes the smallest ones of each target
+to fuzz/seeds, which the project keeps."""
 
 import glob
+import json
 import os
+import shutil
 import struct
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CAPTURES = os.path.join(HERE, "..", "captures")
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(CAPTURES, "tools"))
+sys.path += [os.path.join(CAPTURES, "tools"), os.path.join(HERE, "..", "ci", "hostile")]
+import floods  # noqa: E402
 from packets import read  # noqa: E402
 
 TCP, UDP = 6, 17
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 SYN = 2
+CAPTURE_TARGETS = ("capture_file", "engine", "output_ratio")
+# Of each target, fuzz/seeds has at most this many seeds and bytes, and the seed of this name.
+FEW, FEW_BYTES = 4, 6000
+MADE = "http2-index"
 
 
 def main():
@@ -34,14 +43,23 @@ def main():
             save_flows(name, segments)
             save_hellos(name, segments)
             save_ssh(name, segments)
+            save_streams(name, segments)
     for path in glob.glob(os.path.join(CAPTURES, "*", "*", "*.ja4")):
         with open(path, encoding="ascii") as f:
-            for i, text in enumerate({field for field in f.read().split() if "_" in field}):
+            for i, text in enumerate(sorted({field for field in f.read().split() if "_" in field})):
                 save("ja4_text", f"{os.path.basename(path)}-{i}", text.encode())
     save_http2()
-    for path in glob.glob(os.path.join(HERE, "..", "huginn-net-db", "signatures", "*.fp")):
+    save_tables()
+    save_clients()
+    save("ring_block", "two-frames", ring_block([b"\x45" + bytes(59), bytes(14)]))
+    save("p0f_query", "ipv4", struct.pack("<IB", 0x50304601, 4) + bytes([192, 0, 2, 1]) + bytes(12))
+    save("p0f_query", "ipv6", struct.pack("<IB", 0x50304601, 6) + bytes.fromhex("20010db8000000000000000000000001"))
+    save("p0f_query", "answer", struct.pack("<II", 0x50304602, 0x10) + bytes(224))
+    for path in sorted(glob.glob(os.path.join(CAPTURES, "evasion", "*.pcap"))):
         with open(path, "rb") as f:
-            save("database", os.path.basename(path), f.read())
+            data = f.read()
+        for target in CAPTURE_TARGETS:
+            save(target, os.path.basename(path), data)
 
 
 def is_segment(frame):
@@ -111,6 +129,76 @@ def save_ssh(name, segments):
             save("ssh", f"{name}-{i}", b"\x64" + b"".join(payloads))
 
 
+def save_streams(name, segments):
+    """Writes seeds for segments (length and order of the segments, then the client's bytes) and http1 (pieces of both sides)."""
+    flows = {}
+    for segment in segments:
+        if segment.protocol == TCP:
+            flows.setdefault(frozenset((segment.source, segment.destination)), []).append(segment)
+    for i, flow in enumerate(flows.values()):
+        client = flow[0].source
+        stream = b"".join(segment.payload for segment in flow if segment.source == client)[:8000]
+        if stream:
+            save("segments", f"{name}-{i}", b"\x07\x05" + stream)
+        if b" HTTP/1." in stream:
+            pieces = b""
+            for segment in flow[:20]:
+                for at in range(0, len(segment.payload), 253):
+                    piece = segment.payload[at : at + 253]
+                    piece += b" " * (-(len(piece) - 1) % 4)
+                    pieces += bytes([(len(piece) - 1) // 4 << 2 | (segment.source != client)]) + piece
+            save("http1", f"{name}-{i}", pieces)
+
+
+def save_tables():
+    """Writes seeds for database and client_table."""
+    tables = os.path.join(HERE, "..", "huginn-net-db")
+    for path in glob.glob(os.path.join(tables, "signatures", "*.fp")):
+        with open(path, "rb") as f:
+            save("database", os.path.basename(path), f.read())
+    for path in glob.glob(os.path.join(tables, "clients", "*.tsv")):
+        with open(path, "rb") as f:
+            save("client_table", os.path.basename(path), b"".join(f.readlines()[:8]))
+    save("database", "one", b"[tcp:request]\nlabel = s:unix:Linux:5.x\nsig = *:64:0:*:mss*20,7:mss,sok,ts,nop,ws:df,id+:0\n")
+
+
+def save_clients():
+    """Writes seeds for consistency: lengths of SYN, records and HTTP in units of 16 bytes, then these, padded."""
+    with open(os.path.join(CAPTURES, "consistency", "clients.jsonl"), encoding="utf-8") as f:
+        for i, line in enumerate(f):
+            parts = [bytes.fromhex(value) for value in map(json.loads(line).get, ("syn", "hello", "http"))]
+            parts = [part + b"\0" * (-len(part) % 16) for part in parts]
+            if all(len(part) < 16 * 256 for part in parts):
+                save("consistency", str(i), bytes(len(part) // 16 for part in parts) + b"".join(parts))
+
+
+def ring_block(frames):
+    """A block of a packet socket's ring (TPACKET_V3 in Linux's if_packet.h)."""
+    body = b""
+    for i, frame in enumerate(frames):
+        whole = 82 + len(frame) + (-(82 + len(frame)) % 8)
+        following = whole if i + 1 < len(frames) else 0
+        header = struct.pack("=6I2HIIHH", following, 1, 2, len(frame), len(frame), 1, 82, 82, 0, 0, 0, 0)
+        body += (header.ljust(82, b"\0") + frame).ljust(whole, b"\0")
+    return struct.pack("=6IQ4I", 1, 48, 1, len(frames), 48, 48 + len(body), 1, 1, 2, 1, 3) + body
+
+
+def save_few():
+    """Copies the smallest seeds of each target to fuzz/seeds."""
+    few = os.path.join(HERE, "seeds")
+    shutil.rmtree(few, ignore_errors=True)
+    for target in sorted(os.listdir(os.path.join(HERE, "corpus"))):
+        folder = os.path.join(HERE, "corpus", target)
+        files = sorted((os.path.getsize(path), path) for path in glob.glob(os.path.join(folder, "*")))
+        # From the smallest on, in steps, so that they differ.
+        files = [file for file in files if file[0] <= FEW_BYTES // FEW] or files[:1]
+        os.makedirs(os.path.join(few, target))
+        chosen = [path for _, path in files[:: max(1, len(files) // FEW)][:FEW]]
+        made = os.path.join(folder, MADE)
+        for path in chosen + ([made] if os.path.exists(made) and made not in chosen else []):
+            shutil.copy(path, os.path.join(few, target))
+
+
 def crypto_frames(message):
     """CRYPTO frames (RFC 9000, section 19.6) of a message in three pieces, the last one first."""
     third = len(message) // 3 + 1
@@ -124,16 +212,22 @@ def behind_length(data, flag):
 
 def save_http2():
     """Writes seeds for http2 and proxy: a byte with the length of the pieces, then a recorded connection; for http2, after its
-    preface."""
+    preface. For segments and output_ratio: requests of 18 bytes that index a long User-Agent (RFC 7541, section 6.1)."""
     folder = os.path.join(HERE, "..", "huginn-net-http", "http2")
     for name in os.listdir(folder):
         if name.endswith(".bin"):
             with open(os.path.join(folder, name), "rb") as f:
                 data = f.read()
-            save("http2", name, b"\x40" + data.removeprefix(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
+            save("http2", name, b"\x40" + data.removeprefix(PREFACE))
             save("proxy", name, b"\x40" + data)
     with open(os.path.join(HERE, "..", "huginn-net-tls", "hellos", "curl-openssl.bin"), "rb") as f:
         save("proxy", "curl-openssl", b"\x40" + f.read())
+    frame = lambda kind, flags, stream, block: struct.pack("!I", len(block))[1:] + struct.pack("!BBI", kind, flags, stream) + block
+    requests = [b"\x82\x86\x84\x7a\x7f\x81\x04" + b"v" * 640] + [b"\x82\x86\x84\xbe" + b"\x90" * 5] * 20
+    requests = b"".join(frame(1, 5, 2 * i + 1, block) for i, block in enumerate(requests))
+    content = PREFACE + frame(4, 0, 0, b"") + requests
+    save("segments", MADE, b"\xff\0" + content)
+    floods.write(os.path.join(HERE, "corpus", "output_ratio", MADE), floods.stream(1, 1024, 80, content))
 
 
 def save(target, name, data):
@@ -145,3 +239,5 @@ def save(target, name, data):
 
 if __name__ == "__main__":
     main()
+    if sys.argv[1:] == ["--few"]:
+        save_few()

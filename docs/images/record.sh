@@ -26,7 +26,7 @@ picture() {
 }
 
 cd ../../captures
-"$program" report -q -R . -o "$folder/report.html" --title "Recorded programs"
+"$program" report -q . -o "$folder/report.html" --title "Recorded programs"
 # 0 is dark, 1 is light.
 browse --window-size=1280,1150 --blink-settings=preferredColorScheme=1 --screenshot="$images/report-light.png" \
     "$folder/report.html"
@@ -37,7 +37,7 @@ pdftoppm -png -r 70 -f 1 -l 1 -singlefile "$folder/report.pdf" "$images/report-p
 
 "$program" pcap --color always tls/tls-clients/*.pcap http/http-imitation/*.pcap | tail -n 34 | picture first-screen 1480,650
 
-tmux new-session -d -s images -x 150 -y 38 "$program top -R . 2>/dev/null"
+tmux new-session -d -s images -x 150 -y 38 "$program top . 2>/dev/null"
 sleep 3
 tmux send-keys -t images Tab
 sleep 1

@@ -30,10 +30,9 @@ fuzz_target!(|data: &[u8]| {
     (client.tls, client.http) = (hello.complete(), http.complete());
     let fingerprint = Fingerprinter::default().fingerprint(&client);
     let json = serde_json::to_string(&fingerprint).expect("a fingerprint is JSON");
-    assert_eq!(
-        serde_json::from_str::<huginn_net_proxy::ClientFingerprint>(&json).expect("its JSON"),
-        fingerprint
-    );
+    // Numbers of versions that JA4 writes as 00 are not in the text.
+    let again: huginn_net_proxy::ClientFingerprint = serde_json::from_str(&json).expect("its JSON");
+    assert_eq!(serde_json::to_string(&again).expect("a fingerprint is JSON"), json);
 
     // Each line is the name of a header, and an element of Connection and of Trailer.
     let mut headers = HeaderMap::new();

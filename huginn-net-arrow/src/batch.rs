@@ -6,9 +6,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use huginn_net::Event;
 use huginn_net::core::FlowId;
-use huginn_net::json::{EVENT_NAMES, event_name};
-use huginn_net::{CommunityId, Event};
+use huginn_net::record::CommunityId;
+use huginn_net::record::{EVENT_NAMES, event_name};
 
 use crate::schema::{Columns, schema, schema_of};
 

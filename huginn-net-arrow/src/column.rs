@@ -9,6 +9,7 @@ use arrow_array::builder::{
     TimestampMicrosecondBuilder,
 };
 use arrow_schema::{DataType, Field, TimeUnit};
+use huginn_net::finding::TextLimit;
 
 /// Time zone of times.
 const UTC: &str = "UTC";
@@ -118,6 +119,15 @@ impl Text {
         if let Some(builder) = self.fill(row) {
             append_display(builder, value);
         }
+    }
+
+    /// Appends a [`Display`] text up to a limit. Returns whether it was longer, also if values are ignored.
+    pub(crate) fn set_limited(&mut self, row: usize, value: impl Display, limit: TextLimit) -> bool {
+        let Some(builder) = self.fill(row) else { return limit.is_exceeded_by(value) };
+        // Writing to memory does not fail.
+        let is_cut = limit.write(builder, value).unwrap_or(false);
+        builder.append_value("");
+        is_cut
     }
 
     pub(crate) fn set_some_display(&mut self, row: usize, value: Option<impl Display>) {

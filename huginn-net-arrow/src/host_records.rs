@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
 use huginn_net::core::{Analyzer, Event, Route, Source};
-use huginn_net::hosts::{HostRecord, HostUpdate, WithoutHosts};
+use huginn_net::hosts::{HostUpdate, HostUpdateRecord, WithoutHosts};
 use huginn_net::{Finding, Timestamp};
 
 use crate::batch_thread::{BATCH_ROWS, BATCH_TEXT_BYTES, BatchSender, BatchThread};
@@ -19,7 +19,7 @@ use crate::schema::metadata;
 /// Columns that order records: time, capture file, packet, and position.
 pub const HOST_RECORD_ORDER: [&str; 5] = ["ts", "ts_nanos", "file", "packet", "position"];
 
-/// Batches of up to 8192 [records of hosts](HostRecord).
+/// Batches of up to 8192 [records of hosts](HostUpdateRecord).
 ///
 /// | column | meaning |
 /// |---|---|
@@ -134,7 +134,7 @@ struct Records {
 
 impl Records {
     fn append(&mut self, update: &Event<HostUpdate>, file: Option<&str>) -> Result<(), ArrowError> {
-        let Some(record) = HostRecord::new(update) else { return Ok(()) };
+        let Some(record) = HostUpdateRecord::new(update) else { return Ok(()) };
         let row = self.rows;
         let text = serde_json::to_string(&record).map_err(|error| ArrowError::ExternalError(error.into()))?;
         set_time(&mut self.ts, &mut self.ts_nanos, row, Timestamp::from_nanos(record.ts_nanos(), 9));

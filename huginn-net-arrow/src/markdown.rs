@@ -47,7 +47,7 @@ fn type_name(data_type: &DataType) -> String {
 
 /// The events with a column, each with the field of its JSON where that has another name.
 fn events(column: &ColumnInfo) -> String {
-    let all = huginn_net::json::EVENT_NAMES.len();
+    let all = huginn_net::record::EVENT_NAMES.len();
     let sources = column.sources.iter().map(|(events, path)| {
         let events = match events.len() {
             count if count == all => "all".to_owned(),

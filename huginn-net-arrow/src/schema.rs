@@ -25,7 +25,7 @@ pub struct ColumnInfo {
     pub sources: &'static [(&'static [&'static str], &'static str)],
 }
 
-const ALL: &[&str] = &huginn_net::json::EVENT_NAMES;
+const ALL: &[&str] = &huginn_net::record::EVENT_NAMES;
 const TCP: &[&str] = &["tcp_syn", "tcp_syn_ack"];
 const MTU: &[&str] = &["mtu"];
 const HTTP: &[&str] = &["http_request", "http_response"];
@@ -40,6 +40,7 @@ const TLS_SERVER: &[&str] = &["tls_server"];
 const UPTIME: &[&str] = &["uptime"];
 const CHANGE: &[&str] = &["host_change", "ip_sharing"];
 const MISMATCH: &[&str] = &["mismatch"];
+const FINDING: &[&str] = &["finding"];
 const CONNECTION: &[&str] = &["connection"];
 
 /// Declares the columns: the struct of their builders, their descriptions, and the schema.
@@ -86,8 +87,8 @@ columns! {
     ts: Time, "capture time of the packet, in microseconds", ALL => "ts";
     ts_nanos: Int, "nanoseconds within the microsecond: 0 to 999", ALL => "";
     event: Text, "kind of the event", ALL => "event";
-    subject: Text, "whom the event tells of: `client` or `server`", ALL => "subject";
-    transport: Text, "`tcp` or `udp`; of TLS events `tcp`, `quic` or `dtls`", ALL => "", TLS => "transport";
+    subject: Text, "subject of the event: `client` or `server`", ALL => "subject";
+    transport: Text, "`tcp` or `udp`; of TLS events `tcp`, `quic` or `dtls`", ALL => "", TLS => "transport", CONNECTION => "transport";
     client_ip: Text, "address of the client", ALL => "client.ip";
     client_port: Int, "port of the client", ALL => "client.port";
     server_ip: Text, "address of the server", ALL => "server.ip";
@@ -98,6 +99,8 @@ columns! {
     file: Text, "capture file, if several are read", ALL => "file";
     interface: Text, "interface that captured the packet, if there are several", ALL => "interface";
     packet: Long, "number of the packet in the capture, from 1", ALL => "packet";
+    conflict: Text, "why the bytes of the event compete with others of the same place in the stream, if they do", ALL => "conflict";
+    cut: Texts, "fields of the JSON whose text was cut, because it was longer than the limit; null without any", ALL => "cut";
     sig: Text, "signature in the syntax of p0f", LABELLED => "sig";
     label_class: Text, "class of the label; `!` of software", LABELLED => "label.class";
     label_name: Text, "name of the system or software; null without a match", LABELLED => "label.name";
@@ -110,6 +113,7 @@ columns! {
     mtu_link: Text, "link type with this MTU", MTU => "link";
     http_version: Text, "HTTP version", HTTP => "version";
     http_exchange: Long, "number of the request in its connection, from 1", HTTP => "exchange";
+    http_head_cut: Flag, "true if header fields are missing, because the head exceeded a limit", HTTP => "head_cut";
     http_method: Text, "request method", REQUEST => "method";
     http_host: Text, "Host header, or :authority", REQUEST => "host";
     http_path: Text, "path of the request", REQUEST => "path";
@@ -134,6 +138,7 @@ columns! {
     hassh: Text, "HASSH of the client; of the event `ssh_server`, HASSHServer", SSH => "hassh", CONNECTION => "hassh";
     hassh_algorithms: Text, "the algorithms behind the hash", SSH => "hassh_algorithms";
     tls_version: Text, "version that the client offers, or the server selects", TLS => "version", CONNECTION => "tls_version";
+    tls_version_name: Text, "its name, such as TLS 1.3; null of drafts", TLS => "", CONNECTION => "";
     tls_sni: Text, "server name that the client asks for", TLS_CLIENT => "sni";
     tls_alpn: Texts, "protocols that the client offers, or the one that the server selects", TLS => "alpn";
     tls_ech: Flag, "whether the hello has the extension encrypted_client_hello", TLS_CLIENT => "ech";
@@ -149,6 +154,7 @@ columns! {
     listed_labels: Texts, "labels of fingerprint lists with this client", TLS_CLIENT => "listed.label";
     listed_watch: Flags, "whether each of these entries is watched", TLS_CLIENT => "listed.watch";
     tls_cipher: Text, "cipher suite that the server selects, in hexadecimal", TLS_SERVER => "cipher";
+    tls_cipher_name: Text, "its name in IANA's registry", TLS_SERVER => "cipher_name";
     ja3s: Text, "JA3S text", TLS_SERVER => "ja3s";
     ja3s_hash: Text, "MD5 of the JA3S text", TLS_SERVER => "ja3s_hash";
     uptime_minutes: Long, "uptime in minutes, modulo `uptime_modulo_days`", UPTIME => "minutes";
@@ -159,6 +165,8 @@ columns! {
     change_hits: Numbers, "number of observations that support it, by strength", CHANGE => "hits";
     mismatch_outcome: Text, "`imitation` or `proxy`", MISMATCH => "outcome", CONNECTION => "mismatch";
     mismatch_reasons: Texts, "statements that do not agree", MISMATCH => "reasons";
+    finding: Text, "kind of the finding: `conflict`", FINDING => "finding";
+    finding_reason: Text, "what distinguishes the packets of a conflict", FINDING => "reason";
     connection_start: Time, "time of the first packet, in microseconds", CONNECTION => "start";
     connection_start_nanos: Int, "nanoseconds within this microsecond: 0 to 999", CONNECTION => "";
     connection_duration: Double, "time from the first packet to the last one, in seconds", CONNECTION => "duration";

@@ -17,8 +17,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatchReader};
 use huginn_net::core::{Analyzer, SharedState};
-use huginn_net::hosts::{HostRecord, WithoutHosts};
-use huginn_net::json::JsonEvent;
+use huginn_net::hosts::{HostUpdateRecord, WithoutHosts};
+use huginn_net::record::JsonEvent;
 use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};
 use huginn_net_arrow::{
     EventBatchBuilder, EventBatches, HOST_RECORD_ORDER, HostRecordBatches, host_record_schema, schema,
@@ -160,7 +160,7 @@ fn host_records_give_events_of_hosts() {
         let packets = batch.column_by_name("packet").unwrap().as_primitive::<Int64Type>().clone();
         assert!(packets.values().is_sorted());
         for text in batch.column_by_name("record").unwrap().as_string::<i32>().iter().flatten() {
-            let record: HostRecord = serde_json::from_str(text).unwrap();
+            let record: HostUpdateRecord = serde_json::from_str(text).unwrap();
             let update = record.into_event(&database).unwrap();
             hosts.on_update(update, &mut |event| of_hosts.push(event));
             position += 1;

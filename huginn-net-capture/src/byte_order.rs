@@ -18,6 +18,15 @@ impl ByteOrder {
         }
     }
 
+    /// Reads a number of four bytes.
+    #[inline]
+    pub(super) fn number(self, bytes: [u8; 4]) -> u32 {
+        match self {
+            Self::Little => u32::from_le_bytes(bytes),
+            Self::Big => u32::from_be_bytes(bytes),
+        }
+    }
+
     #[inline]
     pub(super) fn u32(self, cursor: &mut Cursor<'_>) -> Result<u32, Truncated> {
         match self {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::num::NonZeroU32;
 
 use super::file_type;
 use huginn_net_core::Truncated;
@@ -77,6 +78,24 @@ pub enum CaptureError {
         reached: u64,
         /// The reason.
         source: io::Error,
+    },
+    /// Decompressed data is longer than its compressed form allows, as in a decompression bomb; see
+    /// [`max_compression_ratio`](crate::CaptureReader::max_compression_ratio). All data before was used.
+    #[error(
+        "{name}: packet {packet} at byte {offset}: \
+         {compression} data expands to more than {max_ratio} times its length"
+    )]
+    CompressionRatio {
+        /// The name of the capture.
+        name: String,
+        /// The packet that was not read.
+        packet: u64,
+        /// Offset of its record or block.
+        offset: u64,
+        /// The compression of the capture.
+        compression: Compression,
+        /// Maximum ratio of decompressed to compressed bytes.
+        max_ratio: NonZeroU32,
     },
     /// Reading failed.
     #[error("{name}: packet {packet} at byte {offset}: cannot be read: {source}")]

@@ -3,14 +3,40 @@
 use super::Compression;
 
 /// Formats often mistaken for captures, with their magic numbers.
-const FORMATS: [(&[u8], &str); 6] = [
+const FORMATS: [(&[u8], &str); 5] = [
     (b"\x1f\x8b", "gzip data"),
     (b"\x28\xb5\x2f\xfd", "zstd data"),
     (b"\xfd7zXZ\0", "xz data"),
     (b"BZh", "bzip2 data"),
     (b"PK\x03\x04", "a ZIP archive"),
-    (b"snoop\0\0\0", "a snoop capture"),
 ];
+
+/// Formats of captures that are not read, with their magic numbers.
+const OTHER_CAPTURES: [(&[u8], &str); 7] = [
+    (b"snoop\0\0\0", "snoop"),
+    (b"GMBU", "Microsoft Network Monitor 2"),
+    (b"RTSS", "Microsoft Network Monitor 1"),
+    (b"TRSNIFF data    ", "Sniffer"),
+    (b"XCP\0", "NetXRay"),
+    (b"btsnoop\0", "btsnoop"),
+    (b"iptrace ", "iptrace"),
+];
+
+/// Whether a file begins with an ERF record, which has no magic number: a time of 8 bytes, a type, flags, the length of the
+/// record, which covers its header of 16 bytes and the frame, a loss counter, and the length on the wire.
+fn is_erf(head: &[u8]) -> bool {
+    let Some([_, _, _, _, s0, s1, s2, s3, kind, _, l0, l1, _, _, w0, w1]) = head.first_chunk::<16>() else {
+        return false;
+    };
+    let seconds = u32::from_le_bytes([*s0, *s1, *s2, *s3]);
+    let (record, wire) = (u16::from_be_bytes([*l0, *l1]), u16::from_be_bytes([*w0, *w1]));
+    // Ethernet, without and with colours, from 1990 on.
+    seconds > 631_152_000
+        && matches!(kind & 0x7f, 2 | 11 | 16)
+        && (32..=16_384).contains(&record)
+        && wire >= 14
+        && record <= wire.saturating_add(64)
+}
 
 /// Describes the start of a file, given its first uncompressed bytes.
 pub(super) fn describe(compression: Option<Compression>, head: &[u8]) -> String {
@@ -18,8 +44,14 @@ pub(super) fn describe(compression: Option<Compression>, head: &[u8]) -> String 
     if let Some((_, name)) = FORMATS.iter().find(|(magic, _)| head.starts_with(magic)) {
         return format!("{whose} begins like {name}");
     }
+    let capture = OTHER_CAPTURES.iter().find(|(magic, _)| head.starts_with(magic));
+    if let Some(name) = capture.map(|(_, name)| *name).or(is_erf(head).then_some("ERF")) {
+        return format!(
+            "{whose} begins like a capture of the format {name}; convert it with `editcap FILE NEW.pcapng`"
+        );
+    }
     match std::str::from_utf8(head) {
-        Ok(text) if text.chars().all(|c| !c.is_control() || c.is_ascii_whitespace()) => {
+        Ok(text) if text.chars().all(|c| huginn_net_core::is_printable(c) || c.is_ascii_whitespace()) => {
             format!("{whose} begins with the text {text:?}")
         }
         _ => {

@@ -17,14 +17,15 @@ mod tests;
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::path::Path;
 
 pub use error::{CaptureError, Compression, Defect, Part};
 
 use error::ReadError;
-use huginn_net_core::{Block, Fill, Frame, FrameRecord, LinkType, NextFrame, Source, Timestamp};
-use input::Input;
+use huginn_net_core::{Block, Escaped, Fill, Frame, FrameRecord, LinkType, NextFrame, Source, Timestamp};
+use input::{Input, RatioExceeded};
 use pcap::Pcap;
 use pcapng::Pcapng;
 use stream::Stream;
@@ -97,7 +98,7 @@ impl CaptureReader {
     /// If the path cannot be opened or is a directory, and the errors of [`from_reader`](Self::from_reader).
     pub fn open(path: impl AsRef<Path>) -> Result<Self, CaptureError> {
         let path = path.as_ref();
-        let name = path.display().to_string();
+        let name = format!("{:#}", Escaped(path.as_os_str().as_encoded_bytes()));
         let opened = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata)));
         match opened {
             Ok((_, metadata)) if metadata.is_dir() => Err(CaptureError::IsDirectory { name }),
@@ -135,6 +136,18 @@ impl CaptureReader {
         }
     }
 
+    /// Sets the maximum ratio of decompressed to compressed bytes, 1000 by default; `None` removes the limit. Beyond the first
+    /// 64 MiB, a capture that exceeds it ends with [`CaptureError::CompressionRatio`]. Call it before
+    /// [`decompress_ahead`](Self::decompress_ahead).
+    ///
+    /// The limit bounds the work that a small file can cause. Real captures do not reach it, with one exception: long
+    /// transfers of constant bytes, captured in frames of 64 KiB (segmentation offload), under Zstandard.
+    #[must_use]
+    pub fn max_compression_ratio(mut self, max: Option<NonZeroU32>) -> Self {
+        self.stream.set_max_ratio(max);
+        self
+    }
+
     /// Decompresses in a separate thread, up to 4 blocks of 512 KiB ahead. It uses at most 8 buffers, each of up to
     /// twice that length if frames are long. Has no effect on a capture that is not [compressed](Self::compression),
     /// or if the system cannot start a thread.
@@ -156,13 +169,38 @@ impl CaptureReader {
     #[inline]
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         let Some(record) = self.next_record()? else { return Ok(None) };
-        let data = self.stream.take(record.len).get(record.data).unwrap_or_default();
-        Ok(Some(Frame { ts: record.ts, link: record.link, data, wire_len: record.wire_len }))
+        Ok(Some(self.lend(record)))
+    }
+
+    /// Consumes a record that lies at the start of the stream, and lends its frame.
+    #[inline(always)]
+    fn lend(&mut self, Record { ts, link, wire_len, len, data }: Record) -> Frame<'_> {
+        let data = self.stream.take(len).get(data).unwrap_or_default();
+        Frame { ts, link, data, wire_len }
     }
 
     /// Reads the next record with a frame, which then lies at the start of the stream.
-    #[inline]
+    #[inline(always)]
     fn next_record(&mut self) -> Result<Option<Record>, CaptureError> {
+        match self.buffered_record() {
+            Some(record) => Ok(Some(record)),
+            None => self.read_record(),
+        }
+    }
+
+    /// Returns the next record if the format is pcap and all of it is buffered, as is usual.
+    #[inline(always)]
+    fn buffered_record(&mut self) -> Option<Record> {
+        let Format::Pcap(pcap) = &self.format else { return None };
+        let record = pcap.buffered(self.stream.unread()).filter(|_| !self.ended)?;
+        self.stream.set_mark();
+        self.packets = self.packets.saturating_add(1);
+        Some(record)
+    }
+
+    /// Reads the next record with a frame in any format, buffered or not.
+    #[inline(never)]
+    fn read_record(&mut self) -> Result<Option<Record>, CaptureError> {
         if self.ended {
             return Ok(None);
         }
@@ -181,7 +219,12 @@ impl CaptureReader {
             }
             Err(error) => {
                 self.ended = true;
-                Err(error_at(error, self.name.clone(), self.packets.saturating_add(1), &self.stream))
+                let others = match &self.format {
+                    Format::Pcap(_) => 0,
+                    Format::Pcapng(pcapng) => pcapng.other_records(),
+                };
+                let number = self.packets.saturating_add(others).saturating_add(1);
+                Err(error_at(error, self.name.clone(), number, &self.stream))
             }
         }
     }
@@ -244,15 +287,11 @@ impl Source for CaptureReader {
     /// Returns `Idle` before it waits for input that is not a regular file.
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, CaptureError> {
-        let may_wait = self.input_len.is_none() && !self.ended && !self.has_complete_frame();
-        self.is_idle = may_wait && !self.is_idle;
-        if self.is_idle {
-            return Ok(NextFrame::Idle);
+        if let Some(record) = self.buffered_record() {
+            self.is_idle = false;
+            return Ok(NextFrame::Frame(self.lend(record)));
         }
-        // Avoids an `Option`, so that the frame is written only once.
-        let Some(record) = self.next_record()? else { return Ok(NextFrame::End) };
-        let data = self.stream.take(record.len).get(record.data).unwrap_or_default();
-        Ok(NextFrame::Frame(Frame { ts: record.ts, link: record.link, data, wire_len: record.wire_len }))
+        self.next_unbuffered()
     }
 
     /// Moves the read buffer into the block without copying frames.
@@ -262,6 +301,20 @@ impl Source for CaptureReader {
         let filled = self.stream.swap_buffer(fresh, block.limit());
         block.swap_buffer(filled);
         outcome
+    }
+}
+
+impl CaptureReader {
+    /// Returns the next frame, of any format, buffered or not; `Idle` before it waits for input that is not a regular file.
+    #[inline(never)]
+    fn next_unbuffered(&mut self) -> Result<NextFrame<'_>, CaptureError> {
+        let may_wait = self.input_len.is_none() && !self.ended && !self.has_complete_frame();
+        self.is_idle = may_wait && !self.is_idle;
+        if self.is_idle {
+            return Ok(NextFrame::Idle);
+        }
+        let Some(record) = self.read_record()? else { return Ok(NextFrame::End) };
+        Ok(NextFrame::Frame(self.lend(record)))
     }
 }
 
@@ -302,8 +355,11 @@ fn error_at(error: ReadError, name: String, packet: u64, stream: &Stream) -> Cap
     let offset = stream.mark();
     match error {
         ReadError::Defect(defect) => CaptureError::Damaged { name, packet, offset, defect },
-        ReadError::Read(source) => match stream.compression() {
-            Some(compression) if !stream.failed() => CaptureError::Decompress {
+        ReadError::Read(source) => match (stream.compression(), RatioExceeded::of(&source)) {
+            (Some(compression), Some(RatioExceeded { max })) => {
+                CaptureError::CompressionRatio { name, packet, offset, compression, max_ratio: *max }
+            }
+            (Some(compression), None) if !stream.failed() => CaptureError::Decompress {
                 name,
                 packet,
                 offset,

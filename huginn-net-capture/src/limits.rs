@@ -12,6 +12,21 @@ pub(crate) const MAX_BUFFER_LEN: usize = 1 << 20;
 /// Bytes of compressed data per read: large, so that there are few system calls.
 pub(crate) const COMPRESSED_READ_LEN: usize = 64 * 1024;
 
+/// Default for the maximum ratio of decompressed to compressed bytes, against decompression bombs. DEFLATE cannot exceed
+/// 1032: 258 bytes for two bits. Measured with `gzip -9` and `zstd -19`: captures of the project's tests reach 73 and 117,
+/// floods of one repeated packet 264 and 616. Records cost some bytes even if their payload costs none, because their
+/// times differ; so zeros in frames of 1,500 bytes reach 104 and 250, in frames of 64 KiB, as segmentation offload makes
+/// them, 635 and 4,221. A header followed by zeros reaches 1,029 and 32,132. Only the bombs, and zeros in such long frames
+/// under Zstandard, exceed the limit.
+pub(crate) const MAX_COMPRESSION_RATIO: u32 = 1000;
+
+/// Decompressed bytes without a limit of the ratio: they take a fraction of a second, and short captures may be of
+/// anything.
+pub(crate) const UNCHECKED_LEN: u64 = 64 << 20;
+
+/// Decompressed bytes between two checks of the ratio: often enough that a bomb ends at once.
+pub(crate) const RATIO_CHECK_LEN: u64 = 1 << 20;
+
 /// Maximum number of decompressed blocks in the queue: a few, so that neither thread waits for the other at each block.
 pub(crate) const READ_AHEAD_BLOCKS: usize = 3;
 

@@ -5,7 +5,7 @@ use super::byte_order::ByteOrder;
 use super::error::{Defect, Part, ReadError};
 use super::limits::MAX_FRAME_LEN;
 use super::stream::Stream;
-use huginn_net_core::{Cursor, LinkType, Timestamp};
+use huginn_net_core::{Cursor, LinkType, Timestamp, Truncated};
 
 const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
@@ -16,10 +16,12 @@ const MAGIC_MICROS: u32 = 0xa1b2_c3d4;
 const MAGIC_NANOS: u32 = 0xa1b2_3c4d;
 const MAGIC_MODIFIED: u32 = 0xa1b2_cd34;
 
-/// Offset of the captured length in a record header of every variant.
-const CAPTURED_LEN_OFFSET: usize = 8;
+/// Offset of the two lengths in a record header of every variant.
+const LENGTHS_OFFSET: usize = 8;
 
-const MICROS_PER_SECOND: u32 = 1_000_000;
+/// The largest fractions of a second.
+const MAX_MICROS: u32 = 999_999;
+const MAX_NANOS: u32 = 999_999_999;
 
 /// The properties of all records, from the file header.
 #[derive(Debug)]
@@ -27,7 +29,40 @@ pub(super) struct Pcap {
     order: ByteOrder,
     nanos: bool,
     record_header_len: usize,
+    lengths: Lengths,
     link: LinkType,
+}
+
+/// The order of the two lengths of a record. Version 2.3 reversed it, but some writers of that version kept the old one
+/// (libpcap: `sf-pcap.c`, Wireshark: `wiretap/libpcap.c`, which read all versions the same way).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lengths {
+    /// The captured length, then that on the wire: version 2.4.
+    CapturedFirst,
+    /// The length on the wire, then the captured one: versions 2.0 to 2.2.
+    WireFirst,
+    /// Either: version 2.3. The captured length is the smaller one.
+    Unknown,
+}
+
+impl Lengths {
+    fn of_version(minor: u16) -> Self {
+        match minor {
+            ..=2 => Self::WireFirst,
+            3 => Self::Unknown,
+            4.. => Self::CapturedFirst,
+        }
+    }
+
+    /// Returns the captured length, and that on the wire.
+    #[inline(always)]
+    fn order(self, first: u32, second: u32) -> (u32, u32) {
+        match self {
+            Self::CapturedFirst => (first, second),
+            Self::WireFirst => (second, first),
+            Self::Unknown => (first.min(second), first.max(second)),
+        }
+    }
 }
 
 impl Pcap {
@@ -41,8 +76,7 @@ impl Pcap {
             return Err(Defect::cut(Part::FileHeader, FILE_HEADER_LEN, left).into());
         }
         let (major, minor) = (order.u16(&mut head)?, order.u16(&mut head)?);
-        // Older versions swap the two lengths of a record; no tool has written them since 1996.
-        if major != 2 || minor < 3 {
+        if major != 2 {
             return Err(Defect::Version { major, minor }.into());
         }
         // Time zone and accuracy are always 0, and records may exceed the snap length.
@@ -51,64 +85,82 @@ impl Pcap {
         let [_, _, high, low] = order.u32(&mut head)?.to_be_bytes();
         let link = LinkType(u16::from_be_bytes([high, low]));
         stream.take(FILE_HEADER_LEN);
-        Ok(Some(Self { order, nanos, record_header_len, link }))
+        let lengths = Lengths::of_version(minor);
+        Ok(Some(Self { order, nanos, record_header_len, lengths, link }))
+    }
+
+    /// Returns the next record if all of it is buffered, as most are.
+    #[inline(always)]
+    pub(super) fn buffered(&self, unread: &[u8]) -> Option<Record> {
+        let header = unread.first_chunk::<RECORD_HEADER_LEN>()?;
+        let [s0, s1, s2, s3, f0, f1, f2, f3, c0, c1, c2, c3, o0, o1, o2, o3] = *header;
+        let [seconds, fraction, first, second] =
+            [[s0, s1, s2, s3], [f0, f1, f2, f3], [c0, c1, c2, c3], [o0, o1, o2, o3]]
+                .map(|bytes| self.order.number(bytes));
+        let (captured, original) = self.lengths.order(first, second);
+        let data_len = captured as usize;
+        let len = self.record_header_len.saturating_add(data_len);
+        if data_len > MAX_FRAME_LEN || len > unread.len() {
+            return None;
+        }
+        Some(Record {
+            ts: self.time(seconds, fraction),
+            link: self.link,
+            wire_len: original.max(captured),
+            len,
+            data: self.record_header_len..len,
+        })
     }
 
     /// Reads the next record.
-    #[inline]
     pub(super) fn next(&self, stream: &mut Stream) -> Result<Option<Record>, ReadError> {
         stream.set_mark();
         let header_len = self.record_header_len;
         let unread = stream.ensure(header_len)?;
         let left = unread.len();
-        let header = unread.first_chunk::<RECORD_HEADER_LEN>().filter(|_| left >= header_len);
-        let Some(header) = header else {
-            return if left == 0 {
-                Ok(None)
-            } else {
-                Err(Defect::cut(Part::RecordHeader, header_len, left).into())
-            };
-        };
-        let mut head = Cursor::new(header);
-        let seconds = self.order.u32(&mut head)?;
-        let fraction = self.order.u32(&mut head)?;
-        let captured = self.order.u32(&mut head)?;
-        let original = self.order.u32(&mut head)?;
+        if left == 0 {
+            return Ok(None);
+        }
+        if left < header_len {
+            return Err(Defect::cut(Part::RecordHeader, header_len, left).into());
+        }
+        let captured = self.captured_len(unread)?;
         let data_len = captured as usize;
         if data_len > MAX_FRAME_LEN {
             return Err(Defect::FrameLength { len: captured, max: MAX_FRAME_LEN }.into());
         }
         let len = header_len.saturating_add(data_len);
-        let left = stream.ensure(len)?.len();
-        if left < len {
-            return Err(Defect::cut(Part::Record, data_len, left.saturating_sub(header_len)).into());
+        let unread = stream.ensure(len)?;
+        if unread.len() < len {
+            return Err(Defect::cut(Part::Record, data_len, unread.len().saturating_sub(header_len)).into());
         }
-        Ok(Some(Record {
-            ts: self.time(seconds, fraction),
-            link: self.link,
-            wire_len: original.max(captured),
-            len,
-            data: header_len..len,
-        }))
+        Ok(self.buffered(unread))
     }
 
     /// Whether the first record is complete.
     #[inline]
     pub(super) fn has_complete_frame(&self, unread: &[u8]) -> bool {
-        let mut head = Cursor::new(unread);
-        let len = head.skip(CAPTURED_LEN_OFFSET).and_then(|()| self.order.u32(&mut head));
-        len.is_ok_and(|len| unread.len() >= self.record_header_len.saturating_add(len as usize))
+        self.captured_len(unread)
+            .is_ok_and(|len| unread.len() >= self.record_header_len.saturating_add(len as usize))
+    }
+
+    /// The captured length of a record, from its header.
+    #[inline]
+    fn captured_len(&self, header: &[u8]) -> Result<u32, Truncated> {
+        let mut head = Cursor::new(header);
+        head.skip(LENGTHS_OFFSET)?;
+        let (first, second) = (self.order.u32(&mut head)?, self.order.u32(&mut head)?);
+        Ok(self.lengths.order(first, second).0)
     }
 
     #[inline]
     fn time(&self, seconds: u32, fraction: u32) -> Timestamp {
         let seconds = u64::from(seconds);
+        // Some writers store a second or more in the fraction. The seconds stay, as p0f and tcpdump have them.
         if self.nanos {
-            return Timestamp::new(seconds, fraction, 9);
+            return Timestamp::new(seconds, fraction.min(MAX_NANOS), 9);
         }
-        // Some writers store a second or more in the fraction.
-        let seconds = seconds.saturating_add(u64::from(fraction / MICROS_PER_SECOND));
-        Timestamp::new(seconds, (fraction % MICROS_PER_SECOND).saturating_mul(1000), 6)
+        Timestamp::new(seconds, fraction.min(MAX_MICROS).saturating_mul(1000), 6)
     }
 }
 

@@ -1,6 +1,7 @@
 //! A buffered stream of the uncompressed bytes of a capture.
 
 use std::io::{self, Read};
+use std::num::NonZeroU32;
 
 use super::Compression;
 use super::input::Input;
@@ -31,6 +32,13 @@ impl Stream {
     pub(super) fn new(input: Input) -> Self {
         let source = ByteSource::Input(input);
         Self { source, buffer: vec![0; BUFFER_LEN], start: 0, end: 0, base: 0, mark: 0, at_end: false }
+    }
+
+    /// Sets the maximum ratio of decompressed to compressed bytes; without effect once a thread reads ahead.
+    pub(super) fn set_max_ratio(&mut self, max: Option<NonZeroU32>) {
+        if let ByteSource::Input(input) = &mut self.source {
+            input.set_max_ratio(max);
+        }
     }
 
     /// Starts to read ahead in a thread, unless the system cannot start one.

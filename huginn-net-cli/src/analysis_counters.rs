@@ -1,6 +1,7 @@
 //! Counters of an analysis.
 
-use huginn_net::hosts::HostCounters;
+use huginn_net::core::Tally;
+use huginn_net::hosts::{HostCounters, Hosts};
 use huginn_net::{Counters, HuginnNet, ProtocolCounters};
 use serde::Serialize;
 
@@ -18,11 +19,13 @@ pub(crate) struct AnalysisCounters {
 }
 
 impl AnalysisCounters {
+    /// Joins counters; those of suppressed events are in the protocols and in the host table.
+    pub(crate) fn new(engine: Counters, mut protocols: ProtocolCounters, hosts: &Hosts) -> Self {
+        protocols.events_suppressed.add(&hosts.events_suppressed());
+        Self { engine, protocols, hosts: hosts.counters() }
+    }
+
     pub(crate) fn from_analyzer(analyzer: &HuginnNet) -> Self {
-        Self {
-            engine: analyzer.counters(),
-            protocols: analyzer.protocol().counters(),
-            hosts: analyzer.shared_state().counters(),
-        }
+        Self::new(analyzer.counters(), analyzer.protocol().counters(), analyzer.shared_state())
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use huginn_net::HuginnNet;
-use huginn_net::blind_spots::BlindSpot;
-use huginn_net::core::Example;
+use huginn_net::blind_spots::{BlindSpot, ProtocolList};
+use huginn_net::core::{Example, ProtocolCount};
 use serde::Serialize;
 
 /// The examples of blind spots, each with the file that it is in.
@@ -18,6 +18,8 @@ pub(crate) struct LocatedSpot {
     name: &'static str,
     count: u64,
     meaning: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    protocols: Vec<ProtocolCount>,
     #[serde(flatten)]
     example: Option<LocatedExample>,
 }
@@ -45,9 +47,9 @@ impl ExampleFiles {
     /// Returns the blind spots with their examples.
     pub(crate) fn locate(&self, analyzer: &HuginnNet) -> Vec<LocatedSpot> {
         let spots = BlindSpot::of_analyzer(analyzer).into_iter();
-        let spots = spots.map(|BlindSpot { name, count, meaning, .. }| {
+        let spots = spots.map(|BlindSpot { name, count, meaning, protocols, .. }| {
             let example = self.0.get(name).cloned();
-            LocatedSpot { name, count, meaning, example }
+            LocatedSpot { name, count, meaning, protocols, example }
         });
         spots.collect()
     }
@@ -56,7 +58,7 @@ impl ExampleFiles {
 /// Writes number, meaning and example: `7 packets whose payload the snap length cut (first: frame 196 of a.pcap)`.
 impl fmt::Display for LocatedSpot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.count, self.meaning)?;
+        write!(f, "{} {}{}", self.count, self.meaning, ProtocolList(&self.protocols))?;
         let Some(LocatedExample { file, example }) = &self.example else { return Ok(()) };
         match (example.frame, &example.flow) {
             (Some(frame), _) => write!(f, " (first: frame {frame}")?,

@@ -1,8 +1,7 @@
 //! Errors that end the program, with their messages and exit statuses.
 
-use std::fmt;
-use std::io::{self, Write};
-use std::process::ExitCode;
+use std::borrow::Cow;
+use std::io;
 
 use huginn_net::db::ClientTableError;
 use huginn_net::fingerprint_list::FingerprintListError;
@@ -10,19 +9,14 @@ use huginn_net::{CaptureError, DatabaseError};
 #[cfg(unix)]
 use huginn_net_live::LiveError;
 
-use crate::limits::MAX_LIST_BYTES;
-
-/// Exit status of a runtime failure: an unreadable or damaged capture, or output that cannot be written.
-pub(crate) const FAILED: u8 = 1;
-/// Exit status of wrong usage.
-pub(crate) const USAGE: u8 = 2;
-/// Exit status after SIGINT, as shells give it.
-pub(crate) const INTERRUPTED: u8 = 130;
+use crate::limits::MAX_PATH_BYTES;
+use crate::outcome::Outcome;
+use crate::views::terminal::ViewError;
 
 /// Error that ends the program.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// A capture ended with an error; the packets before it were analysed.
+    /// A capture cannot be opened.
     #[error(transparent)]
     Capture(#[from] CaptureError),
     /// A file that is not a capture could not be read.
@@ -37,9 +31,12 @@ pub(crate) enum Failure {
     /// A fingerprint list has an invalid line.
     #[error("{path}: {source}")]
     List { path: String, source: FingerprintListError },
-    /// A fingerprint list is too large.
-    #[error("{path}: larger than {} MiB", MAX_LIST_BYTES >> 20)]
-    LongList { path: String },
+    /// A file that is read into memory is too large; its limit is in bytes.
+    #[error("{path}: larger than {} MiB", .limit >> 20)]
+    LongFile { path: String, limit: u64 },
+    /// A line of a list of captures is longer than any path.
+    #[error("{path}: line {line} is longer than {MAX_PATH_BYTES} bytes, and no path")]
+    LongPath { path: String, line: usize },
     /// A raw signature has a syntax error.
     #[error("signature '{text}': {source}")]
     Signature { text: String, source: huginn_net::tcp::ParseError },
@@ -57,36 +54,19 @@ pub(crate) enum Failure {
     #[cfg(not(feature = "parquet"))]
     #[error("this build has no Parquet and Arrow: build it with `--features parquet`")]
     NoTables,
-    /// Live capture has no end that a table could be complete at.
-    #[cfg(all(unix, feature = "parquet"))]
-    #[error("--format arrow is for captures: 'live' writes Parquet, JSON, CSV or TSV")]
-    LiveArrow,
-    /// A Parquet file can be read once it is complete.
-    #[cfg(all(unix, feature = "parquet"))]
-    #[error(
-        "--format parquet of 'live' needs -o FILE, and --rotate-interval, --rotate-size or --hour-folders: a file can be \
-         read once it is complete"
-    )]
-    LiveParquet,
     /// Tables are no text.
     #[cfg(feature = "parquet")]
     #[error("--format parquet and arrow write no text to a terminal: name a file with -o, or a pipe")]
     TableOnTerminal,
-    /// Only two formats have hosts and fingerprints.
-    #[error("--summary, --top and --rare write --format human or json")]
-    NoSummaryFormat,
-    /// The terminal view needs a terminal.
-    #[error("the terminal view needs a terminal as standard output")]
-    NoTerminal,
+    /// Options that have no effect together.
+    #[error("{0}")]
+    Usage(Cow<'static, str>),
+    /// The terminal view cannot be shown.
+    #[error(transparent)]
+    View(#[from] ViewError),
     /// A directory or a pattern without a file.
     #[error("{place}: no capture files")]
     NoCaptures { place: String },
-    /// A command line that p0f refuses, too.
-    #[error("{0}")]
-    P0fUsage(&'static str),
-    /// A second fingerprint that cannot be compared with the first.
-    #[error("only two JA4 fingerprints can be compared")]
-    OnlyJa4Compares,
     /// The output file is also an input file.
     #[error("{path}: input and output are the same file")]
     OverInput { path: String },
@@ -99,7 +79,7 @@ pub(crate) enum Failure {
     /// Two output options name the same file.
     #[cfg(unix)]
     #[error("{path}: {first} and {second} name the same file")]
-    SameFile { path: crate::output::PathName, first: &'static str, second: &'static str },
+    SameFile { path: crate::paths::PathName, first: &'static str, second: &'static str },
     /// Interfaces could not be opened.
     #[cfg(unix)]
     #[error(transparent)]
@@ -129,29 +109,23 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    pub(crate) fn status(&self) -> ExitCode {
-        ExitCode::from(match self {
-            Self::Capture(_) | Self::Write(_) => FAILED,
+    /// How the program ends with this failure. A reader that closed the pipe of the output is none.
+    pub(crate) fn outcome(&self) -> Outcome {
+        match self {
+            Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => Outcome::Complete,
+            Self::Capture(_) | Self::Write(_) | Self::Start { .. } | Self::NoCaptures { .. } => {
+                Outcome::Failed
+            }
+            Self::View(ViewError::Start(_)) => Outcome::Failed,
             #[cfg(unix)]
             Self::Live(
                 LiveError::Open { .. } | LiveError::UnknownLinkType { .. } | LiveError::System { .. },
-            ) => FAILED,
+            ) => Outcome::Failed,
             #[cfg(unix)]
-            Self::Rights(error) if !error.is_usage() => FAILED,
+            Self::Rights(error) if !error.is_usage() => Outcome::Failed,
             #[cfg(unix)]
-            Self::NoRights { .. } | Self::Control(_) | Self::Output(_) => FAILED,
-            Self::Start { .. } | Self::NoCaptures { .. } => FAILED,
-            _ => USAGE,
-        })
+            Self::NoRights { .. } | Self::Control(_) | Self::Output(_) => Outcome::Failed,
+            _ => Outcome::Usage,
+        }
     }
-
-    /// Whether the reader of the output closed the pipe, which is no failure.
-    pub(crate) fn is_closed_pipe(&self) -> bool {
-        matches!(self, Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe)
-    }
-}
-
-/// Writes one line to standard error and ignores write errors: the exit status reports the failure too.
-pub(crate) fn report(message: &dyn fmt::Display) {
-    let _ = writeln!(io::stderr().lock(), "huginn-net: {message}");
 }

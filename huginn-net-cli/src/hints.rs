@@ -1,10 +1,13 @@
 //! Hints for options of p0f, tcpdump and tshark that this program spells differently.
 
+use std::path::Path;
+
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Options of other programs, and what does the same here.
-const HINTS: [(&str, &str); 14] = [
+const HINTS: [(&str, &str); 15] = [
     ("-r", "capture files need no option: 'huginn-net pcap FILE'; 'huginn-net p0f' takes the options of p0f"),
+    ("-R", "directories need no option: 'huginn-net pcap DIR'"),
     ("-i", "'huginn-net live -i IFACE' captures from an interface"),
     ("-f", "'--db FILE' replaces the signature database; 'huginn-net p0f' takes the options of p0f"),
     (
@@ -25,6 +28,10 @@ const HINTS: [(&str, &str); 14] = [
 
 /// Returns a hint for a usage error.
 pub(crate) fn hint(error: &clap::Error) -> Option<&'static str> {
+    if let Some(ContextValue::String(command)) = error.get(ContextKind::InvalidSubcommand) {
+        let is_path = Path::new(command).exists() || command.contains(['/', '.']);
+        return is_path.then_some("capture files need a command: 'huginn-net pcap FILE'");
+    }
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else { return None };
     match error.kind() {
         ErrorKind::UnknownArgument => {

@@ -14,9 +14,21 @@ pub(crate) const PROGRESS_DELAY: Duration = Duration::from_millis(100);
 /// Maximum number of rows in a table of `--summary`: memory holds the complete table for its layout.
 pub(crate) const MAX_SUMMARY_ROWS: usize = 2000;
 
-// Fingerprint lists.
+// Files that are read into memory.
 
-/// Maximum size of a file of `--ja4-list`, in bytes: over a million entries. The file is read into memory.
+/// Maximum size of a signature database, in bytes: the built-in one has 60 kB.
+pub(crate) const MAX_DATABASE_BYTES: u64 = 16 << 20;
+
+/// Maximum size of a table of clients, in bytes: the built-in ones have 1 MB together.
+pub(crate) const MAX_CLIENTS_BYTES: u64 = 64 << 20;
+
+/// Maximum size of a list of captures, in bytes: hundreds of thousands of paths.
+pub(crate) const MAX_CAPTURE_LIST_BYTES: u64 = 32 << 20;
+
+/// Maximum length of a path in such a list, in bytes: `PATH_MAX` of Linux.
+pub(crate) const MAX_PATH_BYTES: usize = 4096;
+
+/// Maximum size of a file of `--fingerprint-list`, in bytes: over a million entries. The file is read into memory.
 pub(crate) const MAX_LIST_BYTES: u64 = 256 << 20;
 
 // `explain`: bounds of the search for deviations, which tries every variant of one list with every variant of the
@@ -77,6 +89,13 @@ pub(crate) const WRITE_BATCH_DELAY: Duration = Duration::from_millis(1);
 /// Delay before a failed write is retried: a full disk does not cost processor time, and output resumes soon after
 /// the cause ends.
 pub(crate) const WRITE_RETRY_DELAY: Duration = Duration::from_secs(1);
+
+/// Interval between two checks whether the output file still has its name: two system calls, and at most the events of a
+/// second to write again.
+pub(crate) const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Delay before a write to a full pipe is retried.
+pub(crate) const PIPE_FULL_DELAY: Duration = Duration::from_millis(10);
 
 /// Delay before a failed rotation is retried. Events still go to the current file, so a retry is less urgent than that
 /// of a write.

@@ -7,62 +7,68 @@ mod commands;
 #[cfg(unix)]
 mod control;
 mod failure;
+mod hash_seed;
 mod hints;
-#[cfg(unix)]
-mod latency;
 mod limits;
+mod outcome;
 mod output;
-mod overview;
+mod paths;
+mod plan;
 #[cfg(target_os = "linux")]
 mod privileges;
 #[cfg(all(unix, not(target_os = "linux")))]
 #[path = "privileges/unsupported.rs"]
 mod privileges;
-mod report;
+mod run;
+#[cfg(unix)]
+mod sensor;
 #[cfg(unix)]
 mod signals;
-mod terminal_view;
+mod stderr;
+mod views;
 
+use std::ffi::OsString;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use huginn_net::core::{Printable, is_printable};
 
-use crate::args::{Arguments, Command};
+use crate::args::Arguments;
+use crate::outcome::Outcome;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
+    #[cfg(unix)]
+    if let Err(error) = signals::report_long_files() {
+        stderr::report(&error);
+        return Outcome::Failed.into();
+    }
+    let command = match Arguments::try_parse() {
+        Ok(arguments) => arguments.command,
         Err(error) => return usage(&error),
     };
-    let outcome = match arguments.command {
-        Command::Pcap(args) => commands::pcap::run(args),
-        Command::Report(args) => commands::report::run(&args),
-        Command::Top(args) => commands::top::run(args),
-        #[cfg(unix)]
-        Command::Live(args) => commands::live::run(&args),
-        #[cfg(unix)]
-        Command::Interfaces(args) => commands::interfaces::run(args),
-        Command::Db(command) => commands::db::run(command),
-        Command::Explain(command) => commands::explain::run(command),
-        Command::P0f(args) => commands::p0f::run(&args),
-        Command::Generate(command) => commands::generate::run(command),
-    };
-    match outcome {
-        Ok(status) => status,
-        Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
-        Err(failure) => {
-            failure::report(&failure);
-            failure.status()
+    let outcome = commands::run(command).unwrap_or_else(|failure| {
+        let outcome = failure.outcome();
+        if outcome != Outcome::Complete {
+            stderr::report(&failure);
         }
-    }
+        outcome
+    });
+    outcome.into()
 }
 
 /// Prints a usage error, or the help that was asked for.
 fn usage(error: &clap::Error) -> ExitCode {
     // The exit status tells, too.
-    let _ = error.print();
+    let is_printable =
+        |argument: OsString| argument.to_str().is_some_and(|text| text.chars().all(is_printable));
+    let _ = if std::env::args_os().all(is_printable) {
+        error.print()
+    } else {
+        write!(io::stderr().lock(), "{:#}", Printable(&error.render().to_string()))
+    };
     if let Some(hint) = hints::hint(error) {
-        failure::report(&hint);
+        stderr::report(&hint);
     }
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(failure::USAGE))
+    if error.use_stderr() { Outcome::Usage.into() } else { Outcome::Complete.into() }
 }

@@ -56,7 +56,7 @@ pub(crate) enum PrivilegeError {
     #[error("the kernel did not drop {what}")]
     Kept { what: &'static str },
     /// An output directory does not exist or is not accessible to the user.
-    #[error("{}: {}", .path.display(), reason(.source))]
+    #[error("{}: {}", crate::paths::PathName(.path.clone()), reason(.source))]
     Unreachable { path: PathBuf, source: PathFdError },
     /// Landlock failed, in a kernel that has it.
     #[error("cannot set up Landlock (skip it with --no-sandbox): {0}")]

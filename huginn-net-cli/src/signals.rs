@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::{Handle, Signals};
 
@@ -26,6 +26,12 @@ pub(crate) enum Signal {
 /// until [`Self::watch`] is called.
 #[derive(Debug)]
 pub(crate) struct PendingSignals(Signals);
+
+/// Makes a write beyond the limit of a file's length (`ulimit -f`) fail with EFBIG. By default, SIGXFSZ ends the program
+/// without a word.
+pub(crate) fn report_long_files() -> io::Result<()> {
+    flag::register(SIGXFSZ, Arc::default()).map(drop)
+}
 
 /// Thread that handles signals until it is dropped.
 #[derive(Debug)]

@@ -1,6 +1,8 @@
 //! Examples of what counters count.
 
-use crate::{FlowId, Timestamp};
+use std::net::SocketAddr;
+
+use crate::{Event, FlowId, Segment, Side, Timestamp};
 
 /// A packet that a counter counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +16,20 @@ pub struct Example {
     pub frame: Option<u64>,
     /// The flow of the packet; `None` if the packet yields no segment.
     pub flow: Option<FlowId>,
+    /// Number of the packet in the capture, 0 if unknown. It decides between packets of equal time, so that the example is
+    /// the same for any number of workers.
+    pub(crate) packet_number: u64,
+}
+
+impl Example {
+    /// Whether this example precedes another one.
+    fn is_before(&self, other: &Self) -> bool {
+        let ends = |example: &Self| -> Option<(SocketAddr, SocketAddr)> {
+            example.flow.as_ref().map(|flow| (flow.client, flow.server))
+        };
+        let order = |example: &Self| (example.ts.as_nanos(), example.packet_number);
+        order(self).cmp(&order(other)).then_with(|| ends(self).cmp(&ends(other))).is_lt()
+    }
 }
 
 /// The earliest example of each counter.
@@ -31,28 +47,29 @@ impl Examples {
         self.0.iter().find(|example| example.counter == counter)
     }
 
-    /// Adds an example, unless its counter has one of the same time or earlier.
+    /// Adds an example, unless its counter has an earlier one.
     pub fn add(&mut self, example: Example) {
         match self.0.iter_mut().find(|known| known.counter == example.counter) {
-            Some(known) if known.ts.as_nanos() <= example.ts.as_nanos() => {}
+            Some(known) if !example.is_before(known) => {}
             Some(known) => *known = example,
             None => self.0.push(example),
         }
     }
 
-    /// Adds an example of each of these counters that counted something and has no example yet.
-    pub fn add_new(
-        &mut self,
-        counters: impl IntoIterator<Item = (&'static str, u64)>,
-        ts: Timestamp,
-        frame: Option<u64>,
-        flow: Option<&FlowId>,
-    ) {
-        for (counter, count) in counters {
-            if count > 0 && self.get(counter).is_none() {
-                self.0.push(Example { counter, ts, frame, flow: flow.cloned() });
-            }
+    /// Makes a segment the example of a counter, unless the counter has an earlier one.
+    pub fn add_segment(&mut self, counter: &'static str, segment: &Segment<'_>, sender: Side) {
+        let Segment { ts, packet_number, .. } = *segment;
+        let order = (ts.as_nanos(), packet_number);
+        if self.get(counter).is_none_or(|known| order < (known.ts.as_nanos(), known.packet_number)) {
+            let flow = Some(FlowId::from_segment(segment, sender));
+            self.add(Example { counter, ts, frame: None, flow, packet_number });
         }
+    }
+
+    /// Makes an event the example of a counter, unless the counter has an earlier one.
+    pub fn add_event<K>(&mut self, counter: &'static str, event: &Event<K>) {
+        let (ts, packet_number) = (event.ts, event.packet_number);
+        self.add(Example { counter, ts, frame: None, flow: Some(event.flow.clone()), packet_number });
     }
 
     /// Removes the numbers of frames.

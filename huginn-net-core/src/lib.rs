@@ -5,7 +5,7 @@
 //! compute fingerprints; this crate contains none.
 //!
 //! ```
-//! use huginn_net_core::{Analyzer, Event, Frame, Interest, LinkType, Protocol, Segment, Side, Timestamp};
+//! use huginn_net_core::{Analyzer, Event, Frame, Interest, LinkType, Origin, Protocol, Segment, Side, Timestamp};
 //!
 //! /// Reports the payload size of every UDP datagram.
 //! #[derive(Default)]
@@ -34,9 +34,9 @@
 //!         segment: &Segment<'_>,
 //!         sender: Side,
 //!         _: &mut (),
-//!         emit: &mut impl FnMut(Side, usize),
+//!         emit: &mut impl FnMut(Origin, usize),
 //!     ) -> Interest {
-//!         emit(sender, segment.payload.len());
+//!         emit(sender.into(), segment.payload.len());
 //!         Interest::More
 //!     }
 //! }
@@ -69,9 +69,13 @@ mod source;
 mod stream;
 mod tally;
 
-pub use decode::{DecodeConfig, DecodeCounters, DecodeError, Decoder, Layer, decode_ip, ip_packet_len};
+pub use decode::{
+    DecodeConfig, DecodeCounters, DecodeError, Decoder, Layer, ProtocolCount, ProtocolNumber, Registry,
+    decode_ip, ip_packet_len,
+};
 pub use engine::{
-    AnalysisError, Analyzer, Builder, CancelToken, Counters, Overflow, Snapshot, SnapshotHandle, TextSink,
+    AnalysisError, Analyzer, Builder, CancelToken, Counters, HashSeed, Overflow, PacketClock, Snapshot,
+    SnapshotHandle, TextSink,
 };
 pub use examples::{Example, Examples};
 pub use filter::Filter;
@@ -80,8 +84,11 @@ pub use filter::{Bpf, BpfError};
 pub use flow::{FlowCounters, FlowKey, FlowLimits, IdleCounters, IdleLimits, IdleMap, Slot};
 #[cfg(feature = "serde")]
 #[doc(hidden)]
-pub use huginn_net_wire::serialize_as_text;
-pub use huginn_net_wire::{CivilDate, Cursor, Escaped, Parsed, Reassembler, Side, Truncated};
+pub use huginn_net_wire::deserialize_from_text;
+pub use huginn_net_wire::{
+    CivilDate, Cursor, Escaped, Parsed, Printable, Reassembler, ReassemblyLimits, Side, Truncated,
+    is_printable, quoted,
+};
 /// Networks in CIDR notation, for [`Filter`].
 pub use ipnet::IpNet;
 pub use limits::MAX_TUNNEL_LAYERS;
@@ -90,7 +97,8 @@ pub use packet::{
     TunnelLayer, TunnelLayerError, TunnelPath, UdpHeader,
 };
 pub use protocol::{
-    Event, FlowId, Interest, Protocol, Report, Route, SharedState, Sink, SinkResult, TransportKind,
+    Conflict, Event, FlowId, Interest, Origin, PacketRef, Protocol, Report, Route, SharedState, Sink,
+    SinkResult, TransportKind,
 };
 pub use source::{Block, Fill, FirstFrames, FrameRecord, Frames, MemoryFrames, NextFrame, Source};
 pub use stream::{

@@ -59,6 +59,9 @@ pub(crate) const MAX_RESUMABLE_PARSERS: usize = 8;
 /// frame (IEEE 802.3, clause 4A.4.2: 64 bytes less header and checksum).
 pub(crate) const MIN_ETHERNET_PAYLOAD_LEN: usize = 46;
 
+/// Smallest IP total length that fills an Ethernet frame with one VLAN tag or MPLS label without padding, in bytes.
+pub(crate) const MIN_TAGGED_PAYLOAD_LEN: usize = MIN_ETHERNET_PAYLOAD_LEN - 4;
+
 /// Maximum number of tags and tunnels that the decoder follows in a frame. Packets with more are counted as `too_deep`.
 /// A path is an array of this length, so it needs no heap memory.
 pub const MAX_TUNNEL_LAYERS: usize = 8;
@@ -67,9 +70,9 @@ pub const MAX_TUNNEL_LAYERS: usize = 8;
 /// headers add no tunnel layer, so that [`MAX_TUNNEL_LAYERS`] alone would not bound the time per frame.
 pub(crate) const MAX_PROTOCOL_HEADERS: u8 = 64;
 
-/// Maximum number of extension headers of an IP packet: more than twice the seven that RFC 8200, section 4.1, lists in
-/// its recommended order. The limit bounds the time per packet.
-pub(crate) const MAX_EXTENSION_HEADERS: usize = 16;
+/// Maximum number of protocols that are counted by number: more than public captures of mixed networks show. A search
+/// through all of them costs little for each packet that is not analysed.
+pub(crate) const MAX_PROTOCOL_COUNTS: usize = 32;
 
 /// Default maximum number of incomplete datagrams. With all of them, the default memory limit leaves 4 KiB for each.
 pub(crate) const DEFAULT_MAX_FRAGMENT_DATAGRAMS: usize = 4_096;
@@ -90,6 +93,14 @@ pub(crate) const DEFAULT_FLOW_IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 /// connection attempt after 127 seconds.
 pub(crate) const DEFAULT_SYN_LIFETIME: Duration = Duration::from_secs(130);
 
+/// Distance above the number of a connection's SYN, in bytes, within which another SYN may have the number of its data: then
+/// only a SYN+ACK shows that this SYN starts another connection.
+pub(crate) const MAX_CONNECTION_BYTES: u32 = 256 << 20;
+
+/// Distance from a SYN in the middle of a connection, in bytes, within which a segment continues it: the most that is sent
+/// before the server answers, with room for lost segments.
+pub(crate) const MAX_CANDIDATE_BYTES: u32 = 1 << 20;
+
 /// Default maximum heap memory of all flows, in bytes: 512 for each of the default maximum number of flows. Data in
 /// order needs no buffer.
 pub(crate) const DEFAULT_MAX_FLOW_BUFFER_BYTES: usize = 256 << 20;
@@ -102,6 +113,18 @@ pub(crate) const REORDER_INTERVALS_PER_TIMEOUT_LOG2: u32 = 8;
 /// of eviction stays precise with long timeouts.
 pub(crate) const MAX_REORDER_INTERVAL_NANOS: u64 = 1_000_000_000;
 
+/// Greatest distance between two timestamps of one capture clock, as a fraction of the idle timeout: a 32nd, which is
+/// 9 seconds of the default timeout. Shorter distances need no confirmation.
+pub(crate) const CLOCK_TOLERANCES_PER_TIMEOUT: u64 = 32;
+
+/// Greatest idle time that one pause or step of the capture counts as, as a fraction of the idle timeout: a quarter, so
+/// that no single step expires an entry, and entries still expire in a capture that consists of pauses.
+pub(crate) const STEPS_PER_TIMEOUT: u64 = 4;
+
+/// Maximum number of capture clocks that packet time follows besides the current one: interfaces that disagree, each
+/// before and after a pause.
+pub(crate) const MAX_CAPTURE_CLOCKS: usize = 8;
+
 /// Maximum number of entries per check that are refreshed because packet time stepped back. The limit bounds the cost
 /// of a capture whose time steps back repeatedly.
 pub(crate) const MAX_REFRESHES_PER_CHECK: u32 = 4;
@@ -110,4 +133,33 @@ pub(crate) const MAX_REFRESHES_PER_CHECK: u32 = 4;
 pub(crate) const MAX_DATAGRAM_LEN: usize = 65_535;
 
 /// Number of counters of packets that the decoder could not read, each of which has an example.
-pub(crate) const DECODER_EXAMPLES: usize = 13;
+pub(crate) const DECODER_EXAMPLES: usize = 16;
+
+/// Maximum distance between the next byte of a TCP direction and a segment, in bytes: the largest window
+/// (RFC 7323, section 2.3).
+pub(crate) const MAX_TCP_WINDOW: u64 = 1 << 30;
+
+/// Maximum copy of delivered bytes that is kept after all parsers are done, in bytes per TCP connection: first segments
+/// that are not a message of any protocol.
+pub(crate) const MAX_WATCHED_BYTES: usize = 1 << 12;
+
+/// Maximum copy of delivered bytes that the receiver has not acknowledged, in bytes per TCP connection: a request head or
+/// a ClientHello, of the greatest length that parsers read. Of longer data, only the newest are compared with their
+/// retransmissions.
+pub(crate) const MAX_UNSETTLED_BYTES: usize = 1 << 16;
+
+/// Maximum number of further pieces of that copy: heads of pipelined requests with bodies.
+pub(crate) const MAX_UNSETTLED_PIECES: usize = 15;
+
+/// Number of times that a connection may reach [`MAX_ALTERNATIVES`] for the same bytes before the comparison ends:
+/// each time costs a parser for each content.
+pub(crate) const MAX_TIMES_FULL: u8 = 4;
+
+/// Maximum number of contents that compete with the delivered one: all combinations of three segments with two contents.
+pub(crate) const MAX_ALTERNATIVES: usize = 7;
+
+/// Maximum memory of all contents that compete with the delivered one, in bytes per TCP connection.
+pub(crate) const MAX_ALTERNATIVE_BYTES: usize = 1 << 16;
+
+/// Maximum number of ranges in such a content: out-of-order segments of a hello in small pieces.
+pub(crate) const MAX_ALTERNATIVE_RANGES: usize = 64;

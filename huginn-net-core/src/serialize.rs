@@ -1,22 +1,27 @@
-//! `Serialize` for events and their fields.
+//! `Serialize` for times, flows and examples.
 
 use std::net::{IpAddr, SocketAddr};
 
 use serde::{Serialize, Serializer};
 
-use huginn_net_wire::serialize_as_text;
+use huginn_net_wire::{deserialize_from_text, serialize_as_text};
 
-use crate::{Event, Example, FlowId, Side, Timestamp, TransportKind, TunnelLayer, TunnelPath};
+use crate::{Example, FlowId, Timestamp, TransportKind, TunnelLayer, TunnelPath};
 
-serialize_as_text!(Timestamp, TunnelLayer);
+serialize_as_text!(TunnelLayer);
+deserialize_from_text!(Timestamp);
+
+impl Serialize for Timestamp {
+    #[inline]
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(std::str::from_utf8(self.text().as_ref()).unwrap_or_default())
+    }
+}
 
 /// Serializes as `tcp` or `udp`.
 impl Serialize for TransportKind {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(match self {
-            Self::Tcp => "tcp",
-            Self::Udp => "udp",
-        })
+        serializer.serialize_str(self.name())
     }
 }
 
@@ -39,20 +44,20 @@ impl From<SocketAddr> for Endpoint {
     }
 }
 
-/// Serializes as `client` and `server` (`ip`, `port`), `proto` (`tcp`, `udp`), and `tunnel` if there is one.
+/// Serializes as `client` and `server` (`ip`, `port`), `transport` (`tcp`, `udp`), and `tunnel` if there is one.
 impl Serialize for FlowId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Shape<'a> {
             client: Endpoint,
             server: Endpoint,
-            proto: TransportKind,
+            transport: TransportKind,
             #[serde(skip_serializing_if = "Option::is_none")]
             tunnel: Option<&'a TunnelPath>,
         }
         let Self { client, server, transport, tunnel } = self;
         let (client, server) = ((*client).into(), (*server).into());
-        Shape { client, server, proto: *transport, tunnel: tunnel.as_deref() }.serialize(serializer)
+        Shape { client, server, transport: *transport, tunnel: tunnel.as_deref() }.serialize(serializer)
     }
 }
 
@@ -68,24 +73,5 @@ impl Serialize for Example {
             flow: Option<&'a FlowId>,
         }
         Shape { ts: self.ts, frame: self.frame, flow: self.flow.as_ref() }.serialize(serializer)
-    }
-}
-
-/// Serializes as one flat object: `ts`, the fields of the [flow](FlowId), `subject`, `packet`, and the fields of the kind, which
-/// must be a structure or a map.
-impl<K: Serialize> Serialize for Event<K> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Shape<'a, K> {
-            ts: Timestamp,
-            #[serde(flatten)]
-            flow: &'a FlowId,
-            subject: Side,
-            packet: u64,
-            #[serde(flatten)]
-            kind: &'a K,
-        }
-        let Self { ts, packet_number, flow, subject, kind } = self;
-        Shape { ts: *ts, flow, subject: *subject, packet: *packet_number, kind }.serialize(serializer)
     }
 }

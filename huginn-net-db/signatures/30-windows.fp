@@ -81,7 +81,7 @@ sig   = *:128:0:*:8192,2:mss,nop,ws,nop,nop,sok:df,id+,ecn:0
 sig   = *:128:0:*:8192,2:mss,nop,ws,sok,ts:df,id+:0
 sig   = *:128:0:*:8192,4:mss,nop,ws,sok,ts:df,id+:0
 sig   = *:128:0:*:8192,14:mss,nop,ws,sok,ts:df,id+:0
-; Scaling off, or the third SYN of a connection that nobody answers, which drops it.
+; Scaling off, or the third SYN of a connection without an answer, which drops it.
 ; Suricata test capture TLPW1-tcp-110.37.219.134 and Zeek test capture
 ; zero-length-bodies-with-drops.pcap: browsers on Windows NT 6.1.
 sig   = *:128:0:*:8192,0:mss,nop,nop,sok:df,id+:0

@@ -59,7 +59,7 @@ fn accepts_all<T: PartialEq>(earlier: Option<T>, later: Option<T>) -> bool {
 }
 
 /// The multiple of the MSS as which this window is always reported, regardless of the rest of the packet.
-fn multiple_of_mss(window: u16, mss: Option<u16>) -> Option<WindowMultiple> {
+pub(crate) fn multiple_of_mss(window: u16, mss: Option<u16>) -> Option<WindowMultiple> {
     let mss = mss.filter(|&mss| mss >= 100 && window != 0 && window.checked_rem(mss) == Some(0))?;
     window.checked_div(mss).map(WindowMultiple::Mss)
 }

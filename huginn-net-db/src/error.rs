@@ -61,7 +61,7 @@ pub enum Fault {
     #[error("label must stand in a section")]
     LabelOutsideSection,
     /// A signature without a label.
-    #[error("sig must stand behind a label of its section")]
+    #[error("sig must follow a label of its section")]
     SigWithoutLabel,
     /// `sys` without a preceding label of class `!`.
     #[error("sys must stand right behind a label of class '!'")]

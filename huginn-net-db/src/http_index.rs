@@ -1,5 +1,6 @@
 //! An index of HTTP signatures by header names.
 
+mod coverers;
 mod entry_set;
 
 use std::collections::HashMap;
@@ -8,6 +9,7 @@ use foldhash::fast::RandomState;
 use huginn_net_http::{Header, HeaderName, HttpSignature, HttpVersion};
 use smallvec::SmallVec;
 
+use self::coverers::Coverers;
 use self::entry_set::EntrySet;
 use crate::http_match::occurs_in;
 use crate::{DatabaseError, Entry, HeaderPattern, HttpMatch, HttpPattern};
@@ -107,6 +109,8 @@ pub(crate) struct HttpIndex {
     by_name: Vec<ByName>,
     /// Signatures without required headers.
     content: EntrySet,
+    /// Empty once the file is read.
+    coverers: Coverers,
 }
 
 /// The signatures that a header name affects.
@@ -138,7 +142,7 @@ impl HttpIndex {
         both.filter_map(|(entry, covered_by)| Some((entry.line, (*covered_by)?)))
     }
 
-    /// Appends a signature.
+    /// Appends a signature. [`Self::finish`] must follow the last one.
     ///
     /// # Errors
     /// [`DatabaseError::Covered`] if an earlier signature covers this one and p0f detects that.
@@ -148,25 +152,53 @@ impl HttpIndex {
         known: &mut HeaderNames,
     ) -> Result<(), DatabaseError> {
         let required = Required::new(&entry.pattern, known);
-        let mut covered_by = None;
-        let earlier = self.entries.iter().zip(&self.required).zip(&mut self.covered_by);
-        for ((earlier, earlier_required), earlier_is_covered_by) in earlier {
-            if earlier.label.generic && !entry.label.generic {
-                if required.covers(&entry.pattern, earlier_required, &earlier.pattern) {
-                    earlier_is_covered_by.get_or_insert(entry.line);
-                }
-            } else if earlier_required.covers(&earlier.pattern, &required, &entry.pattern) {
-                if !earlier.label.generic {
-                    return Err(DatabaseError::Covered { line: entry.line, earlier: earlier.line });
-                }
-                covered_by.get_or_insert(earlier.line);
-            }
+        let [specific, generic] = self.first_coverers(&entry.pattern, &required);
+        if let Some(earlier) = specific {
+            return Err(DatabaseError::Covered { line: entry.line, earlier: earlier.line });
         }
+        let covered_by = generic.filter(|_| entry.label.generic).map(|earlier| earlier.line);
+        self.coverers.add(&entry, &required, self.entries.len());
         self.add_names(&required, &entry.pattern);
         self.entries.push(entry);
         self.required.push(required);
         self.covered_by.push(covered_by);
         Ok(())
+    }
+
+    /// Completes the index after the last signature.
+    pub(crate) fn finish(&mut self) {
+        let later = |(slot, covered_by): (usize, &Option<u32>)| {
+            let (entry, required) = self.entries.get(slot).zip(self.required.get(slot))?;
+            // A later specific signature is preferred to a generic one.
+            let is_open = entry.label.generic && covered_by.is_none();
+            let [specific, _] = is_open.then(|| self.first_coverers(&entry.pattern, required))?;
+            Some((slot, specific?.line))
+        };
+        let found: Vec<(usize, u32)> = self.covered_by.iter().enumerate().filter_map(later).collect();
+        for (slot, line) in found {
+            if let Some(covered_by) = self.covered_by.get_mut(slot) {
+                *covered_by = Some(line);
+            }
+        }
+        self.coverers = Coverers::default();
+    }
+
+    /// The first specific and the first generic signature that cover this one.
+    fn first_coverers(&self, pattern: &HttpPattern, required: &Required) -> [Option<&Entry<HttpPattern>>; 2] {
+        let mut first = [None; 2];
+        self.coverers.for_each(pattern, required, |slot| {
+            let Some((other, other_required)) = self.entries.get(slot).zip(self.required.get(slot)) else {
+                return;
+            };
+            let [specific, generic] = &mut first;
+            let first = if other.label.generic { generic } else { specific };
+            if first.is_none_or(|first| slot < first)
+                && other_required.covers(&other.pattern, required, pattern)
+            {
+                *first = Some(slot);
+            }
+        });
+        first.map(|slot| self.entries.get(slot?))
     }
 
     /// Registers the next signature: the required name with the fewest signatures so far selects it.
@@ -209,7 +241,7 @@ impl HttpIndex {
         if version == HttpVersion::Http2 {
             return None;
         }
-        let named = signature.headers().filter_map(|header| Some((known.find(header)?, header)));
+        let named = signature.headers().iter().filter_map(|header| Some((known.find(header)?, header)));
         let head = Head::new(Some(version), named);
         let mut generic = None;
         let words = 0..EntrySet::words(self.entries.len());
@@ -291,5 +323,83 @@ impl Required {
                 None => header.optional && !head.has(*wanted),
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Label;
+
+    /// Compares each signature with all others: the definition that the index must agree with.
+    fn covered_by_comparison(entries: &[Entry<HttpPattern>]) -> Result<Vec<(u32, u32)>, DatabaseError> {
+        let mut known = HeaderNames::default();
+        let required: Vec<Required> =
+            entries.iter().map(|entry| Required::new(&entry.pattern, &mut known)).collect();
+        let covers = |one: usize, other: usize| {
+            required[one].covers(&entries[one].pattern, &required[other], &entries[other].pattern)
+        };
+        let mut covered_by = vec![None; entries.len()];
+        for (index, entry) in entries.iter().enumerate() {
+            for (slot, earlier) in entries.iter().enumerate().take(index) {
+                if earlier.label.generic && !entry.label.generic {
+                    if covers(index, slot) {
+                        covered_by[slot].get_or_insert(entry.line);
+                    }
+                } else if covers(slot, index) {
+                    if !earlier.label.generic {
+                        return Err(DatabaseError::Covered { line: entry.line, earlier: earlier.line });
+                    }
+                    covered_by[index].get_or_insert(earlier.line);
+                }
+            }
+        }
+        Ok(entries.iter().zip(covered_by).filter_map(|(entry, other)| Some((entry.line, other?))).collect())
+    }
+
+    fn pattern() -> impl Strategy<Value = HttpPattern> {
+        let header = prop::sample::select(vec![
+            "A", "?A", "A=[x]", "A=[xy]", "?A=[x]", "B", "?B", "B=[yx]", "C", "C=[y]", "?C=[xyx]", "D",
+        ]);
+        let fields = (
+            prop::sample::select(vec!["*", "0", "1"]),
+            prop::collection::vec(header, 0..4),
+            prop::collection::vec(prop::sample::select(vec!["D", "E", "F"]), 0..3),
+            prop::sample::select(vec!["", "Soft"]),
+        );
+        fields.prop_map(|(version, headers, absent, software)| {
+            format!("{version}:{}:{}:{software}", headers.join(","), absent.join(",")).parse().unwrap()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn covered_signatures_equal_those_of_comparison(
+            patterns in prop::collection::vec((pattern(), prop::bool::weighted(0.8)), 0..24),
+        ) {
+            let label = |generic| Label {
+                generic,
+                class: None,
+                name: "x".into(),
+                flavor: None,
+                systems: Vec::new(),
+                line: 0,
+            };
+            let entries: Vec<Entry<HttpPattern>> = (1..)
+                .zip(patterns)
+                .map(|(line, (pattern, generic))| Entry { pattern, label: Arc::new(label(generic)), line })
+                .collect();
+            let (mut index, mut known) = (HttpIndex::default(), HeaderNames::default());
+            let pushed = entries.iter().cloned().try_for_each(|entry| index.push(entry, &mut known));
+            index.finish();
+            let covered = pushed.map(|()| index.covered().collect::<Vec<_>>());
+            prop_assert_eq!(covered, covered_by_comparison(&entries));
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! HTTP signatures of a database.
 
+use huginn_net_wire::quoted;
 use std::fmt;
 use std::str::FromStr;
 
@@ -64,7 +65,7 @@ impl HttpPattern {
             "0" => Some(HttpVersion::Http10),
             "1" => Some(HttpVersion::Http11),
             "*" => None,
-            other => return Err(version.error(Fault::HttpVersion { value: other.into() })),
+            other => return Err(version.error(Fault::HttpVersion { value: quoted(other) })),
         };
         let (headers, rest) = parse_headers(rest)?;
         let rest = rest.ok_or_else(|| too_few(2))?;
@@ -135,7 +136,7 @@ fn is_header_character(c: char) -> bool {
 
 fn bad_name(text: Part<'_>) -> SyntaxError {
     let (name, _) = text.take_while(|c| c != ',' && c != ':');
-    text.error(Fault::HeaderName { name: name.text.into() })
+    text.error(Fault::HeaderName { name: quoted(name.text) })
 }
 
 impl fmt::Display for HttpPattern {

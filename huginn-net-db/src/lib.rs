@@ -34,8 +34,6 @@ mod label;
 mod limits;
 mod lint;
 mod parser;
-#[cfg(feature = "serde")]
-mod serialize;
 mod syntax;
 mod tcp_index;
 mod tcp_match;

@@ -1,5 +1,7 @@
 //! Parses signature files: lines, sections and labels.
 
+use huginn_net_wire::quoted;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use huginn_net_tcp::Mtu;
@@ -13,6 +15,9 @@ use crate::{Database, DatabaseError, Fault, HttpPattern, Label, System, TcpPatte
 pub(crate) fn parse(text: &str, base: Option<&Database>) -> Result<Database, DatabaseError> {
     let mut parser = Parser::default();
     if let Some(base) = base {
+        for class in &base.classes {
+            parser.base_classes.entry(class.to_ascii_lowercase()).or_insert_with(|| Arc::clone(class));
+        }
         parser.database.base_classes = base.classes.clone();
         parser.database.base_systems = base.system_names().map(Into::into).collect();
     }
@@ -21,7 +26,12 @@ pub(crate) fn parse(text: &str, base: Option<&Database>) -> Result<Database, Dat
         parser.read_line(line)?;
     }
     parser.leave_label();
-    Ok(parser.database)
+    let mut database = parser.database;
+    database.tcp_request.finish();
+    database.tcp_response.finish();
+    database.http_request.finish();
+    database.http_response.finish();
+    Ok(database)
 }
 
 #[derive(Default)]
@@ -31,6 +41,9 @@ struct Parser {
     line: u32,
     section: Option<Section>,
     current_label: CurrentLabel,
+    /// Classes by their names in lower case, and those of the base.
+    classes: HashMap<String, Arc<str>>,
+    base_classes: HashMap<String, Arc<str>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +85,7 @@ impl Parser {
             return Ok(self.enter_section(statement.trim())?);
         }
         let Some((key, value)) = statement.split_once('=') else {
-            return Err(statement.error(Fault::Statement { text: statement.text.trim_end().into() }).into());
+            return Err(statement.error(Fault::Statement { text: quoted(statement.text.trim_end()) }).into());
         };
         match key.trim() {
             // The last field of an HTTP signature may end with a blank.
@@ -89,7 +102,7 @@ impl Parser {
             "[tcp:response]" => Section::TcpResponse,
             "[http:request]" => Section::HttpRequest,
             "[http:response]" => Section::HttpResponse,
-            other => return Err(name.error(Fault::Section { name: other.into() })),
+            other => return Err(name.error(Fault::Section { name: quoted(other) })),
         });
         Ok(())
     }
@@ -123,16 +136,18 @@ impl Parser {
                 }
                 _ => Err(key.error(Fault::SysMisplaced)),
             },
-            other => Err(key.error(Fault::Key { key: other.into() })),
+            other => Err(key.error(Fault::Key { key: quoted(other) })),
         }
     }
 
     fn classes(&mut self, list: Part<'_>) -> Result<(), SyntaxError> {
         for class in names(list) {
             if class.text.is_empty() || !class.text.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-                return Err(class.error(Fault::ClassName { name: class.text.into() }));
+                return Err(class.error(Fault::ClassName { name: quoted(class.text) }));
             }
-            self.database.classes.push(class.text.into());
+            let name: Arc<str> = class.text.into();
+            self.classes.entry(name.to_ascii_lowercase()).or_insert_with(|| Arc::clone(&name));
+            self.database.classes.push(name);
         }
         Ok(())
     }
@@ -154,7 +169,7 @@ impl Parser {
             rest = match after.strip_prefix(",") {
                 Some(next) => next,
                 None if after.text.is_empty() => after,
-                None => return Err(after.error(Fault::BracketedValue { value: after.text.into() })),
+                None => return Err(after.error(Fault::BracketedValue { value: quoted(after.text) })),
             };
         }
         Ok(())
@@ -177,7 +192,7 @@ impl Parser {
         let generic = match kind.text {
             "s" => false,
             "g" => true,
-            other => return Err(kind.error(Fault::LabelType { value: other.into() })),
+            other => return Err(kind.error(Fault::LabelType { value: quoted(other) })),
         };
         let class = if class.text == "!" { None } else { Some(self.class(class)?) };
         let label = Label {
@@ -204,9 +219,9 @@ impl Parser {
 
     /// Looks up a class of `classes`, ignoring case.
     fn class(&self, name: Part<'_>) -> Result<Arc<str>, SyntaxError> {
-        let Database { classes, base_classes, .. } = &self.database;
-        let known = classes.iter().chain(base_classes).find(|class| class.eq_ignore_ascii_case(name.text));
-        known.cloned().ok_or_else(|| name.error(Fault::UnknownClass { name: name.text.into() }))
+        let lower = name.text.to_ascii_lowercase();
+        let known = self.classes.get(&lower).or_else(|| self.base_classes.get(&lower));
+        known.cloned().ok_or_else(|| name.error(Fault::UnknownClass { name: quoted(name.text) }))
     }
 
     /// Parses `Linux,@win`.
@@ -283,7 +298,7 @@ fn names(list: Part<'_>) -> impl Iterator<Item = Part<'_>> {
 fn checked_name(name: Part<'_>) -> Result<Part<'_>, SyntaxError> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || " ./-_!?()".contains(c);
     if name.text.is_empty() || !name.text.chars().all(allowed) {
-        return Err(name.error(Fault::Name { name: name.text.into() }));
+        return Err(name.error(Fault::Name { name: quoted(name.text) }));
     }
     Ok(name)
 }
@@ -291,6 +306,6 @@ fn checked_name(name: Part<'_>) -> Result<Part<'_>, SyntaxError> {
 fn parse_mtu(text: Part<'_>) -> Result<Mtu, SyntaxError> {
     match number::<u16>(text.text) {
         Some(mtu) if mtu != 0 => Ok(Mtu(mtu.into())),
-        _ => Err(text.error(Fault::Mtu { value: text.text.into() })),
+        _ => Err(text.error(Fault::Mtu { value: quoted(text.text) })),
     }
 }

@@ -1,5 +1,6 @@
 //! Parts of a line with their offsets, for error positions.
 
+use huginn_net_wire::quoted;
 use std::str::FromStr;
 
 use crate::{DatabaseError, Fault};
@@ -90,7 +91,7 @@ impl<'a> Part<'a> {
         let inside = self.strip_prefix("[").and_then(|inside| inside.split_once(']'));
         match inside {
             Some((value, rest)) if !value.text.is_empty() => Ok((value, rest)),
-            _ => Err(self.error(Fault::BracketedValue { value: self.text.into() })),
+            _ => Err(self.error(Fault::BracketedValue { value: quoted(self.text) })),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! An index of TCP signatures by the fields that must match exactly.
 
+mod coverers;
 mod match_cache;
 
 use std::collections::HashMap;
@@ -8,6 +9,7 @@ use std::hash::{Hash, Hasher};
 use foldhash::fast::RandomState;
 use huginn_net_tcp::{IpVersion, OptionLayout, Quirks, TcpSignature, WindowMultiple};
 
+use coverers::Coverers;
 use match_cache::MatchCache;
 
 use crate::tcp_match::{EXACT_QUIRKS, Fit, fit_of_quirks};
@@ -21,6 +23,8 @@ pub(crate) struct TcpIndex {
     /// For each of `entries`: the line of a signature that covers it, which p0f does not detect.
     covered_by: Vec<Option<u32>>,
     buckets: HashMap<Key, Bucket, RandomState>,
+    /// Empty once the file is read.
+    coverers: Coverers,
     match_cache: MatchCache,
 }
 
@@ -57,32 +61,58 @@ impl TcpIndex {
         both.filter_map(|(entry, covered_by)| Some((entry.line, (*covered_by)?)))
     }
 
-    /// Appends a signature.
+    /// Appends a signature. [`Self::finish`] must follow the last one.
     ///
     /// # Errors
     /// [`DatabaseError::Covered`] if an earlier signature covers this one and p0f detects that.
     pub(crate) fn push(&mut self, entry: Entry<TcpPattern>) -> Result<(), DatabaseError> {
-        let pattern = &entry.pattern;
-        let key = Key::new(&pattern.layout, pattern.ip_options_len.into(), pattern.quirks);
-        let bucket = self.buckets.entry(key).or_default();
-        let mut covered_by = None;
-        for index in bucket.indices() {
-            let both = self.entries.get(index as usize).zip(self.covered_by.get_mut(index as usize));
-            let Some((earlier, earlier_is_covered_by)) = both else { continue };
-            if earlier.covers(&entry) {
-                if earlier.covers_for_p0f(&entry) {
-                    return Err(DatabaseError::Covered { line: entry.line, earlier: earlier.line });
-                }
-                covered_by.get_or_insert(earlier.line);
-            } else if earlier.label.generic && !entry.label.generic && entry.covers(earlier) {
-                earlier_is_covered_by.get_or_insert(entry.line);
+        let key = Key::from_pattern(&entry.pattern);
+        // The first signatures by window, then in file order: one that covers, and one for which p0f detects it.
+        let (mut covering, mut detected) = (None, None);
+        self.coverers.for_each(key, &entry.pattern, |index| {
+            let Some(earlier) = self.entries.get(index as usize).filter(|earlier| earlier.covers(&entry))
+            else {
+                return;
+            };
+            let found = (WindowKey::from_pattern(&earlier.pattern), index, earlier.line);
+            let first = |other: &mut Option<_>| *other = Some(other.map_or(found, |other| found.min(other)));
+            first(&mut covering);
+            if earlier.covers_for_p0f(&entry) {
+                first(&mut detected);
+            }
+        });
+        if let Some((.., earlier)) = detected {
+            return Err(DatabaseError::Covered { line: entry.line, earlier });
+        }
+        let index = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        self.coverers.add(key, &entry, index);
+        self.buckets.entry(key).or_default().0.push(Candidate::new(&entry, index));
+        self.entries.push(entry);
+        self.covered_by.push(covering.map(|(.., line)| line));
+        Ok(())
+    }
+
+    /// Completes the index after the last signature.
+    pub(crate) fn finish(&mut self) {
+        // A later specific signature is preferred to a generic one.
+        for (entry, covered_by) in self.entries.iter().zip(&mut self.covered_by) {
+            if entry.label.generic && covered_by.is_none() {
+                let mut first = None;
+                self.coverers.for_each(Key::from_pattern(&entry.pattern), &entry.pattern, |index| {
+                    let other = self.entries.get(index as usize);
+                    if other.is_some_and(|other| !other.label.generic && other.covers(entry)) {
+                        first = Some(first.map_or(index, |first: u32| first.min(index)));
+                    }
+                });
+                let other = first.and_then(|index| self.entries.get(index as usize));
+                *covered_by = other.map(|other| other.line);
             }
         }
-        bucket.push(&entry, u32::try_from(self.entries.len()).unwrap_or(u32::MAX));
+        for Bucket(candidates) in self.buckets.values_mut() {
+            candidates.sort_unstable_by_key(|candidate| (candidate.window_key, candidate.index));
+        }
+        self.coverers = Coverers::default();
         self.match_cache = MatchCache::default();
-        self.entries.push(entry);
-        self.covered_by.push(covered_by);
-        Ok(())
     }
 
     /// The match: the first specific signature, else the first generic one, else the first fuzzy match unless its label
@@ -153,6 +183,10 @@ impl Key {
         let quirks = u128::from((quirks & EXACT_QUIRKS).bits());
         Self(first, rest | u128::from(ip_options_len) << 80 | quirks << 96)
     }
+
+    fn from_pattern(pattern: &TcpPattern) -> Self {
+        Self::new(&pattern.layout, pattern.ip_options_len.into(), pattern.quirks)
+    }
 }
 
 /// The index for "no signature".
@@ -165,8 +199,8 @@ impl WindowKey {
     /// A condition that no signature has.
     const NEVER: Self = Self(!Self::SCALE);
 
-    fn new(window: WindowPattern, scale: Option<u8>) -> Self {
-        Self(Self::from_window(window).0 | scale.map_or(Self::ANY_SCALE, u32::from))
+    fn from_pattern(pattern: &TcpPattern) -> Self {
+        Self(Self::from_window(pattern.window).0 | pattern.scale.map_or(Self::ANY_SCALE, u32::from))
     }
 
     /// The condition of the window alone; not greater than the same one with a scale.
@@ -190,19 +224,6 @@ impl WindowKey {
     }
 }
 
-impl Bucket {
-    fn push(&mut self, entry: &Entry<TcpPattern>, index: u32) {
-        let candidate = Candidate::new(entry, index);
-        let order = |candidate: &Candidate| (candidate.window_key, candidate.index);
-        let at = self.0.partition_point(|before| order(before) < order(&candidate));
-        self.0.insert(at, candidate);
-    }
-
-    fn indices(&self) -> impl Iterator<Item = u32> {
-        self.0.iter().map(|candidate| candidate.index)
-    }
-}
-
 /// A signature, prepared for comparison with packets of its key.
 #[derive(Clone, Debug)]
 struct Candidate {
@@ -223,7 +244,7 @@ impl Candidate {
     fn new(entry: &Entry<TcpPattern>, index: u32) -> Self {
         let pattern = &entry.pattern;
         Self {
-            window_key: WindowKey::new(pattern.window, pattern.scale),
+            window_key: WindowKey::from_pattern(pattern),
             index,
             quirks: [IpVersion::V4, IpVersion::V6].map(|version| pattern.quirks_for(version)),
             mss: pattern.mss,
@@ -253,8 +274,12 @@ impl Candidate {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::Database;
+    use crate::{Database, Label};
 
     /// A packet that matches a signature.
     fn signature_from_pattern(pattern: &TcpPattern) -> TcpSignature {
@@ -272,6 +297,80 @@ mod tests {
         format!("{version}:{initial}:{ip_options_len}:{mss}:{window},{scale}:{layout}:{quirks}:{payload}")
             .parse()
             .unwrap()
+    }
+
+    /// Compares each signature with all others: the definition that the index must agree with.
+    fn covered_by_comparison(entries: &[Entry<TcpPattern>]) -> Result<Vec<(u32, u32)>, DatabaseError> {
+        let mut covered_by = vec![None; entries.len()];
+        for (index, entry) in entries.iter().enumerate() {
+            let mut earlier: Vec<usize> = (0..index).collect();
+            earlier.sort_by_key(|earlier| (WindowKey::from_pattern(&entries[*earlier].pattern), *earlier));
+            earlier.retain(|earlier| {
+                Key::from_pattern(&entries[*earlier].pattern) == Key::from_pattern(&entry.pattern)
+            });
+            for slot in earlier {
+                let earlier = &entries[slot];
+                if earlier.covers(entry) {
+                    if earlier.covers_for_p0f(entry) {
+                        return Err(DatabaseError::Covered { line: entry.line, earlier: earlier.line });
+                    }
+                    covered_by[index].get_or_insert(earlier.line);
+                } else if earlier.label.generic && !entry.label.generic && entry.covers(earlier) {
+                    covered_by[slot].get_or_insert(entry.line);
+                }
+            }
+        }
+        Ok(entries.iter().zip(covered_by).filter_map(|(entry, other)| Some((entry.line, other?))).collect())
+    }
+
+    fn pattern() -> impl Strategy<Value = TcpPattern> {
+        let fields = (
+            prop::sample::select(vec!["*", "4", "6"]),
+            prop::sample::select(vec!["64", "64-", "128", "30", "255-", "99"]),
+            prop::sample::select(vec!["*", "100", "1460", "0"]),
+            prop::sample::select(vec![
+                "*", "0", "200", "1460", "2920", "6", "%2", "%3", "%100", "%200", "mss*2", "mss*1", "mtu*2",
+            ]),
+            prop::sample::select(vec!["*", "0", "7"]),
+            prop::sample::select(vec!["mss", "mss,nop"]),
+            prop::sample::select(vec!["", "df", "df,id+", "ecn", "id-", "0+", "flow"]),
+            prop::sample::select(vec!["*", "0", "+"]),
+        );
+        fields.prop_filter_map("no quirk of the other version", |fields| {
+            let (version, ttl, mss, window, scale, layout, quirks, payload) = fields;
+            format!("{version}:{ttl}:0:{mss}:{window},{scale}:{layout}:{quirks}:{payload}").parse().ok()
+        })
+    }
+
+    fn entries(patterns: Vec<(TcpPattern, bool)>) -> Vec<Entry<TcpPattern>> {
+        let label = |generic| Label {
+            generic,
+            class: None,
+            name: "x".into(),
+            flavor: None,
+            systems: Vec::new(),
+            line: 0,
+        };
+        let with_line = (1..).zip(patterns);
+        with_line
+            .map(|(line, (pattern, generic))| Entry { pattern, label: Arc::new(label(generic)), line })
+            .collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn covered_signatures_equal_those_of_comparison(
+            patterns in prop::collection::vec((pattern(), prop::bool::weighted(0.8)), 0..24),
+        ) {
+            let entries = entries(patterns);
+            let mut index = TcpIndex::default();
+            let pushed = entries.iter().cloned().try_for_each(|entry| index.push(entry));
+            index.finish();
+            let covered = pushed.map(|()| index.covered().collect::<Vec<_>>());
+            prop_assert_eq!(covered, covered_by_comparison(&entries));
+        }
     }
 
     #[test]

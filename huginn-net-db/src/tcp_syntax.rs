@@ -1,6 +1,7 @@
 //! Parses TCP signatures of a database.
 
 use huginn_net_tcp::{IpVersion, OptionLayout, Quirks, TcpField, WindowMultiple};
+use huginn_net_wire::quoted;
 
 use crate::limits::MAX_WINDOW_FACTOR;
 use crate::syntax::{Part, SyntaxError, number};
@@ -36,7 +37,7 @@ fn read<T>(field: TcpField, text: Part<'_>, parse: impl Fn(&str) -> Option<T>) -
 }
 
 fn unreadable(field: TcpField, text: Part<'_>) -> SyntaxError {
-    text.error(Fault::TcpField { field, value: text.text.into() })
+    text.error(Fault::TcpField { field, value: quoted(text.text) })
 }
 
 /// Parses `*`, or calls `parse`.

@@ -1,5 +1,7 @@
 //! The first bytes of one connection.
 
+use std::borrow::Cow;
+
 use huginn_net::consistency::ClientBytes;
 use huginn_net::tls::quic::ClientInitials;
 use huginn_net::tls::{ClientHello, Transport};
@@ -88,7 +90,7 @@ impl HuginnClient {
     }
 
     /// A value of the fingerprint, once it is computed.
-    pub(crate) fn value(&self, field: HuginnField) -> Option<&str> {
+    pub(crate) fn value(&self, field: HuginnField) -> Option<Cow<'_, str>> {
         field.value(self.fingerprint.as_ref()?)
     }
 

@@ -215,7 +215,7 @@ pub unsafe extern "C" fn huginn_client_value(
         let client = client.ok_or(HuginnStatus::InvalidArgument)?;
         let field = HuginnField::from_number(field).ok_or(HuginnStatus::InvalidArgument)?;
         // SAFETY: the caller says that `size` bytes are at `text`.
-        unsafe { write(client.value(field), text, size, length) }
+        unsafe { write(client.value(field).as_deref(), text, size, length) }
     })
 }
 

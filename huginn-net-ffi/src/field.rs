@@ -1,5 +1,7 @@
 //! Values of a fingerprint.
 
+use std::borrow::Cow;
+
 use huginn_net_proxy::{ClientFingerprint, FingerprintField};
 
 /// A value of a fingerprint.
@@ -75,10 +77,10 @@ impl HuginnField {
     }
 
     /// The value in a fingerprint.
-    pub(crate) fn value(self, found: &ClientFingerprint) -> Option<&str> {
+    pub(crate) fn value(self, found: &ClientFingerprint) -> Option<Cow<'_, str>> {
         let field = match self {
-            Self::Sni => return found.tls.as_ref()?.sni.as_deref(),
-            Self::Alpn => return found.tls.as_ref()?.alpn.as_deref(),
+            Self::Sni => return found.tls.as_ref()?.sni.as_deref().map(Cow::Borrowed),
+            Self::Alpn => return found.tls.as_ref()?.alpn.as_ref().map(|names| names.as_str().into()),
             Self::Ja4 => FingerprintField::Ja4,
             Self::Ja4R => FingerprintField::Ja4R,
             Self::Ja4O => FingerprintField::Ja4O,

@@ -13,10 +13,4 @@ pub enum HttpError {
         /// The limit in bytes.
         max: usize,
     },
-    /// The head exceeds the limit of header fields.
-    #[error("a head of more than {max} header fields")]
-    TooManyHeaders {
-        /// The limit, in fields.
-        max: usize,
-    },
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::HeaderName;
-use crate::limits::TYPICAL_HEAD_LEN;
+use crate::limits::{MAX_HEADERS, MAX_LATE_KNOWN_HEADERS, TYPICAL_HEAD_LEN};
 
 /// A header field (RFC 9110, section 5). Its bytes need not be UTF-8.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -88,6 +88,7 @@ pub struct Headers {
     store: Arc<[u8]>,
     /// Offset of the text.
     text: usize,
+    is_cut: bool,
 }
 
 /// A head under construction.
@@ -99,7 +100,11 @@ pub(crate) struct Draft<'a> {
 
 /// The fields of a head, encoded as bytes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FieldList(Vec<u8>);
+pub(crate) struct FieldList {
+    bytes: Vec<u8>,
+    /// Whether fields are missing because of a limit.
+    is_cut: bool,
+}
 
 /// A field, as offsets into the text of a head.
 #[derive(Clone, Copy, Debug)]
@@ -147,23 +152,28 @@ impl Field {
 const UNKNOWN: u8 = u8::MAX;
 
 impl FieldList {
-    /// Adds the field with this name and value range.
+    /// Adds the field with this name and value range, unless the list is full.
     pub(crate) fn push(&mut self, head: &[u8], name: Range<usize>, value: Range<usize>) {
         let name = Span::from(name);
         self.add(Field { name, value: value.into(), known: KnownName::from_bytes(name.slice(head)) });
     }
 
     fn add(&mut self, field: Field) {
-        if self.0.capacity() == 0 {
-            // Reserves room for the text of a typical head, which is appended later.
-            self.0.reserve(TYPICAL_HEAD_LEN);
+        if !self.has_room(field.known.is_some()) {
+            self.is_cut = true;
+            return;
         }
-        self.0.extend_from_slice(&field.to_bytes());
+        if self.bytes.capacity() == 0 {
+            // Reserves room for the text of a typical head, which is appended later.
+            self.bytes.reserve(TYPICAL_HEAD_LEN);
+        }
+        self.bytes.extend_from_slice(&field.to_bytes());
     }
 
-    /// Number of fields.
-    pub(crate) fn len(&self) -> usize {
-        self.0.len() / FIELD_LEN
+    #[inline]
+    fn has_room(&self, is_known: bool) -> bool {
+        let late = if is_known { MAX_LATE_KNOWN_HEADERS } else { 0 };
+        self.bytes.len() < MAX_HEADERS.saturating_add(late).saturating_mul(FIELD_LEN)
     }
 }
 
@@ -176,8 +186,35 @@ impl<'a> Draft<'a> {
     /// Appends a field and trims blanks around its value.
     pub(crate) fn push(&mut self, name: &[u8], value: &[u8]) {
         let known = KnownName::from_bytes(name);
+        if !self.fields.has_room(known.is_some()) {
+            return self.cut();
+        }
         let field = Field { name: self.append(name), value: self.append(value), known };
         self.fields.add(field);
+    }
+
+    /// Marks the head as cut: it exceeded a limit, so that fields are missing.
+    pub(crate) fn cut(&mut self) {
+        self.fields.is_cut = true;
+    }
+
+    /// Memory of an owned head, in bytes.
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        let text = match &self.text {
+            Cow::Owned(text) => text.capacity(),
+            Cow::Borrowed(_) => 0,
+        };
+        self.fields.bytes.capacity().saturating_add(text)
+    }
+
+    /// Whether fields are missing.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.fields.is_cut
+    }
+
+    /// Removes all fields.
+    pub(crate) fn clear_fields(&mut self) {
+        self.fields = FieldList::default();
     }
 
     /// Appends bytes that are not a field.
@@ -195,10 +232,10 @@ impl<'a> Draft<'a> {
 
     /// Finishes the head.
     pub(crate) fn finish(self) -> Headers {
-        let Self { fields: FieldList(mut store), text } = self;
+        let Self { fields: FieldList { bytes: mut store, is_cut }, text } = self;
         let text_at = store.len();
         store.extend_from_slice(&text);
-        Headers { store: store.into(), text: text_at }
+        Headers { store: store.into(), text: text_at, is_cut }
     }
 }
 
@@ -227,14 +264,16 @@ impl Span {
 impl Headers {
     /// A modifiable copy of the head.
     pub(crate) fn to_draft(&self) -> Draft<'static> {
-        Draft { fields: FieldList(self.list().to_vec()), text: Cow::Owned(self.text().to_vec()) }
+        let fields = FieldList { bytes: self.list().to_vec(), is_cut: self.is_cut };
+        Draft { fields, text: Cow::Owned(self.text().to_vec()) }
     }
 
     fn list(&self) -> &[u8] {
         self.store.get(..self.text).unwrap_or_default()
     }
 
-    fn text(&self) -> &[u8] {
+    /// The bytes that hold all names and values. Other bytes of the head may lie between them.
+    pub fn text(&self) -> &[u8] {
         self.store.get(self.text..).unwrap_or_default()
     }
 
@@ -281,6 +320,12 @@ impl Headers {
         self.list().len() / FIELD_LEN
     }
 
+    /// Whether fields are missing because the head exceeded a limit: that of its length, of the number of its fields
+    /// ([`MAX_HEADERS`](crate::http1::MAX_HEADERS)), or of the decoded size of an HTTP/2 field list, each 64 KiB.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
     /// Whether there are no fields.
     pub fn is_empty(&self) -> bool {
         self.list().is_empty()
@@ -299,7 +344,7 @@ impl<N: AsRef<[u8]>, V: AsRef<[u8]>> FromIterator<(N, V)> for Headers {
 
 impl PartialEq for Headers {
     fn eq(&self, other: &Self) -> bool {
-        self.iter().eq(other.iter())
+        self.is_cut == other.is_cut && self.iter().eq(other.iter())
     }
 }
 

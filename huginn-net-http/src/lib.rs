@@ -48,15 +48,13 @@ mod observer;
 mod p0f;
 #[cfg(feature = "packets")]
 mod parser;
-#[cfg(feature = "serde")]
-mod serialize;
 mod signature;
 
 pub use error::HttpError;
 pub use header_name::HeaderName;
 pub use headers::{Header, Headers};
 pub use huginn_net_wire::Parsed;
-pub use message::{HttpVersion, Request, Response, Role};
+pub use message::{HttpVersion, HttpVersionParseError, Request, Response, Role};
 #[cfg(feature = "packets")]
 pub use observer::{HttpCounters, HttpEvent, HttpObserver, HttpRequest, HttpResponse, HuginnNetHttp};
 #[cfg(feature = "packets")]

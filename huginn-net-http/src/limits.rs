@@ -9,18 +9,23 @@ pub(crate) const MAX_EARLY_SERVER_BYTES: usize = 256;
 /// bounds the memory of an incomplete head.
 pub const MAX_HEAD: usize = 64 << 10;
 
-/// Maximum number of header fields of a head: more than common servers accept by default (100 in Apache httpd). It
-/// bounds the memory of the fields, 18 bytes each beside the text.
+/// Maximum number of header fields of a head with any name: more than Apache httpd accepts by default (100); nginx
+/// limits only their bytes. It bounds the memory of the fields, 18 bytes each beside the text. Further fields are left
+/// out, and the head is marked as cut.
 pub const MAX_HEADERS: usize = 256;
 
-/// Maximum length of a method, in bytes; longer than any registered one.
-pub(crate) const MAX_METHOD_LEN: usize = 24;
+/// Maximum number of header fields after the first [`MAX_HEADERS`], whose names are known: those that identify the
+/// software and end the body count even in a head that is cut.
+pub(crate) const MAX_LATE_KNOWN_HEADERS: usize = 64;
+
+/// Maximum length of a method, in bytes: that of a request line in nginx and Apache httpd, which accept any method.
+pub(crate) const MAX_METHOD_LEN: usize = 8 << 10;
+
+/// Length of a start that identifies a request in midstream, in bytes: the longest of these methods, and a blank.
+pub(crate) const MAX_MIDSTREAM_METHOD_LEN: usize = 16;
 
 /// Maximum length of a preamble, in bytes: SOCKS 5 with the longest method list, name, password and host.
 pub(crate) const MAX_PREAMBLE_LEN: usize = 2 + 255 + 3 + 2 * 255 + 4 + 1 + 255 + 2;
-
-/// Maximum bytes of blank lines before the first head (RFC 9112, section 2.2 asks for at least one).
-pub(crate) const MAX_BLANK_LINE_BYTES: u8 = 8;
 
 /// Bytes of a client that are not HTTP/1 after which its connection is abandoned. The limit bounds the work on other
 /// protocols.
@@ -37,15 +42,15 @@ pub(crate) const MAX_SEARCH_BYTES: u32 = 64 << 10;
 /// Maximum number of requests without a response: far more than a client pipelines.
 pub(crate) const MAX_PENDING_REQUESTS: usize = 4096;
 
-/// Maximum length of a field block over all its frames, in bytes: [`MAX_FIELD_LIST_SIZE`], because encoding shortens most
-/// lists. It bounds the memory if CONTINUATION frames never end.
-pub(crate) const MAX_FIELD_BLOCK_LEN: usize = 64 * 1024;
-
 /// Maximum number of PRIORITY frames in a fingerprint; Firefox sent six.
 pub(crate) const MAX_PRIORITIES: usize = 256;
 
 /// Maximum number of settings kept; real clients send fewer.
 pub(crate) const MAX_SETTINGS: usize = 64;
+
+/// Maximum number of pseudo-header fields kept; a request has four (RFC 9113, section 8.3.1), and repeated ones are
+/// malformed. Every request of the connection repeats those of the first one in its fingerprint.
+pub(crate) const MAX_PSEUDO_HEADERS: usize = 16;
 
 /// Maximum length of an HTTP2-Settings header, in bytes: the default maximum payload of a frame (RFC 9113, section 4.2).
 pub(crate) const MAX_SETTINGS_HEADER_LEN: usize = 16 * 1024;
@@ -54,7 +59,7 @@ pub(crate) const MAX_SETTINGS_HEADER_LEN: usize = 16 * 1024;
 pub(crate) const MAX_HPACK_TABLE_SIZE: u32 = 64 * 1024;
 
 /// Maximum size of a decoded field list, in bytes as RFC 7541, section 4.1, counts them: the maximum length of a head in
-/// HTTP/1.
+/// HTTP/1. Further fields are left out, and the head is marked as cut.
 pub(crate) const MAX_FIELD_LIST_SIZE: usize = 64 * 1024;
 
 /// Decoded bytes (RFC 7541, section 4.1) that each byte of a field block adds to the decoder's budget, against

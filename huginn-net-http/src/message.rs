@@ -1,6 +1,7 @@
 //! Heads of requests and responses, of all HTTP versions.
 
 use std::fmt;
+use std::str::FromStr;
 
 use crate::headers::{Draft, Headers, Span};
 use crate::{HeaderName, language};
@@ -18,21 +19,51 @@ pub enum Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum HttpVersion {
-    /// HTTP/1.0 (RFC 1945), and HTTP/1 with any minor version except 1.
+    /// HTTP/0.9 (RFC 1945, section 4.1): a GET without a version and without headers.
+    Http09,
+    /// HTTP/1.0 (RFC 1945).
     Http10,
-    /// HTTP/1.1 (RFC 9112).
+    /// HTTP/1.1 (RFC 9112), and higher minor versions (RFC 9110, section 2.5).
     Http11,
     /// HTTP/2 (RFC 9113).
     Http2,
 }
 
-impl fmt::Display for HttpVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl HttpVersion {
+    /// The number: `0.9`, `1.0`, `1.1` or `2`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Http09 => "0.9",
             Self::Http10 => "1.0",
             Self::Http11 => "1.1",
             Self::Http2 => "2",
-        })
+        }
+    }
+}
+
+impl fmt::Display for HttpVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A text that is not an HTTP version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an HTTP version: expected 0.9, 1.0, 1.1 or 2")]
+#[non_exhaustive]
+pub struct HttpVersionParseError;
+
+impl FromStr for HttpVersion {
+    type Err = HttpVersionParseError;
+
+    fn from_str(text: &str) -> Result<Self, HttpVersionParseError> {
+        match text {
+            "0.9" => Ok(Self::Http09),
+            "1.0" => Ok(Self::Http10),
+            "1.1" => Ok(Self::Http11),
+            "2" => Ok(Self::Http2),
+            _ => Err(HttpVersionParseError),
+        }
     }
 }
 
@@ -47,7 +78,7 @@ pub struct Request {
     path: Option<Span>,
     authority: Option<Span>,
     version: HttpVersion,
-    seen_by_p0f: bool,
+    p0f_version: Option<HttpVersion>,
 }
 
 /// The byte ranges of method, target and authority in the text of the headers.
@@ -65,17 +96,21 @@ impl Request {
     pub fn new(version: HttpVersion, method: &[u8], target: &[u8], headers: Headers) -> Self {
         let mut head = headers.to_draft();
         let (method, target) = (head.append(method), head.append(target));
-        Self::from_parts(RequestParts { version, method, target, authority: None }, head, false)
+        Self::from_parts(RequestParts { version, method, target, authority: None }, head, None)
     }
 
-    pub(crate) fn from_parts(parts: RequestParts, mut head: Draft<'_>, seen_by_p0f: bool) -> Self {
+    pub(crate) fn from_parts(
+        parts: RequestParts,
+        mut head: Draft<'_>,
+        p0f_version: Option<HttpVersion>,
+    ) -> Self {
         let RequestParts { version, method, target, authority } = parts;
         let path = match absolute(target.slice(head.text())) {
             Some((_, query @ [b'?', ..])) => Some([b"/", query].concat()),
             _ => None,
         };
         let path = path.map(|path| head.append(&path));
-        Self { headers: head.finish(), method, target, path, authority, version, seen_by_p0f }
+        Self { headers: head.finish(), method, target, path, authority, version, p0f_version }
     }
 
     /// Adds an `:authority` (RFC 9113, section 8.3.1).
@@ -159,17 +194,17 @@ impl Request {
         self.headers.first(HeaderName::AcceptLanguage).and_then(language::preferred)
     }
 
-    /// Whether p0f 3.09b reads this head: it is the first of its direction, captured from its first byte, within p0f's
-    /// limits, and complete before the server sends data.
-    pub(crate) fn is_seen_by_p0f(&self) -> bool {
-        self.seen_by_p0f
+    /// The version that p0f 3.09b prints, if it reads this head: it is the first of its direction, captured from its
+    /// first byte, within p0f's limits, and complete before the server sends data.
+    pub(crate) fn p0f_version(&self) -> Option<HttpVersion> {
+        self.p0f_version
     }
 }
 
 impl PartialEq for Request {
     fn eq(&self, other: &Self) -> bool {
         (self.version, self.method(), self.target()) == (other.version, other.method(), other.target())
-            && (self.authority(), self.seen_by_p0f) == (other.authority(), other.seen_by_p0f)
+            && (self.authority(), self.p0f_version) == (other.authority(), other.p0f_version)
             && self.headers == other.headers
     }
 }
@@ -185,7 +220,7 @@ impl fmt::Debug for Request {
             .field("target", &self.target().escape_ascii().to_string())
             .field("authority", &authority)
             .field("headers", &self.headers)
-            .field("seen_by_p0f", &self.seen_by_p0f)
+            .field("p0f_version", &self.p0f_version)
             .finish()
     }
 }
@@ -210,13 +245,16 @@ pub struct Response {
     reason: Span,
     status: u16,
     version: HttpVersion,
-    p0f: Option<Headers>,
+    /// The version and the headers that p0f reads.
+    p0f: Option<(HttpVersion, Headers)>,
 }
 
 /// The status line of a response, with the byte range of its reason phrase.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResponseParts {
     pub(crate) version: HttpVersion,
+    /// The version that p0f prints.
+    pub(crate) p0f_version: HttpVersion,
     pub(crate) status: u16,
     pub(crate) reason: Span,
 }
@@ -234,16 +272,20 @@ impl Response {
     pub fn new(version: HttpVersion, status: u16, reason: &[u8], headers: Headers) -> Self {
         let mut head = headers.to_draft();
         let reason = head.append(reason);
-        Self::from_parts(ResponseParts { version, status, reason }, head, SeenByP0f::None)
+        Self::from_parts(
+            ResponseParts { version, p0f_version: version, status, reason },
+            head,
+            SeenByP0f::None,
+        )
     }
 
     pub(crate) fn from_parts(line: ResponseParts, head: Draft<'_>, seen_by_p0f: SeenByP0f) -> Self {
-        let ResponseParts { version, status, reason } = line;
+        let ResponseParts { version, p0f_version, status, reason } = line;
         let headers = head.finish();
         let p0f = match seen_by_p0f {
             SeenByP0f::None => None,
-            SeenByP0f::All => Some(headers.clone()),
-            SeenByP0f::These(headers) => Some(headers),
+            SeenByP0f::All => Some((p0f_version, headers.clone())),
+            SeenByP0f::These(headers) => Some((p0f_version, headers)),
         };
         Self { headers, reason, status, version, p0f }
     }
@@ -278,9 +320,9 @@ impl Response {
         self.headers.first(HeaderName::Server)
     }
 
-    /// The headers that p0f 3.09b reads. `None` unless this head is the first of its direction, captured from its first
+    /// The version and the headers that p0f 3.09b reads. `None` unless this head is the first of its direction, captured from its first
     /// byte, within p0f's limits, and follows a request that p0f read.
-    pub(crate) fn seen_by_p0f(&self) -> Option<Headers> {
+    pub(crate) fn seen_by_p0f(&self) -> Option<(HttpVersion, Headers)> {
         self.p0f.clone()
     }
 }

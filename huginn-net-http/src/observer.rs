@@ -71,8 +71,11 @@ pub struct HttpCounters {
     pub responses: u64,
     /// Counters of HTTP/1 errors.
     pub http1: Http1Counters,
+    /// HTTP/2 heads and trailers whose field list exceeds a limit: 64 KiB, as many fields as in HTTP/1, or many times the
+    /// length of its bytes. Heads are reported cut.
+    pub http2_heads_cut: u64,
     /// HTTP/2 directions abandoned because of malformed frames or exceeded limits.
     pub http2_given_up: u64,
 }
 
-tally!(HttpCounters { requests, responses, http1, http2_given_up });
+tally!(HttpCounters { requests, responses, http1, http2_heads_cut, http2_given_up });

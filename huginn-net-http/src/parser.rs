@@ -9,7 +9,7 @@ use std::sync::Arc;
 use huginn_net_core::{Probe as StreamProbe, Side, StreamData, StreamParser, StreamStart};
 
 use crate::http1::{self, Head, Http1Connection, Upgrade};
-use crate::http2::{Akamai, Http2Event, Http2Reader, PREFACE};
+use crate::http2::{self, Akamai, Http2Event, Http2Reader, PREFACE};
 use crate::limits::MAX_EARLY_SERVER_BYTES;
 use crate::{HeaderName, HttpCounters, HttpEvent, HttpRequest, HttpResponse, Role};
 
@@ -24,11 +24,8 @@ pub struct HttpParser {
 enum Reader {
     /// Before the first data.
     Start(StreamStart),
-    /// Undecided, with the bytes of client and server so far.
-    Undecided {
-        client: Vec<u8>,
-        server: Vec<u8>,
-    },
+    /// Undecided, with the bytes of client and server so far, if there are any. Boxed, because few connections keep them.
+    Undecided(Option<Box<[Vec<u8>; 2]>>),
     Http1(Box<Http1>),
     Http2(Box<Http2>),
     /// Another protocol.
@@ -55,8 +52,11 @@ impl StreamParser for HttpParser {
 
     /// No bytes rule HTTP out: a server may answer anything with HTTP, and HTTP may follow a tunnel's setup.
     fn probe(sender: Side, first: &[u8]) -> StreamProbe {
-        let is_preface = || sender == Side::Client && first.starts_with(PREFACE);
-        if http1::begins_head(role_from_side(sender), first) || is_preface() {
+        let is_http2 = || match sender {
+            Side::Client => first.starts_with(PREFACE),
+            Side::Server => http2::begins_with_settings(first),
+        };
+        if http1::begins_head(role_from_side(sender), first) || is_http2() {
             StreamProbe::Certain
         } else {
             StreamProbe::Unsure
@@ -80,7 +80,7 @@ impl StreamParser for HttpParser {
     #[inline]
     fn reads(&self, _: Side) -> bool {
         match &self.reader {
-            Reader::Start(_) | Reader::Undecided { .. } => true,
+            Reader::Start(_) | Reader::Undecided(_) => true,
             Reader::Http1(http1) => !http1.connection.is_done(),
             Reader::Http2(http2) => !(http2.client.is_done() && http2.server.is_done()),
             Reader::None => false,
@@ -91,6 +91,14 @@ impl StreamParser for HttpParser {
     fn on_close(&mut self) {
         if let Reader::Http1(http1) = &mut self.reader {
             http1.connection.hide_from_p0f();
+        }
+    }
+
+    fn on_conflict(&mut self, side: Side) {
+        match &mut self.reader {
+            Reader::Http1(http1) => http1.connection.lose_place(role_from_side(side)),
+            Reader::Start(_) => {}
+            reader => *reader = Reader::Start(StreamStart::Midstream),
         }
     }
 
@@ -111,10 +119,27 @@ impl StreamParser for HttpParser {
     }
 
     #[inline]
+    fn is_mid_message(&self, side: Side) -> bool {
+        match &self.reader {
+            Reader::Start(_) | Reader::None => false,
+            Reader::Undecided(buffered) => buffered.as_ref().is_some_and(|buffered| {
+                let [client, server] = &**buffered;
+                !side.choose(client, server).is_empty()
+            }),
+            Reader::Http1(http1) => http1.connection.has_partial_head(role_from_side(side)),
+            Reader::Http2(http2) => side.choose(&http2.client, &http2.server).has_partial_frame(),
+        }
+    }
+
+    #[inline]
     fn buffered_bytes(&self) -> usize {
         match &self.reader {
             Reader::Start(_) | Reader::None => 0,
-            Reader::Undecided { client, server } => client.capacity().saturating_add(server.capacity()),
+            Reader::Undecided(buffered) => buffered.as_ref().map_or(0, |buffered| {
+                buffered
+                    .iter()
+                    .fold(size_of_val(&**buffered), |sum, bytes| sum.saturating_add(bytes.capacity()))
+            }),
             Reader::Http1(http1) => size_of::<Http1>().saturating_add(http1.connection.buffered_bytes()),
             Reader::Http2(http2) => {
                 let readers = http2.client.buffered_bytes().saturating_add(http2.server.buffered_bytes());
@@ -149,19 +174,17 @@ impl Reader {
         Self::Http1(Box::new(Http1 { connection, http2_settings: None }))
     }
 
-    /// Creates the reader for the first data of a connection. In midstream, only the HTTP/2 preface proves that the
-    /// data starts the connection.
-    fn begin(start: StreamStart, data: StreamData<'_>) -> Self {
+    /// Creates the reader for the first data of a connection. In midstream, only the preface of HTTP/2, or a server's first
+    /// SETTINGS frame, proves that the data starts the connection.
+    fn begin(start: StreamStart, side: Side, data: StreamData<'_>) -> Self {
         let is_first = match (start, data) {
             (StreamStart::Handshake, _) => true,
-            (StreamStart::Midstream, StreamData::Bytes(bytes)) => bytes.starts_with(PREFACE),
+            (StreamStart::Midstream, StreamData::Bytes(bytes)) => {
+                bytes.starts_with(PREFACE) || side == Side::Server && http2::begins_with_settings(bytes)
+            }
             (StreamStart::Midstream, StreamData::Gap(_)) => false,
         };
-        if is_first {
-            Self::Undecided { client: Vec::new(), server: Vec::new() }
-        } else {
-            Self::http1(Http1Connection::midstream())
-        }
+        if is_first { Self::Undecided(None) } else { Self::http1(Http1Connection::midstream()) }
     }
 
     fn http2(client: Http2Reader) -> Self {
@@ -176,13 +199,11 @@ impl Reader {
         emit: &mut impl FnMut(Side, HttpEvent),
     ) {
         if let Self::Start(start) = self {
-            *self = Self::begin(*start, data);
+            *self = Self::begin(*start, side, data);
         }
         match (self, data) {
-            (this @ Self::Undecided { .. }, StreamData::Bytes(bytes)) => {
-                this.decide(side, bytes, counters, emit)
-            }
-            (this @ Self::Undecided { .. }, StreamData::Gap(_)) => {
+            (this @ Self::Undecided(_), StreamData::Bytes(bytes)) => this.decide(side, bytes, counters, emit),
+            (this @ Self::Undecided(_), StreamData::Gap(_)) => {
                 *this = Self::http1(Http1Connection::midstream())
             }
             (this @ Self::Http1(_), data) => this.push_http1(side, data, counters, emit),
@@ -192,7 +213,8 @@ impl Reader {
         }
     }
 
-    /// Detects HTTP/2 by its preface; anything else is read as HTTP/1.
+    /// Detects HTTP/2 by its preface, or by the server's if that of the client was not captured; anything else is read as
+    /// HTTP/1.
     fn decide(
         &mut self,
         side: Side,
@@ -200,14 +222,16 @@ impl Reader {
         counters: &mut HttpCounters,
         emit: &mut impl FnMut(Side, HttpEvent),
     ) {
-        let Self::Undecided { client, server } = self else { return };
-        let is_first = side == Side::Client && client.is_empty() && server.is_empty();
+        let Self::Undecided(buffered) = self else { return };
+        let is_first = side == Side::Client && buffered.is_none();
         if is_first && !bytes.starts_with(PREFACE) && !PREFACE.starts_with(bytes) {
             *self = Self::http1(Http1Connection::new());
             return self.push(side, StreamData::Bytes(bytes), counters, emit);
         }
+        let [client, server] = &mut **buffered.get_or_insert_default();
         side.choose(&mut *client, &mut *server).extend_from_slice(bytes);
-        let is_http2 = client.starts_with(PREFACE);
+        let is_http2 =
+            client.starts_with(PREFACE) || client.is_empty() && http2::begins_with_settings(server);
         let may_be_http2 = PREFACE.starts_with(client)
             && server.len() <= MAX_EARLY_SERVER_BYTES
             && !http1::begins_head(Role::Response, server);
@@ -312,7 +336,7 @@ impl Http2 {
         emit: &mut impl FnMut(Side, HttpEvent),
     ) {
         let Self { client, server, akamai } = self;
-        let HttpCounters { requests, responses, http2_given_up, .. } = counters;
+        let HttpCounters { requests, responses, http2_heads_cut, http2_given_up, .. } = counters;
         let outcome = side.choose(client, server).push(bytes, &mut |event| match event {
             Http2Event::Akamai(found) => *akamai = Some(Arc::new(found)),
             Http2Event::Request { stream, request, .. } => {
@@ -324,6 +348,7 @@ impl Http2 {
                 *responses = responses.saturating_add(1);
                 emit(side, HttpEvent::Response(HttpResponse { response, exchange: stream }));
             }
+            Http2Event::HeadCut { .. } => *http2_heads_cut = http2_heads_cut.saturating_add(1),
         });
         if outcome.is_err() {
             *http2_given_up = http2_given_up.saturating_add(1);

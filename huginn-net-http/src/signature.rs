@@ -113,14 +113,14 @@ impl HttpSignature {
     /// The signature that p0f 3.09b prints for a request. `None` unless the request is the first of a connection, a GET
     /// or HEAD within p0f's limits, and complete before the server sends data.
     pub fn p0f_from_request(request: &Request) -> Option<Self> {
-        request.is_seen_by_p0f().then(|| Self::from_request(request))
+        Some(Self { version: request.p0f_version()?, ..Self::from_request(request) })
     }
 
     /// The signature that p0f 3.09b prints for a response. `None` unless the response is the first one after a request
     /// that p0f prints, and within p0f's limits. p0f misses some headers of a response in several segments.
     pub fn p0f_from_response(response: &Response) -> Option<Self> {
-        let headers = response.seen_by_p0f()?;
-        Some(Self { role: Role::Response, version: response.version(), headers })
+        let (version, headers) = response.seen_by_p0f()?;
+        Some(Self { role: Role::Response, version, headers })
     }
 
     /// Parses the text of [`raw_sig`](Self::raw_sig). Values that the text leaves out are empty. `None` if the text is no
@@ -181,8 +181,8 @@ impl HttpSignature {
     }
 
     /// Headers in order. Databases match [`Header::p0f_value`].
-    pub fn headers(&self) -> impl DoubleEndedIterator<Item = Header<'_>> + ExactSizeIterator {
-        self.headers.iter()
+    pub fn headers(&self) -> &Headers {
+        &self.headers
     }
 
     /// The claimed software: the last User-Agent or Server header that is not empty.
@@ -214,7 +214,7 @@ impl HttpSignature {
 
     /// Common headers that are absent, in p0f's order.
     pub fn absent(&self) -> impl Iterator<Item = &'static str> + '_ {
-        let names = self.headers().filter_map(|header| self.known_name(header));
+        let names = self.headers.iter().filter_map(|header| self.known_name(header));
         let there = NameSet(names.fold(0, |set, name| set | name.bit()));
         let common = match self.role {
             Role::Request => COMMON_IN_REQUESTS,
@@ -264,11 +264,11 @@ struct RawSig<'a, F> {
 impl<F: Fn(&[u8]) -> bool> RawSig<'_, F> {
     fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(match self.signature.version {
-            HttpVersion::Http10 => b"0:",
+            HttpVersion::Http09 | HttpVersion::Http10 => b"0:",
             HttpVersion::Http11 => b"1:",
             HttpVersion::Http2 => b"2:",
         });
-        for (index, header) in self.signature.headers().enumerate() {
+        for (index, header) in self.signature.headers.iter().enumerate() {
             if index > 0 {
                 out.push(b',');
             }
@@ -337,7 +337,7 @@ fn printed(value: &[u8]) -> &[u8] {
 
 /// Writes a name that p0f does not know and escapes bytes that are invalid in names.
 fn write_name(name: &[u8], out: &mut Vec<u8>) {
-    if name.iter().all(u8::is_ascii_graphic) {
+    if name.iter().fold(true, |all, byte| all & byte.is_ascii_graphic()) {
         out.extend_from_slice(name);
     } else {
         out.extend(name.escape_ascii());

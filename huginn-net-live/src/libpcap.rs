@@ -204,26 +204,13 @@ fn timestamp(time: libc::timeval) -> Timestamp {
     }
 }
 
-/// Converts a `DLT_` number of libpcap to a link type. Among the decoded types only raw IP differs.
+/// Converts a `DLT_` number of libpcap to a link type. Among the decoded types only raw IP and ATM differ.
 fn link_type(dlt: i32) -> Option<LinkType> {
-    let link = LinkType(u16::try_from(dlt).ok()?);
-    match link {
+    const DLT_ATM_RFC1483: u16 = 11;
+    const ATM: LinkType = LinkType(100);
+    match LinkType(u16::try_from(dlt).ok()?) {
         LinkType::RAW_BSD | LinkType::RAW_OPENBSD => Some(LinkType::RAW),
-        LinkType::NULL
-        | LinkType::ETHERNET
-        | LinkType::PPP
-        | LinkType::PPP_HDLC
-        | LinkType::PPP_ETHER
-        | LinkType::RAW
-        | LinkType::CISCO_HDLC
-        | LinkType::IEEE802_11
-        | LinkType::LOOP
-        | LinkType::LINUX_SLL
-        | LinkType::IEEE802_11_RADIOTAP
-        | LinkType::IPV4
-        | LinkType::IPV6
-        | LinkType::NFLOG
-        | LinkType::LINUX_SLL2 => Some(link),
-        _ => None,
+        LinkType(DLT_ATM_RFC1483) => Some(ATM),
+        link => link.is_decoded().then_some(link),
     }
 }

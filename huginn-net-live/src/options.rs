@@ -15,14 +15,15 @@ pub struct LiveOptions {
     /// Size of the kernel's capture buffer per interface, in bytes (default 32 MiB). The kernel allocates it when the
     /// interface is opened.
     ///
-    /// [`Backend::Packet`] rounds it up to blocks of 256 KiB, at least two. A frame takes about 85 bytes more than
-    /// its length.
+    /// [`Backend::Packet`] rounds it up to blocks of 64 KiB, at least two; from 64 MiB on, blocks have 128 KiB, from
+    /// 128 MiB on 256 KiB. A frame takes about 85 bytes more than its length, and is cut to what a block holds: with blocks
+    /// of 64 KiB to 65,400 bytes, unless the MTU of the interface is longer.
     pub buffer_bytes: usize,
-    /// How long the kernel may buffer frames before it delivers them (default 5 ms), in whole milliseconds.
+    /// How long the kernel may buffer frames before it delivers them (default 9 ms), in whole milliseconds.
     ///
-    /// A batch of frames is packed densely. On Linux each delivery uses up a block of the buffer, mostly 256 KiB,
-    /// however few frames it contains: isolated frames fill a buffer of 32 MiB in 128 times this timeout. Buffered
-    /// frames are delivered within twice the timeout; older kernels round it up to a timer tick of 1 to 10 ms.
+    /// A batch of frames is packed densely. On Linux each delivery uses up a block of the buffer, however few frames it
+    /// contains: isolated frames fill a buffer of 32 MiB with blocks of 64 KiB in 512 times this timeout, which is 4.6 s.
+    /// Buffered frames are delivered within twice the timeout; older kernels round it up to a timer tick of 1 to 10 ms.
     ///
     /// [`Backend::Packet`] uses at least 1 ms. [`Backend::Pcap`] with zero delivers each frame at once (immediate
     /// mode). Each frame then takes as much of the buffer as the longest one would, on Linux mostly 64 KiB, so reduce
@@ -39,7 +40,7 @@ impl Default for LiveOptions {
             promiscuous: true,
             snaplen: 1 << 18,
             buffer_bytes: 32 << 20,
-            buffer_timeout: Duration::from_millis(5),
+            buffer_timeout: Duration::from_millis(9),
             expression: None,
         }
     }

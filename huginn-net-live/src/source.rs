@@ -303,6 +303,10 @@ enum Ready {
 impl Source for LiveSource {
     type Error = LiveError;
 
+    fn is_live(&self) -> bool {
+        true
+    }
+
     /// Lends the next frame from the kernel's buffer. The capture ends after an error.
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, LiveError> {

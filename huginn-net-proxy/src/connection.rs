@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use huginn_net::consistency::ClientBytes;
 use huginn_net::tls::ClientHello;
 
-use crate::{ClientFingerprint, Fingerprinter, Recording, RecordingHandle, SavedSyn};
+use crate::{ClientFingerprint, ConnectionLayers, Fingerprinter, Recording, RecordingHandle, SavedSyn};
 
 /// The fingerprint of one connection, computed when it is first needed. Cheap to clone.
 ///
@@ -25,7 +25,8 @@ use crate::{ClientFingerprint, Fingerprinter, Recording, RecordingHandle, SavedS
 ///
 /// // A server reads the request.
 /// client.read_to_end(&mut Vec::new())?;
-/// assert_eq!(connection.fingerprint().http.as_ref().unwrap().header_order.as_deref(), Some("Host,Accept"));
+/// let fingerprint = connection.fingerprint();
+/// assert_eq!(fingerprint.http.as_ref().unwrap().header_order.as_ref().unwrap().as_str(), "Host,Accept");
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -50,52 +51,110 @@ pub struct ConnectionParts {
 #[derive(Debug)]
 struct Shared {
     fingerprinter: Fingerprinter,
-    complete: OnceLock<Arc<ClientFingerprint>>,
+    complete: OnceLock<Found>,
     pending: Mutex<Pending>,
+    #[cfg(feature = "http")]
+    requests: Requests,
+}
+
+#[cfg(feature = "http")]
+#[derive(Debug)]
+struct Requests {
+    /// Whether the first request is recorded, so that requests are judged.
+    are_judged: bool,
+    /// The fingerprint of the latest request with another verdict than the first one.
+    latest: Mutex<Option<Arc<ClientFingerprint>>>,
 }
 
 #[derive(Debug, Default)]
 struct Pending {
     parts: ConnectionParts,
-    /// The fingerprint without the request.
-    partial: Option<Arc<ClientFingerprint>>,
+    /// What is found without the request.
+    partial: Option<Found>,
+}
+
+#[derive(Clone, Debug)]
+struct Found {
+    fingerprint: Arc<ClientFingerprint>,
+    layers: Arc<ConnectionLayers>,
 }
 
 impl ConnectionFingerprint {
     /// Creates the fingerprint of a connection.
     pub fn new(fingerprinter: Fingerprinter, parts: ConnectionParts) -> Self {
-        let pending = Mutex::new(Pending { parts, partial: None });
-        Self(Arc::new(Shared { fingerprinter, complete: OnceLock::new(), pending }))
+        Self(Arc::new(Shared {
+            fingerprinter,
+            #[cfg(feature = "http")]
+            requests: Requests { are_judged: parts.http.is_some(), latest: Mutex::default() },
+            complete: OnceLock::new(),
+            pending: Mutex::new(Pending { parts, partial: None }),
+        }))
     }
 
-    /// The fingerprint. The layer `http`, and with it the verdict, is `None` until the first request was recorded.
+    /// The fingerprint, with the verdict of the first request. The layer `http`, and with it the verdict, is `None` until that
+    /// request was recorded.
     pub fn fingerprint(&self) -> Arc<ClientFingerprint> {
-        let Shared { fingerprinter, complete, pending } = &*self.0;
-        if let Some(fingerprint) = complete.get() {
-            return Arc::clone(fingerprint);
+        self.found().fingerprint
+    }
+
+    /// The parsed layers, to which [`check`](huginn_net::consistency::check) compares requests. The first request, and what
+    /// it shows, is `None` until it was recorded. Layers of [`ConnectionParts::known`] are not among them.
+    pub fn layers(&self) -> Arc<ConnectionLayers> {
+        self.found().layers
+    }
+
+    /// The fingerprint with the verdict of this request, as the server parsed it. The other layers are those of the
+    /// connection, and the layer `http` is that of its first request.
+    ///
+    /// Call it before a header is removed from the request, because that changes the order of the others. Without a part
+    /// `http`, requests are not judged: the verdict is that of [`ConnectionParts::known`].
+    #[cfg(feature = "http")]
+    pub fn fingerprint_of<B>(&self, request: &http::Request<B>) -> Arc<ClientFingerprint> {
+        let Found { fingerprint: first, layers } = self.found();
+        if !self.0.requests.are_judged {
+            return first;
+        }
+        let verdict = Some(self.0.fingerprinter.verdict(&layers, &crate::layers::parsed_request(request)));
+        if first.consistency == verdict {
+            return first;
+        }
+        let mut latest = self.0.requests.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        match latest.as_ref().filter(|latest| latest.consistency == verdict && latest.http == first.http) {
+            Some(latest) => Arc::clone(latest),
+            None => Arc::clone(
+                latest.insert(Arc::new(ClientFingerprint { consistency: verdict, ..(*first).clone() })),
+            ),
+        }
+    }
+
+    fn found(&self) -> Found {
+        let Shared { fingerprinter, complete, pending, .. } = &*self.0;
+        if let Some(found) = complete.get() {
+            return found.clone();
         }
         let mut pending = pending.lock().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have completed it meanwhile.
-        if let Some(fingerprint) = complete.get() {
-            return Arc::clone(fingerprint);
+        if let Some(found) = complete.get() {
+            return found.clone();
         }
         let http = pending.parts.http.as_ref().and_then(RecordingHandle::take);
         let is_complete = http.is_some() || pending.parts.http.is_none();
         if let Some(partial) = pending.partial.as_ref().filter(|_| !is_complete) {
-            return Arc::clone(partial);
+            return partial.clone();
         }
         let parts = &pending.parts;
-        let found = fingerprinter.fingerprint(&ClientBytes {
+        let (fingerprint, layers) = fingerprinter.parse(&ClientBytes {
             syn: parts.syn.as_ref().map(SavedSyn::as_bytes),
             tls: parts.hello.as_ref().and_then(Recording::complete),
             hello: parts.quic_hello.as_ref(),
             http: http.as_ref().and_then(Recording::complete),
         });
-        let fingerprint = Arc::new(found.or(parts.known.clone().unwrap_or_default()));
+        let fingerprint = Arc::new(fingerprint.or(parts.known.clone().unwrap_or_default()));
+        let found = Found { fingerprint, layers: Arc::new(layers) };
         if is_complete {
             *pending = Pending::default();
-            return Arc::clone(complete.get_or_init(|| fingerprint));
+            return complete.get_or_init(|| found).clone();
         }
-        Arc::clone(pending.partial.insert(fingerprint))
+        pending.partial.insert(found).clone()
     }
 }

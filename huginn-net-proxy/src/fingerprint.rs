@@ -1,11 +1,23 @@
 //! The fingerprint of a client over all layers.
 
+use std::fmt;
+use std::str::FromStr;
+
+use huginn_net::consistency::Outcome;
+use huginn_net::http::HttpVersion;
+use huginn_net::http::http2::AkamaiHash;
+use huginn_net::tls::{Ja3Hash, Ja4, Ja4Raw, Version};
+#[cfg(feature = "serde")]
+use {crate::as_text, crate::as_text::optional};
+
 /// What the first bytes of a connection show about its client. Layers that are not known are `None`.
 ///
-/// All values are text, as the program `huginn-net` writes them. Texts that are longer than
-/// [`MAX_TEXT_LEN`](crate::MAX_TEXT_LEN) are `None`, so that a fingerprint has a bounded size.
+/// [`FingerprintField::value`](crate::FingerprintField::value) is the text of each value, as the program `huginn-net` writes
+/// it. Values whose text is longer than [`MAX_TEXT_LEN`](crate::MAX_TEXT_LEN) are `None`, so that a fingerprint has a bounded
+/// size.
 ///
-/// The feature `serde` implements `Serialize` and `Deserialize`; unknown layers and values are left out.
+/// The feature `serde` implements `Serialize` and `Deserialize`: all values are text, and unknown layers and values are left
+/// out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
@@ -19,7 +31,8 @@ pub struct ClientFingerprint {
     /// The first request, and the frames of HTTP/2 before it.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub http: Option<HttpFingerprint>,
-    /// Whether the layers fit the browser that the first request claims; `None` without a request.
+    /// Whether the layers fit the browser that a request claims: the first one, or that of
+    /// [`fingerprint_of`](crate::ConnectionFingerprint::fingerprint_of). `None` without a request.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub consistency: Option<ClientVerdict>,
 }
@@ -41,79 +54,169 @@ pub struct TcpFingerprint {
 }
 
 /// The fingerprints of a ClientHello.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct TlsFingerprint {
-    /// The version, as JA4 writes it: `13`, `12`.
-    pub version: String,
+    /// The version.
+    #[cfg_attr(feature = "serde", serde(with = "as_text"))]
+    pub version: Version,
     /// The server name. Bytes that are not UTF-8, and control characters, are escaped as `\xNN`.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub sni: Option<String>,
-    /// The protocols that the client offers, in their order, joined by commas and escaped.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    pub alpn: Option<String>,
+    /// The protocols that the client offers, in their order.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none", with = "optional")
+    )]
+    pub alpn: Option<JoinedNames>,
     /// JA4.
-    pub ja4: String,
+    #[cfg_attr(feature = "serde", serde(with = "as_text"))]
+    pub ja4: Ja4,
     /// JA4_r: the sorted lists.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    pub ja4_r: Option<String>,
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none", with = "optional")
+    )]
+    pub ja4_r: Option<Ja4Raw>,
     /// JA4_o: in the order of the wire.
-    pub ja4_o: String,
+    #[cfg_attr(feature = "serde", serde(with = "as_text"))]
+    pub ja4_o: Ja4,
     /// JA4_ro: the lists in the order of the wire.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    pub ja4_ro: Option<String>,
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none", with = "optional")
+    )]
+    pub ja4_ro: Option<Ja4Raw>,
     /// JA4 without the extensions that differ in a resumed session.
-    pub ja4_s1: String,
+    #[cfg_attr(feature = "serde", serde(with = "as_text"))]
+    pub ja4_s1: Ja4,
     /// The lists of `ja4_s1`.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    pub ja4_s1r: Option<String>,
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none", with = "optional")
+    )]
+    pub ja4_s1r: Option<Ja4Raw>,
     /// JA3.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub ja3: Option<String>,
     /// The MD5 of JA3.
-    pub ja3_hash: String,
+    #[cfg_attr(feature = "serde", serde(with = "as_text"))]
+    pub ja3_hash: Ja3Hash,
     /// The software that the hello names, such as `libcurl 7.88`.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub software: Option<String>,
 }
 
 /// The fingerprints of a first request.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct HttpFingerprint {
-    /// The version: `1.0`, `1.1`, `2`.
-    pub version: String,
+    /// The version.
+    #[cfg_attr(feature = "serde", serde(with = "as_text"))]
+    pub version: HttpVersion,
     /// The Akamai fingerprint of HTTP/2.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub akamai: Option<String>,
     /// The MD5 of the Akamai fingerprint.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    pub akamai_hash: Option<String>,
-    /// The names of the headers in their order and spelling, joined by commas and escaped.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    pub header_order: Option<String>,
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none", with = "optional")
+    )]
+    pub akamai_hash: Option<AkamaiHash>,
+    /// The names of the headers in their order and spelling.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none", with = "optional")
+    )]
+    pub header_order: Option<JoinedNames>,
     /// The signature, as p0f writes it (`raw_sig`).
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub sig: Option<String>,
     /// The software that the HTTP/2 frames name, or that the headers of HTTP/1 match.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub software: Option<String>,
 }
 
-/// Whether a client is the browser that it claims to be: the text of
-/// [`Consistency`](huginn_net::consistency::Consistency).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
+/// Whether a client is the browser that it claims to be: a [`Consistency`](huginn_net::consistency::Consistency) of bounded
+/// size.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ClientVerdict {
-    /// `consistent`, `imitation`, `proxy` or `unknown`.
-    pub outcome: String,
-    /// The claim and what contradicts it, joined by `; `.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    pub reasons: Option<String>,
+    /// The conclusion.
+    #[cfg_attr(feature = "serde", serde(with = "as_text"))]
+    pub outcome: Outcome,
+    /// The claim and what contradicts it; empty without a claim.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "JoinedReasons::is_empty", with = "as_text")
+    )]
+    pub reasons: JoinedReasons,
 }
+
+/// Names in their order. [`Display`](fmt::Display) joins them with commas; control characters, bytes that are not UTF-8,
+/// and commas in a name are escaped as `\xNN`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JoinedNames(String);
+
+/// Reasons of a verdict. [`Display`](fmt::Display) joins them with `; `, which separates them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JoinedReasons(String);
+
+impl JoinedNames {
+    pub(crate) const SEPARATOR: &'static str = ",";
+}
+
+impl JoinedReasons {
+    pub(crate) const SEPARATOR: &'static str = "; ";
+}
+
+/// Implements a list that is stored as its text.
+macro_rules! joined {
+    ($list:ident) => {
+        impl $list {
+            /// Takes the joined text; `None` if it is empty.
+            pub(crate) fn new(text: String) -> Option<Self> {
+                Some(Self(text)).filter(|list| !list.is_empty())
+            }
+
+            /// Iterates over the elements in order.
+            pub fn iter(&self) -> impl Iterator<Item = &str> {
+                self.0.split(Self::SEPARATOR).filter(|_| !self.is_empty())
+            }
+
+            /// Whether there are none.
+            pub fn is_empty(&self) -> bool {
+                self.0.is_empty()
+            }
+
+            /// The joined text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $list {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        /// Every text is a list.
+        impl FromStr for $list {
+            type Err = std::convert::Infallible;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Ok(Self(text.to_owned()))
+            }
+        }
+    };
+}
+
+joined!(JoinedNames);
+joined!(JoinedReasons);
 
 impl ClientFingerprint {
     /// The name of the client: the software that HTTP/2 or the headers name, else that of TLS.

@@ -3,16 +3,18 @@
 use std::fmt::{self, Display, Write};
 use std::sync::Arc;
 
-use huginn_net::consistency::{ClientBytes, ClientLayers, Consistency, check, firm_system};
-use huginn_net::db::{ClientMatch, Distance, HttpMatch, TcpMatch};
+use huginn_net::consistency::{ClientBytes, Consistency, check};
+use huginn_net::db::{ClientMatch, Distance, TcpMatch};
 use huginn_net::http::http2::{Akamai, Http2Event, Http2Reader, PREFACE};
 use huginn_net::http::{HttpSignature, Request};
 use huginn_net::tcp::TcpSignature;
-use huginn_net::tls::{ClientHello, Ja4Form};
+use huginn_net::tls::{ClientHello, Ja4Form, Ja4Raw};
 use huginn_net::{ClientDatabase, Database, Escaped};
 
-use crate::fingerprint::{ClientVerdict, HttpFingerprint, TcpFingerprint, TlsFingerprint};
-use crate::{ClientFingerprint, MAX_TEXT_LEN};
+use crate::fingerprint::{
+    ClientVerdict, HttpFingerprint, JoinedNames, JoinedReasons, TcpFingerprint, TlsFingerprint,
+};
+use crate::{ClientFingerprint, ConnectionLayers, MAX_TEXT_LEN};
 
 /// Computes [`ClientFingerprint`]s with a database of signatures and a database of clients. Cheap to clone.
 ///
@@ -28,9 +30,9 @@ use crate::{ClientFingerprint, MAX_TEXT_LEN};
 /// };
 /// let fingerprint = Fingerprinter::default().fingerprint(&client);
 /// let (tls, http) = (fingerprint.tls.as_ref().unwrap(), fingerprint.http.as_ref().unwrap());
-/// assert_eq!(tls.ja4, "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6");
+/// assert_eq!(tls.ja4.to_string(), "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6");
 /// assert_eq!(http.akamai.as_deref(), Some("3:100;4:33554432;2:0|33488897|0|m,p,s,a"));
-/// assert_eq!(http.header_order.as_deref(), Some("user-agent,accept"));
+/// assert!(http.header_order.as_ref().unwrap().iter().eq(["user-agent", "accept"]));
 /// ```
 #[derive(Clone, Debug)]
 pub struct Fingerprinter {
@@ -63,54 +65,56 @@ impl Fingerprinter {
 
     /// Computes the fingerprint of the first bytes of a client. A layer that is incomplete or cannot be parsed is `None`.
     pub fn fingerprint(&self, client: &ClientBytes<'_>) -> ClientFingerprint {
+        self.parse(client).0
+    }
+
+    /// Parses the layers of a client, without the texts of a fingerprint. A layer that is incomplete or cannot be parsed
+    /// is `None`.
+    pub fn layers(&self, client: &ClientBytes<'_>) -> ConnectionLayers {
+        self.parse(client).1
+    }
+
+    /// Compares a request with the layers of its connection.
+    pub fn verdict(&self, layers: &ConnectionLayers, request: &Request) -> ClientVerdict {
+        verdict(&check(&layers.with_request(request), &self.signatures))
+    }
+
+    /// Computes the fingerprint and the layers.
+    pub(crate) fn parse(&self, client: &ClientBytes<'_>) -> (ClientFingerprint, ConnectionLayers) {
         let clients = self.clients.as_deref().unwrap_or_else(|| ClientDatabase::builtin());
         let syn = client.syn.and_then(|bytes| TcpSignature::from_ip_packet(bytes).ok()?);
         let syn = syn.map(|parsed| parsed.value);
-        let system = syn.as_ref().and_then(|syn| self.signatures.match_syn(syn));
-
         let hello = client.client_hello().ok().flatten();
-        let library = hello.as_ref().and_then(|hello| clients.match_hello(hello));
-
         let (request, akamai) = client.http.map(parse_http).unwrap_or_default();
         let http1 = request.as_ref().filter(|_| akamai.is_none()).map(HttpSignature::from_request);
-        let http1 = http1.and_then(|signature| self.signatures.match_request(&signature));
-        let http2 = akamai.as_ref().and_then(|akamai| clients.match_akamai(akamai.hash()));
-
-        let consistency = request.as_ref().map(|request| {
-            let layers = ClientLayers {
-                system: system.as_ref().and_then(firm_system),
-                tls: library.as_ref().map(|found| &*found.software),
-                akamai: akamai.as_ref(),
-                http2: http2.as_ref().map(|found| &*found.software),
-                http1: http1.as_ref(),
-                request: Some(request),
-            };
-            verdict(&check(&layers, &self.signatures))
-        });
-        ClientFingerprint {
-            tcp: syn.map(|syn| tcp(&syn, system.as_ref())),
-            tls: hello.map(|hello| tls(&hello, library.as_ref())),
-            http: request.map(|request| self.http(&request, akamai.as_ref(), http1.as_ref(), http2.as_ref())),
-            consistency,
-        }
+        let layers = ConnectionLayers {
+            system: syn.as_ref().and_then(|syn| self.signatures.match_syn(syn)),
+            tls: hello.as_ref().and_then(|hello| clients.match_hello(hello)),
+            http2: akamai.as_ref().and_then(|akamai| clients.match_akamai(akamai.hash())),
+            http1: http1.and_then(|signature| self.signatures.match_request(&signature)),
+            akamai,
+            request,
+        };
+        let fingerprint = ClientFingerprint {
+            tcp: syn.map(|syn| tcp(&syn, layers.system.as_ref())),
+            tls: hello.map(|hello| tls(&hello, layers.tls.as_ref())),
+            http: layers.request.as_ref().map(|request| self.http(request, &layers)),
+            consistency: layers.request.as_ref().map(|request| self.verdict(&layers, request)),
+        };
+        (fingerprint, layers)
     }
 
-    fn http(
-        &self,
-        request: &Request,
-        akamai: Option<&Akamai>,
-        http1: Option<&HttpMatch>,
-        http2: Option<&ClientMatch>,
-    ) -> HttpFingerprint {
+    fn http(&self, request: &Request, layers: &ConnectionLayers) -> HttpFingerprint {
         let raw_sig = HttpSignature::from_request(request);
-        let label = http1.map(|found| found.label.to_string());
+        let label = layers.http1.as_ref().map(|found| found.label.to_string());
+        let akamai = layers.akamai.as_ref();
         HttpFingerprint {
-            version: request.version().to_string(),
+            version: request.version(),
             akamai: akamai.and_then(text),
-            akamai_hash: akamai.map(|akamai| akamai.hash().to_string()),
-            header_order: text(List(|| request.headers().iter().map(|header| header.name))),
+            akamai_hash: akamai.map(Akamai::hash),
+            header_order: names(|| request.headers().iter().map(|header| header.name)),
             sig: text(raw_sig.raw_sig(|name| self.signatures.contains_header_name(name))),
-            software: http2.map(|found| found.software.to_string()).or(label),
+            software: layers.http2.as_ref().map(|found| found.software.to_string()).or(label),
         }
     }
 }
@@ -147,27 +151,42 @@ fn tls(hello: &ClientHello<'_>, found: Option<&ClientMatch>) -> TlsFingerprint {
         [Ja4Form::Sorted, Ja4Form::Original, Ja4Form::SessionStable].map(|form| hello.ja4_raw(form));
     let ja3 = hello.ja3();
     TlsFingerprint {
-        version: hello.version().to_string(),
+        version: hello.version(),
         sni: hello.server_name().and_then(|name| text(format_args!("{:#}", Escaped(name)))),
-        alpn: text(List(|| hello.alpn())),
-        ja4: sorted.ja4().to_string(),
-        ja4_r: text(&sorted),
-        ja4_o: original.ja4().to_string(),
-        ja4_ro: text(&original),
-        ja4_s1: stable.ja4().to_string(),
-        ja4_s1r: text(&stable),
+        alpn: names(|| hello.alpn()),
+        ja4: sorted.ja4(),
+        ja4_r: bounded(&sorted),
+        ja4_o: original.ja4(),
+        ja4_ro: bounded(&original),
+        ja4_s1: stable.ja4(),
+        ja4_s1r: bounded(&stable),
         ja3: text(ja3.as_str()),
-        ja3_hash: ja3.hash().to_string(),
+        ja3_hash: ja3.hash(),
         software: found.map(|found| found.software.to_string()),
     }
 }
 
 fn verdict(found: &Consistency) -> ClientVerdict {
-    let Consistency { outcome, reasons, .. } = found;
-    ClientVerdict {
-        outcome: outcome.name().to_owned(),
-        reasons: (!reasons.is_empty()).then(|| text(reasons.join("; "))).flatten(),
+    let reasons = text(found.reasons.join(JoinedReasons::SEPARATOR)).and_then(JoinedReasons::new);
+    ClientVerdict { outcome: found.outcome, reasons: reasons.unwrap_or_default() }
+}
+
+/// The names as a list; `None` if there are none, or if their text is too long.
+fn names<'a, I: Iterator<Item = &'a [u8]>>(names: impl Fn() -> I) -> Option<JoinedNames> {
+    JoinedNames::new(text(List(names))?)
+}
+
+/// The lists of a hello; `None` if their text is too long.
+fn bounded(lists: &Ja4Raw) -> Option<Ja4Raw> {
+    /// Counts the bytes that fit.
+    struct Room(usize);
+    impl Write for Room {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0 = self.0.checked_sub(text.len()).ok_or(fmt::Error)?;
+            Ok(())
+        }
     }
+    write!(Room(MAX_TEXT_LEN), "{lists}").ok().map(|()| lists.clone())
 }
 
 /// Displays byte strings, escaped and joined by commas.
@@ -176,8 +195,12 @@ struct List<F>(F);
 impl<'a, I: Iterator<Item = &'a [u8]>, F: Fn() -> I> Display for List<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, element) in self.0().enumerate() {
-            let separator = if index == 0 { "" } else { "," };
-            write!(f, "{separator}{:#}", Escaped(element))?;
+            let separator = if index == 0 { "" } else { JoinedNames::SEPARATOR };
+            f.write_str(separator)?;
+            for (index, part) in element.split(|byte| *byte == b',').enumerate() {
+                let comma = if index == 0 { "" } else { "\\x2c" };
+                write!(f, "{comma}{:#}", Escaped(part))?;
+            }
         }
         Ok(())
     }

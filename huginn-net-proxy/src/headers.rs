@@ -1,11 +1,13 @@
 //! Fingerprints as HTTP headers.
 
+use std::borrow::Cow;
+use std::fmt::Display;
 use std::str;
 use std::sync::Arc;
 
 use http::header::{CONNECTION, HeaderMap, HeaderName, HeaderValue, InvalidHeaderName, TRAILER};
 
-use crate::ClientFingerprint;
+use crate::{ClientFingerprint, JoinedNames};
 
 /// Writes fingerprints to the headers of a request, and removes forged ones.
 ///
@@ -131,30 +133,38 @@ impl FingerprintField {
         }
     }
 
-    /// The value in a fingerprint.
-    pub fn value(self, fingerprint: &ClientFingerprint) -> Option<&str> {
+    /// The text of the value in a fingerprint.
+    pub fn value(self, fingerprint: &ClientFingerprint) -> Option<Cow<'_, str>> {
         let ClientFingerprint { tcp, tls, http, consistency } = fingerprint;
         let (tcp, tls, http, verdict) = (tcp.as_ref(), tls.as_ref(), http.as_ref(), consistency.as_ref());
         match self {
-            Self::Ja4 => Some(&tls?.ja4),
-            Self::Ja4R => tls?.ja4_r.as_deref(),
-            Self::Ja4O => Some(&tls?.ja4_o),
-            Self::Ja4Ro => tls?.ja4_ro.as_deref(),
-            Self::Ja4S1 => Some(&tls?.ja4_s1),
-            Self::Ja4S1R => tls?.ja4_s1r.as_deref(),
-            Self::Ja3 => tls?.ja3.as_deref(),
-            Self::Ja3Hash => Some(&tls?.ja3_hash),
-            Self::Akamai => http?.akamai.as_deref(),
-            Self::AkamaiHash => http?.akamai_hash.as_deref(),
-            Self::HeaderOrder => http?.header_order.as_deref(),
-            Self::HttpSig => http?.sig.as_deref(),
-            Self::TcpSig => Some(&tcp?.sig),
-            Self::TcpSystem => tcp?.system.as_deref(),
-            Self::ClientName => fingerprint.client_name(),
-            Self::Verdict => Some(&verdict?.outcome),
-            Self::VerdictReasons => verdict?.reasons.as_deref(),
+            Self::Ja4 => text(Some(&tls?.ja4)),
+            Self::Ja4R => text(tls?.ja4_r.as_ref()),
+            Self::Ja4O => text(Some(&tls?.ja4_o)),
+            Self::Ja4Ro => text(tls?.ja4_ro.as_ref()),
+            Self::Ja4S1 => text(Some(&tls?.ja4_s1)),
+            Self::Ja4S1R => text(tls?.ja4_s1r.as_ref()),
+            Self::Ja3 => borrowed(tls?.ja3.as_deref()),
+            Self::Ja3Hash => text(Some(&tls?.ja3_hash)),
+            Self::Akamai => borrowed(http?.akamai.as_deref()),
+            Self::AkamaiHash => text(http?.akamai_hash.as_ref()),
+            Self::HeaderOrder => borrowed(http?.header_order.as_ref().map(JoinedNames::as_str)),
+            Self::HttpSig => borrowed(http?.sig.as_deref()),
+            Self::TcpSig => borrowed(Some(&tcp?.sig)),
+            Self::TcpSystem => borrowed(tcp?.system.as_deref()),
+            Self::ClientName => borrowed(fingerprint.client_name()),
+            Self::Verdict => borrowed(Some(verdict?.outcome.name())),
+            Self::VerdictReasons => borrowed(Some(verdict?.reasons.as_str()).filter(|text| !text.is_empty())),
         }
     }
+}
+
+fn text(value: Option<&impl Display>) -> Option<Cow<'static, str>> {
+    value.map(|value| Cow::Owned(value.to_string()))
+}
+
+fn borrowed(text: Option<&str>) -> Option<Cow<'_, str>> {
+    text.map(Cow::Borrowed)
 }
 
 impl FingerprintHeaders {
@@ -222,7 +232,7 @@ impl FingerprintHeaders {
     /// The headers of a fingerprint. Control characters and bytes beyond ASCII are escaped as `\xNN`.
     pub(crate) fn render(&self, fingerprint: &ClientFingerprint) -> Vec<(HeaderName, HeaderValue)> {
         let header = |(field, name): &(FingerprintField, HeaderName)| {
-            Some((name.clone(), header_value(field.value(fingerprint)?)?))
+            Some((name.clone(), header_value(&field.value(fingerprint)?)?))
         };
         self.names.iter().filter_map(header).collect()
     }

@@ -13,8 +13,9 @@ use crate::{ClientFingerprint, ConnectionFingerprint, FingerprintHeaders};
 /// Gives the requests of one connection its fingerprint: as an extension of type [`Arc<ClientFingerprint>`], and as
 /// [headers](Self::with_headers).
 ///
-/// Create one layer for each connection. All requests of a connection have the same fingerprint: the header order, the
-/// signature and the verdict are those of the first one. Trailers are not read or changed.
+/// Create one layer for each connection, and make it the outermost one: a layer before it that removes headers changes their
+/// order, which the verdict includes. Each request has its own verdict; the header order, the signature and the Akamai
+/// fingerprint are those of the first request. Trailers are not read or changed.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -24,7 +25,7 @@ use crate::{ClientFingerprint, ConnectionFingerprint, FingerprintHeaders};
 /// use tower_layer::Layer;
 ///
 /// async fn ja4(Extension(client): Extension<Arc<ClientFingerprint>>) -> String {
-///     client.tls.as_ref().map(|tls| tls.ja4.clone()).unwrap_or_default()
+///     client.tls.as_ref().map(|tls| tls.ja4.to_string()).unwrap_or_default()
 /// }
 ///
 /// /// The service of one connection.
@@ -72,7 +73,7 @@ impl FingerprintLayer {
     }
 
     fn apply<B>(&self, request: &mut Request<B>) {
-        let fingerprint = self.connection.fingerprint();
+        let fingerprint = self.connection.fingerprint_of(request);
         if let Some(headers) = &self.headers {
             headers.strip(request.headers_mut());
             request.headers_mut().extend(self.render(headers, &fingerprint).iter().cloned());

@@ -5,7 +5,7 @@
 //! - [`QuicHelloRecorder`] records the ClientHellos of the connections of a quinn server.
 //! - [`SavedSyn`] is the SYN of a connection, which Linux saves for a listener.
 //! - [`Fingerprinter`] computes the [`ClientFingerprint`] of these bytes, and [`ConnectionFingerprint`] does so when a
-//!   request needs it.
+//!   request needs it. It judges each request of the connection.
 //! - [`SniRoutes`] chooses an upstream by server name.
 //!
 //! `docs/proxy.md` shows a complete proxy, the headers, and what is measured.
@@ -30,6 +30,8 @@
 
 #[cfg(feature = "rustls")]
 mod acceptor;
+#[cfg(feature = "serde")]
+mod as_text;
 mod connection;
 mod fingerprint;
 mod fingerprinter;
@@ -37,6 +39,7 @@ mod fingerprinter;
 mod headers;
 #[cfg(feature = "tower")]
 mod layer;
+mod layers;
 mod limits;
 #[cfg(feature = "proxy-protocol")]
 mod proxy_header;
@@ -52,12 +55,16 @@ mod sni_routes;
 #[cfg(feature = "rustls")]
 pub use acceptor::{FingerprintAcceptor, RecordedTlsStream};
 pub use connection::{ConnectionFingerprint, ConnectionParts};
-pub use fingerprint::{ClientFingerprint, ClientVerdict, HttpFingerprint, TcpFingerprint, TlsFingerprint};
+pub use fingerprint::{
+    ClientFingerprint, ClientVerdict, HttpFingerprint, JoinedNames, JoinedReasons, TcpFingerprint,
+    TlsFingerprint,
+};
 pub use fingerprinter::Fingerprinter;
 #[cfg(feature = "http")]
 pub use headers::{FingerprintField, FingerprintHeaders};
 #[cfg(feature = "tower")]
 pub use layer::{FingerprintLayer, FingerprintService};
+pub use layers::ConnectionLayers;
 #[cfg(feature = "proxy-protocol")]
 pub use limits::MAX_TLV_LEN;
 pub use limits::{MAX_RECORDED_BYTES, MAX_TEXT_LEN};

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use huginn_net_wire::Parsed;
 use ppp::v2::{Addresses, Builder, Command, Header, IPv4, IPv6, ParseError, Protocol, Version};
 
-use crate::{ClientFingerprint, MAX_TLV_LEN};
+use crate::{ClientFingerprint, JoinedReasons, MAX_TLV_LEN};
 
 /// Type of the TLV with a fingerprint, in the range for applications (0xE0 to 0xEF, section 2.2.7). Amazon, Google and
 /// Microsoft use 0xEA, 0xE0 and 0xEE. Its value is the JSON of a [`ClientFingerprint`], so that HAProxy and nginx can read
@@ -174,7 +174,7 @@ fn shorten(mut fingerprint: ClientFingerprint) -> ClientFingerprint {
         },
         |found| {
             if let Some(consistency) = &mut found.consistency {
-                consistency.reasons = None;
+                consistency.reasons = JoinedReasons::default();
             }
             if let Some(http) = &mut found.http {
                 http.akamai = None;

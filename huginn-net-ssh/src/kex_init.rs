@@ -205,21 +205,6 @@ impl fmt::Debug for KexInit<'_> {
     }
 }
 
-/// Serializes as the lists by their names in RFC 4253, and `first_kex_packet_follows`.
-#[cfg(feature = "serde")]
-impl serde::Serialize for KexInit<'_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeMap;
-
-        let mut map = serializer.serialize_map(Some(LISTS.len().saturating_add(1)))?;
-        for (name, list) in self.lists() {
-            map.serialize_entry(name, &list)?;
-        }
-        map.serialize_entry(SshField::FirstKexPacketFollows.name(), &self.first_kex_packet_follows)?;
-        map.end()
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects)]
 pub(crate) mod tests {

@@ -26,14 +26,6 @@ impl fmt::Debug for NameList<'_> {
     }
 }
 
-/// Serializes as a list of texts; bytes that are not UTF-8 become `\xNN`.
-#[cfg(feature = "serde")]
-impl serde::Serialize for NameList<'_> {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter().map(huginn_net_core::Escaped))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::NameList;

@@ -1,8 +1,8 @@
 //! The protocol that reports the SSH clients and servers of a capture.
 
 use huginn_net_core::{
-    Analyzer, Interest, ParserSlot, Protocol, Segment, Side, StreamFlow, StreamObserverCounters, Tally,
-    first_sender, tally, without_padding,
+    Analyzer, Event, Interest, Origin, ParserSlot, Protocol, Segment, Side, StreamFlow,
+    StreamObserverCounters, Tally, first_sender, tally, without_padding,
 };
 
 use crate::{SshParser, SshPeer, SshPeers};
@@ -37,8 +37,6 @@ pub struct SshObserver {
 
 /// An event of an [`SshObserver`], reported once for each side of a connection. The event's subject is the sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum SshEvent {
     /// The client.
@@ -123,7 +121,7 @@ impl Protocol for SshObserver {
         self.counters
     }
 
-    /// A SYN starts a flow, and so does an identification string if the SYN is not in the capture.
+    /// A SYN starts a flow, and so does a SYN+ACK or an identification string if the SYN is not in the capture.
     fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
         first_sender::<SshParser>(segment)
     }
@@ -133,19 +131,45 @@ impl Protocol for SshObserver {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut SshFlow,
-        emit: &mut impl FnMut(Side, SshEvent),
+        emit: &mut impl FnMut(Origin, SshEvent),
     ) -> Interest {
-        let Some(tcp) = segment.tcp() else { return Interest::Done };
         let StreamObserverCounters { parser: SshCounters { parser, peers: counters }, streams, .. } =
             &mut self.counters;
         let SshFlow { streams: stream, peers } = flow;
         let payload = without_padding(segment);
         let new_parser = || ParserSlot::new(true);
-        let interest = stream.on_segment(tcp, payload, sender, streams, new_parser, &mut |slot, input| {
-            slot.on_data(input, parser, &mut |side, event| peers.on_event(side, event, counters, emit));
+        let interest =
+            stream.on_segment(segment, payload, sender, streams, new_parser, &mut |slot, input| {
+                slot.on_data(input, parser, &mut |side, event| {
+                    peers.on_event(side, event, counters, &mut |side, event| emit(input.origin(side), event));
+                });
+            });
+        peers.on_segment(segment, payload.len(), sender, counters, &mut |side, event| {
+            emit(side.into(), event)
         });
-        peers.on_segment(tcp, payload.len(), sender, counters, emit);
         interest
+    }
+
+    fn has_end(flow: &SshFlow) -> bool {
+        flow.streams.has_end() || flow.peers.has_pending()
+    }
+
+    fn on_end(&mut self, flow: SshFlow, emit: &mut impl FnMut(Event<SshEvent>)) {
+        let StreamObserverCounters { parser: SshCounters { parser, peers: counters }, streams, .. } =
+            &mut self.counters;
+        let SshFlow { streams: stream, mut peers } = flow;
+        stream.on_end(
+            streams,
+            || ParserSlot::new(true),
+            |flow, slot: &mut ParserSlot<SshParser>, input| {
+                slot.on_data(input, parser, &mut |side, event| {
+                    peers.on_event(side, event, counters, &mut |side, event| {
+                        emit(input.event(flow, side, event))
+                    });
+                });
+            },
+        );
+        peers.on_end(counters, emit);
     }
 
     fn buffered_bytes(flow: &SshFlow) -> usize {

@@ -9,8 +9,21 @@ use crate::{Identification, KexInit, SshError, SshMessage, SshParserCounters, Ss
 /// Parses both directions of a TCP connection up to the SSH_MSG_KEXINITs.
 ///
 /// [`SshPeers`](crate::SshPeers) combines the events to one report for each side.
+#[derive(Debug)]
+pub struct SshParser(Progress);
+
+/// What is known of the connection. Most connections do not use SSH, and their parsers allocate nothing.
+#[derive(Debug)]
+enum Progress {
+    /// The client uses another protocol, and the server has sent nothing.
+    OtherClient,
+    Reading(Box<Connection>),
+    /// Neither side uses SSH.
+    NotSsh,
+}
+
 #[derive(Debug, Default)]
-pub struct SshParser {
+struct Connection {
     client: Direction,
     server: Direction,
     /// Whether a side supports only version 1: then neither sends an SSH_MSG_KEXINIT.
@@ -67,7 +80,73 @@ impl StreamParser for SshParser {
     }
 
     fn new(_: StreamStart) -> Self {
-        Self::default()
+        Self(Progress::Reading(Box::default()))
+    }
+
+    fn on_data(
+        &mut self,
+        side: Side,
+        data: StreamData<'_>,
+        counters: &mut SshParserCounters,
+        emit: &mut impl FnMut(Side, SshStreamEvent),
+    ) {
+        match (&mut self.0, side, data) {
+            (Progress::Reading(connection), ..) => connection.on_data(side, data, counters, emit),
+            // Without an SSH client, a server sends its identification string first or not at all.
+            (Progress::OtherClient, Side::Server, StreamData::Bytes(bytes))
+                if !Identification::may_begin_with(bytes) =>
+            {
+                self.0 = Progress::NotSsh;
+            }
+            (Progress::OtherClient, ..) => {
+                let mut connection = Box::new(Connection::after_other_client());
+                connection.on_data(side, data, counters, emit);
+                self.0 = Progress::Reading(connection);
+            }
+            (Progress::NotSsh, ..) => {}
+        }
+    }
+
+    #[inline]
+    fn reads(&self, side: Side) -> bool {
+        match &self.0 {
+            Progress::OtherClient => side == Side::Server,
+            Progress::Reading(connection) => connection.reads(side),
+            Progress::NotSsh => false,
+        }
+    }
+
+    #[inline]
+    fn buffered_bytes(&self) -> usize {
+        match &self.0 {
+            Progress::OtherClient | Progress::NotSsh => 0,
+            Progress::Reading(connection) => {
+                size_of::<Connection>().saturating_add(connection.buffered_bytes())
+            }
+        }
+    }
+
+    /// Most connections begin with a client of another protocol.
+    fn summarize(
+        sender: Side,
+        first: &[u8],
+        _: StreamStart,
+        _: &mut SshParserCounters,
+        _: &mut impl FnMut(Side, SshStreamEvent),
+    ) -> Option<u8> {
+        (sender == Side::Client && !Identification::may_begin_with(first)).then_some(0)
+    }
+
+    fn resume(_: StreamStart, _: Side, _: usize, _: u8) -> Self {
+        Self(Progress::OtherClient)
+    }
+}
+
+impl Connection {
+    /// The state after first bytes of a client that does not use SSH.
+    fn after_other_client() -> Self {
+        let client = Direction { state: State::NotSsh, ..Direction::default() };
+        Self { client, ..Self::default() }
     }
 
     fn on_data(
@@ -99,30 +178,12 @@ impl StreamParser for SshParser {
         }
     }
 
-    #[inline]
     fn reads(&self, side: Side) -> bool {
         matches!(side.choose(&self.client, &self.server).state, State::Unidentified | State::Identified)
     }
 
-    #[inline]
     fn buffered_bytes(&self) -> usize {
         self.client.reader.buffered_bytes().saturating_add(self.server.reader.buffered_bytes())
-    }
-
-    /// Most connections begin with a client of another protocol.
-    fn summarize(
-        sender: Side,
-        first: &[u8],
-        _: StreamStart,
-        _: &mut SshParserCounters,
-        _: &mut impl FnMut(Side, SshStreamEvent),
-    ) -> Option<u8> {
-        (sender == Side::Client && !Identification::may_begin_with(first)).then_some(0)
-    }
-
-    fn resume(_: StreamStart, _: Side, _: usize, _: u8) -> Self {
-        let client = Direction { state: State::NotSsh, ..Direction::default() };
-        Self { client, ..Self::default() }
     }
 }
 

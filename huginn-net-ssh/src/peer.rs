@@ -32,22 +32,3 @@ impl SshPeer {
         })
     }
 }
-
-/// Serializes as `protocol`, `banner`, `hassh` and `hassh_algorithms` (null without a complete KEXINIT), as in the JSON
-/// events. Escapes bytes that are not UTF-8.
-#[cfg(feature = "serde")]
-impl serde::Serialize for SshPeer {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use huginn_net_core::Escaped;
-        use serde::ser::SerializeStruct;
-
-        let algorithms = self.hassh_algorithms();
-        let text = algorithms.map(|algorithms| algorithms.to_bytes());
-        let mut fields = serializer.serialize_struct("SshPeer", 4)?;
-        fields.serialize_field("protocol", &Escaped(self.identification.protocol_version()))?;
-        fields.serialize_field("banner", &Escaped(self.identification.as_bytes()))?;
-        fields.serialize_field("hassh", &algorithms.map(|algorithms| algorithms.hash()))?;
-        fields.serialize_field("hassh_algorithms", &text.as_deref().map(Escaped))?;
-        fields.end()
-    }
-}

@@ -1,13 +1,13 @@
 //! Combines parser events and the end of each direction into one report per side.
 
-use huginn_net_core::{Side, TcpFlags, TcpHeader};
+use huginn_net_core::{Event, FlowId, Origin, PacketRef, Segment, Side, TcpFlags, TcpHeader};
 
 use crate::{Identification, KexInit, SshEvent, SshPeer, SshPeerCounters, SshStreamEvent};
 
 /// Combines the events of an [`SshParser`](crate::SshParser) into one [`SshEvent`] for each side.
 ///
 /// A side is reported with its SSH_MSG_KEXINIT once the message is complete. It is reported without one once the parser
-/// stops reading or the direction ends. The value takes one pointer until an identification string arrives.
+/// stops reading, the direction ends or the flow ends. The value takes one pointer until an identification string arrives.
 #[derive(Debug, Default)]
 pub struct SshPeers(Option<Box<Pending>>);
 
@@ -16,11 +16,14 @@ pub struct SshPeers(Option<Box<Pending>>);
 struct Pending {
     client: PendingSide,
     server: PendingSide,
+    flow: Option<FlowId>,
 }
 
 #[derive(Debug, Default)]
 struct PendingSide {
     identification: Option<Identification<'static>>,
+    /// The packet that completed it.
+    packet: Option<PacketRef>,
     /// The sequence number after the FIN of the side.
     end: Option<u32>,
     /// Whether a segment of the side was captured.
@@ -53,13 +56,14 @@ impl SshPeers {
     #[inline]
     pub fn on_segment(
         &mut self,
-        tcp: &TcpHeader<'_>,
+        segment: &Segment<'_>,
         payload_len: usize,
         sender: Side,
         counters: &mut SshPeerCounters,
         emit: &mut impl FnMut(Side, SshEvent),
     ) {
-        if let Some(pending) = &mut self.0 {
+        if let (Some(pending), Some(tcp)) = (&mut self.0, segment.tcp()) {
+            pending.add_origin(segment, sender);
             let [client_ended, server_ended] = pending.ended(tcp, payload_len, sender);
             if client_ended {
                 self.report(Side::Client, None, counters, emit);
@@ -67,6 +71,25 @@ impl SshPeers {
             if server_ended {
                 self.report(Side::Server, None, counters, emit);
             }
+        }
+    }
+
+    /// Whether a side with an identification string has not been reported.
+    #[inline]
+    pub fn has_pending(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Reports the sides that have not been reported, at the end of the flow.
+    pub fn on_end(mut self, counters: &mut SshPeerCounters, emit: &mut impl FnMut(Event<SshEvent>)) {
+        let Some(pending) = &mut self.0 else { return };
+        let Some(flow) = pending.flow.take() else { return };
+        let sides = [(Side::Client, pending.client.packet), (Side::Server, pending.server.packet)];
+        for (side, packet) in sides {
+            let Some(packet) = packet else { continue };
+            self.report(side, None, counters, &mut |side, event| {
+                emit(Event::from_origin(packet, flow.clone(), Origin::from(side), event));
+            });
         }
     }
 
@@ -85,7 +108,7 @@ impl SshPeers {
         counters: &mut SshPeerCounters,
         emit: &mut impl FnMut(Side, SshEvent),
     ) {
-        let Some(Pending { client, server }) = self.0.as_deref_mut() else { return };
+        let Some(Pending { client, server, .. }) = self.0.as_deref_mut() else { return };
         let (own, peer) = match side {
             Side::Client => (client, server),
             Side::Server => (server, client),
@@ -105,12 +128,22 @@ impl SshPeers {
 }
 
 impl Pending {
+    /// Notes the flow, and the segment as the packet of new identification strings.
+    fn add_origin(&mut self, segment: &Segment<'_>, sender: Side) {
+        self.flow.get_or_insert_with(|| FlowId::from_segment(segment, sender));
+        for side in [&mut self.client, &mut self.server] {
+            if side.identification.is_some() {
+                side.packet.get_or_insert(PacketRef::from_segment(segment));
+            }
+        }
+    }
+
     /// Returns whether client and server end with this segment.
     fn ended(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> [bool; 2] {
         if tcp.flags.contains(TcpFlags::RST) {
             return [true; 2];
         }
-        let Self { client, server } = self;
+        let Self { client, server, .. } = self;
         let (own, peer) = match sender {
             Side::Client => (client, server),
             Side::Server => (server, client),

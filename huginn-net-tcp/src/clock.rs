@@ -68,17 +68,22 @@ impl ClockReading {
         if ticks < MIN_CLOCK_TICKS || overtaken {
             return Measurement::Nothing;
         }
-        let clock = Clock { reading: self, ticks, millis };
         let forward = ticks <= !ticks;
-        if forward && (MIN_CLOCK_HZ..=MAX_CLOCK_HZ).contains(&clock.raw_frequency()) {
-            Measurement::Clock(clock)
-        } else {
-            Measurement::NoClock
-        }
+        Clock::measured(self, ticks, millis)
+            .filter(|_| forward)
+            .map_or(Measurement::NoClock, Measurement::Clock)
     }
 }
 
 impl Clock {
+    /// Creates the measurement of a clock that advanced by `ticks` in the `millis` milliseconds before `reading`. `None`
+    /// outside the frequencies of real clocks, 0.7 to 1500 Hz as in p0f.
+    pub fn measured(reading: ClockReading, ticks: u32, millis: u32) -> Option<Self> {
+        let clock = Self { reading, ticks, millis };
+        // The frequency over no time is not a number or infinite, which is outside, too.
+        (MIN_CLOCK_HZ..=MAX_CLOCK_HZ).contains(&clock.raw_frequency()).then_some(clock)
+    }
+
     /// The measured frequency in Hz.
     pub fn raw_frequency(&self) -> f64 {
         f64::from(self.ticks) * 1000.0 / f64::from(self.millis)
@@ -161,6 +166,17 @@ mod tests {
             assert!(matches!(measure(ticks, millis), Measurement::Clock(_)), "{ticks} in {millis} ms");
         }
         assert_eq!(reading(2000, 0).since(reading(1000, 1000)), Nothing, "time stepped back");
+    }
+
+    #[test]
+    fn rejects_frequencies_of_no_clock() {
+        let reading = reading(1000, 5000);
+        for (ticks, millis) in [(0, 1500), (0, 0), (5, 0), (69, 100_000), (150_001, 100_000)] {
+            assert_eq!(Clock::measured(reading, ticks, millis), None, "{ticks} in {millis} ms");
+        }
+        for (ticks, millis) in [(70, 100_000), (150_000, 100_000)] {
+            assert!(Clock::measured(reading, ticks, millis).is_some(), "{ticks} in {millis} ms");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The order of TCP options in a segment.
 
+use huginn_net_core::quoted;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
@@ -157,9 +158,9 @@ impl FromStr for OptionLayout {
         let mut ended = false;
         for name in text.split(',') {
             if ended {
-                return Err(LayoutError::AfterEol { name: name.into(), offset });
+                return Err(LayoutError::AfterEol { name: quoted(name), offset });
             }
-            let unknown = || LayoutError::UnknownOption { name: name.into(), offset };
+            let unknown = || LayoutError::UnknownOption { name: quoted(name), offset };
             let kind = if let Some(padding) = name.strip_prefix("eol+") {
                 layout.eol_padding = decimal(padding).ok_or_else(unknown)?;
                 ended = true;

@@ -33,8 +33,6 @@ mod observer;
 mod options;
 mod quirks;
 mod raw_sig;
-#[cfg(feature = "serde")]
-mod serialize;
 mod signature;
 mod window;
 

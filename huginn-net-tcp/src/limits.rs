@@ -24,7 +24,7 @@ pub(crate) const MAX_CLOCK_HZ: f64 = 1500.0;
 /// intervals.
 pub(crate) const MIN_CLOCK_NANOS: u64 = 500_000_000;
 
-/// Smallest MSS, in bytes, of which a window is reported as a multiple (as in p0f).
+/// Smallest MSS, in bytes, whose multiple is reported for a window (as in p0f).
 pub(crate) const MIN_WINDOW_MSS: u16 = 100;
 
 /// Largest factor reported; larger ones occur only with units of one byte (as in p0f).

@@ -1,6 +1,6 @@
 //! Reports the TCP handshakes of a capture, flow by flow.
 
-use huginn_net_core::{Analyzer, Interest, Protocol, Segment, Side, TcpFlags, TcpHeader, Timestamp};
+use huginn_net_core::{Analyzer, Interest, Origin, Protocol, Segment, Side, TcpFlags, TcpHeader, Timestamp};
 
 use crate::limits::{MEASURABLE_MILLIS, MIN_CLOCK_NANOS};
 use crate::{Clock, ClockReading, Handshake, Measurement, Mtu, TcpSignature};
@@ -117,7 +117,7 @@ impl Protocol for TcpObserver {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut TcpFlow,
-        emit: &mut impl FnMut(Side, TcpEvent),
+        emit: &mut impl FnMut(Origin, TcpEvent),
     ) -> Interest {
         let Some(tcp) = segment.tcp() else { return Interest::Done };
         if let Some((began, age)) = flow.due(sender, segment.ts) {
@@ -174,11 +174,11 @@ fn on_due(
     segment: &Segment<'_>,
     sender: Side,
     flow: &mut TcpFlow,
-    emit: &mut impl FnMut(Side, TcpEvent),
+    emit: &mut impl FnMut(Origin, TcpEvent),
 ) {
     let [client, server] = &mut flow.clocks;
     if let Some(clock) = measure(began, age, segment, sender.choose(client, server)) {
-        emit(sender, TcpEvent::Clock(clock));
+        emit(sender.into(), TcpEvent::Clock(clock));
     }
 }
 
@@ -206,7 +206,7 @@ fn on_handshake(
     tcp: &TcpHeader<'_>,
     sender: Side,
     flow: &mut TcpFlow,
-    emit: &mut impl FnMut(Side, TcpEvent),
+    emit: &mut impl FnMut(Origin, TcpEvent),
 ) {
     let (peer_mss, answers_sendsyn) = match (handshake, sender, flow.phase) {
         // The engine starts a new flow for a SYN of another connection, so this is the first SYN or a retransmission.
@@ -232,7 +232,7 @@ fn on_handshake(
     }
     let version = signature.version;
     emit(
-        sender,
+        sender.into(),
         match (handshake, sendsyn) {
             (Handshake::Syn, false) => TcpEvent::Syn(signature),
             (Handshake::Syn, true) => TcpEvent::SendsynProbe(signature),
@@ -241,6 +241,6 @@ fn on_handshake(
         },
     );
     if let Some(mtu) = Mtu::from_mss(version, mss).filter(|_| !sendsyn) {
-        emit(sender, TcpEvent::Mtu(mtu));
+        emit(sender.into(), TcpEvent::Mtu(mtu));
     }
 }

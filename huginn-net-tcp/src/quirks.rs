@@ -1,5 +1,6 @@
 //! Quirks: the oddities of TCP/IP headers that p0f reports.
 
+use huginn_net_core::quoted;
 use std::fmt;
 use std::str::FromStr;
 
@@ -153,7 +154,7 @@ impl FromStr for Quirks {
         let mut offset = 0_usize;
         for name in text.split(',') {
             let Some(quirk) = Self::named(name) else {
-                return Err(UnknownQuirk { name: name.into(), offset });
+                return Err(UnknownQuirk { name: quoted(name), offset });
             };
             quirks |= quirk;
             offset = offset.saturating_add(name.len()).saturating_add(1);

@@ -1,10 +1,9 @@
 //! Hellos in UDP flows except QUIC.
 
-use huginn_net_core::{Interest, Side};
+use huginn_net_core::{Origin, Side};
 
 use crate::dtls::{self, DtlsFlow};
 use crate::hello::Hello;
-use crate::limits::MAX_HELLOS_PER_DATAGRAM_FLOW;
 use crate::observer::DatagramCounters;
 use crate::openvpn::{self, OpenVpnFlow};
 use crate::rdpudp::{self, RdpUdpFlow};
@@ -29,7 +28,7 @@ fn detect_carrier(payload: &[u8]) -> Option<(Side, Carrier)> {
 #[derive(Debug)]
 pub(crate) struct DatagramFlow {
     reader: Reader,
-    hellos: u8,
+    has_found_hello: bool,
 }
 
 #[derive(Debug)]
@@ -44,41 +43,42 @@ impl DatagramFlow {
     #[inline]
     pub(crate) fn from_first_datagram(payload: &[u8]) -> Option<(Side, Self)> {
         let (sender, carrier) = detect_carrier(payload)?;
-        Some((sender, Self { reader: Reader::new(carrier), hellos: 0 }))
+        Some((sender, Self { reader: Reader::new(carrier), has_found_hello: false }))
     }
 
     /// Whether a hello was found.
     pub(crate) fn has_found_hello(&self) -> bool {
-        self.hellos > 0
+        self.has_found_hello
     }
 
-    /// Parses the next datagram. Emits complete hellos, each with its sender and whether it is a client's second one.
-    ///
-    /// Returns interest for the life of the flow, because a new handshake may start with any datagram, until the limit
-    /// of hellos.
+    /// Parses the next datagram. Emits complete hellos, each with its sender and whether it is a client's second one. Any
+    /// datagram may start a new handshake.
     pub(crate) fn on_datagram(
         &mut self,
         payload: &[u8],
         sender: Side,
         counters: &mut DatagramCounters,
-        found: &mut impl FnMut(Side, Hello<'_>, bool),
-    ) -> Interest {
-        let Self { reader, hellos } = self;
-        if *hellos == 0 {
+        found: &mut impl FnMut(Origin, Hello<'_>, bool),
+    ) {
+        let Self { reader, has_found_hello } = self;
+        if !*has_found_hello {
             reader.switch_carrier(payload);
         }
-        let mut found = |sender, hello: Hello<'_>, retry| {
-            if *hellos < MAX_HELLOS_PER_DATAGRAM_FLOW {
-                *hellos = hellos.saturating_add(1);
-                found(sender, hello, retry);
-            }
+        let mut found = |origin, hello: Hello<'_>, retry| {
+            *has_found_hello = true;
+            found(origin, hello, retry);
         };
         match reader {
             Reader::Dtls(flow) => flow.on_datagram(payload, sender, counters, &mut found),
-            Reader::OpenVpn(flow) => flow.on_datagram(payload, sender, counters, &mut found),
-            Reader::RdpUdp(flow) => flow.on_datagram(payload, sender, counters, &mut found),
+            Reader::OpenVpn(flow) => {
+                let found = &mut |side: Side, hello: Hello<'_>, retry| found(side.into(), hello, retry);
+                flow.on_datagram(payload, sender, counters, found);
+            }
+            Reader::RdpUdp(flow) => {
+                let found = &mut |side: Side, hello: Hello<'_>, retry| found(side.into(), hello, retry);
+                flow.on_datagram(payload, sender, counters, found);
+            }
         }
-        if self.hellos < MAX_HELLOS_PER_DATAGRAM_FLOW { Interest::More } else { Interest::Done }
     }
 
     /// Heap memory in bytes.
@@ -161,10 +161,10 @@ pub(crate) mod tests {
         assert_eq!(opener, datagrams[0].0);
         let (mut found, mut counters) = (Vec::new(), DatagramCounters::default());
         for (sender, datagram) in datagrams {
-            let interest = flow.on_datagram(datagram, *sender, &mut counters, &mut |sender, hello, retry| {
-                found.push(fingerprint(sender, &hello, retry));
+            flow.on_datagram(datagram, *sender, &mut counters, &mut |origin, hello, retry| {
+                assert_eq!(origin.conflict, None);
+                found.push(fingerprint(origin.subject, &hello, retry));
             });
-            assert_eq!(interest, Interest::More, "another handshake may follow");
             assert_eq!(flow.has_found_hello(), !found.is_empty());
         }
         assert_eq!(counters, DatagramCounters::default());
@@ -225,7 +225,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn reported_hellos_are_limited() {
+    fn no_number_of_hellos_hides_another() {
         let hello = |random: u8| {
             let body = [&[0xfe, 0xfd][..], &[random; 32], &[0, 0, 0, 2, 0xc0, 0x2b, 1, 0]].concat();
             let len = [0, 0, u8::try_from(body.len()).unwrap()];
@@ -236,15 +236,10 @@ pub(crate) mod tests {
         let (_, mut flow) = DatagramFlow::from_first_datagram(&hello(0)).unwrap();
         let mut found = 0;
         for random in 0..200 {
-            let interest = flow.on_datagram(
-                &hello(random),
-                Side::Client,
-                &mut DatagramCounters::default(),
-                &mut |_, _, _| found += 1,
-            );
-            assert_eq!(interest == Interest::Done, random >= 63, "{random}");
+            let counters = &mut DatagramCounters::default();
+            flow.on_datagram(&hello(random), Side::Client, counters, &mut |_, _, _| found += 1);
         }
-        assert_eq!(found, 64);
+        assert_eq!(found, 200);
     }
 
     #[test]
@@ -278,7 +273,7 @@ pub(crate) mod tests {
                 datagram.extend_from_slice(&tail);
                 let sender = if turn { sender.peer() } else { *sender };
                 let _ = DatagramFlow::from_first_datagram(&datagram);
-                let _ = flow.on_datagram(&datagram, sender, &mut DatagramCounters::default(), &mut |_, _, _| {});
+                flow.on_datagram(&datagram, sender, &mut DatagramCounters::default(), &mut |_, _, _| {});
                 prop_assert!(flow.buffered_bytes() < 400_000);
             }
         }
@@ -291,9 +286,9 @@ pub(crate) mod tests {
             datagram[0] = first;
             let _ = DatagramFlow::from_first_datagram(&datagram);
             for carrier in [Carrier::Dtls, Carrier::OpenVpn, Carrier::RdpUdp] {
-                let mut flow = DatagramFlow { reader: Reader::new(carrier), hellos: 0 };
+                let mut flow = DatagramFlow { reader: Reader::new(carrier), has_found_hello: false };
                 for sender in [Side::Client, Side::Server] {
-                    let _ = flow.on_datagram(&datagram, sender, &mut DatagramCounters::default(), &mut |_, _, _| {});
+                    flow.on_datagram(&datagram, sender, &mut DatagramCounters::default(), &mut |_, _, _| {});
                 }
             }
         }

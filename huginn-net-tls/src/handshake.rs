@@ -98,7 +98,7 @@ impl MessageJoiner {
     }
 
     /// Returns the memory used by an incomplete message, in bytes.
-    #[cfg(any(test, feature = "packets", feature = "quic"))]
+    #[cfg(any(test, feature = "packets"))]
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.buffered.capacity()
     }

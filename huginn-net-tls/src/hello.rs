@@ -7,10 +7,6 @@ use crate::{ClientHello, ServerHello, TlsError, Transport};
 #[derive(Clone, Debug)]
 pub(crate) enum Hello<'a> {
     Client(ClientHello<'a>),
-    #[cfg_attr(
-        not(feature = "quic"),
-        expect(dead_code, reason = "the readers of a client's bytes treat a ServerHello as an error")
-    )]
     Server(ServerHello<'a>),
 }
 

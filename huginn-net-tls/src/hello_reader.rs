@@ -4,7 +4,7 @@ use huginn_net_wire::Parsed;
 
 use crate::hello::Hello;
 use crate::record::{self, HEADER_LEN, Probe, RecordReader};
-use crate::{ClientHello, TlsError, Transport, handshake, sslv2};
+use crate::{ClientHello, ServerHello, TlsError, Transport, handshake, sslv2};
 
 /// Reads the ClientHello at the start of a TLS stream from pieces of any size: one or more records, of which the first
 /// may be an SSL 2.0 record.
@@ -12,13 +12,13 @@ use crate::{ClientHello, TlsError, Transport, handshake, sslv2};
 /// Time is linear in the bytes pushed. Only an incomplete message is buffered, at most 131,680 bytes.
 ///
 /// ```
-/// use huginn_net_tls::HelloReader;
+/// use huginn_net_tls::{HelloProgress, HelloReader};
 ///
 /// // Sent by curl with OpenSSL, as it may arrive from a socket.
 /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));
 /// let mut reader = HelloReader::new();
 /// for read in bytes.chunks(100) {
-///     if let Some(hello) = reader.push(read)? {
+///     if let HelloProgress::Complete(hello) = reader.push(read)? {
 ///         assert_eq!(hello.ja4().to_string(), "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6");
 ///         return Ok(());
 ///     }
@@ -31,6 +31,27 @@ use crate::{ClientHello, TlsError, Transport, handshake, sslv2};
 pub struct HelloReader {
     state: State,
     walk: RecordWalk,
+}
+
+/// Result of [`HelloReader::push`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HelloProgress {
+    /// The hello needs more bytes.
+    Incomplete,
+    /// The hello, which is now complete.
+    Complete(ClientHello<'static>),
+    /// An earlier call returned the hello. These bytes were not read.
+    Returned,
+}
+
+impl HelloProgress {
+    /// The hello, if this call completed it.
+    pub fn hello(self) -> Option<ClientHello<'static>> {
+        match self {
+            Self::Complete(hello) => Some(hello),
+            Self::Incomplete | Self::Returned => None,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -59,7 +80,7 @@ impl HelloReader {
     /// # Errors
     /// [`TlsError`] if the bytes are not handshake records or contain another message. Later calls return the same
     /// error.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Option<ClientHello<'static>>, TlsError> {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<HelloProgress, TlsError> {
         let outcome = match &mut self.state {
             State::Start(buffered) => {
                 buffered.extend_from_slice(bytes);
@@ -85,7 +106,7 @@ impl HelloReader {
                 self.walk.follow(bytes, &outcome);
                 outcome
             }
-            State::Found => return Ok(None),
+            State::Found => return Ok(HelloProgress::Returned),
             State::Failed(error) => return Err(*error),
         };
         match &outcome {
@@ -93,7 +114,7 @@ impl HelloReader {
             Ok(None) => {}
             Err(error) => self.state = State::Failed(*error),
         }
-        outcome
+        Ok(outcome?.map_or(HelloProgress::Incomplete, HelloProgress::Complete))
     }
 
     /// The bytes of the stream up to the end of the hello, after [`push`](Self::push) returned it.
@@ -193,13 +214,63 @@ impl<'a> ClientHello<'a> {
                 }
                 let hello = read(&mut RecordReader::handshake_only(), bytes)?;
                 Ok(hello.map(|hello| {
-                    let mut walk = RecordWalk::default();
-                    walk.advance(bytes, hello.message().len());
-                    Parsed::new(hello, walk.offset)
+                    let consumed = end_of_message(bytes, hello.message().len());
+                    Parsed::new(hello, consumed)
                 }))
             }
         }
     }
+}
+
+impl<'a> ServerHello<'a> {
+    /// Parses the ServerHello at the start of the stream of a server: one or more records. The bytes up to the end of the
+    /// message are consumed, and messages after it are ignored.
+    ///
+    /// `None` if more bytes are needed. Each call starts again and copies a message in several records.
+    ///
+    /// ```
+    /// use huginn_net_tls::{ServerHello, Version};
+    ///
+    /// // The first 49 bytes of a server with TLS 1.2: a record with a ServerHello that has no extensions.
+    /// let mut bytes = vec![22, 3, 3, 0, 42, 2, 0, 0, 38, 3, 3];
+    /// bytes.extend([7; 32]); // random
+    /// bytes.extend([0, 0xc0, 0x2f, 0]); // session id, cipher suite, compression method
+    /// let parsed = ServerHello::from_records(&bytes)?.expect("a complete hello");
+    /// assert_eq!((parsed.value.version(), parsed.value.cipher_suite()), (Version::TLS_1_2, 0xc02f));
+    /// assert_eq!(parsed.consumed, bytes.len());
+    /// assert!(ServerHello::from_records(&bytes[..20])?.is_none());
+    /// # Ok::<(), huginn_net_tls::TlsError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TlsError`] if the bytes are not handshake records or contain another message first.
+    pub fn from_records(bytes: &'a [u8]) -> Result<Option<Parsed<Self>>, TlsError> {
+        match record::handshake_header(bytes) {
+            Probe::Unsure => return Ok(None),
+            Probe::No => return Err(not_record(bytes)),
+            Probe::Yes => {}
+        }
+        let fragment = record::first_fragment(bytes);
+        if let Some(len) = handshake::message_len(fragment)?.filter(|len| *len <= fragment.len()) {
+            let hello = Self::parse_message(fragment, Transport::Tcp)?;
+            return Ok(Some(Parsed::new(hello, HEADER_LEN.saturating_add(len))));
+        }
+        let hello = first_hello(&mut RecordReader::handshake_only(), bytes, |hello| match hello {
+            Hello::Server(hello) => Ok(hello.into_owned()),
+            Hello::Client(_) => Err(TlsError::NotHello(handshake::CLIENT_HELLO)),
+        })?;
+        Ok(hello.map(|hello| {
+            let consumed = end_of_message(bytes, hello.message().len());
+            Parsed::new(hello, consumed)
+        }))
+    }
+}
+
+/// The bytes of a stream of handshake records up to the end of its first message, which has `len` bytes.
+fn end_of_message(bytes: &[u8], len: usize) -> usize {
+    let mut walk = RecordWalk::default();
+    walk.advance(bytes, len);
+    walk.offset
 }
 
 /// The start of a stream.
@@ -223,12 +294,21 @@ fn begins_with(bytes: &[u8]) -> Option<Result<Beginning, TlsError>> {
 }
 
 fn read<'a>(reader: &mut RecordReader, bytes: &[u8]) -> Result<Option<ClientHello<'a>>, TlsError> {
+    first_hello(reader, bytes, |hello| match hello {
+        Hello::Client(hello) => Ok(hello.into_owned()),
+        Hello::Server(_) => Err(TlsError::NotHello(handshake::SERVER_HELLO)),
+    })
+}
+
+/// Reads records up to the first hello.
+fn first_hello<T>(
+    reader: &mut RecordReader,
+    bytes: &[u8],
+    take: impl Fn(Hello<'_>) -> Result<T, TlsError>,
+) -> Result<Option<T>, TlsError> {
     let mut first = None;
     let outcome = reader.push(bytes, &mut |hello| {
-        first.get_or_insert(match hello {
-            Hello::Client(hello) => Ok(hello.into_owned()),
-            Hello::Server(_) => Err(TlsError::NotHello(handshake::SERVER_HELLO)),
-        });
+        first.get_or_insert_with(|| take(hello));
     });
     match (first, outcome.map_err(|stop| stop.error)) {
         (Some(hello), _) => hello.map(Some),
@@ -267,7 +347,8 @@ mod tests {
     /// The results of a reader for these bytes in pieces of `step`.
     fn pushed(bytes: &[u8], step: usize) -> Result<Option<Parsed<ClientHello<'static>>>, TlsError> {
         let mut reader = HelloReader::new();
-        let hello = bytes.chunks(step).find_map(|read| reader.push(read).transpose()).transpose()?;
+        let push = |read| reader.push(read).map(HelloProgress::hello).transpose();
+        let hello = bytes.chunks(step).find_map(push).transpose()?;
         assert_eq!(hello.is_some(), reader.consumed().is_some());
         Ok(hello.zip(reader.consumed()).map(|(hello, consumed)| Parsed::new(hello, consumed)))
     }
@@ -327,10 +408,34 @@ mod tests {
     #[test]
     fn ends_after_hello_and_repeats_error() {
         let (mut reader, mut other) = (HelloReader::new(), HelloReader::new());
-        assert!(reader.push(&record()).unwrap().is_some());
-        assert_eq!(reader.push(&record()), Ok(None));
+        let bytes = record();
+        let (first, rest) = bytes.split_at(20);
+        assert_eq!(reader.push(first), Ok(HelloProgress::Incomplete));
+        assert!(matches!(reader.push(rest), Ok(HelloProgress::Complete(_))));
+        assert_eq!(reader.push(&bytes), Ok(HelloProgress::Returned));
         let error = other.push(b"HTTP/1.1").unwrap_err();
         assert_eq!(other.push(&record()), Err(error));
+    }
+
+    #[test]
+    fn server_hello_is_read_from_records_of_any_size() {
+        let mut message = vec![2, 0, 0, 38, 3, 3];
+        message.extend([7; 32]);
+        message.extend([0, 0xc0, 0x2f, 0]);
+        let whole = [&[HANDSHAKE, 3, 3, 0, 42][..], &message].concat();
+        let expected = ServerHello::from_message(&message, Transport::Tcp).unwrap().unwrap().value;
+        for step in 1..message.len() {
+            // The certificate follows, in the same record or the next one.
+            let bytes = cut(&whole, step);
+            let more = [&bytes[..], &[HANDSHAKE, 3, 3, 0, 1, 11]].concat();
+            let parsed = ServerHello::from_records(&more).unwrap().unwrap();
+            assert_eq!((&parsed.value, parsed.consumed), (&expected, bytes.len()), "in records of {step}");
+            for len in 0..bytes.len() {
+                assert_eq!(ServerHello::from_records(&bytes[..len]), Ok(None), "{len} bytes");
+            }
+        }
+        assert_eq!(ServerHello::from_records(&record()), Err(TlsError::NotHello(1)));
+        assert!(matches!(ServerHello::from_records(b"HTTP/1.1"), Err(TlsError::NotRecord { .. })));
     }
 
     #[test]

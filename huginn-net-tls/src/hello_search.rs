@@ -6,7 +6,9 @@ use huginn_net_wire::Side;
 use memchr::memmem::Finder;
 
 use crate::hello::Hello;
-use crate::limits::{MAX_FALSE_STARTS, MAX_READ_BYTES, MAX_SEARCH_BYTES};
+use crate::limits::{
+    MAX_HELLO_READ_BYTES, MAX_HELLOS_PER_SIDE, MAX_READ_BYTES, MAX_RESCAN_BYTES, MAX_SEARCH_BYTES,
+};
 use crate::observer::SearchCounters;
 use crate::record::{self, Probe, RecordReader};
 use crate::{Transport, sslv2};
@@ -14,14 +16,18 @@ use crate::{Transport, sslv2};
 /// Searches one direction of a stream for hellos.
 ///
 /// TLS starts with a record that contains a hello, whatever precedes it. A false start does not hide a hello after its
-/// first byte, if that is in the same piece as the byte that revealed the false start.
+/// first byte, nor does a hello that no handshake follows.
 #[derive(Debug, Default)]
 pub(crate) struct HelloSearch {
     state: State,
+    /// The bytes since the start of a hello that is incomplete, without those of the latest piece.
+    #[expect(clippy::box_collection, reason = "rarely there, and each connection has two searches")]
+    since_start: Option<Box<Vec<u8>>>,
     /// Bytes read.
     taken: u32,
     hellos: u8,
-    false_starts: u8,
+    /// Bytes searched again.
+    rescanned: u32,
 }
 
 #[derive(Debug, Default)]
@@ -51,11 +57,11 @@ impl HelloSearch {
     pub(crate) fn after_hello(taken: usize, early_data: bool) -> Self {
         let taken_here = u32::try_from(taken).unwrap_or(u32::MAX);
         let state = State::Reading(RecordReader::after_hello(taken, early_data));
-        Self { state, taken: taken_here, hellos: 1, false_starts: 0 }
+        Self { state, taken: taken_here, hellos: 1, ..Self::in_state(State::Done) }
     }
 
     const fn in_state(state: State) -> Self {
-        Self { state, taken: 0, hellos: 0, false_starts: 0 }
+        Self { state, since_start: None, taken: 0, hellos: 0, rescanned: 0 }
     }
 
     /// Parses the next bytes and emits complete hellos.
@@ -69,12 +75,14 @@ impl HelloSearch {
         self.advance(bytes, search, found);
         let limit = match &self.state {
             State::Start(_) | State::Searching(_) => MAX_SEARCH_BYTES,
+            State::Reading(_) if self.hellos == 0 => MAX_HELLO_READ_BYTES,
             State::Reading(_) => MAX_READ_BYTES,
             State::Done => return,
         };
         if self.taken > limit {
             let is_reading = matches!(self.state, State::Reading(_));
             self.state = State::Done;
+            self.since_start = None;
             if self.hellos == 0 {
                 search.given_up = search.given_up.saturating_add(1);
                 search.too_long = search.too_long.saturating_add(is_reading.into());
@@ -84,7 +92,29 @@ impl HelloSearch {
 
     /// Records missing bytes, which end an incomplete hello.
     pub(crate) fn gap(&mut self) {
-        self.state = if self.hellos == 0 { State::Searching(Vec::new()) } else { State::Done };
+        self.since_start = None;
+        if !self.is_done() {
+            self.state = State::Searching(Vec::new());
+        }
+    }
+
+    /// Searches an incomplete hello for a complete one, because the other side has answered. If there is none, the rest of the
+    /// incomplete one may be captured late.
+    pub(crate) fn reconsider(
+        &mut self,
+        search: &mut SearchCounters,
+        found: &mut (impl FnMut(Hello<'_>) + ?Sized),
+    ) {
+        if self.hellos == 0
+            && let Some(since_start) = &self.since_start
+        {
+            let mut inner = Self { taken: self.taken, rescanned: self.rescanned, ..Self::from_midstream() };
+            let mut counters = *search;
+            inner.advance(since_start.get(1..).unwrap_or_default(), &mut counters, found);
+            if inner.hellos > 0 {
+                (*self, *search) = (inner, counters);
+            }
+        }
     }
 
     /// Whether no further hello can be found.
@@ -94,11 +124,16 @@ impl HelloSearch {
 
     /// Heap memory in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
-        match &self.state {
+        let state = match &self.state {
             State::Start(bytes) | State::Searching(bytes) => bytes.capacity(),
             State::Reading(reader) => reader.buffered_bytes(),
             State::Done => 0,
-        }
+        };
+        let since_start = self
+            .since_start
+            .as_deref()
+            .map_or(0, |bytes| size_of_val(bytes).saturating_add(bytes.capacity()));
+        state.saturating_add(since_start)
     }
 
     fn advance(
@@ -188,26 +223,47 @@ impl HelloSearch {
         search: &mut SearchCounters,
         found: &mut (impl FnMut(Hello<'_>) + ?Sized),
     ) -> Option<&'b [u8]> {
-        let Self { state: State::Reading(reader), hellos, .. } = self else { return None };
+        let Self { state: State::Reading(reader), hellos, since_start, .. } = self else { return None };
+        let before = *hellos;
         let is_new_reader = reader.is_new();
-        let stop = reader
-            .push(bytes, &mut |hello| {
-                *hellos = hellos.saturating_add(1);
-                found(hello);
-            })
-            .err()?;
+        let outcome = reader.push(bytes, &mut |hello| {
+            *hellos = hellos.saturating_add(1);
+            found(hello);
+        });
+        let has_found = *hellos > before;
+        let Err(stop) = outcome else {
+            let len = since_start.as_ref().map_or(0, |bytes| bytes.len()).saturating_add(bytes.len());
+            if !has_found && before == 0 && len <= MAX_SEARCH_BYTES as usize {
+                since_start.get_or_insert_default().extend_from_slice(bytes);
+            } else {
+                *since_start = None;
+            }
+            return None;
+        };
         if stop.is_unreadable_hello() {
             search.malformed = search.malformed.saturating_add(1);
         }
-        if *hellos > 0 {
+        let since_start = std::mem::take(since_start);
+        if *hellos >= MAX_HELLOS_PER_SIDE {
             self.state = State::Done;
+            search.given_up = search.given_up.saturating_add(1);
             return None;
         }
         self.state = State::Searching(Vec::new());
-        self.false_starts = self.false_starts.saturating_add(1);
-        let may_rescan = self.false_starts <= MAX_FALSE_STARTS;
-        let skipped = if may_rescan { 0 } else { stop.taken };
-        bytes.get(skipped.max(usize::from(is_new_reader))..)
+        let rest = bytes.get(stop.taken.max(usize::from(is_new_reader))..);
+        if *hellos > 0 {
+            return rest;
+        }
+        let again = since_start.as_ref().map_or(0, |bytes| bytes.len()).saturating_add(stop.taken);
+        self.rescanned = self.rescanned.saturating_add(u32::try_from(again).unwrap_or(u32::MAX));
+        if self.rescanned > MAX_RESCAN_BYTES {
+            return rest;
+        }
+        let Some(since_start) = since_start else { return bytes.get(usize::from(is_new_reader)..) };
+        // The false start began in an earlier piece.
+        let bytes = [&since_start, bytes].concat();
+        self.advance(bytes.get(1..).unwrap_or_default(), search, found);
+        None
     }
 }
 
@@ -246,12 +302,12 @@ fn find(bytes: &[u8]) -> Option<(usize, Probe)> {
     })
 }
 
-/// The sender of these bytes, if a hello is at their start or after a PROXY protocol header.
+/// The sender of these bytes, if a hello is at their start, after a PROXY protocol header, or after a ChangeCipherSpec.
 pub(crate) fn hello_sender(bytes: &[u8]) -> Option<Side> {
-    /// "The PROXY protocol", sections 2.1 and 2.2.
-    const PROXY: [&[u8]; 2] = [b"PROXY ", b"\r\n\r\n\0\r\nQUIT\n"];
+    /// "The PROXY protocol", sections 2.1 and 2.2; RFC 8446, section D.4: before the second ClientHello.
+    const BEFORE: [&[u8]; 3] = [b"PROXY ", b"\r\n\r\n\0\r\nQUIT\n", b"\x14\x03\x03\0\x01\x01"];
     record::hello_sender(bytes).or_else(|| {
-        PROXY.iter().find(|signature| bytes.starts_with(signature))?;
+        BEFORE.iter().find(|signature| bytes.starts_with(signature))?;
         let (offset, _) = find(bytes).filter(|(_, probe)| *probe == Probe::Yes)?;
         record::hello_sender(bytes.get(offset..)?)
     })

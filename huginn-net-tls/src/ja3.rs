@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::str;
+use std::str::{self, FromStr};
 use std::sync::Arc;
 
 use huginn_net_wire::SeenCache;
@@ -228,6 +228,23 @@ impl fmt::Debug for Ja3Frame {
 impl fmt::Debug for Ja3s {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Ja3s({self})")
+    }
+}
+
+/// A text that is not the 32 hexadecimal digits of an MD5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a JA3 hash: expected 32 hexadecimal digits")]
+#[non_exhaustive]
+pub struct Ja3HashParseError;
+
+impl FromStr for Ja3Hash {
+    type Err = Ja3HashParseError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // `from_str_radix` would accept a sign.
+        let is_hash = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let number = u128::from_str_radix(text, 16).ok().filter(|_| is_hash);
+        number.map(|number| Self(number.to_be_bytes())).ok_or(Ja3HashParseError)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! # From bytes
 //! [`ClientHello::from_records`] parses the start of a TLS stream, and [`HelloReader`] does so from pieces.
-//! [`ClientHello::from_message`] and [`ServerHello::from_message`] parse a handshake message. [`quic::ClientInitials`]
+//! [`ServerHello::from_records`] parses the answer. `from_message` parses a handshake message. [`quic::ClientInitials`]
 //! parses the datagrams of a QUIC client. A hello computes its fingerprints on demand.
 //!
 //! ```
@@ -38,7 +38,7 @@
 //! A program without packets, such as a TLS proxy, needs neither:
 //!
 //! ```toml
-//! huginn-net-tls = { version = "0.1", default-features = false }
+//! huginn-net-tls = { path = "../huginn-net/huginn-net-tls", default-features = false }
 //! ```
 #![cfg_attr(
     not(feature = "packets"),
@@ -85,6 +85,8 @@ mod serialize;
 mod server_hello;
 mod sorted;
 mod sslv2;
+#[cfg(feature = "quic")]
+mod stream_copies;
 mod transport;
 #[cfg(feature = "packets")]
 mod udp;
@@ -95,9 +97,9 @@ pub use client_hello::ClientHello;
 pub use error::{TlsError, TlsField};
 pub use extension::{AlpnList, Extension, Extensions, U16List, extension_type};
 pub use grease::is_grease;
-pub use hello_reader::HelloReader;
+pub use hello_reader::{HelloProgress, HelloReader};
 pub use huginn_net_wire::Parsed;
-pub use ja3::{Ja3, Ja3Hash, Ja3s};
+pub use ja3::{Ja3, Ja3Hash, Ja3HashParseError, Ja3s};
 pub use ja4::{Ja4, Ja4Field, Ja4Form, Ja4Hash, Ja4Head, Ja4ParseError, Ja4Raw};
 #[cfg(feature = "packets")]
 pub use observer::{
@@ -110,4 +112,4 @@ pub use server_hello::ServerHello;
 pub use transport::Transport;
 #[cfg(feature = "packets")]
 pub use udp::{TlsUdpFlow, TlsUdpObserver};
-pub use version::Version;
+pub use version::{Version, VersionParseError};

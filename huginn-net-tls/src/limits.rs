@@ -5,22 +5,22 @@
 #[cfg(feature = "packets")]
 pub(crate) const MAX_SEARCH_BYTES: u32 = 64 << 10;
 
-/// Read limit for hellos, in bytes of a direction: longer than the longest hello in small records, and than early data.
+/// Read limit after a hello, in bytes of a direction: longer than early data before a second hello.
 #[cfg(feature = "packets")]
 pub(crate) const MAX_READ_BYTES: u32 = 512 << 10;
 
-/// Maximum number of rescans after a false start; bounds the work on hostile input.
+/// Read limit within a hello, in bytes of a direction: the longest hello in records of one byte, with as many empty records
+/// between them as OpenSSL accepts (32).
 #[cfg(feature = "packets")]
-pub(crate) const MAX_FALSE_STARTS: u8 = 16;
+pub(crate) const MAX_HELLO_READ_BYTES: u32 = 24 << 20;
+
+/// Limit of the bytes of a direction that are searched again after false starts; bounds the work on hostile input.
+#[cfg(feature = "packets")]
+pub(crate) const MAX_RESCAN_BYTES: u32 = 1 << 20;
 
 /// Maximum hellos of one side in a handshake: the second one answers a HelloRetryRequest.
 #[cfg(feature = "packets")]
 pub(crate) const MAX_HELLOS_PER_HANDSHAKE: u8 = 2;
-
-/// Maximum hellos reported per flow: enough for a client that reconnects from the same port, and a bound for hostile
-/// flows.
-#[cfg(feature = "packets")]
-pub(crate) const MAX_HELLOS_PER_DATAGRAM_FLOW: u8 = 64;
 
 /// Maximum distance of a packet number from the next expected one: more packets than OpenVPN and RDP send without an
 /// acknowledgement.
@@ -44,9 +44,13 @@ pub(crate) const MAX_DTLS_MESSAGE_BYTES: usize = 1 << 16;
 #[cfg(feature = "packets")]
 pub(crate) const MAX_FIRST_OPENVPN_PACKET_LEN: usize = 4096;
 
-/// Maximum hellos read from one side: a handshake has at most two (RFC 8446, section 4.1.4), and another handshake may
-/// follow a failed one.
-pub(crate) const MAX_HELLOS_PER_SIDE: u8 = 4;
+/// Maximum hellos read from one side: a handshake has at most two (RFC 8446, section 4.1.4), another handshake may follow a
+/// failed one, and what precedes TLS may resemble a few more.
+pub(crate) const MAX_HELLOS_PER_SIDE: u8 = 16;
+
+/// Maximum records in a row within a hello that add nothing to it: empty ones, warnings and change_cipher_spec. OpenSSL
+/// accepts 32 empty ones, or 5 warnings.
+pub(crate) const MAX_IDLE_RECORDS: u8 = 64;
 
 /// Hellos in a cache of each thread: more than the TLS clients of most networks, and few enough for a core's cache.
 pub(crate) const FINGERPRINT_CACHE_ENTRIES: usize = 256;
@@ -69,39 +73,58 @@ pub(crate) const MAX_CRYPTO_BYTES: usize = 64 << 10;
 #[cfg(feature = "quic")]
 pub(crate) const MAX_HELLOS_PER_CONNECTION: u8 = 2;
 
-/// Maximum Initial packets processed per connection. A hello of 64 KiB needs 60.
+/// Maximum Initial packets that a reader of one connection processes. A hello of 64 KiB needs 60.
 #[cfg(feature = "quic")]
 pub(crate) const MAX_INITIAL_PACKETS: u16 = 256;
 
-/// Maximum failed decryptions per datagram: each costs up to two key derivations, or six in a reserved version. A
-/// client's datagram has at least 1200 bytes (RFC 9000, section 14.1) and rarely contains several packets.
+/// Maximum failed decryptions per datagram that a reader of one connection allows. A client's datagram has at least 1200
+/// bytes (RFC 9000, section 14.1) and rarely contains several packets.
 #[cfg(feature = "quic")]
 pub(crate) const MAX_UNDECRYPTED_PER_DATAGRAM: u8 = 2;
+
+/// Units of work per datagram that look for the keys of its Initial packets. A decryption takes one unit, about 0.5 µs; the
+/// smallest packets, of 40 bytes each, fill 1200 bytes with 30 of them.
+#[cfg(feature = "packets")]
+pub(crate) const MAX_KEY_SEARCH: u8 = 64;
+
+/// Units of work of a key derivation.
+#[cfg(feature = "packets")]
+pub(crate) const KEY_DERIVATION: u8 = 10;
+
+/// Maximum contradictions per datagram that add a copy of a CRYPTO stream: each copies at most the data of a stream.
+#[cfg(feature = "packets")]
+pub(crate) const MAX_NEW_COPIES: u8 = 8;
+
+/// Maximum copies of a handshake stream beside the first one: all combinations of two contents in two packets.
+#[cfg(feature = "quic")]
+pub(crate) const MAX_STREAM_COPIES: usize = 3;
+
+/// Maximum connections per pair of ports that are followed at a time. Clients that share a socket between connections open
+/// a few at a time.
+#[cfg(feature = "packets")]
+pub(crate) const MAX_CONNECTIONS_PER_FLOW: usize = 16;
+
+/// Maximum finished connections per pair of ports whose late packets are recognised.
+#[cfg(feature = "packets")]
+pub(crate) const MAX_FINISHED_CONNECTIONS: usize = 4;
 
 /// Minimum length of a client's datagram with an Initial packet, in bytes; servers discard shorter ones (RFC 9000, section
 /// 14.1).
 #[cfg(feature = "quic")]
 pub(crate) const MIN_CLIENT_DATAGRAM_LEN: usize = 1200;
 
-/// Consecutive failed decryptions after which a flow is counted as abandoned. The limit bounds the work on traffic that
-/// only resembles QUIC.
+/// Failed decryptions after which a reader of one connection gives up.
 #[cfg(feature = "quic")]
 pub(crate) const MAX_UNDECRYPTED: u16 = 16;
 
-/// Datagrams without Initial packets after which a ServerHello is no longer expected. It leaves room for reordered
-/// packets.
+/// Datagrams without Initial packets after which an answer that came first is dropped. It leaves room for reordered packets.
 #[cfg(feature = "packets")]
 pub(crate) const MAX_DATAGRAMS_AFTER_ANSWER: u8 = 16;
 
-/// Datagrams without Initial packets after which the rest of a ClientHello is no longer expected. It is larger than
-/// [`MAX_DATAGRAMS_AFTER_ANSWER`], because a client may send 0-RTT data before it repeats a lost Initial packet.
+/// Datagrams without Initial packets after which a complete hello is no longer buffered. Its answer may still come, while
+/// another connection on the same ports transfers data.
 #[cfg(feature = "packets")]
 pub(crate) const MAX_DATAGRAMS_AFTER_HELLO: u8 = 200;
-
-/// Maximum hellos reported per flow: enough for a client that reconnects from the same port, and a bound for hostile
-/// flows.
-#[cfg(feature = "packets")]
-pub(crate) const MAX_HELLOS_PER_QUIC_FLOW: u8 = 64;
 
 /// Maximum length of a datagram that is buffered until it can be decrypted, in bytes: more than an MTU of 1500 bytes
 /// allows.

@@ -1,8 +1,8 @@
 //! Reports the hellos of a capture.
 
 use huginn_net_core::{
-    Analyzer, Interest, ParserSlot, Protocol, Segment, Side, StreamFlow, StreamObserverCounters, Tally,
-    first_sender, tally, without_padding,
+    Analyzer, Event, Interest, Origin, ParserSlot, Protocol, Segment, Side, StreamFlow,
+    StreamObserverCounters, Tally, first_sender, tally, without_padding,
 };
 
 use crate::hello::Hello;
@@ -114,7 +114,8 @@ tally!(HelloCounters { client, server, ech, malformed });
 pub struct SearchCounters {
     /// Hellos that cannot be parsed: they end within a mandatory field, or exceed the maximum length.
     pub malformed: u64,
-    /// Directions without a complete hello within the search limits: 64 KiB if none started, 512 KiB if one did.
+    /// Directions without a complete hello within the search limits: 64 KiB if none started, 24 MiB if one did. Also those with
+    /// 16 hellos.
     pub given_up: u64,
     /// Those of them in which a hello had started.
     pub too_long: u64,
@@ -173,15 +174,15 @@ impl Protocol for TlsObserver {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut TlsFlow,
-        emit: &mut impl FnMut(Side, TlsEvent),
+        emit: &mut impl FnMut(Origin, TlsEvent),
     ) -> Interest {
         let StreamObserverCounters { parser: counters, streams, .. } = &mut self.counters;
         match (segment.tcp(), flow) {
-            (Some(tcp), TlsFlow::Tcp(flow)) => {
+            (Some(_), TlsFlow::Tcp(flow)) => {
                 let new_parser = || ParserSlot::new(true);
                 let payload = without_padding(segment);
-                flow.on_segment(tcp, payload, sender, streams, new_parser, &mut |parser, input| {
-                    parser.on_data(input, counters, emit);
+                flow.on_segment(segment, payload, sender, streams, new_parser, &mut |parser, input| {
+                    parser.on_data(input, counters, &mut |side, event| emit(input.origin(side), event));
                 })
             }
             (None, TlsFlow::Udp(flow)) => self.udp.on_datagram(segment.payload, sender, flow, counters, emit),
@@ -193,6 +194,22 @@ impl Protocol for TlsObserver {
             }
             (Some(_), TlsFlow::Udp(_)) => Interest::Done,
         }
+    }
+
+    fn has_end(flow: &TlsFlow) -> bool {
+        matches!(flow, TlsFlow::Tcp(flow) if flow.has_end())
+    }
+
+    fn on_end(&mut self, flow: TlsFlow, emit: &mut impl FnMut(Event<TlsEvent>)) {
+        let TlsFlow::Tcp(flow) = flow else { return };
+        let StreamObserverCounters { parser: counters, streams, .. } = &mut self.counters;
+        flow.on_end(
+            streams,
+            || ParserSlot::new(true),
+            |flow, parser: &mut ParserSlot<TlsParser>, input| {
+                parser.on_data(input, counters, &mut |side, event| emit(input.event(flow, side, event)));
+            },
+        );
     }
 
     fn buffered_bytes(flow: &TlsFlow) -> usize {

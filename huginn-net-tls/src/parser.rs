@@ -26,6 +26,8 @@ pub struct TlsParser {
     retry_requested: bool,
     /// Whether the server accepted a handshake.
     agreed: bool,
+    /// Whether further data of client and server is needed: the stream layer asks more often than data changes it.
+    reads: [bool; 2],
 }
 
 /// The protocol of one direction.
@@ -58,6 +60,7 @@ impl StreamParser for TlsParser {
             server_seen: false,
             retry_requested: false,
             agreed: false,
+            reads: [true; 2],
         }
     }
 
@@ -70,7 +73,7 @@ impl StreamParser for TlsParser {
         counters: &mut TlsCounters,
         emit: &mut impl FnMut(Side, TlsEvent),
     ) {
-        let Self { client, server, client_hellos, server_seen, retry_requested, agreed } = self;
+        let Self { client, server, client_hellos, server_seen, retry_requested, agreed, .. } = self;
         let TlsCounters { hellos, search, .. } = counters;
         *server_seen |= side == Side::Server;
         let mut report = |side, hello: Hello<'_>| {
@@ -89,15 +92,32 @@ impl StreamParser for TlsParser {
             Side::Client => (client, server),
             Side::Server => (server, client),
         };
-        reader.push(data, search, &mut |hello| report(side, hello));
+        let mut has_found = false;
+        reader.push(data, search, &mut |hello| {
+            has_found = true;
+            report(side, hello);
+        });
         if matches!(reader, Reader::Tls(_)) {
             other.rule_out_openvpn(search, &mut |hello| report(side.peer(), hello));
         }
+        if let Reader::Tls(hellos) = other
+            && has_found
+        {
+            hellos.reconsider(search, &mut |hello| report(side.peer(), hello));
+        }
+        let is_done = self.is_done();
+        self.reads = [&self.client, &self.server].map(|reader| !is_done && !reader.is_done());
     }
 
     #[inline]
     fn reads(&self, side: Side) -> bool {
-        !self.is_done() && !side.choose(&self.client, &self.server).is_done()
+        let [client, server] = self.reads;
+        side.choose(client, server)
+    }
+
+    #[inline]
+    fn is_mid_message(&self, side: Side) -> bool {
+        side.choose(&self.client, &self.server).buffered_bytes() > 0
     }
 
     #[inline]
@@ -134,10 +154,10 @@ impl StreamParser for TlsParser {
 }
 
 impl TlsParser {
-    /// Whether no further hello can be found.
-    #[inline]
+    /// Whether no further hello can be found. A second ClientHello may be captured after the server's answer.
     fn is_done(&self) -> bool {
-        self.agreed && self.client_hellos > 0 || self.client.is_done() && self.server.is_done()
+        let wanted = if self.retry_requested { 1 } else { 0 };
+        self.agreed && self.client_hellos > wanted || self.client.is_done() && self.server.is_done()
     }
 }
 

@@ -5,7 +5,7 @@ mod search;
 
 use crate::handshake::MessageJoiner;
 use crate::hello::Hello;
-use crate::limits::MAX_HELLOS_PER_SIDE;
+use crate::limits::{MAX_HELLOS_PER_SIDE, MAX_IDLE_RECORDS};
 use crate::{TlsError, Transport};
 #[cfg(feature = "packets")]
 pub(crate) use search::{RECORD_START, hello_sender, only_client_hello, probe, probe_first};
@@ -56,10 +56,11 @@ pub(crate) fn first_fragment(bytes: &[u8]) -> &[u8] {
     rest.get(..len).unwrap_or(rest)
 }
 
-/// The length of a fragment whose second length byte is `low`; `None` if no valid record has it.
+/// The length of a fragment whose second length byte is `low`; `None` if no valid record has it. A record may be empty:
+/// RFC 8446, section 5.1, forbids that, but OpenSSL accepts it.
 fn fragment_len(header: &[u8], low: u8) -> Option<u16> {
     let len = u16::from_be_bytes([*header.get(3)?, low]);
-    (1..=MAX_FRAGMENT).contains(&len).then_some(len)
+    (len <= MAX_FRAGMENT).then_some(len)
 }
 
 /// Reads hellos from records, in pieces of any size.
@@ -75,6 +76,8 @@ pub(crate) struct RecordReader {
     /// Whether only handshake records are allowed.
     handshake_only: bool,
     hellos: u8,
+    /// Records in a row without handshake bytes, before the first hello.
+    idle_records: u8,
     /// Bytes read.
     position: usize,
 }
@@ -144,7 +147,10 @@ impl RecordReader {
             APPLICATION_DATA => self.early_data && !self.handshake_only,
             _ => false,
         };
-        self.missing = fragment_len(&self.header, low).filter(|_| wanted).ok_or(TlsError::NotRecord {
+        self.idle_records = self.idle_records.saturating_add(1);
+        let is_progressing = self.hellos > 0 || self.idle_records <= MAX_IDLE_RECORDS;
+        let len = fragment_len(&self.header, low).filter(|_| wanted && is_progressing);
+        self.missing = len.ok_or(TlsError::NotRecord {
             offset: self.position.saturating_sub(HEADER_LEN),
             header: self.header,
         })?;
@@ -163,6 +169,7 @@ impl RecordReader {
         if kind != HANDSHAKE {
             return Ok(());
         }
+        self.idle_records = 0;
         let mut outcome = Ok(());
         let Self { joiner, early_data, hellos, .. } = self;
         let joined = joiner.push(fragment, &mut |message| {
@@ -210,6 +217,32 @@ pub(crate) mod tests {
             let mut found = 0;
             assert_eq!(RecordReader::default().push(bytes, &mut |_| found += 1), end);
             assert_eq!(found, hellos);
+        }
+    }
+
+    #[test]
+    fn empty_records_do_not_end_hello() {
+        let record = record();
+        let empty = [HANDSHAKE, 3, 3, 0, 0];
+        let in_bytes = |between: &[u8]| {
+            let records = record[HEADER_LEN..]
+                .iter()
+                .map(|byte| [&[HANDSHAKE, 3, 3, 0, 1, *byte][..], between].concat());
+            [between, &records.collect::<Vec<_>>().concat()].concat()
+        };
+        for (between, hellos) in [
+            (empty.repeat(32), 1),
+            ([ALERT, 3, 3, 0, 2, 1, 90].repeat(5), 1),
+            ([CHANGE_CIPHER_SPEC, 3, 3, 0, 1, 1].to_vec(), 1),
+            (empty.repeat(65), 0),
+        ] {
+            for step in [1, 7, 100_000] {
+                let (mut reader, mut found) = (RecordReader::default(), 0);
+                let bytes = in_bytes(&between);
+                let outcome =
+                    bytes.chunks(step).try_for_each(|bytes| reader.push(bytes, &mut |_| found += 1));
+                assert_eq!((found, outcome.is_ok()), (hellos, hellos > 0), "{between:?}");
+            }
         }
     }
 

@@ -24,12 +24,19 @@ impl Transport {
     }
 }
 
-impl fmt::Display for Transport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Transport {
+    /// The name: `tcp`, `quic` or `dtls`.
+    pub const fn name(self) -> &'static str {
+        match self {
             Self::Tcp => "tcp",
             Self::Quic => "quic",
             Self::Dtls => "dtls",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Transport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }

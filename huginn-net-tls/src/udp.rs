@@ -1,31 +1,27 @@
 //! TLS over UDP: QUIC, DTLS, OpenVPN and RDP.
 
-use huginn_net_core::{Interest, Segment, Side};
+use huginn_net_core::{Conflict, Interest, Origin, Segment, Side};
 
 use crate::Transport;
 use crate::datagram::DatagramFlow;
 use crate::hello::Hello;
 use crate::observer::{TlsCounters, TlsEvent};
-use crate::quic::{self, QuicFlow};
+use crate::quic::{self, QuicFlow, Scratch};
 
 /// Reports the hellos of UDP flows: QUIC, DTLS, and TLS in OpenVPN and RDP.
 #[derive(Clone, Debug, Default)]
 pub struct TlsUdpObserver {
-    /// A scratch buffer for the decryption of QUIC packets.
-    scratch: Vec<u8>,
+    /// Buffers for the decryption of QUIC packets.
+    scratch: Scratch,
 }
 
 /// The state of one UDP flow of a [`TlsUdpObserver`].
+///
+/// The first bytes of QUIC's long headers and of the other protocols differ (RFC 9443), so that none of them hides the others.
 #[derive(Debug, Default)]
-pub struct TlsUdpFlow(State);
-
-#[derive(Debug, Default)]
-enum State {
-    #[default]
-    Fresh,
-    Quic(QuicFlow),
-    Datagrams(Box<DatagramFlow>),
-    Done,
+pub struct TlsUdpFlow {
+    quic: Option<QuicFlow>,
+    datagrams: Option<Box<DatagramFlow>>,
 }
 
 impl TlsUdpObserver {
@@ -48,69 +44,64 @@ impl TlsUdpObserver {
         })
     }
 
-    /// Parses the next datagram of a flow. `emit` receives an event and the sender of the hello.
+    /// Parses the next datagram of a flow. `emit` receives an event, and the sender of the hello with a conflict, if there is
+    /// one.
     pub fn on_datagram(
         &mut self,
         payload: &[u8],
         sender: Side,
-        TlsUdpFlow(state): &mut TlsUdpFlow,
+        flow: &mut TlsUdpFlow,
         counters: &mut TlsCounters,
-        emit: &mut impl FnMut(Side, TlsEvent),
+        emit: &mut impl FnMut(Origin, TlsEvent),
     ) -> Interest {
-        if let Some(opened) = state.restarted_by(payload) {
-            *state = opened;
-        }
+        let is_quic = flow.detect(payload);
         let TlsCounters { hellos, quic: quic_counters, udp, .. } = counters;
-        let interest = match state {
-            State::Quic(quic) => {
-                quic.on_datagram(payload, sender, &mut self.scratch, quic_counters, &mut |found| {
-                    if let Ok(hello) = Hello::from_message(found.message, Transport::Quic) {
-                        emit(found.sender, hellos.event(hello, found.retry));
-                    }
-                })
-            }
-            State::Datagrams(datagrams) => {
-                datagrams.on_datagram(payload, sender, udp, &mut |side, hello, retry| {
-                    emit(side, hellos.event(hello, retry));
-                })
-            }
-            State::Fresh => Interest::More,
-            State::Done => Interest::Done,
-        };
-        if interest == Interest::Done {
-            *state = State::Done;
+        if let Some(quic) = flow.quic.as_mut().filter(|_| is_quic) {
+            quic.on_datagram(payload, sender, &mut self.scratch, quic_counters, &mut |found| {
+                if let Ok(hello) = Hello::from_message(found.message, Transport::Quic) {
+                    emit(origin(found.sender, found.conflict), hellos.event(hello, found.retry));
+                }
+            });
+        } else if let Some(datagrams) = &mut flow.datagrams {
+            datagrams.on_datagram(payload, sender, udp, &mut |origin, hello, retry| {
+                emit(origin, hellos.event(hello, retry));
+            });
         }
-        interest
+        Interest::More
     }
+}
+
+fn origin(subject: Side, conflict: bool) -> Origin {
+    Origin { conflict: conflict.then_some(Conflict::Content), ..subject.into() }
 }
 
 impl TlsUdpFlow {
     /// Heap memory of the flow, in bytes.
     pub fn buffered_bytes(&self) -> usize {
-        match &self.0 {
-            State::Fresh | State::Done => 0,
-            State::Quic(quic) => quic.buffered_bytes(),
-            State::Datagrams(datagrams) => {
-                size_of::<DatagramFlow>().saturating_add(datagrams.buffered_bytes())
-            }
-        }
+        let quic = self.quic.as_ref().map_or(0, QuicFlow::buffered_bytes);
+        let datagrams = self
+            .datagrams
+            .as_ref()
+            .map_or(0, |datagrams| size_of::<DatagramFlow>().saturating_add(datagrams.buffered_bytes()));
+        quic.saturating_add(datagrams)
     }
-}
 
-impl State {
-    /// The state of a flow that starts with this datagram: a new flow, or one whose earlier datagrams, from either
-    /// side, resembled another carrier and contained no hello.
-    fn restarted_by(&self, payload: &[u8]) -> Option<Self> {
-        let (is_quic, is_other) = match self {
-            Self::Fresh => (false, false),
-            Self::Quic(quic) if !quic.has_found_hello() => (true, false),
-            Self::Datagrams(datagrams) if !datagrams.has_found_hello() => (false, true),
-            Self::Quic(_) | Self::Datagrams(_) | Self::Done => return None,
-        };
-        if quic::looks_like_initial(payload) {
-            return (!is_quic).then(|| Self::Quic(QuicFlow::default()));
+    /// Prepares the state for a datagram, of either side. Returns whether it is one of QUIC.
+    fn detect(&mut self, payload: &[u8]) -> bool {
+        let has_hello = self.quic.as_ref().is_some_and(QuicFlow::has_found_hello);
+        // Almost all datagrams of QUIC have a short header, with a fixed bit of 1.
+        if has_hello && payload.first().is_none_or(|first| first & 0xc0 != 0) && self.datagrams.is_none() {
+            return true;
         }
-        let (_, datagrams) = DatagramFlow::from_first_datagram(payload).filter(|_| !is_other)?;
-        Some(Self::Datagrams(Box::new(datagrams)))
+        if quic::looks_like_initial(payload) {
+            self.quic.get_or_insert_default();
+            return true;
+        }
+        let has_other_hello = self.datagrams.as_ref().is_some_and(|datagrams| datagrams.has_found_hello());
+        if !has_other_hello && let Some((_, datagrams)) = DatagramFlow::from_first_datagram(payload) {
+            self.datagrams.get_or_insert_with(|| Box::new(datagrams));
+            return false;
+        }
+        self.datagrams.is_none() || self.quic.is_some() && quic::has_long_header(payload)
     }
 }

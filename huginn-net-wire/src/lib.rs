@@ -5,7 +5,8 @@
 //! - [`Reassembler`] orders the chunks of a stream;
 //! - [`Side`] names the two ends of a flow;
 //! - [`Parsed`] states how many bytes a value consumed;
-//! - [`Escaped`] displays bytes as text;
+//! - [`Escaped`] displays bytes as text, [`Printable`] text without what is not [printable](is_printable), and [`quoted`]
+//!   the start of a text;
 //! - [`SeenCache`] caches values computed from repeated keys.
 //!
 //! `huginn-net-core` re-exports all but the last.
@@ -15,6 +16,7 @@ mod cursor;
 mod escaped;
 mod limits;
 mod parsed;
+mod quoted;
 mod reassembly;
 mod seen_cache;
 #[cfg(feature = "serde")]
@@ -23,8 +25,9 @@ mod side;
 
 pub use calendar::CivilDate;
 pub use cursor::{Cursor, Truncated};
-pub use escaped::Escaped;
+pub use escaped::{Escaped, Printable, is_printable};
 pub use parsed::Parsed;
-pub use reassembly::Reassembler;
+pub use quoted::quoted;
+pub use reassembly::{Reassembler, ReassemblyLimits};
 pub use seen_cache::SeenCache;
 pub use side::Side;

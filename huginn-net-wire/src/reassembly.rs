@@ -19,15 +19,51 @@ use crate::limits::CHUNK_OVERHEAD;
 /// assert!(push(2, b"e two "));
 /// assert_eq!(bytes, b"one two three");
 /// ```
+///
+/// Each chunk may carry a tag, such as the packet that it came in; see [`push_tagged`](Self::push_tagged).
 #[derive(Debug, Default)]
-pub struct Reassembler {
+pub struct Reassembler<T = ()> {
     position: u64,
     /// Out-of-order chunks by offset, after the position and without overlaps.
-    buffered: BTreeMap<u64, Box<[u8]>>,
+    buffered: BTreeMap<u64, Chunk<T>>,
     buffered_bytes: usize,
 }
 
+/// A buffered chunk and its tag.
+#[derive(Debug)]
+struct Chunk<T> {
+    bytes: Box<[u8]>,
+    tag: T,
+}
+
+/// How much a [`Reassembler`] may buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReassemblyLimits {
+    /// Maximum distance between the [position](Reassembler::position) and the end of a chunk, in bytes.
+    pub distance: u64,
+    /// Maximum memory of buffered chunks, in bytes.
+    pub buffered_bytes: usize,
+}
+
 impl Reassembler {
+    /// Adds the chunk at `offset`, and delivers the bytes that are now in order, in one call or several.
+    ///
+    /// Returns false if the buffer refused the chunk or a part of it: the chunk reaches `window` bytes or more beyond the
+    /// [position](Self::position), or more than `window` bytes would be [buffered](Self::buffered_bytes). The stream stays
+    /// usable.
+    pub fn push(
+        &mut self,
+        offset: u64,
+        bytes: &[u8],
+        window: usize,
+        deliver: &mut (impl FnMut(&[u8]) + ?Sized),
+    ) -> bool {
+        let limits = ReassemblyLimits { distance: window as u64, buffered_bytes: window };
+        self.push_tagged(offset, bytes, (), limits, &mut |bytes, ()| deliver(bytes))
+    }
+}
+
+impl<T: Copy> Reassembler<T> {
     /// Creates an empty stream at offset 0.
     pub const fn new() -> Self {
         Self { position: 0, buffered: BTreeMap::new(), buffered_bytes: 0 }
@@ -43,31 +79,41 @@ impl Reassembler {
         self.buffered_bytes
     }
 
-    /// Adds the chunk at `offset`, and delivers the bytes that are now in order, in one call or several.
-    ///
-    /// Returns false if the buffer refused the chunk or a part of it: the chunk reaches `window` bytes or more beyond the
-    /// [position](Self::position), or more than `window` bytes would be [buffered](Self::buffered_bytes). The stream stays
-    /// usable.
-    pub fn push(
+    /// Does the same as [`push`](Reassembler::push) for a chunk with a tag: `deliver` receives bytes with the tag of their
+    /// chunk. Returns false if the `limits` refused the chunk or a part of it.
+    pub fn push_tagged(
         &mut self,
         offset: u64,
         bytes: &[u8],
-        window: usize,
-        deliver: &mut (impl FnMut(&[u8]) + ?Sized),
+        tag: T,
+        limits: ReassemblyLimits,
+        deliver: &mut (impl FnMut(&[u8], T) + ?Sized),
     ) -> bool {
         let Some((offset, bytes)) = from(offset, bytes, self.position) else { return true };
         if offset > self.position {
-            return self.buffer(offset, bytes, window);
+            return self.buffer(offset, bytes, tag, limits);
         }
         if self.buffered.is_empty() {
-            self.advance(bytes, deliver);
+            self.advance(bytes, tag, deliver);
         } else {
-            self.advance_through_buffer(bytes, deliver);
+            self.advance_through_buffer(bytes, tag, deliver);
         }
         true
     }
 
-    /// Advances the position over bytes that the caller does not read. The buffer must be empty.
+    /// Returns the buffered chunks that overlap the range from `offset` to `end`, with their offsets.
+    pub fn overlapping(&self, offset: u64, end: u64) -> impl Iterator<Item = (u64, &[u8])> {
+        let before = self.buffered.range(..offset).next_back();
+        let later = self.buffered.range(offset..end.max(offset));
+        before.into_iter().chain(later).map(|(&start, chunk)| (start, &*chunk.bytes))
+    }
+
+    /// Moves the position back to an earlier byte, so that the bytes after it are delivered again.
+    pub fn rewind(&mut self, position: u64) {
+        self.position = self.position.min(position);
+    }
+
+    /// Advances the position over bytes that the caller does not read. No buffered chunk may overlap them.
     pub fn skip(&mut self, len: usize) {
         self.position = self.position.saturating_add(len as u64);
     }
@@ -77,26 +123,36 @@ impl Reassembler {
         self.buffered.first_key_value().map(|(&offset, _)| offset)
     }
 
+    /// Returns the tag of the first buffered chunk.
+    pub fn first_tag(&self) -> Option<T> {
+        self.buffered.first_key_value().map(|(_, chunk)| chunk.tag)
+    }
+
     /// Skips the gap before the first buffered chunk, and delivers the bytes after it.
     ///
     /// Returns the length of the gap; 0 if nothing is buffered.
-    pub fn skip_gap(&mut self, deliver: &mut (impl FnMut(&[u8]) + ?Sized)) -> u64 {
-        let Some(first) = self.first_buffered() else { return 0 };
-        let gap = first.saturating_sub(self.position);
+    pub fn skip_gap(&mut self, deliver: &mut (impl FnMut(&[u8], T) + ?Sized)) -> u64 {
+        let Some((&first, chunk)) = self.buffered.first_key_value() else { return 0 };
+        let (gap, tag) = (first.saturating_sub(self.position), chunk.tag);
         self.position = first;
-        self.advance_through_buffer(&[], deliver);
+        self.advance_through_buffer(&[], tag, deliver);
         gap
     }
 
-    fn advance(&mut self, bytes: &[u8], deliver: &mut (impl FnMut(&[u8]) + ?Sized)) {
+    fn advance(&mut self, bytes: &[u8], tag: T, deliver: &mut (impl FnMut(&[u8], T) + ?Sized)) {
         self.position = self.position.saturating_add(bytes.len() as u64);
         if !bytes.is_empty() {
-            deliver(bytes);
+            deliver(bytes, tag);
         }
     }
 
     /// Delivers bytes at the position, and the buffered chunks that follow them. A buffered chunk wins over `bytes`.
-    fn advance_through_buffer(&mut self, mut bytes: &[u8], deliver: &mut (impl FnMut(&[u8]) + ?Sized)) {
+    fn advance_through_buffer(
+        &mut self,
+        mut bytes: &[u8],
+        tag: T,
+        deliver: &mut (impl FnMut(&[u8], T) + ?Sized),
+    ) {
         while let Some(next) = self.buffered.first_entry() {
             let gap = next.key().saturating_sub(self.position);
             let Some((new_bytes, rest)) =
@@ -105,25 +161,27 @@ impl Reassembler {
                 break;
             };
             let chunk = next.remove();
-            self.buffered_bytes = self.buffered_bytes.saturating_sub(cost(&chunk));
-            self.advance(new_bytes, deliver);
-            self.advance(&chunk, deliver);
-            bytes = rest.get(chunk.len()..).unwrap_or(&[]);
+            self.buffered_bytes = self.buffered_bytes.saturating_sub(cost(&chunk.bytes));
+            self.advance(new_bytes, tag, deliver);
+            self.advance(&chunk.bytes, chunk.tag, deliver);
+            bytes = rest.get(chunk.bytes.len()..).unwrap_or(&[]);
         }
-        self.advance(bytes, deliver);
+        self.advance(bytes, tag, deliver);
     }
 
     /// Buffers the bytes of an out-of-order chunk that are not buffered yet.
-    fn buffer(&mut self, offset: u64, bytes: &[u8], window: usize) -> bool {
-        let ahead = usize::try_from(offset.saturating_sub(self.position)).unwrap_or(usize::MAX);
-        let room = window.saturating_sub(ahead).min(bytes.len());
+    fn buffer(&mut self, offset: u64, bytes: &[u8], tag: T, limits: ReassemblyLimits) -> bool {
+        let ahead = offset.saturating_sub(self.position);
+        let room =
+            usize::try_from(limits.distance.saturating_sub(ahead)).unwrap_or(usize::MAX).min(bytes.len());
         let is_complete = room == bytes.len() && offset.checked_add(room as u64).is_some();
         let mut left = Some((offset, bytes.get(..room).unwrap_or(&[])));
         if let Some((&start, chunk)) = self.buffered.range(..=offset).next_back() {
-            left = left.and_then(|(offset, bytes)| from(offset, bytes, end(start, chunk)));
+            left = left.and_then(|(offset, bytes)| from(offset, bytes, end(start, &chunk.bytes)));
         }
         while let Some((offset, bytes)) = left {
-            let next = self.buffered.range(offset..).next().map(|(&start, chunk)| (start, end(start, chunk)));
+            let next =
+                self.buffered.range(offset..).next().map(|(&start, chunk)| (start, end(start, &chunk.bytes)));
             let new_bytes = match next {
                 Some((start, _)) => {
                     let gap = usize::try_from(start.saturating_sub(offset)).unwrap_or(usize::MAX);
@@ -132,11 +190,11 @@ impl Reassembler {
                 None => bytes,
             };
             if !new_bytes.is_empty() {
-                if self.buffered_bytes.saturating_add(cost(new_bytes)) > window {
+                if self.buffered_bytes.saturating_add(cost(new_bytes)) > limits.buffered_bytes {
                     return false;
                 }
                 self.buffered_bytes = self.buffered_bytes.saturating_add(cost(new_bytes));
-                self.buffered.insert(offset, new_bytes.into());
+                self.buffered.insert(offset, Chunk { bytes: new_bytes.into(), tag });
             }
             left = next.and_then(|(_, end)| from(offset, bytes, end));
         }
@@ -214,10 +272,10 @@ mod tests {
         for (offset, chunk) in [(10, &b"kl"[..]), (12, b"m"), (20, b"u")] {
             stream.push(offset, chunk, 1000, &mut |_| panic!("nothing is in order"));
         }
-        assert_eq!(stream.skip_gap(&mut |chunk| bytes.extend_from_slice(chunk)), 10);
+        assert_eq!(stream.skip_gap(&mut |chunk, ()| bytes.extend_from_slice(chunk)), 10);
         assert_eq!((bytes.as_slice(), stream.position()), (&b"klm"[..], 13));
-        assert_eq!(stream.skip_gap(&mut |_| {}), 7);
-        assert_eq!((stream.skip_gap(&mut |_| {}), stream.buffered_bytes()), (0, 0));
+        assert_eq!(stream.skip_gap(&mut |_, ()| {}), 7);
+        assert_eq!((stream.skip_gap(&mut |_, ()| {}), stream.buffered_bytes()), (0, 0));
     }
 
     proptest! {

@@ -1,6 +1,7 @@
 //! The two ends of a flow.
 
 use std::fmt;
+use std::str::FromStr;
 
 /// One of the two ends of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,3 +39,20 @@ impl fmt::Display for Side {
         })
     }
 }
+
+impl FromStr for Side {
+    type Err = SideParseError;
+
+    fn from_str(text: &str) -> Result<Self, SideParseError> {
+        match text {
+            "client" => Ok(Self::Client),
+            "server" => Ok(Self::Server),
+            _ => Err(SideParseError),
+        }
+    }
+}
+
+/// A text that does not name a [`Side`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected `client` or `server`")]
+pub struct SideParseError;

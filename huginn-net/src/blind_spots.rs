@@ -10,14 +10,14 @@
 //! let reader = CaptureReader::from_reader("example", std::io::Cursor::new([&*capture, b"x"].concat()))?;
 //! analyzer.analyze(reader, &mut |_: Event| {})?;
 //! let spots = BlindSpot::of_analyzer(&analyzer);
-//! assert_eq!(spots[0].to_string(), "1 frames of an unknown link type");
+//! assert_eq!(spots[0].to_string(), "1 frames of an unknown link type: 1 of link type 999");
 //! assert_eq!(spots[0].example.as_ref().and_then(|example| example.frame), Some(1));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use std::fmt;
 
-use huginn_net_core::{Counters, Example};
+use huginn_net_core::{Counters, Example, ProtocolCount, Tally};
 
 use crate::HuginnNet;
 use crate::hosts::HostCounters;
@@ -33,6 +33,8 @@ pub struct BlindSpot {
     pub count: u64,
     /// What they are, such as `frames of an unknown link type`.
     pub meaning: &'static str,
+    /// The protocols that were not analysed, most frequent first; empty if the kind has none.
+    pub protocols: Vec<ProtocolCount>,
     /// The earliest of them, if it is known.
     pub example: Option<Example>,
 }
@@ -42,33 +44,62 @@ impl BlindSpot {
     pub fn of_analyzer(analyzer: &HuginnNet) -> Vec<Self> {
         let mut examples = analyzer.examples();
         examples.merge(analyzer.protocol().examples());
-        let engine = of_engine(&analyzer.counters(), &analyzer.shared_state().counters());
-        let spots = engine.into_iter().chain(of_protocols(&analyzer.protocol().counters()));
+        let counters = analyzer.counters();
+        let mut by_protocols = analyzer.protocol().counters();
+        by_protocols.events_suppressed.add(&analyzer.shared_state().events_suppressed());
+        let engine = of_engine(&counters, &analyzer.shared_state().counters());
+        let spots = engine.into_iter().chain(of_protocols(&by_protocols));
         let spots = spots.filter(|(_, count, _)| *count > 0);
         let spots = spots.map(|(name, count, meaning)| Self {
             name,
             count,
             meaning,
+            protocols: protocols(&counters, name),
             example: examples.get(name).cloned(),
         });
         spots.collect()
     }
 }
 
-/// Writes number and meaning: `3 frames of an unknown link type`.
+/// Returns the protocols that a counter of the decoder counted, most frequent first.
+fn protocols(counters: &Counters, name: &str) -> Vec<ProtocolCount> {
+    let counts = counters.decode.protocols.iter().filter(|protocol| protocol.counter == name);
+    let mut counts: Vec<ProtocolCount> = counts.cloned().collect();
+    counts.sort_by_key(|protocol| std::cmp::Reverse(protocol.count));
+    counts
+}
+
+/// Writes number, meaning and protocols: `3 frames of an unknown link type: 3 of USB (link type 189)`.
 impl fmt::Display for BlindSpot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.count, self.meaning)
+        write!(f, "{} {}{}", self.count, self.meaning, ProtocolList(&self.protocols))
+    }
+}
+
+/// A list of protocols as text, which starts with a colon: `: 8 of IPComp (IP protocol 108), 2 of ...`. At most five are
+/// named.
+#[derive(Clone, Copy, Debug)]
+pub struct ProtocolList<'a>(pub &'a [ProtocolCount]);
+
+impl fmt::Display for ProtocolList<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MAX_NAMED: usize = 5;
+        for (n, ProtocolCount { protocol, count, .. }) in self.0.iter().take(MAX_NAMED).enumerate() {
+            write!(f, "{} {count} of {protocol}", if n == 0 { ":" } else { "," })?;
+        }
+        if self.0.len() > MAX_NAMED { f.write_str(" and others") } else { Ok(()) }
     }
 }
 
 /// Name, number and meaning of the kinds that the engine counts, and of evicted hosts.
-fn of_engine(counters: &Counters, hosts: &HostCounters) -> [Count; 21] {
+fn of_engine(counters: &Counters, hosts: &HostCounters) -> [Count; 25] {
     let Counters { decode, flows, .. } = counters;
     [
         ("unknown_link", decode.unknown_link, "frames of an unknown link type"),
         ("unknown_ethertype", decode.unknown_ethertype, "packets of a network protocol other than IP"),
-        ("encrypted", decode.encrypted, "packets encrypted below TCP and UDP (802.11, ESP)"),
+        ("other_transport", decode.other_transport, "packets of an IP protocol that is not decoded"),
+        ("not_data", decode.not_data, "management, control and keep-alive packets of a link or tunnel"),
+        ("encrypted", decode.encrypted, "packets encrypted below TCP and UDP (802.11, ESP, MACsec)"),
         ("link_fragment", decode.link_fragment, "fragments of the link layer (802.11, CAPWAP)"),
         ("too_deep", decode.too_deep, "packets with too many tags or tunnels"),
         ("truncated_snaplen", decode.truncated_snaplen, "packets whose headers the snap length cut"),
@@ -86,6 +117,11 @@ fn of_engine(counters: &Counters, hosts: &HostCounters) -> [Count; 21] {
             decode.fragment_leftovers,
             "fragmented datagrams incomplete at the end of the capture",
         ),
+        (
+            "fragment_conflicts",
+            decode.fragment_conflicts,
+            "datagrams whose IP fragments overlap with different content",
+        ),
         ("bad_ip_checksum", decode.bad_ip_checksum, "IP headers with a wrong checksum"),
         (
             "bad_transport_checksum",
@@ -93,11 +129,16 @@ fn of_engine(counters: &Counters, hosts: &HostCounters) -> [Count; 21] {
             "TCP or UDP segments with a wrong checksum",
         ),
         ("time_steps_back", counters.time_steps_back, "segments with a time before that of an earlier one"),
+        (
+            "time_steps_ahead",
+            counters.time_steps_ahead,
+            "segments more than the idle timeout after the one before: a pause, or a wrong clock",
+        ),
         ("segments_dropped", counters.segments_dropped, "segments that a slow worker dropped"),
         (
             "segments_without_flow",
             counters.segments_without_flow,
-            "segments of connections that began before the capture, or that show nothing to read",
+            "segments of connections that began before the capture or were idle too long, or that show nothing to read",
         ),
         ("midstream", flows.midstream, "connections that began before the capture"),
         (
@@ -110,36 +151,65 @@ fn of_engine(counters: &Counters, hosts: &HostCounters) -> [Count; 21] {
     ]
 }
 
+/// Number of kinds that the protocols count.
+pub(crate) const PROTOCOL_KINDS: usize = 13;
+
 /// Name, number and meaning of the kinds that the protocols count.
 #[inline(always)]
-pub(crate) fn of_protocols(counters: &ProtocolCounters) -> [Count; 8] {
-    let ProtocolCounters { streams, http, tls, .. } = counters;
+pub(crate) fn of_protocols(counters: &ProtocolCounters) -> [Count; PROTOCOL_KINDS] {
+    let ProtocolCounters { streams, http, tls, events_suppressed, .. } = counters;
     [
         ("gaps", streams.gaps, "gaps of missing TCP segments"),
         ("segments_refused", streams.segments_refused, "TCP segments too far ahead of a gap"),
         (
+            "not_compared",
+            streams.not_compared,
+            "times that bytes of a client could no longer be compared with their retransmissions",
+        ),
+        (
             "http_given_up",
-            sum(&[
-                http.http2_given_up,
-                http.http1.heads_too_long,
-                http.http1.heads_with_too_many_headers,
-                http.http1.times_lost,
-            ]),
+            sum(&[http.http2_given_up, http.http1.times_lost]),
             "times that HTTP could not be followed",
+        ),
+        (
+            "http_unreadable",
+            sum(&[http.http1.requests_unreadable, http.http1.responses_unreadable]),
+            "HTTP messages whose first line could not be read",
+        ),
+        (
+            "http_heads_cut",
+            sum(&[http.http1.heads_too_long, http.http1.heads_with_too_many_headers, http.http2_heads_cut]),
+            "HTTP heads that were read in part",
         ),
         (
             "hellos_given_up",
             sum(&[tls.search.too_long, tls.search.malformed, tls.udp.malformed]),
             "TLS hellos given up: too long, or not valid",
         ),
+        (
+            "tls_not_searched",
+            tls.search.given_up.saturating_sub(tls.search.too_long),
+            "directions of TCP connections searched for a TLS hello in their first 64 KiB only",
+        ),
         ("quic_sealed", tls.quic.sealed, "QUIC Initial packets that no known key decrypts"),
         ("quic_unknown_version", tls.quic.unknown_version, "QUIC packets of an unknown version"),
         (
             "quic_given_up",
-            sum(&[tls.quic.given_up, tls.quic.crypto_refused, tls.quic.not_hello, tls.quic.malformed]),
+            sum(&[
+                tls.quic.connections.saturating_sub(tls.quic.complete),
+                tls.quic.cut,
+                tls.quic.crypto_refused,
+                tls.quic.not_hello,
+                tls.quic.malformed,
+            ]),
             "QUIC packets or connections without a readable ClientHello",
         ),
         ("ech", tls.hellos.ech, "ClientHellos whose server name may be encrypted (ECH, or GREASE)"),
+        (
+            "events_suppressed",
+            events_suppressed.total(),
+            "events beyond the limits of a connection, host or kind",
+        ),
     ]
 }
 

@@ -4,7 +4,7 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::str;
+use std::str::{self, FromStr};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +14,7 @@ use sha1::{Digest, Sha1};
 /// The Community ID of a flow, with seed 0; equal for both directions.
 ///
 /// ```
-/// use huginn_net::CommunityId;
+/// use huginn_net::record::CommunityId;
 ///
 /// let (client, server) = ("128.232.110.120:34855".parse()?, "66.35.250.204:80".parse()?);
 /// assert_eq!(CommunityId::new(client, server, 6).to_string(), "1:LQU9qZlK+B5F3KDmev6m5PMibrg=");
@@ -65,6 +65,20 @@ impl fmt::Display for CommunityId {
         f.write_str(str::from_utf8(&self.text()).map_err(|_| fmt::Error)?)
     }
 }
+
+impl FromStr for CommunityId {
+    type Err = CommunityIdParseError;
+
+    fn from_str(text: &str) -> Result<Self, CommunityIdParseError> {
+        let hash = text.strip_prefix("1:").and_then(|hash| STANDARD.decode(hash).ok());
+        hash.and_then(|hash| hash.try_into().ok()).map(Self).ok_or(CommunityIdParseError)
+    }
+}
+
+/// A text that is not a Community ID of version 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a Community ID of version 1, such as 1:LQU9qZlK+B5F3KDmev6m5PMibrg=")]
+pub struct CommunityIdParseError;
 
 #[cfg(test)]
 mod tests {

@@ -10,6 +10,7 @@ use huginn_net_tls::{Ja4, Version};
 
 use crate::Finding;
 use crate::consistency::{Consistency, Outcome};
+use crate::event_limits::TextLimit;
 use crate::finding::{HttpVerdict, TlsClientFinding};
 use crate::limits::MAX_HOST_BYTES;
 use crate::observers::FlowOutput;
@@ -28,6 +29,8 @@ pub struct Connection {
     pub server: Traffic,
     /// The first host name: of a ClientHello (server_name) or of a request. Cut after 255 bytes.
     pub host: Option<Box<[u8]>>,
+    /// Whether the host name was longer.
+    pub host_is_cut: bool,
     /// The operating system that the SYN matches.
     pub client_system: Option<Arc<Label>>,
     /// The operating system that the SYN+ACK matches.
@@ -66,17 +69,6 @@ impl Connection {
     pub fn duration(&self) -> f64 {
         self.end.as_nanos().saturating_sub(self.start.as_nanos()) as f64 / 1e9
     }
-
-    /// Packets and bytes of both sides, with the names of the fields of the JSON event.
-    pub(crate) fn traffic(&self) -> [(&'static str, u64); 4] {
-        let Self { client, server, .. } = self;
-        [
-            ("client_packets", client.packets),
-            ("server_packets", server.packets),
-            ("client_bytes", client.bytes),
-            ("server_bytes", server.bytes),
-        ]
-    }
 }
 
 /// A connection that has not ended yet.
@@ -100,6 +92,7 @@ impl OpenConnection {
             client: Traffic::default(),
             server: Traffic::default(),
             host: None,
+            host_is_cut: false,
             client_system: None,
             server_system: None,
             client_software: None,
@@ -155,13 +148,13 @@ impl OpenConnection {
                 *software = software.take().or_else(|| label(&finding.verdict).cloned());
             }
             Finding::TlsClient(finding) if connection.ja4.is_none() => connection.add_hello(finding),
-            Finding::TlsServer(server) => connection.tls_version = Some(server.hello.version()),
+            Finding::TlsServer(finding) => connection.tls_version = Some(finding.server.hello.version()),
             Finding::SshClient(finding) => {
                 connection.hassh = hassh(&finding.peer);
                 let name = finding.software().map(|found| found.software.to_string().into());
                 connection.client_software = connection.client_software.take().or(name);
             }
-            Finding::SshServer(peer) => connection.hassh_server = hassh(peer),
+            Finding::SshServer(finding) => connection.hassh_server = hassh(&finding.peer),
             Finding::Mismatch(Consistency { outcome, .. }) => connection.mismatch = Some(*outcome),
             _ => {}
         }
@@ -192,7 +185,8 @@ impl Connection {
 
     fn add_host(&mut self, host: Option<&[u8]>) {
         if let (None, Some(host)) = (&self.host, host) {
-            self.host = Some(host.get(..MAX_HOST_BYTES).unwrap_or(host).into());
+            let (start, is_cut) = TextLimit::new(Some(MAX_HOST_BYTES)).cut(host);
+            (self.host, self.host_is_cut) = (Some(start.into()), is_cut);
         }
     }
 }

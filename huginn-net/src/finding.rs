@@ -3,11 +3,12 @@
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
+use huginn_net_core::Conflict;
 use huginn_net_db::{
     ClientDatabase, ClientMatch, Database, Distance, HttpMatch, HttpParams, Label, TcpMatch, TcpParams,
 };
 use huginn_net_http::http2::Akamai;
-use huginn_net_http::{HttpSignature, Request, Response, Role};
+use huginn_net_http::{Header, HttpSignature, HttpVersion, Request, Response, Role};
 use huginn_net_ssh::SshPeer;
 use huginn_net_tcp::{Clock, Mtu, TcpSignature};
 use huginn_net_tls::{TlsClient, TlsServer};
@@ -17,12 +18,13 @@ use crate::fingerprint_list::{FingerprintList, ListEntry};
 use crate::hosts::Reasons;
 
 pub use crate::connection::{Connection, Traffic};
+pub use crate::event_limits::{CutFields, EventLimits, SuppressedEvents, TextLimit};
 pub use crate::system_check::SystemCheck;
 
 /// A finding with its flow and its time stamp.
 pub type Event = huginn_net_core::Event<Finding>;
 
-/// A result of the analysis.
+/// A result of the analysis. The large ones are boxed: findings are moved often, and most are small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Finding {
@@ -31,20 +33,20 @@ pub enum Finding {
     /// The MTU and link type, from the maximum segment size.
     Mtu(MtuFinding),
     /// An HTTP request and its match against the known clients.
-    HttpRequest(HttpRequestFinding),
+    HttpRequest(Box<HttpRequestFinding>),
     /// An HTTP response and its match against the known servers.
-    HttpResponse(HttpResponseFinding),
+    HttpResponse(Box<HttpResponseFinding>),
     /// The identification string of an SSH client, and its HASSH.
     SshClient(SshClientFinding),
     /// The identification string of an SSH server, and its HASSHServer.
-    SshServer(SshPeer),
+    SshServer(SshServerFinding),
     /// The fingerprints of a ClientHello, over TCP, QUIC or DTLS.
-    TlsClient(TlsClientFinding),
+    TlsClient(Box<TlsClientFinding>),
     /// The fingerprints of a ServerHello.
-    TlsServer(TlsServer),
+    TlsServer(TlsServerFinding),
     /// The uptime of a host, from its TCP timestamps.
     Uptime(UptimeFinding),
-    /// A change of the fingerprint of a host: another host may have its address now, it may have moved, or it may lie.
+    /// A change of the fingerprint of a host: another host may have its address now, it may have moved, or its headers may be forged.
     HostChange(ChangeFinding),
     /// Several hosts share an address, for example behind NAT, a proxy or a load balancer.
     IpSharing(ChangeFinding),
@@ -52,8 +54,27 @@ pub enum Finding {
     /// [outcome](Consistency::outcome) is imitation or proxy. One for each connection, and a second one if an imitation
     /// follows a proxy.
     Mismatch(Consistency),
+    /// The client sent different contents for the same bytes of a stream. The events of the second content name the same
+    /// reason.
+    Conflict(Conflict),
     /// A connection that ended; only with [`Observers::connections`](crate::Observers::connections).
     Connection(Box<Connection>),
+}
+
+impl Finding {
+    /// The length limit of the texts that an event with this finding reports. The finding itself has all of them.
+    pub fn text_limit(&self) -> TextLimit {
+        match self {
+            Self::HttpRequest(finding) => finding.verdict.text_limit,
+            Self::HttpResponse(finding) => finding.verdict.text_limit,
+            Self::TlsClient(finding) => finding.clients.text_limit,
+            Self::TlsServer(finding) => finding.text_limit,
+            Self::SshClient(finding) => finding.clients.text_limit,
+            Self::SshServer(finding) => finding.text_limit,
+            // Other kinds have no long texts.
+            _ => TextLimit::NONE,
+        }
+    }
 }
 
 /// A TCP/IP signature and its match in the database.
@@ -116,12 +137,13 @@ pub struct ChangeFinding {
     pub hits: [u8; 4],
 }
 
-/// The database that names clients, and a list of fingerprints.
+/// The database that names clients, a list of fingerprints, and the limit of texts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clients {
     /// The database, if it is not the built-in one, which is parsed when the first client is named.
     pub(crate) database: Option<Arc<ClientDatabase>>,
     pub(crate) list: Option<Arc<FingerprintList>>,
+    pub(crate) text_limit: TextLimit,
 }
 
 impl Clients {
@@ -162,6 +184,36 @@ impl PartialEq for TlsClientFinding {
 }
 
 impl Eq for TlsClientFinding {}
+
+/// A TLS server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TlsServerFinding {
+    /// The ServerHello.
+    pub server: TlsServer,
+    text_limit: TextLimit,
+}
+
+impl TlsServerFinding {
+    pub(crate) fn new(server: TlsServer, clients: &Clients) -> Self {
+        Self { server, text_limit: clients.text_limit }
+    }
+}
+
+/// An SSH server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SshServerFinding {
+    /// The identification string and the algorithms.
+    pub peer: SshPeer,
+    text_limit: TextLimit,
+}
+
+impl SshServerFinding {
+    pub(crate) fn new(peer: SshPeer, clients: &Clients) -> Self {
+        Self { peer, text_limit: clients.text_limit }
+    }
+}
 
 /// An SSH client, and the database of clients that names it.
 #[derive(Clone, Debug)]
@@ -231,6 +283,7 @@ pub struct HttpVerdict {
     pub params: HttpParams,
     /// The operating system that the head claims, compared with the system that TCP shows.
     pub system: SystemCheck,
+    text_limit: TextLimit,
     database: Arc<Database>,
 }
 
@@ -240,12 +293,13 @@ impl HttpVerdict {
         matched: Option<HttpMatch>,
         system: Option<&Label>,
         database: &Arc<Database>,
+        text_limit: TextLimit,
     ) -> Self {
         let params = HttpParams::from_signature(&signature, matched.as_ref());
         let user_agent = signature.software().filter(|_| signature.role() == Role::Request);
         let software = matched.as_ref().map(|found| &*found.label);
         let system = SystemCheck::compare(user_agent, software, system, database);
-        Self { signature, matched, params, system, database: Arc::clone(database) }
+        Self { signature, matched, params, system, text_limit, database: Arc::clone(database) }
     }
 
     /// The label of the matching database entry, if any.
@@ -256,6 +310,23 @@ impl HttpVerdict {
     /// The signature as p0f prints it. The names in the database decide which values are cut.
     pub fn raw_sig(&self) -> impl Display + '_ {
         self.signature.raw_sig(|name| self.database.contains_header_name(name))
+    }
+
+    /// Whether [`raw_sig`](Self::raw_sig) may have more than `max` bytes.
+    pub(crate) fn may_exceed(&self, max: usize) -> bool {
+        let headers = self.signature.headers();
+        let software = self.signature.software().map_or(0, <[u8]>::len);
+        // A byte of a name may be escaped as `\xNN`. Names of absent headers have at most 96 bytes; the rest are signs.
+        let signs = headers.len().saturating_mul(5).saturating_add(software).saturating_add(200);
+        let len = if self.signature.version() == HttpVersion::Http2 {
+            // Several headers may share a text.
+            let len_of =
+                |header: Header<'_>| header.name.len().saturating_mul(4).saturating_add(header.value().len());
+            headers.iter().map(len_of).fold(0, usize::saturating_add)
+        } else {
+            headers.text().len().saturating_mul(4)
+        };
+        len.saturating_add(signs) > max
     }
 }
 

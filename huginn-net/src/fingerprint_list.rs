@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::str;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
+use huginn_net_core::quoted;
 use huginn_net_tls::{ClientHello, Ja3Hash, Ja4};
 use serde_json::{Map, Value};
 
-use crate::Escaped;
-use crate::limits::{MAX_LIST_LABEL_BYTES, MAX_QUOTED_BYTES};
+use crate::limits::MAX_LIST_LABEL_BYTES;
 
 /// Columns with a fingerprint; the first one with a value counts. `ja3_hash` precedes `ja3`, which some tables use for the
 /// text of JA3.
@@ -58,8 +58,7 @@ pub struct FingerprintList {
 }
 
 /// A label of a fingerprint.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ListEntry {
     label: Box<str>,
     watch: bool,
@@ -355,8 +354,8 @@ impl Rows {
 
 impl Fingerprint {
     fn parse(text: &str) -> Result<Self, FingerprintListFault> {
-        ja3_hash(text)
-            .map(Self::Ja3)
+        let ja3_hash = text.parse().ok().map(Self::Ja3);
+        ja3_hash
             .or_else(|| text.parse().ok().map(Self::Ja4))
             .ok_or_else(|| FingerprintListFault::Fingerprint { value: quoted(text) })
     }
@@ -369,13 +368,6 @@ fn watch_mark(text: &str) -> Result<bool, FingerprintListFault> {
     }
     let is_off = is_one_of(&["", "false", "0", "no"]);
     if is_off { Ok(false) } else { Err(FingerprintListFault::Watch { value: quoted(text) }) }
-}
-
-/// Parses 32 hexadecimal digits of either case.
-fn ja3_hash(text: &str) -> Option<Ja3Hash> {
-    let is_hash = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let number = u128::from_str_radix(text, 16).ok().filter(|_| is_hash)?;
-    Some(Ja3Hash(number.to_be_bytes()))
 }
 
 /// Indices of the columns of CSV, in the order of precedence.
@@ -445,11 +437,4 @@ fn has_open_quote(text: &str, start: u64) -> bool {
 
 fn split_at(text: &str, byte: u64) -> (&str, &str) {
     usize::try_from(byte).ok().and_then(|byte| text.split_at_checked(byte)).unwrap_or((text, ""))
-}
-
-/// Shortens a value and escapes its control characters.
-fn quoted(value: &str) -> Box<str> {
-    let ends = value.char_indices().map(|(start, _)| start).chain([value.len()]);
-    let end = ends.take_while(|end| *end <= MAX_QUOTED_BYTES).last().unwrap_or_default();
-    format!("{:#}", Escaped(value.get(..end).unwrap_or_default().as_bytes())).into()
 }

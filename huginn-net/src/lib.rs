@@ -8,7 +8,7 @@
 //! - SSH clients and servers by HASSH.
 //!
 //! [`Hosts`](hosts::Hosts) keeps state across connections: uptime, changes, shared addresses, and with
-//! [`Observers::profiles`] a profile of each host.
+//! [`Configure::profiles`] a profile of each host.
 //!
 //! ```
 //! use huginn_net::{CaptureReader, Event, Finding, HuginnNet};
@@ -22,6 +22,7 @@
 //! # Ok::<_, huginn_net::AnalysisError<huginn_net::CaptureError>>(())
 //! ```
 //!
+//! The trait [`Configure`] adds the settings of the protocols to the builder: `HuginnNet::builder().profiles(true)`.
 //! [`Builder::workers`] sets the number of worker threads; events and their order stay the same.
 //! [`HuginnNet::push`](core::Analyzer::push) analyses one frame at a time. The modules [`tcp`], [`http`], [`tls`] and
 //! [`ssh`] contain the parsers; they need neither flows nor a database.
@@ -31,27 +32,30 @@ pub mod blind_spots;
 #[path = "../../captures/tools/captures.rs"]
 mod captures;
 mod community_id;
+mod configure;
 mod connection;
 pub mod consistency;
+mod event_limits;
 pub mod explain;
 pub mod finding;
 pub mod fingerprint_list;
 pub mod hosts;
-pub mod json;
+mod json;
 mod limits;
 mod observers;
 pub mod p0f;
 mod p0f_flow;
 mod parser_findings;
 mod quoted;
-#[cfg(feature = "serde")]
-mod serialize;
+pub mod record;
 mod system_check;
 
-pub use community_id::CommunityId;
+pub use configure::Configure;
 pub use finding::{Event, Finding};
 /// Capture files: pcap and pcapng, plain or compressed.
+#[cfg(feature = "capture")]
 pub use huginn_net_capture as capture;
+#[cfg(feature = "capture")]
 pub use huginn_net_capture::{CaptureError, CaptureReader};
 /// Frames, flows and the engine.
 pub use huginn_net_core as core;
@@ -76,11 +80,16 @@ pub use observers::{Observers, ProtocolCounters, Scope};
 pub type HuginnNet = huginn_net_core::Analyzer<Observers>;
 
 /// Tests the Rust programs of README.md.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "capture"))]
 #[doc = include_str!("../../README.md")]
 struct ReadmeExamples;
 
+/// Tests the Rust programs of docs/stopping.md.
+#[cfg(all(doctest, feature = "capture"))]
+#[doc = include_str!("../../docs/stopping.md")]
+struct StoppingExamples;
+
 /// Tests the Rust programs of docs/library.md.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "capture"))]
 #[doc = include_str!("../../docs/library.md")]
 struct LibraryExamples;

@@ -59,6 +59,34 @@ pub(crate) const MIN_CLIENT_HINTS_CHROMIUM: u32 = 110;
 /// Maximum length of the host name of a connection, in bytes: that of a domain name (RFC 1035, section 2.3.4).
 pub(crate) const MAX_HOST_BYTES: usize = 255;
 
+// Output.
+
+/// Maximum length of a text in an event, in bytes: longer than the longest of thousands of public captures (a path of 2561
+/// bytes), and shorter than the limits of common servers for one header (8 KiB).
+pub(crate) const MAX_TEXT_BYTES: usize = 4096;
+
+/// Maximum bytes of events for each captured byte of a connection. The densest public captures, SYNs alone, have 16.
+pub(crate) const MAX_OUTPUT_RATIO: u32 = 40;
+
+/// Maximum events of a connection in a second: several times what a server answers over one connection.
+pub(crate) const MAX_CONNECTION_EVENTS_PER_SECOND: u32 = 20_000;
+
+/// Maximum events of a host in a second. A busy proxy or server has some 10,000.
+pub(crate) const MAX_HOST_EVENTS_PER_SECOND: u32 = 50_000;
+
+/// Maximum bytes of events of a host in a second: 50,000 events of 670 bytes.
+pub(crate) const MAX_HOST_BYTES_PER_SECOND: u64 = 32 << 20;
+
+/// Maximum events of each kind in a second: about as many as one core writes of all kinds.
+pub(crate) const MAX_KIND_EVENTS_PER_SECOND: u32 = 200_000;
+
+/// Maximum bytes of events of each kind in a second: 200,000 events of 670 bytes.
+pub(crate) const MAX_KIND_BYTES_PER_SECOND: u64 = 128 << 20;
+
+/// Maximum hosts whose events of a second are counted, from the time at which all hosts together have half of the limit of
+/// one: 4 MiB.
+pub(crate) const MAX_RATED_HOSTS: usize = 1 << 16;
+
 // Quotations.
 
 /// Maximum length of a header that a verdict quotes, or of a value that an error quotes, in bytes.

@@ -4,12 +4,13 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use huginn_net_core::{
-    Event, Examples, FlowId, Interest, ParserSet, ParserSlot, ParserVisitor, Protocol, Route, Segment, Side,
-    StreamCounters, StreamFlow, Tally, TcpHeader, first_sender, tally, without_padding,
+    Conflict, Event, Examples, Interest, Origin, PacketRef, ParserSet, ParserSlot, ParserVisitor, Protocol,
+    Route, Segment, Side, StreamCounters, StreamFlow, StreamInput, Tally, first_sender, tally,
+    without_padding,
 };
 use huginn_net_db::{ClientDatabase, Database, Label};
 use huginn_net_http::{HttpCounters, HttpParser};
-use huginn_net_ssh::{SshCounters, SshParser, SshPeers};
+use huginn_net_ssh::{SshCounters, SshParser, SshParserCounters, SshPeerCounters, SshPeers};
 use huginn_net_tcp::{Handshake, Mtu, TcpEvent, TcpFlow, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsParser, TlsUdpFlow, TlsUdpObserver};
 
@@ -17,6 +18,7 @@ use crate::Finding;
 use crate::blind_spots;
 use crate::connection::OpenConnection;
 use crate::consistency::Outcome;
+use crate::event_limits::{Allowance, EventFrame, EventLimits, SuppressedEvents};
 use crate::finding::{Clients, MtuFinding, TcpFinding};
 use crate::fingerprint_list::FingerprintList;
 use crate::hosts::{self, HostLimits, HostUpdate, Hosts, TcpUpdate, Update};
@@ -38,12 +40,13 @@ pub struct Observers {
     clients: Clients,
     scope: Scope,
     hosts: HostLimits,
+    event_limits: EventLimits,
     profiles: bool,
     connections: bool,
     /// The earliest segment that each counter of blind spots counted.
     examples: Examples,
-    /// The total of these counters when examples were last added.
-    examined: u64,
+    /// These counters when examples were last added.
+    examined: [u64; blind_spots::PROTOCOL_KINDS],
 }
 
 /// The amount of detail that the analyzer reports.
@@ -70,11 +73,18 @@ impl Observers {
             clients: Clients::default(),
             scope: Scope::default(),
             hosts: HostLimits::default(),
+            event_limits: EventLimits::default(),
             profiles: false,
             connections: false,
             examples: Examples::default(),
-            examined: 0,
+            examined: [0; blind_spots::PROTOCOL_KINDS],
         }
+    }
+
+    /// Sets the database of signatures.
+    #[must_use]
+    pub fn database(self, database: Arc<Database>) -> Self {
+        Self { database, ..self }
     }
 
     /// Enables or disables TCP fingerprints.
@@ -126,9 +136,16 @@ impl Observers {
         Self { hosts: limits, ..self }
     }
 
+    /// Sets the limits of the output: lengths of texts, and rates of events.
+    #[must_use]
+    pub fn event_limits(self, limits: EventLimits) -> Self {
+        let clients = Clients { text_limit: limits.text(), ..self.clients };
+        Self { event_limits: limits, clients, ..self }
+    }
+
     /// Returns an empty host table, for the updates of [`WithoutHosts`](crate::hosts::WithoutHosts).
     pub fn host_table(&self) -> Hosts {
-        Hosts::new(&self.hosts, self.scope, self.profiles)
+        Hosts::new(&self.hosts, self.event_limits, self.scope, self.profiles)
     }
 
     /// Enables or disables (default) a [`HostProfile`](crate::hosts::HostProfile) of each host: links, software and TLS
@@ -138,8 +155,8 @@ impl Observers {
         Self { profiles: remember, ..self }
     }
 
-    /// Enables or disables (default) a [`Connection`](crate::finding::Connection) finding at the end of each flow of which
-    /// anything else was reported. It costs time for every packet.
+    /// Enables or disables (default) a [`Connection`](crate::finding::Connection) finding at the end of each flow with
+    /// another event. It costs time for every packet.
     #[must_use]
     pub fn connections(self, report: bool) -> Self {
         Self { connections: report, ..self }
@@ -153,8 +170,7 @@ impl Default for Observers {
 }
 
 /// Counters of the protocols; the engine has its own [`Counters`](huginn_net_core::Counters).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct ProtocolCounters {
     /// Losses of TCP reassembly, shared by HTTP, TLS and SSH.
@@ -165,16 +181,26 @@ pub struct ProtocolCounters {
     pub tls: TlsCounters,
     /// SSH.
     pub ssh: SshCounters,
+    /// Events found and not reported: those beyond the limits of a connection. The shared state counts the
+    /// [others](Hosts::events_suppressed).
+    pub events_suppressed: SuppressedEvents,
 }
 
-tally!(ProtocolCounters { streams, http, tls, ssh });
+tally!(ProtocolCounters { streams, http, tls, ssh, events_suppressed });
 
 /// Output of the protocols: a finding for the sink, or an update of the host table.
 pub(crate) type FlowOutput = Route<Finding, HostUpdate>;
 
-/// The state of one flow, per protocol.
+/// The state of one flow.
 #[derive(Debug, Default)]
 pub struct FlowState {
+    protocols: ProtocolStates,
+    allowance: Allowance,
+}
+
+/// The state of one flow, per protocol.
+#[derive(Debug, Default)]
+struct ProtocolStates {
     tcp: TcpFlow,
     transport: TransportState,
     ssh_peers: SshPeers,
@@ -214,6 +240,27 @@ struct Parsers {
     ssh: ParserSlot<SshParser>,
 }
 
+/// The enabled protocols over TCP streams.
+#[derive(Clone, Copy, Debug)]
+struct StreamProtocols {
+    http: bool,
+    tls: bool,
+    ssh: bool,
+}
+
+impl StreamProtocols {
+    fn any(self) -> bool {
+        self.http || self.tls || self.ssh
+    }
+}
+
+impl Parsers {
+    fn new(enabled: StreamProtocols) -> Self {
+        let StreamProtocols { http, tls, ssh } = enabled;
+        Self { http: ParserSlot::new(http), tls: ParserSlot::new(tls), ssh: ParserSlot::new(ssh) }
+    }
+}
+
 impl ParserSet for Parsers {
     #[inline]
     fn visit(&mut self, visitor: &mut impl ParserVisitor) {
@@ -241,7 +288,7 @@ impl Protocol for Observers {
             database: Arc::clone(&self.database),
             clients: self.clients.clone(),
             examples: Examples::default(),
-            examined: 0,
+            examined: [0; blind_spots::PROTOCOL_KINDS],
             ..*self
         }
     }
@@ -272,34 +319,125 @@ impl Protocol for Observers {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, FlowOutput),
+        emit: &mut impl FnMut(Origin, FlowOutput),
     ) -> Interest {
         if self.is_hidden(segment) {
             return Interest::More;
         }
-        if self.connections {
-            return self.summarize(segment, sender, flow, emit);
+        let FlowState { protocols, allowance } = flow;
+        if self.scope == Scope::P0f {
+            return self.analyze(segment, sender, protocols, emit);
         }
-        self.analyze(segment, sender, flow, emit)
+        let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
+        allowance.add_segment(&limits, segment);
+        let mut emit = |origin: Origin, output: FlowOutput| match allowance.admits(
+            &limits,
+            EventFrame::from_segment(segment),
+            &output,
+        ) {
+            Some(text_bytes) => emit(Origin { text_bytes, ..origin }, output),
+            None => suppressed = suppressed.saturating_add(1),
+        };
+        let interest = if self.connections {
+            self.summarize(segment, sender, protocols, &mut emit)
+        } else {
+            self.analyze(segment, sender, protocols, &mut emit)
+        };
+        if suppressed > 0 {
+            self.count_suppressed(suppressed);
+            self.add_examples(segment, sender);
+        }
+        interest
     }
 
-    fn reports_ends(&self) -> bool {
-        self.connections
+    fn has_end(FlowState { protocols, .. }: &FlowState) -> bool {
+        protocols.connection.is_some()
+            || protocols.ssh_peers.has_pending()
+            || matches!(&protocols.transport, TransportState::Tcp(streams) if streams.has_end())
     }
 
-    fn on_end(&mut self, flow: FlowState) -> Option<Event<FlowOutput>> {
-        flow.connection?.into_event()
+    fn on_end(&mut self, flow: FlowState, emit: &mut impl FnMut(Event<FlowOutput>)) {
+        let FlowState { mut protocols, mut allowance } = flow;
+        let mut connection = protocols.connection.take();
+        let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
+        let mut admit = |event: Event<FlowOutput>| {
+            if allowance.admits(&limits, EventFrame::from_event(&event), &event.kind).is_some() {
+                emit(event);
+            } else {
+                suppressed = suppressed.saturating_add(1);
+            }
+        };
+        self.end_stream(&mut protocols, &mut |event| {
+            if let Some(connection) = &mut connection {
+                connection.on_output(&event.kind);
+            }
+            admit(event);
+        });
+        connection.and_then(|connection| connection.into_event()).into_iter().for_each(admit);
+        if suppressed > 0 {
+            self.count_suppressed(suppressed);
+        }
     }
 
-    fn buffered_bytes(flow: &FlowState) -> usize {
-        let connection = flow.connection.as_ref().map_or(0, |connection| connection.heap_bytes());
-        let transport = match &flow.transport {
+    #[inline]
+    fn buffered_bytes(FlowState { protocols, .. }: &FlowState) -> usize {
+        let connection = protocols.connection.as_ref().map_or(0, |connection| connection.heap_bytes());
+        let transport = match &protocols.transport {
             TransportState::Tcp(streams) => {
-                streams.buffered_bytes().saturating_add(flow.ssh_peers.buffered_bytes())
+                streams.buffered_bytes().saturating_add(protocols.ssh_peers.buffered_bytes())
             }
             TransportState::Udp(datagrams) => datagrams.buffered_bytes(),
         };
-        transport.saturating_add(connection)
+        let p0f = protocols.p0f.as_ref().map_or(0, |p0f| size_of_val(&**p0f));
+        transport.saturating_add(connection).saturating_add(p0f)
+    }
+}
+
+/// Passes data to the parsers of a connection, and their events on as findings.
+struct ParserReader<'a> {
+    findings: ParserFindings<'a>,
+    /// None if HTTP is not read.
+    http: Option<&'a mut HttpCounters>,
+    tls: &'a mut TlsCounters,
+    ssh: &'a mut SshParserCounters,
+    peers: &'a mut SshPeerCounters,
+    ssh_peers: &'a mut SshPeers,
+    /// The conflict that was reported last.
+    conflict: Option<Conflict>,
+}
+
+impl ParserReader<'_> {
+    #[inline]
+    fn on_data(
+        &mut self,
+        parsers: &mut Parsers,
+        input: StreamInput<'_>,
+        emit: &mut impl FnMut(Side, FlowOutput),
+    ) {
+        let Self { findings, http, tls, ssh, peers, ssh_peers, conflict } = self;
+        if let Some(reason) = input.conflict().filter(|reason| *conflict != Some(*reason)) {
+            *conflict = Some(reason);
+            emit(Side::Client, Route::Report(Finding::Conflict(reason)));
+        }
+        match http {
+            Some(counters) => {
+                parsers.http.on_data(input, counters, &mut |side, event| findings.on_http(side, event, emit));
+            }
+            None => parsers.http.drop_parser(),
+        }
+        parsers.tls.on_data(input, tls, &mut |side, event| findings.on_tls(side, event, emit));
+        let clients = findings.clients;
+        if input.conflict().is_some() {
+            // The peers of the connection are those of the delivered content.
+            let mut other = SshPeers::default();
+            parsers.ssh.on_data(input, ssh, &mut |side, event| {
+                other.on_event(side, event, peers, &mut |side, event| on_ssh(clients, side, event, emit));
+            });
+        } else {
+            parsers.ssh.on_data(input, ssh, &mut |side, event| {
+                ssh_peers.on_event(side, event, peers, &mut |side, event| on_ssh(clients, side, event, emit));
+            });
+        }
     }
 }
 
@@ -309,15 +447,32 @@ impl Observers {
         &self.examples
     }
 
-    /// Makes a segment the example of counters that have none yet and counted it.
+    #[cold]
+    fn count_suppressed(&mut self, events: u64) {
+        let suppressed = &mut self.counters.events_suppressed.connection;
+        *suppressed = suppressed.saturating_add(events);
+    }
+
+    /// Makes a segment the example of counters that counted it and have no earlier one.
     #[inline(always)]
     fn add_examples(&mut self, segment: &Segment<'_>, sender: Side) {
-        let counts = blind_spots::of_protocols(&self.counters).map(|(name, count, _)| (name, count));
-        let total = counts.iter().fold(0, |total: u64, (_, count)| total.wrapping_add(*count));
-        if total != self.examined {
-            self.examined = total;
-            let flow = FlowId::from_segment(segment, sender);
-            self.examples.add_new(counts, segment.ts, None, Some(&flow));
+        let counts = blind_spots::of_protocols(&self.counters).into_iter().map(|(_, count, _)| count);
+        // One test for all of them takes less time than one for each.
+        if counts.zip(&self.examined).fold(0, |changed, (count, examined)| changed | (count ^ examined)) != 0
+        {
+            self.add_new_examples(segment, sender);
+        }
+    }
+
+    #[cold]
+    fn add_new_examples(&mut self, segment: &Segment<'_>, sender: Side) {
+        for ((name, count, _), examined) in
+            blind_spots::of_protocols(&self.counters).into_iter().zip(&mut self.examined)
+        {
+            if count != *examined {
+                *examined = count;
+                self.examples.add_segment(name, segment, sender);
+            }
         }
     }
 
@@ -329,8 +484,8 @@ impl Observers {
         &mut self,
         segment: &Segment<'_>,
         sender: Side,
-        flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, FlowOutput),
+        flow: &mut ProtocolStates,
+        emit: &mut impl FnMut(Origin, FlowOutput),
     ) -> Interest {
         let mut connection =
             flow.connection.take().unwrap_or_else(|| Box::new(OpenConnection::new(segment, sender)));
@@ -351,22 +506,22 @@ impl Observers {
         &mut self,
         segment: &Segment<'_>,
         sender: Side,
-        flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, FlowOutput),
+        flow: &mut ProtocolStates,
+        emit: &mut impl FnMut(Origin, FlowOutput),
     ) -> Interest {
-        let Some(tcp) = segment.tcp() else {
+        if segment.tcp().is_none() {
             let interest = self.on_datagram(segment, sender, flow, emit);
             self.add_examples(segment, sender);
             return interest;
-        };
+        }
         if !flow.tcp_done {
             flow.tcp_done = self.on_tcp(segment, sender, flow, emit) == Interest::Done;
         }
         if let Some(update) = flow.p0f.as_mut().and_then(|p0f| p0f.on_segment(segment, sender)) {
-            emit(sender, Route::Update(update.into()));
+            emit(sender.into(), Route::Update(update.into()));
         }
         if !flow.streams_done {
-            flow.streams_done = self.on_stream(segment, tcp, sender, flow, emit) == Interest::Done;
+            flow.streams_done = self.on_stream(segment, sender, flow, emit) == Interest::Done;
         }
         let by_p0f = flow.p0f.as_ref().is_some_and(|p0f| p0f.is_followed());
         if flow.tcp_done && flow.streams_done && !by_p0f { Interest::Done } else { Interest::More }
@@ -386,14 +541,15 @@ impl Observers {
         &mut self,
         segment: &Segment<'_>,
         sender: Side,
-        flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, FlowOutput),
+        flow: &mut ProtocolStates,
+        emit: &mut impl FnMut(Origin, FlowOutput),
     ) -> Interest {
         let Some(tcp) = &mut self.tcp else { return Interest::Done };
         let database = &self.database;
-        let FlowState { tcp: state, by_tool, systems, p0f, .. } = flow;
+        let ProtocolStates { tcp: state, by_tool, systems, p0f, .. } = flow;
         let (scope, profiles) = (self.scope, self.profiles);
-        let interest = tcp.on_segment(segment, sender, state, &mut |side, event| {
+        let interest = tcp.on_segment(segment, sender, state, &mut |origin, event| {
+            let side = origin.subject;
             let (signature, sendsyn) = match event {
                 TcpEvent::Syn(signature) | TcpEvent::SynAck(signature) => (signature, false),
                 TcpEvent::SendsynProbe(signature) | TcpEvent::SendsynResponse(signature) => (signature, true),
@@ -401,11 +557,11 @@ impl Observers {
                 TcpEvent::Mtu(mtu) => {
                     let finding = MtuFinding { mtu, link: database.match_mtu(mtu).cloned() };
                     let update = profiles.then(|| Update::Mtu(finding.clone()));
-                    emit(side, Route::Report(Finding::Mtu(finding)));
-                    return update.into_iter().for_each(|update| emit(side, Route::Update(update.into())));
+                    emit(origin, Route::Report(Finding::Mtu(finding)));
+                    return update.into_iter().for_each(|update| emit(origin, Route::Update(update.into())));
                 }
                 TcpEvent::Clock(clock) if scope == Scope::Full => {
-                    return emit(side, Route::Update(Update::Clock(clock).into()));
+                    return emit(origin, Route::Update(Update::Clock(clock).into()));
                 }
                 _ => return,
             };
@@ -434,9 +590,9 @@ impl Observers {
                 matched: finding.matched.clone(),
                 clock: p0f.as_ref().map(|p0f| p0f.clock().clone()),
             };
-            emit(side, Route::Report(Finding::Tcp(finding)));
+            emit(origin, Route::Report(Finding::Tcp(finding)));
             if !sendsyn {
-                emit(side, Route::Update(Update::Tcp(update).into()));
+                emit(origin, Route::Update(Update::Tcp(update).into()));
             }
         });
         if self.scope == Scope::P0f && by_tool.take().is_some() {
@@ -452,18 +608,17 @@ impl Observers {
     fn on_stream(
         &mut self,
         segment: &Segment<'_>,
-        tcp: &TcpHeader<'_>,
         sender: Side,
-        flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, FlowOutput),
+        flow: &mut ProtocolStates,
+        emit: &mut impl FnMut(Origin, FlowOutput),
     ) -> Interest {
-        let FlowState { tcp: handshake, transport, ssh_peers, systems, http_done, mismatch, .. } = flow;
+        let ProtocolStates { tcp: handshake, transport, ssh_peers, http_done, .. } = flow;
         let TransportState::Tcp(streams) = transport else { return Interest::Done };
         if self.scope == Scope::P0f {
             *http_done |= ends_http(segment, self.tcp.is_some().then_some(handshake));
         }
-        let (http, tls, ssh) = (self.http && !*http_done, self.tls, self.ssh);
-        if !http && !tls && !ssh {
+        let enabled = self.stream_protocols(*http_done);
+        if !enabled.any() {
             *streams = StreamFlow::default();
             return Interest::Done;
         }
@@ -472,52 +627,99 @@ impl Observers {
             // p0f treats padding as payload.
             Scope::P0f => segment.payload,
         };
-        let ProtocolCounters {
-            streams: stream_counters,
-            http: http_counters,
-            tls: tls_counters,
-            ssh: ssh_counters,
-        } = &mut self.counters;
-        let clients = &self.clients;
-        let findings = ParserFindings {
-            database: &self.database,
-            clients,
-            scope: self.scope,
-            profiles: self.profiles,
-            systems,
-            mismatch,
-        };
-        let new_parsers =
-            || Parsers { http: ParserSlot::new(http), tls: ParserSlot::new(tls), ssh: ParserSlot::new(ssh) };
-        let SshCounters { parser: ssh_counters, peers: peer_counters, .. } = ssh_counters;
-        let missed = *stream_counters;
+        if let Some(tcp) = segment.tcp().filter(|_| !ssh_peers.has_pending())
+            && let Some(interest) = streams.skip_segment(tcp, payload.len(), sender)
+        {
+            return interest;
+        }
+        let missed = self.counters.streams;
         let mut has_parsed = false;
-        let interest =
-            streams.on_segment(tcp, payload, sender, stream_counters, new_parsers, &mut |parsers, input| {
+        let Some((streams, stream_counters, mut reader)) = self.stream_reader(flow, enabled) else {
+            return Interest::Done;
+        };
+        let interest = streams.read_segment(
+            segment,
+            payload,
+            sender,
+            stream_counters,
+            || Parsers::new(enabled),
+            &mut |parsers, input| {
                 has_parsed = true;
-                if http {
-                    parsers.http.on_data(input, http_counters, &mut |side, event| {
-                        findings.on_http(side, event, emit);
-                    });
-                } else {
-                    parsers.http.drop_parser();
-                }
-                parsers
-                    .tls
-                    .on_data(input, tls_counters, &mut |side, event| findings.on_tls(side, event, emit));
-                parsers.ssh.on_data(input, ssh_counters, &mut |side, event| {
-                    ssh_peers.on_event(side, event, peer_counters, &mut |side, event| {
-                        on_ssh(clients, side, event, emit);
-                    });
-                });
-            });
-        ssh_peers.on_segment(tcp, payload.len(), sender, peer_counters, &mut |side, event| {
-            on_ssh(clients, side, event, emit);
+                reader.on_data(parsers, input, &mut |side, output| emit(input.origin(side), output));
+            },
+        );
+        let ParserReader { findings: ParserFindings { clients, .. }, peers, ssh_peers, .. } = reader;
+        ssh_peers.on_segment(segment, payload.len(), sender, peers, &mut |side, event| {
+            on_ssh(clients, side, event, &mut |side, output| emit(side.into(), output));
         });
-        if has_parsed || missed != *stream_counters {
+        if has_parsed || missed != self.counters.streams {
             self.add_examples(segment, sender);
         }
         interest
+    }
+
+    /// The enabled protocols over TCP streams.
+    fn stream_protocols(&self, http_done: bool) -> StreamProtocols {
+        StreamProtocols { http: self.http && !http_done, tls: self.tls, ssh: self.ssh }
+    }
+
+    /// Returns the streams of a TCP flow, their counters, and what reads their data.
+    fn stream_reader<'a>(
+        &'a mut self,
+        flow: &'a mut ProtocolStates,
+        enabled: StreamProtocols,
+    ) -> Option<(&'a mut StreamFlow<Parsers>, &'a mut StreamCounters, ParserReader<'a>)> {
+        let ProtocolStates { transport, ssh_peers, systems, mismatch, .. } = flow;
+        let TransportState::Tcp(streams) = transport else { return None };
+        let ProtocolCounters {
+            streams: stream_counters,
+            http,
+            tls,
+            ssh: SshCounters { parser, peers, .. },
+            ..
+        } = &mut self.counters;
+        let reader = ParserReader {
+            findings: ParserFindings {
+                database: &self.database,
+                clients: &self.clients,
+                scope: self.scope,
+                profiles: self.profiles,
+                systems,
+                mismatch,
+            },
+            http: enabled.http.then_some(http),
+            tls,
+            ssh: parser,
+            peers,
+            ssh_peers,
+            conflict: None,
+        };
+        Some((streams, stream_counters, reader))
+    }
+
+    /// Feeds what waits for the end of a connection to the stream parsers.
+    fn end_stream(&mut self, flow: &mut ProtocolStates, emit: &mut impl FnMut(Event<FlowOutput>)) {
+        let (enabled, before) = (self.stream_protocols(flow.http_done), self.counters.streams);
+        let Some((streams, counters, mut reader)) = self.stream_reader(flow, enabled) else { return };
+        let mut first = None;
+        std::mem::take(streams).on_end(
+            counters,
+            || Parsers::new(enabled),
+            |flow, parsers: &mut Parsers, input| {
+                reader.on_data(parsers, input, &mut |side, output| emit(input.event(flow, side, output)));
+                first.get_or_insert_with(|| input.event(flow, Side::Client, ()));
+            },
+        );
+        let ParserReader { findings: ParserFindings { clients, .. }, peers, ssh_peers, .. } = reader;
+        std::mem::take(ssh_peers).on_end(peers, &mut |event| {
+            let Event { ts, packet_number: number, flow, subject, kind, .. } = event;
+            on_ssh(clients, subject, kind, &mut |side, output| {
+                emit(Event::from_origin(PacketRef { ts, number }, flow.clone(), side.into(), output));
+            });
+        });
+        if let Some(event) = first.filter(|_| before.gaps != self.counters.streams.gaps) {
+            self.examples.add_event("gaps", &event);
+        }
     }
 
     /// Feeds a UDP datagram to TLS.
@@ -525,13 +727,13 @@ impl Observers {
         &mut self,
         segment: &Segment<'_>,
         sender: Side,
-        flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, FlowOutput),
+        flow: &mut ProtocolStates,
+        emit: &mut impl FnMut(Origin, FlowOutput),
     ) -> Interest {
         if !self.tls {
             return Interest::Done;
         }
-        let FlowState { transport, systems, mismatch, .. } = flow;
+        let ProtocolStates { transport, systems, mismatch, .. } = flow;
         if let TransportState::Tcp(_) = transport {
             *transport = TransportState::Udp(TlsUdpFlow::default());
         }
@@ -539,8 +741,9 @@ impl Observers {
         let Self { tls_udp, counters, database, clients, scope, profiles, .. } = self;
         let findings =
             ParserFindings { database, clients, scope: *scope, profiles: *profiles, systems, mismatch };
-        tls_udp.on_datagram(segment.payload, sender, datagrams, &mut counters.tls, &mut |side, event| {
-            findings.on_tls(side, event, emit);
+        tls_udp.on_datagram(segment.payload, sender, datagrams, &mut counters.tls, &mut |origin, event| {
+            let emit = &mut |subject, output| emit(Origin { subject, ..origin }, output);
+            findings.on_tls(origin.subject, event, emit);
         })
     }
 }

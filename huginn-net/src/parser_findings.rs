@@ -14,7 +14,7 @@ use huginn_net_tls::TlsEvent;
 use crate::consistency::{self, ClientLayers, Consistency, Outcome};
 use crate::finding::{
     Clients, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, SshClientFinding,
-    TlsClientFinding,
+    SshServerFinding, TlsClientFinding, TlsServerFinding,
 };
 use crate::hosts::{self, HttpUpdate, TlsUpdate, Update};
 use crate::observers::{FlowOutput, Scope};
@@ -41,7 +41,7 @@ pub(crate) fn on_ssh(
 ) {
     let finding = match event {
         SshEvent::Client(client) => Finding::SshClient(SshClientFinding::new(client, clients)),
-        SshEvent::Server(server) => Finding::SshServer(server),
+        SshEvent::Server(server) => Finding::SshServer(SshServerFinding::new(server, clients)),
         _ => return,
     };
     emit(side, Route::Report(finding));
@@ -94,10 +94,11 @@ impl ParserFindings<'_> {
                 }
                 update.is_imitation =
                     mismatch.as_ref().is_some_and(|found| found.outcome == Outcome::Imitation);
-                Finding::HttpRequest(HttpRequestFinding { request, exchange, akamai, software, verdict })
+                let found = HttpRequestFinding { request, exchange, akamai, software, verdict };
+                Finding::HttpRequest(Box::new(found))
             }
             HttpEvent::Response(HttpResponse { response, exchange, .. }) => {
-                Finding::HttpResponse(HttpResponseFinding { response, exchange, verdict })
+                Finding::HttpResponse(Box::new(HttpResponseFinding { response, exchange, verdict }))
             }
             _ => return,
         };
@@ -108,7 +109,7 @@ impl ParserFindings<'_> {
             self.mismatch.set(Some(mismatch.outcome));
             emit(side, Route::Report(Finding::Mismatch(mismatch)));
         }
-        emit(side, Route::Update(Update::Http(update).into()));
+        emit(side, Route::Update(Update::Http(Box::new(update)).into()));
     }
 
     /// Compares a request with the browser that it claims, if anything about it is unusual.
@@ -145,7 +146,8 @@ impl ParserFindings<'_> {
             Role::Request => (self.database.match_request(&signature), client),
             Role::Response => (self.database.match_response(&signature), server),
         };
-        HttpVerdict::new(signature, matched, system.as_ref().map(|system| &*system.label), self.database)
+        let system = system.as_ref().map(|system| &*system.label);
+        HttpVerdict::new(signature, matched, system, self.database, self.clients.text_limit)
     }
 
     pub(crate) fn on_tls(&self, side: Side, event: TlsEvent, emit: &mut impl FnMut(Side, FlowOutput)) {
@@ -153,11 +155,12 @@ impl ParserFindings<'_> {
             TlsEvent::Client(client) => {
                 let tcp = || firm_system(self.systems, Side::Client);
                 let update = self.profiles.then(|| Update::TlsClient(TlsUpdate::new(&client.hello, tcp())));
-                (update, Finding::TlsClient(TlsClientFinding::new(client, self.clients)))
+                (update, Finding::TlsClient(Box::new(TlsClientFinding::new(client, self.clients))))
             }
-            TlsEvent::Server(server) => {
-                (self.profiles.then_some(Update::TlsServer), Finding::TlsServer(server))
-            }
+            TlsEvent::Server(server) => (
+                self.profiles.then_some(Update::TlsServer),
+                Finding::TlsServer(TlsServerFinding::new(server, self.clients)),
+            ),
             _ => return,
         };
         emit(side, Route::Report(finding));

@@ -11,7 +11,8 @@
 
 mod peak;
 
-use huginn_net::{Event, Frame, HuginnNet, LinkType, Timestamp};
+use huginn_net::finding::EventLimits;
+use huginn_net::{Event, Frame, HuginnNet, LinkType, Observers, Timestamp};
 
 use peak::peak;
 
@@ -24,7 +25,8 @@ const SYN: [u8; 44] = [
 
 #[test]
 fn four_million_flows_fit_in_256_mib() {
-    let mut analyzer = HuginnNet::builder().build();
+    let observers = Observers::default().event_limits(EventLimits::NONE);
+    let mut analyzer = HuginnNet::builder_with(observers).build();
     let mut events = 0_u64;
     let mut sink = |_: Event| events += 1;
     let mut packet = SYN;

@@ -63,6 +63,7 @@ def read_pcap(
     columns: tuple[str, ...] | list[str] = (),
     dictionaries: bool = False,
     shard: tuple[int, int] | None = None,
+    max_compression_ratio: int | None = 1000,
     on_error: str = "raise",
 ) -> Capture:
     """Reads captures: pcap or pcapng, also .gz and .zst.
@@ -79,6 +80,9 @@ def read_pcap(
     ``shard=(index, shards)`` analyses one of several disjoint sets of flows, so that several processes can share a
     capture. The events of flows from all shards are those of one analysis; events of hosts (`HOST_EVENTS`) are left out:
     `Capture.host_records` and `host_events` give them.
+
+    ``max_compression_ratio`` ends a .gz or .zst capture that expands to more than this multiple of its length, beyond the first
+    64 MiB, with an error; ``None`` removes the limit.
     """
     if on_error not in ("raise", "skip"):
         raise ValueError("on_error must be 'raise' or 'skip'")
@@ -92,7 +96,8 @@ def read_pcap(
         sources.extend(_expand(one))
     skip_errors = on_error == "skip"
     return Capture(
-        sources, list(protocols), db, workers, connections, skip_errors, list(events), list(columns), None, shard, dictionaries
+        sources, list(protocols), db, workers, connections, skip_errors, list(events), list(columns), None, shard, dictionaries,
+        max_compression_ratio,
     )
 
 

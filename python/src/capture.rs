@@ -7,9 +7,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use huginn_net::core::{Analyzer, Filter, Overflow};
+use huginn_net::core::{Analyzer, Filter};
 use huginn_net::hosts::{HostLimits, WithoutHosts};
-use huginn_net::json::{JsonHost, event_name};
+use huginn_net::record::JsonHost;
+use huginn_net::record::event_name;
 use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};
 use huginn_net_arrow::EventBatchBuilder;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
@@ -37,6 +38,8 @@ pub(crate) struct Options {
     dictionaries: bool,
     /// Index and number of shards, if only one shard of the flows is analysed.
     shard: Option<(u32, NonZeroU32)>,
+    /// Maximum ratio of decompressed to compressed bytes.
+    pub(crate) max_compression_ratio: Option<NonZeroU32>,
     pub(crate) skips_errors: bool,
 }
 
@@ -62,6 +65,7 @@ impl Options {
             columns,
             dictionaries: false,
             shard: None,
+            max_compression_ratio: None,
             skips_errors: false,
         })
     }
@@ -88,7 +92,7 @@ impl Options {
     /// Builds the analyzer of a live capture: it drops packets if it cannot keep up.
     pub(crate) fn live_analyzer(&self) -> HuginnNet {
         let builder = HuginnNet::builder_with(self.observers(false));
-        builder.workers(self.workers).overflow(Overflow::Drop).build()
+        builder.workers(self.workers).build()
     }
 
     /// Builds the first stage of an analysis in two stages.
@@ -142,7 +146,7 @@ pub(crate) struct Capture {
 #[pymethods]
 impl Capture {
     #[new]
-    #[pyo3(signature = (sources, protocols, db, workers, connections, skip_errors, events, columns, names=None, shard=None, dictionaries=false))]
+    #[pyo3(signature = (sources, protocols, db, workers, connections, skip_errors, events, columns, names=None, shard=None, dictionaries=false, max_compression_ratio=1000))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         py: Python<'_>,
@@ -157,6 +161,7 @@ impl Capture {
         names: Option<Vec<String>>,
         shard: Option<(u32, u32)>,
         dictionaries: bool,
+        max_compression_ratio: Option<u32>,
     ) -> PyResult<Self> {
         let shard = shard.map(|(index, shards)| {
             let shards = NonZeroU32::new(shards).filter(|shards| index < shards.get());
@@ -167,8 +172,13 @@ impl Capture {
         let origins =
             sources.iter().map(|source| Origin::new(py, source, skip_errors)).collect::<PyResult<_>>()?;
         let options = Options::new(protocols, db, workers, connections, events, columns)?;
-        let options =
-            Options { shard: shard.transpose()?, skips_errors: skip_errors, dictionaries, ..options };
+        let options = Options {
+            shard: shard.transpose()?,
+            skips_errors: skip_errors,
+            dictionaries,
+            max_compression_ratio: max_compression_ratio.and_then(NonZeroU32::new),
+            ..options
+        };
         Ok(Self { origins, names, options, skipped: Arc::default() })
     }
 
@@ -255,8 +265,10 @@ impl Capture {
             for (input, name) in inputs {
                 let mut interrupted = Ok(());
                 let mut checked = Instant::now();
-                let outcome =
-                    input.open(name.as_deref()).map_err(|error| error.to_string()).and_then(|reader| {
+                let outcome = input
+                    .open(name.as_deref(), &self.options)
+                    .map_err(|error| error.to_string())
+                    .and_then(|reader| {
                         let mut analyzer = self.options.analyzer(profiles);
                         let outcome = analyzer.analyze(reader, &mut |_: Event| {
                             if checked.elapsed() >= SIGNAL_INTERVAL {

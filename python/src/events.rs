@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use huginn_net::Event;
-use huginn_net::json::JsonEvent;
+use huginn_net::record::JsonEvent;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -79,7 +79,7 @@ fn analyse(
     options: &Options,
     chunks: &SyncSender<Chunk>,
 ) -> ControlFlow<(), Option<String>> {
-    let reader = match input.open(name) {
+    let reader = match input.open(name, options) {
         Ok(reader) => reader,
         Err(error) => return ControlFlow::Continue(Some(error.to_string())),
     };

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use huginn_net::core::SharedState;
-use huginn_net::hosts::{HostRecord, Hosts};
-use huginn_net::json::JsonHost;
+use huginn_net::hosts::{HostUpdateRecord, Hosts};
+use huginn_net::record::JsonHost;
 use huginn_net::{Database, Observers};
 use huginn_net_arrow::EventBatchBuilder;
 use pyo3::exceptions::PyValueError;
@@ -48,7 +48,8 @@ impl HostTable {
             let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
             let Stage { hosts, builder } = &mut *stage;
             for (text, file) in records.iter().zip(&files) {
-                let record: HostRecord = serde_json::from_str(text).map_err(|error| error.to_string())?;
+                let record: HostUpdateRecord =
+                    serde_json::from_str(text).map_err(|error| error.to_string())?;
                 let update = record.into_event(&self.database).map_err(|error| error.to_string())?;
                 hosts.on_update(update, &mut |event| builder.append(&event, file.as_deref()));
             }

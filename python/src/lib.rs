@@ -39,7 +39,7 @@ fn schema() -> Vec<(&'static str, String, &'static str)> {
 /// The names of all events.
 #[pyfunction]
 fn event_names() -> Vec<&'static str> {
-    huginn_net::json::EVENT_NAMES.to_vec()
+    huginn_net::record::EVENT_NAMES.to_vec()
 }
 
 /// The columns of host records as a table of `(column, type)`, with the types of Arrow.

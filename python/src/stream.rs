@@ -33,14 +33,15 @@ impl Input {
     }
 
     /// Opens the capture. `name`: the name in errors, if it is not that of the input.
-    pub(crate) fn open(self, name: Option<&str>) -> Result<CaptureReader, CaptureError> {
-        match self {
+    pub(crate) fn open(self, name: Option<&str>, options: &Options) -> Result<CaptureReader, CaptureError> {
+        let reader = match self {
             Self::Path(path) => CaptureReader::open(path),
             Self::Bytes(bytes) => {
                 CaptureReader::from_reader(name.unwrap_or("<bytes>"), io::Cursor::new(bytes))
             }
             Self::File(file) => CaptureReader::from_reader(name.unwrap_or("<file>"), file),
-        }
+        };
+        Ok(reader?.max_compression_ratio(options.max_compression_ratio))
     }
 }
 
@@ -127,7 +128,7 @@ impl Batches {
     fn start(&mut self) -> Option<Result<Box<dyn RecordBatchReader + Send>, ArrowError>> {
         let (input, name) = self.inputs.pop_front()?;
         let outside = |error: &dyn std::error::Error| ArrowError::ExternalError(error.to_string().into());
-        let reader = match input.open(name.as_deref()) {
+        let reader = match input.open(name.as_deref(), &self.options) {
             Ok(reader) => reader,
             Err(error) => return Some(Err(outside(&error))),
         };

@@ -1,6 +1,7 @@
 """The table, the events and the byte functions, compared with the program."""
 
 import contextlib
+import gzip
 import http.server
 import json
 import os
@@ -100,6 +101,18 @@ def test_damaged_capture_is_skipped(tmp_path):
     capture = hn.read_pcap([CURL, cut, CURL], on_error="skip")
     assert capture.to_arrow().num_rows == 2 * hn.read_pcap(CURL).to_arrow().num_rows
     assert len(capture.skipped) == 1 and "cut.pcap" in capture.skipped[0]
+
+
+def test_decompression_bomb_ends_with_error():
+    with open(CURL, "rb") as plain:
+        bomb = gzip.compress(plain.read() + bytes(80 << 20))
+    wanted = list(hn.read_pcap(CURL))
+    events = []
+    with pytest.raises(RuntimeError, match="gzip data expands to more than 500 times its length"):
+        for event in hn.read_pcap(bomb, max_compression_ratio=500):
+            events.append(event)
+    assert events == wanted
+    assert list(hn.read_pcap(bomb, max_compression_ratio=None)) == wanted
 
 
 def test_parquet_file_equals_table(tmp_path):

@@ -40,7 +40,7 @@ fn httlib(block: &[u8]) -> usize {
 
 fn own(block: &[u8]) -> usize {
     let mut size = 0;
-    let _ = hpack::Decoder::new().decode(block, &mut |name, value| size += name.len() + value.len());
+    let _ = hpack::Decoder::new().decode(block, true, &mut |name, value| size += name.len() + value.len());
     size
 }
 

@@ -82,7 +82,7 @@ class Server(socketserver.ThreadingTCPServer):
 
 
 class Sshd:
-    """OpenSSH's server, to which nobody can log in."""
+    """OpenSSH's server, which accepts no login."""
 
     def __init__(self, folder):
         with socket.socket() as free:

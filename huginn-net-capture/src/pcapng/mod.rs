@@ -19,6 +19,11 @@ const INTERFACE_DESCRIPTION: u32 = 1;
 const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
+const SYSTEMD_JOURNAL: u32 = 9;
+const CUSTOM: u32 = 0xbad;
+const CUSTOM_NOT_COPIED: u32 = 0x4000_0bad;
+/// Events of both versions, and large ones. Wireshark does not count those with flags.
+const SYSDIG_EVENTS: [u32; 3] = [0x204, 0x216, 0x221];
 
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
@@ -47,6 +52,8 @@ pub(super) struct Pcapng {
     interfaces: Vec<Interface>,
     /// Timestamp of the last packet, for simple packets without one.
     latest: Timestamp,
+    /// Number of [records that are not packets](is_other_record) since the last packet, and in all.
+    other_records: (u32, u64),
 }
 
 /// The block at the start of the stream.
@@ -60,7 +67,12 @@ struct Block {
 
 impl Pcapng {
     pub(super) fn new() -> Self {
-        Self { order: ByteOrder::Little, interfaces: Vec::new(), latest: Timestamp::default() }
+        Self {
+            order: ByteOrder::Little,
+            interfaces: Vec::new(),
+            latest: Timestamp::default(),
+            other_records: (0, 0),
+        }
     }
 
     /// Reads the next packet.
@@ -76,6 +88,7 @@ impl Pcapng {
                         _ => self.simple_packet(body),
                     }?;
                     record.len = block.len;
+                    record.ts = record.ts.with_other_records(std::mem::take(&mut self.other_records.0));
                     self.latest = record.ts;
                     return Ok(Some(record));
                 }
@@ -87,10 +100,21 @@ impl Pcapng {
                     self.interfaces.push(interface);
                     stream.take(block.len);
                 }
-                _ => self.skip(&block, stream)?,
+                kind => {
+                    self.skip(&block, stream)?;
+                    if is_other_record(kind) {
+                        let (since_packet, all) = self.other_records;
+                        self.other_records = (since_packet.saturating_add(1), all.saturating_add(1));
+                    }
+                }
             }
         }
         Ok(None)
+    }
+
+    /// Returns the number of records so far that are not packets.
+    pub(super) fn other_records(&self) -> u64 {
+        self.other_records.1
     }
 
     /// Whether a complete packet is buffered, possibly after other complete blocks. Reading it, or the error of a
@@ -217,7 +241,8 @@ impl Pcapng {
         let captured = self.order.u32(&mut body)?;
         let original = self.order.u32(&mut body)?;
         let ticks = (u64::from(high) << 32) | u64::from(low);
-        self.record(interface, interface.clock.time(ticks), captured, original, &body)
+        let ts = interface.clock.time(ticks).with_interface(u16::try_from(id).unwrap_or(u16::MAX));
+        self.record(interface, ts, captured, original, &body)
     }
 
     #[cold]
@@ -226,7 +251,7 @@ impl Pcapng {
         let interface = self.interface(0)?;
         let original = self.order.u32(&mut body)?;
         let captured = if interface.snap_len == 0 { original } else { original.min(interface.snap_len) };
-        self.record(interface, self.latest, captured, original, &body)
+        self.record(interface, self.latest.with_interface(0), captured, original, &body)
     }
 
     fn interface(&self, id: u32) -> Result<&Interface, Defect> {
@@ -280,6 +305,12 @@ fn complete_block<'a>(order: &mut ByteOrder, unread: &'a [u8]) -> Option<(u32, &
 #[inline]
 fn stored_len(stated_len: u32) -> usize {
     (stated_len as usize).saturating_add(3) & !3
+}
+
+/// Whether blocks of this type are records without a packet: custom blocks, entries of the systemd journal and events of
+/// Sysdig. Wireshark counts them in `frame.number`.
+fn is_other_record(kind: u32) -> bool {
+    matches!(kind, CUSTOM | CUSTOM_NOT_COPIED | SYSTEMD_JOURNAL) || SYSDIG_EVENTS.contains(&kind)
 }
 
 /// Returns the minimum length of a block of this type: no options, no data.

@@ -1,13 +1,15 @@
 //! Compressed captures.
 
-use std::io::Write;
+use std::io::{Cursor, Write};
+use std::num::NonZeroU32;
 
 use flate2::write::GzEncoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-use super::bytes::{pcap, pcapng};
-use super::{read, read_complete};
-use crate::{CaptureError, Compression};
+use super::bytes::{Bytes, pcap, pcapng};
+use super::{drain, read, read_complete};
+use crate::byte_order::ByteOrder;
+use crate::{CaptureError, CaptureReader, Compression};
 
 pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -61,6 +63,88 @@ fn compression_is_transparent() {
         ] {
             assert_eq!(read_complete(compressed), want);
         }
+    }
+}
+
+/// A capture with a block of 200 MiB of zeros after its second packet: in parts, the long one repeated.
+fn bomb() -> ([Vec<u8>; 3], usize) {
+    const MIB: usize = 1 << 20;
+    const COUNT: usize = 200;
+    let (file, ends) = pcapng();
+    let (head, tail) = file.split_at(ends[5].0);
+    let block_len = (12 + COUNT * MIB) as u32;
+    let header = Bytes::new(ByteOrder::Little).u32s(&[0x8000_4711, block_len]).done();
+    ([[head, &header].concat(), vec![0; MIB], [&block_len.to_le_bytes(), tail].concat()], COUNT)
+}
+
+/// Compresses a bomb by this function, in members or frames.
+fn compressed_bomb(compress: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
+    let ([head, zeros, tail], count) = bomb();
+    [compress(&head), compress(&zeros).repeat(count), compress(&tail)].concat()
+}
+
+/// Builds a frame of repeated zeros in blocks of 128 KiB, 4 bytes each (RFC 8878, section 3.1.1.2.2).
+fn zstd_zeros(len: usize) -> Vec<u8> {
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3];
+    for n in (1..=len >> 17).rev() {
+        let header = (1 << 20) | (1 << 1) | u32::from(n == 1);
+        frame.extend([&header.to_le_bytes()[..3], &[0]].concat());
+    }
+    frame
+}
+
+#[test]
+fn bomb_ends_at_ratio_limit() {
+    let zstd_bomb = compressed_bomb(|bytes| {
+        if bytes.iter().all(|byte| *byte == 0) { zstd_zeros(bytes.len()) } else { zstd_raw(&[bytes]) }
+    });
+    let gzip_bomb = compressed_bomb(gzip);
+    assert!((900..1000).contains(&((200 << 20) / gzip_bomb.len())), "{}", gzip_bomb.len());
+    let whole = read_complete(pcapng().0);
+    let ratio = NonZeroU32::new;
+    for (bomb, compression, max, is_complete) in [
+        (&zstd_bomb, Compression::Zstd, ratio(1000), false),
+        (&zstd_bomb, Compression::Zstd, ratio(20_000), false),
+        (&zstd_bomb, Compression::Zstd, ratio(40_000), true),
+        (&zstd_bomb, Compression::Zstd, None, true),
+        (&gzip_bomb, Compression::Gzip, ratio(900), false),
+        (&gzip_bomb, Compression::Gzip, ratio(1000), true),
+    ] {
+        for ahead in [false, true] {
+            let capture = CaptureReader::from_reader("x.gz", Cursor::new(bomb.clone())).unwrap();
+            let capture = capture.max_compression_ratio(max);
+            let (packets, error) = drain(if ahead { capture.decompress_ahead() } else { capture });
+            if is_complete {
+                assert_eq!((packets, error.map(|error| error.to_string())), (whole.clone(), None));
+                continue;
+            }
+            assert_eq!(packets, whole[..2]);
+            let error = error.unwrap();
+            assert!(
+                matches!(&error, CaptureError::CompressionRatio { packet: 3, compression: found, max_ratio, .. }
+                    if *found == compression && Some(*max_ratio) == max),
+                "{error:?}"
+            );
+            let text = format!("{compression} data expands to more than {} times its length", max.unwrap());
+            assert!(error.to_string().starts_with("x.gz: packet 3 at byte "), "{error}");
+            assert!(error.to_string().ends_with(&text), "{error}");
+        }
+    }
+}
+
+/// The first 64 MiB may have any ratio.
+#[test]
+fn short_capture_has_no_ratio_limit() {
+    let (head, _) = pcap(&[60]);
+    let record = Bytes::new(ByteOrder::Little).u32s(&[0, 0, 1 << 17, 1 << 17]).done();
+    let zeros = [zstd_raw(&[&record]), zstd_zeros(1 << 17)].concat();
+    for (count, is_complete) in [(500, true), (520, false)] {
+        let bytes = [zstd_raw(&[&head]), zeros.repeat(count)].concat();
+        let (packets, error) = read(bytes);
+        assert_eq!(
+            (packets.len(), error.is_none()),
+            (if is_complete { 1 + count } else { 512 }, is_complete)
+        );
     }
 }
 

@@ -53,7 +53,7 @@ fn truncated_pcapng_yields_preceding_frames() {
 fn messages_are_precise() {
     let (file, _) = pcap(&[60, 90]);
     let (ng, _) = pcapng();
-    let table: [(&[u8], &str); 11] = [
+    let table: [(&[u8], &str); 16] = [
         (b"", "x.pcap: is empty"),
         (
             b"# a README of captures\n",
@@ -64,6 +64,30 @@ fn messages_are_precise() {
             "x.pcap: is not a capture file: it begins with the bytes 7f 45 4c 46 02 01 01 00",
         ),
         (b"\xfd7zXZ\0\0\x04", "x.pcap: is not a capture file: it begins like xz data"),
+        (
+            b"GMBU\0\x02\x01\0\0\0",
+            "x.pcap: is not a capture file: it begins like a capture of the format Microsoft Network Monitor 2; \
+             convert it with `editcap FILE NEW.pcapng`",
+        ),
+        (
+            b"RTSS\0\x01",
+            "x.pcap: is not a capture file: it begins like a capture of the format Microsoft Network Monitor 1; \
+             convert it with `editcap FILE NEW.pcapng`",
+        ),
+        (
+            b"snoop\0\0\0\0\0\0\x02",
+            "x.pcap: is not a capture file: it begins like a capture of the format snoop; convert it with \
+             `editcap FILE NEW.pcapng`",
+        ),
+        (
+            b"\0\0\0\x80\0\x2f\x68\x59\x02\x04\0\x54\0\0\0\x40\0\0",
+            "x.pcap: is not a capture file: it begins like a capture of the format ERF; convert it with \
+             `editcap FILE NEW.pcapng`",
+        ),
+        (
+            b"\0\0\0\x80\0\x2f\x68\x59\x02\x04\0\x54\0\0\0\x04",
+            "x.pcap: is not a capture file: it begins with the bytes 00 00 00 80 00 2f 68 59 02 04 00 54 00 00 00 04",
+        ),
         (b"\xd4\xc3\xb2", "x.pcap: is not a capture file: it begins with the bytes d4 c3 b2"),
         (
             b"\x0a\x0d\x0d\x0a\0\0\0\0\0\0\0\0",

@@ -65,8 +65,8 @@ fn reads_unusual_records() {
             ("1970-01-01T00:00:01.000000Z", 0, 0),
             ("1970-01-01T00:00:01.000000Z", 0, 60),
             ("1970-01-01T00:00:01.000000Z", 60, 60),
-            ("1970-01-01T00:00:03.500000Z", 0, 0),
-            ("2106-02-07T07:39:49.967295Z", 0, 0),
+            ("1970-01-01T00:00:01.999999Z", 0, 0),
+            ("2106-02-07T06:28:15.999999Z", 0, 0),
             ("1970-01-01T00:00:01.000000Z", 262_144, u32::MAX),
         ]
     );
@@ -95,8 +95,41 @@ fn defects_name_packet_offset_and_values() {
         (2, 24 + 76, Defect::Cut { part: Part::RecordHeader, needed: 16, left: 15 })
     );
     assert_eq!(defect(&header[..23]), (1, 0, Defect::Cut { part: Part::FileHeader, needed: 24, left: 23 }));
-    for (major, minor) in [(1, 4), (2, 2), (3, 0), (0x0200, 0x0400)] {
+    for (major, minor) in [(1, 4), (3, 0), (0x0200, 0x0400)] {
         let file = Bytes::new(Big).u32(MICROS).u16(major).u16(minor).raw(&[0; 16]).done();
         assert_eq!(defect(file), (1, 0, Defect::Version { major, minor }));
+    }
+}
+
+#[test]
+fn surplus_fraction_keeps_seconds() {
+    for (magic, want) in [(MICROS, "2020-09-13T12:26:40.999999Z"), (NANOS, "2020-09-13T12:26:40.999999999Z")]
+    {
+        for fraction in [1_500_000_000, u32::MAX] {
+            let record = pcap_record(Little, 1_600_000_000, fraction, b"x", 1);
+            assert_eq!(
+                read_complete([pcap_header(Little, magic, 1), record].concat()),
+                [packet(want, 1, b"x", 1)]
+            );
+        }
+    }
+}
+
+/// The frame of a record with these lengths, by the minor version of the file. tcpdump 4.99 and tshark 4.0 read the same.
+#[test]
+fn old_versions_have_lengths_in_another_order() {
+    for (minor, first, second, wire_len) in
+        [(0, 90, 60, 90), (1, 90, 60, 90), (2, 90, 60, 90), (3, 90, 60, 90), (3, 60, 90, 90), (4, 60, 90, 90)]
+    {
+        for order in [Big, Little] {
+            let header = Bytes::new(order).u32(MICROS).u16(2).u16(minor).u32s(&[0, 0, 65_535, 1]).done();
+            let record = Bytes::new(order).u32s(&[1, 0, first, second]).raw(&[7; 60]).done();
+            let wanted = packet("1970-01-01T00:00:01.000000Z", 1, &[7; 60], wire_len);
+            assert_eq!(
+                read_complete([&header[..], &record, &record].concat()),
+                [wanted.clone(), wanted],
+                "2.{minor}"
+            );
+        }
     }
 }

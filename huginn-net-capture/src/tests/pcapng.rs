@@ -1,9 +1,11 @@
 //! The pcapng format.
 
+use std::io::Cursor;
+
 use super::bytes::{Bytes, block, enhanced, interface, option, section, simple};
 use super::{Packet, defect, packet, read, read_complete};
 use crate::byte_order::ByteOrder::{self, Big, Little};
-use crate::{Defect, Part};
+use crate::{CaptureReader, Defect, Part};
 
 const ETHERNET: u16 = 1;
 const RAW: u16 = 101;
@@ -201,4 +203,32 @@ fn interfaces_are_capped() {
     assert_eq!(read([&full[..], &last].concat()).0.len(), 1);
     let over = [full, interface(Little, 1, 0, &[])].concat();
     assert_eq!(defect(over).2, Defect::TooManyInterfaces { max: 65_536 });
+}
+
+#[test]
+fn other_records_count_for_packet_numbers() {
+    let other = |kind: u32| block(Little, kind, &[0; 24]);
+    let packet = || enhanced(Little, 0, 1, b"x", 1);
+    let blocks = [
+        packet(),
+        other(0xbad),
+        other(0x4000_0bad),
+        // Statistics and name resolution are not records.
+        other(5),
+        other(4),
+        packet(),
+        other(9),
+        other(0x204),
+        other(0x216),
+        packet(),
+        packet(),
+    ];
+    let file = capture(Little, &blocks);
+    let mut reader = CaptureReader::from_reader("x", Cursor::new(file.clone())).unwrap();
+    let mut others = Vec::new();
+    while let Some(frame) = reader.next_frame().unwrap() {
+        others.push(frame.ts.other_records());
+    }
+    assert_eq!(others, [0, 2, 3, 0]);
+    assert_eq!(defect([file, vec![0; 5]].concat()).0, 10);
 }

@@ -1,28 +1,32 @@
 //! `huginn-net db`: signature databases.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
-use std::{fmt, fs};
 
 use huginn_net::Database;
 use huginn_net::db::DatabaseError;
 use huginn_net::tcp::{Handshake, TcpSignature};
 
+use super::learn;
 use crate::args::DbCommand;
-use crate::commands::{database, learn};
-use crate::failure::{self, FAILED, Failure};
+use crate::failure::Failure;
+use crate::limits::MAX_DATABASE_BYTES;
+use crate::outcome::Outcome;
+use crate::paths::name_of;
+use crate::plan::{read_file, signatures};
+use crate::stderr;
 
-pub(crate) fn run(command: DbCommand) -> Result<ExitCode, Failure> {
+pub(super) fn run(command: DbCommand) -> Result<Outcome, Failure> {
     match command {
-        DbCommand::Stats { file } => stats(&*database(file.as_deref())?),
+        DbCommand::Stats { file } => stats(&*signatures(file.as_deref())?),
         DbCommand::Lint { files } => lint(&files),
         DbCommand::Match { signature, response, db } => look_up(&signature, response, db.as_deref()),
         DbCommand::Learn(args) => learn::run(args),
     }
 }
 
-fn stats(database: &Database) -> Result<ExitCode, Failure> {
+fn stats(database: &Database) -> Result<Outcome, Failure> {
     let stats = database.stats();
     let rows = [
         ("classes", stats.classes, "of systems"),
@@ -37,18 +41,18 @@ fn stats(database: &Database) -> Result<ExitCode, Failure> {
     for (name, count, what) in rows {
         writeln!(out, "{name:14}{count:6} {what}")?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Outcome::Complete)
 }
 
 /// Prints errors and remarks. Only errors fail.
-fn lint(files: &[PathBuf]) -> Result<ExitCode, Failure> {
+fn lint(files: &[PathBuf]) -> Result<Outcome, Failure> {
     let mut out = io::stdout().lock();
     let mut failed = false;
     if files.is_empty() {
         write_remarks(&mut out, "built-in", &Database::builtin())?;
     }
     for path in files {
-        let name = path.display();
+        let name = name_of(path);
         match read(path) {
             Ok(text) => match parse(&text) {
                 Ok(database) => write_remarks(&mut out, name, &database)?,
@@ -58,18 +62,16 @@ fn lint(files: &[PathBuf]) -> Result<ExitCode, Failure> {
                 }
             },
             Err(failure) => {
-                failure::report(&failure);
+                stderr::report(&failure);
                 failed = true;
             }
         }
     }
-    Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+    Ok(if failed { Outcome::Failed } else { Outcome::Complete })
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
-    let bytes =
-        fs::read(path).map_err(|source| Failure::Read { path: path.display().to_string(), source })?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(String::from_utf8_lossy(&read_file(path, MAX_DATABASE_BYTES)?).into_owned())
 }
 
 /// Parses a database, or a file without `classes` as a part of the built-in database.
@@ -83,8 +85,8 @@ fn write_remarks(out: &mut impl Write, name: impl fmt::Display, database: &Datab
 }
 
 /// Prints the match of a signature with the database in `file`, or with the built-in one.
-fn look_up(text: &str, response: bool, file: Option<&Path>) -> Result<ExitCode, Failure> {
-    let database = database(file)?;
+fn look_up(text: &str, response: bool, file: Option<&Path>) -> Result<Outcome, Failure> {
+    let database = signatures(file)?;
     let parsed = text.parse::<TcpSignature>();
     let mut signature = parsed.map_err(|source| Failure::Signature { text: text.to_owned(), source })?;
     let mut out = io::stdout().lock();
@@ -96,7 +98,7 @@ fn look_up(text: &str, response: bool, file: Option<&Path>) -> Result<ExitCode, 
     };
     let Some(found) = found else {
         writeln!(out, "no match")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Outcome::Complete);
     };
     let label = &found.label;
     writeln!(out, "label      {label}")?;
@@ -106,9 +108,9 @@ fn look_up(text: &str, response: bool, file: Option<&Path>) -> Result<ExitCode, 
     writeln!(out, "distance   {}", found.distance)?;
     let (file, line) = match (file, Database::builtin_source(found.line)) {
         (None, Some(source)) => (source.file.to_owned(), source.line),
-        (file, _) => (file.map_or_else(String::new, |file| file.display().to_string()), found.line),
+        (file, _) => (file.map_or_else(String::new, name_of), found.line),
     };
     writeln!(out, "file       {file}")?;
     writeln!(out, "line       {line}")?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Outcome::Complete)
 }

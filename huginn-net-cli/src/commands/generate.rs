@@ -1,24 +1,25 @@
 //! `huginn-net generate`: man pages and shell completions, from the definition of the command line.
 
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 
 use crate::args::{Arguments, GenerateCommand};
 use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::paths::name_of;
 
-pub(crate) fn run(command: GenerateCommand) -> Result<ExitCode, Failure> {
+pub(super) fn run(command: GenerateCommand) -> Result<Outcome, Failure> {
     let program = Arguments::command();
     match command {
         GenerateCommand::Man { folder } => clap_mangen::generate_to(program, &folder)
-            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", folder.display())))?,
+            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", name_of(&folder))))?,
         GenerateCommand::Completions { shell } => {
             io::stdout().lock().write_all(completions(program, shell)?.as_bytes())?;
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Outcome::Complete)
 }
 
 fn completions(mut program: Command, shell: Shell) -> io::Result<String> {

@@ -1,24 +1,24 @@
 //! `huginn-net interfaces`: lists capture interfaces.
 
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use huginn_net::Escaped;
 use huginn_net_live::{Interface, interfaces};
 use serde::Serialize;
 
-use crate::args::{InterfacesArguments, ListFormat};
+use crate::args::ListFormat;
 use crate::failure::Failure;
-use crate::output::table::{Layout, Table, stdout_width};
+use crate::outcome::Outcome;
+use crate::views::columns::{Layout, Table, stdout_width};
 
 const HEADINGS: [&str; 7] = ["name", "index", "state", "MAC", "addresses", "MTU", "description"];
 /// Only the description, which libpcap fills, is wrapped.
 const LAYOUT: Layout<'static> = Layout { whole: &[0, 1, 2, 3, 4, 5], numbers: &[1, 5] };
 
-pub(crate) fn run(args: InterfacesArguments) -> Result<ExitCode, Failure> {
+pub(super) fn run(format: ListFormat) -> Result<Outcome, Failure> {
     let interfaces = interfaces()?;
     let mut out = io::stdout().lock();
-    match args.format {
+    match format {
         ListFormat::Human => write_table(&mut out, &interfaces)?,
         ListFormat::Json => {
             for interface in &interfaces {
@@ -27,7 +27,7 @@ pub(crate) fn run(args: InterfacesArguments) -> Result<ExitCode, Failure> {
             }
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Outcome::Complete)
 }
 
 fn write_table(out: &mut impl Write, interfaces: &[Interface]) -> io::Result<()> {

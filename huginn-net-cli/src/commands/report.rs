@@ -1,89 +1,93 @@
 //! `huginn-net report`: one HTML page about capture files.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::process::ExitCode;
-use std::time::Duration;
+use std::io::{self, BufWriter, Write};
 
 use huginn_net::hosts::{HostLimits, JoinedHosts};
-use huginn_net::{AnalysisError, Builder, Event};
+use huginn_net::{Event, HuginnNet};
 
-use crate::args::{Format, ReportArguments};
-use crate::blind_spots::ExampleFiles;
-use crate::commands::analysis;
-use crate::commands::captures::{Captures, name_of};
-use crate::failure::{self, FAILED, Failure, INTERRUPTED};
-use crate::output::zone::Zone;
-use crate::overview::Overview;
-use crate::overview::timeline::Timeline;
-use crate::report::{self, HostList, Report};
+use crate::args::ReportArguments;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::output::{Target, Zone};
+use crate::paths::name_of;
+use crate::plan::ReportPlan;
+use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Verbosity, Visitor};
+use crate::views::overview::Overview;
+use crate::views::overview::timeline::Timeline;
+use crate::views::report::{self, HostList, Report};
 
-pub(crate) fn run(args: &ReportArguments) -> Result<ExitCode, Failure> {
-    let mut captures = Captures::find(&args.input, args.analysis.count)?;
-    captures.refuse_as_output(Some(&args.output))?;
-    // A report covers the complete captures.
-    let limits = HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() };
-    let builder = analysis::builder(&args.analysis, captures.longest(), Format::Human, limits, true)?;
-    let mut analyzer = analysis::filtered(builder, args.analysis.filter.as_deref()).map(Builder::build)?;
-    let name = name_of(&args.output);
-    let file = File::create(&args.output).map_err(|source| Failure::Create { path: name.clone(), source })?;
-    captures.end_on_interrupt(false)?;
-    if !args.quiet {
-        captures.show_progress();
-    }
-    let mut overview = Overview::new(true);
-    let mut timeline = Timeline::default();
-    let mut joined = JoinedHosts::new(&limits);
-    let mut examples = ExampleFiles::default();
-    let mut read = 0_usize;
-    let mut is_damaged = false;
-    while let Some(capture) = captures.open_next() {
-        let mut capture = match capture {
-            Ok(capture) => capture,
-            Err(error) => {
-                failure::report(&AnalysisError::from(error));
-                continue;
-            }
-        };
-        read = read.saturating_add(1);
-        let frames_before = analyzer.counters().frames;
-        analyzer.shared_state_mut().clear();
-        overview.set_file(Some(capture.index));
-        let outcome = analyzer.analyze(&mut capture.source, &mut |event: Event| {
-            overview.add(&event);
-            timeline.add(&event);
-        });
-        examples.assign(&analyzer, capture.name.as_deref(), frames_before);
-        joined.add(analyzer.shared_state());
-        if let Err(error) = outcome {
-            failure::report(&error);
-            is_damaged = true;
+pub(super) fn run(args: ReportArguments) -> Result<Outcome, Failure> {
+    let ReportPlan { inputs, count, analyzer, hosts, output, title, zone, is_quiet } = ReportPlan::new(args)?;
+    let mut out = BufWriter::new(create(&output)?);
+    let messages = if is_quiet { Verbosity::Quiet } else { Verbosity::Normal };
+    let mut run = CaptureRun::new(inputs, count, analyzer, messages);
+    run.interrupt().on_signals(OnInterrupt::EndTwice)?;
+    run.show_progress();
+    let mut content = Content::new(&hosts);
+    run.run(&mut content)?;
+    content.write(&mut out, &title, &zone, &run)?;
+    out.flush()?;
+    Ok(run.outcome())
+}
+
+fn create(output: &Target) -> Result<Box<dyn Write>, Failure> {
+    match output {
+        Target::Stdout => Ok(Box::new(io::stdout().lock())),
+        Target::File(path) => {
+            let failed = |source| Failure::Create { path: name_of(path), source };
+            Ok(Box::new(File::create(path).map_err(failed)?))
         }
     }
-    is_damaged |= captures.finish(args.quiet);
-    let zone = Zone::new(args.local_time);
-    let evicted = analyzer.shared_state().counters();
-    let not_kept = evicted.evicted.saturating_add(evicted.evicted_for_memory);
-    let counters = analyzer.counters();
-    let report = Report {
-        title: &args.title,
-        captures: read,
-        packets: counters.frames,
-        flows: counters.flows.opened,
-        is_cut: captures.is_interrupted(),
-        overview: &overview,
-        timeline: &timeline,
-        hosts: &HostList::new(&joined, &zone),
-        host_counts: (joined.profiles().count(), not_kept.saturating_add(joined.left_out())),
-        blind_spots: &examples.locate(&analyzer),
-        zone: &zone,
-    };
-    let mut out = BufWriter::new(file);
-    report::write(&mut out, &report)?;
-    out.flush()?;
-    Ok(match (captures.is_interrupted(), is_damaged) {
-        (true, _) => ExitCode::from(INTERRUPTED),
-        (false, true) => ExitCode::from(FAILED),
-        (false, false) => ExitCode::SUCCESS,
-    })
+}
+
+/// What the page shows of events and hosts.
+struct Content {
+    overview: Overview,
+    timeline: Timeline,
+    hosts: JoinedHosts,
+}
+
+impl Content {
+    fn new(limits: &HostLimits) -> Self {
+        Self { overview: Overview::new(true), timeline: Timeline::default(), hosts: JoinedHosts::new(limits) }
+    }
+
+    fn write(&self, out: &mut impl Write, title: &str, zone: &Zone, run: &CaptureRun) -> Result<(), Failure> {
+        let Self { overview, timeline, hosts } = self;
+        let evicted = run.analyzer.shared_state().counters();
+        let not_kept = evicted.evicted.saturating_add(evicted.evicted_for_memory);
+        let counters = run.analyzer.counters();
+        let page = Report {
+            title,
+            captures: usize::try_from(run.opened()).unwrap_or(usize::MAX),
+            packets: counters.frames,
+            flows: counters.flows.opened,
+            is_cut: run.interrupt().is_set(),
+            overview,
+            timeline,
+            hosts: &HostList::new(hosts, zone),
+            host_counts: (hosts.profiles().count(), not_kept.saturating_add(hosts.left_out())),
+            blind_spots: &run.examples.locate(&run.analyzer),
+            zone,
+        };
+        Ok(report::write(out, &page)?)
+    }
+}
+
+impl Visitor for Content {
+    fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
+        let Self { overview, timeline, .. } = self;
+        overview.set_file(Some(capture.index));
+        let add = &mut |event: Event| {
+            overview.add(&event);
+            timeline.add(&event);
+        };
+        analyzer.analyze(&mut capture.source, add).map(drop)
+    }
+
+    fn end_capture(&mut self, analyzer: &HuginnNet, _capture: &OpenCapture<'_>) -> Result<(), Failure> {
+        self.hosts.add(analyzer.shared_state());
+        Ok(())
+    }
 }

@@ -323,7 +323,7 @@ mod tests {
         for line in [
             r#"huginn_net_frames_total 7"#,
             r#"huginn_net_packets_ignored_total{kind="arp"} 3"#,
-            r#"huginn_net_flows_held 2"#,
+            r#"huginn_net_flows_active 2"#,
             r#"huginn_net_capture_kernel_dropped_total{interface="eth0"} 2"#,
             r#"huginn_net_capture_up{interface="eth0"} 1"#,
             r#"huginn_net_capture_up{interface="a\"b"} 0"#,
@@ -344,7 +344,7 @@ mod tests {
         }
         assert!(text.contains(&"# TYPE huginn_net_frames_total counter".to_owned()));
         assert!(text.contains(&"# HELP huginn_net_frames_total Frames analysed".to_owned()));
-        assert!(text.contains(&"# TYPE huginn_net_flows_held gauge".to_owned()));
+        assert!(text.contains(&"# TYPE huginn_net_flows_active gauge".to_owned()));
         assert!(text.contains(&"# TYPE huginn_net_build_info gauge".to_owned()));
         assert!(open_metrics.contains(&"# TYPE huginn_net_build info".to_owned()));
         assert!(open_metrics.contains(&"# TYPE huginn_net_frames counter".to_owned()));

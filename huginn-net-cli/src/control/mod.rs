@@ -30,6 +30,7 @@ pub(crate) use self::p0f_socket::SocketConfig;
 use self::p0f_socket::SocketFile;
 
 use crate::limits::{ACCEPT_RETRY_DELAY, MAX_QUERY_THREADS, SHUTDOWN_TIMEOUT};
+use crate::paths::PathName;
 
 /// Looks up the host of an address; `None` after the analysis has ended. May block on the analysis.
 pub(crate) type QueryHost = Arc<dyn Fn(IpAddr) -> Option<P0fAnswer> + Send + Sync>;
@@ -73,13 +74,13 @@ pub(crate) enum ControlError {
     #[error("--metrics {address}: {source}")]
     Metrics { address: SocketAddr, source: io::Error },
     /// The p0f socket cannot be created.
-    #[error("--p0f-socket {}: {source}", .path.display())]
+    #[error("--p0f-socket {}: {source}", PathName(.path.clone()))]
     Socket { path: PathBuf, source: io::Error },
     /// Another program listens on the p0f socket.
-    #[error("--p0f-socket {}: another program is listening on it", .path.display())]
+    #[error("--p0f-socket {}: another program is listening on it", PathName(.path.clone()))]
     SocketInUse { path: PathBuf },
     /// The path names a file that is not a socket.
-    #[error("--p0f-socket {}: the file exists and is not a socket", .path.display())]
+    #[error("--p0f-socket {}: the file exists and is not a socket", PathName(.path.clone()))]
     NotASocket { path: PathBuf },
 }
 

@@ -16,7 +16,7 @@ use tokio::{task, time};
 use super::clients::{Active, Clients};
 use super::{ACCEPT_RETRY_DELAY, ControlError, QueryHost};
 use crate::limits::MAX_STALE_DIRECTORIES;
-use crate::output::parent_directory;
+use crate::paths::parent_directory;
 
 /// Requested path, permissions and owner of the socket.
 #[derive(Clone, Debug)]

@@ -1,7 +1,8 @@
 //! Errors of output, each with a command that fixes it.
 
 use std::io;
-use std::path::PathBuf;
+
+use crate::paths::PathName;
 
 /// Reason why output cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -16,9 +17,6 @@ pub(crate) enum OutputError {
     /// The hosts file is not a regular file and cannot be replaced.
     #[error("--hosts-file {path}: not a regular file")]
     HostsKind { path: PathName },
-    /// Standard output cannot be rotated.
-    #[error("standard output: cannot be rotated: not a regular file")]
-    StdoutRotated,
     /// Only regular files are rotated.
     #[error("{path}: cannot be rotated: not a regular file")]
     NotRegular { path: PathName },
@@ -31,16 +29,6 @@ pub(crate) enum OutputError {
     /// The thread that writes could not be started.
     #[error("cannot start the output thread: {0}")]
     Thread(io::Error),
-}
-
-/// Path with control characters escaped.
-#[derive(Clone, Debug)]
-pub(crate) struct PathName(pub(crate) PathBuf);
-
-impl std::fmt::Display for PathName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:#}", huginn_net::Escaped(self.0.as_os_str().as_encoded_bytes()))
-    }
 }
 
 /// Displays a command that fixes a missing directory or permission; empty for other errors.

@@ -5,6 +5,8 @@ use std::fmt::{self, Display};
 use huginn_net::Timestamp;
 use jiff::tz::TimeZone;
 
+const SECONDS_PER_DAY: u64 = 86_400;
+
 /// Time zone of printed times: UTC, or that of the system.
 #[derive(Clone, Debug)]
 pub(crate) struct Zone(Option<TimeZone>);
@@ -15,7 +17,8 @@ impl Zone {
         Self(local.then(TimeZone::system))
     }
 
-    /// Shifts a time by the offset that the zone had then, so that its [civil](Timestamp::civil) date and time are local.
+    /// Shifts a time by the offset that the zone had then, so that its time of day is local, and its
+    /// [civil](Timestamp::civil) date too unless that is in 1969: then it is 1 January 1970.
     pub(crate) fn shift(&self, ts: Timestamp) -> Timestamp {
         self.shift_with_offset(ts).0
     }
@@ -26,19 +29,25 @@ impl Zone {
         let instant = seconds.and_then(|seconds| jiff::Timestamp::from_second(seconds).ok());
         let Some((zone, instant)) = self.0.as_ref().zip(instant) else { return (ts, 0) };
         let offset = zone.to_offset(instant).seconds();
-        let seconds = ts.as_secs().saturating_add_signed(i64::from(offset));
+        let offset_seconds = i64::from(offset);
+        let seconds = ts.as_secs();
+        // A local time before 1970 is shifted by a day, which is as long as any offset.
+        let seconds = seconds
+            .checked_add_signed(offset_seconds)
+            .unwrap_or_else(|| seconds.saturating_add(SECONDS_PER_DAY).saturating_add_signed(offset_seconds));
         (Timestamp::new(seconds, ts.subsec_nanos(), ts.digits()), offset)
     }
 
     /// Formats a time as RFC 3339.
     pub(crate) fn display(&self, ts: Timestamp) -> impl Display {
         let (shifted, offset) = self.shift_with_offset(ts);
-        Shown { shifted, offset }
+        Shown { shifted, offset, is_in_1969: is_in_1969(ts, offset) }
     }
 
     /// Formats date and time of day to the second: `2026-11-21 07:43:47`.
     pub(crate) fn seconds(&self, ts: Timestamp) -> impl Display {
-        Seconds(self.shift(ts))
+        let (shifted, offset) = self.shift_with_offset(ts);
+        Seconds(Shown { shifted, offset, is_in_1969: is_in_1969(ts, offset) })
     }
 
     /// The name for headings: `UTC` or `local`.
@@ -48,11 +57,14 @@ impl Zone {
 }
 
 /// A date and a time of day.
-struct Seconds(Timestamp);
+struct Seconds(Shown);
 
 impl Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (year, month, day, hour, minute, second) = self.0.civil();
+        let (mut year, mut month, mut day, hour, minute, second) = self.0.shifted.civil();
+        if self.0.is_in_1969 {
+            (year, month, day) = (1969, 12, 31);
+        }
         write!(f, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
     }
 }
@@ -62,11 +74,21 @@ struct Shown {
     shifted: Timestamp,
     /// In seconds.
     offset: i32,
+    /// Whether the local date is 31 December 1969.
+    is_in_1969: bool,
+}
+
+/// Whether the local date of a time is 31 December 1969, given the offset of the zone in seconds.
+fn is_in_1969(ts: Timestamp, offset: i32) -> bool {
+    ts.as_secs().checked_add_signed(i64::from(offset)).is_none() && offset < 0
 }
 
 impl Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.shifted.to_string();
+        let mut text = self.shifted.to_string();
+        if self.is_in_1969 {
+            text = text.replacen("1970-01-01", "1969-12-31", 1);
+        }
         match (self.offset, text.strip_suffix('Z')) {
             (0, _) | (_, None) => f.write_str(&text),
             (offset, Some(text)) => {
@@ -95,6 +117,23 @@ mod tests {
         let newfoundland = Zone(Some(TimeZone::get("America/St_Johns").unwrap()));
         let text = newfoundland.display(Timestamp::new(1_610_000_000, 0, 0)).to_string();
         assert_eq!(text, "2021-01-07T02:43:20-03:30");
+    }
+
+    #[test]
+    fn local_times_before_1970_are_right() {
+        let new_york = Zone(Some(TimeZone::get("America/New_York").unwrap()));
+        for (seconds, text) in [
+            (3_600, "1969-12-31T20:00:00.500000-05:00"),
+            (17_999, "1969-12-31T23:59:59.500000-05:00"),
+            (18_000, "1970-01-01T00:00:00.500000-05:00"),
+            (90_000, "1970-01-01T20:00:00.500000-05:00"),
+        ] {
+            let ts = Timestamp::new(seconds, 500_000_000, 6);
+            assert_eq!(new_york.display(ts).to_string(), text);
+            assert_eq!(new_york.seconds(ts).to_string(), text.get(..19).unwrap().replace('T', " "));
+            let of_day = new_york.shift(ts).to_string();
+            assert_eq!(of_day.get(11..26), text.get(11..26));
+        }
     }
 
     #[test]

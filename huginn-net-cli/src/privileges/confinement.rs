@@ -10,7 +10,7 @@ use landlock::{
 };
 
 use super::{Policy, PrivilegeError};
-use crate::output::parent_directory;
+use crate::paths::parent_directory;
 
 /// Newest Landlock ABI that is requested, of Linux 6.12. Older kernels enforce the access rights that they support.
 const KNOWN: ABI = ABI::V6;

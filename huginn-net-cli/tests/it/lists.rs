@@ -1,4 +1,4 @@
-//! `--ja4-list`: labels of TLS clients in events, and errors.
+//! `--fingerprint-list`: labels of TLS clients in events, and errors.
 
 use std::fmt::Write;
 use std::fs;
@@ -29,7 +29,7 @@ fn command(format: &str, lists: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
     command.args(["pcap", "--format", format]).env_remove("CLICOLOR_FORCE");
     for list in lists {
-        command.args(["--ja4-list", list]);
+        command.args(["--fingerprint-list", list]);
     }
     command.arg(captures::path("tls-rustls.pcap"));
     command

@@ -159,7 +159,7 @@ fn standard_output_has_two_names() {
         connect_until(|| file.metadata().unwrap().len() > 0);
         assert!(terminate(&mut child).0.success());
         let mut child = start_live(&["-o", name, "-q", "--rotate-size", "1M"], |_| {});
-        assert_eq!(child.wait().unwrap().code(), Some(1), "standard output cannot be rotated");
+        assert_eq!(child.wait().unwrap().code(), Some(2), "standard output cannot be rotated");
     }
 }
 
@@ -222,7 +222,7 @@ fn events_of_several_interfaces_name_theirs() {
     }
 }
 
-/// Status and body of `/healthz`; `None` if nobody listens.
+/// Status and body of `/healthz`; `None` if nothing listens.
 fn health(address: SocketAddr) -> Option<(String, String)> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.write_all(b"GET /healthz HTTP/1.0\r\n\r\n").ok()?;
@@ -236,7 +236,7 @@ fn health(address: SocketAddr) -> Option<(String, String)> {
 #[ignore = "needs root"]
 fn health_fails_after_end_of_capture() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    // Nobody reads the events, so that the program waits before it exits.
+    // No process reads the events, so that the program waits before it exits.
     let (_reader, mut writer) = pipe().unwrap();
     writer.write_all(&[b'\n'; 1 << 16]).unwrap();
     let args = ["-q", "--stats-interval", "1s", "--metrics", &address.to_string()];
@@ -315,7 +315,7 @@ fn failed_start_is_never_ready() {
     assert_eq!(notification(&socket), None);
 }
 
-/// A ClientHello with a terminal escape in its server name, which is no part of JA4.
+/// A ClientHello with a terminal escape in its server name, which is not part of JA4.
 fn hello_with_escape() -> Vec<u8> {
     let mut hello = include_bytes!("../../../huginn-net-tls/hellos/curl-openssl.bin").to_vec();
     let name = huginn_net::tls::ClientHello::from_records(&hello).unwrap().unwrap().value;
@@ -340,7 +340,14 @@ fn watched_clients_are_counted_and_reported() {
         let file = folder.path().join(workers);
         let mut child = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
             .args(["live", "-i", "lo", "--format", "json", "-q", "--stats", "--no-sandbox", "-w", workers])
-            .args(["--port", &port, "-o", file.to_str().unwrap(), "--ja4-list", list.to_str().unwrap()])
+            .args([
+                "--port",
+                &port,
+                "-o",
+                file.to_str().unwrap(),
+                "--fingerprint-list",
+                list.to_str().unwrap(),
+            ])
             .stderr(File::create(&stderr).unwrap())
             .spawn()
             .unwrap();

@@ -1,6 +1,7 @@
 //! Integration tests: run the program and check its output and exit status.
 #![allow(
     clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
@@ -10,8 +11,10 @@
 #[path = "../../../captures/tools/captures.rs"]
 mod captures;
 mod db;
+mod event_limits;
 mod explain;
 mod generate;
+mod hostile_texts;
 mod http;
 #[cfg(target_os = "linux")]
 mod interfaces;
@@ -23,11 +26,13 @@ mod live;
 mod live_tables;
 mod long_capture;
 mod many_captures;
+mod options;
 mod output;
 mod p0f_command;
 mod program;
 mod report;
 mod ssh;
+mod structure;
 mod summary;
 #[cfg(feature = "parquet")]
 mod tables;

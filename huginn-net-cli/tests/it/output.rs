@@ -38,15 +38,15 @@ fn json_of_tunnel_tool_unknown_and_ipv6() {
     let [syn, mtu] = lines[..] else { panic!("{tunnel}") };
     assert_eq!(
         syn,
-        r#"{"ts":"2026-11-21T05:22:25.218187000Z","event":"tcp_syn","client":{"ip":"192.0.2.1","port":50000},"server":{"ip":"192.0.2.2","port":80},"subject":"client","tunnel":["vlan:100","vlan:12","vxlan:42"],"community_id":"1:5iReh5vU04+ltQ+09vSHoDgPWW4=","packet":1,"sig":"4:64+0:0:1460:mss*44,10:mss,sok,ts,nop,ws:df,id+:0","label":{"class":"unix","name":"Linux","flavor":"4.20 or newer","generic":false},"fuzzy":false,"distance":0,"params":"none"}"#
+        r#"{"v":1,"ts":"2026-11-21T05:22:25.218187000Z","event":"tcp_syn","subject":"client","packet":1,"client":{"ip":"192.0.2.1","port":50000},"server":{"ip":"192.0.2.2","port":80},"tunnel":["vlan:100","vlan:12","vxlan:42"],"community_id":"1:5iReh5vU04+ltQ+09vSHoDgPWW4=","sig":"4:64+0:0:1460:mss*44,10:mss,sok,ts,nop,ws:df,id+:0","label":{"class":"unix","name":"Linux","flavor":"4.20 or newer","generic":false},"fuzzy":false,"distance":0,"params":"none"}"#
     );
     assert_eq!(
         mtu,
-        r#"{"ts":"2026-11-21T05:22:25.218187000Z","event":"mtu","client":{"ip":"192.0.2.1","port":50000},"server":{"ip":"192.0.2.2","port":80},"subject":"client","tunnel":["vlan:100","vlan:12","vxlan:42"],"community_id":"1:5iReh5vU04+ltQ+09vSHoDgPWW4=","packet":1,"mtu":1500,"link":"Ethernet"}"#
+        r#"{"v":1,"ts":"2026-11-21T05:22:25.218187000Z","event":"mtu","subject":"client","packet":1,"client":{"ip":"192.0.2.1","port":50000},"server":{"ip":"192.0.2.2","port":80},"tunnel":["vlan:100","vlan:12","vxlan:42"],"community_id":"1:5iReh5vU04+ltQ+09vSHoDgPWW4=","mtu":1500,"link":"Ethernet"}"#
     );
     assert_eq!(
         stdout(&["--format", "json", "-c", "1", &capture("nmap-syn.pcap")]).trim_end(),
-        r#"{"ts":"2026-11-21T05:22:51.054965Z","event":"tcp_syn","client":{"ip":"192.0.2.1","port":47767},"server":{"ip":"192.0.2.2","port":443},"subject":"client","community_id":"1:bBFNXCvh9/MYH1s++GkDjki4G5M=","packet":1,"sig":"4:54+10:0:1460:1024,0:mss::0","label":{"class":"!","name":"Nmap","flavor":"SYN scan","generic":false},"fuzzy":false,"distance":10,"params":"random_ttl"}"#
+        r#"{"v":1,"ts":"2026-11-21T05:22:51.054965Z","event":"tcp_syn","subject":"client","packet":1,"client":{"ip":"192.0.2.1","port":47767},"server":{"ip":"192.0.2.2","port":443},"community_id":"1:bBFNXCvh9/MYH1s++GkDjki4G5M=","sig":"4:54+10:0:1460:1024,0:mss::0","label":{"class":"!","name":"Nmap","flavor":"SYN scan","generic":false},"fuzzy":false,"distance":10,"params":"random_ttl"}"#
     );
     let odd = stdout(&["--format", "json", &capture("odd-syns.pcap")]);
     assert!(odd.contains(
@@ -202,4 +202,76 @@ fn full_standard_error_keeps_exit_status() {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         assert_eq!(program(&args).stderr(Stdio::from(full)).status().unwrap().code(), Some(status));
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn full_standard_output_is_an_error() {
+    let path = capture("curl-nginx.pcap");
+    for args in [
+        vec![path.as_str()],
+        vec!["--format", "json", &path],
+        vec!["--format", "csv", "--fields", "ts", &path],
+        vec!["--format", "p0f", &path],
+        vec!["--summary", &path],
+        vec!["--top", "3", &path],
+    ] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = program(&args).stdout(Stdio::from(full)).output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), message.contains("No space left")),
+            (Some(1), true),
+            "{args:?}: {message}"
+        );
+    }
+}
+
+/// A limit of the shell for the length of files: SIGXFSZ by default ends the program without a word.
+#[cfg(unix)]
+#[test]
+fn file_over_the_limit_of_the_shell_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let events = folder.path().join("events.json");
+    let program = env!("CARGO_BIN_EXE_huginn-net");
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -f 1 && exec \"$0\" pcap --format json -o \"$1\" \"$2\"", program])
+        .args([events.to_str().unwrap(), &capture("curl-nginx.pcap")])
+        .output()
+        .unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), message.contains("File too large")), (Some(1), true), "{message}");
+}
+
+/// A file without an end is read up to a limit, and what an error quotes of it is short and printable.
+#[cfg(unix)]
+#[test]
+fn endless_file_is_an_error_with_a_limit() {
+    let path = capture("curl-nginx.pcap");
+    for args in [
+        vec!["--clients", "/dev/zero", &path],
+        vec!["--db", "/dev/zero", &path],
+        vec!["--fingerprint-list", "/dev/zero", &path],
+        vec!["@/dev/zero"],
+    ] {
+        let output = run(&args);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {message}");
+        assert!(message.len() < 200 && message.contains("larger than "), "{args:?}: {message}");
+    }
+}
+
+#[test]
+fn error_quotes_a_long_line_in_part() {
+    let (path, file) = (capture("curl-nginx.pcap"), scratch("long-line"));
+    fs::write(&file, format!("\x1b[31m{}", "x".repeat(1 << 20))).unwrap();
+    for option in ["--db", "--clients", "--fingerprint-list"] {
+        let output = run(&[option, &file, &path]);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{option}: {message}");
+        assert!(message.len() < 400 && !message.contains('\x1b'), "{option}: {message}");
+    }
+    let output = run(&[&format!("@{file}")]);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("line 1 is longer than 4096 bytes"), "{message}");
 }

@@ -165,3 +165,11 @@ fn daemon_writes_log_of_interface() {
     assert_eq!(failed.status.code(), Some(1));
     assert!(text(&failed.stderr).contains("nosuch"), "{}", text(&failed.stderr));
 }
+
+#[test]
+fn user_without_effect_on_files_is_reported() {
+    let output = run(&["p0f", "-u", "nobody", "-r", &capture("curl-nginx.pcap")]);
+    assert!(output.status.success());
+    assert_eq!(text(&output.stderr), "huginn-net: -u has no effect on files: no privileges are needed\n");
+    assert!(text(&output.stdout).contains("(syn)"));
+}

@@ -77,6 +77,7 @@ fn json_has_common_and_specific_fields() {
         "client",
         "server",
         "subject",
+        "v",
         "community_id",
         "sig",
         "label",
@@ -87,7 +88,7 @@ fn json_has_common_and_specific_fields() {
     ] {
         assert!(fields.iter().any(|name| *name == field), "{field} is missing in {fields:?}");
     }
-    assert_eq!(fields.len(), 12, "{fields:?}");
+    assert_eq!(fields.len(), 13, "{fields:?}");
     assert_eq!(syn["subject"], "client");
     assert_eq!(syn["label"]["name"], "Linux");
     assert_eq!(syn["server"]["port"], 80);
@@ -111,6 +112,41 @@ fn compressed_and_piped_captures_give_equal_output() {
         .unwrap();
     child.stdin.take().unwrap().write_all(&fs::read(capture("curl-nginx.pcap.gz")).unwrap()).unwrap();
     assert_eq!(text(&child.wait_with_output().unwrap().stdout), text(&plain));
+}
+
+/// Builds a Zstandard frame with the bytes of a capture, and zeros in blocks of 128 KiB, 4 bytes each (RFC 8878, section
+/// 3.1.1.2).
+fn bomb(capture: &[u8], blocks: usize) -> Vec<u8> {
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3];
+    frame.extend(&((capture.len() as u32) << 3).to_le_bytes()[..3]);
+    frame.extend(capture);
+    for n in (0..blocks).rev() {
+        let header = (1 << 20) | (1 << 1) | u32::from(n == 0);
+        frame.extend(&header.to_le_bytes()[..3]);
+        frame.push(0);
+    }
+    frame
+}
+
+#[test]
+fn decompression_bomb_ends_after_its_events() {
+    let plain = fs::read(capture("curl-nginx.pcap")).unwrap();
+    let bomb = scratch_file("bomb.pcap.zst", &bomb(&plain, 600));
+    let wanted = run(&["pcap", "--format", "json", &capture("curl-nginx.pcap")]).stdout;
+    for workers in ["1", "2"] {
+        let output = run(&["pcap", "--format", "json", "-w", workers, &bomb]);
+        assert_eq!((text(&output.stdout), output.status.code()), (text(&wanted), Some(FAILED)));
+        let stderr = text(&output.stderr);
+        assert!(stderr.starts_with(&format!("huginn-net: {bomb}: packet ")), "{stderr}");
+        let end = "zstd data expands to more than 1000 times its length; --max-compression-ratio sets another limit, or none\n";
+        assert!(stderr.ends_with(end), "{stderr}");
+    }
+    let ratio = (600 << 17) / (plain.len() + 2400);
+    for limit in ["none", "0", &(ratio + 1000).to_string()] {
+        let output = run(&["pcap", "--format", "json", "--max-compression-ratio", limit, &bomb]);
+        assert_eq!((text(&output.stdout), text(&output.stderr)), (text(&wanted), ""), "{limit}");
+        assert!(output.status.success());
+    }
 }
 
 #[test]
@@ -208,6 +244,23 @@ fn stats_are_one_json_object_on_standard_error() {
 }
 
 #[test]
+fn seed_is_printed_and_can_be_repeated() {
+    let seed = |args: &[&str]| {
+        let output =
+            run(&[&["pcap", "--stats", "-q", "--format", "json"], args, &[&capture("tls-curl.pcap")]]
+                .concat());
+        let stats: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
+        stats["hash_seed"].as_u64().unwrap()
+    };
+    assert_eq!(seed(&["--seed", "17"]), 17);
+    assert_ne!(seed(&["--seed", "random"]), seed(&["--seed", "random"]));
+    if cfg!(target_os = "linux") {
+        assert_eq!(seed(&["-w", "1"]), seed(&["-w", "2"]), "derived from the machine");
+    }
+    assert_fails(&["pcap", "--seed", "x", &capture("tls-curl.pcap")], 2, "--seed");
+}
+
+#[test]
 fn stats_name_blind_spots_with_file_and_frame() {
     let output = run(&[
         "pcap",
@@ -266,8 +319,8 @@ fn closed_pipe_exits_quietly() {
 
 #[test]
 fn names_kind_of_non_capture_file() {
-    let folder = captures::folder().display().to_string();
-    assert_fails(&["pcap", &folder], FAILED, "is a directory");
+    let folder = tempfile::tempdir().unwrap();
+    assert_fails(&["pcap", &folder.path().display().to_string()], FAILED, "no capture files");
     assert_fails(&["pcap", &scratch_file("empty.pcap", b"")], FAILED, "empty.pcap: ");
     assert_fails(
         &["pcap", &scratch_file("text.pcap", b"Hello, this is no capture.\n")],

@@ -72,7 +72,7 @@ fn host_is_one_event_with_all_fields() {
     ] {
         assert!(client.contains_key(field), "{field} is missing");
     }
-    assert_eq!(client.len(), 24, "the event has no tunnel and no file");
+    assert_eq!(client.len(), 25, "the event has no tunnel and no file");
     assert_eq!((&client["event"], &client["ts"]), (&"host".into(), &client["last_seen"]));
     assert_eq!((&client["link"], &client["mtu"]), (&"Ethernet".into(), &1500.into()));
     assert_eq!((&client["shared"], &client["uptime"]), (&true.into(), &serde_json::Value::Null));
@@ -89,7 +89,7 @@ fn human_summary_is_table_with_sentences() {
     let table = text(&output.stdout);
     assert_eq!(table.matches("192.0.2.1").count(), 2, "{table}");
     assert!(table.contains("Linux 4.20 or newer") && table.contains("software of another"), "{table}");
-    let sentence = "  TCP says Linux, User-Agent says Windows, 4 times: NAT, proxy or a lie";
+    let sentence = "  TCP says Linux, User-Agent says Windows, 4 times: NAT, a proxy or a forgery";
     assert!(table.lines().any(|line| line == sentence), "{table}");
     assert!(table.lines().all(|line| line.chars().count() <= 120), "{table}");
     assert!(!table.contains("TLS client"), "an empty column is omitted");
@@ -122,7 +122,7 @@ fn summary_is_written_to_file_with_counters() {
     assert!(output.stdout.is_empty());
     assert_eq!(fs::read(&out).unwrap(), run(&["--format", "json", &path]).stdout);
     let counters: serde_json::Value = serde_json::from_slice(&output.stderr).unwrap();
-    assert_eq!((&counters["hosts"]["seen"], &counters["hosts"]["held"]), (&4.into(), &4.into()));
+    assert_eq!((&counters["hosts"]["seen"], &counters["hosts"]["active"]), (&4.into(), &4.into()));
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! Counters of the decoder.
 
+use super::numbers::{ProtocolNumber, Registry};
+use crate::limits::MAX_PROTOCOL_COUNTS;
+
 /// Counters of the decoder: one outcome per packet, and additional observations.
 ///
 /// Each packet has exactly one outcome. A packet is a frame, or one of several in an 802.11 aggregate (A-MSDU). So
@@ -14,7 +17,8 @@
 pub struct DecodeCounters {
     /// Frames decoded.
     pub frames: u64,
-    /// Packets after the first one of an aggregate.
+    /// Packets after the first one of an aggregate, and second versions of datagrams whose fragments contradict each
+    /// other.
     pub aggregated: u64,
 
     /// TCP segments emitted.
@@ -22,7 +26,6 @@ pub struct DecodeCounters {
     /// UDP datagrams emitted.
     pub udp: u64,
     /// Fragments that did not complete their datagram.
-    #[cfg_attr(feature = "serde", serde(rename = "fragments_held"))]
     pub fragments_buffered: u64,
 
     /// ARP and reverse ARP.
@@ -37,7 +40,7 @@ pub struct DecodeCounters {
     pub unknown_link: u64,
     /// Management, control and keep-alive frames of a link or tunnel, which carry no packet.
     pub not_data: u64,
-    /// Encrypted below the transport layer: protected 802.11 frames, ESP.
+    /// Encrypted below the transport layer: protected 802.11 frames, ESP, MACsec.
     pub encrypted: u64,
     /// Link-layer fragments (802.11, CAPWAP), which the decoder does not reassemble.
     pub link_fragment: u64,
@@ -60,12 +63,34 @@ pub struct DecodeCounters {
     pub bad_transport_checksum: u64,
     /// Datagrams reassembled from fragments.
     pub reassembled: u64,
+    /// Reassembled datagrams whose fragments overlap with different content. Both versions are emitted.
+    pub fragment_conflicts: u64,
     /// Datagrams discarded at the reassembly timeout.
     pub fragment_timeouts: u64,
     /// Datagrams evicted at the limit of incomplete datagrams or of their memory.
     pub fragment_evictions: u64,
     /// Datagrams still incomplete at the end of the capture.
     pub fragment_leftovers: u64,
+    /// The protocols that `other_transport`, `unknown_ethertype`, `unknown_link`, `not_data` and `encrypted` counted, in
+    /// the order of their first packets; at most 32. A counter exceeds the sum of its protocols if there were more.
+    pub protocols: Vec<ProtocolCount>,
+}
+
+/// Number of packets of a protocol that was not analysed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct ProtocolCount {
+    /// Name of the counter in [`DecodeCounters`] that includes these packets.
+    pub counter: &'static str,
+    /// The protocol.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub protocol: ProtocolNumber,
+    /// Its name, if it is known.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub name: Option<&'static str>,
+    /// Number of packets.
+    pub count: u64,
 }
 
 /// Why a packet yields no segment.
@@ -76,21 +101,55 @@ pub(super) enum SkipReason {
     BadHeader,
     Arp,
     Icmp,
-    OtherTransport,
-    UnknownEthertype,
-    UnknownLink,
-    NotData,
-    Encrypted,
+    OtherTransport(ProtocolNumber),
+    UnknownEthertype(ProtocolNumber),
+    UnknownLink(ProtocolNumber),
+    NotData(ProtocolNumber),
+    Encrypted(ProtocolNumber),
     LinkFragment,
     TooDeep,
     BadFragment,
     FragmentBuffered,
 }
 
+impl SkipReason {
+    /// A network protocol that is not decoded.
+    pub(super) fn unknown(registry: Registry, number: impl Into<u32>) -> Self {
+        Self::UnknownEthertype(ProtocolNumber::new(registry, number))
+    }
+
+    /// A link type that is not decoded.
+    pub(super) fn unknown_link(number: u16) -> Self {
+        Self::UnknownLink(ProtocolNumber::new(Registry::LinkType, number))
+    }
+
+    /// A packet of the protocol itself, without a payload.
+    pub(super) fn not_data(registry: Registry, number: impl Into<u32>) -> Self {
+        Self::NotData(ProtocolNumber::new(registry, number))
+    }
+
+    /// The protocol that was not analysed.
+    fn protocol(self) -> Option<ProtocolNumber> {
+        match self {
+            Self::OtherTransport(protocol)
+            | Self::UnknownEthertype(protocol)
+            | Self::UnknownLink(protocol)
+            | Self::NotData(protocol)
+            | Self::Encrypted(protocol) => Some(protocol),
+            _ => None,
+        }
+    }
+}
+
 impl DecodeCounters {
+    /// Creates counters with memory for all protocols, so that counting does not allocate.
+    pub(super) fn with_capacity() -> Self {
+        Self { protocols: Vec::with_capacity(MAX_PROTOCOL_COUNTS), ..Self::default() }
+    }
+
     /// Counts a packet without a segment. `cut`: whether the snap length cut its frame.
     ///
-    /// Returns the name of the counter if the decoder could not read the packet.
+    /// Returns the name of the counter if the packet was not analysed.
     #[cold]
     pub(super) fn count_skipped(&mut self, stop: SkipReason, cut: bool) -> Option<&'static str> {
         let (counter, name) = match stop {
@@ -98,18 +157,30 @@ impl DecodeCounters {
             SkipReason::Short | SkipReason::BadHeader => (&mut self.bad_header, Some("bad_header")),
             SkipReason::Arp => (&mut self.arp, None),
             SkipReason::Icmp => (&mut self.icmp, None),
-            SkipReason::OtherTransport => (&mut self.other_transport, None),
-            SkipReason::UnknownEthertype => (&mut self.unknown_ethertype, Some("unknown_ethertype")),
-            SkipReason::UnknownLink => (&mut self.unknown_link, Some("unknown_link")),
-            SkipReason::NotData => (&mut self.not_data, None),
-            SkipReason::Encrypted => (&mut self.encrypted, Some("encrypted")),
+            SkipReason::OtherTransport(_) => (&mut self.other_transport, Some("other_transport")),
+            SkipReason::UnknownEthertype(_) => (&mut self.unknown_ethertype, Some("unknown_ethertype")),
+            SkipReason::UnknownLink(_) => (&mut self.unknown_link, Some("unknown_link")),
+            SkipReason::NotData(_) => (&mut self.not_data, Some("not_data")),
+            SkipReason::Encrypted(_) => (&mut self.encrypted, Some("encrypted")),
             SkipReason::LinkFragment => (&mut self.link_fragment, Some("link_fragment")),
             SkipReason::TooDeep => (&mut self.too_deep, Some("too_deep")),
             SkipReason::BadFragment => (&mut self.bad_fragment, Some("bad_fragment")),
             SkipReason::FragmentBuffered => (&mut self.fragments_buffered, None),
         };
         add(counter, 1);
+        if let (Some(counter), Some(protocol)) = (name, stop.protocol()) {
+            self.count_protocol(counter, protocol);
+        }
         name
+    }
+
+    fn count_protocol(&mut self, counter: &'static str, protocol: ProtocolNumber) {
+        let is_full = self.protocols.len() >= MAX_PROTOCOL_COUNTS;
+        match self.protocols.iter_mut().find(|known| known.protocol == protocol && known.counter == counter) {
+            Some(known) => add(&mut known.count, 1),
+            None if is_full => {}
+            None => self.protocols.push(ProtocolCount { counter, protocol, name: protocol.name(), count: 1 }),
+        }
     }
 }
 

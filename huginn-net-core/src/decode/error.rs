@@ -32,12 +32,6 @@ pub enum DecodeError {
         /// The value of the field.
         value: u32,
     },
-    /// The packet has more IPv6 extension headers than the decoder follows.
-    #[error("more than {limit} IPv6 extension headers")]
-    TooManyExtensions {
-        /// The maximum.
-        limit: usize,
-    },
     /// The packet is a fragment.
     #[error("fragment at byte {start} of its datagram, id {id:#x}")]
     Fragment {

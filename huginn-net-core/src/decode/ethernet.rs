@@ -1,9 +1,8 @@
 //! Ethernet II, and IEEE 802.3 with the LLC and SNAP headers of IEEE 802.2.
 
 use super::counters::SkipReason;
-use super::ethertype;
-use super::{HeaderResult, NextHeader, push_layer};
-use crate::{TunnelLayer, TunnelPath};
+use super::numbers::Registry;
+use super::{HeaderResult, NextHeader, atm, ethertype};
 
 /// Length of the header in bytes: two addresses and the ethertype or length.
 pub(super) const HEADER: usize = 14;
@@ -28,28 +27,27 @@ pub(super) fn type_or_length(value: u16, rest: &[u8]) -> HeaderResult<'_> {
     }
 }
 
-/// Reads Ethernet in IP (RFC 3378): version 3 and a reserved field of zero, then a frame.
-pub(super) fn in_ip<'a>(data: &'a [u8], path: &mut TunnelPath) -> HeaderResult<'a> {
-    match data {
-        [0x30, 0x00, rest @ ..] => {
-            push_layer(path, TunnelLayer::EtherIp)?;
-            frame(rest)
-        }
-        [] | [_] => Err(SkipReason::Short),
-        _ => Err(SkipReason::BadHeader),
-    }
-}
-
 /// Reads an LLC header (IEEE 802.2), and the SNAP header if there is one (RFC 1042).
 pub(super) fn llc(data: &[u8]) -> HeaderResult<'_> {
     match data {
+        [0xaa, 0xaa, 0x03, rest @ ..] => snap(rest),
+        [] | [_] | [_, _] => Err(SkipReason::Short),
+        [0x06, 0x06, 0x03, rest @ ..] => Ok(NextHeader::Ip(rest)),
+        [0xfe, 0xfe, 0x03, rest @ ..] => atm::nlpid(rest),
+        [service, ..] => Err(SkipReason::unknown(Registry::LlcSap, *service)),
+    }
+}
+
+/// Reads an organisation code and a protocol.
+pub(super) fn snap(data: &[u8]) -> HeaderResult<'_> {
+    match data {
         // The organisation codes of RFC 1042 and of IEEE 802.1H: an ethertype follows.
-        [0xaa, 0xaa, 0x03, 0, 0, 0 | 0xf8, high, low, rest @ ..] => {
+        [0, 0, 0 | 0xf8, high, low, rest @ ..] => {
             Ok(NextHeader::Ethertype(u16::from_be_bytes([*high, *low]), rest))
         }
-        [0xaa, 0xaa, 0x03, _, _, _, _, _, ..] => Err(SkipReason::UnknownEthertype),
-        [0xaa, 0xaa, 0x03, ..] | [] | [_] | [_, _] => Err(SkipReason::Short),
-        [0x06, 0x06, 0x03, rest @ ..] => Ok(NextHeader::Ip(rest)),
-        _ => Err(SkipReason::UnknownEthertype),
+        [a, b, c, _, _, ..] => {
+            Err(SkipReason::unknown(Registry::SnapOrganization, u32::from_be_bytes([0, *a, *b, *c])))
+        }
+        _ => Err(SkipReason::Short),
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::counters::{DecodeCounters, SkipReason, add};
 use super::ip::{Fragment, IpPacket};
 use crate::limits::MAX_DATAGRAM_LEN;
-use crate::{Addresses, Cursor, IpHeader, Timestamp};
+use crate::{Addresses, IpHeader, PacketClock, Timestamp};
 
 /// Limits of the fragment table.
 #[derive(Clone, Copy, Debug)]
@@ -18,11 +18,14 @@ pub(super) struct FragmentLimits {
 
 /// Incomplete datagrams, with limits on number, memory and packet time.
 ///
-/// The first copy of overlapping bytes wins. A fragment that contradicts the known length of its datagram is
-/// rejected.
+/// Receivers differ in which copy of overlapping bytes they keep, or drop the datagram (RFC 5722). Where two copies
+/// differ, the datagram has two versions: one with the first copies, one with the last. A fragment that contradicts the
+/// known length of its datagram is rejected.
 #[derive(Clone, Debug)]
 pub(super) struct FragmentTable {
     limits: FragmentLimits,
+    /// Time of the fragments, for the reassembly timeout.
+    clock: PacketClock,
     datagrams: HashMap<Key, Datagram>,
     /// Datagrams by the arrival of their first fragment, oldest first.
     by_age: BTreeMap<u64, Key>,
@@ -46,6 +49,8 @@ pub(super) struct ReassembledDatagram {
     header: IpHeader,
     protocol: u8,
     payload: Vec<u8>,
+    /// The payload with the last copies, if it differs.
+    last_payload: Option<Vec<u8>>,
 }
 
 #[derive(Clone, Debug)]
@@ -57,28 +62,64 @@ struct Datagram {
     /// Received bytes in order of arrival, without duplicates. Memory grows with the bytes received: a single
     /// fragment at the end of a datagram costs little.
     bytes: Vec<u8>,
-    /// The datagram ranges that `bytes` covers, in the same order.
-    ranges: Vec<ByteRange>,
+    /// The ranges of the datagram that `bytes` holds, by their start.
+    ranges: BTreeMap<usize, Range>,
     /// One bit per received unit of 8 bytes, the unit of fragmentation.
     received_units: Vec<u64>,
     /// Bits set in `received_units`.
     received_unit_count: usize,
+    /// The last copies of units that differ from the first ones, by unit. Their number is bounded by the length of a
+    /// datagram.
+    last_copies: BTreeMap<usize, Unit>,
     /// Greatest end offset of any fragment so far.
     max_end: usize,
     /// Length of the payload, known from the last fragment.
     len: Option<usize>,
 }
 
+/// The bytes of a unit; fewer than eight at the end of the datagram.
+#[derive(Clone, Copy, Debug)]
+struct Unit {
+    bytes: [u8; 8],
+    len: u8,
+}
+
 /// A contiguous range of the datagram.
-#[derive(Clone, Debug)]
-struct ByteRange {
-    start: usize,
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    /// Its place in the received bytes.
+    at: usize,
     len: usize,
+}
+
+/// Memory of a copied unit in bytes: key and value, in tree nodes that are at least half full.
+const UNIT_MEMORY: usize = 2 * size_of::<(usize, Unit)>();
+
+/// Memory of a range in bytes, likewise.
+const RANGE_MEMORY: usize = 2 * size_of::<(usize, Range)>();
+
+impl Unit {
+    fn new(bytes: &[u8]) -> Self {
+        let mut unit = Self { bytes: [0; 8], len: u8::try_from(bytes.len()).unwrap_or(0) };
+        unit.bytes.iter_mut().zip(bytes).for_each(|(copy, byte)| *copy = *byte);
+        unit
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len.into()).unwrap_or_default()
+    }
 }
 
 impl FragmentTable {
     pub(super) fn new(limits: FragmentLimits) -> Self {
-        Self { limits, datagrams: HashMap::new(), by_age: BTreeMap::new(), last_age: 0, buffered_bytes: 0 }
+        Self {
+            limits,
+            clock: PacketClock::new(limits.timeout),
+            datagrams: HashMap::new(),
+            by_age: BTreeMap::new(),
+            last_age: 0,
+            buffered_bytes: 0,
+        }
     }
 
     /// Adds a fragment, and returns the datagram if it is now complete.
@@ -89,7 +130,8 @@ impl FragmentTable {
         packet: &IpPacket<'_>,
         counters: &mut DecodeCounters,
     ) -> Result<ReassembledDatagram, SkipReason> {
-        self.expire(ts, counters);
+        let now = self.clock.tick(ts);
+        self.expire(now, counters);
         let Some(fragment) = packet.fragment else { return Err(SkipReason::BadFragment) };
         if packet.missing > 0 {
             return Err(SkipReason::Short);
@@ -107,7 +149,7 @@ impl FragmentTable {
         let datagram = self.datagrams.entry(key).or_insert_with(|| {
             self.last_age = self.last_age.wrapping_add(1);
             self.by_age.insert(self.last_age, key);
-            let datagram = Datagram::new(self.last_age, ts);
+            let datagram = Datagram::new(self.last_age, now);
             self.buffered_bytes = self.buffered_bytes.saturating_add(datagram.memory());
             datagram
         });
@@ -118,6 +160,7 @@ impl FragmentTable {
             && let Some(datagram) = self.remove(&key).and_then(Datagram::reassemble)
         {
             add(&mut counters.reassembled, 1);
+            add(&mut counters.fragment_conflicts, datagram.last_payload.is_some().into());
             return Ok(datagram);
         }
         while self.datagrams.len() > self.limits.datagrams || self.buffered_bytes > self.limits.bytes {
@@ -179,6 +222,12 @@ impl ReassembledDatagram {
             fragment: None,
         }
     }
+
+    /// Removes and returns the version of the datagram with the last copies of its bytes, if some copies differ.
+    pub(super) fn take_last_version(&mut self) -> Option<Self> {
+        let payload = self.last_payload.take()?;
+        Some(Self { header: self.header, protocol: self.protocol, payload, last_payload: None })
+    }
 }
 
 impl Datagram {
@@ -188,9 +237,10 @@ impl Datagram {
             first_seen,
             first: None,
             bytes: Vec::new(),
-            ranges: Vec::new(),
+            ranges: BTreeMap::new(),
             received_units: Vec::new(),
             received_unit_count: 0,
+            last_copies: BTreeMap::new(),
             max_end: 0,
             len: None,
         }
@@ -217,27 +267,72 @@ impl Datagram {
         }
         self.max_end = self.max_end.max(end);
         self.received_units.resize(self.max_end.div_ceil(8).div_ceil(64), 0);
-        for (unit, bytes) in (start >> 3..).zip(packet.payload.chunks(8)) {
-            self.add_unit(unit, bytes);
+        let (mut unit, mut rest) = (start >> 3, packet.payload);
+        while !rest.is_empty() {
+            let is_received = self.has(unit);
+            let count = (unit..)
+                .take(rest.len().div_ceil(8))
+                .take_while(|unit| self.has(*unit) == is_received)
+                .count();
+            let (run, after) = rest.split_at(rest.len().min(count << 3));
+            if is_received {
+                self.compare(unit, run)
+            } else {
+                self.store(unit, run)
+            }
+            (unit, rest) = (unit.saturating_add(count), after);
         }
         true
     }
 
-    fn add_unit(&mut self, unit: usize, bytes: &[u8]) {
-        let bit = 1 << (unit & 63);
-        match self.received_units.get_mut(unit >> 6) {
-            Some(word) if *word & bit == 0 => *word |= bit,
-            _ => return,
-        }
-        self.received_unit_count = self.received_unit_count.saturating_add(1);
-        self.bytes.extend_from_slice(bytes);
-        let start = unit << 3;
-        match self.ranges.last_mut() {
-            Some(run) if run.start.saturating_add(run.len) == start => {
-                run.len = run.len.saturating_add(bytes.len())
+    /// Whether a unit was received.
+    fn has(&self, unit: usize) -> bool {
+        self.received_units.get(unit >> 6).is_some_and(|word| word >> (unit & 63) & 1 != 0)
+    }
+
+    /// Adds new bytes.
+    fn store(&mut self, unit: usize, bytes: &[u8]) {
+        let count = bytes.len().div_ceil(8);
+        for unit in (unit..).take(count) {
+            if let Some(word) = self.received_units.get_mut(unit >> 6) {
+                *word |= 1 << (unit & 63);
             }
-            _ => self.ranges.push(ByteRange { start, len: bytes.len() }),
         }
+        self.received_unit_count = self.received_unit_count.saturating_add(count);
+        let (start, at) = (unit << 3, self.bytes.len());
+        self.bytes.extend_from_slice(bytes);
+        match self.ranges.range_mut(..start).next_back() {
+            Some((before, range))
+                if before.saturating_add(range.len) == start && range.at.saturating_add(range.len) == at =>
+            {
+                range.len = range.len.saturating_add(bytes.len());
+            }
+            _ => {
+                self.ranges.insert(start, Range { at, len: bytes.len() });
+            }
+        }
+    }
+
+    /// Keeps the units of another copy that differ from the first one.
+    fn compare(&mut self, unit: usize, bytes: &[u8]) {
+        if self.last_copies.is_empty() && self.first_copy(unit).starts_with(bytes) {
+            return;
+        }
+        for (unit, bytes) in (unit..).zip(bytes.chunks(8)) {
+            if self.first_copy(unit).iter().zip(bytes).any(|(first, last)| first != last) {
+                self.last_copies.insert(unit, Unit::new(bytes));
+            } else {
+                self.last_copies.remove(&unit);
+            }
+        }
+    }
+
+    /// Returns the first copy of a received unit, and what was received with it and follows it.
+    fn first_copy(&self, unit: usize) -> &[u8] {
+        let start = unit << 3;
+        let Some((from, range)) = self.ranges.range(..=start).next_back() else { return &[] };
+        let range = self.bytes.get(range.at..).and_then(|bytes| bytes.get(..range.len)).unwrap_or_default();
+        range.get(start.saturating_sub(*from)..).unwrap_or_default()
     }
 
     fn is_complete(&self) -> bool {
@@ -247,19 +342,34 @@ impl Datagram {
     fn reassemble(self) -> Option<ReassembledDatagram> {
         let (header, protocol) = self.first?;
         let mut payload = vec![0; self.len?];
-        let mut bytes = Cursor::new(&self.bytes);
-        for run in &self.ranges {
-            let source = bytes.take(run.len).ok()?;
-            payload.get_mut(run.start..)?.get_mut(..run.len)?.copy_from_slice(source);
+        for (start, range) in &self.ranges {
+            let source = self.bytes.get(range.at..)?.get(..range.len)?;
+            payload.get_mut(*start..)?.get_mut(..range.len)?.copy_from_slice(source);
         }
-        Some(ReassembledDatagram { header: IpHeader { reassembled: true, ..header }, protocol, payload })
+        let last_payload = self.last_payload(&payload);
+        let header = IpHeader { reassembled: true, ..header };
+        Some(ReassembledDatagram { header, protocol, payload, last_payload })
+    }
+
+    /// Returns the payload with the last copies in place of the first ones, if they differ.
+    fn last_payload(&self, first: &[u8]) -> Option<Vec<u8>> {
+        if self.last_copies.is_empty() {
+            return None;
+        }
+        let mut payload = first.to_vec();
+        for (unit, copy) in &self.last_copies {
+            let unit = payload.get_mut(unit << 3..).unwrap_or_default();
+            unit.iter_mut().zip(copy.bytes()).for_each(|(byte, last)| *byte = *last);
+        }
+        Some(payload)
     }
 
     /// Returns the memory used by the datagram, in bytes, without the tables that refer to it.
     fn memory(&self) -> usize {
         size_of::<(Key, Self)>()
             .saturating_add(self.bytes.capacity())
-            .saturating_add(self.ranges.capacity().saturating_mul(size_of::<ByteRange>()))
+            .saturating_add(self.ranges.len().saturating_mul(RANGE_MEMORY))
             .saturating_add(self.received_units.capacity().saturating_mul(size_of::<u64>()))
+            .saturating_add(self.last_copies.len().saturating_mul(UNIT_MEMORY))
     }
 }

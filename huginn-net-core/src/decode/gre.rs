@@ -1,8 +1,9 @@
-//! GRE (RFC 2784, RFC 2890, with the routing of RFC 1701), the enhanced GRE of PPTP (RFC 2637), and ERSPAN
-//! (draft-foschiano-erspan).
+//! GRE (RFC 2784, RFC 2890, with the routing of RFC 1701), the enhanced GRE of PPTP (RFC 2637), ERSPAN
+//! (draft-foschiano-erspan), WCCP, and EoIP of MikroTik.
 
 use super::counters::SkipReason;
-use super::{HeaderResult, NextHeader, ethernet, ethertype, ppp, push_layer};
+use super::numbers::{self, Registry};
+use super::{HeaderResult, NextHeader, ethernet, ethertype, fit, ppp, push_layer};
 use crate::{Cursor, TunnelLayer, TunnelPath};
 
 const CHECKSUM: u16 = 0x8000;
@@ -13,9 +14,7 @@ const SEQUENCE: u16 = 0x1000;
 const ACKNOWLEDGEMENT: u16 = 0x0080;
 const VERSION: u16 = 0x0007;
 
-/// ERSPAN type I, which has no header of its own, and type II.
-const ERSPAN: u16 = 0x88be;
-const ERSPAN_III: u16 = 0x22eb;
+const EOIP: u16 = 0x6400;
 
 /// Reads a GRE header and the header that follows.
 pub(super) fn packet<'a>(data: &'a [u8], path: &mut TunnelPath) -> HeaderResult<'a> {
@@ -25,9 +24,29 @@ pub(super) fn packet<'a>(data: &'a [u8], path: &mut TunnelPath) -> HeaderResult<
     push_layer(path, TunnelLayer::Gre)?;
     match flags & VERSION {
         0 => plain(flags, protocol, cursor, path),
-        1 if protocol == ethertype::PPP => pptp(flags, cursor),
+        1 => match protocol {
+            ethertype::PPP => pptp(flags, cursor),
+            EOIP => eoip(cursor, path),
+            _ => enhanced(flags, protocol, cursor, path),
+        },
         _ => Err(SkipReason::BadHeader),
     }
+}
+
+/// Version 1 with a protocol other than PPP (Tencent): the fields that the flags name. The key may differ between the
+/// directions, so that it is not part of the flow key.
+fn enhanced<'a>(
+    flags: u16,
+    protocol: u16,
+    mut cursor: Cursor<'a>,
+    path: &mut TunnelPath,
+) -> HeaderResult<'a> {
+    for field in [CHECKSUM | ROUTING, KEY, SEQUENCE, ACKNOWLEDGEMENT] {
+        if flags & field != 0 {
+            cursor.skip(4)?;
+        }
+    }
+    payload(flags, protocol, cursor, path)
 }
 
 fn plain<'a>(flags: u16, protocol: u16, mut cursor: Cursor<'a>, path: &mut TunnelPath) -> HeaderResult<'a> {
@@ -43,13 +62,38 @@ fn plain<'a>(flags: u16, protocol: u16, mut cursor: Cursor<'a>, path: &mut Tunne
     if flags & ROUTING != 0 {
         skip_routes(&mut cursor)?;
     }
-    match protocol {
-        ERSPAN if flags & SEQUENCE == 0 => erspan_1(cursor.rest(), path),
-        ERSPAN => erspan_2(cursor, path),
-        ERSPAN_III => erspan_3(cursor, path),
-        ethertype::PPP => ppp::frame(cursor.rest()),
-        protocol => Ok(NextHeader::Ethertype(protocol, cursor.rest())),
+    payload(flags, protocol, cursor, path)
+}
+
+fn payload<'a>(flags: u16, protocol: u16, cursor: Cursor<'a>, path: &mut TunnelPath) -> HeaderResult<'a> {
+    numbers::gre(protocol, flags, cursor, path)
+        .unwrap_or_else(|| Ok(NextHeader::Ethertype(protocol, cursor.rest())))
+}
+
+/// EoIP of MikroTik: the length of the frame and the tunnel, which is little-endian.
+pub(super) fn eoip<'a>(mut cursor: Cursor<'a>, path: &mut TunnelPath) -> HeaderResult<'a> {
+    let len = usize::from(cursor.u16_be()?);
+    path.mix_key(cursor.u16_le()?.into());
+    if len == 0 {
+        // A keep-alive.
+        return Err(SkipReason::not_data(Registry::Ethertype, EOIP));
     }
+    let rest = cursor.rest();
+    ethernet::frame(rest.get(..len).unwrap_or(rest))
+}
+
+/// WCCP (draft-mclaggan-wccp-v2rev1, section 3.12.1): version 2 has a redirect header of four bytes before the packet.
+pub(super) fn wccp(mut cursor: Cursor<'_>) -> HeaderResult<'_> {
+    let rest = cursor.rest();
+    if !fit::ip_packet(rest, rest.len()) {
+        cursor.skip(4)?;
+    }
+    Ok(NextHeader::Ip(cursor.rest()))
+}
+
+/// ERSPAN type I, which has no header of its own and no sequence number, and type II.
+pub(super) fn erspan<'a>(flags: u16, cursor: Cursor<'a>, path: &mut TunnelPath) -> HeaderResult<'a> {
+    if flags & SEQUENCE == 0 { erspan_1(cursor.rest(), path) } else { erspan_2(cursor, path) }
 }
 
 /// Source route entries (RFC 1701): the last has address family 0 and no length.
@@ -71,7 +115,7 @@ fn pptp(flags: u16, mut cursor: Cursor<'_>) -> HeaderResult<'_> {
     let len = usize::from(cursor.u16_be()?);
     cursor.skip(2)?;
     if flags & SEQUENCE == 0 {
-        return Err(SkipReason::NotData);
+        return Err(SkipReason::not_data(Registry::Ethertype, ethertype::PPP));
     }
     cursor.skip(4)?;
     if flags & ACKNOWLEDGEMENT != 0 {
@@ -97,7 +141,7 @@ fn erspan_2<'a>(mut cursor: Cursor<'a>, path: &mut TunnelPath) -> HeaderResult<'
     ethernet::frame(cursor.rest())
 }
 
-fn erspan_3<'a>(mut cursor: Cursor<'a>, path: &mut TunnelPath) -> HeaderResult<'a> {
+pub(super) fn erspan_3<'a>(mut cursor: Cursor<'a>, path: &mut TunnelPath) -> HeaderResult<'a> {
     let version_and_vlan = cursor.u16_be()?;
     let session = cursor.u16_be()? & 0x03ff;
     // Time stamp and security group.
@@ -114,6 +158,6 @@ fn erspan_3<'a>(mut cursor: Cursor<'a>, path: &mut TunnelPath) -> HeaderResult<'
     match frame_type {
         0 => ethernet::frame(cursor.rest()),
         2 => Ok(NextHeader::Ip(cursor.rest())),
-        _ => Err(SkipReason::UnknownEthertype),
+        _ => Err(SkipReason::unknown(Registry::Ethertype, 0x22eb_u16)),
     }
 }

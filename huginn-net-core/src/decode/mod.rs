@@ -1,16 +1,23 @@
 //! The decoder: from a frame to TCP and UDP segments.
 
+mod atm;
 mod checksum;
 mod counters;
 mod error;
 mod ethernet;
 mod ethertype;
 mod fast_path;
+mod fit;
 mod fragments;
 mod gre;
 mod ip;
+mod ip_tunnel;
+mod juniper;
+mod lan;
 mod link;
 mod mpls;
+mod numbers;
+mod overlay;
 mod ppp;
 mod transport;
 mod udp_tunnel;
@@ -18,8 +25,9 @@ mod wifi;
 
 use std::time::Duration;
 
-pub use counters::DecodeCounters;
+pub use counters::{DecodeCounters, ProtocolCount};
 pub use error::{DecodeError, Layer};
+pub use numbers::{ProtocolNumber, Registry};
 
 use counters::{SkipReason, add};
 pub(crate) use fast_path::{FastPath, LazySegment};
@@ -45,6 +53,13 @@ pub struct DecodeConfig {
     /// Whether to verify and count TCP and UDP checksums (default false). Wrong checksums never drop a segment: a
     /// machine that captures its own packets sees most of them before the network card fills the checksum in.
     pub verify_checksums: bool,
+    /// Whether VLAN tags are part of the flow key (default true). Without them, directions with different tags share a
+    /// flow, and so do equal addresses in two VLANs. Suricata calls it `vlan.use-for-tracking`.
+    pub vlan_in_flow_key: bool,
+    /// Whether the [interface](Timestamp::interface) is part of the flow key (default false), for interfaces whose
+    /// networks have the same addresses. The interface is then the first layer of the path. Suricata calls it
+    /// `livedev.use-for-tracking`.
+    pub interface_in_flow_key: bool,
 }
 
 impl Default for DecodeConfig {
@@ -54,6 +69,8 @@ impl Default for DecodeConfig {
             max_fragment_bytes: DEFAULT_MAX_FRAGMENT_BYTES,
             fragment_timeout: DEFAULT_FRAGMENT_TIMEOUT,
             verify_checksums: false,
+            vlan_in_flow_key: true,
+            interface_in_flow_key: false,
         }
     }
 }
@@ -70,8 +87,11 @@ pub struct Decoder {
     /// The earliest packet that each counter of unreadable packets counted.
     examples: Examples,
     verify_checksums: bool,
+    interface_in_flow_key: bool,
     /// Frames of earlier captures.
     frames_before: u64,
+    /// Number of records of the current capture so far that are not packets.
+    other_records: u64,
 }
 
 impl Decoder {
@@ -84,22 +104,25 @@ impl Decoder {
         };
         Self {
             fragments: FragmentTable::new(limits),
-            path: TunnelPath::EMPTY,
-            counters: DecodeCounters::default(),
+            path: TunnelPath::new(!config.vlan_in_flow_key),
+            counters: DecodeCounters::with_capacity(),
             // Decoding does not allocate.
             examples: Examples::with_capacity(DECODER_EXAMPLES),
             verify_checksums: config.verify_checksums,
+            interface_in_flow_key: config.interface_in_flow_key,
             frames_before: 0,
+            other_records: 0,
         }
     }
 
     /// Decodes one frame and passes its segments to `each`: none, one, or several from an 802.11 aggregate.
     ///
     /// A tunnel yields only its innermost segment. A UDP datagram on a tunnel's port counts as a tunnel only if its
-    /// header is strictly valid; otherwise it is a segment itself.
+    /// header is valid, and, if reserved bits are set in it, what follows fits; otherwise it is a segment itself.
     #[inline]
     pub fn decode(&mut self, frame: &Frame<'_>, each: &mut impl FnMut(&Segment<'_>)) {
-        match FastPath::from_ipv4_frame(frame, self.next_number()) {
+        self.count_other_records(frame);
+        match FastPath::from_ipv4_frame(frame, self.next_number()).filter(|_| self.has_fast_path()) {
             Some(fast) => {
                 self.count(&fast);
                 each(&fast.segment());
@@ -123,15 +146,28 @@ impl Decoder {
         self.count_payload(&fast.packet, &fast.datagram, fast.ts);
     }
 
+    /// Whether frames may take the [fast path](FastPath), whose flow key has no interface.
+    #[inline(always)]
+    pub(crate) fn has_fast_path(&self) -> bool {
+        !self.interface_in_flow_key
+    }
+
     /// Starts another capture: its first frame has the number 1.
     pub(crate) fn start_capture(&mut self) {
         self.frames_before = self.counters.frames;
+        self.other_records = 0;
     }
 
     /// Returns the number of the next frame in the capture.
     #[inline(always)]
     pub(crate) fn next_number(&self) -> u64 {
-        self.counters.frames.wrapping_sub(self.frames_before).wrapping_add(1)
+        self.counters.frames.wrapping_sub(self.frames_before).wrapping_add(self.other_records).wrapping_add(1)
+    }
+
+    /// Counts the records before a frame that are not packets.
+    #[inline(always)]
+    pub(crate) fn count_other_records(&mut self, frame: &Frame<'_>) {
+        self.other_records = self.other_records.wrapping_add(frame.ts.other_records().into());
     }
 
     /// Returns the counters since the decoder was created.
@@ -148,7 +184,13 @@ impl Decoder {
     #[cold]
     #[inline(never)]
     fn add_example(&mut self, counter: &'static str, ts: Timestamp) {
-        self.examples.add(Example { counter, ts, frame: Some(self.counters.frames), flow: None });
+        self.examples.add(Example {
+            counter,
+            ts,
+            frame: Some(self.counters.frames.wrapping_add(self.other_records)),
+            flow: None,
+            packet_number: 0,
+        });
     }
 
     /// Ends the capture: discards and counts incomplete datagrams.
@@ -162,6 +204,10 @@ impl Decoder {
         let number = self.next_number();
         add(&mut self.counters.frames, 1);
         self.path.clear();
+        if self.interface_in_flow_key {
+            // An empty path has room.
+            let _ = self.path.push(TunnelLayer::Interface(frame.ts.interface()));
+        }
         let cut = u32::try_from(frame.data.len()).is_ok_and(|len| len < frame.wire_len);
         let mut context =
             FrameContext { ts: frame.ts, number, cut, headers_left: MAX_PROTOCOL_HEADERS, each };
@@ -198,6 +244,8 @@ impl Decoder {
                 NextHeader::Ethertype(ethertype, data) => {
                     Some(ethertype::payload(ethertype, data, &mut self.path)?)
                 }
+                NextHeader::Ppp(data) => Some(ppp::frame(data)?),
+                NextHeader::Link(link, data) => Some(link::payload(link, data, &mut self.path, context.cut)?),
                 NextHeader::Aggregate(data) => return self.aggregate(data, context),
             };
             match inner {
@@ -243,10 +291,12 @@ impl Decoder {
             protocol::UDP => {
                 let datagram = transport::udp(packet)?;
                 if let Some((layer, step)) = udp_tunnel::recognise(&datagram) {
-                    if layer != TunnelLayer::Teredo {
+                    if layer != Some(TunnelLayer::Teredo) {
                         self.mix_endpoints(&packet.header.read());
                     }
-                    push_layer(&mut self.path, layer)?;
+                    if let Some(layer) = layer {
+                        push_layer(&mut self.path, layer)?;
+                    }
                     return step.map(Some);
                 }
                 add(&mut self.counters.udp, 1);
@@ -321,40 +371,44 @@ impl Decoder {
         if !(is_ipv4 && packet.protocol == protocol::IPV6) {
             self.mix_endpoints(&packet.header);
         }
-        let layer = match packet.protocol {
-            protocol::IPV4 if is_ipv4 => TunnelLayer::IpInIp,
-            protocol::IPV4 => TunnelLayer::FourInSix,
-            protocol::IPV6 if is_ipv4 => TunnelLayer::SixInFour,
-            protocol::IPV6 => TunnelLayer::SixInSix,
-            protocol::GRE => return gre::packet(packet.payload, &mut self.path).map(Some),
-            protocol::ETHERIP => return ethernet::in_ip(packet.payload, &mut self.path).map(Some),
-            protocol::MPLS_IN_IP => return Ok(Some(NextHeader::Ethertype(ethertype::MPLS, packet.payload))),
-            protocol::ICMP | protocol::ICMPV6 => return Err(SkipReason::Icmp),
-            protocol::ESP => return Err(SkipReason::Encrypted),
-            _ => return Err(SkipReason::OtherTransport),
-        };
-        push_layer(&mut self.path, layer)?;
-        Ok(Some(NextHeader::Ip(packet.payload)))
+        let protocol = packet.protocol;
+        numbers::ip(protocol.into(), &packet, &mut self.path)
+            .unwrap_or_else(|| {
+                Err(SkipReason::OtherTransport(ProtocolNumber::new(Registry::IpProtocol, protocol)))
+            })
+            .map(Some)
     }
 
     /// Buffers a fragment, or follows the datagram that it completes.
     #[inline(never)]
     fn fragment(&mut self, packet: &IpPacket<'_>, context: &mut FrameContext<'_>) -> Result<(), SkipReason> {
-        let lost = |counters: &DecodeCounters| {
+        let counted = |counters: &DecodeCounters| {
             [
+                ("fragment_conflicts", counters.fragment_conflicts),
                 ("fragment_timeouts", counters.fragment_timeouts),
                 ("fragment_evictions", counters.fragment_evictions),
             ]
         };
-        let before = lost(&self.counters);
+        let before = counted(&self.counters);
         let datagram = self.fragments.add(context.ts, self.path.key_word(), packet, &mut self.counters);
-        for ((counter, before), (_, after)) in before.into_iter().zip(lost(&self.counters)) {
+        for ((counter, before), (_, after)) in before.into_iter().zip(counted(&self.counters)) {
             if before == 0 && after > 0 {
                 self.add_example(counter, context.ts);
             }
         }
-        let datagram = datagram?;
-        self.follow(NextHeader::Reassembled(&datagram), context)
+        let mut datagram = datagram?;
+        let Some(last) = datagram.take_last_version() else {
+            return self.follow(NextHeader::Reassembled(&datagram), context);
+        };
+        // The receiver may have accepted either version, so that both are emitted. The frame's outcome is that of the
+        // second one.
+        let (path, headers_left) = (self.path, context.headers_left);
+        if let Err(stop) = self.follow(NextHeader::Reassembled(&datagram), context) {
+            self.count_skipped(stop, context.cut, context.ts);
+        }
+        add(&mut self.counters.aggregated, 1);
+        (self.path, context.headers_left) = (path, headers_left);
+        self.follow(NextHeader::Reassembled(&last), context)
     }
 
     /// Follows each subframe of an 802.11 aggregate. The frame's outcome is that of the last subframe.
@@ -363,7 +417,7 @@ impl Decoder {
         let (path, headers_left) = (self.path, context.headers_left);
         loop {
             let (part, after) = wifi::subframe(rest)?;
-            let outcome = ethernet::llc(part).and_then(|next| self.follow(next, context));
+            let outcome = wifi::after_mesh_control(part).and_then(|next| self.follow(next, context));
             if after.is_empty() {
                 return outcome;
             }
@@ -396,6 +450,10 @@ enum NextHeader<'a> {
     Reassembled(&'a ReassembledDatagram),
     /// The payload of an ethertype.
     Ethertype(u16, &'a [u8]),
+    /// A PPP frame.
+    Ppp(&'a [u8]),
+    /// A frame of a link type, inside another one or a tunnel.
+    Link(u16, &'a [u8]),
     /// The subframes of an 802.11 aggregate.
     Aggregate(&'a [u8]),
 }
@@ -420,9 +478,10 @@ impl From<DecodeError> for SkipReason {
         match error {
             DecodeError::Truncated { .. } => Self::Short,
             DecodeError::BadField { .. } => Self::BadHeader,
-            DecodeError::TooManyExtensions { .. } => Self::TooDeep,
             DecodeError::Fragment { .. } => Self::BadFragment,
-            DecodeError::OtherTransport { .. } => Self::OtherTransport,
+            DecodeError::OtherTransport { protocol } => {
+                Self::OtherTransport(ProtocolNumber::new(Registry::IpProtocol, protocol))
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! MPLS label stacks (RFC 3032). No field states the payload type.
 
 use super::counters::SkipReason;
+use super::numbers::Registry;
 use super::{HeaderResult, NextHeader, ethernet, ethertype, push_layer};
 use crate::{TunnelLayer, TunnelPath};
 
@@ -23,7 +24,8 @@ fn payload(data: &[u8]) -> HeaderResult<'_> {
     match data.first().map(|first| first >> 4) {
         None => Err(SkipReason::Short),
         Some(4 | 6) => Ok(NextHeader::Ip(data)),
-        Some(1) => Err(SkipReason::NotData),
+        // The associated channel of a pseudowire (RFC 5586).
+        Some(1) => Err(SkipReason::not_data(Registry::Ethertype, ethertype::MPLS)),
         Some(0) if !is_frame(data) => ethernet::frame(data.get(CONTROL_WORD..).unwrap_or_default()),
         Some(_) => ethernet::frame(data),
     }

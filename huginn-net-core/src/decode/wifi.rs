@@ -1,6 +1,7 @@
 //! IEEE 802.11 data frames, with and without a radiotap header.
 
 use super::counters::SkipReason;
+use super::numbers::{ProtocolNumber, Registry};
 use super::{HeaderResult, NextHeader, ethernet};
 use crate::{Cursor, Truncated};
 
@@ -86,7 +87,8 @@ fn after_control<'a>(
         return Err(SkipReason::BadHeader);
     }
     if control & control::TYPE != control::DATA || control & control::NO_DATA != 0 {
-        return Err(SkipReason::NotData);
+        let kind = (control & control::TYPE) << 2 | control >> 4 & 0x0f;
+        return Err(SkipReason::not_data(Registry::WifiFrame, kind));
     }
     // Duration and three addresses.
     cursor.skip(20)?;
@@ -94,15 +96,16 @@ fn after_control<'a>(
     if control & control::TO_AND_FROM_DS == control::TO_AND_FROM_DS {
         cursor.skip(6)?;
     }
-    let mut is_aggregate = false;
+    let (mut is_aggregate, mut may_have_mesh_control) = (false, false);
     if control & control::QOS != 0 {
-        is_aggregate = word(&mut cursor)? & 0x80 != 0;
+        let qos = word(&mut cursor)?;
+        (is_aggregate, may_have_mesh_control) = (qos & 0x80 != 0, qos & 0x100 != 0);
         if control & control::HT_CONTROL != 0 {
             cursor.skip(4)?;
         }
     }
     if control & control::PROTECTED != 0 {
-        return Err(SkipReason::Encrypted);
+        return Err(SkipReason::Encrypted(ProtocolNumber::new(Registry::LinkType, 105_u16)));
     }
     if control & control::MORE_FRAGMENTS != 0 || sequence & 0x000f != 0 {
         return Err(SkipReason::LinkFragment);
@@ -110,7 +113,20 @@ fn after_control<'a>(
     if padded {
         cursor.skip(cursor.position().wrapping_neg() & 3)?;
     }
-    if is_aggregate { Ok(NextHeader::Aggregate(cursor.rest())) } else { ethernet::llc(cursor.rest()) }
+    match cursor.rest() {
+        rest if is_aggregate => Ok(NextHeader::Aggregate(rest)),
+        rest if may_have_mesh_control => after_mesh_control(rest),
+        rest => ethernet::llc(rest),
+    }
+}
+
+/// Reads LLC, after a mesh control field if SNAP follows one (clause 9.2.4.7.3): flags, time to live, sequence number,
+/// and up to two addresses. The bit that announces the field means something else outside of mesh networks.
+pub(super) fn after_mesh_control(data: &[u8]) -> HeaderResult<'_> {
+    const SNAP: [u8; 3] = [0xaa, 0xaa, 0x03];
+    let addresses = data.first().map_or(0, |flags| usize::from(flags & 3));
+    let rest = data.get(addresses.saturating_mul(6).saturating_add(6)..).unwrap_or_default();
+    ethernet::llc(if !data.starts_with(&SNAP) && rest.starts_with(&SNAP) { rest } else { data })
 }
 
 /// Splits the first subframe and its padding off an aggregate (A-MSDU, clause 9.3.2.2).

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::counter_snapshot::Dropped;
+use super::hash_seed::{HashSeed, Seeds};
 use super::ingest::Ingest;
 use super::packet_clock::PacketClock;
 use super::parallel::{self, Parts};
@@ -32,7 +33,9 @@ pub struct Analyzer<P: Protocol> {
     flows: FlowTable<P>,
     router: EventRouter<P::SharedState>,
     workers: NonZeroUsize,
-    ring: RingConfig,
+    block_bytes: usize,
+    overflow: Option<Overflow>,
+    seeds: Seeds,
     dropped: Dropped,
     cancel: CancelToken,
     snapshots: SnapshotHandle<P>,
@@ -49,7 +52,9 @@ pub struct Builder<P> {
     #[cfg(feature = "libpcap")]
     bpf: Option<crate::Bpf>,
     workers: NonZeroUsize,
-    ring: RingConfig,
+    block_bytes: usize,
+    overflow: Option<Overflow>,
+    hash_seed: Option<HashSeed>,
 }
 
 impl<P: Protocol + Default> Analyzer<P> {
@@ -70,19 +75,26 @@ impl<P: Protocol> Analyzer<P> {
             #[cfg(feature = "libpcap")]
             bpf: None,
             workers: NonZeroUsize::MIN,
-            ring: RingConfig { block_bytes: BLOCK_BYTES, overflow: Overflow::default() },
+            block_bytes: BLOCK_BYTES,
+            overflow: None,
+            hash_seed: None,
         }
     }
 
     /// Analyses one frame in the caller's thread and passes its events to the sink.
     ///
-    /// Breaks when the sink does; the frame is then only partly analysed.
+    /// Breaks when the sink does; the frame is then only partly analysed. The seed that divides the flows is random, unless
+    /// [`Builder::hash_seed`] sets one.
     pub fn push(
         &mut self,
         frame: &Frame<'_>,
         sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
     ) -> ControlFlow<()> {
-        let Self { ingest, flows, router, .. } = self;
+        let Self { ingest, flows, router, seeds, .. } = self;
+        if flows.hash_seed() != seeds.live {
+            // An analysis of a source, which is over, used the other one.
+            flows.set_hash_seed(seeds.live);
+        }
         let (render, output) = (&Map(identity), &mut ToSink(sink));
         ingest.on_frame(frame, &mut SequentialPath { flows, router, render, arena: &mut (), output })
     }
@@ -94,13 +106,15 @@ impl<P: Protocol> Analyzer<P> {
         ingest.decoder.finish();
         let (render, output) = (&Map(identity), &mut ToSink(sink));
         SequentialPath { flows, router, render, arena: &mut (), output }.end(ingest.clock.now());
+        ingest.clock.start_capture();
     }
 
     /// Analyses a source to its end, until the sink breaks, or until [`CancelToken::cancel`]; then
     /// [finishes](Self::finish).
     ///
     /// With one [worker](Builder::workers) frames are analysed in the thread of the caller where the source lends them.
-    /// With several, the sink gets the same events in the same order.
+    /// With several, the sink gets the same events in the same order. Several workers drop blocks of a
+    /// [live](Source::is_live) source if they cannot keep up. Flows of earlier [`push`](Self::push) calls end first.
     ///
     /// # Errors
     /// The error of the source, or with several workers a panic of the analysis. The events before it were reported and
@@ -151,11 +165,18 @@ impl<P: Protocol> Analyzer<P> {
         render: &R,
         output: &mut impl Output<R::Rendered, R::Arena>,
     ) -> Result<Counters, AnalysisError<S::Error>> {
+        let policy = if source.is_live() { Overflow::Drop } else { Overflow::Wait };
+        let overflow = self.overflow.unwrap_or(policy);
         self.ingest.decoder.start_capture();
+        self.ingest.clock.start_capture();
+        let Self { ingest, flows, router, seeds, .. } = self;
+        let arena = &mut R::Arena::default();
+        SequentialPath { flows, router, render, arena, output: &mut *output }.end(ingest.clock.now());
+        flows.set_hash_seed(seeds.of_source(source.is_live() || overflow == Overflow::Drop));
         let outcome = if self.workers == NonZeroUsize::MIN {
             self.run_sequential(source, render, output)
         } else {
-            self.run_parallel(source, render, output)
+            self.run_parallel(source, overflow, render, output)
         };
         self.ingest.decoder.finish();
         self.flows.clear();
@@ -183,17 +204,16 @@ impl<P: Protocol> Analyzer<P> {
     fn run_parallel<S: Source<Error: Send> + Send, R: Render<Event<Report<P>>>>(
         &mut self,
         source: S,
+        overflow: Overflow,
         render: &R,
         output: &mut impl Output<R::Rendered, R::Arena>,
     ) -> Result<(), AnalysisError<S::Error>> {
-        let Self { ingest, flows, router, workers, ring, dropped, cancel, snapshots } = self;
-        // Workers start with empty flow tables: flows of earlier `push` calls end here.
-        let arena = &mut R::Arena::default();
-        SequentialPath { flows, router, render, arena, output: &mut *output }.end(ingest.clock.now());
+        let Self { ingest, flows, router, workers, block_bytes, dropped, cancel, snapshots, .. } = self;
         let accepted = snapshots.accept();
         let (workers, requests) = (workers.get(), &accepted.requests);
+        let ring = RingConfig { block_bytes: *block_bytes, overflow };
         let parts = Parts { ingest, flows, router, dropped, cancel, requests };
-        parallel::run(workers, *ring, parts, source, render, output)
+        parallel::run(workers, ring, parts, source, render, output)
     }
 
     /// Returns a handle that takes snapshots of a running analysis from another thread.
@@ -225,6 +245,12 @@ impl<P: Protocol> Analyzer<P> {
         examples
     }
 
+    /// Returns the seed that assigns flows to partitions: that of the latest analysis, or of pushed frames.
+    /// [`HashSeed::Fixed`] repeats an analysis with it.
+    pub fn hash_seed(&self) -> u64 {
+        self.flows.hash_seed()
+    }
+
     /// Returns the protocol.
     pub fn protocol(&self) -> &P {
         self.flows.protocol()
@@ -248,6 +274,12 @@ impl<P: Protocol> fmt::Debug for Analyzer<P> {
 }
 
 impl<P: Protocol> Builder<P> {
+    /// Changes the settings of the protocol.
+    pub fn map_protocol(mut self, change: impl FnOnce(P) -> P) -> Self {
+        self.protocol = change(self.protocol);
+        self
+    }
+
     /// Sets the configuration of the decoder.
     pub fn decode(mut self, config: DecodeConfig) -> Self {
         self.decode = config;
@@ -290,20 +322,30 @@ impl<P: Protocol> Builder<P> {
 
     /// Sets the size of a block in bytes (default 512 KiB). Only several workers use blocks.
     pub fn block_bytes(mut self, bytes: usize) -> Self {
-        self.ring.block_bytes = bytes;
+        self.block_bytes = bytes;
         self
     }
 
-    /// Sets the policy for a worker that cannot keep up. A single worker never drops frames.
+    /// Sets the policy for a worker that cannot keep up. The default depends on the source: [`Overflow::Drop`] if it is
+    /// [live](Source::is_live), else [`Overflow::Wait`]. A single worker never drops frames.
     pub fn overflow(mut self, overflow: Overflow) -> Self {
-        self.ring.overflow = overflow;
+        self.overflow = Some(overflow);
+        self
+    }
+
+    /// Sets the seed that assigns flows to partitions. The default is random for [live](Source::is_live) sources and for
+    /// [pushed](Analyzer::push) frames. For other sources it is fixed and known, so that an analysis repeats exactly: set a seed
+    /// that the author of a hostile file cannot know.
+    pub fn hash_seed(mut self, seed: HashSeed) -> Self {
+        self.hash_seed = Some(seed);
         self
     }
 
     /// Builds the analyzer.
     pub fn build(self) -> Analyzer<P> {
         let clock = PacketClock::new(self.flows.idle_timeout);
-        let partitions = FlowPartitions::new(&self.flows, self.ring.overflow == Overflow::Drop);
+        let seeds = Seeds::new(self.hash_seed);
+        let partitions = FlowPartitions::new(&self.flows, seeds.live);
         #[allow(unused_mut, reason = "unless the feature is on")]
         let mut ingest = Ingest::new(Decoder::new(self.decode), self.filter, clock);
         #[cfg(feature = "libpcap")]
@@ -315,7 +357,9 @@ impl<P: Protocol> Builder<P> {
             ingest,
             flows: FlowTable::new(self.protocol, self.flows, partitions),
             workers: self.workers,
-            ring: self.ring,
+            block_bytes: self.block_bytes,
+            overflow: self.overflow,
+            seeds,
             dropped: Dropped::default(),
             cancel: CancelToken::default(),
             snapshots: SnapshotHandle::default(),
@@ -355,10 +399,12 @@ pub struct Counters {
     pub segments_filtered: u64,
     /// Segments with a timestamp before that of an earlier segment.
     pub time_steps_back: u64,
+    /// Segments with a timestamp more than the idle timeout after that of the segment before: a pause of the capture, or
+    /// a wrong clock.
+    pub time_steps_ahead: u64,
     /// Segments that a slow worker dropped; only with [`Overflow::Drop`].
     pub segments_dropped: u64,
     /// Blocks that a worker skipped, counted per worker.
-    #[cfg_attr(feature = "serde", serde(rename = "batches_dropped"))]
     pub blocks_dropped: u64,
     /// Segments that belong to no flow and start none, mostly of connections older than the capture.
     pub segments_without_flow: u64,

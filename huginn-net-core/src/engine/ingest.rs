@@ -13,6 +13,8 @@ pub(super) struct Ingest {
     frames: u64,
     pub(super) decoder: Decoder,
     filter: Filter,
+    /// Whether frames may take the fast path: there is no filter, and the decoder has one.
+    has_fast_path: bool,
     #[cfg(feature = "libpcap")]
     pub(super) bpf: Option<crate::Bpf>,
     pub(super) clock: PacketClock,
@@ -31,6 +33,7 @@ impl Ingest {
     pub(super) fn new(decoder: Decoder, filter: Filter, clock: PacketClock) -> Self {
         Self {
             frames: 0,
+            has_fast_path: filter.is_empty() && decoder.has_fast_path(),
             decoder,
             filter,
             #[cfg(feature = "libpcap")]
@@ -48,6 +51,7 @@ impl Ingest {
             frames: self.frames,
             decoder: self.decoder.clone(),
             filter: self.filter.clone(),
+            has_fast_path: self.has_fast_path,
             #[cfg(feature = "libpcap")]
             bpf: None,
             clock: self.clock.clone(),
@@ -68,8 +72,9 @@ impl Ingest {
             return ControlFlow::Continue(());
         }
         // Inlined together with the handler, so that the compiler knows most properties of a fast-path segment.
+        self.decoder.count_other_records(frame);
         let number = self.decoder.next_number();
-        match FastPath::from_ipv4_frame(frame, number).filter(|_| self.filter.is_empty()) {
+        match FastPath::from_ipv4_frame(frame, number).filter(|_| self.has_fast_path) {
             Some(fast) => {
                 self.decoder.count(&fast);
                 handler.on_segment(&fast, self.clock.tick(frame.ts))
@@ -95,19 +100,24 @@ impl Ingest {
             frames_filtered: self.frames_filtered,
             decode: self.decoder.counters().clone(),
             segments_filtered: self.segments_filtered,
-            time_steps_back: self.clock.steps_back(),
+            time_steps_back: self.clock.steps_back().0,
+            time_steps_ahead: self.clock.steps_ahead().0,
             ..Counters::default()
         }
     }
 
-    /// Returns the examples of the decoder's counters, and of times that step back.
+    /// Returns the examples of the decoder's counters, and of times that step back or ahead.
     pub(super) fn examples(&self) -> Examples {
         let mut examples = self.decoder.examples().clone();
         if self.frames_filtered > 0 {
             examples.forget_frames();
         }
-        if let Some(ts) = self.clock.first_step_back() {
-            examples.add(Example { counter: "time_steps_back", ts, frame: None, flow: None });
+        let (_, back) = self.clock.steps_back();
+        let (_, ahead) = self.clock.steps_ahead();
+        for (counter, ts) in [("time_steps_back", back), ("time_steps_ahead", ahead)] {
+            if let Some(ts) = ts {
+                examples.add(Example { counter, ts, frame: None, flow: None, packet_number: 0 });
+            }
         }
         examples
     }
@@ -116,9 +126,9 @@ impl Ingest {
     #[inline(never)]
     fn on_frame_slow(&mut self, frame: &Frame<'_>, handler: &mut impl SegmentHandler) -> ControlFlow<()> {
         let mut outcome = ControlFlow::Continue(());
-        let Self { decoder, filter, clock, segments_filtered, .. } = self;
+        let Self { decoder, filter, clock, segments_filtered, has_fast_path, .. } = self;
         if filter.is_empty() {
-            if let Some(fast) = FastPath::from_ipv6_frame(frame, decoder.next_number()) {
+            if *has_fast_path && let Some(fast) = FastPath::from_ipv6_frame(frame, decoder.next_number()) {
                 decoder.count_without_ip_checksum(&fast);
                 return handler.on_segment(&fast, clock.tick(frame.ts));
             }

@@ -11,7 +11,7 @@ use super::counter_snapshot::CounterSnapshots;
 use super::render::{Guarded, Output, Render};
 use super::router::{EventRouter, Routed};
 use super::snapshot::Request;
-use super::worker::{RoutedBy, WorkerOutput};
+use super::worker::{EventOrder, RoutedBy, WorkerOutput};
 use crate::{Event, Protocol, Report};
 
 /// The channels between one worker and the merging thread: outputs, and empty outputs for reuse.
@@ -113,7 +113,7 @@ where
         }
         let Self { router, render, output, .. } = self;
         match event {
-            Routed::Report(rendered) => Ok(router.report(rendered, arena, *output)),
+            Routed::Report(rendered, ticket) => Ok(router.report(rendered, ticket, arena, *output)),
             Routed::Update(update) => {
                 let mut conclusions_arena = R::Arena::default();
                 let mut guarded = Guarded::new(*output);
@@ -144,13 +144,13 @@ where
     }
 }
 
-/// Removes the event with the lowest segment index, and returns it with its arena.
+/// Removes the first event, and returns it with its arena.
 fn take_first<P: Protocol, R: Render<Event<Report<P>>>>(
     outputs: &mut [WorkerOutput<P, R>],
 ) -> Option<(RoutedBy<P, R>, &R::Arena)> {
-    let index = |output: &&mut WorkerOutput<P, R>| {
-        output.events.front().map_or(u64::MAX, |(index, _)| u64::from(*index))
+    let order = |output: &&mut WorkerOutput<P, R>| {
+        output.events.front().map_or(EventOrder::LAST, |(order, _)| *order)
     };
-    let WorkerOutput { events, arena, .. } = outputs.iter_mut().min_by_key(index)?;
+    let WorkerOutput { events, arena, .. } = outputs.iter_mut().min_by_key(order)?;
     events.pop_front().map(|(_, event)| (event, &*arena))
 }

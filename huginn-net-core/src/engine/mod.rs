@@ -3,6 +3,7 @@
 mod analysis_error;
 mod analyzer;
 mod counter_snapshot;
+mod hash_seed;
 mod ingest;
 mod merge;
 mod packet_clock;
@@ -17,6 +18,8 @@ mod worker;
 
 pub use analysis_error::AnalysisError;
 pub use analyzer::{Analyzer, Builder, CancelToken, Counters};
+pub use hash_seed::HashSeed;
+pub use packet_clock::PacketClock;
 pub use ring::Overflow;
 pub use snapshot::{Snapshot, SnapshotHandle};
 pub use text_sink::TextSink;

@@ -3,105 +3,318 @@
 use std::time::Duration;
 
 use crate::Timestamp;
+use crate::limits::{CLOCK_TOLERANCES_PER_TIMEOUT, MAX_CAPTURE_CLOCKS, STEPS_PER_TIMEOUT};
 
-/// A clock driven by packet timestamps that never steps back. The flow table measures idle time with it.
+/// A clock driven by packet timestamps that never steps back. Idle time is measured with it.
 ///
 /// The state of a flow then depends only on packet time and its own packets, not on packets of other flows in
 /// between. So it is the same for any number of workers.
 ///
-/// - Packets slightly out of order do not change the clock.
-/// - If timestamps step back by more than the limit (a capture appended to a later one), the clock continues from
-///   there.
-/// - If timestamps jump forward, the clock advances by just more than the limit, which expires all idle flows. So one
-///   timestamp from the far future keeps no flow forever.
+/// A timestamp alone cannot tell a pause of the capture from a wrong clock. So the clock follows several capture
+/// clocks at once, such as those of two interfaces, and a step between them does not count as idle time:
+///
+/// - A timestamp within a 32nd of the timeout of the latest one of a known capture clock belongs to that clock, and
+///   advances the time by its distance. Packets slightly out of order do not change the time.
+/// - Any other timestamp begins a capture clock. It advances the time only once the next packet returns to no other
+///   clock, and by a quarter of the timeout at most. So a single wrong timestamp, a step back and clocks that
+///   disagree by a constant advance nothing, and one step or pause expires no flow by itself: four in a row do.
 #[derive(Clone, Debug)]
-pub(super) struct PacketClock {
-    /// The clock's time, in nanoseconds since its creation.
+pub struct PacketClock {
+    /// The time, in nanoseconds since the creation of the clock.
     now: u64,
-    /// The timestamp that corresponds to `now`, in nanoseconds.
-    last_ts: u64,
-    limit: u64,
-    /// Packets with a timestamp before that of an earlier packet.
-    steps_back: u64,
-    /// The timestamp of the first of them.
-    first_step_back: Option<Timestamp>,
-    /// Greatest advance per packet, in nanoseconds: just more than the limit.
+    /// The capture clock of the last packet.
+    current: CaptureClock,
+    /// A timestamp less than this ahead of the last one takes the fast path; 0 while a step is unconfirmed.
+    window: u64,
+    /// Greatest distance between two successive timestamps of one capture clock, in nanoseconds.
+    tolerance: u64,
+    /// Greatest advance by one step, in nanoseconds.
     max_advance: u64,
+    timeout: u64,
+    /// Other capture clocks; the one left last comes last.
+    others: Vec<CaptureClock>,
+    has_started: bool,
+    steps_back: u64,
+    steps_ahead: u64,
+    first_step_back: Option<Timestamp>,
+    first_step_ahead: Option<Timestamp>,
+}
+
+/// A clock that stamped packets.
+#[derive(Clone, Copy, Debug, Default)]
+struct CaptureClock {
+    /// The latest timestamp, in nanoseconds.
+    last_ts: u64,
+    /// The time at that timestamp, in nanoseconds.
+    time: u64,
+    /// Distance from the clock before to the only timestamp of this one, in nanoseconds; 0 once another packet
+    /// confirmed it.
+    unconfirmed_step: u64,
 }
 
 impl PacketClock {
     /// Creates a clock for this idle timeout.
-    pub(super) fn new(limit: Duration) -> Self {
-        let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+    pub fn new(timeout: Duration) -> Self {
+        let timeout = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
         Self {
             now: 0,
-            last_ts: 0,
-            limit,
+            current: CaptureClock::default(),
+            window: 0,
+            tolerance: timeout / CLOCK_TOLERANCES_PER_TIMEOUT,
+            max_advance: (timeout / STEPS_PER_TIMEOUT).saturating_add(1),
+            timeout,
+            others: Vec::with_capacity(MAX_CAPTURE_CLOCKS.saturating_add(1)),
+            has_started: false,
             steps_back: 0,
+            steps_ahead: 0,
             first_step_back: None,
-            max_advance: limit.saturating_add(1),
+            first_step_ahead: None,
         }
+    }
+
+    /// Begins another capture: the distance to the timestamps before does not count as a step.
+    pub(super) fn start_capture(&mut self) {
+        self.others.clear();
+        (self.has_started, self.window) = (false, 0);
     }
 
     /// Returns the clock's time, which is unrelated to calendar time.
     #[inline]
-    pub(super) fn now(&self) -> Timestamp {
+    pub fn now(&self) -> Timestamp {
         Timestamp::from_nanos(self.now, 9)
     }
 
     /// Advances the clock to a packet and returns its time.
     #[inline]
-    pub(super) fn tick(&mut self, ts: Timestamp) -> Timestamp {
-        let nanos = ts.as_nanos();
-        let ahead = nanos.saturating_sub(self.last_ts);
-        if ahead > 0 {
-            self.now = self.now.saturating_add(ahead.min(self.max_advance));
-            self.last_ts = nanos;
-        } else if nanos < self.last_ts {
-            self.on_step_back(ts);
+    pub fn tick(&mut self, ts: Timestamp) -> Timestamp {
+        let ahead = ts.as_nanos().wrapping_sub(self.current.last_ts);
+        if ahead < self.window {
+            self.advance(ts.as_nanos(), ahead);
+        } else {
+            self.on_step(ts);
         }
         self.now()
     }
 
+    /// Advances the capture clock of the last packet, and the time with it.
+    #[inline]
+    fn advance(&mut self, nanos: u64, by: u64) {
+        let CaptureClock { last_ts, time, .. } = &mut self.current;
+        *last_ts = nanos;
+        *time = time.saturating_add(by);
+        self.now = self.now.max(*time);
+    }
+
     #[cold]
-    fn on_step_back(&mut self, ts: Timestamp) {
-        self.steps_back = self.steps_back.saturating_add(1);
-        self.first_step_back.get_or_insert(ts);
-        if self.last_ts.saturating_sub(ts.as_nanos()) > self.limit {
-            self.last_ts = ts.as_nanos();
+    #[inline(never)]
+    fn on_step(&mut self, ts: Timestamp) {
+        let nanos = ts.as_nanos();
+        if !std::mem::replace(&mut self.has_started, true) {
+            self.current = CaptureClock { last_ts: nanos, time: self.now, unconfirmed_step: 0 };
+            return self.open_window();
+        }
+        self.count_step(ts);
+        if !self.is_near(&self.current, nanos) {
+            self.leave_current(nanos);
+        } else {
+            self.confirm_current();
+        }
+        // A capture clock that stood still continues now.
+        if self.now.saturating_sub(self.current.time) > self.tolerance && self.current.unconfirmed_step == 0 {
+            self.current.time = self.now;
+        }
+        if let Some(ahead) = nanos.checked_sub(self.current.last_ts) {
+            self.advance(nanos, ahead);
+        }
+        self.open_window();
+    }
+
+    /// Switches to the capture clock of this timestamp, or begins one.
+    fn leave_current(&mut self, nanos: u64) {
+        // The current clock is the newest one, so that it is the last to be forgotten.
+        self.others.push(self.current);
+        if let Some(index) = self.others.iter().rposition(|clock| self.is_near(clock, nanos)) {
+            self.current = self.others.remove(index);
+            // The steps before came back: no time passed with them.
+            self.others.iter_mut().for_each(|clock| clock.unconfirmed_step = 0);
+            return self.confirm_current();
+        }
+        let before = (0..self.others.len()).filter_map(|index| {
+            let clock = self.others.get(index)?;
+            Some((nanos.checked_sub(clock.last_ts)?, index))
+        });
+        let before = before.min_by_key(|(step, index)| (*step, std::cmp::Reverse(*index)));
+        self.current = match before {
+            Some((step, index)) => {
+                // Time that goes on from an unconfirmed step confirms it.
+                let confirmed = self.others.get_mut(index).map(|clock| clock.confirm(self.max_advance));
+                self.now = self.now.max(confirmed.unwrap_or(0));
+                let time = self.others.get(index).map_or(self.now, |clock| clock.time);
+                CaptureClock { last_ts: nanos, time, unconfirmed_step: step }
+            }
+            None => CaptureClock { last_ts: nanos, time: self.now, unconfirmed_step: 0 },
+        };
+        if self.others.len() > MAX_CAPTURE_CLOCKS {
+            self.others.remove(0);
         }
     }
 
-    /// Returns the first timestamp before that of an earlier packet.
-    pub(super) fn first_step_back(&self) -> Option<Timestamp> {
-        self.first_step_back
+    fn confirm_current(&mut self) {
+        self.now = self.now.max(self.current.confirm(self.max_advance));
     }
 
-    /// Returns the number of packets with a timestamp before that of an earlier packet.
-    pub(super) fn steps_back(&self) -> u64 {
-        self.steps_back
+    fn is_near(&self, clock: &CaptureClock, nanos: u64) -> bool {
+        nanos.abs_diff(clock.last_ts) <= self.tolerance
+    }
+
+    fn open_window(&mut self) {
+        self.window = if self.current.unconfirmed_step > 0 { 0 } else { self.tolerance.saturating_add(1) };
+    }
+
+    fn count_step(&mut self, ts: Timestamp) {
+        let (nanos, last) = (ts.as_nanos(), self.current.last_ts);
+        if nanos < last {
+            self.steps_back = self.steps_back.saturating_add(1);
+            self.first_step_back.get_or_insert(ts);
+        } else if nanos.saturating_sub(last) > self.timeout {
+            self.steps_ahead = self.steps_ahead.saturating_add(1);
+            self.first_step_ahead.get_or_insert(ts);
+        }
+    }
+
+    /// Returns the number of packets with a timestamp before that of the packet before, and the first such timestamp.
+    pub(super) fn steps_back(&self) -> (u64, Option<Timestamp>) {
+        (self.steps_back, self.first_step_back)
+    }
+
+    /// Returns the number of packets with a timestamp more than the idle timeout after that of the packet before, and
+    /// the first such timestamp.
+    pub(super) fn steps_ahead(&self) -> (u64, Option<Timestamp>) {
+        (self.steps_ahead, self.first_step_ahead)
+    }
+}
+
+impl CaptureClock {
+    /// Lets the time of an unconfirmed step pass. Returns the time at the latest timestamp.
+    fn confirm(&mut self, max_advance: u64) -> u64 {
+        let step = std::mem::take(&mut self.unconfirmed_step).min(max_advance);
+        self.time = self.time.saturating_add(step);
+        self.time
     }
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::arithmetic_side_effects)]
+
+    use proptest::prelude::*;
+
     use super::*;
 
-    #[test]
-    fn clock_never_steps_back() {
+    const START: i64 = 1_700_000_000_000;
+    /// 46 years, in milliseconds.
+    const YEARS: i64 = 46 * 365 * 86_400_000;
+
+    /// Returns the time after each of these timestamps, in milliseconds; the timeout is 300 seconds.
+    fn times(millis: &[i64]) -> Vec<u64> {
         let mut clock = PacketClock::new(Duration::from_secs(300));
-        let mut at = |seconds: u64| clock.tick(Timestamp::new(seconds, 0, 6)).as_nanos();
-        let start = at(1_000_000);
-        let after = |now: u64| now.saturating_sub(start) as f64 / 1e9;
-        assert_eq!(after(at(1_000_010)), 10.0);
-        assert_eq!(after(at(1_000_005)), 10.0, "slightly out of order");
-        assert_eq!(after(at(1_000_020)), 20.0);
-        assert_eq!(after(at(1_000)), 20.0, "another capture");
-        assert_eq!(after(at(1_007)), 27.0);
-        let after_jump = at(9_000_000_000);
-        assert!(after(after_jump) > 327.0 && after(after_jump) < 328.0, "just more than the idle limit");
-        assert_eq!(at(1_010), after_jump);
-        assert_eq!(at(1_011).saturating_sub(after_jump), 1_000_000_000);
-        assert_eq!(clock.steps_back(), 3);
+        millis.iter().map(|millis| clock.tick(timestamp(*millis)).as_millis()).collect()
+    }
+
+    fn timestamp(millis: i64) -> Timestamp {
+        Timestamp::from_nanos(u64::try_from(START + millis).unwrap().saturating_mul(1_000_000), 6)
+    }
+
+    #[test]
+    fn time_follows_timestamps_and_never_steps_back() {
+        assert_eq!(times(&[0, 1000, 500, 2000, 11_000]), [0, 1000, 1000, 2000, 11_000]);
+        assert_eq!(
+            times(&[0, 60_000, 60_001, 120_001]),
+            [0, 0, 60_001, 60_001],
+            "a pause counts from its second packet on"
+        );
+        assert_eq!(times(&[0, 60_000, 120_000, 180_000]), [0, 0, 60_000, 120_000], "or when time goes on");
+    }
+
+    #[test]
+    fn single_wrong_timestamp_advances_nothing() {
+        for wrong in [10_000, 250_000, 400_000, YEARS, -10_000, -400_000, -YEARS] {
+            assert_eq!(times(&[0, 100, 100 + wrong, 200, 300]), [0, 100, 100, 200, 300], "{wrong}");
+        }
+    }
+
+    #[test]
+    fn step_that_stays_counts_as_quarter_of_timeout() {
+        let quarter = 75_000;
+        for step in [400_000, YEARS] {
+            assert_eq!(times(&[0, 100, step, step + 100]), [0, 100, 100, 100 + quarter + 100], "{step}");
+        }
+        assert_eq!(times(&[0, 100, -YEARS, 100 - YEARS]), [0, 100, 100, 200], "a step back counts nothing");
+    }
+
+    #[test]
+    fn clocks_that_disagree_run_side_by_side() {
+        for skew in [20_000, 400_000, -400_000, -START] {
+            let stamps: Vec<i64> = (0..100).flat_map(|n| [n * 1000, n * 1000 + skew]).collect();
+            assert_eq!(times(&stamps).last(), Some(&99_000), "{skew}");
+        }
+        // Simple packet blocks have no time.
+        let stamps: Vec<i64> = (0..100).flat_map(|n| [n * 5000, -START, -START]).collect();
+        assert_eq!(times(&stamps).last(), Some(&(99 * 5000)));
+    }
+
+    #[test]
+    fn both_directions_of_skew_are_counted() {
+        let mut clock = PacketClock::new(Duration::from_secs(300));
+        for millis in [0, 400_000, 100, 400_100, 90, 10_000] {
+            clock.tick(timestamp(millis));
+        }
+        assert_eq!(clock.steps_ahead(), (2, Some(timestamp(400_000))));
+        assert_eq!(clock.steps_back(), (2, Some(timestamp(100))));
+    }
+
+    #[test]
+    fn next_capture_begins_without_step() {
+        let mut clock = PacketClock::new(Duration::from_secs(300));
+        clock.tick(timestamp(0));
+        clock.tick(timestamp(1000));
+        for capture in [YEARS, -YEARS, 1500] {
+            let before = clock.now();
+            clock.start_capture();
+            assert_eq!(clock.tick(timestamp(capture)), before);
+            assert_eq!(clock.tick(timestamp(capture + 5)).as_millis(), before.as_millis() + 5);
+        }
+        assert_eq!((clock.steps_ahead().0, clock.steps_back().0), (0, 0));
+    }
+
+    #[test]
+    fn extreme_timestamps_saturate() {
+        let mut clock = PacketClock::new(Duration::MAX);
+        for nanos in [u64::MAX, 0, u64::MAX - 1, 1, u64::MAX, u64::MAX / 2, u64::MAX] {
+            clock.tick(Timestamp::from_nanos(nanos, 9));
+        }
+        let mut instant = PacketClock::new(Duration::ZERO);
+        assert!((0..9).all(|nanos| instant.tick(Timestamp::from_nanos(nanos * 5, 9)).as_nanos() <= nanos));
+    }
+
+    proptest! {
+        /// Wrong timestamps between the right ones change the time by no more than the distance of two right ones.
+        #[test]
+        fn single_wrong_timestamps_change_no_time(
+            gaps in prop::collection::vec((0_i64..9000, prop::option::of(-YEARS..YEARS)), 2..200),
+        ) {
+            let mut clock = PacketClock::new(Duration::from_secs(300));
+            let (mut right, mut last) = (0_i64, 0);
+            clock.tick(timestamp(0));
+            for (gap, wrong) in gaps {
+                right += gap;
+                last = clock.tick(timestamp(right)).as_millis();
+                if let Some(wrong) = wrong.filter(|wrong| wrong.abs() > 10_000) {
+                    let before = clock.now();
+                    prop_assert!(clock.tick(timestamp(right + wrong)).as_nanos() <= before.as_nanos() + 9_000_000_000);
+                }
+            }
+            prop_assert!(last.abs_diff(u64::try_from(right).unwrap()) <= 9000, "{last} instead of {right}");
+        }
     }
 }

@@ -12,14 +12,13 @@ use crate::limits::{RING_BLOCKS, RING_CONGESTED_TIMEOUT, RING_RECOVERED_BLOCKS};
 use crate::{Block, Fill, Source};
 
 /// The policy for a worker that cannot keep up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
-    /// The source waits for the slowest worker and nothing is lost. For capture files.
-    #[default]
+    /// The source waits for the slowest worker and nothing is lost. The default of sources that are not
+    /// [live](Source::is_live).
     Wait,
     /// If the ring has been full for 200 ms, the slowest worker skips a block and
-    /// [counts](crate::Counters::segments_dropped) its segments. For live capture. A hash with a random seed then
-    /// assigns flows to workers, so that an attacker cannot choose the worker of a flow.
+    /// [counts](crate::Counters::segments_dropped) its segments. The default of [live](Source::is_live) sources.
     Drop,
 }
 

@@ -12,9 +12,9 @@ pub(super) struct EventRouter<M> {
 }
 
 /// A routed event; reports are rendered where the flow is analysed.
-pub(super) enum Routed<R, N> {
-    /// For the sink.
-    Report(R),
+pub(super) enum Routed<R, T, N> {
+    /// For the sink, if the shared state admits the ticket.
+    Report(R, T),
     /// For the shared state.
     Update(Event<N>),
 }
@@ -25,13 +25,17 @@ pub(super) fn route<E, M: SharedState<E>, R: Render<Event<M::Report>>>(
     event: Event<E>,
     render: &R,
     arena: &mut R::Arena,
-) -> Routed<R::Rendered, M::Update> {
-    let Event { ts, packet_number, flow, subject, kind } = event;
+) -> Routed<R::Rendered, M::Ticket, M::Update> {
+    let Event { ts, packet_number, flow, subject, conflict, text_bytes, kind } = event;
     match M::route(kind) {
         Route::Report(kind) => {
-            Routed::Report(render.render(Event { ts, packet_number, flow, subject, kind }, arena))
+            let event = Event { ts, packet_number, flow, subject, conflict, text_bytes, kind };
+            let ticket = M::ticket(&event);
+            Routed::Report(render.render(event, arena), ticket)
         }
-        Route::Update(kind) => Routed::Update(Event { ts, packet_number, flow, subject, kind }),
+        Route::Update(kind) => {
+            Routed::Update(Event { ts, packet_number, flow, subject, conflict, text_bytes, kind })
+        }
     }
 }
 
@@ -50,7 +54,7 @@ impl<M> EventRouter<M> {
         M: SharedState<E>,
     {
         let outcome = match route::<E, M, R>(event, render, arena) {
-            Routed::Report(rendered) => self.report(rendered, arena, output),
+            Routed::Report(rendered, ticket) => self.report(rendered, ticket, arena, output),
             Routed::Update(update) => self.on_update(update, &mut |event| {
                 let rendered = render.render(event, arena);
                 output.event(rendered, arena)
@@ -60,14 +64,21 @@ impl<M> EventRouter<M> {
         outcome
     }
 
-    /// Passes a rendered event to the sink. Breaks when the sink does.
+    /// Passes a rendered event to the sink, if the shared state admits it. Breaks when the sink does.
     #[inline]
-    pub(super) fn report<R, A>(
+    pub(super) fn report<E, R, A>(
         &mut self,
         rendered: R,
+        ticket: M::Ticket,
         arena: &A,
         output: &mut impl Output<R, A>,
-    ) -> ControlFlow<()> {
+    ) -> ControlFlow<()>
+    where
+        M: SharedState<E>,
+    {
+        if !self.shared_state.admits(ticket) {
+            return ControlFlow::Continue(());
+        }
         self.events = self.events.saturating_add(1);
         output.event(rendered, arena)
     }

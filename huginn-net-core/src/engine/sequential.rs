@@ -34,6 +34,7 @@ where
     fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()> {
         let Self { flows, router, render, arena, output } = self;
         let meta = segment.meta();
+        flows.expire_idle(now, &mut |_, event| router.on_event(event, *render, arena, *output))?;
         flows.on_segment(&meta, segment, now, &mut |event| router.on_event(event, *render, arena, *output))
     }
 }
@@ -47,7 +48,7 @@ where
     /// Ends every flow.
     pub(super) fn end(&mut self, now: Timestamp) {
         let Self { flows, router, render, arena, output } = self;
-        let _ = flows.end(now, &mut |_, event| router.on_event(event, *render, arena, *output));
+        let _ = flows.end(now, &mut |_, _, event| router.on_event(event, *render, arena, *output));
     }
 }
 

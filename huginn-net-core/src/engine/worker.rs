@@ -12,18 +12,42 @@ use super::render::Render;
 use super::ring::{Ring, Step};
 use super::router::{Routed, route};
 use crate::decode::LazySegment;
-use crate::flow::FlowTable;
+use crate::flow::{FlowEnd, FlowOrder, FlowTable};
 use crate::limits::MAX_OUTPUT_EVENTS;
 use crate::{Block, Event, Protocol, Report, SharedState, Source, Timestamp};
 
 /// The events of a worker from one block or a part of it.
 pub(super) struct WorkerOutput<P: Protocol, R: Render<Event<Report<P>>>> {
-    /// Events with the block index of the segment that caused them.
-    pub(super) events: VecDeque<(u32, RoutedBy<P, R>)>,
+    /// Events with their place in the block.
+    pub(super) events: VecDeque<(EventOrder, RoutedBy<P, R>)>,
     /// Memory that the rendered events share.
     pub(super) arena: R::Arena,
     /// Counters, set in the last output of a block.
     pub(super) block: Option<BlockEnd<P::Counters>>,
+}
+
+/// The place of an event in a block: its segment; there, the last events of flows that ended before the segment, in the
+/// [order](FlowOrder) of the flows; then the events of the segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct EventOrder {
+    /// Index of the segment in the block.
+    segment: u32,
+    /// [`FlowOrder::first_packet`] of the flow that ended.
+    first_packet: u64,
+    hash: u32,
+}
+
+impl EventOrder {
+    /// After every event.
+    pub(super) const LAST: Self = Self::of_segment(u32::MAX);
+
+    const fn of_segment(segment: u32) -> Self {
+        Self { segment, first_packet: u64::MAX, hash: u32::MAX }
+    }
+
+    fn of_end(segment: u32, FlowOrder { first_packet, hash }: FlowOrder) -> Self {
+        Self { segment, first_packet, hash }
+    }
 }
 
 /// State of a worker at the end of a block.
@@ -35,7 +59,9 @@ pub(super) struct BlockEnd<C> {
 }
 
 /// An event of a worker: rendered, or for the shared state.
-pub(super) type RoutedBy<P, R> = Routed<<R as Render<Event<Report<P>>>>::Rendered, Update<P>>;
+pub(super) type RoutedBy<P, R> = Routed<<R as Render<Event<Report<P>>>>::Rendered, Ticket<P>, Update<P>>;
+
+type Ticket<P> = <<P as Protocol>::SharedState as SharedState<<P as Protocol>::Event>>::Ticket;
 
 type Update<P> = <<P as Protocol>::SharedState as SharedState<<P as Protocol>::Event>>::Update;
 
@@ -52,6 +78,15 @@ pub(super) struct OutputChannel<P: Protocol, R: Render<Event<Report<P>>>> {
 }
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> OutputChannel<P, R> {
+    /// Adds the last event of a flow to an output, and sends the output when it is full: many flows may end at once.
+    fn add(&self, output: &mut WorkerOutput<P, R>, order: EventOrder, event: Event<P::Event>, render: &R) {
+        let WorkerOutput { events, arena, .. } = output;
+        events.push_back((order, route::<P::Event, P::SharedState, R>(event, render, arena)));
+        if events.len() >= MAX_OUTPUT_EVENTS {
+            self.send(std::mem::replace(output, self.empty_output()));
+        }
+    }
+
     fn empty_output(&self) -> WorkerOutput<P, R> {
         self.spare.try_recv().unwrap_or_default()
     }
@@ -104,7 +139,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
     fn analyze(&mut self, block: &Block) {
         let Self { ingest, flows, render, channel, .. } = self;
         let output = channel.empty_output();
-        let mut share = OwnedFlows { index: 0, flows, render: *render, output };
+        let mut share = OwnedFlows { index: 0, flows, render: *render, output, channel };
         ingest.count_filtered(block);
         for frame in block.iter() {
             let _ = ingest.on_frame(&frame, &mut share);
@@ -116,17 +151,14 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
         self.send_last(output, block.taken_at());
     }
 
-    /// Ends every flow, and sends their last events as those of one more block, in the order of the partitions.
+    /// Ends every flow, and sends their last events as those of one more block: those of idle flows as if they ended
+    /// before its first segment, the others before its second one.
     fn end(&mut self) {
         let Self { ingest, flows, render, channel, .. } = self;
         let mut output = channel.empty_output();
-        let _ = flows.end(ingest.clock.now(), &mut |partition, event| {
-            let WorkerOutput { events, arena, .. } = &mut output;
-            let index = u32::try_from(partition).unwrap_or(u32::MAX);
-            events.push_back((index, route::<P::Event, P::SharedState, R>(event, *render, arena)));
-            if events.len() >= MAX_OUTPUT_EVENTS {
-                channel.send(std::mem::replace(&mut output, channel.empty_output()));
-            }
+        let _ = flows.end(ingest.clock.now(), &mut |end, order, event| {
+            let order = EventOrder::of_end(u32::from(end == FlowEnd::Capture), order);
+            channel.add(&mut output, order, event, *render);
             ControlFlow::Continue(())
         });
         self.send_last(output, None);
@@ -163,6 +195,7 @@ struct OwnedFlows<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     flows: &'a mut FlowTable<P>,
     render: &'a R,
     output: WorkerOutput<P, R>,
+    channel: &'a OutputChannel<P, R>,
 }
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for OwnedFlows<'_, P, R> {
@@ -170,11 +203,17 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for OwnedFlows<'_,
     fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()> {
         let index = self.index;
         self.index = index.saturating_add(1);
+        let Self { flows, render, output, channel, .. } = self;
+        let _ = flows.expire_idle(now, &mut |order, event| {
+            channel.add(output, EventOrder::of_end(index, order), event, *render);
+            ControlFlow::Continue(())
+        });
         let meta = segment.meta();
-        if self.flows.owns_flow(&meta.key) {
-            let Self { flows, render, output: WorkerOutput { events, arena, .. }, .. } = self;
+        if flows.owns_flow(&meta.key) {
+            let WorkerOutput { events, arena, .. } = output;
+            let order = EventOrder::of_segment(index);
             let _ = flows.on_segment(&meta, segment, now, &mut |event| {
-                events.push_back((index, route::<P::Event, P::SharedState, R>(event, *render, arena)));
+                events.push_back((order, route::<P::Event, P::SharedState, R>(event, *render, arena)));
                 ControlFlow::Continue(())
             });
         }

@@ -60,6 +60,10 @@ impl<'a, S> BpfSource<'a, S> {
 impl<S: Source> Source for BpfSource<'_, S> {
     type Error = S::Error;
 
+    fn is_live(&self) -> bool {
+        self.source.is_live()
+    }
+
     fn next_frame(&mut self) -> Result<NextFrame<'_>, S::Error> {
         self.source.next_frame()
     }

@@ -13,7 +13,7 @@ pub struct FlowCounters {
     pub restarted: u64,
     /// TCP flows started in the middle: by a segment that is not a SYN.
     pub midstream: u64,
-    /// Flows of which both sides sent a segment. The others were captured in one direction only, or nobody answered.
+    /// Flows with segments of both sides. The others were captured in one direction only, or had no answer.
     pub bidirectional: u64,
     /// Flows removed after the idle timeout.
     pub expired: u64,
@@ -22,10 +22,8 @@ pub struct FlowCounters {
     /// Flows evicted because all flows together exceeded the memory limit.
     pub evicted_for_memory: u64,
     /// Flows in the table now.
-    #[cfg_attr(feature = "serde", serde(rename = "held"))]
     pub active: u64,
     /// Heap memory of these flows beside their table entries, in bytes.
-    #[cfg_attr(feature = "serde", serde(rename = "held_bytes"))]
     pub buffered_bytes: u64,
 }
 

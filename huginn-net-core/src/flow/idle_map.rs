@@ -71,8 +71,9 @@ pub struct IdleMap<K, V> {
     /// Maximum heap memory of the values in a partition, in bytes.
     max_buffered_bytes: usize,
     counters: IdleCounters,
-    /// Values that the map removed, if it keeps them.
-    removed: Option<Vec<V>>,
+    /// Values that the map removed and that `is_kept` selects.
+    removed: Vec<V>,
+    is_kept: fn(&V) -> bool,
 }
 
 /// The LRU list of a partition, with its size.
@@ -176,24 +177,25 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
                 .min(MAX_REORDER_INTERVAL_NANOS),
             max_buffered_bytes: limits.max_buffered_bytes,
             counters: IdleCounters::default(),
-            removed: None,
+            removed: Vec::new(),
+            is_kept: |_| false,
         }
     }
 
-    /// Keeps the values that the map removes, for [`take_removed`](Self::take_removed).
-    pub(crate) fn keep_removed(&mut self) {
-        self.removed = Some(Vec::new());
+    /// Keeps the values that the map removes and that `is_kept` selects, for [`take_removed`](Self::take_removed).
+    pub(crate) fn keep_removed(&mut self, is_kept: fn(&V) -> bool) {
+        self.is_kept = is_kept;
     }
 
     /// Whether [`take_removed`](Self::take_removed) returns values.
     #[inline(always)]
     pub(crate) fn has_removed(&self) -> bool {
-        self.removed.as_ref().is_some_and(|removed| !removed.is_empty())
+        !self.removed.is_empty()
     }
 
     /// Returns the values that the map removed since the last call. [`clear`](Self::clear) keeps none.
     pub(crate) fn take_removed(&mut self) -> Vec<V> {
-        self.removed.as_mut().map(std::mem::take).unwrap_or_default()
+        std::mem::take(&mut self.removed)
     }
 
     /// Returns the counters since the map was created.
@@ -206,6 +208,12 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     #[inline]
     pub(crate) fn evictions(&self) -> u64 {
         self.counters.evicted.saturating_add(self.counters.evicted_for_memory)
+    }
+
+    /// Returns the key and the value in a slot.
+    pub(crate) fn get(&self, slot: Slot) -> Option<(&K, &V)> {
+        let entry = self.entries.get(slot.0 as usize)?;
+        Some((&entry.key, entry.value.as_ref()?))
     }
 
     /// Returns the value in a slot.
@@ -224,22 +232,25 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         self.entries.iter().filter_map(|entry| Some((&entry.key, entry.value.as_ref()?)))
     }
 
-    /// Sets the heap memory of a value. At the limit the map evicts the least recently used entries.
+    /// Sets the heap memory of a value. At the limit the map evicts the least recently used entries. Returns whether it
+    /// did.
     #[inline]
-    pub fn set_buffered_bytes(&mut self, slot: Slot, bytes: usize) {
-        let Some(entry) = self.entries.get_mut(slot.0 as usize) else { return };
+    pub fn set_buffered_bytes(&mut self, slot: Slot, bytes: usize) -> bool {
+        let Some(entry) = self.entries.get_mut(slot.0 as usize) else { return false };
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         if entry.buffered_bytes == bytes {
-            return;
+            return false;
         }
         let before = std::mem::replace(&mut entry.buffered_bytes, bytes) as usize;
         let partition_index = entry.partition;
-        let Some(partition) = self.partitions.get_mut(partition_index as usize) else { return };
+        let Some(partition) = self.partitions.get_mut(partition_index as usize) else { return false };
         partition.buffered_bytes =
             partition.buffered_bytes.saturating_sub(before).saturating_add(bytes as usize);
-        if partition.buffered_bytes > self.max_buffered_bytes {
+        let is_full = partition.buffered_bytes > self.max_buffered_bytes;
+        if is_full {
             self.make_room_in_memory(partition_index);
         }
+        is_full
     }
 
     #[cold]
@@ -305,37 +316,61 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         }
     }
 
-    /// Removes all idle entries, unless time stepped back before. The engine calls it at the end of a capture.
-    pub fn expire_all(&mut self, now: Timestamp) {
-        (0..self.partitions.len()).for_each(|partition| self.expire_all_of(partition, now));
-    }
-
-    /// Does the same as [`expire_all`](Self::expire_all) for one partition.
-    pub(crate) fn expire_all_of(&mut self, partition_index: usize, now: Timestamp) {
-        let now = now.as_nanos();
-        self.check_oldest(partition_index, now);
-        let mut slot = self.least_recent(partition_index);
-        while let Some(entry) = self.entries.get(slot as usize) {
-            // Entries that moved to the front later are not idle either.
-            if now.saturating_sub(entry.moved_at) <= self.idle_nanos {
-                break;
+    /// Removes all idle entries, other than [`expire`](Self::expire), which stops at an entry that was touched later. Those
+    /// that [`keep_removed`](Self::keep_removed) selects stay for [`take_idle`](Self::take_idle); returns their slots.
+    ///
+    /// `now` must not step back.
+    pub(crate) fn expire_all(&mut self, now: Timestamp) -> Vec<Slot> {
+        let (now, mut kept) = (now.as_nanos(), Vec::new());
+        for partition in 0..self.partitions.len() {
+            let mut slot = self.partitions.get(partition).map_or(NONE, |partition| partition.least_recent);
+            while let Some(entry) = self.entries.get(slot as usize) {
+                // Entries that moved to the front later are not idle either.
+                if now.saturating_sub(entry.moved_at) <= self.idle_nanos {
+                    break;
+                }
+                let (newer, is_idle) = (entry.newer, now.saturating_sub(entry.last_seen) > self.idle_nanos);
+                if is_idle && entry.value.as_ref().is_some_and(self.is_kept) {
+                    kept.push(Slot(slot));
+                } else if is_idle {
+                    self.remove_idle(slot);
+                }
+                slot = newer;
             }
-            let (newer, is_idle) = (entry.newer, now.saturating_sub(entry.last_seen) > self.idle_nanos);
-            if is_idle {
-                self.remove_idle(slot);
-            }
-            slot = newer;
         }
+        kept
     }
 
-    /// Removes the least recently used entry of a partition and returns its value.
-    pub(crate) fn pop_oldest(&mut self, partition_index: usize) -> Option<V> {
-        self.remove(self.least_recent(partition_index))
+    /// Removes an idle entry, and returns its value.
+    pub(crate) fn take_idle(&mut self, slot: Slot) -> Option<V> {
+        self.counters.expired = self.counters.expired.saturating_add(1);
+        self.remove(slot.0)
     }
 
-    /// Returns the slot of the least recently used entry of a partition.
-    fn least_recent(&self, partition_index: usize) -> u32 {
-        self.partitions.get(partition_index).map_or(NONE, |partition| partition.least_recent)
+    /// Returns the slots of entries that [`keep_removed`](Self::keep_removed) selects. Entries without heap memory are not
+    /// selected.
+    pub(crate) fn kept(&self) -> Vec<Slot> {
+        if self.partitions.iter().all(|partition| partition.buffered_bytes == 0) {
+            return Vec::new();
+        }
+        let slots = self.entries.iter().zip(0..).filter(|(entry, _)| entry.buffered_bytes > 0);
+        let slots = slots.filter(|(entry, _)| entry.value.as_ref().is_some_and(self.is_kept));
+        slots.map(|(_, slot)| Slot(slot)).collect()
+    }
+
+    /// Returns a time in nanoseconds, at or before which no entry becomes idle, for entries that are inserted at `now` or
+    /// later, too.
+    pub(crate) fn idle_after(&self, now: Timestamp) -> u64 {
+        let oldest = self
+            .partitions
+            .iter()
+            .filter_map(|partition| Some(self.entries.get(partition.least_recent as usize)?.moved_at));
+        oldest.min().unwrap_or(now.as_nanos()).saturating_add(self.idle_nanos)
+    }
+
+    /// Returns the minimum time between two moves of an entry to the front of its list, in nanoseconds.
+    pub(crate) fn reorder_interval_nanos(&self) -> u64 {
+        self.reorder_interval_nanos
     }
 
     /// Returns the slot of `key` and marks it as most recently used.
@@ -360,15 +395,15 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     ///
     /// Returns `None` only if the map has 2^32 entries.
     pub fn insert(&mut self, key: K, now: Timestamp, value: V) -> Option<Slot> {
+        self.expire_partition(0, now.as_nanos());
         self.insert_into(0, key, now, value)
     }
 
-    /// Inserts into a partition as [`insert`](Self::insert) does. Also returns `None` if the partition does not
-    /// exist.
+    /// Inserts into a partition as [`insert`](Self::insert) does, and removes no idle entry. Also returns `None` if the
+    /// partition does not exist.
     pub(crate) fn insert_into(&mut self, partition: usize, key: K, now: Timestamp, value: V) -> Option<Slot> {
         let partition_index = u32::try_from(partition).ok()?;
         let now = now.as_nanos();
-        self.expire_partition(partition, now);
         self.make_room(partition)?;
         self.counters.inserted = self.counters.inserted.saturating_add(1);
         let (older, newer) = (NONE, NONE);
@@ -482,8 +517,8 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
 
     /// Removes an entry, and keeps its value for [`take_removed`](Self::take_removed).
     fn discard(&mut self, slot: u32) {
-        if let (Some(value), Some(removed)) = (self.remove(slot), &mut self.removed) {
-            removed.push(value);
+        if let Some(value) = self.remove(slot).filter(self.is_kept) {
+            self.removed.push(value);
         }
     }
 

@@ -138,22 +138,10 @@ mod tests {
             (IpAddr::V6(src), IpAddr::V6(dst)) => Addresses::V6 { src, dst },
             mixed => panic!("{mixed:?}"),
         };
-        let ip = IpHeader {
-            addresses,
-            ttl: 64,
-            traffic_class: 0,
-            header_len: 20,
-            options_len: 0,
-            id: 0,
-            dont_fragment: true,
-            reserved_flag: false,
-            flow_label: 0,
-            reassembled: false,
-        };
         FlowKey::from_segment(&Segment {
             ts: Timestamp::default(),
             packet_number: 0,
-            ip,
+            ip: IpHeader::without_options(addresses),
             transport: TransportHeader::Udp(UdpHeader { src_port: ports.0, dst_port: ports.1 }),
             payload: &[],
             payload_missing: 0,

@@ -13,4 +13,4 @@ pub use idle_map::{IdleCounters, IdleLimits, IdleMap, Slot};
 pub use key::FlowKey;
 
 pub(crate) use partitions::FlowPartitions;
-pub(crate) use table::{FlowTable, SegmentMeta};
+pub(crate) use table::{FlowEnd, FlowOrder, FlowTable, SegmentMeta};

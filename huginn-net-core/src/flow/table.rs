@@ -1,9 +1,13 @@
 //! The flow table: assigns each segment to a flow and runs the protocol on it.
 
+use std::hash::BuildHasher;
 use std::ops::{ControlFlow, Range};
+
+use foldhash::fast::FixedState;
 
 use super::{FlowCounters, FlowKey, FlowLimits, FlowPartitions, IdleMap, Slot};
 use crate::decode::LazySegment;
+use crate::limits::{MAX_CANDIDATE_BYTES, MAX_CONNECTION_BYTES};
 use crate::{
     Event, Example, Examples, FlowId, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp,
 };
@@ -16,6 +20,8 @@ pub(crate) struct FlowTable<P: Protocol> {
     owned: Range<usize>,
     map: IdleMap<FlowKey, FlowEntry<P::Flow>>,
     limits: FlowLimits,
+    /// Packet time of the next search for idle flows, in nanoseconds.
+    next_expiry_nanos: u64,
     syn_lifetime_nanos: u64,
     restarted: u64,
     midstream: u64,
@@ -23,8 +29,7 @@ pub(crate) struct FlowTable<P: Protocol> {
     segments_without_flow: u64,
     /// The earliest segment that each of these counters counted: flows started midstream and evictions.
     examples: Examples,
-    /// Whether there is an example of an eviction.
-    has_evicted: bool,
+    earliest: EarliestExamples,
     /// Counters of workers that have ended.
     worker_counters: FlowCounters,
 }
@@ -44,24 +49,32 @@ impl<P: Protocol> FlowTable<P> {
     ) -> Self {
         let idle_limits = limits.per_partition(partitions.count).idle_limits();
         let mut map = IdleMap::with_partitions(&idle_limits, owned.len());
-        if protocol.reports_ends() {
-            map.keep_removed();
-        }
+        map.keep_removed(FlowEntry::has_end::<P>);
         Self {
             protocol,
             partitions,
             map,
             owned,
             limits,
+            next_expiry_nanos: 0,
             syn_lifetime_nanos: u64::try_from(limits.syn_lifetime.as_nanos()).unwrap_or(u64::MAX),
             restarted: 0,
             midstream: 0,
             bidirectional: 0,
             segments_without_flow: 0,
             examples: Examples::default(),
-            has_evicted: false,
+            earliest: EarliestExamples::default(),
             worker_counters: FlowCounters::default(),
         }
+    }
+
+    pub(crate) fn hash_seed(&self) -> u64 {
+        self.partitions.seed()
+    }
+
+    /// Divides the flows of an empty table by another seed.
+    pub(crate) fn set_hash_seed(&mut self, seed: u64) {
+        self.partitions = FlowPartitions::new(&self.limits, seed);
     }
 
     pub(crate) fn protocol(&self) -> &P {
@@ -94,28 +107,65 @@ impl<P: Protocol> FlowTable<P> {
         self.segments_without_flow
     }
 
-    /// Removes every flow at the end of a capture. `on_event` takes the last event of each flow, if the protocol
-    /// [reports ends](Protocol::reports_ends), with the partition of the flow. Breaks when `on_event` does.
+    /// Removes every flow at the end of a capture: first the idle ones, then the others. `on_event` takes their last events
+    /// in the [order](FlowOrder) of the flows. Breaks when `on_event` does.
     pub(crate) fn end(
         &mut self,
         now: Timestamp,
-        on_event: &mut impl FnMut(usize, Event<P::Event>) -> ControlFlow<()>,
+        on_event: &mut impl FnMut(FlowEnd, FlowOrder, Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         self.add_unanswered_example();
-        if self.protocol.reports_ends() {
-            for (partition, number) in self.owned.clone().enumerate() {
-                self.map.expire_all_of(partition, now);
-                self.report_removed(&mut |event| on_event(number, event))?;
-                while let Some(flow) = self.map.pop_oldest(partition) {
-                    if let Some(event) = self.protocol.on_end(flow.state) {
-                        on_event(number, event)?;
-                    }
-                }
-            }
+        self.expire(now, &mut |order, event| on_event(FlowEnd::Idle, order, event))?;
+        for (order, slot) in self.in_order(self.map.kept()) {
+            let Some(flow) = self.map.get_mut(slot) else { continue };
+            let (state, candidate) = (std::mem::take(&mut flow.state), flow.candidate.take());
+            self.report_ends(state, candidate, &mut |event| on_event(FlowEnd::Capture, order, event))?;
         }
-        self.map.expire_all(now);
         self.clear();
         ControlFlow::Continue(())
+    }
+
+    /// Removes the idle flows once packet time reaches the next step. Every segment of the capture must pass here before
+    /// its flow is looked up: the segment at which a flow ends then depends neither on the partition of the flow nor on
+    /// the number of workers. `on_event` takes their last events in the order of the flows. Breaks when `on_event` does.
+    #[inline(always)]
+    pub(crate) fn expire_idle(
+        &mut self,
+        now: Timestamp,
+        on_event: &mut impl FnMut(FlowOrder, Event<P::Event>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        if now.as_nanos() < self.next_expiry_nanos {
+            return ControlFlow::Continue(());
+        }
+        self.expire(now, on_event)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn expire(
+        &mut self,
+        now: Timestamp,
+        on_event: &mut impl FnMut(FlowOrder, Event<P::Event>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let idle = self.map.expire_all(now);
+        for (order, slot) in self.in_order(idle) {
+            let Some(flow) = self.map.take_idle(slot) else { continue };
+            self.report_ends(flow.state, flow.candidate, &mut |event| on_event(order, event))?;
+        }
+        // Times of expiry are multiples of a step. Those before any flow can be idle are skipped.
+        let step = self.map.reorder_interval_nanos().max(1);
+        let floor = |nanos: u64| nanos.saturating_sub(nanos.checked_rem(step).unwrap_or(0));
+        self.next_expiry_nanos =
+            floor(self.map.idle_after(now)).max(floor(now.as_nanos()).saturating_add(step));
+        ControlFlow::Continue(())
+    }
+
+    /// Returns the slots in the order of their flows.
+    fn in_order(&self, slots: Vec<Slot>) -> Vec<(FlowOrder, Slot)> {
+        let entries = slots.into_iter().filter_map(|slot| Some((slot, self.map.get(slot)?)));
+        let mut ordered: Vec<_> = entries.map(|(slot, (key, flow))| (flow.order(key), slot)).collect();
+        ordered.sort_unstable_by_key(|(order, _)| *order);
+        ordered
     }
 
     /// Adds the counters of a worker's table.
@@ -161,7 +211,8 @@ impl<P: Protocol> FlowTable<P> {
             Some((_, flow))
                 if !meta.has_control_flags()
                     && flow.has_seen(meta.sender_is_low)
-                    && flow.can_skip(protocol, meta) =>
+                    && flow.can_skip(protocol, meta)
+                    && flow.candidate.is_none() =>
             {
                 return ControlFlow::Continue(());
             }
@@ -181,10 +232,22 @@ impl<P: Protocol> FlowTable<P> {
         on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let (has_control_flags, sender_is_low) = (meta.has_control_flags(), meta.sender_is_low);
-        let slot = match slot {
-            Some(slot) if !has_control_flags || !self.is_new_connection(slot, segment, sender_is_low) => slot,
-            existing => return self.start_flow(existing, meta.key, now, segment, sender_is_low, on_event),
+        let Some(slot) = slot else {
+            return self.start_flow(None, meta.key, now, segment, sender_is_low, on_event);
         };
+        let Some(flow) = self.map.get_mut(slot) else { return ControlFlow::Continue(()) };
+        if has_control_flags || flow.candidate.is_some() {
+            match flow.connection_of::<P>(segment, sender_is_low, self.syn_lifetime_nanos) {
+                Connection::Current => {}
+                Connection::Other => {
+                    return self.start_flow(Some(slot), meta.key, now, segment, sender_is_low, on_event);
+                }
+                Connection::Candidate => {
+                    return self.on_candidate_segment(slot, segment, sender_is_low, on_event);
+                }
+                Connection::Confirmed => self.confirm_candidate(slot, on_event)?,
+            }
+        }
         let Self { protocol, map, .. } = self;
         let Some(flow) = map.get_mut(slot) else { return ControlFlow::Continue(()) };
         flow.is_closed |= has_control_flags && is_fin_or_rst(segment);
@@ -196,10 +259,10 @@ impl<P: Protocol> FlowTable<P> {
             return ControlFlow::Continue(());
         }
         let outcome = flow.on_segment(protocol, segment, sender_is_low, on_event);
-        // A segment without payload never adds buffered bytes. Bytes that it freed are counted with the next payload.
-        if !segment.payload.is_empty() {
-            let buffered_bytes = P::buffered_bytes(&flow.state);
-            map.set_buffered_bytes(slot, buffered_bytes);
+        // A segment without payload can allocate, too: parsers that are rebuilt from a first segment.
+        let buffered_bytes = flow.buffered_bytes::<P>();
+        if map.set_buffered_bytes(slot, buffered_bytes) {
+            self.note_eviction(segment);
         }
         outcome?;
         self.report_removed(on_event)
@@ -221,26 +284,100 @@ impl<P: Protocol> FlowTable<P> {
         on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         for flow in self.map.take_removed() {
-            if let Some(event) = self.protocol.on_end(flow.state) {
-                on_event(event)?;
+            self.report_ends(flow.state, flow.candidate, on_event)?;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Reports the last events of a flow. Breaks when `on_event` does.
+    fn report_end(
+        &mut self,
+        flow: P::Flow,
+        on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let mut outcome = ControlFlow::Continue(());
+        self.protocol.on_end(flow, &mut |event| {
+            if outcome.is_continue() {
+                outcome = on_event(event);
+            }
+        });
+        outcome
+    }
+
+    /// Reports the last events of a flow, and of the connection that its [candidate](FlowEntry::candidate) would have been.
+    fn report_ends(
+        &mut self,
+        state: P::Flow,
+        candidate: Option<Box<FlowEntry<P::Flow>>>,
+        on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        for state in std::iter::once(state).chain(candidate.map(|candidate| candidate.state)) {
+            if P::has_end(&state) {
+                self.report_end(state, on_event)?;
             }
         }
         ControlFlow::Continue(())
     }
 
-    /// Whether a segment on an existing 4-tuple starts another connection: a SYN that is not a retransmission.
-    ///
-    /// A retransmission restarts the SYN lifetime.
-    fn is_new_connection(&mut self, slot: Slot, segment: &Segment<'_>, sender_is_low: bool) -> bool {
-        let Some(seq) = initial_seq(segment) else { return false };
-        let Some(flow) = self.map.get_mut(slot) else { return false };
-        let now = segment.ts.as_nanos();
-        let age = now.saturating_sub(std::mem::replace(&mut flow.last_syn_nanos, now));
-        !flow.started_by_syn
-            || flow.is_closed
-            || seq != flow.syn_seq
-            || flow.client_is_low != sender_is_low
-            || age > self.syn_lifetime_nanos
+    /// Analyses a SYN that no server has answered yet, or a segment that continues it, beside the flow, which goes on: anyone
+    /// can send them, with a TTL too low for the server.
+    #[cold]
+    #[inline(never)]
+    fn on_candidate_segment(
+        &mut self,
+        slot: Slot,
+        segment: &Segment<'_>,
+        sender_is_low: bool,
+        on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        self.report_removed(on_event)?;
+        let Some(flow) = self.map.get_mut(slot) else { return ControlFlow::Continue(()) };
+        let mut candidate = flow.candidate.take();
+        if initial_seq(segment).is_some() {
+            let lifetime = self.syn_lifetime_nanos;
+            let other = candidate.take_if(|other| !other.repeats_syn(segment, sender_is_low, lifetime));
+            if let Some(other) = other {
+                self.report_ends(other.state, None, on_event)?;
+            }
+            if candidate.is_none() {
+                let Some(sender) = self.protocol.starts_flow(segment) else {
+                    self.count_without_flow(segment);
+                    return ControlFlow::Continue(());
+                };
+                candidate = Some(Box::new(FlowEntry::new(segment, sender_is_low, sender)));
+            }
+        }
+        let mut outcome = ControlFlow::Continue(());
+        if let Some(candidate) = candidate.as_mut().filter(|candidate| candidate.interest == Interest::More) {
+            candidate.is_closed |= is_fin_or_rst(segment);
+            outcome = candidate.on_segment(&mut self.protocol, segment, sender_is_low, on_event);
+        }
+        if let Some(flow) = self.map.get_mut(slot) {
+            flow.candidate = candidate;
+            let buffered_bytes = flow.buffered_bytes::<P>();
+            if self.map.set_buffered_bytes(slot, buffered_bytes) {
+                self.note_eviction(segment);
+            }
+        }
+        outcome?;
+        self.report_removed(on_event)
+    }
+
+    /// Replaces a flow by its candidate.
+    #[cold]
+    #[inline(never)]
+    fn confirm_candidate(
+        &mut self,
+        slot: Slot,
+        on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let Some(flow) = self.map.get_mut(slot) else { return ControlFlow::Continue(()) };
+        let Some(candidate) = flow.candidate.take() else { return ControlFlow::Continue(()) };
+        let buffered_bytes = candidate.buffered_bytes::<P>();
+        let ended = std::mem::replace(flow, *candidate);
+        self.map.set_buffered_bytes(slot, buffered_bytes);
+        self.restarted = self.restarted.saturating_add(1);
+        self.report_ends(ended.state, None, on_event)
     }
 
     /// Starts a flow if the protocol accepts the segment, and passes the segment to it. The new flow replaces the
@@ -259,38 +396,24 @@ impl<P: Protocol> FlowTable<P> {
     ) -> ControlFlow<()> {
         self.report_removed(on_event)?;
         let Some(sender) = self.protocol.starts_flow(segment) else {
-            self.segments_without_flow = self.segments_without_flow.saturating_add(1);
-            if self.segments_without_flow == 1 {
-                self.add_example("segments_without_flow", segment);
-            }
+            self.count_without_flow(segment);
             return ControlFlow::Continue(());
         };
-        let mut flow = FlowEntry {
-            state: P::Flow::default(),
-            syn_seq: initial_seq(segment).unwrap_or(0),
-            last_syn_nanos: segment.ts.as_nanos(),
-            started_by_syn: initial_seq(segment).is_some(),
-            client_is_low: sender_is_low == (sender == Side::Client),
-            first_is_low: sender_is_low,
-            is_bidirectional: false,
-            is_closed: is_fin_or_rst(segment),
-            interest: Interest::More,
-        };
-        if segment.tcp().is_some() && !flow.started_by_syn {
+        let mut flow = FlowEntry::new(segment, sender_is_low, sender);
+        if segment.tcp().is_some() && initial_seq(segment).is_none() {
             self.midstream = self.midstream.saturating_add(1);
-            if self.midstream == 1 {
+            if self.earliest.is_new(|earliest| &mut earliest.midstream, segment) {
                 self.add_example("midstream", segment);
             }
         }
         if let Some(entry) = existing.and_then(|slot| self.map.get_mut(slot)) {
-            let ended = std::mem::take(&mut entry.state);
-            if let Some(event) = self.protocol.on_end(ended) {
-                on_event(event)?;
-            }
+            let (ended, candidate) = (std::mem::take(&mut entry.state), entry.candidate.take());
+            self.report_ends(ended, candidate, on_event)?;
         }
         let outcome = flow.on_segment(&mut self.protocol, segment, sender_is_low, on_event);
         let buffered_bytes = P::buffered_bytes(&flow.state);
         let Self { map, partitions, owned, .. } = self;
+        let evictions = map.evictions();
         let slot = match existing {
             Some(slot) => {
                 if let Some(entry) = map.get_mut(slot) {
@@ -304,18 +427,28 @@ impl<P: Protocol> FlowTable<P> {
         if let Some(slot) = slot {
             map.set_buffered_bytes(slot, buffered_bytes);
         }
-        self.note_eviction(segment);
+        if map.evictions() != evictions {
+            self.note_eviction(segment);
+        }
         outcome?;
         self.report_removed(on_event)
     }
 }
 
 impl<P: Protocol> FlowTable<P> {
-    /// Makes a segment the example of evictions, if it caused the first one.
-    #[inline(always)]
+    /// Counts a segment that starts no flow.
+    #[inline]
+    fn count_without_flow(&mut self, segment: &Segment<'_>) {
+        self.segments_without_flow = self.segments_without_flow.saturating_add(1);
+        if self.earliest.is_new(|earliest| &mut earliest.without_flow, segment) {
+            self.add_example("segments_without_flow", segment);
+        }
+    }
+
+    /// Makes a segment that caused an eviction the example of evictions, if it is the earliest.
+    #[inline]
     fn note_eviction(&mut self, segment: &Segment<'_>) {
-        if self.map.evictions() > 0 && !self.has_evicted {
-            self.has_evicted = true;
+        if self.earliest.is_new(|earliest| &mut earliest.eviction, segment) {
             self.add_example("evicted", segment);
         }
     }
@@ -323,19 +456,65 @@ impl<P: Protocol> FlowTable<P> {
     /// Makes the earliest flow of the table with segments of one side only an example.
     fn add_unanswered_example(&mut self) {
         let unanswered = self.map.iter().filter(|(_, flow)| !flow.is_bidirectional);
-        let Some((key, flow)) = unanswered.min_by_key(|(_, flow)| flow.last_syn_nanos) else { return };
+        let Some((key, flow)) =
+            unanswered.min_by_key(|(key, flow)| (flow.last_syn_nanos, key.endpoints().0, key.endpoints().1))
+        else {
+            return;
+        };
         let (low, high, transport) = key.endpoints();
         let (client, server) = if flow.client_is_low { (low, high) } else { (high, low) };
         let ts = Timestamp::from_nanos(flow.last_syn_nanos, 9);
         let flow = Some(FlowId { client, server, transport, tunnel: None });
-        self.examples.add(Example { counter: "one_direction", ts, frame: None, flow });
+        self.examples.add(Example { counter: "one_direction", ts, frame: None, flow, packet_number: 0 });
     }
 
     #[cold]
     fn add_example(&mut self, counter: &'static str, segment: &Segment<'_>) {
-        let flow = Some(FlowId::from_segment(segment, Side::Client));
-        self.examples.add(Example { counter, ts: segment.ts, frame: None, flow });
+        self.examples.add_segment(counter, segment, Side::Client);
     }
+}
+
+/// The times of the earliest examples, in nanoseconds, so that most segments need one comparison.
+struct EarliestExamples {
+    without_flow: u64,
+    midstream: u64,
+    eviction: u64,
+}
+
+impl Default for EarliestExamples {
+    fn default() -> Self {
+        Self { without_flow: u64::MAX, midstream: u64::MAX, eviction: u64::MAX }
+    }
+}
+
+impl EarliestExamples {
+    /// Whether a segment is earlier than every one before. Keeps its time.
+    #[inline(always)]
+    fn is_new(&mut self, kind: impl FnOnce(&mut Self) -> &mut u64, segment: &Segment<'_>) -> bool {
+        let (earliest, ts) = (kind(self), segment.ts.as_nanos());
+        let is_new = ts < *earliest;
+        if is_new {
+            *earliest = ts;
+        }
+        is_new
+    }
+}
+
+/// The order in which flows end at the same time, whatever their partitions: that of their first packets, by number. A hash
+/// decides between flows that began in the same frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FlowOrder {
+    pub(crate) first_packet: u64,
+    pub(crate) hash: u32,
+}
+
+/// Why a flow ended at the end of a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FlowEnd {
+    /// It was idle for longer than the timeout.
+    Idle,
+    /// The capture ended.
+    Capture,
 }
 
 /// The description of a worker's table. The worker builds the table in its own thread, because allocators keep memory
@@ -378,10 +557,15 @@ impl SegmentMeta {
 #[derive(Debug)]
 struct FlowEntry<S> {
     state: S,
+    /// The connection of a SYN that came in the middle of this one, until the server answers it.
+    candidate: Option<Box<FlowEntry<S>>>,
     /// Capture time of the last SYN of this connection, in nanoseconds, if a SYN started the flow.
     last_syn_nanos: u64,
-    /// Sequence number of that SYN.
+    /// Number of the first packet.
+    first_packet: u64,
+    /// Sequence number of that SYN; of a flow that started in the middle, the one before the first seen of the client.
     syn_seq: u32,
+    /// Whether a SYN, or its SYN+ACK, started the flow.
     started_by_syn: bool,
     /// Whether the client is the low endpoint of the key.
     client_is_low: bool,
@@ -394,7 +578,131 @@ struct FlowEntry<S> {
     interest: Interest,
 }
 
+/// The connection on a 4-tuple to which a segment belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Connection {
+    /// That of the flow.
+    Current,
+    /// Another one, which replaces it.
+    Other,
+    /// That of the candidate, or a SYN that makes one: the flow has seen more than its own SYN.
+    Candidate,
+    /// That of the candidate, which the server confirms.
+    Confirmed,
+}
+
 impl<S> FlowEntry<S> {
+    fn new(segment: &Segment<'_>, sender_is_low: bool, sender: Side) -> Self
+    where
+        S: Default,
+    {
+        let opening = initial_seq(segment).or_else(|| answered_seq(segment));
+        let first_seq = || match (segment.tcp(), sender) {
+            (Some(tcp), Side::Client) => tcp.seq.wrapping_sub(1),
+            (Some(tcp), Side::Server) => tcp.ack.wrapping_sub(1),
+            (None, _) => 0,
+        };
+        Self {
+            state: S::default(),
+            candidate: None,
+            syn_seq: opening.unwrap_or_else(first_seq),
+            last_syn_nanos: segment.ts.as_nanos(),
+            first_packet: segment.packet_number,
+            started_by_syn: opening.is_some(),
+            client_is_low: sender_is_low == (sender == Side::Client),
+            first_is_low: sender_is_low,
+            is_bidirectional: false,
+            is_closed: is_fin_or_rst(segment),
+            interest: Interest::More,
+        }
+    }
+
+    /// Returns the connection to which a segment on the 4-tuple of the flow belongs.
+    ///
+    /// A retransmission of the flow's SYN restarts the SYN lifetime.
+    fn connection_of<P: Protocol<Flow = S>>(
+        &mut self,
+        segment: &Segment<'_>,
+        sender_is_low: bool,
+        syn_lifetime_nanos: u64,
+    ) -> Connection {
+        if initial_seq(segment).is_none() {
+            let candidate = self.candidate.as_deref();
+            return candidate.map_or(Connection::Current, |candidate| {
+                self.current_or_candidate(candidate, segment, sender_is_low)
+            });
+        }
+        if !self.is_closed && self.repeats_syn(segment, sender_is_low, syn_lifetime_nanos) {
+            return Connection::Current;
+        }
+        let is_open = self.is_bidirectional || self.buffered_bytes::<P>() > 0;
+        if is_open && !self.is_closed && self.interest == Interest::More {
+            Connection::Candidate
+        } else {
+            Connection::Other
+        }
+    }
+
+    /// Whether a segment is a retransmission of the SYN that started the flow.
+    fn repeats_syn(&mut self, segment: &Segment<'_>, sender_is_low: bool, syn_lifetime_nanos: u64) -> bool {
+        let is_same = self.started_by_syn
+            && initial_seq(segment) == Some(self.syn_seq)
+            && self.client_is_low == sender_is_low;
+        if !is_same {
+            return false;
+        }
+        let now = segment.ts.as_nanos();
+        now.saturating_sub(std::mem::replace(&mut self.last_syn_nanos, now)) <= syn_lifetime_nanos
+    }
+
+    /// Returns the connection of a segment that is not a SYN. The server confirms the candidate if it answers its SYN.
+    ///
+    /// Without the SYN+ACK, the segments decide, if their numbers cannot be those of this connection.
+    fn current_or_candidate(
+        &self,
+        candidate: &Self,
+        segment: &Segment<'_>,
+        sender_is_low: bool,
+    ) -> Connection {
+        let Some(tcp) = segment.tcp() else { return Connection::Current };
+        let first = candidate.syn_seq.wrapping_add(1);
+        let (seq, connection) = match candidate.sender(sender_is_low) {
+            Side::Server => (tcp.ack, Connection::Confirmed),
+            Side::Client => (tcp.seq, Connection::Candidate),
+        };
+        let is_apart = self.client_is_low == candidate.client_is_low
+            && candidate.syn_seq.wrapping_sub(self.syn_seq) > MAX_CONNECTION_BYTES
+            && self.syn_seq.wrapping_sub(candidate.syn_seq) > MAX_CANDIDATE_BYTES;
+        let is_other = if tcp.flags.is_syn_ack() {
+            seq == first && connection == Connection::Confirmed
+        } else {
+            let is_ack = tcp.flags.contains(TcpFlags::ACK)
+                && !tcp.flags.intersects(TcpFlags::SYN.union(TcpFlags::RST));
+            is_ack && is_apart && seq.wrapping_sub(first) <= MAX_CANDIDATE_BYTES
+        };
+        if is_other { connection } else { Connection::Current }
+    }
+
+    /// Returns the heap memory of the flow, in bytes.
+    #[inline]
+    fn buffered_bytes<P: Protocol<Flow = S>>(&self) -> usize {
+        let own = P::buffered_bytes(&self.state);
+        self.candidate.as_ref().map_or(own, |candidate| {
+            own.saturating_add(size_of::<Self>()).saturating_add(P::buffered_bytes(&candidate.state))
+        })
+    }
+
+    fn has_end<P: Protocol<Flow = S>>(&self) -> bool {
+        P::has_end(&self.state)
+            || self.candidate.as_ref().is_some_and(|candidate| P::has_end(&candidate.state))
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a part of the hash")]
+    fn order(&self, key: &FlowKey) -> FlowOrder {
+        // The same on every machine, other than the hash of the partitions.
+        FlowOrder { first_packet: self.first_packet, hash: FixedState::default().hash_one(key) as u32 }
+    }
+
     #[inline]
     fn sender(&self, sender_is_low: bool) -> Side {
         if sender_is_low == self.client_is_low { Side::Client } else { Side::Server }
@@ -424,9 +732,9 @@ impl<S> FlowEntry<S> {
     ) -> ControlFlow<()> {
         let sender = self.sender(sender_is_low);
         let mut outcome = ControlFlow::Continue(());
-        self.interest = protocol.on_segment(segment, sender, &mut self.state, &mut |subject, kind| {
+        self.interest = protocol.on_segment(segment, sender, &mut self.state, &mut |origin, kind| {
             if outcome.is_continue() {
-                outcome = on_event(Event::from_segment(segment, sender, subject, kind));
+                outcome = on_event(Event::from_segment(segment, sender, origin, kind));
             }
         });
         outcome
@@ -443,4 +751,9 @@ fn is_fin_or_rst(segment: &Segment<'_>) -> bool {
 /// Returns the sequence number of an initial SYN.
 fn initial_seq(segment: &Segment<'_>) -> Option<u32> {
     segment.tcp().filter(|tcp| tcp.flags.is_initial_syn()).map(|tcp| tcp.seq)
+}
+
+/// The sequence number of the SYN that a SYN+ACK answers.
+fn answered_seq(segment: &Segment<'_>) -> Option<u32> {
+    segment.tcp().filter(|tcp| tcp.flags.is_syn_ack()).map(|tcp| tcp.ack.wrapping_sub(1))
 }

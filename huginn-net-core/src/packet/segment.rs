@@ -25,6 +25,23 @@ pub struct Segment<'a> {
     pub tunnel: &'a TunnelPath,
 }
 
+impl<'a> Segment<'a> {
+    /// Creates a TCP segment that is not part of a capture: packet number 0 at time 0, between unspecified IPv4 addresses.
+    pub fn from_tcp(tcp: TcpHeader<'a>, payload: &'a [u8]) -> Self {
+        static NO_TUNNEL: TunnelPath = TunnelPath::EMPTY;
+        let addresses = Addresses::V4 { src: Ipv4Addr::UNSPECIFIED, dst: Ipv4Addr::UNSPECIFIED };
+        Self {
+            ts: Timestamp::default(),
+            packet_number: 0,
+            ip: IpHeader::without_options(addresses),
+            transport: TransportHeader::Tcp(tcp),
+            payload,
+            payload_missing: 0,
+            tunnel: &NO_TUNNEL,
+        }
+    }
+}
+
 impl Segment<'_> {
     /// Address and port of the sender.
     pub fn source(&self) -> SocketAddr {
@@ -73,6 +90,22 @@ pub struct IpHeader {
 }
 
 impl IpHeader {
+    /// An IPv4 header without options, of a segment that is not part of a capture.
+    pub(crate) fn without_options(addresses: Addresses) -> Self {
+        Self {
+            addresses,
+            ttl: 64,
+            traffic_class: 0,
+            header_len: 20,
+            options_len: 0,
+            id: 0,
+            dont_fragment: true,
+            reserved_flag: false,
+            flow_label: 0,
+            reassembled: false,
+        }
+    }
+
     /// Address of the sender.
     #[inline]
     pub fn src(&self) -> IpAddr {
@@ -211,6 +244,12 @@ impl TcpFlags {
     #[inline]
     pub fn is_initial_syn(self) -> bool {
         self & (Self::SYN | Self::ACK | Self::FIN | Self::RST) == Self::SYN
+    }
+
+    /// Whether the flags are those of a SYN+ACK, without FIN or RST.
+    #[inline]
+    pub fn is_syn_ack(self) -> bool {
+        self & (Self::SYN | Self::ACK | Self::FIN | Self::RST) == Self::SYN | Self::ACK
     }
 
     /// Whether the flags end a connection: FIN or RST. Both together, or either with SYN, is invalid and ends

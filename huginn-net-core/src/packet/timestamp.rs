@@ -1,7 +1,7 @@
 //! Capture timestamps.
 
 use std::fmt;
-use std::str;
+use std::str::{self, FromStr};
 use std::time::SystemTime;
 
 use crate::CivilDate;
@@ -22,6 +22,7 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Timestamp {
     nanos: u64,
+    other_records: u32,
     interface: u16,
     digits: u8,
 }
@@ -32,12 +33,12 @@ impl Timestamp {
     /// `nanos` may exceed a second. Times after the year 2554 saturate.
     pub const fn new(seconds: u64, nanos: u32, digits: u8) -> Self {
         let nanos = seconds.saturating_mul(NANOS_PER_SECOND).saturating_add(nanos as u64);
-        Self { nanos, interface: 0, digits: if digits > 9 { 9 } else { digits } }
+        Self { nanos, other_records: 0, interface: 0, digits: if digits > 9 { 9 } else { digits } }
     }
 
     /// Creates a timestamp from nanoseconds since the Unix epoch; it displays `digits` (0 to 9) decimals of a second.
     pub const fn from_nanos(nanos: u64, digits: u8) -> Self {
-        Self { nanos, interface: 0, digits: if digits > 9 { 9 } else { digits } }
+        Self { nanos, other_records: 0, interface: 0, digits: if digits > 9 { 9 } else { digits } }
     }
 
     /// Nanoseconds since the Unix epoch.
@@ -72,9 +73,24 @@ impl Timestamp {
         Self { interface, ..self }
     }
 
-    /// Index of the interface that captured the packet, in the order of the source; 0 unless a live source has several.
+    /// Index of the interface that captured the packet, in the order of the source; 0 unless a live source or a pcapng file
+    /// has several.
     pub const fn interface(self) -> u16 {
         self.interface
+    }
+
+    /// Sets the number of [other records](Self::other_records).
+    #[must_use]
+    #[inline]
+    pub const fn with_other_records(self, other_records: u32) -> Self {
+        Self { other_records, ..self }
+    }
+
+    /// Number of records of the capture that are not packets, after the packet before: they count for the number of the
+    /// packet.
+    #[inline]
+    pub const fn other_records(self) -> u32 {
+        self.other_records
     }
 
     /// The civil date and time of day in UTC: `(year, month, day, hour, minute, second)`.
@@ -129,6 +145,39 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// Parses the [`Display`](fmt::Display) text.
+impl FromStr for Timestamp {
+    type Err = TimestampParseError;
+
+    fn from_str(text: &str) -> Result<Self, TimestampParseError> {
+        parse(text.as_bytes()).filter(|ts| ts.text().as_ref() == text.as_bytes()).ok_or(TimestampParseError)
+    }
+}
+
+/// Parses a time; its text may differ.
+fn parse(text: &[u8]) -> Option<Timestamp> {
+    let number = |from: usize, to: usize| str::from_utf8(text.get(from..to)?).ok()?.parse::<u32>().ok();
+    let date = CivilDate {
+        year: number(0, 4)?.try_into().ok()?,
+        month: number(5, 7)?.try_into().ok()?,
+        day: number(8, 10)?.try_into().ok()?,
+    };
+    let seconds = number(11, 13)?.checked_mul(3600)?.checked_add(number(14, 16)?.checked_mul(60)?)?;
+    let seconds = u64::from(seconds.checked_add(number(17, 19)?)?);
+    let days = u64::try_from(date.days_since_epoch()).ok()?;
+    let decimals = text.get(19..text.len().checked_sub(1)?)?.strip_prefix(b".").unwrap_or_default();
+    let digits = u8::try_from(decimals.len()).ok().filter(|digits| *digits <= 9)?;
+    let nanos = decimals.iter().chain(b"000000000").take(9).try_fold(0_u32, |nanos, digit| {
+        nanos.checked_mul(10)?.checked_add(char::from(*digit).to_digit(10)?)
+    })?;
+    Some(Timestamp::new(days.checked_mul(86_400)?.checked_add(seconds)?, nanos, digits))
+}
+
+/// A text that is not a time as [`Timestamp`] displays it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a time such as 2020-09-13T12:26:40.123456Z")]
+pub struct TimestampParseError;
+
 /// A formatted timestamp.
 struct Text {
     bytes: [u8; 30],
@@ -143,8 +192,23 @@ impl AsRef<[u8]> for Text {
 
 /// Returns the two decimal digits of a number below 100.
 fn two_digits(number: u32) -> [u8; 2] {
-    [number / 10, number % 10].map(|digit| b'0'.wrapping_add(digit.to_le_bytes()[0]))
+    DIGITS.get(number as usize).copied().unwrap_or_default()
 }
+
+/// The digits of all numbers below 100: a text has eleven of them, and a table takes less code than divisions.
+const DIGITS: [[u8; 2]; 100] = {
+    let (mut all, mut tens, mut ones) = ([[0; 2]; 100], 0_u8, 0_u8);
+    let mut places: &mut [[u8; 2]] = &mut all;
+    while let [place, others @ ..] = places {
+        *place = [b'0'.wrapping_add(tens), b'0'.wrapping_add(ones)];
+        ones = ones.wrapping_add(1);
+        if ones == 10 {
+            (tens, ones) = (tens.wrapping_add(1), 0);
+        }
+        places = others;
+    }
+    all
+};
 
 #[cfg(test)]
 mod tests {
@@ -153,9 +217,38 @@ mod tests {
     use super::*;
 
     #[test]
+    fn text_is_parsed() {
+        let times = [
+            (0, 0, 0),
+            (1_600_000_000, 123_456_000, 6),
+            (4_102_444_799, 999_999_999, 9),
+            (951_782_400, 5, 9),
+        ];
+        for (seconds, nanos, digits) in times {
+            let ts = Timestamp::new(seconds, nanos, digits);
+            assert_eq!(ts.to_string().parse(), Ok(ts), "{ts}");
+        }
+        for text in [
+            "",
+            "Z",
+            "2020-09-13",
+            "2020-13-13T12:26:40Z",
+            "2020-09-13T12:26:60Z",
+            "2020-09-13T12:26:40.Z",
+            "2020-09-13T12:26:40.1234567890Z",
+            "2020-09-13 12:26:40Z",
+            "+020-09-13T12:26:40Z",
+            "2020-09-13T12:26:40.12",
+        ] {
+            assert_eq!(text.parse::<Timestamp>(), Err(TimestampParseError), "{text}");
+        }
+    }
+
+    #[test]
     fn interface_changes_nothing_else() {
         let ts = Timestamp::new(1, 5, 9);
-        let stamped = ts.with_interface(u16::MAX);
+        let stamped = ts.with_interface(u16::MAX).with_other_records(u32::MAX);
+        assert_eq!((stamped.other_records(), ts.other_records()), (u32::MAX, 0));
         assert_eq!((stamped.interface(), ts.interface()), (u16::MAX, 0));
         assert_eq!((stamped.as_nanos(), stamped.to_string()), (ts.as_nanos(), ts.to_string()));
         assert_eq!(size_of::<Timestamp>(), 16, "it fits into the padding");

@@ -40,13 +40,24 @@ pub enum TunnelLayer {
     Teredo,
     /// Ethernet in IP (RFC 3378).
     EtherIp,
+    /// L2TP (RFC 2661, RFC 3931): the session identifier of this direction; 0 for control messages.
+    L2tp(u32),
+    /// TZSP, the mirror of sniffers and routers.
+    Tzsp,
+    /// LISP (RFC 9300): the instance identifier; 0 without one.
+    Lisp(u32),
+    /// Generic UDP Encapsulation.
+    Gue,
+    /// The [interface](crate::Timestamp::interface) that captured the packet, if
+    /// [`DecodeConfig::interface_in_flow_key`](crate::DecodeConfig::interface_in_flow_key) is set; always the first layer.
+    Interface(u16),
 }
 
 impl TunnelLayer {
     /// Returns the word that this layer contributes to the flow key.
     ///
-    /// MPLS labels and GTP-U endpoint identifiers differ between the directions of a flow. The key omits them, so
-    /// that both directions share a flow.
+    /// MPLS labels, GTP-U endpoint identifiers and L2TP sessions differ between the directions of a flow. The key omits
+    /// them, so that both directions share a flow.
     pub(crate) fn key_word(self) -> u64 {
         let (kind, id) = match self {
             Self::Vlan(id) => (1, u32::from(id)),
@@ -64,6 +75,11 @@ impl TunnelLayer {
             Self::SixInSix => (13, 0),
             Self::Teredo => (14, 0),
             Self::EtherIp => (15, 0),
+            Self::L2tp(_) => (16, 0),
+            Self::Tzsp => (17, 0),
+            Self::Lisp(id) => (18, id),
+            Self::Gue => (19, 0),
+            Self::Interface(index) => (20, u32::from(index)),
         };
         (kind << 32) | u64::from(id)
     }
@@ -87,6 +103,11 @@ impl fmt::Display for TunnelLayer {
             Self::SixInSix => f.write_str("6in6"),
             Self::Teredo => f.write_str("teredo"),
             Self::EtherIp => f.write_str("etherip"),
+            Self::L2tp(session) => write!(f, "l2tp:{session}"),
+            Self::Tzsp => f.write_str("tzsp"),
+            Self::Lisp(instance) => write!(f, "lisp:{instance}"),
+            Self::Gue => f.write_str("gue"),
+            Self::Interface(index) => write!(f, "interface:{index}"),
         }
     }
 }
@@ -104,10 +125,13 @@ impl FromStr for TunnelLayer {
             "vlan" => return narrow().map(Self::Vlan),
             "mpls" => return wide().map(Self::Mpls),
             "pppoe" => return narrow().map(Self::Pppoe),
+            "interface" => return narrow().map(Self::Interface),
             "erspan" => return narrow().map(Self::Erspan),
             "vxlan" => return wide().map(Self::Vxlan),
             "geneve" => return wide().map(Self::Geneve),
             "gtp-u" => return wide().map(Self::Gtpu),
+            "l2tp" => return wide().map(Self::L2tp),
+            "lisp" => return wide().map(Self::Lisp),
             _ => {}
         }
         Ok(match text {
@@ -119,6 +143,8 @@ impl FromStr for TunnelLayer {
             "6in6" => Self::SixInSix,
             "teredo" => Self::Teredo,
             "etherip" => Self::EtherIp,
+            "tzsp" => Self::Tzsp,
+            "gue" => Self::Gue,
             _ => return Err(error()),
         })
     }
@@ -136,11 +162,14 @@ pub struct TunnelPath {
     len: u8,
     /// Hash of the path for the flow key; 0 without layers.
     key: u64,
+    /// Whether VLAN tags are left out of the key.
+    ignores_vlan: bool,
 }
 
 impl TunnelPath {
     /// No tag and no tunnel.
-    pub const EMPTY: Self = Self { layers: [TunnelLayer::Gre; MAX_TUNNEL_LAYERS], len: 0, key: 0 };
+    pub const EMPTY: Self =
+        Self { layers: [TunnelLayer::Gre; MAX_TUNNEL_LAYERS], len: 0, key: 0, ignores_vlan: false };
 
     /// The layers, outermost first.
     pub fn layers(&self) -> &[TunnelLayer] {
@@ -159,7 +188,9 @@ impl TunnelPath {
             Some(slot) => {
                 *slot = layer;
                 self.len = self.len.saturating_add(1);
-                self.mix_key(layer.key_word());
+                if !(self.ignores_vlan && matches!(layer, TunnelLayer::Vlan(_))) {
+                    self.mix_key(layer.key_word());
+                }
                 true
             }
             None => false,
@@ -171,6 +202,11 @@ impl TunnelPath {
     pub fn with_key_word(layers: &[TunnelLayer], key_word: u64) -> Option<Self> {
         let mut path = Self::EMPTY;
         layers.iter().all(|layer| path.push(*layer)).then_some(Self { key: key_word, ..path })
+    }
+
+    /// Creates an empty path. `ignores_vlan`: whether VLAN tags are left out of the key.
+    pub(crate) const fn new(ignores_vlan: bool) -> Self {
+        Self { ignores_vlan, ..Self::EMPTY }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -262,9 +298,19 @@ mod tests {
     #[test]
     fn display_of_layer_is_parsed() {
         use TunnelLayer::*;
-        let numbered =
-            [Vlan(4095), Mpls(1 << 19), Pppoe(1), Erspan(2), Vxlan(1 << 23), Geneve(3), Gtpu(u32::MAX)];
-        let plain = [Gre, Capwap, IpInIp, SixInFour, FourInSix, SixInSix, Teredo, EtherIp];
+        let numbered = [
+            Vlan(4095),
+            Mpls(1 << 19),
+            Pppoe(1),
+            Erspan(2),
+            Vxlan(1 << 23),
+            Geneve(3),
+            Gtpu(u32::MAX),
+            L2tp(7),
+            Lisp(8),
+            Interface(9),
+        ];
+        let plain = [Gre, Capwap, IpInIp, SixInFour, FourInSix, SixInSix, Teredo, EtherIp, Tzsp, Gue];
         for layer in numbered.into_iter().chain(plain) {
             assert_eq!(layer.to_string().parse(), Ok(layer));
         }

@@ -17,6 +17,10 @@ pub struct Event<K> {
     pub flow: FlowId,
     /// The side that the event describes.
     pub subject: Side,
+    /// Why the bytes of the observation compete with others, if they do.
+    pub conflict: Option<Conflict>,
+    /// Upper bound of the length of the event as text, in bytes, if the protocol computed one; otherwise 0.
+    pub text_bytes: u32,
     /// The observation itself.
     pub kind: K,
 }
@@ -24,33 +28,128 @@ pub struct Event<K> {
 impl<K> Event<K> {
     /// Creates an event.
     pub fn new(ts: Timestamp, packet_number: u64, flow: FlowId, subject: Side, kind: K) -> Self {
-        Self { ts, packet_number, flow, subject, kind }
+        Self { ts, packet_number, flow, subject, conflict: None, text_bytes: 0, kind }
     }
 
-    pub(crate) fn from_segment(segment: &Segment<'_>, sender: Side, subject: Side, kind: K) -> Self {
-        let Segment { ts, packet_number, .. } = *segment;
-        Self { ts, packet_number, flow: FlowId::from_segment(segment, sender), subject, kind }
+    /// Creates an event that a segment caused, unless its origin names another packet.
+    #[inline]
+    pub(crate) fn from_segment(segment: &Segment<'_>, sender: Side, origin: Origin, kind: K) -> Self {
+        Self::from_origin(
+            PacketRef::from_segment(segment),
+            FlowId::from_segment(segment, sender),
+            origin,
+            kind,
+        )
+    }
+
+    /// Creates an event of `packet`, unless its origin names another packet.
+    #[inline]
+    pub fn from_origin(packet: PacketRef, flow: FlowId, origin: Origin, kind: K) -> Self {
+        let Origin { subject, packet: own, conflict, text_bytes } = origin;
+        let PacketRef { ts, number } = own.unwrap_or(packet);
+        Self { ts, packet_number: number, flow, subject, conflict, text_bytes, kind }
     }
 
     /// Converts the observation and keeps the rest.
     pub fn map<T>(self, f: impl FnOnce(K) -> T) -> Event<T> {
-        let Self { ts, packet_number, flow, subject, kind } = self;
-        Event { ts, packet_number, flow, subject, kind: f(kind) }
+        let Self { ts, packet_number, flow, subject, conflict, text_bytes, kind } = self;
+        Event { ts, packet_number, flow, subject, conflict, text_bytes, kind: f(kind) }
     }
 
     /// Returns address and port of the side that the event describes.
     pub fn subject_addr(&self) -> SocketAddr {
-        self.subject.choose(self.flow.client, self.flow.server)
+        *self.subject.choose(&self.flow.client, &self.flow.server)
     }
 }
 
 impl<R, U> Event<Route<R, U>> {
     /// Returns the event for the sink, or the one for the shared state.
     pub fn into_route(self) -> Route<Event<R>, Event<U>> {
-        let Self { ts, packet_number, flow, subject, kind } = self;
+        let Self { ts, packet_number, flow, subject, conflict, text_bytes, kind } = self;
         match kind {
-            Route::Report(kind) => Route::Report(Event { ts, packet_number, flow, subject, kind }),
-            Route::Update(kind) => Route::Update(Event { ts, packet_number, flow, subject, kind }),
+            Route::Report(kind) => {
+                Route::Report(Event { ts, packet_number, flow, subject, conflict, text_bytes, kind })
+            }
+            Route::Update(kind) => {
+                Route::Update(Event { ts, packet_number, flow, subject, conflict, text_bytes, kind })
+            }
+        }
+    }
+}
+
+/// The side that an observation describes, and where its bytes come from.
+///
+/// A [`Side`] converts to the origin of an observation about the segment that is being analysed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The side that the observation describes.
+    pub subject: Side,
+    /// The packet that completed the observation, if it is not the one that is being analysed.
+    pub packet: Option<PacketRef>,
+    /// Why the bytes compete with others, if they do.
+    pub conflict: Option<Conflict>,
+    /// Upper bound of the length of the event as text, in bytes, if it is known; otherwise 0.
+    pub text_bytes: u32,
+}
+
+impl From<Side> for Origin {
+    #[inline]
+    fn from(subject: Side) -> Self {
+        Self { subject, packet: None, conflict: None, text_bytes: 0 }
+    }
+}
+
+/// A packet of the capture: its time and its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketRef {
+    /// Capture time.
+    pub ts: Timestamp,
+    /// Number in the source, from 1.
+    pub number: u64,
+}
+
+impl PacketRef {
+    /// The packet of a segment.
+    #[inline]
+    pub fn from_segment(segment: &Segment<'_>) -> Self {
+        Self { ts: segment.ts, number: segment.packet_number }
+    }
+}
+
+/// Why an observation is one of several: the sender sent different contents for the same bytes of a stream, and only the
+/// receiver knows which one it read.
+///
+/// The reason names what distinguishes the packets of the two contents, the strongest sign first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Conflict {
+    /// The data came with a SYN, and the SYN+ACK did not acknowledge them (RFC 9293, section 3.4).
+    SynData,
+    /// One of the segments has no ACK flag. Receivers drop it after the handshake (RFC 9293, section 3.10.7.4).
+    NoAck,
+    /// One of the segments acknowledges data that was never sent (RFC 9293, section 3.10.7.4).
+    AckNumber,
+    /// One of the segments has an MD5 signature that others of the connection lack (RFC 2385).
+    Md5,
+    /// The timestamp of one of the segments is older than that of an earlier one (RFC 7323, section 5.3).
+    Timestamp,
+    /// The packets have different times to live: one may expire before the receiver.
+    Ttl,
+    /// The packets differ in nothing but their contents.
+    Content,
+}
+
+impl Conflict {
+    /// The reason as a word, as JSON has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NoAck => "no_ack",
+            Self::AckNumber => "ack_number",
+            Self::Md5 => "md5",
+            Self::Timestamp => "timestamp",
+            Self::SynData => "syn_data",
+            Self::Ttl => "ttl",
+            Self::Content => "content",
         }
     }
 }
@@ -114,6 +213,14 @@ pub enum TransportKind {
 }
 
 impl TransportKind {
+    /// The name: `tcp` or `udp`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+        }
+    }
+
     /// The protocol number in an IP header (IANA).
     pub const fn number(self) -> u8 {
         match self {

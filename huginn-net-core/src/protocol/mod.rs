@@ -3,7 +3,7 @@
 mod event;
 mod shared_state;
 
-pub use event::{Event, FlowId, Sink, SinkResult, TransportKind};
+pub use event::{Conflict, Event, FlowId, Origin, PacketRef, Sink, SinkResult, TransportKind};
 pub use shared_state::{Route, SharedState};
 
 use crate::{Segment, Side, Tally, Timestamp};
@@ -56,27 +56,26 @@ pub trait Protocol: Send + Sized {
 
     /// Analyses the next segment of a flow, in capture order, retransmissions included.
     ///
-    /// `emit` takes an event and the side that it describes. After [`Interest::Done`] the engine passes no further
+    /// `emit` takes an event and its [`Origin`], or the side that it describes. After [`Interest::Done`] the engine passes no further
     /// segment of this flow until a new connection starts on the same addresses, with a new `flow`.
     fn on_segment(
         &mut self,
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut Self::Flow,
-        emit: &mut impl FnMut(Side, Self::Event),
+        emit: &mut impl FnMut(Origin, Self::Event),
     ) -> Interest;
 
-    /// Whether the engine calls [`on_end`](Self::on_end).
+    /// Whether [`on_end`](Self::on_end) may report events of a flow. Such a flow must have
+    /// [buffered bytes](Self::buffered_bytes).
     #[inline]
-    fn reports_ends(&self) -> bool {
+    fn has_end(_flow: &Self::Flow) -> bool {
         false
     }
 
-    /// Returns the last event of a flow: after its idle timeout, when it is evicted, when another connection starts on the
-    /// same addresses, and at the end of the capture.
-    fn on_end(&mut self, _flow: Self::Flow) -> Option<Event<Self::Event>> {
-        None
-    }
+    /// Emits the last events of a flow that [has some](Self::has_end): after its idle timeout, when it is evicted, when
+    /// another connection starts on the same addresses, and at the end of the capture.
+    fn on_end(&mut self, _flow: Self::Flow, _emit: &mut impl FnMut(Event<Self::Event>)) {}
 
     /// Returns the heap memory of a flow, in bytes, without `Flow` itself: buffered parts of messages, for instance.
     ///

@@ -13,9 +13,18 @@ pub trait SharedState<E> {
     type Report: Send;
     /// An update for the shared state.
     type Update: Send;
+    /// What the state must know of an event to admit it; `()` if it admits all.
+    type Ticket: Send;
 
     /// Routes an event of the protocol to the sink or to the shared state. Runs in the worker that analysed the flow.
     fn route(event: E) -> Route<Self::Report, Self::Update>;
+
+    /// Describes an event for [`admits`](Self::admits). Runs in the worker that analysed the flow.
+    fn ticket(event: &Event<Self::Report>) -> Self::Ticket;
+
+    /// Whether an event goes to the sink; called in capture order, for every event that a flow reports. Conclusions of
+    /// [`on_update`](Self::on_update) are not asked for.
+    fn admits(&mut self, ticket: Self::Ticket) -> bool;
 
     /// Applies the next update, in capture order. Conclusions go to `report`.
     fn on_update(&mut self, update: Event<Self::Update>, report: &mut impl FnMut(Event<Self::Report>));
@@ -33,9 +42,16 @@ pub enum Route<R, U> {
 impl<E: Send> SharedState<E> for () {
     type Report = E;
     type Update = Infallible;
+    type Ticket = ();
 
     fn route(event: E) -> Route<E, Infallible> {
         Route::Report(event)
+    }
+
+    fn ticket(_: &Event<E>) {}
+
+    fn admits(&mut self, (): ()) -> bool {
+        true
     }
 
     fn on_update(&mut self, update: Event<Infallible>, _: &mut impl FnMut(Event<E>)) {

@@ -29,6 +29,10 @@ impl<S: Source> FirstFrames<S> {
 impl<S: Source> Source for FirstFrames<S> {
     type Error = S::Error;
 
+    fn is_live(&self) -> bool {
+        self.source.is_live()
+    }
+
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, S::Error> {
         let Self { source, remaining } = self;

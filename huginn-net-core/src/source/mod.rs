@@ -43,6 +43,15 @@ pub trait Source {
     /// The error that ends the source.
     type Error;
 
+    /// Whether frames arrive at the speed of a network, which does not wait. The default is false: a capture file waits.
+    ///
+    /// The analysis of a live source drops and counts what a slow worker cannot keep up with
+    /// ([`Overflow::Drop`](crate::Overflow)), and divides flows by a [random seed](crate::HashSeed). Of any other source it drops
+    /// nothing, and repeats exactly. A source that wraps another one passes its answer on.
+    fn is_live(&self) -> bool {
+        false
+    }
+
     /// Lends the next frame.
     ///
     /// If no frame is ready, a waiting source first returns [`NextFrame::Idle`], so that the caller can finish its
@@ -102,6 +111,10 @@ pub enum Fill {
 
 impl<S: Source + ?Sized> Source for &mut S {
     type Error = S::Error;
+
+    fn is_live(&self) -> bool {
+        (**self).is_live()
+    }
 
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, Self::Error> {

@@ -1,13 +1,15 @@
 //! One TCP connection and its parsers.
 
-use super::initial_seq::InitialSeqs;
+use super::initial_seq::{InitialSeq, InitialSeqs};
 use super::parser_slot::SlotState;
+use super::segment_traits::SegmentTraits;
+use super::tcp_direction::without_urgent;
 use super::{
     ParserSet, ParserSlot, ParserVisitor, StreamCounters, StreamData, StreamInput, StreamParser, StreamStart,
-    TcpConnection,
+    TcpConnection, side_mut,
 };
 use crate::limits::{MAX_FIRST_SEGMENT_LEN, MAX_OUT_OF_ORDER_BYTES, MAX_RESUMABLE_PARSERS};
-use crate::{Interest, Side, TcpFlags, TcpHeader};
+use crate::{FlowId, Interest, PacketRef, Segment, Side, TcpFlags, TcpHeader};
 
 /// Reassembles one TCP connection for a set of parsers.
 ///
@@ -36,8 +38,10 @@ enum State<S> {
 struct Open<S> {
     connection: TcpConnection,
     start: StreamStart,
-    /// Number of next bytes of client and server that no parser reads.
-    skippable: [u64; 2],
+    /// The flow, once something waits for the end of the connection: segments after a gap, or other contents.
+    flow: Option<Box<FlowId>>,
+    /// Whether all parsers are done, and only the receiver's acknowledgement is awaited.
+    is_watching: bool,
     parsers: S,
 }
 
@@ -53,21 +57,42 @@ impl<S> Default for StreamFlow<S> {
 }
 
 impl<S: ParserSet> StreamFlow<S> {
-    /// Processes the next segment of the connection: its header and its payload [without
-    /// padding](super::without_padding).
+    /// Processes the next segment of the connection, with its payload [without padding](super::without_padding).
     ///
     /// `new_parsers` creates the parsers at the first data, and again after a summarized segment. `feed` passes data
     /// to each parser of the set with [`ParserSlot::on_data`].
     #[inline]
     pub fn on_segment(
         &mut self,
-        tcp: &TcpHeader<'_>,
+        segment: &Segment<'_>,
         payload: &[u8],
         sender: Side,
         counters: &mut StreamCounters,
-        new_parsers: impl FnOnce() -> S,
+        new_parsers: impl Fn() -> S,
         feed: &mut impl FnMut(&mut S, StreamInput<'_>),
     ) -> Interest {
+        let skipped = segment.tcp().and_then(|tcp| self.skip_segment(tcp, payload.len(), sender));
+        skipped.unwrap_or_else(|| self.read_segment(segment, payload, sender, counters, new_parsers, feed))
+    }
+
+    /// Processes a segment as [`on_segment`](Self::on_segment) does, after [`skip_segment`](Self::skip_segment) returned
+    /// `None` for it.
+    ///
+    /// Payload that could be skipped is read, to the same effect.
+    pub fn read_segment(
+        &mut self,
+        segment: &Segment<'_>,
+        payload: &[u8],
+        sender: Side,
+        counters: &mut StreamCounters,
+        new_parsers: impl Fn() -> S,
+        feed: &mut impl FnMut(&mut S, StreamInput<'_>),
+    ) -> Interest {
+        let Some(tcp) = segment.tcp() else { return Interest::Done };
+        if let Some(seq) = self.follows_another_syn(tcp, sender) {
+            self.initial.first_bytes = [Some(InitialSeq { seq, from_syn: false }), None];
+            (self.state, self.buffered_bytes) = (State::NoData, 0);
+        }
         match &mut self.state {
             State::NoData => {
                 self.initial.update(tcp, sender);
@@ -75,25 +100,24 @@ impl<S: ParserSet> StreamFlow<S> {
                     self.start = StreamStart::Handshake;
                 }
                 if !payload.is_empty() {
-                    self.open(tcp, payload, sender, counters, new_parsers(), feed);
+                    self.open(segment, tcp, payload, sender, counters, &new_parsers, feed);
                 }
             }
             State::FirstSegment(first) => {
                 if first.is_acknowledged_by(tcp, payload, sender) {
+                    first.bytes = None;
+                    self.buffered_bytes = 0;
                     return Interest::More;
                 }
                 let mut open = first.resume(self.initial, self.start, new_parsers());
-                let status = open.on_segment(tcp, payload, sender, counters, feed);
+                let status = open.on_segment(segment, tcp, payload, sender, counters, &new_parsers, feed);
                 self.set_state(open, &status);
             }
             State::Open(open) => {
                 let status = if open.accept_in_order(tcp, payload.len(), sender) {
-                    if payload.is_empty() || open.skip(sender, payload.len()) {
-                        return Interest::More;
-                    }
-                    open.on_payload(payload, sender, feed)
+                    open.on_payload(segment, payload, sender, feed)
                 } else {
-                    open.on_segment(tcp, payload, sender, counters, feed)
+                    open.on_segment(segment, tcp, payload, sender, counters, &new_parsers, feed)
                 };
                 if status.is_done() {
                     (self.state, self.buffered_bytes) = (State::Done, 0);
@@ -109,48 +133,137 @@ impl<S: ParserSet> StreamFlow<S> {
         }
     }
 
+    /// Processes a segment as [`on_segment`](Self::on_segment) does, if no parser reads it, as with most: an
+    /// acknowledgement, or the next part of a body. Otherwise changes nothing and returns `None`.
+    #[inline(always)]
+    pub fn skip_segment(
+        &mut self,
+        tcp: &TcpHeader<'_>,
+        payload_len: usize,
+        sender: Side,
+    ) -> Option<Interest> {
+        if !matches!(self.state, State::Open(_)) || self.follows_another_syn(tcp, sender).is_some() {
+            return None;
+        }
+        let State::Open(open) = &mut self.state else { return None };
+        if !open.skip_segment(tcp, payload_len, sender) {
+            return None;
+        }
+        if open.is_watching && open.connection.is_settled() {
+            (self.state, self.buffered_bytes) = (State::Done, 0);
+            return Some(Interest::Done);
+        }
+        Some(Interest::More)
+    }
+
     /// Returns the heap memory of the connection, in bytes.
     #[inline]
     pub fn buffered_bytes(&self) -> usize {
         self.buffered_bytes as usize
     }
 
+    /// Whether [`on_end`](Self::on_end) may deliver data.
+    pub fn has_end(&self) -> bool {
+        matches!(&self.state, State::Open(open) if open.flow.is_some())
+    }
+
+    /// Delivers what waits for the end of the connection: data after gaps, and contents that compete with those
+    /// delivered. `feed` also takes the flow. Each input has the packet of its data.
+    pub fn on_end(
+        self,
+        counters: &mut StreamCounters,
+        new_parsers: impl Fn() -> S,
+        mut feed: impl FnMut(&FlowId, &mut S, StreamInput<'_>),
+    ) {
+        let State::Open(mut open) = self.state else { return };
+        if let Some(flow) = open.flow.take() {
+            open.on_end(counters, &new_parsers, &mut |parsers, input| feed(&flow, parsers, input));
+        }
+    }
+
+    /// Returns the sequence number at which the client continues, if a segment belongs to the connection of another SYN
+    /// than the one that started the flow: the server answers the other SYN, or does not answer this one, and the numbers
+    /// of both sides lie before it. This SYN, and data after it, are then not part of the connection.
+    #[inline]
+    fn follows_another_syn(&self, tcp: &TcpHeader<'_>, sender: Side) -> Option<u32> {
+        const PART: TcpFlags = TcpFlags::SYN.union(TcpFlags::ACK).union(TcpFlags::RST);
+        let [client, server] = self.initial.first_bytes;
+        let client =
+            client.filter(|client| client.from_syn && server.is_none_or(|server| !server.from_syn))?;
+        let flags = tcp.flags & PART;
+        let seq = match sender {
+            Side::Client if flags == TcpFlags::ACK => tcp.seq,
+            Side::Server if flags.contains(TcpFlags::ACK) && !flags.contains(TcpFlags::RST) => tcp.ack,
+            Side::Client | Side::Server => return None,
+        };
+        let ahead = seq.wrapping_sub(client.seq);
+        let is_far = flags.contains(TcpFlags::SYN) && ahead > u32::from(u16::MAX);
+        let is_other = ahead.cast_signed() < -1 || is_far;
+        (is_other && self.is_near_start()).then_some(seq)
+    }
+
+    /// Whether the client has sent so little that its sequence numbers lie after that of its SYN.
+    fn is_near_start(&self) -> bool {
+        match &self.state {
+            State::Open(open) => open.connection.is_near_start(),
+            State::NoData | State::FirstSegment(_) | State::Done => true,
+        }
+    }
+
     /// Processes the first segment with payload.
+    #[expect(clippy::too_many_arguments, reason = "the arguments of on_segment, and its parsed header")]
     fn open(
         &mut self,
+        segment: &Segment<'_>,
         tcp: &TcpHeader<'_>,
         payload: &[u8],
         sender: Side,
         counters: &mut StreamCounters,
-        mut parsers: S,
+        new_parsers: &impl Fn() -> S,
         feed: &mut impl FnMut(&mut S, StreamInput<'_>),
     ) {
         let Self { initial, start, .. } = *self;
-        let first = FirstSegment::new(initial, tcp, payload, sender);
-        if let Some(mut first) = first {
+        let mut parsers = new_parsers();
+        let mut first = FirstSegment::new(initial, segment, tcp, payload, sender);
+        let is_first = first.is_some();
+        if let Some(mut first) = first.take() {
             let data = StreamData::Bytes(payload);
-            feed(&mut parsers, StreamInput { side: sender, data, start, is_first_segment: true });
+            feed(
+                &mut parsers,
+                StreamInput {
+                    side: sender,
+                    data,
+                    start,
+                    packet: None,
+                    conflict: None,
+                    is_first_segment: true,
+                },
+            );
             if first.take_summaries(&mut parsers) {
+                if sender == Side::Client {
+                    first.bytes = Some(payload.into());
+                    self.buffered_bytes = first.len.into();
+                }
                 self.state = State::FirstSegment(first);
                 return;
             }
         }
-        let mut open = Open { connection: TcpConnection::new(initial), start, skippable: [0; 2], parsers };
-        let status = if first.is_some() {
+        let mut open = Open::new(initial, start, parsers);
+        let status = if is_first {
             let counters = &mut StreamCounters::default();
             open.connection.on_segment(
-                tcp,
+                segment,
                 payload,
                 sender,
                 MAX_OUT_OF_ORDER_BYTES,
                 counters,
-                &mut |_, _| {},
+                &mut |_, _, _| {},
             );
             let mut resume = Resume { start, sender, len: payload.len() };
             open.parsers.visit(&mut resume);
             open.status()
         } else {
-            open.on_segment(tcp, payload, sender, counters, feed)
+            open.on_segment(segment, tcp, payload, sender, counters, new_parsers, feed)
         };
         self.set_state(open, &status);
     }
@@ -166,12 +279,19 @@ impl<S: ParserSet> StreamFlow<S> {
 }
 
 fn buffered_bytes<S>(open: &Open<S>, status: &ParserStatus) -> u32 {
-    let bytes =
-        size_of::<Open<S>>().saturating_add(open.connection.buffered_bytes()).saturating_add(status.buffered);
+    let bytes = size_of::<Open<S>>()
+        .saturating_add(open.connection.buffered_bytes())
+        .saturating_add(status.buffered)
+        .saturating_add(open.flow.as_ref().map_or(0, |_| size_of::<FlowId>()));
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 impl<S: ParserSet> Open<S> {
+    fn new(initial: InitialSeqs, start: StreamStart, parsers: S) -> Self {
+        let connection = TcpConnection::new(initial);
+        Self { connection, start, flow: None, is_watching: false, parsers }
+    }
+
     /// Whether the segment is the next in order and changes nothing else, as most are. Reassembly then counts its
     /// payload as delivered.
     #[inline]
@@ -179,14 +299,16 @@ impl<S: ParserSet> Open<S> {
         !tcp.flags.is_fin_or_rst() && self.connection.accept_in_order(tcp, payload_len, sender)
     }
 
-    /// Skips the next payload if every parser permits it.
-    #[inline]
-    fn skip(&mut self, sender: Side, payload_len: usize) -> bool {
-        let [client, server] = &mut self.skippable;
-        let (skippable, len) = (sender.choose(client, server), payload_len as u64);
-        let Some(left) = skippable.checked_sub(len) else { return false };
-        *skippable = left;
-        self.parsers.visit(&mut Skip { side: sender, len });
+    /// Skips the segment if every parser permits it.
+    #[inline(always)]
+    fn skip_segment(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> bool {
+        if !self.connection.may_skip(payload_len, sender) || !self.accept_in_order(tcp, payload_len, sender) {
+            return false;
+        }
+        if payload_len > 0 {
+            self.connection.pass_skippable(payload_len, sender);
+            self.parsers.visit(&mut Skip { side: sender, len: payload_len as u64 });
+        }
         true
     }
 
@@ -194,41 +316,134 @@ impl<S: ParserSet> Open<S> {
     #[inline]
     fn on_payload(
         &mut self,
+        segment: &Segment<'_>,
         payload: &[u8],
         sender: Side,
         feed: &mut impl FnMut(&mut S, StreamInput<'_>),
     ) -> ParserStatus {
-        let (data, start) = (StreamData::Bytes(payload), self.start);
-        feed(&mut self.parsers, StreamInput { side: sender, data, start, is_first_segment: false });
+        feed(&mut self.parsers, StreamInput::new(sender, StreamData::Bytes(payload), self.start));
+        self.connection.keep_unsettled(segment, payload, sender);
         self.status()
     }
 
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the arguments of StreamFlow::on_segment, and its parsed header"
+    )]
     fn on_segment(
         &mut self,
+        segment: &Segment<'_>,
         tcp: &TcpHeader<'_>,
         payload: &[u8],
         sender: Side,
         counters: &mut StreamCounters,
+        new_parsers: &impl Fn() -> S,
         feed: &mut impl FnMut(&mut S, StreamInput<'_>),
     ) -> ParserStatus {
-        let Self { connection, start, parsers, .. } = self;
-        if tcp.flags.is_fin_or_rst() {
-            parsers.visit(&mut Close);
+        let is_end = tcp.flags.is_fin_or_rst();
+        if is_end {
+            self.parsers.visit(&mut Close);
         }
-        connection.on_segment(tcp, payload, sender, MAX_OUT_OF_ORDER_BYTES, counters, &mut |side, data| {
-            feed(parsers, StreamInput { side, data, start: *start, is_first_segment: false });
-        });
-        self.status()
+        let Self { connection, start, parsers, .. } = self;
+        let now = segment.packet_number;
+        let mut deliver = |side, data: StreamData<'_>, packet: PacketRef| {
+            let packet = Some(packet).filter(|packet| packet.number != now);
+            feed(parsers, StreamInput { packet, ..StreamInput::new(side, data, *start) });
+        };
+        connection.on_segment(segment, payload, sender, MAX_OUT_OF_ORDER_BYTES, counters, &mut deliver);
+        // Without segments of the receiver, nothing acknowledges a gap before the end.
+        if !*side_mut(&mut connection.has_seen, sender.peer())
+            && let Some(direction) = connection.direction_mut(sender)
+            && direction.has_buffered()
+            && is_end
+        {
+            direction.skip_gaps(counters, &mut |data, packet| deliver(sender, data, packet));
+        }
+        if self.connection.has_alternatives() {
+            let is_answer = sender == Side::Server && !payload.is_empty();
+            let at_end = is_end || self.connection.has_full_alternatives();
+            if is_answer || at_end {
+                self.feed_alternatives(at_end, new_parsers, feed);
+            }
+        }
+        let status = self.status();
+        if self.flow.is_none() && self.connection.has_pending() {
+            self.flow = Some(Box::new(FlowId::from_segment(segment, sender)));
+        }
+        status
+    }
+
+    /// Feeds each content that competes with the delivered one to new parsers.
+    fn feed_alternatives(
+        &mut self,
+        at_end: bool,
+        new_parsers: &impl Fn() -> S,
+        feed: &mut impl FnMut(&mut S, StreamInput<'_>),
+    ) {
+        let Some((found, is_behind)) = self.connection.take_alternatives(at_end) else { return };
+        let urgent = self.connection.direction_mut(Side::Client).and_then(|direction| direction.urgent());
+        let urgent = urgent.filter(|_| !found.keeps_urgent);
+        let start = if found.start() == 0 { self.start } else { StreamStart::Midstream };
+        let side = Side::Client;
+        for (bytes, packet) in found.contents() {
+            let mut parsers = new_parsers();
+            let (before, after) = without_urgent(bytes, found.start(), urgent);
+            for part in [before, after] {
+                if !part.is_empty() {
+                    let input = StreamInput::new(side, StreamData::Bytes(part), start);
+                    feed(&mut parsers, StreamInput { packet, conflict: found.reason, ..input });
+                }
+            }
+        }
+        if is_behind {
+            feed(&mut self.parsers, StreamInput::new(side, StreamData::Gap(u64::MAX), self.start));
+        }
+        if found.differs {
+            let mut enabled = Enabled { bits: 0, index: 0 };
+            new_parsers().visit(&mut enabled);
+            self.parsers.visit(&mut EndConflict { enabled: enabled.bits, index: 0 });
+            self.connection.read_again(side);
+        }
+    }
+
+    /// Delivers what waits for the end of the connection.
+    fn on_end(
+        &mut self,
+        counters: &mut StreamCounters,
+        new_parsers: &impl Fn() -> S,
+        feed: &mut impl FnMut(&mut S, StreamInput<'_>),
+    ) {
+        let Self { connection, start, parsers, .. } = self;
+        for side in [Side::Client, Side::Server] {
+            if let Some(direction) = connection.direction_mut(side) {
+                direction.skip_gaps(counters, &mut |data, packet| {
+                    let input = StreamInput::new(side, data, *start);
+                    feed(parsers, StreamInput { packet: Some(packet), ..input });
+                });
+            }
+        }
+        self.feed_alternatives(true, new_parsers, feed);
     }
 
     /// Drops the parsers that are done, and the directions that no parser reads.
     fn status(&mut self) -> ParserStatus {
-        let mut status = ParserStatus { reads: [false; 2], skippable: [u64::MAX; 2], buffered: 0 };
+        let mut status = ParserStatus {
+            reads: [false; 2],
+            skippable: [u64::MAX; 2],
+            buffered: 0,
+            is_mid_message: false,
+            is_settled: true,
+            has_copy: self.connection.has_copy(),
+        };
         self.parsers.visit(&mut status);
-        self.skippable = status.skippable;
+        self.connection.set_skippable(status.skippable);
         let [reads_client, reads_server] = status.reads;
+        self.is_watching = !reads_client && !reads_server;
         if !reads_client {
-            self.connection.stop_reading(Side::Client);
+            let is_free = self.connection.stop_reading(Side::Client);
+            status.is_settled &= is_free;
+        } else if let Some(direction) = self.connection.direction_mut(Side::Client) {
+            direction.is_mid_message = status.is_mid_message;
         }
         if !reads_server {
             self.connection.stop_reading(Side::Server);
@@ -238,7 +453,7 @@ impl<S: ParserSet> Open<S> {
 }
 
 /// The numbers of the first segment with payload, from which the connection can be rebuilt.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct FirstSegment {
     seq: u32,
     ack: u32,
@@ -248,15 +463,25 @@ struct FirstSegment {
     /// A bit for each parser that summarized the payload.
     summarized: u8,
     summaries: [u8; MAX_RESUMABLE_PARSERS],
+    traits: SegmentTraits,
+    /// The payload, until the receiver acknowledges it.
+    bytes: Option<Box<[u8]>>,
 }
 
 impl FirstSegment {
     /// Describes the first segment of a connection whose directions begin at `initial`. Returns `None` if the segment is
     /// long, or a [`TcpConnection`] would not deliver its complete payload at once.
-    fn new(initial: InitialSeqs, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> Option<Self> {
+    fn new(
+        initial: InitialSeqs,
+        segment: &Segment<'_>,
+        tcp: &TcpHeader<'_>,
+        payload: &[u8],
+        sender: Side,
+    ) -> Option<Self> {
         let len =
             u16::try_from(payload.len()).ok().filter(|len| usize::from(*len) <= MAX_FIRST_SEGMENT_LEN)?;
-        initial.are_in_order(tcp, sender, MAX_OUT_OF_ORDER_BYTES).then_some(Self {
+        let is_plain = !tcp.flags.contains(TcpFlags::URG);
+        (is_plain && initial.are_in_order(tcp, sender, MAX_OUT_OF_ORDER_BYTES)).then(|| Self {
             seq: tcp.seq,
             ack: tcp.ack,
             flags: tcp.flags,
@@ -264,6 +489,8 @@ impl FirstSegment {
             sender,
             summarized: 0,
             summaries: [0; MAX_RESUMABLE_PARSERS],
+            traits: SegmentTraits::from_segment(segment),
+            bytes: None,
         })
     }
 
@@ -283,18 +510,32 @@ impl FirstSegment {
     }
 
     /// Rebuilds the connection after this segment.
-    fn resume<S: ParserSet>(&self, initial: InitialSeqs, start: StreamStart, mut parsers: S) -> Open<S> {
+    fn resume<S: ParserSet>(&mut self, initial: InitialSeqs, start: StreamStart, parsers: S) -> Open<S> {
         /// Placeholder payload: the parsers have read the bytes, so reassembly needs only their number.
         static UNREAD: [u8; MAX_FIRST_SEGMENT_LEN] = [0; MAX_FIRST_SEGMENT_LEN];
-        let Self { seq, ack, flags, len, sender, .. } = *self;
+        let Self { seq, ack, flags, len, sender, traits, .. } = *self;
         let tcp = TcpHeader { src_port: 0, dst_port: 0, seq, ack, flags, window: 0, urgent: 0, options: &[] };
         let payload = UNREAD.get(..usize::from(len)).unwrap_or_default();
-        let mut connection = TcpConnection::new(initial);
-        let counters = &mut StreamCounters::default();
-        connection.on_segment(&tcp, payload, sender, MAX_OUT_OF_ORDER_BYTES, counters, &mut |_, _| {});
-        parsers.visit(&mut RestoreSummaries { first: self, index: 0 });
-        parsers.visit(&mut Resume { start, sender, len: payload.len() });
-        Open { connection, start, skippable: [0; 2], parsers }
+        let mut open = Open::new(initial, start, parsers);
+        let (segment, counters) = (Segment::from_tcp(tcp, payload), &mut StreamCounters::default());
+        if let Some(direction) = open.connection.direction_mut(sender) {
+            // No copy is made of the placeholder.
+            direction.skippable = len.into();
+        }
+        open.connection.on_segment(
+            &segment,
+            payload,
+            sender,
+            MAX_OUT_OF_ORDER_BYTES,
+            counters,
+            &mut |_, _, _| {},
+        );
+        if let Some(direction) = open.connection.direction_mut(sender) {
+            direction.restore_unsettled(self.bytes.take(), traits);
+        }
+        open.parsers.visit(&mut RestoreSummaries { first: self, index: 0 });
+        open.parsers.visit(&mut Resume { start, sender, len: payload.len() });
+        open
     }
 }
 
@@ -376,6 +617,41 @@ impl ParserVisitor for Skip {
     }
 }
 
+/// Collects which parsers of a new set are enabled.
+struct Enabled {
+    bits: u8,
+    index: usize,
+}
+
+impl ParserVisitor for Enabled {
+    fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
+        if !matches!(slot.0, SlotState::Dropped) {
+            self.bits |= bit(self.index);
+        }
+        self.index = self.index.saturating_add(1);
+    }
+}
+
+/// Reports the end of a conflict of the client to every parser. One that was dropped may have read the wrong content, and
+/// starts again.
+struct EndConflict {
+    enabled: u8,
+    index: usize,
+}
+
+impl ParserVisitor for EndConflict {
+    fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
+        match &mut slot.0 {
+            SlotState::Reading(parser, _) => parser.on_conflict(Side::Client),
+            SlotState::Dropped if self.enabled & bit(self.index) != 0 => {
+                slot.0 = SlotState::Reading(P::new(StreamStart::Midstream), [true; 2]);
+            }
+            SlotState::Dropped | SlotState::Waiting | SlotState::Summarized(_) => {}
+        }
+        self.index = self.index.saturating_add(1);
+    }
+}
+
 /// Reports a FIN or RST to every parser.
 struct Close;
 
@@ -395,11 +671,17 @@ struct ParserStatus {
     skippable: [u64; 2],
     /// Heap memory of the parsers, in bytes.
     buffered: usize,
+    /// Whether a parser has a part of a message of the client.
+    is_mid_message: bool,
+    /// Whether no delivered bytes wait for their acknowledgement.
+    is_settled: bool,
+    /// Whether there is a copy of delivered bytes of the client.
+    has_copy: bool,
 }
 
 impl ParserStatus {
     fn is_done(&self) -> bool {
-        self.reads == [false; 2]
+        self.reads == [false; 2] && self.is_settled
     }
 }
 
@@ -417,6 +699,7 @@ impl ParserVisitor for ParserStatus {
                 let ([any_client, any_server], [skip_client, skip_server]) =
                     (&mut self.reads, &mut self.skippable);
                 if client {
+                    self.is_mid_message |= self.has_copy && parser.is_mid_message(Side::Client);
                     *any_client = true;
                     *skip_client = parser.skippable(Side::Client).min(*skip_client);
                 }

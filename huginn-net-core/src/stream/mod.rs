@@ -1,5 +1,6 @@
 //! The stream layer: reassembles each TCP connection once, and feeds its bytes to a set of parsers.
 
+mod alternative;
 mod counters;
 mod data;
 mod flow;
@@ -9,8 +10,10 @@ mod padded_ack;
 mod parser;
 mod parser_set;
 mod parser_slot;
+mod segment_traits;
 mod tcp_connection;
 mod tcp_direction;
+mod unsettled;
 
 pub use counters::StreamCounters;
 pub use data::StreamData;

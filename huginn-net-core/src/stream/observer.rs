@@ -1,7 +1,7 @@
 //! A stream parser as a protocol of its own.
 
 use super::{ParserSlot, StreamCounters, StreamFlow, StreamParser, first_sender, without_padding};
-use crate::{Interest, Protocol, Segment, Side, Tally};
+use crate::{Event, Interest, Origin, Protocol, Segment, Side, Tally};
 
 /// Runs one stream parser on every TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,14 +74,35 @@ impl<P: StreamParser> Protocol for StreamObserver<P> {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut Self::Flow,
-        emit: &mut impl FnMut(Side, P::Event),
+        emit: &mut impl FnMut(Origin, P::Event),
     ) -> Interest {
-        let Some(tcp) = segment.tcp() else { return Interest::Done };
         let StreamObserverCounters { parser: counters, streams } = &mut self.counters;
         let new_parser = || ParserSlot::new(true);
-        flow.on_segment(tcp, without_padding(segment), sender, streams, new_parser, &mut |parser, input| {
-            parser.on_data(input, counters, emit);
-        })
+        flow.on_segment(
+            segment,
+            without_padding(segment),
+            sender,
+            streams,
+            new_parser,
+            &mut |parser, input| {
+                parser.on_data(input, counters, &mut |side, event| emit(input.origin(side), event));
+            },
+        )
+    }
+
+    fn has_end(flow: &Self::Flow) -> bool {
+        flow.has_end()
+    }
+
+    fn on_end(&mut self, flow: Self::Flow, emit: &mut impl FnMut(Event<P::Event>)) {
+        let StreamObserverCounters { parser: counters, streams } = &mut self.counters;
+        flow.on_end(
+            streams,
+            || ParserSlot::new(true),
+            |flow, parser: &mut ParserSlot<P>, input| {
+                parser.on_data(input, counters, &mut |side, event| emit(input.event(flow, side, event)));
+            },
+        );
     }
 
     fn buffered_bytes(flow: &Self::Flow) -> usize {

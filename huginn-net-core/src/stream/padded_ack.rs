@@ -1,6 +1,6 @@
 //! Removal of Ethernet padding that the IP length counts as payload.
 
-use crate::limits::MIN_ETHERNET_PAYLOAD_LEN;
+use crate::limits::{MIN_ETHERNET_PAYLOAD_LEN, MIN_TAGGED_PAYLOAD_LEN};
 use crate::{Segment, TcpFlags};
 
 /// Returns the payload of a segment without Ethernet padding that the IP length counts.
@@ -10,10 +10,10 @@ use crate::{Segment, TcpFlags};
 /// sequence number. Since the first copy of a byte wins, they would hide the start of a ClientHello or a request.
 /// nDPI ignores such bytes, too.
 ///
-/// A segment is a padded ACK if its IPv4 packet is exactly 46 bytes long, its payload is all zeros, and ACK is set
-/// without SYN, FIN, RST, PSH or URG. A keep-alive probe with one zero byte has a shorter packet. IPv6 headers leave
-/// no room for padding. Real data of this form is lost, which is rare: the end of a message has PSH set, and its
-/// middle is rarely so short.
+/// A segment is a padded ACK if its IPv4 packet is exactly 46 bytes long, or 42 after four bytes of a VLAN tag or MPLS
+/// label, its payload is all zeros, and ACK is set without SYN, FIN, RST, PSH or URG. A keep-alive probe with one zero
+/// byte has a shorter packet. IPv6 headers leave no room for padding. Real data of this form is missing in the stream,
+/// as a gap. It is rare: the end of a message has PSH set, and its middle is rarely so short.
 #[inline]
 pub fn without_padding<'a>(segment: &Segment<'a>) -> &'a [u8] {
     const MAX_PADDING: usize = 6;
@@ -35,7 +35,7 @@ fn is_padded_ack(segment: &Segment<'_>) -> bool {
         tcp.flags & RELEVANT_FLAGS == TcpFlags::ACK
             && segment.ip.is_ipv4()
             && segment.payload_missing == 0
-            && total_len == MIN_ETHERNET_PAYLOAD_LEN
+            && matches!(total_len, MIN_ETHERNET_PAYLOAD_LEN | MIN_TAGGED_PAYLOAD_LEN)
             && segment.payload.iter().all(|byte| *byte == 0)
     })
 }

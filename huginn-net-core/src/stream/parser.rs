@@ -88,6 +88,10 @@ pub trait StreamParser: Sized + Send {
     /// Handles a FIN or RST of either side, before the payload of the same segment.
     fn on_close(&mut self) {}
 
+    /// Processes the end of a conflict: a side sent different contents for the same bytes, and the receiver may have read
+    /// another one than the parser did. So the parser does not know its place in the stream. The default does nothing.
+    fn on_conflict(&mut self, _side: Side) {}
+
     /// Returns the number of next bytes of a side whose values do not matter, such as the rest of a body. The stream
     /// layer may [skip](Self::skip) them.
     #[inline]
@@ -98,6 +102,15 @@ pub trait StreamParser: Sized + Send {
     /// Skips `len` of the [skippable](Self::skippable) bytes.
     #[inline]
     fn skip(&mut self, _side: Side, _len: u64) {}
+
+    /// Whether the parser has a part of a message of a side, and waits for the rest.
+    ///
+    /// The stream layer then keeps the bytes since the start of the message, so that it can parse the message again if
+    /// another segment has other bytes for it.
+    #[inline]
+    fn is_mid_message(&self, _side: Side) -> bool {
+        false
+    }
 
     /// Returns the heap memory of the parser, in bytes.
     fn buffered_bytes(&self) -> usize;
@@ -144,14 +157,17 @@ pub enum StreamStart {
     Midstream,
 }
 
-/// Returns the sender of a segment that starts a connection for the parser: a SYN, or first bytes with
-/// [`Probe::Certain`].
+/// Returns the sender of a segment that starts a connection for the parser: a SYN, a SYN+ACK whose SYN was not captured, or
+/// first bytes with [`Probe::Certain`].
 ///
 /// If both sides may send such bytes, the side with the lower port is the server.
 pub fn first_sender<P: StreamParser>(segment: &Segment<'_>) -> Option<Side> {
     let tcp = segment.tcp()?;
     if tcp.flags.is_initial_syn() {
         return Some(Side::Client);
+    }
+    if tcp.flags.is_syn_ack() {
+        return Some(Side::Server);
     }
     if segment.payload.is_empty() {
         return None;

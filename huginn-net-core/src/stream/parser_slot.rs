@@ -1,7 +1,7 @@
 //! The slot of one parser in a set.
 
 use super::{Probe, StreamData, StreamParser, StreamStart};
-use crate::Side;
+use crate::{Conflict, Event, FlowId, Origin, PacketRef, Side, Timestamp};
 
 /// One parser of a connection, from its first data until it is done.
 #[derive(Debug)]
@@ -25,9 +25,41 @@ pub struct StreamInput<'a> {
     pub(super) side: Side,
     pub(super) data: StreamData<'a>,
     pub(super) start: StreamStart,
+    /// The packet that completed the data, if it is not the one that is being analysed.
+    pub(super) packet: Option<PacketRef>,
+    /// Why the data compete with others, if they do.
+    pub(super) conflict: Option<Conflict>,
     /// Whether these are the first data of the connection, and all data of a segment from which the connection can be
     /// rebuilt.
     pub(super) is_first_segment: bool,
+}
+
+impl<'a> StreamInput<'a> {
+    /// Data of the segment that is being analysed.
+    #[inline]
+    pub(super) fn new(side: Side, data: StreamData<'a>, start: StreamStart) -> Self {
+        Self { side, data, start, packet: None, conflict: None, is_first_segment: false }
+    }
+}
+
+impl StreamInput<'_> {
+    /// The origin of an observation about `subject` that these data completed.
+    #[inline]
+    pub fn origin(&self, subject: Side) -> Origin {
+        Origin { packet: self.packet, conflict: self.conflict, ..subject.into() }
+    }
+
+    /// Whether these data compete with others of the same place in the stream, and why.
+    #[inline]
+    pub fn conflict(&self) -> Option<Conflict> {
+        self.conflict
+    }
+
+    /// Creates the event of an observation that these data completed, at the [end](crate::StreamFlow::on_end) of a flow.
+    pub fn event<K>(&self, flow: &FlowId, subject: Side, kind: K) -> Event<K> {
+        let packet = self.packet.unwrap_or(PacketRef { ts: Timestamp::default(), number: 0 });
+        Event::from_origin(packet, flow.clone(), self.origin(subject), kind)
+    }
 }
 
 impl<P: StreamParser> ParserSlot<P> {
@@ -62,7 +94,7 @@ impl<P: StreamParser> ParserSlot<P> {
 
     /// Passes the first data of the connection to the parser.
     fn start(
-        StreamInput { side, data, start, is_first_segment }: StreamInput<'_>,
+        StreamInput { side, data, start, is_first_segment, .. }: StreamInput<'_>,
         counters: &mut P::Counters,
         emit: &mut impl FnMut(Side, P::Event),
     ) -> SlotState<P> {

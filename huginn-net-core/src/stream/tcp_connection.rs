@@ -1,78 +1,193 @@
 //! Both directions of a TCP connection.
 
+use super::alternative::Alternatives;
 use super::initial_seq::InitialSeqs;
-use super::tcp_direction::TcpDirection;
+use super::tcp_direction::{Payload, TcpDirection};
 use super::{StreamCounters, StreamData, side_mut};
-use crate::{Side, TcpFlags, TcpHeader};
+use crate::{PacketRef, Segment, Side, TcpFlags, TcpHeader};
 
 /// Reassembles both directions of a TCP connection.
 #[derive(Debug)]
 pub(crate) struct TcpConnection {
     /// Client and server; none for a side that no parser reads.
     directions: [Option<TcpDirection>; 2],
+    /// Whether client and server sent a segment.
+    pub(super) has_seen: [bool; 2],
 }
 
 impl TcpConnection {
     /// Creates a connection whose directions begin at `initial`.
+    ///
+    /// What counts is what the server read, so the bytes of the client are compared with their retransmissions.
     pub(crate) fn new(initial: InitialSeqs) -> Self {
-        Self { directions: initial.0.map(|initial| Some(TcpDirection::new(initial))) }
+        let InitialSeqs { first_bytes: [client, server], has_seen } = initial;
+        let directions = [Some(TcpDirection::new(client, true)), Some(TcpDirection::new(server, false))];
+        Self { directions, has_seen }
     }
 
-    /// Processes a segment of either side, and delivers the data that is now in order with its sender. The
-    /// out-of-order buffer of a direction takes at most `window` bytes.
+    /// Processes a segment of either side, and delivers the data that is now in order with its sender and the packet that
+    /// completed it. The out-of-order buffer of a direction takes at most `window` bytes.
     pub(crate) fn on_segment(
         &mut self,
-        tcp: &TcpHeader<'_>,
+        segment: &Segment<'_>,
         payload: &[u8],
         sender: Side,
         window: usize,
         counters: &mut StreamCounters,
-        deliver: &mut impl FnMut(Side, StreamData<'_>),
+        deliver: &mut impl FnMut(Side, StreamData<'_>, PacketRef),
     ) {
+        let Some(tcp) = segment.tcp() else { return };
+        *side_mut(&mut self.has_seen, sender) = true;
         let receiver = sender.peer();
         let acknowledges = tcp.flags.contains(TcpFlags::ACK) && !tcp.flags.contains(TcpFlags::RST);
+        let mut ack_is_wrong = false;
         if let Some(direction) = side_mut(&mut self.directions, receiver).as_mut().filter(|_| acknowledges) {
             direction.start_at_ack(tcp.ack, window);
-            direction.acknowledge(tcp.ack, counters, &mut |data| deliver(receiver, data));
+            ack_is_wrong = !direction.may_acknowledge(tcp.ack);
+            direction.acknowledge(tcp.ack, counters, &mut |data, packet| deliver(receiver, data, packet));
         }
         if let Some(direction) = side_mut(&mut self.directions, sender) {
             if tcp.flags.contains(TcpFlags::SYN) {
                 direction.set_initial_seq(tcp.first_byte_seq());
             }
             if !payload.is_empty() {
-                direction.push(tcp, payload, window, counters, &mut |data| deliver(sender, data));
+                let payload = Payload { segment, tcp, bytes: payload };
+                let deliver = &mut |data: StreamData<'_>, packet| deliver(sender, data, packet);
+                direction.push(payload, window, ack_is_wrong, counters, deliver);
             }
         }
     }
 
     /// Accepts a segment without reading its payload, if [`on_segment`](Self::on_segment) would deliver exactly that
-    /// payload: it is next in order and neither side has buffered data. Otherwise changes nothing and returns false.
+    /// payload: it is next in order and neither side has buffered data that it releases. Otherwise changes nothing and
+    /// returns false.
     ///
     /// The caller delivers or skips the payload, so a skipped body is never loaded from memory.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn accept_in_order(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> bool {
-        const PART: TcpFlags = TcpFlags::SYN.union(TcpFlags::ACK).union(TcpFlags::RST);
+        const PART: TcpFlags = TcpFlags::SYN.union(TcpFlags::ACK).union(TcpFlags::RST).union(TcpFlags::URG);
         let [client, server] = &mut self.directions;
         let (from, to) = match sender {
             Side::Client => (client, server),
             Side::Server => (server, client),
         };
-        let continues = |from: &TcpDirection| payload_len == 0 || from.is_next(tcp.seq);
+        let continues = |from: &TcpDirection| payload_len == 0 || from.is_next(tcp.seq, payload_len);
         let skips = tcp.flags & PART == TcpFlags::ACK
             && from.as_ref().is_none_or(continues)
             && to.as_mut().is_none_or(|to| to.accept_pure_ack(tcp.ack));
         if let Some(from) = from.as_mut().filter(|_| skips) {
             from.skip(payload_len);
         }
+        if skips {
+            *side_mut(&mut self.has_seen, sender) = true;
+        }
         skips
     }
 
-    /// Stops reading a side, and frees its buffer.
-    pub(crate) fn stop_reading(&mut self, side: Side) {
-        *side_mut(&mut self.directions, side) = None;
+    /// Sets the number of next bytes of client and server that no parser reads.
+    #[inline]
+    pub(crate) fn set_skippable(&mut self, skippable: [u64; 2]) {
+        for (direction, skippable) in self.directions.iter_mut().zip(skippable) {
+            if let Some(direction) = direction {
+                direction.skippable = skippable;
+            }
+        }
     }
 
-    /// Returns the memory used by out-of-order segments, in bytes.
+    /// Whether no parser reads the next `len` bytes of a side.
+    #[inline]
+    pub(crate) fn may_skip(&self, len: usize, sender: Side) -> bool {
+        let [client, server] = &self.directions;
+        let direction = match sender {
+            Side::Client => client,
+            Side::Server => server,
+        };
+        direction.as_ref().is_none_or(|direction| direction.may_skip(len))
+    }
+
+    /// Counts skipped bytes of a side.
+    #[inline]
+    pub(crate) fn pass_skippable(&mut self, len: usize, sender: Side) {
+        if let Some(direction) = side_mut(&mut self.directions, sender) {
+            direction.skippable = direction.skippable.saturating_sub(len as u64);
+        }
+    }
+
+    /// Whether the client has sent less than a window, or no parser reads it.
+    pub(crate) fn is_near_start(&self) -> bool {
+        let [client, _] = &self.directions;
+        client.as_ref().is_none_or(TcpDirection::is_near_start)
+    }
+
+    /// Whether there is a copy of delivered bytes of the client.
+    #[inline]
+    pub(crate) fn has_copy(&self) -> bool {
+        let [client, _] = &self.directions;
+        client.as_ref().is_some_and(TcpDirection::has_copy)
+    }
+
+    /// Whether no bytes of the client wait for their acknowledgement.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        let [client, _] = &self.directions;
+        client.as_ref().is_none_or(TcpDirection::is_settled)
+    }
+
+    /// Keeps a copy of payload that was [accepted](Self::accept_in_order) and delivered.
+    #[inline]
+    pub(crate) fn keep_unsettled(&mut self, segment: &Segment<'_>, payload: &[u8], sender: Side) {
+        let [client, _] = &mut self.directions;
+        if let Some(client) = client.as_mut().filter(|_| sender == Side::Client) {
+            client.keep_unsettled(payload, segment);
+        }
+    }
+
+    pub(super) fn direction_mut(&mut self, side: Side) -> Option<&mut TcpDirection> {
+        side_mut(&mut self.directions, side).as_mut()
+    }
+
+    /// Stops reading a side, and frees its buffer once no bytes wait for their acknowledgement. Returns whether it did.
+    pub(crate) fn stop_reading(&mut self, side: Side) -> bool {
+        let direction = side_mut(&mut self.directions, side);
+        let is_free = direction.as_mut().is_none_or(TcpDirection::stop_reading);
+        if is_free {
+            *direction = None;
+        }
+        is_free
+    }
+
+    /// Reads a side again that no parser read.
+    pub(crate) fn read_again(&mut self, side: Side) {
+        if let Some(direction) = self.direction_mut(side) {
+            direction.is_read = true;
+        }
+    }
+
+    /// Takes the contents that the server may have read instead of the delivered one; see
+    /// [`TcpDirection::take_alternatives`].
+    pub(crate) fn take_alternatives(&mut self, at_end: bool) -> Option<(Box<Alternatives>, bool)> {
+        self.direction_mut(Side::Client)?.take_alternatives(at_end)
+    }
+
+    /// Whether contents compete with the delivered one.
+    pub(crate) fn has_alternatives(&mut self) -> bool {
+        self.direction_mut(Side::Client).is_some_and(|direction| direction.has_alternatives())
+    }
+
+    /// Whether these contents are more than can be kept.
+    pub(crate) fn has_full_alternatives(&mut self) -> bool {
+        self.direction_mut(Side::Client).is_some_and(|direction| direction.has_full_alternatives())
+    }
+
+    /// Whether a direction has segments after a gap, or contents that were not reported.
+    pub(crate) fn has_pending(&self) -> bool {
+        self.directions
+            .iter()
+            .flatten()
+            .any(|direction| direction.has_buffered() || direction.has_alternatives())
+    }
+
+    /// Returns the memory used by out-of-order segments and by copies of delivered bytes, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         self.directions
             .iter()
@@ -99,10 +214,17 @@ mod tests {
         let (mut output, mut counters) = (Vec::new(), StreamCounters::default());
         let mut push = |connection: &mut TcpConnection, sender, seq, ack, payload: &[u8]| {
             let tcp = segment(TcpFlags::ACK, seq, ack);
-            connection.on_segment(&tcp, payload, sender, 1000, &mut counters, &mut |side, data| match data {
-                StreamData::Bytes(bytes) => output.push((side, bytes.to_vec())),
-                StreamData::Gap(_) => output.push((side, b"|".to_vec())),
-            });
+            connection.on_segment(
+                &Segment::from_tcp(tcp, payload),
+                payload,
+                sender,
+                1000,
+                &mut counters,
+                &mut |side, data, _| match data {
+                    StreamData::Bytes(bytes) => output.push((side, bytes.to_vec())),
+                    StreamData::Gap(_) => output.push((side, b"|".to_vec())),
+                },
+            );
         };
         push(&mut connection, Side::Client, 100, 500, b"a");
         push(&mut connection, Side::Server, 502, 101, b"z");
@@ -125,10 +247,17 @@ mod tests {
                 connection = (!payload.is_empty()).then(|| TcpConnection::new(initial));
             }
             if let Some(connection) = &mut connection {
-                connection.on_segment(&tcp, payload, *sender, 1000, &mut counters, &mut |side, data| {
-                    let StreamData::Bytes(bytes) = data else { panic!("nothing is missing") };
-                    output.push((side, bytes.to_vec()));
-                });
+                connection.on_segment(
+                    &Segment::from_tcp(tcp, payload),
+                    payload,
+                    *sender,
+                    1000,
+                    &mut counters,
+                    &mut |side, data, _| {
+                        let StreamData::Bytes(bytes) = data else { panic!("nothing is missing") };
+                        output.push((side, bytes.to_vec()));
+                    },
+                );
             }
         }
         output
@@ -152,8 +281,8 @@ mod tests {
             initial.update(&tcp, Side::Client);
             let mut output = Vec::new();
             TcpConnection::new(initial).on_segment(
-                &tcp, b"abc", Side::Client, window, &mut StreamCounters::default(),
-                &mut |side, data| output.push((side, data == StreamData::Bytes(b"abc"))),
+                &Segment::from_tcp(tcp, b"abc"), b"abc", Side::Client, window, &mut StreamCounters::default(),
+                &mut |side, data, _| output.push((side, data == StreamData::Bytes(b"abc"))),
             );
             let follow = initial.are_in_order(&tcp, Side::Client, window);
             prop_assert_eq!(follow, output == [(Side::Client, true)]);
@@ -187,13 +316,16 @@ mod tests {
                 let payload = &b"abcde"[..len.into()];
                 let take = |connection: &mut TcpConnection| {
                     let (mut output, mut counters) = (Vec::new(), StreamCounters::default());
-                    connection.on_segment(&tcp, payload, sender, window, &mut counters, &mut |side, data| {
+                    connection.on_segment(&Segment::from_tcp(tcp, payload), payload, sender, window, &mut counters, &mut |side, data, _| {
                         output.push((side, data == StreamData::Bytes(payload)));
                     });
                     (output, counters)
                 };
                 let before = format!("{passing:?}");
                 if passing.accept_in_order(&tcp, payload.len(), sender) {
+                    if !payload.is_empty() {
+                        passing.keep_unsettled(&Segment::from_tcp(tcp, payload), payload, sender);
+                    }
                     let (output, counters) = take(&mut taking);
                     prop_assert_eq!(counters, StreamCounters::default());
                     prop_assert_eq!(output, if len == 0 { vec![] } else { vec![(sender, true)] });

@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::ops::ControlFlow;
 
 use huginn_net_core::{
-    Analyzer, Event, Filter, FlowLimits, Frames, Interest, Protocol, Route, Segment, SharedState, Side, Sink,
-    TcpFlags,
+    Analyzer, Event, Filter, FlowLimits, Frames, Interest, Origin, Protocol, Route, Segment, SharedState,
+    Side, Sink, TcpFlags,
 };
 
 use crate::packet::{Endpoint, frame};
@@ -68,10 +68,10 @@ impl Protocol for Numbers {
         _: &Segment<'_>,
         sender: Side,
         flow: &mut u32,
-        emit: &mut impl FnMut(Side, u32),
+        emit: &mut impl FnMut(Origin, u32),
     ) -> Interest {
         *flow += 1;
-        emit(sender, *flow);
+        emit(sender.into(), *flow);
         Interest::More
     }
 }
@@ -103,11 +103,11 @@ impl Protocol for FirstByte {
         segment: &Segment<'_>,
         sender: Side,
         (): &mut (),
-        emit: &mut impl FnMut(Side, u8),
+        emit: &mut impl FnMut(Origin, u8),
     ) -> Interest {
         match segment.payload.first() {
             Some(byte) => {
-                emit(sender, *byte);
+                emit(sender.into(), *byte);
                 Interest::Done
             }
             None => Interest::More,
@@ -148,7 +148,7 @@ impl Protocol for Both {
         segment: &Segment<'_>,
         sender: Side,
         (numbers, byte_done): &mut Self::Flow,
-        emit: &mut impl FnMut(Side, Either),
+        emit: &mut impl FnMut(Origin, Either),
     ) -> Interest {
         let more = self.0.on_segment(segment, sender, numbers, &mut |side, n| emit(side, Either::Number(n)));
         if byte_done.is_none() {
@@ -189,10 +189,51 @@ fn syn_restarts_flow_unless_retransmitted() {
 
 #[test]
 fn flow_expires_after_idle_timeout() {
-    let after_timeout = run::<Numbers>(&[(0, syn(1)), (301, client_data(b""))]);
-    assert_eq!(after_timeout, [(Side::Client, 1)]);
-    let kept = run::<Numbers>(&[(0, syn(1)), (300, client_data(b"")), (600, client_data(b""))]);
-    assert_eq!(kept.len(), 3);
+    let other = tcp(([10, 0, 0, 2], 1), SERVER, TcpFlags::SYN, 1, b"");
+    let others = |seconds: u64| (1..=seconds / 5).map(move |n| 5 * n).zip(std::iter::repeat(other.clone()));
+    let data_after = |seconds: u64| {
+        let packets: Vec<_> =
+            [(0, syn(1))].into_iter().chain(others(seconds)).chain([(seconds, client_data(b""))]).collect();
+        let numbers: Vec<u32> = run::<Numbers>(&packets).iter().map(|event| event.1).collect();
+        numbers.last() == Some(&2)
+    };
+    assert_eq!([data_after(300), data_after(305)], [true, false]);
+}
+
+/// Nothing says that the flow was idle but the clock, which may be wrong.
+#[test]
+fn flow_survives_pauses_and_steps_of_clock() {
+    for seconds in [250, 301, 400, 1_500_000_000] {
+        let kept =
+            run::<Numbers>(&[(0, syn(1)), (seconds, client_data(b"")), (2 * seconds, client_data(b""))]);
+        assert_eq!(kept.len(), 3, "{seconds}");
+    }
+    let (start, other) = (1_000_000, tcp(([10, 0, 0, 2], 1), SERVER, TcpFlags::SYN, 1, b""));
+    for wrong in [0, start - 400, start + 250, start + 400, 2 * start] {
+        for count in [1, 2] {
+            let mut packets = vec![(start, syn(1))];
+            packets.extend(vec![(wrong, other.clone()); count]);
+            packets.extend([(start, client_data(b"")), (wrong, client_data(b""))]);
+            assert_eq!(run::<Numbers>(&packets).len(), 3 + count, "{wrong}");
+        }
+    }
+}
+
+/// A sparse capture consists of pauses; each counts as a quarter of the timeout.
+#[test]
+fn flow_expires_after_several_pauses() {
+    let packets: Vec<_> = (0..10_u8)
+        .map(|n| (3600 * u64::from(n), tcp(([10, 0, 0, n], 1), SERVER, TcpFlags::SYN, 1, b"")))
+        .collect();
+    // So few that they share a partition.
+    let limits = FlowLimits { max_flows: 100, ..FlowLimits::default() };
+    let mut analyzer = Analyzer::<Numbers>::builder().flow_limits(limits).build();
+    let mut events: Vec<Event<u32>> = Vec::new();
+    for (seconds, packet) in &packets {
+        let _ = analyzer.push(&frame(*seconds, packet), &mut events);
+    }
+    let counters = analyzer.counters();
+    assert_eq!((counters.flows.expired, counters.time_steps_ahead, counters.time_steps_back), (6, 9, 0));
 }
 
 #[test]
@@ -331,10 +372,10 @@ impl Protocol for Syns {
         _: &Segment<'_>,
         sender: Side,
         (): &mut (),
-        emit: &mut impl FnMut(Side, bool),
+        emit: &mut impl FnMut(Origin, bool),
     ) -> Interest {
-        emit(sender, false);
-        emit(sender, true);
+        emit(sender.into(), false);
+        emit(sender.into(), true);
         Interest::Done
     }
 }
@@ -342,9 +383,16 @@ impl Protocol for Syns {
 impl SharedState<bool> for SynsOfClients {
     type Report = u32;
     type Update = ();
+    type Ticket = ();
 
     fn route(is_update: bool) -> Route<u32, ()> {
         if is_update { Route::Update(()) } else { Route::Report(0) }
+    }
+
+    fn ticket(_: &Event<u32>) {}
+
+    fn admits(&mut self, (): ()) -> bool {
+        true
     }
 
     fn on_update(&mut self, update: Event<()>, report: &mut impl FnMut(Event<u32>)) {

@@ -2,8 +2,8 @@
 
 use crate::packet::Endpoint;
 use huginn_net_core::{
-    Analyzer, Event, Interest, ParserSlot, Probe, Side, StreamCounters, StreamData, StreamFlow, StreamInput,
-    StreamObserver, StreamParser, StreamStart, TcpFlags, TcpHeader,
+    Analyzer, Event, FlowLimits, Interest, ParserSlot, Probe, Segment, Side, StreamCounters, StreamData,
+    StreamFlow, StreamInput, StreamObserver, StreamParser, StreamStart, TcpFlags, TcpHeader,
 };
 use proptest::prelude::*;
 
@@ -78,7 +78,7 @@ impl StreamParser for Lines {
     }
 }
 
-/// Two parsers of one type, of which the second may be disabled.
+/// Two parsers of one type; the second may be disabled.
 type Pair = (ParserSlot<Lines>, ParserSlot<Lines>);
 
 struct Driver {
@@ -94,21 +94,35 @@ impl Driver {
     }
 
     fn segment(&mut self, sender: Side, flags: TcpFlags, seq: u32, ack: u32, payload: &[u8]) -> Interest {
-        let Self { flow, both, counters, events } = self;
         let tcp = TcpHeader { src_port: 1, dst_port: 2, seq, ack, flags, window: 0, urgent: 0, options: &[] };
-        let new_parsers = || (ParserSlot::new(true), ParserSlot::new(*both));
-        flow.on_segment(
-            &tcp,
-            payload,
-            sender,
-            counters,
-            new_parsers,
-            &mut |parsers: &mut Pair, input: StreamInput<'_>| {
-                parsers.0.on_data(input, &mut (), &mut |side, line| events.push((side, line)));
-                parsers.1.on_data(input, &mut (), &mut |side, line| events.push((side, line)));
-            },
-        )
+        self.push(tcp, sender, payload)
     }
+
+    fn push(&mut self, tcp: TcpHeader<'_>, sender: Side, payload: &[u8]) -> Interest {
+        let Self { flow, both, counters, events } = self;
+        let new_parsers = || (ParserSlot::new(true), ParserSlot::new(*both));
+        let segment = Segment::from_tcp(tcp, payload);
+        flow.on_segment(&segment, payload, sender, counters, new_parsers, &mut |parsers: &mut Pair, input| {
+            read(parsers, input, events);
+        })
+    }
+
+    fn end(&mut self) {
+        let Self { flow, both, counters, events } = self;
+        let new_parsers = || (ParserSlot::new(true), ParserSlot::new(*both));
+        let flow = std::mem::take(flow);
+        flow.on_end(counters, new_parsers, |_, parsers: &mut Pair, input| read(parsers, input, events));
+    }
+}
+
+/// Passes data to both parsers. Lines with a conflict have its reason at their end.
+fn read(parsers: &mut Pair, input: StreamInput<'_>, events: &mut Vec<(Side, String)>) {
+    let mut add = |side, line| {
+        let reason = input.conflict().map(|conflict| format!(" {}", conflict.as_str())).unwrap_or_default();
+        events.push((side, format!("{line}{reason}")));
+    };
+    parsers.0.on_data(input, &mut (), &mut add);
+    parsers.1.on_data(input, &mut (), &mut add);
 }
 
 #[test]
@@ -118,7 +132,7 @@ fn flow_without_payload_buffers_nothing() {
     driver.segment(Side::Server, SYN_ACK, 499, 100, b"");
     assert_eq!(driver.flow.buffered_bytes(), 0);
     driver.segment(Side::Client, TcpFlags::ACK, 100, 500, b"one\n");
-    assert_eq!((driver.flow.buffered_bytes(), driver.events.len()), (0, 2), "both parsers summarize a line");
+    assert_eq!((driver.flow.buffered_bytes(), driver.events.len()), (4, 2), "both parsers summarize a line");
     driver.segment(Side::Server, TcpFlags::ACK, 500, 104, b"");
     assert_eq!(driver.flow.buffered_bytes(), 0);
     driver.segment(Side::Client, TcpFlags::ACK, 104, 500, b"two");
@@ -143,7 +157,8 @@ fn flow_ends_when_no_parser_reads() {
     assert_eq!(driver.segment(Side::Server, TcpFlags::ACK, 500, 109, b"bye\n"), Interest::Done);
     assert_eq!(driver.flow.buffered_bytes(), 0);
     let mut rejected = Driver::new(true);
-    assert_eq!(rejected.segment(Side::Client, TcpFlags::ACK, 100, 500, b"!"), Interest::Done);
+    assert_eq!(rejected.segment(Side::Client, TcpFlags::ACK, 100, 500, b"!"), Interest::More);
+    assert_eq!(rejected.segment(Side::Server, TcpFlags::ACK, 500, 101, b""), Interest::Done, "acknowledged");
 }
 
 #[test]
@@ -206,18 +221,75 @@ fn reported(packets: &[(Endpoint, Endpoint, TcpFlags, u32, &[u8])]) -> Vec<(Side
     events.into_iter().map(|event| (event.subject, event.kind)).collect()
 }
 
+/// Only the server is captured. A server that keeps no state may answer a SYN twice, with other numbers (RFC 4987, section
+/// 3.6); its data shows which of them counts.
+#[test]
+fn syn_ack_without_syn_starts_connection() {
+    let syn_ack = |seq| (SERVER, CLIENT, SYN_ACK, seq, &b""[..]);
+    let line = (SERVER, CLIENT, TcpFlags::ACK, 1_600_000_001, &b"one\n"[..]);
+    let found = [(Side::Server, "one".to_owned())];
+    assert_eq!(reported(&[syn_ack(1_600_000_000), line]), found);
+    assert_eq!(reported(&[line]), [], "nothing starts a connection");
+    for other in [1_700_000_000, 100] {
+        assert_eq!(reported(&[syn_ack(1_600_000_000), syn_ack(other), line]), found, "{other}");
+    }
+}
+
+/// The two directions come from interfaces whose packets are not in the order of the network.
+#[test]
+fn syn_after_its_syn_ack_does_not_restart_connection() {
+    // The segments of the helper acknowledge number 0.
+    let syn = (CLIENT, SERVER, TcpFlags::SYN, u32::MAX, &b""[..]);
+    let syn_ack = (SERVER, CLIENT, SYN_ACK, 499, &b""[..]);
+    let lines = [
+        (SERVER, CLIENT, TcpFlags::ACK, 504, &b"two\n"[..]),
+        (SERVER, CLIENT, TcpFlags::ACK, 500, &b"one\n"[..]),
+    ];
+    let found = [(Side::Server, "one".to_owned()), (Side::Server, "two".to_owned())];
+    assert_eq!(reported(&[&[syn, syn_ack], &lines[..]].concat()), found);
+    assert_eq!(reported(&[&[syn_ack, syn], &lines[..]].concat()), found);
+    let other_syn = (CLIENT, SERVER, TcpFlags::SYN, 7, &b""[..]);
+    assert_eq!(reported(&[&[syn_ack, other_syn], &lines[..1]].concat()), found[1..], "another connection");
+}
+
 #[test]
 fn padded_ack_carries_no_data() {
     let syn = (CLIENT, SERVER, TcpFlags::SYN, 99, &b""[..]);
     let line = (CLIENT, SERVER, TcpFlags::ACK, 100, &b"one two\n"[..]);
     let whole = vec![(Side::Client, "one two".to_owned())];
-    let padded = (CLIENT, SERVER, TcpFlags::ACK, 100, &[0; 6][..]);
-    assert_eq!(reported(&[syn, padded, line]), whole);
+    // The second one fills a frame with a VLAN tag.
+    for padding in [&[0; 6][..], &[0; 2]] {
+        let padded = (CLIENT, SERVER, TcpFlags::ACK, 100, padding);
+        assert_eq!(reported(&[syn, padded, line]), whole);
+    }
     let pushed = (CLIENT, SERVER, TcpFlags::ACK | TcpFlags::PSH, 100, &[0; 6][..]);
     let shorter = (CLIENT, SERVER, TcpFlags::ACK, 100, &[0; 5][..]);
     let other = (CLIENT, SERVER, TcpFlags::ACK, 100, &b"\0\0\0\0\0x"[..]);
     for data in [pushed, shorter, other] {
         assert_ne!(reported(&[syn, data, line]), whole);
+    }
+}
+
+/// The first line is summarized without memory; an empty segment of the same side, and a FIN, need the parser again.
+#[test]
+fn parser_rebuilt_by_empty_segment_counts_against_memory_limit() {
+    let limit = 100 << 10;
+    for flags in [TcpFlags::ACK, TcpFlags::FIN | TcpFlags::ACK] {
+        let limits = FlowLimits { max_buffered_bytes: limit, ..FlowLimits::default() };
+        let mut analyzer = Analyzer::<StreamObserver<Lines>>::builder().flow_limits(limits).build();
+        let mut push = |port: u16, flags: TcpFlags, seq: u32, payload: &[u8]| {
+            let packet = crate::packet::tcp((CLIENT.0, port), SERVER, flags, [seq, 0], &[], payload);
+            assert!(analyzer.push(&crate::packet::frame(1, &packet), &mut Vec::new()).is_continue());
+        };
+        for port in 10_000..14_000 {
+            push(port, TcpFlags::SYN, 99, b"");
+            push(port, TcpFlags::ACK, 100, b"#one\n");
+            push(port, flags, 105, b"");
+        }
+        let flows = analyzer.counters().flows;
+        assert!(flows.buffered_bytes > 0 && flows.buffered_bytes <= limit as u64, "{flows:?}");
+        assert_eq!(flows.evicted_for_memory + flows.active, 4000, "{flows:?}");
+        assert!(flows.active < 1000, "{flows:?}");
     }
 }
 
@@ -228,4 +300,200 @@ fn lower_port_is_server_when_both_certain() {
     let from_client = (CLIENT, SERVER, TcpFlags::ACK, 100, &b"#one\n"[..]);
     assert_eq!(reported(&[from_client]), [(Side::Client, "#one".to_owned())]);
     assert_eq!(reported(&[(CLIENT, SERVER, TcpFlags::ACK, 100, b"one\n")]), []);
+}
+
+/// A segment of the client: sequence number and payload.
+type FromClient<'a> = (u32, &'a [u8]);
+
+/// Returns the lines of a connection of the client's segments, those with a conflict marked, after the server's answer
+/// with `ack`; the flow ends if there is none.
+fn lines_of(segments: &[FromClient<'_>], answer: Option<u32>) -> Vec<String> {
+    let mut driver = Driver::new(false);
+    driver.segment(Side::Client, TcpFlags::SYN, 99, 0, b"");
+    driver.segment(Side::Server, SYN_ACK, 499, 100, b"");
+    for (seq, payload) in segments {
+        driver.segment(Side::Client, TcpFlags::ACK, *seq, 500, payload);
+    }
+    match answer {
+        Some(ack) => _ = driver.segment(Side::Server, TcpFlags::ACK, 500, ack, b"ok\n"),
+        None => driver.end(),
+    }
+    driver.events.iter().filter(|(side, _)| *side == Side::Client).map(|(_, line)| line.clone()).collect()
+}
+
+#[test]
+fn contents_for_the_same_bytes_are_all_reported() {
+    type Case<'a> = (&'a [FromClient<'a>], u32, &'a [&'a str]);
+    let cases: &[Case<'_>] = &[
+        (&[(100, b"fake\n"), (100, b"real\n")], 105, &["fake", "real content"]),
+        (&[(100, b"fakefake\n"), (100, b"real\n")], 105, &["fakefake", "real content", "gap"]),
+        (&[(100, b"fa\n"), (100, b"real\n")], 105, &["fa", "real content"]),
+        (&[(100, b"a"), (101, b"fake\n"), (101, b"real\n")], 106, &["afake", "areal content"]),
+        (&[(101, b"fake\n"), (101, b"real\n"), (100, b"a")], 106, &["afake", "areal content"]),
+        (&[(100, b"fa"), (100, b"re"), (102, b"ke\n"), (102, b"al\n")], 105, &["fake", "real content"]),
+        (&[(100, b"fa"), (100, b"re"), (102, b"al\n"), (102, b"ke\n")], 105, &["faal", "real content"]),
+        (&[(100, b"one\n"), (100, b"two\n"), (100, b"six\n")], 104, &["one", "two content", "six content"]),
+        (&[(100, b"real\n"), (100, b"real\n"), (101, b"eal\n")], 105, &["real"]),
+        (&[(100, b"!"), (100, b"real\n")], 105, &["real content"]),
+    ];
+    for (segments, ack, expected) in cases {
+        for answer in [Some(*ack), None] {
+            let lines = lines_of(segments, answer);
+            for line in expected.iter().filter(|line| answer.is_some() || **line != "gap") {
+                assert!(lines.iter().any(|found| found == line), "{line} of {segments:?}: {lines:?}");
+            }
+            let honest = expected.len() == 1 && !expected[0].ends_with("content");
+            assert!(!honest || lines == *expected, "{segments:?}: {lines:?}");
+        }
+    }
+}
+
+#[test]
+fn content_equal_to_the_delivered_one_is_not_repeated() {
+    let mut lines = lines_of(&[(100, b"one\n"), (105, b"A"), (105, b"B")], Some(106));
+    lines.retain(|line| line.starts_with("one"));
+    assert_eq!(lines, ["one"]);
+}
+
+#[test]
+fn acknowledged_bytes_cannot_be_replaced() {
+    let mut driver = Driver::new(false);
+    driver.segment(Side::Client, TcpFlags::ACK, 100, 500, b"real\n");
+    driver.segment(Side::Server, TcpFlags::ACK, 500, 105, b"");
+    driver.segment(Side::Client, TcpFlags::ACK, 100, 500, b"fake\n");
+    driver.segment(Side::Server, TcpFlags::ACK, 500, 105, b"ok\n");
+    driver.end();
+    assert_eq!(driver.events.len(), 2, "{:?}", driver.events);
+    assert_eq!(driver.counters.conflicts, 0);
+}
+
+#[test]
+fn padding_does_not_conflict() {
+    let lines = lines_of(&[(100, b"\0\0"), (100, b"real\n")], Some(105));
+    assert!(lines.contains(&"real".to_owned()), "{lines:?}");
+}
+
+#[test]
+fn urgent_byte_is_not_part_of_the_stream() {
+    for cut in 1..7_usize {
+        let mut driver = Driver::new(false);
+        driver.segment(Side::Client, TcpFlags::SYN, 99, 0, b"");
+        let (first, second) = b"abXcde\n".split_at(cut);
+        let tcp = |seq, urgent, flags| TcpHeader {
+            src_port: 1,
+            dst_port: 2,
+            seq,
+            ack: 500,
+            flags,
+            window: 0,
+            urgent,
+            options: &[],
+        };
+        driver.push(tcp(100, 3, TcpFlags::ACK | TcpFlags::URG), Side::Client, first);
+        driver.push(tcp(100 + u32::try_from(cut).unwrap(), 0, TcpFlags::ACK), Side::Client, second);
+        assert_eq!(driver.events, [(Side::Client, "abcde".to_owned())], "cut after {cut} bytes");
+        assert_eq!(driver.counters.urgent_bytes, 1);
+    }
+}
+
+#[test]
+fn acknowledged_gap_of_any_length_ends() {
+    for missing in [1_u32, 1_000, 200_000, 3_000_000] {
+        for ack_first in [false, true] {
+            let mut driver = Driver::new(false);
+            driver.segment(Side::Client, TcpFlags::SYN, 99, 0, b"");
+            driver.segment(Side::Client, TcpFlags::ACK, 100, 500, b"one\n");
+            let after = 104 + missing;
+            if ack_first {
+                driver.segment(Side::Server, TcpFlags::ACK, 500, after, b"");
+            }
+            driver.segment(Side::Client, TcpFlags::ACK, after, 500, b"two\n");
+            driver.segment(Side::Server, TcpFlags::ACK, 500, after + 4, b"");
+            let lines: Vec<&str> = driver.events.iter().map(|(_, line)| line.as_str()).collect();
+            assert_eq!(lines, ["one", "gap", "two"], "{missing} bytes missing");
+            assert_eq!((driver.counters.gaps, driver.counters.segments_refused), (1, 0));
+        }
+    }
+}
+
+#[test]
+fn one_direction_is_released_at_its_end() {
+    for flags in [Some(TcpFlags::FIN | TcpFlags::ACK), Some(TcpFlags::RST), None] {
+        let mut driver = Driver::new(false);
+        driver.segment(Side::Server, TcpFlags::ACK, 500, 100, b"one\n");
+        driver.segment(Side::Server, TcpFlags::ACK, 600, 100, b"two\n");
+        assert_eq!(driver.events.len(), 1);
+        match flags {
+            Some(flags) => _ = driver.segment(Side::Server, flags, 604, 100, b""),
+            None => driver.end(),
+        }
+        let lines: Vec<&str> = driver.events.iter().map(|(_, line)| line.as_str()).collect();
+        assert_eq!((lines, driver.counters.gaps), (vec!["one", "gap", "two"], 1));
+    }
+}
+
+#[test]
+fn data_for_a_gap_given_up_too_early_is_reported() {
+    let mut driver = Driver::new(false);
+    driver.segment(Side::Client, TcpFlags::SYN, 99, 0, b"");
+    driver.segment(Side::Server, SYN_ACK, 499, 100, b"");
+    for n in 0..140 {
+        driver.segment(Side::Client, TcpFlags::ACK, 70_000 + n * 1_000, 500, &[b'q'; 1_000]);
+    }
+    driver.segment(Side::Client, TcpFlags::ACK, 100, 500, b"hid");
+    driver.segment(Side::Client, TcpFlags::ACK, 103, 500, b"den\n");
+    driver.segment(Side::Server, TcpFlags::ACK, 500, 107, b"ok\n");
+    assert!(driver.events.contains(&(Side::Client, "hidden".to_owned())), "{:?}", driver.events);
+}
+
+#[test]
+fn answered_syn_counts() {
+    for (first, second) in [(99, 1_000), (1_000, 99), (99, 4_000_000)] {
+        for data in [&b""[..], b"fake\n"] {
+            let mut driver = Driver::new(false);
+            driver.segment(Side::Client, TcpFlags::SYN, first, 0, data);
+            driver.segment(Side::Client, TcpFlags::SYN, second, 0, data);
+            driver.segment(Side::Server, SYN_ACK, 499, 100, b"");
+            driver.segment(Side::Client, TcpFlags::ACK, 100, 500, b"real\n");
+            driver.segment(Side::Server, TcpFlags::ACK, 500, 105, b"ok\n");
+            let is_real = |(_, line): &(Side, String)| line.starts_with("real");
+            assert!(driver.events.iter().any(is_real), "{first} {second}: {:?}", driver.events);
+        }
+    }
+}
+
+#[test]
+fn long_stream_follows_its_own_syn() {
+    let mut driver = Driver::new(false);
+    driver.segment(Side::Client, TcpFlags::SYN, 99, 0, b"");
+    let mut expected = Vec::new();
+    for n in 0..6_u32 {
+        let seq = 100_u32.wrapping_add(n.wrapping_mul(0x3000_0000));
+        driver.segment(Side::Client, TcpFlags::ACK, seq, 500, b"x\n");
+        driver.segment(Side::Server, TcpFlags::ACK, 500, seq.wrapping_add(2), b"");
+        expected.extend(["gap", "x"].map(|line| (Side::Client, line.to_owned())));
+    }
+    assert_eq!(driver.events, expected[1..], "one connection of 4.5 GiB");
+}
+
+#[test]
+fn syn_in_the_middle_of_a_connection_is_ignored() {
+    for fake in [false, true] {
+        let mut driver = Driver::new(false);
+        driver.segment(Side::Client, TcpFlags::SYN, 500_000, 0, b"");
+        if fake {
+            driver.segment(Side::Client, TcpFlags::ACK, 500_001, 500, b"fake\n");
+        }
+        driver.segment(Side::Client, TcpFlags::ACK, 100, 500, b"real\n");
+        assert!(driver.events.contains(&(Side::Client, "real".to_owned())), "{:?}", driver.events);
+    }
+}
+
+#[test]
+fn out_of_order_overlaps_are_all_reported() {
+    let segments: &[FromClient<'_>] = &[(105, b"DEC"), (103, b"trueend"), (100, b"rea"), (103, b"trueend\n")];
+    for answer in [Some(111), None] {
+        let lines = lines_of(segments, answer);
+        assert!(lines.contains(&"reatrueend content".to_owned()), "{lines:?}");
+    }
 }

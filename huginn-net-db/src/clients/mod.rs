@@ -147,7 +147,7 @@ impl ClientDatabase {
         }
     }
 
-    /// Adds the built-in fingerprints of each kind (TLS, HTTP/2, SSH) of which this database has no table.
+    /// Adds the built-in fingerprints of each kind (TLS, HTTP/2, SSH) that has no table in this database.
     #[must_use]
     pub fn or_builtin(mut self) -> Self {
         let builtin = Self::builtin();

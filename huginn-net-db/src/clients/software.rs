@@ -106,26 +106,42 @@ impl Entry {
 /// Versions by the name of a library or program.
 type Versions<'a> = BTreeMap<&'a str, BTreeSet<Version<'a>>>;
 
-/// All recorded versions.
-#[derive(Default)]
+/// All recorded versions, sorted and without empty ones.
 struct Recorded<'a> {
-    libraries: Versions<'a>,
-    applications: Versions<'a>,
-    imitated: Versions<'a>,
+    libraries: SortedVersions<'a>,
+    applications: SortedVersions<'a>,
+    imitated: SortedVersions<'a>,
+}
+
+/// Sorted versions by the name of a library or program.
+type SortedVersions<'a> = BTreeMap<&'a str, Vec<Version<'a>>>;
+
+fn sorted<'a>(versions: Versions<'a>) -> SortedVersions<'a> {
+    let named = |(name, mut versions): (&'a str, BTreeSet<Version<'a>>)| {
+        versions.retain(|version| !version.0.is_empty());
+        (name, versions.into_iter().collect())
+    };
+    versions.into_iter().map(named).collect()
 }
 
 /// Merges the rows of each fingerprint.
 pub(super) fn merge(rows: &[Row<'_>]) -> Vec<(Key, Entry)> {
-    let (mut recorded, mut groups) = (Recorded::default(), BTreeMap::<Key, Vec<&Row<'_>>>::new());
+    let mut groups = BTreeMap::<Key, Vec<&Row<'_>>>::new();
+    let [mut libraries, mut applications, mut imitated] = [const { Versions::new() }; 3];
     for row in rows {
         let (name, version) = row.program();
-        let versions = if row.is_genuine() { &mut recorded.applications } else { &mut recorded.imitated };
+        let versions = if row.is_genuine() { &mut applications } else { &mut imitated };
         versions.entry(name).or_default().insert(version);
-        recorded.libraries.entry(row.library).or_default().insert(Version(row.library_version));
+        libraries.entry(row.library).or_default().insert(Version(row.library_version));
         for key in [Some(row.key), row.ja3.map(Key::Ja3)].into_iter().flatten() {
             groups.entry(key).or_default().push(row);
         }
     }
+    let recorded = Recorded {
+        libraries: sorted(libraries),
+        applications: sorted(applications),
+        imitated: sorted(imitated),
+    };
     groups.into_iter().map(|(key, rows)| (key, Entry::merge(key, &rows, &recorded))).collect()
 }
 
@@ -185,23 +201,24 @@ fn programs<'a>(rows: &[&Row<'a>]) -> Versions<'a> {
 }
 
 /// The ranges of a program's versions; `all` are its recorded versions.
-fn versions_of(name: &str, found: &Versions<'_>, all: &Versions<'_>) -> String {
+fn versions_of(name: &str, found: &Versions<'_>, all: &SortedVersions<'_>) -> String {
     found.get(name).zip(all.get(name)).map(|(found, all)| ranges(found, all)).unwrap_or_default()
 }
 
 /// The names of genuine clients, then of imitations, with their versions.
 fn candidates(genuine: &[&Row<'_>], imitations: &[&Row<'_>], recorded: &Recorded<'_>) -> Vec<Arc<str>> {
-    let with_versions = |name: &str, found: &Versions<'_>, all: &Versions<'_>| {
+    let with_versions = |name: &str, found: &Versions<'_>, all: &SortedVersions<'_>| {
         let versions = versions_of(name, found, all);
         if versions.is_empty() { name.to_owned() } else { format!("{name} {versions}") }
     };
     let found = programs(genuine);
     let mut candidates: Vec<Arc<str>> =
         found.keys().map(|name| with_versions(name, &found, &recorded.applications).into()).collect();
-    let imitators: BTreeSet<&str> = imitations.iter().map(|row| row.application).collect();
-    for imitator in imitators {
-        let rows: Vec<&Row<'_>> =
-            imitations.iter().copied().filter(|row| row.application == imitator).collect();
+    let mut imitators = BTreeMap::<&str, Vec<&Row<'_>>>::new();
+    for row in imitations {
+        imitators.entry(row.application).or_default().push(row);
+    }
+    for (imitator, rows) in imitators {
         let found = programs(&rows);
         candidates.extend(
             found.keys().map(|name| {

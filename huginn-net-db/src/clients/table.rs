@@ -1,6 +1,7 @@
 //! Parses client tables: tab-separated values with a line of column names.
 
 use huginn_net_tls::{Ja3Hash, Ja4, Ja4Raw};
+use huginn_net_wire::quoted;
 
 use super::error::{ClientTableError, ClientTableFault};
 
@@ -89,10 +90,10 @@ fn columns(names: &str) -> Result<Vec<usize>, ClientTableFault> {
     let mut columns = Vec::with_capacity(COLUMNS.len());
     for name in names.split('\t') {
         let Some(column) = COLUMNS.iter().position(|column| *column == name) else {
-            return Err(ClientTableFault::UnknownColumn { name: name.into() });
+            return Err(ClientTableFault::UnknownColumn { name: quoted(name) });
         };
         if columns.contains(&column) {
-            return Err(ClientTableFault::RepeatedColumn { name: name.into() });
+            return Err(ClientTableFault::RepeatedColumn { name: quoted(name) });
         }
         columns.push(column);
     }
@@ -158,7 +159,7 @@ impl<'a> Row<'a> {
             own_settings: match own_settings {
                 "yes" => true,
                 "" => false,
-                value => return Err(ClientTableFault::OwnSettings { value: value.into() }),
+                value => return Err(ClientTableFault::OwnSettings { value: quoted(value) }),
             },
             evidence,
             date,
@@ -168,7 +169,7 @@ impl<'a> Row<'a> {
 
 /// Parses 32 lower-case hexadecimal digits.
 pub(super) fn parse_hash(text: &str) -> Result<[u8; 16], ClientTableFault> {
-    let invalid = || ClientTableFault::Hash { value: text.into() };
+    let invalid = || ClientTableFault::Hash { value: quoted(text) };
     let mut hash = [0; 16];
     if text.len() != 32 || !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
         return Err(invalid());

@@ -67,28 +67,24 @@ impl Eq for Version<'_> {}
 
 /// Writes the versions that a fingerprint may stand for, such as `1.9, 1.12-1.20` or `1.25 and newer`.
 ///
-/// `all` are the recorded versions of the program, and `versions` those with the fingerprint. A range extends to the
-/// next recorded version with another fingerprint, since the versions between were not recorded. The text is empty for
-/// a program of which only one version was recorded.
-pub(super) fn ranges(versions: &BTreeSet<Version<'_>>, all: &BTreeSet<Version<'_>>) -> String {
-    let all: Vec<Version<'_>> = all.iter().copied().filter(|version| !version.0.is_empty()).collect();
+/// `all` are the recorded versions of the program, sorted and without empty ones, and `versions` those with the
+/// fingerprint. A range extends to the next recorded version with another fingerprint, since the versions between were not
+/// recorded. The text is empty for a program with only one recorded version.
+pub(super) fn ranges(versions: &BTreeSet<Version<'_>>, all: &[Version<'_>]) -> String {
     if all.len() < 2 {
         return String::new();
     }
     // First and last version; a range without a last one is open.
     let mut ranges: Vec<(String, Option<String>)> = Vec::new();
-    let mut start = 0_usize;
-    for run in all.chunk_by(|one, next| versions.contains(one) == versions.contains(next)) {
-        let end = start.saturating_add(run.len());
-        let (before, behind) = (start.checked_sub(1).and_then(|index| all.get(index)), all.get(end));
-        start = end;
-        let (Some(first), Some(last)) = (run.first().filter(|first| versions.contains(first)), run.last())
-        else {
-            continue;
-        };
-        let first =
-            before.and_then(|before| before.neighbour(first.short(), 1)).unwrap_or(first.short().into());
-        let last = behind.map(|behind| behind.neighbour(last.short(), -1).unwrap_or(last.short().into()));
+    let positions: Vec<usize> =
+        versions.iter().filter_map(|version| all.binary_search(version).ok()).collect();
+    for run in positions.chunk_by(|one, next| one.checked_add(1) == Some(*next)) {
+        let (Some(start), Some(end)) = (run.first(), run.last()) else { continue };
+        let (Some(first), Some(last)) = (all.get(*start), all.get(*end)) else { continue };
+        let older = start.checked_sub(1).and_then(|index| all.get(index));
+        let newer = end.checked_add(1).and_then(|index| all.get(index));
+        let first = older.and_then(|older| older.neighbour(first.short(), 1)).unwrap_or(first.short().into());
+        let last = newer.map(|newer| newer.neighbour(last.short(), -1).unwrap_or(last.short().into()));
         match ranges.last_mut() {
             Some((_, end)) if end.as_ref() == Some(&first) => *end = last,
             _ => ranges.push((first, last)),
@@ -106,6 +102,10 @@ pub(super) fn ranges(versions: &BTreeSet<Version<'_>>, all: &BTreeSet<Version<'_
 mod tests {
     use super::*;
 
+    fn sorted<'a>(versions: &[&'a str]) -> Vec<Version<'a>> {
+        set(versions).into_iter().filter(|version| !version.0.is_empty()).collect()
+    }
+
     fn set<'a>(versions: &[&'a str]) -> BTreeSet<Version<'a>> {
         versions.iter().map(|version| Version(version)).collect()
     }
@@ -120,8 +120,8 @@ mod tests {
 
     #[test]
     fn range_ends_before_version_that_differs() {
-        let all = set(&["1.9.7", "1.10.8", "1.11.13", "1.12.17", "1.13.15", "1.17.1"]);
-        assert_eq!(ranges(&all, &all), "1.9 and newer");
+        let all = sorted(&["1.9.7", "1.10.8", "1.11.13", "1.12.17", "1.13.15", "1.17.1"]);
+        assert_eq!(ranges(&all.iter().copied().collect(), &all), "1.9 and newer");
         assert_eq!(ranges(&set(&["1.9.7", "1.11.13", "1.12.17"]), &all), "1.9, 1.11-1.12");
         assert_eq!(ranges(&set(&["1.13.15"]), &all), "1.13-1.16");
         assert_eq!(ranges(&set(&["1.17.1"]), &all), "1.14 and newer");
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn range_stays_in_its_series() {
-        let all = set(&["0.9.8", "1.1.1", "3.5.4", "4.0.1", "103.0.1", "129.0.2"]);
+        let all = sorted(&["0.9.8", "1.1.1", "3.5.4", "4.0.1", "103.0.1", "129.0.2"]);
         let range = |version| ranges(&set(&[version]), &all);
         let want = ["0.9", "1.1", "3.5", "4.0", "103-128", "104 and newer"];
         assert_eq!(["0.9.8", "1.1.1", "3.5.4", "4.0.1", "103.0.1", "129.0.2"].map(range), want);
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn single_recorded_version_is_no_range() {
-        let all = set(&["", "2.4"]);
+        let all = sorted(&["", "2.4"]);
         assert_eq!(ranges(&set(&["2.4"]), &all), "");
     }
 
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn two_patch_releases_make_one_version() {
-        let all = set(&["17.0.2", "17.0.9", "17.0.15", "21.0.2"]);
+        let all = sorted(&["17.0.2", "17.0.9", "17.0.15", "21.0.2"]);
         assert_eq!(ranges(&set(&["17.0.2", "17.0.15"]), &all), "17-20");
         assert_eq!(ranges(&set(&["17.0.2", "17.0.9", "17.0.15"]), &all), "17-20");
     }

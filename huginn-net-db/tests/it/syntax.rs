@@ -138,7 +138,7 @@ fn invalid_statements_name_line_and_column() {
         ("classes = win, w-n\n", "line 1, column 16: class: 'w-n' is not made of letters and digits"),
         ("classes = win,\n", "line 1, column 15: class: '' is not made of letters and digits"),
         ("label = s:unix:A:b\n", "line 1, column 1: label must stand in a section"),
-        ("[mtu]\n  sig = 1500\n", "line 2, column 3: sig must stand behind a label of its section"),
+        ("[mtu]\n  sig = 1500\n", "line 2, column 3: sig must follow a label of its section"),
         ("[mtu]\nlabel =\n", "line 2, column 8: label: empty"),
         ("[mtu]\nlabel = a\nsig = 0\n", "line 3, column 7: MTU: '0' is not a number from 1 to 65535"),
         ("[mtu]\nlabel = a\nsig = 65536\n", "line 3, column 7: MTU: '65536' is not a number from 1 to 65535"),

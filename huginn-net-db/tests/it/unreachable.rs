@@ -122,3 +122,21 @@ fn error_names_both_lines() {
     let error = Database::parse(&file).unwrap_err();
     assert_eq!(error.to_string(), "line 7: the signature can never be reached, the one in line 4 covers it");
 }
+
+/// A comparison of each signature with all earlier ones would take minutes.
+#[test]
+fn many_signatures_are_read_in_linear_time() {
+    const SIGNATURES: u32 = 40_000;
+    let start = std::time::Instant::now();
+    let tcp = |number: u32| {
+        format!("*:64:0:{}:{},7:mss,sok,ts,nop,ws:df,id+:0", number % 199 + 1, number / 199 + 1)
+    };
+    let header = |number: u32| format!("1:Host,User-Agent=[<{number}>],Accept::");
+    let mut text = "classes = unix\n[tcp:request]\nlabel = s:unix:A:\n".to_owned();
+    (0..SIGNATURES).for_each(|number| text.push_str(&format!("sig = {}\n", tcp(number))));
+    text.push_str("[http:request]\nlabel = g:unix:A:\n");
+    (0..SIGNATURES).for_each(|number| text.push_str(&format!("sig = {}\n", header(number))));
+    let stats = Database::parse(&text).unwrap().stats();
+    assert_eq!((stats.tcp_request, stats.http_request), (SIGNATURES as usize, SIGNATURES as usize));
+    assert!(start.elapsed() < std::time::Duration::from_secs(30), "{:?}", start.elapsed());
+}

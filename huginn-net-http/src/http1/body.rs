@@ -3,7 +3,7 @@
 use super::chunked::{BodyEnd, Chunked, Malformed};
 use super::pending_requests::RequestKind;
 use crate::headers::trim_blanks;
-use crate::{Header, HeaderName, Headers, Request, Response};
+use crate::{Header, HeaderName, Headers, HttpVersion, Request, Response};
 
 /// The state of a body; its bytes are not read.
 #[derive(Debug)]
@@ -31,6 +31,9 @@ const NO_BODY: Framing = Framing::Body(Body::Length(0));
 
 impl Framing {
     pub(super) fn from_request(request: &Request) -> Self {
+        if request.version() == HttpVersion::Http09 {
+            return Self::Body(Body::UntilClose);
+        }
         match TransferCoding::last(request.headers()) {
             Some(TransferCoding::Chunked) => Self::Body(Body::Chunked(Chunked::default())),
             // RFC 9112 requires rejection, because the end of the body is unknown.

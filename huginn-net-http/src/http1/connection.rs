@@ -3,11 +3,12 @@
 #[cfg(feature = "packets")]
 use huginn_net_core::tally;
 
-use super::Head;
-use super::body::Framing;
-use super::head;
-use super::pending_requests::PendingRequests;
-use super::reader::Reader;
+use super::body::{Body, Framing};
+use super::first_line::{self, RequestLine};
+use super::head::{self, Lines};
+use super::pending_requests::{PendingRequests, RequestKind};
+use super::reader::{AfterHead, HeadSink, Reader};
+use super::{Head, Probe};
 use crate::headers::trim_blanks;
 use crate::p0f::Exchange;
 use crate::{Header, HeaderName, HttpError, Response, Role};
@@ -39,7 +40,8 @@ pub struct Http1Connection {
     responses_seen: u32,
     p0f: Exchange,
     upgrade: Option<Upgrade>,
-    /// Whether responses may be missing, so that counting no longer matches responses to requests.
+    /// Whether requests, or responses, may be missing, so that counting no longer matches responses to requests.
+    requests_missing: bool,
     responses_missing: bool,
 }
 
@@ -60,16 +62,26 @@ pub enum Upgrade {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct Http1Counters {
-    /// Heads longer than [`MAX_HEAD`](super::MAX_HEAD).
+    /// Heads longer than [`MAX_HEAD`](super::MAX_HEAD), which are reported cut, or not if their first line is as long.
     pub heads_too_long: u64,
-    /// Heads with more fields than [`MAX_HEADERS`](super::MAX_HEADERS).
+    /// Heads with more fields than [`MAX_HEADERS`](super::MAX_HEADERS), which are reported cut.
     pub heads_with_too_many_headers: u64,
-    /// Number of times that the start of the next head became unknown.
+    /// Requests with a first line that could not be parsed.
+    pub requests_unreadable: u64,
+    /// Responses with a first line that could not be parsed.
+    pub responses_unreadable: u64,
+    /// Number of times that the start of the next head became unknown for another reason.
     pub times_lost: u64,
 }
 
 #[cfg(feature = "packets")]
-tally!(Http1Counters { heads_too_long, heads_with_too_many_headers, times_lost });
+tally!(Http1Counters {
+    heads_too_long,
+    heads_with_too_many_headers,
+    requests_unreadable,
+    responses_unreadable,
+    times_lost
+});
 
 impl Default for Http1Connection {
     fn default() -> Self {
@@ -97,6 +109,7 @@ impl Http1Connection {
             responses_seen: 0,
             p0f: Exchange::default(),
             upgrade: None,
+            requests_missing: false,
             responses_missing: false,
         }
     }
@@ -128,58 +141,49 @@ impl Http1Connection {
         if self.requests_seen == 0 && self.requests.is_midstream() {
             self.requests_seen = self.responses_seen;
         }
-        let Self { requests, pending_requests, requests_seen, p0f, .. } = self;
-        requests.push(bytes, counters, &mut |head, is_first| {
-            let request = head::request(head, is_first && *p0f == Exchange::Request)?;
-            p0f.on_request(request.is_seen_by_p0f());
-            pending_requests.push(&request);
-            let after = Framing::from_request(&request);
-            found(*requests_seen, Head::Request(request));
-            *requests_seen = requests_seen.saturating_add(1);
-            Ok(after)
-        });
+        let Self { requests, pending_requests, requests_seen, responses_seen, p0f, requests_missing, .. } =
+            self;
+        let mut sink =
+            RequestSink { pending_requests, requests_seen, responses_seen, p0f, requests_missing, found };
+        requests.push(bytes, counters, &mut sink);
         if self.upgrade.is_none() && self.requests.has_switched_protocols() {
             self.upgrade = Some(Upgrade::PriorKnowledge);
             self.responses.switch();
         }
     }
 
-    fn push_responses(
+    fn push_responses<F: FnMut(u32, Head)>(
         &mut self,
         bytes: &[u8],
         counters: &mut Http1Counters,
-        found: &mut impl FnMut(u32, Head),
+        found: &mut F,
     ) {
         self.p0f.on_server_bytes();
-        if self.responses.is_resyncing() && self.requests_seen > 0 && self.pending_requests.is_empty() {
+        let is_asked = !self.pending_requests.is_empty() || self.requests_missing || self.requests_seen == 0;
+        if self.responses.is_resyncing() && !is_asked {
             // No request is pending, so apparent heads are part of a body.
             return;
         }
-        let (mut tunnel, mut upgrade) = (false, None);
         let Self {
             responses, pending_requests, requests_seen, responses_seen, p0f, responses_missing, ..
         } = self;
-        responses.push(bytes, counters, &mut |head, is_first| {
-            let response = head::response(head, is_first && *p0f == Exchange::Response)?;
-            p0f.end();
-            if std::mem::take(responses_missing) {
-                // A client without pipelining sends the next request after the response.
-                pending_requests.keep_last();
-                *responses_seen = (*responses_seen).max(requests_seen.saturating_sub(1));
-            }
-            let after = Framing::from_response(&response, pending_requests.next_kind());
-            tunnel |= matches!(after, Framing::Tunnel);
-            if matches!(after, Framing::Upgrade) {
-                upgrade = Some(Upgrade::from_response(&response));
-            }
-            let exchange = *responses_seen;
-            if !matches!(response.status(), 100 | 102..=199) {
-                pending_requests.pop();
-                *responses_seen = responses_seen.saturating_add(1);
-            }
-            found(exchange, Head::Response(response));
-            Ok::<_, HttpError>(after)
-        });
+        let mut sink = ResponseSink {
+            pending_requests,
+            requests_seen: *requests_seen,
+            responses_seen,
+            p0f,
+            responses_missing,
+            found: &mut *found,
+            is_response: false,
+            tunnel: false,
+            upgrade: None,
+        };
+        responses.push(bytes, counters, &mut sink);
+        let ResponseSink { is_response, tunnel, upgrade, .. } = sink;
+        if is_response && self.requests.resume_as_http() {
+            counters.requests_unreadable = counters.requests_unreadable.saturating_add(1);
+            self.requests_missing = true;
+        }
         if upgrade.is_some() {
             self.upgrade = upgrade;
             self.requests.switch();
@@ -226,13 +230,29 @@ impl Http1Connection {
         self.p0f.end();
     }
 
+    /// Searches a direction for its next head, whatever it reads.
+    #[cfg(feature = "packets")]
+    pub(crate) fn lose_place(&mut self, direction: Role) {
+        self.hide_from_p0f();
+        match direction {
+            Role::Request => {
+                self.requests.lose_place();
+                self.requests_missing = true;
+            }
+            Role::Response => {
+                self.responses.lose_place();
+                self.responses_missing = true;
+            }
+        }
+    }
+
     /// Records missing bytes of a direction; `u64::MAX` if their number is unknown.
     pub fn gap(&mut self, direction: Role, missing: u64, counters: &mut Http1Counters) {
         self.hide_from_p0f();
         match direction {
             Role::Request => {
                 self.requests.gap(missing, counters);
-                self.requests_seen = self.requests_seen.max(self.responses_seen);
+                self.requests_missing |= self.requests.is_resyncing();
             }
             Role::Response => {
                 self.responses.gap(missing, counters);
@@ -274,12 +294,127 @@ impl Http1Connection {
         self.requests.exceeds_non_http_limit() || self.requests.is_done() && self.responses.is_done()
     }
 
+    /// Whether a direction has a part of a head.
+    pub fn has_partial_head(&self, direction: Role) -> bool {
+        match direction {
+            Role::Request => self.requests.buffered_bytes() > 0,
+            Role::Response => self.responses.buffered_bytes() > 0,
+        }
+    }
+
     /// Heap memory in bytes.
     pub fn buffered_bytes(&self) -> usize {
         self.requests
             .buffered_bytes()
             .saturating_add(self.responses.buffered_bytes())
             .saturating_add(self.pending_requests.buffered_bytes())
+    }
+}
+
+/// Numbers the requests of a connection.
+struct RequestSink<'a, F> {
+    pending_requests: &'a mut PendingRequests,
+    requests_seen: &'a mut u32,
+    responses_seen: &'a u32,
+    p0f: &'a mut Exchange,
+    requests_missing: &'a mut bool,
+    found: &'a mut F,
+}
+
+impl<F> RequestSink<'_, F> {
+    fn add(&mut self, kind: RequestKind) -> u32 {
+        if std::mem::take(self.requests_missing) {
+            // A client without pipelining sends the next request after the response.
+            *self.requests_seen = (*self.requests_seen).max(*self.responses_seen);
+        }
+        self.pending_requests.push(kind);
+        let exchange = *self.requests_seen;
+        *self.requests_seen = exchange.saturating_add(1);
+        exchange
+    }
+}
+
+impl<F: FnMut(u32, Head)> HeadSink for RequestSink<'_, F> {
+    fn on_head(&mut self, head: Lines<'_>, is_first: bool) -> Result<AfterHead, HttpError> {
+        let request = head::request(head, is_first && *self.p0f == Exchange::Request)?;
+        self.p0f.on_request(request.p0f_version().is_some());
+        let exchange = self.add(RequestKind::from_request(&request));
+        let framing = Framing::from_request(&request);
+        let is_cut = request.headers().is_cut();
+        (self.found)(exchange, Head::Request(request));
+        Ok(AfterHead { framing, is_cut })
+    }
+
+    fn on_unreadable(&mut self, line: &[u8], is_http: bool) -> bool {
+        let is_http = is_http || RequestLine::is_unreadable_http(line);
+        if is_http && first_line::probe(Role::Request, line) == Probe::Yes {
+            self.add(RequestKind::from_line(line));
+        } else {
+            *self.requests_missing |= is_http;
+        }
+        is_http
+    }
+}
+
+/// Numbers the responses of a connection.
+struct ResponseSink<'a, F> {
+    pending_requests: &'a mut PendingRequests,
+    requests_seen: u32,
+    responses_seen: &'a mut u32,
+    p0f: &'a mut Exchange,
+    responses_missing: &'a mut bool,
+    found: &'a mut F,
+    /// Whether a response was found.
+    is_response: bool,
+    tunnel: bool,
+    upgrade: Option<Upgrade>,
+}
+
+impl<F> ResponseSink<'_, F> {
+    fn add(&mut self) {
+        self.pending_requests.pop();
+        *self.responses_seen = self.responses_seen.saturating_add(1);
+    }
+}
+
+impl<F: FnMut(u32, Head)> HeadSink for ResponseSink<'_, F> {
+    fn on_head(&mut self, head: Lines<'_>, is_first: bool) -> Result<AfterHead, HttpError> {
+        let is_too_long = head.is_too_long;
+        let response = head::response(head, is_first && *self.p0f == Exchange::Response)?;
+        self.is_response = true;
+        self.p0f.end();
+        if std::mem::take(self.responses_missing) {
+            // A client without pipelining sends the next request after the response.
+            self.pending_requests.keep_last();
+            *self.responses_seen = (*self.responses_seen).max(self.requests_seen.saturating_sub(1));
+        }
+        let framing = match Framing::from_response(&response, self.pending_requests.next_kind()) {
+            // The length may be in the part that was cut.
+            Framing::Body(Body::UntilClose) if is_too_long => Framing::Unknown,
+            framing => framing,
+        };
+        self.tunnel |= matches!(framing, Framing::Tunnel);
+        if matches!(framing, Framing::Upgrade) {
+            self.upgrade = Some(Upgrade::from_response(&response));
+        }
+        let exchange = *self.responses_seen;
+        if !matches!(response.status(), 100 | 102..=199) {
+            self.add();
+        }
+        let is_cut = response.headers().is_cut();
+        (self.found)(exchange, Head::Response(response));
+        Ok(AfterHead { framing, is_cut })
+    }
+
+    fn on_unreadable(&mut self, line: &[u8], is_http: bool) -> bool {
+        let is_answer = self.requests_seen > 0 && !self.pending_requests.is_empty();
+        match self.pending_requests.next_kind() {
+            RequestKind::Headless => return false,
+            _ if is_answer => self.add(),
+            _ if self.requests_seen == 0 && (is_http || line.starts_with(b"HTTP/")) => self.add(),
+            _ => return is_http,
+        }
+        true
     }
 }
 

@@ -6,12 +6,11 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-use crate::HttpError;
 use crate::headers::{FieldList, trim_blanks};
-use crate::limits::{MAX_HEAD, MAX_HEADERS};
+use crate::limits::MAX_HEAD;
 
 /// Parses the fields of a complete head and returns them with the length up to the empty line. `None` if the end is
-/// missing, or if lines are folded or too many.
+/// missing, or if lines are folded.
 ///
 /// As in p0f, a line that starts with a CR is the empty line.
 pub(super) fn parse_complete_head(bytes: &[u8]) -> Option<(FieldList, usize)> {
@@ -27,9 +26,6 @@ pub(super) fn parse_complete_head(bytes: &[u8]) -> Option<(FieldList, usize)> {
         }
         let length = memchr(b'\n', rest)?;
         if let Some((name, value)) = field(bytes, start, length) {
-            if fields.len() == MAX_HEADERS {
-                return None;
-            }
             fields.push(bytes, name, value);
         }
         start = start.saturating_add(length).saturating_add(1);
@@ -37,21 +33,18 @@ pub(super) fn parse_complete_head(bytes: &[u8]) -> Option<(FieldList, usize)> {
 }
 
 /// Parses the fields of these lines after unfolding all but the first.
-pub(super) fn parse_lines(lines: &mut [u8]) -> Result<FieldList, HttpError> {
+pub(super) fn parse_lines(lines: &mut [u8]) -> FieldList {
     let mut start = memchr(b'\n', lines).map_or(lines.len(), |end| end.saturating_add(1));
     unfold(lines, start);
     let mut fields = FieldList::default();
     while let Some(rest) = lines.get(start..).filter(|rest| !rest.is_empty()) {
         let length = memchr(b'\n', rest).unwrap_or(rest.len());
         if let Some((name, value)) = field(lines, start, length) {
-            if fields.len() == MAX_HEADERS {
-                return Err(HttpError::TooManyHeaders { max: MAX_HEADERS });
-            }
             fields.push(lines, name, value);
         }
         start = start.saturating_add(length).saturating_add(1);
     }
-    Ok(fields)
+    fields
 }
 
 /// Unfolds lines: replaces a line break before a blank by blanks (RFC 9112, section 5.2).

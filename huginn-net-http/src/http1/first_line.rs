@@ -35,15 +35,28 @@ const METHODS: &[&[u8]] = &[
 
 /// Judges whether a head starts with these bytes; the end of the first line need not be present.
 pub(crate) fn probe(role: Role, bytes: &[u8]) -> Probe {
+    probe_more(role, &[], bytes)
+}
+
+/// Judges whether a head starts with these bytes, of which those `before` a piece gave [`Probe::Unsure`].
+pub(crate) fn probe_more(role: Role, before: &[u8], piece: &[u8]) -> Probe {
     let unsure_if = |condition| if condition { Probe::Unsure } else { Probe::No };
     match role {
-        Role::Request => match bytes.iter().take(MAX_METHOD_LEN).position(|&byte| !is_token(byte)) {
-            Some(end @ 1..) if bytes.get(end) == Some(&b' ') => Probe::Yes,
-            Some(_) => Probe::No,
-            None => unsure_if(bytes.len() < MAX_METHOD_LEN),
-        },
-        Role::Response if bytes.starts_with(VERSION) => Probe::Yes,
-        Role::Response => unsure_if(VERSION.starts_with(bytes)),
+        Role::Request => {
+            let len = before.len();
+            match piece.iter().take(MAX_METHOD_LEN.saturating_sub(len)).position(|&byte| !is_token(byte)) {
+                Some(end) if piece.get(end) == Some(&b' ') && (end, len) != (0, 0) => Probe::Yes,
+                Some(_) => Probe::No,
+                None => unsure_if(len.saturating_add(piece.len()) < MAX_METHOD_LEN),
+            }
+        }
+        Role::Response => {
+            let start = || before.iter().chain(piece).take(VERSION.len());
+            match start().zip(VERSION).all(|(byte, wanted)| byte == wanted) {
+                true if start().count() == VERSION.len() => Probe::Yes,
+                is_prefix => unsure_if(is_prefix),
+            }
+        }
     }
 }
 
@@ -61,27 +74,71 @@ pub(crate) struct RequestLine<'a> {
     pub(crate) method: &'a [u8],
     pub(crate) target: &'a [u8],
     pub(crate) version: HttpVersion,
+    /// The version that p0f prints.
+    pub(crate) p0f_version: HttpVersion,
 }
 
 impl<'a> RequestLine<'a> {
-    /// Parses `method SP target SP HTTP/1.x` with any target. The line end is optional.
+    /// Parses `method SP target SP HTTP/1.x` with any target, or the `GET SP path` of HTTP/0.9. The line end is
+    /// optional.
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
-        let (rest, &[ref version @ .., minor]) = line.trim_ascii_end().split_last_chunk::<8>()?;
-        let end = rest.iter().position(|&byte| byte == b' ')?;
-        let (method, target) = rest.split_at_checked(end)?;
-        let is_method = (1..=MAX_METHOD_LEN).contains(&end) && method.iter().all(|&byte| is_token(byte));
-        (version == VERSION && is_method && !trim_blanks(target).is_empty()).then(|| Self {
+        let line = line.trim_ascii_end();
+        let Some((rest, minor)) = split_version(line) else { return Self::parse_http09(line) };
+        let (method, target) = split_method(rest)?;
+        let (version, p0f_version) = versions(minor);
+        (!trim_blanks(target).is_empty()).then(|| Self {
             method,
             target: trim_blanks(target),
-            version: version_from_minor(minor),
+            version,
+            p0f_version,
         })
     }
+
+    /// Parses the request line of HTTP/0.9, which has no version. Its target must be a path or a URI, so that lines of
+    /// other protocols are not taken for it.
+    fn parse_http09(line: &'a [u8]) -> Option<Self> {
+        let (method, target) = split_method(line).filter(|(method, _)| *method == b"GET")?;
+        let target = trim_blanks(target);
+        let is_target = target.starts_with(b"/") || target.starts_with(b"http://");
+        (is_target && target.iter().all(|byte| *byte > b' ')).then_some(Self {
+            method,
+            target,
+            version: HttpVersion::Http09,
+            p0f_version: HttpVersion::Http09,
+        })
+    }
+
+    /// Whether a line names HTTP as its protocol, but cannot be parsed: another version, or malformed.
+    pub(crate) fn is_unreadable_http(line: &'a [u8]) -> bool {
+        let named = || memchr::memmem::find(line, b" HTTP/").is_some();
+        probe(Role::Request, line) == Probe::Yes && named() && Self::parse(line).is_none()
+    }
+}
+
+/// Splits off the version of a request line, and returns its minor number: up to three digits, as nginx accepts it, or
+/// any byte, as p0f does.
+fn split_version(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    (1..=3).find_map(|digits| {
+        let (rest, version) =
+            line.split_at_checked(line.len().checked_sub(VERSION.len().checked_add(digits)?)?)?;
+        let minor = version.strip_prefix(VERSION)?;
+        (digits == 1 || minor.iter().all(u8::is_ascii_digit)).then_some((rest, minor))
+    })
+}
+
+fn split_method(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = line.iter().position(|&byte| byte == b' ')?;
+    let (method, target) = line.split_at_checked(end)?;
+    let is_method = (1..=MAX_METHOD_LEN).contains(&end) && method.iter().all(|&byte| is_token(byte));
+    is_method.then_some((method, target))
 }
 
 /// The parts of a status line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StatusLine<'a> {
     pub(crate) version: HttpVersion,
+    /// The version that p0f prints.
+    pub(crate) p0f_version: HttpVersion,
     /// 0 without three digits.
     pub(crate) status: u16,
     pub(crate) reason: &'a [u8],
@@ -90,7 +147,10 @@ pub(crate) struct StatusLine<'a> {
 impl<'a> StatusLine<'a> {
     /// Parses `HTTP/1.x SP status SP reason`. Only the version is required.
     pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
-        let (&minor, rest) = line.strip_prefix(VERSION)?.split_first()?;
+        let rest = line.strip_prefix(VERSION)?;
+        rest.first()?;
+        let digits = rest.iter().take(3).take_while(|digit| digit.is_ascii_digit()).count();
+        let (version, p0f_version) = versions(rest.get(..digits.max(1)).unwrap_or_default());
         let blank = rest.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
         let rest = trim_blanks(rest.get(blank..).unwrap_or_default());
         let (status, reason) = rest.split_at_checked(3).unwrap_or((rest, &[]));
@@ -101,7 +161,7 @@ impl<'a> StatusLine<'a> {
             _ => 0,
         };
         let reason = if status == 0 { rest } else { trim_blanks(reason) };
-        Some(Self { version: version_from_minor(minor), status, reason })
+        Some(Self { version, p0f_version, status, reason })
     }
 }
 
@@ -113,9 +173,11 @@ pub(crate) fn is_first_line(role: Role, line: &[u8]) -> bool {
     }
 }
 
-/// Returns HTTP/1.1 for minor version 1, and HTTP/1.0 otherwise, as p0f does.
-fn version_from_minor(minor: u8) -> HttpVersion {
-    if minor == b'1' { HttpVersion::Http11 } else { HttpVersion::Http10 }
+/// The version with this minor number, and the one that p0f prints. A higher minor version is HTTP/1.1 (RFC 9110,
+/// section 2.5); p0f looks at one digit, and prints HTTP/1.0 unless it is 1.
+fn versions(minor: &[u8]) -> (HttpVersion, HttpVersion) {
+    let version = |is_11| if is_11 { HttpVersion::Http11 } else { HttpVersion::Http10 };
+    (version(minor.iter().any(|digit| matches!(digit, b'1'..=b'9'))), version(minor.first() == Some(&b'1')))
 }
 
 /// Whether a byte is a token character (RFC 9110, section 5.6.2).

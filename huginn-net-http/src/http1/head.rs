@@ -8,8 +8,9 @@ use super::fields::{self, range_within};
 use super::first_line::{RequestLine, StatusLine};
 use super::head_buffer::{HeadBuffer, Scan};
 use crate::headers::{Draft, FieldList};
+use crate::limits::MAX_HEAD;
 use crate::message::{RequestParts, ResponseParts, SeenByP0f};
-use crate::{HttpError, Request, Response, Role, p0f};
+use crate::{HttpError, HttpVersion, Request, Response, Role, p0f};
 
 impl Request {
     /// Parses the head of an HTTP/1 request at the start of these bytes. `None` if the end of the head is missing.
@@ -48,6 +49,9 @@ fn parse<T>(
     read: impl FnOnce(Lines<'_>) -> Result<T, HttpError>,
 ) -> Result<Option<Parsed<T>>, HttpError> {
     let Scan::Complete { head, taken } = HeadBuffer::default().push(role, bytes)? else { return Ok(None) };
+    if head.is_too_long {
+        return Err(HttpError::HeadTooLong { max: MAX_HEAD });
+    }
     let consumed = match (head.blank_has_cr, bytes.get(taken)) {
         (true, Some(b'\n')) => taken.saturating_add(1),
         // An LF may follow.
@@ -68,47 +72,53 @@ pub(super) struct Lines<'a> {
     pub(super) cuts: Vec<u16>,
     /// Whether the empty line starts with a CR.
     pub(super) blank_has_cr: bool,
+    /// Whether these are only the first lines of a head that exceeds [`MAX_HEAD`].
+    pub(super) is_too_long: bool,
 }
 
 /// Parses a request. `for_p0f`: whether p0f would read it.
 pub(super) fn request(head: Lines<'_>, for_p0f: bool) -> Result<Request, HttpError> {
-    let is_seen_by_p0f = for_p0f && p0f::reads_request(&head.lines);
-    let head = draft(head.lines, head.fields)?;
-    let text = head.text();
-    let RequestLine { method, target, version } =
-        RequestLine::parse(first_line(text)).ok_or(HttpError::NotHttp1)?;
-    let [method, target] = [method, target].map(|part| range_within(text, part).into());
+    let is_seen_by_p0f = for_p0f && !head.is_too_long && p0f::reads_request(&head.lines);
+    let line = RequestLine::parse(first_line(&head.lines)).ok_or(HttpError::NotHttp1)?;
+    let RequestLine { method, target, version, p0f_version } = line;
+    let [method, target] = [method, target].map(|part| range_within(&head.lines, part).into());
+    let mut head = draft(head);
+    if version == HttpVersion::Http09 {
+        head.clear_fields();
+    }
     let parts = RequestParts { version, method, target, authority: None };
-    Ok(Request::from_parts(parts, head, is_seen_by_p0f))
+    Ok(Request::from_parts(parts, head, is_seen_by_p0f.then_some(p0f_version)))
 }
 
 /// Parses a response. `for_p0f`: whether p0f would read it.
 pub(super) fn response(head: Lines<'_>, for_p0f: bool) -> Result<Response, HttpError> {
-    let Lines { lines, fields, cuts, blank_has_cr } = head;
-    let places = for_p0f.then(|| p0f::response_fields(&lines, &cuts, blank_has_cr)).flatten();
+    let Lines { lines, cuts, blank_has_cr, is_too_long, .. } = &head;
+    let places =
+        (for_p0f && !is_too_long).then(|| p0f::response_fields(lines, cuts, *blank_has_cr)).flatten();
     let seen_by_p0f = match places {
         None => SeenByP0f::None,
         Some(_) if cuts.is_empty() => SeenByP0f::All,
         Some(places) => {
             let mut fields = FieldList::default();
-            places.into_iter().for_each(|(name, value)| fields.push(&lines, name, value));
-            SeenByP0f::These(Draft::new(Cow::Borrowed(&lines), fields).finish())
+            places.into_iter().for_each(|(name, value)| fields.push(lines, name, value));
+            SeenByP0f::These(Draft::new(Cow::Borrowed(lines), fields).finish())
         }
     };
-    let head = draft(lines, fields)?;
-    let text = head.text();
-    let StatusLine { version, status, reason } =
-        StatusLine::parse(first_line(text)).ok_or(HttpError::NotHttp1)?;
-    let reason = range_within(text, reason).into();
-    Ok(Response::from_parts(ResponseParts { version, status, reason }, head, seen_by_p0f))
+    let line = StatusLine::parse(first_line(lines)).ok_or(HttpError::NotHttp1)?;
+    let StatusLine { version, p0f_version, status, reason } = line;
+    let reason = range_within(lines, reason).into();
+    let parts = ResponseParts { version, p0f_version, status, reason };
+    Ok(Response::from_parts(parts, draft(head), seen_by_p0f))
 }
 
-fn draft(mut lines: Cow<'_, [u8]>, fields: Option<FieldList>) -> Result<Draft<'_>, HttpError> {
-    let fields = match fields {
-        Some(fields) => fields,
-        None => fields::parse_lines(lines.to_mut())?,
-    };
-    Ok(Draft::new(lines, fields))
+fn draft(head: Lines<'_>) -> Draft<'_> {
+    let Lines { mut lines, fields, is_too_long, .. } = head;
+    let fields = fields.unwrap_or_else(|| fields::parse_lines(lines.to_mut()));
+    let mut draft = Draft::new(lines, fields);
+    if is_too_long {
+        draft.cut();
+    }
+    draft
 }
 
 fn first_line(lines: &[u8]) -> &[u8] {

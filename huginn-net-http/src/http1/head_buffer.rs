@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 
+use super::first_line::{self, RequestLine};
 use super::head::Lines;
-use super::{Probe, fields, first_line};
+use super::{Probe, fields};
 use crate::headers::FieldList;
-use crate::limits::{MAX_HEAD, MAX_METHOD_LEN, P0F_MAX_BYTES};
-use crate::{HttpError, Role};
+use crate::limits::{MAX_HEAD, MAX_MIDSTREAM_METHOD_LEN, P0F_MAX_BYTES};
+use crate::{HttpError, HttpVersion, Role};
 
 /// The buffered bytes of an incomplete head. Each byte is scanned once, except those of the first piece: that is
 /// usually a complete head, so it is first parsed as one.
@@ -16,6 +17,8 @@ use crate::{HttpError, Role};
 pub(super) struct HeadBuffer {
     bytes: Vec<u8>,
     line_state: LineState,
+    /// Whether the first bytes begin a head.
+    probe: Option<Probe>,
     /// The lengths after each piece, up to the bytes that p0f reads.
     cuts: Vec<u16>,
 }
@@ -40,7 +43,7 @@ pub(super) enum Scan<'a> {
     Complete {
         head: Lines<'a>,
         /// Bytes of this piece that belong to the head. If the empty line starts with a CR, a following LF belongs to
-        /// it too.
+        /// it too. If the head is too long, its rest follows.
         taken: usize,
     },
 }
@@ -55,7 +58,8 @@ impl<'a> Scan<'a> {
         blank: usize,
     ) -> Self {
         let blank_has_cr = bytes.get(blank) == Some(&b'\r');
-        Self::Complete { head: Lines { lines, fields, cuts, blank_has_cr }, taken: blank.saturating_add(1) }
+        let head = Lines { lines, fields, cuts, blank_has_cr, is_too_long: false };
+        Self::Complete { head, taken: blank.saturating_add(1) }
     }
 }
 
@@ -64,32 +68,29 @@ impl HeadBuffer {
     ///
     /// The caller checks the first line of a head that is complete in one piece.
     pub(super) fn push<'a>(&mut self, role: Role, bytes: &'a [u8]) -> Result<Scan<'a>, HttpError> {
-        if self.is_empty() {
-            if first_line::probe(role, bytes) == Probe::No {
+        if self.line_state == LineState::FirstLine && self.probe != Some(Probe::Yes) {
+            let probe = first_line::probe_more(role, &self.bytes, bytes);
+            if probe == Probe::No {
                 return Err(HttpError::NotHttp1);
             }
-            if let Some((fields, length)) = fields::parse_complete_head(bytes) {
-                let lines = Cow::Borrowed(bytes.get(..length).unwrap_or_default());
-                return Ok(Scan::complete(lines, Some(fields), Vec::new(), bytes, length));
-            }
+            self.probe = Some(probe);
+        }
+        if self.is_empty()
+            && let Some((fields, length)) = fields::parse_complete_head(bytes)
+        {
+            let lines = Cow::Borrowed(bytes.get(..length).unwrap_or_default());
+            return Ok(Scan::complete(lines, Some(fields), Vec::new(), bytes, length));
         }
         let mut taken = 0;
         loop {
             let rest = bytes.get(taken..).unwrap_or_default();
-            let Some(&byte) = rest.first() else {
-                self.append(bytes)?;
-                let cut = Some(self.bytes.len()).filter(|&cut| cut < P0F_MAX_BYTES);
-                self.cuts.extend(cut.and_then(|cut| u16::try_from(cut).ok()));
-                return match self.line_state {
-                    LineState::FirstLine if first_line::probe(role, &self.bytes) == Probe::No => {
-                        Err(HttpError::NotHttp1)
-                    }
-                    _ => Ok(Scan::More),
-                };
-            };
+            let Some(&byte) = rest.first() else { break };
             if self.line_state == LineState::LineStart {
                 if matches!(byte, b'\r' | b'\n') {
-                    self.append(bytes.get(..taken).unwrap_or_default())?;
+                    if !self.has_room(taken) {
+                        break;
+                    }
+                    self.bytes.extend_from_slice(bytes.get(..taken).unwrap_or_default());
                     let Self { bytes: lines, cuts, .. } = std::mem::take(self);
                     return Ok(Scan::complete(Cow::Owned(lines), None, cuts, bytes, taken));
                 }
@@ -100,18 +101,59 @@ impl HeadBuffer {
             taken = taken.saturating_add(line.len());
             if self.line_state == LineState::FirstLine {
                 self.check_first_line(role, line)?;
+                if role == Role::Request && self.is_http09(line) && self.has_room(taken) {
+                    self.bytes.extend_from_slice(line);
+                    let Self { bytes: lines, cuts, .. } = std::mem::take(self);
+                    let lines = Cow::Owned(lines);
+                    let head = Lines { lines, fields: None, cuts, blank_has_cr: false, is_too_long: false };
+                    return Ok(Scan::Complete { head, taken });
+                }
             }
             if line.ends_with(b"\n") {
                 self.line_state = LineState::LineStart;
             }
         }
+        if !self.has_room(bytes.len()) {
+            return self.too_long(bytes);
+        }
+        self.bytes.extend_from_slice(bytes);
+        let cut = Some(self.bytes.len()).filter(|&cut| cut < P0F_MAX_BYTES);
+        self.cuts.extend(cut.and_then(|cut| u16::try_from(cut).ok()));
+        Ok(Scan::More)
+    }
+
+    /// Returns the complete lines of a head that exceeds the limit with this piece.
+    fn too_long<'a>(&mut self, bytes: &[u8]) -> Result<Scan<'a>, HttpError> {
+        let taken = MAX_HEAD.saturating_sub(self.bytes.len());
+        self.bytes.extend_from_slice(bytes.get(..taken).unwrap_or_default());
+        let end = memrchr(b'\n', &self.bytes).ok_or(HttpError::HeadTooLong { max: MAX_HEAD })?;
+        let Self { bytes: mut lines, cuts, .. } = std::mem::take(self);
+        lines.truncate(end.saturating_add(1));
+        let lines = Cow::Owned(lines);
+        let head = Lines { lines, fields: None, cuts, blank_has_cr: false, is_too_long: true };
+        Ok(Scan::Complete { head, taken })
+    }
+
+    fn has_room(&self, len: usize) -> bool {
+        self.bytes.len().saturating_add(len) <= MAX_HEAD
+    }
+
+    /// Whether the first line, which ends with this piece, is a request of HTTP/0.9: nothing follows it.
+    fn is_http09(&self, piece: &[u8]) -> bool {
+        let version = |line: &[u8]| RequestLine::parse(line).map(|line| line.version);
+        piece.ends_with(b"\n")
+            && match &*self.bytes {
+                [] => version(piece),
+                start => version(&[start, piece].concat()),
+            } == Some(HttpVersion::Http09)
     }
 
     /// Checks the available part of the first line.
     fn check_first_line(&self, role: Role, piece: &[u8]) -> Result<(), HttpError> {
         let binary = |&byte: &u8| byte < 0x20 && !matches!(byte, b'\t' | b'\r' | b'\n');
         let begins_head = || {
-            let start: Vec<u8> = self.bytes.iter().chain(piece).take(MAX_METHOD_LEN).copied().collect();
+            let start: Vec<u8> =
+                self.bytes.iter().chain(piece).take(MAX_MIDSTREAM_METHOD_LEN).copied().collect();
             first_line::begins_head(role, &start)
         };
         let is_http = match piece {
@@ -123,22 +165,9 @@ impl HeadBuffer {
         if is_http { Ok(()) } else { Err(HttpError::NotHttp1) }
     }
 
-    fn append(&mut self, bytes: &[u8]) -> Result<(), HttpError> {
-        if self.bytes.len().saturating_add(bytes.len()) > MAX_HEAD {
-            return Err(HttpError::HeadTooLong { max: MAX_HEAD });
-        }
-        self.bytes.extend_from_slice(bytes);
-        Ok(())
-    }
-
     /// Takes the buffered bytes and resets the buffer.
     pub(super) fn take_bytes(&mut self) -> Vec<u8> {
         std::mem::take(self).bytes
-    }
-
-    /// The buffered bytes.
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
     }
 
     /// Whether nothing is buffered.

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::Request;
 use crate::limits::MAX_PENDING_REQUESTS;
+use crate::{HttpVersion, Request};
 
 /// The kind of a request, as far as it determines the framing of the response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,13 +12,27 @@ pub(super) enum RequestKind {
     Head,
     /// CONNECT: a tunnel follows a successful response.
     Connect,
+    /// A request of HTTP/0.9: the response has no head.
+    Headless,
     #[default]
     Other,
 }
 
 impl RequestKind {
-    fn from_request(request: &Request) -> Self {
-        match request.method() {
+    pub(super) fn from_request(request: &Request) -> Self {
+        match request.version() {
+            HttpVersion::Http09 => Self::Headless,
+            _ => Self::from_method(request.method()),
+        }
+    }
+
+    /// The kind of a request that starts with this method and a blank.
+    pub(super) fn from_line(line: &[u8]) -> Self {
+        Self::from_method(line.split(|byte| *byte == b' ').next().unwrap_or_default())
+    }
+
+    fn from_method(method: &[u8]) -> Self {
+        match method {
             b"HEAD" => Self::Head,
             b"CONNECT" => Self::Connect,
             _ => Self::Other,
@@ -35,12 +49,12 @@ pub(super) struct PendingRequests {
 }
 
 impl PendingRequests {
-    pub(super) fn push(&mut self, request: &Request) {
+    pub(super) fn push(&mut self, kind: RequestKind) {
         if self.kinds.len() == MAX_PENDING_REQUESTS {
             *self = Self { kinds: VecDeque::new(), overflowed: true };
         }
         if !self.overflowed {
-            self.kinds.push_back(RequestKind::from_request(request));
+            self.kinds.push_back(kind);
         }
     }
 

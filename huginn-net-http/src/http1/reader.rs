@@ -1,18 +1,37 @@
 //! One direction of an HTTP/1 connection.
 
+use std::borrow::Cow;
+
+use memchr::{memchr, memmem, memrchr};
+
 use super::body::{Body, Framing};
 use super::connection::Http1Counters;
-use super::first_line;
+use super::first_line::{self, RequestLine, StatusLine};
 use super::head::Lines;
 use super::head_buffer::{HeadBuffer, Scan};
 use super::proxy_preamble::{self, PreambleError};
-use crate::limits::{
-    MAX_BLANK_LINE_BYTES, MAX_NON_HTTP_PREFIX_LEN, MAX_PREAMBLE_LEN, MAX_SEARCH_BYTES, MAX_SWITCHED_BYTES,
-};
-use crate::{HttpError, Role};
+use crate::limits::{MAX_NON_HTTP_PREFIX_LEN, MAX_PREAMBLE_LEN, MAX_SEARCH_BYTES, MAX_SWITCHED_BYTES};
+use crate::{HttpError, HttpVersion, Role};
 
 /// The request line of the HTTP/2 preface.
 const PREFACE_LINE: &[u8] = b"PRI * HTTP/2.0\r\n";
+
+/// Receives the heads of one direction.
+pub(super) trait HeadSink {
+    /// Handles a complete head; `is_first`: whether it starts the direction.
+    fn on_head(&mut self, head: Lines<'_>, is_first: bool) -> Result<AfterHead, HttpError>;
+
+    /// Handles the available part of a first line that is not one of HTTP/1. `is_http`: whether the direction is known
+    /// to be HTTP. Returns whether it is HTTP nevertheless, so that the next head is searched for.
+    fn on_unreadable(&mut self, line: &[u8], is_http: bool) -> bool;
+}
+
+/// What follows a head.
+pub(super) struct AfterHead {
+    pub(super) framing: Framing,
+    /// Whether fields of the head are missing.
+    pub(super) is_cut: bool,
+}
 
 /// Finds the heads of one direction and skips the bodies.
 #[derive(Debug)]
@@ -38,8 +57,14 @@ enum State {
     /// A proxy preamble may come; with its bytes so far.
     Start(Vec<u8>),
     Head(HeadBuffer),
+    /// In the rest of a head that is too long, with the framing of its message.
+    HeadRest {
+        at_line_start: bool,
+        framing: Framing,
+    },
     Body(Body),
-    /// The start of the next head is unknown; a head is only detected at the start of a piece.
+    /// The start of the next head is unknown. It is searched for at the start of a piece, and if the direction is known
+    /// to be HTTP, also in the lines of a piece.
     Resyncing,
     /// After HTTP/1, or in HTTP/2 instead of it; with the buffered bytes.
     Switched(Vec<u8>),
@@ -72,17 +97,8 @@ impl Reader {
         }
     }
 
-    /// Parses the next bytes. Calls `on_head` with each complete head and whether it starts the direction; `on_head`
-    /// returns the framing of the message.
-    pub(super) fn push(
-        &mut self,
-        mut bytes: &[u8],
-        counters: &mut Http1Counters,
-        on_head: &mut impl FnMut(Lines<'_>, bool) -> Result<Framing, HttpError>,
-    ) {
-        if matches!(self.state, State::Resyncing) {
-            self.search(bytes);
-        }
+    /// Parses the next bytes and passes each head to `sink`.
+    pub(super) fn push(&mut self, mut bytes: &[u8], counters: &mut Http1Counters, sink: &mut impl HeadSink) {
         // Body bytes are never read: loading one byte of each segment from memory would cost more than all other work
         // here.
         while !bytes.is_empty() {
@@ -94,15 +110,24 @@ impl Reader {
                 State::Start(_) => match self.skip_preamble(bytes) {
                     Ok(taken) => taken,
                     Err(buffered) => {
-                        self.push(&buffered, counters, on_head);
+                        self.push(&buffered, counters, sink);
                         bytes.len()
                     }
                 },
                 State::Head(head) if head.is_empty() && matches!(bytes, [b'\r' | b'\n', ..]) => {
-                    self.skip_blank_line_byte();
-                    1
+                    // nginx accepts any number of blank lines before a request; RFC 9112, section 2.2, asks for one.
+                    self.is_first = false;
+                    let is_break = |byte: &u8| matches!(byte, b'\r' | b'\n');
+                    bytes.iter().position(|byte| !is_break(byte)).unwrap_or(bytes.len())
                 }
-                State::Head(_) => self.head(bytes, counters, on_head),
+                State::Head(_) => self.head(bytes, counters, sink),
+                State::HeadRest { at_line_start, framing } => {
+                    let Some(taken) = head_rest(at_line_start, bytes) else { return };
+                    self.after_cr = taken.checked_sub(1).and_then(|last| bytes.get(last)) == Some(&b'\r');
+                    let framing = std::mem::replace(framing, Framing::Unknown);
+                    self.apply_framing(framing, counters);
+                    taken
+                }
                 State::Body(body) => match body.push(bytes) {
                     Ok(Some(end)) => {
                         self.after_cr = end.after_cr;
@@ -110,7 +135,10 @@ impl Reader {
                         end.taken
                     }
                     Ok(None) => return,
-                    Err(_) => return self.lose_sync(counters),
+                    Err(_) => {
+                        self.lose_sync(counters);
+                        0
+                    }
                 },
                 State::Switched(rest) if rest.len().saturating_add(bytes.len()) <= MAX_SWITCHED_BYTES => {
                     rest.extend_from_slice(bytes);
@@ -125,7 +153,10 @@ impl Reader {
                     self.count_skipped(bytes.len());
                     return;
                 }
-                State::Resyncing => return,
+                State::Resyncing => match self.find_head(bytes, counters, sink) {
+                    Some(taken) => taken,
+                    None => return,
+                },
             };
             bytes = bytes.get(taken..).unwrap_or_default();
         }
@@ -169,7 +200,7 @@ impl Reader {
                     self.lose_sync(counters);
                 }
             }
-            State::Start(_) | State::Head(_) => self.lose_sync(counters),
+            State::Start(_) | State::Head(_) | State::HeadRest { .. } => self.lose_sync(counters),
             State::Resyncing | State::Switched(_) | State::NotHttp => {}
         }
     }
@@ -179,7 +210,7 @@ impl Reader {
         self.state = match std::mem::replace(&mut self.state, State::NotHttp) {
             State::Head(mut head) => State::Switched(head.take_bytes()),
             State::Start(buffered) | State::Switched(buffered) => State::Switched(buffered),
-            State::Resyncing | State::NotHttp => State::Switched(Vec::new()),
+            State::HeadRest { .. } | State::Resyncing | State::NotHttp => State::Switched(Vec::new()),
             State::Body(body) => {
                 self.switch_after_body = true;
                 State::Body(body)
@@ -223,7 +254,7 @@ impl Reader {
         match &self.state {
             State::Start(bytes) | State::Switched(bytes) => bytes.capacity(),
             State::Head(head) => head.buffered_bytes(),
-            State::Body(_) | State::Resyncing | State::NotHttp => 0,
+            State::HeadRest { .. } | State::Body(_) | State::Resyncing | State::NotHttp => 0,
         }
     }
 
@@ -256,53 +287,56 @@ impl Reader {
         self.skipped_bytes = self.skipped_bytes.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
     }
 
-    fn skip_blank_line_byte(&mut self) {
-        self.is_first = false;
-        self.count_skipped(1);
-        if !self.is_http && self.skipped_bytes > u32::from(MAX_BLANK_LINE_BYTES) {
-            self.state = State::NotHttp;
-        }
-    }
-
     /// Parses bytes of a head and returns how many were taken.
-    fn head(
-        &mut self,
-        bytes: &[u8],
-        counters: &mut Http1Counters,
-        on_head: &mut impl FnMut(Lines<'_>, bool) -> Result<Framing, HttpError>,
-    ) -> usize {
+    fn head(&mut self, bytes: &[u8], counters: &mut Http1Counters, sink: &mut impl HeadSink) -> usize {
         let State::Head(head) = &mut self.state else { return 0 };
-        let (taken, after) = match head.push(self.role, bytes) {
+        let error = match head.push(self.role, bytes) {
             Ok(Scan::More) => return bytes.len(),
             Ok(Scan::Complete { head, taken }) => {
-                let blank_has_cr = head.blank_has_cr;
-                let after = on_head(head, self.is_first);
-                self.after_cr = blank_has_cr && after.is_ok();
-                (taken, after)
+                let (blank_has_cr, is_too_long) = (head.blank_has_cr, head.is_too_long);
+                match sink.on_head(head, self.is_first) {
+                    Ok(AfterHead { framing, is_cut }) => {
+                        self.is_first = false;
+                        self.is_http = true;
+                        counters.count_cut(is_cut, is_too_long);
+                        if is_too_long {
+                            let at_line_start = bytes.get(..taken).is_some_and(|head| head.ends_with(b"\n"));
+                            self.state = State::HeadRest { at_line_start, framing };
+                        } else {
+                            self.after_cr = blank_has_cr;
+                            self.apply_framing(framing, counters);
+                        }
+                        return taken;
+                    }
+                    Err(error) => error,
+                }
             }
-            Err(error) => (bytes.len(), Err(error)),
+            Err(error) => error,
         };
-        if matches!(after, Err(HttpError::NotHttp1))
-            && !self.is_http
-            && !self.is_midstream
-            && begins_http2(self.role, head.bytes(), bytes)
-        {
-            self.state = State::Switched(head.take_bytes());
+        let before = head.take_bytes();
+        let is_unreadable = error == HttpError::NotHttp1;
+        if is_unreadable && !self.is_http && !self.is_midstream && begins_http2(self.role, &before, bytes) {
+            self.state = State::Switched(before);
             return 0;
         }
         self.is_first = false;
-        match after {
-            Ok(after) => {
-                self.is_http = true;
-                self.apply_framing(after, counters);
-                taken
-            }
-            Err(error) => {
-                self.on_error(error, counters);
-                self.count_skipped(bytes.len());
-                bytes.len()
-            }
+        let end = memchr(b'\n', bytes).map_or(bytes.len(), |end| end.saturating_add(1));
+        let piece = bytes.get(..end).unwrap_or_default();
+        let line = if before.is_empty() { Cow::Borrowed(piece) } else { [&before, piece].concat().into() };
+        if !is_unreadable {
+            counters.heads_too_long = counters.heads_too_long.saturating_add(1);
+            sink.on_unreadable(&line, true);
+            self.is_http = true;
+            self.lose_sync(counters);
+        } else if sink.on_unreadable(&line, self.is_http) {
+            counters.count_unreadable(self.role);
+            self.is_http = true;
+            self.state = State::Resyncing;
+        } else {
+            self.state = if self.is_midstream { State::Resyncing } else { State::NotHttp };
+            self.count_skipped(end);
         }
+        end
     }
 
     fn apply_framing(&mut self, after: Framing, counters: &mut Http1Counters) {
@@ -321,23 +355,11 @@ impl Reader {
         if self.switch_after_body { State::Switched(Vec::new()) } else { State::Head(HeadBuffer::default()) }
     }
 
-    /// Handles an invalid head. It ends a stream that is not known to be HTTP.
-    fn on_error(&mut self, error: HttpError, counters: &mut Http1Counters) {
-        let count = match error {
-            HttpError::HeadTooLong { .. } => &mut counters.heads_too_long,
-            HttpError::TooManyHeaders { .. } => &mut counters.heads_with_too_many_headers,
-            HttpError::NotHttp1 => {
-                if self.is_http || self.is_midstream {
-                    self.lose_sync(counters);
-                } else {
-                    self.state = State::NotHttp;
-                }
-                return;
-            }
-        };
-        *count = count.saturating_add(1);
-        self.is_http = true;
-        self.lose_sync(counters);
+    /// Searches for the next head, whatever it reads.
+    #[cfg(feature = "packets")]
+    pub(super) fn lose_place(&mut self) {
+        (self.is_first, self.after_cr) = (false, false);
+        self.state = State::Resyncing;
     }
 
     fn lose_sync(&mut self, counters: &mut Http1Counters) {
@@ -346,9 +368,21 @@ impl Reader {
         self.state = State::Resyncing;
     }
 
-    /// Checks whether a piece starts with a head.
-    fn search(&mut self, bytes: &[u8]) {
-        if first_line::begins_head(self.role, bytes) {
+    /// Searches for the next head. Returns the bytes before it, and expects a head after them; `None` if there is none.
+    ///
+    /// Every line is scanned once, and a head starts only at a line that is valid, or that the piece does not end.
+    fn find_head(
+        &mut self,
+        bytes: &[u8],
+        counters: &mut Http1Counters,
+        sink: &mut impl HeadSink,
+    ) -> Option<usize> {
+        let found = if self.is_http {
+            self.find_line(bytes, counters, sink)
+        } else {
+            self.begins_head(bytes).then_some(0)
+        };
+        if found.is_some() {
             self.state = State::Head(HeadBuffer::default());
         } else if !self.is_http {
             self.count_skipped(bytes.len());
@@ -356,7 +390,96 @@ impl Reader {
                 self.state = State::NotHttp;
             }
         }
+        found
     }
+
+    /// Searches for the first line of a head, and counts unreadable ones before it.
+    fn find_line(
+        &self,
+        bytes: &[u8],
+        counters: &mut Http1Counters,
+        sink: &mut impl HeadSink,
+    ) -> Option<usize> {
+        let mut start: usize = 0;
+        loop {
+            let rest = bytes.get(start..)?;
+            let hit = memmem::find(rest, b"HTTP/").unwrap_or(rest.len());
+            let (before, after) = rest.split_at_checked(hit)?;
+            let line = memrchr(b'\n', before).map_or(0, |end| end.saturating_add(1));
+            let line_start = start.saturating_add(line);
+            let Some(end) = memchr(b'\n', after) else {
+                return self.begins_head(rest.get(line..)?).then_some(line_start);
+            };
+            let end = hit.saturating_add(end).saturating_add(1);
+            let line = rest.get(line..end)?;
+            if is_certain_first_line(self.role, line) {
+                return Some(line_start);
+            }
+            // The start of a piece need not be that of a line.
+            let is_line = line_start > 0 || first_line::begins_head(self.role, line);
+            if self.role == Role::Request && is_line && RequestLine::is_unreadable_http(line) {
+                sink.on_unreadable(line, true);
+                counters.count_unreadable(self.role);
+            }
+            start = start.saturating_add(end);
+        }
+    }
+
+    /// Whether a head certainly starts with these bytes; its first line need not be complete.
+    fn begins_head(&self, bytes: &[u8]) -> bool {
+        first_line::begins_head(self.role, bytes)
+            && memchr(b'\n', bytes)
+                .is_none_or(|end| is_certain_first_line(self.role, bytes.get(..end).unwrap_or_default()))
+    }
+
+    /// Searches for heads again, at the starts of pieces, in a direction that was taken for another protocol: the other
+    /// direction is HTTP. Returns whether it was.
+    pub(super) fn resume_as_http(&mut self) -> bool {
+        let resumes = matches!(self.state, State::NotHttp) && self.skipped_bytes > 0;
+        if resumes {
+            self.state = State::Resyncing;
+        }
+        resumes
+    }
+}
+
+impl Http1Counters {
+    fn count_unreadable(&mut self, role: Role) {
+        let count = match role {
+            Role::Request => &mut self.requests_unreadable,
+            Role::Response => &mut self.responses_unreadable,
+        };
+        *count = count.saturating_add(1);
+    }
+
+    fn count_cut(&mut self, is_cut: bool, is_too_long: bool) {
+        let count =
+            if is_too_long { &mut self.heads_too_long } else { &mut self.heads_with_too_many_headers };
+        *count = count.saturating_add(u64::from(is_cut));
+    }
+}
+
+/// Whether a line is the first one of a head, and hardly anything else: it names version 1 of HTTP, and has a status.
+fn is_certain_first_line(role: Role, line: &[u8]) -> bool {
+    match role {
+        Role::Request => RequestLine::parse(line).is_some_and(|line| line.version != HttpVersion::Http09),
+        Role::Response => StatusLine::parse(line).is_some_and(|line| line.status != 0),
+    }
+}
+
+/// Skips lines up to the empty one that ends a head. Returns the bytes up to it with its first byte, or `None` if it is
+/// not in this piece.
+fn head_rest(at_line_start: &mut bool, bytes: &[u8]) -> Option<usize> {
+    let mut taken: usize = 0;
+    while let Some(rest @ [byte, ..]) = bytes.get(taken..) {
+        if std::mem::take(at_line_start) && matches!(byte, b'\r' | b'\n') {
+            return Some(taken.saturating_add(1));
+        }
+        let end = memchr(b'\n', rest);
+        *at_line_start = end.is_some();
+        taken = taken.saturating_add(end.map_or(rest.len(), |end| end.saturating_add(1)));
+    }
+    None
 }
 
 /// Whether a direction starts with HTTP/2: with the first line of the client preface, or a server's SETTINGS (RFC 9113,

@@ -4,6 +4,7 @@
 //! Hat Europe 2017).
 
 use std::fmt::{self, Write};
+use std::str::FromStr;
 
 use huginn_net_wire::Parsed;
 use md5::{Digest, Md5};
@@ -126,6 +127,23 @@ fn write_list(f: &mut fmt::Formatter<'_>, list: &[impl fmt::Display], separator:
         write!(f, "{element}")?;
     }
     Ok(())
+}
+
+/// A text that is not the 32 hexadecimal digits of an MD5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not the hash of an Akamai fingerprint: expected 32 hexadecimal digits")]
+#[non_exhaustive]
+pub struct AkamaiHashParseError;
+
+impl FromStr for AkamaiHash {
+    type Err = AkamaiHashParseError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // `from_str_radix` would accept a sign.
+        let is_hash = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let number = u128::from_str_radix(text, 16).ok().filter(|_| is_hash);
+        number.map(|number| Self(number.to_be_bytes())).ok_or(AkamaiHashParseError)
+    }
 }
 
 impl fmt::Display for AkamaiHash {

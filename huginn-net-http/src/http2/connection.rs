@@ -9,7 +9,6 @@ use super::fields::Fields;
 use super::frame::{self, FrameHeader};
 use super::hpack::Decoder;
 use super::{Http2Error, Http2Event, StreamPriority, settings};
-use crate::limits::MAX_FIELD_BLOCK_LEN;
 
 /// Lengths of the priority and the promised stream before a field block (RFC 9113, sections 6.2 and 6.6), in bytes.
 const PRIORITY_LEN: usize = 5;
@@ -37,7 +36,8 @@ pub(super) enum Side {
 struct Block {
     kind: u8,
     stream: u32,
-    bytes: Vec<u8>,
+    /// The fields so far.
+    fields: Fields,
 }
 
 impl Connection {
@@ -47,7 +47,7 @@ impl Connection {
 
     /// Heap memory in bytes.
     pub(super) fn buffered_bytes(&self) -> usize {
-        let block = self.block.as_ref().map_or(0, |block| block.bytes.capacity());
+        let block = self.block.as_ref().map_or(0, |block| block.fields.buffered_bytes());
         let builder = match &self.side {
             Side::Client(Some(builder)) => builder.buffered_bytes(),
             _ => 0,
@@ -65,13 +65,13 @@ impl Connection {
         match frame.kind {
             frame::HEADERS | frame::PUSH_PROMISE => {
                 let fragment = fragment(frame, payload).ok_or_else(|| malformed(frame))?;
-                if frame.has(frame::END_HEADERS) {
-                    return self.on_block(frame.kind, frame.stream, fragment, found);
-                }
-                self.block = Some(Block { kind: frame.kind, stream: frame.stream, bytes: fragment.to_vec() });
-                Ok(())
+                let block = Block { kind: frame.kind, stream: frame.stream, fields: Fields::default() };
+                self.on_fragment(block, fragment, frame.has(frame::END_HEADERS), found)
             }
-            frame::CONTINUATION => self.on_continuation(frame, payload, found),
+            frame::CONTINUATION => match self.block.take() {
+                Some(block) => self.on_fragment(block, payload, frame.has(frame::END_HEADERS), found),
+                None => Ok(()),
+            },
             _ => match &mut self.side {
                 Side::Client(Some(builder)) => add_to_akamai(builder, frame, payload),
                 _ => Ok(()),
@@ -97,37 +97,31 @@ impl Connection {
         if fits { Ok(()) } else { Err(Http2Error::FrameOrder { kind: frame.kind, stream: frame.stream }) }
     }
 
-    fn on_continuation(
+    /// Decodes a fragment of a field block, and reports the complete block. That of a PUSH_PROMISE only updates the decoder.
+    fn on_fragment(
         &mut self,
-        frame: FrameHeader,
-        payload: &[u8],
+        mut block: Block,
+        fragment: &[u8],
+        is_last: bool,
         found: &mut impl FnMut(Http2Event),
     ) -> Result<(), Http2Error> {
-        let Some(mut block) = self.block.take() else { return Ok(()) };
-        let len = block.bytes.len().saturating_add(payload.len());
-        if len > MAX_FIELD_BLOCK_LEN {
-            return Err(Http2Error::BlockTooLong { stream: frame.stream, len });
-        }
-        block.bytes.extend_from_slice(payload);
-        if frame.has(frame::END_HEADERS) {
-            return self.on_block(block.kind, block.stream, &block.bytes, found);
-        }
-        self.block = Some(block);
-        Ok(())
-    }
-
-    /// Decodes a complete field block. The block of a PUSH_PROMISE only updates the decoder.
-    fn on_block(
-        &mut self,
-        kind: u8,
-        stream: u32,
-        block: &[u8],
-        found: &mut impl FnMut(Http2Event),
-    ) -> Result<(), Http2Error> {
-        let mut fields = Fields::default();
-        self.decoder
-            .decode(block, &mut |name, value| fields.push(name, value))
+        let Block { kind, stream, fields } = &mut block;
+        let (kind, stream) = (*kind, *stream);
+        let is_cut = self
+            .decoder
+            .decode(fragment, is_last, &mut |name, value| fields.push(name, value))
             .map_err(|source| Http2Error::Hpack { stream, source })?;
+        if !is_last {
+            self.block = Some(block);
+            return Ok(());
+        }
+        let Block { mut fields, .. } = block;
+        if is_cut {
+            fields.cut();
+        }
+        if fields.is_cut() && kind == frame::HEADERS {
+            found(Http2Event::HeadCut { stream });
+        }
         match &mut self.side {
             Side::Client(builder) => {
                 let pseudo_headers = mem::take(&mut fields.pseudo_headers);

@@ -34,14 +34,6 @@ pub enum Http2Error {
         /// Stream identifier.
         stream: u32,
     },
-    /// A field block exceeds the length limit over its frames.
-    #[error("field block of {len} bytes on stream {stream}")]
-    BlockTooLong {
-        /// Stream identifier.
-        stream: u32,
-        /// Length so far, in bytes.
-        len: usize,
-    },
     /// Bytes are missing outside of a body.
     #[error("{missing} bytes are missing")]
     Gap {

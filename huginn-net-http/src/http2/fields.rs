@@ -23,7 +23,9 @@ impl Fields {
         }
         match PseudoHeader::from_name(name) {
             Some(pseudo_header) => {
-                self.pseudo_headers.push(pseudo_header);
+                if !self.pseudo_headers.push(pseudo_header) {
+                    return self.head.cut();
+                }
                 match pseudo_header {
                     PseudoHeader::Method => self.method = Some(self.head.append(value)),
                     PseudoHeader::Path => self.path = self.head.append(value),
@@ -39,17 +41,32 @@ impl Fields {
         }
     }
 
+    /// Memory of the fields, in bytes.
+    pub(super) fn buffered_bytes(&self) -> usize {
+        self.head.buffered_bytes().saturating_add(self.pseudo_headers.iter().len())
+    }
+
+    /// Marks the list as cut: fields are missing.
+    pub(super) fn cut(&mut self) {
+        self.head.cut();
+    }
+
+    /// Whether fields are missing, because the list exceeded a limit of its size or number.
+    pub(super) fn is_cut(&self) -> bool {
+        self.head.is_cut()
+    }
+
     /// Converts to a request; `None` without a method, as in trailers.
     pub(super) fn into_request(self) -> Option<Request> {
         let Self { method, path: target, authority, head, .. } = self;
         let parts = RequestParts { version: HttpVersion::Http2, method: method?, target, authority };
-        Some(Request::from_parts(parts, head, false))
+        Some(Request::from_parts(parts, head, None))
     }
 
     /// Converts to a response; `None` without a status, as in trailers.
     pub(super) fn into_response(self) -> Option<Response> {
         let (version, reason) = (HttpVersion::Http2, Span::default());
-        let parts = ResponseParts { version, status: self.status?, reason };
+        let parts = ResponseParts { version, p0f_version: version, status: self.status?, reason };
         Some(Response::from_parts(parts, self.head, SeenByP0f::None))
     }
 }

@@ -61,6 +61,21 @@ pub(super) fn len(bytes: &[u8]) -> usize {
     header.map_or(bytes.len(), |header| HEADER_LEN.saturating_add(header.len))
 }
 
+/// Whether these bytes begin as a server does: with a SETTINGS frame (RFC 9113, section 3.4). An empty one is nine bytes that other
+/// protocols send, too, unless the acknowledgement of the client's SETTINGS follows.
+#[cfg(feature = "packets")]
+pub(crate) fn begins_with_settings(bytes: &[u8]) -> bool {
+    let header = |bytes: &[u8]| bytes.first_chunk().map(|header| FrameHeader::parse(*header));
+    let is_settings =
+        |frame: &FrameHeader, flags| (frame.kind, frame.flags, frame.stream) == (SETTINGS, flags, 0);
+    let Some(first) = header(bytes).filter(|first| is_settings(first, 0)) else { return false };
+    let next = || bytes.get(HEADER_LEN..).and_then(header);
+    match first.len {
+        0 => next().is_some_and(|next| next.len == 0 && is_settings(&next, ACK)),
+        len => len <= 16 * 1024 && len.is_multiple_of(6),
+    }
+}
+
 /// Reads a 31-bit number after a reserved bit.
 pub(super) const fn number31(bytes: [u8; 4]) -> u32 {
     u32::from_be_bytes(bytes) & 0x7fff_ffff

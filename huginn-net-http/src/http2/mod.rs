@@ -28,8 +28,10 @@ mod pseudo_header;
 mod reader;
 mod settings;
 
-pub use akamai::{Akamai, AkamaiHash};
+pub use akamai::{Akamai, AkamaiHash, AkamaiHashParseError};
 pub use error::Http2Error;
+#[cfg(feature = "packets")]
+pub(crate) use frame::begins_with_settings;
 pub use hpack::HpackError;
 pub use priority::StreamPriority;
 pub use pseudo_header::{PseudoHeader, PseudoHeaders};

@@ -4,6 +4,8 @@ use std::fmt::{self, Write};
 
 use smallvec::SmallVec;
 
+use crate::limits::MAX_PSEUDO_HEADERS;
+
 /// A pseudo-header field of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PseudoHeader {
@@ -48,8 +50,13 @@ impl PseudoHeaders {
         self.0.iter().copied()
     }
 
-    pub(super) fn push(&mut self, header: PseudoHeader) {
-        self.0.push(header);
+    /// Adds a field. Returns false if there are too many.
+    pub(super) fn push(&mut self, header: PseudoHeader) -> bool {
+        let has_room = self.0.len() < MAX_PSEUDO_HEADERS;
+        if has_room {
+            self.0.push(header);
+        }
+        has_room
     }
 }
 

@@ -11,7 +11,7 @@ pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Parses one side of an HTTP/2 connection from in-order bytes in pieces of any size.
 ///
-/// Memory is limited: a field table, an incomplete frame and an incomplete field block of at most 64 KiB each, and for
+/// Memory is limited: a field table, an incomplete frame and the fields of an incomplete block of at most 64 KiB each, an incomplete field, and for
 /// a client the parts of its fingerprint. Bodies are skipped.
 #[derive(Debug)]
 pub struct Http2Reader {
@@ -43,6 +43,12 @@ pub enum Http2Event {
         stream: u32,
         /// The head.
         response: Response,
+    },
+    /// A head or trailers that exceed a limit, so that fields are missing. Its request or response follows, unless the method
+    /// or the status is missing; its [`Headers::is_cut`](crate::Headers::is_cut) is true.
+    HeadCut {
+        /// Stream identifier.
+        stream: u32,
     },
 }
 
@@ -106,6 +112,11 @@ impl Http2Reader {
     /// Heap memory in bytes.
     pub fn buffered_bytes(&self) -> usize {
         self.frames.buffered_bytes().saturating_add(self.connection.buffered_bytes())
+    }
+
+    /// Whether a part of a frame is buffered.
+    pub fn has_partial_frame(&self) -> bool {
+        self.frames.buffered_bytes() > 0
     }
 
     fn read(&mut self, bytes: &[u8], found: &mut impl FnMut(Http2Event)) -> Result<(), Http2Error> {

@@ -1,6 +1,6 @@
 //! Skipped bodies and summarized first segments do not change the events.
 
-use huginn_net_core::{ParserSlot, StreamCounters, StreamFlow, TcpFlags, TcpHeader, tally};
+use huginn_net_core::{ParserSlot, StreamCounters, StreamFlow, StreamInput, TcpFlags, TcpHeader, tally};
 use proptest::prelude::*;
 
 use super::*;
@@ -58,7 +58,7 @@ impl<const OPTIMISED: bool> StreamParser for Observed<OPTIMISED> {
     }
 
     fn skippable(&self, side: Side) -> u64 {
-        if OPTIMISED { self.0.skippable(side) } else { 0 }
+        self.0.skippable(side)
     }
 
     fn skip(&mut self, side: Side, len: u64) {
@@ -95,12 +95,18 @@ fn observe<const OPTIMISED: bool>(
         (Vec::new(), ObservedCounters::default(), StreamCounters::default());
     for (index, &(sender, flags, seq, ack, payload)) in segments.iter().enumerate() {
         let tcp = TcpHeader { src_port: 1, dst_port: 2, seq, ack, flags, window: 0, urgent: 0, options: &[] };
-        let new_parser = || ParserSlot::new(true);
-        flow.on_segment(&tcp, payload, sender, &mut streams, new_parser, &mut |parser, input| {
+        let (segment, new_parser) =
+            (huginn_net_core::Segment::from_tcp(tcp, payload), || ParserSlot::new(true));
+        let mut feed = |parser: &mut ParserSlot<_>, input: StreamInput<'_>| {
             parser.on_data(input, &mut counters, &mut |side, event| {
                 events.push(format!("{index} {side} {event:?}"));
             });
-        });
+        };
+        if OPTIMISED || payload.is_empty() {
+            flow.on_segment(&segment, payload, sender, &mut streams, new_parser, &mut feed);
+        } else {
+            flow.read_segment(&segment, payload, sender, &mut streams, new_parser, &mut feed);
+        }
     }
     (events, counters, streams)
 }
@@ -108,7 +114,8 @@ fn observe<const OPTIMISED: bool>(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// The streams are segmented, lost, repeated, reordered and acknowledged at random, after any first bytes.
+    /// The streams are segmented, lost, repeated with the same and other bytes, reordered and acknowledged at random, after
+    /// any first bytes.
     #[test]
     fn skipping_and_summarizing_change_no_event(
         (syn, prefix) in (any::<bool>(), prop::sample::select(vec![&b""[..], b"\x16\x03\x01\x02", b"\0\0"])),
@@ -116,6 +123,7 @@ proptest! {
     ) {
         let client = [prefix, CLIENT].concat();
         let streams = [client.as_slice(), SERVER];
+        let others = streams.map(|stream| stream.iter().map(|byte| byte ^ u8::from(*byte == b'a')).collect::<Vec<_>>());
         let mut at = [0_usize; 2];
         let mut segments = Vec::new();
         if syn {
@@ -124,9 +132,11 @@ proptest! {
         for (is_client, len, fault, flags, ack) in cuts {
             let (side, [own, peer]) =
                 if is_client { (Side::Client, [0, 1]) } else { (Side::Server, [1, 0]) };
-            let start = if fault == 0 { at[own].saturating_sub(len / 2) } else { at[own] };
+            let repeats = matches!(fault, 0 | 22 | 23);
+            let start = if repeats { at[own].saturating_sub(len / 2) } else { at[own] };
             let end = start.saturating_add(len).min(streams[own].len());
-            let payload = if fault == 1 { &[] } else { &streams[own][start..end] };
+            let stream = if fault > 21 { &others[own] } else { streams[own] };
+            let payload = if fault == 1 { &[] } else { &stream[start..end] };
             at[own] = at[own].max(start + payload.len());
             let flags = if fault == 2 { TcpFlags::from_bits_truncate(flags) } else { TcpFlags::ACK };
             let seq = |offset: usize| 100_u32.wrapping_add(u32::try_from(offset).unwrap());
@@ -144,6 +154,24 @@ proptest! {
         prop_assert_eq!(optimised.1.http, plain.1.http);
         prop_assert_eq!(optimised.2, plain.2);
         prop_assert!(optimised.1.read <= plain.1.read);
+    }
+}
+
+/// The end of a body is skipped or read, and a content competes with the bytes after a gap that follows it.
+#[test]
+fn skipped_body_before_competing_contents() {
+    let (ack, from_server) = (TcpFlags::ACK, (Side::Server, TcpFlags::ACK, 100, 172, &b"HTTP"[..]));
+    for flags in [ack, ack | TcpFlags::RST] {
+        let client = [(ack, 100, 0..40), (ack, 140, 40..41), (flags, 141, 41..70)];
+        let mut segments: Vec<_> = client
+            .into_iter()
+            .map(|(flags, seq, place)| (Side::Client, flags, seq, 100, &CLIENT[place]))
+            .collect();
+        segments.extend([(Side::Client, ack, 171, 100, &b"G"[..]), (Side::Client, ack, 171, 100, b"E")]);
+        segments.push(from_server);
+        let (optimised, plain) = (observe::<true>(&segments), observe::<false>(&segments));
+        assert_eq!((optimised.0.len(), optimised.2.conflicts), (1, 1), "{:?}", optimised.0);
+        assert_eq!((plain.0, plain.2), (optimised.0, optimised.2));
     }
 }
 

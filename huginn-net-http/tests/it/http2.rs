@@ -79,6 +79,7 @@ fn line(event: &Http2Event) -> String {
         Http2Event::Response { stream, response } => {
             format!("{stream} {} {:?}", response.status(), response.headers())
         }
+        Http2Event::HeadCut { stream } => format!("{stream} cut"),
         _ => panic!("{event:?}"),
     }
 }
@@ -294,21 +295,29 @@ fn skips_or_rejects_16_megabyte_frame() {
     assert_eq!(count, 2, "the 16 MiB are one byte longer than the DATA frame, so HEADERS starts there");
 }
 
+/// The block has 4 MB, of a field that is sent again and again, or of one field.
 #[test]
 fn endless_field_block_is_bounded() {
-    let mut reader = Http2Reader::client();
-    reader.push(&client(&[frame(HEADERS, 0, 1, &[])]), &mut |_| panic!()).unwrap();
-    let empty = frame(CONTINUATION, 0, 1, &[]);
-    let piece = frame(CONTINUATION, 0, 1, &[0x82; 1000]);
-    let mut peak_bytes = 0;
-    let refused = (0..1000).find_map(|_| {
-        peak_bytes = peak_bytes.max(reader.buffered_bytes());
-        reader.push(&empty, &mut |_| panic!()).unwrap();
-        reader.push(&piece, &mut |_| panic!()).err()
-    });
-    assert_eq!(refused, Some(Http2Error::BlockTooLong { stream: 1, len: 66_000 }));
-    assert!(peak_bytes <= 1 << 17, "{peak_bytes}");
-    assert_eq!(reader.buffered_bytes(), 0);
+    let starts: [&[u8]; 3] = [&[0x82], &[0x82, 0x04, 0x7f, 0x81, 0xff, 0xf5, 0x01], REQUEST];
+    for (start, piece) in starts.into_iter().zip([[0x82; 1000], [b'x'; 1000], [0xbe; 1000]]) {
+        let mut reader = Http2Reader::client();
+        reader.push(&client(&[frame(HEADERS, 0, 1, start)]), &mut |_| panic!()).unwrap();
+        let piece = frame(CONTINUATION, 0, 1, &piece);
+        let empty = frame(CONTINUATION, 0, 1, &[]);
+        for _ in 0..4000 {
+            reader.push(&empty, &mut |_| panic!()).unwrap();
+            reader.push(&piece, &mut |_| panic!()).unwrap();
+            assert!(reader.buffered_bytes() <= 1 << 17, "{}", reader.buffered_bytes());
+        }
+        let mut lines = Vec::new();
+        let rest = if piece[9] == b'x' { 30_464 } else { 0 };
+        let end = frame(CONTINUATION, END_HEADERS, 1, &vec![b'x'; rest]);
+        let next = frame(HEADERS, END_HEADERS, 3, REQUEST);
+        let outcome = reader.push(&[end, next].concat(), &mut |event| lines.push(line(&event)));
+        assert_eq!((outcome, &*lines[0]), (Ok(()), "1 cut"));
+        assert!(lines[1].starts_with("|00|0|m") && lines[1].len() < 50, "{}", lines[1]);
+        assert!(lines[2].starts_with("1 GET ") && lines[3].starts_with("3 GET / a "), "{:?}", &lines[2..]);
+    }
 }
 
 #[test]
@@ -328,14 +337,43 @@ fn floods_before_the_first_request_are_bounded() {
 
 /// The block refers 60,000 times to a field of 4,000 bytes.
 #[test]
-fn rejects_decompression_bomb() {
-    let mut block = vec![0x40, 1, b'a', 0x7f, 0xa1, 0x1e];
-    block.extend([b'x'; 4000]);
-    block.extend([0xbe; 60_000]);
-    assert_eq!(
-        error(&[frame(HEADERS, END_HEADERS, 1, &block)]),
-        Http2Error::Hpack { stream: 1, source: HpackError::ListSize }
-    );
+fn decompression_bomb_is_cut() {
+    let mut bomb = vec![0x82, 0x87, 0x84, 0x40, 1, b'a', 0x7f, 0xa1, 0x1e];
+    bomb.extend([b'x'; 4000]);
+    bomb.extend([0xbe; 60_000]);
+    bomb.extend([0x40, 1, b'b', 1, b'c']);
+    let trailers = [0xbf; 30];
+    let requests = client(&[
+        frame(HEADERS, END_HEADERS, 1, &bomb),
+        frame(HEADERS, END_HEADERS, 1, &trailers),
+        frame(HEADERS, END_HEADERS, 3, &[0x82, 0x87, 0x84, 0xbe]),
+    ]);
+    let (mut found, mut events) = (Vec::new(), Vec::new());
+    let mut reader = Http2Reader::client();
+    reader.push(&requests, &mut |event| events.push(event)).unwrap();
+    for event in &events {
+        match event {
+            Http2Event::HeadCut { stream } => found.push((*stream, true, 0)),
+            Http2Event::Request { stream, request, .. } => {
+                let headers = request.headers();
+                found.push((*stream, headers.is_cut(), headers.len()));
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(found, [(1, true, 0), (1, true, 17), (1, true, 0), (3, false, 1)]);
+}
+
+#[test]
+fn list_with_too_many_fields_is_cut() {
+    for (count, is_cut) in [(256, false), (257, true)] {
+        let fields: Vec<u8> = (0..count).flat_map(|_| [0, 1, b'x', 0]).collect();
+        let (lines, outcome) =
+            from_server(&[settings(&[]), frame(HEADERS, END_HEADERS, 1, &[&[0x88][..], &fields].concat())]);
+        assert_eq!((outcome, lines.len()), (Ok(()), 1 + usize::from(is_cut)));
+        assert_eq!(lines[0] == "1 cut", is_cut);
+        assert!(lines[usize::from(is_cut)].starts_with("1 200 [x: , "));
+    }
 }
 
 /// Builds a client stream with settings, priorities, window update, data and three requests.

@@ -198,6 +198,26 @@ fn http2_prior_knowledge_with_server_first() {
     }
 }
 
+/// The client's side is not captured: with the server's SYN+ACK, or without.
+#[test]
+fn http2_server_is_read_without_its_client() {
+    for has_handshake in [true, false] {
+        let mut connection = Connection::midstream();
+        if has_handshake {
+            connection.send(Side::Server, TcpFlags::SYN | TcpFlags::ACK, INITIAL_SEQ, 1, b"");
+        }
+        connection.send_data(Side::Server, &frame(4, 0, 0, &[0, 3, 0, 0, 0, 100]));
+        connection.send_data(Side::Server, &[h2_response(1), h2_response(3)].concat());
+        assert_eq!(connection.found(), ["S1 200 2", "S3 200 2"]);
+    }
+    let mut without_settings = Connection::midstream();
+    without_settings.send(Side::Server, TcpFlags::SYN | TcpFlags::ACK, INITIAL_SEQ, 1, b"");
+    for data in [frame(4, 0, 0, b""), frame(4, 1, 0, b""), h2_response(1)] {
+        without_settings.send_data(Side::Server, &data);
+    }
+    assert_eq!(without_settings.found(), ["S1 200 2"]);
+}
+
 #[test]
 fn http2_upgrade_keeps_request_settings() {
     let mut connection = Connection::open();
@@ -393,6 +413,7 @@ fn drops_other_protocols_after_first_bytes() {
     connection.send_data(Side::Server, b"220 mail\r\n");
     connection.send_data(Side::Client, b"EHLO x\r\n");
     connection.send_data(Side::Client, b"GET / HTTP/1.1\r\n\r\n");
+    connection.send_data(Side::Server, b"500 what\r\n");
     assert_eq!(connection.found(), [""; 0]);
     assert_eq!(connection.analyzer.counters().flows.buffered_bytes, 0);
 }

@@ -15,8 +15,6 @@ use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 use nix::sys::socket::setsockopt;
 use nix::{setsockopt_impl, sockopt_impl};
 
-use crate::limits::RING_BLOCK_LEN;
-
 sockopt_impl!(PacketVersion, SetOnly, libc::SOL_PACKET, libc::PACKET_VERSION, i32);
 sockopt_impl!(PacketRxRing, SetOnly, libc::SOL_PACKET, libc::PACKET_RX_RING, libc::tpacket_req3);
 
@@ -27,8 +25,10 @@ sockopt_impl!(PacketRxRing, SetOnly, libc::SOL_PACKET, libc::PACKET_RX_RING, lib
 /// side hands the block to the other and never takes it back.
 pub(super) struct Ring {
     start: NonNull<c_void>,
-    /// Length of the ring in bytes.
+    /// Length of the ring in bytes, a multiple of `block_len`.
     len: NonZeroUsize,
+    /// Length of a block in bytes.
+    block_len: NonZeroUsize,
     /// Offset of the oldest block of this process, or else of the next one to receive.
     oldest: usize,
     /// Length of the blocks from there on that belong to this process, in bytes.
@@ -39,23 +39,28 @@ pub(super) struct Ring {
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Creates the ring of a socket. The kernel delivers a block when it is full or, if it contains a frame, after
-    /// `max_age`, which is cut to milliseconds.
+    /// Creates the ring of a socket, of `blocks` blocks of `block_len` bytes, a multiple of the page size. The kernel
+    /// delivers a block when it is full or, if it contains a frame, after `max_age`, which is cut to milliseconds.
     ///
     /// # Errors
     /// The error of the system; `OutOfMemory` if fewer blocks may succeed. The socket then has no ring.
-    pub(super) fn new(socket: BorrowedFd<'_>, blocks: usize, max_age: Duration) -> io::Result<Self> {
+    pub(super) fn new(
+        socket: BorrowedFd<'_>,
+        blocks: usize,
+        block_len: NonZeroUsize,
+        max_age: Duration,
+    ) -> io::Result<Self> {
         let number = |value: usize| u32::try_from(value).map_err(|_| io::ErrorKind::OutOfMemory);
-        let len = blocks.checked_mul(RING_BLOCK_LEN).and_then(NonZeroUsize::new);
+        let len = blocks.checked_mul(block_len.get()).and_then(NonZeroUsize::new);
         let len = len.ok_or(io::ErrorKind::OutOfMemory)?;
         // Zero would leave the timeout to the kernel; older kernels store 16 bits.
         let max_age = u16::try_from(max_age.as_millis()).unwrap_or(u16::MAX).max(1);
         let request = libc::tpacket_req3 {
-            tp_block_size: number(RING_BLOCK_LEN)?,
+            tp_block_size: number(block_len.get())?,
             tp_block_nr: number(blocks)?,
             // Unused with `TPACKET_V3`, whose frames have variable lengths, but the kernel checks that the numbers
             // agree.
-            tp_frame_size: number(RING_BLOCK_LEN)?,
+            tp_frame_size: number(block_len.get())?,
             tp_frame_nr: number(blocks)?,
             tp_retire_blk_tov: max_age.into(),
             tp_sizeof_priv: 0,
@@ -71,7 +76,7 @@ impl Ring {
             let nothing = libc::tpacket_req3 { tp_block_nr: 0, tp_frame_nr: 0, ..request };
             let _ = setsockopt(&socket, PacketRxRing, &nothing);
         })?;
-        Ok(Self { start, len, oldest: 0, taken: 0 })
+        Ok(Self { start, len, block_len, oldest: 0, taken: 0 })
     }
 
     /// Receives the next block if the kernel has delivered it, and returns its offset in the ring.
@@ -84,14 +89,19 @@ impl Ring {
         if self.status(next).load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
             return None;
         }
-        self.taken = self.taken.saturating_add(RING_BLOCK_LEN);
+        self.taken = self.taken.saturating_add(self.block_len.get());
         Some(next)
+    }
+
+    /// Returns a block that belongs to this process, otherwise an empty slice.
+    pub(super) fn block(&self, offset: usize) -> &[u8] {
+        self.bytes(offset, self.block_len.get())
     }
 
     /// Returns bytes of the ring if they lie in one block that belongs to this process, otherwise an empty slice.
     #[inline]
     pub(super) fn bytes(&self, offset: usize, len: usize) -> &[u8] {
-        let in_block = offset % RING_BLOCK_LEN;
+        let in_block = offset % self.block_len;
         let block = offset.saturating_sub(in_block);
         let age = if block >= self.oldest {
             block.saturating_sub(self.oldest)
@@ -99,7 +109,7 @@ impl Ring {
             block.saturating_add(self.len.get()).saturating_sub(self.oldest)
         };
         let is_taken = block < self.len.get() && age < self.taken;
-        if !is_taken || len > RING_BLOCK_LEN.saturating_sub(in_block) {
+        if !is_taken || len > self.block_len.get().saturating_sub(in_block) {
             return &[];
         }
         // SAFETY: the bytes lie within one block, which begins below `len`, a multiple of the block length. The block
@@ -109,10 +119,11 @@ impl Ring {
 
     /// Returns the oldest block to the kernel.
     pub(super) fn release_oldest(&mut self) {
-        let Some(taken) = self.taken.checked_sub(RING_BLOCK_LEN) else { return };
+        let Some(taken) = self.taken.checked_sub(self.block_len.get()) else { return };
         // Release: completes this process's reads before the kernel writes again.
         self.status(self.oldest).store(libc::TP_STATUS_KERNEL, Ordering::Release);
-        (self.oldest, self.taken) = (self.wrapped(self.oldest.saturating_add(RING_BLOCK_LEN)), taken);
+        self.oldest = self.wrapped(self.oldest.saturating_add(self.block_len.get()));
+        self.taken = taken;
     }
 
     /// Wraps an offset that exceeds the end by less than the length of the ring.

@@ -14,7 +14,7 @@ use self::ffi::Ring;
 use self::socket::PacketSocket;
 use crate::backend::{CaptureBackend, Drops, ReceiveError};
 use crate::frame_batch::FrameBatch;
-use crate::limits::{MIN_SNAPLEN, RING_BLOCK_LEN};
+use crate::limits::MIN_SNAPLEN;
 use crate::{Interface, InterfaceState, LiveError, LiveOptions};
 
 /// Offset of a VLAN tag in an Ethernet frame: after the two addresses.
@@ -41,7 +41,7 @@ impl PacketBackend {
             _ => LiveError::Open { name: name(), source },
         };
         let socket = PacketSocket::new().map_err(failed)?;
-        let (ring, len) = socket.ring(options.buffer_bytes, options.buffer_timeout).map_err(failed)?;
+        let (ring, len) = socket.ring(options, interface.mtu).map_err(failed)?;
         if interface.is_loopback {
             socket.ignore_outgoing();
         }
@@ -84,7 +84,7 @@ impl CaptureBackend for PacketBackend {
         let mut next = Some(first);
         while let Some(block) = next {
             batch.ring_blocks = batch.ring_blocks.saturating_add(1);
-            for frame in BlockFrames::new(self.ring.bytes(block, RING_BLOCK_LEN)) {
+            for frame in BlockFrames::new(self.ring.block(block)) {
                 // The kernel delivers each loopback frame twice: outgoing and incoming.
                 if !self.is_loopback || frame.packet_type != libc::PACKET_OUTGOING {
                     push(batch, &frame, block, self.snaplen);

@@ -1,8 +1,8 @@
 //! A packet socket and its options (`packet(7)`).
 
 use std::io;
+use std::num::NonZeroUsize;
 use std::os::fd::{AsFd, BorrowedFd, IntoRawFd, OwnedFd};
-use std::time::Duration;
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, getsockopt, setsockopt, socket, sockopt};
 use nix::{getsockopt_impl, setsockopt_impl, sockopt_impl};
@@ -10,8 +10,8 @@ use pnet_datalink::NetworkInterface;
 use pnet_datalink::linux::{Config, channel};
 
 use super::ffi::{Ring, bound_to};
-use crate::Interface;
-use crate::limits::{MIN_RING_BLOCKS, RING_BLOCK_LEN};
+use crate::limits::{MAX_RING_BLOCK_LEN, MIN_RING_BLOCKS, RING_BLOCK_LEN, RING_BLOCK_OVERHEAD, RING_BLOCKS};
+use crate::{Interface, LiveOptions};
 
 sockopt_impl!(PacketIgnoreOutgoing, SetOnly, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, bool);
 sockopt_impl!(PacketStatistics, GetOnly, libc::SOL_PACKET, libc::PACKET_STATISTICS, libc::tpacket_stats_v3);
@@ -26,12 +26,14 @@ impl PacketSocket {
         Ok(Self(socket(AddressFamily::Packet, SockType::Raw, flags, None)?))
     }
 
-    /// Creates the ring of the socket with this size, or less if the system lacks memory. Returns the size granted.
-    pub(super) fn ring(&self, bytes: usize, max_age: Duration) -> io::Result<(Ring, usize)> {
-        let mut blocks = bytes.div_ceil(RING_BLOCK_LEN).max(MIN_RING_BLOCKS);
+    /// Creates the ring of the socket, for an interface of this MTU, or a smaller ring if the system lacks memory. Returns
+    /// the size granted.
+    pub(super) fn ring(&self, options: &LiveOptions, mtu: Option<u32>) -> io::Result<(Ring, usize)> {
+        let block_len = block_len(options, mtu);
+        let mut blocks = options.buffer_bytes.div_ceil(block_len.get()).max(MIN_RING_BLOCKS);
         loop {
-            match Ring::new(self.0.as_fd(), blocks, max_age) {
-                Ok(ring) => return Ok((ring, blocks.saturating_mul(RING_BLOCK_LEN))),
+            match Ring::new(self.0.as_fd(), blocks, block_len, options.buffer_timeout) {
+                Ok(ring) => return Ok((ring, blocks.saturating_mul(block_len.get()))),
                 Err(error) if error.kind() == io::ErrorKind::OutOfMemory && blocks > MIN_RING_BLOCKS => {
                     blocks = (blocks / 2).max(MIN_RING_BLOCKS);
                 }
@@ -86,8 +88,41 @@ impl PacketSocket {
     }
 }
 
+/// Returns the length of the ring's blocks, a power of two: the shortest ones that hold a frame of this MTU, or longer ones
+/// if the ring has more than [`RING_BLOCKS`] of them.
+fn block_len(options: &LiveOptions, mtu: Option<u32>) -> NonZeroUsize {
+    let longest_frame = mtu.and_then(|mtu| usize::try_from(mtu).ok()).unwrap_or(0);
+    let for_frame = longest_frame.saturating_add(RING_BLOCK_OVERHEAD).min(MAX_RING_BLOCK_LEN);
+    let for_ring = (options.buffer_bytes / RING_BLOCKS).clamp(RING_BLOCK_LEN, MAX_RING_BLOCK_LEN);
+    let for_ring = for_ring.checked_ilog2().map_or(RING_BLOCK_LEN, |bits| 1 << bits);
+    NonZeroUsize::new(for_frame.next_power_of_two().max(for_ring)).unwrap_or(NonZeroUsize::MIN)
+}
+
 impl AsFd for PacketSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_hold_the_longest_frame_and_are_many() {
+        let len = |mib: usize, mtu| {
+            let options = LiveOptions { buffer_bytes: mib << 20, ..LiveOptions::default() };
+            block_len(&options, mtu).get() >> 10
+        };
+        assert_eq!(len(1, Some(1500)), 64);
+        assert_eq!(len(32, Some(1500)), 64);
+        assert_eq!(len(32, None), 64);
+        assert_eq!(len(63, Some(9000)), 64);
+        assert_eq!(len(64, Some(1500)), 128);
+        assert_eq!(len(128, Some(1500)), 256);
+        assert_eq!(len(4096, Some(1500)), 256);
+        // Loopback, and any value of the kernel.
+        assert_eq!(len(32, Some(65_536)), 128);
+        assert_eq!(len(32, Some(u32::MAX)), 256);
     }
 }

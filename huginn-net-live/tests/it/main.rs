@@ -20,7 +20,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use huginn_net_live::{Backend, InterfaceState, LiveError, LiveSource, interfaces};
+use huginn_net_live::{Backend, InterfaceState, LiveError, LiveOptions, LiveSource, interfaces};
 
 use crate::lab::{
     end, frame, has_ended, in_namespaces, ip, is_idle, lend, numbers, options, send, sender, tagged,
@@ -160,8 +160,9 @@ fn received_and_dropped_equal_sent() {
         (options.buffer_bytes, options.snaplen) = (1 << 16, 256);
         let mut source = LiveSource::open(&["a"], &options).unwrap();
         send("b", 0..SENT / 2);
-        let first = lend(&mut source, 10);
-        assert_eq!(numbers(&first), (0..10).collect::<Vec<_>>());
+        // The ring of libpcap has one block, which a timer may close after any frame if the sender is interrupted.
+        let first = lend(&mut source, 1);
+        assert_eq!(numbers(&first), [0]);
         send("b", SENT / 2..SENT);
         let (rest, stats) = end(source);
         assert_eq!(stats.received, (first.len() + rest.len()) as u64);
@@ -194,6 +195,36 @@ fn bursts_longer_than_ring_block_arrive_complete() {
         }
         let (rest, stats) = end(source);
         assert_eq!((rest.len(), stats.received, stats.kernel_dropped), (0, u64::from(8 * BURST), 0));
+    });
+}
+
+/// A process that is stopped does not read: the ring alone bridges the stop.
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn reader_that_stalls_for_three_seconds_loses_nothing() {
+    const STALL: Duration = Duration::from_secs(3);
+    in_namespaces(|backend| {
+        // libpcap chooses the blocks of its ring.
+        if backend != Backend::Packet {
+            return;
+        }
+        veth_pair();
+        for rate in [200, 20_000] {
+            let mut source = LiveSource::open(&["a"], &LiveOptions::default()).unwrap();
+            let mut sender = sender("b");
+            let (begun, mut sent) = (Instant::now(), 0);
+            while begun.elapsed() < STALL {
+                while f64::from(sent) < begun.elapsed().as_secs_f64() * f64::from(rate) {
+                    sender.send_to(&frame(sent), None).unwrap().unwrap();
+                    sent += 1;
+                }
+                thread::sleep(Duration::from_millis(1));
+            }
+            assert!(sent > 2 * rate, "the sender reaches only {sent} frames in 3 s");
+            let lent = lend(&mut source, sent as usize);
+            assert_eq!(numbers(&lent), (0..sent).collect::<Vec<_>>());
+            assert_eq!(end(source).1.kernel_dropped, 0, "at {rate} frames/s");
+        }
     });
 }
 

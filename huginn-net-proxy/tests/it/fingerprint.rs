@@ -1,8 +1,9 @@
 //! Fingerprints of the bytes of real clients.
 
-use huginn_net::consistency::ClientBytes;
+use huginn_net::consistency::{ClientBytes, Outcome};
+use huginn_net::http::HttpVersion;
 use huginn_net::http::http2::Akamai;
-use huginn_net::tls::ClientHello;
+use huginn_net::tls::{ClientHello, Version};
 use huginn_net::{ClientDatabase, Database};
 use huginn_net_proxy::{
     ClientFingerprint, ConnectionFingerprint, ConnectionParts, Fingerprinter, MAX_TEXT_LEN, Recorder,
@@ -39,34 +40,35 @@ fn all_layers_have_values_of_their_parsers() {
     assert_eq!((tcp.system.as_deref(), tcp.distance, tcp.fuzzy), (Some("Linux 4.20 or newer"), 3, false));
 
     let hello = ClientHello::from_records(HELLO).unwrap().unwrap().value;
-    assert_eq!(tls.ja4, hello.ja4().to_string());
-    assert_eq!(tls.ja4_r, Some(hello.ja4_r().to_string()));
-    assert_eq!(tls.ja4_o, hello.ja4_o().to_string());
-    assert_eq!(tls.ja4_ro, Some(hello.ja4_ro().to_string()));
-    assert_eq!(tls.ja4_s1, hello.ja4_s1().to_string());
-    assert_eq!(tls.ja4_s1r, Some(hello.ja4_s1r().to_string()));
+    assert_eq!(tls.ja4, hello.ja4());
+    assert_eq!(tls.ja4_r, Some(hello.ja4_r()));
+    assert_eq!(tls.ja4_o, hello.ja4_o());
+    assert_eq!(tls.ja4_ro, Some(hello.ja4_ro()));
+    assert_eq!(tls.ja4_s1, hello.ja4_s1());
+    assert_eq!(tls.ja4_s1r, Some(hello.ja4_s1r()));
+    assert_eq!((tls.ja3.as_deref(), tls.ja3_hash), (Some(hello.ja3().as_str()), hello.ja3_hash()));
     assert_eq!(
-        (tls.ja3.as_deref(), &tls.ja3_hash),
-        (Some(hello.ja3().as_str()), &hello.ja3_hash().to_string())
+        (tls.sni.as_deref(), tls.alpn.as_ref().unwrap().as_str()),
+        (Some("www.example.test"), "h2,http/1.1")
     );
-    assert_eq!((tls.sni.as_deref(), tls.alpn.as_deref()), (Some("www.example.test"), Some("h2,http/1.1")));
-    assert_eq!((&*tls.version, tls.software.as_deref()), ("13", Some("libcurl 7.88")));
+    assert_eq!((tls.version, tls.software.as_deref()), (Version::TLS_1_3, Some("libcurl 7.88")));
 
     let akamai = Akamai::from_client_bytes(HTTP2).unwrap().unwrap().value;
     assert_eq!(http.akamai, Some(akamai.to_string()));
-    assert_eq!(http.akamai_hash, Some(akamai.hash().to_string()));
-    assert_eq!((&*http.version, http.header_order.as_deref()), ("2", Some("user-agent,accept")));
+    assert_eq!(http.akamai_hash, Some(akamai.hash()));
+    assert_eq!(http.version, HttpVersion::Http2);
+    assert!(http.header_order.as_ref().unwrap().iter().eq(["user-agent", "accept"]));
     assert_eq!(found.client_name(), http.software.as_deref());
-    assert_eq!(found.consistency.as_ref().unwrap().outcome, "unknown");
+    assert_eq!(found.consistency.as_ref().unwrap().outcome, Outcome::Unknown);
 }
 
 #[test]
 fn http1_has_order_and_signature() {
     for bytes in [HTTP1.to_vec(), [b"\r\n", HTTP1].concat()] {
         let http = fingerprint(&ClientBytes { http: Some(&bytes), ..ClientBytes::default() }).http.unwrap();
-        assert_eq!(http.header_order.as_deref(), Some("Host,User-Agent,Accept"));
+        assert_eq!(http.header_order.unwrap().as_str(), "Host,User-Agent,Accept");
         assert!(http.sig.unwrap().starts_with("1:Host,User-Agent,Accept=[*/*]:"));
-        assert_eq!((&*http.version, http.akamai), ("1.1", None));
+        assert_eq!((http.version, http.akamai), (HttpVersion::Http11, None));
     }
 }
 
@@ -77,11 +79,55 @@ fn verdict_is_that_of_consistency() {
             ClientBytes { syn: Some(&SYN), tls: Some(HELLO), http: Some(http), ..ClientBytes::default() };
         let expected = client.check(&Database::builtin(), ClientDatabase::builtin()).unwrap();
         let found = fingerprint(&client).consistency.unwrap();
-        assert_eq!(found.outcome, expected.outcome.name());
-        assert_eq!(found.reasons.unwrap_or_default(), expected.reasons.join("; "));
+        assert_eq!(found.outcome, expected.outcome);
+        assert_eq!(found.reasons.iter().collect::<Vec<_>>(), expected.reasons);
     }
     let client = ClientBytes { tls: Some(HELLO), http: Some(IMITATION), ..ClientBytes::default() };
-    assert_eq!(fingerprint(&client).consistency.unwrap().outcome, "imitation");
+    assert_eq!(fingerprint(&client).consistency.unwrap().outcome, Outcome::Imitation);
+}
+
+/// A request as a server parses it.
+#[cfg(feature = "http")]
+fn parsed(head: &[u8]) -> http::Request<()> {
+    let head = std::str::from_utf8(head).unwrap();
+    let mut request = http::Request::get("/");
+    for line in head.lines().skip(1).filter(|line| !line.is_empty()) {
+        let (name, value) = line.split_once(": ").unwrap();
+        request = request.header(name, value);
+    }
+    request.body(()).unwrap()
+}
+
+#[cfg(feature = "http")]
+#[test]
+fn requests_of_a_connection_have_own_verdicts() {
+    let mut recorder = Recorder::new(HTTP1, Recording::http());
+    recorder.peek().unwrap();
+    let mut hello = Recording::tls();
+    hello.push(HELLO);
+    let parts =
+        ConnectionParts { hello: Some(hello), http: Some(recorder.handle()), ..ConnectionParts::default() };
+    let connection = ConnectionFingerprint::new(Fingerprinter::default(), parts);
+    let first = connection.fingerprint_of(&parsed(HTTP1));
+    assert!(
+        std::sync::Arc::ptr_eq(&first, &connection.fingerprint()),
+        "the first request has the verdict of its bytes"
+    );
+    let second = connection.fingerprint_of(&parsed(IMITATION));
+    assert_eq!(second.consistency.as_ref().unwrap().outcome, Outcome::Imitation);
+    assert_eq!((&second.tls, &second.http), (&first.tls, &first.http));
+    // The signature of the first request says nothing of others.
+    let layers = connection.layers();
+    let request = huginn_net::http::Request::parse(IMITATION).unwrap().unwrap().value;
+    assert!(layers.with_request(layers.request.as_ref().unwrap()).http1 == layers.http1.as_ref());
+    assert!(layers.with_request(&request).http1.is_none());
+}
+
+#[cfg(feature = "http")]
+#[test]
+fn requests_without_recording_are_not_judged() {
+    let connection = ConnectionFingerprint::new(Fingerprinter::default(), ConnectionParts::default());
+    assert_eq!(connection.fingerprint_of(&parsed(IMITATION)).consistency, None);
 }
 
 #[test]
@@ -111,7 +157,7 @@ fn unknown_layers_are_taken_from_other_fingerprint() {
 fn verdict_compares_own_layers_only() {
     let mut edge =
         fingerprint(&ClientBytes { tls: Some(HELLO), http: Some(HTTP2), ..ClientBytes::default() });
-    edge.consistency.as_mut().unwrap().outcome = "imitation".to_owned();
+    edge.consistency.as_mut().unwrap().outcome = Outcome::Imitation;
     let connection = |http: Option<&[u8]>| {
         let http = http.map(|bytes| {
             let mut recorder = Recorder::new(bytes, Recording::http());
@@ -123,8 +169,21 @@ fn verdict_compares_own_layers_only() {
     };
     assert_eq!(*connection(None), edge);
     let with_request = connection(Some(HTTP1));
-    assert_eq!(with_request.consistency.as_ref().unwrap().outcome, "unknown");
+    assert_eq!(with_request.consistency.as_ref().unwrap().outcome, Outcome::Unknown);
     assert_eq!((&with_request.tls, with_request.http == edge.http), (&edge.tls, false));
+}
+
+#[test]
+fn commas_in_names_are_escaped() {
+    let head = b"GET / HTTP/1.1\r\nHost: a\r\nAccept: b\r\n\r\n";
+    let http = fingerprint(&ClientBytes { http: Some(head), ..ClientBytes::default() }).http.unwrap();
+    assert_eq!(http.header_order.unwrap().iter().count(), 2);
+    // ALPN of the hello: h2 becomes `a,`.
+    let mut hello = HELLO.to_vec();
+    let h2 = hello.windows(3).position(|bytes| bytes == b"\x02h2").unwrap();
+    hello[h2 + 1..h2 + 3].copy_from_slice(b"a,");
+    let tls = fingerprint(&ClientBytes { tls: Some(&hello), ..ClientBytes::default() }).tls.unwrap();
+    assert!(tls.alpn.unwrap().iter().eq([r"a\x2c", "http/1.1"]));
 }
 
 #[test]
@@ -141,15 +200,15 @@ fn long_texts_are_left_out() {
     let tls =
         fingerprint(&ClientBytes { tls: Some(&in_tls_records(&message, 1 << 14)), ..ClientBytes::default() });
     let tls = tls.tls.unwrap();
-    assert!(tls.ja4.starts_with("t12d990100_"), "{}", tls.ja4);
-    assert_eq!(tls.ja3_hash.len(), 32);
-    assert_eq!([tls.ja4_r, tls.ja4_ro, tls.ja4_s1r, tls.ja3, tls.sni], [const { None }; 5]);
+    assert!(tls.ja4.to_string().starts_with("t12d990100_"), "{}", tls.ja4);
+    assert_eq!([tls.ja4_r, tls.ja4_ro, tls.ja4_s1r], [const { None }; 3]);
+    assert_eq!([tls.ja3, tls.sni], [const { None }; 2]);
 
     let names = "A-Header-Name: x\r\n".repeat(250);
     let head = format!("GET / HTTP/1.1\r\n{names}\r\n");
     let http =
         fingerprint(&ClientBytes { http: Some(head.as_bytes()), ..ClientBytes::default() }).http.unwrap();
-    assert!(http.header_order.is_some_and(|order| order.len() <= MAX_TEXT_LEN));
+    assert!(http.header_order.is_some_and(|order| order.as_str().len() <= MAX_TEXT_LEN));
     let names = "A-Longer-Header-Name: x\r\n".repeat(250);
     let head = format!("GET / HTTP/1.1\r\n{names}\r\n");
     let http =
@@ -172,6 +231,10 @@ fn json_is_read_back() {
     assert_eq!(json["tls"]["ja4"], "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6");
     assert_eq!(json["tcp"]["system"], "Linux 4.20 or newer");
     // A newer version may add values.
-    let newer = r#"{"tls":{"ja4":"x","ja5":"y"},"quic":{}}"#;
-    assert_eq!(serde_json::from_str::<ClientFingerprint>(newer).unwrap().tls.unwrap().ja4, "x");
+    let newer = r#"{"http":{"version":"2","version_of_library":"y"},"quic":{}}"#;
+    let newer = serde_json::from_str::<ClientFingerprint>(newer).unwrap();
+    assert_eq!(newer.http.unwrap().version, HttpVersion::Http2);
+    let wrong = r#"{"http":{"version":"9"}}"#;
+    let error = serde_json::from_str::<ClientFingerprint>(wrong).unwrap_err().to_string();
+    assert!(error.starts_with("not an HTTP version: expected"), "{error}");
 }

@@ -125,17 +125,16 @@ fn long_texts_are_left_out() {
     assert_eq!((tls.ja4_r, tls.ja3, short.http), (None, None, whole.http.clone()));
 
     // Every text has the greatest length.
-    let long = Some("x".repeat(MAX_TEXT_LEN));
+    let long = "x".repeat(MAX_TEXT_LEN);
     let mut longest = whole;
     let (tls, http) = (longest.tls.as_mut().unwrap(), longest.http.as_mut().unwrap());
-    for text in [&mut tls.sni, &mut tls.alpn, &mut tls.ja4_r, &mut tls.ja4_ro, &mut tls.ja4_s1r, &mut tls.ja3]
-    {
-        text.clone_from(&long);
+    for text in [&mut tls.sni, &mut tls.ja3, &mut http.akamai, &mut http.sig] {
+        *text = Some(long.clone());
     }
-    for text in [&mut http.akamai, &mut http.header_order, &mut http.sig] {
-        text.clone_from(&long);
+    for names in [&mut tls.alpn, &mut http.header_order] {
+        *names = long.parse().ok();
     }
-    longest.consistency.as_mut().unwrap().reasons.clone_from(&long);
+    longest.consistency.as_mut().unwrap().reasons = long.parse().unwrap();
     let (short, len) = sent(longest.clone());
     assert!(len <= MAX_TLV_LEN, "{len}");
     assert_eq!(short.tls.unwrap().ja4, longest.tls.unwrap().ja4);
@@ -150,7 +149,7 @@ fn long_texts_are_left_out() {
 #[test]
 fn oversized_fingerprint_is_error() {
     let mut header = header();
-    header.fingerprint.as_mut().unwrap().tls.as_mut().unwrap().ja4 = "x".repeat(70_000);
+    header.fingerprint.as_mut().unwrap().tls.as_mut().unwrap().sni = Some("x".repeat(70_000));
     assert_eq!(header.to_bytes().unwrap_err().kind(), io::ErrorKind::WriteZero);
 }
 

@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::Request;
+use axum::http::StatusCode;
 use axum::routing::any;
 use axum::{Extension, Router};
+use http_body_util::BodyExt;
+use huginn_net::consistency::Outcome;
 use huginn_net::http::http2::Akamai;
 use huginn_net::tls::ClientHello;
 use huginn_net_proxy::{
@@ -161,13 +164,15 @@ async fn server_knows_all_layers_of_http1() {
         let (tcp, tls, http) = (client.tcp.unwrap(), client.tls.unwrap(), client.http.unwrap());
         assert_eq!(tcp.distance, 0);
         assert_eq!(tls.sni.as_deref(), Some(NAME));
-        assert!(tls.ja4.starts_with("t13d") && tls.ja4.contains("h1_"), "{}", tls.ja4);
-        assert_eq!(http.header_order.as_deref(), Some("Host,User-Agent,Accept"));
-        assert_eq!(client.consistency.unwrap().outcome, "unknown");
-        let expected = [
-            "x-client-ja4=".to_owned() + &tls.ja4,
-            "x-client-header-order=Host,User-Agent,Accept".to_owned(),
-        ];
+        assert!(
+            tls.ja4.to_string().starts_with("t13d") && tls.ja4.to_string().contains("h1_"),
+            "{}",
+            tls.ja4
+        );
+        assert_eq!(http.header_order.unwrap().as_str(), "Host,User-Agent,Accept");
+        assert_eq!(client.consistency.unwrap().outcome, Outcome::Unknown);
+        let expected =
+            [format!("x-client-ja4={}", tls.ja4), "x-client-header-order=Host,User-Agent,Accept".to_owned()];
         assert_eq!(headers[..2], expected);
         assert_eq!(headers.get(2).cloned(), tcp.system.map(|system| format!("x-client-tcp-system={system}")));
     }
@@ -183,8 +188,8 @@ async fn server_knows_all_layers_of_http2() {
         let (client, _) = exchange(&mut stream, HTTP2, step).await;
         let http = client.http.unwrap();
         assert_eq!(http.akamai, Some(akamai.to_string()));
-        assert_eq!(http.akamai_hash, Some(akamai.hash().to_string()));
-        assert_eq!(client.tls.unwrap().alpn.as_deref(), Some("h2"));
+        assert_eq!(http.akamai_hash, Some(akamai.hash()));
+        assert_eq!(client.tls.unwrap().alpn.unwrap().as_str(), "h2");
     }
 }
 
@@ -231,19 +236,76 @@ async fn warning_before_hello_hides_nothing() {
     stream.write_all(&[21, 3, 1, 0, 2, 1, 90]).await.unwrap();
     let mut stream = connector.connect(ServerName::try_from(NAME).unwrap(), stream).await.unwrap();
     let (client, _) = exchange(&mut stream, HTTP1, 1000).await;
-    assert!(client.tls.unwrap().ja4.starts_with("t13d"));
+    assert!(client.tls.unwrap().ja4.to_string().starts_with("t13d"));
 }
 
 #[tokio::test]
-async fn later_requests_have_fingerprint_of_first_and_forge_nothing() {
+async fn later_requests_have_other_layers_of_first_and_forge_nothing() {
     let (config, connector) = configs("http/1.1");
     let mut stream = connect(&connector, serve(config, false).await).await;
     let (first, _) = exchange(&mut stream, HTTP1, 1000).await;
     let forged = b"GET / HTTP/1.1\r\nX-Client-JA4: forged\r\nx-client-other: forged\r\nHost: a\r\n\r\n";
     let (second, headers) = exchange(&mut stream, forged, 1000).await;
-    assert_eq!(first, second);
+    assert_eq!((&first.tcp, &first.tls, &first.http), (&second.tcp, &second.tls, &second.http));
     assert!(!headers.iter().any(|header| header.contains("forged")), "{headers:?}");
     assert_eq!(headers[0], format!("x-client-ja4={}", first.tls.unwrap().ja4));
+}
+
+/// Refuses clients that are not the browser that they claim to be.
+async fn refuse_imitations(Extension(client): Extension<Arc<ClientFingerprint>>) -> StatusCode {
+    match &client.consistency {
+        Some(verdict) if verdict.outcome == Outcome::Imitation => StatusCode::FORBIDDEN,
+        _ => StatusCode::OK,
+    }
+}
+
+/// The answers to requests of one connection with these User-Agents.
+async fn answers(alpn: &str, user_agents: &[&str]) -> Vec<StatusCode> {
+    let (config, connector) = configs(alpn);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let acceptor = FingerprintAcceptor::new(config);
+    tokio::spawn(async move {
+        let (stream, connection) = acceptor.accept(listener.accept().await.unwrap().0).await.unwrap();
+        let service = FingerprintLayer::new(connection).layer(Router::new().fallback(any(refuse_imitations)));
+        let service = TowerToHyperService::new(service);
+        let _ = Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service).await;
+    });
+    let stream = TokioIo::new(connect(&connector, address).await);
+    let request = |user_agent: &str| {
+        let request = Request::get("https://www.example.test/").header("host", NAME);
+        request.header("user-agent", user_agent).header("accept", "*/*").body(String::new()).unwrap()
+    };
+    let mut statuses = Vec::new();
+    if alpn == "h2" {
+        let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), stream);
+        let (mut sender, connection) = handshake.await.unwrap();
+        tokio::spawn(connection);
+        for user_agent in user_agents {
+            statuses.push(sender.send_request(request(user_agent)).await.unwrap().status());
+        }
+    } else {
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await.unwrap();
+        tokio::spawn(connection);
+        for user_agent in user_agents {
+            sender.ready().await.unwrap();
+            let answer = sender.send_request(request(user_agent)).await.unwrap();
+            statuses.push(answer.status());
+            answer.into_body().collect().await.unwrap();
+        }
+    }
+    statuses
+}
+
+#[tokio::test]
+async fn each_request_of_a_connection_is_judged() {
+    const CHROME: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36";
+    const HARMLESS: &str = "monitor/1.0";
+    for alpn in ["h2", "http/1.1"] {
+        let found = answers(alpn, &[HARMLESS, CHROME, HARMLESS, CHROME]).await;
+        assert_eq!(found, [200, 403, 200, 403], "{alpn}");
+        assert_eq!(answers(alpn, &[CHROME, HARMLESS]).await, [403, 200], "{alpn}");
+    }
 }
 
 #[tokio::test]

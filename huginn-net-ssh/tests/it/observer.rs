@@ -9,7 +9,7 @@
 
 use std::slice;
 
-use huginn_net_core::{Event, Frame, LinkType, Side, TcpFlags, Timestamp};
+use huginn_net_core::{Event, Frame, Frames, LinkType, Side, TcpFlags, Timestamp};
 use huginn_net_ssh::{HuginnNetSsh, Identification, SshCounters, SshEvent, SshPeer};
 use proptest::prelude::*;
 
@@ -158,6 +158,32 @@ fn reports_side_without_kex_init_at_end() {
     assert_eq!(names(&peers), [(Side::Server, Some(SERVER_HASSH.to_owned())), (Side::Client, None)]);
 }
 
+/// The capture ends, or data follows a reset that was captured too early.
+#[test]
+fn reports_side_without_kex_init_at_end_of_capture() {
+    let line = &SERVER[..line_len(SERVER)];
+    let len = u32::try_from(line.len()).unwrap();
+    let (number, flags) = (INITIAL_SEQ[1], TcpFlags::SYN | TcpFlags::ACK);
+    let syn_ack = packet(Side::Server, flags, number, 1, b"");
+    let banner = packet(Side::Server, TcpFlags::ACK, number.wrapping_add(1), 1, line);
+    let reset = packet(Side::Server, TcpFlags::RST, number.wrapping_add(1).wrapping_add(len), 1, b"");
+    for packets in [[&syn_ack, &banner, &banner], [&syn_ack, &reset, &banner]] {
+        let frames = packets.into_iter().map(|data| Frame {
+            ts: Timestamp::new(1, 0, 6),
+            link: LinkType::RAW,
+            data,
+            wire_len: u32::try_from(data.len()).unwrap(),
+        });
+        let first = packets.iter().position(|packet| **packet == banner).unwrap() as u64 + 1;
+        let mut events: Vec<Event<SshEvent>> = Vec::new();
+        HuginnNetSsh::builder().build().analyze(Frames::new(frames), &mut events).unwrap();
+        let [event] = events.as_slice() else { panic!("{events:?}") };
+        let SshEvent::Server(peer) = &event.kind else { panic!("{event:?}") };
+        assert_eq!((event.packet_number, event.subject), (first, Side::Server));
+        assert_eq!((peer.identification.software_version(), &peer.kex_init), (&b"OpenSSH_9.2p1"[..], &None));
+    }
+}
+
 #[test]
 fn fin_ends_a_side_once_it_is_acknowledged() {
     let (client_line, kex_init) = CLIENT.split_at(line_len(CLIENT));
@@ -216,7 +242,7 @@ fn server_lines_require_ssh_client() {
 }
 
 #[test]
-fn other_protocols_use_no_memory() {
+fn other_protocols_use_no_memory_once_acknowledged() {
     let mut analyzer = HuginnNetSsh::builder().build();
     let mut none = |_: Event<SshEvent>| -> () { panic!("an event") };
     let request = b"GET / HTTP/1.1\r\nHost: www.example.test\r\n\r\n";
@@ -230,7 +256,8 @@ fn other_protocols_use_no_memory() {
         let wire_len = u32::try_from(packet.len()).unwrap();
         let ts = Timestamp::new(1, 0, 6);
         let _ = analyzer.push(&Frame { ts, link: LinkType::RAW, data: &packet, wire_len }, &mut none);
-        assert_eq!(analyzer.counters().flows.buffered_bytes, 0);
+        let unacknowledged = if payload == request { request.len() } else { 0 };
+        assert_eq!(analyzer.counters().flows.buffered_bytes, unacknowledged as u64);
     }
 }
 

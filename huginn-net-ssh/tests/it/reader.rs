@@ -175,13 +175,7 @@ fn packets_before_kex_init_are_limited() {
 
 #[cfg(feature = "serde")]
 #[test]
-fn messages_serialize_as_text() {
+fn identification_serializes_as_text() {
     let identification = Identification::parse(b"SSH-2.0-caf\xe9\r\n").unwrap().unwrap().value;
     assert_eq!(serde_json::to_string(&identification).unwrap(), r#""SSH-2.0-caf\\xe9""#);
-    let start = Identification::parse(STREAMS[2]).unwrap().unwrap().consumed;
-    let kex_init = KexInit::parse(&STREAMS[2][start..]).unwrap().unwrap().value;
-    let json = serde_json::to_value(&kex_init).unwrap();
-    assert_eq!(json["kex_algorithms"][0], "curve25519-sha256");
-    assert_eq!(json["first_kex_packet_follows"], kex_init.first_kex_packet_follows());
-    assert_eq!(json["languages_client_to_server"], serde_json::json!([]));
 }

@@ -7,7 +7,7 @@
     reason = "a test may panic"
 )]
 
-use huginn_net_core::{Interest, Protocol, Segment, Side, Timestamp, decode_ip};
+use huginn_net_core::{Interest, Origin, Protocol, Segment, Side, Timestamp, decode_ip};
 use huginn_net_tcp::{TcpEvent, TcpFlow, TcpObserver};
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ impl Connection {
     }
 
     fn push_segment(&mut self, sender: Side, segment: &Segment<'_>) -> Interest {
-        TcpObserver.on_segment(segment, sender, &mut self.flow, &mut |subject, event| {
+        TcpObserver.on_segment(segment, sender, &mut self.flow, &mut |Origin { subject, .. }, event| {
             self.events.push(match event {
                 TcpEvent::Syn(_) => format!("{subject} syn"),
                 TcpEvent::SynAck(signature) => {

@@ -1,9 +1,8 @@
 //! Reassembles the hellos of one side from fragments.
 
-use huginn_net_wire::Reassembler;
-
 use super::fragment::Fragment;
 use crate::limits::MAX_DTLS_MESSAGE_BYTES;
+use crate::stream_copies::{StreamCopies, StreamLimits};
 
 /// Reassembles the two latest messages at a time: the fragments of both hellos of a handshake may be interleaved.
 #[derive(Debug, Default)]
@@ -21,22 +20,22 @@ struct Message {
     message_len: u32,
     /// `None` until known.
     random: Option<[u8; 32]>,
-    /// `None` once the message was complete.
-    joining: Option<Box<Joining>>,
-}
-
-#[derive(Debug)]
-struct Joining {
-    pieces: Reassembler,
-    /// The in-order part of the message, with TLS's header.
-    message: Vec<u8>,
+    /// The bytes of the body; `None` once no other content matters.
+    body: Option<Box<StreamCopies>>,
+    is_complete: bool,
 }
 
 impl HelloJoiner {
-    /// Adds a fragment of a hello. Returns the message, with TLS's header, when it becomes complete for the first time.
+    /// Adds a fragment of a hello. Emits the message, with TLS's header, when it becomes complete, once for each content that
+    /// was sent for its bytes, and whether it is a further content.
     ///
-    /// `refused` counts the fragments that do not fit in the buffer.
-    pub(super) fn push(&mut self, fragment: &Fragment<'_>, refused: &mut u64) -> Option<Vec<u8>> {
+    /// Each further content takes one from `copies`. Returns false if the fragment does not fit in the buffer.
+    pub(super) fn push(
+        &mut self,
+        fragment: &Fragment<'_>,
+        copies: &mut u8,
+        each: &mut impl FnMut(Vec<u8>, bool),
+    ) -> bool {
         let known = [&mut self.latest, &mut self.before]
             .into_iter()
             .find(|message| message.as_ref().is_some_and(|message| message.matches(fragment)));
@@ -53,15 +52,21 @@ impl HelloJoiner {
                 self.latest.insert(Message::from_fragment(fragment))
             }
         };
-        message.push(fragment, refused)
+        message.push(fragment, copies, each)
+    }
+
+    /// Drops the bytes of complete messages, but recognises them still.
+    pub(super) fn release(&mut self) {
+        for message in [&mut self.latest, &mut self.before].into_iter().flatten() {
+            message.body.take_if(|_| message.is_complete);
+        }
     }
 
     /// Returns the memory used by incomplete messages, in bytes.
     pub(super) fn buffered_bytes(&self) -> usize {
         let messages = [&self.latest, &self.before].into_iter().flatten();
-        messages.filter_map(|message| message.joining.as_ref()).fold(0, |sum, joining| {
-            let message = joining.pieces.buffered_bytes().saturating_add(joining.message.capacity());
-            sum.saturating_add(size_of::<Joining>()).saturating_add(message)
+        messages.filter_map(|message| message.body.as_ref()).fold(0, |sum, body| {
+            sum.saturating_add(size_of::<StreamCopies>()).saturating_add(body.buffered_bytes())
         })
     }
 }
@@ -69,7 +74,7 @@ impl HelloJoiner {
 impl Message {
     fn from_fragment(fragment: &Fragment<'_>) -> Self {
         let Fragment { message_seq, message_len, .. } = *fragment;
-        Self { message_seq, message_len, random: None, joining: Some(Box::new(Joining::new(fragment))) }
+        Self { message_seq, message_len, random: None, body: Some(Box::default()), is_complete: false }
     }
 
     /// Whether the fragment belongs to this message, to a retransmission or to a similar message.
@@ -79,31 +84,32 @@ impl Message {
 
     /// Whether a fragment with this number and length belongs to another handshake.
     fn is_older_than(&self, fragment: &Fragment<'_>) -> bool {
-        self.random.is_some_and(|known| fragment.random().is_some_and(|random| random != known))
+        self.is_complete
+            && self.random.is_some_and(|known| fragment.random().is_some_and(|random| random != known))
     }
 
-    fn push(&mut self, fragment: &Fragment<'_>, refused: &mut u64) -> Option<Vec<u8>> {
-        self.random = self.random.or(fragment.random());
-        let joining = self.joining.as_mut()?;
-        if !joining.push(fragment) {
-            *refused = refused.saturating_add(1);
-        }
-        let is_complete = joining.pieces.position() == u64::from(fragment.message_len);
-        if is_complete { self.joining.take().map(|joining| joining.message) } else { None }
+    fn push(
+        &mut self,
+        fragment: &Fragment<'_>,
+        copies: &mut u8,
+        each: &mut impl FnMut(Vec<u8>, bool),
+    ) -> bool {
+        const LIMITS: StreamLimits = StreamLimits { window: MAX_DTLS_MESSAGE_BYTES, messages: 1 };
+        let Some(body) = &mut self.body else { return true };
+        let refused = body.push(&[(u64::from(fragment.offset), fragment.bytes)], LIMITS, Some(copies));
+        let Ok(len) = usize::try_from(self.message_len) else { return false };
+        let [_, header @ ..] = self.message_len.to_be_bytes();
+        let Self { random, is_complete, .. } = self;
+        body.read_whole(len, &mut |message| {
+            *is_complete = true;
+            random.get_or_insert(random_of(message.bytes));
+            each([&[fragment.kind], &header[..], message.bytes].concat(), message.conflict);
+        });
+        refused.is_none()
     }
 }
 
-impl Joining {
-    fn new(fragment: &Fragment<'_>) -> Self {
-        let [_, len @ ..] = fragment.message_len.to_be_bytes();
-        let message = [&[fragment.kind], &len[..]].concat();
-        Self { pieces: Reassembler::new(), message }
-    }
-
-    fn push(&mut self, fragment: &Fragment<'_>) -> bool {
-        let Self { pieces, message } = self;
-        pieces.push(u64::from(fragment.offset), fragment.bytes, MAX_DTLS_MESSAGE_BYTES, &mut |piece| {
-            message.extend_from_slice(piece);
-        })
-    }
+/// The `random` of a hello, which has one if it is not too short.
+fn random_of(body: &[u8]) -> [u8; 32] {
+    body.get(2..).and_then(|rest| rest.first_chunk().copied()).unwrap_or_default()
 }

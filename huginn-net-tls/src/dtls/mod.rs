@@ -7,10 +7,13 @@ mod record;
 #[allow(clippy::arithmetic_side_effects)]
 mod tests;
 
+use huginn_net_core::{Conflict, Origin};
 use huginn_net_wire::{Cursor, Side};
+use smallvec::SmallVec;
 
 use crate::Transport;
 use crate::hello::Hello;
+use crate::limits::MAX_NEW_COPIES;
 use crate::observer::DatagramCounters;
 use fragment::Fragment;
 use joiner::HelloJoiner;
@@ -41,24 +44,23 @@ impl DtlsFlow {
         payload: &[u8],
         sender: Side,
         counters: &mut DatagramCounters,
-        found: &mut impl FnMut(Side, Hello<'_>, bool),
+        found: &mut impl FnMut(Origin, Hello<'_>, bool),
     ) {
-        if record::starts_encrypted(payload) {
+        if record::is_encrypted(payload) {
             return;
         }
         let mut records = Cursor::new(record::within(payload));
+        let mut copies = MAX_NEW_COPIES;
         while let Some(record) = record::next(&mut records) {
             let mut fragments = match record {
                 Record::Handshake(fragments) => Cursor::new(fragments),
-                Record::EarlyData | Record::Other => continue,
-                // Unencrypted records precede it.
-                Record::Encrypted => return,
+                Record::Encrypted | Record::Other => continue,
             };
             while let Some(fragment) = fragment::next(&mut fragments) {
                 if fragment.is_no_hello_start() {
                     counters.malformed = counters.malformed.saturating_add(1);
                 } else if fragment.has_part_of_hello() && fragment.sender() == Some(sender) {
-                    self.on_fragment(&fragment, sender, counters, found);
+                    self.on_fragment(&fragment, sender, &mut copies, counters, found);
                 }
             }
         }
@@ -73,23 +75,36 @@ impl DtlsFlow {
         &mut self,
         fragment: &Fragment<'_>,
         sender: Side,
+        copies: &mut u8,
         counters: &mut DatagramCounters,
-        found: &mut impl FnMut(Side, Hello<'_>, bool),
+        found: &mut impl FnMut(Origin, Hello<'_>, bool),
     ) {
         let joiner = sender.choose(&mut self.client, &mut self.server);
-        let Some(message) = joiner.push(fragment, &mut counters.refused) else { return };
-        let Ok(hello) = Hello::from_message(&message, Transport::Dtls) else {
-            counters.malformed = counters.malformed.saturating_add(1);
-            return;
-        };
-        let retry = match &hello {
-            Hello::Client(hello) => fragment.message_seq > 0 || !hello.cookie().is_empty(),
-            Hello::Server(_) => false,
-        };
-        if sender == Side::Client && !retry {
-            // All HelloRetryRequests have the same `random`.
-            self.server = HelloJoiner::default();
+        let mut messages = SmallVec::<[(Vec<u8>, bool); 1]>::new();
+        if !joiner.push(fragment, copies, &mut |message, conflict| messages.push((message, conflict))) {
+            counters.refused = counters.refused.saturating_add(1);
         }
-        found(sender, hello, retry);
+        for (message, conflict) in messages {
+            let Ok(hello) = Hello::from_message(&message, Transport::Dtls) else {
+                counters.malformed = counters.malformed.saturating_add(1);
+                continue;
+            };
+            let retry = match &hello {
+                Hello::Client(hello) => fragment.message_seq > 0 || !hello.cookie().is_empty(),
+                Hello::Server(hello) => {
+                    if !hello.is_retry_request() {
+                        self.client.release();
+                        self.server.release();
+                    }
+                    false
+                }
+            };
+            if sender == Side::Client && !retry {
+                // All HelloRetryRequests have the same `random`.
+                self.server = HelloJoiner::default();
+            }
+            let conflict = conflict.then_some(Conflict::Content);
+            found(Origin { conflict, ..sender.into() }, hello, retry);
+        }
     }
 }

@@ -13,9 +13,7 @@ const LAST_TYPE: u8 = 26;
 pub(super) enum Record<'a> {
     /// Unencrypted fragments of handshake messages.
     Handshake(&'a [u8]),
-    /// Early data, which a client may send before the server's hello (RFC 9147, section 4.2.1: epoch 1).
-    EarlyData,
-    /// Other encrypted data.
+    /// Encrypted data. Receivers discard what they cannot decrypt, and read the next record (RFC 6347, section 4.1.2.7).
     Encrypted,
     /// Other unencrypted data.
     Other,
@@ -33,21 +31,28 @@ pub(super) fn within(payload: &[u8]) -> &[u8] {
     }
 }
 
-/// Whether a datagram starts with application data or a unified header. Almost all do, and none of these contains a
-/// hello.
+/// Whether a datagram is a record of application data, or starts with a unified header. Almost all are, and none of these
+/// contains a hello.
 #[inline]
-pub(super) fn starts_encrypted(payload: &[u8]) -> bool {
-    matches!(payload.first(), None | Some(&APPLICATION_DATA | 0x20..=0x3f))
+pub(super) fn is_encrypted(payload: &[u8]) -> bool {
+    match payload {
+        [] | [0x20..=0x3f, ..] => true,
+        [APPLICATION_DATA, _, _, _, _, _, _, _, _, _, _, high, low, record @ ..] => {
+            record.len() <= usize::from(u16::from_be_bytes([*high, *low]))
+        }
+        [APPLICATION_DATA, ..] => true,
+        _ => false,
+    }
 }
 
 /// Reads the captured part of the next record; `None` if no record starts here.
 pub(super) fn next<'a>(records: &mut Cursor<'a>) -> Option<Record<'a>> {
     match records.peek()? {
         FIRST_TYPE..=LAST_TYPE => with_plain_header(records),
-        first @ 0x20..=0x3f => {
+        0x20..=0x3f => {
             // A unified header (RFC 9147, section 4) may omit its length, so later records cannot be delimited.
             *records = Cursor::new(&[]);
-            Some(if first & 3 == 1 { Record::EarlyData } else { Record::Encrypted })
+            Some(Record::Encrypted)
         }
         _ => None,
     }

@@ -57,17 +57,19 @@ struct TestFlow {
     flow: DtlsFlow,
     counters: DatagramCounters,
     found: Vec<Found>,
+    conflicts: usize,
 }
 
 impl TestFlow {
     fn push(&mut self, sender: Side, datagram: &[u8]) {
-        let Self { flow, counters, found } = self;
-        flow.on_datagram(datagram, sender, counters, &mut |sender, hello, retry| {
+        let Self { flow, counters, found, conflicts } = self;
+        flow.on_datagram(datagram, sender, counters, &mut |origin, hello, retry| {
+            *conflicts += usize::from(origin.conflict.is_some());
             let message = match hello {
                 Hello::Client(hello) => hello.message().to_vec(),
                 Hello::Server(hello) => hello.message().to_vec(),
             };
-            found.push((sender, message, retry));
+            found.push((origin.subject, message, retry));
         });
     }
 
@@ -248,13 +250,47 @@ fn incomplete_hellos_are_bounded() {
         let start = 100 + usize::from(round) * 30;
         flow_under_test.client(&record(22, 0, &fragment(CLIENT_HELLO, 0, &body, start, start + 1)));
     }
-    assert!(flow_under_test.flow.buffered_bytes() < 70_000, "{}", flow_under_test.flow.buffered_bytes());
-    assert!(flow_under_test.counters.refused > 1900, "{:?}", flow_under_test.counters);
+    assert!(flow_under_test.flow.buffered_bytes() < 80_000, "{}", flow_under_test.flow.buffered_bytes());
+    assert!(flow_under_test.counters.refused > 800, "{:?}", flow_under_test.counters);
     for seq in 1..3000 {
         flow_under_test.client(&record(22, 0, &fragment(CLIENT_HELLO, seq, &body, 0, 60)));
     }
     assert!(flow_under_test.flow.buffered_bytes() < 1000, "{}", flow_under_test.flow.buffered_bytes());
     assert!(flow_under_test.found.is_empty());
+}
+
+/// Fragments for the same bytes; a server may read either.
+#[test]
+fn other_content_of_same_bytes_is_conflict() {
+    let (decoy, real) = (client_hello(7, &[1; 60]), client_hello(7, &[2; 60]));
+    let part = |body: &[u8], start, end| record(22, 0, &fragment(CLIENT_HELLO, 0, body, start, end));
+    let end = decoy.len();
+    let whole = |body: &[u8]| part(body, 0, end);
+    for datagrams in [
+        vec![whole(&decoy), whole(&real)],
+        vec![[whole(&decoy), whole(&real)].concat()],
+        vec![part(&decoy, 0, 50), part(&real, 0, 50), part(&decoy, 50, end), part(&real, 50, end)],
+        vec![part(&decoy, 50, end), part(&real, 0, 60), part(&real, 50, end), part(&decoy, 0, 60)],
+    ] {
+        let mut run = TestFlow::default();
+        datagrams.iter().for_each(|datagram| run.client(datagram));
+        for body in [&decoy, &real] {
+            let hello = (Side::Client, message(CLIENT_HELLO, body), true);
+            assert!(run.found.contains(&hello), "{} datagrams", datagrams.len());
+        }
+        assert_eq!(run.conflicts, run.found.len() - 1);
+    }
+}
+
+/// A server discards records that it cannot decrypt.
+#[test]
+fn encrypted_record_does_not_hide_next_record() {
+    let hello = client_hello(7, &[]);
+    for (kind, epoch) in [(23, 0), (23, 1), (22, 1)] {
+        let mut run = TestFlow::default();
+        run.client(&[record(kind, epoch, &[0; 40]), unfragmented(CLIENT_HELLO, 0, &hello)].concat());
+        assert_eq!(run.found.len(), 1, "{kind} {epoch}");
+    }
 }
 
 proptest! {
@@ -279,8 +315,10 @@ proptest! {
                 .collect();
             flow_under_test.client(&record(22, 0, &fragments));
         }
-        prop_assert_eq!(flow_under_test.found, [(Side::Client, message(CLIENT_HELLO, &body), false)]);
+        prop_assert_eq!(&flow_under_test.found, &[(Side::Client, message(CLIENT_HELLO, &body), false)]);
         prop_assert_eq!(flow_under_test.counters, DatagramCounters::default());
+        prop_assert!(flow_under_test.flow.buffered_bytes() < 2 * body.len() + 300, "until the server answers");
+        flow_under_test.server(&unfragmented(SERVER_HELLO, 0, &server_hello([5; 32])));
         prop_assert_eq!(flow_under_test.flow.buffered_bytes(), 0);
     }
 }

@@ -60,7 +60,7 @@ impl Ja4Head {
     /// The version; `None` for `00`, which stands for a version without a JA4 code, such as a draft.
     pub fn version(&self) -> Option<Version> {
         let [_, first, second, ..] = self.text;
-        VERSIONS.into_iter().find(|version| characters(version.ja4()) == [first, second])
+        Version::NAMED.into_iter().find(|version| characters(version.ja4()) == [first, second])
     }
 
     /// Whether there is an extension server_name (`d`).
@@ -137,21 +137,8 @@ impl FromStr for Ja4Head {
     }
 }
 
-/// The versions in the definition.
-const VERSIONS: [Version; 9] = [
-    Version::TLS_1_3,
-    Version::TLS_1_2,
-    Version::TLS_1_1,
-    Version::TLS_1_0,
-    Version::SSL_3,
-    Version::SSL_2,
-    Version::DTLS_1_0,
-    Version::DTLS_1_2,
-    Version::DTLS_1_3,
-];
-
 fn scan_version(scanner: &mut Scanner<'_>) -> Result<[u8; 2], Ja4ParseError> {
-    let known = || VERSIONS.into_iter().map(|version| characters(version.ja4())).chain([*b"00"]);
+    let known = || Version::NAMED.into_iter().map(|version| characters(version.ja4())).chain([*b"00"]);
     let first = scanner.take_if(Ja4Field::Version, |byte| known().any(|[first, _]| first == byte))?;
     let second =
         scanner.take_if(Ja4Field::Version, |byte| known().any(|version| version == [first, byte]))?;

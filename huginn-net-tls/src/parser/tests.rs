@@ -53,10 +53,16 @@ fn observe<P: StreamParser<Event = TlsEvent, Counters = TlsCounters>>(segments: 
     for (position, &(sender, flags, seq, ack, payload)) in segments.iter().enumerate() {
         let tcp = TcpHeader { src_port: 1, dst_port: 2, seq, ack, flags, window: 0, urgent: 0, options: &[] };
         let new_parser = || ParserSlot::new(true);
-        let interest =
-            flow.on_segment(&tcp, payload, sender, &mut streams, new_parser, &mut |parser, input| {
+        let interest = flow.on_segment(
+            &huginn_net_core::Segment::from_tcp(tcp, payload),
+            payload,
+            sender,
+            &mut streams,
+            new_parser,
+            &mut |parser, input| {
                 parser.on_data(input, &mut counters, &mut |side, event| events.push((position, side, event)));
-            });
+            },
+        );
         is_done = interest == huginn_net_core::Interest::Done;
     }
     (events, counters, streams, is_done)
@@ -122,4 +128,48 @@ proptest! {
         };
         prop_assert_eq!(events(observe::<TlsParser>(&segments)), events(observe::<TlsParser>(&whole)));
     }
+}
+
+/// The segments of a connection with a HelloRetryRequest, without handshake; the second ClientHello follows a ChangeCipherSpec.
+fn retried_connection<'a>(retry: &'a [u8], second: &'a [u8], answer: &'a [u8]) -> [Segment<'a>; 4] {
+    let [end, answered] = [CURL, retry].map(|bytes| u32::try_from(bytes.len()).unwrap());
+    [
+        (Side::Client, TcpFlags::ACK, 100, 500, CURL),
+        (Side::Server, TcpFlags::ACK, 500, 100 + end, retry),
+        (Side::Client, TcpFlags::ACK, 100 + end, 500 + answered, second),
+        (Side::Server, TcpFlags::ACK, 500 + answered, 100 + end, answer),
+    ]
+}
+
+#[test]
+fn second_hello_is_found_after_the_answer_and_alone() {
+    let retry = crate::datagram::tests::retry_request_record();
+    let second = [&[20, 3, 3, 0, 1, 1], CURL].concat();
+    let mut answer = retry.clone();
+    // Another random makes it a ServerHello.
+    answer[11] ^= 1;
+    let [first, retry, second, answer] = retried_connection(&retry, &second, &answer);
+    let sides = |segments: &[Segment<'_>]| {
+        let (events, ..) = observe::<TlsParser>(segments);
+        events.into_iter().map(|(_, side, _)| side).collect::<Vec<_>>()
+    };
+    let [client, server] = [Side::Client, Side::Server];
+    assert_eq!(sides(&[first, retry, second, answer]), [client, server, client, server]);
+    assert_eq!(sides(&[first, retry, answer, second]), [client, server, server, client]);
+    assert_eq!(TlsParser::probe(client, second.4), StreamProbe::Certain);
+}
+
+#[test]
+fn rest_of_hello_is_read_after_the_answer() {
+    let mut answer = crate::datagram::tests::retry_request_record();
+    answer[11] ^= 1;
+    let (start, rest) = CURL.split_at(CURL.len() / 2);
+    let [middle, end] = [start.len(), CURL.len()].map(|len| 100 + u32::try_from(len).unwrap());
+    let (events, ..) = observe::<TlsParser>(&[
+        (Side::Client, TcpFlags::ACK, 100, 500, start),
+        (Side::Server, TcpFlags::ACK, 500, end, &answer),
+        (Side::Client, TcpFlags::ACK, middle, 500, rest),
+    ]);
+    let found: Vec<_> = events.into_iter().map(|(position, side, _)| (position, side)).collect();
+    assert_eq!(found, [(1, Side::Server), (2, Side::Client)]);
 }

@@ -1,40 +1,68 @@
-//! The Initial packets of one flow and their hellos.
+//! The connections of one flow and their hellos.
 
-use huginn_net_core::Interest;
+use std::hash::BuildHasher;
+use std::sync::LazyLock;
+
+use foldhash::quality::RandomState;
 use huginn_net_wire::Side;
 
-use super::QuicCounters;
-use super::QuicError;
-use super::connection::{Connection, Found, Identity};
+use super::connection::{Connection, ConnectionId, Found, Match, Scratch};
+use super::frames::CryptoFrames;
 use super::packet::{Initial, Packet, Packets};
-use crate::TlsError;
+use super::{QuicCounters, QuicError};
 use crate::limits::{
-    MAX_DATAGRAMS_AFTER_ANSWER, MAX_DATAGRAMS_AFTER_HELLO, MAX_EARLY_DATAGRAM_LEN, MAX_HELLOS_PER_QUIC_FLOW,
-    MAX_INITIAL_PACKETS, MAX_UNDECRYPTED, MAX_UNDECRYPTED_PER_DATAGRAM,
+    KEY_DERIVATION, MAX_CONNECTIONS_PER_FLOW, MAX_DATAGRAMS_AFTER_ANSWER, MAX_DATAGRAMS_AFTER_HELLO,
+    MAX_EARLY_DATAGRAM_LEN, MAX_FINISHED_CONNECTIONS, MAX_KEY_SEARCH, MAX_NEW_COPIES,
+    MIN_CLIENT_DATAGRAM_LEN,
 };
+use crate::{ClientHello, TlsError, Transport};
 
 /// The state of a flow. It needs almost no memory until an Initial packet was decrypted.
+///
+/// Several connections may share a flow (RFC 9000, section 5.2). Connection ids tell which keys to try; the authentication
+/// tag of a packet decides.
 #[derive(Debug, Default)]
 pub(crate) struct QuicFlow {
-    state: State,
+    /// In the order of their latest Initial packets.
+    connections: Vec<Slot>,
     /// A datagram, probably of the server, that arrived before the client's first packet.
     early: Option<Box<Early>>,
-    /// Initial packets of the connection, and consecutive ones that no key decrypted.
-    packets: u16,
-    sealed: u16,
+    buffered_bytes: usize,
+    /// Datagrams since the latest Initial packet.
     quiet: u8,
-    hellos: u8,
-    given_up: bool,
+    has_found_hello: bool,
 }
 
-#[derive(Debug, Default)]
-enum State {
-    /// Before the first connection.
-    #[default]
-    Fresh,
-    Open(Box<Connection>),
-    /// The last connection yields no further hello. Another one may follow on the same ports.
-    Over(Box<Identity>),
+#[derive(Debug)]
+enum Slot {
+    Open(Box<Followed>),
+    Finished(Box<Finished>),
+}
+
+/// A connection that may yield a hello.
+#[derive(Debug)]
+struct Followed {
+    connection: Connection,
+    /// The connection id in the server's Retry, which the client's next connection uses.
+    retry: Option<ConnectionId>,
+    /// The hash of its ClientHello, once that is no longer buffered.
+    hello: Option<u64>,
+    /// Whether its completion counts.
+    counts: bool,
+    /// Whether all its packets were in datagrams that a server discards (RFC 9000, section 14.1).
+    is_short: bool,
+}
+
+/// A connection that yields no further hello, by which its late packets are recognised.
+#[derive(Debug)]
+struct Finished {
+    client: Side,
+    version: u32,
+    destination: ConnectionId,
+    client_id: ConnectionId,
+    server_id: Option<ConnectionId>,
+    /// The hash of its ClientHello.
+    hello: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -43,228 +71,441 @@ struct Early {
     datagram: Box<[u8]>,
 }
 
+/// What is known of the datagram that is being read.
+struct Arrival<'a> {
+    sender: Side,
+    /// Destination connection id of its first Initial packet, by which servers choose the connection (RFC 9000, section
+    /// 12.2).
+    first: &'a [u8],
+    is_short: bool,
+    /// Whether it was read before.
+    again: bool,
+    /// Units of work left to look for keys.
+    search: u8,
+    /// Copies of streams that it may add.
+    copies: u8,
+    /// Whether it has started a connection.
+    has_started: bool,
+}
+
 impl QuicFlow {
     /// Parses the next datagram of either side and emits complete hellos.
-    ///
-    /// `scratch` is a buffer for decryption; its contents are ignored. Returns interest for the life of the flow,
-    /// because any datagram may start a new connection, until the limit of hellos.
     #[inline]
     pub(crate) fn on_datagram(
         &mut self,
         datagram: &[u8],
         sender: Side,
-        scratch: &mut Vec<u8>,
+        scratch: &mut Scratch,
         counters: &mut QuicCounters,
         found: &mut impl FnMut(Found<'_>),
-    ) -> Interest {
-        self.take(datagram, sender, scratch, &mut |outcome| counters.count(outcome), found);
-        if self.is_done() { Interest::Done } else { Interest::More }
+    ) {
+        // Almost all datagrams have only a short header.
+        if datagram.first().is_none_or(|first| first & 0x80 == 0) {
+            self.on_quiet_datagram();
+            return;
+        }
+        if self.read(datagram, sender, false, scratch, counters, found)
+            && let Some(early) = self.early.take_if(|early| early.sender != sender)
+        {
+            self.read(&early.datagram, early.sender, true, scratch, counters, found);
+        }
+        self.measure();
     }
 
     /// Whether a hello was found.
     pub(crate) const fn has_found_hello(&self) -> bool {
-        self.hellos > 0
+        self.has_found_hello
     }
 
     /// Heap memory of the flow, in bytes.
-    pub(crate) fn buffered_bytes(&self) -> usize {
-        let early =
-            self.early.as_ref().map_or(0, |early| size_of::<Early>().saturating_add(early.datagram.len()));
-        early.saturating_add(match &self.state {
-            State::Fresh => 0,
-            State::Open(connection) => size_of::<Connection>().saturating_add(connection.buffered_bytes()),
-            State::Over(_) => size_of::<Identity>(),
-        })
-    }
-
-    /// Parses the next datagram of either side and emits complete hellos. Reports the result of each Initial packet and
-    /// each invalid packet.
-    ///
-    /// `scratch` is a buffer for decryption; its contents are ignored.
     #[inline]
-    fn take(
-        &mut self,
-        datagram: &[u8],
-        sender: Side,
-        scratch: &mut Vec<u8>,
-        report: &mut impl FnMut(Result<(), TlsError>),
-        found: &mut impl FnMut(Found<'_>),
-    ) {
-        if self.is_done() {
-            return;
-        }
-        // Almost all datagrams have only a short header.
-        if datagram.first().is_none_or(|first| first & 0x80 == 0) {
-            self.on_non_initial(report);
-            return;
-        }
-        let hellos = &mut 0_u8;
-        let found = &mut |hello: Found<'_>| {
-            *hellos = hellos.saturating_add(1);
-            found(hello);
-        };
-        self.read(datagram, sender, scratch, report, found);
-        if let State::Open(connection) = &self.state {
-            let client = connection.client();
-            if let Some(early) = self.early.take_if(|early| early.sender != client) {
-                self.read(&early.datagram, early.sender, scratch, report, found);
-            }
-        }
-        self.hellos = self.hellos.saturating_add(*hellos);
-        self.given_up &= *hellos == 0;
-        if let State::Open(connection) = &self.state
-            && connection.is_finished()
-        {
-            self.end();
-        }
+    pub(crate) const fn buffered_bytes(&self) -> usize {
+        self.buffered_bytes
     }
 
+    /// Reads the packets of a datagram. Returns whether one of them started a connection.
     fn read(
         &mut self,
         datagram: &[u8],
         sender: Side,
-        scratch: &mut Vec<u8>,
-        report: &mut impl FnMut(Result<(), TlsError>),
+        again: bool,
+        scratch: &mut Scratch,
+        counters: &mut QuicCounters,
         found: &mut impl FnMut(Found<'_>),
-    ) {
-        let (mut quiet, mut sealed) = (true, 0_u8);
+    ) -> bool {
+        let mut first = None;
+        let mut arrival = Arrival {
+            sender,
+            first: &[],
+            is_short: datagram.len() < MIN_CLIENT_DATAGRAM_LEN,
+            again,
+            search: MAX_KEY_SEARCH,
+            copies: MAX_NEW_COPIES,
+            has_started: false,
+        };
+        let (mut quiet, mut sealed) = (true, false);
         for packet in Packets::new(datagram) {
             match packet {
                 Ok(Packet::Initial(packet)) => {
-                    let Some(outcome) = self.on_initial(&packet, sender, scratch, found) else { continue };
+                    arrival.first = first.get_or_insert(packet.destination);
+                    let Some(outcome) = self.on_initial(&packet, &mut arrival, scratch, counters, found)
+                    else {
+                        continue;
+                    };
                     quiet = false;
                     if outcome == Err(QuicError::Sealed.into()) {
-                        if sealed == 0 {
-                            self.buffer_early(datagram, sender);
+                        if again {
+                            continue;
                         }
-                        sealed = sealed.saturating_add(1);
+                        if !std::mem::replace(&mut sealed, true) && datagram.len() <= MAX_EARLY_DATAGRAM_LEN {
+                            self.early = Some(Box::new(Early { sender, datagram: datagram.into() }));
+                        }
                     }
-                    report(outcome);
-                    self.check_limits(report);
-                    if sealed >= MAX_UNDECRYPTED_PER_DATAGRAM {
+                    counters.count(outcome);
+                    if arrival.search == 0 {
                         break;
                     }
                 }
                 Ok(Packet::ZeroRtt) => quiet = false,
-                Ok(Packet::VersionNegotiation) => self.on_version_negotiation(sender),
-                Ok(Packet::Retry(id)) => {
-                    if let State::Open(connection) = &mut self.state {
-                        connection.on_retry(id, sender);
-                    }
-                }
-                Ok(Packet::Handshake | Packet::Other) => {}
-                Err(error) => report(Err(error.into())),
+                Ok(Packet::Retry { destination, source }) => self.on_retry(destination, source, sender),
+                // Other packets name no keys.
+                Ok(Packet::VersionNegotiation | Packet::Handshake | Packet::Other) => {}
+                Err(error) if !again => counters.count(Err(error.into())),
+                Err(_) => {}
             }
         }
         if quiet {
-            self.on_non_initial(report);
+            self.on_quiet_datagram();
         } else {
             self.quiet = 0;
         }
+        arrival.has_started
     }
 
     /// Returns the result of a packet; `None` if its connection has ended.
     fn on_initial(
         &mut self,
         packet: &Initial<'_>,
-        sender: Side,
-        scratch: &mut Vec<u8>,
+        arrival: &mut Arrival<'_>,
+        scratch: &mut Scratch,
+        counters: &mut QuicCounters,
         found: &mut impl FnMut(Found<'_>),
     ) -> Option<Result<(), TlsError>> {
-        match &mut self.state {
-            State::Fresh => {}
-            State::Open(connection) => {
-                if let Some(opened) = connection.open(packet, sender, scratch) {
-                    (self.packets, self.sealed) = (self.packets.saturating_add(1), 0);
-                    return Some(connection.read(opened.frames, sender, found));
+        if packet.cut.is_some() {
+            self.on_cut_initial(packet, arrival, counters);
+            return None;
+        }
+        let sender = arrival.sender;
+        for wanted in [Match::Exact, Match::Possible] {
+            for index in (0..self.connections.len()).rev() {
+                let Some(Slot::Open(followed)) = self.connections.get_mut(index) else { continue };
+                let connection = &mut followed.connection;
+                if connection.matches(packet, sender) != wanted || !arrival.spend(1) {
+                    continue;
+                }
+                let Some(opened) = connection.open(packet, sender, scratch) else { continue };
+                let Slot::Open(followed) = self.connections.remove(index) else { continue };
+                let (_, outcome) = self.advance(followed, opened.frames(scratch), arrival, counters, found);
+                return Some(outcome);
+            }
+        }
+        if self.finished().any(|finished| finished.has_late_packet(packet, sender)) {
+            return None;
+        }
+        self.start(packet, arrival, scratch, counters, found)
+    }
+
+    /// Starts a connection. A client's first packet, also after a Retry, determines the keys itself (RFC 9001, section 5.2);
+    /// some servers take those of the first packet of the datagram.
+    fn start(
+        &mut self,
+        packet: &Initial<'_>,
+        arrival: &mut Arrival<'_>,
+        scratch: &mut Scratch,
+        counters: &mut QuicCounters,
+        found: &mut impl FnMut(Found<'_>),
+    ) -> Option<Result<(), TlsError>> {
+        let sender = arrival.sender;
+        let is_other = arrival.first != packet.destination;
+        let destinations = [packet.destination, arrival.first];
+        let destinations = destinations.get(..if is_other { 2 } else { 1 }).unwrap_or_default();
+        let mut started = None;
+        for destination in destinations {
+            let cost = if scratch.has_keys(packet.version, destination) { 1 } else { KEY_DERIVATION };
+            if !arrival.spend(cost) {
+                break;
+            }
+            started = Connection::start(packet, sender, destination, scratch);
+            if started.is_some() {
+                break;
+            }
+        }
+        let Some((mut connection, opened)) = started else { return Some(Err(QuicError::Sealed.into())) };
+        arrival.has_started = true;
+        let id = connection.destination();
+        let is_late = self.finished().any(|finished| finished.has_started_with(&connection));
+        if is_late {
+            connection.set_conflict();
+        }
+        let mut counts = !is_late;
+        let mut is_counted = is_late;
+        for slot in &mut self.connections {
+            let Slot::Open(previous) = slot else { continue };
+            if previous.connection.client() == sender
+                && previous.retry.is_some_and(|retry| retry.is(id.bytes()))
+            {
+                is_counted = true;
+                counts = std::mem::take(&mut previous.counts);
+            }
+        }
+        if !is_counted {
+            counters.connections = counters.connections.saturating_add(1);
+        }
+        let followed = Followed { connection, retry: None, hello: None, counts, is_short: true };
+        let (is_repetition, outcome) =
+            self.advance(Box::new(followed), opened.frames(scratch), arrival, counters, found);
+        (!is_late || !is_repetition).then_some(outcome)
+    }
+
+    /// Processes the frames of a packet. Returns whether they repeat the hello of another connection.
+    fn advance(
+        &mut self,
+        mut followed: Box<Followed>,
+        frames: CryptoFrames<'_>,
+        arrival: &mut Arrival<'_>,
+        counters: &mut QuicCounters,
+        found: &mut impl FnMut(Found<'_>),
+    ) -> (bool, Result<(), TlsError>) {
+        let connections = &self.connections;
+        let Followed { connection, hello, counts, is_short, .. } = &mut *followed;
+        let (client, destination) = (connection.client(), connection.destination());
+        let (mut is_repetition, mut has_found) = (false, false);
+        let mut each = |message: Found<'_>| {
+            let mut conflict = message.conflict;
+            if message.sender == client && !message.retry {
+                let hash = hash_of(message.message);
+                let known = *hello;
+                hello.get_or_insert(hash);
+                conflict |= known.is_some();
+                if known == Some(hash)
+                    || connections
+                        .iter()
+                        .any(|slot| slot.repeats(message.message, hash, client, &destination))
+                {
+                    is_repetition = true;
+                    return;
                 }
             }
-            State::Over(identity) => {
-                if identity.matches(packet, sender) {
-                    return None;
-                }
+            has_found = true;
+            found(Found { conflict, ..message });
+        };
+        let outcome = connection.read(frames, arrival.sender, Some(&mut arrival.copies), &mut each);
+        self.has_found_hello |= has_found;
+        *is_short &= arrival.is_short;
+        if connection.has_client_hello() && std::mem::take(counts) {
+            counters.complete = counters.complete.saturating_add(1);
+        }
+        is_repetition &= !has_found;
+        let is_late = self.finished().any(|finished| finished.has_started_with(&followed.connection));
+        if !(is_repetition && is_late) {
+            self.keep(followed, counters);
+        }
+        (is_repetition, outcome)
+    }
+
+    /// Follows the connection of a packet that cannot be authenticated, because its end is missing. Its header has the
+    /// connection id from which the keys of the answer derive.
+    fn on_cut_initial(
+        &mut self,
+        packet: &Initial<'_>,
+        arrival: &mut Arrival<'_>,
+        counters: &mut QuicCounters,
+    ) {
+        let sender = arrival.sender;
+        if !arrival.again {
+            counters.cut = counters.cut.saturating_add(1);
+        }
+        let is_known = self.connections.iter().any(|slot| match slot {
+            Slot::Open(followed) => followed.connection.matches(packet, sender) == Match::Exact,
+            Slot::Finished(finished) => {
+                finished.has_late_packet(packet, sender) || finished.destination.is(packet.destination)
+            }
+        });
+        if !is_known {
+            arrival.has_started = true;
+            let connection = Connection::new(packet, sender, packet.destination);
+            let followed = Followed { connection, retry: None, hello: None, counts: false, is_short: true };
+            self.keep(Box::new(followed), counters);
+        }
+    }
+
+    /// Records the connection id with which the client continues (RFC 9000, section 17.2.5.2).
+    fn on_retry(&mut self, destination: &[u8], source: &[u8], sender: Side) {
+        for slot in &mut self.connections {
+            if let Slot::Open(followed) = slot
+                && followed.connection.client() != sender
+                && followed.connection.client_id().is(destination)
+                && followed.connection.server_id().is_none()
+            {
+                followed.retry = Some(ConnectionId::new(source));
             }
         }
-        // A client's first packet, also after a Retry, determines the keys itself (RFC 9001, section 5.2).
-        let Some((mut next, opened)) = Connection::start(packet, sender, scratch) else {
-            self.sealed = self.sealed.saturating_add(1);
-            return Some(Err(QuicError::Sealed.into()));
-        };
-        match &self.state {
-            State::Fresh => {}
-            State::Open(previous) => next.follow(previous.identity()),
-            State::Over(previous) => next.follow(previous),
-        }
-        let outcome = next.read(opened.frames, sender, found);
-        self.state = State::Open(Box::new(next));
-        (self.packets, self.sealed, self.given_up) = (1, 0, false);
-        Some(outcome)
     }
 
-    /// Buffers a datagram that no key decrypts, if it may answer a packet that arrives late.
-    fn buffer_early(&mut self, datagram: &[u8], sender: Side) {
-        let waits = match &self.state {
-            State::Fresh => true,
-            State::Open(_) => false,
-            State::Over(identity) => identity.client() != sender,
-        };
-        if waits && datagram.len() <= MAX_EARLY_DATAGRAM_LEN {
-            self.early = Some(Box::new(Early { sender, datagram: datagram.into() }));
-        }
-    }
-
-    /// The client's next packet starts another connection (RFC 9000, section 6.2).
-    fn on_version_negotiation(&mut self, sender: Side) {
-        if matches!(&self.state, State::Open(connection) if sender != connection.client()) {
-            self.state = State::Fresh;
-        }
-    }
-
-    fn check_limits(&mut self, report: &mut impl FnMut(Result<(), TlsError>)) {
-        let too_many = self.packets >= MAX_INITIAL_PACKETS;
-        if too_many || self.sealed >= MAX_UNDECRYPTED {
-            self.give_up(report);
-        }
-        if too_many {
-            self.end();
-        }
-    }
-
-    fn on_non_initial(&mut self, report: &mut impl FnMut(Result<(), TlsError>)) {
+    fn on_quiet_datagram(&mut self) {
         self.quiet = self.quiet.saturating_add(1);
-        if self.quiet < MAX_DATAGRAMS_AFTER_ANSWER {
+        match self.quiet {
+            MAX_DATAGRAMS_AFTER_ANSWER => self.early = None,
+            MAX_DATAGRAMS_AFTER_HELLO => {
+                for slot in &mut self.connections {
+                    if let Slot::Open(followed) = slot
+                        && followed.connection.has_client_hello()
+                    {
+                        followed.connection.forget_client_stream();
+                    }
+                }
+            }
+            _ => return,
+        }
+        self.measure();
+    }
+
+    /// Adds a connection, and drops another one if there are too many: first a finished one, then one of datagrams that
+    /// servers discard, then one whose hello was reported, then the one without a packet for longest.
+    fn keep(&mut self, followed: Box<Followed>, counters: &mut QuicCounters) {
+        if followed.connection.is_finished() {
+            let is_oldest = |slot: &Slot| matches!(slot, Slot::Finished(_));
+            if self.finished().count() >= MAX_FINISHED_CONNECTIONS
+                && let Some(oldest) = self.connections.iter().position(is_oldest)
+            {
+                self.connections.remove(oldest);
+            }
+            self.connections.push(Slot::Finished(Box::new(Finished::new(&followed))));
             return;
         }
-        self.early = None;
-        let State::Open(connection) = &self.state else { return };
-        if connection.has_client_hello() || self.quiet >= MAX_DATAGRAMS_AFTER_HELLO {
-            self.give_up(report);
-            self.end();
+        if self.connections.len() >= MAX_CONNECTIONS_PER_FLOW {
+            let least = self.connections.iter().enumerate().min_by_key(|(_, slot)| slot.worth());
+            let dropped = least.map(|(index, _)| index).map(|index| self.connections.remove(index));
+            if let Some(Slot::Open(dropped)) = dropped
+                && dropped.counts
+            {
+                counters.given_up = counters.given_up.saturating_add(1);
+            }
+        }
+        self.connections.push(Slot::Open(followed));
+    }
+
+    fn finished(&self) -> impl Iterator<Item = &Finished> {
+        self.connections.iter().filter_map(|slot| match slot {
+            Slot::Finished(finished) => Some(&**finished),
+            Slot::Open(_) => None,
+        })
+    }
+
+    fn measure(&mut self) {
+        let early =
+            self.early.as_ref().map_or(0, |early| size_of::<Early>().saturating_add(early.datagram.len()));
+        let slots = self.connections.capacity().saturating_mul(size_of::<Slot>());
+        self.buffered_bytes = self.connections.iter().fold(early.saturating_add(slots), |sum, slot| {
+            sum.saturating_add(match slot {
+                Slot::Open(followed) => {
+                    size_of::<Followed>().saturating_add(followed.connection.buffered_bytes())
+                }
+                Slot::Finished(_) => size_of::<Finished>(),
+            })
+        });
+    }
+}
+
+impl Arrival<'_> {
+    /// Takes units of work. Returns false if too few are left.
+    fn spend(&mut self, units: u8) -> bool {
+        match self.search.checked_sub(units) {
+            Some(left) => {
+                self.search = left;
+                true
+            }
+            None => {
+                self.search = 0;
+                false
+            }
+        }
+    }
+}
+
+impl Slot {
+    /// The order in which connections are dropped, lowest first.
+    fn worth(&self) -> u8 {
+        match self {
+            Self::Finished(_) => 0,
+            Self::Open(followed) if followed.is_short => 1,
+            Self::Open(followed) if followed.connection.has_client_hello() => 2,
+            Self::Open(_) => 3,
         }
     }
 
-    fn give_up(&mut self, report: &mut impl FnMut(Result<(), TlsError>)) {
-        let has_client_hello = match &self.state {
-            State::Fresh => false,
-            State::Open(connection) => connection.has_client_hello(),
-            State::Over(_) => true,
-        };
-        if !has_client_hello && !self.given_up {
-            self.given_up = true;
-            report(Err(QuicError::GivenUp { packets: self.packets, sealed: self.sealed }.into()));
+    /// Whether this ClientHello of another connection repeats the one of this connection.
+    ///
+    /// After a Retry the client sends the same hello again (RFC 9000, section 17.2.5.3); the capture may lack the Retry. Some
+    /// clients change numbers and keys in it (aioquic).
+    fn repeats(&self, message: &[u8], hash: u64, client: Side, destination: &ConnectionId) -> bool {
+        match self {
+            Self::Open(followed) => {
+                followed.connection.client() == client
+                    && (followed.hello == Some(hash)
+                        || followed.retry.is_some_and(|retry| retry.is(destination.bytes()))
+                            && followed
+                                .connection
+                                .client_hello()
+                                .is_some_and(|known| has_same_offer(known, message)))
+            }
+            Self::Finished(finished) => finished.client == client && finished.hello == Some(hash),
+        }
+    }
+}
+
+impl Finished {
+    fn new(followed: &Followed) -> Self {
+        let connection = &followed.connection;
+        Self {
+            client: connection.client(),
+            version: connection.version(),
+            destination: connection.destination(),
+            client_id: connection.client_id(),
+            server_id: connection.server_id(),
+            hello: followed.hello,
         }
     }
 
-    /// Drops all state of the connection except its identity.
-    fn end(&mut self) {
-        (self.packets, self.quiet) = (0, 0);
-        self.state = match std::mem::take(&mut self.state) {
-            State::Open(connection) => State::Over(Box::new(connection.into_identity())),
-            state => state,
-        };
+    /// Whether a packet goes to an id that a side chose in this connection.
+    fn has_late_packet(&self, packet: &Initial<'_>, sender: Side) -> bool {
+        if sender == self.client {
+            self.server_id.is_some_and(|id| id.is(packet.destination))
+        } else {
+            self.client_id.is(packet.destination)
+        }
     }
 
-    const fn is_done(&self) -> bool {
-        self.hellos >= MAX_HELLOS_PER_QUIC_FLOW
+    /// Whether a connection has the same keys: a repetition of this one, or another one in its place.
+    fn has_started_with(&self, connection: &Connection) -> bool {
+        self.client == connection.client()
+            && self.version == connection.version()
+            && self.destination.is(connection.destination().bytes())
     }
+}
+
+/// The hash of a message, with a seed of this process.
+fn hash_of(message: &[u8]) -> u64 {
+    static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::default);
+    SEED.hash_one(message)
+}
+
+/// Whether two ClientHellos differ only in random numbers and keys.
+fn has_same_offer(known: &[u8], message: &[u8]) -> bool {
+    let parse = |message| ClientHello::parse_message(message, Transport::Quic);
+    let (Ok(known), Ok(hello)) = (parse(known), parse(message)) else { return false };
+    known.server_name() == hello.server_name()
+        && known.alpn().eq(hello.alpn())
+        && known.kinds().eq(hello.kinds())
+        && known.fingerprinted_parts() == hello.fingerprinted_parts()
 }

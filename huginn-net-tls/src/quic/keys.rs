@@ -22,10 +22,32 @@ const TAG_LEN: usize = 16;
 
 /// The keys of one side for Initial packets. The AES key schedule is not stored: most flows decrypt only two packets
 /// with it, and live longer.
+#[derive(Clone)]
 pub(super) struct Keys {
     pub(super) key: [u8; 16],
     pub(super) iv: [u8; 12],
     pub(super) header: [u8; 16],
+}
+
+/// The packet numbers of one side so far.
+///
+/// Any of these packets may have been discarded by the receiver, which then expands the next number in another way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PacketNumbers {
+    first: Option<u64>,
+    largest: Option<u64>,
+}
+
+impl PacketNumbers {
+    pub(super) fn insert(&mut self, number: u64) {
+        self.first.get_or_insert(number);
+        self.largest = self.largest.max(Some(number));
+    }
+
+    /// The numbers that these low bytes may stand for, most likely first.
+    fn candidates(self, truncated: u64, len: usize) -> [u64; 3] {
+        [self.largest, None, self.first].map(|known| full_packet_number(truncated, len, known))
+    }
 }
 
 /// A decrypted packet.
@@ -57,28 +79,38 @@ impl Keys {
 
     /// Decrypts a packet into a copy; `None` if these keys do not fit.
     ///
-    /// `largest` is the largest packet number of the same side so far.
+    /// `numbers` are the numbers of the same side so far.
     pub(super) fn open(
         &self,
         packet: &Initial<'_>,
-        largest: Option<u64>,
+        numbers: PacketNumbers,
         scratch: &mut Vec<u8>,
     ) -> Option<Opened> {
         scratch.clear();
         scratch.extend_from_slice(packet.bytes);
-        let (number, number_len) = self.unmask_header(packet.number_offset, scratch)?;
-        let number = full_packet_number(number, number_len, largest);
-        let mut nonce = self.iv;
-        for (byte, number) in nonce.iter_mut().rev().zip(number.to_le_bytes()) {
-            *byte ^= number;
-        }
+        let (truncated, number_len) = self.unmask_header(packet.number_offset, scratch)?;
         let header_len = packet.number_offset.checked_add(number_len)?;
         let (header, sealed) = scratch.split_at_mut_checked(header_len)?;
         let (frames, tag) = sealed.split_at_mut_checked(sealed.len().checked_sub(TAG_LEN)?)?;
         let tag: [u8; TAG_LEN] = <[u8; TAG_LEN]>::try_from(&*tag).ok()?;
         let cipher = Aes128Gcm::new(&self.key.into());
-        cipher.decrypt_inout_detached(&nonce.into(), header, (&mut *frames).into(), &tag.into()).ok()?;
-        Some(Opened { number, frames: header_len..header_len.saturating_add(frames.len()) })
+        let mut tried = None;
+        for number in numbers.candidates(truncated, number_len) {
+            if tried == Some(number) {
+                continue;
+            }
+            tried = Some(number);
+            let mut nonce = self.iv;
+            for (byte, number) in nonce.iter_mut().rev().zip(number.to_le_bytes()) {
+                *byte ^= number;
+            }
+            let frames = &mut *frames;
+            let len = frames.len();
+            if cipher.decrypt_inout_detached(&nonce.into(), header, frames.into(), &tag.into()).is_ok() {
+                return Some(Opened { number, frames: header_len..header_len.saturating_add(len) });
+            }
+        }
+        None
     }
 
     /// Removes header protection (RFC 9001, section 5.4). Returns the truncated packet number and its length.

@@ -35,9 +35,11 @@ pub use error::QuicError;
 pub use reader::ClientInitials;
 
 #[cfg(feature = "packets")]
+pub(crate) use connection::Scratch;
+#[cfg(feature = "packets")]
 pub(crate) use flow::QuicFlow;
 #[cfg(feature = "packets")]
-pub(crate) use packet::{likely_sender, looks_like_initial};
+pub(crate) use packet::{has_long_header, likely_sender, looks_like_initial};
 
 #[cfg(test)]
 #[cfg(feature = "packets")]

@@ -16,8 +16,13 @@ pub(super) enum Packet<'a> {
     Initial(Initial<'a>),
     ZeroRtt,
     Handshake,
-    /// A Retry, with the connection id that the server chose (RFC 9000, section 17.2.5.1).
-    Retry(&'a [u8]),
+    /// A Retry (RFC 9000, section 17.2.5.1).
+    Retry {
+        /// The connection id that the client chose.
+        destination: &'a [u8],
+        /// The connection id that the server chose.
+        source: &'a [u8],
+    },
     VersionNegotiation,
     /// A short header, padding, or not QUIC.
     Other,
@@ -34,23 +39,35 @@ pub(super) struct Initial<'a> {
     pub(super) destination: &'a [u8],
     /// Source connection id.
     pub(super) source: &'a [u8],
-    /// The packet, up to the end that its length field announces.
+    /// The packet, up to the end that its length field announces, or to the end of the datagram.
     pub(super) bytes: &'a [u8],
+    /// Set if the datagram ends before the packet does: the snap length cut it, or its length is wrong.
+    pub(super) cut: Option<Truncated>,
     /// Offset of the packet number.
     pub(super) number_offset: usize,
 }
 
 /// Whether a datagram may be a client's first: it starts with an Initial packet of a known version, or with a reordered
-/// 0-RTT packet.
+/// 0-RTT packet. The fixed bit may be zero (RFC 9287), except in reserved versions.
 #[cfg(feature = "packets")]
 #[inline]
 pub(crate) fn looks_like_initial(datagram: &[u8]) -> bool {
     let Some(&[first, a, b, c, d, id_len]) = datagram.first_chunk() else { return false };
-    first & 0xc0 == 0xc0
+    let version = u32::from_be_bytes([a, b, c, d]);
+    first & 0x80 != 0
+        && (first & 0x40 != 0 || !is_reserved(version))
         && usize::from(id_len) <= MAX_CONNECTION_ID
-        && Protection::from_version(u32::from_be_bytes([a, b, c, d])).is_some_and(|protection| {
+        && Protection::from_version(version).is_some_and(|protection| {
             matches!(protection.long_type(first), LongType::Initial | LongType::ZeroRtt)
         })
+}
+
+/// Whether a datagram starts with a long header of a known version, or with a Version Negotiation packet.
+#[cfg(feature = "packets")]
+pub(crate) fn has_long_header(datagram: &[u8]) -> bool {
+    let Some(&[first, a, b, c, d]) = datagram.first_chunk() else { return false };
+    let version = u32::from_be_bytes([a, b, c, d]);
+    first & 0x80 != 0 && (version == 0 || Protection::from_version(version).is_some())
 }
 
 /// Guesses, without decryption, the sender of a datagram that [`looks_like_initial`]: the destination id of a client's
@@ -110,41 +127,52 @@ fn read<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<Packet<'a>, Quic
     let protection = Protection::from_version(version).ok_or(QuicError::UnknownVersion { version })?;
     let destination = connection_id(cursor)?;
     let source = connection_id(cursor)?;
+    let initial = |Body { bytes, number_offset, cut }| {
+        Packet::Initial(Initial { version, protection, destination, source, bytes, cut, number_offset })
+    };
     match protection.long_type(first) {
-        LongType::Initial => {
-            let (bytes, number_offset) = initial(cursor, bytes)?;
-            Ok(Packet::Initial(Initial { version, protection, destination, source, bytes, number_offset }))
-        }
+        LongType::Initial => Ok(initial(body(cursor, bytes))),
         LongType::ZeroRtt => {
             // In the type codes of version 2 this is an Initial packet, which has a token before its length.
             let mut other = *cursor;
-            if let (true, Ok((bytes, number_offset))) = (is_reserved(version), initial(&mut other, bytes)) {
+            let body = body(&mut other, bytes);
+            if is_reserved(version) && body.cut.is_none() {
                 *cursor = other;
-                return Ok(Packet::Initial(Initial {
-                    version,
-                    protection,
-                    destination,
-                    source,
-                    bytes,
-                    number_offset,
-                }));
+                return Ok(initial(body));
             }
             Ok(skip_protected(cursor).map(|()| Packet::ZeroRtt)?)
         }
         LongType::Handshake => Ok(skip_protected(cursor).map(|()| Packet::Handshake)?),
-        LongType::Retry => Ok(Packet::Retry(source)),
+        LongType::Retry => Ok(Packet::Retry { destination, source }),
     }
 }
 
-/// Reads the fields of an Initial packet after its connection ids. Returns the packet and the offset of its packet
-/// number.
-fn initial<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<(&'a [u8], usize), Truncated> {
-    let token_len = varint(cursor)?;
-    take(cursor, token_len)?;
-    let len = varint(cursor)?;
-    let number_offset = cursor.position();
-    take(cursor, len)?;
-    Ok((bytes.get(..cursor.position()).unwrap_or(bytes), number_offset))
+/// An Initial packet, and where its packet number is.
+struct Body<'a> {
+    bytes: &'a [u8],
+    number_offset: usize,
+    cut: Option<Truncated>,
+}
+
+/// Reads the fields of an Initial packet after its connection ids.
+fn body<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Body<'a> {
+    let fields = |cursor: &mut Cursor<'a>| {
+        let token_len = varint(cursor)?;
+        take(cursor, token_len)?;
+        let len = varint(cursor)?;
+        let number_offset = cursor.position();
+        take(cursor, len)?;
+        Ok(number_offset)
+    };
+    match fields(cursor) {
+        Ok(number_offset) => {
+            Body { bytes: bytes.get(..cursor.position()).unwrap_or(bytes), number_offset, cut: None }
+        }
+        Err(cut) => {
+            *cursor = Cursor::new(&[]);
+            Body { bytes, number_offset: bytes.len(), cut: Some(cut) }
+        }
+    }
 }
 
 fn connection_id<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], QuicError> {

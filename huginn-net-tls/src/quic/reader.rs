@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use huginn_net_wire::Side;
 
 use super::QuicError;
-use super::connection::{Connection, Found};
+use super::connection::{Connection, Found, Scratch};
 use super::packet::{Initial, Packet, Packets};
 use crate::limits::{
     MAX_INITIAL_PACKETS, MAX_UNDECRYPTED, MAX_UNDECRYPTED_PER_DATAGRAM, MIN_CLIENT_DATAGRAM_LEN,
@@ -46,7 +46,7 @@ pub struct ClientInitials {
     sealed: u16,
     /// Packet numbers of the connection, until the hello is complete.
     numbers: Vec<u64>,
-    scratch: Vec<u8>,
+    scratch: Scratch,
     /// Hellos found but not returned yet.
     hellos: VecDeque<Result<ClientHello<'static>, TlsError>>,
 }
@@ -85,7 +85,7 @@ impl ClientInitials {
         let hellos = self.hellos.iter().map(|hello| hello.as_ref().map_or(0, |hello| hello.message().len()));
         let numbers = self.numbers.capacity().saturating_mul(size_of::<u64>());
         connection
-            .saturating_add(self.scratch.capacity())
+            .saturating_add(self.scratch.buffered_bytes())
             .saturating_add(numbers)
             .saturating_add(hellos.sum())
     }
@@ -120,6 +120,9 @@ impl ClientInitials {
     }
 
     fn read_initial(&mut self, packet: &Initial<'_>, is_first: bool) -> Result<(), TlsError> {
+        if let Some(cut) = packet.cut {
+            return Err(QuicError::Truncated(cut).into());
+        }
         let (connection, opened) = match &mut self.connection {
             Some(connection) => {
                 if !connection.has_client_hello() && !connection.continues_first_flight(packet) {
@@ -131,7 +134,9 @@ impl ClientInitials {
             // A server takes a datagram for one of the connection that its first packet names (RFC 9000, section 12.2).
             None if !is_first => return Err(QuicError::Sealed.into()),
             none => {
-                let Some((connection, opened)) = Connection::start(packet, Side::Client, &mut self.scratch)
+                let destination = packet.destination;
+                let Some((connection, opened)) =
+                    Connection::start(packet, Side::Client, destination, &mut self.scratch)
                 else {
                     self.sealed = self.sealed.saturating_add(1);
                     return Err(QuicError::Sealed.into());
@@ -147,7 +152,7 @@ impl ClientInitials {
             self.numbers.push(opened.number);
         }
         let hellos = &mut self.hellos;
-        connection.read(opened.frames, Side::Client, &mut |found: Found<'_>| {
+        connection.read(opened.frames(&self.scratch), Side::Client, None, &mut |found: Found<'_>| {
             let hello = ClientHello::parse_message(found.message, Transport::Quic);
             hellos.push_back(hello.map(ClientHello::into_owned));
         })

@@ -19,7 +19,7 @@ const PROBE_LEN: usize = HEADER_LEN + handshake::HEADER_LEN + 1;
 /// version, as far as they are in this record.
 pub(crate) fn probe(bytes: &[u8]) -> Probe {
     let announced = match bytes {
-        [_, _, _, _, low, ..] => fragment_len(bytes, *low),
+        [_, _, _, _, low, ..] => fragment_len(bytes, *low).filter(|len| *len > 0),
         _ => Some(1),
     };
     let Some(in_record) = announced.map(usize::from) else { return Probe::No };

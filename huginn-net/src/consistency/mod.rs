@@ -29,6 +29,7 @@ mod claim;
 mod headers;
 
 use std::fmt;
+use std::str::FromStr;
 
 use huginn_net_db::{Database, HttpMatch, Label, Software, TcpMatch};
 use huginn_net_http::Request;
@@ -104,6 +105,21 @@ impl Outcome {
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+/// A text that is not the [name](Outcome::name) of an [`Outcome`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a verdict: expected consistent, imitation, proxy or unknown")]
+#[non_exhaustive]
+pub struct OutcomeParseError;
+
+impl FromStr for Outcome {
+    type Err = OutcomeParseError;
+
+    fn from_str(name: &str) -> Result<Self, OutcomeParseError> {
+        let all = [Self::Unknown, Self::Consistent, Self::Proxy, Self::Imitation];
+        all.into_iter().find(|outcome| outcome.name() == name).ok_or(OutcomeParseError)
     }
 }
 

@@ -52,18 +52,8 @@ const fn transport(transport: Transport) -> &'static str {
 }
 
 fn version(head: Ja4Head) -> &'static str {
-    match head.version() {
-        Some(Version::TLS_1_3) => "TLS 1.3",
-        Some(Version::TLS_1_2) => "TLS 1.2",
-        Some(Version::TLS_1_1) => "TLS 1.1",
-        Some(Version::TLS_1_0) => "TLS 1.0",
-        Some(Version::SSL_3) => "SSL 3.0",
-        Some(Version::SSL_2) => "SSL 2.0",
-        Some(Version::DTLS_1_0) => "DTLS 1.0",
-        Some(Version::DTLS_1_2) => "DTLS 1.2",
-        Some(Version::DTLS_1_3) => "DTLS 1.3",
-        _ => "a version that JA4 has no name for, such as a draft of TLS 1.3",
-    }
+    let name = head.version().and_then(Version::name);
+    name.unwrap_or("a version that JA4 has no name for, such as a draft of TLS 1.3")
 }
 
 fn alpn_words(characters: &str) -> String {

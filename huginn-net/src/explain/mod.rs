@@ -78,6 +78,11 @@ impl Fingerprint {
         }
     }
 
+    /// Whether this is a p0f signature, which a [`Database`] names; a [`ClientDatabase`] names the others.
+    pub fn is_signature(&self) -> bool {
+        matches!(self.0, Kind::Tcp(_) | Kind::Http(_))
+    }
+
     /// Writes the differences of two JA4 and their possible reasons. `None` if either is no JA4.
     ///
     /// # Errors

@@ -120,9 +120,16 @@ impl MeasuredClock {
             return None;
         }
         let best = if clock.millis > self.rate.millis { clock } else { self.rate };
-        let longest =
-            u32::try_from(millis).ok().filter(|millis| *millis > best.millis && is_within(f64::from(ticks)));
-        Some(longest.map_or(best, |millis| Clock { reading: later, ticks, millis }))
+        // The tolerance may hide most of a short interval. Its rate counts only if it agrees with both measurements.
+        let longest = u32::try_from(millis)
+            .ok()
+            .filter(|millis| *millis > best.millis)
+            .and_then(|millis| Clock::measured(later, ticks, millis))
+            .filter(|longest| {
+                let (longest_slow, longest_fast) = rates(*longest);
+                longest_slow <= fast && longest_fast >= slow
+            });
+        Some(longest.unwrap_or(best))
     }
 }
 
@@ -317,6 +324,109 @@ mod tests {
             at(1_000_000, 20_000, 2500, -7, ONE),
         ];
         assert!(uptimes(&row).iter().all(Result::is_err));
+    }
+
+    #[test]
+    fn equal_values_keep_measured_frequency() {
+        // Two connections send the same values, 1.5 s apart: within the tolerance, and no clock on their own.
+        let row = [(clock(10, 1010, 1000, 1000, 0), ONE), (clock(10, 1010, 2500, 1000, 0), ONE)];
+        let mut host_clock = HostClock::default();
+        for (measurement, peer) in row {
+            let ClockVerdict::Uptime(clock) = host_clock.add_measurement(measurement, peer) else { panic!() };
+            assert_eq!((clock.frequency(), clock.uptime_minutes()), (10, 1), "{clock:?}");
+        }
+    }
+
+    /// A host of the property test below: a clock that starts at boot, or one with a random offset per connection.
+    #[derive(Clone, Copy, Debug)]
+    struct ModelHost {
+        hz: u32,
+        has_random_offsets: bool,
+        booted_at: u64,
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    struct Connection {
+        host: prop::sample::Index,
+        /// Time since the previous connection, and from the SYN to the measurement, in milliseconds.
+        pause: u64,
+        over: u64,
+        /// Delay of the SYN and of the measured segment, in milliseconds.
+        late: (u64, u64),
+        peer: bool,
+        /// Whether the host boots before the connection.
+        boots: bool,
+    }
+
+    fn model_host() -> impl Strategy<Value = ModelHost> {
+        let ticks = prop_oneof![Just((1000, true)), (1_u32..=1000).prop_map(|hz| (hz, false))];
+        let booted_at = prop_oneof![Just(0), 0_u64..1_000_000_000];
+        (ticks, booted_at).prop_map(|((hz, has_random_offsets), booted_at)| ModelHost {
+            hz,
+            has_random_offsets,
+            booted_at,
+        })
+    }
+
+    fn connection() -> impl Strategy<Value = Connection> {
+        let pause = prop_oneof![0_u64..3000, 0_u64..60_000, 0_u64..3_600_000];
+        let over = prop_oneof![500_u64..2000, 500_u64..600_000];
+        let late = 0..=NETWORK_JITTER_MILLIS;
+        (
+            any::<prop::sample::Index>(),
+            pause,
+            over,
+            (late.clone(), late),
+            any::<bool>(),
+            prop::bool::weighted(0.1),
+        )
+            .prop_map(|(host, pause, over, late, peer, boots)| Connection {
+                host,
+                pause,
+                over,
+                late,
+                peer,
+                boots,
+            })
+    }
+
+    proptest! {
+        /// Several hosts behind one address; some boot or have random offsets: whatever is reported is the
+        /// clock of one of them, and never a random one.
+        #[test]
+        fn reported_clock_is_clock_of_host(
+            mut hosts in prop::collection::vec(model_host(), 1..4),
+            connections in prop::collection::vec(connection(), 1..30),
+        ) {
+            let mut host_clock = HostClock::default();
+            let mut at = 1_000_000_000_u64;
+            let mut offset = 0_u32;
+            for Connection { host, pause, over, late, peer, boots } in connections {
+                at += pause;
+                let index = host.index(hosts.len());
+                if boots {
+                    hosts[index].booted_at = at - 10_000;
+                }
+                let ModelHost { hz, has_random_offsets, booted_at } = hosts[index];
+                // Multiples of the golden ratio, which differ by 50 million at least: none agree by chance.
+                offset = offset.wrapping_add(0x9e37_79b9);
+                let value = |at: u64| {
+                    #[allow(clippy::cast_possible_truncation)]
+                    let ticks = ((at - booted_at) * u64::from(hz) / 1000) as u32;
+                    if has_random_offsets { ticks.wrapping_add(offset) } else { ticks }
+                };
+                let reading = |sent, late| ClockReading::new(value(sent), sent + late);
+                let (Some(syn), Some(later)) = (reading(at, late.0), reading(at + over, late.1)) else { continue };
+                let Measurement::Clock(measured) = later.since(syn) else { continue };
+                let peer = if peer { ONE } else { OTHER };
+                let ClockVerdict::Uptime(clock) = host_clock.add_measurement(measured, peer) else { continue };
+                prop_assert!(!has_random_offsets, "{clock:?}");
+                prop_assert!((0.7..=1500.0).contains(&clock.raw_frequency()), "{clock:?}");
+                prop_assert_eq!(clock.reading, measured.reading);
+                let (slow, fast) = rates(clock);
+                prop_assert!((slow..=fast).contains(&f64::from(hz)), "{hz} Hz: {clock:?}");
+            }
+        }
     }
 
     #[test]

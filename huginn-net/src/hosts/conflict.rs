@@ -29,7 +29,7 @@ impl Conflict {
             };
             let by = (text != system).then(|| Arc::clone(text));
             let other = Statement { who, says: Arc::clone(system), by };
-            let explanation = if lies { Explanation::Lie } else { Explanation::NatProxyOrLie };
+            let explanation = if lies { Explanation::Forgery } else { Explanation::NatProxyOrForgery };
             return Some(Self { tcp: Arc::clone(&tcp.name), other, explanation });
         }
         let software = &update.matched.as_ref().filter(|found| !found.dishonest)?.label;
@@ -41,7 +41,7 @@ impl Conflict {
             _ => return None,
         };
         let other = Statement { who: "software", says, by: Some(Arc::clone(&software.name)) };
-        Some(Self { tcp: Arc::clone(&tcp.name), other, explanation: Explanation::NatProxyOrLie })
+        Some(Self { tcp: Arc::clone(&tcp.name), other, explanation: Explanation::NatProxyOrForgery })
     }
 
     /// The conflict between a ClientHello and the handshake of its connection.
@@ -49,7 +49,7 @@ impl Conflict {
         let (tcp, family) = update.tcp.as_deref().zip(update.family)?;
         let says = system_from_family(family).filter(|system| !same_stack(system, &tcp.name))?;
         let other = Statement { who: "TLS", says: says.into(), by: Some(family.to_string().into()) };
-        Some(Self { tcp: Arc::clone(&tcp.name), other, explanation: Explanation::NatProxyOrLie })
+        Some(Self { tcp: Arc::clone(&tcp.name), other, explanation: Explanation::NatProxyOrForgery })
     }
 
     /// Whether the conflict makes the same claim as a statement. The matched software and the

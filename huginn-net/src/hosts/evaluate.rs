@@ -101,7 +101,7 @@ fn header_evidence(seen: &Counted<Claim>, role: Role) -> Option<Evidence> {
     let grade = match (forwarded, honest) {
         (true, _) => Grade::Forwarded,
         (false, Some(true)) => Grade::Software,
-        (false, Some(false)) => Grade::Lie,
+        (false, Some(false)) => Grade::Forged,
         (false, None) => Grade::Claim,
     };
     let because = Cause::Header { role, text: text.clone(), honest: *honest };
@@ -170,7 +170,7 @@ fn explanation(one: Grade, other: Grade) -> Explanation {
     match (one, other) {
         (Grade::Syn, Grade::Syn) | (Grade::SynAck, Grade::SynAck) => Explanation::SeveralHosts,
         (Grade::Syn, Grade::SynAck) => Explanation::ForwardedPorts,
-        _ => Explanation::NatProxyOrLie,
+        _ => Explanation::NatProxyOrForgery,
     }
 }
 
@@ -361,7 +361,7 @@ sig = 1:B::
             sentences,
             [
                 "SYN says Linux, SYN+ACK says Windows, 2 times: NAT that forwards ports, or a proxy",
-                "SYN says Linux, software says macOS or iOS (Safari): NAT, proxy or a lie",
+                "SYN says Linux, software says macOS or iOS (Safari): NAT, a proxy or a forgery",
             ]
         );
     }
@@ -390,14 +390,14 @@ sig = 1:B::
         assert_eq!(
             sentences(&windows),
             [
-                "SYN says Windows, User-Agent says macOS or iOS, 3 times: NAT, proxy or a lie",
-                "SYN says Windows, User-Agent says Linux: NAT, proxy or a lie",
+                "SYN says Windows, User-Agent says macOS or iOS, 3 times: NAT, a proxy or a forgery",
+                "SYN says Windows, User-Agent says Linux: NAT, a proxy or a forgery",
             ]
         );
         let fuzzy = [('F', "Linux", 3), ('U', "Windows", 2), ('U', "macOS or iOS", 1)];
         assert_eq!(
             sentences(&fuzzy),
-            ["User-Agent says Windows, User-Agent says macOS or iOS: NAT, proxy or a lie"]
+            ["User-Agent says Windows, User-Agent says macOS or iOS: NAT, a proxy or a forgery"]
         );
         let silent: [&[(char, &str, u32)]; 4] = [
             &[('S', "Linux", 1), ('F', "Windows", 1), ('f', "Windows", 1)],
@@ -414,7 +414,7 @@ sig = 1:B::
     fn http_heads_contradict_without_tcp() {
         let verdict = profile(&[('U', "Windows", 2), ('U', "Linux", 1)]).verdict();
         let sentences: Vec<String> = verdict.contradictions.iter().map(ToString::to_string).collect();
-        assert_eq!(sentences, ["User-Agent says Windows, User-Agent says Linux: NAT, proxy or a lie"]);
+        assert_eq!(sentences, ["User-Agent says Windows, User-Agent says Linux: NAT, a proxy or a forgery"]);
         assert!(profile(&[('U', "Windows", 2), ('V', "Linux", 1)]).verdict().contradictions.is_empty());
     }
 }

@@ -7,24 +7,21 @@ mod evaluate;
 mod joined;
 mod profile;
 mod reasons;
-#[cfg(feature = "serde")]
-mod record;
 mod scores;
-#[cfg(feature = "serde")]
-mod serialize;
 mod server_header;
 mod stack;
 mod stages;
 mod top_values;
 mod tunneled;
 mod update;
+mod update_record;
 mod verdict;
 
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use huginn_net_core::{FlowId, IdleLimits, IdleMap, Route, SharedState, Side, Timestamp};
+use huginn_net_core::{FlowId, IdleLimits, IdleMap, PacketClock, Route, SharedState, Side, Timestamp};
 use huginn_net_db::Label;
 use huginn_net_tcp::{Clock, ClockReading};
 
@@ -34,13 +31,12 @@ pub use self::profile::{
     TlsClientSeen,
 };
 pub use self::reasons::Reasons;
-#[cfg(feature = "serde")]
-pub use self::record::{HostRecord, HostRecordError};
 pub(crate) use self::stack::{is_firm, is_middlebox, same_stack};
 pub use self::stages::WithoutHosts;
 pub use self::top_values::{Counted, TopValues};
 pub use self::update::HostUpdate;
 pub(crate) use self::update::{HttpUpdate, TcpUpdate, TlsUpdate, Update, language_of, p0f_language_of};
+pub use self::update_record::{HostUpdateRecord, HostUpdateRecordError};
 pub use self::verdict::{
     Cause, Contradiction, Evidence, EvidenceLayer, Explanation, Grade, Statement, Verdict,
 };
@@ -50,6 +46,7 @@ pub(crate) use self::clocks::P0fClock;
 use self::clocks::{ClockVerdict, HostClock};
 use self::scores::{Conclusion, Scores};
 use self::tunneled::Tunneled;
+use crate::event_limits::{EventLimits, Rates, SuppressedEvents, Ticket};
 use crate::finding::{ChangeFinding, UptimeFinding};
 use crate::{Event, Finding, Scope};
 
@@ -59,8 +56,8 @@ pub struct HostLimits {
     /// Maximum number of hosts (default 131,072). At the limit, the table evicts the host with the oldest update, to
     /// within a second.
     pub max_hosts: usize,
-    /// Idle timeout of a host, in packet time (default 2 hours, as in p0f). The table does not sort time stamps: a host
-    /// may expire more than once if captures are merged out of order.
+    /// Idle timeout of a host, in packet time (default 2 hours, as in p0f). A wrong or merged clock expires no
+    /// host by itself ([`PacketClock`]), except in [`Scope::P0f`].
     pub idle_timeout: Duration,
     /// Maximum heap memory of all hosts without their table entries, in bytes (default 256 MiB). At the limit, the table
     /// evicts the host with the oldest update.
@@ -74,8 +71,7 @@ impl Default for HostLimits {
 }
 
 /// Counters of the host table.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct HostCounters {
     /// Hosts added to the table; a host that returns after its removal counts again.
@@ -89,10 +85,8 @@ pub struct HostCounters {
     /// Hosts removed by [`Hosts::clear`], as before each file.
     pub cleared: u64,
     /// Hosts in the table now.
-    #[cfg_attr(feature = "serde", serde(rename = "held"))]
     pub active: u64,
     /// Heap memory of the hosts now, without their table entries, in bytes.
-    #[cfg_attr(feature = "serde", serde(rename = "held_bytes"))]
     pub buffered_bytes: u64,
     /// Uptimes reported.
     pub uptimes: u64,
@@ -126,11 +120,14 @@ impl HostCounters {
 #[derive(Debug)]
 pub struct Hosts {
     map: IdleMap<HostKey, Host>,
+    /// Time of the updates, for the idle timeout.
+    clock: PacketClock,
     scope: Scope,
     /// Whether the table keeps profiles.
     profiles: bool,
     tunneled: Tunneled,
     counters: HostCounters,
+    rates: Rates,
 }
 
 /// An address and its tunnel: equal private addresses in two tunnels are two hosts.
@@ -164,14 +161,23 @@ struct RoleHistory {
 }
 
 impl Hosts {
-    pub(crate) fn new(limits: &HostLimits, scope: Scope, profiles: bool) -> Self {
+    pub(crate) fn new(limits: &HostLimits, events: EventLimits, scope: Scope, profiles: bool) -> Self {
         let limits = IdleLimits {
             max_entries: limits.max_hosts,
             idle_timeout: limits.idle_timeout,
             max_buffered_bytes: limits.max_buffered_bytes,
         };
         let tunneled = Tunneled::new(&limits);
-        Self { map: IdleMap::new(&limits), scope, profiles, tunneled, counters: HostCounters::default() }
+        let clock = PacketClock::new(limits.idle_timeout);
+        Self {
+            map: IdleMap::new(&limits),
+            clock,
+            scope,
+            profiles,
+            tunneled,
+            counters: HostCounters::default(),
+            rates: Rates::new(events, scope),
+        }
     }
 
     /// The counters since the table was created.
@@ -186,6 +192,12 @@ impl Hosts {
             buffered_bytes: map.buffered_bytes,
             ..self.counters
         }
+    }
+
+    /// The events that the limits of hosts and of kinds suppressed. Those of connections are in
+    /// [`ProtocolCounters`](crate::ProtocolCounters).
+    pub fn events_suppressed(&self) -> SuppressedEvents {
+        self.rates.suppressed()
     }
 
     /// The profiles of all hosts, sorted by address: IPv4 first, and hosts outside tunnels before equal addresses inside.
@@ -232,9 +244,19 @@ impl Hosts {
 impl SharedState<Route<Finding, HostUpdate>> for Hosts {
     type Report = Finding;
     type Update = HostUpdate;
+    type Ticket = Ticket;
 
     fn route(event: Route<Finding, HostUpdate>) -> Route<Finding, HostUpdate> {
         event
+    }
+
+    fn ticket(event: &Event) -> Ticket {
+        Ticket::from_event(event)
+    }
+
+    #[inline]
+    fn admits(&mut self, ticket: Ticket) -> bool {
+        self.rates.admits(&ticket)
     }
 
     fn on_update(&mut self, update: huginn_net_core::Event<HostUpdate>, report: &mut impl FnMut(Event)) {
@@ -242,17 +264,21 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         if matches!(&update.kind.0, Update::Timestamp(_, clock) if clock.is_decided(update.subject)) {
             return;
         }
-        self.map.expire(update.ts);
+        let now = match self.scope {
+            Scope::Full => self.clock.tick(update.ts),
+            // p0f takes every timestamp for the time.
+            Scope::P0f => update.ts,
+        };
+        self.map.expire(now);
         let key =
             (update.subject_addr().ip(), update.flow.tunnel.as_ref().map_or(0, |tunnel| tunnel.key_word()));
-        let slot =
-            self.map.touch(&key, update.ts).or_else(|| self.map.insert(key, update.ts, Host::default()));
+        let slot = self.map.touch(&key, now).or_else(|| self.map.insert(key, now, Host::default()));
         let Some((slot, host)) = slot.and_then(|slot| Some((slot, self.map.get_mut(slot)?))) else { return };
         if self.profiles {
             let new = || Box::new(HostProfile::new(key.0, update.flow.tunnel.clone(), update.ts));
             host.profile.get_or_insert_with(new).on_update(&update, host.system.as_deref(), self.scope);
             if key.1 != 0 {
-                self.tunneled.record(key, update.ts);
+                self.tunneled.record(key, now);
             }
         }
         let context =
@@ -270,9 +296,15 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         }
         let heap_bytes = host.heap_bytes();
         self.map.set_buffered_bytes(slot, heap_bytes);
+        if result.is_empty() {
+            return;
+        }
         self.counters.count(&result);
         for finding in result.findings() {
-            report(Event::new(context.ts, packet_number, context.flow.clone(), context.side, finding));
+            let event = Event::new(context.ts, packet_number, context.flow.clone(), context.side, finding);
+            if self.rates.admits(&Ticket::from_event(&event)) {
+                report(event);
+            }
         }
     }
 }
@@ -301,6 +333,11 @@ struct UpdateResult {
 }
 
 impl UpdateResult {
+    /// Whether the table concludes nothing, as after most updates.
+    fn is_empty(&self) -> bool {
+        matches!(self, Self { conclusions: [None, None], uptime: None, doubt: None })
+    }
+
     fn findings(self) -> impl Iterator<Item = Finding> {
         let changes = self.conclusions.into_iter().flatten().map(|conclusion| match conclusion {
             Conclusion::Changed(reasons, hits) => Finding::HostChange(ChangeFinding { reasons, hits }),

@@ -1,6 +1,6 @@
 //! Analysis in two stages: flows in several processes, hosts in one.
 
-use huginn_net_core::{Event, Interest, Protocol, Route, Segment, Side};
+use huginn_net_core::{Event, Interest, Origin, Protocol, Route, Segment, Side};
 
 use super::HostUpdate;
 use crate::observers::FlowState;
@@ -33,7 +33,7 @@ use crate::{Finding, Observers, ProtocolCounters};
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// With the feature `serde`, `HostRecord` carries an update from one process to another.
+/// With the feature `serde`, `HostUpdateRecord` carries an update from one process to another.
 #[derive(Debug)]
 pub struct WithoutHosts(Observers);
 
@@ -73,17 +73,17 @@ impl Protocol for WithoutHosts {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut FlowState,
-        emit: &mut impl FnMut(Side, Self::Event),
+        emit: &mut impl FnMut(Origin, Self::Event),
     ) -> Interest {
         self.0.on_segment(segment, sender, flow, emit)
     }
 
-    fn reports_ends(&self) -> bool {
-        self.0.reports_ends()
+    fn has_end(flow: &FlowState) -> bool {
+        Observers::has_end(flow)
     }
 
-    fn on_end(&mut self, flow: FlowState) -> Option<Event<Self::Event>> {
-        self.0.on_end(flow)
+    fn on_end(&mut self, flow: FlowState, emit: &mut impl FnMut(Event<Self::Event>)) {
+        self.0.on_end(flow, emit);
     }
 
     fn buffered_bytes(flow: &FlowState) -> usize {

@@ -18,6 +18,17 @@ use crate::limits::{MAX_LANGUAGE_TAG_LEN, MAX_SOFTWARE_LEN};
 #[derive(Clone, Debug)]
 pub struct HostUpdate(pub(super) Update);
 
+impl HostUpdate {
+    /// Number of events that the host table may report for the update.
+    pub(crate) fn max_conclusions(&self) -> u64 {
+        match &self.0 {
+            Update::Tcp(_) | Update::Clock(_) | Update::Timestamp(..) => 1,
+            Update::Http(update) if update.counts => 2,
+            Update::Http(_) | Update::Mtu(_) | Update::TlsClient(_) | Update::TlsServer => 0,
+        }
+    }
+}
+
 impl From<Update> for HostUpdate {
     fn from(update: Update) -> Self {
         Self(update)
@@ -34,7 +45,7 @@ pub(crate) enum Update {
     /// A timestamp that p0f evaluates.
     Timestamp(ClockReading, P0fClock),
     /// The head of a request or response.
-    Http(HttpUpdate),
+    Http(Box<HttpUpdate>),
     /// The link; sent only if profiles are enabled.
     Mtu(MtuFinding),
     /// A ClientHello; sent only if profiles are enabled.

@@ -58,7 +58,7 @@ pub struct Evidence {
 pub enum EvidenceLayer {
     /// TCP/IP: evidence from the kernel.
     Tcp,
-    /// HTTP: evidence from software, which may lie.
+    /// HTTP: evidence from software, whose headers may be forged.
     Http,
     /// TLS: evidence from the TLS library.
     Tls,
@@ -89,7 +89,7 @@ pub enum Grade {
     Forwarded,
     /// A User-Agent or Server that names a system, while the rest of the head does not match the named software; never
     /// decides.
-    Lie,
+    Forged,
 }
 
 /// The observation behind a piece of evidence.
@@ -132,7 +132,7 @@ pub enum Cause {
 
 /// Two statements that cannot both be true of one host.
 ///
-/// [`Display`] is a sentence: `TCP says Linux, User-Agent says Windows, 4 times: NAT, proxy or a lie`.
+/// [`Display`] is a sentence: `TCP says Linux, User-Agent says Windows, 4 times: NAT, a proxy or a forgery`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Contradiction {
@@ -163,9 +163,9 @@ pub struct Statement {
 #[non_exhaustive]
 pub enum Explanation {
     /// NAT or a proxy opens its own connections, or the software lies.
-    NatProxyOrLie,
+    NatProxyOrForgery,
     /// The rest of the head does not match the software that the head names.
-    Lie,
+    Forgery,
     /// Several hosts have the address, simultaneously or in turn.
     SeveralHosts,
     /// Another host answers on forwarded ports.
@@ -203,11 +203,11 @@ impl Grade {
 }
 
 impl Explanation {
-    /// The name of the explanation in JSON, such as `nat_proxy_or_lie`.
+    /// The name of the explanation in JSON, such as `nat_proxy_or_forgery`.
     pub fn name(self) -> &'static str {
         match self {
-            Self::NatProxyOrLie => "nat_proxy_or_lie",
-            Self::Lie => "lie",
+            Self::NatProxyOrForgery => "nat_proxy_or_forgery",
+            Self::Forgery => "forgery",
             Self::SeveralHosts => "several_hosts",
             Self::ForwardedPorts => "forwarded_ports",
         }
@@ -297,8 +297,8 @@ impl Display for Contradiction {
 impl Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NatProxyOrLie => "NAT, proxy or a lie",
-            Self::Lie => "a lie, for the rest of the head is not that of such software",
+            Self::NatProxyOrForgery => "NAT, a proxy or a forgery",
+            Self::Forgery => "a forgery: the rest of the head is not that of such software",
             Self::SeveralHosts => "NAT, or the address went to another host",
             Self::ForwardedPorts => "NAT that forwards ports, or a proxy",
         })
@@ -328,7 +328,7 @@ impl Display for Grade {
             Self::Generic => "generic",
             Self::Middlebox => "middlebox",
             Self::Forwarded => "forwarded",
-            Self::Lie => "lie",
+            Self::Forged => "forged",
         })
     }
 }

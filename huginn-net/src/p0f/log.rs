@@ -43,6 +43,7 @@ impl<'a> P0fLine<'a> {
             | Finding::TlsClient(_)
             | Finding::TlsServer(_)
             | Finding::Mismatch(_)
+            | Finding::Conflict(_)
             | Finding::Connection(_) => return None,
         };
         Some(Self { event, finding })

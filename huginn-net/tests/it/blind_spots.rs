@@ -54,6 +54,21 @@ fn captures_name_what_they_lack() {
 }
 
 #[test]
+fn protocols_that_are_not_decoded_are_named() {
+    let found = blind_spots("curl-nginx.pcap", |frame| {
+        let mut changed = frame.data.to_vec();
+        // The protocol in the IPv4 header, which the checksum covers: IPComp.
+        (changed[23], changed[25]) = (108, changed[25].wrapping_sub(102));
+        frame.data = changed.leak();
+    });
+    let spot = found.iter().find(|spot| spot.name == "other_transport").unwrap();
+    assert_eq!((spot.protocols.len(), spot.protocols[0].count), (1, spot.count));
+    assert_eq!(spot.protocols[0].name, Some("IPComp"));
+    let text = spot.to_string();
+    assert!(text.ends_with(&format!(": {} of IPComp (IP protocol 108)", spot.count)), "{text}");
+}
+
+#[test]
 fn cut_frames_are_counted_with_first_frame() {
     let mut number = 0;
     let found = blind_spots("tls-curl.pcap", |frame| {

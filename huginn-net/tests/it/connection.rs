@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use huginn_net::consistency::Outcome;
 use huginn_net::finding::Connection;
-use huginn_net::json::JsonEvent;
+use huginn_net::record::JsonEvent;
 use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers};
 
 use crate::captures;
@@ -17,14 +17,18 @@ fn analyze(path: &str, connections: bool) -> Vec<Event> {
     events
 }
 
-/// The connections of a capture, by client.
+/// The connections of a capture with their clients, in the order of their starts.
 fn connections(name: &str) -> Vec<(SocketAddr, Connection)> {
     let events = analyze(captures::path(name).to_str().unwrap(), true);
-    let connections = events.into_iter().filter_map(|event| match event.kind {
-        Finding::Connection(connection) => Some((event.flow.client, *connection)),
-        _ => None,
-    });
-    connections.collect()
+    let mut connections: Vec<_> = events
+        .into_iter()
+        .filter_map(|event| match event.kind {
+            Finding::Connection(connection) => Some((event.flow.client, *connection)),
+            _ => None,
+        })
+        .collect();
+    connections.sort_by_key(|(_, connection): &(_, Connection)| connection.start.as_nanos());
+    connections
 }
 
 #[test]
@@ -54,7 +58,7 @@ fn other_events_stay_and_each_flow_has_a_connection() {
 #[test]
 fn connection_joins_all_layers() {
     let found = connections("tls-curl.pcap");
-    let (_, first) = &found[0];
+    let (_, first) = found.iter().find(|(_, connection)| connection.duration() == 0.001_906).unwrap();
     // tshark -q -z conv,tcp: 4 packets of the client, 3 of the server.
     assert_eq!((first.client.packets, first.client.bytes), (4, 517));
     assert_eq!((first.server.packets, first.server.bytes), (3, 790));
@@ -122,7 +126,8 @@ fn cancelled_analysis_reports_no_open_connection() {
 #[test]
 fn json_has_every_field() {
     let events = analyze(captures::path("tls-curl.pcap").to_str().unwrap(), true);
-    let event = events.iter().find(|event| matches!(event.kind, Finding::Connection(_))).unwrap();
+    let is_first = |event: &&Event| matches!(&event.kind, Finding::Connection(found) if found.client.bytes == 517 && found.server.bytes == 790);
+    let event = events.iter().find(is_first).unwrap();
     let text = JsonEvent { event, file: None }.to_string();
     assert!(text.contains(r#""start":"2026-11-21T07:43:47.943789000Z","duration":0.001906,"client_packets":4,"server_packets":3,"client_bytes":517,"server_bytes":790,"host":"www.example.test","client_system":"Linux 4.20 or newer","server_system":"Linux 4.20 or newer","client_software":null,"server_software":null,"tls_client":"libcurl 7.88","tls_version":"13","ja4":"t13d3112h1_e8f1e7e78f70_b26ce05bbdd6","hassh":null,"hassh_server":null,"mismatch":null}"#), "{text}");
 }

@@ -157,7 +157,7 @@ fn connections_report_one_mismatch() {
 
     let hosts = analyzer.shared_state();
     let client = hosts.profile("192.0.2.1".parse().unwrap()).unwrap();
-    let is_lie = |explanation| explanation == Explanation::Lie;
-    assert!(client.verdict().contradictions.iter().any(|found| is_lie(found.explanation)));
+    let is_forgery = |explanation| explanation == Explanation::Forgery;
+    assert!(client.verdict().contradictions.iter().any(|found| is_forgery(found.explanation)));
     assert_eq!(client.verdict().system.as_deref(), Some("Linux"));
 }

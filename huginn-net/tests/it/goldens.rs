@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::captures;
 use huginn_net::core::DecodeConfig;
-use huginn_net::finding::{HttpRequestFinding, HttpResponseFinding, SshClientFinding, TlsClientFinding};
+use huginn_net::finding::{SshClientFinding, SshServerFinding};
 use huginn_net::http::HttpVersion;
 use huginn_net::p0f::P0fLine;
 use huginn_net::tcp::{TcpSignature, kind};
@@ -122,8 +122,8 @@ fn ja4_equals_definition_over_tshark_fields() {
     for (capture, mut golden) in goldens("ja4") {
         let mut rows: Vec<String> = Vec::new();
         for event in events(&capture) {
-            let Finding::TlsClient(TlsClientFinding { client, .. }) = &event.kind else { continue };
-            let (source, hello) = (event.subject_addr(), &client.hello);
+            let Finding::TlsClient(finding) = &event.kind else { continue };
+            let (source, hello) = (event.subject_addr(), &finding.client.hello);
             let mut row = vec![source.ip().to_string(), source.port().to_string()];
             for (hashed, raw) in [
                 (hello.ja4(), hello.ja4_r()),
@@ -148,10 +148,12 @@ fn ja3_and_ja3s_equal_tshark() {
         let mut rows: Vec<String> = Vec::new();
         for event in events(&capture) {
             let (role, full, hash) = match &event.kind {
-                Finding::TlsClient(TlsClientFinding { client, .. }) => {
+                Finding::TlsClient(finding) => {
+                    let client = &finding.client;
                     ("client", client.hello.ja3().to_string(), client.hello.ja3_hash().to_string())
                 }
-                Finding::TlsServer(server) => {
+                Finding::TlsServer(finding) => {
+                    let server = &finding.server;
                     ("server", server.hello.ja3s().to_string(), server.hello.ja3s_hash().to_string())
                 }
                 _ => continue,
@@ -171,11 +173,13 @@ fn http_exchanges_equal_tshark() {
         let mut rows: Vec<String> = Vec::new();
         for event in events(&capture) {
             let (version, head) = match &event.kind {
-                Finding::HttpRequest(HttpRequestFinding { request, .. }) => {
+                Finding::HttpRequest(finding) => {
+                    let request = &finding.request;
                     let part = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
                     (request.version(), format!("{} {}", part(request.method()), part(request.target())))
                 }
-                Finding::HttpResponse(HttpResponseFinding { response, .. }) => {
+                Finding::HttpResponse(finding) => {
+                    let response = &finding.response;
                     (response.version(), response.status().to_string())
                 }
                 _ => continue,
@@ -196,7 +200,8 @@ fn ssh_equals_tshark() {
         let mut rows: Vec<String> = Vec::new();
         let mut sides = 0;
         for event in events(&capture) {
-            let (Finding::SshClient(SshClientFinding { peer, .. }) | Finding::SshServer(peer)) = &event.kind
+            let (Finding::SshClient(SshClientFinding { peer, .. })
+            | Finding::SshServer(SshServerFinding { peer, .. })) = &event.kind
             else {
                 continue;
             };

@@ -13,15 +13,19 @@ mod blind_spots;
 mod captures;
 mod connection;
 mod consistency;
+mod evasion;
+mod event_limits;
 mod fingerprint_list;
 mod goldens;
+mod heads;
+mod loss;
+mod mutants;
 mod p0f_answers;
 mod p0f_hosts;
 mod parallel;
 mod profiles;
 mod public_names;
-#[cfg(feature = "serde")]
-mod serialize;
+mod records;
 mod software;
-#[cfg(feature = "serde")]
 mod stages;
+mod time_steps;

@@ -5,9 +5,10 @@ use std::fs;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::captures;
-use huginn_net::core::{FlowLimits, Frames};
+use huginn_net::core::{FlowLimits, Frames, HashSeed};
 use huginn_net::{
     AnalysisError, Builder, CaptureError, CaptureReader, Counters, Event, Frame, HuginnNet, LinkType,
     Observers, ProtocolCounters, Source, Timestamp,
@@ -102,6 +103,26 @@ fn repeated_captures_give_equal_events() {
                 let found = analyze(parallel, packets.clone()).unwrap();
                 assert!(found == want, "{workers} workers, blocks of {block_bytes} bytes");
             }
+        }
+    }
+}
+
+/// Connections end after short timeouts and at the end, in many partitions.
+#[test]
+fn seed_of_flow_table_changes_no_event() {
+    let captures = captures();
+    let packets: Vec<_> = captures.iter().flat_map(|(_, packets)| packets).collect();
+    for idle_timeout in
+        [Duration::from_secs(1), Duration::from_millis(50), FlowLimits::default().idle_timeout]
+    {
+        let limits = FlowLimits { idle_timeout, ..FlowLimits::default() };
+        let builder = |seed| with_connections().flow_limits(limits).hash_seed(HashSeed::Fixed(seed));
+        let want = analyze(builder(1), packets.clone()).unwrap();
+        assert!(want.1.flows.expired > 100, "{}", want.1.flows.expired);
+        for (seed, workers) in [(2, 1), (3, 1), (1, 2), (2, 2), (3, 3), (4, 8)] {
+            let parallel = builder(seed).workers(NonZeroUsize::new(workers).unwrap()).block_bytes(4096);
+            let found = analyze(parallel, packets.clone()).unwrap();
+            assert!(found == want, "timeout {idle_timeout:?}, seed {seed}, {workers} workers");
         }
     }
 }

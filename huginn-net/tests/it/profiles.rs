@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::captures;
 use huginn_net::hosts::{HostCounters, HostId, HostLimits, HostProfile, JoinedHosts, Reasons};
-use huginn_net::json::JsonHost;
+use huginn_net::record::JsonHost;
 use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers};
 
 fn hosts(capture: &Path, observers: Observers, workers: usize) -> Vec<HostProfile> {
@@ -135,8 +135,8 @@ fn headers_of_other_system_contradict_handshakes() {
     assert_eq!(
         contradictions(&host),
         [
-            "TCP says Linux, User-Agent says Windows, 4 times: NAT, proxy or a lie",
-            "TCP says Linux, User-Agent says macOS or iOS (iPhone), 4 times: NAT, proxy or a lie",
+            "TCP says Linux, User-Agent says Windows, 4 times: NAT, a proxy or a forgery",
+            "TCP says Linux, User-Agent says macOS or iOS (iPhone), 4 times: NAT, a proxy or a forgery",
         ]
     );
 }

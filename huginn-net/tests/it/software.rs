@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use huginn_net::finding::{SshClientFinding, TlsClientFinding};
+use huginn_net::finding::SshClientFinding;
 use huginn_net::{CaptureReader, ClientDatabase, Event, Finding, HuginnNet, Observers};
 
 fn findings(capture: &str, observers: Observers) -> Vec<Finding> {
@@ -85,7 +85,7 @@ fn another_database_replaces_builtin() {
     let known = |observers| {
         let findings = findings("tls-node.pcap", observers);
         let mut clients = findings.iter().filter_map(|finding| match finding {
-            Finding::TlsClient(client @ TlsClientFinding { .. }) => Some(client.software()),
+            Finding::TlsClient(client) => Some(client.software()),
             _ => None,
         });
         clients.next().unwrap().unwrap().software.application.is_some()

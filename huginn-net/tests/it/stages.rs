@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::captures;
 use huginn_net::core::{self, Analyzer, Filter, Route, SharedState, TunnelPath};
-use huginn_net::hosts::{HostRecord, HostUpdate, WithoutHosts};
-use huginn_net::json::{JsonEvent, JsonHost, event_name};
+use huginn_net::hosts::{HostUpdate, HostUpdateRecord, WithoutHosts};
+use huginn_net::record::event_name;
+use huginn_net::record::{JsonEvent, JsonHost};
 use huginn_net::{CaptureReader, Database, Event, Finding, HuginnNet, Observers};
 
 /// Returns captures with events of every kind.
@@ -79,11 +80,11 @@ fn hosts_of(updates: &[core::Event<HostUpdate>]) -> (Vec<String>, Vec<String>) {
     let mut hosts = observers().host_table();
     let mut events = Vec::new();
     for update in updates {
-        let record = HostRecord::new(update).unwrap();
+        let record = HostUpdateRecord::new(update).unwrap();
         assert_eq!(record.packet_number(), update.packet_number);
         assert_eq!(record.host(), update.subject_addr());
         let stored = serde_json::to_string(&record).unwrap();
-        let read: HostRecord = serde_json::from_str(&stored).unwrap();
+        let read: HostUpdateRecord = serde_json::from_str(&stored).unwrap();
         assert_eq!(read, record);
         let update = read.into_event(&database).unwrap();
         hosts.on_update(update, &mut |event| events.push(line(&event)));
@@ -131,11 +132,26 @@ fn record_of_other_database_is_refused() {
         "classes = unix\n[tcp:request]\nlabel = s:unix:Other:\nsig = *:64:0:*:1,0:mss:df:0\n"
             .parse()
             .unwrap();
-    let records = part.updates.iter().map(|update| HostRecord::new(update).unwrap());
+    let records = part.updates.iter().map(|update| HostUpdateRecord::new(update).unwrap());
     let errors: Vec<_> = records.filter_map(|record| record.into_event(&other).err()).collect();
     assert!(!errors.is_empty());
     let text = errors[0].to_string();
     assert!(text.contains("the record comes from another one"), "{text}");
+}
+
+#[test]
+fn record_of_impossible_clock_is_refused() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures/hosts/hosts-uptime/hosts-uptime.pcap");
+    let mut clocks = 0;
+    for update in &shard(&path, 0, NonZeroU32::MIN).updates {
+        let mut record = serde_json::to_value(HostUpdateRecord::new(update).unwrap()).unwrap();
+        let Some(ticks) = record.pointer_mut("/update/Clock/ticks") else { continue };
+        *ticks = 0.into();
+        let record: HostUpdateRecord = serde_json::from_value(record).unwrap();
+        assert!(record.into_event(&Database::builtin()).is_err());
+        clocks += 1;
+    }
+    assert!(clocks > 0);
 }
 
 #[test]

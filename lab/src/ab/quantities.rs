@@ -27,7 +27,7 @@ impl Quantities {
 }
 
 /// Runs a shell command. Besides time, CPU time and peak memory, its quantities are the rows of a bench's table and the
-/// numbers of JSON objects, of which it prints one a line.
+/// numbers of JSON objects that it prints, one a line.
 pub(super) fn measure(command: &str) -> anyhow::Result<Quantities> {
     let start = Instant::now();
     let mut child =

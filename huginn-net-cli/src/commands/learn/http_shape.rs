@@ -63,7 +63,7 @@ struct ShapeHeader {
 
 impl HttpShape {
     pub(super) fn new(signature: &HttpSignature) -> Self {
-        let headers = signature.headers().filter_map(|header| {
+        let headers = signature.headers().iter().filter_map(|header| {
             let name = std::str::from_utf8(header.name).ok().filter(|name| is_header_name(name))?;
             let is_in = |list: &[&str]| list.iter().any(|other| header.is(other));
             // Type and encoding of a body belong to the request; the type of an answer tells servers apart.

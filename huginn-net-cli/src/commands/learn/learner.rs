@@ -83,9 +83,9 @@ impl Learner {
                 let seen = self.observe(event, at);
                 self.learn_ssh(&seen, finding);
             }
-            Finding::SshServer(server) => {
+            Finding::SshServer(finding) => {
                 let seen = self.observe(event, at);
-                let banner = self.texts.intern(server.identification.as_bytes());
+                let banner = self.texts.intern(finding.peer.identification.as_bytes());
                 self.note(&seen, Clue::SshBanner, banner);
             }
             _ => {}

@@ -8,8 +8,8 @@ use huginn_net::db::{HttpPattern, TcpPattern};
 
 use super::clues::{Clue, Clues, TextId, Texts};
 use super::groups::{Entry, Group, Groups, Kind};
-use crate::commands::captures::name_of;
 use crate::limits::SHOWN_TEXTS;
+use crate::paths::name_of;
 
 /// Columns of a table of this kind, if the built-in database has none.
 const SSH_COLUMNS: &str =

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use huginn_net::core::{DecodeConfig, Decoder, FlowId, LinkType, Segment};
@@ -10,12 +11,18 @@ use huginn_net::{Side, Timestamp};
 
 use super::groups::{FlowEnds, Groups};
 use super::packet::{self, BuiltFrame};
-use crate::commands::captures::{name_of, open};
 use crate::failure::Failure;
 use crate::limits::{MAX_SAMPLE_BYTES, MAX_SAMPLE_PACKETS, MAX_SAMPLES_PER_FLOW};
+use crate::paths::name_of;
+use crate::run::open;
 
 /// Writes the samples of all groups to a folder, which is created. Reads each file again up to its last sample.
-pub(super) fn write_all(folder: &Path, files: &[PathBuf], groups: &mut Groups) -> Result<(), Failure> {
+pub(super) fn write_all(
+    folder: &Path,
+    files: &[PathBuf],
+    max_ratio: Option<NonZeroU32>,
+    groups: &mut Groups,
+) -> Result<(), Failure> {
     let failure = |path: &Path, source| Failure::Create { path: name_of(path), source };
     fs::create_dir_all(folder).map_err(|source| failure(folder, source))?;
     let mut number = 0_u32;
@@ -39,7 +46,7 @@ pub(super) fn write_all(folder: &Path, files: &[PathBuf], groups: &mut Groups) -
         if samples.all.is_empty() {
             continue;
         }
-        samples.collect(path);
+        samples.collect(path, max_ratio);
         for sample in samples.all {
             let group = groups.sorted.get_mut(sample.group);
             let (Some(group), Some(name)) = (group, names.get(sample.group)) else { continue };
@@ -97,8 +104,8 @@ impl Samples {
     }
 
     /// Reads a file up to the last frame of a sample. Its errors were reported when it was analysed.
-    fn collect(&mut self, path: &Path) {
-        let Ok(mut reader) = open(path) else { return };
+    fn collect(&mut self, path: &Path, max_ratio: Option<NonZeroU32>) {
+        let Ok(mut reader) = open(path, max_ratio) else { return };
         let mut decoder = Decoder::new(DecodeConfig::default());
         let mut index = 0_u64;
         while index <= self.last_frame {

@@ -6,8 +6,9 @@ use std::sync::mpsc;
 use proptest::prelude::*;
 use tempfile::tempdir;
 
-use super::super::rotation::tests::all_text;
 use super::*;
+use crate::limits::FILE_CHECK_INTERVAL;
+use crate::output::files::tests::all_text;
 
 const LARGE_CAPACITY: usize = 1 << 24;
 
@@ -99,7 +100,7 @@ fn finish_does_not_wait_for_dead_reader() {
     assert!(ending.elapsed() < EVENTS_FLUSH_TIMEOUT * 2);
     assert!(counters.dropped_lines > 0);
     assert_eq!(counters.written_lines + counters.dropped_lines, 10_000);
-    assert_eq!((counters.queued_lines, counters.left_lines), (0, counters.dropped_lines));
+    assert_eq!((counters.queued_lines, counters.lost_lines), (0, counters.dropped_lines));
     drop(reader);
 }
 
@@ -113,7 +114,7 @@ fn detects_closed_reader() {
     receiver.recv_timeout(Duration::from_secs(20)).unwrap();
     assert!(queue.push(b"two\n").is_break());
     let counters = queue.finish();
-    assert_eq!((counters.written_lines, counters.dropped_lines, counters.left_lines), (0, 2, 0));
+    assert_eq!((counters.written_lines, counters.dropped_lines, counters.lost_lines), (0, 2, 0));
 }
 
 #[test]
@@ -184,7 +185,7 @@ fn reopens_named_pipe_for_each_reader() {
     second.read_exact(&mut lines).unwrap();
     assert_eq!(&lines, b"two\nsix\n");
     let counters = queue.finish();
-    assert_eq!((counters.written_lines, counters.dropped_lines, counters.left_lines), (3, 0, 0));
+    assert_eq!((counters.written_lines, counters.dropped_lines, counters.lost_lines), (3, 0, 0));
 }
 
 #[test]
@@ -198,7 +199,7 @@ fn unread_pipe_does_not_block_shutdown() {
     let ending = Instant::now();
     let counters = queue.finish();
     assert!(ending.elapsed() < Duration::from_secs(1));
-    assert_eq!((counters.dropped_lines, counters.left_lines), (1, 1));
+    assert_eq!((counters.dropped_lines, counters.lost_lines), (1, 1));
 }
 
 /// A full disk cuts a line in two; the writer appends the rest once the disk has space.
@@ -245,6 +246,84 @@ fn failed_reopen_is_counted_and_loses_nothing() {
     assert!(queue.push(b"two\n").is_continue());
     assert_eq!(queue.finish().written_lines, 2);
     assert_eq!(fs::read(folder.path().join("other/events.json")).unwrap(), b"one\ntwo\n");
+}
+
+/// The lines of the second before the check are in the deleted file, and are written again.
+#[test]
+fn deleted_file_is_created_again_without_loss() {
+    for rotation in [Rotation::default(), Rotation { max_bytes: Some(100), ..Rotation::default() }] {
+        let folder = tempdir().unwrap();
+        let path = folder.path().join("events.json");
+        let queue = to_file(&path, rotation, LARGE_CAPACITY);
+        assert!(queue.push(b"zero\n").is_continue());
+        wait_until(&queue, |counters| counters.written_lines == 1);
+        fs::remove_file(&path).unwrap();
+        assert!(queue.push(b"one\n").is_continue());
+        wait_until(&queue, |counters| counters.written_lines == 2);
+        thread::sleep(FILE_CHECK_INTERVAL);
+        assert!(queue.push(b"two\n").is_continue());
+        wait_until(&queue, |counters| counters.written_lines == 3);
+        assert_eq!(fs::read(&path).unwrap(), b"zero\none\ntwo\n");
+        fs::remove_file(&path).unwrap();
+        assert!(queue.push(b"six\n").is_continue());
+        let counters = queue.finish();
+        assert_eq!((counters.written_lines, counters.lost_lines), (4, 0));
+        assert!(fs::read(&path).unwrap().ends_with(b"six\n"), "{rotation:?}");
+    }
+}
+
+#[test]
+fn deleted_file_without_directory_loses_no_line_silently() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("inner/events.json");
+    fs::create_dir(folder.path().join("inner")).unwrap();
+    let queue = to_file(&path, Rotation::default(), LARGE_CAPACITY);
+    fs::remove_dir_all(folder.path().join("inner")).unwrap();
+    assert!(queue.push(b"one\n").is_continue());
+    assert!(queue.push(b"two\n").is_continue());
+    let counters = queue.finish();
+    assert_eq!((counters.written_lines, counters.dropped_lines, counters.lost_lines), (0, 2, 2));
+}
+
+#[test]
+fn moved_file_keeps_lines_until_reopened() {
+    let folder = tempdir().unwrap();
+    let (path, moved) = (folder.path().join("events.json"), folder.path().join("moved"));
+    let queue = to_file(&path, Rotation::default(), LARGE_CAPACITY);
+    fs::rename(&path, &moved).unwrap();
+    assert!(queue.push(b"one\n").is_continue());
+    wait_until(&queue, |counters| counters.written_lines == 1);
+    assert!(!path.exists());
+    queue.handle().reopen();
+    assert!(queue.push(b"two\n").is_continue());
+    assert_eq!(queue.finish().lost_lines, 0);
+    assert_eq!([fs::read(&moved).unwrap(), fs::read(&path).unwrap()], [b"one\n", b"two\n"]);
+}
+
+/// A full pipe delays a write; a request to reopen must not end with the delay.
+#[test]
+#[cfg(target_os = "linux")]
+fn reopen_is_served_while_pipe_is_full() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("pipe");
+    let make = || nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    make();
+    let _unread = File::options().read(true).write(true).open(&path).unwrap();
+    let queue = to_file(&path, Rotation::default(), LARGE_CAPACITY);
+    let line = [vec![b'x'; 99], vec![b'\n']].concat();
+    for _ in 0..2000 {
+        assert!(queue.push(&line).is_continue());
+    }
+    thread::sleep(Duration::from_millis(100));
+    let stuck = queue.handle().counters();
+    assert!(stuck.queued_lines > 0, "{stuck:?}");
+    fs::remove_file(&path).unwrap();
+    make();
+    let mut reader = File::options().read(true).write(true).open(&path).unwrap();
+    queue.handle().reopen();
+    let mut first = [0; 100];
+    reader.read_exact(&mut first).unwrap();
+    assert_eq!(first, *line);
 }
 
 #[test]

@@ -108,10 +108,27 @@ fn full_partition_evicts_only_its_own_entries() {
     let present: Vec<bool> = (0..4).map(|n| table.touch(&FlowKey::numbered(n), at(1)).is_some()).collect();
     assert_eq!((present, table.counters().evicted), (vec![true, false, true, true], 1));
     let slots: Vec<Slot> = (0..4).filter_map(|n| table.touch(&FlowKey::numbered(n), at(1))).collect();
-    slots.iter().for_each(|slot| table.set_buffered_bytes(*slot, 600));
+    for slot in &slots {
+        table.set_buffered_bytes(*slot, 600);
+    }
     assert_eq!((table.counters().evicted_for_memory, table.counters().buffered_bytes), (1, 1200));
-    table.insert_into(0, FlowKey::numbered(4), at(302), 4);
-    assert_eq!((table.counters().expired, table.counters().entries), (1, 2), "only in its own partition");
-    table.expire(at(302));
+}
+
+#[test]
+fn idle_entry_behind_busy_one_expires() {
+    let limits =
+        IdleLimits { max_entries: 10, idle_timeout: Duration::from_secs(300), max_buffered_bytes: 1000 };
+    let mut table = IdleMap::with_partitions(&limits, 2);
+    table.keep_removed(|value| *value == 2);
+    // Within the interval, a touch does not move the entry to the front.
+    for (n, seconds) in [(0, 0), (1, 0), (2, 0)] {
+        table.insert_into(usize::from(n == 2), FlowKey::numbered(n), at(seconds), n);
+    }
+    table.touch(&FlowKey::numbered(0), at(1));
+    assert_eq!(table.idle_after(at(1)), 300 * 1_000_000_000);
+    assert_eq!((table.expire_all(at(300)), table.counters().entries), (vec![], 3));
+    let kept = table.expire_all(at(301));
+    assert_eq!((kept.len(), table.counters().expired, table.counters().entries), (1, 1, 2));
+    assert_eq!(table.take_idle(kept[0]), Some(2));
     assert_eq!((table.counters().expired, table.counters().entries), (2, 1));
 }

@@ -131,17 +131,82 @@ fn reassembles_fragmented_extension_headers() {
 }
 
 #[test]
-fn first_copy_wins_where_fragments_overlap() {
+fn overlap_yields_both_versions() {
     let datagram = udp(5, 6, &[b'a'; 24]);
     let mut forged = datagram.clone();
     forged[8..].fill(b'b');
-    let (segments, _) = all([
-        fragment4(1, 17, 8, true, &datagram[8..16]),
-        fragment4(1, 17, 0, true, &forged[..24]),
-        fragment4(1, 17, 16, false, &datagram[16..]),
+    for is_ipv6 in [false, true] {
+        let fragment = |start, more, bytes: &[u8]| match is_ipv6 {
+            true => fragment6(1, 17, start, more, bytes),
+            false => fragment4(1, 17, start, more, bytes),
+        };
+        let (segments, counters) = all([
+            fragment(8, true, &datagram[8..16]),
+            fragment(0, true, &forged[..24]),
+            fragment(16, true, &datagram[16..24]),
+            fragment(24, false, &datagram[24..]),
+        ]);
+        let payloads: Vec<&[u8]> = segments.iter().map(|segment| &*segment.payload).collect();
+        // The forged fragment delivered bytes 8 to 16 of the payload first, and bytes 0 to 8 last.
+        assert_eq!(payloads, [b"aaaaaaaabbbbbbbbaaaaaaaa", b"bbbbbbbbaaaaaaaaaaaaaaaa"]);
+        assert_eq!((counters.reassembled, counters.fragment_conflicts), (1, 1));
+        assert_eq!((counters.udp, counters.aggregated, counters.fragments_buffered), (2, 1, 3));
+    }
+}
+
+#[test]
+fn version_without_segment_is_counted() {
+    // The last copies make the data offset of TCP invalid.
+    let segment = tcp(b"data");
+    let mut broken = segment.clone();
+    broken[12] = 0;
+    let (segments, counters) = all([
+        fragment4(1, 6, 8, true, &segment[8..16]),
+        fragment4(1, 6, 8, true, &broken[8..16]),
+        fragment4(1, 6, 0, true, &segment[..8]),
+        fragment4(1, 6, 16, false, &segment[16..]),
     ]);
-    // The forged fragment delivered bytes 16 to 24 before the genuine one.
-    assert_eq!(segments[0].payload, b"aaaaaaaabbbbbbbbaaaaaaaa");
+    assert_eq!((segments.len(), counters.tcp, counters.bad_header, counters.aggregated), (1, 1, 1, 1));
+}
+
+#[test]
+fn equal_copies_do_not_conflict() {
+    let datagram = udp(5, 6, &text(21));
+    let (segments, counters) = all([
+        fragment4(1, 17, 24, false, &datagram[24..]),
+        fragment4(1, 17, 24, false, &datagram[24..]),
+        fragment4(1, 17, 0, true, &datagram[..16]),
+        fragment4(1, 17, 8, true, &datagram[8..24]),
+    ]);
+    assert_eq!((segments.len(), counters.fragment_conflicts), (1, 0), "{counters:?}");
+}
+
+#[test]
+fn different_copies_count_as_memory() {
+    let config = DecodeConfig { max_fragment_bytes: 100_000, ..DecodeConfig::default() };
+    let mut capture = Capture::new(config);
+    for id in 0..20 {
+        for byte in 0..5 {
+            capture.push(&fragment4(id, 17, 8, true, &[byte; 8_000]));
+        }
+    }
+    assert!(capture.counters().fragment_evictions >= 16, "{:?}", capture.counters());
+}
+
+#[test]
+fn reassembles_tiny_fragments_with_options() {
+    // The first fragment ends within the TCP header and has IPv4 options (RFC 1858); the others have none.
+    let segment = tcp(&text(20));
+    let packets = cut(&segment, &[1]).into_iter().map(|(start, more, part)| {
+        let mut packet = fragment4(9, 6, start, more, &part);
+        if start == 0 {
+            packet.splice(20..20, hex("94040000"));
+            (packet[0], packet[3]) = (0x46, packet[3] + 4);
+        }
+        packet
+    });
+    let (segments, counters) = all(packets.rev());
+    assert_eq!((&segments[0].payload, segments[0].ip.options_len), (&text(20), 4), "{counters:?}");
 }
 
 #[test]
@@ -159,7 +224,7 @@ fn datagrams_do_not_mix_fragments() {
         fragment6(1, 17, 16, false, tail),
     ]);
     assert_eq!((segments.len(), counters.fragments_buffered), (0, 6));
-    // The protocol of a fragment is no part of the key of an IPv6 datagram (RFC 8200, section 4.5).
+    // The protocol of a fragment is not part of the key of an IPv6 datagram (RFC 8200, section 4.5).
     let (segments, _) = all([fragment6(1, 17, 0, true, head), fragment6(1, 99, 16, false, tail)]);
     assert_eq!(segments.len(), 1);
 }
@@ -278,18 +343,34 @@ fn fragment_timeout_follows_packet_time() {
     for (millis, whole) in [(29_000, 1), (31_000, 0)] {
         let mut capture = Capture::new(DecodeConfig::default());
         capture.push(&fragment4(1, 17, 0, true, head));
-        capture.millis += millis;
+        let start = capture.millis;
+        for time in (0..millis).step_by(500) {
+            capture.millis = start + time;
+            capture.push(&fragment4(2, 17, 0, true, head));
+        }
+        capture.millis = start + millis;
         assert_eq!(capture.push(&fragment4(1, 17, 16, false, tail)).len(), whole);
-        assert_eq!(capture.counters().fragment_timeouts, 1 - whole as u64);
+        assert_eq!(capture.counters().fragment_timeouts, 2 * (1 - whole as u64));
         capture.decoder.finish();
-        assert_eq!(capture.counters().fragment_leftovers, 1 - whole as u64);
+        assert_eq!(capture.counters().fragment_leftovers, 2 - whole as u64);
     }
-    // A step back of the clock expires no datagram.
-    let mut capture = Capture::new(DecodeConfig::default());
-    capture.millis = 100_000;
-    capture.push(&fragment4(1, 17, 0, true, head));
-    capture.millis = 0;
-    assert_eq!(capture.push(&fragment4(1, 17, 16, false, tail)).len(), 1);
+}
+
+#[test]
+fn step_of_clock_expires_no_fragment() {
+    let datagram = udp(5, 6, &text(24));
+    let (head, tail) = datagram.split_at(16);
+    for millis in [0, 31_000, 1_000_000_000] {
+        let mut capture = Capture::new(DecodeConfig::default());
+        capture.millis = 100_000;
+        capture.push(&fragment4(1, 17, 0, true, head));
+        capture.millis = millis;
+        capture.push(&fragment4(2, 17, 0, true, head));
+        capture.millis += 1;
+        capture.push(&fragment4(3, 17, 0, true, head));
+        capture.millis = 100_001;
+        assert_eq!(capture.push(&fragment4(1, 17, 16, false, tail)).len(), 1, "{millis}");
+    }
 }
 
 #[test]

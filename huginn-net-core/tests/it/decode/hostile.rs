@@ -7,12 +7,14 @@ use pnet_packet::ipv6::Ipv6Packet;
 use pnet_packet::tcp::TcpPacket;
 use proptest::prelude::*;
 
+use super::device_vectors::DEVICES;
 use super::link_vectors::CASES;
 use super::tunnel_vectors::{TAGS, TUNNELS};
+use super::udp_vectors::UDP_TUNNELS;
 use super::wire::{Case, decode_cut, push};
 
 fn cases() -> impl Iterator<Item = &'static Case> {
-    CASES.iter().chain(TAGS).chain(TUNNELS)
+    CASES.iter().chain(DEVICES).chain(TAGS).chain(TUNNELS).chain(UDP_TUNNELS)
 }
 
 #[test]

@@ -120,11 +120,14 @@ fn follows_extension_headers() {
     let (segments, _) =
         decode(LinkType::RAW, &ipv4(51, &next_in_tcp("060400000000000100000001 555555555555555555555555")));
     assert_eq!((segments[0].ip.header_len, segments[0].ip.options_len), (20, 0));
-    // A header that exceeds the packet; too many headers.
+    // A header that exceeds the packet.
     assert_eq!(decode(LinkType::RAW, &ipv6(60, &next_in_tcp("06ff000000000000"))).1.bad_header, 1);
     let chain = |count| [hex("3c00000000000000").repeat(count), next_in_tcp("0600000000000000")].concat();
-    assert_eq!(decode(LinkType::RAW, &ipv6(60, &chain(15))).1.tcp, 1);
-    assert_eq!(decode(LinkType::RAW, &ipv6(60, &chain(16))).1.too_deep, 1);
+    // Only the length of the packet limits the number of headers.
+    for count in [15, 16, 17, 100, 8_000] {
+        let (segments, counters) = decode(LinkType::RAW, &ipv6(60, &chain(count)));
+        assert_eq!((counters.tcp, &*segments[0].payload), (1, &b"x"[..]), "{count}");
+    }
 }
 
 #[test]
@@ -233,7 +236,6 @@ fn errors_name_layer_offset_and_field() {
         (ipv4(51, &[6, 4, 0, 0, 0, 0, 0, 0]), truncated(Layer::Authentication, 20, 24, 8)),
         (ipv6(60, &hex("1100000000000000 0000")), truncated(Layer::Udp, 48, 8, 2)),
         (ipv4(17, &hex("0001 0002 0007 0000")), bad(Layer::Udp, 20, "Length", 7)),
-        (ipv6(60, &hex("3c00000000000000").repeat(20)), DecodeError::TooManyExtensions { limit: 16 }),
         (ipv6(44, &hex("0600 0011 00000007")), DecodeError::Fragment { id: 7, start: 16, more: true }),
         (set(&v4, 7, 1), DecodeError::Fragment { id: 0x1234, start: 8, more: false }),
         (ipv4(4, &v4), DecodeError::OtherTransport { protocol: 4 }),

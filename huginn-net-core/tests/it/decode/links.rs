@@ -2,6 +2,7 @@
 
 use huginn_net_core::LinkType;
 
+use super::device_vectors::DEVICES;
 use super::link_vectors::CASES;
 use super::wire::{INNER_V4, INNER_V6, Inner, counted, decode, decode_cut, hex};
 
@@ -10,14 +11,19 @@ const WIFI_ADDRESSES: &str = "0200000000aa 020000000001 020000000002";
 
 #[test]
 fn decodes_every_link_type() {
-    for case in CASES {
+    for case in CASES.iter().chain(DEVICES) {
         case.check();
+        assert!(case.link.is_decoded(), "{}", case.name);
     }
 }
 
 #[test]
 fn counts_non_ip_frames() {
-    counted(LinkType(147), "00", |c| c.unknown_link);
+    // A type with a name, and one without.
+    for link in [LinkType(147), LinkType(999)] {
+        counted(link, "00", |c| c.unknown_link);
+        assert!(!link.is_decoded());
+    }
     let ethernet = |rest| format!("020000000002 020000000001 {rest}");
     counted(LinkType::ETHERNET, &ethernet("0806 0001080006040001"), |c| c.arp);
     counted(LinkType::ETHERNET, &ethernet("8035 0001"), |c| c.arp);

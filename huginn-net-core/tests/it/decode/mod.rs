@@ -1,5 +1,6 @@
 //! Decoding of frames to segments, through the public API.
 
+mod device_vectors;
 mod fragments;
 mod hostile;
 mod ip;
@@ -7,4 +8,5 @@ mod link_vectors;
 mod links;
 mod tunnel_vectors;
 mod tunnels;
+mod udp_vectors;
 mod wire;

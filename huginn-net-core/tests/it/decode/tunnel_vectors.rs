@@ -4,8 +4,9 @@ use huginn_net_core::LinkType;
 
 use super::wire::{Case, Inner};
 
-/// Tags, built with scapy 2.5 (`Dot1Q`, `Dot1AD`, `MPLS`, `PPPoE`); switch tags are handcrafted. tshark 4.0 decodes the
-/// same values, but misdetects the payload of the pseudowires.
+/// Tags, built with scapy 2.5 (`Dot1Q`, `Dot1AD`, `MPLS`, `PPPoE`); switch tags and those from HSR on are handcrafted. tshark 4.0 decodes the
+/// same values, but misdetects the payload of the pseudowires,
+/// and supports neither multicast of batman-adv nor multilink with short numbers here.
 pub(crate) const TAGS: &[Case] = &[
     Case {
         name: "802.1Q",
@@ -126,11 +127,124 @@ pub(crate) const TAGS: &[Case] = &[
         inner: Inner::V4,
         path: &[],
     },
+    Case {
+        name: "HSR",
+        link: LinkType::ETHERNET,
+        outer: "020000000002020000000001892f004200010800",
+        inner: Inner::V4,
+        path: &[],
+    },
+    Case {
+        name: "batman-adv unicast",
+        link: LinkType::ETHERNET,
+        outer: "0200000000020200000000014305400f32010200000000010200000000040200000000030800",
+        inner: Inner::V4,
+        path: &[],
+    },
+    Case {
+        name: "batman-adv unicast with four addresses",
+        link: LinkType::ETHERNET,
+        outer: "0200000000020200000000014305420f3201020000000001020000000002010002000000000402000000000386dd",
+        inner: Inner::V6,
+        path: &[],
+    },
+    Case {
+        name: "batman-adv broadcast",
+        link: LinkType::ETHERNET,
+        outer: "0200000000020200000000014305010f3200000000010200000000010200000000040200000000030800",
+        inner: Inner::V4,
+        path: &[],
+    },
+    Case {
+        name: "batman-adv multicast",
+        link: LinkType::ETHERNET,
+        outer: "0200000000020200000000014305050f32000004000000000200000000040200000000030800",
+        inner: Inner::V4,
+        path: &[],
+    },
+    Case {
+        name: "batman-adv 14 unicast",
+        link: LinkType::ETHERNET,
+        outer: "0200000000020200000000014305030e32010200000000010200000000040200000000030800",
+        inner: Inner::V4,
+        path: &[],
+    },
+    Case {
+        name: "TRILL",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000122f3003f000100020200000000040200000000030800",
+        inner: Inner::V4,
+        path: &[],
+    },
+    Case {
+        name: "TRILL with options and a tag",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000122f3007f0001000200000000020000000004020000000003810000050800",
+        inner: Inner::V4,
+        path: &["vlan:5"],
+    },
+    Case {
+        name: "MACsec, integrity only",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000188e50000000000010800",
+        inner: Inner::V4,
+        path: &[],
+    },
+    Case {
+        name: "MACsec with channel identifier",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000188e5200000000001020000000002000186dd",
+        inner: Inner::V6,
+        path: &[],
+    },
+    Case {
+        name: "LLC in a jumbo frame",
+        link: LinkType::ETHERNET,
+        outer: "0200000000020200000000018870aaaa030000000800",
+        inner: Inner::V4,
+        path: &[],
+    },
+    Case {
+        name: "Arista time stamp",
+        link: LinkType::ETHERNET,
+        outer: "020000000002020000000001d28b0001001000000000000000000800",
+        inner: Inner::V4,
+        path: &[],
+    },
+    Case {
+        name: "Arista time stamp of 48 bits",
+        link: LinkType::ETHERNET,
+        outer: "020000000002020000000001d28b0001012000000000000086dd",
+        inner: Inner::V6,
+        path: &[],
+    },
+    Case {
+        name: "PPPoE with multilink",
+        link: LinkType::ETHERNET,
+        outer: "0200000000020200000000018864110000050038003dc000000121",
+        inner: Inner::V4,
+        path: &["pppoe:5"],
+    },
+    Case {
+        name: "PPPoE with multilink, short numbers",
+        link: LinkType::ETHERNET,
+        outer: "020000000002020000000001886411000005004b003dc0010057",
+        inner: Inner::V6,
+        path: &["pppoe:5"],
+    },
+    Case {
+        name: "PPPoE with bridging",
+        link: LinkType::ETHERNET,
+        outer: "0200000000020200000000018864110000050043003100010200000000040200000000030800",
+        inner: Inner::V4,
+        path: &["pppoe:5"],
+    },
 ];
 
 /// Tunnels, built with scapy 2.5 (`GRE`, `GRE_PPTP`, `ERSPAN_II`, `ERSPAN_III`, `VXLAN`, `GENEVE`, `GTP_U_Header`,
-/// `EtherIP`, `MPLS`); Teredo, CAPWAP and the source route are handcrafted. tshark 4.0 decodes the same values, but
-/// supports neither ERSPAN with IP nor a VLAN tag in GRE.
+/// `EtherIP`, `MPLS`); Teredo, CAPWAP, the source route and those from Tencent on are
+/// handcrafted. tshark 4.0 decodes the same values, but
+/// supports neither ERSPAN with IP nor a VLAN tag in GRE, and does not open L2TPv3 over IP.
 pub(crate) const TUNNELS: &[Case] = &[
     Case {
         name: "GRE",
@@ -355,5 +469,89 @@ pub(crate) const TUNNELS: &[Case] = &[
         outer: "02000000000202000000000108004500007600010000401166740a0000010a0000020dd8c8d500620000000100000101010101010101000000aabb01020304",
         inner: Inner::V6,
         path: &["teredo"],
+    },
+    Case {
+        name: "GRE of Tencent",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000108004500005100010000402f667b0a0000010a000002300108000000000000000001",
+        inner: Inner::V4,
+        path: &["gre"],
+    },
+    Case {
+        name: "GRE version 1 without fields",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000186dd6000000000492f40fd000000000000000000000000000001fd000000000000000000000000000002000186dd",
+        inner: Inner::V6,
+        path: &["gre"],
+    },
+    Case {
+        name: "EoIP",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000108004500005b00010000402f66710a0000010a00000220016400003f05000200000000040200000000030800",
+        inner: Inner::V4,
+        path: &["gre"],
+    },
+    Case {
+        name: "WCCP in GRE",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000108004500004d00010000402f667f0a0000010a0000020000883e00000000",
+        inner: Inner::V4,
+        path: &["gre"],
+    },
+    Case {
+        name: "WCCP in GRE, version 1",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000186dd6000000000352f40fd000000000000000000000000000001fd0000000000000000000000000000020000883e",
+        inner: Inner::V4,
+        path: &["gre"],
+    },
+    Case {
+        name: "EtherIP with reserved bits",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000108004500005500010000406166450a0000010a00000230010200000000040200000000030800",
+        inner: Inner::V4,
+        path: &["etherip"],
+    },
+    Case {
+        name: "EtherIP with reserved bits in IPv6",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000186dd6000000000556140fd000000000000000000000000000001fd000000000000000000000000000002312302000000000402000000000386dd",
+        inner: Inner::V6,
+        path: &["etherip"],
+    },
+    Case {
+        name: "EtherIP with halves swapped",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000108004500005500010000406166450a0000010a00000203000200000000040200000000030800",
+        inner: Inner::V4,
+        path: &["etherip"],
+    },
+    Case {
+        name: "L2TPv3",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000108004500005700010000407366310a0000010a000002000000090200000000040200000000030800",
+        inner: Inner::V4,
+        path: &["l2tp:9"],
+    },
+    Case {
+        name: "L2TPv3 with cookie and sublayer",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000186dd6000000000637340fd000000000000000000000000000001fd00000000000000000000000000000200000009aabbccddeeff00114000000102000000000402000000000386dd",
+        inner: Inner::V6,
+        path: &["l2tp:9"],
+    },
+    Case {
+        name: "L2TPv3 with PPP",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000108004500004d000100004073663b0a0000010a00000200000009ff030021",
+        inner: Inner::V4,
+        path: &["l2tp:9"],
+    },
+    Case {
+        name: "Ethernet of segment routing",
+        link: LinkType::ETHERNET,
+        outer: "02000000000202000000000186dd60000000003f8f40fd000000000000000000000000000001fd0000000000000000000000000000020200000000040200000000030800",
+        inner: Inner::V4,
+        path: &[],
     },
 ];

@@ -3,11 +3,12 @@
 use huginn_net_core::LinkType;
 
 use super::tunnel_vectors::{TAGS, TUNNELS};
+use super::udp_vectors::UDP_TUNNELS;
 use super::wire::{INNER_V4, INNER_V6, Inner, counted, decode, hex, ipv4, ipv6, udp};
 
 #[test]
 fn decodes_every_tag_and_tunnel() {
-    for case in TAGS.iter().chain(TUNNELS) {
+    for case in TAGS.iter().chain(TUNNELS).chain(UDP_TUNNELS) {
         case.check();
     }
 }
@@ -46,18 +47,41 @@ fn stops_at_maximum_tunnel_depth() {
 #[test]
 fn tunnel_port_without_header_is_segment() {
     let geneve = "0000 6558 00009900";
+    let addresses = "020000000004 020000000003";
     let teredo = |packet: &str| format!("0001 0000 0102030405060708 00 {packet}");
     for (port, payload) in [
-        // VXLAN: another flag, reserved bytes, too short.
+        // VXLAN: no network; reserved bits without a frame that fits; too short.
+        (4789, format!("00000000 00123400 {INNER_V4}")),
         (4789, format!("0c000000 00123400 {INNER_V4}")),
         (4789, format!("08000001 00123400 {INNER_V4}")),
-        (4789, format!("08000000 00123401 {INNER_V4}")),
+        (4789, format!("88000001 00123401 {addresses} 0800 {}", INNER_V4.replacen("0031", "0032", 1))),
+        (4789, format!("88000001 00123401 {addresses} 0806 0002")),
+        (4789, format!("88000001 00123401 {addresses} 1234 {INNER_V4}")),
         (8472, "08000000 001234".to_owned()),
-        // Geneve: version, reserved bits, unknown type, options that do not fit.
+        // VXLAN-GPE: a packet that does not fit.
+        (4790, format!("0c000001 00123400 {}", INNER_V4.replacen("0031", "0032", 1))),
+        // Geneve: version; reserved bits without a frame that fits; options that do not fit.
         (6081, geneve.replacen("00", "40", 1)),
         (6081, geneve.replacen("0000", "0001", 1)),
-        (6081, geneve.replacen("6558", "1234", 1)),
+        (6081, format!("0000 6558 00009901 {addresses} 0800 {INNER_V6}")),
+        (6081, geneve.replacen("6558", "0012", 1)),
         (6081, geneve.replacen("00", "01", 1)),
+        // L2TP: version, control without length, length beyond the datagram, an unknown protocol, IP that does not fit.
+        (1701, "0001 0007 0009 ff03 0021".to_owned()),
+        (1701, "8002 000c 0007 0000 0000 0000".to_owned()),
+        (1701, format!("4002 00ff 0007 0009 0021 {INNER_V4}")),
+        (1701, "0002 0007 0009 ff03 0441".to_owned()),
+        (1701, format!("0002 0007 0009 0021 {}", INNER_V4.replacen("0031", "0032", 1))),
+        (1701, "0003 0000 00000009 00112233".to_owned()),
+        // TZSP: version, type, tags without end.
+        (37008, "0200 0001 01".to_owned()),
+        (37008, "0106 0001 01".to_owned()),
+        (37008, "0100 0001 0000".to_owned()),
+        // LISP, MPLS, GUE: no packet that fits.
+        (4341, "c0000001 00000001 4500".to_owned()),
+        (6635, format!("00010140 {}", INNER_V4.replacen("0031", "0032", 1))),
+        (6635, "00010040".to_owned()),
+        (6080, format!("00060000 {INNER_V4}")),
         // GTP-U: version, GTP', echo, length, an extension of length 0, no IP inside.
         (2152, format!("50ff 0031 00000001 {INNER_V4}")),
         (2152, format!("20ff 0031 00000001 {INNER_V4}")),
@@ -65,7 +89,7 @@ fn tunnel_port_without_header_is_segment() {
         (2152, format!("30ff 0032 00000001 {INNER_V4}")),
         (2152, format!("34ff 003d 00000001 00000085 00000000 {INNER_V4}")),
         (2152, "30ff 0004 00000001 00112233".to_owned()),
-        // CAPWAP: version, DTLS, reserved bits, header length.
+        // CAPWAP: version, DTLS, reserved bits without a frame that fits, header length.
         (5247, "10104300 00000000".to_owned()),
         (5247, "01000000 16feff".to_owned()),
         (5247, "00104301 00000000".to_owned()),
@@ -99,6 +123,16 @@ fn counts_tunnels_without_segment() {
     counted(LinkType::RAW, &in_udp(4789, &format!("08000000 00000100 {arp}")), |c| c.arp);
     counted(LinkType::RAW, &in_udp(4789, "08000000 00000100 0200"), |c| c.bad_header);
     counted(LinkType::RAW, &in_udp(6081, "0080 6558 00000100"), |c| c.not_data);
+    counted(LinkType::RAW, &in_udp(6081, "0000 1234 00000100 0102"), |c| c.unknown_ethertype);
+    counted(LinkType::RAW, &in_udp(4790, "0d000001 00000100"), |c| c.not_data);
+    counted(LinkType::RAW, &in_udp(4790, "0c000009 00000100"), |c| c.unknown_ethertype);
+    // L2TP: a control message; link control; in version 3, a control message and an unknown payload.
+    counted(LinkType::RAW, &in_udp(1701, "c802 000c 0007 0000 0000 0000"), |c| c.not_data);
+    counted(LinkType::RAW, &in_udp(1701, "0002 0007 0009 ff03 c021 0101"), |c| c.not_data);
+    counted(LinkType::RAW, &in_ip(115, "00000000 c803 000c 00000000 0000 0000"), |c| c.not_data);
+    counted(LinkType::RAW, &in_ip(115, "00000009 00112233"), |c| c.unknown_ethertype);
+    counted(LinkType::RAW, &in_udp(37008, "0104 0001"), |c| c.not_data);
+    counted(LinkType::RAW, &in_udp(37008, "0100 0002 01 00"), |c| c.unknown_ethertype);
     // Keep-alive; a fragment; a binding other than 802.11; an encrypted frame.
     counted(LinkType::RAW, &in_udp(5247, "00100008 00000000"), |c| c.not_data);
     counted(LinkType::RAW, &in_udp(5247, "00104380 00000000 0801"), |c| c.link_fragment);
@@ -108,7 +142,8 @@ fn counts_tunnels_without_segment() {
     // GRE: keep-alive, unknown version, an acknowledgement of PPTP, ERSPAN of another version.
     counted(LinkType::RAW, &in_ip(47, "0000 0000"), |c| c.unknown_ethertype);
     counted(LinkType::RAW, &in_ip(47, "0002 0800"), |c| c.bad_header);
-    counted(LinkType::RAW, &in_ip(47, "0001 0800"), |c| c.bad_header);
+    counted(LinkType::RAW, &in_ip(47, "0001 1234"), |c| c.unknown_ethertype);
+    counted(LinkType::RAW, &in_ip(47, "2001 6400 0000 0500"), |c| c.not_data);
     counted(LinkType::RAW, &in_ip(47, "2081 880b 0000 0001 00000001"), |c| c.not_data);
     counted(LinkType::RAW, &in_ip(47, "1000 88be 00000001 2000 0001 00000000"), |c| c.bad_header);
     counted(LinkType::RAW, &in_ip(47, "1000 22eb 00000001 1000 0001 00000000 0000 0000"), |c| c.bad_header);
@@ -117,4 +152,161 @@ fn counts_tunnels_without_segment() {
     counted(LinkType::RAW, &in_ip(137, "00010140 10000000"), |c| c.not_data);
     counted(LinkType::ETHERNET, "020000000002 020000000001 894f 2fc6 0101 00000001", |c| c.bad_header);
     counted(LinkType::ETHERNET, "020000000002 020000000001 894f 2002 0101 00000001", |c| c.not_data);
+    counted(LinkType::ETHERNET, "020000000002 020000000001 894f 0fc2 0109 00000001", |c| c.unknown_ethertype);
+    // MACsec: encrypted, only changed, another version. batman-adv: an originator message, a fragment, another version.
+    let ethernet = |rest: &str| format!("020000000002 020000000001 {rest}");
+    counted(LinkType::ETHERNET, &ethernet("88e5 0c00 00000001 0800"), |c| c.encrypted);
+    counted(LinkType::ETHERNET, &ethernet("88e5 0400 00000001 0800"), |c| c.encrypted);
+    counted(LinkType::ETHERNET, &ethernet("88e5 8000 00000001 0800"), |c| c.unknown_ethertype);
+    counted(LinkType::ETHERNET, &ethernet("4305 000f 32"), |c| c.not_data);
+    counted(LinkType::ETHERNET, &ethernet("4305 410f 32"), |c| c.link_fragment);
+    counted(LinkType::ETHERNET, &ethernet("4305 400d 32"), |c| c.unknown_ethertype);
+    counted(LinkType::ETHERNET, &ethernet("22f3 403f 0001 0002"), |c| c.unknown_ethertype);
+    counted(LinkType::ETHERNET, &ethernet("d28b 0002 0010"), |c| c.unknown_ethertype);
+    counted(LinkType::ETHERNET, &ethernet("8864 1100 0005 0006 003d 8000 0001"), |c| c.link_fragment);
+}
+
+#[test]
+fn new_tunnels_nest_in_others() {
+    let frame = |inner: &[u8]| [hex("020000000004 020000000003 0800"), inner.to_vec()].concat();
+    let l2tp = |inner: &[u8]| udp(1701, 1701, &[hex("0002 0007 0009 ff03 0021"), inner.to_vec()].concat());
+    let tzsp = |inner: &[u8]| udp(50_000, 37_008, &[hex("01000001 01"), frame(inner)].concat());
+    let lisp = |inner: &[u8]| udp(50_000, 4341, &[hex("c0000001 00000001"), inner.to_vec()].concat());
+    let inner = Inner::V4.bytes();
+    let packet = ipv6(
+        17,
+        &tzsp(&ipv4(
+            17,
+            &l2tp(&ipv4(17, &lisp(&ipv4(47, &[hex("3001 0800 00000000 00000001"), inner].concat())))),
+        )),
+    );
+    let tagged = [hex("020000000002 020000000001 8100 000c 86dd"), packet].concat();
+    let (segments, counters) = decode(LinkType::ETHERNET, &tagged);
+    let path = ["vlan:12", "tzsp", "l2tp:9", "lisp:0", "gre"];
+    assert_eq!(segments, [Inner::V4.expected_segment(&path)], "{counters:?}");
+    // Headers that add no layer cannot make the decoder loop.
+    let nested = |header: &str| [hex(&header.repeat(500)), Inner::V4.bytes()].concat();
+    assert_eq!(decode(LinkType::PPP, &nested("003d c0000001")).1.too_deep, 1);
+    assert_eq!(decode(LinkType(192), &nested("0000 0800 c0000000")).1.too_deep, 1);
+}
+
+#[test]
+fn directions_of_tunnel_share_flow_key() {
+    use huginn_net_core::{DecodeConfig, Decoder, FlowKey, Frame, Timestamp};
+    let key = |frame: &[u8]| {
+        let mut decoder = Decoder::new(DecodeConfig::default());
+        let mut keys = Vec::new();
+        let frame = Frame { ts: Timestamp::default(), link: LinkType::RAW, data: frame, wire_len: 999 };
+        decoder.decode(&frame, &mut |segment| keys.push(FlowKey::from_segment(segment).0));
+        keys.pop().unwrap()
+    };
+    let swapped = |mut packet: Vec<u8>| {
+        let source = packet[12..16].to_vec();
+        packet.copy_within(16..20, 12);
+        packet[16..20].copy_from_slice(&source);
+        packet
+    };
+    let inner = Inner::V4.bytes();
+    // Tunnel and session of L2TP, and the key of Tencent's GRE, belong to one direction.
+    for (there, back) in [
+        (
+            udp(1701, 1701, &hex("0002 0007 0009 ff03 0021")),
+            udp(1701, 1701, &hex("0002 0001 0002 ff03 0021")),
+        ),
+        (hex("3001 0800 00000005 00000001"), hex("3001 0800 00000006 00000001")),
+    ] {
+        let protocol = if there[0] == 0x30 { 47 } else { 17 };
+        let packet = |header: Vec<u8>, inner: Vec<u8>| {
+            let mut payload = [header, inner].concat();
+            if protocol == 17 {
+                payload[4..6].fill(0);
+            }
+            ipv4(protocol, &payload)
+        };
+        let there = packet(there, inner.clone());
+        let back = swapped(packet(back, inner.clone()));
+        assert_eq!(key(&there), key(&back));
+        assert_ne!(key(&there), key(&inner));
+    }
+}
+
+#[test]
+fn protocols_without_decoder_are_named() {
+    let mut decoder = huginn_net_core::Decoder::new(huginn_net_core::DecodeConfig::default());
+    let mut push = |link, packet: &[u8]| {
+        let wire_len = u32::try_from(packet.len()).unwrap();
+        let frame = huginn_net_core::Frame { ts: Default::default(), link, data: packet, wire_len };
+        decoder.decode(&frame, &mut |_| {});
+    };
+    push(LinkType::RAW, &ipv4(108, b"x"));
+    push(LinkType::RAW, &ipv6(55, b"x"));
+    push(LinkType::RAW, &ipv6(108, b"x"));
+    push(LinkType::ETHERNET, &hex("020000000002 020000000001 8863 11090000"));
+    push(LinkType::ETHERNET, &hex("020000000002 020000000001 0026 424203 0000"));
+    push(LinkType(999), b"x");
+    push(LinkType::RAW, &ipv4(17, &udp(50_000, 6081, &hex("0000 1234 00000100 0102"))));
+    let names: Vec<(&str, String, u64)> = decoder
+        .counters()
+        .protocols
+        .iter()
+        .map(|count| (count.counter, count.protocol.to_string(), count.count))
+        .collect();
+    let row = |counter: &'static str, text: &str, count: u64| (counter, text.to_owned(), count);
+    let expected = [
+        row("other_transport", "IPComp (IP protocol 108)", 2),
+        row("other_transport", "minimal encapsulation (IP protocol 55)", 1),
+        row("not_data", "PPPoE discovery (ethertype 0x8863)", 1),
+        row("unknown_ethertype", "spanning tree (LLC SAP 0x42)", 1),
+        row("unknown_link", "link type 999", 1),
+        row("unknown_ethertype", "ethertype 0x1234", 1),
+    ];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn number_of_named_protocols_is_limited() {
+    let mut decoder = huginn_net_core::Decoder::new(huginn_net_core::DecodeConfig::default());
+    for ethertype in 0x2000_u16..0x2100 {
+        let frame = [vec![2; 12], ethertype.to_be_bytes().to_vec()].concat();
+        let frame = huginn_net_core::Frame {
+            ts: Default::default(),
+            link: LinkType::ETHERNET,
+            data: &frame,
+            wire_len: 14,
+        };
+        decoder.decode(&frame, &mut |_| {});
+    }
+    let counters = decoder.counters();
+    assert_eq!((counters.unknown_ethertype, counters.protocols.len()), (256, 32));
+}
+
+#[test]
+fn vlan_and_interface_in_flow_key_are_optional() {
+    use huginn_net_core::{DecodeConfig, Decoder, FlowKey, Frame, Timestamp};
+    let key = |config: &DecodeConfig, tag: &str, interface: u16, inner: Inner| {
+        let mut decoder = Decoder::new(config.clone());
+        let ethertype = if matches!(inner, Inner::V4) { "0800" } else { "86dd" };
+        let data = [hex(&format!("020000000002 020000000001 {tag} {ethertype}")), inner.bytes()].concat();
+        let ts = Timestamp::default().with_interface(interface);
+        let mut keys = Vec::new();
+        decoder.decode(&Frame { ts, link: LinkType::ETHERNET, data: &data, wire_len: 999 }, &mut |segment| {
+            keys.push((FlowKey::from_segment(segment).0, format!("{:?}", segment.tunnel)));
+        });
+        keys.pop().unwrap()
+    };
+    let (default, no_vlan, interface) = (
+        DecodeConfig::default(),
+        DecodeConfig { vlan_in_flow_key: false, ..DecodeConfig::default() },
+        DecodeConfig { interface_in_flow_key: true, ..DecodeConfig::default() },
+    );
+    for inner in [Inner::V4, Inner::V6] {
+        let key = |config, tag, interface| key(config, tag, interface, inner);
+        assert_ne!(key(&default, "8100 0005", 0).0, key(&default, "8100 0006", 0).0);
+        assert_eq!(key(&no_vlan, "8100 0005", 0).0, key(&no_vlan, "8100 0006", 0).0);
+        assert_eq!(key(&no_vlan, "88a8 0007 8100 0005", 0).0, key(&no_vlan, "", 0).0);
+        assert_eq!(key(&no_vlan, "8100 0005", 0).1, r#"["vlan:5"]"#);
+        assert_eq!(key(&default, "", 0), key(&default, "", 1));
+        assert_ne!(key(&interface, "", 0).0, key(&interface, "", 1).0);
+        assert_eq!(key(&interface, "8100 0005", 1).1, r#"["interface:1", "vlan:5"]"#);
+    }
 }

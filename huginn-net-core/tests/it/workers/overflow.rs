@@ -4,23 +4,28 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
-use huginn_net_core::{Event, Overflow};
+use huginn_net_core::{Analyzer, Event, FirstFrames, HashSeed, NextFrame, Overflow, Source};
 
 use super::builder;
 use super::sources::{Overwriting, Waiting};
-use super::traffic::syns;
+use super::traffic::{Everything, syns};
 
-#[test]
-fn slow_worker_drops_blocks_and_counts_them() {
-    let packets = syns(120);
+/// Delays the events of one worker, so that the ring is full for longer than 200 ms.
+fn slow_worker() -> impl Fn(Event<String>) -> Event<String> + Sync {
     let slow_worker = OnceLock::new();
-    let slow = |event: Event<String>| {
+    move |event: Event<String>| {
         let thread = thread::current().id();
         if event.kind.contains("Segment") && *slow_worker.get_or_init(|| thread) == thread {
             thread::sleep(Duration::from_millis(50));
         }
         event
-    };
+    }
+}
+
+#[test]
+fn slow_worker_drops_blocks_and_counts_them() {
+    let packets = syns(120);
+    let slow = slow_worker();
     let mut analyzer = builder(2, 1).overflow(Overflow::Drop).build();
     let mut events: Vec<Event<String>> = Vec::new();
     let counters = analyzer.analyze_map(Overwriting::new(&packets), slow, &mut events).unwrap();
@@ -48,4 +53,64 @@ fn waiting_source_loses_nothing() {
         events += 1;
     });
     assert_eq!((events, counters.unwrap().segments_dropped), (400, 0));
+}
+
+/// A source that says that it is live.
+struct Live<S>(S);
+
+impl<S: Source> Source for Live<S> {
+    type Error = S::Error;
+
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, S::Error> {
+        self.0.next_frame()
+    }
+}
+
+#[test]
+fn live_source_drops_by_default_and_file_does_not() {
+    let packets = syns(60);
+    let segments_dropped = |mut analyzer: Analyzer<Everything>, live: bool| {
+        let slow = slow_worker();
+        let source = Overwriting::new(&packets);
+        let mut sink = |_: Event<String>| {};
+        let counters = if live {
+            analyzer.analyze_map(FirstFrames::new(Live(source), 60), slow, &mut sink)
+        } else {
+            analyzer.analyze_map(FirstFrames::new(source, 60), slow, &mut sink)
+        };
+        counters.unwrap().segments_dropped
+    };
+    assert_eq!(segments_dropped(builder(2, 1).build(), false), 0);
+    assert!(segments_dropped(builder(2, 1).build(), true) > 0);
+    assert_eq!(segments_dropped(builder(2, 1).overflow(Overflow::Wait).build(), true), 0);
+}
+
+#[test]
+fn seed_is_fixed_for_files_only() {
+    let packets = syns(3);
+    for workers in [1, 2] {
+        let mut seeds = Vec::new();
+        for _ in 0..2 {
+            let mut analyzer = builder(workers, 1).build();
+            let sink = &mut |_: Event<String>| {};
+            analyzer.analyze(Overwriting::new(&packets), sink).unwrap();
+            let file = analyzer.hash_seed();
+            analyzer.analyze(Live(Overwriting::new(&packets)), sink).unwrap();
+            let live = analyzer.hash_seed();
+            analyzer.analyze(Overwriting::new(&packets), sink).unwrap();
+            assert_eq!(analyzer.hash_seed(), file);
+            assert!(analyzer.push(&packets[0].frame(), sink).is_continue());
+            assert_eq!(analyzer.hash_seed(), live);
+            seeds.push((file, live));
+        }
+        assert_eq!(seeds[0].0, seeds[1].0);
+        assert_ne!(seeds[0].1, seeds[1].1);
+    }
+    let mut analyzer = builder(1, 1).hash_seed(HashSeed::Fixed(7)).build();
+    assert!(analyzer.push(&packets[0].frame(), &mut |_: Event<String>| {}).is_continue());
+    assert_eq!(analyzer.hash_seed(), 7);
 }

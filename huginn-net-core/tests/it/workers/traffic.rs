@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use huginn_net_core::{
-    Event, Frame, Interest, LinkType, Protocol, Route, Segment, SharedState, Side, TcpFlags, Timestamp,
+    Event, Frame, Interest, LinkType, Origin, Protocol, Route, Segment, SharedState, Side, TcpFlags,
+    Timestamp,
 };
 use proptest::prelude::*;
 
@@ -54,14 +55,14 @@ impl Protocol for Everything {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut u32,
-        emit: &mut impl FnMut(Side, String),
+        emit: &mut impl FnMut(Origin, String),
     ) -> Interest {
         assert!(segment.payload != POISON, "poisoned");
         self.segments += 1;
         *flow += 1;
-        emit(sender, format!("{flow}: {segment:?}"));
+        emit(sender.into(), format!("{flow}: {segment:?}"));
         if segment.tcp().is_some_and(|tcp| tcp.flags.is_initial_syn()) {
-            emit(sender, String::new());
+            emit(sender.into(), String::new());
         }
         Interest::More
     }
@@ -78,9 +79,16 @@ pub(crate) const FATAL_SENDER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 255, 255
 impl SharedState<String> for Syns {
     type Report = String;
     type Update = ();
+    type Ticket = ();
 
     fn route(event: String) -> Route<String, ()> {
         if event.is_empty() { Route::Update(()) } else { Route::Report(event) }
+    }
+
+    fn ticket(_: &Event<String>) {}
+
+    fn admits(&mut self, (): ()) -> bool {
+        true
     }
 
     fn on_update(&mut self, update: Event<()>, report: &mut impl FnMut(Event<String>)) {

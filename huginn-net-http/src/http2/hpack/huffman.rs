@@ -2,6 +2,9 @@
 
 use super::HpackError;
 
+/// Bits of the longest code.
+pub(super) const MAX_CODE_BITS: usize = 30;
+
 /// The codes of one length in bits. The code is canonical: codes of one length are consecutive, and numerically below
 /// the prefixes of longer codes.
 struct Row {

@@ -34,21 +34,62 @@ fn oversized_heads_are_counted_and_bounded() {
                 peak_bytes = peak_bytes.max(recorder.connection.buffered_bytes());
             }
             assert!(peak_bytes <= 4 * MAX_HEAD, "{peak_bytes}");
-            assert_eq!((recorder.counters.heads_too_long, recorder.counters.times_lost), (1, 1));
+            assert_eq!(recorder.counters.heads_too_long, 1);
             recorder.requests(NEXT);
-            assert_eq!(recorder.heads, ["0 GET /next"]);
+            assert_eq!(recorder.heads.last().map(String::as_str), Some("1 GET /next"));
+            assert_eq!(recorder.heads.len(), if std::ptr::eq(bomb, &target) { 1 } else { 2 });
         }
     }
     let head = |count| format!("GET / HTTP/1.1\r\n{}\r\n", "A:\r\n".repeat(count));
     assert_eq!(request_heads(head(256).as_bytes()), ["0 GET /"]);
     let mut recorder = new_recorder();
     recorder.requests(head(10_000)).requests(NEXT);
-    assert_eq!((recorder.counters.heads_with_too_many_headers, recorder.heads.len()), (1, 1));
-    assert_eq!(Request::parse(head(257).as_bytes()), Err(HttpError::TooManyHeaders { max: 256 }));
-    let odd = head(257).replace("A:", "A :");
+    assert_eq!((recorder.counters.heads_with_too_many_headers, recorder.heads.len()), (1, 2));
     assert_eq!(Response::parse(b"HTTP/1.1 200"), Ok(None));
-    assert_eq!(Request::parse(odd.as_bytes()), Err(HttpError::TooManyHeaders { max: 256 }));
+    let long = Request::parse(format!("GET / HTTP/1.1\r\nA: {}\r\n\r\n", "a".repeat(MAX_HEAD)).as_bytes());
+    assert_eq!(long, Err(HttpError::HeadTooLong { max: MAX_HEAD }));
     assert_eq!(Response::parse(b"HTTP/2 200\r\n\r\n"), Err(HttpError::NotHttp1));
+}
+
+/// Known headers count after the limit, too: they name the software and end the body.
+#[test]
+fn head_with_too_many_headers_keeps_known_ones() {
+    for lines in ["A: b\r\n", "A : b\r\n c\r\n"] {
+        let head = format!(
+            "POST / HTTP/1.1\r\n{}Host: a\r\nUser-Agent: b\r\nContent-Length: 2\r\n\r\n",
+            lines.repeat(300)
+        );
+        let request = Request::parse(head.as_bytes()).unwrap().unwrap().value;
+        assert!(request.headers().is_cut());
+        assert_eq!(request.headers().len(), 256 + 3);
+        assert_eq!((request.host(), request.user_agent()), (Some(&b"a"[..]), Some(&b"b"[..])));
+        let mut recorder = new_recorder();
+        recorder.requests(format!("{head}hi{NEXT_TEXT}"));
+        assert_eq!(recorder.heads, ["0 POST /", "1 GET /next"]);
+    }
+    let known = format!("GET / HTTP/1.1\r\n{}\r\n", "Via: a\r\n".repeat(1000));
+    assert_eq!(Request::parse(known.as_bytes()).unwrap().unwrap().value.headers().len(), 256 + 64);
+    let fits = format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(256));
+    assert!(!Request::parse(fits.as_bytes()).unwrap().unwrap().value.headers().is_cut());
+}
+
+/// The rest of the head is skipped, and the next request follows it or the body.
+#[test]
+fn head_that_is_too_long_is_reported_cut() {
+    for (framing, body) in
+        [("", ""), ("Content-Length: 2\r\n", "hi"), ("Transfer-Encoding: chunked\r\n", "0\r\n\r\n")]
+    {
+        let lines = "A: b\r\n".repeat(MAX_HEAD / 6 + 100);
+        let bytes = format!("POST /long HTTP/1.1\r\nHost: a\r\n{framing}{lines}\r\n{body}{NEXT_TEXT}");
+        for piece in [1, 1460, 65_535, usize::MAX] {
+            let mut recorder = new_recorder();
+            for piece in bytes.as_bytes().chunks(piece.min(bytes.len())) {
+                recorder.requests(piece);
+            }
+            assert_eq!(recorder.heads, ["0 POST /long", "1 GET /next"], "{framing}");
+            assert_eq!((recorder.counters.heads_too_long, recorder.counters.times_lost), (1, 0));
+        }
+    }
 }
 
 #[test]

@@ -13,3 +13,4 @@ mod malformed;
 mod other_protocols;
 mod properties;
 mod recorder;
+mod resync;

@@ -27,6 +27,10 @@ impl HeadRecorder {
         self
     }
 
+    pub(crate) fn gap(&mut self, direction: Role, missing: u64) {
+        self.connection.gap(direction, missing, &mut self.counters);
+    }
+
     pub(crate) fn responses(&mut self, bytes: impl AsRef<[u8]>) -> &mut Self {
         self.push(Role::Response, bytes.as_ref());
         self
@@ -61,5 +65,6 @@ pub(crate) fn response_heads(bytes: &[u8]) -> Vec<String> {
     record_heads(Role::Response, bytes)
 }
 
-pub(crate) const NEXT: &[u8] = b"GET /next HTTP/1.1\r\n\r\n";
+pub(crate) const NEXT: &[u8] = NEXT_TEXT.as_bytes();
+pub(crate) const NEXT_TEXT: &str = "GET /next HTTP/1.1\r\n\r\n";
 pub(crate) const NEXT_RESPONSE: &[u8] = b"HTTP/1.1 299 next\r\nContent-Length: 0\r\n\r\n";

@@ -6,9 +6,9 @@ mod hostile;
 mod seal;
 mod vectors;
 
-use huginn_net_core::{Interest, Side};
+use huginn_net_core::Side;
 
-use super::connection::Found;
+use super::connection::{Found, Scratch};
 use super::flow::QuicFlow;
 use super::{ClientInitials, QuicCounters, likely_sender, looks_like_initial};
 use crate::{ClientHello, TlsError};
@@ -17,27 +17,36 @@ use crate::{ClientHello, TlsError};
 #[derive(Debug, Default)]
 struct Run {
     flow: QuicFlow,
-    scratch: Vec<u8>,
+    scratch: Scratch,
     counters: QuicCounters,
     found: Vec<(Side, Vec<u8>, bool)>,
+    /// Indexes of hellos with a conflict.
+    conflicts: Vec<usize>,
 }
 
 impl Run {
-    fn push(&mut self, sender: Side, datagram: &[u8]) -> Interest {
-        let found = &mut self.found;
-        self.flow.on_datagram(datagram, sender, &mut self.scratch, &mut self.counters, &mut |hello: Found<
-            '_,
-        >| {
-            found.push((hello.sender, hello.message.to_vec(), hello.retry));
-        })
+    fn push(&mut self, sender: Side, datagram: &[u8]) {
+        let Self { found, conflicts, .. } = self;
+        self.flow.on_datagram(
+            datagram,
+            sender,
+            &mut self.scratch,
+            &mut self.counters,
+            &mut |hello: Found<'_>| {
+                if hello.conflict {
+                    conflicts.push(found.len());
+                }
+                found.push((hello.sender, hello.message.to_vec(), hello.retry));
+            },
+        );
     }
 
-    fn client(&mut self, datagram: &[u8]) -> Interest {
-        self.push(Side::Client, datagram)
+    fn client(&mut self, datagram: &[u8]) {
+        self.push(Side::Client, datagram);
     }
 
-    fn server(&mut self, datagram: &[u8]) -> Interest {
-        self.push(Side::Server, datagram)
+    fn server(&mut self, datagram: &[u8]) {
+        self.push(Side::Server, datagram);
     }
 }
 

@@ -45,6 +45,11 @@ impl Packet {
     }
 
     pub(super) fn seal(&self, payload: &[u8]) -> Vec<u8> {
+        self.seal_with(payload, 0xc0)
+    }
+
+    /// Like `seal`, with these two highest bits of the first byte.
+    pub(super) fn seal_with(&self, payload: &[u8], highest: u8) -> Vec<u8> {
         let protection = self.protection;
         let keys = Keys::derive(protection, &self.keys_from, self.sender).unwrap();
         // The payload must be long enough for the sample of header protection.
@@ -53,6 +58,7 @@ impl Packet {
 
         let mut bytes =
             vec![first_byte(protection, LongType::Initial) | u8::try_from(self.number_len - 1).unwrap()];
+        bytes[0] = bytes[0] & 0x3f | highest;
         bytes.extend(self.version.to_be_bytes());
         for id in [&self.destination, &self.source] {
             bytes.push(u8::try_from(id.len()).unwrap());

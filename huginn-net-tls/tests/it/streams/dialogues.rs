@@ -2,7 +2,7 @@
 
 use huginn_net_core::Side;
 
-use super::connection::{CLIENT, CURL, Connection, one_client, server_hello};
+use super::connection::{CLIENT, CURL, Connection, one_client, records, server_hello};
 
 /// Dialogues before TLS: the messages of client and server alternate. An empty first message means that the server
 /// begins.
@@ -146,6 +146,36 @@ fn gap_in_dialogue_does_not_hide_tls() {
     connection.segment(Side::Server, 95, connect.len() + CURL.len(), &server_hello([5; 32]));
     assert_eq!(connection.found().len(), 2);
     assert_eq!(connection.counters().1.streams.gaps, 1);
+}
+
+/// A line of a dialogue may have a complete hello, or claim to be a long one. Neither hides the hello that the server answers.
+#[test]
+fn hello_in_dialogue_does_not_hide_later_hello() {
+    let expected = [one_client(), vec![(Side::Server, "1301".to_owned(), false)]].concat();
+    for (decoy, hellos) in [
+        (records(&CURL[5..], 1 << 14), 1),
+        (records(&CURL[5..], 1 << 14).repeat(10), 10),
+        ([&[22, 3, 1, 0x40, 0, 1, 0, 0x3f, 0xfc, 3][..], &[7; 20]].concat(), 0),
+        ([&[22, 3, 1, 0x40, 0, 1, 1, 0xff, 0xfc, 3][..], &[7; 20]].concat(), 0),
+    ] {
+        for step in [1, 100, 1400] {
+            let mut connection = Connection::open([0, 0]);
+            connection.segment(Side::Server, 0, 0, b"220 a\r\n");
+            let mut sent = 0;
+            let line = [&b"NOOP "[..], &decoy, b"\r\n"].concat();
+            let pieces = line.chunks(step).chain([&b"STARTTLS\r\n"[..]]).chain(CURL.chunks(step));
+            for piece in pieces {
+                connection.segment(Side::Client, sent, 0, piece);
+                sent += piece.len();
+            }
+            connection.segment(Side::Server, 7, sent, b"220 go\r\n");
+            connection.segment(Side::Server, 15, sent, &server_hello([5; 32]));
+            let mut found = connection.found();
+            found.sort_by_key(|(side, ..)| *side == Side::Server);
+            assert_eq!(found.len(), hellos + 2, "{decoy:02x?} in steps of {step}");
+            assert_eq!(found[hellos..], expected);
+        }
+    }
 }
 
 /// Bytes that resemble the start of a record with a hello, without a hello.

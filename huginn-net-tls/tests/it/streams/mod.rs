@@ -86,7 +86,7 @@ proptest! {
 
 #[test]
 fn hello_may_span_many_records() {
-    for (len, step) in [(20_000, 1 << 14), (65_000, 1 << 14), (2_000, 1)] {
+    for (len, step) in [(20_000, 1 << 14), (65_000, 1 << 14), (2_000, 1), (100_000, 1)] {
         let mut connection = Connection::open([0, 0]);
         connection.send_data(Side::Client, 0, 0, &records(&long_hello(len), step));
         assert_eq!(connection.found().len(), 1, "{len} bytes in records of {step}");
@@ -136,7 +136,8 @@ fn early_hello() -> Vec<u8> {
 
 #[test]
 fn early_data_does_not_hide_second_hello() {
-    let data = [&[23, 3, 3, 0x3e, 0x80][..], &[0xaa; 16_000]].concat();
+    // More than is searched after data that no hello announced.
+    let data = [&[23, 3, 3, 0x3e, 0x80][..], &[0xaa; 16_000]].concat().repeat(5);
     for (hello, hellos) in [(early_hello(), 2), (CURL.to_vec(), 1)] {
         let mut connection = Connection::open([0, 0]);
         connection.send_data(Side::Client, 0, 0, &[&hello[..], &data, &hello].concat());

@@ -1,0 +1,132 @@
+//! Which packets are analysed, and how.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use huginn_net::core::IpNet;
+
+use super::values::{
+    Limit, ProtocolArgument, SeedArgument, Workers, parse_limit, parse_net, parse_seed, parse_workers,
+};
+
+/// Databases that name fingerprints.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Analysis")]
+pub(crate) struct DatabaseArguments {
+    /// Signature database in p0f v3 syntax, instead of the built-in one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) db: Option<PathBuf>,
+
+    /// Table of clients, instead of the built-in ones of its kind (TLS, HTTP/2, SSH); may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) clients: Vec<PathBuf>,
+}
+
+/// Selects packets.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Analysis")]
+pub(crate) struct PacketArguments {
+    /// Protocols to fingerprint
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "tcp,http,tls,ssh", value_name = "LIST")]
+    pub(crate) protocols: Vec<ProtocolArgument>,
+
+    /// Analyse only packets from or to this port; may be repeated
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Vec<u16>,
+
+    /// Analyse only packets from or to this network (CIDR) or address; may be repeated
+    #[arg(long, value_name = "NET", value_parser = parse_net)]
+    pub(crate) net: Vec<IpNet>,
+}
+
+/// Adds to events.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Analysis")]
+pub(crate) struct EventArguments {
+    /// List of labels for TLS clients: CSV or JSON Lines with a JA4, JA4_s1 or JA3 hash and a label; may be repeated. A
+    /// column 'watch' marks clients that 'live' reports on standard error
+    #[arg(long = "fingerprint-list", value_name = "FILE")]
+    pub(crate) fingerprint_lists: Vec<PathBuf>,
+
+    /// Report each connection at its end: packets, bytes, and what all layers showed (event 'connection')
+    #[arg(long)]
+    pub(crate) connections: bool,
+}
+
+/// Selects packets and databases, and configures the analysis.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Analysis")]
+pub(crate) struct AnalysisArguments {
+    #[command(flatten)]
+    pub(crate) databases: DatabaseArguments,
+
+    #[command(flatten)]
+    pub(crate) packets: PacketArguments,
+
+    /// Analyse only packets that match this BPF expression (pcap-filter(7); needs a build with the feature libpcap)
+    #[arg(long, value_name = "BPF")]
+    pub(crate) filter: Option<String>,
+
+    /// Stop after this many packets
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) count: Option<u64>,
+
+    /// Number of worker threads, or 'auto' for one per processor if the input is at least 4 MiB
+    #[arg(short, long, value_name = "N", default_value = "1", value_parser = parse_workers)]
+    pub(crate) workers: Workers,
+
+    /// Seed that decides which flows share a part of the flow table: a number, or 'random' [default: derived from the
+    /// machine for files, random for live capture]. --stats prints it; it matters only if flows are evicted
+    #[arg(long, value_name = "N", value_parser = parse_seed)]
+    pub(crate) seed: Option<SeedArgument>,
+
+    /// Leave VLAN tags out of the flow key: both directions of a connection may have different tags (Suricata:
+    /// vlan.use-for-tracking)
+    #[arg(long)]
+    pub(crate) no_vlan_tracking: bool,
+
+    /// Make the interface part of the flow key: networks at several interfaces may have the same addresses (Suricata:
+    /// livedev.use-for-tracking)
+    #[arg(long)]
+    pub(crate) interface_tracking: bool,
+
+    /// Verify TCP and UDP checksums and count wrong ones (no packet is dropped for it)
+    #[arg(long)]
+    pub(crate) checksums: bool,
+
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
+}
+
+/// Limits what a packet can make the program write. `none` or 0 removes a limit; a second is one of packet time.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Output limits ('none': no limit; seconds of packet time)")]
+pub(crate) struct LimitArguments {
+    /// Cut texts of events after this many bytes; the field 'cut' names them
+    #[arg(long, value_name = "BYTES", default_value = "4096", value_parser = parse_limit)]
+    pub(crate) max_text: Limit,
+
+    /// Report at most this many bytes of events of a connection for each byte captured of it
+    #[arg(long, value_name = "N", default_value = "40", value_parser = parse_limit)]
+    pub(crate) max_output_ratio: Limit,
+
+    /// Report at most this many events of a connection in a second
+    #[arg(long, value_name = "N", default_value = "20000", value_parser = parse_limit)]
+    pub(crate) max_events_per_connection: Limit,
+
+    /// Report at most this many events of a host in a second
+    #[arg(long, value_name = "N", default_value = "50000", value_parser = parse_limit)]
+    pub(crate) max_events_per_host: Limit,
+
+    /// Report at most this many bytes of events of a host in a second
+    #[arg(long, value_name = "BYTES", default_value = "33554432", value_parser = parse_limit)]
+    pub(crate) max_bytes_per_host: Limit,
+
+    /// Report at most this many events of each kind in a second
+    #[arg(long, value_name = "N", default_value = "200000", value_parser = parse_limit)]
+    pub(crate) max_events_per_kind: Limit,
+
+    /// Report at most this many bytes of events of each kind in a second
+    #[arg(long, value_name = "BYTES", default_value = "134217728", value_parser = parse_limit)]
+    pub(crate) max_bytes_per_kind: Limit,
+}

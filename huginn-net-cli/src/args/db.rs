@@ -1,0 +1,61 @@
+//! `huginn-net db`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{DatabaseArguments, InputArguments, PacketArguments};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DbCommand {
+    /// Count the entries of a database
+    Stats {
+        /// Database in p0f v3 syntax [default: the built-in one]
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
+    /// Check databases: errors with line and column, remarks with line
+    Lint {
+        /// Databases in p0f v3 syntax; a file without a classes line is checked as a part of the built-in database
+        /// [default: the built-in one]
+        #[arg(value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// Look up a raw TCP signature, as --format p0f prints it in raw_sig; prints label, file and line of the match
+    Match {
+        /// The signature, such as '4:64+0:0:1460:mss*44,7:mss,sok,ts,nop,ws:df,id+:0'
+        #[arg(value_name = "SIGNATURE")]
+        signature: String,
+        /// Match it as a SYN+ACK
+        #[arg(long)]
+        response: bool,
+        /// Database in p0f v3 syntax, instead of the built-in one
+        #[arg(long, value_name = "FILE")]
+        db: Option<PathBuf>,
+    },
+    /// Group the fingerprints in captures that have no name, and print lines to paste into a database
+    Learn(LearnArguments),
+}
+
+/// Selects captures and the databases that lack names.
+const LEARN_EXAMPLE: &str = "\
+Example:
+  huginn-net db learn captures/ --sample samples/ > unnamed.txt";
+
+#[derive(Args, Debug)]
+#[command(after_help = LEARN_EXAMPLE)]
+pub(crate) struct LearnArguments {
+    #[command(flatten)]
+    pub(crate) input: InputArguments,
+
+    /// Write a small capture of each group to this directory: the packets of one flow up to the fingerprint, with
+    /// addresses replaced. Payloads are not changed: check them before you share a sample
+    #[arg(long, value_name = "DIR")]
+    pub(crate) sample: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) databases: DatabaseArguments,
+
+    #[command(flatten)]
+    pub(crate) packets: PacketArguments,
+}

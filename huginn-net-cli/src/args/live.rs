@@ -1,0 +1,153 @@
+//! `huginn-net live`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::values::{parse_address, parse_interval, parse_keep, parse_mode, parse_size};
+use super::{AnalysisArguments, EventArguments, OutputArguments};
+
+/// Explains the signals and gives an example.
+const LIVE_HELP: &str = "\
+Signals:
+  SIGINT, SIGTERM  write queued events and exit; another one after 1 s exits at once
+  SIGHUP           reopen --output
+  SIGUSR1          write host profiles to --hosts-file
+
+Example:
+  sudo huginn-net live -i eth0 --user nobody --format json | jq -c '[.ts, .event, .client.ip]'";
+
+#[derive(Args, Debug)]
+#[command(after_help = LIVE_HELP)]
+pub(crate) struct LiveArguments {
+    /// Interface to capture from; may be repeated ('huginn-net interfaces' lists them)
+    #[arg(short, long = "interface", required = true, value_name = "IFACE")]
+    pub(crate) interfaces: Vec<String>,
+
+    /// BPF expression, same as --filter (pcap-filter(7); needs a build with the feature libpcap)
+    #[arg(value_name = "BPF", conflicts_with = "filter")]
+    pub(crate) expression: Vec<String>,
+
+    /// Show counters, hosts, rare fingerprints and events on the terminal; --output still writes events to a file
+    #[arg(long, conflicts_with = "stats_interval")]
+    pub(crate) tui: bool,
+
+    #[command(flatten)]
+    pub(crate) capture: CaptureArguments,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
+
+    #[command(flatten)]
+    pub(crate) events: EventArguments,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+
+    #[command(flatten)]
+    pub(crate) rotation: RotationArguments,
+
+    #[command(flatten)]
+    pub(crate) service: ServiceArguments,
+}
+
+/// Configures packet capture.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Capture")]
+pub(crate) struct CaptureArguments {
+    /// Capture backend [default: packet on Linux; libpcap on other systems or with a BPF expression]
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) backend: Option<BackendArgument>,
+
+    /// Deliver each packet at once instead of in batches: saves some milliseconds of latency and costs CPU time
+    #[arg(long)]
+    pub(crate) immediate_mode: bool,
+
+    /// Do not put interfaces into promiscuous mode
+    #[arg(short = 'p', long)]
+    pub(crate) no_promiscuous: bool,
+
+    /// Capture at most this many bytes of each packet
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 18, value_parser = clap::value_parser!(u32).range(64..=1 << 18))]
+    pub(crate) snaplen: u32,
+
+    /// Kernel buffer of each interface, in MiB; allocated at startup
+    #[arg(long, value_name = "MIB", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1023))]
+    pub(crate) buffer: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BackendArgument {
+    /// Linux AF_PACKET sockets; needs no system library
+    Packet,
+    /// libpcap (needs a build with the feature libpcap)
+    Libpcap,
+}
+
+/// Configures log rotation. Without these options only SIGHUP, which logrotate sends, reopens the file.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Rotation of --output (SIGHUP reopens it)")]
+#[command(group = clap::ArgGroup::new("rotations").args(["rotate_size", "rotate_interval"]).multiple(true))]
+pub(crate) struct RotationArguments {
+    /// Rotate before the file exceeds this size: a number of bytes, 100M, 1G
+    #[arg(long, value_name = "SIZE", requires = "output", value_parser = parse_size)]
+    pub(crate) rotate_size: Option<u64>,
+
+    /// Rotate at this interval: 15m, 1h, 1d, counted from midnight UTC
+    #[arg(long, value_name = "TIME", requires = "output", value_parser = parse_interval)]
+    pub(crate) rotate_interval: Option<Duration>,
+
+    /// Keep this many rotated files [default: all]
+    #[arg(long, value_name = "N", requires = "rotations", value_parser = parse_keep)]
+    pub(crate) rotate_keep: Option<usize>,
+
+    /// Write Parquet files to folders date=YYYY-MM-DD/hour=HH (UTC) beside FILE: a new file each hour at least
+    #[cfg(feature = "parquet")]
+    #[arg(long, requires = "output", conflicts_with = "rotate_keep")]
+    pub(crate) hour_folders: bool,
+}
+
+impl RotationArguments {
+    /// Whether Parquet files go to folders by their hour.
+    pub(crate) fn has_hour_folders(&self) -> bool {
+        #[cfg(feature = "parquet")]
+        return self.hour_folders;
+        #[cfg(not(feature = "parquet"))]
+        return false;
+    }
+}
+
+/// Configures the program as a service.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Service")]
+pub(crate) struct ServiceArguments {
+    /// Write counters to standard error at this interval, as one JSON object: 60s, 5m
+    #[arg(long, value_name = "TIME", value_parser = parse_interval)]
+    pub(crate) stats_interval: Option<Duration>,
+
+    /// Serve Prometheus metrics at http://ADDR:PORT/metrics, and health at /healthz; a bare port listens on 127.0.0.1
+    #[arg(long, value_name = "ADDR:PORT", value_parser = parse_address)]
+    pub(crate) metrics: Option<SocketAddr>,
+
+    /// Serve p0f's query API on this Unix socket
+    #[arg(long, value_name = "PATH")]
+    pub(crate) p0f_socket: Option<PathBuf>,
+
+    /// Permissions of the p0f socket, in octal
+    #[arg(long, value_name = "MODE", requires = "p0f_socket", default_value = "600", value_parser = parse_mode)]
+    pub(crate) p0f_socket_mode: u32,
+
+    /// File that SIGUSR1 writes host profiles to, one JSON object per host [default: standard error]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hosts_file: Option<PathBuf>,
+
+    /// Switch to this user after interfaces and sockets are open: a name, or UID:GID
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+
+    /// Do not restrict file access with Landlock
+    #[arg(long)]
+    pub(crate) no_sandbox: bool,
+}

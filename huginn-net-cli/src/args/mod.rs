@@ -1,0 +1,79 @@
+//! What was typed: the options of each command and the types of their values. Nothing here depends on the rest of the program.
+
+mod analysis;
+mod db;
+mod explain;
+mod generate;
+mod input;
+#[cfg(unix)]
+mod interfaces;
+#[cfg(unix)]
+mod live;
+mod output;
+mod p0f;
+mod pcap;
+mod report;
+mod top;
+mod values;
+
+use clap::{Parser, Subcommand};
+
+pub(crate) use self::analysis::{
+    AnalysisArguments, DatabaseArguments, EventArguments, LimitArguments, PacketArguments,
+};
+pub(crate) use self::db::{DbCommand, LearnArguments};
+pub(crate) use self::explain::ExplainArguments;
+pub(crate) use self::generate::GenerateCommand;
+pub(crate) use self::input::InputArguments;
+#[cfg(unix)]
+pub(crate) use self::interfaces::{InterfacesArguments, ListFormat};
+#[cfg(unix)]
+pub(crate) use self::live::{BackendArgument, LiveArguments};
+pub(crate) use self::output::{ColorArgument, Format, OutputArguments};
+pub(crate) use self::p0f::P0fArguments;
+pub(crate) use self::pcap::PcapArguments;
+pub(crate) use self::report::ReportArguments;
+pub(crate) use self::top::TopArguments;
+pub(crate) use self::values::{Limit, ProtocolArgument, SeedArgument, Workers};
+
+const EXAMPLES: &str = "\
+Examples:
+  huginn-net pcap capture.pcap                          a line for each event, then totals
+  huginn-net pcap --summary capture.pcap                what each host runs
+  huginn-net report -o page.html captures/              one page about a directory
+  sudo huginn-net live -i eth0 --user nobody            live traffic
+  huginn-net help pcap                                  the options of a command";
+
+/// Passive OS, HTTP, TLS and SSH fingerprinting from captured or live traffic
+#[derive(Debug, Parser)]
+#[command(name = "huginn-net", version, max_term_width = 100, propagate_version = true, after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Analyse capture files: events, hosts or fingerprints
+    Pcap(PcapArguments),
+    /// Write one HTML page about capture files
+    Report(ReportArguments),
+    /// Watch capture files on the terminal while they are read: hosts, rare fingerprints, events
+    Top(TopArguments),
+    /// Analyse live traffic until SIGINT or SIGTERM
+    #[cfg(unix)]
+    Live(Box<LiveArguments>),
+    /// List capture interfaces
+    #[cfg(unix)]
+    Interfaces(InterfacesArguments),
+    /// Check databases of signatures, look signatures up, and learn new ones
+    #[command(subcommand)]
+    Db(DbCommand),
+    /// Explain a fingerprint and name its senders, or compare two JA4
+    Explain(ExplainArguments),
+    /// Accept the command line of p0f 3.09b (docs/from-p0f.md)
+    P0f(P0fArguments),
+    /// Write man pages, or completions for a shell
+    #[command(subcommand)]
+    Generate(GenerateCommand),
+}

@@ -1,0 +1,79 @@
+//! The format and the destination of events.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, ValueEnum};
+
+use super::values::parse_event;
+
+/// Selects the format and the destination of events.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArguments {
+    /// Output format
+    #[arg(long, value_enum, default_value = "human")]
+    pub(crate) format: Format,
+
+    /// Write events to this file ('live' appends), or with '-' to standard output, as without it
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write only these events (docs/events.md)
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = parse_event)]
+    pub(crate) events: Vec<&'static str>,
+
+    /// Write only these fields of the JSON of events, such as ts,client.ip,sni,ja4, in JSON, CSV or TSV [default: all fields
+    /// in JSON; time, kind, addresses and the main fingerprints in CSV and TSV]
+    #[arg(long, value_name = "FIELD", value_delimiter = ',')]
+    pub(crate) fields: Vec<String>,
+
+    /// Print times of the human format in the local time zone instead of UTC
+    #[arg(long)]
+    pub(crate) local_time: bool,
+
+    /// Use colours [auto: on a terminal, unless NO_COLOR is set]
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub(crate) color: ColorArgument,
+
+    /// Write counters to standard error at the end, as one JSON object
+    #[arg(long)]
+    pub(crate) stats: bool,
+
+    /// Print only errors and warnings on standard error: no progress bar, no totals
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// Write events of the human format as blocks with all fields; on standard error, print the totals of each file, and
+    /// the dropped privileges of 'live'
+    #[arg(short, long, action = ArgAction::SetTrue)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorArgument {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// One readable line for each event, or with -v a block
+    Human,
+    /// JSON Lines, one event per line
+    Json,
+    /// Comma-separated values: --fields, or time, kind, addresses and the main fingerprints; with a line of headings ('live' writes none)
+    Csv,
+    /// Tab-separated values: as CSV, with a line of headings ('live' writes none)
+    Tsv,
+    /// Parquet: a table with a row for each event (docs/schema.md); 'live' writes files one after the other; needs the
+    /// feature parquet
+    Parquet,
+    /// A stream of Arrow record batches with the same table; not for 'live'; needs the feature parquet
+    Arrow,
+    /// Log lines of p0f 3.09b
+    P0f,
+}

@@ -1,0 +1,272 @@
+//! Output file with rotation by size and time, and reopening on request.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::append_file::{AppendFile, FileId, is_pipe, is_without_reader, without_reader};
+use super::rotated_file::{RotatedFile, stamp};
+use crate::output::error::OutputError;
+use crate::paths::{PathName, check_directory_writable};
+
+/// Rotation policy. The default is no rotation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Rotation {
+    /// Maximum file size in bytes. A single longer line is allowed.
+    pub(crate) max_bytes: Option<u64>,
+    /// Rotation interval, aligned to 1970-01-01T00:00:00Z: a day ends at midnight UTC.
+    pub(crate) every: Option<Duration>,
+    /// Number of rotated files to keep; `None` keeps all.
+    pub(crate) keep: Option<usize>,
+}
+
+impl Rotation {
+    pub(in crate::output) fn is_enabled(&self) -> bool {
+        self.max_bytes.is_some() || self.every.is_some()
+    }
+
+    /// Returns the number of the interval that contains `now`.
+    pub(in crate::output) fn period(&self, now: SystemTime) -> u128 {
+        since_epoch(now).as_millis().checked_div(self.millis()).unwrap_or(0)
+    }
+
+    /// Returns the time until the current interval ends.
+    pub(in crate::output) fn rest_of_period(&self, now: SystemTime) -> Option<Duration> {
+        let passed = since_epoch(now).as_millis().checked_rem(self.millis())?;
+        let rest = u64::try_from(self.millis().saturating_sub(passed)).unwrap_or(u64::MAX);
+        Some(Duration::from_millis(rest))
+    }
+
+    /// Returns the interval in milliseconds; zero without an interval.
+    fn millis(&self) -> u128 {
+        self.every.map_or(0, |every| every.as_millis())
+    }
+}
+
+/// Output file that events are appended to.
+#[derive(Debug)]
+pub(crate) struct RotatingFile {
+    path: PathBuf,
+    rotation: Rotation,
+    /// `None` while the pipe has no reader.
+    file: Option<File>,
+    /// Identity of the file, independent of its name.
+    id: Option<FileId>,
+    /// Whether it is a regular file, which can be rotated, truncated and read.
+    regular: bool,
+    len: u64,
+    /// Length at which the file still had its name, at the last check.
+    checked_len: u64,
+    /// Interval of the first event in the file.
+    period: u128,
+}
+
+impl RotatingFile {
+    /// Opens a file for appending; creates it with mode 0640 if it does not exist. Terminates a partial last line.
+    /// Never blocks on a FIFO without a reader.
+    pub(crate) fn open(path: &Path, rotation: Rotation, now: SystemTime) -> Result<Self, OutputError> {
+        let name = || PathName(path.to_owned());
+        let opened = match AppendFile::append(path) {
+            // A socket returns the same error.
+            Err(error) if is_without_reader(&error) && is_pipe(path) => AppendFile::default(),
+            opened => opened.map_err(|source| OutputError::Open { path: name(), source })?,
+        };
+        if rotation.is_enabled() {
+            if !opened.regular {
+                return Err(OutputError::NotRegular { path: name() });
+            }
+            check_directory_writable(path).map_err(|source| OutputError::Folder { path: name(), source })?;
+        }
+        // An existing file shows the time of its last event only, not of its first.
+        let last = if opened.len > 0 { opened.modified.unwrap_or(now) } else { now };
+        Ok(Self {
+            path: path.to_owned(),
+            rotation,
+            file: opened.file,
+            id: opened.id,
+            regular: opened.regular,
+            len: opened.len,
+            checked_len: opened.len,
+            period: rotation.period(last),
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the file must be rotated before a line of `line` bytes is written. An empty file is never due.
+    pub(crate) fn is_due(&self, line: u64, now: SystemTime) -> bool {
+        let full = self.rotation.max_bytes.is_some_and(|most| self.len.saturating_add(line) > most);
+        // Compare with `!=`: a clock that was set back must not stop rotation.
+        self.len > 0 && (full || self.rotation.period(now) != self.period)
+    }
+
+    /// Returns the number of bytes that fit into the file.
+    pub(crate) fn room(&self) -> u64 {
+        self.rotation.max_bytes.map_or(u64::MAX, |most| most.saturating_sub(self.len))
+    }
+
+    /// Returns the time until the file is due without further writes.
+    pub(crate) fn due_in(&self, now: SystemTime) -> Option<Duration> {
+        match self.len {
+            0 => None,
+            _ if self.is_due(0, now) => Some(Duration::ZERO),
+            _ => self.rotation.rest_of_period(now),
+        }
+    }
+
+    /// Renames the file to `FILE.YYYYMMDDTHHMMSSZ`, with a suffix `.1`, `.2` and so on if that name exists, and opens a
+    /// new one. Returns the path of the rotated file. After an error the old file stays in use.
+    pub(crate) fn rotate(&mut self, now: SystemTime) -> io::Result<PathBuf> {
+        let rotated = self.unused_name(now)?;
+        fs::rename(&self.path, &rotated)?;
+        match AppendFile::append(&self.path) {
+            Ok(opened) => {
+                self.take(opened, now);
+                Ok(rotated)
+            }
+            Err(error) => {
+                // The old file stays in use and gets its name back.
+                let _ = fs::rename(&rotated, &self.path);
+                Err(error)
+            }
+        }
+    }
+
+    /// Removes the oldest rotated files beyond the number to keep, but never `last`. Tries all of them and returns the
+    /// first error.
+    pub(crate) fn remove_oldest(&self, last: &Path, now: SystemTime) -> io::Result<()> {
+        let Some(keep) = self.rotation.keep else { return Ok(()) };
+        RotatedFile::remove_oldest(&self.path, "", keep, last, now)
+    }
+
+    /// Whether the file was deleted, or its name is that of another file. A file that was moved keeps what is written to
+    /// it, until [`Self::reopen`]; but nothing else moves a file that the program rotates.
+    pub(crate) fn is_replaced(&mut self) -> bool {
+        if !self.regular {
+            return false;
+        }
+        let is_other = match fs::metadata(&self.path) {
+            Ok(found) => Some(FileId::from(&found)) != self.id,
+            Err(error) => error.kind() == io::ErrorKind::NotFound && self.rotation.is_enabled(),
+        };
+        let is_replaced = is_other || self.is_deleted();
+        if !is_replaced {
+            self.checked_len = self.len;
+        }
+        is_replaced
+    }
+
+    pub(crate) fn is_deleted(&self) -> bool {
+        let found = self.file.as_ref().map(File::metadata);
+        self.regular && found.is_some_and(|found| found.is_ok_and(|found| found.nlink() == 0))
+    }
+
+    /// Closes the file and opens or creates the file at its path. Returns whether that is a different file. If the old file
+    /// was deleted, what was written to it since the last check is written again. After an error the old file stays in use.
+    pub(crate) fn reopen(&mut self, now: SystemTime) -> io::Result<bool> {
+        let mut opened = AppendFile::append(&self.path)?;
+        let is_another = opened.id != self.id;
+        if is_another && self.is_deleted() {
+            self.copy_unchecked(&mut opened)?;
+        }
+        self.take(opened, now);
+        Ok(is_another)
+    }
+
+    /// Appends to a file what was written to this one since the last check; nothing after an error.
+    fn copy_unchecked(&mut self, to: &mut AppendFile) -> io::Result<()> {
+        let Some(target) = &mut to.file else { return Ok(()) };
+        let copied = self.unchecked().and_then(|mut tail| io::copy(&mut tail, target));
+        match copied {
+            Ok(bytes) => {
+                to.len = to.len.saturating_add(bytes);
+                Ok(())
+            }
+            Err(error) => {
+                if to.regular {
+                    let _ = target.set_len(to.len);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns what was written since the last check.
+    fn unchecked(&mut self) -> io::Result<impl Read> {
+        let file = self.file.as_mut().ok_or_else(without_reader)?;
+        // Appending does not use the position.
+        file.seek(SeekFrom::Start(self.checked_len))?;
+        Ok(Read::take(file, self.len.saturating_sub(self.checked_len)))
+    }
+
+    /// Counts the lines, and their bytes, that were written since the last check.
+    pub(crate) fn unchecked_lines(&mut self) -> (u64, u64) {
+        let bytes = self.len.saturating_sub(self.checked_len);
+        let mut lines = 0_u64;
+        if let Ok(mut tail) = self.unchecked() {
+            let mut buffer = [0; 1 << 12];
+            while let Ok(read @ 1..) = tail.read(&mut buffer) {
+                let text = buffer.get(..read).unwrap_or_default();
+                let ends = text.iter().filter(|byte| **byte == b'\n').count();
+                lines = lines.saturating_add(u64::try_from(ends).unwrap_or(u64::MAX));
+            }
+        }
+        (lines, bytes)
+    }
+
+    /// Writes a prefix of `bytes` and returns its length.
+    pub(crate) fn write(&mut self, bytes: &[u8], now: SystemTime) -> io::Result<usize> {
+        if self.len == 0 {
+            self.period = self.rotation.period(now);
+        }
+        let written = self.file.as_mut().ok_or_else(without_reader)?.write(bytes)?;
+        self.len = self.len.saturating_add(u64::try_from(written).unwrap_or(u64::MAX));
+        Ok(written)
+    }
+
+    /// Truncates the last `bytes` bytes, which are a partial line.
+    pub(crate) fn truncate_tail(&mut self, bytes: u64) -> io::Result<()> {
+        let Some(file) = self.file.as_ref().filter(|_| self.regular) else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
+        // Another process may have truncated the file.
+        let len = file.metadata()?.len().saturating_sub(bytes);
+        file.set_len(len)?;
+        self.len = len;
+        Ok(())
+    }
+
+    fn take(&mut self, opened: AppendFile, now: SystemTime) {
+        self.file = opened.file;
+        self.id = opened.id;
+        self.regular = opened.regular;
+        self.len = opened.len;
+        self.checked_len = opened.len;
+        self.period = self.rotation.period(now);
+    }
+
+    fn unused_name(&self, now: SystemTime) -> io::Result<PathBuf> {
+        let mut name = self.path.as_os_str().to_owned();
+        name.push(format!(".{}", stamp(now)));
+        let plain = name.clone();
+        let mut number = 0_u32;
+        // A dangling link uses the name too.
+        while fs::symlink_metadata(&name).is_ok() {
+            number = number.checked_add(1).ok_or(io::ErrorKind::AlreadyExists)?;
+            name.clone_from(&plain);
+            name.push(format!(".{number}"));
+        }
+        Ok(name.into())
+    }
+}
+
+fn since_epoch(now: SystemTime) -> Duration {
+    now.duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+#[cfg(test)]
+pub(in crate::output) mod tests;

@@ -1,0 +1,427 @@
+//! Bounded output queue with a writer thread. Producers never block on the reader.
+
+mod counters;
+pub(super) mod messages;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::collections::VecDeque;
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant, SystemTime};
+
+pub(crate) use self::counters::OutputCounters;
+use self::messages::Messages;
+use self::writer::{Destination, Writer};
+use super::Target;
+use super::error::OutputError;
+use super::files::{RotatingFile, Rotation};
+
+use crate::limits::{EVENTS_FLUSH_TIMEOUT, MAX_SPARE_CHUNKS, MESSAGES_FLUSH_TIMEOUT, QUEUE_CHUNK_BYTES};
+
+/// Bounded queue of lines, with the thread that writes them.
+#[derive(Debug)]
+pub(crate) struct OutputQueue {
+    shared: Arc<Shared>,
+    writer: Option<JoinHandle<()>>,
+    /// Time that shutdown waits for the writer.
+    flush_timeout: Duration,
+}
+
+/// Shared handle of an [`OutputQueue`].
+#[derive(Clone, Debug)]
+pub(crate) struct OutputHandle(Arc<Shared>);
+
+impl OutputQueue {
+    /// Opens the target and starts the writer thread, which reports errors to `messages`. The queue holds at most
+    /// `capacity` bytes.
+    pub(crate) fn open(
+        target: &Target,
+        rotation: Rotation,
+        capacity: usize,
+        messages: Messages,
+    ) -> Result<Self, OutputError> {
+        let destination = match target {
+            Target::Stdout => Destination::stdout().map_err(OutputError::Stdout)?,
+            Target::File(path) => Destination::File(RotatingFile::open(path, rotation, SystemTime::now())?),
+        };
+        Self::start("huginn-output", destination, capacity, EVENTS_FLUSH_TIMEOUT, Some(messages))
+            .map_err(OutputError::Thread)
+    }
+
+    /// Starts a thread that writes what this handle counts. The queue holds at most `capacity` items.
+    #[cfg(feature = "parquet")]
+    pub(super) fn with_writer(
+        capacity: usize,
+        run: impl FnOnce(Arc<Shared>) + Send + 'static,
+    ) -> io::Result<(Self, Arc<Shared>)> {
+        let shared = Arc::new(Shared::new(capacity));
+        let of_writer = Arc::clone(&shared);
+        let writer = thread::Builder::new().name("huginn-output".to_owned()).spawn(move || run(of_writer))?;
+        let queue =
+            Self { shared: Arc::clone(&shared), writer: Some(writer), flush_timeout: EVENTS_FLUSH_TIMEOUT };
+        Ok((queue, shared))
+    }
+
+    /// Starts the thread that writes messages to standard error.
+    pub(super) fn for_messages(capacity: usize) -> io::Result<Self> {
+        Self::start("huginn-messages", Destination::Stderr, capacity, MESSAGES_FLUSH_TIMEOUT, None)
+    }
+
+    #[cfg(test)]
+    pub(super) fn to_stdout(file: std::fs::File, capacity: usize) -> Self {
+        Self::start("huginn-output", Destination::Stdout(file), capacity, EVENTS_FLUSH_TIMEOUT, None).unwrap()
+    }
+
+    fn start(
+        name: &str,
+        destination: Destination,
+        capacity: usize,
+        flush_timeout: Duration,
+        messages: Option<Messages>,
+    ) -> io::Result<Self> {
+        let shared = Arc::new(Shared::new(capacity));
+        let writer = Writer::new(Arc::clone(&shared), destination, messages);
+        let writer = thread::Builder::new().name(name.to_owned()).spawn(move || writer.run())?;
+        Ok(Self { shared, writer: Some(writer), flush_timeout })
+    }
+
+    /// Queues a complete line, or a complete block, with its line ending. Never blocks: a full queue drops and counts the
+    /// line. Returns `Break` once the reader has closed the pipe.
+    pub(crate) fn push(&self, text: &[u8]) -> ControlFlow<()> {
+        self.shared.push(text)
+    }
+
+    /// Sets a callback that the writer thread calls when the reader has closed the pipe.
+    pub(crate) fn on_close(&self, callback: impl FnOnce() + Send + 'static) {
+        let mut state = self.shared.lock();
+        if state.closed {
+            drop(state);
+            callback();
+        } else {
+            state.on_close = Some(Box::new(callback));
+        }
+    }
+
+    pub(crate) fn handle(&self) -> OutputHandle {
+        OutputHandle(Arc::clone(&self.shared))
+    }
+
+    /// Writes queued lines and stops the thread. Waits for a stalled reader no longer than the flush timeout.
+    pub(crate) fn finish(mut self) -> OutputCounters {
+        self.end();
+        self.shared.counters()
+    }
+
+    fn end(&mut self) {
+        let Some(writer) = self.writer.take() else { return };
+        // A thread that is still blocked on its reader ends with the program.
+        if self.shared.finish(self.flush_timeout) {
+            let _ = writer.join();
+        }
+    }
+}
+
+impl Drop for OutputQueue {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl OutputHandle {
+    /// As [`OutputQueue::push`].
+    pub(super) fn push(&self, text: &[u8]) -> ControlFlow<()> {
+        self.0.push(text)
+    }
+
+    /// Requests that the file be closed and reopened by its path.
+    pub(crate) fn reopen(&self) {
+        self.0.lock().reopen = true;
+        self.0.changed.notify_all();
+    }
+
+    pub(crate) fn counters(&self) -> OutputCounters {
+        self.0.counters()
+    }
+}
+
+/// Consecutive complete lines.
+#[derive(Debug, Default)]
+pub(super) struct Chunk {
+    pub(super) text: Vec<u8>,
+    /// End offset of each line.
+    pub(super) ends: Vec<usize>,
+}
+
+impl Chunk {
+    fn has_room_for(&self, text: &[u8]) -> bool {
+        self.text.len().saturating_add(text.len()) <= QUEUE_CHUNK_BYTES
+    }
+
+    fn push(&mut self, line: &[u8]) {
+        self.text.extend_from_slice(line);
+        self.ends.push(self.text.len());
+    }
+}
+
+/// Next task of the writer.
+#[derive(Debug)]
+pub(super) enum Task {
+    Write(Chunk),
+    Reopen,
+    /// The requested timeout has elapsed.
+    Timeout,
+    Finish,
+}
+
+/// Reason why a pause of the writer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pause {
+    Over,
+    Reopen,
+    Finish,
+}
+
+/// State shared by the producers and the writer.
+pub(super) struct Shared {
+    capacity: u64,
+    state: Mutex<State>,
+    /// Signals a new task to the writer.
+    changed: Condvar,
+    /// Signals the end of the writer.
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    chunks: VecDeque<Chunk>,
+    spare: Vec<Chunk>,
+    counters: OutputCounters,
+    /// The writer is asleep.
+    idle: bool,
+    reopen: bool,
+    finish: bool,
+    ended: bool,
+    closed: bool,
+    on_close: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared")
+            .field("capacity", &self.capacity)
+            .field("counters", &self.counters())
+            .finish()
+    }
+}
+
+impl Shared {
+    fn new(capacity: usize) -> Self {
+        Self {
+            capacity: wide(capacity),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            ended: Condvar::new(),
+        }
+    }
+
+    fn push(&self, line: &[u8]) -> ControlFlow<()> {
+        if line.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let mut state = self.lock();
+        let bytes = wide(line.len());
+        if state.closed || state.counters.queued_bytes.saturating_add(bytes) > self.capacity {
+            add(&mut state.counters.dropped_lines, 1);
+            add(&mut state.counters.dropped_bytes, bytes);
+            if !state.closed {
+                add(&mut state.counters.lost_lines, 1);
+            }
+            return if state.closed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        }
+        match state.chunks.back_mut() {
+            Some(chunk) if chunk.has_room_for(line) => chunk.push(line),
+            _ => {
+                let mut chunk = state.spare.pop().unwrap_or_default();
+                chunk.push(line);
+                state.chunks.push_back(chunk);
+            }
+        }
+        add(&mut state.counters.queued_lines, 1);
+        add(&mut state.counters.queued_bytes, bytes);
+        if std::mem::take(&mut state.idle) {
+            drop(state);
+            self.changed.notify_all();
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Blocks until the next task of the writer, or until the timeout.
+    pub(super) fn next(&self, timeout: Option<Duration>) -> Task {
+        let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut state = self.lock();
+        loop {
+            if std::mem::take(&mut state.reopen) {
+                return Task::Reopen;
+            }
+            if let Some(chunk) = state.chunks.pop_front() {
+                return Task::Write(chunk);
+            }
+            if state.finish {
+                return Task::Finish;
+            }
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return Task::Timeout;
+            }
+            state.idle = true;
+            state = self.wait(state, left);
+            state.idle = false;
+        }
+    }
+
+    /// Lets the writer wait until it is called to do something else.
+    pub(super) fn pause(&self, time: Duration) -> Pause {
+        let until = Instant::now().checked_add(time);
+        let mut state = self.lock();
+        loop {
+            if std::mem::take(&mut state.reopen) {
+                return Pause::Reopen;
+            }
+            if state.finish {
+                return Pause::Finish;
+            }
+            let left = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return Pause::Over;
+            }
+            state = self.wait(state, Some(left));
+        }
+    }
+
+    /// Counts written lines of a chunk.
+    pub(super) fn written(&self, lines: u64, bytes: u64) {
+        let counters = &mut self.lock().counters;
+        add(&mut counters.written_lines, lines);
+        add(&mut counters.written_bytes, bytes);
+        counters.queued_lines = counters.queued_lines.saturating_sub(lines);
+        counters.queued_bytes = counters.queued_bytes.saturating_sub(bytes);
+    }
+
+    /// Counts lines as lost that were counted as written.
+    pub(super) fn unwritten(&self, lines: u64, bytes: u64) {
+        let counters = &mut self.lock().counters;
+        counters.written_lines = counters.written_lines.saturating_sub(lines);
+        counters.written_bytes = counters.written_bytes.saturating_sub(bytes);
+        add(&mut counters.dropped_lines, lines);
+        add(&mut counters.dropped_bytes, bytes);
+        add(&mut counters.lost_lines, lines);
+    }
+
+    /// Counts queued lines that are not written.
+    #[cfg(feature = "parquet")]
+    pub(super) fn lost(&self, lines: u64) {
+        let counters = &mut self.lock().counters;
+        add(&mut counters.dropped_lines, lines);
+        add(&mut counters.lost_lines, lines);
+        counters.queued_lines = counters.queued_lines.saturating_sub(lines);
+    }
+
+    /// Returns whether the file is to be opened again, once for each request.
+    #[cfg(feature = "parquet")]
+    pub(super) fn take_reopen(&self) -> bool {
+        std::mem::take(&mut self.lock().reopen)
+    }
+
+    /// Recycles a written chunk. Returns whether another chunk is queued.
+    pub(super) fn recycle(&self, mut chunk: Chunk) -> bool {
+        chunk.text.clear();
+        chunk.ends.clear();
+        let mut state = self.lock();
+        // A chunk that grew for a very long line is freed too.
+        if state.spare.len() < MAX_SPARE_CHUNKS
+            && chunk.text.capacity() <= QUEUE_CHUNK_BYTES.saturating_mul(2)
+        {
+            state.spare.push(chunk);
+        }
+        !state.chunks.is_empty()
+    }
+
+    pub(super) fn count(&self, count: impl FnOnce(&mut OutputCounters)) {
+        count(&mut self.lock().counters);
+    }
+
+    /// Closes the queue after the reader has closed the pipe.
+    pub(super) fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        if let Some(callback) = state.on_close.take() {
+            drop(state);
+            callback();
+        }
+    }
+
+    /// Marks the writer as ended and drops queued lines.
+    pub(super) fn end(&self) {
+        let mut state = self.lock();
+        state.drop_rest();
+        state.ended = true;
+        drop(state);
+        self.ended.notify_all();
+    }
+
+    /// Stops the writer and waits for it. Returns whether it ended in time.
+    fn finish(&self, flush_timeout: Duration) -> bool {
+        let mut state = self.lock();
+        state.finish = true;
+        self.changed.notify_all();
+        let waited = self.ended.wait_timeout_while(state, flush_timeout, |state| !state.ended);
+        state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        if !state.ended {
+            state.drop_rest();
+        }
+        state.ended
+    }
+
+    fn counters(&self) -> OutputCounters {
+        self.lock().counters
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic leaves no inconsistent state.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>, timeout: Option<Duration>) -> MutexGuard<'a, State> {
+        match timeout {
+            None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            Some(timeout) => {
+                self.changed.wait_timeout(state, timeout).unwrap_or_else(PoisonError::into_inner).0
+            }
+        }
+    }
+}
+
+impl State {
+    /// Counts all queued lines as dropped, those that the writer is writing included.
+    fn drop_rest(&mut self) {
+        self.chunks.clear();
+        let counters = &mut self.counters;
+        if !self.closed {
+            add(&mut counters.lost_lines, counters.queued_lines);
+        }
+        add(&mut counters.dropped_lines, std::mem::take(&mut counters.queued_lines));
+        add(&mut counters.dropped_bytes, std::mem::take(&mut counters.queued_bytes));
+    }
+}
+
+fn add(sum: &mut u64, more: u64) {
+    *sum = sum.saturating_add(more);
+}
+
+fn wide(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}

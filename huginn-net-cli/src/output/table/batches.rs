@@ -1,0 +1,200 @@
+//! Events as Parquet files and as Arrow streams.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use arrow_ipc::writer::StreamWriter;
+use huginn_net::Event;
+use huginn_net_arrow::EventBatchBuilder;
+use huginn_net_arrow::arrow_schema::{ArrowError, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use tempfile::{Builder, TempPath};
+
+use crate::limits::{BATCH_ROWS, BATCH_TEXT_BYTES, ROW_GROUP_BYTES, ROW_GROUP_ROWS};
+use crate::output::{TableFormat, Target};
+
+/// Writes events as a table.
+pub(crate) struct BatchWriter {
+    builder: EventBatchBuilder,
+    table: Table,
+    /// The file, which gets its name once it is complete.
+    unfinished: Option<UnfinishedFile>,
+    /// The error that ended the analysis.
+    outcome: io::Result<()>,
+}
+
+type Out = Box<dyn Write + Send>;
+
+enum Table {
+    Parquet(Box<ArrowWriter<Out>>),
+    Stream(Box<StreamWriter<Out>>),
+}
+
+/// A file with a temporary name in the folder of its own: a program that is killed leaves no incomplete table.
+struct UnfinishedFile {
+    path: TempPath,
+    name: PathBuf,
+    /// Whether it may replace a file.
+    replaces: bool,
+}
+
+impl BatchWriter {
+    /// Creates the table: in a file, or on standard output. `events`: the kinds that are written; all if empty.
+    pub(crate) fn create(target: &Target, format: TableFormat, events: &[&'static str]) -> io::Result<Self> {
+        let builder = EventBatchBuilder::new().events(events);
+        let (out, unfinished): (Out, _) = match target {
+            Target::File(path) => {
+                let (file, unfinished) = UnfinishedFile::create_or_open(path)?;
+                (Box::new(BufWriter::new(file)), unfinished)
+            }
+            Target::Stdout => (Box::new(BufWriter::new(io::stdout())), None),
+        };
+        let schema = SchemaRef::clone(builder.schema());
+        let table = match format {
+            TableFormat::Arrow => {
+                Table::Stream(Box::new(StreamWriter::try_new(out, &schema).map_err(from_arrow)?))
+            }
+            TableFormat::Parquet => Table::parquet(out, schema)?,
+        };
+        Ok(Self { builder, table, unfinished, outcome: Ok(()) })
+    }
+
+    /// Creates a Parquet file that gets its name once it is complete. It does not replace a file.
+    #[cfg(unix)]
+    pub(super) fn new_parquet_file(name: &Path, builder: EventBatchBuilder) -> io::Result<Self> {
+        let (file, unfinished) = UnfinishedFile::create(name, false, 0o640)?;
+        let schema = SchemaRef::clone(builder.schema());
+        let table = Table::parquet(Box::new(BufWriter::new(file)), schema)?;
+        Ok(Self { builder, table, unfinished: Some(unfinished), outcome: Ok(()) })
+    }
+
+    /// Length of a Parquet file so far, in bytes: what is written, and what waits in encoded form.
+    #[cfg(unix)]
+    pub(super) fn parquet_bytes(&self) -> u64 {
+        match &self.table {
+            Table::Parquet(writer) => {
+                let bytes = writer.bytes_written().saturating_add(writer.in_progress_size());
+                u64::try_from(bytes).unwrap_or(u64::MAX)
+            }
+            Table::Stream(_) => 0,
+        }
+    }
+
+    /// As [`Self::append`]. Breaks where that fails.
+    pub(crate) fn write(&mut self, event: &Event, file: Option<&str>) -> ControlFlow<()> {
+        match self.append(event, file) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.outcome = Err(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    /// The error that made the writer stop the analysis, if one did.
+    pub(crate) fn check(&mut self) -> io::Result<()> {
+        std::mem::replace(&mut self.outcome, Ok(()))
+    }
+
+    /// Appends an event. `file`: the capture file, if several are read.
+    pub(crate) fn append(&mut self, event: &Event, file: Option<&str>) -> io::Result<()> {
+        self.builder.append(event, file);
+        let is_full = self.builder.len() >= BATCH_ROWS || self.builder.text_len() >= BATCH_TEXT_BYTES;
+        if is_full { self.write_batch() } else { Ok(()) }
+    }
+
+    fn write_batch(&mut self) -> io::Result<()> {
+        let batch = self.builder.finish().map_err(from_arrow)?;
+        match &mut self.table {
+            Table::Parquet(writer) => writer.write(&batch).map_err(from_parquet),
+            Table::Stream(writer) => {
+                writer.write(&batch).map_err(from_arrow)?;
+                // A reader of a pipe gets complete batches.
+                writer.flush().map_err(from_arrow)
+            }
+        }
+    }
+
+    /// Writes the remaining events and the end of the table, and gives the file its name.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        if !self.builder.is_empty() {
+            self.write_batch()?;
+        }
+        let mut out = match self.table {
+            Table::Parquet(writer) => writer.into_inner().map_err(from_parquet)?,
+            Table::Stream(mut writer) => {
+                writer.finish().map_err(from_arrow)?;
+                writer.into_inner().map_err(from_arrow)?
+            }
+        };
+        out.flush()?;
+        drop(out);
+        match self.unfinished {
+            Some(UnfinishedFile { path, name, replaces: true }) => path.persist(name),
+            Some(UnfinishedFile { path, name, replaces: false }) => path.persist_noclobber(name),
+            None => Ok(()),
+        }
+        .map_err(|failed| failed.error)
+    }
+}
+
+impl Table {
+    fn parquet(out: Out, schema: SchemaRef) -> io::Result<Self> {
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by(concat!("huginn-net ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+            .set_max_row_group_bytes(Some(ROW_GROUP_BYTES))
+            .build();
+        let writer = ArrowWriter::try_new(out, schema, Some(properties)).map_err(from_parquet)?;
+        Ok(Self::Parquet(Box::new(writer)))
+    }
+}
+
+impl UnfinishedFile {
+    /// Creates the file; `None` instead of it for a device or a pipe, which is written as it is.
+    fn create_or_open(path: &Path) -> io::Result<(File, Option<Self>)> {
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            return Ok((File::create(path)?, None));
+        }
+        Self::create(path, true, 0o666).map(|(file, unfinished)| (file, Some(unfinished)))
+    }
+
+    /// Creates the file under its temporary name, with these permissions but for those that the umask takes.
+    fn create(path: &Path, replaces: bool, mode: u32) -> io::Result<(File, Self)> {
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let mut prefix = std::ffi::OsString::from(".");
+        prefix.push(name);
+        let mut builder = Builder::new();
+        builder.prefix(&prefix).suffix(".unfinished");
+        #[cfg(unix)]
+        builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(mode));
+        #[cfg(not(unix))]
+        let _ = mode;
+        let (file, temporary) = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?.into_parts();
+        Ok((file, Self { path: temporary, name: path.to_owned(), replaces }))
+    }
+}
+
+fn from_arrow(error: ArrowError) -> io::Error {
+    match error {
+        ArrowError::IoError(_, error) => error,
+        error => io::Error::other(error),
+    }
+}
+
+fn from_parquet(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(error) => match error.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(error) => io::Error::other(error),
+        },
+        error => io::Error::other(error),
+    }
+}

@@ -1,0 +1,9 @@
+//! Events as tables: Parquet files and Arrow streams.
+
+mod batches;
+#[cfg(unix)]
+mod files;
+
+pub(crate) use self::batches::BatchWriter;
+#[cfg(unix)]
+pub(crate) use self::files::{EventSender, TableFiles};

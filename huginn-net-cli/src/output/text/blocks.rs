@@ -1,0 +1,382 @@
+//! Events as human-readable blocks.
+
+use std::fmt::{self, Display};
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Effects, Style};
+use huginn_net::consistency::Consistency;
+use huginn_net::finding::Connection;
+use huginn_net::finding::TextLimit;
+use huginn_net::finding::{
+    HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SystemCheck, TcpFinding,
+    TlsClientFinding, UptimeFinding,
+};
+use huginn_net::http::{Headers, language};
+use huginn_net::ssh::SshPeer;
+use huginn_net::tcp::Handshake;
+use huginn_net::tls::{TlsClient, TlsServer};
+use huginn_net::tls::{Transport, Version};
+use huginn_net::{Escaped, Event, Finding, Side};
+
+use crate::output::Zone;
+
+/// Width of the column of field names.
+const NAME_WIDTH: usize = 11;
+
+/// The styles of the blocks.
+pub(super) struct Blocks {
+    zone: Zone,
+    heading: Style,
+    name: Style,
+    known: Style,
+    unknown: Style,
+}
+
+impl Blocks {
+    pub(super) fn new(colour: bool, zone: Zone) -> Self {
+        if !colour {
+            let plain = Style::new();
+            return Self { zone, heading: plain, name: plain, known: plain, unknown: plain };
+        }
+        Self {
+            zone,
+            heading: AnsiColor::Cyan.on_default().effects(Effects::BOLD),
+            name: Style::new().effects(Effects::DIMMED),
+            known: AnsiColor::Green.on_default().effects(Effects::BOLD),
+            unknown: AnsiColor::Yellow.on_default(),
+        }
+    }
+
+    /// Writes an event.
+    pub(super) fn write(&self, out: &mut impl Write, event: &Event, file: Option<&str>) -> io::Result<()> {
+        let arrow = match event.subject {
+            Side::Client => "->",
+            Side::Server => "<-",
+        };
+        let Self { heading, .. } = self;
+        let (client, server) = (event.flow.client, event.flow.server);
+        writeln!(
+            out,
+            "{heading}{}{heading:#}  {client} {arrow} {server}  {}",
+            title(event),
+            self.zone.display(event.ts)
+        )?;
+        if let Some(file) = file {
+            self.field(out, "file", file)?;
+        }
+        if let Some(tunnel) = &event.flow.tunnel {
+            self.field(out, "tunnel", Joined(tunnel.layers()))?;
+        }
+        self.field(out, &event.subject.to_string(), event.subject_addr().ip())?;
+        if let Some(conflict) = event.conflict {
+            self.field(out, "conflict", conflict.as_str())?;
+        }
+        self.write_content(out, event)
+    }
+
+    /// Writes what an event found.
+    fn write_content(&self, out: &mut impl Write, event: &Event) -> io::Result<()> {
+        let limit = event.kind.text_limit();
+        match &event.kind {
+            Finding::Tcp(finding) => self.tcp(out, finding),
+            Finding::Mtu(MtuFinding { mtu, link, .. }) => {
+                self.verdict(out, "link", link.as_deref())?;
+                self.field(out, "mtu", format_args!("{mtu} bytes"))
+            }
+            Finding::HttpRequest(finding) => self.http_request(out, finding, limit),
+            Finding::HttpResponse(finding) => self.http_response(out, finding, limit),
+            Finding::SshClient(finding) => self.ssh(out, &finding.peer, limit),
+            Finding::SshServer(finding) => self.ssh(out, &finding.peer, limit),
+            Finding::TlsClient(finding) => {
+                self.tls_client(out, &finding.client, limit)?;
+                self.listed(out, finding)
+            }
+            Finding::TlsServer(finding) => self.tls_server(out, &finding.server, limit),
+            Finding::Uptime(finding) => self.uptime(out, finding),
+            Finding::HostChange(finding) | Finding::IpSharing(finding) => {
+                let reasons: Vec<&str> = finding.reasons.words().collect();
+                self.field(out, "reasons", Joined(&reasons))?;
+                let [much, _, _, some] = finding.hits;
+                self.field(
+                    out,
+                    "differ",
+                    format_args!("{some} of the last 32 signatures, {much} of them much"),
+                )
+            }
+            Finding::Mismatch(Consistency { outcome, reasons, .. }) => {
+                self.verdict(out, "outcome", Some(outcome.name()))?;
+                reasons.iter().try_for_each(|reason| self.field(out, "reason", Escaped(reason.as_bytes())))
+            }
+            Finding::Connection(connection) => self.connection(out, connection),
+            _ => Ok(()),
+        }
+    }
+
+    fn connection(&self, out: &mut impl Write, connection: &Connection) -> io::Result<()> {
+        self.field(out, "duration", format_args!("{:.6} s", connection.duration()))?;
+        for (name, traffic) in [("sent", connection.client), ("received", connection.server)] {
+            self.field(out, name, format_args!("{} packets, {} bytes", traffic.packets, traffic.bytes))?;
+        }
+        if let Some(host) = &connection.host {
+            let rest = if connection.host_is_cut { "... (cut)" } else { "" };
+            self.field(out, "host", format_args!("{:#}{rest}", Escaped(host)))?;
+        }
+        for (name, label) in [("system", &connection.client_system), ("server", &connection.server_system)] {
+            self.known(out, name, label.as_ref())?;
+        }
+        self.known(out, "software", connection.client_software.as_ref())?;
+        self.known(out, "web server", connection.server_software.as_ref())?;
+        self.known(out, "tls client", connection.tls_client.as_ref().map(|found| &found.software))?;
+        self.known(out, "ja4", connection.ja4)?;
+        self.known(out, "hassh", connection.hassh)?;
+        self.known(out, "mismatch", connection.mismatch)
+    }
+
+    fn uptime(&self, out: &mut impl Write, UptimeFinding { clock, .. }: &UptimeFinding) -> io::Result<()> {
+        let (days, hours, minutes) = clock.uptime();
+        let modulo = clock.modulo_days();
+        self.field(out, "uptime", format_args!("{days} d {hours} h {minutes} min, modulo {modulo} d"))?;
+        self.field(
+            out,
+            "clock",
+            format_args!("{} Hz ({:.2} measured)", clock.frequency(), clock.raw_frequency()),
+        )
+    }
+
+    fn http_request(
+        &self,
+        out: &mut impl Write,
+        finding: &HttpRequestFinding,
+        limit: TextLimit,
+    ) -> io::Result<()> {
+        let HttpRequestFinding { request, akamai, verdict, .. } = finding;
+        let (method, target) = (Wire(request.method(), limit), Wire(request.target(), limit));
+        self.field(out, "request", format_args!("{method} {target} HTTP/{}", request.version()))?;
+        self.head_cut(out, request.headers())?;
+        self.wire(out, "host", request.host(), limit)?;
+        self.wire(out, "user agent", request.user_agent(), limit)?;
+        if let Some(tag) = request.language() {
+            self.field(out, "language", Wire(language::name(tag).unwrap_or(tag).as_bytes(), limit))?;
+        }
+        self.http(out, verdict, limit)?;
+        match akamai {
+            Some(akamai) => self.field(out, "akamai", Computed(akamai, limit)),
+            None => Ok(()),
+        }
+    }
+
+    fn http_response(
+        &self,
+        out: &mut impl Write,
+        finding: &HttpResponseFinding,
+        limit: TextLimit,
+    ) -> io::Result<()> {
+        let HttpResponseFinding { response, verdict, .. } = finding;
+        let reason = Wire(response.reason(), limit);
+        self.field(
+            out,
+            "response",
+            format_args!("HTTP/{} {} {reason}", response.version(), response.status()),
+        )?;
+        self.head_cut(out, response.headers())?;
+        self.wire(out, "says", response.server(), limit)?;
+        self.http(out, verdict, limit)
+    }
+
+    fn head_cut(&self, out: &mut impl Write, headers: &Headers) -> io::Result<()> {
+        if headers.is_cut() { self.field(out, "head", "cut: header fields are missing") } else { Ok(()) }
+    }
+
+    fn http(&self, out: &mut impl Write, verdict: &HttpVerdict, limit: TextLimit) -> io::Result<()> {
+        self.verdict(out, "software", verdict.label())?;
+        let remarks = verdict.params.to_string();
+        if remarks != "none" {
+            self.field(out, "remarks", remarks)?;
+        }
+        let SystemCheck { claimed, agrees, .. } = &verdict.system;
+        if *agrees == Some(false) {
+            let claim = claimed.as_deref().unwrap_or("another system");
+            self.field(out, "claims", format_args!("{claim}, which its TCP handshake contradicts"))?;
+        }
+        self.field(out, "signature", Computed(verdict.raw_sig(), limit))
+    }
+
+    /// Writes a field of bytes from the wire; nothing if there are none.
+    fn wire(
+        &self,
+        out: &mut impl Write,
+        name: &str,
+        value: Option<&[u8]>,
+        limit: TextLimit,
+    ) -> io::Result<()> {
+        match value {
+            Some(value) => self.field(out, name, Wire(value, limit)),
+            None => Ok(()),
+        }
+    }
+
+    fn ssh(&self, out: &mut impl Write, peer: &SshPeer, limit: TextLimit) -> io::Result<()> {
+        let Self { known, .. } = self;
+        let SshPeer { identification, .. } = peer;
+        let (version, software) = (identification.protocol_version(), identification.software_version());
+        self.field(out, "protocol", format_args!("SSH {}", Wire(version, limit)))?;
+        self.field(out, "software", format_args!("{known}{}{known:#}", Wire(software, limit)))?;
+        self.wire(out, "comments", identification.comments(), limit)?;
+        match peer.hassh() {
+            Some(hassh) => self.field(out, "hassh", format_args!("{known}{hassh}{known:#}")),
+            None => self.field(out, "hassh", "none: no SSH_MSG_KEXINIT"),
+        }
+    }
+
+    fn tls_client(&self, out: &mut impl Write, client: &TlsClient, limit: TextLimit) -> io::Result<()> {
+        let TlsClient { hello, retry, .. } = client;
+        let Self { known, .. } = self;
+        let again = if *retry { ", asked for again" } else { "" };
+        self.field(out, "protocol", format_args!("{}{again}", protocol(hello.transport(), hello.version())))?;
+        self.wire(out, "sni", hello.server_name(), limit)?;
+        let fitting = limit.fitting(hello.alpn());
+        let alpn: Vec<String> =
+            hello.alpn().take(fitting).map(|name| format!("{:#}", Escaped(name))).collect();
+        if hello.alpn().next().is_some() {
+            let more = hello.alpn().count().saturating_sub(fitting);
+            let rest = if more > 0 { format!("... ({more} more)") } else { String::new() };
+            self.field(out, "alpn", format_args!("{}{rest}", Joined(&alpn)))?;
+        }
+        if hello.has_ech() {
+            self.field(out, "ech", "encrypted hello, or GREASE")?;
+        }
+        self.field(out, "ja4", format_args!("{known}{}{known:#}", hello.ja4()))?;
+        self.field(out, "ja3", hello.ja3_hash())
+    }
+
+    /// Writes the labels of the lists of fingerprints.
+    fn listed(&self, out: &mut impl Write, finding: &TlsClientFinding) -> io::Result<()> {
+        for entry in finding.listed().into_iter().flatten() {
+            let watched = if entry.is_watched() { " (watched)" } else { "" };
+            self.field(out, "listed", format_args!("{:#}{watched}", Escaped(entry.label().as_bytes())))?;
+        }
+        Ok(())
+    }
+
+    fn tls_server(&self, out: &mut impl Write, server: &TlsServer, limit: TextLimit) -> io::Result<()> {
+        let TlsServer { hello, .. } = server;
+        let again = if hello.is_retry_request() { ", asks for another hello" } else { "" };
+        self.field(out, "protocol", format_args!("{}{again}", protocol(hello.transport(), hello.version())))?;
+        self.field(out, "cipher", format_args!("{:04x}", hello.cipher_suite()))?;
+        self.wire(out, "alpn", hello.alpn(), limit)?;
+        self.field(out, "ja3s", hello.ja3s_hash())
+    }
+
+    fn tcp(&self, out: &mut impl Write, finding: &TcpFinding) -> io::Result<()> {
+        let label = finding.label();
+        let name = if label.is_some_and(huginn_net::Label::is_tool) { "tool" } else { "system" };
+        self.verdict(out, name, label)?;
+        let bound = if finding.distance.at_most { "at most " } else { "" };
+        let plural = if finding.distance.hops == 1 { "" } else { "s" };
+        self.field(out, "distance", format_args!("{bound}{} hop{plural}", finding.distance.hops))?;
+        let remarks = finding.params.to_string();
+        if remarks != "none" {
+            self.field(out, "remarks", remarks)?;
+        }
+        self.field(out, "signature", finding.signature)
+    }
+
+    /// Writes a field with the match of the database.
+    fn verdict(&self, out: &mut impl Write, name: &str, value: Option<impl Display>) -> io::Result<()> {
+        let Self { known, unknown, .. } = self;
+        match value {
+            Some(value) => self.field(out, name, format_args!("{known}{value}{known:#}")),
+            None => self.field(out, name, format_args!("{unknown}unknown{unknown:#}")),
+        }
+    }
+
+    /// Writes a field with a value that was found; nothing if there is none.
+    fn known(&self, out: &mut impl Write, name: &str, value: Option<impl Display>) -> io::Result<()> {
+        if value.is_some() { self.verdict(out, name, value) } else { Ok(()) }
+    }
+
+    fn field(&self, out: &mut impl Write, name: &str, value: impl Display) -> io::Result<()> {
+        let style = self.name;
+        writeln!(out, "  {style}{name:NAME_WIDTH$}{style:#}{value}")
+    }
+}
+
+/// The title of a block.
+fn title(event: &Event) -> &'static str {
+    match &event.kind {
+        Finding::Tcp(finding) => match finding.signature.handshake {
+            Handshake::Syn => "SYN",
+            Handshake::SynAck => "SYN+ACK",
+        },
+        Finding::HttpRequest(_) => "HTTP request",
+        Finding::HttpResponse(_) => "HTTP response",
+        Finding::SshClient(_) => "SSH client",
+        Finding::SshServer(_) => "SSH server",
+        Finding::TlsClient(_) => "ClientHello",
+        Finding::TlsServer(_) => "ServerHello",
+        Finding::Uptime(_) => "Uptime",
+        Finding::HostChange(_) => "Host change",
+        Finding::IpSharing(_) => "IP sharing",
+        Finding::Mismatch(_) => "Mismatch",
+        Finding::Conflict(_) => "Conflict",
+        Finding::Connection(_) => "Connection",
+        _ => "MTU",
+    }
+}
+
+/// Captured bytes without control characters, up to a limit; with their number if there are more.
+struct Wire<'a>(&'a [u8], TextLimit);
+
+impl Display for Wire<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(text, limit) = self;
+        let (start, is_cut) = limit.cut(text);
+        write!(f, "{:#}", Escaped(start))?;
+        if is_cut { write!(f, "... ({} bytes)", text.len()) } else { Ok(()) }
+    }
+}
+
+/// A computed text up to a limit.
+struct Computed<T>(T, TextLimit);
+
+impl<T: Display> Display for Computed<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(value, limit) = self;
+        if limit.write(f, value)? { f.write_str("... (cut)") } else { Ok(()) }
+    }
+}
+
+/// Protocol and transport for display: `TLS 1.3 over QUIC`.
+pub(super) fn protocol(transport: Transport, version: Version) -> impl Display {
+    let name = match version {
+        Version::SSL_2 => "SSL 2.0",
+        Version::SSL_3 => "SSL 3.0",
+        Version::TLS_1_0 => "TLS 1.0",
+        Version::TLS_1_1 => "TLS 1.1",
+        Version::TLS_1_2 => "TLS 1.2",
+        Version::TLS_1_3 => "TLS 1.3",
+        Version::DTLS_1_0 => "DTLS 1.0",
+        Version::DTLS_1_2 => "DTLS 1.2",
+        Version::DTLS_1_3 => "DTLS 1.3",
+        Version(_) => "TLS of another version",
+    };
+    match transport {
+        Transport::Quic => format!("{name} over QUIC"),
+        Transport::Tcp | Transport::Dtls => name.to_owned(),
+    }
+}
+
+/// Comma-separated values.
+pub(super) struct Joined<'a, T>(pub(super) &'a [T]);
+
+impl<T: Display> Display for Joined<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, value) in self.0.iter().enumerate() {
+            if n > 0 {
+                f.write_str(", ")?;
+            }
+            value.fmt(f)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,323 @@
+//! Events as lines: time, client, direction, server, protocol, what was learned.
+
+use std::fmt::{self, Display};
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Effects, Style};
+use huginn_net::core::TransportKind;
+use huginn_net::finding::Connection;
+use huginn_net::finding::{
+    HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SshClientFinding, TcpFinding,
+    TlsClientFinding, UptimeFinding,
+};
+use huginn_net::http::Headers;
+use huginn_net::ssh::SshPeer;
+use huginn_net::tcp::Handshake;
+use huginn_net::tls::{TlsServer, Transport};
+use huginn_net::{Escaped, Event, Finding, Side};
+
+use super::blocks::{Joined, protocol};
+use crate::limits::MAX_LINE_TEXT;
+use crate::output::Zone;
+
+/// Width of the column of addresses: that of an IPv4 address and a port.
+const ADDRESS_WIDTH: usize = 21;
+/// Width of the column of interfaces.
+const INTERFACE_WIDTH: usize = 8;
+/// Width of the column of protocols.
+const PROTOCOL_WIDTH: usize = 8;
+/// Characters of the time: hours to microseconds.
+const TIME_CHARACTERS: usize = 15;
+
+/// The styles of the lines.
+pub(crate) struct Lines {
+    zone: Zone,
+    time: Style,
+    protocol: Style,
+    known: Style,
+    unknown: Style,
+    alarm: Style,
+}
+
+impl Lines {
+    pub(crate) fn new(colour: bool, zone: Zone) -> Self {
+        let plain = Style::new();
+        if !colour {
+            return Self { zone, time: plain, protocol: plain, known: plain, unknown: plain, alarm: plain };
+        }
+        Self {
+            zone,
+            time: plain.effects(Effects::DIMMED),
+            protocol: AnsiColor::Cyan.on_default(),
+            known: AnsiColor::Green.on_default().effects(Effects::BOLD),
+            unknown: AnsiColor::Yellow.on_default(),
+            alarm: AnsiColor::Red.on_default().effects(Effects::BOLD),
+        }
+    }
+
+    /// Writes an event, except an MTU: the line of the handshake has it. `interface`: the name of the interface that
+    /// captured the packet, if there are several.
+    pub(crate) fn write(
+        &self,
+        out: &mut impl Write,
+        event: &Event,
+        interface: Option<&str>,
+    ) -> io::Result<()> {
+        if matches!(event.kind, Finding::Mtu(_)) {
+            return Ok(());
+        }
+        self.write_head(out, event, interface)?;
+        self.write_content(out, event)?;
+        if let Some(conflict) = event.conflict {
+            let alarm = self.alarm;
+            write!(out, ", {alarm}conflict: {}{alarm:#}", conflict.as_str())?;
+        }
+        if let Some(tunnel) = &event.flow.tunnel {
+            write!(out, " [{}]", Joined(tunnel.layers()))?;
+        }
+        out.write_all(b"\n")
+    }
+
+    /// Writes time, interface, addresses and protocol.
+    fn write_head(&self, out: &mut impl Write, event: &Event, interface: Option<&str>) -> io::Result<()> {
+        let is_alarm = matches!(
+            event.kind,
+            Finding::Mismatch(_) | Finding::Conflict(_) | Finding::HostChange(_) | Finding::IpSharing(_)
+        );
+        let style = if is_alarm { self.alarm } else { self.protocol };
+        let time = self.zone.shift(event.ts).text();
+        let time = time.as_ref().get(11..).unwrap_or_default();
+        let time = time.split(|byte| *byte == b'Z').next().unwrap_or_default();
+        let time = Escaped(time.get(..TIME_CHARACTERS).unwrap_or(time));
+        let arrow = match event.subject {
+            Side::Client => '>',
+            Side::Server => '<',
+        };
+        let (client, server) = (event.flow.client, event.flow.server);
+        let time_style = self.time;
+        write!(out, "{time_style}{time}{time_style:#}  ")?;
+        if let Some(interface) = interface {
+            let name = format!("{:#}", Escaped(interface.as_bytes()));
+            write!(out, "{name:INTERFACE_WIDTH$} ")?;
+        }
+        write!(
+            out,
+            "{client:ADDRESS_WIDTH$} {arrow} {server:ADDRESS_WIDTH$}  \
+             {style}{:PROTOCOL_WIDTH$}{style:#}  ",
+            protocol_of(event)
+        )
+    }
+
+    /// Writes what an event found.
+    fn write_content(&self, out: &mut impl Write, event: &Event) -> io::Result<()> {
+        match &event.kind {
+            Finding::Tcp(finding) => self.tcp(out, finding),
+            Finding::HttpRequest(finding) => self.http_request(out, finding),
+            Finding::HttpResponse(finding) => self.http_response(out, finding),
+            Finding::SshClient(SshClientFinding { peer, .. }) => self.ssh(out, peer),
+            Finding::SshServer(finding) => self.ssh(out, &finding.peer),
+            Finding::TlsClient(finding) => self.tls_client(out, finding),
+            Finding::TlsServer(finding) => tls_server(out, &finding.server),
+            Finding::Uptime(finding) => uptime(out, finding),
+            Finding::HostChange(finding) | Finding::IpSharing(finding) => {
+                let reasons: Vec<&str> = finding.reasons.words().collect();
+                write!(out, "{}", Joined(&reasons))
+            }
+            Finding::Mismatch(found) => write!(out, "{:#}", Escaped(found.to_string().as_bytes())),
+            Finding::Conflict(_) => out.write_all(b"two contents for the same bytes"),
+            Finding::Connection(connection) => self.connection(out, connection),
+            _ => Ok(()),
+        }
+    }
+
+    fn tcp(&self, out: &mut impl Write, finding: &TcpFinding) -> io::Result<()> {
+        match finding.label() {
+            Some(label) => self.known(out, label)?,
+            None => self.unknown(out, format_args!("unknown system {}", finding.signature))?,
+        }
+        if finding.params.fuzzy {
+            out.write_all(b" (fuzzy)")?;
+        }
+        let bound = if finding.distance.at_most { "at most " } else { "" };
+        let plural = if finding.distance.hops == 1 { "" } else { "s" };
+        write!(out, ", {bound}{} hop{plural}", finding.distance.hops)?;
+        match &finding.link {
+            Some(MtuFinding { mtu, link: Some(link), .. }) => write!(out, ", {link} {mtu}"),
+            Some(MtuFinding { mtu, .. }) => write!(out, ", MTU {mtu}"),
+            None => Ok(()),
+        }
+    }
+
+    fn http_request(&self, out: &mut impl Write, finding: &HttpRequestFinding) -> io::Result<()> {
+        let HttpRequestFinding { request, software, verdict, .. } = finding;
+        let by_settings = software.as_ref().map(|found| &found.software);
+        match (verdict.label(), by_settings, request.user_agent()) {
+            (Some(label), ..) => self.known(out, label)?,
+            (None, Some(software), _) => self.known(out, software)?,
+            (None, None, Some(user_agent)) => self.unknown(out, Cut(user_agent))?,
+            (None, None, None) => self.unknown(out, "unknown client")?,
+        }
+        self.claim(out, verdict)?;
+        let host = request.host().unwrap_or_default();
+        write!(out, ", {} {}{}", Cut(request.method()), Cut(host), Cut(request.path().unwrap_or_default()))?;
+        self.head_cut(out, request.headers())
+    }
+
+    fn http_response(&self, out: &mut impl Write, finding: &HttpResponseFinding) -> io::Result<()> {
+        let HttpResponseFinding { response, verdict, .. } = finding;
+        match (verdict.label(), response.server()) {
+            (Some(label), _) => self.known(out, label)?,
+            (None, Some(server)) => self.unknown(out, Cut(server))?,
+            (None, None) => self.unknown(out, "unknown server")?,
+        }
+        self.claim(out, verdict)?;
+        write!(out, ", {} {}", response.status(), Cut(response.reason()))?;
+        self.head_cut(out, response.headers())
+    }
+
+    /// Writes that fields of a head are missing.
+    fn head_cut(&self, out: &mut impl Write, headers: &Headers) -> io::Result<()> {
+        let alarm = self.alarm;
+        if headers.is_cut() { write!(out, ", {alarm}head cut{alarm:#}") } else { Ok(()) }
+    }
+
+    /// Writes a claim that contradicts TCP.
+    fn claim(&self, out: &mut impl Write, verdict: &HttpVerdict) -> io::Result<()> {
+        if verdict.system.agrees != Some(false) {
+            return Ok(());
+        }
+        let alarm = self.alarm;
+        let claim = verdict.system.claimed.as_deref().unwrap_or("another system");
+        write!(out, " {alarm}(claims {claim}){alarm:#}")
+    }
+
+    fn tls_client(&self, out: &mut impl Write, finding: &TlsClientFinding) -> io::Result<()> {
+        let hello = &finding.client.hello;
+        match finding.software() {
+            Some(found) => self.known(out, &found.software)?,
+            None => self.unknown(out, "unknown client")?,
+        }
+        match hello.server_name() {
+            Some(name) => write!(out, ", {}", Cut(name))?,
+            None => out.write_all(b", no server name")?,
+        }
+        write!(out, ", {}", hello.ja4())?;
+        for entry in finding.listed().into_iter().flatten() {
+            let style = if entry.is_watched() { self.alarm } else { self.known };
+            write!(out, ", {style}{}{style:#}", Cut(entry.label().as_bytes()))?;
+        }
+        Ok(())
+    }
+
+    fn ssh(&self, out: &mut impl Write, peer: &SshPeer) -> io::Result<()> {
+        self.known(out, Cut(peer.identification.software_version()))?;
+        match peer.hassh() {
+            Some(hassh) => write!(out, ", HASSH {hassh}"),
+            None => Ok(()),
+        }
+    }
+
+    fn connection(&self, out: &mut impl Write, connection: &Connection) -> io::Result<()> {
+        let Connection { client, server, .. } = connection;
+        write!(
+            out,
+            "{:.6} s, {} + {} packets, {} + {} bytes",
+            connection.duration(),
+            client.packets,
+            server.packets,
+            client.bytes,
+            server.bytes
+        )?;
+        if let Some(host) = &connection.host {
+            write!(out, ", {}", Cut(host))?;
+        }
+        let tls = connection.tls_client.as_ref().map(|found| &found.software);
+        for name in [
+            connection.client_system.as_ref().map(|label| label as &dyn Display),
+            connection.client_software.as_ref().map(|name| name as &dyn Display),
+            tls.as_ref().map(|software| software as &dyn Display),
+        ]
+        .into_iter()
+        .flatten()
+        {
+            out.write_all(b", ")?;
+            self.known(out, name)?;
+        }
+        Ok(())
+    }
+
+    fn known(&self, out: &mut impl Write, value: impl Display) -> io::Result<()> {
+        let known = self.known;
+        write!(out, "{known}{value}{known:#}")
+    }
+
+    fn unknown(&self, out: &mut impl Write, value: impl Display) -> io::Result<()> {
+        let unknown = self.unknown;
+        write!(out, "{unknown}{value}{unknown:#}")
+    }
+}
+
+/// The protocol, or what a conclusion is about.
+fn protocol_of(event: &Event) -> &'static str {
+    match &event.kind {
+        Finding::Mtu(_) => "MTU",
+        Finding::Tcp(finding) => match finding.signature.handshake {
+            Handshake::Syn => "SYN",
+            Handshake::SynAck => "SYN+ACK",
+        },
+        Finding::HttpRequest(_) | Finding::HttpResponse(_) => "HTTP",
+        Finding::SshClient(_) | Finding::SshServer(_) => "SSH",
+        Finding::TlsClient(finding) => transport(finding.client.hello.transport()),
+        Finding::TlsServer(finding) => transport(finding.server.hello.transport()),
+        Finding::Uptime(_) => "uptime",
+        Finding::HostChange(_) => "change",
+        Finding::IpSharing(_) => "sharing",
+        Finding::Mismatch(_) => "mismatch",
+        Finding::Conflict(_) => "conflict",
+        Finding::Connection(_) => match event.flow.transport {
+            TransportKind::Tcp => "TCP end",
+            TransportKind::Udp => "UDP end",
+        },
+        _ => "other",
+    }
+}
+
+const fn transport(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Tcp => "TLS",
+        Transport::Quic => "QUIC",
+        Transport::Dtls => "DTLS",
+    }
+}
+
+fn tls_server(out: &mut impl Write, server: &TlsServer) -> io::Result<()> {
+    let hello = &server.hello;
+    let again = if hello.is_retry_request() { ", asks for another hello" } else { "" };
+    write!(
+        out,
+        "{}{again}, cipher {:04x}",
+        protocol(hello.transport(), hello.version()),
+        hello.cipher_suite()
+    )?;
+    match hello.alpn() {
+        Some(name) => write!(out, ", {}", Cut(name)),
+        None => Ok(()),
+    }
+}
+
+fn uptime(out: &mut impl Write, UptimeFinding { clock, .. }: &UptimeFinding) -> io::Result<()> {
+    let (days, hours, minutes) = clock.uptime();
+    write!(out, "{days} d {hours} h {minutes} min, modulo {} d", clock.modulo_days())
+}
+
+/// Captured bytes without control characters, cut after [`MAX_LINE_TEXT`] bytes.
+struct Cut<'a>(&'a [u8]);
+
+impl Display for Cut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.get(..MAX_LINE_TEXT) {
+            Some(start) if start.len() < self.0.len() => write!(f, "{:#}...", Escaped(start)),
+            _ => write!(f, "{:#}", Escaped(self.0)),
+        }
+    }
+}

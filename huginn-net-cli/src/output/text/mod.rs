@@ -1,0 +1,153 @@
+//! Events as text.
+
+mod blocks;
+mod fields;
+mod lines;
+mod writer;
+
+use std::io::Write;
+
+use huginn_net::Event;
+use huginn_net::p0f::P0fLine;
+use huginn_net::record::{JsonEvent, event_name};
+
+use self::blocks::Blocks;
+use self::fields::Fields;
+pub(crate) use self::lines::Lines;
+pub(crate) use self::writer::TextWriter;
+use super::Zone;
+
+/// Formats of text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TextFormat {
+    /// A readable line.
+    Lines,
+    /// A readable block.
+    Blocks,
+    Json,
+    Csv,
+    Tsv,
+    /// Lines of p0f's log.
+    P0fLog,
+    /// Blocks of p0f's output.
+    P0fBlocks,
+}
+
+/// How events are written as text.
+#[derive(Clone, Debug)]
+pub(crate) struct TextOptions {
+    pub(crate) format: TextFormat,
+    /// Names of the events that are written; all if empty.
+    pub(crate) events: Vec<&'static str>,
+    /// Paths of the columns of CSV and TSV, and of the fields of JSON; all fields if empty.
+    pub(crate) fields: Vec<String>,
+    pub(crate) has_colour: bool,
+    pub(crate) zone: Zone,
+}
+
+/// Renders events as text.
+pub(crate) struct Renderer {
+    format: TextFormat,
+    blocks: Blocks,
+    lines: Lines,
+    events: Vec<&'static str>,
+    fields: Fields,
+    /// Names of the interfaces, by their index; empty unless events name theirs.
+    interfaces: Vec<String>,
+    file: Option<String>,
+}
+
+impl Renderer {
+    pub(crate) fn new(options: TextOptions) -> Self {
+        let TextOptions { format, events, fields, has_colour, zone } = options;
+        Self {
+            format,
+            blocks: Blocks::new(has_colour, zone.clone()),
+            lines: Lines::new(has_colour, zone),
+            events,
+            fields: Fields::new(fields, format == TextFormat::Tsv),
+            interfaces: Vec::new(),
+            file: None,
+        }
+    }
+
+    /// Names the interface of each event. `names`: by their index; empty unless events name theirs.
+    #[cfg(unix)]
+    pub(crate) fn with_interfaces(self, names: Vec<String>) -> Self {
+        Self { interfaces: names, ..self }
+    }
+
+    /// Sets the file that the next events come from; `None` unless events name their file.
+    pub(crate) fn set_file(&mut self, name: Option<String>) {
+        self.file = name;
+    }
+
+    /// The line of headings of a table; empty in other formats.
+    pub(crate) fn headings(&self) -> Vec<u8> {
+        let mut line = Vec::new();
+        if matches!(self.format, TextFormat::Csv | TextFormat::Tsv) {
+            // Writing to memory does not fail.
+            let _ = self.fields.write_headings(&mut line);
+        }
+        line
+    }
+
+    /// Appends an event as text that stands for itself, whatever is written before and after.
+    #[cfg(unix)]
+    pub(crate) fn render_live(&self, event: &Event, text: &mut Vec<u8>) {
+        let before = text.len();
+        self.render(event, text);
+        if self.format == TextFormat::Blocks && text.len() > before {
+            text.push(b'\n');
+        }
+    }
+
+    /// Appends an event as text; nothing where the format has none for it.
+    pub(crate) fn render(&self, event: &Event, text: &mut Vec<u8>) {
+        if !self.events.is_empty() && !self.events.contains(&event_name(&event.kind)) {
+            return;
+        }
+        // Writing to memory does not fail.
+        match self.format {
+            TextFormat::Lines => _ = self.lines.write(text, event, self.interface(event)),
+            TextFormat::Blocks => _ = self.blocks.write(text, event, self.file.as_deref()),
+            TextFormat::Json if self.fields.is_empty() => {
+                self.write_json(event, text);
+                text.push(b'\n');
+            }
+            TextFormat::Json => {
+                let mut json = Vec::new();
+                self.write_json(event, &mut json);
+                let _ = self.fields.write_json(&json, text);
+            }
+            TextFormat::Csv | TextFormat::Tsv => {
+                let mut json = Vec::new();
+                self.write_json(event, &mut json);
+                let _ = self.fields.write(&json, text);
+            }
+            TextFormat::P0fLog => {
+                if let Some(line) = P0fLine::from_event(event) {
+                    let _ = writeln!(text, "{line}");
+                }
+            }
+            TextFormat::P0fBlocks => {
+                if let Some(line) = P0fLine::from_event(event) {
+                    let _ = write!(text, "{}", line.block());
+                }
+            }
+        }
+    }
+
+    fn write_json(&self, event: &Event, text: &mut Vec<u8>) {
+        let json = JsonEvent { event, file: self.file.as_deref() };
+        match self.interface(event) {
+            Some(name) => json.write_with_interface(name, text),
+            None => json.write_to(text),
+        }
+    }
+
+    /// The name of the interface that captured the packet, if events name it.
+    fn interface(&self, event: &Event) -> Option<&str> {
+        self.interfaces.get(usize::from(event.ts.interface())).map(String::as_str)
+    }
+}

@@ -1,0 +1,121 @@
+//! Writes text to a file or to standard output, where a pager may show it.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::ops::ControlFlow;
+
+use super::super::Target;
+use super::super::pager::Pager;
+use super::TextFormat;
+
+/// Buffer of the output, in bytes.
+const BUFFER_BYTES: usize = 1 << 18;
+
+/// Writes the text of events, and other text after it.
+pub(crate) struct TextWriter {
+    out: BufWriter<Box<dyn Write>>,
+    format: TextFormat,
+    /// The name of a file to write before its first event.
+    heading: Option<String>,
+    begun: bool,
+    on_terminal: bool,
+    /// Whether each event is written out as it comes.
+    at_once: bool,
+    outcome: io::Result<()>,
+    /// Waited for after `out` is written and closed.
+    pager: Option<Pager>,
+}
+
+impl TextWriter {
+    /// Opens the target. `pages`: a pager shows readable text on a terminal.
+    pub(crate) fn open(target: &Target, format: TextFormat, pages: bool) -> io::Result<Self> {
+        let on_terminal = matches!(target, Target::Stdout) && io::stdout().is_terminal();
+        let is_readable = matches!(format, TextFormat::Lines | TextFormat::Blocks);
+        let started = (on_terminal && is_readable && pages).then(Pager::start).flatten();
+        let (out, pager): (Box<dyn Write>, _) = match (target, started) {
+            (Target::File(path), _) => (Box::new(File::create(path)?), None),
+            (Target::Stdout, Some((pager, input))) => (Box::new(input), Some(pager)),
+            (Target::Stdout, None) => (Box::new(io::stdout().lock()), None),
+        };
+        Ok(Self {
+            out: BufWriter::with_capacity(BUFFER_BYTES, out),
+            format,
+            heading: None,
+            begun: false,
+            on_terminal,
+            at_once: on_terminal && pager.is_none(),
+            outcome: Ok(()),
+            pager,
+        })
+    }
+
+    /// Begins a file; `name` if events name their file.
+    pub(crate) fn begin_file(&mut self, name: Option<&str>) {
+        // Lines do not name their file.
+        self.heading = name.filter(|_| self.format == TextFormat::Lines).map(str::to_owned);
+    }
+
+    /// Whether a pager shows the output.
+    pub(crate) fn has_pager(&self) -> bool {
+        self.pager.is_some()
+    }
+
+    /// Whether the output is a terminal.
+    pub(crate) fn is_on_terminal(&self) -> bool {
+        self.on_terminal
+    }
+
+    /// Whether events shall not wait for others before they are written out; on a terminal they never do.
+    pub(crate) fn write_at_once(&mut self, at_once: bool) {
+        self.at_once = at_once || self.on_terminal && self.pager.is_none();
+    }
+
+    /// Writes the text of an event. Breaks where that fails.
+    pub(crate) fn write(&mut self, text: &[u8]) -> ControlFlow<()> {
+        match self.try_write(text) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.outcome = Err(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    /// The error that made the writer stop the analysis, if one did.
+    pub(crate) fn check(&mut self) -> io::Result<()> {
+        std::mem::replace(&mut self.outcome, Ok(()))
+    }
+
+    /// Begins another part of the output, after an empty line unless it is the first one.
+    pub(crate) fn begin_part(&mut self) -> io::Result<&mut impl Write> {
+        if std::mem::replace(&mut self.begun, true) {
+            self.out.write_all(b"\n")?;
+        }
+        Ok(&mut self.out)
+    }
+
+    /// The output, to go on with what was begun.
+    pub(crate) fn out(&mut self) -> &mut impl Write {
+        &mut self.out
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    fn try_write(&mut self, text: &[u8]) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let heading = self.heading.take();
+        let is_apart = self.format == TextFormat::Blocks || heading.is_some();
+        if std::mem::replace(&mut self.begun, true) && is_apart {
+            self.out.write_all(b"\n")?;
+        }
+        if let Some(file) = heading {
+            writeln!(self.out, "==> {file} <==")?;
+        }
+        self.out.write_all(text)?;
+        if self.at_once { self.out.flush() } else { Ok(()) }
+    }
+}

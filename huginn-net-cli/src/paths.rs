@@ -1,0 +1,113 @@
+//! Paths: their names in messages, their directories, and the files that they lead to.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use huginn_net::Escaped;
+
+/// Path with control characters escaped.
+#[derive(Clone, Debug)]
+pub(crate) struct PathName(pub(crate) PathBuf);
+
+impl fmt::Display for PathName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#}", Escaped(self.0.as_os_str().as_encoded_bytes()))
+    }
+}
+
+/// Formats a path with control characters escaped.
+pub(crate) fn name_of(path: &Path) -> String {
+    format!("{:#}", Escaped(path.as_os_str().as_encoded_bytes()))
+}
+
+/// Returns the directory of a file.
+pub(crate) fn parent_directory(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Resolves symbolic links of an existing or future file, so that a rename affects the file and not a link to it.
+/// Devices and pipes keep their path.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
+        Ok(_) => path.to_owned(),
+        Err(_) => {
+            // The path does not exist or is a dangling link.
+            let path =
+                fs::read_link(path).map_or_else(|_| path.to_owned(), |to| parent_directory(path).join(to));
+            match (fs::canonicalize(parent_directory(&path)), path.file_name()) {
+                (Ok(folder), Some(name)) => folder.join(name),
+                _ => path,
+            }
+        }
+    }
+}
+
+/// Whether two paths name the same regular file. Two options may share a device.
+#[cfg(unix)]
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    match (fs::metadata(one), fs::metadata(other)) {
+        (Ok(one), Ok(other)) => one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino()),
+        _ => one == other,
+    }
+}
+
+/// Returns the temporary path of a file that replaces `path` once it is complete.
+#[cfg(unix)]
+pub(crate) fn new_name(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    name.into()
+}
+
+/// Checks that this process may create and rename files in the directory of `path`.
+#[cfg(target_os = "linux")]
+pub(crate) fn check_directory_writable(path: &Path) -> io::Result<()> {
+    use nix::unistd::{AccessFlags, access};
+    Ok(access(&parent_directory(path), AccessFlags::W_OK | AccessFlags::X_OK)?)
+}
+
+/// Other systems report the error when the file is created.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn check_directory_writable(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use tempfile::tempdir;
+
+    use super::*;
+
+    #[test]
+    fn resolves_links_to_existing_and_future_files() {
+        let folder = tempdir().unwrap();
+        let folder = fs::canonicalize(folder.path()).unwrap();
+        fs::create_dir(folder.join("far")).unwrap();
+        fs::write(folder.join("far/there"), "").unwrap();
+        symlink(&folder, folder.join("far/back")).unwrap();
+        for (link, to) in [("one", "far/there"), ("two", "far/missing"), ("null", "/dev/null")] {
+            symlink(to, folder.join(link)).unwrap();
+        }
+        for (path, wanted) in [
+            ("one", "far/there"),
+            ("two", "far/missing"),
+            ("far/back/two", "far/missing"),
+            ("far/back/new", "new"),
+            ("null", "null"),
+            ("no/new", "no/new"),
+        ] {
+            assert_eq!(resolved(&folder.join(path)), folder.join(wanted), "{path}");
+        }
+        assert_eq!(resolved(Path::new("/dev/null")), Path::new("/dev/null"));
+    }
+}

@@ -1,0 +1,164 @@
+//! How packets are analysed.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use huginn_net::core::{DecodeConfig, FlowLimits, HashSeed};
+use huginn_net::finding::EventLimits;
+use huginn_net::{Builder, Configure, Filter, HuginnNet, Observers, Scope};
+
+use super::databases::{Databases, fingerprint_list};
+use crate::args::{
+    AnalysisArguments, DatabaseArguments, EventArguments, LimitArguments, PacketArguments, ProtocolArgument,
+    SeedArgument, Workers,
+};
+use crate::failure::Failure;
+use crate::hash_seed;
+use crate::limits::MIN_PARALLEL_LEN;
+
+/// The analyzer of a command line, before its input is known.
+pub(crate) struct AnalysisPlan {
+    builder: Builder<Observers>,
+    workers: Workers,
+    seed: Option<HashSeed>,
+    /// A filter expression of pcap-filter(7).
+    expression: Option<String>,
+}
+
+impl AnalysisPlan {
+    /// An analysis with all options.
+    pub(crate) fn new(args: &AnalysisArguments) -> Result<Self, Failure> {
+        let plan = Self::of_packets(&args.packets, &args.databases)?;
+        let decode = DecodeConfig {
+            verify_checksums: args.checksums,
+            vlan_in_flow_key: !args.no_vlan_tracking,
+            interface_in_flow_key: args.interface_tracking,
+            ..DecodeConfig::default()
+        };
+        let seed = args.seed.map(|seed| match seed {
+            SeedArgument::Number(number) => HashSeed::Fixed(number),
+            SeedArgument::Random => hash_seed::random(),
+        });
+        let limits = event_limits(args.limits);
+        let plan = plan.configure(|builder| builder.decode(decode).event_limits(limits));
+        Ok(Self { workers: args.workers, seed, expression: args.filter.clone(), ..plan })
+    }
+
+    /// An analysis of these packets by one worker.
+    pub(crate) fn of_packets(args: &PacketArguments, databases: &DatabaseArguments) -> Result<Self, Failure> {
+        let plan = Self::with_databases(databases)?;
+        let filter = args.port.iter().fold(Filter::new(), |filter, port| filter.port(*port));
+        let filter = args.net.iter().fold(filter, |filter, net| filter.net(*net));
+        let has = |protocol| args.protocols.contains(&protocol);
+        Ok(plan.configure(|builder| {
+            builder
+                .filter(filter)
+                .tcp(has(ProtocolArgument::Tcp))
+                .http(has(ProtocolArgument::Http))
+                .tls(has(ProtocolArgument::Tls))
+                .ssh(has(ProtocolArgument::Ssh))
+        }))
+    }
+
+    /// An analysis of all packets by one worker.
+    pub(crate) fn with_databases(args: &DatabaseArguments) -> Result<Self, Failure> {
+        let Databases { signatures, clients } = Databases::read(args)?;
+        let builder = HuginnNet::builder().database(signatures);
+        let builder = match clients {
+            Some(clients) => builder.clients(clients),
+            None => builder,
+        };
+        Ok(Self { builder, workers: Workers::Count(NonZeroUsize::MIN), seed: None, expression: None })
+    }
+
+    /// Adds labels and connections to events.
+    pub(crate) fn with_events(self, args: &EventArguments) -> Result<Self, Failure> {
+        let plan = match &*args.fingerprint_lists {
+            [] => self,
+            paths => self.with_fingerprint_lists(paths)?,
+        };
+        Ok(plan.configure(|builder| builder.connections(args.connections)))
+    }
+
+    fn with_fingerprint_lists(self, paths: &[PathBuf]) -> Result<Self, Failure> {
+        let list = Arc::new(fingerprint_list(paths)?);
+        Ok(self.configure(|builder| builder.fingerprint_list(list)))
+    }
+
+    /// Limits the analysis to what p0f does.
+    pub(crate) fn limited_to_p0f(self) -> Self {
+        // p0f forgets a flow 30 s after its SYN, and reports a SYN repeated after that again.
+        let flows = FlowLimits { syn_lifetime: Duration::from_secs(30), ..FlowLimits::default() };
+        self.configure(|builder| builder.flow_limits(flows).tls(false).ssh(false).scope(Scope::P0f))
+    }
+
+    /// Changes the builder.
+    pub(crate) fn configure(self, change: impl FnOnce(Builder<Observers>) -> Builder<Observers>) -> Self {
+        Self { builder: change(self.builder), ..self }
+    }
+
+    /// Sets the filter expression.
+    pub(crate) fn filter_by(self, expression: Option<String>) -> Self {
+        Self { expression, ..self }
+    }
+
+    /// Takes the filter expression, for a source that filters itself.
+    #[cfg(unix)]
+    pub(crate) fn take_expression(&mut self) -> Option<String> {
+        self.expression.take()
+    }
+
+    /// Builds the analyzer of files; the length of the longest one is in bytes, `None` if unknown.
+    pub(crate) fn build_for_files(self, longest: Option<u64>) -> Result<HuginnNet, Failure> {
+        let seed = self.seed.unwrap_or_else(hash_seed::of_machine);
+        self.build(longest, seed)
+    }
+
+    /// Builds the analyzer of live traffic.
+    #[cfg(unix)]
+    pub(crate) fn build_for_live(self) -> Result<HuginnNet, Failure> {
+        let seed = self.seed.unwrap_or_else(hash_seed::random);
+        self.build(None, seed)
+    }
+
+    fn build(self, input_len: Option<u64>, seed: HashSeed) -> Result<HuginnNet, Failure> {
+        let workers = match self.workers {
+            Workers::Count(count) => count,
+            Workers::Auto if input_len.is_some_and(|len| len < MIN_PARALLEL_LEN) => NonZeroUsize::MIN,
+            Workers::Auto => thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+        };
+        let builder = self.builder.hash_seed(seed).workers(workers);
+        filtered(builder, self.expression.as_deref()).map(Builder::build)
+    }
+}
+
+/// Adds the filter expression, if there is one.
+#[cfg(feature = "libpcap")]
+fn filtered(builder: Builder<Observers>, expression: Option<&str>) -> Result<Builder<Observers>, Failure> {
+    Ok(match expression {
+        Some(expression) => builder.bpf(huginn_net::core::Bpf::new(expression)?),
+        None => builder,
+    })
+}
+
+/// Fails if there is a filter expression: this build has no libpcap.
+#[cfg(not(feature = "libpcap"))]
+fn filtered(builder: Builder<Observers>, expression: Option<&str>) -> Result<Builder<Observers>, Failure> {
+    if expression.is_some() { Err(Failure::NoBpf) } else { Ok(builder) }
+}
+
+fn event_limits(args: LimitArguments) -> EventLimits {
+    let wide = |limit: crate::args::Limit| limit.get().map(u64::from);
+    EventLimits {
+        max_text_bytes: args.max_text.get().and_then(|limit| limit.try_into().ok()),
+        max_output_ratio: args.max_output_ratio.get(),
+        max_events_per_connection: args.max_events_per_connection.get(),
+        max_events_per_host: args.max_events_per_host.get(),
+        max_bytes_per_host: wide(args.max_bytes_per_host),
+        max_events_per_kind: args.max_events_per_kind.get(),
+        max_bytes_per_kind: wide(args.max_bytes_per_kind),
+    }
+}

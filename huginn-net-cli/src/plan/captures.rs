@@ -1,0 +1,128 @@
+//! The plans of commands with few options: `report`, `top`, `db learn` and `explain`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use huginn_net::explain::Fingerprint;
+use huginn_net::finding::EventLimits;
+use huginn_net::hosts::HostLimits;
+use huginn_net::{Configure, HuginnNet};
+
+use super::{AnalysisPlan, Databases, Inputs, output, rules};
+use crate::args::{ExplainArguments, LearnArguments, ReportArguments, TopArguments};
+use crate::failure::Failure;
+use crate::output::{Target, Zone};
+use crate::paths::name_of;
+
+/// The plan of `report`.
+pub(crate) struct ReportPlan {
+    pub(crate) inputs: Inputs,
+    pub(crate) count: Option<u64>,
+    pub(crate) analyzer: HuginnNet,
+    pub(crate) hosts: HostLimits,
+    pub(crate) output: Target,
+    pub(crate) title: String,
+    pub(crate) zone: Zone,
+    pub(crate) is_quiet: bool,
+}
+
+impl ReportPlan {
+    pub(crate) fn new(args: ReportArguments) -> Result<Self, Failure> {
+        rules::check_analysis(&args.analysis)?;
+        let inputs = Inputs::find(&args.input)?;
+        let output = output::target(Some(&args.output));
+        inputs.refuse_as_output(&output)?;
+        // A report covers the complete captures.
+        let hosts = HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() };
+        let plan = AnalysisPlan::new(&args.analysis)?;
+        let plan = plan.configure(|builder| builder.hosts(hosts).profiles(true));
+        Ok(Self {
+            count: args.analysis.count,
+            analyzer: plan.build_for_files(inputs.longest())?,
+            inputs,
+            hosts,
+            output,
+            title: args.title,
+            zone: Zone::new(args.local_time),
+            is_quiet: args.quiet,
+        })
+    }
+}
+
+/// The plan of `top`.
+pub(crate) struct TopPlan {
+    pub(crate) inputs: Inputs,
+    pub(crate) count: Option<u64>,
+    pub(crate) analyzer: HuginnNet,
+    pub(crate) zone: Zone,
+}
+
+impl TopPlan {
+    pub(crate) fn new(args: &TopArguments) -> Result<Self, Failure> {
+        rules::check_top(args)?;
+        let inputs = Inputs::find(&args.input)?;
+        let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.events)?;
+        Ok(Self {
+            count: args.analysis.count,
+            analyzer: plan.build_for_files(inputs.longest())?,
+            inputs,
+            zone: Zone::new(args.local_time),
+        })
+    }
+}
+
+/// The plan of `db learn`.
+pub(crate) struct LearnPlan {
+    pub(crate) inputs: Inputs,
+    /// Has one worker: the frame of each event must be known.
+    pub(crate) analyzer: HuginnNet,
+    /// Folder of the samples.
+    pub(crate) samples: Option<PathBuf>,
+}
+
+impl LearnPlan {
+    pub(crate) fn new(args: LearnArguments) -> Result<Self, Failure> {
+        rules::check_databases(&args.databases, &args.packets)?;
+        let inputs = Inputs::find(&args.input)?;
+        if let Some(folder) = &args.sample {
+            check_sample_folder(folder, &inputs)?;
+        }
+        let plan = AnalysisPlan::of_packets(&args.packets, &args.databases)?;
+        let plan = plan.configure(|builder| builder.event_limits(EventLimits::NONE));
+        Ok(Self { inputs, analyzer: plan.build_for_files(None)?, samples: args.sample })
+    }
+}
+
+/// Refuses samples of inputs that cannot be read twice, and a folder of samples that contains an input.
+fn check_sample_folder(folder: &Path, inputs: &Inputs) -> Result<(), Failure> {
+    let is_file = |path: &Path| fs::metadata(path).map_or(true, |found| found.is_file());
+    let mut paths = inputs.files.iter().map(|input| &*input.path);
+    if let Some(path) = paths.clone().find(|path| path.as_os_str() == "-" || !is_file(path)) {
+        return Err(Failure::SampleOfPipe { path: name_of(path) });
+    }
+    let Ok(folder) = folder.canonicalize() else { return Ok(()) };
+    let is_inside = |path: &&Path| path.canonicalize().is_ok_and(|path| path.parent() == Some(&*folder));
+    match paths.find(is_inside) {
+        Some(path) => Err(Failure::OverInput { path: name_of(path) }),
+        None => Ok(()),
+    }
+}
+
+/// The plan of `explain`.
+pub(crate) enum ExplainPlan {
+    /// Describes a fingerprint and names its senders.
+    Describe(Box<Fingerprint>, Databases),
+    /// Compares two JA4.
+    Compare(Box<Fingerprint>, Box<Fingerprint>),
+}
+
+impl ExplainPlan {
+    pub(crate) fn new(args: ExplainArguments) -> Result<Self, Failure> {
+        rules::check_explain(&args)?;
+        Ok(match args.other {
+            Some(other) => Self::Compare(Box::new(args.fingerprint), Box::new(other)),
+            None => Self::Describe(Box::new(args.fingerprint), Databases::read(&args.databases)?),
+        })
+    }
+}

@@ -1,0 +1,92 @@
+//! Databases that name fingerprints, read from files.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use huginn_net::fingerprint_list::FingerprintList;
+use huginn_net::{ClientDatabase, Database};
+
+use crate::args::DatabaseArguments;
+use crate::failure::Failure;
+use crate::limits::{MAX_CLIENTS_BYTES, MAX_DATABASE_BYTES, MAX_LIST_BYTES};
+use crate::paths::name_of;
+use crate::stderr;
+
+/// The databases of a command line.
+pub(crate) struct Databases {
+    pub(crate) signatures: Arc<Database>,
+    /// `None` for the built-in one.
+    pub(crate) clients: Option<Arc<ClientDatabase>>,
+}
+
+impl Databases {
+    pub(crate) fn read(args: &DatabaseArguments) -> Result<Self, Failure> {
+        let clients = match &*args.clients {
+            [] => None,
+            paths => Some(Arc::new(clients(paths)?)),
+        };
+        Ok(Self { signatures: signatures(args.db.as_deref())?, clients })
+    }
+}
+
+/// The database of a file, or the built-in one.
+pub(crate) fn signatures(path: Option<&Path>) -> Result<Arc<Database>, Failure> {
+    let Some(path) = path else { return Ok(Database::builtin()) };
+    let bytes = read_file(path, MAX_DATABASE_BYTES)?;
+    let database =
+        Database::from_bytes(&bytes).map_err(|source| Failure::Database { path: name_of(path), source })?;
+    Ok(Arc::new(database))
+}
+
+/// The clients of these tables, and the built-in ones of the other kinds.
+fn clients(paths: &[PathBuf]) -> Result<ClientDatabase, Failure> {
+    let mut texts = Vec::with_capacity(paths.len());
+    for path in paths {
+        let name = || name_of(path);
+        let text = String::from_utf8(read_file(path, MAX_CLIENTS_BYTES)?).map_err(|_| Failure::Read {
+            path: name(),
+            source: io::Error::new(io::ErrorKind::InvalidData, "not UTF-8"),
+        })?;
+        ClientDatabase::parse(&text).map_err(|source| Failure::Clients { path: name(), source })?;
+        texts.push(text);
+    }
+    let clients = ClientDatabase::from_tables(texts.iter().map(String::as_str));
+    // Each table has been parsed.
+    Ok(clients.unwrap_or_default().or_builtin())
+}
+
+/// The entries of lists of fingerprints, in the order of the files.
+pub(super) fn fingerprint_list(paths: &[PathBuf]) -> Result<FingerprintList, Failure> {
+    let mut list = FingerprintList::default();
+    for path in paths {
+        let name = || name_of(path);
+        let text = read_file(path, MAX_LIST_BYTES)?;
+        let before = list.len();
+        let rows_before = list.rows_without_fingerprint();
+        list.add(&text).map_err(|source| Failure::List { path: name(), source })?;
+        let skipped = list.rows_without_fingerprint().saturating_sub(rows_before);
+        if list.len() == before && skipped > 0 {
+            stderr::report(&format_args!("{}: none of {skipped} rows has a JA4 or a JA3 hash", name()));
+        }
+    }
+    Ok(list)
+}
+
+/// Reads a file of at most `limit` bytes.
+pub(crate) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
+    let failed = |source| Failure::Read { path: name_of(path), source };
+    read_all(File::open(path).map_err(failed)?, &name_of(path), limit)
+}
+
+/// Reads a source of at most `limit` bytes; `name` is that of the file in errors.
+pub(crate) fn read_all(file: impl Read, name: &str, limit: u64) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes);
+    let read = read.map_err(|source| Failure::Read { path: name.to_owned(), source })?;
+    if read as u64 > limit {
+        return Err(Failure::LongFile { path: name.to_owned(), limit });
+    }
+    Ok(bytes)
+}

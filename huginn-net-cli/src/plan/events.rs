@@ -1,0 +1,60 @@
+//! The events that a command line can write.
+
+use huginn_net::record::EVENT_NAMES;
+
+use crate::args::{Format, ProtocolArgument};
+
+/// The events of p0f.
+const P0F_EVENTS: [&str; 8] =
+    ["tcp_syn", "tcp_syn_ack", "mtu", "uptime", "host_change", "ip_sharing", "http_request", "http_response"];
+
+/// What decides whether an event can occur.
+pub(super) struct Scope<'a> {
+    pub(super) format: Format,
+    pub(super) protocols: &'a [ProtocolArgument],
+    pub(super) connections: bool,
+}
+
+impl Scope<'_> {
+    /// What to do so that an event can occur; `None` if it can.
+    pub(super) fn obstacle(&self, event: &str) -> Option<String> {
+        if self.format == Format::P0f && !P0F_EVENTS.contains(&event) {
+            return Some(format!("--format p0f has no event '{event}': choose another format"));
+        }
+        if event == "connection" && !self.connections {
+            return Some("the event 'connection' needs --connections".to_owned());
+        }
+        let (protocol, name) = protocol(event)?;
+        let is_missing = !self.protocols.contains(&protocol);
+        is_missing.then(|| format!("the event '{event}' needs {name} in --protocols"))
+    }
+
+    /// The events of `selected`, or all if it is empty, that can occur.
+    pub(super) fn possible(&self, selected: &[&'static str]) -> Vec<&'static str> {
+        let is_selected = |event: &&str| selected.is_empty() || selected.contains(event);
+        EVENT_NAMES.into_iter().filter(is_selected).filter(|event| self.obstacle(event).is_none()).collect()
+    }
+}
+
+/// The only protocol that an event comes from; `None` if there are several.
+fn protocol(event: &str) -> Option<(ProtocolArgument, &'static str)> {
+    match event {
+        "tcp_syn" | "tcp_syn_ack" | "mtu" | "uptime" => Some((ProtocolArgument::Tcp, "tcp")),
+        "http_request" | "http_response" => Some((ProtocolArgument::Http, "http")),
+        "tls_client" | "tls_server" => Some((ProtocolArgument::Tls, "tls")),
+        "ssh_client" | "ssh_server" => Some((ProtocolArgument::Ssh, "ssh")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_library() {
+        let of_one_protocol = EVENT_NAMES.into_iter().filter(|event| protocol(event).is_some());
+        assert_eq!(of_one_protocol.count(), 10);
+        assert!(P0F_EVENTS.iter().all(|event| EVENT_NAMES.contains(event)));
+    }
+}

@@ -1,0 +1,150 @@
+//! Names of fields.
+
+use huginn_net::record::{EVENT_NAMES, FieldInfo, fields_of_event};
+
+use crate::failure::Failure;
+
+/// Maximum number of names that an error suggests.
+const MAX_SUGGESTIONS: usize = 3;
+
+/// Least similarity of a suggested name.
+const MIN_SIMILARITY: f64 = 0.8;
+
+/// The columns of CSV and TSV without `--fields`: those that most kinds of events have, and one fingerprint of each kind.
+pub(crate) const DEFAULT_COLUMNS: [&str; 14] = [
+    "ts",
+    "event",
+    "client.ip",
+    "client.port",
+    "server.ip",
+    "server.port",
+    "subject",
+    "sig",
+    "label.name",
+    "label.flavor",
+    "user_agent",
+    "sni",
+    "ja4",
+    "hassh",
+];
+
+/// Checks that each path is one of an event that is written, and named once.
+pub(super) fn check_fields(paths: &[String], written: &[&'static str]) -> Result<(), Failure> {
+    if let Some((_, path)) =
+        paths.iter().enumerate().find(|(at, path)| paths.iter().take(*at).any(|other| other == *path))
+    {
+        return Err(Failure::Usage(format!("--fields names '{path}' twice").into()));
+    }
+    let is_written = |path: &&String| written.iter().any(|event| has_field(event, path));
+    let Some(path) = paths.iter().find(|path| !is_written(path)) else { return Ok(()) };
+    let events: Vec<&str> = EVENT_NAMES.into_iter().filter(|event| has_field(event, path)).collect();
+    Err(Failure::Usage(match &*events {
+        [] => format!("unknown field '{path}': {}", suggest(path, written)).into(),
+        events => {
+            let verb = if events.len() == 1 { "has" } else { "have" };
+            let events = events.join(", ");
+            format!("no event that is written has the field '{path}': {events} {verb} it").into()
+        }
+    }))
+}
+
+fn has_field(event: &str, path: &str) -> bool {
+    fields_of_event(event).is_some_and(|fields| is_known(path, &fields))
+}
+
+/// Whether a path names a field, or an element of a list by its number.
+fn is_known(path: &str, fields: &[FieldInfo]) -> bool {
+    let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
+    fields.iter().filter(|field| field.name == name).any(|field| {
+        let rest = rest.map(|rest| match rest.split_once('.') {
+            Some((number, rest)) if number.parse::<usize>().is_ok() => Some(rest),
+            None if rest.parse::<usize>().is_ok() => None,
+            _ => Some(rest),
+        });
+        rest.flatten().is_none_or(|rest| is_known(rest, field.fields))
+    })
+}
+
+/// Adds the paths of fields and of the fields in them.
+fn add_paths(before: &str, fields: &[FieldInfo], paths: &mut Vec<String>) {
+    for field in fields {
+        let path = format!("{before}{}", field.name);
+        if !paths.contains(&path) {
+            add_paths(&format!("{path}."), field.fields, paths);
+            paths.push(path);
+        }
+    }
+}
+
+/// Names the most similar paths of the events that are written.
+fn suggest(unknown: &str, written: &[&'static str]) -> String {
+    let mut known = Vec::new();
+    for fields in written.iter().filter_map(|event| fields_of_event(event)) {
+        add_paths("", &fields, &mut known);
+    }
+    let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
+    let similarity = |path: &String| {
+        let whole = strsim::jaro_winkler(unknown, path);
+        if last(path) == unknown { 1.0 } else { whole }
+    };
+    let mut similar: Vec<(f64, &String)> = known.iter().map(|path| (similarity(path), path)).collect();
+    similar.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let similar =
+        similar.into_iter().filter(|(similarity, _)| *similarity >= MIN_SIMILARITY).take(MAX_SUGGESTIONS);
+    let names: Vec<String> = similar.map(|(_, path)| format!("'{path}'")).collect();
+    if names.is_empty() {
+        "docs/events.md lists all".to_owned()
+    } else {
+        format!("did you mean {}?", names.join(" or "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(path: &str, events: &[&'static str]) -> Option<String> {
+        check_fields(&[path.to_owned()], events).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn default_columns_are_fields() {
+        assert!(check_fields(&DEFAULT_COLUMNS.map(str::to_owned), &EVENT_NAMES).is_ok());
+    }
+
+    #[test]
+    fn paths_reach_into_objects_and_lists() {
+        for path in [
+            "ts",
+            "client",
+            "client.ip",
+            "alpn.0",
+            "software.nearest.name",
+            "software.candidates.12",
+            "listed.0.label",
+        ] {
+            assert_eq!(error(path, &EVENT_NAMES), None, "{path}");
+        }
+        for path in ["", "client.", ".ip", "ts.x", "client.ip.x", "alpn.x", "alpn.0.x", "ja4.0.0"] {
+            assert!(error(path, &EVENT_NAMES).is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn unknown_field_names_similar_ones() {
+        let error = |path| error(path, &EVENT_NAMES).unwrap();
+        assert_eq!(error("user_agnt"), "unknown field 'user_agnt': did you mean 'user_agent'?");
+        assert!(error("ip").contains("'client.ip' or 'server.ip'"));
+        assert_eq!(error("xxxxxxxxxxxx"), "unknown field 'xxxxxxxxxxxx': docs/events.md lists all");
+    }
+
+    #[test]
+    fn field_of_other_events_names_them() {
+        let message = error("ja4_s1", &["mtu", "tcp_syn"]).unwrap();
+        assert!(
+            message.starts_with("no event that is written has the field 'ja4_s1': tls_client"),
+            "{message}"
+        );
+        assert_eq!(error("ja4", &["mtu", "tls_client"]), None);
+    }
+}

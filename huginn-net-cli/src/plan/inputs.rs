@@ -1,0 +1,162 @@
+//! The captures of a command line, found but not yet opened.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+use huginn_net::Escaped;
+use walkdir::WalkDir;
+
+use super::databases::read_all;
+use crate::args::InputArguments;
+use crate::failure::Failure;
+use crate::limits::{MAX_CAPTURE_LIST_BYTES, MAX_PATH_BYTES};
+use crate::output::Target;
+use crate::paths::name_of;
+use crate::stderr;
+
+/// A capture file that the command line names, or that was found.
+#[derive(Debug)]
+pub(crate) struct InputFile {
+    pub(crate) path: PathBuf,
+    /// Length in bytes; `None` unless it is a regular file.
+    pub(crate) len: Option<u64>,
+    /// Whether it is skipped unless it is a capture: it was found in a directory, and its name is not that of a capture.
+    pub(crate) is_optional: bool,
+}
+
+/// The captures of a command line.
+#[derive(Debug)]
+pub(crate) struct Inputs {
+    pub(crate) files: Vec<InputFile>,
+    /// Greatest ratio to which a compressed capture may expand; `None` without a limit.
+    pub(crate) max_ratio: Option<NonZeroU32>,
+    /// Whether a directory could not be read.
+    pub(crate) has_failed: bool,
+}
+
+impl Inputs {
+    /// Finds the captures of a command line.
+    pub(crate) fn find(args: &InputArguments) -> Result<Self, Failure> {
+        let mut inputs =
+            Self { files: Vec::new(), max_ratio: args.decompression.max_ratio(), has_failed: false };
+        for file in &args.files {
+            match file.as_os_str().as_encoded_bytes() {
+                [b'@', ..] => inputs.add_list(file)?,
+                bytes if is_pattern(bytes) && !file.exists() => inputs.add_pattern(file)?,
+                _ if file.is_dir() => inputs.add_directory(file)?,
+                _ => inputs.add(file.clone(), false),
+            }
+        }
+        let is_stdin = |file: &&PathBuf| file.as_os_str() == "-" || file.as_os_str() == "@-";
+        if args.files.iter().filter(is_stdin).count() > 1 {
+            return Err(Failure::Usage("standard input can be read only once: name it once".into()));
+        }
+        Ok(inputs)
+    }
+
+    fn add(&mut self, path: PathBuf, is_optional: bool) {
+        let len = fs::metadata(&path).ok().filter(fs::Metadata::is_file).map(|found| found.len());
+        self.files.push(InputFile { path, len, is_optional });
+    }
+
+    /// Adds the files that a list names, one on each line.
+    fn add_list(&mut self, file: &Path) -> Result<(), Failure> {
+        let name = name_of(file);
+        let read = |source| Failure::Read { path: name.clone(), source };
+        let list = file.as_os_str().as_encoded_bytes().get(1..).unwrap_or_default();
+        let text = if list == b"-" {
+            read_text(io::stdin(), &name)?
+        } else {
+            let path = file.to_str().and_then(|path| path.strip_prefix('@'));
+            let path = path.ok_or_else(|| read(io::ErrorKind::InvalidInput.into()))?;
+            read_text(fs::File::open(path).map_err(read)?, &name)?
+        };
+        for (number, line) in (1..).zip(text.lines().map(str::trim_end)) {
+            if line.len() > MAX_PATH_BYTES {
+                return Err(Failure::LongPath { path: name, line: number });
+            }
+            if !line.is_empty() {
+                self.add(PathBuf::from(line), false);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the files that match a pattern that the shell did not expand, sorted by name.
+    fn add_pattern(&mut self, pattern: &Path) -> Result<(), Failure> {
+        let no_match = || Failure::NoCaptures { place: name_of(pattern) };
+        let paths = glob::glob(pattern.to_str().ok_or_else(no_match)?).map_err(|_| no_match())?;
+        let before = self.files.len();
+        paths.flatten().for_each(|path| self.add(path, false));
+        if self.files.len() == before { Err(no_match()) } else { Ok(()) }
+    }
+
+    /// Adds the regular files of a directory and of those below it, sorted by name. Symbolic links are not followed.
+    fn add_directory(&mut self, directory: &Path) -> Result<(), Failure> {
+        let before = self.files.len();
+        for entry in WalkDir::new(directory).sort_by_file_name() {
+            match entry {
+                Ok(entry) if entry.file_type().is_file() => {
+                    let is_optional = !is_capture_name(entry.file_name());
+                    self.add(entry.into_path(), is_optional);
+                }
+                Ok(_) => {}
+                Err(error) if error.depth() == 0 => {
+                    return Err(Failure::Read { path: name_of(directory), source: error.into() });
+                }
+                Err(error) => {
+                    stderr::report(&format_args!("{:#}", Escaped(error.to_string().as_bytes())));
+                    self.has_failed = true;
+                }
+            }
+        }
+        if self.files.len() == before {
+            return Err(Failure::NoCaptures { place: name_of(directory) });
+        }
+        Ok(())
+    }
+
+    /// Length of the longest capture in bytes; `None` if one is not a regular file: its length is unknown.
+    pub(crate) fn longest(&self) -> Option<u64> {
+        self.files.iter().map(|input| input.len).try_fold(0, |longest, len| Some(len?.max(longest)))
+    }
+
+    /// The paths of all files, those included that turn out to be no captures.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        self.files.iter().map(|input| input.path.clone()).collect()
+    }
+
+    /// Fails if a file that the command writes is one of the captures: it would be lost before it is read.
+    pub(crate) fn refuse_as_output(&self, output: &Target) -> Result<(), Failure> {
+        let Target::File(path) = output else { return Ok(()) };
+        let Some(output) = path.canonicalize().ok().filter(|path| path.is_file()) else { return Ok(()) };
+        let is_output = |input: &&InputFile| input.path.canonicalize().is_ok_and(|path| path == output);
+        match self.files.iter().find(is_output) {
+            Some(input) => Err(Failure::OverInput { path: name_of(&input.path) }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn is_pattern(path: &[u8]) -> bool {
+    path.iter().any(|byte| b"*?[".contains(byte))
+}
+
+/// Whether a name is that of a capture: `x.pcap`, `x.pcapng.gz`, and `x.pcap3` as `tcpdump -C` writes.
+fn is_capture_name(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_ascii_lowercase();
+    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
+    name.rsplit_once('.').is_some_and(|(_, extension)| {
+        let extension = extension.trim_end_matches(|digit: char| digit.is_ascii_digit());
+        matches!(extension, "pcap" | "pcapng" | "cap")
+    })
+}
+
+fn read_text(file: impl io::Read, name: &str) -> Result<String, Failure> {
+    let not_text = |_| io::Error::new(io::ErrorKind::InvalidData, "not UTF-8");
+    String::from_utf8(read_all(file, name, MAX_CAPTURE_LIST_BYTES)?)
+        .map_err(|error| Failure::Read { path: name.to_owned(), source: not_text(error) })
+}

@@ -1,0 +1,223 @@
+//! What `live` captures, and what it writes.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use huginn_net::{Configure, HuginnNet};
+use huginn_net_live::{Backend, LiveOptions};
+
+use super::output::{OutputContent, OutputPlan};
+use super::{AnalysisPlan, rules};
+use crate::args::{BackendArgument, Format, LiveArguments};
+use crate::control::SocketConfig;
+use crate::failure::Failure;
+use crate::output::{Rotation, Target, Zone};
+use crate::paths::{PathName, is_same_file, new_name, resolved};
+use crate::privileges::{self, Policy};
+
+/// The plan of `live`.
+pub(crate) struct LivePlan {
+    pub(crate) interfaces: Vec<String>,
+    pub(crate) capture: LiveOptions,
+    pub(crate) analyzer: HuginnNet,
+    pub(crate) count: Option<u64>,
+    pub(crate) output: LiveOutputPlan,
+    pub(crate) metrics: Option<SocketAddr>,
+    pub(crate) p0f_socket: Option<SocketConfig>,
+    /// File of host profiles; `None` means standard error.
+    pub(crate) hosts_file: Option<PathBuf>,
+    /// Interval of lines of counters.
+    pub(crate) stats_interval: Option<Duration>,
+    pub(crate) policy: Policy,
+    /// The zone of the terminal view, if there is one.
+    pub(crate) view: Option<Zone>,
+    pub(crate) messages: LiveMessages,
+}
+
+/// What is written on standard error beside errors and warnings.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LiveMessages {
+    /// The interfaces and the addresses at the start, and totals at the end.
+    pub(crate) has_totals: bool,
+    /// The dropped privileges.
+    pub(crate) has_privileges: bool,
+    /// Counters at the end.
+    pub(crate) has_stats: bool,
+}
+
+/// Events that are appended to a file, or written to standard output.
+pub(crate) struct LiveOutputPlan {
+    pub(crate) target: Target,
+    pub(crate) content: OutputContent,
+    pub(crate) rotation: Rotation,
+    /// Whether Parquet files go to folders by their hour.
+    pub(crate) hour_folders: bool,
+}
+
+/// Everything that a plan is made of, from whatever command line.
+pub(super) struct LiveParts {
+    pub(super) interfaces: Vec<String>,
+    /// The backend; `None` for the one that the filter expression needs.
+    pub(super) backend: Option<Backend>,
+    pub(super) capture: LiveOptions,
+    pub(super) analysis: AnalysisPlan,
+    pub(super) count: Option<u64>,
+    pub(super) output: LiveOutputPlan,
+    pub(super) metrics: Option<SocketAddr>,
+    /// Path and permissions of p0f's socket.
+    pub(super) p0f_socket: Option<(PathBuf, u32)>,
+    pub(super) hosts_file: Option<PathBuf>,
+    pub(super) stats_interval: Option<Duration>,
+    pub(super) user: Option<String>,
+    pub(super) sandbox: bool,
+    pub(super) view: Option<Zone>,
+    pub(super) messages: LiveMessages,
+}
+
+impl LivePlan {
+    pub(crate) fn new(args: LiveArguments) -> Result<Self, Failure> {
+        rules::check_live(&args)?;
+        let LiveArguments { capture, analysis, events, output, rotation, service, .. } = args;
+        let plan = AnalysisPlan::new(&analysis)?.with_events(&events)?;
+        let plan = if output.format == Format::P0f { plan.limited_to_p0f() } else { plan };
+        let typed = (!args.expression.is_empty()).then(|| args.expression.join(" "));
+        let plan = if typed.is_some() { plan.filter_by(typed) } else { plan };
+        let mut options = LiveOptions::default();
+        options.promiscuous = !capture.no_promiscuous;
+        options.snaplen = capture.snaplen;
+        options.buffer_bytes = usize::try_from(capture.buffer).unwrap_or(usize::MAX).saturating_mul(1 << 20);
+        if capture.immediate_mode {
+            options.buffer_timeout = Duration::ZERO;
+        }
+        let OutputPlan { target, content, .. } = OutputPlan::new(&output, false)?;
+        Self::from_parts(LiveParts {
+            interfaces: args.interfaces,
+            backend: capture.backend.map(|backend| match backend {
+                BackendArgument::Packet => Backend::Packet,
+                BackendArgument::Libpcap => Backend::Pcap,
+            }),
+            capture: options,
+            analysis: plan,
+            count: analysis.count,
+            output: LiveOutputPlan {
+                target,
+                content,
+                rotation: Rotation {
+                    max_bytes: rotation.rotate_size,
+                    every: rotation.rotate_interval,
+                    keep: rotation.rotate_keep,
+                },
+                hour_folders: rotation.has_hour_folders(),
+            },
+            metrics: service.metrics,
+            p0f_socket: service.p0f_socket.map(|path| (path, service.p0f_socket_mode)),
+            hosts_file: service.hosts_file,
+            stats_interval: service.stats_interval,
+            user: service.user,
+            sandbox: !service.no_sandbox,
+            view: args.tui.then(|| Zone::new(output.local_time)),
+            messages: LiveMessages {
+                has_totals: !output.quiet,
+                has_privileges: output.verbose && !output.quiet,
+                has_stats: output.stats || service.stats_interval.is_some(),
+            },
+        })
+    }
+
+    pub(super) fn from_parts(parts: LiveParts) -> Result<Self, Failure> {
+        let (capture, analyzer) = capture(parts.capture, parts.backend, parts.analysis)?;
+        let target = match parts.output.target {
+            Target::Stdout => Target::Stdout,
+            Target::File(path) => Target::File(resolved(&path)),
+        };
+        let output = LiveOutputPlan { target, ..parts.output };
+        let p0f_socket = match parts.p0f_socket {
+            Some((path, mode)) => {
+                Some(SocketConfig { path, mode, owner: privileges::owner(parts.user.as_deref())? })
+            }
+            None => None,
+        };
+        let hosts_file = parts.hosts_file.as_deref().map(resolved);
+        check_distinct(&output, hosts_file.as_deref(), p0f_socket.as_ref())?;
+        let policy = Policy {
+            user: parts.user,
+            writable: output.file().into_iter().map(Path::to_owned).chain(hosts_file.clone()).collect(),
+            makes_folders: output.hour_folders,
+            removable: p0f_socket.iter().map(|socket| socket.path.clone()).collect(),
+            sandbox: parts.sandbox,
+        };
+        Ok(Self {
+            interfaces: parts.interfaces,
+            capture,
+            analyzer,
+            count: parts.count,
+            output,
+            metrics: parts.metrics,
+            p0f_socket,
+            hosts_file,
+            stats_interval: parts.stats_interval,
+            policy,
+            view: parts.view,
+            messages: parts.messages,
+        })
+    }
+}
+
+impl LiveOutputPlan {
+    fn file(&self) -> Option<&Path> {
+        match &self.target {
+            Target::Stdout => None,
+            Target::File(path) => Some(path),
+        }
+    }
+}
+
+/// The options of the capture and the analyzer: libpcap filters in the kernel, other backends leave that to the analyzer.
+fn capture(
+    mut options: LiveOptions,
+    backend: Option<Backend>,
+    plan: AnalysisPlan,
+) -> Result<(LiveOptions, HuginnNet), Failure> {
+    let mut plan = plan.configure(|builder| builder.profiles(true));
+    let expression = plan.take_expression();
+    options.backend = match backend {
+        Some(backend) => backend,
+        None if expression.is_some() => Backend::Pcap,
+        None => Backend::default(),
+    };
+    let (by_kernel, here) = match options.backend {
+        Backend::Pcap => (expression, None),
+        _ => (None, expression),
+    };
+    #[cfg(not(feature = "libpcap"))]
+    if by_kernel.is_some() {
+        return Err(Failure::NoBpf);
+    }
+    options.expression = by_kernel;
+    Ok((options, plan.filter_by(here).build_for_live()?))
+}
+
+/// Refuses two options that name the same file.
+fn check_distinct(
+    output: &LiveOutputPlan,
+    hosts: Option<&Path>,
+    p0f_socket: Option<&SocketConfig>,
+) -> Result<(), Failure> {
+    let new = hosts.map(new_name);
+    let socket = p0f_socket.map(|socket| resolved(&socket.path));
+    let mut seen: Vec<(&str, &Path)> = Vec::new();
+    for (option, path) in [
+        ("--output", output.file()),
+        ("--hosts-file", hosts),
+        ("the new file of --hosts-file", new.as_deref()),
+        ("--p0f-socket", socket.as_deref()),
+    ] {
+        let Some(path) = path else { continue };
+        if let Some((first, _)) = seen.iter().find(|(_, other)| is_same_file(path, other)) {
+            return Err(Failure::SameFile { path: PathName(path.to_owned()), first, second: option });
+        }
+        seen.push((option, path));
+    }
+    Ok(())
+}

@@ -1,0 +1,25 @@
+//! What a command line means: raw arguments become validated plans, which own the constructors. Options without effect are
+//! refused, with what to do.
+
+mod analysis;
+mod captures;
+mod databases;
+mod events;
+mod fields;
+mod inputs;
+#[cfg(unix)]
+mod live;
+mod output;
+mod p0f;
+mod pcap;
+mod rules;
+
+pub(crate) use self::analysis::AnalysisPlan;
+pub(crate) use self::captures::{ExplainPlan, LearnPlan, ReportPlan, TopPlan};
+pub(crate) use self::databases::{Databases, read_file, signatures};
+pub(crate) use self::inputs::{InputFile, Inputs};
+#[cfg(unix)]
+pub(crate) use self::live::{LiveMessages, LiveOutputPlan, LivePlan};
+pub(crate) use self::output::{OutputContent, OutputPlan};
+pub(crate) use self::p0f::{P0fFilePlan, P0fPlan};
+pub(crate) use self::pcap::{Content, HostScope, PcapPlan, TablesPlan};

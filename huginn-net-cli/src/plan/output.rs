@@ -1,0 +1,124 @@
+//! Where events go, and in which format.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anstream::{AutoStream, ColorChoice};
+
+use super::fields::DEFAULT_COLUMNS;
+use crate::args::{ColorArgument, Format, OutputArguments};
+use crate::failure::Failure;
+#[cfg(feature = "parquet")]
+use crate::output::{BatchWriter, TableFormat};
+use crate::output::{EventOutput, Renderer, Target, TextFormat, TextOptions, TextWriter, Zone};
+use crate::paths::name_of;
+
+/// Names of standard output.
+const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
+/// The output of a command line, before it is opened.
+pub(crate) struct OutputPlan {
+    pub(crate) target: Target,
+    pub(crate) content: OutputContent,
+    /// Whether a pager may show readable text.
+    pub(crate) pages: bool,
+}
+
+/// The two cases of output.
+pub(crate) enum OutputContent {
+    Text(TextOptions),
+    /// A table with these events; with all if there are none.
+    #[cfg(feature = "parquet")]
+    Table(TableFormat, Vec<&'static str>),
+}
+
+impl OutputPlan {
+    pub(crate) fn new(args: &OutputArguments, pages: bool) -> Result<Self, Failure> {
+        let target = target(args.output.as_deref());
+        let content = match args.format {
+            Format::Parquet | Format::Arrow => table(args)?,
+            Format::Human if args.verbose => text(args, &target, TextFormat::Blocks),
+            Format::Human => text(args, &target, TextFormat::Lines),
+            Format::Json => text(args, &target, TextFormat::Json),
+            Format::Csv => text(args, &target, TextFormat::Csv),
+            Format::Tsv => text(args, &target, TextFormat::Tsv),
+            Format::P0f => text(args, &target, TextFormat::P0fLog),
+        };
+        Ok(Self { target, content, pages })
+    }
+
+    /// Opens the output of captures.
+    pub(crate) fn create(self) -> Result<EventOutput, Failure> {
+        match self.content {
+            OutputContent::Text(options) => {
+                let mut writer = open_text(&self.target, options.format, self.pages)?;
+                let renderer = Renderer::new(options);
+                writer.out().write_all(&renderer.headings())?;
+                Ok(EventOutput::Text { renderer: Box::new(renderer), writer: Box::new(writer) })
+            }
+            #[cfg(feature = "parquet")]
+            OutputContent::Table(format, events) => {
+                if matches!(self.target, Target::Stdout) && io::IsTerminal::is_terminal(&io::stdout()) {
+                    return Err(Failure::TableOnTerminal);
+                }
+                let writer = BatchWriter::create(&self.target, format, &events);
+                let writer = writer.map_err(|source| creating(&self.target, source))?;
+                Ok(EventOutput::Table { writer: Box::new(writer), file: None })
+            }
+        }
+    }
+}
+
+/// Opens the output of text.
+pub(super) fn open_text(target: &Target, format: TextFormat, pages: bool) -> Result<TextWriter, Failure> {
+    TextWriter::open(target, format, pages).map_err(|source| creating(target, source))
+}
+
+fn creating(target: &Target, source: io::Error) -> Failure {
+    match target {
+        Target::Stdout => Failure::Write(source),
+        Target::File(path) => Failure::Create { path: name_of(path), source },
+    }
+}
+
+/// Standard output, or a file.
+pub(super) fn target(typed: Option<&Path>) -> Target {
+    let file = typed.filter(|path| STDOUT.iter().all(|name| *path != Path::new(name)));
+    file.map_or(Target::Stdout, |path| Target::File(PathBuf::from(path)))
+}
+
+fn text(args: &OutputArguments, target: &Target, format: TextFormat) -> OutputContent {
+    let is_table = matches!(format, TextFormat::Csv | TextFormat::Tsv);
+    let fields = match &*args.fields {
+        [] if is_table => DEFAULT_COLUMNS.map(str::to_owned).to_vec(),
+        fields => fields.to_vec(),
+    };
+    OutputContent::Text(TextOptions {
+        format,
+        events: args.events.clone(),
+        fields,
+        has_colour: has_colour(args.color, target),
+        zone: Zone::new(args.local_time),
+    })
+}
+
+#[cfg(feature = "parquet")]
+fn table(args: &OutputArguments) -> Result<OutputContent, Failure> {
+    let format = if args.format == Format::Arrow { TableFormat::Arrow } else { TableFormat::Parquet };
+    Ok(OutputContent::Table(format, args.events.clone()))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn table(_args: &OutputArguments) -> Result<OutputContent, Failure> {
+    Err(Failure::NoTables)
+}
+
+fn has_colour(argument: ColorArgument, target: &Target) -> bool {
+    match argument {
+        ColorArgument::Auto => {
+            matches!(target, Target::Stdout) && AutoStream::choice(&io::stdout()) != ColorChoice::Never
+        }
+        ColorArgument::Always => true,
+        ColorArgument::Never => false,
+    }
+}

@@ -1,0 +1,142 @@
+//! What `pcap` reads and writes.
+
+use std::time::Duration;
+
+use huginn_net::hosts::HostLimits;
+use huginn_net::{Configure, HuginnNet};
+
+use super::output::open_text;
+use super::rules;
+use super::{AnalysisPlan, Inputs, OutputPlan, output};
+use crate::args::{Format, PcapArguments};
+use crate::failure::Failure;
+use crate::output::{Target, TextFormat, TextWriter, Zone};
+use crate::views::fingerprints::Selection;
+use crate::views::overview::{Overview, ValueKind};
+
+/// Idle time after which p0f forgets a host. It looks for idle hosts every 50 packets only, so that in small captures it
+/// forgets none.
+pub(super) const P0F_HOST_IDLE: Duration = Duration::from_secs(30 * 86_400);
+
+/// The plan of `pcap`.
+pub(crate) struct PcapPlan {
+    pub(crate) inputs: Inputs,
+    pub(crate) count: Option<u64>,
+    pub(crate) analyzer: HuginnNet,
+    pub(crate) content: Content,
+    pub(crate) is_quiet: bool,
+    pub(crate) is_verbose: bool,
+    pub(crate) has_stats: bool,
+}
+
+/// What `pcap` writes.
+pub(crate) enum Content {
+    /// Events as they come.
+    Events {
+        output: OutputPlan,
+        /// The zone of the totals, if they are written.
+        totals: Option<Zone>,
+    },
+    /// Hosts or fingerprints at the end of a capture, or of all.
+    Tables(TablesPlan),
+}
+
+/// Hosts and fingerprints.
+pub(crate) struct TablesPlan {
+    target: Target,
+    pages: bool,
+    /// Whether objects of JSON are written, instead of tables.
+    pub(crate) is_json: bool,
+    /// Hosts; `None` if fingerprints are written.
+    pub(crate) hosts: Option<HostScope>,
+    /// Selections of fingerprints, and their kinds.
+    pub(crate) selections: Vec<Selection>,
+    pub(crate) kinds: Vec<ValueKind>,
+    pub(crate) zone: Zone,
+    /// Whether totals are written.
+    pub(crate) has_totals: bool,
+}
+
+/// The hosts of a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HostScope {
+    EachFile,
+    AllFiles,
+}
+
+impl PcapPlan {
+    pub(crate) fn new(args: PcapArguments) -> Result<Self, Failure> {
+        rules::check_pcap(&args)?;
+        let inputs = Inputs::find(&args.input)?;
+        inputs.refuse_as_output(&output::target(args.output.output.as_deref()))?;
+        let writes_tables = args.summary || args.top.is_some() || args.rare.is_some();
+        let analyzer = analysis(&args, writes_tables)?.build_for_files(inputs.longest())?;
+        let content =
+            if writes_tables { Content::Tables(TablesPlan::new(&args)) } else { Content::of_events(&args)? };
+        Ok(Self {
+            inputs,
+            count: args.analysis.count,
+            analyzer,
+            content,
+            is_quiet: args.output.quiet,
+            is_verbose: args.output.verbose && !args.output.quiet,
+            has_stats: args.output.stats,
+        })
+    }
+}
+
+impl Content {
+    fn of_events(args: &PcapArguments) -> Result<Self, Failure> {
+        let has_totals = args.output.format == Format::Human && !args.output.quiet;
+        let totals = has_totals.then(|| Zone::new(args.output.local_time));
+        Ok(Self::Events { output: OutputPlan::new(&args.output, !args.no_pager)?, totals })
+    }
+}
+
+impl TablesPlan {
+    fn new(args: &PcapArguments) -> Self {
+        let selected = &args.output.events;
+        let is_selected = |kind: &ValueKind| selected.is_empty() || selected.contains(&kind.event());
+        let scope = if args.merge { HostScope::AllFiles } else { HostScope::EachFile };
+        let is_json = args.output.format == Format::Json;
+        Self {
+            target: output::target(args.output.output.as_deref()),
+            pages: !args.no_pager,
+            is_json,
+            hosts: args.summary.then_some(scope),
+            selections: [args.top.map(Selection::Top), args.rare.map(Selection::Rare)]
+                .into_iter()
+                .flatten()
+                .collect(),
+            kinds: ValueKind::fingerprints().filter(is_selected).collect(),
+            zone: Zone::new(args.output.local_time),
+            has_totals: !is_json && !args.output.quiet,
+        }
+    }
+
+    /// Opens the output.
+    pub(crate) fn create(&self) -> Result<TextWriter, Failure> {
+        let format = if self.is_json { TextFormat::Json } else { TextFormat::Lines };
+        open_text(&self.target, format, self.pages)
+    }
+
+    /// What counts values for fingerprints and totals, if there are any.
+    pub(crate) fn overview(&self) -> Option<Overview> {
+        let has_fingerprints = self.hosts.is_none();
+        (has_fingerprints || self.has_totals).then(|| Overview::new(has_fingerprints))
+    }
+}
+
+fn analysis(args: &PcapArguments, has_hosts: bool) -> Result<AnalysisPlan, Failure> {
+    let mut hosts = HostLimits::default();
+    if args.output.format == Format::P0f {
+        hosts.idle_timeout = P0F_HOST_IDLE;
+    }
+    // Hosts at the end are those of the complete capture.
+    if has_hosts {
+        hosts.idle_timeout = Duration::MAX;
+    }
+    let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.events)?;
+    let plan = plan.configure(|builder| builder.hosts(hosts).profiles(has_hosts));
+    Ok(if args.output.format == Format::P0f { plan.limited_to_p0f() } else { plan })
+}

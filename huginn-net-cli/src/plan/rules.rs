@@ -1,0 +1,288 @@
+//! Rules that refuse options without effect.
+//!
+//! A rule speaks of what an option asks for: `--no-pager` with JSON is accepted, because no pager starts;
+//! `--color always` with JSON is one, because JSON has no colours.
+
+use std::borrow::Cow;
+
+use super::events::Scope;
+use super::fields::check_fields;
+#[cfg(unix)]
+use super::output::target;
+#[cfg(unix)]
+use crate::args::LiveArguments;
+use crate::args::{
+    AnalysisArguments, ColorArgument, DatabaseArguments, EventArguments, ExplainArguments, Format,
+    OutputArguments, PacketArguments, PcapArguments, ProtocolArgument, TopArguments,
+};
+use crate::failure::Failure;
+#[cfg(unix)]
+use crate::output::Target;
+use crate::views::overview::ValueKind;
+
+/// Refuses a command line with the first rule that it breaks: a condition, and what to do.
+fn refuse<const N: usize>(rules: [(bool, &'static str); N]) -> Result<(), Failure> {
+    let broken = rules.into_iter().find(|(is_broken, _)| *is_broken);
+    broken.map_or(Ok(()), |(_, advice)| Err(Failure::Usage(advice.into())))
+}
+
+fn fail(advice: impl Into<Cow<'static, str>>) -> Result<(), Failure> {
+    Err(Failure::Usage(advice.into()))
+}
+
+/// Checks the options of `pcap`.
+pub(super) fn check_pcap(args: &PcapArguments) -> Result<(), Failure> {
+    let PcapArguments { analysis, events, output, .. } = args;
+    check_analysis(analysis)?;
+    let writes_events = !args.summary && args.top.is_none() && args.rare.is_none();
+    match writes_events {
+        true => check_pcap_events(analysis, events, output)?,
+        false if args.summary => check_summary(args)?,
+        false => check_fingerprints(args)?,
+    }
+    check_output(output, writes_events)
+}
+
+fn check_pcap_events(
+    analysis: &AnalysisArguments,
+    events: &EventArguments,
+    output: &OutputArguments,
+) -> Result<(), Failure> {
+    check_events(analysis, events, output, WhereEvents::Written)?;
+    let labels_nothing = !output.events.is_empty() && !output.events.contains(&"tls_client");
+    refuse([(
+        labels_nothing && !events.fingerprint_lists.is_empty(),
+        "--fingerprint-list labels the event 'tls_client': add it to --events",
+    )])
+}
+
+/// Checks the options of `top`.
+pub(super) fn check_top(args: &TopArguments) -> Result<(), Failure> {
+    check_analysis(&args.analysis)?;
+    check_additions(&args.analysis.packets, &args.events)
+}
+
+/// Checks the options of `live`.
+#[cfg(unix)]
+pub(super) fn check_live(args: &LiveArguments) -> Result<(), Failure> {
+    let LiveArguments { analysis, events, output, rotation, .. } = args;
+    check_analysis(analysis)?;
+    let has_file = target(output.output.as_deref()) != Target::Stdout;
+    let place = match (args.tui, has_file) {
+        (true, true) => WhereEvents::ShownAndWritten,
+        (true, false) => WhereEvents::Shown,
+        (false, _) => WhereEvents::Written,
+    };
+    check_events(analysis, events, output, place)?;
+    check_output(output, place != WhereEvents::Shown)?;
+    let is_parquet = output.format == Format::Parquet;
+    let has_folders = rotation.has_hour_folders();
+    let rotates = rotation.rotate_size.is_some() || rotation.rotate_interval.is_some() || has_folders;
+    refuse([
+        (
+            output.format == Format::Arrow,
+            "--format arrow is for captures: 'live' writes Parquet, JSON, CSV or TSV",
+        ),
+        (
+            is_parquet && !(has_file && rotates),
+            "--format parquet of 'live' needs -o FILE, and --rotate-interval, --rotate-size or --hour-folders: a file can be \
+             read once it is complete",
+        ),
+        (has_folders && !is_parquet, "--hour-folders is for --format parquet"),
+        (rotates && !has_file, "standard output cannot be rotated: name a file with -o"),
+    ])
+}
+
+/// Checks the options of `explain`.
+pub(super) fn check_explain(args: &ExplainArguments) -> Result<(), Failure> {
+    let DatabaseArguments { db, clients } = &args.databases;
+    let is_signature = args.fingerprint.is_signature();
+    refuse([
+        (
+            args.other.is_some() && (db.is_some() || !clients.is_empty()),
+            "two fingerprints are compared without databases: leave --db and --clients out",
+        ),
+        (
+            is_signature && !clients.is_empty(),
+            "--clients names TLS, HTTP/2 and SSH clients: --db names the senders of p0f signatures",
+        ),
+        (
+            !is_signature && db.is_some(),
+            "--db names the senders of p0f signatures: --clients names TLS, HTTP/2 and SSH clients",
+        ),
+    ])
+}
+
+/// Checks that the databases name a protocol that is analysed.
+pub(super) fn check_databases(
+    databases: &DatabaseArguments,
+    packets: &PacketArguments,
+) -> Result<(), Failure> {
+    let has = |protocol| packets.protocols.contains(&protocol);
+    let (tcp, http) = (has(ProtocolArgument::Tcp), has(ProtocolArgument::Http));
+    refuse([
+        (
+            databases.db.is_some() && !tcp && !http,
+            "--db names TCP and HTTP signatures: add one of them to --protocols",
+        ),
+        (
+            !databases.clients.is_empty()
+                && !http
+                && !has(ProtocolArgument::Tls)
+                && !has(ProtocolArgument::Ssh),
+            "--clients names TLS, HTTP/2 and SSH clients: add one of them to --protocols",
+        ),
+    ])
+}
+
+pub(super) fn check_analysis(args: &AnalysisArguments) -> Result<(), Failure> {
+    check_databases(&args.databases, &args.packets)
+}
+
+/// Checks the options that add to events.
+fn check_additions(packets: &PacketArguments, events: &EventArguments) -> Result<(), Failure> {
+    let has_tls = packets.protocols.contains(&ProtocolArgument::Tls);
+    refuse([(
+        !events.fingerprint_lists.is_empty() && !has_tls,
+        "--fingerprint-list labels TLS clients: add tls to --protocols",
+    )])
+}
+
+/// Where events go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WhereEvents {
+    Written,
+    /// To the terminal view, and to a file as the options of the output say.
+    #[cfg(unix)]
+    ShownAndWritten,
+    /// To the terminal view only.
+    #[cfg(unix)]
+    Shown,
+}
+
+/// Checks the options of events.
+fn check_events(
+    analysis: &AnalysisArguments,
+    events: &EventArguments,
+    output: &OutputArguments,
+    place: WhereEvents,
+) -> Result<(), Failure> {
+    let format = output.format;
+    let has_protocol = |wanted: &[ProtocolArgument]| {
+        wanted.iter().any(|protocol| analysis.packets.protocols.contains(protocol))
+    };
+    refuse([
+        (
+            !output.fields.is_empty() && !matches!(format, Format::Json | Format::Csv | Format::Tsv),
+            "--fields selects fields of --format json, csv or tsv",
+        ),
+        (
+            output.local_time && format != Format::Human && place == WhereEvents::Written,
+            "--local-time is for --format human: other formats have times in UTC",
+        ),
+        (
+            format == Format::P0f && !has_protocol(&[ProtocolArgument::Tcp, ProtocolArgument::Http]),
+            "--format p0f has TCP and HTTP only: add one of them to --protocols, or choose another format",
+        ),
+        (
+            format == Format::P0f && events.connections,
+            "--format p0f has no event 'connection': leave --connections out, or choose another format",
+        ),
+        (
+            format == Format::P0f && !events.fingerprint_lists.is_empty(),
+            "--format p0f has no TLS, which --fingerprint-list labels: leave it out, or choose another format",
+        ),
+        (
+            format == Format::P0f && !analysis.databases.clients.is_empty(),
+            "--format p0f has names of --db only: leave --clients out, or choose another format",
+        ),
+    ])?;
+    refuse([(
+        output.events.contains(&"mtu") && format == Format::Human && !output.verbose,
+        "lines of the human format have the MTU with the SYN: add -v, choose another format, or leave 'mtu' out of --events",
+    )])?;
+    #[cfg(unix)]
+    refuse([(
+        place == WhereEvents::Shown
+            && (format != Format::Human
+                || !output.events.is_empty()
+                || output.color == ColorArgument::Always),
+        "--tui shows all events: --format, --events and --color are for events in a file, which -o FILE names",
+    )])?;
+    check_additions(&analysis.packets, events)?;
+    let scope = Scope { format, protocols: &analysis.packets.protocols, connections: events.connections };
+    if let Some(advice) = output.events.iter().find_map(|event| scope.obstacle(event)) {
+        return fail(advice);
+    }
+    check_fields(&output.fields, &scope.possible(&output.events))
+}
+
+/// Checks the options of `pcap --summary`.
+fn check_summary(args: &PcapArguments) -> Result<(), Failure> {
+    refuse([
+        (
+            args.top.is_some() || args.rare.is_some(),
+            "--summary writes hosts, --top and --rare write fingerprints: run the program once for each",
+        ),
+        (
+            !args.output.events.is_empty(),
+            "--summary writes hosts, which --events does not select: leave one of them out",
+        ),
+    ])?;
+    check_totals(args)
+}
+
+/// Checks the options of `pcap --top` and `pcap --rare`.
+fn check_fingerprints(args: &PcapArguments) -> Result<(), Failure> {
+    let has_fingerprint = |event: &str| ValueKind::fingerprints().any(|kind| kind.event() == event);
+    if let Some(event) = args.output.events.iter().find(|event| !has_fingerprint(event)) {
+        return fail(format!("--top and --rare count fingerprints, and the event '{event}' has none"));
+    }
+    let scope =
+        Scope { format: args.output.format, protocols: &args.analysis.packets.protocols, connections: true };
+    check_totals(args)?;
+    match args.output.events.iter().find_map(|event| scope.obstacle(event)) {
+        Some(advice) => fail(advice),
+        None => Ok(()),
+    }
+}
+
+/// Checks the options that `--summary`, `--top` and `--rare` share: they write no events.
+fn check_totals(args: &PcapArguments) -> Result<(), Failure> {
+    let PcapArguments { events, output, .. } = args;
+    refuse([
+        (
+            !matches!(output.format, Format::Human | Format::Json),
+            "--summary, --top and --rare write --format human or json",
+        ),
+        (
+            !output.fields.is_empty(),
+            "--fields selects fields of events, which --summary, --top and --rare do not write",
+        ),
+        (events.connections, "--connections adds events, which --summary, --top and --rare do not write"),
+        (
+            !events.fingerprint_lists.is_empty(),
+            "--fingerprint-list labels events, which --summary, --top and --rare do not write",
+        ),
+        (
+            output.local_time && output.format != Format::Human,
+            "--local-time is for --format human: other formats have times in UTC",
+        ),
+    ])
+}
+
+/// Checks the options of the output, whatever it contains.
+fn check_output(output: &OutputArguments, has_events: bool) -> Result<(), Failure> {
+    let has_blocks = has_events && output.format == Format::Human;
+    let has_colours = has_events && output.format == Format::Human;
+    refuse([
+        (
+            output.verbose && output.quiet && !has_blocks,
+            "--verbose prints what --quiet leaves out: leave one of them out",
+        ),
+        (
+            output.color == ColorArgument::Always && !has_colours,
+            "--color is for events of --format human: others have no colours",
+        ),
+    ])
+}

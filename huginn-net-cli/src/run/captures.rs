@@ -1,0 +1,214 @@
+//! The captures of a command, opened and read one after the other.
+
+use std::io;
+use std::num::NonZeroU32;
+use std::path::Path;
+
+use huginn_net::core::NextFrame;
+use huginn_net::core::{Block, Fill, FirstFrames};
+use huginn_net::{CaptureError, CaptureReader, Source};
+
+use super::interrupt::Interrupt;
+use crate::output::Progress;
+use crate::paths::name_of;
+use crate::plan::{InputFile, Inputs};
+use crate::stderr;
+
+/// The captures of a command, read one after the other.
+pub(crate) struct Captures {
+    files: Vec<InputFile>,
+    max_ratio: Option<NonZeroU32>,
+    next: usize,
+    /// Packets that may still be read.
+    left: u64,
+    progress: Progress,
+    interrupt: Interrupt,
+    opened: u64,
+    skipped: u64,
+    has_failed: bool,
+}
+
+/// A capture that is being read.
+pub(crate) struct OpenCapture<'a> {
+    pub(crate) path: &'a Path,
+    /// The name, if there are several captures.
+    pub(crate) name: Option<String>,
+    /// Index of the file, from 0.
+    pub(crate) index: usize,
+    pub(crate) source: FirstFrames<CaptureSource<'a>>,
+    left: &'a mut u64,
+}
+
+impl Drop for OpenCapture<'_> {
+    fn drop(&mut self) {
+        *self.left = self.source.remaining();
+    }
+}
+
+impl Captures {
+    /// Reads these captures. `count`: maximum number of packets, of all captures together.
+    pub(crate) fn new(inputs: Inputs, count: Option<u64>) -> Self {
+        Self {
+            files: inputs.files,
+            max_ratio: inputs.max_ratio,
+            next: 0,
+            left: count.unwrap_or(u64::MAX),
+            progress: Progress::hidden(),
+            interrupt: Interrupt::default(),
+            opened: 0,
+            skipped: 0,
+            has_failed: inputs.has_failed,
+        }
+    }
+
+    /// Shows a progress bar over all captures.
+    pub(crate) fn show_progress(&mut self) {
+        let total = self.files.iter().try_fold(0_u64, |sum, input| Some(sum.saturating_add(input.len?)));
+        self.progress = total.map_or_else(Progress::hidden, Progress::new);
+    }
+
+    /// The flag that ends the analysis once it is set.
+    pub(super) fn interrupt(&self) -> &Interrupt {
+        &self.interrupt
+    }
+
+    /// Number of captures that were opened.
+    pub(crate) fn opened(&self) -> u64 {
+        self.opened
+    }
+
+    /// The name of a capture.
+    pub(crate) fn name(&self, index: usize) -> Option<String> {
+        Some(name_of(&self.files.get(index)?.path))
+    }
+
+    /// Opens the next capture; `None` after the last one, after the last packet that was asked for, and after SIGINT. A file
+    /// that cannot be opened is returned as an error, unless it was found in a directory and neither is nor is named as a capture.
+    pub(crate) fn open_next(&mut self) -> Option<Result<OpenCapture<'_>, CaptureFailure>> {
+        loop {
+            if self.left == 0 || self.interrupt.is_set() {
+                return None;
+            }
+            let index = self.next;
+            let InputFile { len, is_optional, path } = self.files.get(index)?;
+            let (len, is_optional) = (len.unwrap_or(0), *is_optional);
+            self.next = index.saturating_add(1);
+            match open(path, self.max_ratio) {
+                Ok(reader) => {
+                    let name = (self.files.len() > 1).then(|| name_of(path));
+                    self.opened = self.opened.saturating_add(1);
+                    self.progress.begin(index, self.files.len());
+                    let source = CaptureSource {
+                        reader,
+                        len,
+                        progress: &mut self.progress,
+                        interrupt: &self.interrupt,
+                        shown: 0,
+                    };
+                    return Some(Ok(OpenCapture {
+                        path: &self.files.get(index)?.path,
+                        name,
+                        index,
+                        source: FirstFrames::new(source, self.left),
+                        left: &mut self.left,
+                    }));
+                }
+                Err(CaptureError::NotACapture { .. } | CaptureError::Empty { .. }) if is_optional => {
+                    self.skipped = self.skipped.saturating_add(1);
+                    self.progress.skip(len);
+                }
+                Err(error) => {
+                    self.has_failed = true;
+                    self.progress.skip(len);
+                    return Some(Err(error.into()));
+                }
+            }
+        }
+    }
+
+    /// Clears the progress bar, and reports files that were skipped unless `quiet`. Returns whether a directory or a file
+    /// could not be read, or all files were skipped.
+    pub(crate) fn finish(&mut self, quiet: bool) -> bool {
+        self.progress = Progress::hidden();
+        if self.skipped > 0 && !quiet {
+            let plural =
+                if self.skipped == 1 { "file that is not a capture" } else { "files that are not captures" };
+            stderr::report(&format_args!("skipped {} {plural}", self.skipped));
+        }
+        self.has_failed || self.opened == 0 && self.skipped > 0
+    }
+}
+
+/// Opens a capture file, or standard input.
+pub(crate) fn open(path: &Path, max_ratio: Option<NonZeroU32>) -> Result<CaptureReader, CaptureError> {
+    if path == Path::new("-") {
+        let capture = CaptureReader::from_reader("standard input", io::stdin())?;
+        return Ok(capture.max_compression_ratio(max_ratio));
+    }
+    let capture = CaptureReader::open(path)?.max_compression_ratio(max_ratio);
+    // A pipe may be written to for as long as anybody likes, and the thread would wait for it.
+    Ok(if capture.input_len().is_some() { capture.decompress_ahead() } else { capture })
+}
+
+/// An error of a capture, with the option that avoids it.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}{hint}", hint = self.hint())]
+pub(crate) struct CaptureFailure(#[from] CaptureError);
+
+impl CaptureFailure {
+    fn hint(&self) -> &'static str {
+        match self.0 {
+            CaptureError::CompressionRatio { .. } => "; --max-compression-ratio sets another limit, or none",
+            _ => "",
+        }
+    }
+}
+
+/// A capture that updates the progress bar, and ends on SIGINT.
+pub(crate) struct CaptureSource<'a> {
+    pub(crate) reader: CaptureReader,
+    len: u64,
+    progress: &'a mut Progress,
+    interrupt: &'a Interrupt,
+    /// Packets read when the bar was last updated.
+    shown: u64,
+}
+
+impl CaptureSource<'_> {
+    /// Updates the bar. Returns whether the analysis shall end.
+    #[inline]
+    fn is_interrupted(&mut self) -> bool {
+        let packets = self.reader.packets();
+        if packets.saturating_sub(self.shown) >= Progress::STRIDE {
+            self.progress.show(self.reader.consumed(), packets.saturating_sub(self.shown));
+            self.shown = packets;
+        }
+        self.interrupt.is_set()
+    }
+}
+
+impl Drop for CaptureSource<'_> {
+    fn drop(&mut self) {
+        self.progress.show(self.reader.consumed(), self.reader.packets().saturating_sub(self.shown));
+        self.progress.skip(self.len);
+    }
+}
+
+impl Source for CaptureSource<'_> {
+    type Error = CaptureFailure;
+
+    #[inline]
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, CaptureFailure> {
+        if self.is_interrupted() {
+            return Ok(NextFrame::End);
+        }
+        Ok(Source::next_frame(&mut self.reader)?)
+    }
+
+    fn fill(&mut self, block: &mut Block) -> Result<Fill, CaptureFailure> {
+        if self.is_interrupted() {
+            return Ok(Fill::End);
+        }
+        Ok(self.reader.fill(block)?)
+    }
+}

@@ -1,0 +1,136 @@
+//! Runs an analyzer over captures, whatever a command makes of their events.
+
+mod captures;
+mod interrupt;
+mod stats;
+
+use std::fmt::Display;
+
+use huginn_net::{AnalysisError, Counters, HuginnNet};
+
+use self::captures::{CaptureFailure, Captures};
+pub(crate) use self::captures::{OpenCapture, open};
+pub(crate) use self::interrupt::{Interrupt, OnInterrupt};
+use crate::blind_spots::ExampleFiles;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::paths::name_of;
+use crate::plan::Inputs;
+use crate::stderr;
+
+/// The outcome of one capture. Packets before an error were analysed.
+pub(crate) type CaptureOutcome = Result<(), AnalysisError<CaptureFailure>>;
+
+/// What a command makes of captures.
+pub(crate) trait Visitor {
+    /// Analyses a capture. The host table is empty.
+    fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome;
+
+    /// Takes what a capture showed, before its error is reported. An error ends the run.
+    fn end_capture(&mut self, _analyzer: &HuginnNet, _capture: &OpenCapture<'_>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Reports an error of a capture.
+    fn report(&mut self, error: &dyn Display) -> Result<(), Failure> {
+        stderr::report(error);
+        Ok(())
+    }
+}
+
+/// An analyzer and its captures.
+pub(crate) struct CaptureRun {
+    captures: Captures,
+    pub(crate) analyzer: HuginnNet,
+    pub(crate) examples: ExampleFiles,
+    messages: Verbosity,
+    has_failed: bool,
+}
+
+/// How much is written on standard error beside errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verbosity {
+    /// Nothing.
+    Quiet,
+    /// Skipped files.
+    Normal,
+    /// Totals of each capture, too.
+    Verbose,
+}
+
+impl CaptureRun {
+    /// `count`: maximum number of packets, of all captures together.
+    pub(crate) fn new(inputs: Inputs, count: Option<u64>, analyzer: HuginnNet, messages: Verbosity) -> Self {
+        let captures = Captures::new(inputs, count);
+        Self { captures, analyzer, examples: ExampleFiles::default(), messages, has_failed: false }
+    }
+
+    /// Shows a progress bar over all captures, unless messages are quiet.
+    pub(crate) fn show_progress(&mut self) {
+        if self.messages != Verbosity::Quiet {
+            self.captures.show_progress();
+        }
+    }
+
+    /// The flag that ends the run.
+    pub(crate) fn interrupt(&self) -> &Interrupt {
+        self.captures.interrupt()
+    }
+
+    /// Number of captures that were opened.
+    pub(crate) fn opened(&self) -> u64 {
+        self.captures.opened()
+    }
+
+    /// The name of a capture.
+    pub(crate) fn name(&self, index: usize) -> Option<String> {
+        self.captures.name(index)
+    }
+
+    /// Analyses all captures. Ends early on an error of the visitor.
+    pub(crate) fn run(&mut self, visitor: &mut dyn Visitor) -> Result<(), Failure> {
+        while let Some(capture) = self.captures.open_next() {
+            let mut capture = match capture {
+                Ok(capture) => capture,
+                Err(error) => {
+                    visitor.report(&error)?;
+                    continue;
+                }
+            };
+            let before = self.analyzer.counters();
+            self.analyzer.shared_state_mut().clear();
+            let outcome = visitor.analyze(&mut self.analyzer, &mut capture);
+            self.examples.assign(&self.analyzer, capture.name.as_deref(), before.frames);
+            visitor.end_capture(&self.analyzer, &capture)?;
+            if let Err(error) = outcome {
+                visitor.report(&error)?;
+                self.has_failed = true;
+            }
+            if self.messages == Verbosity::Verbose {
+                report_counts(&capture, &before, &self.analyzer.counters());
+            }
+        }
+        self.has_failed |= self.captures.finish(self.messages == Verbosity::Quiet);
+        Ok(())
+    }
+
+    /// How the run ended.
+    pub(crate) fn outcome(&self) -> Outcome {
+        match (self.interrupt().is_set(), self.has_failed) {
+            (true, _) => Outcome::Interrupted,
+            (false, true) => Outcome::Failed,
+            (false, false) => Outcome::Complete,
+        }
+    }
+
+    /// Writes the counters of `--stats`.
+    pub(crate) fn write_stats(&self) -> Result<(), Failure> {
+        stats::write(&self.analyzer, &self.examples)
+    }
+}
+
+fn report_counts(capture: &OpenCapture<'_>, before: &Counters, after: &Counters) {
+    let frames = after.frames.saturating_sub(before.frames);
+    let events = after.events.saturating_sub(before.events);
+    stderr::report(&format_args!("{}: {frames} packets, {events} events", name_of(capture.path)));
+}

@@ -1,0 +1,128 @@
+//! Judges whether the capture runs and makes progress.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use huginn_net::core::{Block, Fill, NextFrame, Source};
+
+use crate::control::Health;
+use crate::limits::STALL_TIMEOUT;
+
+/// A source that counts its calls.
+///
+/// The thread that takes packets from the kernel calls it for each frame or block, and on a quiet link at least once a
+/// second. With several workers, the calls cease when a worker does not return: the others wait for it.
+#[derive(Debug)]
+pub(super) struct MonitoredSource<S> {
+    source: S,
+    calls: Arc<AtomicU64>,
+}
+
+impl<S> MonitoredSource<S> {
+    #[inline]
+    fn count(&self) {
+        // Only one thread calls a source at a time.
+        let calls = self.calls.load(Ordering::Relaxed);
+        self.calls.store(calls.wrapping_add(1), Ordering::Relaxed);
+    }
+}
+
+impl<S: Source> Source for MonitoredSource<S> {
+    type Error = S::Error;
+
+    fn is_live(&self) -> bool {
+        self.source.is_live()
+    }
+
+    #[inline]
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, S::Error> {
+        self.count();
+        self.source.next_frame()
+    }
+
+    fn fill(&mut self, block: &mut Block) -> Result<Fill, S::Error> {
+        self.count();
+        self.source.fill(block)
+    }
+}
+
+/// Progress of the capture, readable from any thread.
+#[derive(Debug)]
+pub(super) struct Progress {
+    calls: Arc<AtomicU64>,
+    /// The last known number of calls, and the time at which it was new.
+    noticed: Mutex<(u64, Instant)>,
+    has_ended: AtomicBool,
+}
+
+impl Progress {
+    /// Creates the state of a capture that is about to start.
+    pub(super) fn new(now: Instant) -> Self {
+        Self { calls: Arc::default(), noticed: Mutex::new((0, now)), has_ended: AtomicBool::new(false) }
+    }
+
+    /// Takes the calls of a source for progress.
+    pub(super) fn monitor<S>(&self, source: S) -> MonitoredSource<S> {
+        MonitoredSource { source, calls: Arc::clone(&self.calls) }
+    }
+
+    /// Records that the capture has failed or was stopped.
+    pub(super) fn end(&self) {
+        self.has_ended.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the capture has failed or was stopped.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
+    }
+
+    /// Judges the capture. `is_up` is whether any interface is up.
+    pub(super) fn health(&self, now: Instant, is_up: bool) -> Health {
+        if self.has_ended() {
+            Health::Ended
+        } else if self.is_stalled(now) {
+            Health::Stalled
+        } else if is_up {
+            Health::Capturing
+        } else {
+            Health::NoInterface
+        }
+    }
+
+    fn is_stalled(&self, now: Instant) -> bool {
+        let calls = self.calls.load(Ordering::Relaxed);
+        let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
+        if noticed.0 != calls {
+            *noticed = (calls, now);
+        }
+        now.saturating_duration_since(noticed.1) >= STALL_TIMEOUT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use huginn_net::core::MemoryFrames;
+
+    use super::*;
+
+    #[test]
+    fn capture_without_calls_is_stalled() {
+        let start = Instant::now();
+        let after = |seconds| start.checked_add(Duration::from_secs(seconds)).unwrap();
+        let progress = Progress::new(start);
+        let mut source = progress.monitor(MemoryFrames::new(&[]));
+        assert_eq!(progress.health(after(9), true), Health::Capturing);
+        assert_eq!(progress.health(after(10), true), Health::Stalled);
+        assert!(matches!(source.next_frame(), Ok(NextFrame::End)));
+        assert_eq!(progress.health(after(11), true), Health::Capturing);
+        assert_eq!(progress.health(after(20), true), Health::Capturing);
+        source.fill(&mut Block::new(1)).unwrap();
+        assert_eq!(progress.health(after(25), false), Health::NoInterface);
+        assert_eq!(progress.health(after(35), false), Health::Stalled);
+        progress.end();
+        assert_eq!(progress.health(after(36), true), Health::Ended);
+    }
+}

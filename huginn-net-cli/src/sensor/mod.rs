@@ -1,0 +1,109 @@
+//! Analysis of live traffic: open ▸ drop privileges ▸ start ▸ run ▸ finish.
+//!
+//! Privileges belong to threads: everything that needs them is opened before they are dropped, and threads start afterwards.
+
+mod event_counters;
+mod health;
+mod hosts;
+mod latency;
+mod output;
+mod report;
+mod service_manager;
+mod started;
+mod status;
+mod view;
+mod watch;
+
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+
+use huginn_net_live::{LiveError, LiveSource, LiveStats};
+
+use self::started::Sensor;
+use crate::control::Sockets;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::output::{Messages, OutputQueue, Target};
+use crate::plan::{LiveMessages, LivePlan};
+use crate::privileges::{self, Dropped};
+use crate::signals::PendingSignals;
+use crate::views::terminal::Feed;
+
+/// Captures until a signal, the end of the analysis, or a failure.
+pub(crate) fn run(plan: LivePlan) -> Result<Outcome, Failure> {
+    let opened = Opened::new(&plan)?;
+    let rights = privileges::drop(&plan.policy)?;
+    hosts::check_rights(plan.hosts_file.as_deref())?;
+    let standard_error = StandardError::start(&plan)?;
+    standard_error.report_start(plan.messages, &rights, &opened.sockets);
+    let (sensor, analyzer, source) = Sensor::start(plan, opened, standard_error)?;
+    sensor.run(analyzer, source)
+}
+
+/// What needs privileges to be opened.
+struct Opened {
+    signals: PendingSignals,
+    source: LiveSource,
+    sockets: Sockets,
+}
+
+impl Opened {
+    fn new(plan: &LivePlan) -> Result<Self, Failure> {
+        let signals = PendingSignals::new().map_err(starting("signal handling"))?;
+        let source = LiveSource::open(&plan.interfaces, &plan.capture).map_err(|error| match error {
+            LiveError::PermissionDenied { .. } => {
+                Failure::NoRights { source: error, fix: privileges::how_to_get_rights() }
+            }
+            error => error.into(),
+        })?;
+        let sockets = Sockets::bind(plan.metrics, plan.p0f_socket.as_ref())?;
+        Ok(Self { signals, source, sockets })
+    }
+}
+
+/// Messages on standard error, or in the terminal view.
+struct StandardError {
+    messages: Messages,
+    queue: OutputQueue,
+    feed: Option<Arc<Feed>>,
+}
+
+impl StandardError {
+    fn start(plan: &LivePlan) -> Result<Self, Failure> {
+        let (messages, queue) = Messages::start().map_err(starting("the message thread"))?;
+        let feed = plan.view.clone().map(|zone| Arc::new(Feed::new(zone)));
+        // A message printed on the screen of the view would stay there.
+        if let Some(feed) = feed.clone() {
+            messages.redirect(Some(Box::new(move |message| feed.add_message(message))));
+        }
+        Ok(Self { messages, queue, feed })
+    }
+
+    /// Prints the dropped privileges, warnings and the metrics address.
+    fn report_start(&self, what: LiveMessages, rights: &Dropped, sockets: &Sockets) {
+        if what.has_privileges {
+            self.messages.print(rights);
+        }
+        if let Some(warning) = rights.warning() {
+            self.messages.print(&warning);
+        }
+        if let Some(address) = sockets.metrics_address().filter(|_| what.has_totals) {
+            self.messages.print(&format_args!("metrics at http://{address}/metrics"));
+        }
+    }
+}
+
+fn starting(doing: &'static str) -> impl FnOnce(io::Error) -> Failure {
+    move |source| Failure::Start { doing, source }
+}
+
+/// Returns the interfaces that events name, by their index: none unless there are several.
+fn named_interfaces(stats: &LiveStats) -> Vec<String> {
+    let names: Vec<String> = stats.interfaces().into_iter().map(|interface| interface.name).collect();
+    if names.len() > 1 { names } else { Vec::new() }
+}
+
+/// Whether the view or the output is on a terminal, whose end ends the program.
+fn is_on_terminal(has_view: bool, target: &Target) -> bool {
+    has_view || *target == Target::Stdout && io::stdout().is_terminal()
+}

@@ -1,0 +1,162 @@
+//! Events of live traffic, as text or as Parquet files: counted, shown, measured and queued.
+
+use std::ops::ControlFlow;
+
+use huginn_net::core::{Source, TextSink};
+#[cfg(feature = "parquet")]
+use huginn_net::record::event_name;
+use huginn_net::{AnalysisError, Counters, Event, HuginnNet, Timestamp};
+use huginn_net_live::{LiveStats, Stopper};
+
+use super::event_counters::EventCounters;
+use super::latency::Latency;
+use super::view::LiveView;
+use super::watch::WatchedClients;
+use crate::failure::Failure;
+use crate::limits::OUTPUT_QUEUE_BYTES;
+#[cfg(feature = "parquet")]
+use crate::limits::QUEUED_EVENTS;
+#[cfg(feature = "parquet")]
+use crate::output::{EventSender, OutputError, TableFiles};
+use crate::output::{Messages, OutputQueue, Renderer, Target};
+#[cfg(feature = "parquet")]
+use crate::paths::{PathName, check_directory_writable};
+use crate::plan::{LiveOutputPlan, OutputContent};
+
+/// The two cases of output: what turns events into what the queue takes.
+pub(super) enum EventWriter {
+    Text {
+        renderer: Box<Renderer>,
+        /// Whether events go to standard output.
+        to_stdout: bool,
+    },
+    #[cfg(feature = "parquet")]
+    Table {
+        sender: EventSender,
+        /// Names of the events that are written; all if empty.
+        selected: Vec<&'static str>,
+    },
+}
+
+/// Opens the output, whose queue has a thread that writes. Events name their interface if `interfaces` has names.
+pub(super) fn open(
+    plan: LiveOutputPlan,
+    interfaces: Vec<String>,
+    messages: Messages,
+) -> Result<(OutputQueue, EventWriter), Failure> {
+    match plan.content {
+        OutputContent::Text(options) => {
+            let queue = OutputQueue::open(&plan.target, plan.rotation, OUTPUT_QUEUE_BYTES, messages)?;
+            let renderer = Box::new(Renderer::new(options).with_interfaces(interfaces));
+            Ok((queue, EventWriter::Text { renderer, to_stdout: plan.target == Target::Stdout }))
+        }
+        #[cfg(feature = "parquet")]
+        OutputContent::Table(_, selected) => {
+            let Target::File(path) = plan.target else {
+                return Err(Failure::Usage("--format parquet of 'live' needs -o FILE".into()));
+            };
+            let folder = |source| OutputError::Folder { path: PathName(path.clone()), source };
+            check_directory_writable(&path).map_err(folder)?;
+            let files =
+                TableFiles { path, rotation: plan.rotation, hour_folders: plan.hour_folders, interfaces };
+            let (queue, sender) = files.write(QUEUED_EVENTS, messages)?;
+            Ok((queue, EventWriter::Table { sender, selected }))
+        }
+    }
+}
+
+/// What happens to each event.
+pub(super) struct LiveEvents<'a> {
+    pub(super) writer: EventWriter,
+    pub(super) queue: &'a OutputQueue,
+    pub(super) counters: &'a EventCounters,
+    pub(super) watched: &'a WatchedClients,
+    pub(super) latency: &'a Latency,
+    pub(super) stats: LiveStats,
+    pub(super) stopper: &'a Stopper,
+    pub(super) view: Option<&'a LiveView>,
+}
+
+impl LiveEvents<'_> {
+    /// Analyses a source to its end.
+    pub(super) fn analyze<S: Source<Error: Send> + Send>(
+        self,
+        analyzer: &mut HuginnNet,
+        source: S,
+    ) -> Result<Counters, AnalysisError<S::Error>> {
+        let Self { writer, queue, counters, watched, latency, stats, stopper, view } = self;
+        let on_event = |event: &Event| {
+            counters.on_event(event);
+            watched.on_event(event);
+            if let Some(view) = view {
+                view.add(event);
+            }
+        };
+        match writer {
+            EventWriter::Text { renderer, to_stdout } => {
+                // The terminal shows events itself.
+                let writes_events = view.is_none() || !to_stdout;
+                let render = |event: &Event, text: &mut Vec<u8>| {
+                    on_event(event);
+                    if writes_events {
+                        renderer.render_live(event, text);
+                    }
+                };
+                let mut sink =
+                    MeasuredQueue { queue, latency, stopper, stats, captured: Vec::new(), taken_at: None };
+                analyzer.analyze_text(source, render, &mut sink)
+            }
+            #[cfg(feature = "parquet")]
+            EventWriter::Table { sender, selected } => {
+                let mut sink = |event: Event| {
+                    on_event(&event);
+                    if selected.is_empty() || selected.contains(&event_name(&event.kind)) {
+                        latency.record(&[event.ts.as_nanos()], stats.taken_at());
+                        sender.push(event);
+                    }
+                };
+                let outcome = analyzer.analyze(source, &mut sink);
+                stopper.stop();
+                outcome
+            }
+        }
+    }
+}
+
+/// Writes events to the output queue and records their latency.
+struct MeasuredQueue<'a> {
+    queue: &'a OutputQueue,
+    latency: &'a Latency,
+    stopper: &'a Stopper,
+    stats: LiveStats,
+    /// Capture times of the packets whose events came in this batch, in nanoseconds since the Unix epoch.
+    captured: Vec<u64>,
+    /// Time at which the packet of the first of these events was read from the kernel, if known.
+    taken_at: Option<Timestamp>,
+}
+
+impl TextSink for MeasuredQueue<'_> {
+    fn event(&mut self, ts: Timestamp, text: &[u8]) -> ControlFlow<()> {
+        // Skips events that this format cannot render.
+        if text.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        if self.captured.is_empty() {
+            self.taken_at = self.stats.taken_at();
+        }
+        self.captured.push(ts.as_nanos());
+        self.queue.push(text)
+    }
+
+    fn batch_end(&mut self, taken_at: Option<Timestamp>) -> ControlFlow<()> {
+        if !self.captured.is_empty() {
+            self.latency.record(&self.captured, taken_at.or(self.taken_at));
+            self.captured.clear();
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn end(&mut self) {
+        self.stopper.stop();
+    }
+}

@@ -1,0 +1,230 @@
+//! The threads of a capture: started, run and finished.
+
+use std::sync::Arc;
+
+use huginn_net::HuginnNet;
+use huginn_net::core::FirstFrames;
+use huginn_net::p0f::P0fAnswer;
+use huginn_net_live::{LiveSource, Stopper};
+
+use super::event_counters::EventCounters;
+use super::hosts::HostsWriter;
+use super::latency::Latency;
+use super::output::{self, EventWriter, LiveEvents};
+use super::report::{Ticker, report_totals, write_counters};
+use super::service_manager::ServiceManager;
+use super::status::LiveStatus;
+use super::view::LiveView;
+use super::watch::WatchedClients;
+use super::{Opened, StandardError, is_on_terminal, named_interfaces, starting};
+use crate::blind_spots::ExampleFiles;
+use crate::control::{ControlServer, Readings, Sockets};
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::output::{Messages, OutputHandle, OutputQueue};
+use crate::plan::{LiveMessages, LivePlan};
+use crate::signals::{PendingSignals, Signal, SignalThread};
+
+/// A capture whose threads run, but for the analysis itself.
+pub(super) struct Sensor {
+    interfaces: Vec<String>,
+    count: Option<u64>,
+    wants: LiveMessages,
+    standard_error: StandardError,
+    queue: OutputQueue,
+    writer: EventWriter,
+    measures: Measures,
+    status: Arc<LiveStatus>,
+    stopper: Stopper,
+    view: Option<LiveView>,
+    signals: SignalThread,
+    server: Option<ControlServer>,
+    manager: Arc<ServiceManager>,
+    ticker: Ticker,
+}
+
+/// What is measured of events.
+#[derive(Clone)]
+struct Measures {
+    latency: Arc<Latency>,
+    counters: Arc<EventCounters>,
+    watched: Arc<WatchedClients>,
+}
+
+impl Measures {
+    fn new(messages: &Messages) -> Result<Self, Failure> {
+        Ok(Self {
+            latency: Arc::new(Latency::new().map_err(starting("latency measurement"))?),
+            counters: Arc::default(),
+            watched: Arc::new(WatchedClients::new(messages.clone())),
+        })
+    }
+}
+
+impl Sensor {
+    /// Starts all threads but those of the analysis.
+    pub(super) fn start(
+        plan: LivePlan,
+        opened: Opened,
+        standard_error: StandardError,
+    ) -> Result<(Self, HuginnNet, LiveSource), Failure> {
+        let Opened { signals, mut source, sockets } = opened;
+        let (analyzer, messages) = (plan.analyzer, &standard_error.messages);
+        let ends_with_terminal = is_on_terminal(plan.view.is_some(), &plan.output.target);
+        let (queue, writer) = output::open(plan.output, named_interfaces(&source.stats()), messages.clone())?;
+        let stopper = source.stopper();
+        stop_with_reader(&queue, &stopper);
+        let measures = Measures::new(messages)?;
+        let status = Arc::new(status(&analyzer, &source, queue.handle(), &measures));
+        let hosts = HostsWriter::start(Arc::clone(&status), plan.hosts_file, messages.clone())
+            .map_err(starting("the host profile thread"))?;
+        let signals = watch_signals(signals, ends_with_terminal, &stopper, queue.handle(), hosts)?;
+        let server = serve(sockets, &status)?;
+        let manager = Arc::new(ServiceManager::from_env());
+        let (of_ticker, to) = (Arc::clone(&manager), messages.clone());
+        let ticker = Ticker::start(Arc::clone(&status), of_ticker, plan.stats_interval, to)
+            .map_err(starting("the statistics thread"))?;
+        source.on_notice({
+            let messages = messages.clone();
+            move |notice| messages.print(notice)
+        });
+        if plan.messages.has_totals && plan.view.is_none() {
+            messages.print(&format_args!("watching {}", plan.interfaces.join(", ")));
+        }
+        let view = match (plan.view, standard_error.feed.clone()) {
+            (Some(zone), Some(feed)) => {
+                feed.set_source(plan.interfaces.join(", "));
+                Some(LiveView::start(zone, feed, &status, &stopper)?)
+            }
+            _ => None,
+        };
+        let sensor = Self {
+            interfaces: plan.interfaces,
+            count: plan.count,
+            wants: plan.messages,
+            standard_error,
+            queue,
+            writer,
+            measures,
+            status,
+            stopper,
+            view,
+            signals,
+            server,
+            manager,
+            ticker,
+        };
+        Ok((sensor, analyzer, source))
+    }
+
+    /// Analyses the traffic, then stops the threads and reports what was lost.
+    pub(super) fn run(self, mut analyzer: HuginnNet, source: LiveSource) -> Result<Outcome, Failure> {
+        let Self { status, measures, queue, view, manager, standard_error, .. } = self;
+        let stats = source.stats();
+        let source = FirstFrames::new(status.monitor(source), self.count.unwrap_or(u64::MAX));
+        manager.notify_ready(&self.interfaces, &standard_error.messages);
+        let events = LiveEvents {
+            writer: self.writer,
+            queue: &queue,
+            counters: &measures.counters,
+            watched: &measures.watched,
+            latency: &measures.latency,
+            stats,
+            stopper: &self.stopper,
+            view: view.as_ref(),
+        };
+        let outcome = events.analyze(&mut analyzer, source);
+        manager.notify_stopping();
+        let messages = &standard_error.messages;
+        if let Some(view) = view {
+            view.end(messages);
+        }
+        status.end(&analyzer);
+        self.ticker.stop();
+        measures.watched.finish();
+        // The server meanwhile answers that the capture has ended.
+        let lost = queue.finish().lost_lines;
+        if let Some(server) = self.server {
+            server.stop();
+        }
+        drop(self.signals);
+        report_end(self.wants, &status, &analyzer, lost, messages);
+        if let Err(error) = &outcome {
+            messages.print(error);
+        }
+        standard_error.queue.finish();
+        Ok(if outcome.is_ok() && lost == 0 { Outcome::Complete } else { Outcome::Failed })
+    }
+}
+
+/// Prints counters or totals, and what was lost.
+fn report_end(
+    wants: LiveMessages,
+    status: &LiveStatus,
+    analyzer: &HuginnNet,
+    lost: u64,
+    messages: &Messages,
+) {
+    if wants.has_stats {
+        let mut examples = ExampleFiles::default();
+        examples.assign(analyzer, None, 0);
+        write_counters(&status.counters(), Some(examples.locate(analyzer)), messages);
+    } else if wants.has_totals {
+        report_totals(&status.counters(), messages);
+    }
+    if lost > 0 {
+        messages.print(&format_args!("{lost} events are lost: they could not be written"));
+    }
+}
+
+/// Stops the capture when the reader of the output is gone.
+fn stop_with_reader(queue: &OutputQueue, stopper: &Stopper) {
+    let stopper = stopper.clone();
+    queue.on_close(move || stopper.stop());
+}
+
+fn status(
+    analyzer: &HuginnNet,
+    source: &LiveSource,
+    output: OutputHandle,
+    measures: &Measures,
+) -> LiveStatus {
+    let snapshots = analyzer.snapshot_handle();
+    let stopper = source.stopper();
+    snapshots.set_waker(move || stopper.wake());
+    let Measures { latency, counters, watched } = measures.clone();
+    LiveStatus::new(snapshots, source.stats(), output, latency, counters, watched)
+}
+
+fn watch_signals(
+    pending_signals: PendingSignals,
+    ends_with_terminal: bool,
+    stopper: &Stopper,
+    output: OutputHandle,
+    hosts: HostsWriter,
+) -> Result<SignalThread, Failure> {
+    let stopper = stopper.clone();
+    let on_signal = move |signal| match signal {
+        Signal::Stop => stopper.stop(),
+        // SIGHUP on a terminal means that the terminal is gone.
+        Signal::Reopen if ends_with_terminal => stopper.stop(),
+        Signal::Reopen => output.reopen(),
+        Signal::Dump => hosts.request(),
+    };
+    pending_signals.watch(on_signal).map_err(starting("the signal thread"))
+}
+
+fn serve(sockets: Sockets, status: &Arc<LiveStatus>) -> Result<Option<ControlServer>, Failure> {
+    let hosts = Arc::clone(status);
+    let (counters, health) = (Arc::clone(status), Arc::clone(status));
+    let query_host = Arc::new(move |ip| {
+        hosts
+            .query_hosts(move |hosts| P0fAnswer::from_profile(hosts.profile(ip)))
+            .or_else(|| (!hosts.has_ended()).then_some(P0fAnswer::NoMatch))
+    });
+    let readings = Readings {
+        counters: Box::new(move || counters.counters()),
+        health: Box::new(move || health.health()),
+    };
+    sockets.serve(query_host, readings).map_err(starting("the control server"))
+}

@@ -1,0 +1,154 @@
+//! Counters and host state of a running analysis, readable from any thread.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime};
+
+use huginn_net::core::SnapshotHandle;
+use huginn_net::hosts::Hosts;
+use huginn_net::{HuginnNet, Observers, Timestamp};
+use huginn_net_live::{InterfaceState, LiveStats};
+
+use super::event_counters::EventCounters;
+use super::health::{MonitoredSource, Progress};
+use super::latency::Latency;
+use super::watch::WatchedClients;
+use crate::analysis_counters::AnalysisCounters;
+use crate::control::Health;
+use crate::control::counters::{CaptureCounters, LiveCounters, Times};
+use crate::output::OutputHandle;
+
+/// Handles that read the counters and hosts of a running analysis.
+#[derive(Debug)]
+pub(super) struct LiveStatus {
+    snapshots: SnapshotHandle<Observers>,
+    capture: LiveStats,
+    output: OutputHandle,
+    latency: Arc<Latency>,
+    events: Arc<EventCounters>,
+    watched: Arc<WatchedClients>,
+    progress: Progress,
+    started: Instant,
+    started_at: Timestamp,
+    /// Last counters of the analysis, returned while no analysis is running.
+    last: Mutex<Last>,
+}
+
+#[derive(Debug, Default)]
+struct Last {
+    analysis: AnalysisCounters,
+    /// The analysis has ended.
+    is_final: bool,
+}
+
+impl LiveStatus {
+    pub(super) fn new(
+        snapshots: SnapshotHandle<Observers>,
+        capture: LiveStats,
+        output: OutputHandle,
+        latency: Arc<Latency>,
+        events: Arc<EventCounters>,
+        watched: Arc<WatchedClients>,
+    ) -> Self {
+        let started = Instant::now();
+        Self {
+            snapshots,
+            capture,
+            output,
+            latency,
+            events,
+            watched,
+            progress: Progress::new(started),
+            started,
+            started_at: SystemTime::now().into(),
+            last: Mutex::default(),
+        }
+    }
+
+    /// The watched clients.
+    pub(super) fn watched(&self) -> &WatchedClients {
+        &self.watched
+    }
+
+    /// Queries the host table; `None` if the analysis has not started or has ended.
+    pub(super) fn query_hosts<R: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Hosts) -> R + Send + 'static,
+    ) -> Option<R> {
+        self.snapshots.query(move |snapshot| query(snapshot.shared_state()))
+    }
+
+    /// Takes the calls of a source for progress of the capture.
+    pub(super) fn monitor<S>(&self, source: S) -> MonitoredSource<S> {
+        self.progress.monitor(source)
+    }
+
+    /// Judges the capture.
+    pub(super) fn health(&self) -> Health {
+        let is_up = self.capture.interfaces().iter().any(|interface| interface.state == InterfaceState::Up);
+        self.progress.health(Instant::now(), is_up)
+    }
+
+    /// Whether the capture has ended.
+    pub(super) fn has_ended(&self) -> bool {
+        self.progress.has_ended()
+    }
+
+    /// Records the end of the capture, and stores the final counters of the analysis.
+    pub(super) fn end(&self, analyzer: &HuginnNet) {
+        self.progress.end();
+        *self.last() = Last { analysis: AnalysisCounters::from_analyzer(analyzer), is_final: true };
+    }
+
+    fn last(&self) -> MutexGuard<'_, Last> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the current counters of the analysis.
+    fn analysis(&self) -> AnalysisCounters {
+        let snapshot = self.snapshots.query(|snapshot| {
+            let engine = snapshot.counters().clone();
+            AnalysisCounters::new(engine, *snapshot.protocol_counters(), snapshot.shared_state())
+        });
+        let mut last = self.last();
+        match snapshot {
+            Some(analysis) if !last.is_final => last.analysis = analysis,
+            _ => {}
+        }
+        last.analysis.clone()
+    }
+
+    /// Returns all counters and resets the latency quantiles for the next interval.
+    pub(super) fn take_interval_counters(&self) -> LiveCounters {
+        let counters = self.counters();
+        self.latency.reset_interval();
+        counters
+    }
+
+    /// Returns all counters.
+    pub(super) fn counters(&self) -> LiveCounters {
+        let capture = self.capture.interfaces().into_iter().map(|interface| {
+            let counters = CaptureCounters {
+                received: interface.received,
+                kernel_dropped: interface.kernel_dropped,
+                interface_dropped: interface.interface_dropped,
+                read_errors: interface.read_errors,
+                state: interface.state.to_string(),
+            };
+            (interface.name, counters)
+        });
+        LiveCounters {
+            analysis: self.analysis(),
+            events_by_kind: self.events.by_kind(),
+            capture: capture.collect(),
+            output: self.output.counters(),
+            latency: self.latency.counters(),
+            watched_clients: self.watched.count(),
+            uptime_seconds: self.started.elapsed().as_secs(),
+            times: Times {
+                started: self.started_at.as_nanos(),
+                last_packet: self.capture.taken_at().map_or(0, Timestamp::as_nanos),
+                last_event: self.events.last_event(),
+            },
+        }
+    }
+}

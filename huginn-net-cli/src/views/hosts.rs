@@ -1,0 +1,241 @@
+//! Hosts as a table, with conflicts and reasons as sentences below it.
+
+use std::io::{self, Write};
+
+use huginn_net::hosts::{Claim, HostProfile, Reasons, SoftwareSeen, TopValues, Verdict};
+use huginn_net::tcp::Clock;
+use huginn_net::{Escaped, Label};
+
+use super::columns::{Layout, Table};
+use crate::limits::MAX_SUMMARY_ROWS;
+use crate::output::Zone;
+
+/// Number of values shown of each list.
+const SHOWN: usize = 2;
+/// Bytes of the flavor of software that are shown.
+const SHOWN_FLAVOR: usize = 16;
+/// Bytes of a header that are shown.
+const SHOWN_TEXT: usize = 48;
+
+const HEADINGS: [&str; 9] =
+    ["address", "system", "software", "TLS client", "link", "hops", "uptime", "seen", "remarks"];
+/// The address, the link and the time are read as one word each; a fingerprint, too, where there is room.
+const NARROW: Layout<'static> = Layout { whole: &[0, 4, 7], numbers: &[5] };
+const WIDE: Layout<'static> = Layout { whole: &[0, 3, 4, 7], numbers: &[5] };
+/// Columns from which on there is room.
+const WIDE_COLUMNS: u16 = 120;
+
+/// Writes hosts, with their file if there are several.
+pub(crate) fn write<'a>(
+    out: &mut impl Write,
+    mut hosts: impl Iterator<Item = &'a HostProfile>,
+    file: Option<&str>,
+    width: Option<u16>,
+    zone: &Zone,
+) -> io::Result<()> {
+    if let Some(file) = file {
+        writeln!(out, "{file}")?;
+    }
+    let seen = format!("seen ({})", zone.name());
+    let headings = HEADINGS.map(|heading| if heading == "seen" { &*seen } else { heading });
+    let mut table = Table::new(&headings);
+    let mut sentences = Vec::new();
+    for host in hosts.by_ref().take(MAX_SUMMARY_ROWS) {
+        let verdict = host.verdict();
+        let mut row = HostRow::new(host, &verdict, zone);
+        if !verdict.contradictions.is_empty() {
+            row.add_remark("contradiction: see below");
+            sentences.push((address(host, " "), verdict));
+        }
+        table.add_row(row.into_cells());
+    }
+    if table.is_empty() {
+        return writeln!(out, "No hosts found.");
+    }
+    let layout = if width.is_some_and(|width| width < WIDE_COLUMNS) { NARROW } else { WIDE };
+    table.write(out, layout, width)?;
+    for (address, verdict) in sentences {
+        writeln!(out, "{address}")?;
+        for contradiction in &verdict.contradictions {
+            writeln!(out, "  {contradiction}")?;
+        }
+    }
+    match hosts.count() {
+        0 => Ok(()),
+        more => writeln!(out, "and {more} more hosts; --format json has all"),
+    }
+}
+
+/// The cells of a host. A cell with several values has several lines.
+#[derive(Debug)]
+pub(crate) struct HostRow {
+    pub(crate) address: String,
+    pub(crate) system: String,
+    pub(crate) software: String,
+    pub(crate) tls_clients: String,
+    pub(crate) link: String,
+    pub(crate) hops: String,
+    pub(crate) uptime: String,
+    pub(crate) seen: String,
+    pub(crate) remarks: String,
+}
+
+impl HostRow {
+    pub(crate) fn new(host: &HostProfile, verdict: &Verdict, zone: &Zone) -> Self {
+        Self {
+            address: address(host, "\n"),
+            system: system(host, verdict),
+            software: software(host),
+            tls_clients: tls_clients(host),
+            link: link(host),
+            hops: host.distances.most().map(ToString::to_string).unwrap_or_default(),
+            uptime: host.uptime.map(uptime).unwrap_or_default(),
+            seen: seen(host, zone),
+            remarks: remarks(host),
+        }
+    }
+
+    fn add_remark(&mut self, remark: &str) {
+        if !self.remarks.is_empty() {
+            self.remarks.push('\n');
+        }
+        self.remarks.push_str(remark);
+    }
+
+    fn into_cells(self) -> Vec<String> {
+        let Self { address, system, software, tls_clients, link, hops, uptime, seen, remarks } = self;
+        vec![address, system, software, tls_clients, link, hops, uptime, seen, remarks]
+    }
+}
+
+fn address(host: &HostProfile, separator: &str) -> String {
+    let mut text = host.ip.to_string();
+    for layer in host.tunnel.iter().flat_map(|tunnel| tunnel.layers()) {
+        text.push_str(separator);
+        text.push_str(&layer.to_string());
+    }
+    text
+}
+
+/// The label of the verdict if it has one, otherwise the bare name.
+fn system(host: &HostProfile, verdict: &Verdict) -> String {
+    if !verdict.several.is_empty() {
+        return format!("several: {}", verdict.several.join(", "));
+    }
+    let labels = || host.systems.by_count().filter_map(|seen| seen.value.label.as_deref());
+    match (&verdict.system, &verdict.behind) {
+        (Some(system), Some(behind)) => format!("{system}, behind {behind}"),
+        (Some(system), None) => match labels().find(|label| label.name == *system) {
+            Some(label) => label.to_string(),
+            None => system.to_string(),
+        },
+        (None, Some(behind)) => format!("unknown, behind {behind}"),
+        (None, None) => labels().find(|label| label.is_tool()).map_or_else(
+            || if host.systems.is_empty() { String::new() } else { "unknown".to_owned() },
+            |tool| format!("unknown, behind {tool}"),
+        ),
+    }
+}
+
+/// Software from the database, otherwise the names that the headers claim.
+fn software(host: &HostProfile) -> String {
+    let own = |list: &TopValues<SoftwareSeen>, claims: &TopValues<Claim>| {
+        let mut names: Vec<String> = Vec::new();
+        for seen in list.by_count().filter(|seen| !seen.value.forwarded) {
+            let lies = if seen.value.dishonest { " (dishonest)" } else { "" };
+            names.push(format!("{}{lies}", short(&seen.value.label)));
+        }
+        for seen in claims.by_count().filter(|seen| !seen.value.forwarded && seen.value.honest.is_none()) {
+            let text = &seen.value.text;
+            let shown = text.get(..SHOWN_TEXT).unwrap_or(text);
+            let rest = if shown.len() < text.len() { "..." } else { "" };
+            names.push(format!("{:#}{rest}", Escaped(shown)));
+        }
+        names
+    };
+    let mut names = own(&host.browsers, &host.user_agents);
+    names.extend(own(&host.servers, &host.server_headers));
+    some_of(names)
+}
+
+/// A label; a flavor that is a sentence is omitted.
+fn short(label: &Label) -> String {
+    let flavor = label.flavor.as_ref().filter(|flavor| flavor.len() <= SHOWN_FLAVOR);
+    if flavor.is_some() { label.to_string() } else { label.name.to_string() }
+}
+
+fn tls_clients(host: &HostProfile) -> String {
+    let names = host.tls_clients.by_count().map(|seen| match seen.value.family {
+        Some(family) => format!("{family}:\n{}", seen.value.ja4),
+        None => seen.value.ja4.to_string(),
+    });
+    some_of(names.collect())
+}
+
+/// The first values, one per line, and the number of omitted ones.
+fn some_of(mut values: Vec<String>) -> String {
+    values.dedup();
+    let more = values.len().saturating_sub(SHOWN);
+    values.truncate(SHOWN);
+    if more > 0 {
+        values.push(format!("and {more} more"));
+    }
+    values.join("\n")
+}
+
+fn link(host: &HostProfile) -> String {
+    match host.links.most() {
+        Some(seen) => match &seen.link {
+            Some(link) => link.to_string(),
+            None => format!("MTU {}", seen.mtu),
+        },
+        None => String::new(),
+    }
+}
+
+fn uptime(clock: Clock) -> String {
+    span(u64::from(clock.uptime_minutes()).saturating_mul(60))
+}
+
+/// Formats a duration in seconds by its two largest units: `1 d 2 h`.
+fn span(seconds: u64) -> String {
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => format!("{minutes} min"),
+        (0, _, _) => format!("{hours} h {} min", minutes % 60),
+        _ => format!("{days} d {} h", hours % 24),
+    }
+}
+
+fn seen(host: &HostProfile, zone: &Zone) -> String {
+    let lasted = host.last_seen.as_secs().saturating_sub(host.first_seen.as_secs());
+    let begun = zone.seconds(host.first_seen);
+    if lasted == 0 { begun.to_string() } else { format!("{begun}\nfor {}", span(lasted)) }
+}
+
+fn words(reasons: Reasons) -> String {
+    reasons.words().collect::<Vec<_>>().join(", ")
+}
+
+fn remarks(host: &HostProfile) -> String {
+    let mut remarks = Vec::new();
+    if host.sharings.count > 0 {
+        remarks.push(format!("shared: {}", words(host.sharings.reasons)));
+    }
+    if host.changes.count > 0 {
+        let reasons = words(host.changes.reasons);
+        let are_told = host.sharings.count > 0 && host.sharings.reasons.contains(host.changes.reasons);
+        remarks.push(match (host.changes.count, are_told) {
+            (1, true) => "changed once".to_owned(),
+            (count, true) => format!("changed {count} times"),
+            (1, false) => format!("changed once: {reasons}"),
+            (count, false) => format!("changed {count} times: {reasons}"),
+        });
+    }
+    let forwarded = host.as_client.forwarded.saturating_add(host.as_server.forwarded);
+    if forwarded > 0 {
+        remarks.push(format!("forwarded heads: {forwarded}"));
+    }
+    remarks.join("\n")
+}

@@ -1,0 +1,10 @@
+//! What the program shows of events beside the events themselves: hosts, fingerprints, totals, the page of `report` and the
+//! terminal view.
+
+pub(crate) mod columns;
+pub(crate) mod fingerprints;
+pub(crate) mod hosts;
+pub(crate) mod overview;
+pub(crate) mod report;
+pub(crate) mod terminal;
+pub(crate) mod totals;

@@ -1,0 +1,329 @@
+//! Names and fingerprints of events, counted by kind, with the hosts that sent them.
+
+mod kind;
+pub(crate) mod timeline;
+
+use std::collections::hash_map::Entry;
+use std::fmt::{Display, Write as _};
+use std::net::{IpAddr, SocketAddr};
+
+use foldhash::{HashMap, HashSet};
+use huginn_net::tcp::Handshake;
+use huginn_net::{Escaped, Event, Finding, Timestamp};
+
+pub(crate) use self::kind::ValueKind;
+use crate::limits::{MAX_OVERVIEW_PAIRS, MAX_OVERVIEW_TEXT, MAX_OVERVIEW_VALUES};
+
+/// Values of each kind, counted over events. Memory is bounded: see [`Values::left_out`].
+#[derive(Debug)]
+pub(crate) struct Overview {
+    kinds: [Values; ValueKind::ALL.len()],
+    /// Whether fingerprints are counted, and not only names.
+    has_fingerprints: bool,
+    hosts: HashSet<IpAddr>,
+    events: u64,
+    /// Times of the earliest and of the latest event.
+    span: Option<(Timestamp, Timestamp)>,
+    /// Index of the capture file that the next events come from.
+    file: Option<usize>,
+    /// Memory of the value that is counted.
+    text: String,
+}
+
+/// The values of one kind.
+#[derive(Debug, Default)]
+pub(crate) struct Values {
+    seen: HashMap<String, SeenValue>,
+    /// Pairs of a value and a host.
+    pairs: usize,
+    left_out: u64,
+}
+
+/// A value with its count.
+#[derive(Debug)]
+pub(crate) struct SeenValue {
+    /// The system or the software that it stands for, if known.
+    pub(crate) name: Option<Box<str>>,
+    /// Number of events.
+    pub(crate) count: u64,
+    /// The first event.
+    pub(crate) first: FirstSeen,
+    /// Time of the latest event.
+    pub(crate) last: Timestamp,
+    hosts: HashSet<IpAddr>,
+}
+
+impl SeenValue {
+    /// Number of hosts that sent it.
+    pub(crate) fn hosts(&self) -> usize {
+        self.hosts.len()
+    }
+}
+
+/// The first event with a value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FirstSeen {
+    pub(crate) ts: Timestamp,
+    pub(crate) client: SocketAddr,
+    pub(crate) server: SocketAddr,
+    /// Index of the capture file.
+    pub(crate) file: Option<usize>,
+}
+
+impl Overview {
+    /// An overview of names; with `has_fingerprints` also of fingerprints, which cost more time.
+    pub(crate) fn new(has_fingerprints: bool) -> Self {
+        Self {
+            kinds: std::array::from_fn(|_| Values::default()),
+            has_fingerprints,
+            hosts: HashSet::default(),
+            events: 0,
+            span: None,
+            file: None,
+            text: String::new(),
+        }
+    }
+
+    /// Sets the index of the capture file that the next events come from.
+    pub(crate) fn set_file(&mut self, file: Option<usize>) {
+        self.file = file;
+    }
+
+    /// Counts an event.
+    pub(crate) fn add(&mut self, event: &Event) {
+        self.events = self.events.saturating_add(1);
+        let (first, last) = self.span.unwrap_or((event.ts, event.ts));
+        let first = if event.ts.as_nanos() < first.as_nanos() { event.ts } else { first };
+        let last = if event.ts.as_nanos() > last.as_nanos() { event.ts } else { last };
+        self.span = Some((first, last));
+        let host = event.subject_addr().ip();
+        if self.hosts.len() < MAX_OVERVIEW_PAIRS {
+            self.hosts.insert(host);
+        }
+        let first =
+            FirstSeen { ts: event.ts, client: event.flow.client, server: event.flow.server, file: self.file };
+        let mut counter = Counter { kinds: &mut self.kinds, text: &mut self.text, host, first };
+        counter.count_names(&event.kind);
+        if self.has_fingerprints {
+            counter.count_fingerprints(&event.kind);
+        }
+    }
+
+    /// The values of a kind.
+    pub(crate) fn values(&self, kind: ValueKind) -> &Values {
+        // The kinds are the indices of this array.
+        self.kinds.get(kind as usize).unwrap_or(&self.kinds[0])
+    }
+
+    /// Number of events.
+    pub(crate) fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Number of hosts that events tell of, and whether there may be more.
+    pub(crate) fn hosts(&self) -> (usize, bool) {
+        (self.hosts.len(), self.hosts.len() >= MAX_OVERVIEW_PAIRS)
+    }
+
+    /// Times of the earliest and of the latest event.
+    pub(crate) fn span(&self) -> Option<(Timestamp, Timestamp)> {
+        self.span
+    }
+}
+
+impl Values {
+    /// Number of different values.
+    pub(crate) fn len(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// Number of events whose value, or whose host, was not counted: the limits were reached.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// The values that most hosts sent; among equal ones, those of most events.
+    pub(crate) fn top(&self, n: usize) -> Vec<(&str, &SeenValue)> {
+        let mut values = self.sorted();
+        values.truncate(n);
+        values
+    }
+
+    /// The values that fewest hosts sent; among equal ones, those of fewest events.
+    pub(crate) fn rare(&self, n: usize) -> Vec<(&str, &SeenValue)> {
+        let mut values = self.sorted();
+        values.reverse();
+        values.truncate(n);
+        values
+    }
+
+    fn sorted(&self) -> Vec<(&str, &SeenValue)> {
+        let mut values: Vec<(&str, &SeenValue)> =
+            self.seen.iter().map(|(text, seen)| (&**text, seen)).collect();
+        values.sort_unstable_by(|(text, one), (other_text, other)| {
+            (other.hosts(), other.count).cmp(&(one.hosts(), one.count)).then(text.cmp(other_text))
+        });
+        values
+    }
+
+    fn count(&mut self, text: &str, host: IpAddr, first: FirstSeen, name: impl FnOnce() -> Option<String>) {
+        let is_full = self.seen.len() >= MAX_OVERVIEW_VALUES;
+        // Most values come again: no memory is allocated for those.
+        let seen = match self.seen.get_mut(text) {
+            Some(seen) => seen,
+            None if is_full => {
+                self.left_out = self.left_out.saturating_add(1);
+                return;
+            }
+            None => match self.seen.entry(text.to_owned()) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => entry.insert(SeenValue {
+                    name: name().map(String::into_boxed_str),
+                    count: 0,
+                    first,
+                    last: first.ts,
+                    hosts: HashSet::default(),
+                }),
+            },
+        };
+        seen.count = seen.count.saturating_add(1);
+        if first.ts.as_nanos() > seen.last.as_nanos() {
+            seen.last = first.ts;
+        }
+        if self.pairs < MAX_OVERVIEW_PAIRS {
+            self.pairs = self.pairs.saturating_add(usize::from(seen.hosts.insert(host)));
+        } else if !seen.hosts.contains(&host) {
+            self.left_out = self.left_out.saturating_add(1);
+        }
+    }
+}
+
+/// Counts the values of one event.
+struct Counter<'a> {
+    kinds: &'a mut [Values; ValueKind::ALL.len()],
+    text: &'a mut String,
+    host: IpAddr,
+    first: FirstSeen,
+}
+
+impl Counter<'_> {
+    fn count_names(&mut self, finding: &Finding) {
+        match finding {
+            Finding::Tcp(finding) => {
+                if let Some(label) = finding.label().filter(|label| !label.is_tool()) {
+                    self.count_text(ValueKind::System, &label.name);
+                }
+            }
+            Finding::HttpRequest(finding) => match (finding.verdict.label(), &finding.software) {
+                (Some(label), _) => self.count_text(ValueKind::Software, &label.name),
+                (None, Some(found)) => self.count(ValueKind::Software, &found.software, || None),
+                (None, None) => {}
+            },
+            Finding::HttpResponse(finding) => {
+                if let Some(label) = finding.verdict.label() {
+                    self.count_text(ValueKind::Software, &label.name);
+                }
+            }
+            Finding::TlsClient(finding) => match finding.software() {
+                Some(found) => self.count(ValueKind::TlsClient, &found.software, || None),
+                None => {
+                    let ja4 = finding.client.hello.ja4();
+                    self.count(ValueKind::TlsClient, &format_args!("unknown {ja4}"), || None);
+                }
+            },
+            Finding::SshClient(finding) => {
+                if let Some(found) = finding.software() {
+                    self.count(ValueKind::SshClient, &found.software, || None);
+                }
+            }
+            Finding::Mismatch(found) => {
+                self.count(ValueKind::Mismatch, &Escaped(found.to_string().as_bytes()), || None);
+            }
+            _ => {}
+        }
+    }
+
+    fn count_fingerprints(&mut self, finding: &Finding) {
+        let escaped = |bytes| Escaped(bytes);
+        match finding {
+            Finding::Tcp(finding) => {
+                let kind = match finding.signature.handshake {
+                    Handshake::Syn => ValueKind::Syn,
+                    Handshake::SynAck => ValueKind::SynAck,
+                };
+                self.count(kind, &finding.signature, || finding.label().map(ToString::to_string));
+            }
+            Finding::HttpRequest(finding) => {
+                let name = || finding.verdict.label().map(ToString::to_string);
+                self.count(ValueKind::HttpRequest, &finding.verdict.raw_sig(), name);
+                if let Some(akamai) = &finding.akamai {
+                    let name = || finding.software.as_ref().map(|found| found.software.to_string());
+                    self.count(ValueKind::Akamai, akamai, name);
+                }
+                if let Some(text) = finding.request.user_agent() {
+                    self.count(ValueKind::UserAgent, &escaped(text), name);
+                }
+            }
+            Finding::HttpResponse(finding) => {
+                let name = || finding.verdict.label().map(ToString::to_string);
+                self.count(ValueKind::HttpResponse, &finding.verdict.raw_sig(), name);
+                if let Some(text) = finding.response.server() {
+                    self.count(ValueKind::ServerHeader, &escaped(text), name);
+                }
+            }
+            Finding::TlsClient(finding) => {
+                let hello = &finding.client.hello;
+                let name = || finding.software().map(|found| found.software.to_string());
+                self.count(ValueKind::Ja4, &hello.ja4(), name);
+                self.count(ValueKind::Ja3, &hello.ja3().hash(), name);
+                if let Some(text) = hello.server_name() {
+                    self.count(ValueKind::Sni, &escaped(text), || None);
+                }
+            }
+            Finding::TlsServer(finding) => {
+                let hello = &finding.server.hello;
+                self.count(ValueKind::TlsVersion, &hello.version(), || None);
+                self.count(ValueKind::TlsCipher, &format_args!("{:04x}", hello.cipher_suite()), || None);
+            }
+            Finding::SshClient(finding) => {
+                if let Some(hassh) = finding.peer.hassh() {
+                    let name = || finding.software().map(|found| found.software.to_string());
+                    self.count(ValueKind::Hassh, &hassh, name);
+                }
+            }
+            Finding::SshServer(finding) => {
+                let peer = &finding.peer;
+                if let Some(hassh) = peer.hassh() {
+                    let software = escaped(peer.identification.software_version());
+                    self.count(ValueKind::HasshServer, &hassh, || Some(format!("{software:#}")));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn count(&mut self, kind: ValueKind, value: &dyn Display, name: impl FnOnce() -> Option<String>) {
+        let mut text = std::mem::take(self.text);
+        text.clear();
+        // Writing to memory does not fail. The alternate form has no quotation marks.
+        let _ = write!(text, "{value:#}");
+        text.truncate(last_boundary(&text, MAX_OVERVIEW_TEXT));
+        self.add(kind, &text, name);
+        *self.text = text;
+    }
+
+    fn count_text(&mut self, kind: ValueKind, text: &str) {
+        self.add(kind, text, || None);
+    }
+
+    fn add(&mut self, kind: ValueKind, text: &str, name: impl FnOnce() -> Option<String>) {
+        if let Some(values) = self.kinds.get_mut(kind as usize) {
+            values.count(text, self.host, self.first, name);
+        }
+    }
+}
+
+/// The last position, at most `limit`, at which the text can be cut.
+fn last_boundary(text: &str, limit: usize) -> usize {
+    (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0)
+}

@@ -1,0 +1,126 @@
+//! The hosts of a report as data for its script.
+
+use foldhash::HashMap;
+use huginn_net::Escaped;
+use huginn_net::hosts::{HostProfile, JoinedHosts, Verdict};
+use serde::Serialize;
+
+use crate::limits::MAX_REPORT_HOST_BYTES;
+use crate::output::Zone;
+use crate::views::hosts::HostRow;
+
+/// Hosts, each with its evidence. Equal texts are stored once: hosts refer to them by index.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct HostList {
+    texts: Vec<String>,
+    hosts: Vec<HostEntry>,
+    #[serde(skip)]
+    indices: HashMap<String, usize>,
+    /// Approximate length of the list as JSON, in bytes.
+    #[serde(skip)]
+    bytes: usize,
+    #[serde(skip)]
+    left_out: usize,
+    #[serde(skip)]
+    with_contradictions: usize,
+}
+
+/// Columns, contradictions and evidence.
+#[derive(Debug, Serialize)]
+struct HostEntry(Vec<usize>, Vec<usize>, Vec<usize>);
+
+impl HostList {
+    /// Lists hosts: first those with contradictions, then the others, until the list is as large as a page may be.
+    pub(crate) fn new(hosts: &JoinedHosts, zone: &Zone) -> Self {
+        let mut list = Self::default();
+        for contradicting in [true, false] {
+            for host in hosts.profiles() {
+                let verdict = host.verdict();
+                if verdict.contradictions.is_empty() == contradicting {
+                    continue;
+                }
+                list.with_contradictions =
+                    list.with_contradictions.saturating_add(usize::from(contradicting));
+                if list.bytes < MAX_REPORT_HOST_BYTES {
+                    list.add(host, &verdict, zone);
+                } else {
+                    list.left_out = list.left_out.saturating_add(1);
+                }
+            }
+        }
+        list
+    }
+
+    fn add(&mut self, host: &HostProfile, verdict: &Verdict, zone: &Zone) {
+        let row = HostRow::new(host, verdict, zone);
+        let uptime = row.uptime;
+        let columns = [
+            row.address,
+            row.system,
+            row.software,
+            row.tls_clients,
+            row.link,
+            row.hops,
+            row.seen,
+            row.remarks,
+        ];
+        let columns = columns.into_iter().map(|text| self.index(text)).collect();
+        let contradictions =
+            verdict.contradictions.iter().map(|found| self.index(found.to_string())).collect();
+        let mut evidence: Vec<usize> =
+            verdict.evidence.iter().map(|found| self.index(found.to_string())).collect();
+        for seen in host.tls_clients.by_count() {
+            let value = &seen.value;
+            evidence.push(self.index(format!("TLS client {} over {}", value.ja4, value.transport)));
+        }
+        for (title, claims) in [("User-Agent", &host.user_agents), ("Server", &host.server_headers)] {
+            for seen in claims.by_count() {
+                evidence.push(self.index(format!("{title} {:#}", Escaped(&seen.value.text))));
+            }
+        }
+        for language in host.languages.by_count() {
+            evidence.push(self.index(format!("language {}", language.value)));
+        }
+        if !uptime.is_empty() {
+            evidence.push(self.index(format!("uptime {uptime}")));
+        }
+        let entry = HostEntry(columns, contradictions, evidence);
+        let indices = entry.0.iter().chain(&entry.1).chain(&entry.2);
+        self.bytes = indices.fold(self.bytes, |sum, index| sum.saturating_add(printed_len(*index)));
+        // Brackets, and the commas between them.
+        self.bytes = self.bytes.saturating_add(8);
+        self.hosts.push(entry);
+    }
+
+    /// The index of a text.
+    fn index(&mut self, text: String) -> usize {
+        if let Some(index) = self.indices.get(&text) {
+            return *index;
+        }
+        let index = self.texts.len();
+        self.bytes = self.bytes.saturating_add(text.len()).saturating_add(3);
+        self.texts.push(text.clone());
+        self.indices.insert(text, index);
+        index
+    }
+
+    /// Number of hosts in the list.
+    pub(super) fn len(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// Number of hosts that there was no room for.
+    pub(super) fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    /// Number of hosts with contradictions, those included that were left out.
+    pub(super) fn with_contradictions(&self) -> usize {
+        self.with_contradictions
+    }
+}
+
+/// Length of an index and the comma after it.
+fn printed_len(index: usize) -> usize {
+    index.checked_ilog10().map_or(2, |log| usize::try_from(log).unwrap_or(0).saturating_add(2))
+}

@@ -1,0 +1,312 @@
+//! The page: what stands out first, then hosts, names, fingerprints and blind spots.
+
+use std::io::{self, Write};
+
+use huginn_net::tls::names::cipher_suite;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::{HostList, charts, security};
+use crate::blind_spots::LocatedSpot;
+use crate::limits::{MAX_REPORT_BARS, MAX_REPORT_ROWS};
+use crate::output::Zone;
+use crate::views::overview::timeline::Timeline;
+use crate::views::overview::{Overview, SeenValue, ValueKind};
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// Headings of the columns of the table of hosts, as [`HostList`] has them.
+const HOST_HEADINGS: [&str; 8] =
+    ["address", "system", "software", "TLS client", "link", "hops", "seen", "remarks"];
+
+/// Contents of a report.
+pub(crate) struct Report<'a> {
+    pub(crate) title: &'a str,
+    /// Number of captures that were read.
+    pub(crate) captures: usize,
+    pub(crate) packets: u64,
+    pub(crate) flows: u64,
+    /// Whether SIGINT ended the analysis.
+    pub(crate) is_cut: bool,
+    pub(crate) overview: &'a Overview,
+    pub(crate) timeline: &'a Timeline,
+    pub(crate) hosts: &'a HostList,
+    /// Number of hosts, and how many more the limits on memory left out.
+    pub(crate) host_counts: (usize, u64),
+    pub(crate) blind_spots: &'a [LocatedSpot],
+    pub(crate) zone: &'a Zone,
+}
+
+/// Which values a table shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    MostHostsFirst,
+    FewestHostsFirst,
+}
+
+/// Writes the page.
+pub(crate) fn write(out: &mut impl Write, report: &Report<'_>) -> io::Result<()> {
+    let data = security::inert_json(&serde_json::to_string(report.hosts)?);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(security::policy(STYLE, SCRIPT));
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="referrer" content="no-referrer";
+                meta name="color-scheme" content="light dark";
+                title { (report.title) }
+                link rel="icon" href="data:,";
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#summary" { "Skip to the summary" }
+                header { h1 { (report.title) } p.dim { (report.subtitle()) } (contents()) }
+                main { (report.body()) }
+                footer.dim { "Written by huginn-net " (env!("CARGO_PKG_VERSION")) ". This page loads nothing." }
+                script type="application/json" #host-data { (PreEscaped(data)) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    out.write_all(page.into_string().as_bytes())
+}
+
+const SECTIONS: [(&str, &str); 8] = [
+    ("summary", "Summary"),
+    ("hosts", "Hosts"),
+    ("systems", "Systems"),
+    ("software", "Software"),
+    ("tls-clients", "TLS clients"),
+    ("tls", "TLS versions and ciphers"),
+    ("servers", "Servers"),
+    ("blind-spots", "Blind spots"),
+];
+
+/// Links to the sections.
+fn contents() -> Markup {
+    html! { nav aria-label="Sections" { @for (id, title) in SECTIONS { a href={ "#" (id) } { (title) } " " } } }
+}
+
+fn section(id: &str, body: &Markup) -> Markup {
+    let title = SECTIONS.iter().find(|(known, _)| *known == id).map_or(id, |(_, title)| title);
+    html! { section id=(id) aria-labelledby={ (id) "-title" } { h2 id={ (id) "-title" } { (title) } (body) } }
+}
+
+impl Report<'_> {
+    fn subtitle(&self) -> String {
+        let captures =
+            format!("{} {}", self.captures, if self.captures == 1 { "capture" } else { "captures" });
+        let cut = if self.is_cut { ", interrupted before the end" } else { "" };
+        match self.overview.span() {
+            Some((first, last)) => {
+                let zone = self.zone;
+                format!("{captures}{cut}, {} to {} {}", zone.seconds(first), zone.seconds(last), zone.name())
+            }
+            None => format!("{captures}{cut}"),
+        }
+    }
+
+    fn body(&self) -> Markup {
+        let names = |kind| {
+            html! { (self.bars(kind)) (self.more(kind, Order::MostHostsFirst)) }
+        };
+        html! {
+            (section("summary", &self.summary()))
+            (section("hosts", &self.host_table()))
+            (section("systems", &names(ValueKind::System)))
+            (section("software", &names(ValueKind::Software)))
+            (section("tls-clients", &html! {
+                (self.table(ValueKind::Ja4, Order::FewestHostsFirst))
+                (self.bars(ValueKind::TlsClient))
+            }))
+            (section("tls", &html! {
+                (self.bars(ValueKind::TlsVersion))
+                (self.cipher_bars())
+                (self.more(ValueKind::Sni, Order::MostHostsFirst))
+            }))
+            (section("servers", &html! {
+                (self.table(ValueKind::ServerHeader, Order::MostHostsFirst))
+                (self.more(ValueKind::SynAck, Order::MostHostsFirst))
+                (self.more(ValueKind::HasshServer, Order::MostHostsFirst))
+                @if self.overview.values(ValueKind::SshClient).len() > 0 { h3 { "SSH clients" } }
+                (self.more(ValueKind::SshClient, Order::MostHostsFirst))
+            }))
+            (section("blind-spots", &self.blind_spots()))
+        }
+    }
+
+    fn summary(&self) -> Markup {
+        let overview = self.overview;
+        let clients = overview.values(ValueKind::Ja4);
+        let cards = [
+            ("packets", self.packets),
+            ("flows", self.flows),
+            ("hosts", self.host_counts.0 as u64),
+            ("events", overview.events()),
+            ("TLS fingerprints", clients.len() as u64),
+            ("mismatches", overview.values(ValueKind::Mismatch).len() as u64),
+        ];
+        html! {
+            dl.cards { @for (name, count) in cards { div { dt { (name) } dd { (count) } } } }
+            h3 { "What stands out" }
+            (self.stands_out())
+            @if let Some(chart) = charts::timeline(self.timeline, self.zone) { h3 { "Events over time" } (chart) }
+        }
+    }
+
+    /// Mismatches, contradictions, and clients that only one host has.
+    fn stands_out(&self) -> Markup {
+        let mismatches = self.overview.values(ValueKind::Mismatch);
+        let contradicting = self.hosts.with_contradictions();
+        let clients = self.overview.values(ValueKind::Ja4).rare(usize::MAX);
+        let hosts = self.host_counts.0;
+        let lone = clients.iter().filter(|(_, seen)| seen.hosts() == 1 && hosts > 2).count();
+        let nameless = clients.iter().filter(|(_, seen)| seen.name.is_none()).count();
+        let shown = mismatches.top(MAX_REPORT_ROWS);
+        html! {
+            ul.findings {
+                @for (reasons, seen) in &shown {
+                    li.warning {
+                        (host_link(seen)) " "
+                        @if seen.hosts() > 1 { "and " (seen.hosts().saturating_sub(1)) " more " }
+                        "is not what it says: " (reasons)
+                    }
+                }
+                @if mismatches.len() > shown.len() {
+                    li.warning { (mismatches.len().saturating_sub(shown.len())) " more kinds of mismatches" }
+                }
+                @if contradicting > 0 {
+                    li.warning { (count_of(contradicting, "host")) " with contradictions between layers: first in " a href="#hosts" { "the table of hosts" } }
+                }
+                @if lone > 0 {
+                    li { (count_of(lone, "TLS client")) " of one host only: first in " a href="#tls-clients" { "the table of TLS clients" } }
+                }
+                @if nameless > 0 { li { (count_of(nameless, "TLS fingerprint")) " without a name" } }
+                @if self.overview.events() == 0 { li.warning { "No findings: see " a href="#blind-spots" { "blind spots" } } }
+                @if !self.blind_spots.is_empty() {
+                    li { (count_of(self.blind_spots.len(), "kind")) " of traffic that the analysis could not use: " a href="#blind-spots" { "blind spots" } }
+                }
+            }
+        }
+    }
+
+    /// The table of hosts, which the script fills.
+    fn host_table(&self) -> Markup {
+        let (hosts, not_counted) = self.host_counts;
+        html! {
+            noscript { p.warning { "The table of hosts needs JavaScript. All other sections are complete without it." } }
+            p #host-tools hidden {
+                label for="host-filter" { "Filter " }
+                input #host-filter type="search" autocomplete="off" spellcheck="false" placeholder="address, system, client, JA4 …";
+                " " output #host-count for="host-filter" {}
+            }
+            @if self.hosts.left_out() > 0 {
+                p.warning {
+                    "The table has " (self.hosts.len()) " of " (hosts) " hosts: those with contradictions first, then by address. "
+                    "All other sections count all hosts; "
+                    code { "huginn-net pcap --summary --merge --format json" } " lists them."
+                }
+            }
+            @if not_counted > 0 {
+                p.warning { "The limit of hosts was reached: " (not_counted) " more were not kept." }
+            }
+            div.scroll tabindex="0" role="region" aria-label="Table of hosts" {
+                table #host-table {
+                    caption { "Open an address for its evidence." }
+                    thead { tr { @for heading in HOST_HEADINGS { th scope="col" { button type="button" { (heading) } } } } }
+                    tbody {}
+                }
+            }
+            button #host-more type="button" hidden { "Show more hosts" }
+        }
+    }
+
+    /// The most frequent values as bars.
+    fn bars(&self, kind: ValueKind) -> Markup {
+        let rows = self.overview.values(kind).top(MAX_REPORT_BARS);
+        let rows: Vec<_> =
+            rows.into_iter().map(|(name, seen)| (name.to_owned(), seen.hosts() as u64)).collect();
+        labelled_bars(kind, &rows)
+    }
+
+    fn cipher_bars(&self) -> Markup {
+        let kind = ValueKind::TlsCipher;
+        let rows = self.overview.values(kind).top(MAX_REPORT_BARS);
+        let name = |number: &str| u16::from_str_radix(number, 16).ok().and_then(cipher_suite);
+        let rows: Vec<_> = rows
+            .into_iter()
+            .map(|(number, seen)| (name(number).unwrap_or(number).to_owned(), seen.hosts() as u64))
+            .collect();
+        labelled_bars(kind, &rows)
+    }
+
+    /// A table of values, behind a line to open if there is one.
+    fn more(&self, kind: ValueKind, order: Order) -> Markup {
+        let count = self.overview.values(kind).len();
+        html! { @if count > 0 { details { summary { (count) " " (kind.title()) } (self.table(kind, order)) } } }
+    }
+
+    fn table(&self, kind: ValueKind, order: Order) -> Markup {
+        let values = self.overview.values(kind);
+        let rows = match order {
+            Order::MostHostsFirst => values.top(MAX_REPORT_ROWS),
+            Order::FewestHostsFirst => values.rare(MAX_REPORT_ROWS),
+        };
+        let which = if order == Order::MostHostsFirst { "most frequent" } else { "rarest" };
+        let has_names = rows.iter().any(|(_, seen)| seen.name.is_some());
+        html! {
+            @if rows.is_empty() { p.dim { "None seen." } } @else {
+                div.scroll tabindex="0" role="region" aria-label=(kind.title()) {
+                    table id={ "values-" (kind.name()) } {
+                        caption { (kind.title()) ": " (which) " " (rows.len()) " of " (values.len()) @if values.left_out() > 0 { ", limit reached" } }
+                        thead { tr {
+                            th scope="col" { "value" }
+                            @if has_names { th scope="col" { "name" } }
+                            th scope="col" { "hosts" } th scope="col" { "events" }
+                            th scope="col" { "first client" } th scope="col" { "first seen" }
+                        } }
+                        tbody { @for (value, seen) in &rows { tr {
+                            td.value { (value) }
+                            @if has_names { td { (seen.name.as_deref().unwrap_or_default()) } }
+                            td.number { (seen.hosts()) } td.number { (seen.count) }
+                            td { (host_link(seen)) } td { (self.zone.seconds(seen.first.ts)) }
+                        } } }
+                    }
+                }
+            }
+        }
+    }
+
+    fn blind_spots(&self) -> Markup {
+        html! {
+            @if self.blind_spots.is_empty() { p { "Nothing was left out." } } @else {
+                p { "What the captures do not show, or the analysis could not use:" }
+                ul #blind-spot-list { @for spot in self.blind_spots { li { (spot) } } }
+            }
+            @if self.overview.events() == 0 {
+                p { (count_of(usize::try_from(self.packets).unwrap_or(usize::MAX), "packet")) " without a SYN, TLS hello, HTTP head or SSH identification that could be read." }
+            }
+        }
+    }
+}
+
+fn labelled_bars(kind: ValueKind, rows: &[(String, u64)]) -> Markup {
+    html! {
+        @match charts::bars(&format!("{}, by number of hosts", kind.title()), rows) {
+            Some(chart) => { h3 { (kind.title()) ", by number of hosts" } (chart) }
+            None => { p.dim { "No " (kind.title()) " seen." } }
+        }
+    }
+}
+
+/// A link to the row of the host that sent a value first.
+fn host_link(seen: &SeenValue) -> Markup {
+    let host = seen.first.client.ip();
+    html! { a href={ "#host=" (host) } { (host) } }
+}
+
+fn count_of(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}

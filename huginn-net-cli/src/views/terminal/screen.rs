@@ -1,0 +1,388 @@
+//! The screen: counters, hosts, rare fingerprints, the newest events.
+
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use huginn_net::Timestamp;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders, Clear, Paragraph, Row, Table};
+
+use super::feed::{HostOrder, HostSeen, RareValue, Shown};
+use crate::limits::RATE_INTERVAL;
+use crate::output::Zone;
+
+const DIM: Style = Style::new().add_modifier(Modifier::DIM);
+const ALARM: Style = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
+const KNOWN: Style = Style::new().fg(Color::Green);
+const FOCUS: Style = Style::new().fg(Color::Cyan);
+
+const HELP: [&str; 8] = [
+    "q, Ctrl-C         quit",
+    "Tab               next panel",
+    "↑ ↓ PgUp PgDn     scroll the panel",
+    "Home              back to the top",
+    "s                 sort hosts: most events, or latest first",
+    "p, Space          pause: the screen stands still, the analysis goes on",
+    "?                 this help",
+    "Any key closes this help.",
+];
+
+/// A part of the screen that scrolls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Panel {
+    #[default]
+    Hosts,
+    Rare,
+    Events,
+}
+
+impl Panel {
+    fn next(self) -> Self {
+        match self {
+            Self::Hosts => Self::Rare,
+            Self::Rare => Self::Events,
+            Self::Events => Self::Hosts,
+        }
+    }
+}
+
+/// The choices of the user: focus, scroll positions, order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct View {
+    pub(super) focus: Panel,
+    /// Rows above the first one that is shown, by panel.
+    offsets: [usize; 3],
+    pub(super) order: HostOrder,
+    pub(super) is_paused: bool,
+    pub(super) has_help: bool,
+}
+
+impl View {
+    pub(super) fn offset(&self, panel: Panel) -> usize {
+        self.offsets.get(panel as usize).copied().unwrap_or(0)
+    }
+
+    pub(super) fn focus_next(&mut self) {
+        self.focus = self.focus.next();
+    }
+
+    /// Scrolls the panel that has the focus, backwards if `rows` is negative.
+    pub(super) fn scroll(&mut self, rows: isize) {
+        if let Some(offset) = self.offsets.get_mut(self.focus as usize) {
+            *offset = offset.saturating_add_signed(rows);
+        }
+    }
+
+    pub(super) fn scroll_to_top(&mut self) {
+        self.scroll(isize::MIN);
+    }
+
+    pub(super) fn change_order(&mut self) {
+        self.order = match self.order {
+            HostOrder::MostEvents => HostOrder::Latest,
+            HostOrder::Latest => HostOrder::MostEvents,
+        };
+    }
+
+    /// Scrolls back to the last row, where a panel has fewer rows than before.
+    fn limit(&mut self, panel: Panel, rows: usize) {
+        if let Some(offset) = self.offsets.get_mut(panel as usize) {
+            *offset = (*offset).min(rows.saturating_sub(1));
+        }
+    }
+}
+
+/// Packets and events per second.
+#[derive(Debug)]
+pub(super) struct Rates {
+    since: Instant,
+    packets: u64,
+    events: u64,
+    per_second: (f64, f64),
+}
+
+impl Rates {
+    pub(super) fn new(now: Instant) -> Self {
+        Self { since: now, packets: 0, events: 0, per_second: (0.0, 0.0) }
+    }
+
+    /// Computes rates again once an interval is over.
+    pub(super) fn update(&mut self, packets: u64, events: u64, now: Instant) {
+        let elapsed = now.saturating_duration_since(self.since);
+        if elapsed >= RATE_INTERVAL {
+            let rate = |new: u64, old: u64| per_second(new.saturating_sub(old), elapsed);
+            let per_second = (rate(packets, self.packets), rate(events, self.events));
+            *self = Self { since: now, packets, events, per_second };
+        }
+    }
+}
+
+fn per_second(count: u64, elapsed: Duration) -> f64 {
+    let seconds = elapsed.as_secs_f64();
+    if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
+}
+
+/// Draws the screen.
+pub(super) fn draw(frame: &mut Frame<'_>, shown: &Shown, view: &mut View, rates: &Rates, zone: &Zone) {
+    let message_rows = u16::try_from(shown.messages.len()).unwrap_or(u16::MAX);
+    let [head, hosts, rare, events, messages, keys] = Layout::vertical([
+        Constraint::Length(3),
+        Constraint::Fill(5),
+        Constraint::Fill(3),
+        Constraint::Fill(4),
+        Constraint::Length(message_rows),
+        Constraint::Length(1),
+    ])
+    .areas(frame.area());
+    view.limit(Panel::Hosts, shown.host_count);
+    view.limit(Panel::Rare, shown.rare.len());
+    view.limit(Panel::Events, shown.newest.len());
+    draw_head(frame, head, shown, rates, view.is_paused);
+    draw_hosts(frame, hosts, shown, view, zone);
+    draw_rare(frame, rare, &shown.rare, view);
+    draw_events(frame, events, &shown.newest, view);
+    let warnings: Vec<Line<'_>> =
+        shown.messages.iter().map(|message| Line::styled(message.as_str(), ALARM)).collect();
+    frame.render_widget(Paragraph::new(warnings), messages);
+    let help = "q quit  Tab panel  ↑↓ scroll  s sort  p pause  ? help";
+    frame.render_widget(Paragraph::new(help).style(DIM), keys);
+    if view.has_help {
+        draw_help(frame);
+    }
+}
+
+fn draw_head(frame: &mut Frame<'_>, area: Rect, shown: &Shown, rates: &Rates, is_paused: bool) {
+    let Shown { counts, events: event_count, host_count, source, .. } = shown;
+    let mut title = vec![Span::styled("huginn-net ", Style::new().add_modifier(Modifier::BOLD))];
+    title.push(Span::raw(source.as_str()));
+    if counts.has_ended {
+        title.push(Span::styled("  ended", KNOWN));
+    }
+    if is_paused {
+        title.push(Span::styled("  paused", ALARM));
+    }
+    let (packets, events) = rates.per_second;
+    let totals = format!(
+        "packets {} ({packets:.0}/s)   flows {}   hosts {host_count}   events {event_count} ({events:.0}/s)",
+        counts.packets, counts.flows
+    );
+    let mut losses = vec![Span::raw("lost:")];
+    for (place, count) in &counts.losses {
+        let style = if *count > 0 { ALARM } else { DIM };
+        losses.push(Span::styled(format!("  {place} {count}"), style));
+    }
+    frame.render_widget(Paragraph::new(vec![Line::from(title), Line::raw(totals), Line::from(losses)]), area);
+}
+
+fn block<'a>(title: String, panel: Panel, view: &View) -> Block<'a> {
+    let style = if view.focus == panel { FOCUS } else { DIM };
+    Block::new().borders(Borders::TOP).border_style(style).title(Span::styled(title, style))
+}
+
+/// The number of rows that an area has below its border, and below `headings` lines.
+pub(super) fn rows(area: Rect, headings: u16) -> usize {
+    usize::from(area.height.saturating_sub(1).saturating_sub(headings))
+}
+
+fn draw_hosts(frame: &mut Frame<'_>, area: Rect, shown: &Shown, view: &View, zone: &Zone) {
+    let order = match view.order {
+        HostOrder::MostEvents => "most events first",
+        HostOrder::Latest => "latest first",
+    };
+    let title = format!("hosts: {}, {order} ", shown.host_count);
+    let hosts = shown.hosts.iter().skip(view.offset(Panel::Hosts)).take(rows(area, 1));
+    let row = |host: &HostSeen, ip: String| {
+        let row = Row::new([
+            ip,
+            host.events.to_string(),
+            clock(zone, host.last),
+            host.system.clone(),
+            host.software.clone(),
+            host.tls_client.clone(),
+        ]);
+        if host.is_mismatch { row.style(ALARM) } else { row }
+    };
+    let widths = [
+        address_width(shown.hosts.iter().map(|(ip, _)| ip)),
+        Constraint::Length(7),
+        Constraint::Length(8),
+        Constraint::Fill(3),
+        Constraint::Fill(3),
+        Constraint::Fill(4),
+    ];
+    let table = Table::new(hosts.map(|(ip, host)| row(host, ip.to_string())), widths)
+        .header(Row::new(["address", "events", "last", "system", "software", "TLS client"]).style(DIM))
+        .block(block(title, Panel::Hosts, view));
+    frame.render_widget(table, area);
+}
+
+/// The width of the longest address, and of the heading.
+fn address_width<'a>(addresses: impl Iterator<Item = &'a IpAddr>) -> Constraint {
+    let widths = addresses.map(|ip| ip.to_string().len()).chain([12]);
+    Constraint::Max(u16::try_from(widths.max().unwrap_or(0)).unwrap_or(u16::MAX))
+}
+
+/// Hours, minutes and seconds.
+fn clock(zone: &Zone, ts: Timestamp) -> String {
+    let text = zone.seconds(ts).to_string();
+    text.get(11..).unwrap_or_default().to_owned()
+}
+
+fn draw_rare(frame: &mut Frame<'_>, area: Rect, rare: &[RareValue], view: &View) {
+    let values = rare.iter().skip(view.offset(Panel::Rare)).take(rows(area, 1));
+    let table_rows = values.map(|value| {
+        Row::new([
+            value.kind.to_owned(),
+            value.hosts.to_string(),
+            value.client.to_string(),
+            value.name.clone(),
+            value.value.clone(),
+        ])
+    });
+    let widths = [
+        Constraint::Length(12),
+        Constraint::Length(5),
+        address_width(rare.iter().map(|value| &value.client)),
+        Constraint::Fill(2),
+        Constraint::Fill(5),
+    ];
+    let table = Table::new(table_rows, widths)
+        .header(Row::new(["kind", "hosts", "first client", "name", "fingerprint"]).style(DIM))
+        .block(block("rare fingerprints ".to_owned(), Panel::Rare, view));
+    frame.render_widget(table, area);
+}
+
+fn draw_events(frame: &mut Frame<'_>, area: Rect, newest: &[String], view: &View) {
+    let lines = newest.iter().skip(view.offset(Panel::Events)).take(rows(area, 0));
+    let lines: Vec<Line<'_>> = lines.map(|line| Line::raw(line.as_str())).collect();
+    let block = block("events, the newest first ".to_owned(), Panel::Events, view);
+    frame.render_widget(Paragraph::new(lines).block(block), area);
+}
+
+fn draw_help(frame: &mut Frame<'_>) {
+    let area = frame.area();
+    let height = u16::try_from(HELP.len()).unwrap_or(0).saturating_add(2);
+    let [_, row, _] =
+        Layout::vertical([Constraint::Fill(1), Constraint::Length(height), Constraint::Fill(1)]).areas(area);
+    let [_, area, _] =
+        Layout::horizontal([Constraint::Fill(1), Constraint::Max(74), Constraint::Fill(1)]).areas(row);
+    frame.render_widget(Clear, area);
+    let lines: Vec<Line<'_>> = HELP.iter().map(|line| Line::raw(*line)).collect();
+    frame.render_widget(Paragraph::new(lines).block(Block::bordered().title(" keys ")), area);
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    use super::super::feed::Counts;
+    use super::*;
+
+    fn host(events: u64, system: &str) -> HostSeen {
+        HostSeen { events, system: system.to_owned(), ..HostSeen::default() }
+    }
+
+    fn shown() -> Shown {
+        let address = |last| IpAddr::from([192, 0, 2, last]);
+        Shown {
+            counts: Counts {
+                packets: 1234,
+                flows: 7,
+                losses: vec![("kernel", 0), ("limits", 3)],
+                has_ended: false,
+            },
+            events: 9,
+            source: "eth0".to_owned(),
+            host_count: 2,
+            hosts: vec![(address(1), host(8, "Linux")), (address(2), host(1, "Windows"))],
+            rare: vec![RareValue {
+                kind: "JA4",
+                value: "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6".to_owned(),
+                name: "libcurl".to_owned(),
+                hosts: 1,
+                client: address(1),
+            }],
+            newest: vec!["second event".to_owned(), "first event".to_owned()],
+            messages: Vec::new(),
+        }
+    }
+
+    fn lines(shown: &Shown, view: &mut View, size: (u16, u16)) -> Vec<String> {
+        let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
+        let rates = Rates::new(Instant::now());
+        terminal.draw(|frame| draw(frame, shown, view, &rates, &Zone::new(false))).unwrap();
+        let buffer = terminal.backend().buffer();
+        let rows = buffer.content().chunks(usize::from(size.0));
+        rows.map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>()).collect()
+    }
+
+    fn contains(lines: &[String], text: &str) -> bool {
+        lines.iter().any(|line| line.contains(text))
+    }
+
+    #[test]
+    fn screen_has_all_parts() {
+        let lines = lines(&shown(), &mut View::default(), (120, 30));
+        for text in [
+            "huginn-net eth0",
+            "packets 1234",
+            "flows 7   hosts 2   events 9",
+            "lost:  kernel 0  limits 3",
+            "192.0.2.1",
+            "Windows",
+            "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6",
+            "second event",
+            "q quit",
+        ] {
+            assert!(contains(&lines, text), "{text}\n{}", lines.join("\n"));
+        }
+        let place = |text: &str| lines.iter().position(|line| line.contains(text));
+        assert!(place("second event") < place("first event"));
+    }
+
+    #[test]
+    fn screen_of_any_size_is_drawn() {
+        for (width, height) in [(1, 1), (20, 3), (40, 10), (80, 24), (300, 100)] {
+            let lines = lines(&shown(), &mut View { has_help: true, ..View::default() }, (width, height));
+            assert_eq!(lines.len(), usize::from(height));
+        }
+    }
+
+    #[test]
+    fn panel_with_focus_scrolls_to_its_last_row() {
+        let mut view = View { focus: Panel::Events, ..View::default() };
+        view.scroll(1);
+        let screen = lines(&shown(), &mut view, (80, 24));
+        assert!(contains(&screen, "first event") && !contains(&screen, "second event"));
+        view.scroll(100);
+        assert!(contains(&lines(&shown(), &mut view, (80, 24)), "first event"));
+        assert_eq!(view.offset(Panel::Events), 1);
+        view.scroll_to_top();
+        assert!(contains(&lines(&shown(), &mut view, (80, 24)), "second event"));
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_the_terminal() {
+        let mut shown = shown();
+        shown.newest = vec!["a\u{1b}[31mb\rc".to_owned()];
+        let lines = lines(&shown, &mut View::default(), (80, 24));
+        assert!(lines.iter().all(|line| !line.contains(char::is_control)), "{lines:?}");
+    }
+
+    #[test]
+    fn rates_are_those_of_the_last_interval() {
+        let start = Instant::now();
+        let mut rates = Rates::new(start);
+        rates.update(500, 50, start.checked_add(RATE_INTERVAL / 2).unwrap());
+        assert_eq!(rates.per_second, (0.0, 0.0), "too early");
+        rates.update(500, 50, start.checked_add(RATE_INTERVAL).unwrap());
+        let seconds = RATE_INTERVAL.as_secs_f64();
+        assert_eq!(rates.per_second, (500.0 / seconds, 50.0 / seconds));
+        rates.update(500, 50, start.checked_add(RATE_INTERVAL * 2).unwrap());
+        assert_eq!(rates.per_second, (0.0, 0.0));
+    }
+}

@@ -1,0 +1,121 @@
+//! Totals after the events of the human format: hosts, systems, software, and what could not be seen.
+
+use std::io::{self, Write};
+
+use huginn_net::HuginnNet;
+use huginn_net::hosts::JoinedHosts;
+
+use super::overview::{Overview, ValueKind};
+use crate::blind_spots::ExampleFiles;
+use crate::limits::{SHOWN_MISMATCHES, SHOWN_TOTALS};
+use crate::output::Zone;
+
+/// Width of the column of titles.
+const TITLE_WIDTH: usize = 12;
+
+/// Writes the totals, and what could not be seen.
+pub(crate) fn write(
+    out: &mut impl Write,
+    overview: &Overview,
+    analyzer: &HuginnNet,
+    examples: &ExampleFiles,
+    hosts: Option<&JoinedHosts>,
+    zone: &Zone,
+) -> io::Result<()> {
+    let counters = analyzer.counters();
+    let (host_count, is_cut) = overview.hosts();
+    write!(out, "{:TITLE_WIDTH$}", "total")?;
+    for (n, (count, name)) in [
+        (counters.frames, "packet"),
+        (counters.flows.opened, "flow"),
+        (host_count as u64, "host"),
+        (overview.events(), "event"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let separator = if n > 0 { ", " } else { "" };
+        let plural = if count == 1 { "" } else { "s" };
+        write!(out, "{separator}{count} {name}{plural}")?;
+    }
+    writeln!(out, "{}", if is_cut { " (not all hosts counted)" } else { "" })?;
+    if let Some((first, last)) = overview.span() {
+        write!(out, "{:TITLE_WIDTH$}{}", "time", zone.seconds(first))?;
+        if first.as_secs() != last.as_secs() {
+            write!(out, " to {}", zone.seconds(last))?;
+        }
+        writeln!(out, " {}", zone.name())?;
+    }
+    for kind in [ValueKind::System, ValueKind::Software, ValueKind::TlsClient, ValueKind::SshClient] {
+        write_names(out, overview, kind)?;
+    }
+    let contradictions = hosts.map(contradictions).unwrap_or_default();
+    write_rows(out, ValueKind::Mismatch.title(), mismatches(overview).chain(contradictions))?;
+    for (n, spot) in examples.locate(analyzer).iter().enumerate() {
+        let title = if n == 0 { "not seen" } else { "" };
+        writeln!(out, "{title:TITLE_WIDTH$}{spot}")?;
+    }
+    if overview.events() == 0 && counters.frames > 0 {
+        let decode = &counters.decode;
+        let others = decode.frames.saturating_sub(decode.tcp).saturating_sub(decode.udp);
+        writeln!(
+            out,
+            "{:TITLE_WIDTH$}no SYN, TLS hello, HTTP head or SSH identification in {} TCP segments, {} UDP datagrams and \
+             {others} other packets",
+            "no findings", decode.tcp, decode.udp
+        )?;
+    }
+    Ok(())
+}
+
+/// Writes the most frequent names, each with its number of hosts.
+fn write_names(out: &mut impl Write, overview: &Overview, kind: ValueKind) -> io::Result<()> {
+    let values = overview.values(kind);
+    if values.len() == 0 {
+        return Ok(());
+    }
+    write!(out, "{:TITLE_WIDTH$}", kind.title())?;
+    for (n, (name, seen)) in values.top(SHOWN_TOTALS).into_iter().enumerate() {
+        let separator = if n > 0 { ", " } else { "" };
+        write!(out, "{separator}{name} ({})", seen.hosts())?;
+    }
+    let rest = values.len().saturating_sub(SHOWN_TOTALS);
+    if rest > 0 {
+        write!(out, ", {rest} more")?;
+    }
+    writeln!(out, "{}", if values.left_out() > 0 { ", and others" } else { "" })
+}
+
+/// The clients that are not what they say, a text for each combination of reasons.
+fn mismatches(overview: &Overview) -> impl Iterator<Item = String> {
+    let values = overview.values(ValueKind::Mismatch).top(usize::MAX);
+    values.into_iter().map(|(reasons, seen)| {
+        let client = seen.first.client.ip();
+        match seen.hosts().saturating_sub(1) {
+            0 => format!("{client}: {reasons}"),
+            1 => format!("{client} and another host: {reasons}"),
+            others => format!("{client} and {others} other hosts: {reasons}"),
+        }
+    })
+}
+
+/// The contradictions between layers, a text for each.
+fn contradictions(hosts: &JoinedHosts) -> Vec<String> {
+    let texts = hosts.profiles().flat_map(|host| {
+        let found = host.verdict().contradictions.into_iter();
+        found.map(|found| format!("{}: {found}", host.ip))
+    });
+    texts.collect()
+}
+
+/// Writes the first texts, each as a row, and the number of the others.
+fn write_rows(out: &mut impl Write, title: &str, mut rows: impl Iterator<Item = String>) -> io::Result<()> {
+    for (n, row) in rows.by_ref().take(SHOWN_MISMATCHES).enumerate() {
+        let title = if n == 0 { title } else { "" };
+        writeln!(out, "{title:TITLE_WIDTH$}{row}")?;
+    }
+    match rows.count() {
+        0 => Ok(()),
+        more => writeln!(out, "{:TITLE_WIDTH$}{more} more", ""),
+    }
+}

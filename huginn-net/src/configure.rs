@@ -1,0 +1,104 @@
+//! The settings of the protocols, on the builder of the analyzer.
+
+use std::sync::Arc;
+
+use huginn_net_core::Builder;
+use huginn_net_db::{ClientDatabase, Database};
+
+use crate::event_limits::EventLimits;
+use crate::fingerprint_list::FingerprintList;
+use crate::hosts::HostLimits;
+use crate::{Observers, Scope};
+
+/// The settings of the protocols, for the builder of a [`HuginnNet`](crate::HuginnNet); those of the engine are methods of
+/// [`Builder`].
+///
+/// ```
+/// use huginn_net::{Configure, HuginnNet};
+///
+/// let analyzer = HuginnNet::builder().profiles(true).ssh(false).block_bytes(1 << 16).build();
+/// assert!(analyzer.shared_state().profiles().next().is_none());
+/// ```
+pub trait Configure: Sized {
+    /// Changes all settings of the protocols at once.
+    #[must_use]
+    fn observers(self, change: impl FnOnce(Observers) -> Observers) -> Self;
+
+    /// Sets the database of signatures (default: the built-in one).
+    #[must_use]
+    fn database(self, database: Arc<Database>) -> Self {
+        self.observers(|observers| observers.database(database))
+    }
+
+    /// Enables (default) or disables TCP fingerprints.
+    #[must_use]
+    fn tcp(self, run: bool) -> Self {
+        self.observers(|observers| observers.tcp(run))
+    }
+
+    /// Enables (default) or disables HTTP fingerprints.
+    #[must_use]
+    fn http(self, run: bool) -> Self {
+        self.observers(|observers| observers.http(run))
+    }
+
+    /// Enables (default) or disables TLS fingerprints.
+    #[must_use]
+    fn tls(self, run: bool) -> Self {
+        self.observers(|observers| observers.tls(run))
+    }
+
+    /// Enables (default) or disables SSH fingerprints.
+    #[must_use]
+    fn ssh(self, run: bool) -> Self {
+        self.observers(|observers| observers.ssh(run))
+    }
+
+    /// Sets the scope of the reports.
+    #[must_use]
+    fn scope(self, scope: Scope) -> Self {
+        self.observers(|observers| observers.scope(scope))
+    }
+
+    /// Sets the database that names clients (default: the built-in one).
+    #[must_use]
+    fn clients(self, clients: Arc<ClientDatabase>) -> Self {
+        self.observers(|observers| observers.clients(clients))
+    }
+
+    /// Sets a list of fingerprints; see [`Observers::fingerprint_list`].
+    #[must_use]
+    fn fingerprint_list(self, list: Arc<FingerprintList>) -> Self {
+        self.observers(|observers| observers.fingerprint_list(list))
+    }
+
+    /// Sets the limits of the host table.
+    #[must_use]
+    fn hosts(self, limits: HostLimits) -> Self {
+        self.observers(|observers| observers.hosts(limits))
+    }
+
+    /// Sets the limits of the output: lengths of texts, and rates of events.
+    #[must_use]
+    fn event_limits(self, limits: EventLimits) -> Self {
+        self.observers(|observers| observers.event_limits(limits))
+    }
+
+    /// Enables or disables (default) a profile of each host; see [`Observers::profiles`].
+    #[must_use]
+    fn profiles(self, remember: bool) -> Self {
+        self.observers(|observers| observers.profiles(remember))
+    }
+
+    /// Enables or disables (default) a summary of each connection; see [`Observers::connections`].
+    #[must_use]
+    fn connections(self, report: bool) -> Self {
+        self.observers(|observers| observers.connections(report))
+    }
+}
+
+impl Configure for Builder<Observers> {
+    fn observers(self, change: impl FnOnce(Observers) -> Observers) -> Self {
+        self.map_protocol(change)
+    }
+}

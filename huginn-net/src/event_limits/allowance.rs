@@ -1,0 +1,88 @@
+//! The events that a connection may cause.
+
+use huginn_net_core::{Route, Segment, TcpHeader};
+
+use super::size::EventFrame;
+use super::{EventLimits, TextLimit};
+use crate::observers::FlowOutput;
+
+/// Bytes of the record of a frame in a capture file (pcap), which a frame has beside its headers.
+const RECORD_BYTES: usize = 16;
+
+/// The limits of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConnectionLimits {
+    text: TextLimit,
+    output_ratio: Option<u32>,
+    events: Option<u32>,
+}
+
+impl EventLimits {
+    /// The limits of a connection.
+    #[inline]
+    pub(crate) fn of_connection(&self) -> ConnectionLimits {
+        let Self { max_output_ratio, max_events_per_connection, .. } = *self;
+        ConnectionLimits {
+            text: self.text(),
+            output_ratio: max_output_ratio,
+            events: max_events_per_connection,
+        }
+    }
+}
+
+/// The events that a connection may still cause.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Allowance {
+    /// Bytes of events that the captured bytes allow, at least. Without a limit it only falls.
+    bytes: i64,
+    /// The second of the last event.
+    second: u32,
+    /// Events in this second.
+    events: u32,
+}
+
+impl Allowance {
+    /// Adds what a segment allows.
+    #[inline(always)]
+    pub(crate) fn add_segment(&mut self, limits: &ConnectionLimits, segment: &Segment<'_>) {
+        let transport = segment.tcp().map_or(8, TcpHeader::header_len);
+        let headers =
+            usize::from(segment.ip.header_len).saturating_add(transport).saturating_add(RECORD_BYTES);
+        let captured = segment.payload.len().saturating_add(headers) as u64;
+        let allowed = captured.saturating_mul(limits.output_ratio.unwrap_or(0).into());
+        self.bytes = self.bytes.saturating_add_unsigned(allowed);
+    }
+
+    /// Returns the [bytes](crate::Event::text_bytes) of an output if it is reported. Updates of hosts always pass, and take
+    /// the bytes of their conclusions.
+    #[inline]
+    pub(crate) fn admits(
+        &mut self,
+        limits: &ConnectionLimits,
+        frame: EventFrame,
+        output: &FlowOutput,
+    ) -> Option<u32> {
+        let finding = match output {
+            Route::Report(finding) => finding,
+            Route::Update(update) => {
+                self.bytes = self.bytes.saturating_sub_unsigned(frame.conclusion_bytes(update));
+                return Some(0);
+            }
+        };
+        let second = frame.second();
+        if second != self.second {
+            (self.second, self.events) = (second, 0);
+        }
+        if limits.events.is_some_and(|max| self.events >= max) {
+            return None;
+        }
+        let bytes = frame.event_bytes(finding, limits.text);
+        let left = self.bytes.saturating_sub_unsigned(bytes);
+        if left < 0 && limits.output_ratio.is_some() {
+            return None;
+        }
+        self.bytes = left;
+        self.events = self.events.saturating_add(1);
+        Some(u32::try_from(bytes).unwrap_or(u32::MAX))
+    }
+}

@@ -1,0 +1,289 @@
+//! Upper bounds for the length of events as JSON, CSV, TSV and in the human format.
+//!
+//! Names that the operator chooses are not part of them: those of files, interfaces and the labels of fingerprint lists.
+
+use huginn_net_core::{Addresses, Event, Segment, Timestamp};
+use huginn_net_db::{ClientMatch, Label};
+use huginn_net_ssh::SshPeer;
+
+use super::TextLimit;
+use crate::Finding;
+use crate::connection::Connection;
+use crate::finding::{HttpRequestFinding, HttpResponseFinding, HttpVerdict, TcpFinding};
+use crate::hosts::HostUpdate;
+
+/// Bytes of an escaped byte: `\u0001`, or `\\xff`.
+const ESCAPED: usize = 6;
+
+/// Bytes of the name of a text that is cut, in the field `cut`.
+const CUT: usize = 24;
+
+/// Bytes of the common fields, with two IPv4 addresses.
+const COMMON: usize = 250;
+
+/// Bytes that two IPv6 addresses have more.
+const V6: usize = 50;
+
+/// Bytes of a layer of `tunnel`.
+const LAYER: usize = 32;
+
+/// Bytes of `conflict`.
+const CONFLICT: usize = 48;
+
+/// Bytes of an Akamai fingerprint without settings and priorities: the window update, and 16 pseudo-header fields.
+const AKAMAI: usize = 80;
+
+/// Bytes of `head_cut`.
+const HEAD_CUT: usize = 24;
+
+/// Bytes of a label, without its texts.
+const LABEL: usize = 64;
+
+/// Bytes of `params`.
+const PARAMS: usize = 72;
+
+/// Bytes of a clock, or of the reasons of a change.
+const CONCLUSION: usize = 200;
+
+/// Bytes of the software of a TLS client: what the built-in database has, and the difference to the nearest fingerprint.
+const TLS_SOFTWARE: usize = 1400;
+
+/// Bytes of the JSON of a hello, without its texts and lists.
+const HELLO: usize = 560;
+
+/// Bytes of the JSON of a connection, without its texts.
+const CONNECTION: usize = 480;
+
+/// What decides the length of the common fields of an event, and the second that it counts for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EventFrame {
+    ts: Timestamp,
+    is_v6: bool,
+    layers: usize,
+}
+
+impl EventFrame {
+    #[inline]
+    pub(crate) fn from_segment(segment: &Segment<'_>) -> Self {
+        let is_v6 = matches!(segment.ip.addresses, Addresses::V6 { .. });
+        Self { ts: segment.ts, is_v6, layers: segment.tunnel.layers().len() }
+    }
+
+    /// The second of the packet, in steps of 2^30 ns: a limit needs no division for each event.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "wraps after 146 years")]
+    pub(super) fn second(self) -> u32 {
+        (self.ts.as_nanos() >> 30) as u32
+    }
+
+    #[inline]
+    pub(crate) fn from_event<K>(event: &Event<K>) -> Self {
+        let layers = event.flow.tunnel.as_ref().map_or(0, |tunnel| tunnel.layers().len());
+        Self { ts: event.ts, is_v6: event.flow.client.is_ipv6(), layers }
+    }
+
+    /// Bytes of the common fields.
+    fn bytes(self) -> u64 {
+        sum([COMMON, CONFLICT, if self.is_v6 { V6 } else { 0 }, self.layers.saturating_mul(LAYER)])
+    }
+
+    /// Bytes of an event.
+    pub(super) fn event_bytes(self, finding: &Finding, limit: TextLimit) -> u64 {
+        self.bytes().saturating_add(finding_bytes(finding, limit))
+    }
+
+    /// Bytes of the events that the host table may report for an update.
+    pub(super) fn conclusion_bytes(self, update: &HostUpdate) -> u64 {
+        self.bytes().saturating_add(CONCLUSION as u64).saturating_mul(update.max_conclusions())
+    }
+}
+
+/// Bytes of the fields of a finding.
+fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
+    match finding {
+        Finding::Tcp(finding) => tcp(finding),
+        Finding::Mtu(finding) => sum([44, finding.link.as_ref().map_or(0, |link| link.len())]),
+        Finding::HttpRequest(finding) => request(finding, limit),
+        Finding::HttpResponse(finding) => response(finding, limit),
+        Finding::TlsClient(finding) => {
+            let hello = &finding.client.hello;
+            // Each number has two bytes in the hello, and five or six in a text.
+            let list = hello.message().len().saturating_mul(5).saturating_div(2);
+            let alpn = hello.alpn().take(limit.fitting(hello.alpn()));
+            let alpn =
+                alpn.fold(0_usize, |sum, name| sum.saturating_add(text(name, limit)).saturating_add(3));
+            sum([
+                HELLO,
+                TLS_SOFTWARE,
+                hello.server_name().map_or(0, |name| text(name, limit)),
+                alpn,
+                limited(list, limit).saturating_mul(3),
+                limited(list.saturating_mul(2), limit),
+            ])
+        }
+        Finding::TlsServer(finding) => {
+            let hello = &finding.server.hello;
+            let alpn = hello.alpn().map_or(0, |name| text(name, limit));
+            sum([240, alpn, limited(hello.message().len().saturating_mul(2), limit)])
+        }
+        Finding::SshClient(finding) => {
+            sum([ssh(&finding.peer, limit), software(finding.software().as_ref())])
+        }
+        Finding::SshServer(finding) => sum([ssh(&finding.peer, limit)]),
+        Finding::Uptime(_) | Finding::HostChange(_) | Finding::IpSharing(_) => CONCLUSION as u64,
+        Finding::Mismatch(found) => {
+            let reasons = found.reasons.iter().map(|reason| text(reason.as_bytes(), TextLimit::NONE));
+            sum([60, reasons.fold(0, |sum, len| sum.saturating_add(len).saturating_add(16))])
+        }
+        Finding::Conflict(_) => 60,
+        Finding::Connection(found) => connection(found),
+    }
+}
+
+fn tcp(finding: &TcpFinding) -> u64 {
+    // An option has at most five bytes: `?255,`.
+    let layout = finding.signature.layout.kinds().len().saturating_mul(5);
+    sum([200, layout, label(finding.label()), PARAMS])
+}
+
+fn request(finding: &HttpRequestFinding, limit: TextLimit) -> u64 {
+    let HttpRequestFinding { request, akamai, software: found, verdict, .. } = finding;
+    let texts = [Some(request.method()), request.host(), Some(request.target()), request.user_agent()];
+    let texts = texts.into_iter().flatten().fold(0_usize, |sum, part| sum.saturating_add(text(part, limit)));
+    let language = request.language().map_or(0, |tag| text(tag.as_bytes(), limit));
+    let http2 = akamai.as_deref().map_or(0, |akamai| {
+        let settings = akamai.settings().len().saturating_mul(17);
+        let priorities = akamai.priorities().len().saturating_mul(28);
+        let len = limited(settings.saturating_add(priorities).saturating_add(AKAMAI), limit);
+        len.saturating_add(80).saturating_add(software(found.as_ref()))
+    });
+    sum([180, HEAD_CUT, texts, language, verdict_bytes(verdict, limit), http2])
+}
+
+fn response(finding: &HttpResponseFinding, limit: TextLimit) -> u64 {
+    let HttpResponseFinding { response, verdict, .. } = finding;
+    let server = response.server().map_or(0, |server| text(server, limit));
+    sum([80, HEAD_CUT, server, text(response.reason(), limit), verdict_bytes(verdict, limit)])
+}
+
+fn verdict_bytes(verdict: &HttpVerdict, limit: TextLimit) -> usize {
+    // All of the signature is in the text of the head once, but the names of absent headers (at most 96 bytes) and the
+    // signs around names and values.
+    let headers = verdict.signature.headers();
+    let signs = headers.len().saturating_mul(5).saturating_add(100);
+    let sig = text(headers.text(), TextLimit::NONE).saturating_add(signs);
+    let claimed = verdict.system.claimed.as_ref().map_or(4, |name| name.len());
+    [limited(sig, limit), label(verdict.label()), PARAMS, claimed, 60]
+        .into_iter()
+        .fold(0, usize::saturating_add)
+}
+
+fn ssh(peer: &SshPeer, limit: TextLimit) -> usize {
+    let algorithms = peer.hassh_algorithms().map_or(0, |algorithms| text(&algorithms.to_bytes(), limit));
+    let protocol = text(peer.identification.protocol_version(), limit);
+    [160, text(peer.identification.as_bytes(), limit), protocol, algorithms]
+        .into_iter()
+        .fold(0, usize::saturating_add)
+}
+
+fn connection(found: &Connection) -> u64 {
+    let [client, server, software] = [&found.client_system, &found.server_system, &found.server_software]
+        .map(|found| found.as_deref().map_or(0, label_text));
+    let names = [client, server, software, found.client_software.as_ref().map_or(0, |name| name.len())];
+    let host = found.host.as_ref().map_or(0, |host| text(host, TextLimit::NONE));
+    let tls_client = software_text(found.tls_client.as_ref());
+    sum([CONNECTION, host, tls_client, names.into_iter().fold(0, usize::saturating_add)])
+}
+
+fn label(found: Option<&Label>) -> usize {
+    LABEL.saturating_add(found.map_or(0, label_text))
+}
+
+/// Bytes of the texts of a label.
+fn label_text(label: &Label) -> usize {
+    let texts = [label.class.as_deref(), Some(&*label.name), label.flavor.as_deref()];
+    texts.into_iter().flatten().fold(2, |sum: usize, part| sum.saturating_add(part.len()))
+}
+
+fn software(found: Option<&ClientMatch>) -> usize {
+    let candidates = found.map_or(&[][..], |found| &found.software.candidates);
+    let candidates =
+        candidates.iter().fold(0, |sum: usize, name| sum.saturating_add(name.len()).saturating_add(3));
+    100_usize.saturating_add(candidates).saturating_add(software_text(found))
+}
+
+/// Bytes of the name and the versions of software.
+fn software_text(found: Option<&ClientMatch>) -> usize {
+    let Some(ClientMatch { software, .. }) = found else { return 0 };
+    let texts = [software.library.as_deref(), software.application.as_deref(), software.versions.as_deref()];
+    texts.into_iter().flatten().fold(16, |sum: usize, part| sum.saturating_add(part.len()))
+}
+
+/// Bytes of a captured text.
+#[inline]
+fn text(bytes: &[u8], limit: TextLimit) -> usize {
+    let (start, is_cut) = limit.cut(bytes);
+    let escaped = count_escaped(start);
+    let len = start.len().saturating_add(escaped.saturating_mul(ESCAPED - 1));
+    if is_cut { len.saturating_add(CUT) } else { len }
+}
+
+/// Counts the bytes that JSON escapes.
+fn count_escaped(bytes: &[u8]) -> usize {
+    // A sum in one byte lets the compiler examine many bytes at once.
+    let in_chunk = |chunk: &[u8]| {
+        chunk.iter().fold(0_u8, |sum, byte| {
+            let is_escaped = byte.wrapping_sub(b' ') > b'~' - b' ' || *byte == b'"' || *byte == b'\\';
+            sum.wrapping_add(is_escaped.into())
+        })
+    };
+    bytes.chunks(usize::from(u8::MAX)).map(|chunk| usize::from(in_chunk(chunk))).sum()
+}
+
+/// Bytes of a computed text with this length.
+fn limited(len: usize, limit: TextLimit) -> usize {
+    match limit.bytes() {
+        Some(max) if max < len => max.saturating_mul(2).min(len).saturating_add(CUT),
+        _ => len,
+    }
+}
+
+fn sum<const N: usize>(parts: [usize; N]) -> u64 {
+    parts.into_iter().fold(0, usize::saturating_add) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event_limits::EventLimits;
+    use crate::record::JsonEvent;
+    use crate::{CaptureReader, HuginnNet, Observers};
+
+    /// Compares the bounds with the JSON of all captures, uncut and cut.
+    #[test]
+    fn bytes_are_upper_bound_of_json() {
+        let mut events = 0_u64;
+        for max_text_bytes in [None, Some(4096), Some(20)] {
+            let limits = EventLimits { max_text_bytes, ..EventLimits::NONE };
+            for path in crate::captures::with_extension(&["pcap", "pcapng"]) {
+                let observers = Observers::default().connections(true).event_limits(limits);
+                let Ok(capture) = CaptureReader::open(&path) else { continue };
+                let _ = HuginnNet::builder_with(observers).build().analyze(
+                    capture,
+                    &mut |event: crate::Event| {
+                        let bytes = EventFrame::from_event(&event).event_bytes(&event.kind, limits.text());
+                        let json = JsonEvent { event: &event, file: None }.to_string();
+                        assert!(
+                            json.len() as u64 <= bytes,
+                            "{}: {bytes} of {} for {json}",
+                            path.display(),
+                            json.len()
+                        );
+                        events += 1;
+                    },
+                );
+            }
+        }
+        assert!(events > 3000, "{events}");
+    }
+}

@@ -1,0 +1,367 @@
+//! Writes values as JSON (RFC 8259): a serializer that appends to a byte buffer.
+//!
+//! It is faster than one for any value: the names of fields are literals without escapes, and most texts need none.
+
+use std::fmt::{self, Display, Write};
+use std::mem;
+
+use serde::Serialize;
+use serde::ser::{Impossible, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, Serializer};
+
+use super::escape::{escape, is_plain};
+
+/// Length of the longest name with a fast path, in bytes.
+const MAX_NAME: usize = 20;
+/// Number of punctuation bytes around a name: `,"":`.
+const NAME_MARKS: usize = 4;
+
+/// Appends a value to a buffer. Records serialize without errors.
+#[inline]
+pub(super) fn append(out: &mut Vec<u8>, value: &impl Serialize) {
+    // Writes to memory cannot fail, and formatting fails only if a `Display` implementation fails.
+    let _ = value.serialize(ValueWriter { out });
+}
+
+/// Appends one value.
+struct ValueWriter<'a> {
+    out: &'a mut Vec<u8>,
+}
+
+impl<'a> ValueWriter<'a> {
+    #[inline(always)]
+    fn number(self, value: impl itoa::Integer) -> Result<(), fmt::Error> {
+        self.out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn literal(self, text: &str) -> Result<(), fmt::Error> {
+        self.out.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn begin(self, mark: u8) -> Elements<'a> {
+        self.out.push(mark);
+        Elements { out: self.out, has_elements: false }
+    }
+}
+
+/// Returns the methods of a serializer for numbers.
+macro_rules! numbers {
+    ($($method:ident: $number:ty),+) => {$(
+        #[inline(always)]
+        fn $method(self, value: $number) -> Result<(), fmt::Error> {
+            self.number(value)
+        }
+    )+};
+}
+
+impl<'a> Serializer for ValueWriter<'a> {
+    type Ok = ();
+    type Error = fmt::Error;
+    type SerializeSeq = Elements<'a>;
+    type SerializeTuple = Elements<'a>;
+    type SerializeTupleStruct = Impossible<(), fmt::Error>;
+    type SerializeTupleVariant = Impossible<(), fmt::Error>;
+    type SerializeMap = Elements<'a>;
+    type SerializeStruct = Elements<'a>;
+    type SerializeStructVariant = Impossible<(), fmt::Error>;
+
+    numbers! {
+        serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
+        serialize_u8: u8, serialize_u16: u16, serialize_u32: u32, serialize_u64: u64
+    }
+
+    #[inline(always)]
+    fn serialize_bool(self, value: bool) -> Result<(), fmt::Error> {
+        self.literal(if value { "true" } else { "false" })
+    }
+
+    fn serialize_f32(self, value: f32) -> Result<(), fmt::Error> {
+        self.serialize_f64(value.into())
+    }
+
+    /// The shortest digits that round-trip.
+    fn serialize_f64(self, value: f64) -> Result<(), fmt::Error> {
+        if value.is_finite() { write!(Buffer(self.out), "{value}") } else { self.serialize_none() }
+    }
+
+    fn serialize_char(self, value: char) -> Result<(), fmt::Error> {
+        self.serialize_str(value.encode_utf8(&mut [0; 4]))
+    }
+
+    #[inline(always)]
+    fn serialize_str(self, value: &str) -> Result<(), fmt::Error> {
+        self.out.push(b'"');
+        if is_plain(value.as_bytes()) {
+            self.out.extend_from_slice(value.as_bytes());
+        } else {
+            escape(self.out, value.as_bytes());
+        }
+        self.out.push(b'"');
+        Ok(())
+    }
+
+    fn serialize_bytes(self, value: &[u8]) -> Result<(), fmt::Error> {
+        self.collect_seq(value)
+    }
+
+    /// Formats a value into the buffer, then escapes the characters that need it.
+    #[inline(always)]
+    fn collect_str<T: Display + ?Sized>(self, value: &T) -> Result<(), fmt::Error> {
+        let out = self.out;
+        out.push(b'"');
+        let start = out.len();
+        write!(Buffer(out), "{value}")?;
+        if !is_plain(out.get(start..).unwrap_or_default()) {
+            let text = out.split_off(start);
+            escape(out, &text);
+        }
+        out.push(b'"');
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn serialize_none(self) -> Result<(), fmt::Error> {
+        self.literal("null")
+    }
+
+    #[inline(always)]
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), fmt::Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<(), fmt::Error> {
+        self.serialize_none()
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), fmt::Error> {
+        self.serialize_none()
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, name: &'static str) -> Result<(), fmt::Error> {
+        self.serialize_str(name)
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        value: &T,
+    ) -> Result<(), fmt::Error> {
+        value.serialize(self)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), fmt::Error> {
+        let mut object = self.begin(b'{');
+        object.field(name, value)?;
+        object.close(b'}')
+    }
+
+    #[inline(always)]
+    fn serialize_seq(self, _: Option<usize>) -> Result<Elements<'a>, fmt::Error> {
+        Ok(self.begin(b'['))
+    }
+
+    #[inline(always)]
+    fn serialize_tuple(self, _: usize) -> Result<Elements<'a>, fmt::Error> {
+        Ok(self.begin(b'['))
+    }
+
+    fn serialize_tuple_struct(
+        self,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleStruct, fmt::Error> {
+        Err(fmt::Error)
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleVariant, fmt::Error> {
+        Err(fmt::Error)
+    }
+
+    fn serialize_map(self, _: Option<usize>) -> Result<Elements<'a>, fmt::Error> {
+        Ok(self.begin(b'{'))
+    }
+
+    #[inline(always)]
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Elements<'a>, fmt::Error> {
+        Ok(self.begin(b'{'))
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStructVariant, fmt::Error> {
+        Err(fmt::Error)
+    }
+}
+
+/// The elements of a list, or the fields of an object.
+pub(super) struct Elements<'a> {
+    out: &'a mut Vec<u8>,
+    has_elements: bool,
+}
+
+impl<'a> Elements<'a> {
+    /// Begins an object at the end of a buffer.
+    #[inline(always)]
+    pub(super) fn begin_object(out: &'a mut Vec<u8>) -> Self {
+        out.push(b'{');
+        Self { out, has_elements: false }
+    }
+
+    /// Resumes an object at the end of a buffer; it must have a field already.
+    pub(super) fn resume(out: &'a mut Vec<u8>) -> Self {
+        Self { out, has_elements: true }
+    }
+
+    /// Appends fields that another [resumed](Self::resume) object wrote; this object must have a field already.
+    #[inline(always)]
+    pub(super) fn fields(&mut self, text: &[u8]) {
+        self.out.extend_from_slice(text);
+    }
+
+    #[inline(always)]
+    fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), fmt::Error> {
+        if mem::replace(&mut self.has_elements, true) {
+            self.out.push(b',');
+        }
+        value.serialize(ValueWriter { out: self.out })
+    }
+
+    #[inline(always)]
+    fn field<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), fmt::Error> {
+        self.name(name);
+        value.serialize(ValueWriter { out: self.out })
+    }
+
+    // Inlined, so that the compiler joins the literal and its punctuation: one capacity check and a copy of a few
+    // words.
+    #[inline(always)]
+    fn name(&mut self, name: &str) {
+        if name.len() > MAX_NAME {
+            return self.long_name(name);
+        }
+        let mut text = [b'"'; MAX_NAME + NAME_MARKS];
+        text[0] = b',';
+        let end = name.len().saturating_add(NAME_MARKS);
+        if let Some(place) = text.get_mut(2..end.saturating_sub(2)) {
+            place.copy_from_slice(name.as_bytes());
+        }
+        if let Some(place) = text.get_mut(end.saturating_sub(1)) {
+            *place = b':';
+        }
+        let start = usize::from(!mem::replace(&mut self.has_elements, true));
+        self.out.extend_from_slice(text.get(start..end).unwrap_or_default());
+    }
+
+    #[cold]
+    fn long_name(&mut self, name: &str) {
+        if mem::replace(&mut self.has_elements, true) {
+            self.out.push(b',');
+        }
+        self.out.push(b'"');
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.extend_from_slice(b"\":");
+    }
+
+    #[inline(always)]
+    fn close(self, mark: u8) -> Result<(), fmt::Error> {
+        self.out.push(mark);
+        Ok(())
+    }
+}
+
+impl SerializeSeq for Elements<'_> {
+    type Ok = ();
+    type Error = fmt::Error;
+
+    #[inline(always)]
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), fmt::Error> {
+        self.element(value)
+    }
+
+    #[inline(always)]
+    fn end(self) -> Result<(), fmt::Error> {
+        self.close(b']')
+    }
+}
+
+impl SerializeTuple for Elements<'_> {
+    type Ok = ();
+    type Error = fmt::Error;
+
+    #[inline(always)]
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), fmt::Error> {
+        self.element(value)
+    }
+
+    #[inline(always)]
+    fn end(self) -> Result<(), fmt::Error> {
+        self.close(b']')
+    }
+}
+
+impl SerializeStruct for Elements<'_> {
+    type Ok = ();
+    type Error = fmt::Error;
+
+    #[inline(always)]
+    fn serialize_field<T: Serialize + ?Sized>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), fmt::Error> {
+        self.field(name, value)
+    }
+
+    #[inline(always)]
+    fn end(self) -> Result<(), fmt::Error> {
+        self.close(b'}')
+    }
+}
+
+impl SerializeMap for Elements<'_> {
+    type Ok = ();
+    type Error = fmt::Error;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), fmt::Error> {
+        self.element(key)
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), fmt::Error> {
+        self.out.push(b':');
+        value.serialize(ValueWriter { out: self.out })
+    }
+
+    fn end(self) -> Result<(), fmt::Error> {
+        self.close(b'}')
+    }
+}
+
+/// A buffer that accepts formatted text.
+struct Buffer<'a>(&'a mut Vec<u8>);
+
+impl Write for Buffer<'_> {
+    #[inline]
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}

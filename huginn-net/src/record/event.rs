@@ -1,0 +1,332 @@
+//! Events as records.
+
+use huginn_net_core::{Conflict, Side, Timestamp};
+use huginn_net_tcp::Handshake;
+use serde::de::Error;
+use serde::ser::SerializeStruct;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::VERSION;
+use super::describe::{Described, FieldInfo, Fields, add_unless_omitted, records};
+use super::flow::FlowRecord;
+use super::kinds::{
+    ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, MismatchRecord,
+    MtuRecord, SshClientRecord, SshServerRecord, TcpRecord, TlsClientRecord, TlsServerRecord, UptimeRecord,
+};
+use super::text::{LimitedTexts, Text};
+use crate::{Event, Finding};
+
+records! {
+    /// The fields that all events have, before those of their flow.
+    pub struct Head<'a> {
+        /// Version of the fields: 1
+        v: u8,
+        /// Capture time of the packet
+        ts: Timestamp,
+        /// Kind of the event
+        event: Text<'a>,
+        /// Subject of the event: `client` or `server`
+        subject: Side,
+        /// Number of the packet in the capture, from 1
+        packet: u64,
+        /// Capture file, if several are read
+        file[omitted]: Option<Text<'a>>,
+        /// Interface that captured the packet, if there are several
+        interface[omitted]: Option<Text<'a>>,
+        /// Why the bytes of the event compete with others of the same place in the stream, if they do
+        conflict[omitted]: Option<Text<'a>>,
+    }
+}
+
+/// The field after those of the kind.
+const CUT: FieldInfo = FieldInfo {
+    name: "cut",
+    meaning: " Fields whose text was cut, because it was longer than the limit",
+    fields: &[],
+};
+
+/// An event as it is written: one flat object with the fields of its [head](Head), its [flow](FlowRecord) and its
+/// [kind](Kind), and `cut`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct EventRecord<'a> {
+    /// The fields that all events have.
+    pub head: Head<'a>,
+    /// The flow.
+    pub flow: FlowRecord<'a>,
+    /// The fields of the kind.
+    pub kind: Kind<'a>,
+    /// The fields whose text was cut, because it was longer than the limit.
+    pub cut: Vec<Text<'a>>,
+}
+
+/// Declares the kinds of events.
+macro_rules! kinds {
+    ($($(#[doc = $meaning:literal])+ $kind:ident($record:ident $(<$life:lifetime>)?): $name:literal,)+) => {
+        /// The names of all kinds of events, as the field `event` has them.
+        pub const EVENT_NAMES: [&str; [$($name),+].len()] = [$($name),+];
+
+        /// The fields of an event that depend on its kind.
+        #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum Kind<'a> {$(
+            $(#[doc = $meaning])+
+            $kind($record $(<$life>)?),
+        )+}
+
+        impl Kind<'_> {
+            /// The name of the kind: one of [`EVENT_NAMES`].
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$kind(_) => $name,)+
+                }
+            }
+
+            /// Reads the fields of a kind.
+            fn read(name: &str, fields: Map<String, Value>) -> Result<Self, serde_json::Error> {
+                let fields = Value::Object(fields);
+                match name {
+                    $($name => $record::deserialize(fields).map(Self::$kind),)+
+                    other => Err(Error::unknown_variant(other, &EVENT_NAMES)),
+                }
+            }
+        }
+
+        impl Fields for Kind<'_> {
+            #[inline(always)]
+            fn add_to<S: SerializeStruct>(&self, object: &mut S) -> Result<(), S::Error> {
+                match self {
+                    $(Self::$kind(fields) => fields.add_to(object),)+
+                }
+            }
+        }
+
+        /// The fields of the kind with this name.
+        fn fields_of_kind(name: &str) -> Option<&'static [FieldInfo]> {
+            match name {
+                $($name => Some($record::FIELDS),)+
+                _ => None,
+            }
+        }
+    };
+}
+
+kinds! {
+    /// The TCP signature of a SYN.
+    TcpSyn(TcpRecord<'a>): "tcp_syn",
+    /// The TCP signature of a SYN+ACK.
+    TcpSynAck(TcpRecord<'a>): "tcp_syn_ack",
+    /// The MTU and the link type.
+    Mtu(MtuRecord<'a>): "mtu",
+    /// The uptime of a host.
+    Uptime(UptimeRecord): "uptime",
+    /// A change of the fingerprint of a host.
+    HostChange(ChangeRecord<'a>): "host_change",
+    /// Several hosts with one address.
+    IpSharing(ChangeRecord<'a>): "ip_sharing",
+    /// A client that is not the browser that it claims to be.
+    Mismatch(MismatchRecord<'a>): "mismatch",
+    /// What else was noticed.
+    Finding(ConflictRecord<'a>): "finding",
+    /// A connection that ended.
+    Connection(ConnectionRecord<'a>): "connection",
+    /// An HTTP request.
+    HttpRequest(HttpRequestRecord<'a>): "http_request",
+    /// An HTTP response.
+    HttpResponse(HttpResponseRecord<'a>): "http_response",
+    /// A ClientHello.
+    TlsClient(TlsClientRecord<'a>): "tls_client",
+    /// A ServerHello.
+    TlsServer(TlsServerRecord<'a>): "tls_server",
+    /// An SSH client.
+    SshClient(SshClientRecord<'a>): "ssh_client",
+    /// An SSH server.
+    SshServer(SshServerRecord<'a>): "ssh_server",
+}
+
+/// The name of the kind of an event: one of [`EVENT_NAMES`].
+pub fn event_name(finding: &Finding) -> &'static str {
+    EVENT_NAMES.get(event_number(finding)).copied().unwrap_or_default()
+}
+
+/// The place of the kind in [`EVENT_NAMES`].
+pub(crate) fn event_number(finding: &Finding) -> usize {
+    match finding {
+        Finding::Tcp(finding) => match finding.signature.handshake {
+            Handshake::Syn => 0,
+            Handshake::SynAck => 1,
+        },
+        Finding::Mtu(_) => 2,
+        Finding::Uptime(_) => 3,
+        Finding::HostChange(_) => 4,
+        Finding::IpSharing(_) => 5,
+        Finding::Mismatch(_) => 6,
+        Finding::Conflict(_) => 7,
+        Finding::Connection(_) => 8,
+        Finding::HttpRequest(_) => 9,
+        Finding::HttpResponse(_) => 10,
+        Finding::TlsClient(_) => 11,
+        Finding::TlsServer(_) => 12,
+        Finding::SshClient(_) => 13,
+        Finding::SshServer(_) => 14,
+    }
+}
+
+/// The fields of a kind of event in the order in which they are written; `None` for a name that no kind has.
+///
+/// ```
+/// use huginn_net::record::fields_of_event;
+///
+/// let fields = fields_of_event("tls_client").unwrap();
+/// assert!(fields.iter().any(|field| field.name == "ja4" && field.meaning == " JA4"));
+/// ```
+pub fn fields_of_event(name: &str) -> Option<Vec<FieldInfo>> {
+    let kind = fields_of_kind(name)?;
+    Some([Head::FIELDS, FlowRecord::FIELDS, kind, &[CUT]].concat())
+}
+
+impl<'a> EventRecord<'a> {
+    /// Describes an event.
+    pub fn from_event(event: &'a Event) -> Self {
+        let mut cut = Vec::new();
+        let kind = describe(event, &mut cut, Keep);
+        Self { head: Head::new(event, None, None), flow: (&event.flow).into(), kind, cut }
+    }
+}
+
+impl<'a> Head<'a> {
+    /// Describes an event, with the capture file and the interface if there are several.
+    #[inline(always)]
+    fn new(event: &'a Event, file: Option<&'a str>, interface: Option<&'a str>) -> Self {
+        Self {
+            v: VERSION,
+            ts: event.ts,
+            event: event_name(&event.kind).into(),
+            subject: event.subject,
+            packet: event.packet_number,
+            file: file.map(Into::into),
+            interface: interface.map(Into::into),
+            conflict: event.conflict.map(|conflict| conflict.as_str().into()),
+        }
+    }
+}
+
+/// What becomes of the fields of a kind.
+trait Use<'a> {
+    type Output;
+
+    /// Uses the fields; `kind` makes a [`Kind`] of them.
+    fn fields<F: Fields>(self, fields: F, kind: fn(F) -> Kind<'a>) -> Self::Output;
+}
+
+/// Keeps the fields as a [`Kind`].
+struct Keep;
+
+impl<'a> Use<'a> for Keep {
+    type Output = Kind<'a>;
+
+    fn fields<F: Fields>(self, fields: F, kind: fn(F) -> Kind<'a>) -> Kind<'a> {
+        kind(fields)
+    }
+}
+
+/// Adds the fields to an object.
+struct AddTo<'o, S>(&'o mut S);
+
+impl<'a, S: SerializeStruct> Use<'a> for AddTo<'_, S> {
+    type Output = Result<(), S::Error>;
+
+    #[inline(always)]
+    fn fields<F: Fields>(self, fields: F, _: fn(F) -> Kind<'a>) -> Self::Output {
+        fields.add_to(self.0)
+    }
+}
+
+/// Describes the finding of an event, and names the fields that are cut.
+#[inline(always)]
+fn describe<'a, U: Use<'a>>(event: &'a Event, cut: &mut Vec<Text<'a>>, to: U) -> U::Output {
+    let texts = &mut LimitedTexts { limit: event.kind.text_limit(), cut };
+    match &event.kind {
+        Finding::Tcp(finding) => match finding.signature.handshake {
+            Handshake::Syn => to.fields(finding.into(), Kind::TcpSyn),
+            Handshake::SynAck => to.fields(finding.into(), Kind::TcpSynAck),
+        },
+        Finding::Mtu(finding) => to.fields(finding.into(), Kind::Mtu),
+        Finding::Uptime(finding) => to.fields(finding.into(), Kind::Uptime),
+        Finding::HostChange(finding) => to.fields(finding.into(), Kind::HostChange),
+        Finding::IpSharing(finding) => to.fields(finding.into(), Kind::IpSharing),
+        Finding::Mismatch(finding) => to.fields(finding.into(), Kind::Mismatch),
+        Finding::Conflict(reason) => to.fields(reason.into(), Kind::Finding),
+        Finding::Connection(connection) => {
+            let transport = event.flow.transport.name();
+            to.fields(ConnectionRecord::new(connection, transport, texts), Kind::Connection)
+        }
+        Finding::HttpRequest(finding) => to.fields(HttpRequestRecord::new(finding, texts), Kind::HttpRequest),
+        Finding::HttpResponse(finding) => {
+            to.fields(HttpResponseRecord::new(finding, texts), Kind::HttpResponse)
+        }
+        Finding::TlsClient(finding) => to.fields(TlsClientRecord::new(finding, texts), Kind::TlsClient),
+        Finding::TlsServer(finding) => {
+            to.fields(TlsServerRecord::new(&finding.server, texts), Kind::TlsServer)
+        }
+        Finding::SshClient(finding) => {
+            to.fields(SshClientRecord::new(&finding.peer, finding.software(), texts), Kind::SshClient)
+        }
+        Finding::SshServer(finding) => to.fields(SshServerRecord::new(&finding.peer, texts), Kind::SshServer),
+    }
+}
+
+/// Adds the record of an event to an object. `add_flow` adds the fields of its flow.
+#[inline(always)]
+pub(crate) fn add_event<S: SerializeStruct>(
+    event: &Event,
+    file: Option<&str>,
+    interface: Option<&str>,
+    object: &mut S,
+    add_flow: impl FnOnce(&mut S) -> Result<(), S::Error>,
+) -> Result<(), S::Error> {
+    let mut cut = Vec::new();
+    Head::new(event, file, interface).add_to(object)?;
+    add_flow(object)?;
+    describe(event, &mut cut, AddTo(object))?;
+    add_unless_omitted(object, CUT.name, &cut)
+}
+
+impl From<&Conflict> for ConflictRecord<'_> {
+    fn from(reason: &Conflict) -> Self {
+        Self { finding: "conflict".into(), reason: reason.as_str().into() }
+    }
+}
+
+impl Serialize for EventRecord<'_> {
+    #[inline]
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // Only formats without names of fields use the number.
+        let mut object = serializer.serialize_struct("EventRecord", Head::FIELDS.len())?;
+        self.head.add_to(&mut object)?;
+        self.flow.add_to(&mut object)?;
+        self.kind.add_to(&mut object)?;
+        add_unless_omitted(&mut object, CUT.name, &self.cut)?;
+        object.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for EventRecord<'_> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Line<'a> {
+            #[serde(flatten)]
+            head: Head<'a>,
+            #[serde(flatten)]
+            flow: FlowRecord<'a>,
+            #[serde(default)]
+            cut: Vec<Text<'a>>,
+            #[serde(flatten)]
+            rest: Map<String, Value>,
+        }
+        let Line { head, flow, cut, rest } = Line::deserialize(deserializer)?;
+        let kind = Kind::read(&head.event.to_string(), rest).map_err(Error::custom)?;
+        Ok(Self { head, flow, kind, cut })
+    }
+}

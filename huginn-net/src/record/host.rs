@@ -1,0 +1,388 @@
+//! Hosts as records.
+
+use huginn_net_core::{Timestamp, TunnelPath};
+use huginn_net_tcp::{Clock, Handshake};
+use huginn_net_tls::Ja4;
+
+use super::VERSION;
+use super::describe::{Described, FieldInfo, records};
+use super::flow::Ip;
+use super::kinds::LabelRecord;
+use super::text::Text;
+use crate::hosts::{
+    Activity, Claim, Contradiction, Counted, Evidence, HostProfile, SoftwareSeen, Statement, SystemSeen,
+    TlsClientSeen, Verdict,
+};
+
+records! {
+    /// `host`: the profile of a host, and its verdict. Lists are sorted by descending count.
+    pub struct HostRecord<'a> {
+        /// Version of the fields: 1
+        v: u8,
+        /// Time of the last packet
+        ts: Timestamp,
+        /// Kind of the event: `host`
+        event: Text<'a>,
+        /// Address of the host
+        ip: Ip,
+        /// VLAN tags and tunnels around its packets, the outermost first
+        #[serde(default)]
+        tunnel[omitted]: Vec<Text<'a>>,
+        /// Capture file, if several are read
+        file[omitted]: Option<Text<'a>>,
+        /// Time of the first packet
+        first_seen: Timestamp,
+        /// Time of the last packet
+        last_seen: Timestamp,
+        /// Activity as a client
+        as_client: ActivityRecord,
+        /// Activity as a server
+        as_server: ServerActivityRecord,
+        /// Link type
+        link: Option<Text<'a>>,
+        /// Size of the largest IP packet of the link, in bytes
+        mtu: Option<u32>,
+        /// Distance in hops
+        distance: Option<u8>,
+        /// Timestamp clock
+        uptime: Option<ClockRecord>,
+        /// Systems that its handshakes match
+        systems: Vec<SystemSeenRecord<'a>>,
+        /// Client software that its requests match
+        browsers: Vec<SoftwareSeenRecord<'a>>,
+        /// User-Agent headers of its requests
+        user_agents: Vec<ClaimRecord<'a>>,
+        /// Server software that its responses match
+        servers: Vec<SoftwareSeenRecord<'a>>,
+        /// Server headers of its responses
+        server_headers: Vec<ClaimRecord<'a>>,
+        /// Fingerprints of its ClientHellos
+        tls_clients: Vec<TlsClientSeenRecord<'a>>,
+        /// Preferred languages of its requests
+        languages: Vec<LanguageRecord<'a>>,
+        /// Number of observations that the lists leave out
+        left_out: u32,
+        /// Number of reported changes
+        changes: u32,
+        /// Their reasons: names of p0f
+        change_reasons: Vec<Text<'a>>,
+        /// Whether several hosts have the address
+        shared: bool,
+        /// Why: names of p0f
+        sharing_reasons: Vec<Text<'a>>,
+        /// The most likely system, with its evidence
+        verdict: VerdictRecord<'a>,
+    }
+
+    /// Activity of a host as a client.
+    pub struct ActivityRecord {
+        /// SYNs, without retransmissions
+        handshakes: u32,
+        /// Requests
+        requests: u32,
+        /// Requests with Via or X-Forwarded-For
+        forwarded: u32,
+        /// ClientHellos
+        hellos: u32,
+    }
+
+    /// Activity of a host as a server.
+    pub struct ServerActivityRecord {
+        /// SYN+ACKs, without retransmissions
+        handshakes: u32,
+        /// Responses
+        responses: u32,
+        /// Responses with Via
+        forwarded: u32,
+        /// ServerHellos
+        hellos: u32,
+    }
+
+    /// A timestamp clock.
+    pub struct ClockRecord {
+        /// Uptime in minutes, modulo `modulo_days`
+        minutes: u32,
+        /// Days after which the clock begins again
+        modulo_days: u32,
+        /// Frequency of the clock, rounded as p0f rounds it
+        frequency_hz: u32,
+    }
+
+    /// A system that handshakes match.
+    pub struct SystemSeenRecord<'a> {
+        /// Label of the database entry; null without a match
+        label: Option<LabelRecord<'a>>,
+        /// Whether the match is fuzzy
+        fuzzy: bool,
+        /// `syn` or `syn_ack`
+        segment: Text<'a>,
+        /// Signature of a handshake without a match
+        sig: Option<Text<'a>>,
+        /// Number of observations
+        count: u32,
+    }
+
+    /// Software that heads match.
+    pub struct SoftwareSeenRecord<'a> {
+        /// Label of the database entry
+        label: Option<LabelRecord<'a>>,
+        /// Whether the head names other software
+        dishonest: bool,
+        /// Whether the heads were forwarded
+        forwarded: bool,
+        /// Number of observations
+        count: u32,
+    }
+
+    /// A User-Agent or Server header.
+    pub struct ClaimRecord<'a> {
+        /// The header
+        text: Text<'a>,
+        /// System that it names
+        claimed_os: Option<Text<'a>>,
+        /// Whether the rest of the head agrees
+        honest: Option<bool>,
+        /// Whether the heads were forwarded
+        forwarded: bool,
+        /// Number of observations
+        count: u32,
+    }
+
+    /// A fingerprint of ClientHellos.
+    pub struct TlsClientSeenRecord<'a> {
+        /// JA4
+        ja4: Ja4,
+        /// `tcp`, `quic` or `dtls`
+        transport: Text<'a>,
+        /// Family of the client
+        family: Option<Text<'a>>,
+        /// Number of observations
+        count: u32,
+    }
+
+    /// A preferred language.
+    pub struct LanguageRecord<'a> {
+        /// English name, or the tag of a language without one
+        language: Text<'a>,
+        /// Number of observations
+        count: u32,
+    }
+
+    /// The most likely system of a host.
+    pub struct VerdictRecord<'a> {
+        /// The system; null without evidence, or with several systems
+        system: Option<Text<'a>>,
+        /// Systems that share the address
+        several: Vec<Text<'a>>,
+        /// Middlebox that answers for the host
+        behind: Option<Text<'a>>,
+        /// Evidence, the best first
+        evidence: Vec<EvidenceRecord<'a>>,
+        /// Contradictions between layers
+        contradictions: Vec<ContradictionRecord<'a>>,
+    }
+
+    /// Evidence for a system.
+    pub struct EvidenceRecord<'a> {
+        /// Layer of the evidence
+        layer: Text<'a>,
+        /// The system
+        says: Text<'a>,
+        /// Weight of the evidence
+        grade: Text<'a>,
+        /// Whether it supports the system of the verdict
+        supports: bool,
+        /// Number of observations
+        count: u32,
+        /// The evidence as a sentence
+        text: Text<'a>,
+    }
+
+    /// A contradiction between two layers.
+    pub struct ContradictionRecord<'a> {
+        /// One statement
+        one: StatementRecord<'a>,
+        /// The other statement
+        other: StatementRecord<'a>,
+        /// Number of observations
+        count: u32,
+        /// What explains it
+        explanation: Text<'a>,
+        /// The contradiction as a sentence
+        text: Text<'a>,
+    }
+
+    /// What a layer says.
+    pub struct StatementRecord<'a> {
+        /// The layer
+        who: Text<'a>,
+        /// The system
+        says: Text<'a>,
+        /// What names it
+        by: Option<Text<'a>>,
+    }
+}
+
+/// The fields of the event `host`, in the order in which they are written.
+pub fn fields_of_host() -> &'static [FieldInfo] {
+    HostRecord::FIELDS
+}
+
+impl<'a> HostRecord<'a> {
+    /// Describes a host.
+    pub fn from_profile(host: &'a HostProfile) -> Self {
+        Self::new(host, None)
+    }
+
+    /// Describes a host, with the capture file if several are read.
+    pub(crate) fn new(host: &'a HostProfile, file: Option<&'a str>) -> Self {
+        let link = host.links.most();
+        let layers = host.tunnel.as_deref().map_or(&[][..], TunnelPath::layers);
+        let Activity { handshakes, heads, forwarded, hellos } = host.as_client;
+        let as_client = ActivityRecord { handshakes, requests: heads, forwarded, hellos };
+        let Activity { handshakes, heads, forwarded, hellos } = host.as_server;
+        let as_server = ServerActivityRecord { handshakes, responses: heads, forwarded, hellos };
+        Self {
+            v: VERSION,
+            ts: host.last_seen,
+            event: "host".into(),
+            ip: Ip(host.ip),
+            tunnel: layers.iter().map(Text::of).collect(),
+            file: file.map(Into::into),
+            first_seen: host.first_seen,
+            last_seen: host.last_seen,
+            as_client,
+            as_server,
+            link: link.and_then(|seen| seen.link.as_ref()).map(Into::into),
+            mtu: link.map(|seen| seen.mtu.0),
+            distance: host.distances.most().map(|distance| distance.hops),
+            uptime: host.uptime.as_ref().map(Into::into),
+            systems: host.systems.by_count().map(Into::into).collect(),
+            browsers: host.browsers.by_count().map(Into::into).collect(),
+            user_agents: host.user_agents.by_count().map(Into::into).collect(),
+            servers: host.servers.by_count().map(Into::into).collect(),
+            server_headers: host.server_headers.by_count().map(Into::into).collect(),
+            tls_clients: host.tls_clients.by_count().map(Into::into).collect(),
+            languages: host
+                .languages
+                .by_count()
+                .map(|seen| LanguageRecord { language: (&*seen.value).into(), count: seen.count })
+                .collect(),
+            left_out: host.left_out(),
+            changes: host.changes.count,
+            change_reasons: host.changes.reasons.names().map(Into::into).collect(),
+            shared: host.sharings.count > 0,
+            sharing_reasons: host.sharings.reasons.names().map(Into::into).collect(),
+            verdict: host.verdict().into(),
+        }
+    }
+}
+
+impl From<&Clock> for ClockRecord {
+    fn from(clock: &Clock) -> Self {
+        Self {
+            minutes: clock.uptime_minutes(),
+            modulo_days: clock.modulo_days(),
+            frequency_hz: clock.frequency(),
+        }
+    }
+}
+
+impl<'a> From<&'a Counted<SystemSeen>> for SystemSeenRecord<'a> {
+    fn from(seen: &'a Counted<SystemSeen>) -> Self {
+        let SystemSeen { label, fuzzy, handshake, signature } = &seen.value;
+        let segment = match handshake {
+            Handshake::Syn => "syn",
+            Handshake::SynAck => "syn_ack",
+        };
+        Self {
+            label: label.as_deref().map(Into::into),
+            fuzzy: *fuzzy,
+            segment: segment.into(),
+            sig: signature.as_deref().map(Text::of),
+            count: seen.count,
+        }
+    }
+}
+
+impl<'a> From<&'a Counted<SoftwareSeen>> for SoftwareSeenRecord<'a> {
+    fn from(seen: &'a Counted<SoftwareSeen>) -> Self {
+        let SoftwareSeen { label, dishonest, forwarded } = &seen.value;
+        Self {
+            label: Some((&**label).into()),
+            dishonest: *dishonest,
+            forwarded: *forwarded,
+            count: seen.count,
+        }
+    }
+}
+
+impl<'a> From<&'a Counted<Claim>> for ClaimRecord<'a> {
+    fn from(seen: &'a Counted<Claim>) -> Self {
+        let Claim { text, system, honest, forwarded } = &seen.value;
+        Self {
+            text: Text::wire(text),
+            claimed_os: system.as_ref().map(|(system, _)| system.into()),
+            honest: *honest,
+            forwarded: *forwarded,
+            count: seen.count,
+        }
+    }
+}
+
+impl<'a> From<&'a Counted<TlsClientSeen>> for TlsClientSeenRecord<'a> {
+    fn from(seen: &'a Counted<TlsClientSeen>) -> Self {
+        let TlsClientSeen { ja4, transport, family } = &seen.value;
+        Self {
+            ja4: *ja4,
+            transport: transport.name().into(),
+            family: family.as_ref().map(Text::of),
+            count: seen.count,
+        }
+    }
+}
+
+impl From<Verdict> for VerdictRecord<'_> {
+    fn from(verdict: Verdict) -> Self {
+        let Verdict { system, several, behind, evidence, contradictions } = verdict;
+        Self {
+            system: system.map(Into::into),
+            several: several.into_iter().map(Into::into).collect(),
+            behind: behind.map(Into::into),
+            evidence: evidence.into_iter().map(Into::into).collect(),
+            contradictions: contradictions.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<Evidence> for EvidenceRecord<'_> {
+    fn from(evidence: Evidence) -> Self {
+        Self {
+            layer: Text::owned(evidence.layer),
+            says: evidence.says.clone().into(),
+            grade: Text::owned(evidence.grade),
+            supports: evidence.supports,
+            count: evidence.count,
+            text: Text::owned(evidence),
+        }
+    }
+}
+
+impl From<Contradiction> for ContradictionRecord<'_> {
+    fn from(found: Contradiction) -> Self {
+        Self {
+            one: (&found.one).into(),
+            other: (&found.other).into(),
+            count: found.count,
+            explanation: found.explanation.name().into(),
+            text: Text::owned(found),
+        }
+    }
+}
+
+impl From<&Statement> for StatementRecord<'_> {
+    fn from(statement: &Statement) -> Self {
+        let Statement { who, says, by } = statement;
+        Self { who: (*who).into(), says: says.clone().into(), by: by.clone().map(Into::into) }
+    }
+}

@@ -1,0 +1,567 @@
+//! The fields of each kind of event.
+
+use std::sync::Arc;
+
+use huginn_net_core::Timestamp;
+use huginn_net_db::{ClientMatch, Label, NearestClient, Software};
+use huginn_net_http::language;
+use huginn_net_ssh::SshPeer;
+use huginn_net_tls::names::cipher_suite;
+use huginn_net_tls::{Ja4, Ja4Form, TlsClient, TlsServer};
+use serde::{Deserialize, Deserializer};
+
+use super::describe::records;
+use super::text::{LimitedTexts, Text};
+use crate::connection::Connection;
+use crate::consistency::Consistency;
+use crate::finding::{
+    ChangeFinding, HttpRequestFinding, HttpResponseFinding, MtuFinding, TcpFinding, TlsClientFinding,
+    UptimeFinding,
+};
+
+records! {
+    /// The label of a database entry.
+    pub struct LabelRecord<'a> {
+        /// Class of the system; `!` of software
+        class: Text<'a>,
+        /// Name of the system or software
+        name: Text<'a>,
+        /// Versions, as the database names them
+        flavor: Option<Text<'a>>,
+        /// Whether the label is one of last resort
+        generic: bool,
+    }
+
+    /// `tcp_syn` and `tcp_syn_ack`: a TCP signature and its match in the database.
+    pub struct TcpRecord<'a> {
+        /// Signature in the syntax of p0f
+        sig: Text<'a>,
+        /// Label of the database entry; null without a match
+        label: Option<LabelRecord<'a>>,
+        /// Whether the packet differs from the signature in ways that the network may cause
+        fuzzy: bool,
+        /// Distance of the sender in hops
+        distance: u8,
+        /// Remarks on the match, as p0f prints them
+        params: Text<'a>,
+    }
+
+    /// `mtu`: the size of the largest IP packet, and the link type.
+    pub struct MtuRecord<'a> {
+        /// Size of the largest IP packet that the sender accepts, in bytes
+        mtu: u32,
+        /// Link type with this MTU
+        link: Option<Text<'a>>,
+    }
+
+    /// `uptime`: the TCP timestamp clock of a host.
+    pub struct UptimeRecord {
+        /// Uptime in minutes, modulo `modulo_days`
+        minutes: u32,
+        /// Days after which the clock begins again
+        modulo_days: u32,
+        /// Frequency of the clock, rounded as p0f rounds it
+        frequency_hz: u32,
+        /// Frequency as measured
+        raw_frequency_hz: f64,
+    }
+
+    /// `host_change` and `ip_sharing`: another host has the address, or several.
+    pub struct ChangeRecord<'a> {
+        /// Why the host is taken for changed, or for several: names of p0f
+        reasons: Vec<Text<'a>>,
+        /// Number of the last 32 scored packets with at least 6, 3, 2 and 1 points
+        hits: [u8; 4],
+    }
+
+    /// `mismatch`: a client that is not the browser that it claims to be.
+    pub struct MismatchRecord<'a> {
+        /// `imitation` or `proxy`
+        outcome: Text<'a>,
+        /// Statements that do not agree
+        reasons: Vec<Text<'a>>,
+    }
+
+    /// `finding`: what else was noticed.
+    pub struct ConflictRecord<'a> {
+        /// Kind of the finding: `conflict`
+        finding: Text<'a>,
+        /// What distinguishes the packets of a conflict
+        reason: Text<'a>,
+    }
+
+    /// `connection`: the summary of a connection that ended.
+    pub struct ConnectionRecord<'a> {
+        /// `tcp` or `udp`
+        transport: Text<'a>,
+        /// Time of the first packet
+        start: Timestamp,
+        /// Time from the first packet to the last one, in seconds
+        duration: f64,
+        /// Packets of the client
+        client_packets: u64,
+        /// Packets of the server
+        server_packets: u64,
+        /// Bytes of the client
+        client_bytes: u64,
+        /// Bytes of the server
+        server_bytes: u64,
+        /// First server name or Host header
+        host: Option<Text<'a>>,
+        /// System of the client
+        client_system: Option<Text<'a>>,
+        /// System of the server
+        server_system: Option<Text<'a>>,
+        /// Software of the client
+        client_software: Option<Text<'a>>,
+        /// Software of the server
+        server_software: Option<Text<'a>>,
+        /// Software of the TLS client
+        tls_client: Option<Text<'a>>,
+        /// TLS version that the server selected
+        tls_version: Option<Text<'a>>,
+        /// JA4 of the first ClientHello
+        ja4: Option<Ja4>,
+        /// HASSH of the SSH client
+        hassh: Option<Text<'a>>,
+        /// HASSHServer of the SSH server
+        hassh_server: Option<Text<'a>>,
+        /// Outcome of the last mismatch: `imitation` or `proxy`
+        mismatch: Option<Text<'a>>,
+    }
+
+    /// `http_request`: the head of a request.
+    pub struct HttpRequestRecord<'a> {
+        /// HTTP version
+        version: Text<'a>,
+        /// Number of the request in its connection, from 0; with HTTP/2 the stream identifier
+        exchange: u32,
+        /// True if header fields are missing, because the head exceeded a limit
+        head_cut[omitted]: Option<bool>,
+        /// Request method
+        method: Text<'a>,
+        /// Host header, or `:authority`
+        host: Option<Text<'a>>,
+        /// Path of the request
+        path: Option<Text<'a>>,
+        /// User-Agent header
+        user_agent: Option<Text<'a>>,
+        /// Preferred language
+        language: Option<Text<'a>>,
+        /// Signature in the syntax of p0f
+        sig: Text<'a>,
+        /// Label of the database entry; null without a match
+        label: Option<LabelRecord<'a>>,
+        /// Remarks on the match, as p0f prints them
+        params: Text<'a>,
+        /// System that the User-Agent header names
+        claimed_os: Option<Text<'a>>,
+        /// Whether it agrees with the system that TCP shows
+        os_agrees: Option<bool>,
+        /// Akamai HTTP/2 fingerprint
+        akamai[omitted]: Option<Text<'a>>,
+        /// MD5 of the Akamai fingerprint
+        akamai_hash[omitted]: Option<Text<'a>>,
+        /// Software with this Akamai fingerprint; null without a match
+        #[serde(default, deserialize_with = "present")]
+        software[omitted]: Option<Option<SoftwareRecord<'a>>>,
+    }
+
+    /// `http_response`: the head of a response.
+    pub struct HttpResponseRecord<'a> {
+        /// HTTP version
+        version: Text<'a>,
+        /// Number of the request in its connection, from 0; with HTTP/2 the stream identifier
+        exchange: u32,
+        /// True if header fields are missing, because the head exceeded a limit
+        head_cut[omitted]: Option<bool>,
+        /// Status code
+        status: u16,
+        /// Server header
+        server_header: Option<Text<'a>>,
+        /// Signature in the syntax of p0f
+        sig: Text<'a>,
+        /// Label of the database entry; null without a match
+        label: Option<LabelRecord<'a>>,
+        /// Remarks on the match, as p0f prints them
+        params: Text<'a>,
+        /// System that the Server header names
+        claimed_os: Option<Text<'a>>,
+        /// Whether it agrees with the system that TCP shows
+        os_agrees: Option<bool>,
+    }
+
+    /// The software behind a fingerprint.
+    pub struct SoftwareRecord<'a> {
+        /// Library that the fingerprint names
+        library: Option<Text<'a>>,
+        /// Application that the fingerprint names
+        application: Option<Text<'a>>,
+        /// Versions of the application or the library
+        versions: Option<Text<'a>>,
+        /// All recorded clients with the fingerprint
+        candidates: Vec<Text<'a>>,
+        /// How the software was identified
+        kind as "match": Text<'a>,
+        /// The most similar known fingerprint, of a structural match
+        nearest[omitted]: Option<NearestRecord<'a>>,
+    }
+
+    /// The most similar known fingerprint.
+    pub struct NearestRecord<'a> {
+        /// The fingerprint
+        ja4_s1: Ja4,
+        /// Its software
+        name: Text<'a>,
+        /// How it differs
+        difference: Text<'a>,
+    }
+
+    /// An entry of a list of fingerprints.
+    pub struct ListedRecord<'a> {
+        /// The label, as the list has it
+        label: Text<'a>,
+        /// Whether the list marks the client as watched
+        watch: bool,
+    }
+
+    /// `ssh_client`: the identification string and the algorithms of an SSH client.
+    pub struct SshClientRecord<'a> {
+        /// SSH protocol version
+        protocol: Text<'a>,
+        /// Identification string
+        banner: Text<'a>,
+        /// HASSH
+        hassh: Option<Text<'a>>,
+        /// The algorithms behind the hash
+        hassh_algorithms: Option<Text<'a>>,
+        /// Software with this HASSH; null without a match
+        software: Option<SoftwareRecord<'a>>,
+    }
+
+    /// `ssh_server`: the identification string and the algorithms of an SSH server.
+    pub struct SshServerRecord<'a> {
+        /// SSH protocol version
+        protocol: Text<'a>,
+        /// Identification string
+        banner: Text<'a>,
+        /// HASSHServer
+        hassh: Option<Text<'a>>,
+        /// The algorithms behind the hash
+        hassh_algorithms: Option<Text<'a>>,
+    }
+
+    /// `tls_client`: the fingerprints of a ClientHello.
+    pub struct TlsClientRecord<'a> {
+        /// `tcp`, `quic` or `dtls`
+        transport: Text<'a>,
+        /// Highest version that the client offers
+        version: Text<'a>,
+        /// Server name that the client asks for
+        sni: Option<Text<'a>>,
+        /// Protocols that the client offers
+        alpn: Vec<Text<'a>>,
+        /// Whether the hello has the extension encrypted_client_hello
+        ech: bool,
+        /// Whether the hello answers a HelloRetryRequest
+        retry: bool,
+        /// JA4
+        ja4: Ja4,
+        /// JA4 with the values in place of the hashes
+        ja4_r: Text<'a>,
+        /// JA4 in the order of the hello
+        ja4_o: Ja4,
+        /// JA4 in the order of the hello, with the values
+        ja4_ro: Text<'a>,
+        /// JA4 without extensions that vary in a session
+        ja4_s1: Ja4,
+        /// JA4 without extensions that vary in a session, with the values
+        ja4_s1r: Text<'a>,
+        /// JA3 text
+        ja3: Text<'a>,
+        /// MD5 of the JA3 text
+        ja3_hash: Text<'a>,
+        /// Software with this fingerprint; null without a match
+        software: Option<SoftwareRecord<'a>>,
+        /// Entries of the list of fingerprints; null if it has none for this client
+        #[serde(default, deserialize_with = "present")]
+        listed[omitted]: Option<Option<Vec<ListedRecord<'a>>>>,
+    }
+
+    /// `tls_server`: the fingerprints of a ServerHello.
+    pub struct TlsServerRecord<'a> {
+        /// `tcp`, `quic` or `dtls`
+        transport: Text<'a>,
+        /// Version that the server selects
+        version: Text<'a>,
+        /// Cipher suite that the server selects, in hexadecimal
+        cipher: Text<'a>,
+        /// Its name in IANA's registry
+        cipher_name: Option<Text<'a>>,
+        /// Protocol that the server selects
+        alpn: Option<Text<'a>>,
+        /// Whether the hello is a HelloRetryRequest
+        retry: bool,
+        /// JA3S text
+        ja3s: Text<'a>,
+        /// MD5 of the JA3S text
+        ja3s_hash: Text<'a>,
+    }
+}
+
+/// Reads a value that may be null, where an absent field says something else.
+fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+impl<'a> From<&'a Label> for LabelRecord<'a> {
+    #[inline]
+    fn from(label: &'a Label) -> Self {
+        Self {
+            class: label.class.as_deref().unwrap_or("!").into(),
+            name: (&*label.name).into(),
+            flavor: label.flavor.as_deref().map(Into::into),
+            generic: label.generic,
+        }
+    }
+}
+
+impl<'a> From<&'a TcpFinding> for TcpRecord<'a> {
+    #[inline]
+    fn from(finding: &'a TcpFinding) -> Self {
+        let TcpFinding { signature, distance, params, .. } = finding;
+        Self {
+            sig: Text::of(signature),
+            label: finding.label().map(Into::into),
+            fuzzy: params.fuzzy,
+            distance: distance.hops,
+            params: Text::of(params),
+        }
+    }
+}
+
+impl<'a> From<&'a MtuFinding> for MtuRecord<'a> {
+    #[inline]
+    fn from(finding: &'a MtuFinding) -> Self {
+        Self { mtu: finding.mtu.0, link: finding.link.as_deref().map(Into::into) }
+    }
+}
+
+impl From<&UptimeFinding> for UptimeRecord {
+    fn from(UptimeFinding { clock }: &UptimeFinding) -> Self {
+        Self {
+            minutes: clock.uptime_minutes(),
+            modulo_days: clock.modulo_days(),
+            frequency_hz: clock.frequency(),
+            raw_frequency_hz: clock.raw_frequency(),
+        }
+    }
+}
+
+impl From<&ChangeFinding> for ChangeRecord<'_> {
+    fn from(ChangeFinding { reasons, hits }: &ChangeFinding) -> Self {
+        Self { reasons: reasons.names().map(Into::into).collect(), hits: *hits }
+    }
+}
+
+impl<'a> From<&'a Consistency> for MismatchRecord<'a> {
+    fn from(Consistency { outcome, reasons }: &'a Consistency) -> Self {
+        let reasons = reasons.iter().map(|reason| Text::wire(reason.as_bytes())).collect();
+        Self { outcome: outcome.name().into(), reasons }
+    }
+}
+
+impl<'a> ConnectionRecord<'a> {
+    pub(super) fn new(
+        connection: &'a Connection,
+        transport: &'static str,
+        texts: &mut LimitedTexts<'a, '_>,
+    ) -> Self {
+        if connection.host_is_cut {
+            texts.cut.push("host".into());
+        }
+        Self {
+            transport: transport.into(),
+            start: connection.start,
+            duration: connection.duration(),
+            client_packets: connection.client.packets,
+            server_packets: connection.server.packets,
+            client_bytes: connection.client.bytes,
+            server_bytes: connection.server.bytes,
+            host: connection.host.as_deref().map(Text::wire),
+            client_system: connection.client_system.as_deref().map(Text::of),
+            server_system: connection.server_system.as_deref().map(Text::of),
+            client_software: connection.client_software.as_deref().map(Into::into),
+            server_software: connection.server_software.as_deref().map(Text::of),
+            tls_client: connection.tls_client.as_ref().map(|found| Text::of(&*found.software)),
+            tls_version: connection.tls_version.map(Text::owned),
+            ja4: connection.ja4,
+            hassh: connection.hassh.as_ref().map(Text::of),
+            hassh_server: connection.hassh_server.as_ref().map(Text::of),
+            mismatch: connection.mismatch.map(|outcome| outcome.name().into()),
+        }
+    }
+}
+
+impl<'a> HttpRequestRecord<'a> {
+    #[inline(always)]
+    pub(super) fn new(finding: &'a HttpRequestFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let HttpRequestFinding { request, exchange, akamai, software, verdict } = finding;
+        let tag = request.language().map(|tag| language::name(tag).unwrap_or(tag).as_bytes());
+        Self {
+            version: request.version().name().into(),
+            exchange: *exchange,
+            head_cut: request.headers().is_cut().then_some(true),
+            method: texts.wire("method", request.method()),
+            host: request.host().map(|host| texts.wire("host", host)),
+            path: request.path().map(|path| texts.wire("path", path)),
+            user_agent: request.user_agent().map(|text| texts.wire("user_agent", text)),
+            language: tag.map(|tag| texts.wire("language", tag)),
+            sig: texts.http_signature("sig", verdict),
+            label: verdict.label().map(Into::into),
+            params: Text::of(&verdict.params),
+            claimed_os: verdict.system.claimed.as_ref().map(Into::into),
+            os_agrees: verdict.system.agrees,
+            akamai: akamai.as_deref().map(|akamai| texts.of("akamai", usize::MAX, akamai)),
+            akamai_hash: akamai.as_deref().map(|akamai| Text::owned(akamai.hash())),
+            software: akamai.as_deref().map(|_| software.clone().map(Into::into)),
+        }
+    }
+}
+
+impl<'a> HttpResponseRecord<'a> {
+    #[inline(always)]
+    pub(super) fn new(finding: &'a HttpResponseFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let HttpResponseFinding { response, exchange, verdict } = finding;
+        Self {
+            version: response.version().name().into(),
+            exchange: *exchange,
+            head_cut: response.headers().is_cut().then_some(true),
+            status: response.status(),
+            server_header: response.server().map(|server| texts.wire("server_header", server)),
+            sig: texts.http_signature("sig", verdict),
+            label: verdict.label().map(Into::into),
+            params: Text::of(&verdict.params),
+            claimed_os: verdict.system.claimed.as_ref().map(Into::into),
+            os_agrees: verdict.system.agrees,
+        }
+    }
+}
+
+impl From<ClientMatch> for SoftwareRecord<'_> {
+    fn from(found: ClientMatch) -> Self {
+        let ClientMatch { software, kind, nearest, .. } = found;
+        let Software { library, application, versions, candidates, .. } = &*software;
+        Self {
+            library: library.clone().map(Into::into),
+            application: application.clone().map(Into::into),
+            versions: versions.clone().map(Into::into),
+            candidates: candidates.iter().map(|name| Arc::clone(name).into()).collect(),
+            kind: Text::owned(kind),
+            nearest: nearest.map(Into::into),
+        }
+    }
+}
+
+impl From<Arc<NearestClient>> for NearestRecord<'_> {
+    fn from(nearest: Arc<NearestClient>) -> Self {
+        Self {
+            ja4_s1: nearest.ja4_s1,
+            name: Text::owned(Arc::clone(&nearest.software)),
+            difference: Text::owned(nearest.difference.clone()),
+        }
+    }
+}
+
+/// The identification string of an SSH peer, its hash, and the algorithms behind it.
+fn ssh_fields<'a>(
+    peer: &'a SshPeer,
+    texts: &mut LimitedTexts<'a, '_>,
+) -> (Text<'a>, Text<'a>, Option<Text<'a>>, Option<Text<'a>>) {
+    let identification = &peer.identification;
+    let algorithms = peer.hassh_algorithms();
+    (
+        texts.wire("protocol", identification.protocol_version()),
+        texts.wire("banner", identification.as_bytes()),
+        algorithms.as_ref().map(|algorithms| Text::owned(algorithms.hash())),
+        algorithms.map(|algorithms| texts.owned_wire("hassh_algorithms", &algorithms.to_bytes())),
+    )
+}
+
+impl<'a> SshClientRecord<'a> {
+    pub(super) fn new(
+        peer: &'a SshPeer,
+        software: Option<ClientMatch>,
+        texts: &mut LimitedTexts<'a, '_>,
+    ) -> Self {
+        let (protocol, banner, hassh, hassh_algorithms) = ssh_fields(peer, texts);
+        Self { protocol, banner, hassh, hassh_algorithms, software: software.map(Into::into) }
+    }
+}
+
+impl<'a> SshServerRecord<'a> {
+    pub(super) fn new(peer: &'a SshPeer, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let (protocol, banner, hassh, hassh_algorithms) = ssh_fields(peer, texts);
+        Self { protocol, banner, hassh, hassh_algorithms }
+    }
+}
+
+impl<'a> TlsClientRecord<'a> {
+    pub(super) fn new(finding: &'a TlsClientFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let TlsClient { hello, retry, .. } = &finding.client;
+        let [sorted, original, stable] =
+            [Ja4Form::Sorted, Ja4Form::Original, Ja4Form::SessionStable].map(|form| hello.ja4_raw(form));
+        let ja3 = hello.ja3();
+        let listed = finding.listed().map(|entries| {
+            let entries: Vec<_> = entries
+                .into_iter()
+                .map(|entry| ListedRecord { label: entry.label().into(), watch: entry.is_watched() })
+                .collect();
+            Some(entries).filter(|entries| !entries.is_empty())
+        });
+        Self {
+            transport: hello.transport().name().into(),
+            version: Text::owned(hello.version()),
+            sni: hello.server_name().map(|name| texts.wire("sni", name)),
+            alpn: texts.wires("alpn", hello.alpn()),
+            ech: hello.has_ech(),
+            retry: *retry,
+            ja4: sorted.ja4(),
+            ja4_o: original.ja4(),
+            ja4_s1: stable.ja4(),
+            ja4_r: texts.owned("ja4_r", sorted.as_str().len(), sorted),
+            ja4_ro: texts.owned("ja4_ro", original.as_str().len(), original),
+            ja4_s1r: texts.owned("ja4_s1r", stable.as_str().len(), stable),
+            ja3_hash: Text::owned(ja3.hash()),
+            ja3: texts.owned("ja3", ja3.as_str().len(), ja3),
+            software: finding.software().map(Into::into),
+            listed,
+        }
+    }
+}
+
+impl<'a> TlsServerRecord<'a> {
+    pub(super) fn new(server: &'a TlsServer, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let TlsServer { hello, .. } = server;
+        let ja3s = hello.ja3s();
+        Self {
+            transport: hello.transport().name().into(),
+            version: Text::owned(hello.version()),
+            cipher: Text::owned(CipherSuite(hello.cipher_suite())),
+            cipher_name: cipher_suite(hello.cipher_suite()).map(Into::into),
+            alpn: hello.alpn().map(|name| texts.wire("alpn", name)),
+            retry: hello.is_retry_request(),
+            ja3s_hash: Text::owned(ja3s.hash()),
+            ja3s: texts.owned("ja3s", ja3s.as_str().len(), ja3s),
+        }
+    }
+}
+
+/// A number with four hexadecimal digits.
+struct CipherSuite(u16);
+
+impl std::fmt::Display for CipherSuite {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:04x}", self.0)
+    }
+}

@@ -1,0 +1,52 @@
+//! Events and hosts as records: the fields of their JSON, with names, types and meanings.
+//!
+//! A record is the one description of what is written about an event. [`JsonEvent`] writes it, and
+//! any other format of serde can. The lines can be read again:
+//!
+//! ```
+//! use huginn_net::record::{EventRecord, Kind};
+//! use huginn_net::{CaptureReader, Event, HuginnNet};
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-curl/tls-curl.pcap");
+//! let mut lines = Vec::new();
+//! let mut write = |event: Event| lines.push(serde_json::to_string(&EventRecord::from_event(&event)).unwrap());
+//! HuginnNet::builder().build().analyze(CaptureReader::open(path)?, &mut write)?;
+//!
+//! let records: Vec<EventRecord> = lines.iter().map(|line| serde_json::from_str(line)).collect::<Result<_, _>>()?;
+//! let clients = records.iter().filter_map(|record| match &record.kind {
+//!     Kind::TlsClient(client) => Some(client.ja4),
+//!     _ => None,
+//! });
+//! assert_eq!(clients.count(), 6);
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
+
+mod describe;
+mod event;
+mod flow;
+mod host;
+mod kinds;
+mod text;
+
+pub use self::describe::FieldInfo;
+pub(crate) use self::describe::Fields;
+pub use self::event::{EVENT_NAMES, EventRecord, Head, Kind, event_name, fields_of_event};
+pub(crate) use self::event::{add_event, event_number};
+pub use self::flow::{EndpointRecord, FlowRecord, Ip};
+pub use self::host::{
+    ActivityRecord, ClaimRecord, ClockRecord, ContradictionRecord, EvidenceRecord, HostRecord,
+    LanguageRecord, ServerActivityRecord, SoftwareSeenRecord, StatementRecord, SystemSeenRecord,
+    TlsClientSeenRecord, VerdictRecord, fields_of_host,
+};
+pub use self::kinds::{
+    ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, LabelRecord,
+    ListedRecord, MismatchRecord, MtuRecord, NearestRecord, SoftwareRecord, SshClientRecord, SshServerRecord,
+    TcpRecord, TlsClientRecord, TlsServerRecord, UptimeRecord,
+};
+pub use self::text::Text;
+pub use crate::community_id::{CommunityId, CommunityIdParseError};
+pub use crate::json::{JsonEvent, JsonHost};
+
+/// The version of the records: the field `v`. It increases when a field goes or changes its meaning; new fields do not
+/// change it.
+pub const VERSION: u8 = 1;

@@ -1,0 +1,216 @@
+//! Texts of records.
+
+use std::fmt::{self, Display};
+use std::str;
+use std::sync::Arc;
+
+use huginn_net_core::Escaped;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::describe::impl_described;
+use crate::event_limits::TextLimit;
+use crate::finding::HttpVerdict;
+
+/// A text of a record: a value that is formatted when it is written, or text that was read. [`Display`] is the text.
+#[derive(Clone)]
+pub struct Text<'a>(Value<'a>);
+
+#[derive(Clone)]
+enum Value<'a> {
+    Text(&'a str),
+    Read(Arc<str>),
+    /// Bytes from the wire.
+    Wire(&'a [u8]),
+    Display(&'a dyn Display, TextLimit),
+    Shared(Arc<dyn Display + Send + Sync + 'a>, TextLimit),
+    HttpSignature(&'a HttpVerdict, TextLimit),
+}
+
+impl_described!(Text<'_>);
+
+impl<'a> Text<'a> {
+    /// The text of a value.
+    #[inline]
+    pub(super) fn of(value: &'a impl Display) -> Self {
+        Self(Value::Display(value, TextLimit::NONE))
+    }
+
+    /// The text of a value that nothing else keeps.
+    pub(super) fn owned(value: impl Display + Send + Sync + 'a) -> Self {
+        Self(Value::Shared(Arc::new(value), TextLimit::NONE))
+    }
+
+    /// Bytes from the wire.
+    #[inline]
+    pub(super) fn wire(bytes: &'a [u8]) -> Self {
+        Self(Value::Wire(bytes))
+    }
+}
+
+impl<'a> From<&'a str> for Text<'a> {
+    #[inline]
+    fn from(text: &'a str) -> Self {
+        Self(Value::Text(text))
+    }
+}
+
+impl<'a> From<&'a Arc<str>> for Text<'a> {
+    #[inline]
+    fn from(text: &'a Arc<str>) -> Self {
+        Self(Value::Text(text))
+    }
+}
+
+impl From<Arc<str>> for Text<'_> {
+    #[inline]
+    fn from(text: Arc<str>) -> Self {
+        Self(Value::Read(text))
+    }
+}
+
+/// Makes texts up to a limit, and records the fields that it cuts.
+pub(super) struct LimitedTexts<'a, 'c> {
+    pub(super) limit: TextLimit,
+    pub(super) cut: &'c mut Vec<Text<'a>>,
+}
+
+impl<'a> LimitedTexts<'a, '_> {
+    /// Notes that a field is cut.
+    #[cold]
+    fn note(&mut self, field: &'static str) {
+        self.cut.push(field.into());
+    }
+
+    /// Bytes from the wire.
+    #[inline]
+    pub(super) fn wire(&mut self, field: &'static str, bytes: &'a [u8]) -> Text<'a> {
+        Text::wire(self.start(field, bytes))
+    }
+
+    /// Bytes from the wire that nothing else keeps.
+    pub(super) fn owned_wire(&mut self, field: &'static str, bytes: &[u8]) -> Text<'a> {
+        Text::from(Arc::from(Escaped(self.start(field, bytes)).to_string()))
+    }
+
+    /// The start of a text, up to the limit.
+    #[inline]
+    fn start<'t>(&mut self, field: &'static str, bytes: &'t [u8]) -> &'t [u8] {
+        let (start, is_cut) = self.limit.cut(bytes);
+        if is_cut {
+            self.note(field);
+        }
+        start
+    }
+
+    /// A list of bytes from the wire: as many as fit in the limit together.
+    pub(super) fn wires(
+        &mut self,
+        field: &'static str,
+        values: impl Iterator<Item = &'a [u8]> + Clone,
+    ) -> Vec<Text<'a>> {
+        let fitting = self.limit.fitting(values.clone());
+        if values.clone().nth(fitting).is_some() {
+            self.note(field);
+        }
+        values.take(fitting).map(Text::wire).collect()
+    }
+
+    /// Notes a field whose text is longer than the limit; it has at most `len` bytes.
+    fn note_if_longer(&mut self, field: &'static str, len: usize, value: impl Display) {
+        if self.limit.bytes().is_some_and(|max| len > max) && self.limit.is_exceeded_by(value) {
+            self.note(field);
+        }
+    }
+
+    /// The text of a value that is at most `len` bytes long.
+    pub(super) fn of(&mut self, field: &'static str, len: usize, value: &'a impl Display) -> Text<'a> {
+        self.note_if_longer(field, len, value);
+        Text(Value::Display(value, self.limit))
+    }
+
+    /// The text of a value that nothing else keeps, at most `len` bytes long.
+    pub(super) fn owned(
+        &mut self,
+        field: &'static str,
+        len: usize,
+        value: impl Display + Send + Sync + 'a,
+    ) -> Text<'a> {
+        self.note_if_longer(field, len, &value);
+        Text(Value::Shared(Arc::new(value), self.limit))
+    }
+
+    /// The text of an HTTP signature.
+    #[inline]
+    pub(super) fn http_signature(&mut self, field: &'static str, verdict: &'a HttpVerdict) -> Text<'a> {
+        let limit = match self.limit.bytes() {
+            Some(max) if verdict.may_exceed(max) => {
+                self.note_if_longer(field, usize::MAX, verdict.raw_sig());
+                self.limit
+            }
+            _ => TextLimit::NONE,
+        };
+        Text(Value::HttpSignature(verdict, limit))
+    }
+}
+
+/// Formats a value up to a limit.
+fn write_limited(f: &mut fmt::Formatter<'_>, limit: TextLimit, value: impl Display) -> fmt::Result {
+    if limit == TextLimit::NONE { write!(f, "{value}") } else { limit.write(f, value).map(drop) }
+}
+
+impl Display for Text<'_> {
+    #[inline]
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Value::Text(text) => f.write_str(text),
+            Value::Read(text) => f.write_str(text),
+            Value::Wire(bytes) => Display::fmt(&Escaped(bytes), f),
+            Value::Display(value, limit) => write_limited(f, *limit, value),
+            Value::Shared(value, limit) => write_limited(f, *limit, value),
+            Value::HttpSignature(verdict, limit) => write_limited(f, *limit, verdict.raw_sig()),
+        }
+    }
+}
+
+impl fmt::Debug for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_string(), f)
+    }
+}
+
+/// Compares the texts.
+impl PartialEq for Text<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}
+
+impl PartialEq<str> for Text<'_> {
+    fn eq(&self, other: &str) -> bool {
+        let text = self.to_string();
+        text == other
+    }
+}
+
+impl Serialize for Text<'_> {
+    #[inline]
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Value::Text(text) => serializer.serialize_str(text),
+            Value::Read(text) => serializer.serialize_str(text),
+            Value::Wire(bytes) => match str::from_utf8(bytes) {
+                Ok(text) if !bytes.contains(&b'\\') => serializer.serialize_str(text),
+                _ => serializer.collect_str(&Escaped(bytes)),
+            },
+            Value::Display(value, TextLimit::NONE) => serializer.collect_str(value),
+            Value::HttpSignature(verdict, TextLimit::NONE) => serializer.collect_str(&verdict.raw_sig()),
+            _ => serializer.collect_str(self),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Text<'_> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(Value::Read(String::deserialize(deserializer)?.into())))
+    }
+}

@@ -1,0 +1,151 @@
+//! Checks that records are the JSON of the program, can be read again, and describe every field.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::captures;
+use huginn_net::fingerprint_list::FingerprintList;
+use huginn_net::record::{EVENT_NAMES, EventRecord, FieldInfo, HostRecord, fields_of_event, fields_of_host};
+use huginn_net::record::{JsonEvent, JsonHost};
+use huginn_net::{CaptureReader, Event, HuginnNet, Observers};
+use serde_json::Value;
+
+/// Returns captures with events of every kind.
+fn captures() -> Vec<PathBuf> {
+    let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts");
+    let made = made.read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let made = made.filter(|path| path.extension().is_some_and(|kind| kind == "pcap"));
+    let conflict = captures::folder().join("evasion/decoy-low-ttl-each-tls4.pcap");
+    captures::with_extension(&["pcap", "pcapng"]).into_iter().chain(made).chain([conflict]).collect()
+}
+
+/// Returns the events and hosts of a capture. Damaged captures end with an error.
+fn analyze(path: &Path, observers: Observers, mut on_event: impl FnMut(&Event)) -> HuginnNet {
+    let mut analyzer = HuginnNet::builder_with(observers).build();
+    if let Ok(capture) = CaptureReader::open(path) {
+        let _ = analyzer.analyze(capture, &mut |event: Event| on_event(&event));
+    }
+    analyzer
+}
+
+fn all() -> Observers {
+    let mut list = FingerprintList::default();
+    list.add(b"t13d3112h2_e8f1e7e78f70_b26ce05bbdd6,curl\n").unwrap();
+    Observers::default().connections(true).profiles(true).fingerprint_list(Arc::new(list))
+}
+
+/// Converts every number to `f64`, so that `1` equals `1.0`.
+fn normal(value: Value) -> Value {
+    match value {
+        Value::Number(number) => Value::from(number.as_f64()),
+        Value::Array(values) => values.into_iter().map(normal).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(key, value)| (key, normal(value))).collect(),
+        other => other,
+    }
+}
+
+fn parse(text: &str) -> Value {
+    normal(serde_json::from_str(text).unwrap())
+}
+
+/// Removes the fields of an object from those that are described, in their order.
+fn check_fields(value: &Value, described: &[FieldInfo], place: &str) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| check_fields(value, described, place)),
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                let field = described.iter().find(|field| field.name == key);
+                let field = field.unwrap_or_else(|| panic!("{place}.{key} is not described"));
+                assert!(field.meaning.len() > 2, "{place}.{key}");
+                check_fields(value, field.fields, &format!("{place}.{key}"));
+            }
+        }
+        _ => assert!(described.is_empty() || value.is_null(), "{place}"),
+    }
+}
+
+#[test]
+fn events_are_records() {
+    let mut kinds = BTreeSet::new();
+    for path in captures() {
+        analyze(&path, all(), |event| {
+            let text = JsonEvent { event, file: Some("a") }.to_string();
+            let record: EventRecord<'_> = serde_json::from_str(&text).unwrap();
+            let name = record.kind.name();
+            // What was read is written as before, by another serializer too.
+            assert_eq!(parse(&serde_json::to_string(&record).unwrap()), parse(&text), "{}", path.display());
+            let mut unnamed = parse(&text);
+            unnamed.as_object_mut().unwrap().remove("file");
+            assert_eq!(unnamed, parse(&serde_json::to_string(&EventRecord::from_event(event)).unwrap()));
+            check_fields(&unnamed, &fields_of_event(name).unwrap(), name);
+            kinds.insert(name);
+        });
+    }
+    assert_eq!(kinds, BTreeSet::from(EVENT_NAMES));
+    assert_eq!(fields_of_event("no_event"), None);
+}
+
+#[test]
+fn hosts_are_records() {
+    let mut hosts = 0;
+    for path in captures() {
+        let analyzer = analyze(&path, all(), |_| ());
+        for host in analyzer.shared_state().profiles() {
+            let text = JsonHost { host, file: None }.to_string();
+            let record: HostRecord<'_> = serde_json::from_str(&text).unwrap();
+            assert_eq!(parse(&serde_json::to_string(&record).unwrap()), parse(&text), "{}", path.display());
+            assert_eq!(parse(&serde_json::to_string(&HostRecord::from_profile(host)).unwrap()), parse(&text));
+            check_fields(&parse(&text), fields_of_host(), "host");
+            hosts += 1;
+        }
+    }
+    assert!(hosts > 100, "{hosts}");
+}
+
+#[test]
+fn lines_of_other_kinds_are_refused() {
+    let read = |text: &str| serde_json::from_str::<EventRecord<'_>>(text).unwrap_err().to_string();
+    assert!(read("{}").contains("missing field"), "{}", read("{}"));
+    let mut texts = Vec::new();
+    analyze(&captures::path("tls-curl.pcap"), Observers::default(), |event| {
+        texts.push(JsonEvent { event, file: None }.to_string());
+    });
+    let other = texts[0].replace("\"event\":\"tcp_syn\"", "\"event\":\"dns\"");
+    assert!(read(&other).contains("unknown variant `dns`"), "{}", read(&other));
+    let mistyped = texts[0].replace("\"fuzzy\":false", "\"fuzzy\":7");
+    assert!(read(&mistyped).contains("expected a boolean"), "{}", read(&mistyped));
+}
+
+/// The page explains every field of every kind, or says in which other section it is explained.
+#[test]
+fn page_explains_every_field() {
+    let page = include_str!("../../../docs/events.md");
+    let section = |name: &str| {
+        let after =
+            page.split(&format!("\n## {name}\n")).nth(1).unwrap_or_else(|| panic!("no section {name}"));
+        after.split("\n## ").next().unwrap().to_owned()
+    };
+    let names = |text: &str| -> BTreeSet<String> {
+        let first_cells = text.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next());
+        first_cells.flat_map(|cell| cell.split(", ")).map(|name| name.trim_matches('`').to_owned()).collect()
+    };
+    let common = names(&section("Common fields"));
+    for event in EVENT_NAMES {
+        let text = section(event);
+        let referred = EVENT_NAMES.into_iter().filter(|other| text.contains(&format!("(#{other})")));
+        let explained: BTreeSet<String> = referred
+            .flat_map(|other| names(&section(other)))
+            .chain(names(&text))
+            .chain(common.clone())
+            .collect();
+        for field in fields_of_event(event).unwrap() {
+            assert!(explained.contains(field.name), "docs/events.md: {event} has no {}", field.name);
+        }
+    }
+    let explained = names(&section("host"));
+    for field in fields_of_host() {
+        let is_common = ["v", "event", "ip", "tunnel", "file"].contains(&field.name);
+        assert!(is_common || explained.contains(field.name), "docs/events.md: host has no {}", field.name);
+    }
+}
