@@ -1,6 +1,7 @@
 //! The flow of an event.
 
 use std::net::{IpAddr, SocketAddr};
+use std::str;
 
 use huginn_net_core::{FlowId, deserialize_from_text};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
