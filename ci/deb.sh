@@ -1,21 +1,26 @@
 #!/usr/bin/env bash
-# Builds the Debian package: deb.sh build [FOLDER], or builds and tests it on this machine: deb.sh test [FOLDER]
+# Builds the Debian package: deb.sh build [--no-build] [FOLDER], or builds and tests it on this machine: deb.sh test ...
 #
-# Packages the program of `cargo build --release` with the feature parquet. FOLDER is target/debian by default. The
-# test runs lintian, installs the package, checks unit and program, removes and purges it. It needs root, a machine without
-# the package, and the Debian packages dpkg-dev, lintian and systemd; both need cargo-deb.
+# Packages the program of `cargo build --release` with the feature parquet; --no-build packages the one that is there.
+# FOLDER is target/debian by default. The test runs lintian, installs the package, checks unit and program, removes and
+# purges it. It needs root, a machine without the package, and the Debian packages dpkg-dev, lintian and systemd; both need
+# cargo-deb.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 target=${CARGO_TARGET_DIR:-$PWD/target}
 program=$target/release/huginn-net
-out=${2:-$target/debian}
+command=${1:-}
+shift || true
+compile=yes
+[ "${1:-}" != --no-build ] || { compile= && shift; }
+out=${1:-$target/debian}
 
 main() {
-    case ${1:-} in
+    case $command in
     build) build ;;
     test) build && test_package ;;
-    *) fail "usage: ci/deb.sh build|test [FOLDER]" ;;
+    *) fail "usage: ci/deb.sh build|test [--no-build] [FOLDER]" ;;
     esac
 }
 
@@ -26,7 +31,7 @@ fail() {
 
 build() {
     local generated=$target/release/generated shell version
-    cargo build --release --locked -p huginn-net-cli --features parquet
+    [ -z "$compile" ] || cargo build --release --locked -p huginn-net-cli --features parquet
     rm -rf "$generated"
     mkdir -p "$generated/man" "$out"
     "$program" generate man "$generated/man"
@@ -96,4 +101,4 @@ options_of_service() {
     [ $status = 124 ] || fail "the service's command ended with status $status"
 }
 
-main "$@"
+main
