@@ -21,7 +21,7 @@ class Client(QuicConnectionProtocol):
         for found in self.http.handle_event(event):
             if isinstance(found, HeadersReceived):
                 self.status = dict(found.headers)[b":status"]
-        # The last frame may be one without a meaning (RFC 9114, section 7.2.8), which is no event of HTTP/3.
+        # The last frame may be one without a meaning (RFC 9114, section 7.2.8), which is not an event of HTTP/3.
         if isinstance(event, StreamDataReceived) and event.end_stream and event.stream_id == self.stream:
             self.answer.set_result(self.status)
 

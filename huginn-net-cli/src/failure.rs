@@ -54,7 +54,7 @@ pub(crate) enum Failure {
     #[cfg(not(feature = "parquet"))]
     #[error("this build has no Parquet and Arrow: build it with `--features parquet`")]
     NoTables,
-    /// Tables are no text.
+    /// Tables are not text.
     #[cfg(feature = "parquet")]
     #[error("--format parquet and arrow write no text to a terminal: name a file with -o, or a pipe")]
     TableOnTerminal,

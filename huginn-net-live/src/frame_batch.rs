@@ -10,7 +10,7 @@ use crate::queues::ClockReading;
 /// A frame lies in the backend's memory or was copied into the batch.
 pub(crate) struct FrameBatch {
     copied: Vec<u8>,
-    records: Vec<FrameRecord>,
+    entries: Vec<FrameEntry>,
     lent: usize,
     pub(crate) link: LinkType,
     /// When the batch was received.
@@ -21,7 +21,7 @@ pub(crate) struct FrameBatch {
 
 /// Location and metadata of a frame.
 #[derive(Clone, Copy)]
-struct FrameRecord {
+struct FrameEntry {
     ts: Timestamp,
     storage: Storage,
     start: usize,
@@ -33,7 +33,7 @@ struct FrameRecord {
 /// The memory that contains a frame.
 #[derive(Clone, Copy)]
 enum Storage {
-    Set,
+    Copied,
     Backend,
 }
 
@@ -42,7 +42,7 @@ impl FrameBatch {
     pub(crate) fn new(received_at: ClockReading) -> Self {
         Self {
             copied: Vec::new(),
-            records: Vec::new(),
+            entries: Vec::new(),
             lent: 0,
             link: LinkType::ETHERNET,
             received_at,
@@ -53,7 +53,7 @@ impl FrameBatch {
     /// Removes the frames. Keeps the memory and the backend's blocks.
     pub(crate) fn clear(&mut self) {
         self.copied.clear();
-        self.records.clear();
+        self.entries.clear();
         self.lent = 0;
     }
 
@@ -65,40 +65,40 @@ impl FrameBatch {
             self.copied.extend_from_slice(piece);
         }
         let len = self.copied.len().saturating_sub(start);
-        self.records.push(FrameRecord { ts, storage: Storage::Set, start, len, wire_len });
+        self.entries.push(FrameEntry { ts, storage: Storage::Copied, start, len, wire_len });
     }
 
     /// Adds a frame in the backend's memory.
     #[inline]
     pub(crate) fn push_in_place(&mut self, ts: Timestamp, start: usize, len: usize, wire_len: u32) {
-        self.records.push(FrameRecord { ts, storage: Storage::Backend, start, len, wire_len });
+        self.entries.push(FrameEntry { ts, storage: Storage::Backend, start, len, wire_len });
     }
 
     /// Returns the number of frames not yet lent.
     #[inline]
     pub(crate) fn remaining(&self) -> usize {
-        self.records.len().saturating_sub(self.lent)
+        self.entries.len().saturating_sub(self.lent)
     }
 
     /// Returns the number of frames before the first one whose capture time, in nanoseconds since the Unix epoch, fails
     /// `predicate`.
     pub(crate) fn remaining_while(&self, predicate: impl Fn(u64) -> bool) -> usize {
-        let records = self.records.get(self.lent..).unwrap_or_default();
-        records.iter().take_while(|record| predicate(record.ts.as_nanos())).count()
+        let entries = self.entries.get(self.lent..).unwrap_or_default();
+        entries.iter().take_while(|record| predicate(record.ts.as_nanos())).count()
     }
 
     /// Returns the capture time of the next frame, in nanoseconds since the Unix epoch.
     pub(crate) fn time(&self) -> Option<u64> {
-        self.records.get(self.lent).map(|record| record.ts.as_nanos())
+        self.entries.get(self.lent).map(|record| record.ts.as_nanos())
     }
 
     /// Lends the next frame.
     #[inline]
     pub(crate) fn lend<'a>(&'a mut self, backend: &'a dyn CaptureBackend) -> Option<Frame<'a>> {
-        let FrameRecord { ts, storage, start, len, wire_len } = *self.records.get(self.lent)?;
+        let FrameEntry { ts, storage, start, len, wire_len } = *self.entries.get(self.lent)?;
         self.lent = self.lent.saturating_add(1);
         let data = match storage {
-            Storage::Set => self.copied.get(start..start.saturating_add(len))?,
+            Storage::Copied => self.copied.get(start..start.saturating_add(len))?,
             Storage::Backend => backend.bytes(start, len),
         };
         Some(Frame { ts, link: self.link, data, wire_len })
@@ -106,8 +106,8 @@ impl FrameBatch {
 
     /// Drops the first frame captured after this time, in nanoseconds since the Unix epoch, and all after it.
     pub(crate) fn truncate_after(&mut self, nanos: u64) {
-        if let Some(end) = self.records.iter().position(|record| record.ts.as_nanos() > nanos) {
-            self.records.truncate(end);
+        if let Some(end) = self.entries.iter().position(|record| record.ts.as_nanos() > nanos) {
+            self.entries.truncate(end);
         }
     }
 

@@ -47,7 +47,7 @@ pub struct ProxyHeader {
     pub fingerprint: Option<ClientFingerprint>,
 }
 
-/// Why bytes are no PROXY protocol header.
+/// Why bytes are not a PROXY protocol header.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProxyHeaderError {
@@ -95,7 +95,7 @@ impl ProxyHeader {
     /// Parses the header at the start of these bytes. `None` if more bytes are needed. A checksum is not verified.
     ///
     /// # Errors
-    /// [`ProxyHeaderError`] if the bytes are no header of version 2.
+    /// [`ProxyHeaderError`] if the bytes are not a header of version 2.
     pub fn parse(bytes: &[u8]) -> Result<Option<Parsed<Self>>, ProxyHeaderError> {
         let header = match Header::try_from(bytes) {
             Err(ParseError::Incomplete(_) | ParseError::Partial(..)) => return Ok(None),
@@ -116,7 +116,7 @@ impl ProxyHeader {
     /// Reads a header, and not a byte more.
     ///
     /// # Errors
-    /// Those of the stream; [`io::ErrorKind::InvalidData`] with a [`ProxyHeaderError`] if the bytes are no header.
+    /// Those of the stream; [`io::ErrorKind::InvalidData`] with a [`ProxyHeaderError`] if the bytes are not a header.
     pub fn read(stream: &mut impl Read) -> io::Result<Self> {
         let mut bytes = vec![0; FIXED_LEN];
         stream.read_exact(&mut bytes)?;
@@ -129,7 +129,7 @@ impl ProxyHeader {
     /// Reads a header, as [`read`](Self::read) does. It is not cancel safe: close the stream if it times out.
     ///
     /// # Errors
-    /// Those of the stream; [`io::ErrorKind::InvalidData`] with a [`ProxyHeaderError`] if the bytes are no header.
+    /// Those of the stream; [`io::ErrorKind::InvalidData`] with a [`ProxyHeaderError`] if the bytes are not a header.
     #[cfg(feature = "tokio")]
     pub async fn read_async(stream: &mut (impl tokio::io::AsyncRead + Unpin)) -> io::Result<Self> {
         use tokio::io::AsyncReadExt;

@@ -9,7 +9,7 @@ use crate::limits::{
     MAX_PACKETS_BEFORE_KEX_INIT,
 };
 
-/// Error of parsing SSH. Missing bytes are no error as long as more may follow.
+/// Error of parsing SSH. Missing bytes are not an error as long as more may follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SshError {

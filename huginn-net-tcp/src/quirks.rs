@@ -165,7 +165,7 @@ impl FromStr for Quirks {
 
 /// A name in a list of quirks that p0f does not define.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{name}' is no quirk")]
+#[error("'{name}' is not a quirk")]
 #[non_exhaustive]
 pub struct UnknownQuirk {
     /// The name.

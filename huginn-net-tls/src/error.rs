@@ -4,7 +4,7 @@ use std::fmt;
 
 use huginn_net_wire::Truncated;
 
-/// Error of parsing a hello. Missing bytes are no error as long as more may follow.
+/// Error of parsing a hello. Missing bytes are not an error as long as more may follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {

@@ -99,7 +99,7 @@ pub struct FingerprintListError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FingerprintListFault {
-    /// A value that is no fingerprint of a TLS client.
+    /// A value that is not a fingerprint of a TLS client.
     #[error("'{value}' is not a JA4, a JA4_s1 or a JA3 hash (32 hexadecimal digits)")]
     Fingerprint {
         /// The value, shortened and with control characters escaped.

@@ -42,7 +42,7 @@ impl ClientHello {
 
 /// Parses the TLS records that a client sends first; `None` if they are not complete yet.
 ///
-/// Raises ValueError if they are no ClientHello.
+/// Raises ValueError if they are not a ClientHello.
 #[pyfunction]
 pub(crate) fn client_hello(data: &[u8]) -> PyResult<Option<ClientHello>> {
     let Some(parsed) = tls::ClientHello::from_records(data).map_err(invalid)? else { return Ok(None) };
@@ -80,7 +80,7 @@ impl Http2Client {
 /// Parses the decrypted bytes that an HTTP/2 client sends first, to its first HEADERS; `None` if they are not complete
 /// yet.
 ///
-/// Raises ValueError if they are no HTTP/2.
+/// Raises ValueError if they are not HTTP/2.
 #[pyfunction]
 pub(crate) fn http2_client(data: &[u8]) -> PyResult<Option<Http2Client>> {
     let parsed = Akamai::from_client_bytes(data).map_err(invalid)?;
@@ -107,7 +107,7 @@ impl TcpSyn {
 
 /// Parses an IP packet with a SYN or SYN+ACK, such as Linux saves with TCP_SAVE_SYN; `None` if it is cut.
 ///
-/// Raises ValueError if it is no such packet.
+/// Raises ValueError if it is not such a packet.
 #[pyfunction]
 pub(crate) fn tcp_syn(data: &[u8]) -> PyResult<Option<TcpSyn>> {
     let Some(parsed) = TcpSignature::from_ip_packet(data).map_err(invalid)? else { return Ok(None) };

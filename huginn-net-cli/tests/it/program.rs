@@ -323,7 +323,7 @@ fn names_kind_of_non_capture_file() {
     assert_fails(&["pcap", &folder.path().display().to_string()], FAILED, "no capture files");
     assert_fails(&["pcap", &scratch_file("empty.pcap", b"")], FAILED, "empty.pcap: ");
     assert_fails(
-        &["pcap", &scratch_file("text.pcap", b"Hello, this is no capture.\n")],
+        &["pcap", &scratch_file("text.pcap", b"Hello, this is not a capture.\n")],
         FAILED,
         "text.pcap: ",
     );

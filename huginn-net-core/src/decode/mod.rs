@@ -526,7 +526,7 @@ fn segment<'s, 'a: 's>(
 ///
 /// # Errors
 /// If a header is truncated or invalid, the packet is a fragment, or the payload is neither TCP nor UDP. A payload
-/// shorter than stated is no error; see [`Segment::payload_missing`].
+/// shorter than stated is not an error; see [`Segment::payload_missing`].
 pub fn decode_ip(packet: &[u8]) -> Result<Segment<'_>, DecodeError> {
     let packet = match ip::version(packet)? {
         Version::V4 => ip::ipv4(packet)?.read(),

@@ -152,7 +152,7 @@ impl FromStr for TunnelLayer {
 
 /// A text that names no [`TunnelLayer`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no tunnel or tag")]
+#[error("{0:?} is not a tunnel or tag")]
 pub struct TunnelLayerError(String);
 
 /// VLAN tags and tunnels around a packet, outermost first.

@@ -226,7 +226,7 @@ fn invalid_tcp_signatures_name_line_and_column() {
             26,
             "option layout: 'nop' stands after the end of the options".into(),
         ),
-        ("*:64:0:*:1,0:mss:df,no:0", 27, "quirks: 'no' is no quirk".into()),
+        ("*:64:0:*:1,0:mss:df,no:0", 27, "quirks: 'no' is not a quirk".into()),
         ("6:64:0:*:1,0:mss:ecn,df:0", 28, "quirks: 'df' does not occur in IPv6".into()),
         ("6:64:0:*:1,0:mss:0+:0", 24, "quirks: '0+' does not occur in IPv6".into()),
         ("4:64:0:*:1,0:mss:df,flow:0", 27, "quirks: 'flow' does not occur in IPv4".into()),

@@ -4,7 +4,7 @@ use huginn_net::http::http2::PREFACE;
 
 use super::Found;
 
-/// The first part of the preface, which is no request of HTTP/1 (RFC 9113, section 3.4).
+/// The first part of the preface, which is not a request of HTTP/1 (RFC 9113, section 3.4).
 const PREFACE_HEAD: &[u8] = b"PRI * HTTP/2.0\r\n\r\n";
 /// Length of a frame header, in bytes (RFC 9113, section 4.1).
 const FRAME_HEADER_LEN: usize = 9;

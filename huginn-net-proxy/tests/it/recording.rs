@@ -210,7 +210,7 @@ proptest! {
         match ClientHello::from_records(&bytes) {
             Ok(Some(parsed)) => prop_assert_eq!(recording.complete(), Some(&bytes[..parsed.consumed])),
             Ok(None) => prop_assert_ne!(recording.status(), RecordingStatus::Complete),
-            // The bytes may end with a message that is no valid hello.
+            // The bytes may end with a message that is not a valid hello.
             Err(_) => {}
         }
     }

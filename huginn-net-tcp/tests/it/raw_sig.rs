@@ -101,7 +101,7 @@ fn rejects_invalid_text_with_its_field() {
         message("4:64:0:1460:1,0:mss,x::0"),
         "option layout: 'x' is none of nop, mss, ws, sok, sack, ts, ?N and eol+N with N up to 255"
     );
-    assert_eq!(message("4:64:0:1460:1,0:mss:df,no:0"), "quirks: 'no' is no quirk");
+    assert_eq!(message("4:64:0:1460:1,0:mss:df,no:0"), "quirks: 'no' is not a quirk");
     assert_eq!(message("5:64:0:1460:1,0:mss::0"), "IP version: '5' is not 4 or 6");
 }
 

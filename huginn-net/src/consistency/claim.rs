@@ -20,7 +20,7 @@ pub(super) enum Browser {
 }
 
 /// The browser and the system that a User-Agent claims.
-pub(super) struct Claim<'a> {
+pub(super) struct BrowserClaim<'a> {
     pub(super) browser: Browser,
     /// The major version of the browser; `None` if the User-Agent has none.
     pub(super) version: Option<u32>,
@@ -43,8 +43,8 @@ const PLATFORMS: [(&str, &[&str]); 4] = [
     ("Android", &["Android"]),
 ];
 
-impl<'a> Claim<'a> {
-    /// Parses a User-Agent. `None` for programs that are no browsers or say so, such as robots, headless browsers and
+impl<'a> BrowserClaim<'a> {
+    /// Parses a User-Agent. `None` for programs that are not browsers or say so, such as robots, headless browsers and
     /// programs that embed a browser.
     pub(super) fn parse(user_agent: &'a [u8], database: &'a Database) -> Option<Self> {
         let text = str::from_utf8(user_agent).ok()?;
@@ -184,7 +184,7 @@ impl<'a> Claim<'a> {
 }
 
 /// Writes the claim: `User-Agent says Chromium 131 on Windows`.
-impl fmt::Display for Claim<'_> {
+impl fmt::Display for BrowserClaim<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "User-Agent says {:?}", self.browser)?;
         if let Some(version) = self.version {

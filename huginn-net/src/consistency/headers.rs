@@ -2,7 +2,7 @@
 
 use huginn_net_http::Request;
 
-use super::claim::{Browser, Claim};
+use super::claim::{Browser, BrowserClaim};
 
 /// The headers of a request.
 pub(super) struct RequestHeaders<'a> {
@@ -31,7 +31,7 @@ impl<'a> RequestHeaders<'a> {
     ///
     /// `Some(true)` if they identify the browser, `Some(false)` if the browser cannot send this order. Proxies may sort
     /// headers: Go's `net/http` does.
-    pub(super) fn compare_order(&self, claim: &Claim<'_>) -> Option<bool> {
+    pub(super) fn compare_order(&self, claim: &BrowserClaim<'_>) -> Option<bool> {
         if self.is_for_media() {
             return None;
         }
@@ -61,7 +61,7 @@ impl<'a> RequestHeaders<'a> {
     }
 
     /// Whether a header is missing that the claimed browser always sends with GET over TLS.
-    pub(super) fn lack_fetch_metadata(&self, claim: &Claim<'_>) -> bool {
+    pub(super) fn lack_fetch_metadata(&self, claim: &BrowserClaim<'_>) -> bool {
         // WebSocket handshakes also have fewer headers.
         let may_lack = self.request.method() != b"GET" || self.has("Upgrade");
         let names = ["Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site"];
@@ -70,7 +70,7 @@ impl<'a> RequestHeaders<'a> {
 
     /// Whether a navigation has no Sec-CH-UA, which the claimed browser sends over TLS unless a policy or disabled
     /// JavaScript prevents it.
-    pub(super) fn lack_client_hints(&self, claim: &Claim<'_>) -> bool {
+    pub(super) fn lack_client_hints(&self, claim: &BrowserClaim<'_>) -> bool {
         let navigates = self.request.header("Sec-Fetch-Mode") == Some(b"navigate");
         claim.sends_client_hints() && navigates && !self.has("Sec-CH-UA")
     }

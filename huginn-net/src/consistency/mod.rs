@@ -36,7 +36,7 @@ use huginn_net_http::Request;
 use huginn_net_http::http2::Akamai;
 
 pub use self::bytes::{ClientBytes, ClientBytesError};
-use self::claim::Claim;
+use self::claim::BrowserClaim;
 use self::headers::RequestHeaders;
 use crate::hosts;
 use crate::quoted::Quoted;
@@ -158,7 +158,7 @@ impl fmt::Display for Consistency {
 pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
     let user_agent = layers.request.and_then(Request::user_agent);
     let Some((request, claim)) =
-        layers.request.zip(user_agent.and_then(|user_agent| Claim::parse(user_agent, database)))
+        layers.request.zip(user_agent.and_then(|user_agent| BrowserClaim::parse(user_agent, database)))
     else {
         return Consistency { outcome: Outcome::Unknown, reasons: Vec::new() };
     };
@@ -214,7 +214,7 @@ pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
 /// Compares the software that the headers match. Headers that the browser always sends contradict if they are missing.
 fn compare_headers(
     layers: &ClientLayers<'_>,
-    claim: &Claim<'_>,
+    claim: &BrowserClaim<'_>,
     headers: &RequestHeaders<'_>,
     reasons: &mut Reasons,
 ) -> Option<bool> {

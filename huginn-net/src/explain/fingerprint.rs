@@ -33,7 +33,7 @@ pub(super) enum Kind {
     Http(Box<[HttpSignature; 2]>),
 }
 
-/// Why a text is no fingerprint.
+/// Why a text is not a fingerprint.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FingerprintError {

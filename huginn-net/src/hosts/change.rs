@@ -101,7 +101,7 @@ impl TcpSeen {
         if is_same_path && self.signature.mss != last.signature.mss {
             score.add(1, Reasons::MTU);
         }
-        // Systems choose ports at random, or count them per peer: a port alone is no evidence.
+        // Systems choose ports at random, or count them per peer: a port alone is not evidence.
         let is_port_evidence = scope == Scope::P0f || is_same_path && score.points > 0;
         if is_syn && is_port_evidence && host.last_port.saturating_sub(self.port) >= MIN_PORT_DECREASE {
             score.add(1, Reasons::PORT);

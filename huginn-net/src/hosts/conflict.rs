@@ -33,7 +33,7 @@ impl Conflict {
             return Some(Self { tcp: Arc::clone(&tcp.name), other, explanation });
         }
         let software = &update.matched.as_ref().filter(|found| !found.dishonest)?.label;
-        // Software that runs on most systems is no evidence.
+        // Software that runs on most systems is not evidence.
         let says = match &*software.systems {
             _ if system_check::runs_on(software, tcp) => return None,
             [System::Name(name)] => Arc::clone(name),

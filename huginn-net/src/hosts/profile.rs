@@ -141,7 +141,7 @@ pub struct SoftwareSeen {
     pub label: Arc<Label>,
     /// Whether its User-Agent or Server header names other software.
     pub dishonest: bool,
-    /// Whether a proxy forwarded the head; a forwarded head is no evidence for this host.
+    /// Whether a proxy forwarded the head; a forwarded head is not evidence for this host.
     pub forwarded: bool,
 }
 
@@ -155,7 +155,7 @@ pub struct Claim {
     pub system: Option<(Arc<str>, Arc<str>)>,
     /// Whether the rest of the head matches the software that the header names; absent if unknown.
     pub honest: Option<bool>,
-    /// Whether a proxy forwarded the head; a forwarded head is no evidence for this host.
+    /// Whether a proxy forwarded the head; a forwarded head is not evidence for this host.
     pub forwarded: bool,
 }
 

@@ -15,7 +15,7 @@ use crate::quoted::Quoted;
 ///
 /// The evidence with the best [`Grade`] decides; within a grade the most frequent system, and among equal counts the
 /// first. HTTP distinguishes systems with equal TCP stacks (Android and Linux; macOS and iOS). A middlebox (NAT of
-/// virtual machines, load balancer) is no system; the verdict names the middlebox in `behind`. If the address is shared
+/// virtual machines, load balancer) is not a system; the verdict names the middlebox in `behind`. If the address is shared
 /// and TCP shows several systems, the verdict names all of them and no most likely one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

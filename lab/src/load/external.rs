@@ -131,7 +131,7 @@ fn parse_oha(text: &str) -> anyhow::Result<Report> {
     let is_success = |status: &str| status.starts_with(['2', '3']);
     let requests = counts("/statusCodeDistribution", is_success);
     let statuses = counts("/statusCodeDistribution", |_| true);
-    // Requests that the end of the run cuts short are no errors.
+    // Requests that the end of the run cuts short are not errors.
     let errors = counts("/errorDistribution", |error| !error.contains("deadline"));
     let micros = |path: &str| Ok::<_, anyhow::Error>(number(path)? * 1e6);
     Ok(Report {

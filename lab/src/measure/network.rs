@@ -121,7 +121,7 @@ impl Network {
 impl Drop for Network {
     fn drop(&mut self) {
         for namespace in [&self.client, &self.server] {
-            // One that was not created, or is deleted already, is no error.
+            // One that was not created, or is deleted already, is not an error.
             let _ = Command::new("ip").args(["netns", "delete", namespace]).stderr(Stdio::null()).status();
         }
     }

@@ -65,7 +65,7 @@ async fn respond(
     send(&mut sender, body).await?;
     sender.finish().await?;
     if closes {
-        // A second request to close changes nothing, so a full channel is no error.
+        // A second request to close changes nothing, so a full channel is not an error.
         let _ = close.try_send(());
     }
     Ok(())

@@ -11,7 +11,7 @@ use super::rotated_file::{RotatedFile, stamp};
 use crate::output::error::OutputError;
 use crate::paths::{PathName, check_directory_writable};
 
-/// Rotation policy. The default is no rotation.
+/// Rotation policy. By default, files are not rotated.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rotation {
     /// Maximum file size in bytes. A single longer line is allowed.

@@ -96,6 +96,6 @@ fn rows_have_the_values_of_the_page() {
         assert_eq!(parts.hello().ja4().to_string(), ja4, "{name}");
         let is_row =
             |line: &str| line.starts_with(&format!("| `{name}` |")) && line.contains(&format!("`{ja4}`"));
-        assert!(PAGE.lines().any(is_row), "{name} is no row of the page");
+        assert!(PAGE.lines().any(is_row), "{name} is not a row of the page");
     }
 }

@@ -92,7 +92,7 @@ fn version_is_highest_offered_or_legacy() {
         (0xfefc, None, "d3"),
         (0xfefd, Some(&[0xfefc, 0xfefd]), "d3"),
         (0xfefd, Some(&[0xfefd]), "d2"),
-        // GREASE is no version, despite its high number.
+        // GREASE is not a version, despite its high number.
         (0x0303, Some(&[0xfafa, 0x0304]), "13"),
         (0x0303, Some(&[0x0a0a, 0x0303]), "12"),
         // Resembles GREASE but is not: an unknown version.
