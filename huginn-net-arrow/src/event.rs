@@ -28,6 +28,10 @@ impl Columns {
         self.packet.set(row, i64::try_from(event.packet_number).unwrap_or(i64::MAX));
         self.conflict.set_some(row, event.conflict.map(Conflict::as_str));
         self.subject.set(row, event.subject.choose("client", "server"));
+        if let Some(entries) = event.kind.listed().filter(|entries| !entries.is_empty()) {
+            self.listed_labels.set(row, entries.iter().map(|entry| entry.label()));
+            self.listed_watch.set(row, entries.iter().map(|entry| entry.is_watched()));
+        }
         let mut texts = Texts { limit: event.kind.text_limit(), cut: CutFields::default(), row };
         match &event.kind {
             Finding::Tcp(finding) => self.set_tcp(row, finding),
@@ -193,10 +197,6 @@ impl Columns {
         texts.display(&mut self.ja3, "ja3", ja3.as_str());
         self.ja3_hash.set_display(row, ja3.hash());
         self.set_software(row, finding.software().as_ref());
-        if let Some(entries) = finding.listed().filter(|entries| !entries.is_empty()) {
-            self.listed_labels.set(row, entries.iter().map(|entry| entry.label()));
-            self.listed_watch.set(row, entries.iter().map(|entry| entry.is_watched()));
-        }
     }
 
     fn set_tls_version(&mut self, row: usize, version: Version) {

@@ -46,14 +46,14 @@ pub(crate) const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// Minimum interval between two warnings of losses, so that lasting losses do not fill the log.
 pub(crate) const LOSS_WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Minimum interval between two lines about watched clients, so that one client does not fill the log. Events and metrics
+/// Minimum interval between two lines about watched fingerprints, so that one client does not fill the log. Events and metrics
 /// have all of them.
 pub(crate) const WATCH_NOTICE_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Maximum number of labels in a line about a watched client; the event has all of them.
+/// Maximum number of labels in a line about a watched fingerprint; the event has all of them.
 pub(crate) const MAX_NOTICE_LABELS: usize = 4;
 
-/// Maximum length of a label or a host name in a line about a watched client, in bytes.
+/// Maximum length of a label or a host name in a line about a watched fingerprint, in bytes.
 pub(crate) const MAX_NOTICE_TEXT_BYTES: usize = 255;
 
 /// Number of hosts that one query copies. The analysis pauses during a query, so a long list takes several.

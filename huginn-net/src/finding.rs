@@ -75,6 +75,19 @@ impl Finding {
             _ => TextLimit::NONE,
         }
     }
+
+    /// Looks up the fingerprints of the finding in the [list of fingerprints](crate::Configure::fingerprint_list). `None`
+    /// without a list, and for a finding without a fingerprint that a list can have: only TLS, SSH and HTTP/2 have one.
+    pub fn listed(&self) -> Option<Vec<&ListEntry>> {
+        match self {
+            Self::HttpRequest(finding) => finding.listed(),
+            Self::TlsClient(finding) => finding.listed(),
+            Self::TlsServer(finding) => finding.listed(),
+            Self::SshClient(finding) => finding.listed(),
+            Self::SshServer(finding) => finding.listed(),
+            _ => None,
+        }
+    }
 }
 
 /// A TCP/IP signature and its match in the database.
@@ -173,7 +186,7 @@ impl TlsClientFinding {
 
     /// Looks up the hello in the list of fingerprints; `None` without a list.
     pub fn listed(&self) -> Option<Vec<&ListEntry>> {
-        Some(self.clients.list.as_ref()?.lookup(&self.client.hello))
+        Some(self.clients.list.as_ref()?.lookup_hello(&self.client.hello))
     }
 }
 
@@ -186,34 +199,63 @@ impl PartialEq for TlsClientFinding {
 impl Eq for TlsClientFinding {}
 
 /// A TLS server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TlsServerFinding {
     /// The ServerHello.
     pub server: TlsServer,
     text_limit: TextLimit,
+    list: Option<Arc<FingerprintList>>,
 }
 
 impl TlsServerFinding {
     pub(crate) fn new(server: TlsServer, clients: &Clients) -> Self {
-        Self { server, text_limit: clients.text_limit }
+        Self { server, text_limit: clients.text_limit, list: clients.list.clone() }
+    }
+
+    /// Looks up the JA3S in the list of fingerprints; `None` without a list.
+    pub fn listed(&self) -> Option<Vec<&ListEntry>> {
+        let list = self.list.as_ref()?;
+        Some(if list.has_hashes() { list.lookup_hash(self.server.hello.ja3s().hash().0) } else { Vec::new() })
     }
 }
 
+impl PartialEq for TlsServerFinding {
+    fn eq(&self, other: &Self) -> bool {
+        self.server == other.server
+    }
+}
+
+impl Eq for TlsServerFinding {}
+
 /// An SSH server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SshServerFinding {
     /// The identification string and the algorithms.
     pub peer: SshPeer,
     text_limit: TextLimit,
+    list: Option<Arc<FingerprintList>>,
 }
 
 impl SshServerFinding {
     pub(crate) fn new(peer: SshPeer, clients: &Clients) -> Self {
-        Self { peer, text_limit: clients.text_limit }
+        Self { peer, text_limit: clients.text_limit, list: clients.list.clone() }
+    }
+
+    /// Looks up the HASSHServer in the list of fingerprints; `None` without a list.
+    pub fn listed(&self) -> Option<Vec<&ListEntry>> {
+        Some(lookup_hassh(self.list.as_ref()?, &self.peer))
     }
 }
+
+impl PartialEq for SshServerFinding {
+    fn eq(&self, other: &Self) -> bool {
+        self.peer == other.peer
+    }
+}
+
+impl Eq for SshServerFinding {}
 
 /// An SSH client, and the database of clients that names it.
 #[derive(Clone, Debug)]
@@ -233,6 +275,17 @@ impl SshClientFinding {
     pub fn software(&self) -> Option<ClientMatch> {
         self.clients.get().match_hassh(self.peer.hassh_algorithms()?.hash().0)
     }
+
+    /// Looks up the HASSH in the list of fingerprints; `None` without a list.
+    pub fn listed(&self) -> Option<Vec<&ListEntry>> {
+        Some(lookup_hassh(self.clients.list.as_ref()?, &self.peer))
+    }
+}
+
+/// Looks up the HASSH or HASSHServer of a peer.
+fn lookup_hassh<'l>(list: &'l FingerprintList, peer: &SshPeer) -> Vec<&'l ListEntry> {
+    let hassh = peer.hassh_algorithms().filter(|_| list.has_hashes());
+    hassh.map_or_else(Vec::new, |algorithms| list.lookup_hash(algorithms.hash().0))
 }
 
 impl PartialEq for SshClientFinding {
@@ -244,7 +297,7 @@ impl PartialEq for SshClientFinding {
 impl Eq for SshClientFinding {}
 
 /// An HTTP request and its match in the database.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HttpRequestFinding {
     /// The request head.
@@ -257,7 +310,24 @@ pub struct HttpRequestFinding {
     pub software: Option<ClientMatch>,
     /// The signature and its match.
     pub verdict: HttpVerdict,
+    pub(crate) list: Option<Arc<FingerprintList>>,
 }
+
+impl HttpRequestFinding {
+    /// Looks up the Akamai fingerprint in the list of fingerprints; `None` without a list or without a fingerprint.
+    pub fn listed(&self) -> Option<Vec<&ListEntry>> {
+        Some(self.list.as_ref()?.lookup_hash(self.akamai.as_ref()?.hash().0))
+    }
+}
+
+impl PartialEq for HttpRequestFinding {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.request, self.exchange, &self.akamai, &self.verdict)
+            == (&other.request, other.exchange, &other.akamai, &other.verdict)
+    }
+}
+
+impl Eq for HttpRequestFinding {}
 
 /// An HTTP response and its match in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,19 +1,35 @@
-//! Lists of TLS client fingerprints with labels, in the formats of public lists.
+//! Lists of fingerprints with labels, in the formats of public lists.
 
 use std::collections::BTreeMap;
 use std::str;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 use huginn_net_core::quoted;
-use huginn_net_tls::{ClientHello, Ja3Hash, Ja4};
+use huginn_net_http::http2::AkamaiHash;
+use huginn_net_tls::{ClientHello, Ja4};
 use serde_json::{Map, Value};
 
 use crate::limits::MAX_LIST_LABEL_BYTES;
 
 /// Columns with a fingerprint; the first one with a value counts. `ja3_hash` precedes `ja3`, which some tables use for the
 /// text of JA3.
-const FINGERPRINT_COLUMNS: [&str; 8] =
-    ["ja4", "ja4_fingerprint", "ja4_s1", "fingerprint", "ja3_hash", "ja3_md5", "ja3", "hash"];
+const FINGERPRINT_COLUMNS: [&str; 15] = [
+    "ja4",
+    "ja4_fingerprint",
+    "ja4_s1",
+    "fingerprint",
+    "ja3_hash",
+    "ja3_md5",
+    "ja3",
+    "ja3s_hash",
+    "ja3s",
+    "hassh",
+    "hassh_server",
+    "hasshserver",
+    "akamai_hash",
+    "akamai",
+    "hash",
+];
 
 /// Columns with a label; the first one with a value counts.
 const LABEL_COLUMNS: [&str; 7] =
@@ -21,14 +37,16 @@ const LABEL_COLUMNS: [&str; 7] =
 
 const WATCH_COLUMN: &str = "watch";
 
-/// Labels of TLS clients, by JA4, JA4_s1 or JA3 hash.
+/// Labels of TLS, SSH and HTTP/2 fingerprints: JA4, JA4_s1, JA3, JA3S, HASSH, HASSHServer, and Akamai.
+///
+/// JA3, JA3S, HASSH and HASSHServer are MD5 hashes. An Akamai fingerprint is its text or its MD5. A hash matches every kind.
 ///
 /// A list is text in one of two formats; if the first byte after comments is `{`, it is JSON Lines, otherwise CSV (RFC
 /// 4180). Names of columns and fields are case-insensitive:
 ///
 /// | value | columns |
 /// |---|---|
-/// | fingerprint | `ja4`, `ja4_fingerprint`, `ja4_s1`, `fingerprint`, `ja3_hash`, `ja3_md5`, `ja3`, `hash` |
+/// | fingerprint | `ja4`, `ja4_fingerprint`, `ja4_s1`, `fingerprint`, `ja3_hash`, `ja3_md5`, `ja3`, `ja3s_hash`, `ja3s`, `hassh`, `hassh_server`, `hasshserver`, `akamai_hash`, `akamai`, `hash` |
 /// | label | `label`, `application`, `name`, `description`, `listingreason`, `reason`, `malware` |
 /// | watch mark | `watch`: `true`, `1` or `yes`; `false`, `0`, `no` or empty |
 ///
@@ -44,7 +62,7 @@ const WATCH_COLUMN: &str = "watch";
 ///
 /// # let bytes = include_bytes!("../../huginn-net-tls/hellos/curl-openssl.bin");
 /// let hello = ClientHello::from_records(bytes)?.expect("a complete hello").value;
-/// let entries = list.lookup(&hello);
+/// let entries = list.lookup_hello(&hello);
 /// assert_eq!(entries[0].label(), "curl");
 /// assert!(entries[0].is_watched());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -70,17 +88,17 @@ impl ListEntry {
         &self.label
     }
 
-    /// Whether the list marks the client as watched.
+    /// Whether the list marks the fingerprint as watched.
     pub fn is_watched(&self) -> bool {
         self.watch
     }
 }
 
-/// A fingerprint of a list. JA4 and JA4_s1 have the same form.
+/// A fingerprint of a list. JA4 and JA4_s1 have the same form. Text sorts before hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fingerprint {
     Ja4(Ja4),
-    Ja3(Ja3Hash),
+    Md5([u8; 16]),
 }
 
 /// Why a list is rejected. Lines count from 1.
@@ -99,8 +117,10 @@ pub struct FingerprintListError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FingerprintListFault {
-    /// A value that is not a fingerprint of a TLS client.
-    #[error("'{value}' is not a JA4, a JA4_s1 or a JA3 hash (32 hexadecimal digits)")]
+    /// A value that is not a fingerprint.
+    #[error(
+        "'{value}' is not a JA4, a JA4_s1, an Akamai fingerprint or an MD5 of 32 hexadecimal digits (JA3, JA3S, HASSH, Akamai)"
+    )]
     Fingerprint {
         /// The value, shortened and with control characters escaped.
         value: Box<str>,
@@ -179,18 +199,28 @@ impl FingerprintList {
     }
 
     /// Returns the entries of a ClientHello, by its JA4, its JA4_s1 and its JA3 hash, in the order of the lists.
-    pub fn lookup(&self, hello: &ClientHello<'_>) -> Vec<&ListEntry> {
-        // JA3 hashes sort last.
-        let has_ja3 = matches!(self.index.last(), Some((Fingerprint::Ja3(_), _)));
+    pub fn lookup_hello(&self, hello: &ClientHello<'_>) -> Vec<&ListEntry> {
         let has_ja4 = matches!(self.index.first(), Some((Fingerprint::Ja4(_), _)));
         let [ja4, ja4_s1] =
             [ClientHello::ja4, ClientHello::ja4_s1].map(|of| has_ja4.then(|| Fingerprint::Ja4(of(hello))));
-        let ja3 = has_ja3.then(|| Fingerprint::Ja3(hello.ja3_hash()));
-        let mut found: Vec<usize> = [ja4, ja4_s1, ja3]
-            .into_iter()
-            .flatten()
-            .flat_map(|fingerprint| self.positions(fingerprint))
-            .collect();
+        let ja3 = self.has_hashes().then(|| Fingerprint::Md5(hello.ja3_hash().0));
+        self.entries_of([ja4, ja4_s1, ja3].into_iter().flatten())
+    }
+
+    /// Returns the entries of an MD5, such as a JA3S, a HASSH or an Akamai hash, in the order of the lists.
+    pub fn lookup_hash(&self, md5: [u8; 16]) -> Vec<&ListEntry> {
+        self.entries_of([Fingerprint::Md5(md5)].into_iter())
+    }
+
+    /// Whether the list has hashes.
+    pub(crate) fn has_hashes(&self) -> bool {
+        // Hashes sort last.
+        matches!(self.index.last(), Some((Fingerprint::Md5(_), _)))
+    }
+
+    fn entries_of(&self, fingerprints: impl Iterator<Item = Fingerprint>) -> Vec<&ListEntry> {
+        let mut found: Vec<usize> =
+            fingerprints.flat_map(|fingerprint| self.positions(fingerprint)).collect();
         found.sort_unstable();
         // JA4 and JA4_s1 may be equal.
         found.dedup();
@@ -354,11 +384,25 @@ impl Rows {
 
 impl Fingerprint {
     fn parse(text: &str) -> Result<Self, FingerprintListFault> {
-        let ja3_hash = text.parse().ok().map(Self::Ja3);
-        ja3_hash
-            .or_else(|| text.parse().ok().map(Self::Ja4))
+        let hash = || text.parse().ok().map(|AkamaiHash(md5)| Self::Md5(md5));
+        let ja4 = || text.parse().ok().map(Self::Ja4);
+        let akamai = || is_akamai(text).then(|| Self::Md5(AkamaiHash::from_text(text).0));
+        hash()
+            .or_else(ja4)
+            .or_else(akamai)
             .ok_or_else(|| FingerprintListFault::Fingerprint { value: quoted(text) })
     }
+}
+
+/// Whether a text has the form of an Akamai fingerprint: four parts, and the last one names pseudo-header fields.
+fn is_akamai(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('|').collect();
+    let [settings, window_update, priorities, pseudo_headers] = &*parts else { return false };
+    let are_numbers = [settings, window_update, priorities]
+        .iter()
+        .all(|part| part.bytes().all(|byte| byte.is_ascii_digit() || b":;,".contains(&byte)));
+    let is_name = |name: &str| name.len() == 1 && name.bytes().all(|byte| byte.is_ascii_lowercase());
+    are_numbers && pseudo_headers.split(',').all(is_name)
 }
 
 fn watch_mark(text: &str) -> Result<bool, FingerprintListFault> {

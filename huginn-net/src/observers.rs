@@ -123,8 +123,8 @@ impl Observers {
         Self { clients: Clients { database: Some(clients), ..self.clients }, ..self }
     }
 
-    /// Sets a list of fingerprints (default: none). Events of TLS clients then have their
-    /// [entries](crate::finding::TlsClientFinding::listed).
+    /// Sets a list of fingerprints (default: none). Events of TLS, SSH and HTTP/2 then have its
+    /// [entries](crate::Finding::listed).
     #[must_use]
     pub fn fingerprint_list(self, list: Arc<FingerprintList>) -> Self {
         Self { clients: Clients { list: Some(list), ..self.clients }, ..self }

@@ -94,7 +94,14 @@ impl ParserFindings<'_> {
                 }
                 update.is_imitation =
                     mismatch.as_ref().is_some_and(|found| found.outcome == Outcome::Imitation);
-                let found = HttpRequestFinding { request, exchange, akamai, software, verdict };
+                let found = HttpRequestFinding {
+                    request,
+                    exchange,
+                    akamai,
+                    software,
+                    verdict,
+                    list: self.clients.list.clone(),
+                };
                 Finding::HttpRequest(Box::new(found))
             }
             HttpEvent::Response(HttpResponse { response, exchange, .. }) => {

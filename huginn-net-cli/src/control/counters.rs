@@ -21,8 +21,8 @@ pub(crate) struct LiveCounters {
     pub(crate) output: OutputCounters,
     /// Event latency.
     pub(crate) latency: LatencyCounters,
-    /// Number of events of TLS clients that a list marks as watched.
-    pub(crate) watched_clients: u64,
+    /// Number of events with a fingerprint that a list marks as watched.
+    pub(crate) watched_events: u64,
     /// Seconds since the start of the program.
     pub(crate) uptime_seconds: u64,
     /// Wall clock times, which only the metrics have.

@@ -417,9 +417,9 @@ pub(super) const FAMILIES: &[Family] = &[
     ),
     one(
         Kind::Counter,
-        "watched_clients",
-        "Events of TLS clients that a list marks as watched",
-        &unlabeled("/watched_clients"),
+        "watched_events",
+        "Events with a fingerprint that a list marks as watched",
+        &unlabeled("/watched_events"),
     ),
     one(Kind::Gauge, "uptime_seconds", "Time since the program started", &unlabeled("/uptime_seconds")),
 ];

@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use huginn_net::record::{FieldInfo, fields_of_event};
+
 use super::events::Scope;
 use super::fields::check_fields;
 #[cfg(unix)]
@@ -43,16 +45,21 @@ pub(super) fn check_pcap(args: &PcapArguments) -> Result<(), Failure> {
     check_output(output, writes_events)
 }
 
+fn is_listed(field: &FieldInfo) -> bool {
+    field.name == "listed"
+}
+
 fn check_pcap_events(
     analysis: &AnalysisArguments,
     events: &EventArguments,
     output: &OutputArguments,
 ) -> Result<(), Failure> {
     check_events(analysis, events, output, WhereEvents::Written)?;
-    let labels_nothing = !output.events.is_empty() && !output.events.contains(&"tls_client");
+    let has_label = |event: &&str| fields_of_event(event).is_some_and(|fields| fields.iter().any(is_listed));
+    let labels_nothing = !output.events.is_empty() && !output.events.iter().any(has_label);
     refuse([(
         labels_nothing && !events.fingerprint_lists.is_empty(),
-        "--fingerprint-list labels the event 'tls_client': add it to --events",
+        "--fingerprint-list labels TLS, SSH and HTTP events: add one of them to --events, such as tls_client",
     )])
 }
 
@@ -141,10 +148,10 @@ pub(super) fn check_analysis(args: &AnalysisArguments) -> Result<(), Failure> {
 
 /// Checks the options that add to events.
 fn check_additions(packets: &PacketArguments, events: &EventArguments) -> Result<(), Failure> {
-    let has_tls = packets.protocols.contains(&ProtocolArgument::Tls);
+    let labels_nothing = packets.protocols.iter().all(|protocol| *protocol == ProtocolArgument::Tcp);
     refuse([(
-        !events.fingerprint_lists.is_empty() && !has_tls,
-        "--fingerprint-list labels TLS clients: add tls to --protocols",
+        !events.fingerprint_lists.is_empty() && labels_nothing,
+        "--fingerprint-list labels TLS, SSH and HTTP/2: add one of them to --protocols",
     )])
 }
 
@@ -190,7 +197,7 @@ fn check_events(
         ),
         (
             format == Format::P0f && !events.fingerprint_lists.is_empty(),
-            "--format p0f has no TLS, which --fingerprint-list labels: leave it out, or choose another format",
+            "--format p0f has no labels of --fingerprint-list: leave it out, or choose another format",
         ),
         (
             format == Format::P0f && !analysis.databases.clients.is_empty(),

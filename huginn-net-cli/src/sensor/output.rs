@@ -11,7 +11,7 @@ use huginn_net_live::{LiveStats, Stopper};
 use super::event_counters::EventCounters;
 use super::latency::Latency;
 use super::view::LiveView;
-use super::watch::WatchedClients;
+use super::watch::WatchedFingerprints;
 use crate::failure::Failure;
 use crate::limits::OUTPUT_QUEUE_BYTES;
 #[cfg(feature = "parquet")]
@@ -70,7 +70,7 @@ pub(super) struct LiveEvents<'a> {
     pub(super) writer: EventWriter,
     pub(super) queue: &'a OutputQueue,
     pub(super) counters: &'a EventCounters,
-    pub(super) watched: &'a WatchedClients,
+    pub(super) watched: &'a WatchedFingerprints,
     pub(super) latency: &'a Latency,
     pub(super) stats: LiveStats,
     pub(super) stopper: &'a Stopper,

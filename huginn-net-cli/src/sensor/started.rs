@@ -15,7 +15,7 @@ use super::report::{Ticker, report_totals, write_counters};
 use super::service_manager::ServiceManager;
 use super::status::LiveStatus;
 use super::view::LiveView;
-use super::watch::WatchedClients;
+use super::watch::WatchedFingerprints;
 use super::{Opened, StandardError, is_on_terminal, named_interfaces, starting};
 use crate::blind_spots::ExampleFiles;
 use crate::control::{ControlServer, Readings, Sockets};
@@ -48,7 +48,7 @@ pub(super) struct Sensor {
 struct Measures {
     latency: Arc<Latency>,
     counters: Arc<EventCounters>,
-    watched: Arc<WatchedClients>,
+    watched: Arc<WatchedFingerprints>,
 }
 
 impl Measures {
@@ -56,7 +56,7 @@ impl Measures {
         Ok(Self {
             latency: Arc::new(Latency::new().map_err(starting("latency measurement"))?),
             counters: Arc::default(),
-            watched: Arc::new(WatchedClients::new(messages.clone())),
+            watched: Arc::new(WatchedFingerprints::new(messages.clone())),
         })
     }
 }

@@ -11,7 +11,7 @@ use huginn_net_live::{InterfaceState, LiveStats};
 use super::event_counters::EventCounters;
 use super::health::{MonitoredSource, Progress};
 use super::latency::Latency;
-use super::watch::WatchedClients;
+use super::watch::WatchedFingerprints;
 use crate::analysis_counters::AnalysisCounters;
 use crate::control::Health;
 use crate::control::counters::{CaptureCounters, LiveCounters, Times};
@@ -25,7 +25,7 @@ pub(super) struct LiveStatus {
     output: OutputHandle,
     latency: Arc<Latency>,
     events: Arc<EventCounters>,
-    watched: Arc<WatchedClients>,
+    watched: Arc<WatchedFingerprints>,
     progress: Progress,
     started: Instant,
     started_at: Timestamp,
@@ -47,7 +47,7 @@ impl LiveStatus {
         output: OutputHandle,
         latency: Arc<Latency>,
         events: Arc<EventCounters>,
-        watched: Arc<WatchedClients>,
+        watched: Arc<WatchedFingerprints>,
     ) -> Self {
         let started = Instant::now();
         Self {
@@ -64,8 +64,8 @@ impl LiveStatus {
         }
     }
 
-    /// The watched clients.
-    pub(super) fn watched(&self) -> &WatchedClients {
+    /// The watched fingerprints.
+    pub(super) fn watched(&self) -> &WatchedFingerprints {
         &self.watched
     }
 
@@ -142,7 +142,7 @@ impl LiveStatus {
             capture: capture.collect(),
             output: self.output.counters(),
             latency: self.latency.counters(),
-            watched_clients: self.watched.count(),
+            watched_events: self.watched.count(),
             uptime_seconds: self.started.elapsed().as_secs(),
             times: Times {
                 started: self.started_at.as_nanos(),

@@ -1,4 +1,4 @@
-//! Counts and reports watched clients.
+//! Counts and reports watched fingerprints.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,51 +7,50 @@ use std::time::Instant;
 
 use huginn_net::core::FlowId;
 use huginn_net::fingerprint_list::ListEntry;
+use huginn_net::record::event_name;
 use huginn_net::{Escaped, Event, Finding};
 
 use crate::limits::{MAX_NOTICE_LABELS, MAX_NOTICE_TEXT_BYTES, WATCH_NOTICE_INTERVAL};
 use crate::output::Messages;
 
-/// Counts the events of watched clients and reports them on standard error, from any thread.
+/// Counts the events of watched fingerprints and reports them on standard error, from any thread.
 #[derive(Debug)]
-pub(super) struct WatchedClients {
+pub(super) struct WatchedFingerprints {
     count: AtomicU64,
     notices: Mutex<Notices>,
     messages: Messages,
 }
 
-impl WatchedClients {
+impl WatchedFingerprints {
     pub(super) fn new(messages: Messages) -> Self {
         Self { count: AtomicU64::new(0), notices: Mutex::default(), messages }
     }
 
-    /// Number of events of watched clients since the start.
+    /// Number of events of watched fingerprints since the start.
     pub(super) fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Counts and reports an event if a list marks its client as watched.
+    /// Counts and reports an event if a list marks its fingerprint as watched.
     pub(super) fn on_event(&self, event: &Event) {
-        let Finding::TlsClient(finding) = &event.kind else { return };
-        let Some(mut entries) = finding.listed() else { return };
+        let Some(mut entries) = event.kind.listed() else { return };
         entries.retain(|entry| entry.is_watched());
         if entries.is_empty() {
             return;
         }
         self.count.fetch_add(1, Ordering::Relaxed);
-        let sni = finding.client.hello.server_name();
         self.with_notices(|notices| {
-            let notice = Notice { flow: &event.flow, sni, entries: &entries };
+            let notice = Notice { event, entries: &entries };
             notices.add(&notice, Instant::now(), &|message| self.messages.print(message));
         });
     }
 
-    /// Reports how many clients had no line of their own, once a line is due.
+    /// Reports how many events had no line of their own, once a line is due.
     pub(super) fn report_due(&self, now: Instant) {
         self.with_notices(|notices| notices.flush(now, &|message| self.messages.print(message)));
     }
 
-    /// Reports how many clients had no line of their own.
+    /// Reports how many events had no line of their own.
     pub(super) fn finish(&self) {
         self.with_notices(|notices| notices.report_rest(&|message| self.messages.print(message)));
     }
@@ -61,7 +60,7 @@ impl WatchedClients {
     }
 }
 
-/// The time of the last line, and the number of clients since.
+/// The time of the last line, and the number of events since.
 #[derive(Debug, Default)]
 struct Notices {
     at: Option<Instant>,
@@ -69,7 +68,7 @@ struct Notices {
 }
 
 impl Notices {
-    /// Prints a line for a client, at most one in [`WATCH_NOTICE_INTERVAL`].
+    /// Prints a line for an event, at most one in [`WATCH_NOTICE_INTERVAL`].
     fn add(&mut self, notice: &dyn fmt::Display, now: Instant, print: &dyn Fn(&dyn fmt::Display)) {
         if !self.is_due(now) {
             self.unreported = self.unreported.saturating_add(1);
@@ -90,7 +89,7 @@ impl Notices {
     fn report_rest(&mut self, print: &dyn Fn(&dyn fmt::Display)) {
         let unreported = std::mem::take(&mut self.unreported);
         if unreported > 0 {
-            print(&format_args!("{unreported} more events of watched clients since the last line"));
+            print(&format_args!("{unreported} more events of watched fingerprints since the last line"));
         }
     }
 
@@ -99,19 +98,24 @@ impl Notices {
     }
 }
 
-/// One line about a watched client. Texts are shortened, control characters escaped.
+/// One line about a watched fingerprint. Texts are shortened, control characters escaped.
 struct Notice<'a> {
-    flow: &'a FlowId,
-    sni: Option<&'a [u8]>,
+    event: &'a Event,
     entries: &'a [&'a ListEntry],
 }
 
 impl fmt::Display for Notice<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { flow, sni, entries } = self;
-        write!(f, "watched client: {} -> {}", flow.client, flow.server)?;
-        if let Some(sni) = sni {
-            write!(f, " ({})", Short(sni))?;
+        let Self { event, entries } = self;
+        let FlowId { client, server, .. } = event.flow;
+        write!(f, "watched {}: {client} -> {server}", event_name(&event.kind))?;
+        let name = match &event.kind {
+            Finding::TlsClient(finding) => finding.client.hello.server_name(),
+            Finding::HttpRequest(finding) => finding.request.host(),
+            _ => None,
+        };
+        if let Some(name) = name {
+            write!(f, " ({})", Short(name))?;
         }
         for (number, entry) in entries.iter().take(MAX_NOTICE_LABELS).enumerate() {
             write!(f, "{} {}", if number == 0 { ":" } else { "," }, Short(entry.label().as_bytes()))?;
@@ -155,16 +159,16 @@ mod tests {
                 None => notices.flush(at(seconds), &print),
             }
         }
-        assert_eq!(said.take(), ["a", "2 more events of watched clients since the last line"]);
+        assert_eq!(said.take(), ["a", "2 more events of watched fingerprints since the last line"]);
         // A count is a line, too.
         notices.add(&"d", at(119), &print);
         notices.add(&"e", at(120), &print);
         notices.add(&"f", at(121), &print);
         notices.flush(at(179), &print);
-        assert_eq!(said.take(), ["1 more events of watched clients since the last line", "e"]);
+        assert_eq!(said.take(), ["1 more events of watched fingerprints since the last line", "e"]);
         notices.report_rest(&print);
         notices.report_rest(&print);
-        assert_eq!(said.take(), ["1 more events of watched clients since the last line"]);
+        assert_eq!(said.take(), ["1 more events of watched fingerprints since the last line"]);
     }
 
     #[test]

@@ -327,7 +327,7 @@ fn hello_with_escape() -> Vec<u8> {
 
 #[test]
 #[ignore = "needs root"]
-fn watched_clients_are_counted_and_reported() {
+fn watched_fingerprints_are_counted_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (list, stderr) = (folder.path().join("list.csv"), folder.path().join("stderr"));
     let hello = hello_with_escape();
@@ -374,13 +374,15 @@ fn watched_clients_are_counted_and_reported() {
         assert!(!stderr.contains('\x1b'), "{stderr}");
         let lines: Vec<&str> = stderr.lines().collect();
         let [first, rest, counters] = lines[..] else { panic!("{stderr}") };
-        assert!(first.starts_with("huginn-net: watched client: 127.0.0.1:"), "{first}");
+        assert!(first.starts_with("huginn-net: watched tls_client: 127.0.0.1:"), "{first}");
         let end = format!(" -> {address} (\\x1b");
         assert!(first.contains(&end) && first.ends_with(r"): bad\x1b one"), "{first}");
-        let more =
-            format!("huginn-net: {} more events of watched clients since the last line", events.len() - 1);
+        let more = format!(
+            "huginn-net: {} more events of watched fingerprints since the last line",
+            events.len() - 1
+        );
         assert_eq!(rest, more);
-        assert!(counters.contains(&format!(r#""watched_clients":{},"#, events.len())), "{counters}");
+        assert!(counters.contains(&format!(r#""watched_events":{},"#, events.len())), "{counters}");
         assert!(counters.ends_with(r#","blind_spots":[]}"#), "{counters}");
     }
 }

@@ -267,13 +267,9 @@ fn describe<'a, U: Use<'a>>(event: &'a Event, cut: &mut Vec<Text<'a>>, to: U) ->
             to.fields(HttpResponseRecord::new(finding, texts), Kind::HttpResponse)
         }
         Finding::TlsClient(finding) => to.fields(TlsClientRecord::new(finding, texts), Kind::TlsClient),
-        Finding::TlsServer(finding) => {
-            to.fields(TlsServerRecord::new(&finding.server, texts), Kind::TlsServer)
-        }
-        Finding::SshClient(finding) => {
-            to.fields(SshClientRecord::new(&finding.peer, finding.software(), texts), Kind::SshClient)
-        }
-        Finding::SshServer(finding) => to.fields(SshServerRecord::new(&finding.peer, texts), Kind::SshServer),
+        Finding::TlsServer(finding) => to.fields(TlsServerRecord::new(finding, texts), Kind::TlsServer),
+        Finding::SshClient(finding) => to.fields(SshClientRecord::new(finding, texts), Kind::SshClient),
+        Finding::SshServer(finding) => to.fields(SshServerRecord::new(finding, texts), Kind::SshServer),
     }
 }
 

@@ -15,9 +15,10 @@ use super::text::{LimitedTexts, Text};
 use crate::connection::Connection;
 use crate::consistency::Consistency;
 use crate::finding::{
-    ChangeFinding, HttpRequestFinding, HttpResponseFinding, MtuFinding, TcpFinding, TlsClientFinding,
-    UptimeFinding,
+    ChangeFinding, HttpRequestFinding, HttpResponseFinding, MtuFinding, SshClientFinding, SshServerFinding,
+    TcpFinding, TlsClientFinding, TlsServerFinding, UptimeFinding,
 };
+use crate::fingerprint_list::ListEntry;
 
 records! {
     /// The label of a database entry.
@@ -165,6 +166,9 @@ records! {
         /// Software with this Akamai fingerprint; null without a match
         #[serde(default, deserialize_with = "present")]
         software[omitted]: Option<Option<SoftwareRecord<'a>>>,
+        /// Entries of the list of fingerprints; null if it has none for this fingerprint
+        #[serde(default, deserialize_with = "present")]
+        listed[omitted]: Option<Option<Vec<ListedRecord<'a>>>>,
     }
 
     /// `http_response`: the head of a response.
@@ -221,7 +225,7 @@ records! {
     pub struct ListedRecord<'a> {
         /// The label, as the list has it
         label: Text<'a>,
-        /// Whether the list marks the client as watched
+        /// Whether the list marks the fingerprint as watched
         watch: bool,
     }
 
@@ -237,6 +241,9 @@ records! {
         hassh_algorithms: Option<Text<'a>>,
         /// Software with this HASSH; null without a match
         software: Option<SoftwareRecord<'a>>,
+        /// Entries of the list of fingerprints; null if it has none for this fingerprint
+        #[serde(default, deserialize_with = "present")]
+        listed[omitted]: Option<Option<Vec<ListedRecord<'a>>>>,
     }
 
     /// `ssh_server`: the identification string and the algorithms of an SSH server.
@@ -249,6 +256,9 @@ records! {
         hassh: Option<Text<'a>>,
         /// The algorithms behind the hash
         hassh_algorithms: Option<Text<'a>>,
+        /// Entries of the list of fingerprints; null if it has none for this fingerprint
+        #[serde(default, deserialize_with = "present")]
+        listed[omitted]: Option<Option<Vec<ListedRecord<'a>>>>,
     }
 
     /// `tls_client`: the fingerprints of a ClientHello.
@@ -283,7 +293,7 @@ records! {
         ja3_hash: Text<'a>,
         /// Software with this fingerprint; null without a match
         software: Option<SoftwareRecord<'a>>,
-        /// Entries of the list of fingerprints; null if it has none for this client
+        /// Entries of the list of fingerprints; null if it has none for this fingerprint
         #[serde(default, deserialize_with = "present")]
         listed[omitted]: Option<Option<Vec<ListedRecord<'a>>>>,
     }
@@ -306,7 +316,21 @@ records! {
         ja3s: Text<'a>,
         /// MD5 of the JA3S text
         ja3s_hash: Text<'a>,
+        /// Entries of the list of fingerprints; null if it has none for this fingerprint
+        #[serde(default, deserialize_with = "present")]
+        listed[omitted]: Option<Option<Vec<ListedRecord<'a>>>>,
     }
+}
+
+/// The entries of a list of fingerprints; `None` without a list, `Some(None)` without an entry.
+fn listed(entries: Option<Vec<&ListEntry>>) -> Option<Option<Vec<ListedRecord<'_>>>> {
+    entries.map(|entries| {
+        let entries: Vec<_> = entries
+            .into_iter()
+            .map(|entry| ListedRecord { label: entry.label().into(), watch: entry.is_watched() })
+            .collect();
+        Some(entries).filter(|entries| !entries.is_empty())
+    })
 }
 
 /// Reads a value that may be null, where an absent field says something else.
@@ -406,7 +430,7 @@ impl<'a> ConnectionRecord<'a> {
 impl<'a> HttpRequestRecord<'a> {
     #[inline(always)]
     pub(super) fn new(finding: &'a HttpRequestFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
-        let HttpRequestFinding { request, exchange, akamai, software, verdict } = finding;
+        let HttpRequestFinding { request, exchange, akamai, software, verdict, .. } = finding;
         let tag = request.language().map(|tag| language::name(tag).unwrap_or(tag).as_bytes());
         Self {
             version: request.version().name().into(),
@@ -425,6 +449,7 @@ impl<'a> HttpRequestRecord<'a> {
             akamai: akamai.as_deref().map(|akamai| texts.of("akamai", usize::MAX, akamai)),
             akamai_hash: akamai.as_deref().map(|akamai| Text::owned(akamai.hash())),
             software: akamai.as_deref().map(|_| software.clone().map(Into::into)),
+            listed: listed(finding.listed()),
         }
     }
 }
@@ -489,20 +514,17 @@ fn ssh_fields<'a>(
 }
 
 impl<'a> SshClientRecord<'a> {
-    pub(super) fn new(
-        peer: &'a SshPeer,
-        software: Option<ClientMatch>,
-        texts: &mut LimitedTexts<'a, '_>,
-    ) -> Self {
-        let (protocol, banner, hassh, hassh_algorithms) = ssh_fields(peer, texts);
-        Self { protocol, banner, hassh, hassh_algorithms, software: software.map(Into::into) }
+    pub(super) fn new(finding: &'a SshClientFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let (protocol, banner, hassh, hassh_algorithms) = ssh_fields(&finding.peer, texts);
+        let software = finding.software().map(Into::into);
+        Self { protocol, banner, hassh, hassh_algorithms, software, listed: listed(finding.listed()) }
     }
 }
 
 impl<'a> SshServerRecord<'a> {
-    pub(super) fn new(peer: &'a SshPeer, texts: &mut LimitedTexts<'a, '_>) -> Self {
-        let (protocol, banner, hassh, hassh_algorithms) = ssh_fields(peer, texts);
-        Self { protocol, banner, hassh, hassh_algorithms }
+    pub(super) fn new(finding: &'a SshServerFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let (protocol, banner, hassh, hassh_algorithms) = ssh_fields(&finding.peer, texts);
+        Self { protocol, banner, hassh, hassh_algorithms, listed: listed(finding.listed()) }
     }
 }
 
@@ -512,13 +534,6 @@ impl<'a> TlsClientRecord<'a> {
         let [sorted, original, stable] =
             [Ja4Form::Sorted, Ja4Form::Original, Ja4Form::SessionStable].map(|form| hello.ja4_raw(form));
         let ja3 = hello.ja3();
-        let listed = finding.listed().map(|entries| {
-            let entries: Vec<_> = entries
-                .into_iter()
-                .map(|entry| ListedRecord { label: entry.label().into(), watch: entry.is_watched() })
-                .collect();
-            Some(entries).filter(|entries| !entries.is_empty())
-        });
         Self {
             transport: hello.transport().name().into(),
             version: Text::owned(hello.version()),
@@ -535,14 +550,14 @@ impl<'a> TlsClientRecord<'a> {
             ja3_hash: Text::owned(ja3.hash()),
             ja3: texts.owned("ja3", ja3.as_str().len(), ja3),
             software: finding.software().map(Into::into),
-            listed,
+            listed: listed(finding.listed()),
         }
     }
 }
 
 impl<'a> TlsServerRecord<'a> {
-    pub(super) fn new(server: &'a TlsServer, texts: &mut LimitedTexts<'a, '_>) -> Self {
-        let TlsServer { hello, .. } = server;
+    pub(super) fn new(finding: &'a TlsServerFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let TlsServer { hello, .. } = &finding.server;
         let ja3s = hello.ja3s();
         Self {
             transport: hello.transport().name().into(),
@@ -553,6 +568,7 @@ impl<'a> TlsServerRecord<'a> {
             retry: hello.is_retry_request(),
             ja3s_hash: Text::owned(ja3s.hash()),
             ja3s: texts.owned("ja3s", ja3s.as_str().len(), ja3s),
+            listed: listed(finding.listed()),
         }
     }
 }

@@ -28,7 +28,7 @@ fn list(text: &str) -> FingerprintList {
 /// The labels of the hello, with `!` after those that are watched.
 fn labels(text: &str) -> Vec<String> {
     let list = list(text);
-    let entries = list.lookup(&hello());
+    let entries = list.lookup_hello(&hello());
     let mark = |watch| if watch { "!" } else { "" };
     entries.iter().map(|entry| format!("{}{}", entry.label(), mark(entry.is_watched()))).collect()
 }
@@ -63,7 +63,7 @@ fn lookup_keeps_order_of_lists() {
             .as_bytes(),
     )
     .unwrap();
-    let labels: Vec<&str> = all.lookup(&hello()).iter().map(|entry| entry.label()).collect();
+    let labels: Vec<&str> = all.lookup_hello(&hello()).iter().map(|entry| entry.label()).collect();
     assert_eq!(labels, ["a", "b", "c", "d", "b", "e", "f"]);
     assert_eq!(all.len(), 8);
 }
@@ -144,7 +144,12 @@ fn rows_without_fingerprint_are_counted() {
 #[test]
 fn errors_name_line_and_value() {
     let raw = "t13d1011h1_00ff,1301_0005,000a_0503";
-    let not = |value: &str| format!("'{value}' is not a JA4, a JA4_s1 or a JA3 hash (32 hexadecimal digits)");
+    let not = |value: &str| {
+        format!(
+            "'{value}' is not a JA4, a JA4_s1, an Akamai fingerprint or an MD5 of 32 hexadecimal digits \
+             (JA3, JA3S, HASSH, Akamai)"
+        )
+    };
     let label = "no label: expected a second column, or one of the names label, application, name, description, \
                  listingreason, reason, malware";
     for (text, line, message) in [
@@ -183,6 +188,39 @@ fn errors_name_line_and_value() {
 fn empty_lists_are_accepted() {
     for text in ["", "\n \n", "# comment\n", "# a,\"b\n", "ja4,label\n"] {
         assert!(list(text).is_empty(), "{text:?}");
+    }
+}
+
+/// The events of a capture as JSON.
+fn events(capture: &str, text: &str) -> Vec<Value> {
+    let observers = Observers::default().fingerprint_list(Arc::new(list(text)));
+    let mut events: Vec<Event> = Vec::new();
+    let capture = CaptureReader::open(captures::path(capture)).unwrap();
+    HuginnNet::builder_with(observers).build().analyze(capture, &mut events).unwrap();
+    events.iter().map(|event| serde_json::to_value(EventRecord::from_event(event)).unwrap()).collect()
+}
+
+#[test]
+fn every_kind_of_fingerprint_matches_its_events() {
+    for (capture, event, fields) in [
+        ("tls-rustls.pcap", "tls_client", &["ja4", "ja4_s1", "ja3_hash"][..]),
+        ("tls-rustls.pcap", "tls_server", &["ja3s_hash"]),
+        ("ssh-dropbear.pcap", "ssh_client", &["hassh"]),
+        ("ssh-dropbear.pcap", "ssh_server", &["hassh"]),
+        ("http-h2c.pcap", "http_request", &["akamai", "akamai_hash"]),
+    ] {
+        for field in fields {
+            let is_wanted = |found: &&Value| found["event"] == event && found[*field].is_string();
+            let found = events(capture, "");
+            let wanted = found.iter().find(is_wanted).unwrap()[*field].as_str().unwrap().to_owned();
+            let found = events(capture, &format!("\"{wanted}\",x\n"));
+            let labelled: Vec<&Value> = found.iter().filter(|found| found["listed"].is_array()).collect();
+            assert!(!labelled.is_empty(), "{event} {field}");
+            for found in labelled {
+                assert_eq!((&found["event"], &found[*field]), (&json!(event), &json!(wanted)));
+                assert_eq!(found["listed"], json!([{"label": "x", "watch": false}]));
+            }
+        }
     }
 }
 
@@ -239,7 +277,7 @@ proptest! {
         let rows = labels.iter().map(|label| json!({"ja4": ja4.to_string(), "label": label}).to_string() + "\n");
         let json = list(&rows.collect::<String>());
         for list in [csv, json] {
-            let found: Vec<&str> = list.lookup(&hello()).iter().map(|entry| entry.label()).collect();
+            let found: Vec<&str> = list.lookup_hello(&hello()).iter().map(|entry| entry.label()).collect();
             prop_assert_eq!(found, labels.iter().map(|label| label.trim()).collect::<Vec<_>>());
         }
     }

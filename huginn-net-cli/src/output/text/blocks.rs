@@ -8,8 +8,7 @@ use huginn_net::consistency::Consistency;
 use huginn_net::finding::Connection;
 use huginn_net::finding::TextLimit;
 use huginn_net::finding::{
-    HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SystemCheck, TcpFinding,
-    TlsClientFinding, UptimeFinding,
+    HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SystemCheck, TcpFinding, UptimeFinding,
 };
 use huginn_net::http::{Headers, language};
 use huginn_net::ssh::SshPeer;
@@ -71,7 +70,11 @@ impl Blocks {
         if let Some(conflict) = event.conflict {
             self.field(out, "conflict", conflict.as_str())?;
         }
-        self.write_content(out, event)
+        self.write_content(out, event)?;
+        event.kind.listed().into_iter().flatten().try_for_each(|entry| {
+            let watched = if entry.is_watched() { " (watched)" } else { "" };
+            self.field(out, "listed", format_args!("{:#}{watched}", Escaped(entry.label().as_bytes())))
+        })
     }
 
     /// Writes what an event found.
@@ -87,10 +90,7 @@ impl Blocks {
             Finding::HttpResponse(finding) => self.http_response(out, finding, limit),
             Finding::SshClient(finding) => self.ssh(out, &finding.peer, limit),
             Finding::SshServer(finding) => self.ssh(out, &finding.peer, limit),
-            Finding::TlsClient(finding) => {
-                self.tls_client(out, &finding.client, limit)?;
-                self.listed(out, finding)
-            }
+            Finding::TlsClient(finding) => self.tls_client(out, &finding.client, limit),
             Finding::TlsServer(finding) => self.tls_server(out, &finding.server, limit),
             Finding::Uptime(finding) => self.uptime(out, finding),
             Finding::HostChange(finding) | Finding::IpSharing(finding) => {
@@ -247,15 +247,6 @@ impl Blocks {
         }
         self.field(out, "ja4", format_args!("{known}{}{known:#}", hello.ja4()))?;
         self.field(out, "ja3", hello.ja3_hash())
-    }
-
-    /// Writes the labels of the lists of fingerprints.
-    fn listed(&self, out: &mut impl Write, finding: &TlsClientFinding) -> io::Result<()> {
-        for entry in finding.listed().into_iter().flatten() {
-            let watched = if entry.is_watched() { " (watched)" } else { "" };
-            self.field(out, "listed", format_args!("{:#}{watched}", Escaped(entry.label().as_bytes())))?;
-        }
-        Ok(())
     }
 
     fn tls_server(&self, out: &mut impl Write, server: &TlsServer, limit: TextLimit) -> io::Result<()> {

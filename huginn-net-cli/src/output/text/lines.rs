@@ -68,6 +68,10 @@ impl Lines {
         }
         self.write_head(out, event, interface)?;
         self.write_content(out, event)?;
+        for entry in event.kind.listed().into_iter().flatten() {
+            let style = if entry.is_watched() { self.alarm } else { self.known };
+            write!(out, ", {style}{}{style:#}", Cut(entry.label().as_bytes()))?;
+        }
         if let Some(conflict) = event.conflict {
             let alarm = self.alarm;
             write!(out, ", {alarm}conflict: {}{alarm:#}", conflict.as_str())?;
@@ -201,12 +205,7 @@ impl Lines {
             Some(name) => write!(out, ", {}", Cut(name))?,
             None => out.write_all(b", no server name")?,
         }
-        write!(out, ", {}", hello.ja4())?;
-        for entry in finding.listed().into_iter().flatten() {
-            let style = if entry.is_watched() { self.alarm } else { self.known };
-            write!(out, ", {style}{}{style:#}", Cut(entry.label().as_bytes()))?;
-        }
-        Ok(())
+        write!(out, ", {}", hello.ja4())
     }
 
     fn ssh(&self, out: &mut impl Write, peer: &SshPeer) -> io::Result<()> {
