@@ -97,10 +97,13 @@ pub use packet::{
     TunnelLayer, TunnelLayerError, TunnelPath, UdpHeader,
 };
 pub use protocol::{
-    Conflict, Event, FlowId, Interest, Origin, PacketRef, Protocol, Report, Route, SharedState, Sink,
-    SinkResult, TransportKind,
+    Conflict, Either, Event, FlowId, Interest, Origin, PacketRef, PairFlow, Protocol, Report, Route,
+    SharedState, Sink, SinkResult, TransportKind,
 };
-pub use source::{Block, Fill, FirstFrames, FrameRecord, Frames, MemoryFrames, NextFrame, Source};
+pub use source::{
+    Block, Fill, FirstFrames, FrameChannelClosed, FrameReceiver, FrameRecord, FrameSender, Frames,
+    MemoryFrames, NextFrame, Source, frame_channel,
+};
 pub use stream::{
     ParserSet, ParserSlot, ParserVisitor, Probe, StreamCounters, StreamData, StreamFlow, StreamInput,
     StreamObserver, StreamObserverCounters, StreamParser, StreamStart, first_sender, without_padding,

@@ -6,6 +6,12 @@ use std::time::Duration;
 /// its analysis fit in a core's L2 cache, and filling one costs few system calls.
 pub(crate) const BLOCK_BYTES: usize = 512 << 10;
 
+/// Number of full blocks in a channel of frames: 4 MiB, which bridge 3 ms at 10 Gbps.
+pub(crate) const MAX_CHANNEL_BLOCKS: usize = 8;
+
+/// Longest wait for a block of a channel of frames, so that the analysis notices when it is cancelled.
+pub(crate) const CHANNEL_WAIT: Duration = Duration::from_millis(500);
+
 /// Maximum number of frames per block, so that the records of very short frames take no more memory than the frames.
 pub(crate) const MAX_BLOCK_FRAMES: usize = 1 << 14;
 

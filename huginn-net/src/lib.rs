@@ -36,6 +36,8 @@ mod configure;
 mod connection;
 pub mod consistency;
 mod event_limits;
+#[cfg(feature = "tokio")]
+mod event_stream;
 pub mod explain;
 pub mod finding;
 pub mod fingerprint_list;
@@ -51,6 +53,8 @@ pub mod record;
 mod system_check;
 
 pub use configure::Configure;
+#[cfg(feature = "tokio")]
+pub use event_stream::EventStream;
 pub use finding::{Event, Finding};
 /// Capture files: pcap and pcapng, plain or compressed.
 #[cfg(feature = "capture")]
@@ -60,8 +64,8 @@ pub use huginn_net_capture::{CaptureError, CaptureReader};
 /// Frames, flows and the engine.
 pub use huginn_net_core as core;
 pub use huginn_net_core::{
-    AnalysisError, Builder, CancelToken, Counters, Escaped, Filter, Frame, LinkType, Side, Sink, Source,
-    Timestamp,
+    AnalysisError, Builder, CancelToken, Counters, Either, Escaped, Filter, Frame, LinkType, Side, Sink,
+    Source, Timestamp,
 };
 /// The signature database and its matching.
 pub use huginn_net_db as db;

@@ -107,3 +107,7 @@ pub(crate) const MAX_DEVIATIONS: usize = 2;
 
 /// Evidence lines that `explain` prints for a fingerprint: enough to judge it, and few enough to read.
 pub(crate) const MAX_SHOWN_EVIDENCE: usize = 5;
+
+/// Number of events that an [`EventStream`](crate::EventStream) buffers.
+#[cfg(feature = "tokio")]
+pub(crate) const STREAM_EVENTS: usize = 1024;

@@ -30,7 +30,7 @@ pub(super) fn route<E, M: SharedState<E>, R: Render<Event<M::Report>>>(
     match M::route(kind) {
         Route::Report(kind) => {
             let event = Event { ts, packet_number, flow, subject, conflict, text_bytes, kind };
-            let ticket = M::ticket(&event);
+            let ticket = M::ticket(&event, &event.kind);
             Routed::Report(render.render(event, arena), ticket)
         }
         Route::Update(kind) => {

@@ -1,9 +1,11 @@
 //! The trait between the engine and a fingerprinter.
 
 mod event;
+mod pair;
 mod shared_state;
 
 pub use event::{Conflict, Event, FlowId, Origin, PacketRef, Sink, SinkResult, TransportKind};
+pub use pair::{Either, PairFlow};
 pub use shared_state::{Route, SharedState};
 
 use crate::{Segment, Side, Tally, Timestamp};
@@ -11,8 +13,8 @@ use crate::{Segment, Side, Tally, Timestamp};
 /// A fingerprinter of flows, one segment at a time.
 ///
 /// The engine owns sources, decoding, filters and the flow table. A protocol owns the state of each flow and its
-/// events. Implement [`StreamParser`](crate::StreamParser) instead to read TCP streams. To combine protocols, write
-/// one that has them as fields and forwards to each.
+/// events. Implement [`StreamParser`](crate::StreamParser) instead to read TCP streams. A pair of protocols is a
+/// protocol, too.
 ///
 /// A parallel analysis has one protocol per worker, each with some of the flows: the events of a flow depend only on
 /// the segments of that flow. State across flows belongs to the [shared state](Self::SharedState).

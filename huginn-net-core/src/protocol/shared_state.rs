@@ -19,8 +19,8 @@ pub trait SharedState<E> {
     /// Routes an event of the protocol to the sink or to the shared state. Runs in the worker that analysed the flow.
     fn route(event: E) -> Route<Self::Report, Self::Update>;
 
-    /// Describes an event for [`admits`](Self::admits). Runs in the worker that analysed the flow.
-    fn ticket(event: &Event<Self::Report>) -> Self::Ticket;
+    /// Describes an event with this report for [`admits`](Self::admits). Runs in the worker that analysed the flow.
+    fn ticket<K>(event: &Event<K>, report: &Self::Report) -> Self::Ticket;
 
     /// Whether an event goes to the sink; called in capture order, for every event that a flow reports. Conclusions of
     /// [`on_update`](Self::on_update) are not asked for.
@@ -48,7 +48,7 @@ impl<E: Send> SharedState<E> for () {
         Route::Report(event)
     }
 
-    fn ticket(_: &Event<E>) {}
+    fn ticket<K>(_: &Event<K>, _: &E) {}
 
     fn admits(&mut self, (): ()) -> bool {
         true

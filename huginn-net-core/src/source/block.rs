@@ -96,6 +96,24 @@ impl Block {
         std::mem::replace(&mut self.bytes, buffer)
     }
 
+    /// Exchanges all frames with those of another block, without a copy. False, and nothing changes, if that would exceed the
+    /// number of frames of this block, or if it has frames.
+    pub(super) fn swap_frames(&mut self, other: &mut Self) -> bool {
+        let fits = self.is_empty() && other.frames.len() <= self.max_frames;
+        if fits {
+            std::mem::swap(&mut self.bytes, &mut other.bytes);
+            std::mem::swap(&mut self.frames, &mut other.frames);
+            std::mem::swap(&mut self.len, &mut other.len);
+        }
+        fits
+    }
+
+    /// Returns the frame with this index.
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> Option<Frame<'_>> {
+        self.frames.get(index).map(|record| record.frame(&self.bytes))
+    }
+
     /// Keeps the first `count` frames.
     pub fn truncate(&mut self, count: usize) {
         self.frames.truncate(count);

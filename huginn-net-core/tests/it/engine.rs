@@ -389,7 +389,7 @@ impl SharedState<bool> for SynsOfClients {
         if is_update { Route::Update(()) } else { Route::Report(0) }
     }
 
-    fn ticket(_: &Event<u32>) {}
+    fn ticket<K>(_: &Event<K>, _: &u32) {}
 
     fn admits(&mut self, (): ()) -> bool {
         true

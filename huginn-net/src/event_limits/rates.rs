@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 use foldhash::fast::RandomState;
+use huginn_net_core::Event;
 
 use super::size::EventFrame;
 use super::{EventLimits, SuppressedEvents};
 use crate::limits::MAX_RATED_HOSTS;
 use crate::record::{EVENT_NAMES, event_number};
-use crate::{Event, Scope};
+use crate::{Finding, Scope};
 
 /// What decides whether an event is within the limits.
 #[derive(Clone, Copy, Debug)]
@@ -22,14 +23,14 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    pub(crate) fn from_event(event: &Event) -> Self {
+    pub(crate) fn new<K>(event: &Event<K>, finding: &Finding) -> Self {
         let frame = EventFrame::from_event(event);
         Self {
             second: frame.second(),
             host: event.subject_addr().ip(),
-            kind: event_number(&event.kind),
+            kind: event_number(finding),
             bytes: match event.text_bytes {
-                0 => frame.event_bytes(&event.kind, event.kind.text_limit()),
+                0 => frame.event_bytes(finding, finding.text_limit()),
                 bytes => bytes.into(),
             },
         }

@@ -250,8 +250,8 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         event
     }
 
-    fn ticket(event: &Event) -> Ticket {
-        Ticket::from_event(event)
+    fn ticket<K>(event: &huginn_net_core::Event<K>, report: &Finding) -> Ticket {
+        Ticket::new(event, report)
     }
 
     #[inline]
@@ -302,7 +302,7 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         self.counters.count(&result);
         for finding in result.findings() {
             let event = Event::new(context.ts, packet_number, context.flow.clone(), context.side, finding);
-            if self.rates.admits(&Ticket::from_event(&event)) {
+            if self.rates.admits(&Ticket::new(&event, &event.kind)) {
                 report(event);
             }
         }

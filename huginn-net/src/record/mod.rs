@@ -21,6 +21,7 @@
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 
+mod custom;
 mod describe;
 mod event;
 mod flow;
@@ -28,6 +29,7 @@ mod host;
 mod kinds;
 mod text;
 
+pub use self::custom::CustomEventRecord;
 pub use self::describe::FieldInfo;
 pub(crate) use self::describe::Fields;
 pub use self::event::{EVENT_NAMES, EventRecord, Head, Kind, event_name, fields_of_event};

@@ -85,7 +85,7 @@ impl SharedState<String> for Syns {
         if event.is_empty() { Route::Update(()) } else { Route::Report(event) }
     }
 
-    fn ticket(_: &Event<String>) {}
+    fn ticket<K>(_: &Event<K>, _: &String) {}
 
     fn admits(&mut self, (): ()) -> bool {
         true

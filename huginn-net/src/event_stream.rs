@@ -1,0 +1,73 @@
+//! The events of an analysis as a stream of tokio.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use huginn_net_core::{AnalysisError, CancelToken, Source};
+use tokio::sync::mpsc;
+use tokio::task;
+use tokio_stream::Stream;
+use tokio_stream::wrappers::ReceiverStream;
+
+use crate::limits::STREAM_EVENTS;
+use crate::{Event, HuginnNet};
+
+/// The events of an analysis, as a [`Stream`]. An error is its last element.
+///
+/// The analysis runs in a thread for blocking work of tokio. It waits while 1,024 events are unread, so a live capture loses
+/// packets if the events are read too slowly; [`Counters`](crate::Counters) of a
+/// [snapshot](huginn_net_core::Analyzer::snapshot_handle) count them. Dropping the stream stops the analysis.
+///
+/// ```
+/// use huginn_net::{CaptureReader, EventStream, HuginnNet};
+/// use tokio_stream::StreamExt;
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tcp/curl-nginx/curl-nginx.pcap");
+/// let capture = CaptureReader::open(path)?;
+/// let mut events = EventStream::analyze(HuginnNet::builder().build(), capture);
+/// while let Some(event) = events.next().await {
+///     println!("{:?}", event?.kind);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct EventStream<E> {
+    events: ReceiverStream<Result<Event, AnalysisError<E>>>,
+    cancel: CancelToken,
+}
+
+impl<E: Send + 'static> EventStream<E> {
+    /// Starts the analysis of a source.
+    ///
+    /// # Panics
+    /// Outside of a runtime of tokio, as [`task::spawn_blocking`] does.
+    pub fn analyze<S: Source<Error = E> + Send + 'static>(mut analyzer: HuginnNet, source: S) -> Self {
+        let (sender, receiver) = mpsc::channel(STREAM_EVENTS);
+        let cancel = analyzer.cancel_token();
+        task::spawn_blocking(move || {
+            let mut sink = |event: Event| sender.blocking_send(Ok(event)).is_ok();
+            if let Err(error) = analyzer.analyze(source, &mut sink) {
+                // Without a reader nobody misses it.
+                let _ = sender.blocking_send(Err(error));
+            }
+        });
+        Self { events: ReceiverStream::new(receiver), cancel }
+    }
+}
+
+impl<E> Stream for EventStream<E> {
+    type Item = Result<Event, AnalysisError<E>>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Pin::new(&mut self.events).poll_next(context)
+    }
+}
+
+impl<E> Drop for EventStream<E> {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
