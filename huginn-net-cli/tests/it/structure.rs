@@ -1,8 +1,9 @@
-//! The direction of the parts of the program: what was typed, what is meant, the commands, and what they use.
+//! The direction of the parts of the program: what was typed, what is meant, the commands, and what they use; and the
+//! files of modules in all crates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Adds the modules at the top that the files of a module name, without those in tests.
 fn add_uses(path: &Path, modules: &BTreeSet<String>, uses: &mut BTreeSet<String>) {
@@ -54,4 +55,36 @@ fn no_part_of_the_program_uses_itself_through_another() {
     for (user, used) in [("plan", "args"), ("run", "plan"), ("commands", "run"), ("sensor", "output")] {
         assert!(uses[user].contains(used), "{user}: {:?}", uses[user]);
     }
+}
+
+/// Adds the Rust files below a folder to `files`, without build outputs and hidden folders.
+fn add_sources(folder: &Path, files: &mut BTreeSet<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_symlink() || name == "target" || name.starts_with('.') {
+            continue;
+        }
+        if path.is_dir() {
+            add_sources(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.insert(path);
+        }
+    }
+}
+
+#[test]
+fn module_with_a_folder_is_mod_rs() {
+    let mut files = BTreeSet::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    add_sources(&root, &mut files);
+    for file in
+        ["fuzz/fuzz_targets/decode.rs", "huginn-net-tls/src/lib.rs", "lab/src/main.rs", "python/src/lib.rs"]
+    {
+        assert!(files.contains(&root.join(file)), "{file}");
+    }
+    let folders: BTreeSet<&Path> = files.iter().flat_map(|path| path.ancestors().skip(1)).collect();
+    let beside_folder: Vec<&PathBuf> =
+        files.iter().filter(|path| folders.contains(path.with_extension("").as_path())).collect();
+    assert!(beside_folder.is_empty(), "move each to mod.rs in its folder: {beside_folder:?}");
 }
