@@ -9,9 +9,10 @@ use huginn_net_http::HttpSignature;
 use huginn_net_tcp::{Mtu, TcpSignature};
 use memchr::memmem::Finder;
 
-use crate::http_index::{HeaderNames, HttpIndex};
-use crate::tcp_index::TcpIndex;
-use crate::{DatabaseError, HttpMatch, HttpPattern, Label, TcpMatch, TcpPattern, UserAgentSystem, parser};
+use crate::entry::{Entry, LinkEntry};
+use crate::http::{HeaderNames, HttpIndex, HttpMatch, HttpPattern};
+use crate::tcp::{TcpIndex, TcpMatch, TcpPattern};
+use crate::{DatabaseError, Label, UserAgentSystem, parser};
 
 /// A database of signatures in the syntax of p0f v3 (p0f's README, section 5).
 ///
@@ -35,30 +36,6 @@ pub struct Database {
     pub(crate) header_names: HeaderNames,
     pub(crate) http_request: HttpIndex,
     pub(crate) http_response: HttpIndex,
-}
-
-/// A signature with its label.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Entry<P> {
-    /// The signature.
-    pub pattern: P,
-    /// The label of the signature.
-    pub label: Arc<Label>,
-    /// Line in the file, counted from 1.
-    pub line: u32,
-}
-
-/// A link type and its MTU.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LinkEntry {
-    /// The MTU.
-    pub mtu: Mtu,
-    /// The link type.
-    pub link: Arc<str>,
-    /// Line in the file, counted from 1.
-    pub line: u32,
 }
 
 /// Numbers of entries in a database.

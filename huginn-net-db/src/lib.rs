@@ -24,32 +24,26 @@
 mod builtin;
 mod cache_id;
 mod clients;
-mod cover;
 mod database;
+mod entry;
 mod error;
-mod http_index;
-mod http_match;
-mod http_pattern;
+mod http;
 mod label;
 mod limits;
 mod lint;
 mod parser;
 mod syntax;
-mod tcp_index;
-mod tcp_match;
-mod tcp_pattern;
-mod tcp_syntax;
+mod tcp;
 
 pub use builtin::SourceLine;
 pub use clients::{
     ClientDatabase, ClientMatch, ClientTableError, ClientTableFault, Difference, MatchKind, NearestClient,
     Software,
 };
-pub use database::{Database, Entry, LinkEntry, Stats};
+pub use database::{Database, Stats};
+pub use entry::{Entry, LinkEntry};
 pub use error::{DatabaseError, Fault};
-pub use http_match::{HttpMatch, HttpParams};
-pub use http_pattern::{HeaderPattern, HttpPattern};
+pub use http::{HeaderPattern, HttpMatch, HttpParams, HttpPattern};
 pub use label::{Label, System, UserAgentSystem};
 pub use lint::{Lint, Remark, SignatureContradiction};
-pub use tcp_match::{Distance, TcpMatch, TcpParams};
-pub use tcp_pattern::{TcpPattern, TtlPattern, WindowPattern};
+pub use tcp::{Distance, TcpMatch, TcpParams, TcpPattern, TtlPattern, WindowPattern};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use huginn_net_tcp::Mtu;
 use memchr::memmem::Finder;
 
-use crate::database::{Entry, LinkEntry};
+use crate::entry::{Entry, LinkEntry};
 use crate::syntax::{Part, SyntaxError, number};
 use crate::{Database, DatabaseError, Fault, HttpPattern, Label, System, TcpPattern, UserAgentSystem};
 

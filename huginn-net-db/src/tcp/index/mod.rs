@@ -12,8 +12,9 @@ use huginn_net_tcp::{IpVersion, OptionLayout, Quirks, TcpSignature, WindowMultip
 use coverers::Coverers;
 use match_cache::MatchCache;
 
-use crate::tcp_match::{EXACT_QUIRKS, Fit, fit_of_quirks};
-use crate::{DatabaseError, Entry, TcpMatch, TcpPattern, TtlPattern, WindowPattern};
+use super::matching::{EXACT_QUIRKS, Fit, TcpMatch, fit_of_quirks};
+use super::pattern::{TcpPattern, TtlPattern, WindowPattern};
+use crate::{DatabaseError, Entry};
 
 /// The TCP signatures of one direction.
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use huginn_net_tcp::{MAX_DISTANCE, Quirks, TcpSignature};
 
-use crate::{Entry, Label, TcpPattern, TtlPattern};
+use super::pattern::{TcpPattern, TtlPattern};
+use crate::{Entry, Label};
 
 /// The result of a database lookup for a TCP signature. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]

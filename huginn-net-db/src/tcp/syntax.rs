@@ -3,9 +3,10 @@
 use huginn_net_tcp::{IpVersion, OptionLayout, Quirks, TcpField, WindowMultiple};
 use huginn_net_wire::quoted;
 
+use super::pattern::{TcpPattern, TtlPattern, WindowPattern};
+use crate::Fault;
 use crate::limits::MAX_WINDOW_FACTOR;
 use crate::syntax::{Part, SyntaxError, number};
-use crate::{Fault, TcpPattern, TtlPattern, WindowPattern};
 
 impl TcpPattern {
     pub(crate) fn parse(text: Part<'_>) -> Result<Self, SyntaxError> {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use huginn_net_http::HttpSignature;
 use memchr::memmem;
 
-use crate::{Entry, HttpPattern, Label};
+use super::pattern::HttpPattern;
+use crate::{Entry, Label};
 
 /// The result of a database lookup for a request or response.
 #[derive(Clone, Debug, PartialEq, Eq)]

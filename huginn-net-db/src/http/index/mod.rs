@@ -11,8 +11,9 @@ use smallvec::SmallVec;
 
 use self::coverers::Coverers;
 use self::entry_set::EntrySet;
-use crate::http_match::occurs_in;
-use crate::{DatabaseError, Entry, HeaderPattern, HttpMatch, HttpPattern};
+use super::matching::{HttpMatch, occurs_in};
+use super::pattern::{HeaderPattern, HttpPattern};
+use crate::{DatabaseError, Entry};
 
 /// The header names in the HTTP signatures of a file, in both directions.
 #[derive(Clone, Debug, Default)]

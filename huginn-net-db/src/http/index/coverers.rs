@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use foldhash::fast::RandomState;
 
 use super::{Name, Required};
-use crate::{Entry, HttpPattern};
+use crate::Entry;
+use crate::http::pattern::HttpPattern;
 
 /// The signatures of a file by one required header each. Only needed while a file is read.
 #[derive(Clone, Debug, Default)]

@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 
 use super::Key;
-use crate::cover::multiple_of_mss;
-use crate::{Entry, TcpPattern, WindowPattern};
+use crate::Entry;
+use crate::tcp::cover::multiple_of_mss;
+use crate::tcp::pattern::{TcpPattern, WindowPattern};
 
 /// The signatures of a file by the fields that decide whether they cover another one. Only needed while a file is read.
 #[derive(Clone, Debug, Default)]

@@ -2,8 +2,9 @@
 
 use huginn_net_tcp::{IpVersion, WindowMultiple};
 
-use crate::tcp_match::Fit;
-use crate::{Entry, TcpPattern, WindowPattern};
+use super::matching::Fit;
+use super::pattern::{TcpPattern, WindowPattern};
+use crate::Entry;
 
 impl Entry<TcpPattern> {
     /// Whether `later`, with the same option layout and length of IP options, can never match because this signature
