@@ -50,6 +50,8 @@ mod p0f_flow;
 mod parser_findings;
 mod quoted;
 pub mod record;
+mod scope;
+mod stages;
 mod system_check;
 
 pub use configure::Configure;
@@ -78,7 +80,8 @@ pub use huginn_net_ssh as ssh;
 pub use huginn_net_tcp as tcp;
 /// TLS over TCP, QUIC and DTLS: hellos, JA4 and JA3.
 pub use huginn_net_tls as tls;
-pub use observers::{Observers, ProtocolCounters, Scope};
+pub use observers::{Observers, ProtocolCounters};
+pub use scope::Scope;
 
 /// The analyzer of all protocols over one decode and one flow table.
 pub type HuginnNet = huginn_net_core::Analyzer<Observers>;

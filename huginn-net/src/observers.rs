@@ -24,6 +24,7 @@ use crate::fingerprint_list::FingerprintList;
 use crate::hosts::{self, HostLimits, HostUpdate, Hosts, TcpUpdate, Update};
 use crate::p0f_flow::{P0fFlow, ends_http, is_hidden_from_p0f};
 use crate::parser_findings::{HandshakeSystem, ParserFindings, on_ssh};
+use crate::scope::Scope;
 
 /// The enabled protocols and their signature database.
 ///
@@ -47,16 +48,6 @@ pub struct Observers {
     examples: Examples,
     /// These counters when examples were last added.
     examined: [u64; blind_spots::PROTOCOL_KINDS],
-}
-
-/// The amount of detail that the analyzer reports.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scope {
-    /// Reports all findings.
-    #[default]
-    Full,
-    /// Reports of a flow only what p0f 3.09b reports: the first packet of a user-space tool ends the flow.
-    P0f,
 }
 
 impl Observers {

@@ -17,7 +17,8 @@ use crate::finding::{
     SshServerFinding, TlsClientFinding, TlsServerFinding,
 };
 use crate::hosts::{self, HttpUpdate, TlsUpdate, Update};
-use crate::observers::{FlowOutput, Scope};
+use crate::observers::FlowOutput;
+use crate::scope::Scope;
 
 /// The operating system that a SYN or SYN+ACK matched.
 #[derive(Debug)]

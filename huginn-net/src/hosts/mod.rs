@@ -10,7 +10,6 @@ mod reasons;
 mod scores;
 mod server_header;
 mod stack;
-mod stages;
 mod top_values;
 mod tunneled;
 mod update;
@@ -32,7 +31,6 @@ pub use self::profile::{
 };
 pub use self::reasons::Reasons;
 pub(crate) use self::stack::{is_firm, is_middlebox, same_stack};
-pub use self::stages::WithoutHosts;
 pub use self::top_values::{Counted, TopValues};
 pub use self::update::HostUpdate;
 pub(crate) use self::update::{HttpUpdate, TcpUpdate, TlsUpdate, Update, language_of, p0f_language_of};
@@ -40,6 +38,7 @@ pub use self::update_record::{HostUpdateRecord, HostUpdateRecordError};
 pub use self::verdict::{
     Cause, Contradiction, Evidence, EvidenceLayer, Explanation, Grade, Statement, Verdict,
 };
+pub use crate::stages::WithoutHosts;
 
 use self::change::{HostHistory, HttpSeen, Score, TcpSeen};
 pub(crate) use self::clocks::P0fClock;

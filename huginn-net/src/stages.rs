@@ -2,7 +2,7 @@
 
 use huginn_net_core::{Event, Interest, Origin, Protocol, Route, Segment, Side};
 
-use super::HostUpdate;
+use crate::hosts::HostUpdate;
 use crate::observers::FlowState;
 use crate::{Finding, Observers, ProtocolCounters};
 
