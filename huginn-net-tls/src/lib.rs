@@ -45,71 +45,46 @@
     allow(rustdoc::broken_intra_doc_links, reason = "the docs link to items that this build lacks")
 )]
 
-mod client_family;
-mod client_hello;
 mod computed;
 #[cfg(feature = "packets")]
+mod counters;
 mod datagram;
-mod decimal;
-#[cfg(feature = "packets")]
-mod dtls;
 mod error;
-mod extension;
-mod fingerprints;
-mod grease;
-mod handshake;
-mod hello;
-mod hello_reader;
 #[cfg(feature = "packets")]
-mod hello_search;
-mod ja3;
-mod ja4;
+mod event;
+mod fingerprint;
+mod hello;
 mod limits;
 pub mod names;
 #[cfg(feature = "packets")]
 mod observer;
 #[cfg(feature = "packets")]
-mod openvpn;
-#[cfg(feature = "packets")]
-mod packet_stream;
-#[cfg(feature = "packets")]
 mod parser;
-pub mod quic;
-#[cfg(feature = "packets")]
-mod rdpudp;
 mod record;
-#[cfg(feature = "packets")]
-mod reorder_buffer;
 #[cfg(feature = "serde")]
 mod serialize;
-mod server_hello;
-mod sorted;
-mod sslv2;
-#[cfg(feature = "quic")]
-mod stream_copies;
 mod transport;
-#[cfg(feature = "packets")]
-mod udp;
-mod version;
 
-pub use client_family::ClientFamily;
-pub use client_hello::ClientHello;
-pub use error::{TlsError, TlsField};
-pub use extension::{AlpnList, Extension, Extensions, U16List, extension_type};
-pub use grease::is_grease;
-pub use hello_reader::{HelloProgress, HelloReader};
-pub use huginn_net_wire::Parsed;
-pub use ja3::{Ja3, Ja3Hash, Ja3HashParseError, Ja3s};
-pub use ja4::{Ja4, Ja4Field, Ja4Form, Ja4Hash, Ja4Head, Ja4ParseError, Ja4Raw};
 #[cfg(feature = "packets")]
-pub use observer::{
-    DatagramCounters, HelloCounters, HuginnNetTls, SearchCounters, TlsClient, TlsCounters, TlsEvent, TlsFlow,
-    TlsObserver, TlsServer,
+pub use counters::{DatagramCounters, HelloCounters, SearchCounters, TlsCounters};
+pub use datagram::quic;
+#[cfg(feature = "packets")]
+pub use datagram::{TlsUdpFlow, TlsUdpObserver};
+pub use error::{TlsError, TlsField};
+#[cfg(feature = "packets")]
+pub use event::{TlsClient, TlsEvent, TlsServer};
+pub use fingerprint::{
+    ClientFamily, Ja3, Ja3Hash, Ja3HashParseError, Ja3s, Ja4, Ja4Field, Ja4Form, Ja4Hash, Ja4Head,
+    Ja4ParseError, Ja4Raw,
 };
+pub use hello::{
+    AlpnList, ClientHello, Extension, Extensions, ServerHello, U16List, Version, VersionParseError,
+    extension_type, is_grease,
+};
+pub use huginn_net_wire::Parsed;
+#[cfg(feature = "packets")]
+pub use observer::{HuginnNetTls, TlsFlow, TlsObserver};
 #[cfg(feature = "packets")]
 pub use parser::TlsParser;
-pub use server_hello::ServerHello;
+pub use record::{HelloProgress, HelloReader};
 pub use transport::Transport;
-#[cfg(feature = "packets")]
-pub use udp::{TlsUdpFlow, TlsUdpObserver};
-pub use version::{Version, VersionParseError};

@@ -1,5 +1,10 @@
 //! Limits of this crate, each with its unit and its reason.
 
+/// Maximum body length of a ClientHello, in bytes: every list as long as its length field allows, including DTLS's
+/// cookie (RFC 6347, section 4.2.1).
+pub(crate) const MAX_HELLO_BODY_LEN: usize =
+    2 + 32 + (1 + 0xff) + (1 + 0xff) + (2 + 0xffff) + (1 + 0xff) + (2 + 0xffff);
+
 /// Search limit for the start of a hello, in bytes of a direction: longer than a CONNECT with a long token, a PROXY
 /// header, SOCKS or a dialogue up to STARTTLS.
 #[cfg(feature = "packets")]

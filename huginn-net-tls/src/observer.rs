@@ -2,12 +2,12 @@
 
 use huginn_net_core::{
     Analyzer, Event, Interest, Origin, ParserSlot, Protocol, Segment, Side, StreamFlow,
-    StreamObserverCounters, Tally, first_sender, tally, without_padding,
+    StreamObserverCounters, Tally, first_sender, without_padding,
 };
 
-use crate::hello::Hello;
-use crate::quic::QuicCounters;
-use crate::{ClientHello, ServerHello, TlsParser, TlsUdpFlow, TlsUdpObserver};
+use crate::counters::TlsCounters;
+use crate::event::TlsEvent;
+use crate::{TlsParser, TlsUdpFlow, TlsUdpObserver};
 
 /// An analyzer that runs the TLS fingerprinter only.
 ///
@@ -31,97 +31,6 @@ pub struct TlsObserver {
     counters: StreamObserverCounters<TlsCounters>,
     udp: TlsUdpObserver,
 }
-
-/// An event of a [`TlsObserver`]. The subject of the event is the sender of the hello.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TlsEvent {
-    /// A ClientHello.
-    Client(TlsClient),
-    /// A ServerHello.
-    Server(TlsServer),
-}
-
-/// The client of a TLS handshake.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TlsClient {
-    /// Its ClientHello.
-    pub hello: ClientHello<'static>,
-    /// Whether this is its second hello, requested by the server.
-    pub retry: bool,
-}
-
-/// The server of a TLS handshake.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TlsServer {
-    /// Its ServerHello, or [HelloRetryRequest](ServerHello::is_retry_request).
-    pub hello: ServerHello<'static>,
-}
-
-/// Counters of a [`TlsObserver`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[non_exhaustive]
-pub struct TlsCounters {
-    /// Hellos reported.
-    pub hellos: HelloCounters,
-    /// Failures of the search for hellos in TCP streams.
-    pub search: SearchCounters,
-    /// Results of QUIC packets.
-    pub quic: QuicCounters,
-    /// Failures of DTLS and of other UDP protocols that carry TLS.
-    pub udp: DatagramCounters,
-}
-
-tally!(TlsCounters { hellos, search, quic, udp });
-
-/// Failures in flows of DTLS, OpenVPN and RDP over UDP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[non_exhaustive]
-pub struct DatagramCounters {
-    /// Fragments and packets that arrived too early to be buffered.
-    pub refused: u64,
-    /// Hellos that cannot be parsed, and sessions with other data instead of a hello.
-    pub malformed: u64,
-}
-
-tally!(DatagramCounters { refused, malformed });
-
-/// Hellos reported.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[non_exhaustive]
-pub struct HelloCounters {
-    /// ClientHellos.
-    pub client: u64,
-    /// ServerHellos, including HelloRetryRequests.
-    pub server: u64,
-    /// ClientHellos with the extension encrypted_client_hello (RFC 9849): encrypted, or GREASE.
-    pub ech: u64,
-    /// ClientHellos with truncated extensions or contradictory lengths.
-    pub malformed: u64,
-}
-
-tally!(HelloCounters { client, server, ech, malformed });
-
-/// Failures in TCP connections.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
-#[non_exhaustive]
-pub struct SearchCounters {
-    /// Hellos that cannot be parsed: they end within a mandatory field, or exceed the maximum length.
-    pub malformed: u64,
-    /// Directions without a complete hello within the search limits: 64 KiB if none started, 24 MiB if one did. Also those with
-    /// 16 hellos.
-    pub given_up: u64,
-    /// Those of them in which a hello had started.
-    pub too_long: u64,
-}
-
-tally!(SearchCounters { malformed, given_up, too_long });
 
 /// The state of one flow of a [`TlsObserver`].
 #[derive(Debug)]
@@ -216,29 +125,6 @@ impl Protocol for TlsObserver {
         match flow {
             TlsFlow::Tcp(flow) => flow.buffered_bytes(),
             TlsFlow::Udp(flow) => flow.buffered_bytes(),
-        }
-    }
-}
-
-impl HelloCounters {
-    /// Counts a hello and creates its event.
-    pub(crate) fn event(&mut self, hello: Hello<'_>, retry: bool) -> TlsEvent {
-        let count = |counter: &mut u64| *counter = counter.saturating_add(1);
-        match hello {
-            Hello::Client(hello) => {
-                count(&mut self.client);
-                if hello.has_ech() {
-                    count(&mut self.ech);
-                }
-                if !hello.is_well_formed() {
-                    count(&mut self.malformed);
-                }
-                TlsEvent::Client(TlsClient { hello: hello.into_owned(), retry })
-            }
-            Hello::Server(hello) => {
-                count(&mut self.server);
-                TlsEvent::Server(TlsServer { hello: hello.into_owned() })
-            }
         }
     }
 }

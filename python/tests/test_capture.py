@@ -317,7 +317,7 @@ def test_client_fingerprint():
     syn = CURL.read_bytes()
     syn = syn[40 + 14 : 40 + int.from_bytes(syn[32:36], "little")]
     hello = (CAPTURES.parent / "huginn-net-tls/hellos/curl-openssl.bin").read_bytes()
-    initial = (CAPTURES.parent / "huginn-net-tls/src/quic/testdata/rfc9001-a2-client-initial.bin").read_bytes()
+    initial = (CAPTURES.parent / "huginn-net-tls/hellos/rfc9001-a2-client-initial.bin").read_bytes()
     head = b"GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: curl/8.5.0\r\nAccept: */*\r\n\r\n"
     found = hn.client_fingerprint(syn=syn, tls=hello, http=head)
     assert found["tcp"]["system"] == "Linux 4.20 or newer"

@@ -213,7 +213,7 @@ int main(int argc, char **argv) {
     CHECK(strchr(huginn_version(), '.') != NULL);
     hello = read_file(argv[1], "huginn-net-tls/hellos/curl-openssl.bin");
     http2 = read_file(argv[1], "huginn-net-http/http2/curl.bin");
-    initial = read_file(argv[1], "huginn-net-tls/src/quic/testdata/rfc9001-a2-client-initial.bin");
+    initial = read_file(argv[1], "huginn-net-tls/hellos/rfc9001-a2-client-initial.bin");
     all_layers_of_a_connection(fingerprinter, hello, http2);
     buffers_of_every_size(fingerprinter, hello);
     hello_of_a_tls_library(fingerprinter, hello);

@@ -6,12 +6,13 @@ mod tests;
 
 use huginn_net_core::{Probe as StreamProbe, Side, StreamData, StreamParser, StreamStart};
 
-use crate::hello::Hello;
-use crate::hello_search::{self, HelloSearch};
-use crate::observer::{SearchCounters, TlsCounters, TlsEvent};
-use crate::openvpn::{self, OpenVpnStream};
+use crate::Transport;
+use crate::counters::{SearchCounters, TlsCounters};
+use crate::datagram::openvpn::{self, OpenVpnStream};
+use crate::event::TlsEvent;
+use crate::hello::{ClientHello, Hello};
+use crate::record::hello_search::{self, HelloSearch};
 use crate::record::{self, Probe};
-use crate::{ClientHello, Transport};
 
 /// Finds the hellos of a TCP connection: TLS anywhere in the stream, and TLS in OpenVPN's control channel.
 #[derive(Debug)]

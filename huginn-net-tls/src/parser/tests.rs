@@ -89,7 +89,7 @@ proptest! {
         segments.push((Side::Client, flags, seq, 100, CURL));
 
         let end = seq + u32::from(flags.contains(TcpFlags::SYN)) + u32::try_from(CURL.len()).unwrap();
-        let bytes = [&CURL[CURL.len() - 10..], CURL, &crate::datagram::tests::retry_request_record()].concat();
+        let bytes = [&CURL[CURL.len() - 10..], CURL, &crate::datagram::flow::tests::retry_request_record()].concat();
         segments.extend(then.iter().map(|(is_client, flags, seq, ack, whole, cut)| {
             let (own, peer) = if *is_client { (end, 100) } else { (100, end) };
             let payload = if *whole { &bytes[10..] } else { &bytes[..cut.index(bytes.len())] };
@@ -143,7 +143,7 @@ fn retried_connection<'a>(retry: &'a [u8], second: &'a [u8], answer: &'a [u8]) -
 
 #[test]
 fn second_hello_is_found_after_the_answer_and_alone() {
-    let retry = crate::datagram::tests::retry_request_record();
+    let retry = crate::datagram::flow::tests::retry_request_record();
     let second = [&[20, 3, 3, 0, 1, 1], CURL].concat();
     let mut answer = retry.clone();
     // Another random makes it a ServerHello.
@@ -161,7 +161,7 @@ fn second_hello_is_found_after_the_answer_and_alone() {
 
 #[test]
 fn rest_of_hello_is_read_after_the_answer() {
-    let mut answer = crate::datagram::tests::retry_request_record();
+    let mut answer = crate::datagram::flow::tests::retry_request_record();
     answer[11] ^= 1;
     let (start, rest) = CURL.split_at(CURL.len() / 2);
     let [middle, end] = [start.len(), CURL.len()].map(|len| 100 + u32::try_from(len).unwrap());

@@ -1,14 +1,20 @@
 //! TLS records (RFC 8446, section 5.1): a type, a version, a two-byte length and a fragment.
 
+mod hello_reader;
 #[cfg(feature = "packets")]
-mod search;
+pub(crate) mod hello_search;
+#[cfg(feature = "packets")]
+mod probe;
+mod sslv2;
 
-use crate::handshake::MessageJoiner;
+pub use self::hello_reader::{HelloProgress, HelloReader};
+#[cfg(feature = "packets")]
+pub(crate) use self::probe::{RECORD_START, hello_sender, only_client_hello, probe, probe_first};
+
 use crate::hello::Hello;
+use crate::hello::handshake::MessageJoiner;
 use crate::limits::{MAX_HELLOS_PER_SIDE, MAX_IDLE_RECORDS};
 use crate::{TlsError, Transport};
-#[cfg(feature = "packets")]
-pub(crate) use search::{RECORD_START, hello_sender, only_client_hello, probe, probe_first};
 
 /// Content types (IANA, "TLS ContentType").
 const CHANGE_CIPHER_SPEC: u8 = 20;
@@ -192,7 +198,7 @@ impl RecordReader {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::handshake::CLIENT_HELLO;
+    use crate::hello::handshake::CLIENT_HELLO;
 
     /// A hello of minimum size, in a record.
     pub(crate) fn record() -> Vec<u8> {

@@ -10,7 +10,7 @@ use huginn_net_core::{Event, Frame, LinkType, Side, Timestamp};
 use huginn_net_tls::{HuginnNetTls, TlsEvent, Transport};
 
 /// RFC 9001, appendix A.2: a client's Initial packet with a hello for `example.com`.
-const QUIC: &[u8] = include_bytes!("../../src/quic/testdata/rfc9001-a2-client-initial.bin");
+const QUIC: &[u8] = include_bytes!("../../hellos/rfc9001-a2-client-initial.bin");
 /// Recorded from OpenSSL: each datagram follows its sender (0: the client) and its length.
 const DTLS: &[u8] = include_bytes!("../../hellos/dtls-openssl-fragments.bin");
 /// A malformed packet with the length of an OpenVPN hard reset.

@@ -1,0 +1,110 @@
+//! Hellos in datagrams of DTLS 1.0, 1.2 and 1.3 (RFC 4347, RFC 6347, RFC 9147).
+
+mod fragment;
+mod joiner;
+mod record;
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests;
+
+use huginn_net_core::{Conflict, Origin};
+use huginn_net_wire::{Cursor, Side};
+use smallvec::SmallVec;
+
+use crate::Transport;
+use crate::counters::DatagramCounters;
+use crate::hello::Hello;
+use crate::limits::MAX_NEW_COPIES;
+use fragment::Fragment;
+use joiner::HelloJoiner;
+use record::Record;
+
+/// The sender of this datagram, if it starts with a fragment of an unencrypted hello or HelloVerifyRequest.
+pub(crate) fn hello_sender(payload: &[u8]) -> Option<Side> {
+    let Record::Handshake(fragments) = record::next(&mut Cursor::new(record::within(payload)))? else {
+        return None;
+    };
+    fragment::next(&mut Cursor::new(fragments))?.sender()
+}
+
+/// Reassembles the hellos of an association from the datagrams of both sides.
+///
+/// Each hello is emitted once, without retransmissions: the client's first, and the one with the requested cookie. A
+/// known message number with another `random` starts another handshake on the same ports (RFC 6347, section 4.2.8).
+#[derive(Debug, Default)]
+pub(crate) struct DtlsFlow {
+    client: HelloJoiner,
+    server: HelloJoiner,
+}
+
+impl DtlsFlow {
+    /// Parses the next datagram. Emits complete hellos, with whether each is a client's second one.
+    pub(crate) fn on_datagram(
+        &mut self,
+        payload: &[u8],
+        sender: Side,
+        counters: &mut DatagramCounters,
+        found: &mut impl FnMut(Origin, Hello<'_>, bool),
+    ) {
+        if record::is_encrypted(payload) {
+            return;
+        }
+        let mut records = Cursor::new(record::within(payload));
+        let mut copies = MAX_NEW_COPIES;
+        while let Some(record) = record::next(&mut records) {
+            let mut fragments = match record {
+                Record::Handshake(fragments) => Cursor::new(fragments),
+                Record::Encrypted | Record::Other => continue,
+            };
+            while let Some(fragment) = fragment::next(&mut fragments) {
+                if fragment.is_no_hello_start() {
+                    counters.malformed = counters.malformed.saturating_add(1);
+                } else if fragment.has_part_of_hello() && fragment.sender() == Some(sender) {
+                    self.on_fragment(&fragment, sender, &mut copies, counters, found);
+                }
+            }
+        }
+    }
+
+    /// Returns the memory used by incomplete messages, in bytes.
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        self.client.buffered_bytes().saturating_add(self.server.buffered_bytes())
+    }
+
+    fn on_fragment(
+        &mut self,
+        fragment: &Fragment<'_>,
+        sender: Side,
+        copies: &mut u8,
+        counters: &mut DatagramCounters,
+        found: &mut impl FnMut(Origin, Hello<'_>, bool),
+    ) {
+        let joiner = sender.choose(&mut self.client, &mut self.server);
+        let mut messages = SmallVec::<[(Vec<u8>, bool); 1]>::new();
+        if !joiner.push(fragment, copies, &mut |message, conflict| messages.push((message, conflict))) {
+            counters.refused = counters.refused.saturating_add(1);
+        }
+        for (message, conflict) in messages {
+            let Ok(hello) = Hello::from_message(&message, Transport::Dtls) else {
+                counters.malformed = counters.malformed.saturating_add(1);
+                continue;
+            };
+            let retry = match &hello {
+                Hello::Client(hello) => fragment.message_seq > 0 || !hello.cookie().is_empty(),
+                Hello::Server(hello) => {
+                    if !hello.is_retry_request() {
+                        self.client.release();
+                        self.server.release();
+                    }
+                    false
+                }
+            };
+            if sender == Side::Client && !retry {
+                // All HelloRetryRequests have the same `random`.
+                self.server = HelloJoiner::default();
+            }
+            let conflict = conflict.then_some(Conflict::Content);
+            found(Origin { conflict, ..sender.into() }, hello, retry);
+        }
+    }
+}

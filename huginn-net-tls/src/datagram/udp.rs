@@ -1,0 +1,108 @@
+//! TLS over UDP: QUIC, DTLS, OpenVPN and RDP.
+
+use huginn_net_core::{Conflict, Interest, Origin, Segment, Side};
+
+use super::flow::DatagramFlow;
+use super::quic::{self, QuicFlow, Scratch};
+use crate::Transport;
+use crate::counters::TlsCounters;
+use crate::event::TlsEvent;
+use crate::hello::Hello;
+
+/// Reports the hellos of UDP flows: QUIC, DTLS, and TLS in OpenVPN and RDP.
+#[derive(Clone, Debug, Default)]
+pub struct TlsUdpObserver {
+    /// Buffers for the decryption of QUIC packets.
+    scratch: Scratch,
+}
+
+/// The state of one UDP flow of a [`TlsUdpObserver`].
+///
+/// The first bytes of QUIC's long headers and of the other protocols differ (RFC 9443), so that none of them hides the others.
+#[derive(Debug, Default)]
+pub struct TlsUdpFlow {
+    quic: Option<QuicFlow>,
+    datagrams: Option<Box<DatagramFlow>>,
+}
+
+impl TlsUdpObserver {
+    /// The sender of a datagram, if it starts a flow of a client or server.
+    ///
+    /// In midstream, the side with a well-known port is the server; otherwise the content of the datagram decides.
+    pub fn first_sender(segment: &Segment<'_>) -> Option<Side> {
+        let payload = segment.payload;
+        if segment.tcp().is_some() {
+            return None;
+        }
+        if !quic::looks_like_initial(payload) {
+            return DatagramFlow::from_first_datagram(payload).map(|(sender, _)| sender);
+        }
+        let (source, destination) = segment.transport.ports();
+        Some(match (source < 1024, destination < 1024) {
+            (true, false) => Side::Server,
+            (false, true) => Side::Client,
+            (true, true) | (false, false) => quic::likely_sender(payload),
+        })
+    }
+
+    /// Parses the next datagram of a flow. `emit` receives an event, and the sender of the hello with a conflict, if there is
+    /// one.
+    pub fn on_datagram(
+        &mut self,
+        payload: &[u8],
+        sender: Side,
+        flow: &mut TlsUdpFlow,
+        counters: &mut TlsCounters,
+        emit: &mut impl FnMut(Origin, TlsEvent),
+    ) -> Interest {
+        let is_quic = flow.detect(payload);
+        let TlsCounters { hellos, quic: quic_counters, udp, .. } = counters;
+        if let Some(quic) = flow.quic.as_mut().filter(|_| is_quic) {
+            quic.on_datagram(payload, sender, &mut self.scratch, quic_counters, &mut |found| {
+                if let Ok(hello) = Hello::from_message(found.message, Transport::Quic) {
+                    emit(origin(found.sender, found.conflict), hellos.event(hello, found.retry));
+                }
+            });
+        } else if let Some(datagrams) = &mut flow.datagrams {
+            datagrams.on_datagram(payload, sender, udp, &mut |origin, hello, retry| {
+                emit(origin, hellos.event(hello, retry));
+            });
+        }
+        Interest::More
+    }
+}
+
+fn origin(subject: Side, conflict: bool) -> Origin {
+    Origin { conflict: conflict.then_some(Conflict::Content), ..subject.into() }
+}
+
+impl TlsUdpFlow {
+    /// Heap memory of the flow, in bytes.
+    pub fn buffered_bytes(&self) -> usize {
+        let quic = self.quic.as_ref().map_or(0, QuicFlow::buffered_bytes);
+        let datagrams = self
+            .datagrams
+            .as_ref()
+            .map_or(0, |datagrams| size_of::<DatagramFlow>().saturating_add(datagrams.buffered_bytes()));
+        quic.saturating_add(datagrams)
+    }
+
+    /// Prepares the state for a datagram, of either side. Returns whether it is one of QUIC.
+    fn detect(&mut self, payload: &[u8]) -> bool {
+        let has_hello = self.quic.as_ref().is_some_and(QuicFlow::has_found_hello);
+        // Almost all datagrams of QUIC have a short header, with a fixed bit of 1.
+        if has_hello && payload.first().is_none_or(|first| first & 0xc0 != 0) && self.datagrams.is_none() {
+            return true;
+        }
+        if quic::looks_like_initial(payload) {
+            self.quic.get_or_insert_default();
+            return true;
+        }
+        let has_other_hello = self.datagrams.as_ref().is_some_and(|datagrams| datagrams.has_found_hello());
+        if !has_other_hello && let Some((_, datagrams)) = DatagramFlow::from_first_datagram(payload) {
+            self.datagrams.get_or_insert_with(|| Box::new(datagrams));
+            return false;
+        }
+        self.datagrams.is_none() || self.quic.is_some() && quic::has_long_header(payload)
+    }
+}

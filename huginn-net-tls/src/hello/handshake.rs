@@ -1,0 +1,182 @@
+//! Handshake messages (RFC 8446, section 4): a type, a three-byte length and a body.
+
+use std::ops::ControlFlow;
+
+use huginn_net_wire::{Cursor, Parsed, Truncated};
+
+use crate::limits::MAX_HELLO_BODY_LEN;
+use crate::{TlsError, TlsField};
+
+/// Message types (IANA, "TLS HandshakeType").
+pub(crate) const CLIENT_HELLO: u8 = 1;
+pub(crate) const SERVER_HELLO: u8 = 2;
+
+/// Length of a message header, in bytes.
+pub(crate) const HEADER_LEN: usize = 4;
+
+/// Returns a cursor at the start of the body of a message.
+///
+/// Bytes after the message are ignored.
+pub(crate) fn body<'a>(message: &'a [u8], kind: u8) -> Result<Cursor<'a>, TlsError> {
+    let mut cursor = Cursor::new(message);
+    let [found, a, b, c] = cursor.array().map_err(at(TlsField::Header))?;
+    if found != kind {
+        return Err(TlsError::NotHello(found));
+    }
+    let announced = body_len([a, b, c]);
+    if announced > MAX_HELLO_BODY_LEN {
+        return Err(TlsError::TooLong { announced });
+    }
+    let mut end = cursor;
+    end.skip(announced).map_err(at(TlsField::Body))?;
+    let mut body = Cursor::new(message.get(..end.position()).unwrap_or(message));
+    body.skip(HEADER_LEN).map_err(at(TlsField::Header))?;
+    Ok(body)
+}
+
+/// Converts a truncated message to `None`, for bytes that may continue.
+pub(crate) fn parsed<T>(
+    outcome: Result<T, TlsError>,
+    message: impl FnOnce(&T) -> &[u8],
+) -> Result<Option<Parsed<T>>, TlsError> {
+    match outcome {
+        Err(TlsError::Truncated { field: TlsField::Header | TlsField::Body, .. }) => Ok(None),
+        outcome => outcome.map(|hello| {
+            let consumed = message(&hello).len();
+            Some(Parsed::new(hello, consumed))
+        }),
+    }
+}
+
+/// Converts a truncation to an error with the field.
+pub(crate) fn at(field: TlsField) -> impl Fn(Truncated) -> TlsError {
+    move |source| TlsError::Truncated { field, source }
+}
+
+fn body_len([a, b, c]: [u8; 3]) -> usize {
+    u32::from_be_bytes([0, a, b, c]) as usize
+}
+
+/// Joins the hellos of a handshake from in-order bytes in pieces of any size. Only an incomplete message is copied.
+#[derive(Debug, Default)]
+pub(crate) struct MessageJoiner {
+    buffered: Vec<u8>,
+}
+
+impl MessageJoiner {
+    /// Appends the next bytes and emits each complete hello, including its header.
+    ///
+    /// # Errors
+    /// A message is not a hello, or longer than any hello. No later message can be used.
+    pub(crate) fn push(
+        &mut self,
+        mut bytes: &[u8],
+        each: &mut (impl FnMut(&[u8]) + ?Sized),
+    ) -> Result<(), TlsError> {
+        if !self.buffered.is_empty() {
+            match self.fill(bytes)? {
+                ControlFlow::Continue(()) => return Ok(()),
+                ControlFlow::Break(rest) => bytes = rest,
+            }
+            each(&self.buffered);
+            self.buffered.clear();
+        }
+        loop {
+            let len = match message_len(bytes)? {
+                Some(len) if bytes.len() >= len => len,
+                _ => break,
+            };
+            let (message, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
+            each(message);
+            bytes = rest;
+        }
+        self.buffered.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Returns the memory used by an incomplete message, in bytes.
+    #[cfg(any(test, feature = "packets"))]
+    pub(crate) fn buffered_bytes(&self) -> usize {
+        self.buffered.capacity()
+    }
+
+    /// Appends bytes to the buffered message. Breaks with the remaining bytes once it is complete.
+    fn fill<'a>(&mut self, bytes: &'a [u8]) -> Result<ControlFlow<&'a [u8]>, TlsError> {
+        let missing = HEADER_LEN.saturating_sub(self.buffered.len());
+        let (header, rest) = bytes.split_at_checked(missing).unwrap_or((bytes, &[]));
+        self.buffered.extend_from_slice(header);
+        let Some(len) = message_len(&self.buffered)? else { return Ok(ControlFlow::Continue(())) };
+        let missing = len.saturating_sub(self.buffered.len());
+        match rest.split_at_checked(missing) {
+            Some((body, rest)) => {
+                self.buffered.extend_from_slice(body);
+                Ok(ControlFlow::Break(rest))
+            }
+            None => {
+                self.buffered.extend_from_slice(rest);
+                Ok(ControlFlow::Continue(()))
+            }
+        }
+    }
+}
+
+/// The length of the hello at the start of these bytes, including its header; `None` if the header is incomplete.
+pub(crate) fn message_len(bytes: &[u8]) -> Result<Option<usize>, TlsError> {
+    if let Some(&kind) = bytes.first()
+        && !matches!(kind, CLIENT_HELLO | SERVER_HELLO)
+    {
+        return Err(TlsError::NotHello(kind));
+    }
+    let Some([_, a, b, c]) = bytes.first_chunk() else { return Ok(None) };
+    let announced = body_len([*a, *b, *c]);
+    if announced > MAX_HELLO_BODY_LEN {
+        return Err(TlsError::TooLong { announced });
+    }
+    Ok(Some(HEADER_LEN.saturating_add(announced)))
+}
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests {
+    use super::*;
+
+    fn message(kind: u8, len: usize) -> Vec<u8> {
+        let mut bytes = vec![kind];
+        bytes.extend(&u32::try_from(len).unwrap().to_be_bytes()[1..]);
+        bytes.extend((0..len).map(|n| u8::try_from(n % 251).unwrap()));
+        bytes
+    }
+
+    #[test]
+    fn joins_hellos_for_any_segmentation() {
+        let messages = [message(1, 0), message(2, 300), message(1, 7)];
+        let bytes = messages.concat();
+        for step in 1..=bytes.len() {
+            let (mut joiner, mut found) = (MessageJoiner::default(), Vec::new());
+            for piece in bytes.chunks(step) {
+                joiner.push(piece, &mut |message| found.push(message.to_vec())).unwrap();
+            }
+            assert_eq!(found, messages, "in steps of {step}");
+        }
+    }
+
+    #[test]
+    fn complete_message_is_not_copied() {
+        let (mut joiner, mut found) = (MessageJoiner::default(), 0);
+        joiner.push(&message(1, 500), &mut |_| found += 1).unwrap();
+        assert_eq!((found, joiner.buffered_bytes()), (1, 0));
+    }
+
+    #[test]
+    fn other_message_ends_reading() {
+        let mut found = 0;
+        let bytes = [message(2, 70), message(11, 3000)].concat();
+        let outcome = MessageJoiner::default().push(&bytes, &mut |_| found += 1);
+        assert_eq!((outcome, found), (Err(TlsError::NotHello(11)), 1));
+        let oversized = [1, 0xff, 0xff, 0xff];
+        assert_eq!(
+            MessageJoiner::default().push(&oversized, &mut |_| {}),
+            Err(TlsError::TooLong { announced: 0xff_ffff })
+        );
+    }
+}
