@@ -1,28 +1,31 @@
 //! Runs all protocols over one flow table.
 
-use std::cell::Cell;
+mod flow_state;
+mod stream_parsers;
+
 use std::sync::Arc;
 
 use huginn_net_core::{
-    Conflict, Event, Examples, Interest, Origin, PacketRef, ParserSet, ParserSlot, ParserVisitor, Protocol,
-    Route, Segment, Side, StreamCounters, StreamFlow, StreamInput, Tally, first_sender, tally,
-    without_padding,
+    Event, Examples, Interest, Origin, PacketRef, Protocol, Route, Segment, Side, StreamCounters, StreamFlow,
+    Tally, first_sender, tally, without_padding,
 };
 use huginn_net_db::{ClientDatabase, Database, Label};
 use huginn_net_http::{HttpCounters, HttpParser};
-use huginn_net_ssh::{SshCounters, SshParser, SshParserCounters, SshPeerCounters, SshPeers};
-use huginn_net_tcp::{Handshake, Mtu, TcpEvent, TcpFlow, TcpObserver};
+use huginn_net_ssh::{SshCounters, SshParser};
+use huginn_net_tcp::{Handshake, Mtu, TcpEvent, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsParser, TlsUdpFlow, TlsUdpObserver};
 
+pub(crate) use self::flow_state::FlowState;
+use self::flow_state::{ProtocolStates, TransportState};
+use self::stream_parsers::{ParserReader, Parsers, StreamProtocols};
 use crate::Finding;
 use crate::blind_spots;
 use crate::connection::OpenConnection;
-use crate::consistency::Outcome;
-use crate::event_limits::{Allowance, EventFrame, EventLimits, SuppressedEvents};
+use crate::event_limits::{EventFrame, EventLimits, SuppressedEvents};
 use crate::finding::{Clients, MtuFinding, TcpFinding};
 use crate::fingerprint_list::FingerprintList;
 use crate::hosts::{self, HostLimits, HostUpdate, Hosts, TcpUpdate, Update};
-use crate::p0f_flow::{P0fFlow, ends_http, is_hidden_from_p0f};
+use crate::p0f_flow::{ends_http, is_hidden_from_p0f};
 use crate::parser_findings::{HandshakeSystem, ParserFindings, on_ssh};
 use crate::scope::Scope;
 
@@ -182,85 +185,6 @@ tally!(ProtocolCounters { streams, http, tls, ssh, events_suppressed });
 /// Output of the protocols: a finding for the sink, or an update of the host table.
 pub(crate) type FlowOutput = Route<Finding, HostUpdate>;
 
-/// The state of one flow.
-#[derive(Debug, Default)]
-pub struct FlowState {
-    protocols: ProtocolStates,
-    allowance: Allowance,
-}
-
-/// The state of one flow, per protocol.
-#[derive(Debug, Default)]
-struct ProtocolStates {
-    tcp: TcpFlow,
-    transport: TransportState,
-    ssh_peers: SshPeers,
-    /// State of p0f for the connection; absent outside of [`Scope::P0f`].
-    p0f: Option<Box<P0fFlow>>,
-    /// The side whose handshake comes from a user-space tool: its MSS does not describe a link.
-    by_tool: Option<Side>,
-    /// The systems of client and server by their handshakes.
-    systems: [Option<HandshakeSystem>; 2],
-    tcp_done: bool,
-    http_done: bool,
-    streams_done: bool,
-    /// The outcome of the last reported mismatch of the connection.
-    mismatch: Cell<Option<Outcome>>,
-    /// The summary of the connection; absent unless it is reported.
-    connection: Option<Box<OpenConnection>>,
-}
-
-/// The state of a flow above its transport.
-#[derive(Debug)]
-enum TransportState {
-    Tcp(StreamFlow<Parsers>),
-    Udp(TlsUdpFlow),
-}
-
-impl Default for TransportState {
-    fn default() -> Self {
-        Self::Tcp(StreamFlow::default())
-    }
-}
-
-/// The stream parsers of one TCP connection.
-#[derive(Debug)]
-struct Parsers {
-    http: ParserSlot<HttpParser>,
-    tls: ParserSlot<TlsParser>,
-    ssh: ParserSlot<SshParser>,
-}
-
-/// The enabled protocols over TCP streams.
-#[derive(Clone, Copy, Debug)]
-struct StreamProtocols {
-    http: bool,
-    tls: bool,
-    ssh: bool,
-}
-
-impl StreamProtocols {
-    fn any(self) -> bool {
-        self.http || self.tls || self.ssh
-    }
-}
-
-impl Parsers {
-    fn new(enabled: StreamProtocols) -> Self {
-        let StreamProtocols { http, tls, ssh } = enabled;
-        Self { http: ParserSlot::new(http), tls: ParserSlot::new(tls), ssh: ParserSlot::new(ssh) }
-    }
-}
-
-impl ParserSet for Parsers {
-    #[inline]
-    fn visit(&mut self, visitor: &mut impl ParserVisitor) {
-        visitor.slot(&mut self.http);
-        visitor.slot(&mut self.tls);
-        visitor.slot(&mut self.ssh);
-    }
-}
-
 impl Protocol for Observers {
     type Flow = FlowState;
     type Event = Route<Finding, HostUpdate>;
@@ -381,54 +305,6 @@ impl Protocol for Observers {
         };
         let p0f = protocols.p0f.as_ref().map_or(0, |p0f| size_of_val(&**p0f));
         transport.saturating_add(connection).saturating_add(p0f)
-    }
-}
-
-/// Passes data to the parsers of a connection, and their events on as findings.
-struct ParserReader<'a> {
-    findings: ParserFindings<'a>,
-    /// None if HTTP is not read.
-    http: Option<&'a mut HttpCounters>,
-    tls: &'a mut TlsCounters,
-    ssh: &'a mut SshParserCounters,
-    peers: &'a mut SshPeerCounters,
-    ssh_peers: &'a mut SshPeers,
-    /// The conflict that was reported last.
-    conflict: Option<Conflict>,
-}
-
-impl ParserReader<'_> {
-    #[inline]
-    fn on_data(
-        &mut self,
-        parsers: &mut Parsers,
-        input: StreamInput<'_>,
-        emit: &mut impl FnMut(Side, FlowOutput),
-    ) {
-        let Self { findings, http, tls, ssh, peers, ssh_peers, conflict } = self;
-        if let Some(reason) = input.conflict().filter(|reason| *conflict != Some(*reason)) {
-            *conflict = Some(reason);
-            emit(Side::Client, Route::Report(Finding::Conflict(reason)));
-        }
-        match http {
-            Some(counters) => {
-                parsers.http.on_data(input, counters, &mut |side, event| findings.on_http(side, event, emit));
-            }
-            None => parsers.http.drop_parser(),
-        }
-        parsers.tls.on_data(input, tls, &mut |side, event| findings.on_tls(side, event, emit));
-        let clients = findings.clients;
-        if input.conflict().is_some() {
-            // The peers of the connection are those of the delivered content.
-            let mut other = SshPeers::default();
-            parsers.ssh.on_data(input, ssh, &mut |side, event| {
-                other.on_event(side, event, peers, &mut |side, event| on_ssh(clients, side, event, emit));
-            });
-        } else {
-            parsers.ssh.on_data(input, ssh, &mut |side, event| {
-                ssh_peers.on_event(side, event, peers, &mut |side, event| on_ssh(clients, side, event, emit));
-            });
-        }
     }
 }
 

@@ -1,0 +1,56 @@
+//! The state of one flow.
+
+use std::cell::Cell;
+
+use huginn_net_core::{Side, StreamFlow};
+use huginn_net_ssh::SshPeers;
+use huginn_net_tcp::TcpFlow;
+use huginn_net_tls::TlsUdpFlow;
+
+use super::stream_parsers::Parsers;
+use crate::connection::OpenConnection;
+use crate::consistency::Outcome;
+use crate::event_limits::Allowance;
+use crate::p0f_flow::P0fFlow;
+use crate::parser_findings::HandshakeSystem;
+
+/// The state of one flow.
+#[derive(Debug, Default)]
+pub struct FlowState {
+    pub(super) protocols: ProtocolStates,
+    pub(super) allowance: Allowance,
+}
+
+/// The state of one flow, per protocol.
+#[derive(Debug, Default)]
+pub(super) struct ProtocolStates {
+    pub(super) tcp: TcpFlow,
+    pub(super) transport: TransportState,
+    pub(super) ssh_peers: SshPeers,
+    /// State of p0f for the connection; absent outside of [`Scope::P0f`](crate::Scope::P0f).
+    pub(super) p0f: Option<Box<P0fFlow>>,
+    /// The side whose handshake comes from a user-space tool: its MSS does not describe a link.
+    pub(super) by_tool: Option<Side>,
+    /// The systems of client and server by their handshakes.
+    pub(super) systems: [Option<HandshakeSystem>; 2],
+    pub(super) tcp_done: bool,
+    pub(super) http_done: bool,
+    pub(super) streams_done: bool,
+    /// The outcome of the last reported mismatch of the connection.
+    pub(super) mismatch: Cell<Option<Outcome>>,
+    /// The summary of the connection; absent unless it is reported.
+    pub(super) connection: Option<Box<OpenConnection>>,
+}
+
+/// The state of a flow above its transport.
+#[derive(Debug)]
+pub(super) enum TransportState {
+    Tcp(StreamFlow<Parsers>),
+    Udp(TlsUdpFlow),
+}
+
+impl Default for TransportState {
+    fn default() -> Self {
+        Self::Tcp(StreamFlow::default())
+    }
+}

@@ -1,0 +1,96 @@
+//! The stream parsers of one TCP connection, and their findings.
+
+use huginn_net_core::{Conflict, ParserSet, ParserSlot, ParserVisitor, Route, Side, StreamInput};
+use huginn_net_http::{HttpCounters, HttpParser};
+use huginn_net_ssh::{SshParser, SshParserCounters, SshPeerCounters, SshPeers};
+use huginn_net_tls::{TlsCounters, TlsParser};
+
+use super::FlowOutput;
+use crate::Finding;
+use crate::parser_findings::{ParserFindings, on_ssh};
+
+/// The stream parsers of one TCP connection.
+#[derive(Debug)]
+pub(super) struct Parsers {
+    pub(super) http: ParserSlot<HttpParser>,
+    pub(super) tls: ParserSlot<TlsParser>,
+    pub(super) ssh: ParserSlot<SshParser>,
+}
+
+/// The enabled protocols over TCP streams.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StreamProtocols {
+    pub(super) http: bool,
+    pub(super) tls: bool,
+    pub(super) ssh: bool,
+}
+
+impl StreamProtocols {
+    pub(super) fn any(self) -> bool {
+        self.http || self.tls || self.ssh
+    }
+}
+
+impl Parsers {
+    pub(super) fn new(enabled: StreamProtocols) -> Self {
+        let StreamProtocols { http, tls, ssh } = enabled;
+        Self { http: ParserSlot::new(http), tls: ParserSlot::new(tls), ssh: ParserSlot::new(ssh) }
+    }
+}
+
+impl ParserSet for Parsers {
+    #[inline]
+    fn visit(&mut self, visitor: &mut impl ParserVisitor) {
+        visitor.slot(&mut self.http);
+        visitor.slot(&mut self.tls);
+        visitor.slot(&mut self.ssh);
+    }
+}
+
+/// Passes data to the parsers of a connection, and their events on as findings.
+pub(super) struct ParserReader<'a> {
+    pub(super) findings: ParserFindings<'a>,
+    /// None if HTTP is not read.
+    pub(super) http: Option<&'a mut HttpCounters>,
+    pub(super) tls: &'a mut TlsCounters,
+    pub(super) ssh: &'a mut SshParserCounters,
+    pub(super) peers: &'a mut SshPeerCounters,
+    pub(super) ssh_peers: &'a mut SshPeers,
+    /// The conflict that was reported last.
+    pub(super) conflict: Option<Conflict>,
+}
+
+impl ParserReader<'_> {
+    #[inline]
+    pub(super) fn on_data(
+        &mut self,
+        parsers: &mut Parsers,
+        input: StreamInput<'_>,
+        emit: &mut impl FnMut(Side, FlowOutput),
+    ) {
+        let Self { findings, http, tls, ssh, peers, ssh_peers, conflict } = self;
+        if let Some(reason) = input.conflict().filter(|reason| *conflict != Some(*reason)) {
+            *conflict = Some(reason);
+            emit(Side::Client, Route::Report(Finding::Conflict(reason)));
+        }
+        match http {
+            Some(counters) => {
+                parsers.http.on_data(input, counters, &mut |side, event| findings.on_http(side, event, emit));
+            }
+            None => parsers.http.drop_parser(),
+        }
+        parsers.tls.on_data(input, tls, &mut |side, event| findings.on_tls(side, event, emit));
+        let clients = findings.clients;
+        if input.conflict().is_some() {
+            // The peers of the connection are those of the delivered content.
+            let mut other = SshPeers::default();
+            parsers.ssh.on_data(input, ssh, &mut |side, event| {
+                other.on_event(side, event, peers, &mut |side, event| on_ssh(clients, side, event, emit));
+            });
+        } else {
+            parsers.ssh.on_data(input, ssh, &mut |side, event| {
+                ssh_peers.on_event(side, event, peers, &mut |side, event| on_ssh(clients, side, event, emit));
+            });
+        }
+    }
+}
