@@ -32,6 +32,7 @@ build() {
         mkdir -p "$tree"
         git archive "$commit" | tar -x -C "$tree"
     fi
+    # By path, because older revisions have their benches outside of the workspace.
     (cd "$tree" && CARGO_TARGET_DIR=$tree/target cargo bench --quiet --manifest-path benches/Cargo.toml --bench "$name" --no-run >&2)
     find "$tree/target/release/deps" -name "$name-*" -type f -executable -printf '%T@ %p\n' | sort -n |
         sed -n '$s/^[^ ]* //p'

@@ -1,7 +1,7 @@
 //! Benches of HTTP fingerprints, on captures of this project in memory: typical pages, and as the worst case short
 //! exchanges, where a third of the packets or nearly every packet begins with a head.
 //!
-//! `cargo bench --manifest-path benches/Cargo.toml --bench http`
+//! `cargo bench -p huginn-net-benches --bench http`
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_precision_loss,

@@ -1,7 +1,7 @@
 //! Benches of the facade: all protocols over one decode and one flow table, with the shared state of hosts, on captures of
 //! this project in memory.
 //!
-//! `cargo bench --manifest-path benches/Cargo.toml --bench mixed`
+//! `cargo bench -p huginn-net-benches --bench mixed`
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,

@@ -1,6 +1,6 @@
 //! Benches of SSH fingerprints, on captures of this project in memory.
 //!
-//! `cargo bench --manifest-path benches/Cargo.toml --bench ssh`
+//! `cargo bench -p huginn-net-benches --bench ssh`
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_precision_loss,

@@ -1,7 +1,7 @@
 //! Benches of TCP fingerprints, on captures of this project in memory: typical pages, and short connections, where every
 //! seventh packet belongs to a handshake.
 //!
-//! `cargo bench --manifest-path benches/Cargo.toml --bench tcp`
+//! `cargo bench -p huginn-net-benches --bench tcp`
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,

@@ -1,6 +1,6 @@
 //! Benches of TLS fingerprints, on captures of this project in memory.
 //!
-//! `cargo bench --manifest-path benches/Cargo.toml --bench tls`
+//! `cargo bench -p huginn-net-benches --bench tls`
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_precision_loss,

@@ -1,7 +1,7 @@
 //! Writes a large capture file: repeats the captures of this project, or the named ones, with other addresses each
 //! time.
 //!
-//! `cargo run --release --manifest-path benches/Cargo.toml --example big_capture -- OUT.pcap MEGABYTES [NAME]...`
+//! `cargo run --release -p huginn-net-benches --features tools --example big_capture -- OUT.pcap MEGABYTES [NAME]...`
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,

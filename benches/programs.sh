@@ -34,7 +34,7 @@ main() {
 
 # make_capture NAME [CAPTURE]...
 make_capture() {
-    cargo run --quiet --release --manifest-path benches/Cargo.toml --example big_capture -- "$out/$1.pcap" $MEGABYTES "${@:2}" >/dev/null
+    cargo run --quiet --release -p huginn-net-benches --features tools --example big_capture -- "$out/$1.pcap" $MEGABYTES "${@:2}" >/dev/null
 }
 
 compare() {

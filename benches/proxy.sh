@@ -13,6 +13,7 @@ cd "$(dirname "$0")/.."
 readonly PAGE=benches/results/proxy.md PORT=19443 UPSTREAM=19080 STALLED=10000
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 lab=$CARGO_TARGET_DIR/release/huginn-lab
+proxy=$CARGO_TARGET_DIR/release/examples/tls_proxy
 tmp=${PROXY_FILES:-$(mktemp -d)}
 
 main() {
@@ -31,7 +32,7 @@ main() {
     done
     trap 'kill $(jobs -p) 2>/dev/null || true; wait; rm -rf "$tmp"' EXIT
     cargo build --quiet --release -p huginn-lab
-    CARGO_TARGET_DIR=benches/proxy/target cargo build --quiet --release --manifest-path benches/proxy/Cargo.toml
+    cargo build --quiet --release -p huginn-net-benches --features proxy --example tls_proxy
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=localhost \
         -keyout "$tmp/key.pem" -out "$tmp/cert.pem" 2>/dev/null
     upstream &
@@ -65,7 +66,7 @@ run() {
     ulimit -n "$(ulimit -Hn)"
     [ "$load" != instructions ] ||
         valgrind=(valgrind -q --tool=callgrind --callgrind-out-file="$tmp/callgrind.out" --max-threads=50)
-    taskset -c 0 "${valgrind[@]}" benches/proxy/target/release/proxy "$part" "127.0.0.1:$PORT" "$tmp/cert.pem" "$tmp/key.pem" \
+    taskset -c 0 "${valgrind[@]}" "$proxy" "$part" "127.0.0.1:$PORT" "$tmp/cert.pem" "$tmp/key.pem" \
         "${upstream[@]}" &
     pid=$!
     until (: <"/dev/tcp/127.0.0.1/$PORT") 2>/dev/null; do sleep 0.05; done
@@ -124,7 +125,7 @@ resident() {
 # The medians of Criterion.
 measure_library() {
     local line name
-    cargo bench --quiet --manifest-path benches/proxy/Cargo.toml --target-dir benches/proxy/target >"$tmp/criterion.txt"
+    cargo bench --quiet -p huginn-net-benches --features proxy --bench proxy >"$tmp/criterion.txt"
     echo '| work | time |'
     echo '|---|--:|'
     # A long name has its time on the next line.

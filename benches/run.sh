@@ -32,7 +32,7 @@ bench() {
             printf '```\n'
             ;;
         programs) benches/programs.sh '' "$runs" ;;
-        *) cargo bench --manifest-path benches/Cargo.toml --bench "$1" ;;
+        *) cargo bench -p huginn-net-benches --bench "$1" ;;
     esac
 }
 

@@ -54,7 +54,7 @@ cable() {
 
 make_capture() {
     capture=$tmp/all.pcap
-    (cd "$here/../.." && cargo run --quiet --release --manifest-path benches/Cargo.toml --example big_capture -- "$capture" $MEGABYTES >/dev/null)
+    (cd "$here/../.." && cargo run --quiet --release -p huginn-net-benches --features tools --example big_capture -- "$capture" $MEGABYTES >/dev/null)
 }
 
 # measure RATE TOOL [ARGUMENT...]: one row of the table.

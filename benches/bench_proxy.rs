@@ -1,6 +1,6 @@
 //! What one connection costs in the library: recording its first bytes, and the fingerprint of each layer.
 //!
-//! `cargo bench --manifest-path benches/proxy/Cargo.toml`
+//! `cargo bench -p huginn-net-benches --features proxy --bench proxy`
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark may panic")]
 
 use std::hint::black_box;
@@ -11,8 +11,8 @@ use huginn_net::consistency::ClientBytes;
 use huginn_net_proxy::{Fingerprinter, Recording, SavedSyn};
 
 /// Of curl 7.88.1 with OpenSSL 3.0.
-const HELLO: &[u8] = include_bytes!("../../../huginn-net-tls/hellos/curl-openssl.bin");
-const HTTP2: &[u8] = include_bytes!("../../../huginn-net-http/http2/curl.bin");
+const HELLO: &[u8] = include_bytes!("../huginn-net-tls/hellos/curl-openssl.bin");
+const HTTP2: &[u8] = include_bytes!("../huginn-net-http/http2/curl.bin");
 const HTTP1: &[u8] = b"GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: curl/8.5.0\r\nAccept: */*\r\n\r\n";
 
 /// A recording in pieces of `step` bytes.

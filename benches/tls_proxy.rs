@@ -1,6 +1,6 @@
 //! Ends TLS on one thread with a part of the fingerprints, and answers by itself or passes requests on.
 //!
-//! usage: proxy PART LISTEN CERTIFICATE KEY [UPSTREAM]
+//! usage: tls_proxy PART LISTEN CERTIFICATE KEY [UPSTREAM]
 //!
 //! PART is `none`, `syn`, `hello`, `http`, or `all`; with `all`, the request gets the default headers.
 #![allow(missing_docs, reason = "a program")]
