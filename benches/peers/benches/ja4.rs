@@ -1,7 +1,7 @@
 //! From the TLS record of a ClientHello to its JA4 and JA4_r as text: this project's `huginn-net-tls` and 2.2.1 of the
 //! crate of that name on crates.io, in turn, over the hellos of `captures`.
 //!
-//! `cargo bench --manifest-path benches/peers/Cargo.toml`
+//! `cargo bench --manifest-path benches/peers/Cargo.toml --bench ja4`
 
 #[path = "../../../captures/tools/captures.rs"]
 mod captures;

@@ -1,6 +1,6 @@
 //! Measures loss and CPU time per packet of receivers that only read an interface.
 //!
-//! As root: `cargo run --release --manifest-path benches/decisions/Cargo.toml --features libpcap --example live_receivers`.
+//! As root: `cargo run --release --manifest-path benches/peers/Cargo.toml --features libpcap --example live_receivers`.
 //! The program creates a network namespace with a veth pair.
 #![allow(
     clippy::arithmetic_side_effects,
