@@ -16,6 +16,8 @@
 
 #[path = "live_flows.rs"]
 mod live_flows;
+#[path = "memory_frames.rs"]
+mod memory_frames;
 #[path = "packets.rs"]
 mod packets;
 #[path = "table.rs"]

@@ -19,6 +19,8 @@ mod hello_packets;
 mod hellos;
 #[path = "live_flows.rs"]
 mod live_flows;
+#[path = "memory_frames.rs"]
+mod memory_frames;
 #[path = "packets.rs"]
 mod packets;
 #[path = "table.rs"]

@@ -9,8 +9,9 @@ use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, SamplingMode};
-use huginn_net_core::{Analyzer, Builder, Event, MemoryFrames, Protocol, Report, Source};
+use huginn_net_core::{Analyzer, Builder, Event, Protocol, Report, Source};
 
+use crate::memory_frames::MemoryFrames;
 use crate::packets::{PACKETS_AT_1_GBPS, Packets, Repeat};
 
 /// Numbers of workers that are measured beside the sequential engine.

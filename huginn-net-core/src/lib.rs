@@ -101,8 +101,8 @@ pub use protocol::{
     SharedState, Sink, SinkResult, TransportKind,
 };
 pub use source::{
-    Block, Fill, FirstFrames, FrameChannelClosed, FrameReceiver, FrameRecord, FrameSender, Frames,
-    MemoryFrames, NextFrame, Source, frame_channel,
+    Block, Fill, FirstFrames, FrameChannelClosed, FrameReceiver, FrameRecord, FrameSender, Frames, NextFrame,
+    Source, frame_channel,
 };
 pub use stream::{
     ParserSet, ParserSlot, ParserVisitor, Probe, StreamCounters, StreamData, StreamFlow, StreamInput,

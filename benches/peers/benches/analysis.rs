@@ -12,6 +12,8 @@
 mod hello_packets;
 #[path = "../../hellos.rs"]
 mod hellos;
+#[path = "../../memory_frames.rs"]
+mod memory_frames;
 #[path = "../../packets.rs"]
 mod packets;
 
@@ -23,7 +25,7 @@ use std::time::Instant;
 use std::{env, fs, process};
 
 use huginn_net_capture::CaptureReader;
-use huginn_net_core::{Builder, Event, Frames, MemoryFrames, Protocol, Report, Source};
+use huginn_net_core::{Builder, Event, Frames, Protocol, Report, Source};
 use huginn_net_db::{Database, HttpParams};
 use huginn_net_http::{HttpEvent, HttpSignature, HuginnNetHttp, language};
 use huginn_net_peers::median;
@@ -36,6 +38,7 @@ use published_http::HttpProcessors;
 use published_tcp::ConnectionTracker;
 use ttl_cache::TtlCache;
 
+use memory_frames::MemoryFrames;
 use packets::{PAGES, Packets, Repeat, SHORT, all_captures};
 
 /// Measurements of each side; an odd number.

@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::hint::black_box;
 use std::time::Instant;
 
-use huginn_net_core::{Event, Frame, Frames, MemoryFrames, NextFrame, Report, Source};
+use huginn_net_core::{Event, Frame, Frames, NextFrame, Report, Source};
 use huginn_net_tcp::{HuginnNetTcp, TcpObserver};
 use prefetch_index::prefetch_index;
 
@@ -79,23 +79,22 @@ fn time(source: impl Source<Error = Infallible> + Send) -> (f64, u64) {
 
 fn main() {
     println!("ns a packet, median (least) of {PASSES} passes in turn");
-    println!("| packets | as they come | looked at, 16 | 64 | fetched, 4 ahead | 16 | 64 | `MemoryFrames` |");
-    println!("|---|--:|--:|--:|--:|--:|--:|--:|");
+    println!("| packets | as they come | looked at, 16 | 64 | fetched, 4 ahead | 16 | 64 |");
+    println!("|---|--:|--:|--:|--:|--:|--:|");
     for (kind, captures) in [("pages", &PAGES[..]), ("short connections", &SHORT)] {
         for size in SIZES {
             let packets = Packets::from_captures(captures, Repeat::SameFlows, size, |_| true);
             let frames: Vec<_> = packets.frames().collect();
-            let ways: [&dyn Fn() -> (f64, u64); 7] = [
+            let ways: [&dyn Fn() -> (f64, u64); 6] = [
                 &|| time(Frames::new(frames.iter().copied())),
                 &|| time(LookedAt::<16> { frames: &frames, left: 0 }),
                 &|| time(LookedAt::<64> { frames: &frames, left: 0 }),
                 &|| time(Fetched::<4>(&frames)),
                 &|| time(Fetched::<16>(&frames)),
                 &|| time(Fetched::<64>(&frames)),
-                &|| time(MemoryFrames::new(&frames)),
             ];
             let events = ways[0]().1;
-            let mut times = [const { Vec::new() }; 7];
+            let mut times = [const { Vec::new() }; 6];
             for _ in 0..PASSES {
                 for (way, times) in ways.iter().zip(&mut times) {
                     let (nanos, found) = way();

@@ -104,7 +104,7 @@ impl Progress {
 mod tests {
     use std::time::Duration;
 
-    use huginn_net::core::MemoryFrames;
+    use huginn_net::core::Frames;
 
     use super::*;
 
@@ -113,7 +113,7 @@ mod tests {
         let start = Instant::now();
         let after = |seconds| start.checked_add(Duration::from_secs(seconds)).unwrap();
         let progress = Progress::new(start);
-        let mut source = progress.monitor(MemoryFrames::new(&[]));
+        let mut source = progress.monitor(Frames::new([]));
         assert_eq!(progress.health(after(9), true), Health::Capturing);
         assert_eq!(progress.health(after(10), true), Health::Stalled);
         assert!(matches!(source.next_frame(), Ok(NextFrame::End)));

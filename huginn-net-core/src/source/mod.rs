@@ -4,13 +4,11 @@ mod block;
 mod channel;
 mod first_frames;
 mod frames;
-mod memory_frames;
 
 pub use block::{Block, FrameRecord};
 pub use channel::{FrameChannelClosed, FrameReceiver, FrameSender, frame_channel};
 pub use first_frames::FirstFrames;
 pub use frames::Frames;
-pub use memory_frames::MemoryFrames;
 
 use prefetch_index::prefetch_index;
 
