@@ -30,6 +30,8 @@ impl ProcessResources {
         let usage = getrusage(UsageWho::RUSAGE_SELF).ok();
         // Of /proc, a hardened unit shows only the processes.
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        #[allow(clippy::useless_conversion, reason = "32-bit systems have 32-bit limits")]
+        let max_fds = getrlimit(Resource::RLIMIT_NOFILE).ok().map(|(soft, _)| u64::from(soft));
         let kib = |name| field(&status, name).map(|kib| kib.saturating_mul(1024));
         Self {
             cpu_seconds: usage.map(|usage| seconds(usage.user_time()) + seconds(usage.system_time())),
@@ -37,7 +39,7 @@ impl ProcessResources {
             virtual_bytes: kib("VmSize"),
             threads: field(&status, "Threads"),
             open_fds: open_fds(),
-            max_fds: getrlimit(Resource::RLIMIT_NOFILE).ok().map(|(soft, _)| soft),
+            max_fds,
             started,
         }
     }

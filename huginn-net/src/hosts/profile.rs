@@ -88,6 +88,7 @@ pub struct Latest {
 
 /// A mismatch of a User-Agent or Server header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Mismatch {
     /// The header names another system than that of the host.
     System,

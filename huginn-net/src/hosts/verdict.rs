@@ -55,6 +55,7 @@ pub struct Evidence {
 
 /// A layer of the network stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum EvidenceLayer {
     /// TCP/IP: evidence from the kernel.
     Tcp,
@@ -66,6 +67,7 @@ pub enum EvidenceLayer {
 
 /// The weight of evidence, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Grade {
     /// A SYN that a signature of one system matches exactly.
     Syn,

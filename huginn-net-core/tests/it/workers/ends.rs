@@ -1,7 +1,7 @@
 //! The end of an analysis: by the sink, by cancellation, by errors and by thread_panic.
 
 use std::ops::ControlFlow;
-use std::sync::OnceLock;
+use std::sync::{OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -113,12 +113,14 @@ fn silent_source_ends_after_break_or_cancel() {
 
         let mut analyzer = builder(workers, 1 << 16).build();
         let token = analyzer.cancel_token();
+        let (seen, events) = mpsc::channel();
         thread::scope(|scope| {
             scope.spawn(move || {
-                thread::sleep(Duration::from_millis(20));
+                // The packet has two events.
+                events.iter().take(2).for_each(drop);
                 token.cancel();
             });
-            analyzer.analyze(source(), &mut |_: Event<String>| {}).unwrap();
+            analyzer.analyze(source(), &mut |_: Event<String>| seen.send(()).is_ok()).unwrap();
         });
         assert_eq!((analyzer.counters().frames, analyzer.counters().events), (1, 2));
     }

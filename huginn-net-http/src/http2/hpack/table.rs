@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// Overhead of a field in bytes, by definition (RFC 7541, section 4.1).
 const OVERHEAD: usize = 32;
 /// Actual overhead of a field in bytes beyond [`OVERHEAD`]: the counters of a shared name.
-const EXTRA_OVERHEAD: usize = 2 * size_of::<usize>() + size_of::<Field>() - OVERHEAD;
+const EXTRA_OVERHEAD: usize = (2 * size_of::<usize>() + size_of::<Field>()).saturating_sub(OVERHEAD);
 /// Initial maximum size of a table, in bytes (RFC 9113, section 6.5.2).
 const DEFAULT_SIZE: usize = 4096;
 
