@@ -83,7 +83,6 @@ pub enum P0fAnswer {
 
 /// The host information of an answer. Times are seconds since the Unix epoch, in packet time; 0 means never.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct P0fHost {
     /// Time of the first update of the host.
     pub first_seen: u32,
