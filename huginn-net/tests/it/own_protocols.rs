@@ -4,11 +4,11 @@ use std::num::NonZeroUsize;
 use std::thread;
 
 use huginn_net::core::{
-    Event as CoreEvent, NextFrame, Probe, StreamData, StreamObserver, StreamParser, StreamStart,
+    Either, Event as CoreEvent, NextFrame, Probe, StreamData, StreamObserver, StreamParser, StreamStart,
     frame_channel,
 };
 use huginn_net::record::CustomEventRecord;
-use huginn_net::{CaptureReader, Either, Event, Finding, HuginnNet, Observers, Side, Source};
+use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers, Side, Source};
 use serde::Serialize;
 use serde_json::Value;
 
