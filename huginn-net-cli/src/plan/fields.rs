@@ -61,7 +61,7 @@ fn is_known(path: &str, fields: &[FieldInfo]) -> bool {
             None if rest.parse::<usize>().is_ok() => None,
             _ => Some(rest),
         });
-        rest.flatten().is_none_or(|rest| is_known(rest, field.fields))
+        rest.flatten().is_none_or(|rest| is_known(rest, field.value_type.fields()))
     })
 }
 
@@ -70,7 +70,7 @@ fn add_paths(before: &str, fields: &[FieldInfo], paths: &mut Vec<String>) {
     for field in fields {
         let path = format!("{before}{}", field.name);
         if !paths.contains(&path) {
-            add_paths(&format!("{path}."), field.fields, paths);
+            add_paths(&format!("{path}."), field.value_type.fields(), paths);
             paths.push(path);
         }
     }

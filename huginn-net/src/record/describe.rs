@@ -1,5 +1,10 @@
 //! The macro that declares records.
 
+use std::convert::Infallible;
+use std::fmt::Display;
+
+use huginn_net_core::{Side, Timestamp};
+use huginn_net_tls::Ja4;
 use serde::ser::{Serialize, SerializeStruct};
 
 /// A field of a record.
@@ -8,51 +13,169 @@ use serde::ser::{Serialize, SerializeStruct};
 pub struct FieldInfo {
     /// The name in JSON.
     pub name: &'static str,
+    /// The name of its column in tables. The columns of an object have the name of its column, and `_`, before theirs.
+    pub column: &'static str,
     /// What the value means, in Markdown.
     pub meaning: &'static str,
+    /// The type of the value, unless it is null.
+    pub value_type: ValueType,
+}
+
+/// The type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueType {
+    /// Text.
+    Text,
+    /// A truth value.
+    Bool,
+    /// A number without sign.
+    Integer {
+        /// Bits of the largest number.
+        bits: u32,
+    },
+    /// A number with a fraction.
+    Float,
+    /// A time.
+    Time,
+    /// An object with these fields.
+    Object(&'static [FieldInfo]),
+    /// A list of values of a type.
+    List(&'static ValueType),
+}
+
+impl ValueType {
     /// The fields of the object, or of each object of the list; empty for other values.
-    pub fields: &'static [FieldInfo],
+    pub const fn fields(self) -> &'static [FieldInfo] {
+        match self {
+            Self::Object(fields) => fields,
+            Self::List(element) => element.fields(),
+            _ => &[],
+        }
+    }
+
+    /// The number of columns: fields that are not objects.
+    const fn columns(self) -> usize {
+        let mut fields = self.fields();
+        if fields.is_empty() {
+            return 1;
+        }
+        let mut columns = 0_usize;
+        while let Some((first, others)) = fields.split_first() {
+            columns = columns.saturating_add(first.value_type.columns());
+            fields = others;
+        }
+        columns
+    }
+}
+
+/// Takes the values of a record in the order of its fields, those of an object in place of it.
+pub trait ValueVisitor {
+    /// Takes text.
+    fn text(&mut self, text: &str);
+
+    /// Takes the [`Display`] text of a value.
+    fn display(&mut self, value: impl Display);
+
+    /// Takes a truth value.
+    fn bool(&mut self, value: bool);
+
+    /// Takes a number.
+    fn integer(&mut self, value: u64);
+
+    /// Takes a number with a fraction.
+    fn float(&mut self, value: f64);
+
+    /// Takes a time.
+    fn time(&mut self, time: Timestamp);
+
+    /// Takes the absence of a value. `columns`: the number of values that its type has, which is above one for objects.
+    fn absent(&mut self, columns: usize);
+
+    /// Begins a list. `columns`: the number of values of each element.
+    fn begin_list(&mut self, columns: usize);
+
+    /// Begins an element of a list.
+    fn begin_element(&mut self);
+
+    /// Ends a list.
+    fn end_list(&mut self);
 }
 
 /// A value of a field, or of a list in one.
-pub(super) trait Described {
-    /// The fields of an object.
-    const FIELDS: &'static [FieldInfo] = &[];
+pub(crate) trait Value: Serialize {
+    /// The type.
+    const TYPE: ValueType;
+
+    /// Passes the value to a visitor.
+    fn visit<V: ValueVisitor>(&self, visitor: &mut V);
 }
 
-impl<T: Described> Described for Option<T> {
-    const FIELDS: &'static [FieldInfo] = T::FIELDS;
+impl<T: Value> Value for Option<T> {
+    const TYPE: ValueType = T::TYPE;
+
+    #[inline]
+    fn visit<V: ValueVisitor>(&self, visitor: &mut V) {
+        match self {
+            Some(value) => value.visit(visitor),
+            None => visitor.absent(const { T::TYPE.columns() }),
+        }
+    }
 }
 
-impl<T: Described> Described for Vec<T> {
-    const FIELDS: &'static [FieldInfo] = T::FIELDS;
+impl<T: Value> Value for Vec<T> {
+    const TYPE: ValueType = ValueType::List(&T::TYPE);
+
+    fn visit<V: ValueVisitor>(&self, visitor: &mut V) {
+        visit_list(self, visitor);
+    }
 }
 
-impl<const N: usize, T: Described> Described for [T; N] {
-    const FIELDS: &'static [FieldInfo] = T::FIELDS;
+impl Value for [u8; 4] {
+    const TYPE: ValueType = ValueType::List(&u8::TYPE);
+
+    fn visit<V: ValueVisitor>(&self, visitor: &mut V) {
+        visit_list(self, visitor);
+    }
 }
 
-/// Implements [`Described`] for values without fields.
-macro_rules! impl_described {
-    ($($value:ty),+ $(,)?) => {$(
-        impl $crate::record::describe::Described for $value {}
+fn visit_list<T: Value, V: ValueVisitor>(values: &[T], visitor: &mut V) {
+    visitor.begin_list(const { T::TYPE.columns() });
+    for value in values {
+        visitor.begin_element();
+        value.visit(visitor);
+    }
+    visitor.end_list();
+}
+
+/// Implements [`Value`] by a method of the visitor.
+macro_rules! impl_value {
+    ($($value:ty: $value_type:expr, |$visitor:ident, $this:ident| $visit:expr;)+) => {$(
+        impl Value for $value {
+            const TYPE: ValueType = $value_type;
+
+            #[inline]
+            fn visit<V: ValueVisitor>(&self, $visitor: &mut V) {
+                let $this = self;
+                $visit
+            }
+        }
     )+};
 }
 
-impl_described!(
-    bool,
-    u8,
-    u16,
-    u32,
-    u64,
-    f64,
-    huginn_net_core::Timestamp,
-    huginn_net_core::Side,
-    huginn_net_tls::Ja4
-);
+impl_value! {
+    bool: ValueType::Bool, |visitor, value| visitor.bool(*value);
+    u8: ValueType::Integer { bits: Self::BITS }, |visitor, value| visitor.integer((*value).into());
+    u16: ValueType::Integer { bits: Self::BITS }, |visitor, value| visitor.integer((*value).into());
+    u32: ValueType::Integer { bits: Self::BITS }, |visitor, value| visitor.integer((*value).into());
+    u64: ValueType::Integer { bits: Self::BITS }, |visitor, value| visitor.integer(*value);
+    f64: ValueType::Float, |visitor, value| visitor.float(*value);
+    Timestamp: ValueType::Time, |visitor, time| visitor.time(*time);
+    Side: ValueType::Text, |visitor, side| visitor.display(side);
+    Ja4: ValueType::Text, |visitor, ja4| visitor.display(ja4);
+}
 
 /// A value that a record may leave out.
-pub(super) trait Omit {
+pub(crate) trait Omit {
     /// Whether the field is left out.
     fn is_omitted(&self) -> bool;
 }
@@ -74,17 +197,64 @@ impl<T> Omit for Vec<T> {
 /// The fields of a record, as part of an object.
 pub(crate) trait Fields {
     /// Adds the fields to an object.
-    fn add_to<S: SerializeStruct>(&self, object: &mut S) -> Result<(), S::Error>;
+    fn add_to<O: Object>(&self, object: &mut O) -> Result<(), O::Error>;
 }
 
-/// Adds a field that may be left out.
-#[inline(always)]
-pub(super) fn add_unless_omitted<S: SerializeStruct, T: Serialize + Omit>(
-    object: &mut S,
-    name: &'static str,
-    value: &T,
-) -> Result<(), S::Error> {
-    if value.is_omitted() { object.skip_field(name) } else { object.serialize_field(name, value) }
+/// Takes fields.
+pub(crate) trait Object {
+    type Error;
+
+    /// Takes a field.
+    fn add<T: Value>(&mut self, name: &'static str, value: &T) -> Result<(), Self::Error>;
+
+    /// Takes a field that may be left out.
+    fn add_unless_omitted<T: Value + Omit>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), Self::Error>;
+}
+
+impl<S: SerializeStruct> Object for S {
+    type Error = S::Error;
+
+    #[inline(always)]
+    fn add<T: Value>(&mut self, name: &'static str, value: &T) -> Result<(), S::Error> {
+        self.serialize_field(name, value)
+    }
+
+    #[inline(always)]
+    fn add_unless_omitted<T: Value + Omit>(&mut self, name: &'static str, value: &T) -> Result<(), S::Error> {
+        if value.is_omitted() { self.skip_field(name) } else { self.serialize_field(name, value) }
+    }
+}
+
+/// Passes the values of fields to a visitor.
+pub(super) fn visit_fields<V: ValueVisitor>(fields: &impl Fields, visitor: &mut V) {
+    let Ok(()) = fields.add_to(&mut Visit(visitor));
+}
+
+/// An object whose values go to a visitor.
+pub(super) struct Visit<'v, V>(pub(super) &'v mut V);
+
+impl<V: ValueVisitor> Object for Visit<'_, V> {
+    type Error = Infallible;
+
+    #[inline(always)]
+    fn add<T: Value>(&mut self, _: &'static str, value: &T) -> Result<(), Infallible> {
+        value.visit(self.0);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn add_unless_omitted<T: Value + Omit>(&mut self, _: &'static str, value: &T) -> Result<(), Infallible> {
+        if value.is_omitted() {
+            self.0.absent(const { T::TYPE.columns() });
+        } else {
+            value.visit(self.0);
+        }
+        Ok(())
+    }
 }
 
 /// The name of a field: that in JSON, if it is not an identifier of Rust.
@@ -97,27 +267,52 @@ macro_rules! field_name {
     };
 }
 
+/// The name of the column of a field: its own, or the prefix of the record and the name of the field.
+macro_rules! column_name {
+    ($prefix:literal $field:ident $(as $name:literal)? in $column:literal) => {
+        $column
+    };
+    ($prefix:literal $field:ident as $name:literal) => {
+        concat!($prefix, $name)
+    };
+    ($prefix:literal $field:ident) => {
+        concat!($prefix, stringify!($field))
+    };
+}
+
 /// Adds a field, or leaves it out.
 macro_rules! add_field {
     ($object:ident, $name:expr, $value:expr) => {
-        $object.serialize_field($name, $value)?
+        $object.add($name, $value)?
     };
     ($object:ident, $name:expr, $value:expr, omitted) => {
-        $crate::record::describe::add_unless_omitted($object, $name, $value)?
+        $object.add_unless_omitted($name, $value)?
     };
 }
 
 /// Declares records: structs that are written in the order of their fields and can be read again. `[omitted]` marks fields
-/// that are left out without a value; others are null. `as` gives the name in JSON.
+/// that are left out without a value; others are null. `as` gives the name in JSON. `in` gives the name of the column in
+/// tables; that of a record is the prefix of the columns whose fields have none.
 macro_rules! records {
     ($(
+        $(#[doc = $about:literal])+
+        pub struct $record:ident $(<$life:lifetime>)? $(in $prefix:literal)? { $($fields:tt)+ }
+    )+) => {$(
+        $crate::record::describe::records! {
+            @one [$($prefix)? ""]
+            $(#[doc = $about])+
+            pub struct $record $(<$life>)? { $($fields)+ }
+        }
+    )+};
+    (
+        @one [$prefix:literal $($none:literal)?]
         $(#[doc = $about:literal])+
         pub struct $record:ident $(<$life:lifetime>)? {$(
             $(#[doc = $meaning:literal])+
             $(#[serde($($option:tt)+)])?
-            $field:ident $([$omitted:ident])? $(as $name:literal)?: $value:ty,
+            $field:ident $([$omitted:ident])? $(as $name:literal)? $(in $column:literal)?: $value:ty,
         )+}
-    )+) => {$(
+    ) => {
         $(#[doc = $about])+
         #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
         #[non_exhaustive]
@@ -128,17 +323,27 @@ macro_rules! records {
             pub $field: $value,
         )+}
 
-        impl $(<$life>)? $crate::record::describe::Described for $record $(<$life>)? {
-            const FIELDS: &'static [$crate::record::FieldInfo] = &[$($crate::record::FieldInfo {
+        impl $(<$life>)? $record $(<$life>)? {
+            pub(super) const FIELDS: &'static [$crate::record::FieldInfo] = &[$($crate::record::FieldInfo {
                 name: $crate::record::describe::field_name!($field $($name)?),
-                meaning: concat!($($meaning),+),
-                fields: <$value as $crate::record::describe::Described>::FIELDS,
+                column: $crate::record::describe::column_name!($prefix $field $(as $name)? $(in $column)?),
+                meaning: concat!($($meaning),+).trim_ascii_start(),
+                value_type: <$value as $crate::record::describe::Value>::TYPE,
             }),+];
+        }
+
+        impl $(<$life>)? $crate::record::describe::Value for $record $(<$life>)? {
+            const TYPE: $crate::record::ValueType = $crate::record::ValueType::Object(Self::FIELDS);
+
+            #[inline]
+            fn visit<V: $crate::record::ValueVisitor>(&self, visitor: &mut V) {
+                $crate::record::describe::visit_fields(self, visitor);
+            }
         }
 
         impl $(<$life>)? $crate::record::describe::Fields for $record $(<$life>)? {
             #[inline(always)]
-            fn add_to<S: serde::ser::SerializeStruct>(&self, object: &mut S) -> Result<(), S::Error> {
+            fn add_to<O: $crate::record::describe::Object>(&self, object: &mut O) -> Result<(), O::Error> {
                 $($crate::record::describe::add_field!(
                     object,
                     $crate::record::describe::field_name!($field $($name)?),
@@ -154,13 +359,12 @@ macro_rules! records {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 use serde::ser::SerializeStruct;
 
-                let count = <Self as $crate::record::describe::Described>::FIELDS.len();
-                let mut object = serializer.serialize_struct(stringify!($record), count)?;
+                let mut object = serializer.serialize_struct(stringify!($record), Self::FIELDS.len())?;
                 $crate::record::describe::Fields::add_to(self, &mut object)?;
                 object.end()
             }
         }
-    )+};
+    };
 }
 
-pub(super) use {add_field, field_name, impl_described, records};
+pub(super) use {add_field, column_name, field_name, records};

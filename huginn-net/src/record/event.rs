@@ -1,5 +1,7 @@
 //! Events as records.
 
+use std::borrow::Borrow;
+
 use huginn_net_core::{Conflict, Side, Timestamp};
 use huginn_net_tcp::Handshake;
 use serde::de::Error;
@@ -8,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::VERSION;
-use super::describe::{Described, FieldInfo, Fields, add_unless_omitted, records};
+use super::describe::{FieldInfo, Fields, Object, Value as _, ValueVisitor, Visit, records};
 use super::flow::FlowRecord;
 use super::kinds::{
     ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, MismatchRecord,
@@ -42,8 +44,9 @@ records! {
 /// The field after those of the kind.
 const CUT: FieldInfo = FieldInfo {
     name: "cut",
-    meaning: " Fields whose text was cut, because it was longer than the limit",
-    fields: &[],
+    column: "cut",
+    meaning: "Fields whose text was cut, because it was longer than the limit",
+    value_type: Vec::<Text<'_>>::TYPE,
 };
 
 /// An event as it is written: one flat object with the fields of its [head](Head), its [flow](FlowRecord) and its
@@ -95,7 +98,7 @@ macro_rules! kinds {
 
         impl Fields for Kind<'_> {
             #[inline(always)]
-            fn add_to<S: SerializeStruct>(&self, object: &mut S) -> Result<(), S::Error> {
+            fn add_to<O: Object>(&self, object: &mut O) -> Result<(), O::Error> {
                 match self {
                     $(Self::$kind(fields) => fields.add_to(object),)+
                 }
@@ -179,7 +182,7 @@ pub(crate) fn event_number(finding: &Finding) -> usize {
 /// use huginn_net::record::fields_of_event;
 ///
 /// let fields = fields_of_event("tls_client").unwrap();
-/// assert!(fields.iter().any(|field| field.name == "ja4" && field.meaning == " JA4"));
+/// assert!(fields.iter().any(|field| field.name == "ja4" && field.meaning == "JA4"));
 /// ```
 pub fn fields_of_event(name: &str) -> Option<Vec<FieldInfo>> {
     let kind = fields_of_kind(name)?;
@@ -232,10 +235,10 @@ impl<'a> Use<'a> for Keep {
 }
 
 /// Adds the fields to an object.
-struct AddTo<'o, S>(&'o mut S);
+struct AddTo<'o, O>(&'o mut O);
 
-impl<'a, S: SerializeStruct> Use<'a> for AddTo<'_, S> {
-    type Output = Result<(), S::Error>;
+impl<'a, O: Object> Use<'a> for AddTo<'_, O> {
+    type Output = Result<(), O::Error>;
 
     #[inline(always)]
     fn fields<F: Fields>(self, fields: F, _: fn(F) -> Kind<'a>) -> Self::Output {
@@ -273,20 +276,48 @@ fn describe<'a, U: Use<'a>>(event: &'a Event, cut: &mut Vec<Text<'a>>, to: U) ->
     }
 }
 
+/// Adds the parts of an event to an object, in the order in which they are written. `add_kind` returns the fields that are
+/// cut.
+#[inline(always)]
+fn add_parts<'a, O: Object, C: Borrow<Vec<Text<'a>>>>(
+    object: &mut O,
+    head: &Head<'_>,
+    add_flow: impl FnOnce(&mut O) -> Result<(), O::Error>,
+    add_kind: impl FnOnce(&mut O) -> Result<C, O::Error>,
+) -> Result<(), O::Error> {
+    head.add_to(object)?;
+    add_flow(object)?;
+    let cut = add_kind(object)?;
+    object.add_unless_omitted(CUT.name, cut.borrow())
+}
+
 /// Adds the record of an event to an object. `add_flow` adds the fields of its flow.
 #[inline(always)]
-pub(crate) fn add_event<S: SerializeStruct>(
+pub(crate) fn add_event<O: Object>(
     event: &Event,
     file: Option<&str>,
     interface: Option<&str>,
-    object: &mut S,
-    add_flow: impl FnOnce(&mut S) -> Result<(), S::Error>,
-) -> Result<(), S::Error> {
-    let mut cut = Vec::new();
-    Head::new(event, file, interface).add_to(object)?;
-    add_flow(object)?;
-    describe(event, &mut cut, AddTo(object))?;
-    add_unless_omitted(object, CUT.name, &cut)
+    object: &mut O,
+    add_flow: impl FnOnce(&mut O) -> Result<(), O::Error>,
+) -> Result<(), O::Error> {
+    add_parts(object, &Head::new(event, file, interface), add_flow, |object| {
+        let mut cut = Vec::new();
+        describe(event, &mut cut, AddTo(object))?;
+        Ok(cut)
+    })
+}
+
+/// Passes the values of an event to a visitor, in the order of [`fields_of_event`]: for formats of columns, which need no
+/// names. `flow` is the record of its flow, which consecutive events often share.
+pub fn visit_event(
+    event: &Event,
+    flow: &FlowRecord<'_>,
+    file: Option<&str>,
+    interface: Option<&str>,
+    visitor: &mut impl ValueVisitor,
+) {
+    let object = &mut Visit(visitor);
+    let Ok(()) = add_event(event, file, interface, object, |object| flow.add_to(object));
 }
 
 impl From<&Conflict> for ConflictRecord<'_> {
@@ -300,10 +331,12 @@ impl Serialize for EventRecord<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // Only formats without names of fields use the number.
         let mut object = serializer.serialize_struct("EventRecord", Head::FIELDS.len())?;
-        self.head.add_to(&mut object)?;
-        self.flow.add_to(&mut object)?;
-        self.kind.add_to(&mut object)?;
-        add_unless_omitted(&mut object, CUT.name, &self.cut)?;
+        add_parts(
+            &mut object,
+            &self.head,
+            |object| self.flow.add_to(object),
+            |object| self.kind.add_to(object).map(|()| &self.cut),
+        )?;
         object.end()
     }
 }

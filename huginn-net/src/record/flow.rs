@@ -6,16 +6,16 @@ use std::str;
 use huginn_net_core::{FlowId, deserialize_from_text};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::describe::{impl_described, records};
+use super::describe::{Value, ValueType, ValueVisitor, records};
 use super::text::Text;
 use crate::community_id::CommunityId;
 
 records! {
     /// An end of a flow.
     pub struct EndpointRecord {
-        /// IP address.
+        /// IP address
         ip: Ip,
-        /// Port.
+        /// Port
         port: u16,
     }
 
@@ -33,13 +33,13 @@ records! {
     }
 }
 
-impl<'a> From<&'a FlowId> for FlowRecord<'a> {
-    fn from(flow: &'a FlowId) -> Self {
+impl From<&FlowId> for FlowRecord<'_> {
+    fn from(flow: &FlowId) -> Self {
         let layers = flow.tunnel.as_ref().map_or(&[][..], |tunnel| tunnel.layers());
         Self {
             client: flow.client.into(),
             server: flow.server.into(),
-            tunnel: layers.iter().map(Text::of).collect(),
+            tunnel: layers.iter().copied().map(Text::owned).collect(),
             community_id: CommunityId::from_flow(flow),
         }
     }
@@ -56,14 +56,29 @@ impl From<SocketAddr> for EndpointRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ip(pub IpAddr);
 
-impl_described!(Ip, CommunityId);
+impl Value for Ip {
+    const TYPE: ValueType = ValueType::Text;
+
+    fn visit<V: ValueVisitor>(&self, visitor: &mut V) {
+        self.with_text(|text| visitor.text(text));
+    }
+}
+
+impl Value for CommunityId {
+    const TYPE: ValueType = ValueType::Text;
+
+    fn visit<V: ValueVisitor>(&self, visitor: &mut V) {
+        visitor.text(str::from_utf8(&self.text()).unwrap_or_default());
+    }
+}
 
 /// Length of the longest IPv4 address, in bytes, with a period before it.
 const MAX_V4: usize = 16;
 
-impl Serialize for Ip {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let IpAddr::V4(v4) = self.0 else { return serializer.collect_str(&self.0) };
+impl Ip {
+    /// Passes the text to a function.
+    fn with_text<T>(&self, take: impl FnOnce(&str) -> T) -> T {
+        let IpAddr::V4(v4) = self.0 else { return take(&self.0.to_string()) };
         let mut text = [0; MAX_V4];
         let mut len = 0_usize;
         let mut push = |byte| {
@@ -82,7 +97,13 @@ impl Serialize for Ip {
             }
             push(b'0'.wrapping_add(octet % 10));
         }
-        serializer.serialize_str(str::from_utf8(text.get(1..len).unwrap_or_default()).unwrap_or_default())
+        take(str::from_utf8(text.get(1..len).unwrap_or_default()).unwrap_or_default())
+    }
+}
+
+impl Serialize for Ip {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.with_text(|text| serializer.serialize_str(text))
     }
 }
 

@@ -5,7 +5,7 @@ use huginn_net_tcp::{Clock, Handshake};
 use huginn_net_tls::Ja4;
 
 use super::VERSION;
-use super::describe::{Described, FieldInfo, records};
+use super::describe::{FieldInfo, records};
 use super::flow::Ip;
 use super::kinds::LabelRecord;
 use super::text::Text;

@@ -34,29 +34,29 @@ records! {
     }
 
     /// `tcp_syn` and `tcp_syn_ack`: a TCP signature and its match in the database.
-    pub struct TcpRecord<'a> {
+    pub struct TcpRecord<'a> in "tcp_" {
         /// Signature in the syntax of p0f
-        sig: Text<'a>,
+        sig in "sig": Text<'a>,
         /// Label of the database entry; null without a match
-        label: Option<LabelRecord<'a>>,
+        label in "label": Option<LabelRecord<'a>>,
         /// Whether the packet differs from the signature in ways that the network may cause
         fuzzy: bool,
         /// Distance of the sender in hops
         distance: u8,
         /// Remarks on the match, as p0f prints them
-        params: Text<'a>,
+        params in "params": Text<'a>,
     }
 
     /// `mtu`: the size of the largest IP packet, and the link type.
-    pub struct MtuRecord<'a> {
+    pub struct MtuRecord<'a> in "mtu_" {
         /// Size of the largest IP packet that the sender accepts, in bytes
-        mtu: u32,
+        mtu in "mtu": u32,
         /// Link type with this MTU
         link: Option<Text<'a>>,
     }
 
     /// `uptime`: the TCP timestamp clock of a host.
-    pub struct UptimeRecord {
+    pub struct UptimeRecord in "uptime_" {
         /// Uptime in minutes, modulo `modulo_days`
         minutes: u32,
         /// Days after which the clock begins again
@@ -68,7 +68,7 @@ records! {
     }
 
     /// `host_change` and `ip_sharing`: another host has the address, or several.
-    pub struct ChangeRecord<'a> {
+    pub struct ChangeRecord<'a> in "change_" {
         /// Why the host is taken for changed, or for several: names of p0f
         reasons: Vec<Text<'a>>,
         /// Number of the last 32 scored packets with at least 6, 3, 2 and 1 points
@@ -76,7 +76,7 @@ records! {
     }
 
     /// `mismatch`: a client that is not the browser that it claims to be.
-    pub struct MismatchRecord<'a> {
+    pub struct MismatchRecord<'a> in "mismatch_" {
         /// `imitation` or `proxy`
         outcome: Text<'a>,
         /// Statements that do not agree
@@ -84,17 +84,17 @@ records! {
     }
 
     /// `finding`: what else was noticed.
-    pub struct ConflictRecord<'a> {
+    pub struct ConflictRecord<'a> in "finding_" {
         /// Kind of the finding: `conflict`
-        finding: Text<'a>,
+        finding in "finding": Text<'a>,
         /// What distinguishes the packets of a conflict
         reason: Text<'a>,
     }
 
     /// `connection`: the summary of a connection that ended.
-    pub struct ConnectionRecord<'a> {
+    pub struct ConnectionRecord<'a> in "connection_" {
         /// `tcp` or `udp`
-        transport: Text<'a>,
+        transport in "transport": Text<'a>,
         /// Time of the first packet
         start: Timestamp,
         /// Time from the first packet to the last one, in seconds
@@ -120,19 +120,19 @@ records! {
         /// Software of the TLS client
         tls_client: Option<Text<'a>>,
         /// TLS version that the server selected
-        tls_version: Option<Text<'a>>,
+        tls_version in "tls_version": Option<Text<'a>>,
         /// JA4 of the first ClientHello
-        ja4: Option<Ja4>,
+        ja4 in "ja4": Option<Ja4>,
         /// HASSH of the SSH client
-        hassh: Option<Text<'a>>,
+        hassh in "hassh": Option<Text<'a>>,
         /// HASSHServer of the SSH server
         hassh_server: Option<Text<'a>>,
         /// Outcome of the last mismatch: `imitation` or `proxy`
-        mismatch: Option<Text<'a>>,
+        mismatch in "mismatch_outcome": Option<Text<'a>>,
     }
 
     /// `http_request`: the head of a request.
-    pub struct HttpRequestRecord<'a> {
+    pub struct HttpRequestRecord<'a> in "http_" {
         /// HTTP version
         version: Text<'a>,
         /// Number of the request in its connection, from 0; with HTTP/2 the stream identifier
@@ -150,11 +150,11 @@ records! {
         /// Preferred language
         language: Option<Text<'a>>,
         /// Signature in the syntax of p0f
-        sig: Text<'a>,
+        sig in "sig": Text<'a>,
         /// Label of the database entry; null without a match
-        label: Option<LabelRecord<'a>>,
+        label in "label": Option<LabelRecord<'a>>,
         /// Remarks on the match, as p0f prints them
-        params: Text<'a>,
+        params in "params": Text<'a>,
         /// System that the User-Agent header names
         claimed_os: Option<Text<'a>>,
         /// Whether it agrees with the system that TCP shows
@@ -163,16 +163,16 @@ records! {
         akamai[omitted]: Option<Text<'a>>,
         /// MD5 of the Akamai fingerprint
         akamai_hash[omitted]: Option<Text<'a>>,
-        /// Software with this Akamai fingerprint; null without a match
+        /// Software with this fingerprint; null without a match
         #[serde(default, deserialize_with = "present")]
-        software[omitted]: Option<Option<SoftwareRecord<'a>>>,
+        software[omitted] in "software": Option<Option<SoftwareRecord<'a>>>,
         /// Entries of the list of fingerprints; null if it has none for this fingerprint
         #[serde(default, deserialize_with = "present")]
-        listed[omitted]: Option<Option<Vec<ListedRecord<'a>>>>,
+        listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
 
     /// `http_response`: the head of a response.
-    pub struct HttpResponseRecord<'a> {
+    pub struct HttpResponseRecord<'a> in "http_" {
         /// HTTP version
         version: Text<'a>,
         /// Number of the request in its connection, from 0; with HTTP/2 the stream identifier
@@ -182,13 +182,13 @@ records! {
         /// Status code
         status: u16,
         /// Server header
-        server_header: Option<Text<'a>>,
+        server_header in "http_server": Option<Text<'a>>,
         /// Signature in the syntax of p0f
-        sig: Text<'a>,
+        sig in "sig": Text<'a>,
         /// Label of the database entry; null without a match
-        label: Option<LabelRecord<'a>>,
+        label in "label": Option<LabelRecord<'a>>,
         /// Remarks on the match, as p0f prints them
-        params: Text<'a>,
+        params in "params": Text<'a>,
         /// System that the Server header names
         claimed_os: Option<Text<'a>>,
         /// Whether it agrees with the system that TCP shows
@@ -224,47 +224,47 @@ records! {
     /// An entry of a list of fingerprints.
     pub struct ListedRecord<'a> {
         /// The label, as the list has it
-        label: Text<'a>,
+        label in "labels": Text<'a>,
         /// Whether the list marks the fingerprint as watched
         watch: bool,
     }
 
     /// `ssh_client`: the identification string and the algorithms of an SSH client.
-    pub struct SshClientRecord<'a> {
+    pub struct SshClientRecord<'a> in "ssh_" {
         /// SSH protocol version
         protocol: Text<'a>,
         /// Identification string
         banner: Text<'a>,
         /// HASSH
-        hassh: Option<Text<'a>>,
+        hassh in "hassh": Option<Text<'a>>,
         /// The algorithms behind the hash
-        hassh_algorithms: Option<Text<'a>>,
-        /// Software with this HASSH; null without a match
-        software: Option<SoftwareRecord<'a>>,
+        hassh_algorithms in "hassh_algorithms": Option<Text<'a>>,
+        /// Software with this fingerprint; null without a match
+        software in "software": Option<SoftwareRecord<'a>>,
         /// Entries of the list of fingerprints; null if it has none for this fingerprint
         #[serde(default, deserialize_with = "present")]
-        listed[omitted]: Option<Option<Vec<ListedRecord<'a>>>>,
+        listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
 
     /// `ssh_server`: the identification string and the algorithms of an SSH server.
-    pub struct SshServerRecord<'a> {
+    pub struct SshServerRecord<'a> in "ssh_" {
         /// SSH protocol version
         protocol: Text<'a>,
         /// Identification string
         banner: Text<'a>,
         /// HASSHServer
-        hassh: Option<Text<'a>>,
+        hassh in "hassh": Option<Text<'a>>,
         /// The algorithms behind the hash
-        hassh_algorithms: Option<Text<'a>>,
+        hassh_algorithms in "hassh_algorithms": Option<Text<'a>>,
         /// Entries of the list of fingerprints; null if it has none for this fingerprint
         #[serde(default, deserialize_with = "present")]
-        listed[omitted]: Option<Option<Vec<ListedRecord<'a>>>>,
+        listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
 
     /// `tls_client`: the fingerprints of a ClientHello.
-    pub struct TlsClientRecord<'a> {
+    pub struct TlsClientRecord<'a> in "tls_" {
         /// `tcp`, `quic` or `dtls`
-        transport: Text<'a>,
+        transport in "transport": Text<'a>,
         /// Highest version that the client offers
         version: Text<'a>,
         /// Server name that the client asks for
@@ -276,32 +276,32 @@ records! {
         /// Whether the hello answers a HelloRetryRequest
         retry: bool,
         /// JA4
-        ja4: Ja4,
+        ja4 in "ja4": Ja4,
         /// JA4 with the values in place of the hashes
-        ja4_r: Text<'a>,
+        ja4_r in "ja4_r": Text<'a>,
         /// JA4 in the order of the hello
-        ja4_o: Ja4,
+        ja4_o in "ja4_o": Ja4,
         /// JA4 in the order of the hello, with the values
-        ja4_ro: Text<'a>,
+        ja4_ro in "ja4_ro": Text<'a>,
         /// JA4 without extensions that vary in a session
-        ja4_s1: Ja4,
+        ja4_s1 in "ja4_s1": Ja4,
         /// JA4 without extensions that vary in a session, with the values
-        ja4_s1r: Text<'a>,
+        ja4_s1r in "ja4_s1r": Text<'a>,
         /// JA3 text
-        ja3: Text<'a>,
+        ja3 in "ja3": Text<'a>,
         /// MD5 of the JA3 text
-        ja3_hash: Text<'a>,
+        ja3_hash in "ja3_hash": Text<'a>,
         /// Software with this fingerprint; null without a match
-        software: Option<SoftwareRecord<'a>>,
+        software in "software": Option<SoftwareRecord<'a>>,
         /// Entries of the list of fingerprints; null if it has none for this fingerprint
         #[serde(default, deserialize_with = "present")]
-        listed[omitted]: Option<Option<Vec<ListedRecord<'a>>>>,
+        listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
 
     /// `tls_server`: the fingerprints of a ServerHello.
-    pub struct TlsServerRecord<'a> {
+    pub struct TlsServerRecord<'a> in "tls_" {
         /// `tcp`, `quic` or `dtls`
-        transport: Text<'a>,
+        transport in "transport": Text<'a>,
         /// Version that the server selects
         version: Text<'a>,
         /// Cipher suite that the server selects, in hexadecimal
@@ -313,12 +313,12 @@ records! {
         /// Whether the hello is a HelloRetryRequest
         retry: bool,
         /// JA3S text
-        ja3s: Text<'a>,
+        ja3s in "ja3s": Text<'a>,
         /// MD5 of the JA3S text
-        ja3s_hash: Text<'a>,
+        ja3s_hash in "ja3s_hash": Text<'a>,
         /// Entries of the list of fingerprints; null if it has none for this fingerprint
         #[serde(default, deserialize_with = "present")]
-        listed[omitted]: Option<Option<Vec<ListedRecord<'a>>>>,
+        listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
 }
 

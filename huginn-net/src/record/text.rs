@@ -7,7 +7,7 @@ use std::sync::Arc;
 use huginn_net_core::Escaped;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::describe::impl_described;
+use super::describe::{Value as RecordValue, ValueType, ValueVisitor};
 use crate::event_limits::TextLimit;
 use crate::finding::HttpVerdict;
 
@@ -21,17 +21,28 @@ enum Value<'a> {
     Read(Arc<str>),
     /// Bytes from the wire.
     Wire(&'a [u8]),
-    Display(&'a dyn Display, TextLimit),
+    Display(&'a (dyn Display + Sync), TextLimit),
     Shared(Arc<dyn Display + Send + Sync + 'a>, TextLimit),
     HttpSignature(&'a HttpVerdict, TextLimit),
 }
 
-impl_described!(Text<'_>);
+impl RecordValue for Text<'_> {
+    const TYPE: ValueType = ValueType::Text;
+
+    #[inline]
+    fn visit<V: ValueVisitor>(&self, visitor: &mut V) {
+        match &self.0 {
+            Value::Text(text) => visitor.text(text),
+            Value::Read(text) => visitor.text(text),
+            _ => visitor.display(self),
+        }
+    }
+}
 
 impl<'a> Text<'a> {
     /// The text of a value.
     #[inline]
-    pub(super) fn of(value: &'a impl Display) -> Self {
+    pub(super) fn of(value: &'a (impl Display + Sync)) -> Self {
         Self(Value::Display(value, TextLimit::NONE))
     }
 
@@ -123,7 +134,12 @@ impl<'a> LimitedTexts<'a, '_> {
     }
 
     /// The text of a value that is at most `len` bytes long.
-    pub(super) fn of(&mut self, field: &'static str, len: usize, value: &'a impl Display) -> Text<'a> {
+    pub(super) fn of(
+        &mut self,
+        field: &'static str,
+        len: usize,
+        value: &'a (impl Display + Sync),
+    ) -> Text<'a> {
         self.note_if_longer(field, len, value);
         Text(Value::Display(value, self.limit))
     }

@@ -57,8 +57,8 @@ fn check_fields(value: &Value, described: &[FieldInfo], place: &str) {
             for (key, value) in fields {
                 let field = described.iter().find(|field| field.name == key);
                 let field = field.unwrap_or_else(|| panic!("{place}.{key} is not described"));
-                assert!(field.meaning.len() > 2, "{place}.{key}");
-                check_fields(value, field.fields, &format!("{place}.{key}"));
+                assert!(field.meaning.starts_with(|first: char| !first.is_whitespace()), "{place}.{key}");
+                check_fields(value, field.value_type.fields(), &format!("{place}.{key}"));
             }
         }
         _ => assert!(described.is_empty() || value.is_null(), "{place}"),
