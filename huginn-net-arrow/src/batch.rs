@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
+use arrow_array::builder::ArrayBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use huginn_net::Event;
 use huginn_net::core::FlowId;
-use huginn_net::record::CommunityId;
-use huginn_net::record::{EVENT_NAMES, event_name};
+use huginn_net::record::{EVENT_NAMES, FlowRecord, event_name, visit_event};
 
-use crate::schema::{Columns, schema, schema_of};
+use crate::column::Column;
+use crate::derived::DERIVED;
+use crate::row::{Row, Target};
+use crate::schema::{schema, schema_of, targets};
 
 /// Builds batches of events, one event a row.
 ///
@@ -30,10 +33,13 @@ use crate::schema::{Columns, schema, schema_of};
 #[derive(Debug)]
 pub struct EventBatchBuilder {
     schema: SchemaRef,
-    columns: Columns,
+    columns: Vec<Column>,
+    /// The columns of the values of each event.
+    targets: Vec<(&'static str, Vec<Target>)>,
     rows: usize,
-    /// Texts of the flow of the last event: consecutive events often share a flow.
-    flow: Option<FlowTexts>,
+    text_len: usize,
+    /// The flow of the last event: consecutive events often share a flow.
+    flow: Option<(FlowId, FlowRecord<'static>)>,
     interfaces: Vec<String>,
     /// Names of the events that become rows; all if empty.
     events: Vec<&'static str>,
@@ -41,38 +47,28 @@ pub struct EventBatchBuilder {
     with_dictionaries: Option<SchemaRef>,
 }
 
-/// The texts of a flow.
-#[derive(Debug)]
-struct FlowTexts {
-    flow: FlowId,
-    client: String,
-    server: String,
-    community_id: String,
-}
-
-impl FlowTexts {
-    fn new(flow: &FlowId) -> Self {
-        Self {
-            flow: flow.clone(),
-            client: flow.client.ip().to_string(),
-            server: flow.server.ip().to_string(),
-            community_id: CommunityId::from_flow(flow).to_string(),
-        }
-    }
-}
-
 impl EventBatchBuilder {
     /// Creates a builder without rows.
     pub fn new() -> Self {
-        Self {
+        let builder = Self {
             schema: schema(),
-            columns: Columns::default(),
+            columns: Vec::new(),
+            targets: Vec::new(),
             rows: 0,
+            text_len: 0,
             flow: None,
             interfaces: Vec::new(),
             events: Vec::new(),
             with_dictionaries: None,
-        }
+        };
+        builder.with_schema(schema())
+    }
+
+    /// Sets the schema, and creates its columns.
+    fn with_schema(self, schema: SchemaRef) -> Self {
+        let columns = schema.fields().iter().map(|field| Column::new(field.data_type())).collect();
+        let targets = EVENT_NAMES.into_iter().map(|event| (event, targets(&schema, event))).collect();
+        Self { schema, columns, targets, ..self }
     }
 
     /// Names the interfaces of a live source, by their [index](huginn_net::Timestamp::interface).
@@ -84,10 +80,8 @@ impl EventBatchBuilder {
     /// Builds only these columns, in the order of the schema; names that no column has are ignored. Without this call all
     /// columns are built.
     #[must_use]
-    pub fn columns(mut self, names: &[&str]) -> Self {
-        self.columns.select(names);
-        self.schema = schema_of(|name| names.contains(&name));
-        self
+    pub fn columns(self, names: &[&str]) -> Self {
+        self.with_schema(schema_of(|name| names.contains(&name)))
     }
 
     /// Takes only these events: [names](EVENT_NAMES). Without this call all events become rows.
@@ -125,35 +119,29 @@ impl EventBatchBuilder {
 
     /// Bytes of the texts in all rows. They bound the memory of a batch: packets choose how long their texts are.
     pub fn text_len(&self) -> usize {
-        self.columns.text_len()
+        self.text_len
     }
 
     /// Appends an event. `file`: the capture file, if several are read.
     pub fn append(&mut self, event: &Event, file: Option<&str>) {
-        if !self.events.is_empty() && !self.events.contains(&event_name(&event.kind)) {
+        let name = event_name(&event.kind);
+        if !self.events.is_empty() && !self.events.contains(&name) {
             return;
         }
-        let Self { columns, rows, .. } = self;
-        let row = *rows;
-        let texts = match self.flow.take() {
-            Some(texts) if texts.flow == event.flow => texts,
-            _ => FlowTexts::new(&event.flow),
+        let Some((_, targets)) = self.targets.iter().find(|(event, _)| *event == name) else { return };
+        let (flow, record) = match self.flow.take() {
+            Some(last) if last.0 == event.flow => last,
+            _ => (event.flow.clone(), FlowRecord::from(&event.flow)),
         };
-        columns.client_ip.set(row, &texts.client);
-        columns.client_port.set(row, event.flow.client.port().into());
-        columns.server_ip.set(row, &texts.server);
-        columns.server_port.set(row, event.flow.server.port().into());
-        columns.host_ip.set(row, event.subject.choose(&texts.client, &texts.server));
-        columns.community_id.set(row, &texts.community_id);
-        if let Some(tunnel) = &event.flow.tunnel {
-            columns.tunnel.set(row, tunnel.layers());
+        let interface = self.interfaces.get(usize::from(event.ts.interface())).map(String::as_str);
+        let mut row = Row::new(&mut self.columns, self.rows, targets);
+        visit_event(event, &record, file, interface, &mut row);
+        for derived in &DERIVED {
+            (derived.set)(event, &mut row);
         }
-        columns.file.set_some(row, file);
-        let interface = self.interfaces.get(usize::from(event.ts.interface()));
-        columns.interface.set_some(row, interface.map(String::as_str));
-        columns.set_finding(row, event);
-        self.flow = Some(texts);
-        *rows = row.saturating_add(1);
+        self.text_len = self.text_len.saturating_add(row.text_len());
+        self.flow = Some((flow, record));
+        self.rows = self.rows.saturating_add(1);
     }
 
     /// Takes the rows as a batch. The builder is empty then.
@@ -163,10 +151,13 @@ impl EventBatchBuilder {
     /// If the texts of a column exceed 2 GiB.
     pub fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
         let rows = std::mem::take(&mut self.rows);
-        let mut columns = self.columns.finish(rows);
-        if self.with_dictionaries.is_some() {
-            columns = columns.into_iter().map(in_dictionary).collect();
-        }
+        self.text_len = 0;
+        let take = |column: &mut Column| {
+            column.fill(rows);
+            let array = column.finish();
+            if self.with_dictionaries.is_some() { in_dictionary(array) } else { array }
+        };
+        let columns = self.columns.iter_mut().map(take).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(self.schema()), columns, &options)
     }

@@ -5,16 +5,18 @@ use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
+use arrow_array::builder::{
+    ArrayBuilder, Int32Builder, Int64Builder, StringBuilder, TimestampMicrosecondBuilder,
+};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use huginn_net::core::{Analyzer, Event, Route, Source};
 use huginn_net::hosts::{HostUpdate, HostUpdateRecord, WithoutHosts};
 use huginn_net::{Finding, Timestamp};
 
 use crate::batch_thread::{BATCH_ROWS, BATCH_TEXT_BYTES, BatchSender, BatchThread};
-use crate::column::{Int, Long, Text, Time};
-use crate::event::set_time;
-use crate::schema::metadata;
+use crate::row::split_time;
+use crate::schema::{UTC, metadata, time_type};
 
 /// Columns that order records: time, capture file, packet, and position.
 pub const HOST_RECORD_ORDER: [&str; 5] = ["ts", "ts_nanos", "file", "packet", "position"];
@@ -76,13 +78,13 @@ impl fmt::Debug for HostRecordBatches {
 /// The schema of [`HostRecordBatches`].
 pub fn host_record_schema() -> SchemaRef {
     let fields = [
-        ("ts", Time::data_type()),
-        ("ts_nanos", Int::data_type()),
-        ("file", Text::data_type()),
-        ("packet", Long::data_type()),
-        ("position", Long::data_type()),
-        ("host_ip", Text::data_type()),
-        ("record", Text::data_type()),
+        ("ts", time_type()),
+        ("ts_nanos", DataType::Int32),
+        ("file", DataType::Utf8),
+        ("packet", DataType::Int64),
+        ("position", DataType::Int64),
+        ("host_ip", DataType::Utf8),
+        ("record", DataType::Utf8),
     ];
     let fields: Vec<Field> = fields.into_iter().map(|(name, kind)| Field::new(name, kind, true)).collect();
     Arc::new(Schema::new(fields).with_metadata(metadata()))
@@ -105,10 +107,11 @@ where
             let _ = batches.send(Err(error));
             return ControlFlow::Break(());
         }
-        let is_full = records.rows >= BATCH_ROWS || records.record.text_len() >= BATCH_TEXT_BYTES;
+        let text_len = records.record.values_slice().len();
+        let is_full = records.rows() >= BATCH_ROWS || text_len >= BATCH_TEXT_BYTES;
         if is_full { batches.send(records.finish()) } else { ControlFlow::Continue(()) }
     });
-    if records.rows > 0 && batches.send(records.finish()).is_break() {
+    if records.rows() > 0 && batches.send(records.finish()).is_break() {
         return analyzer;
     }
     if let Err(error) = outcome {
@@ -120,45 +123,47 @@ where
 /// A builder of the columns.
 #[derive(Default)]
 struct Records {
-    ts: Time,
-    ts_nanos: Int,
-    file: Text,
-    packet: Long,
-    position: Long,
-    host_ip: Text,
-    record: Text,
-    rows: usize,
+    ts: TimestampMicrosecondBuilder,
+    ts_nanos: Int32Builder,
+    file: StringBuilder,
+    packet: Int64Builder,
+    position: Int64Builder,
+    host_ip: StringBuilder,
+    record: StringBuilder,
     /// Number of records of the analysis.
     records: i64,
 }
 
 impl Records {
+    fn rows(&self) -> usize {
+        self.record.len()
+    }
+
     fn append(&mut self, update: &Event<HostUpdate>, file: Option<&str>) -> Result<(), ArrowError> {
         let Some(record) = HostUpdateRecord::new(update) else { return Ok(()) };
-        let row = self.rows;
         let text = serde_json::to_string(&record).map_err(|error| ArrowError::ExternalError(error.into()))?;
-        set_time(&mut self.ts, &mut self.ts_nanos, row, Timestamp::from_nanos(record.ts_nanos(), 9));
-        self.file.set_some(row, file);
-        self.packet.set(row, i64::try_from(record.packet_number()).unwrap_or(i64::MAX));
-        self.position.set(row, self.records);
-        self.host_ip.set_display(row, record.host().ip());
-        self.record.set(row, &text);
-        self.rows = row.saturating_add(1);
+        let (micros, nanos) = split_time(Timestamp::from_nanos(record.ts_nanos(), 9));
+        self.ts.append_value(micros);
+        self.ts_nanos.append_value(nanos);
+        self.file.append_option(file);
+        self.packet.append_value(i64::try_from(record.packet_number()).unwrap_or(i64::MAX));
+        self.position.append_value(self.records);
+        self.host_ip.append_value(record.host().ip().to_string());
+        self.record.append_value(text);
         self.records = self.records.saturating_add(1);
         Ok(())
     }
 
     fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
-        let rows = std::mem::take(&mut self.rows);
-        let columns = [
-            self.ts.finish(rows),
-            self.ts_nanos.finish(rows),
-            self.file.finish(rows),
-            self.packet.finish(rows),
-            self.position.finish(rows),
-            self.host_ip.finish(rows),
-            self.record.finish(rows),
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(self.ts.finish().with_timezone(UTC)),
+            Arc::new(self.ts_nanos.finish()),
+            Arc::new(self.file.finish()),
+            Arc::new(self.packet.finish()),
+            Arc::new(self.position.finish()),
+            Arc::new(self.host_ip.finish()),
+            Arc::new(self.record.finish()),
         ];
-        RecordBatch::try_new(host_record_schema(), columns.into_iter().flatten().collect())
+        RecordBatch::try_new(host_record_schema(), columns)
     }
 }

@@ -20,10 +20,11 @@
 mod batch;
 mod batch_thread;
 mod column;
-mod event;
+mod derived;
 mod host_records;
 mod markdown;
 mod reader;
+mod row;
 mod schema;
 
 pub use {arrow_array, arrow_schema};

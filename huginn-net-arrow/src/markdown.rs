@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use arrow_schema::{DataType, TimeUnit};
 
-use crate::schema::{ColumnInfo, SCHEMA_VERSION, columns};
+use crate::schema::{ColumnInfo, SCHEMA_VERSION, columns, names};
 
 /// The page `docs/schema.md`: how to use the table, its columns, and queries.
 pub fn schema_page() -> String {
@@ -24,8 +24,8 @@ fn write_page(page: &mut String) -> fmt::Result {
     writeln!(page, "\n## Columns\n")?;
     writeln!(page, "| column | type | events | meaning |\n|---|---|---|---|")?;
     for column in columns() {
-        let ColumnInfo { name, data_type, meaning, .. } = &column;
-        writeln!(page, "| `{name}` | {} | {} | {meaning} |", type_name(data_type), events(&column))?;
+        let ColumnInfo { name, data_type, meaning, .. } = column;
+        writeln!(page, "| `{name}` | {} | {} | {meaning} |", type_name(data_type), events(column))?;
     }
     page.push('\n');
     page.push_str(include_str!("../schema/queries.md"));
@@ -49,10 +49,7 @@ fn type_name(data_type: &DataType) -> String {
 fn events(column: &ColumnInfo) -> String {
     let all = huginn_net::record::EVENT_NAMES.len();
     let sources = column.sources.iter().map(|(events, path)| {
-        let events = match events.len() {
-            count if count == all => "all".to_owned(),
-            _ => events.iter().map(|event| format!("`{event}`")).collect::<Vec<_>>().join(", "),
-        };
+        let events = if events.len() == all { "all".to_owned() } else { names(events) };
         if path.is_empty() || *path == column.name { events } else { format!("{events}: `{path}`") }
     });
     sources.collect::<Vec<_>>().join("; ")

@@ -1,187 +1,61 @@
-//! The columns: names, types, meaning, and the fields of the JSON events that they equal.
+//! The columns: names, types, meaning, and the fields of the JSON events that they equal. All follow from the
+//! [records](huginn_net::record), but for those that are [derived](crate::derived).
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use arrow_array::ArrayRef;
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use huginn_net::record::{EVENT_NAMES, FieldInfo, ValueType, fields_of_event};
 
-use crate::column::{Double, Flag, Flags, Int, Long, Numbers, Text, Texts, Time};
+use crate::derived::DERIVED;
+use crate::row::Target;
 
 /// Version of the schema. A new column increments the second number; a column that changes or goes, the first one.
 pub const SCHEMA_VERSION: &str = "1.0";
+
+/// The columns of version 1.0, in their order. Later ones follow them: the order does not change for readers of older
+/// files.
+const ORDER: &str = "\
+    ts ts_nanos event subject transport client_ip client_port server_ip server_port host_ip tunnel community_id file \
+    interface packet conflict cut sig label_class label_name label_flavor label_generic params tcp_fuzzy tcp_distance mtu \
+    mtu_link http_version http_exchange http_head_cut http_method http_host http_path http_user_agent http_language \
+    http_status http_server http_claimed_os http_os_agrees http_akamai http_akamai_hash software_library \
+    software_application software_versions software_candidates software_match software_nearest_ja4_s1 \
+    software_nearest_name software_nearest_difference ssh_protocol ssh_banner hassh hassh_algorithms tls_version \
+    tls_version_name tls_sni tls_alpn tls_ech tls_retry ja4 ja4_r ja4_o ja4_ro ja4_s1 ja4_s1r ja3 ja3_hash listed_labels \
+    listed_watch tls_cipher tls_cipher_name ja3s ja3s_hash uptime_minutes uptime_modulo_days uptime_frequency_hz \
+    uptime_raw_frequency_hz change_reasons change_hits mismatch_outcome mismatch_reasons finding finding_reason \
+    connection_start connection_start_nanos connection_duration connection_client_packets connection_server_packets \
+    connection_client_bytes connection_server_bytes connection_host connection_client_system connection_server_system \
+    connection_client_software connection_server_software connection_tls_client connection_hassh_server";
+
+/// The field that has no column: the schema has a version of its own.
+const VERSION_FIELD: &str = "v";
+
+/// Time zone of times.
+pub(crate) const UTC: &str = "UTC";
+
+/// Name of the elements of a list, as Parquet has it.
+const ELEMENT: &str = "element";
 
 /// A column of the schema.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ColumnInfo {
     /// The name.
-    pub name: &'static str,
+    pub name: String,
     /// The type.
     pub data_type: DataType,
-    /// What the values mean.
-    pub meaning: &'static str,
+    /// What the values mean, in Markdown.
+    pub meaning: String,
     /// Events with this column, and the path of the equal field in their JSON; the path is empty if there is none.
-    pub sources: &'static [(&'static [&'static str], &'static str)],
+    pub sources: Vec<(Vec<&'static str>, String)>,
 }
 
-const ALL: &[&str] = &huginn_net::record::EVENT_NAMES;
-const TCP: &[&str] = &["tcp_syn", "tcp_syn_ack"];
-const MTU: &[&str] = &["mtu"];
-const HTTP: &[&str] = &["http_request", "http_response"];
-const REQUEST: &[&str] = &["http_request"];
-const RESPONSE: &[&str] = &["http_response"];
-const LABELLED: &[&str] = &["tcp_syn", "tcp_syn_ack", "http_request", "http_response"];
-const CLIENTS: &[&str] = &["tls_client", "ssh_client", "http_request"];
-const SSH: &[&str] = &["ssh_client", "ssh_server"];
-const TLS: &[&str] = &["tls_client", "tls_server"];
-const LISTED: &[&str] = &["http_request", "tls_client", "tls_server", "ssh_client", "ssh_server"];
-const TLS_CLIENT: &[&str] = &["tls_client"];
-const TLS_SERVER: &[&str] = &["tls_server"];
-const UPTIME: &[&str] = &["uptime"];
-const CHANGE: &[&str] = &["host_change", "ip_sharing"];
-const MISMATCH: &[&str] = &["mismatch"];
-const FINDING: &[&str] = &["finding"];
-const CONNECTION: &[&str] = &["connection"];
-
-/// Declares the columns: the struct of their builders, their descriptions, and the schema.
-macro_rules! columns {
-    ($($name:ident: $column:ty, $meaning:literal $(, $events:ident => $path:literal)+;)+) => {
-        /// A builder for each column. A value is set at a row; rows between have none.
-        #[derive(Debug, Default)]
-        pub(crate) struct Columns {
-            $(pub(crate) $name: $column,)+
-        }
-
-        impl Columns {
-            /// Takes all rows of the selected columns.
-            pub(crate) fn finish(&mut self, rows: usize) -> Vec<ArrayRef> {
-                [$(self.$name.finish(rows),)+].into_iter().flatten().collect()
-            }
-
-            /// Bytes of the texts of all columns.
-            pub(crate) fn text_len(&self) -> usize {
-                [$(self.$name.text_len(),)+].into_iter().fold(0, usize::saturating_add)
-            }
-
-            /// Ignores the values of all other columns.
-            pub(crate) fn select(&mut self, names: &[&str]) {
-                $(if !names.contains(&stringify!($name)) {
-                    self.$name.skip();
-                })+
-            }
-        }
-
-        /// Returns the columns in the order of the schema.
-        pub fn columns() -> Vec<ColumnInfo> {
-            vec![$(ColumnInfo {
-                name: stringify!($name),
-                data_type: <$column>::data_type(),
-                meaning: $meaning,
-                sources: &[$(($events, $path)),+],
-            },)+]
-        }
-    };
-}
-
-columns! {
-    ts: Time, "capture time of the packet, in microseconds", ALL => "ts";
-    ts_nanos: Int, "nanoseconds within the microsecond: 0 to 999", ALL => "";
-    event: Text, "kind of the event", ALL => "event";
-    subject: Text, "subject of the event: `client` or `server`", ALL => "subject";
-    transport: Text, "`tcp` or `udp`; of TLS events `tcp`, `quic` or `dtls`", ALL => "", TLS => "transport", CONNECTION => "transport";
-    client_ip: Text, "address of the client", ALL => "client.ip";
-    client_port: Int, "port of the client", ALL => "client.port";
-    server_ip: Text, "address of the server", ALL => "server.ip";
-    server_port: Int, "port of the server", ALL => "server.port";
-    host_ip: Text, "address of the subject", ALL => "";
-    tunnel: Texts, "VLAN tags and tunnels around the packets, the outermost first; null without any", ALL => "tunnel";
-    community_id: Text, "Community ID of the flow, version 1", ALL => "community_id";
-    file: Text, "capture file, if several are read", ALL => "file";
-    interface: Text, "interface that captured the packet, if there are several", ALL => "interface";
-    packet: Long, "number of the packet in the capture, from 1", ALL => "packet";
-    conflict: Text, "why the bytes of the event compete with others of the same place in the stream, if they do", ALL => "conflict";
-    cut: Texts, "fields of the JSON whose text was cut, because it was longer than the limit; null without any", ALL => "cut";
-    sig: Text, "signature in the syntax of p0f", LABELLED => "sig";
-    label_class: Text, "class of the label; `!` of software", LABELLED => "label.class";
-    label_name: Text, "name of the system or software; null without a match", LABELLED => "label.name";
-    label_flavor: Text, "versions, as the database names them", LABELLED => "label.flavor";
-    label_generic: Flag, "whether the label is one of last resort", LABELLED => "label.generic";
-    params: Text, "remarks on the match, as p0f prints them", LABELLED => "params";
-    tcp_fuzzy: Flag, "whether the packet differs from the signature in ways that the network may cause", TCP => "fuzzy";
-    tcp_distance: Int, "distance in hops", TCP => "distance";
-    mtu: Int, "size of the largest IP packet, in bytes", MTU => "mtu";
-    mtu_link: Text, "link type with this MTU", MTU => "link";
-    http_version: Text, "HTTP version", HTTP => "version";
-    http_exchange: Long, "number of the request in its connection, from 1", HTTP => "exchange";
-    http_head_cut: Flag, "true if header fields are missing, because the head exceeded a limit", HTTP => "head_cut";
-    http_method: Text, "request method", REQUEST => "method";
-    http_host: Text, "Host header, or :authority", REQUEST => "host";
-    http_path: Text, "path of the request", REQUEST => "path";
-    http_user_agent: Text, "User-Agent header", REQUEST => "user_agent";
-    http_language: Text, "preferred language", REQUEST => "language";
-    http_status: Int, "status code", RESPONSE => "status";
-    http_server: Text, "Server header", RESPONSE => "server_header";
-    http_claimed_os: Text, "system that the User-Agent or Server header names", HTTP => "claimed_os";
-    http_os_agrees: Flag, "whether it agrees with the system that TCP shows", HTTP => "os_agrees";
-    http_akamai: Text, "Akamai HTTP/2 fingerprint", REQUEST => "akamai";
-    http_akamai_hash: Text, "MD5 of the Akamai fingerprint", REQUEST => "akamai_hash";
-    software_library: Text, "library that the fingerprint names", CLIENTS => "software.library";
-    software_application: Text, "application that the fingerprint names", CLIENTS => "software.application";
-    software_versions: Text, "versions of the application or the library", CLIENTS => "software.versions";
-    software_candidates: Texts, "all recorded clients with the fingerprint", CLIENTS => "software.candidates";
-    software_match: Text, "how the software was identified", CLIENTS => "software.match";
-    software_nearest_ja4_s1: Text, "most similar known fingerprint of a structural match", CLIENTS => "software.nearest.ja4_s1";
-    software_nearest_name: Text, "its software", CLIENTS => "software.nearest.name";
-    software_nearest_difference: Text, "how it differs", CLIENTS => "software.nearest.difference";
-    ssh_protocol: Text, "SSH protocol version", SSH => "protocol";
-    ssh_banner: Text, "identification string", SSH => "banner";
-    hassh: Text, "HASSH of the client; of the event `ssh_server`, HASSHServer", SSH => "hassh", CONNECTION => "hassh";
-    hassh_algorithms: Text, "the algorithms behind the hash", SSH => "hassh_algorithms";
-    tls_version: Text, "version that the client offers, or the server selects", TLS => "version", CONNECTION => "tls_version";
-    tls_version_name: Text, "its name, such as TLS 1.3; null of drafts", TLS => "", CONNECTION => "";
-    tls_sni: Text, "server name that the client asks for", TLS_CLIENT => "sni";
-    tls_alpn: Texts, "protocols that the client offers, or the one that the server selects", TLS => "alpn";
-    tls_ech: Flag, "whether the hello has the extension encrypted_client_hello", TLS_CLIENT => "ech";
-    tls_retry: Flag, "whether the hello answers a HelloRetryRequest, or is one", TLS => "retry";
-    ja4: Text, "JA4 of the client", TLS_CLIENT => "ja4", CONNECTION => "ja4";
-    ja4_r: Text, "JA4 with the values in place of the hashes", TLS_CLIENT => "ja4_r";
-    ja4_o: Text, "JA4 in the order of the hello", TLS_CLIENT => "ja4_o";
-    ja4_ro: Text, "JA4 in the order of the hello, with the values", TLS_CLIENT => "ja4_ro";
-    ja4_s1: Text, "JA4 without extensions that vary in a session", TLS_CLIENT => "ja4_s1";
-    ja4_s1r: Text, "JA4 without extensions that vary in a session, with the values", TLS_CLIENT => "ja4_s1r";
-    ja3: Text, "JA3 text", TLS_CLIENT => "ja3";
-    ja3_hash: Text, "MD5 of the JA3 text", TLS_CLIENT => "ja3_hash";
-    listed_labels: Texts, "labels of fingerprint lists with this fingerprint", LISTED => "listed.label";
-    listed_watch: Flags, "whether each of these entries is watched", LISTED => "listed.watch";
-    tls_cipher: Text, "cipher suite that the server selects, in hexadecimal", TLS_SERVER => "cipher";
-    tls_cipher_name: Text, "its name in IANA's registry", TLS_SERVER => "cipher_name";
-    ja3s: Text, "JA3S text", TLS_SERVER => "ja3s";
-    ja3s_hash: Text, "MD5 of the JA3S text", TLS_SERVER => "ja3s_hash";
-    uptime_minutes: Long, "uptime in minutes, modulo `uptime_modulo_days`", UPTIME => "minutes";
-    uptime_modulo_days: Long, "days after which the clock begins again", UPTIME => "modulo_days";
-    uptime_frequency_hz: Long, "frequency of the clock, rounded as p0f rounds it", UPTIME => "frequency_hz";
-    uptime_raw_frequency_hz: Double, "frequency as measured", UPTIME => "raw_frequency_hz";
-    change_reasons: Texts, "why the host is taken for changed, or for several", CHANGE => "reasons";
-    change_hits: Numbers, "number of observations that support it, by strength", CHANGE => "hits";
-    mismatch_outcome: Text, "`imitation` or `proxy`", MISMATCH => "outcome", CONNECTION => "mismatch";
-    mismatch_reasons: Texts, "statements that do not agree", MISMATCH => "reasons";
-    finding: Text, "kind of the finding: `conflict`", FINDING => "finding";
-    finding_reason: Text, "what distinguishes the packets of a conflict", FINDING => "reason";
-    connection_start: Time, "time of the first packet, in microseconds", CONNECTION => "start";
-    connection_start_nanos: Int, "nanoseconds within this microsecond: 0 to 999", CONNECTION => "";
-    connection_duration: Double, "time from the first packet to the last one, in seconds", CONNECTION => "duration";
-    connection_client_packets: Long, "packets of the client", CONNECTION => "client_packets";
-    connection_server_packets: Long, "packets of the server", CONNECTION => "server_packets";
-    connection_client_bytes: Long, "bytes of the client", CONNECTION => "client_bytes";
-    connection_server_bytes: Long, "bytes of the server", CONNECTION => "server_bytes";
-    connection_host: Text, "first server name or Host header", CONNECTION => "host";
-    connection_client_system: Text, "system of the client", CONNECTION => "client_system";
-    connection_server_system: Text, "system of the server", CONNECTION => "server_system";
-    connection_client_software: Text, "software of the client", CONNECTION => "client_software";
-    connection_server_software: Text, "software of the server", CONNECTION => "server_software";
-    connection_tls_client: Text, "software of the TLS client", CONNECTION => "tls_client";
-    connection_hassh_server: Text, "HASSHServer of the server", CONNECTION => "hassh_server";
+/// Returns the columns in the order of the schema.
+pub fn columns() -> &'static [ColumnInfo] {
+    static COLUMNS: LazyLock<Vec<ColumnInfo>> = LazyLock::new(describe_columns);
+    &COLUMNS
 }
 
 /// The schema of all batches. Its metadata has the version of the schema, and of this crate.
@@ -191,13 +65,224 @@ pub fn schema() -> SchemaRef {
 
 /// The schema of the columns that `is_selected` selects by their names.
 pub(crate) fn schema_of(is_selected: impl Fn(&str) -> bool) -> SchemaRef {
-    let selected = columns().into_iter().filter(|column| is_selected(column.name));
-    let fields: Vec<Field> = selected.map(|column| Field::new(column.name, column.data_type, true)).collect();
-    Arc::new(Schema::new(fields).with_metadata(metadata()))
+    let selected = columns().iter().filter(|column| is_selected(&column.name));
+    let fields = selected.map(|column| Field::new(&column.name, column.data_type.clone(), true));
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()).with_metadata(metadata()))
 }
 
 /// The versions of the schema and of this crate.
 pub(crate) fn metadata() -> HashMap<String, String> {
     let versions = [("huginn_net.schema", SCHEMA_VERSION), ("huginn_net.version", env!("CARGO_PKG_VERSION"))];
     HashMap::from(versions.map(|(name, value)| (name.to_owned(), value.to_owned())))
+}
+
+/// The columns in a schema for the values of an event, in the order in which its record has them, and for those that are
+/// derived.
+pub(crate) fn targets(schema: &Schema, event: &str) -> Vec<Target> {
+    let place = |name: &str| schema.index_of(name).ok();
+    let target = |name: &str| Target { column: place(name), nanos: place(&nanos_of(name)) };
+    let values = values(event);
+    let derived = DERIVED.iter().map(|derived| derived.name);
+    values.iter().map(|value| &*value.column).chain(derived).map(target).collect()
+}
+
+/// The type of times: microseconds.
+pub(crate) fn time_type() -> DataType {
+    DataType::Timestamp(TimeUnit::Microsecond, Some(UTC.into()))
+}
+
+/// The type of a column.
+fn data_type(value_type: ValueType, column: &str) -> DataType {
+    match value_type {
+        ValueType::Text => DataType::Utf8,
+        ValueType::Bool => DataType::Boolean,
+        // An MTU is at most 65,595.
+        ValueType::Integer { bits } if bits < i32::BITS || column == "mtu" => DataType::Int32,
+        ValueType::Integer { .. } => DataType::Int64,
+        ValueType::Float => DataType::Float64,
+        ValueType::Time => time_type(),
+        ValueType::List(element) => list_of(data_type(*element, column)),
+        // Its fields have the columns.
+        ValueType::Object(_) => DataType::Null,
+    }
+}
+
+fn list_of(element: DataType) -> DataType {
+    DataType::List(Arc::new(Field::new(ELEMENT, element, true)))
+}
+
+/// The name of the column with the nanoseconds of times.
+fn nanos_of(column: &str) -> String {
+    format!("{column}_nanos")
+}
+
+/// A value of an event.
+struct Value {
+    /// The path in JSON.
+    path: String,
+    column: String,
+    data_type: DataType,
+    meaning: String,
+}
+
+/// The values of an event, in the order of its record.
+fn values(event: &str) -> Vec<Value> {
+    let mut values = Vec::new();
+    add_values(&fields_of_event(event).unwrap_or_default(), None, &mut values);
+    values
+}
+
+/// Adds the values of fields; those of an object are those of its fields.
+fn add_values(fields: &[FieldInfo], object: Option<(&FieldInfo, &Value)>, values: &mut Vec<Value>) {
+    for field in fields {
+        let value = Value::new(field, object);
+        let (fields, first) = (field.value_type.fields(), values.len());
+        if fields.is_empty() {
+            values.push(value);
+            continue;
+        }
+        add_values(fields, Some((field, &value)), values);
+        if let ValueType::List(_) = field.value_type {
+            values
+                .iter_mut()
+                .skip(first)
+                .for_each(|value| value.data_type = list_of(value.data_type.clone()));
+        }
+    }
+}
+
+impl Value {
+    /// The value of a field, or of a field of an object.
+    fn new(field: &FieldInfo, object: Option<(&FieldInfo, &Self)>) -> Self {
+        let join = |before: Option<&str>, mark: &str, name: &str| match before {
+            Some(before) => format!("{before}{mark}{name}"),
+            None => name.to_owned(),
+        };
+        let column = join(object.map(|(_, value)| &*value.column), "_", field.column);
+        let about = object.and_then(|(object, _)| object.meaning.split(';').next());
+        Self {
+            path: join(object.map(|(_, value)| &*value.path), ".", field.name),
+            data_type: data_type(field.value_type, &column),
+            meaning: join(about, ": ", field.meaning),
+            column,
+        }
+    }
+}
+
+/// Describes all columns: those of the events, and those that are derived.
+fn describe_columns() -> Vec<ColumnInfo> {
+    let mut columns = Columns::default();
+    for derived in &DERIVED {
+        for event in derived.events {
+            columns.add(event, "", derived.name, &DataType::Utf8, derived.meaning);
+        }
+    }
+    for event in EVENT_NAMES {
+        for Value { path, column, data_type, meaning } in values(event) {
+            if path == VERSION_FIELD {
+                continue;
+            }
+            let is_time = data_type == time_type();
+            let unit = if is_time { ", in microseconds" } else { "" };
+            columns.add(event, &path, &column, &data_type, &format!("{meaning}{unit}"));
+            if is_time {
+                let meaning = "Nanoseconds within the microsecond: 0 to 999";
+                columns.add(event, "", &nanos_of(&column), &DataType::Int32, meaning);
+            }
+        }
+    }
+    columns.finish()
+}
+
+/// Texts, each with its events.
+type Texts = Vec<(Vec<&'static str>, String)>;
+
+/// Columns and their meanings.
+#[derive(Default)]
+struct Columns(Vec<(ColumnInfo, Texts)>);
+
+impl Columns {
+    /// Adds a value of an event to the column with this name. A column of single values and lists is one of lists.
+    fn add(&mut self, event: &'static str, path: &str, name: &str, data_type: &DataType, meaning: &str) {
+        let place = self.0.iter().position(|(column, _)| column.name == name).unwrap_or(self.0.len());
+        if place == self.0.len() {
+            let (name, data_type) = (name.to_owned(), data_type.clone());
+            let column = ColumnInfo { name, data_type, meaning: String::new(), sources: Vec::new() };
+            self.0.push((column, Vec::new()));
+        }
+        let Some((column, meanings)) = self.0.get_mut(place) else { return };
+        if let DataType::List(_) = data_type {
+            column.data_type = data_type.clone();
+        }
+        add_event(&mut column.sources, event, path);
+        add_event(meanings, event, meaning);
+    }
+
+    /// Writes the meanings, and sorts the columns. Each meaning but the first one names its events.
+    fn finish(self) -> Vec<ColumnInfo> {
+        let mut columns: Vec<ColumnInfo> = self
+            .0
+            .into_iter()
+            .map(|(column, meanings)| {
+                let text = |(number, (events, meaning)): (usize, (Vec<&str>, String))| match number {
+                    0 => meaning,
+                    _ => format!("{meaning} ({})", names(&events)),
+                };
+                let meanings: Vec<String> = meanings.into_iter().enumerate().map(text).collect();
+                ColumnInfo { meaning: meanings.join("; "), ..column }
+            })
+            .collect();
+        let place = |name: &str| ORDER.split(' ').position(|known| known == name).unwrap_or(usize::MAX);
+        columns.sort_by_cached_key(|column| place(&column.name));
+        columns
+    }
+}
+
+/// Adds an event to those of a text.
+fn add_event(texts: &mut Texts, event: &'static str, text: &str) {
+    match texts.iter_mut().find(|(_, known)| known == text) {
+        Some((events, _)) => events.push(event),
+        None => texts.push((vec![event], text.to_owned())),
+    }
+}
+
+/// The names of events, in Markdown.
+pub(crate) fn names(events: &[&str]) -> String {
+    events.iter().map(|event| format!("`{event}`")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use arrow_array::Array;
+    use arrow_array::builder::ArrayBuilder;
+
+    use super::*;
+    use crate::column::Column;
+
+    #[test]
+    fn each_value_has_a_column_of_its_type() {
+        for event in EVENT_NAMES {
+            let mut names = BTreeSet::new();
+            for Value { path, column, data_type, .. } in values(event) {
+                assert!(names.insert(column.clone()), "{event}: two values in {column}");
+                if path != VERSION_FIELD {
+                    let info = columns().iter().find(|info| info.name == column).unwrap();
+                    assert!(
+                        [data_type.clone(), list_of(data_type)].contains(&info.data_type),
+                        "{event}: {path}"
+                    );
+                    assert_eq!(Column::new(&info.data_type).finish().data_type(), &info.data_type);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn columns_of_first_version_keep_their_places() {
+        let names: Vec<&str> = columns().iter().map(|column| &*column.name).collect();
+        let first: Vec<&str> = ORDER.split(' ').collect();
+        assert_eq!(names[..first.len()], first);
+    }
 }

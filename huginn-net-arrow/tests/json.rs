@@ -77,7 +77,7 @@ fn micros(text: &str) -> (i64, i64) {
     (seconds * 1_000_000 + nanos / 1000, nanos % 1000)
 }
 
-fn source<'a>(columns: &'a [ColumnInfo], event: &str, path: &str) -> &'a ColumnInfo {
+fn source(columns: &'static [ColumnInfo], event: &str, path: &str) -> &'static ColumnInfo {
     let is_source = |column: &&ColumnInfo| {
         column.sources.iter().any(|(events, field)| events.contains(&event) && *field == path)
     };
@@ -89,7 +89,7 @@ fn source<'a>(columns: &'a [ColumnInfo], event: &str, path: &str) -> &'a ColumnI
 
 /// Compares a row with its JSON. Adds the columns that had a value.
 fn compare(
-    columns: &[ColumnInfo],
+    columns: &'static [ColumnInfo],
     batch: &RecordBatch,
     row: usize,
     json: &Value,
@@ -109,7 +109,7 @@ fn compare(
             continue;
         }
         let column = source(columns, event, &path);
-        let found = value(batch.column_by_name(column.name).unwrap(), row);
+        let found = value(batch.column_by_name(&column.name).unwrap(), row);
         match &column.data_type {
             DataType::Timestamp(..) => {
                 let (expected, nanos) = micros(expected.as_str().unwrap());
@@ -124,15 +124,15 @@ fn compare(
             DataType::Float64 => assert_eq!(found.as_f64(), expected.as_f64(), "{event}: {path}"),
             _ => assert_eq!(found, expected, "{event}: {path}"),
         }
-        set.insert(column.name);
+        set.insert(&*column.name);
     }
     for column in columns {
-        let array = batch.column_by_name(column.name).unwrap();
+        let array = batch.column_by_name(&column.name).unwrap();
         if array.is_valid(row) {
-            seen.insert(column.name);
+            seen.insert(&column.name);
             let is_extra =
                 column.sources.iter().any(|(events, path)| path.is_empty() && events.contains(&event));
-            assert!(set.contains(column.name) || is_extra, "{event} has no {}", column.name);
+            assert!(set.contains(&*column.name) || is_extra, "{event} has no {}", column.name);
         }
     }
     let host = if json["subject"] == "client" { &json["client"] } else { &json["server"] };
@@ -177,13 +177,13 @@ fn rows_equal_json() {
         let batch = builder.finish().unwrap();
         assert_eq!(batch.num_rows(), lines.len());
         for (row, line) in lines.iter().enumerate() {
-            compare(&columns, &batch, row, line, &mut seen);
+            compare(columns, &batch, row, line, &mut seen);
         }
         rows += lines.len();
     }
     assert!(rows > 5000, "{rows} rows");
     let never: Vec<&str> =
-        columns.iter().map(|column| column.name).filter(|name| !seen.contains(name)).collect();
+        columns.iter().map(|column| &*column.name).filter(|name| !seen.contains(name)).collect();
     // These need several interfaces, or a list of fingerprints.
     assert_eq!(never, ["interface", "listed_labels", "listed_watch",]);
 }

@@ -32,8 +32,8 @@ mod _native {
 /// The schema as a table of `(column, type, meaning)`, with the types of Arrow.
 #[pyfunction]
 fn schema() -> Vec<(&'static str, String, &'static str)> {
-    let columns = huginn_net_arrow::columns().into_iter();
-    columns.map(|column| (column.name, column.data_type.to_string(), column.meaning)).collect()
+    let columns = huginn_net_arrow::columns().iter();
+    columns.map(|column| (&*column.name, column.data_type.to_string(), &*column.meaning)).collect()
 }
 
 /// The names of all events.
