@@ -18,7 +18,7 @@ use crate::fingerprint_list::{FingerprintList, ListEntry};
 use crate::hosts::Reasons;
 
 pub use crate::connection::{Connection, Traffic};
-pub use crate::event_limits::{CutFields, EventLimits, SuppressedEvents, TextLimit};
+pub use crate::event_limits::{EventLimits, SuppressedEvents, TextLimit};
 pub use crate::system_check::SystemCheck;
 
 /// A finding with its flow and its time stamp.

@@ -24,7 +24,7 @@ use huginn_net_core::tally;
 pub(crate) use self::allowance::Allowance;
 pub(crate) use self::rates::{Rates, Ticket};
 pub(crate) use self::size::EventFrame;
-pub use self::text::{CutFields, TextLimit};
+pub use self::text::TextLimit;
 use crate::limits::{
     MAX_CONNECTION_EVENTS_PER_SECOND, MAX_HOST_BYTES_PER_SECOND, MAX_HOST_EVENTS_PER_SECOND,
     MAX_KIND_BYTES_PER_SECOND, MAX_KIND_EVENTS_PER_SECOND, MAX_OUTPUT_RATIO, MAX_TEXT_BYTES,

@@ -2,28 +2,6 @@
 
 use std::fmt::{self, Display, Write};
 
-/// Names of the fields that may be cut, as in the JSON of events.
-const FIELDS: [&str; 18] = [
-    "method",
-    "host",
-    "path",
-    "user_agent",
-    "language",
-    "sig",
-    "akamai",
-    "server_header",
-    "protocol",
-    "banner",
-    "hassh_algorithms",
-    "sni",
-    "alpn",
-    "ja4_r",
-    "ja4_ro",
-    "ja4_s1r",
-    "ja3",
-    "ja3s",
-];
-
 /// A length limit of texts, in bytes: of captured bytes before they are escaped, and of texts that are computed, such as
 /// `ja4_r`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,31 +110,6 @@ impl Write for Ignored {
     }
 }
 
-/// The fields of an event whose text was cut.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CutFields(u32);
-
-impl CutFields {
-    /// Adds a field, by its name in JSON.
-    #[cold]
-    pub fn add(&mut self, name: &str) {
-        if let Some(index) = FIELDS.iter().position(|field| *field == name) {
-            self.0 |= 1 << index;
-        }
-    }
-
-    /// Whether no text was cut.
-    #[inline]
-    pub fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// The names of the fields.
-    pub fn names(self) -> impl Iterator<Item = &'static str> {
-        FIELDS.iter().enumerate().filter(move |(index, _)| self.0 & (1 << index) != 0).map(|(_, name)| *name)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,13 +142,5 @@ mod tests {
     fn fitting_counts_whole_texts() {
         let texts = || [&b"h2"[..], b"http/1.1", b"x"].into_iter();
         assert_eq!([2, 3, 11, 12, 14].map(|limit| TextLimit(limit).fitting(texts())), [0, 1, 1, 2, 3]);
-    }
-
-    #[test]
-    fn cut_fields_keep_order() {
-        let mut cut = CutFields::default();
-        assert!(cut.is_empty());
-        ["ja3s", "sig", "method", "none"].iter().for_each(|name| cut.add(name));
-        assert_eq!(cut.names().collect::<Vec<_>>(), ["method", "sig", "ja3s"]);
     }
 }
