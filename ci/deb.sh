@@ -19,7 +19,10 @@ out=${1:-$target/debian}
 main() {
     case $command in
     build) build ;;
-    test) build && test_package ;;
+    test)
+        build
+        test_package
+        ;;
     *) fail "usage: ci/deb.sh build|test [--no-build] [FOLDER]" ;;
     esac
 }
@@ -34,6 +37,7 @@ build() {
     [ -z "$compile" ] || cargo build --release --locked -p huginn-net-cli --features parquet
     rm -rf "$generated"
     mkdir -p "$generated/man" "$out"
+    rm -f "$out/huginn-net.deb"
     "$program" generate man "$generated/man"
     gzip -9n "$generated"/man/*.1
     gzip -9nc CHANGELOG.md >"$generated/changelog.gz"

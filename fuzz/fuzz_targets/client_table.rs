@@ -13,7 +13,7 @@ fuzz_target!(|data: &[u8]| {
     let hello = ClientHello::from_records(HELLO).ok().flatten().expect("a complete hello").value;
     let mut list = FingerprintList::default();
     if list.add(data).is_ok() {
-        assert!(list.lookup(&hello).len() <= data.len());
+        assert!(list.lookup_hello(&hello).len() <= data.len());
     }
     let Ok(text) = std::str::from_utf8(data) else { return };
     let clients = match ClientDatabase::parse(text) {

@@ -218,17 +218,18 @@ impl Columns {
         add_event(meanings, event, meaning);
     }
 
-    /// Writes the meanings, and sorts the columns. Each meaning but the first one names its events.
+    /// Writes the meanings, and sorts the columns. Several meanings name their events, unless most events have the meaning.
     fn finish(self) -> Vec<ColumnInfo> {
         let mut columns: Vec<ColumnInfo> = self
             .0
             .into_iter()
             .map(|(column, meanings)| {
-                let text = |(number, (events, meaning)): (usize, (Vec<&str>, String))| match number {
-                    0 => meaning,
-                    _ => format!("{meaning} ({})", names(&events)),
+                let is_single = meanings.len() == 1;
+                let text = |(events, meaning): (Vec<&str>, String)| {
+                    let is_general = is_single || events.len() > EVENT_NAMES.len() / 2;
+                    if is_general { meaning } else { format!("{meaning} ({})", names(&events)) }
                 };
-                let meanings: Vec<String> = meanings.into_iter().enumerate().map(text).collect();
+                let meanings: Vec<String> = meanings.into_iter().map(text).collect();
                 ColumnInfo { meaning: meanings.join("; "), ..column }
             })
             .collect();

@@ -1,11 +1,12 @@
 //! The events of an analysis as a stream of tokio.
 
+use std::panic::resume_unwind;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use huginn_net_core::{AnalysisError, CancelToken, Source};
 use tokio::sync::mpsc;
-use tokio::task;
+use tokio::task::{self, JoinHandle};
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 
@@ -14,7 +15,7 @@ use crate::{Event, HuginnNet};
 
 /// The events of an analysis, as a [`Stream`]. An error is its last element.
 ///
-/// The analysis runs in a thread for blocking work of tokio. It waits while 1,024 events are unread, so a live capture loses
+/// The analysis runs in a thread for blocking work of tokio; its panics go on in the reader. It waits while 1,024 events are unread, so a live capture loses
 /// packets if the events are read too slowly; [`Counters`](crate::Counters) of a
 /// [snapshot](huginn_net_core::Analyzer::snapshot_handle) count them. Dropping the stream stops the analysis.
 ///
@@ -37,6 +38,8 @@ use crate::{Event, HuginnNet};
 pub struct EventStream<E> {
     events: ReceiverStream<Result<Event, AnalysisError<E>>>,
     cancel: CancelToken,
+    /// The analysis, until it has ended.
+    analysis: Option<JoinHandle<()>>,
 }
 
 impl<E: Send + 'static> EventStream<E> {
@@ -47,14 +50,14 @@ impl<E: Send + 'static> EventStream<E> {
     pub fn analyze<S: Source<Error = E> + Send + 'static>(mut analyzer: HuginnNet, source: S) -> Self {
         let (sender, receiver) = mpsc::channel(STREAM_EVENTS);
         let cancel = analyzer.cancel_token();
-        task::spawn_blocking(move || {
+        let analysis = task::spawn_blocking(move || {
             let mut sink = |event: Event| sender.blocking_send(Ok(event)).is_ok();
             if let Err(error) = analyzer.analyze(source, &mut sink) {
                 // Without a reader nobody misses it.
                 let _ = sender.blocking_send(Err(error));
             }
         });
-        Self { events: ReceiverStream::new(receiver), cancel }
+        Self { events: ReceiverStream::new(receiver), cancel, analysis: Some(analysis) }
     }
 }
 
@@ -62,7 +65,19 @@ impl<E> Stream for EventStream<E> {
     type Item = Result<Event, AnalysisError<E>>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Pin::new(&mut self.events).poll_next(context)
+        if let Some(event) = ready!(Pin::new(&mut self.events).poll_next(context)) {
+            return Poll::Ready(Some(event));
+        }
+        if let Some(analysis) = &mut self.analysis {
+            let ended = ready!(Pin::new(analysis).poll(context));
+            self.analysis = None;
+            if let Err(error) = ended
+                && let Ok(panic) = error.try_into_panic()
+            {
+                resume_unwind(panic);
+            }
+        }
+        Poll::Ready(None)
     }
 }
 

@@ -243,9 +243,9 @@ impl SshServerFinding {
         Self { peer, text_limit: clients.text_limit, list: clients.list.clone() }
     }
 
-    /// Looks up the HASSHServer in the list of fingerprints; `None` without a list.
+    /// Looks up the HASSHServer in the list of fingerprints; `None` without a list or without a fingerprint.
     pub fn listed(&self) -> Option<Vec<&ListEntry>> {
-        Some(lookup_hassh(self.list.as_ref()?, &self.peer))
+        lookup_hassh(self.list.as_ref()?, &self.peer)
     }
 }
 
@@ -276,16 +276,16 @@ impl SshClientFinding {
         self.clients.get().match_hassh(self.peer.hassh_algorithms()?.hash().0)
     }
 
-    /// Looks up the HASSH in the list of fingerprints; `None` without a list.
+    /// Looks up the HASSH in the list of fingerprints; `None` without a list or without a fingerprint.
     pub fn listed(&self) -> Option<Vec<&ListEntry>> {
-        Some(lookup_hassh(self.clients.list.as_ref()?, &self.peer))
+        lookup_hassh(self.clients.list.as_ref()?, &self.peer)
     }
 }
 
-/// Looks up the HASSH or HASSHServer of a peer.
-fn lookup_hassh<'l>(list: &'l FingerprintList, peer: &SshPeer) -> Vec<&'l ListEntry> {
-    let hassh = peer.hassh_algorithms().filter(|_| list.has_hashes());
-    hassh.map_or_else(Vec::new, |algorithms| list.lookup_hash(algorithms.hash().0))
+/// Looks up the HASSH or HASSHServer of a peer that has one.
+fn lookup_hassh<'l>(list: &'l FingerprintList, peer: &SshPeer) -> Option<Vec<&'l ListEntry>> {
+    let algorithms = peer.hassh_algorithms()?;
+    Some(if list.has_hashes() { list.lookup_hash(algorithms.hash().0) } else { Vec::new() })
 }
 
 impl PartialEq for SshClientFinding {

@@ -21,6 +21,7 @@ const FINGERPRINT_COLUMNS: [&str; 15] = [
     "ja3_hash",
     "ja3_md5",
     "ja3",
+    "hash",
     "ja3s_hash",
     "ja3s",
     "hassh",
@@ -28,7 +29,6 @@ const FINGERPRINT_COLUMNS: [&str; 15] = [
     "hasshserver",
     "akamai_hash",
     "akamai",
-    "hash",
 ];
 
 /// Columns with a label; the first one with a value counts.
@@ -46,11 +46,11 @@ const WATCH_COLUMN: &str = "watch";
 ///
 /// | value | columns |
 /// |---|---|
-/// | fingerprint | `ja4`, `ja4_fingerprint`, `ja4_s1`, `fingerprint`, `ja3_hash`, `ja3_md5`, `ja3`, `ja3s_hash`, `ja3s`, `hassh`, `hassh_server`, `hasshserver`, `akamai_hash`, `akamai`, `hash` |
+/// | fingerprint | `ja4`, `ja4_fingerprint`, `ja4_s1`, `fingerprint`, `ja3_hash`, `ja3_md5`, `ja3`, `hash`, `ja3s_hash`, `ja3s`, `hassh`, `hassh_server`, `hasshserver`, `akamai_hash`, `akamai` |
 /// | label | `label`, `application`, `name`, `description`, `listingreason`, `reason`, `malware` |
 /// | watch mark | `watch`: `true`, `1` or `yes`; `false`, `0`, `no` or empty |
 ///
-/// Without a header, the first column of CSV is the fingerprint and the second one the label. Lines that start with `#`
+/// The text of an Akamai fingerprint has commas, so it needs quotation marks in CSV. Without a header, the first column of CSV is the fingerprint and the second one the label. Lines that start with `#`
 /// are comments. A comment before the first row may be the header.
 ///
 /// ```
@@ -394,7 +394,8 @@ impl Fingerprint {
     }
 }
 
-/// Whether a text has the form of an Akamai fingerprint: four parts, and the last one names pseudo-header fields.
+/// Whether a text has the form of an Akamai fingerprint: four parts, and the last one names several pseudo-header fields, as
+/// every request has them. The start of an unquoted one in CSV has one.
 fn is_akamai(text: &str) -> bool {
     let parts: Vec<&str> = text.split('|').collect();
     let [settings, window_update, priorities, pseudo_headers] = &*parts else { return false };
@@ -402,7 +403,7 @@ fn is_akamai(text: &str) -> bool {
         .iter()
         .all(|part| part.bytes().all(|byte| byte.is_ascii_digit() || b":;,".contains(&byte)));
     let is_name = |name: &str| name.len() == 1 && name.bytes().all(|byte| byte.is_ascii_lowercase());
-    are_numbers && pseudo_headers.split(',').all(is_name)
+    are_numbers && pseudo_headers.contains(',') && pseudo_headers.split(',').all(is_name)
 }
 
 fn watch_mark(text: &str) -> Result<bool, FingerprintListFault> {

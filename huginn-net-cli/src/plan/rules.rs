@@ -59,7 +59,7 @@ fn check_pcap_events(
     let labels_nothing = !output.events.is_empty() && !output.events.iter().any(has_label);
     refuse([(
         labels_nothing && !events.fingerprint_lists.is_empty(),
-        "--fingerprint-list labels TLS, SSH and HTTP events: add one of them to --events, such as tls_client",
+        "--fingerprint-list labels TLS and SSH events and HTTP/2 requests: add one of them to --events, such as tls_client",
     )])
 }
 

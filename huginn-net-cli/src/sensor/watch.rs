@@ -89,7 +89,8 @@ impl Notices {
     fn report_rest(&mut self, print: &dyn Fn(&dyn fmt::Display)) {
         let unreported = std::mem::take(&mut self.unreported);
         if unreported > 0 {
-            print(&format_args!("{unreported} more events of watched fingerprints since the last line"));
+            let events = if unreported == 1 { "event" } else { "events" };
+            print(&format_args!("{unreported} more {events} of watched fingerprints since the last line"));
         }
     }
 
@@ -165,10 +166,10 @@ mod tests {
         notices.add(&"e", at(120), &print);
         notices.add(&"f", at(121), &print);
         notices.flush(at(179), &print);
-        assert_eq!(said.take(), ["1 more events of watched fingerprints since the last line", "e"]);
+        assert_eq!(said.take(), ["1 more event of watched fingerprints since the last line", "e"]);
         notices.report_rest(&print);
         notices.report_rest(&print);
-        assert_eq!(said.take(), ["1 more events of watched fingerprints since the last line"]);
+        assert_eq!(said.take(), ["1 more event of watched fingerprints since the last line"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `--fingerprint-list`: labels of TLS clients in events, and errors.
+//! `--fingerprint-list`: labels of fingerprints in events, and errors.
 
 use std::fmt::Write;
 use std::fs;

@@ -26,19 +26,27 @@ enum ProtocolFlow<F> {
     #[default]
     Waiting,
     Open(F),
-    Done,
+    /// The protocol needs no further segment. Its state may still have [last events](Protocol::has_end).
+    Done(F),
 }
 
 impl<F: Default> ProtocolFlow<F> {
-    /// Whether the protocol analyses this segment; creates the state with the segment that starts the flow.
+    /// Passes a segment to the protocol, if it analyses the flow; creates the state with the segment that starts it.
     #[inline]
-    fn open(&mut self, starts_flow: impl FnOnce() -> bool) -> Option<&mut F> {
-        if matches!(self, Self::Waiting) && starts_flow() {
+    fn on_segment<P: Protocol<Flow = F>>(
+        &mut self,
+        protocol: &mut P,
+        segment: &Segment<'_>,
+        sender: Side,
+        emit: &mut impl FnMut(Origin, P::Event),
+    ) {
+        if matches!(self, Self::Waiting) && protocol.starts_flow(segment) == Some(sender) {
             *self = Self::Open(F::default());
         }
-        match self {
-            Self::Open(flow) => Some(flow),
-            Self::Waiting | Self::Done => None,
+        if let Self::Open(flow) = self
+            && protocol.on_segment(segment, sender, flow, emit) == Interest::Done
+        {
+            *self = Self::Done(std::mem::take(flow));
         }
     }
 }
@@ -46,21 +54,22 @@ impl<F: Default> ProtocolFlow<F> {
 impl<F> ProtocolFlow<F> {
     fn get(&self) -> Option<&F> {
         match self {
-            Self::Open(flow) => Some(flow),
-            Self::Waiting | Self::Done => None,
+            Self::Open(flow) | Self::Done(flow) => Some(flow),
+            Self::Waiting => None,
         }
     }
 
     fn take(self) -> Option<F> {
         match self {
-            Self::Open(flow) => Some(flow),
-            Self::Waiting | Self::Done => None,
+            Self::Open(flow) | Self::Done(flow) => Some(flow),
+            Self::Waiting => None,
         }
     }
 }
 
 /// Runs two protocols over one decode and one flow table; pairs nest for more. Each gets the segments of a flow from the one
-/// that starts the flow for it, until it is [done](Interest::Done).
+/// that starts the flow for it, until it is [done](Interest::Done). The sides of a flow are those of the protocol that starts it
+/// first; the other one does not analyse the flow if it takes them for exchanged.
 ///
 /// ```
 /// use huginn_net_core::{Analyzer, Either, Event, Protocol};
@@ -114,7 +123,7 @@ impl<A: Protocol, B: Protocol> Protocol for (A, B) {
                 // The next segment may start the flow.
                 ProtocolFlow::Waiting => false,
                 ProtocolFlow::Open(flow) => protocol.can_skip(ts, sender, flow),
-                ProtocolFlow::Done => true,
+                ProtocolFlow::Done(_) => true,
             }
         }
         skips(&self.0, ts, sender, &flow.first) && skips(&self.1, ts, sender, &flow.second)
@@ -128,22 +137,12 @@ impl<A: Protocol, B: Protocol> Protocol for (A, B) {
         emit: &mut impl FnMut(Origin, Self::Event),
     ) -> Interest {
         let (first, second) = self;
-        if let Some(state) = flow.first.open(|| first.starts_flow(segment).is_some())
-            && first
-                .on_segment(segment, sender, state, &mut |origin, event| emit(origin, Either::First(event)))
-                == Interest::Done
-        {
-            flow.first = ProtocolFlow::Done;
-        }
-        if let Some(state) = flow.second.open(|| second.starts_flow(segment).is_some())
-            && second
-                .on_segment(segment, sender, state, &mut |origin, event| emit(origin, Either::Second(event)))
-                == Interest::Done
-        {
-            flow.second = ProtocolFlow::Done;
-        }
+        flow.first
+            .on_segment(first, segment, sender, &mut |origin, event| emit(origin, Either::First(event)));
+        flow.second
+            .on_segment(second, segment, sender, &mut |origin, event| emit(origin, Either::Second(event)));
         match flow {
-            PairFlow { first: ProtocolFlow::Done, second: ProtocolFlow::Done } => Interest::Done,
+            PairFlow { first: ProtocolFlow::Done(_), second: ProtocolFlow::Done(_) } => Interest::Done,
             _ => Interest::More,
         }
     }

@@ -11,7 +11,8 @@ use crate::limits::{BLOCK_BYTES, CHANNEL_WAIT, MAX_CHANNEL_BLOCKS};
 /// Creates a channel of frames: one thread sends the frames that it captures, and
 /// [`Analyzer::analyze`](crate::Analyzer::analyze) with any number of workers receives them in another one.
 ///
-/// The channel holds eight blocks of 512 KiB. Further frames make the sender wait, so no frame is lost in the channel.
+/// The channel holds eight blocks of 512 KiB. Further frames make the sender wait, so no frame is lost in the channel. The
+/// analysis takes its source for a file: for live traffic set [`HashSeed::Random`](crate::HashSeed).
 ///
 /// ```
 /// use std::thread;
@@ -63,7 +64,8 @@ pub struct FrameReceiver {
 pub struct FrameChannelClosed;
 
 impl FrameSender {
-    /// Copies a frame to the channel. It reaches the analysis with a full block, or at once if the analysis waits.
+    /// Copies a frame to the channel. It reaches the analysis at once if no block is on its way, otherwise with a full block or
+    /// with [`flush`](Self::flush).
     ///
     /// # Errors
     /// [`FrameChannelClosed`] if the receiver is gone.
@@ -72,7 +74,8 @@ impl FrameSender {
         if self.block.is_full() || self.full.is_empty() { self.flush() } else { Ok(()) }
     }
 
-    /// Sends the frames of a block that is not full yet. Call it before a pause of the capture.
+    /// Sends the frames of a block that is not full yet. Call it when the capture has no further frame for now, so that the
+    /// last frames do not wait for the next ones.
     ///
     /// # Errors
     /// [`FrameChannelClosed`] if the receiver is gone.

@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::ops::ControlFlow;
 
 use huginn_net_core::{
-    Analyzer, Event, Filter, FlowLimits, Frames, Interest, Origin, Protocol, Route, Segment, SharedState,
-    Side, Sink, TcpFlags,
+    Analyzer, Either, Event, Filter, FlowId, FlowLimits, Frames, Interest, Origin, Protocol, Report, Route,
+    Segment, SharedState, Side, Sink, TcpFlags,
 };
 
 use crate::packet::{Endpoint, frame};
@@ -31,9 +31,9 @@ fn server_data(payload: &[u8]) -> Vec<u8> {
     tcp(SERVER, CLIENT, TcpFlags::ACK, 1, payload)
 }
 
-fn run<P: Protocol<SharedState = ()> + Default>(packets: &[(u64, Vec<u8>)]) -> Vec<(Side, P::Event)> {
+fn run<P: Protocol + Default>(packets: &[(u64, Vec<u8>)]) -> Vec<(Side, Report<P>)> {
     let mut analyzer = Analyzer::<P>::builder().build();
-    let mut events: Vec<Event<P::Event>> = Vec::new();
+    let mut events: Vec<Event<Report<P>>> = Vec::new();
     let frames = packets.iter().map(|(seconds, packet)| frame(*seconds, packet));
     let counters = analyzer.analyze(Frames::new(frames), &mut events).unwrap();
     assert_eq!(counters.events, events.len() as u64);
@@ -112,51 +112,6 @@ impl Protocol for FirstByte {
             }
             None => Interest::More,
         }
-    }
-}
-
-/// Two independent protocols that share one flow table.
-#[derive(Default)]
-struct Both(Numbers, FirstByte);
-
-#[derive(Debug, PartialEq)]
-enum Either {
-    Number(u32),
-    Byte(u8),
-}
-
-impl Protocol for Both {
-    type Flow = (u32, Option<()>);
-    type Event = Either;
-    type SharedState = ();
-    type Counters = ();
-
-    fn shared_state(&self) {}
-
-    fn fork(&self) -> Self {
-        Self::default()
-    }
-
-    fn counters(&self) {}
-
-    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
-        self.0.starts_flow(segment).or_else(|| self.1.starts_flow(segment))
-    }
-
-    fn on_segment(
-        &mut self,
-        segment: &Segment<'_>,
-        sender: Side,
-        (numbers, byte_done): &mut Self::Flow,
-        emit: &mut impl FnMut(Origin, Either),
-    ) -> Interest {
-        let more = self.0.on_segment(segment, sender, numbers, &mut |side, n| emit(side, Either::Number(n)));
-        if byte_done.is_none() {
-            let interest =
-                self.1.on_segment(segment, sender, &mut (), &mut |side, b| emit(side, Either::Byte(b)));
-            *byte_done = (interest == Interest::Done).then_some(());
-        }
-        more
     }
 }
 
@@ -263,11 +218,77 @@ fn protocol_decides_sides_of_midstream_flow() {
     assert_eq!(flow.server.ip(), Ipv4Addr::from(SERVER.0));
 }
 
+/// Is done with the first payload of a flow, and reports its length when the flow ends.
+#[derive(Default)]
+struct LengthAtEnd;
+
+impl Protocol for LengthAtEnd {
+    type Flow = Option<(FlowId, Vec<u8>)>;
+    type Event = usize;
+    type SharedState = ();
+    type Counters = ();
+
+    fn shared_state(&self) {}
+
+    fn fork(&self) -> Self {
+        Self
+    }
+
+    fn counters(&self) {}
+
+    fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side> {
+        (!segment.payload.is_empty()).then_some(Side::Client)
+    }
+
+    fn on_segment(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        flow: &mut Self::Flow,
+        _: &mut impl FnMut(Origin, usize),
+    ) -> Interest {
+        *flow = Some((FlowId::from_segment(segment, sender), segment.payload.to_vec()));
+        Interest::Done
+    }
+
+    fn has_end(flow: &Self::Flow) -> bool {
+        flow.is_some()
+    }
+
+    fn on_end(&mut self, flow: Self::Flow, emit: &mut impl FnMut(Event<usize>)) {
+        if let Some((flow, payload)) = flow {
+            emit(Event::new(Default::default(), 0, flow, Side::Client, payload.len()));
+        }
+    }
+
+    fn buffered_bytes(flow: &Self::Flow) -> usize {
+        flow.as_ref().map_or(0, |(_, payload)| payload.capacity())
+    }
+}
+
 #[test]
-fn two_protocols_share_one_flow_table() {
-    let events = run::<Both>(&[(0, syn(1)), (0, server_data(b"S")), (0, client_data(b"x"))]);
-    let kinds: Vec<Either> = events.into_iter().map(|(_, kind)| kind).collect();
-    assert_eq!(kinds, [Either::Number(1), Either::Number(2), Either::Byte(b'S'), Either::Number(3)]);
+fn pair_of_protocols_shares_one_flow_table() {
+    let packets = [(0, syn(1)), (0, server_data(b"S")), (0, client_data(b"x"))];
+    let events = run::<(Numbers, FirstByte)>(&packets);
+    let kinds: Vec<Either<u32, u8>> = events.into_iter().map(|(_, kind)| kind).collect();
+    assert_eq!(kinds, [Either::First(1), Either::First(2), Either::Second(b'S'), Either::First(3)]);
+}
+
+#[test]
+fn protocol_of_pair_starts_later_and_reports_its_end_after_it_is_done() {
+    let packets = [(0, syn(1)), (0, server_data(b"SSS")), (0, client_data(b"xx")), (0, client_data(b"yyyy"))];
+    assert_eq!(run::<LengthAtEnd>(&packets[2..]), [(Side::Client, 2)]);
+    // The server's data would exchange the sides.
+    let events = run::<((Numbers, FirstByte), LengthAtEnd)>(&packets);
+    let lengths = events.iter().filter_map(|(side, kind)| match kind {
+        Either::First(_) => None,
+        Either::Second(len) => Some((*side, *len)),
+    });
+    assert_eq!(lengths.collect::<Vec<_>>(), [(Side::Client, 2)]);
+    assert_eq!(events.len(), 4 + 1 + 1);
+    // Midstream, only one of them starts the flow.
+    let events = run::<(Numbers, LengthAtEnd)>(&packets[2..]);
+    assert_eq!(events, [(Side::Client, Either::Second(2))]);
 }
 
 #[test]

@@ -3,14 +3,15 @@
 use huginn_net_core::Event;
 use serde::Serialize;
 
-use super::VERSION;
 use super::event::Head;
 use super::flow::FlowRecord;
 
-/// An event of a protocol of the caller's own, as one flat object: the fields that all events have, and those of its kind.
+/// An event of a protocol of the caller's own, as one flat object: the fields that all events have, and those of its kind. The
+/// names of the former are taken: `v`, `ts`, `event`, `subject`, `packet`, `file`, `interface`, `conflict`, `client`, `server`,
+/// `tunnel` and `community_id`.
 ///
 /// ```
-/// use huginn_net::core::{Event, FlowId};
+/// use huginn_net::core::Event;
 /// use huginn_net::record::CustomEventRecord;
 ///
 /// #[derive(serde::Serialize)]
@@ -39,16 +40,6 @@ pub struct CustomEventRecord<'a, K> {
 impl<'a, K> CustomEventRecord<'a, K> {
     /// Describes an event. `name` is the value of the field `event`.
     pub fn new(name: &'a str, event: &'a Event<K>) -> Self {
-        let head = Head {
-            v: VERSION,
-            ts: event.ts,
-            event: name.into(),
-            subject: event.subject,
-            packet: event.packet_number,
-            file: None,
-            interface: None,
-            conflict: event.conflict.map(|conflict| conflict.as_str().into()),
-        };
-        Self { head, flow: (&event.flow).into(), kind: &event.kind }
+        Self { head: Head::new(event, name, None, None), flow: (&event.flow).into(), kind: &event.kind }
     }
 }

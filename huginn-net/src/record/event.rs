@@ -194,18 +194,28 @@ impl<'a> EventRecord<'a> {
     pub fn from_event(event: &'a Event) -> Self {
         let mut cut = Vec::new();
         let kind = describe(event, &mut cut, Keep);
-        Self { head: Head::new(event, None, None), flow: (&event.flow).into(), kind, cut }
+        Self {
+            head: Head::new(event, event_name(&event.kind), None, None),
+            flow: (&event.flow).into(),
+            kind,
+            cut,
+        }
     }
 }
 
 impl<'a> Head<'a> {
-    /// Describes an event, with the capture file and the interface if there are several.
+    /// Describes an event with the name of its kind, and with the capture file and the interface if there are several.
     #[inline(always)]
-    fn new(event: &'a Event, file: Option<&'a str>, interface: Option<&'a str>) -> Self {
+    pub(super) fn new<K>(
+        event: &huginn_net_core::Event<K>,
+        name: &'a str,
+        file: Option<&'a str>,
+        interface: Option<&'a str>,
+    ) -> Self {
         Self {
             v: VERSION,
             ts: event.ts,
-            event: event_name(&event.kind).into(),
+            event: name.into(),
             subject: event.subject,
             packet: event.packet_number,
             file: file.map(Into::into),
@@ -300,7 +310,7 @@ pub(crate) fn add_event<O: Object>(
     object: &mut O,
     add_flow: impl FnOnce(&mut O) -> Result<(), O::Error>,
 ) -> Result<(), O::Error> {
-    add_parts(object, &Head::new(event, file, interface), add_flow, |object| {
+    add_parts(object, &Head::new(event, event_name(&event.kind), file, interface), add_flow, |object| {
         let mut cut = Vec::new();
         describe(event, &mut cut, AddTo(object))?;
         Ok(cut)

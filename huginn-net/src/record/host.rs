@@ -100,7 +100,7 @@ records! {
 
     /// A timestamp clock.
     pub struct ClockRecord {
-        /// Uptime in minutes, modulo `modulo_days`
+        /// Uptime in minutes, modulo the period of the clock
         minutes: u32,
         /// Days after which the clock begins again
         modulo_days: u32,

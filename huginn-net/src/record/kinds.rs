@@ -57,7 +57,7 @@ records! {
 
     /// `uptime`: the TCP timestamp clock of a host.
     pub struct UptimeRecord in "uptime_" {
-        /// Uptime in minutes, modulo `modulo_days`
+        /// Uptime in minutes, modulo the period of the clock
         minutes: u32,
         /// Days after which the clock begins again
         modulo_days: u32,

@@ -159,6 +159,7 @@ fn errors_name_line_and_value() {
         (format!("{},a", "é".repeat(100)), 1, not(&format!("{}…", "é".repeat(40)))),
         (format!("{},a", "0".repeat(31)), 1, not(&"0".repeat(31))),
         (format!("+{},a", "0".repeat(31)), 1, not(&format!("+{}", "0".repeat(31)))),
+        ("1:6;4:9|33488897|0|m,p,s,a,my bot\n".into(), 1, not("1:6;4:9|33488897|0|m")),
         (format!("{OTHER},a\n{OTHER}\n"), 2, label.to_owned()),
         (format!("# list\nja4,count\n{OTHER},3\n"), 2, label.to_owned()),
         (format!("{{\"ja4\":\"{OTHER}\"}}"), 1, label.to_owned()),
