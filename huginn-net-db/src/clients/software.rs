@@ -53,13 +53,20 @@ pub enum MatchKind {
     Structural,
 }
 
-impl fmt::Display for MatchKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
+impl MatchKind {
+    /// The name in events: `exact`, `stable` or `structural`.
+    pub const fn name(self) -> &'static str {
+        match self {
             Self::Exact => "exact",
             Self::Stable => "stable",
             Self::Structural => "structural",
-        })
+        }
+    }
+}
+
+impl fmt::Display for MatchKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 

@@ -418,7 +418,7 @@ impl<'a> ConnectionRecord<'a> {
             client_software: connection.client_software.as_deref().map(Into::into),
             server_software: connection.server_software.as_deref().map(Text::of),
             tls_client: connection.tls_client.as_ref().map(|found| Text::of(&*found.software)),
-            tls_version: connection.tls_version.map(Text::owned),
+            tls_version: connection.tls_version.map(Text::version),
             ja4: connection.ja4,
             hassh: connection.hassh.as_ref().map(Text::of),
             hassh_server: connection.hassh_server.as_ref().map(Text::of),
@@ -447,7 +447,7 @@ impl<'a> HttpRequestRecord<'a> {
             claimed_os: verdict.system.claimed.as_ref().map(Into::into),
             os_agrees: verdict.system.agrees,
             akamai: akamai.as_deref().map(|akamai| texts.of("akamai", usize::MAX, akamai)),
-            akamai_hash: akamai.as_deref().map(|akamai| Text::owned(akamai.hash())),
+            akamai_hash: akamai.as_deref().map(|akamai| Text::md5(akamai.hash().0)),
             software: akamai.as_deref().map(|_| software.clone().map(Into::into)),
             listed: listed(finding.listed()),
         }
@@ -482,7 +482,7 @@ impl From<ClientMatch> for SoftwareRecord<'_> {
             application: application.clone().map(Into::into),
             versions: versions.clone().map(Into::into),
             candidates: candidates.iter().map(|name| Arc::clone(name).into()).collect(),
-            kind: Text::owned(kind),
+            kind: kind.name().into(),
             nearest: nearest.map(Into::into),
         }
     }
@@ -508,7 +508,7 @@ fn ssh_fields<'a>(
     (
         texts.wire("protocol", identification.protocol_version()),
         texts.wire("banner", identification.as_bytes()),
-        algorithms.as_ref().map(|algorithms| Text::owned(algorithms.hash())),
+        algorithms.as_ref().map(|algorithms| Text::md5(algorithms.hash().0)),
         algorithms.map(|algorithms| texts.owned_wire("hassh_algorithms", &algorithms.to_bytes())),
     )
 }
@@ -536,7 +536,7 @@ impl<'a> TlsClientRecord<'a> {
         let ja3 = hello.ja3();
         Self {
             transport: hello.transport().name().into(),
-            version: Text::owned(hello.version()),
+            version: Text::version(hello.version()),
             sni: hello.server_name().map(|name| texts.wire("sni", name)),
             alpn: texts.wires("alpn", hello.alpn()),
             ech: hello.has_ech(),
@@ -544,11 +544,11 @@ impl<'a> TlsClientRecord<'a> {
             ja4: sorted.ja4(),
             ja4_o: original.ja4(),
             ja4_s1: stable.ja4(),
-            ja4_r: texts.owned("ja4_r", sorted.as_str().len(), sorted),
-            ja4_ro: texts.owned("ja4_ro", original.as_str().len(), original),
-            ja4_s1r: texts.owned("ja4_s1r", stable.as_str().len(), stable),
-            ja3_hash: Text::owned(ja3.hash()),
-            ja3: texts.owned("ja3", ja3.as_str().len(), ja3),
+            ja4_r: texts.ja4_raw("ja4_r", sorted),
+            ja4_ro: texts.ja4_raw("ja4_ro", original),
+            ja4_s1r: texts.ja4_raw("ja4_s1r", stable),
+            ja3_hash: Text::md5(ja3.hash().0),
+            ja3: texts.ja3("ja3", ja3),
             software: finding.software().map(Into::into),
             listed: listed(finding.listed()),
         }
@@ -561,23 +561,14 @@ impl<'a> TlsServerRecord<'a> {
         let ja3s = hello.ja3s();
         Self {
             transport: hello.transport().name().into(),
-            version: Text::owned(hello.version()),
-            cipher: Text::owned(CipherSuite(hello.cipher_suite())),
+            version: Text::version(hello.version()),
+            cipher: Text::hex(hello.cipher_suite()),
             cipher_name: cipher_suite(hello.cipher_suite()).map(Into::into),
             alpn: hello.alpn().map(|name| texts.wire("alpn", name)),
             retry: hello.is_retry_request(),
-            ja3s_hash: Text::owned(ja3s.hash()),
+            ja3s_hash: Text::md5(ja3s.hash().0),
             ja3s: texts.owned("ja3s", ja3s.as_str().len(), ja3s),
             listed: listed(finding.listed()),
         }
-    }
-}
-
-/// A number with four hexadecimal digits.
-struct CipherSuite(u16);
-
-impl std::fmt::Display for CipherSuite {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:04x}", self.0)
     }
 }

@@ -5,6 +5,7 @@ use std::str;
 use std::sync::Arc;
 
 use huginn_net_core::Escaped;
+use huginn_net_tls::{Ja3, Ja4Raw, Version};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::describe::{Value as RecordValue, ValueType, ValueVisitor};
@@ -24,6 +25,13 @@ enum Value<'a> {
     Display(&'a (dyn Display + Sync), TextLimit),
     Shared(Arc<dyn Display + Send + Sync + 'a>, TextLimit),
     HttpSignature(&'a HttpVerdict, TextLimit),
+    // Values of most events of TLS, without a memory allocation.
+    Ja4Raw(Ja4Raw),
+    Ja3(Ja3),
+    Version(Version),
+    Md5([u8; 16]),
+    /// A number with four hexadecimal digits.
+    Hex(u16),
 }
 
 impl RecordValue for Text<'_> {
@@ -34,6 +42,9 @@ impl RecordValue for Text<'_> {
         match &self.0 {
             Value::Text(text) => visitor.text(text),
             Value::Read(text) => visitor.text(text),
+            Value::Ja4Raw(raw) => visitor.text(raw.as_str()),
+            Value::Ja3(ja3) => visitor.text(ja3.as_str()),
+            Value::Md5(hash) => visitor.text(str::from_utf8(&hex(hash)).unwrap_or_default()),
             _ => visitor.display(self),
         }
     }
@@ -49,6 +60,24 @@ impl<'a> Text<'a> {
     /// The text of a value that nothing else keeps.
     pub(super) fn owned(value: impl Display + Send + Sync + 'a) -> Self {
         Self(Value::Shared(Arc::new(value), TextLimit::NONE))
+    }
+
+    /// A TLS version.
+    #[inline]
+    pub(super) fn version(version: Version) -> Self {
+        Self(Value::Version(version))
+    }
+
+    /// A number with four hexadecimal digits.
+    #[inline]
+    pub(super) fn hex(number: u16) -> Self {
+        Self(Value::Hex(number))
+    }
+
+    /// The hexadecimal digits of an MD5.
+    #[inline]
+    pub(super) fn md5(hash: [u8; 16]) -> Self {
+        Self(Value::Md5(hash))
     }
 
     /// Bytes from the wire.
@@ -155,6 +184,23 @@ impl<'a> LimitedTexts<'a, '_> {
         Text(Value::Shared(Arc::new(value), self.limit))
     }
 
+    /// The text of a JA4 with its values.
+    #[inline]
+    pub(super) fn ja4_raw(&mut self, field: &'static str, raw: Ja4Raw) -> Text<'a> {
+        if self.fits(raw.as_str()) { Text(Value::Ja4Raw(raw)) } else { self.owned(field, usize::MAX, raw) }
+    }
+
+    /// The text of a JA3.
+    #[inline]
+    pub(super) fn ja3(&mut self, field: &'static str, ja3: Ja3) -> Text<'a> {
+        if self.fits(ja3.as_str()) { Text(Value::Ja3(ja3)) } else { self.owned(field, usize::MAX, ja3) }
+    }
+
+    #[inline]
+    fn fits(&self, text: &str) -> bool {
+        self.limit.bytes().is_none_or(|max| text.len() <= max)
+    }
+
     /// The text of an HTTP signature.
     #[inline]
     pub(super) fn http_signature(&mut self, field: &'static str, verdict: &'a HttpVerdict) -> Text<'a> {
@@ -184,8 +230,25 @@ impl Display for Text<'_> {
             Value::Display(value, limit) => write_limited(f, *limit, value),
             Value::Shared(value, limit) => write_limited(f, *limit, value),
             Value::HttpSignature(verdict, limit) => write_limited(f, *limit, verdict.raw_sig()),
+            Value::Ja4Raw(raw) => f.write_str(raw.as_str()),
+            Value::Ja3(ja3) => f.write_str(ja3.as_str()),
+            Value::Version(version) => Display::fmt(version, f),
+            Value::Md5(hash) => f.write_str(str::from_utf8(&hex(hash)).unwrap_or_default()),
+            Value::Hex(number) => write!(f, "{number:04x}"),
         }
     }
+}
+
+/// The hexadecimal digits of an MD5.
+fn hex(hash: &[u8; 16]) -> [u8; 32] {
+    const DIGITS: [u8; 16] = *b"0123456789abcdef";
+    let mut digits = [0; 32];
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(hash) {
+        for (digit, value) in pair.iter_mut().zip([byte >> 4, byte & 15]) {
+            *digit = DIGITS.get(usize::from(value)).copied().unwrap_or_default();
+        }
+    }
+    digits
 }
 
 impl fmt::Debug for Text<'_> {
@@ -218,6 +281,10 @@ impl Serialize for Text<'_> {
                 Ok(text) if !bytes.contains(&b'\\') => serializer.serialize_str(text),
                 _ => serializer.collect_str(&Escaped(bytes)),
             },
+            Value::Ja4Raw(raw) => serializer.serialize_str(raw.as_str()),
+            Value::Ja3(ja3) => serializer.serialize_str(ja3.as_str()),
+            Value::Md5(hash) => serializer.serialize_str(str::from_utf8(&hex(hash)).unwrap_or_default()),
+            Value::Version(version) => serializer.collect_str(version),
             Value::Display(value, TextLimit::NONE) => serializer.collect_str(value),
             Value::HttpSignature(verdict, TextLimit::NONE) => serializer.collect_str(&verdict.raw_sig()),
             _ => serializer.collect_str(self),
