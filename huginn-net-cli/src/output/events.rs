@@ -1,6 +1,7 @@
 //! Events of captures, as text or as a table.
 
 use std::io;
+use std::ops::ControlFlow;
 
 use huginn_net::{AnalysisError, Event, HuginnNet, Source};
 
@@ -9,7 +10,14 @@ use super::BatchWriter;
 use super::{Renderer, TextWriter};
 
 /// Where the events of captures go.
-pub(crate) enum EventOutput {
+pub(crate) struct EventOutput {
+    form: Form,
+    /// The error that ended the analysis.
+    outcome: io::Result<()>,
+}
+
+/// The form of the output.
+enum Form {
     Text {
         renderer: Box<Renderer>,
         writer: Box<TextWriter>,
@@ -23,15 +31,28 @@ pub(crate) enum EventOutput {
 }
 
 impl EventOutput {
+    pub(crate) fn text_output(renderer: Renderer, writer: TextWriter) -> Self {
+        Self::new(Form::Text { renderer: Box::new(renderer), writer: Box::new(writer) })
+    }
+
+    #[cfg(feature = "parquet")]
+    pub(crate) fn table(writer: BatchWriter) -> Self {
+        Self::new(Form::Table { writer: Box::new(writer), file: None })
+    }
+
+    fn new(form: Form) -> Self {
+        Self { form, outcome: Ok(()) }
+    }
+
     /// Begins a capture; `name` if events name theirs.
     pub(crate) fn begin_file(&mut self, name: Option<&str>) {
-        match self {
-            Self::Text { renderer, writer } => {
+        match &mut self.form {
+            Form::Text { renderer, writer } => {
                 renderer.set_file(name.map(str::to_owned));
                 writer.begin_file(name);
             }
             #[cfg(feature = "parquet")]
-            Self::Table { file, .. } => *file = name.map(str::to_owned),
+            Form::Table { file, .. } => *file = name.map(str::to_owned),
         }
     }
 
@@ -42,47 +63,53 @@ impl EventOutput {
         source: S,
         on_event: impl Fn(&Event) + Sync,
     ) -> Result<(), AnalysisError<S::Error>> {
-        let outcome = match self {
-            Self::Text { renderer, writer } => {
+        let Self { form, outcome } = self;
+        let analyzed = match form {
+            Form::Text { renderer, writer } => {
                 let render = |event: &Event, text: &mut Vec<u8>| {
                     on_event(event);
                     renderer.render(event, text);
                 };
-                analyzer.analyze_text(source, render, &mut |text: &[u8]| writer.write(text))
+                analyzer.analyze_text(source, render, &mut |text: &[u8]| proceed(writer.write(text), outcome))
             }
             #[cfg(feature = "parquet")]
-            Self::Table { writer, file } => analyzer.analyze(source, &mut |event: Event| {
+            Form::Table { writer, file } => analyzer.analyze(source, &mut |event: Event| {
                 on_event(&event);
-                writer.write(&event, file.as_deref())
+                proceed(writer.append(&event, file.as_deref()), outcome)
             }),
         };
-        outcome.map(drop)
+        analyzed.map(drop)
     }
 
     /// The error that made the writer stop the analysis, if one did.
     pub(crate) fn check(&mut self) -> io::Result<()> {
-        match self {
-            Self::Text { writer, .. } => writer.check(),
-            #[cfg(feature = "parquet")]
-            Self::Table { writer, .. } => writer.check(),
-        }
+        std::mem::replace(&mut self.outcome, Ok(()))
     }
 
     /// The writer of text, for what follows events.
     pub(crate) fn text(&mut self) -> Option<&mut TextWriter> {
-        match self {
-            Self::Text { writer, .. } => Some(writer),
+        match &mut self.form {
+            Form::Text { writer, .. } => Some(writer),
             #[cfg(feature = "parquet")]
-            Self::Table { .. } => None,
+            Form::Table { .. } => None,
         }
     }
 
     /// Writes what is buffered, and the end of a table.
     pub(crate) fn finish(self) -> io::Result<()> {
-        match self {
-            Self::Text { mut writer, .. } => writer.flush(),
+        match self.form {
+            Form::Text { mut writer, .. } => writer.flush(),
             #[cfg(feature = "parquet")]
-            Self::Table { writer, .. } => writer.finish(),
+            Form::Table { writer, .. } => writer.finish(),
         }
     }
+}
+
+/// Stops the analysis at an error, which is kept.
+fn proceed(written: io::Result<()>, outcome: &mut io::Result<()>) -> ControlFlow<()> {
+    if written.is_ok() {
+        return ControlFlow::Continue(());
+    }
+    *outcome = written;
+    ControlFlow::Break(())
 }

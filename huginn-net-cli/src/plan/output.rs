@@ -54,7 +54,7 @@ impl OutputPlan {
                 let mut writer = open_text(&self.target, options.format, self.pages)?;
                 let renderer = Renderer::new(options);
                 writer.out().write_all(&renderer.headings())?;
-                Ok(EventOutput::Text { renderer: Box::new(renderer), writer: Box::new(writer) })
+                Ok(EventOutput::text_output(renderer, writer))
             }
             #[cfg(feature = "parquet")]
             OutputContent::Table(format, events) => {
@@ -63,7 +63,7 @@ impl OutputPlan {
                 }
                 let writer = BatchWriter::create(&self.target, format, &events);
                 let writer = writer.map_err(|source| creating(&self.target, source))?;
-                Ok(EventOutput::Table { writer: Box::new(writer), file: None })
+                Ok(EventOutput::table(writer))
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use arrow_ipc::writer::StreamWriter;
@@ -24,8 +23,6 @@ pub(crate) struct BatchWriter {
     table: Table,
     /// The file, which gets its name once it is complete.
     unfinished: Option<UnfinishedFile>,
-    /// The error that ended the analysis.
-    outcome: io::Result<()>,
 }
 
 type Out = Box<dyn Write + Send>;
@@ -61,7 +58,7 @@ impl BatchWriter {
             }
             TableFormat::Parquet => Table::parquet(out, schema)?,
         };
-        Ok(Self { builder, table, unfinished, outcome: Ok(()) })
+        Ok(Self { builder, table, unfinished })
     }
 
     /// Creates a Parquet file that gets its name once it is complete. It does not replace a file.
@@ -70,7 +67,7 @@ impl BatchWriter {
         let (file, unfinished) = UnfinishedFile::create(name, false, 0o640)?;
         let schema = SchemaRef::clone(builder.schema());
         let table = Table::parquet(Box::new(BufWriter::new(file)), schema)?;
-        Ok(Self { builder, table, unfinished: Some(unfinished), outcome: Ok(()) })
+        Ok(Self { builder, table, unfinished: Some(unfinished) })
     }
 
     /// Length of a Parquet file so far, in bytes: what is written, and what waits in encoded form.
@@ -83,22 +80,6 @@ impl BatchWriter {
             }
             Table::Stream(_) => 0,
         }
-    }
-
-    /// As [`Self::append`]. Breaks where that fails.
-    pub(crate) fn write(&mut self, event: &Event, file: Option<&str>) -> ControlFlow<()> {
-        match self.append(event, file) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                self.outcome = Err(error);
-                ControlFlow::Break(())
-            }
-        }
-    }
-
-    /// The error that made the writer stop the analysis, if one did.
-    pub(crate) fn check(&mut self) -> io::Result<()> {
-        std::mem::replace(&mut self.outcome, Ok(()))
     }
 
     /// Appends an event. `file`: the capture file, if several are read.

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::ops::ControlFlow;
 
 use super::super::Target;
 use super::super::pager::Pager;
@@ -21,7 +20,6 @@ pub(crate) struct TextWriter {
     on_terminal: bool,
     /// Whether each event is written out as it comes.
     at_once: bool,
-    outcome: io::Result<()>,
     /// Waited for after `out` is written and closed.
     pager: Option<Pager>,
 }
@@ -44,7 +42,6 @@ impl TextWriter {
             begun: false,
             on_terminal,
             at_once: on_terminal && pager.is_none(),
-            outcome: Ok(()),
             pager,
         })
     }
@@ -70,22 +67,6 @@ impl TextWriter {
         self.at_once = at_once || self.on_terminal && self.pager.is_none();
     }
 
-    /// Writes the text of an event. Breaks where that fails.
-    pub(crate) fn write(&mut self, text: &[u8]) -> ControlFlow<()> {
-        match self.try_write(text) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                self.outcome = Err(error);
-                ControlFlow::Break(())
-            }
-        }
-    }
-
-    /// The error that made the writer stop the analysis, if one did.
-    pub(crate) fn check(&mut self) -> io::Result<()> {
-        std::mem::replace(&mut self.outcome, Ok(()))
-    }
-
     /// Begins another part of the output, after an empty line unless it is the first one.
     pub(crate) fn begin_part(&mut self) -> io::Result<&mut impl Write> {
         if std::mem::replace(&mut self.begun, true) {
@@ -103,7 +84,8 @@ impl TextWriter {
         self.out.flush()
     }
 
-    fn try_write(&mut self, text: &[u8]) -> io::Result<()> {
+    /// Writes the text of an event.
+    pub(crate) fn write(&mut self, text: &[u8]) -> io::Result<()> {
         if text.is_empty() {
             return Ok(());
         }
