@@ -22,8 +22,9 @@ run_tests() {
     "$folder/$1/bin/python" -m pytest -q -p no:cacheprovider --import-mode=importlib "${@:2}"
 }
 
-# Without the optimisation across crates, which takes minutes and changes no value.
+# With little optimisation, which takes minutes and changes no value.
 export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0
+export CARGO_PROFILE_RELEASE_OPT_LEVEL=1
 python3 -m venv "$folder/build"
 "$folder/build/bin/pip" wheel --quiet --no-deps --wheel-dir "$folder" ./python
 
