@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use huginn_net_core::Escaped;
+use huginn_net_core::{Escaped, md5_digits};
 use md5::{Digest, Md5};
 
 use crate::{KexInit, NameList};
@@ -96,11 +96,7 @@ impl fmt::Debug for HasshAlgorithms<'_> {
 
 impl fmt::Display for Hassh {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut digits = [0; 32];
-        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
-            pair.copy_from_slice(&[hex_digit(byte >> 4), hex_digit(byte & 0xf)]);
-        }
-        f.pad(std::str::from_utf8(&digits).unwrap_or_default())
+        f.pad(std::str::from_utf8(&md5_digits(self.0)).unwrap_or_default())
     }
 }
 
@@ -122,14 +118,6 @@ impl serde::Serialize for Hassh {
 impl serde::Serialize for HasshAlgorithms<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
-    }
-}
-
-/// Returns the hexadecimal digit of a number below 16.
-fn hex_digit(nibble: u8) -> u8 {
-    match nibble {
-        0..=9 => b'0'.saturating_add(nibble),
-        _ => b'a'.saturating_sub(10).saturating_add(nibble),
     }
 }
 

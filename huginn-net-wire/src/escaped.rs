@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str;
 
+use crate::hex::digit;
+
 /// Displays bytes as text without loss: valid UTF-8 unchanged, any other byte as `\xNN`, and `\` as `\x5c` if it
 /// would start such an escape. The alternate form, `{:#}`, also escapes what is not [printable](is_printable), so that
 /// the text is safe on a terminal.
@@ -104,7 +106,6 @@ fn is_escape(text: &str) -> bool {
 }
 
 fn write_bytes(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
-    let digit = |nibble: u8| b"0123456789abcdef".get(usize::from(nibble)).copied().unwrap_or_default();
     bytes.iter().try_for_each(|byte| {
         let text = [b'\\', b'x', digit(byte >> 4), digit(byte & 0x0f)];
         f.write_str(str::from_utf8(&text).map_err(|_| fmt::Error)?)

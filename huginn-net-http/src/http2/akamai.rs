@@ -4,9 +4,9 @@
 //! Hat Europe 2017).
 
 use std::fmt::{self, Write};
-use std::str::FromStr;
+use std::str::{self, FromStr};
 
-use huginn_net_wire::Parsed;
+use huginn_net_wire::{Parsed, md5_digits, md5_from_digits};
 use md5::{Digest, Md5};
 
 use super::{Http2Error, Http2Event, Http2Reader, PREFACE, PseudoHeaders, Setting, StreamPriority, frame};
@@ -139,16 +139,13 @@ impl FromStr for AkamaiHash {
     type Err = AkamaiHashParseError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // `from_str_radix` would accept a sign.
-        let is_hash = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let number = u128::from_str_radix(text, 16).ok().filter(|_| is_hash);
-        number.map(|number| Self(number.to_be_bytes())).ok_or(AkamaiHashParseError)
+        md5_from_digits(text).map(Self).ok_or(AkamaiHashParseError)
     }
 }
 
 impl fmt::Display for AkamaiHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(str::from_utf8(&md5_digits(self.0)).unwrap_or_default())
     }
 }
 

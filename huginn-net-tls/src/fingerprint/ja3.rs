@@ -9,11 +9,10 @@ use std::hash::{Hash, Hasher};
 use std::str::{self, FromStr};
 use std::sync::Arc;
 
-use huginn_net_wire::SeenCache;
+use huginn_net_wire::{SeenCache, md5_digits, md5_from_digits};
 use md5::{Digest, Md5};
 
 use super::decimal::Decimals;
-use super::ja4::hex;
 use crate::computed::Computed;
 use crate::hello::{ClientHello, ServerHello, is_no_grease};
 use crate::limits::{FINGERPRINT_CACHE_ENTRIES, MAX_CACHED_JA3S_LEN, TYPICAL_JA3S_LEN};
@@ -240,20 +239,13 @@ impl FromStr for Ja3Hash {
     type Err = Ja3HashParseError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // `from_str_radix` would accept a sign.
-        let is_hash = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let number = u128::from_str_radix(text, 16).ok().filter(|_| is_hash);
-        number.map(|number| Self(number.to_be_bytes())).ok_or(Ja3HashParseError)
+        md5_from_digits(text).map(Self).ok_or(Ja3HashParseError)
     }
 }
 
 impl fmt::Display for Ja3Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut digits = [0; 32];
-        for (target, byte) in digits.chunks_exact_mut(2).zip(self.0) {
-            target.copy_from_slice(&hex::digits_of_byte(byte));
-        }
-        f.pad(str::from_utf8(&digits).unwrap_or_default())
+        f.pad(str::from_utf8(&md5_digits(self.0)).unwrap_or_default())
     }
 }
 

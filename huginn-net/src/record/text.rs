@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::str;
 use std::sync::Arc;
 
-use huginn_net_core::Escaped;
+use huginn_net_core::{Escaped, md5_digits};
 use huginn_net_tls::{Ja3, Ja4Raw, Version};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -29,7 +29,8 @@ enum Value<'a> {
     Ja4Raw(Ja4Raw),
     Ja3(Ja3),
     Version(Version),
-    Md5([u8; 16]),
+    /// The hexadecimal digits of an MD5.
+    Md5([u8; 32]),
     /// A number with four hexadecimal digits.
     Hex(u16),
 }
@@ -39,13 +40,9 @@ impl RecordValue for Text<'_> {
 
     #[inline]
     fn visit<V: ValueVisitor>(&self, visitor: &mut V) {
-        match &self.0 {
-            Value::Text(text) => visitor.text(text),
-            Value::Read(text) => visitor.text(text),
-            Value::Ja4Raw(raw) => visitor.text(raw.as_str()),
-            Value::Ja3(ja3) => visitor.text(ja3.as_str()),
-            Value::Md5(hash) => visitor.text(str::from_utf8(&hex(hash)).unwrap_or_default()),
-            _ => visitor.display(self),
+        match self.as_str() {
+            Some(text) => visitor.text(text),
+            None => visitor.display(self),
         }
     }
 }
@@ -77,13 +74,28 @@ impl<'a> Text<'a> {
     /// The hexadecimal digits of an MD5.
     #[inline]
     pub(super) fn md5(hash: [u8; 16]) -> Self {
-        Self(Value::Md5(hash))
+        Self(Value::Md5(md5_digits(hash)))
     }
 
     /// Bytes from the wire.
     #[inline]
     pub(super) fn wire(bytes: &'a [u8]) -> Self {
         Self(Value::Wire(bytes))
+    }
+}
+
+impl Text<'_> {
+    /// The text, unless it must be formatted.
+    #[inline]
+    fn as_str(&self) -> Option<&str> {
+        match &self.0 {
+            Value::Text(text) => Some(text),
+            Value::Read(text) => Some(text),
+            Value::Ja4Raw(raw) => Some(raw.as_str()),
+            Value::Ja3(ja3) => Some(ja3.as_str()),
+            Value::Md5(digits) => str::from_utf8(digits).ok(),
+            _ => None,
+        }
     }
 }
 
@@ -224,31 +236,17 @@ impl Display for Text<'_> {
     #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Value::Text(text) => f.write_str(text),
-            Value::Read(text) => f.write_str(text),
             Value::Wire(bytes) => Display::fmt(&Escaped(bytes), f),
             Value::Display(value, limit) => write_limited(f, *limit, value),
             Value::Shared(value, limit) => write_limited(f, *limit, value),
             Value::HttpSignature(verdict, limit) => write_limited(f, *limit, verdict.raw_sig()),
-            Value::Ja4Raw(raw) => f.write_str(raw.as_str()),
-            Value::Ja3(ja3) => f.write_str(ja3.as_str()),
             Value::Version(version) => Display::fmt(version, f),
-            Value::Md5(hash) => f.write_str(str::from_utf8(&hex(hash)).unwrap_or_default()),
             Value::Hex(number) => write!(f, "{number:04x}"),
+            Value::Text(_) | Value::Read(_) | Value::Ja4Raw(_) | Value::Ja3(_) | Value::Md5(_) => {
+                f.write_str(self.as_str().unwrap_or_default())
+            }
         }
     }
-}
-
-/// The hexadecimal digits of an MD5.
-fn hex(hash: &[u8; 16]) -> [u8; 32] {
-    const DIGITS: [u8; 16] = *b"0123456789abcdef";
-    let mut digits = [0; 32];
-    for (pair, byte) in digits.chunks_exact_mut(2).zip(hash) {
-        for (digit, value) in pair.iter_mut().zip([byte >> 4, byte & 15]) {
-            *digit = DIGITS.get(usize::from(value)).copied().unwrap_or_default();
-        }
-    }
-    digits
 }
 
 impl fmt::Debug for Text<'_> {
@@ -275,19 +273,17 @@ impl Serialize for Text<'_> {
     #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.0 {
-            Value::Text(text) => serializer.serialize_str(text),
-            Value::Read(text) => serializer.serialize_str(text),
             Value::Wire(bytes) => match str::from_utf8(bytes) {
                 Ok(text) if !bytes.contains(&b'\\') => serializer.serialize_str(text),
                 _ => serializer.collect_str(&Escaped(bytes)),
             },
-            Value::Ja4Raw(raw) => serializer.serialize_str(raw.as_str()),
-            Value::Ja3(ja3) => serializer.serialize_str(ja3.as_str()),
-            Value::Md5(hash) => serializer.serialize_str(str::from_utf8(&hex(hash)).unwrap_or_default()),
-            Value::Version(version) => serializer.collect_str(version),
             Value::Display(value, TextLimit::NONE) => serializer.collect_str(value),
             Value::HttpSignature(verdict, TextLimit::NONE) => serializer.collect_str(&verdict.raw_sig()),
-            _ => serializer.collect_str(self),
+            Value::Version(version) => serializer.collect_str(version),
+            _ => match self.as_str() {
+                Some(text) => serializer.serialize_str(text),
+                None => serializer.collect_str(self),
+            },
         }
     }
 }
