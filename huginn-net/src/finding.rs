@@ -68,9 +68,9 @@ impl Finding {
             Self::HttpRequest(finding) => finding.verdict.text_limit,
             Self::HttpResponse(finding) => finding.verdict.text_limit,
             Self::TlsClient(finding) => finding.clients.text_limit,
-            Self::TlsServer(finding) => finding.text_limit,
+            Self::TlsServer(finding) => finding.clients.text_limit,
             Self::SshClient(finding) => finding.clients.text_limit,
-            Self::SshServer(finding) => finding.text_limit,
+            Self::SshServer(finding) => finding.clients.text_limit,
             // Other kinds have no long texts.
             _ => TextLimit::NONE,
         }
@@ -159,6 +159,15 @@ pub(crate) struct Clients {
     pub(crate) text_limit: TextLimit,
 }
 
+/// Always equal: a finding is what was observed, whatever names it.
+impl PartialEq for Clients {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Clients {}
+
 impl Clients {
     pub(crate) fn get(&self) -> &ClientDatabase {
         self.database.as_deref().unwrap_or_else(|| ClientDatabase::builtin())
@@ -166,7 +175,7 @@ impl Clients {
 }
 
 /// A TLS client, and the database of clients that names it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsClientFinding {
     /// The ClientHello.
@@ -190,75 +199,48 @@ impl TlsClientFinding {
     }
 }
 
-impl PartialEq for TlsClientFinding {
-    fn eq(&self, other: &Self) -> bool {
-        self.client == other.client
-    }
-}
-
-impl Eq for TlsClientFinding {}
-
 /// A TLS server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsServerFinding {
     /// The ServerHello.
     pub server: TlsServer,
-    text_limit: TextLimit,
-    list: Option<Arc<FingerprintList>>,
+    clients: Clients,
 }
 
 impl TlsServerFinding {
     pub(crate) fn new(server: TlsServer, clients: &Clients) -> Self {
-        Self { server, text_limit: clients.text_limit, list: clients.list.clone() }
+        Self { server, clients: clients.clone() }
     }
 
     /// Looks up the JA3S in the list of fingerprints; `None` without a list.
     pub fn listed(&self) -> Option<Vec<&ListEntry>> {
-        let list = self.list.as_ref()?;
-        Some(if list.has_hashes() { list.lookup_hash(self.server.hello.ja3s().hash().0) } else { Vec::new() })
+        Some(self.clients.list.as_ref()?.lookup_computed(|| self.server.hello.ja3s().hash().0))
     }
 }
-
-impl PartialEq for TlsServerFinding {
-    fn eq(&self, other: &Self) -> bool {
-        self.server == other.server
-    }
-}
-
-impl Eq for TlsServerFinding {}
 
 /// An SSH server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SshServerFinding {
     /// The identification string and the algorithms.
     pub peer: SshPeer,
-    text_limit: TextLimit,
-    list: Option<Arc<FingerprintList>>,
+    clients: Clients,
 }
 
 impl SshServerFinding {
     pub(crate) fn new(peer: SshPeer, clients: &Clients) -> Self {
-        Self { peer, text_limit: clients.text_limit, list: clients.list.clone() }
+        Self { peer, clients: clients.clone() }
     }
 
     /// Looks up the HASSHServer in the list of fingerprints; `None` without a list or without a fingerprint.
     pub fn listed(&self) -> Option<Vec<&ListEntry>> {
-        lookup_hassh(self.list.as_ref()?, &self.peer)
+        lookup_hassh(&self.clients, &self.peer)
     }
 }
-
-impl PartialEq for SshServerFinding {
-    fn eq(&self, other: &Self) -> bool {
-        self.peer == other.peer
-    }
-}
-
-impl Eq for SshServerFinding {}
 
 /// An SSH client, and the database of clients that names it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SshClientFinding {
     /// The identification string and the algorithms.
@@ -278,26 +260,18 @@ impl SshClientFinding {
 
     /// Looks up the HASSH in the list of fingerprints; `None` without a list or without a fingerprint.
     pub fn listed(&self) -> Option<Vec<&ListEntry>> {
-        lookup_hassh(self.clients.list.as_ref()?, &self.peer)
+        lookup_hassh(&self.clients, &self.peer)
     }
 }
 
 /// Looks up the HASSH or HASSHServer of a peer that has one.
-fn lookup_hassh<'l>(list: &'l FingerprintList, peer: &SshPeer) -> Option<Vec<&'l ListEntry>> {
-    let algorithms = peer.hassh_algorithms()?;
-    Some(if list.has_hashes() { list.lookup_hash(algorithms.hash().0) } else { Vec::new() })
+fn lookup_hassh<'a>(clients: &'a Clients, peer: &SshPeer) -> Option<Vec<&'a ListEntry>> {
+    let (list, algorithms) = (clients.list.as_ref()?, peer.hassh_algorithms()?);
+    Some(list.lookup_computed(|| algorithms.hash().0))
 }
-
-impl PartialEq for SshClientFinding {
-    fn eq(&self, other: &Self) -> bool {
-        self.peer == other.peer
-    }
-}
-
-impl Eq for SshClientFinding {}
 
 /// An HTTP request and its match in the database.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpRequestFinding {
     /// The request head.
@@ -310,24 +284,15 @@ pub struct HttpRequestFinding {
     pub software: Option<ClientMatch>,
     /// The signature and its match.
     pub verdict: HttpVerdict,
-    pub(crate) list: Option<Arc<FingerprintList>>,
+    pub(crate) clients: Clients,
 }
 
 impl HttpRequestFinding {
     /// Looks up the Akamai fingerprint in the list of fingerprints; `None` without a list or without a fingerprint.
     pub fn listed(&self) -> Option<Vec<&ListEntry>> {
-        Some(self.list.as_ref()?.lookup_hash(self.akamai.as_ref()?.hash().0))
+        Some(self.clients.list.as_ref()?.lookup_hash(self.akamai.as_ref()?.hash().0))
     }
 }
-
-impl PartialEq for HttpRequestFinding {
-    fn eq(&self, other: &Self) -> bool {
-        (&self.request, self.exchange, &self.akamai, &self.verdict)
-            == (&other.request, other.exchange, &other.akamai, &other.verdict)
-    }
-}
-
-impl Eq for HttpRequestFinding {}
 
 /// An HTTP response and its match in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]

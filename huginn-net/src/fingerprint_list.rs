@@ -212,8 +212,13 @@ impl FingerprintList {
         self.entries_of([Fingerprint::Md5(md5)].into_iter())
     }
 
+    /// [Looks up](Self::lookup_hash) an MD5 that is computed only if the list has hashes.
+    pub(crate) fn lookup_computed(&self, md5: impl FnOnce() -> [u8; 16]) -> Vec<&ListEntry> {
+        if self.has_hashes() { self.lookup_hash(md5()) } else { Vec::new() }
+    }
+
     /// Whether the list has hashes.
-    pub(crate) fn has_hashes(&self) -> bool {
+    fn has_hashes(&self) -> bool {
         // Hashes sort last.
         matches!(self.index.last(), Some((Fingerprint::Md5(_), _)))
     }

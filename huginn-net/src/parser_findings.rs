@@ -101,7 +101,7 @@ impl ParserFindings<'_> {
                     akamai,
                     software,
                     verdict,
-                    list: self.clients.list.clone(),
+                    clients: self.clients.clone(),
                 };
                 Finding::HttpRequest(Box::new(found))
             }
