@@ -7,11 +7,12 @@ use std::net::SocketAddr;
 use huginn_net::blind_spots::BlindSpot;
 use huginn_net::core::{Analyzer, Event as CoreEvent, FlowId, Frames, Interest, Origin, Protocol, Segment};
 use huginn_net::record::JsonEvent;
-use huginn_net::{CaptureReader, Event, Frame, HuginnNet, LinkType, Side, Timestamp};
+use huginn_net::{Event, Frame, HuginnNet, Side, Timestamp};
 use serde_json::Value;
 
 use crate::captures;
 use crate::mutants::Random;
+use crate::packet::{self, Packet};
 
 /// The largest captures take most of the time and have no other messages than the others.
 const MAX_CAPTURE_PACKETS: usize = 500;
@@ -47,16 +48,6 @@ const NO_REASON: [&str; 9] = [
     "other_transport",
     "unknown_ethertype",
 ];
-
-/// An owned frame, and its number in the capture.
-#[derive(Clone)]
-struct Packet {
-    number: usize,
-    ts: Timestamp,
-    link: LinkType,
-    data: Vec<u8>,
-    wire_len: u32,
-}
 
 /// Both ends and the tunnels of a flow.
 type FlowName = String;
@@ -132,11 +123,7 @@ struct Capture {
 
 impl Capture {
     fn open(path: &std::path::Path) -> Option<Self> {
-        let mut reader = CaptureReader::open(path).ok()?;
-        let mut packets = Vec::new();
-        while let Ok(Some(Frame { ts, link, data, wire_len })) = reader.next_frame() {
-            packets.push(Packet { number: packets.len(), ts, link, data: data.to_vec(), wire_len });
-        }
+        let (packets, _) = packet::read(path).ok()?;
         if packets.len() > MAX_CAPTURE_PACKETS {
             return None;
         }
@@ -257,12 +244,7 @@ fn describe(packets: &[Packet]) -> Vec<Option<Described>> {
 }
 
 fn frames(packets: &[Packet]) -> Frames<'_, impl Iterator<Item = Frame<'_>> + Send> {
-    Frames::new(packets.iter().map(|packet| Frame {
-        ts: packet.ts,
-        link: packet.link,
-        data: &packet.data,
-        wire_len: packet.wire_len,
-    }))
+    Frames::new(packets.iter().map(Packet::frame))
 }
 
 fn analyze(packets: &[Packet]) -> (Vec<Event>, Vec<BlindSpot>) {

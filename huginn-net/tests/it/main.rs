@@ -23,6 +23,7 @@ mod mutants;
 mod own_protocols;
 mod p0f_answers;
 mod p0f_hosts;
+mod packet;
 mod parallel;
 mod profiles;
 mod public_names;

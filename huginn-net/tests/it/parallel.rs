@@ -8,25 +8,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::captures;
+use crate::packet::{self, Packet};
 use huginn_net::core::{FlowLimits, Frames, HashSeed};
 use huginn_net::{
-    AnalysisError, Builder, CaptureError, CaptureReader, Counters, Event, Frame, HuginnNet, LinkType,
-    Observers, ProtocolCounters, Source, Timestamp,
+    AnalysisError, Builder, CaptureError, CaptureReader, Counters, Event, HuginnNet, LinkType, Observers,
+    ProtocolCounters, Source,
 };
-
-/// An owned frame.
-struct Packet {
-    ts: Timestamp,
-    link: LinkType,
-    data: Vec<u8>,
-    wire_len: u32,
-}
-
-impl Packet {
-    fn frame(&self) -> Frame<'_> {
-        Frame { ts: self.ts, link: self.link, data: &self.data, wire_len: self.wire_len }
-    }
-}
 
 /// Returns the packets of each capture.
 fn captures() -> Vec<(String, Vec<Packet>)> {
@@ -38,13 +25,8 @@ fn captures() -> Vec<(String, Vec<Packet>)> {
 }
 
 fn packets(path: &Path) -> Result<Vec<Packet>, CaptureError> {
-    let mut reader = CaptureReader::open(path)?;
-    let mut packets = Vec::new();
-    while let Some(frame) = reader.next_frame()? {
-        let Frame { ts, link, data, wire_len } = frame;
-        packets.push(Packet { ts, link, data: data.to_vec(), wire_len });
-    }
-    Ok(packets)
+    let (packets, end) = packet::read(path)?;
+    end.map(|()| packets)
 }
 
 type Outcome = (Vec<Event>, Counters, ProtocolCounters);

@@ -5,25 +5,13 @@ use std::num::NonZeroUsize;
 
 use huginn_net::blind_spots::BlindSpot;
 use huginn_net::core::Frames;
-use huginn_net::{CaptureReader, Event, Finding, Frame, HuginnNet, LinkType, Timestamp};
+use huginn_net::{Event, Finding, HuginnNet, LinkType, Timestamp};
 use proptest::prelude::*;
 
 use crate::captures;
-
-/// An owned frame, with the address bytes of its sender if it is IP over Ethernet.
-#[derive(Clone)]
-struct Packet {
-    ts: Timestamp,
-    link: LinkType,
-    data: Vec<u8>,
-    wire_len: u32,
-}
+use crate::packet::{self, Packet};
 
 impl Packet {
-    fn frame(&self) -> Frame<'_> {
-        Frame { ts: self.ts, link: self.link, data: &self.data, wire_len: self.wire_len }
-    }
-
     /// Whether the greater of both addresses sent the packet, or `None` unless it is IP over Ethernet.
     fn is_from_greater(&self) -> Option<bool> {
         let range = match (self.link, self.data.get(12..14)?) {
@@ -46,11 +34,7 @@ impl Packet {
 /// The packets of each capture with findings that a step could lose.
 fn captures() -> Vec<(String, Vec<Packet>)> {
     let load = |path: &std::path::PathBuf| {
-        let mut reader = CaptureReader::open(path).ok()?;
-        let mut packets = Vec::new();
-        while let Ok(Some(Frame { ts, link, data, wire_len })) = reader.next_frame() {
-            packets.push(Packet { ts, link, data: data.to_vec(), wire_len });
-        }
+        let (packets, _) = packet::read(path).ok()?;
         (packets.len() < 1000).then(|| (path.display().to_string(), packets))
     };
     let captures: Vec<_> = captures::with_extension(&["pcap", "pcapng"]).iter().filter_map(load).collect();
@@ -175,7 +159,7 @@ fn example_of_blind_spot_is_earliest_for_any_worker_count() {
                 let mut data = ack.clone();
                 data[15] = n;
                 let ts = Timestamp::new(seconds[usize::from(n)], 0, 6);
-                Packet { ts, link: LinkType::RAW, data, wire_len: 40 }
+                Packet { number: n.into(), ts, link: LinkType::RAW, data, wire_len: 40 }
             })
             .collect();
         for workers in 1..=8 {
