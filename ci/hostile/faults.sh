@@ -29,14 +29,6 @@ main() {
     echo "all parts passed in $SECONDS s"
 }
 
-part() {
-    local begin=$SECONDS
-    echo "== $1"
-    shift
-    "$@"
-    echo "   $((SECONDS - begin)) s"
-}
-
 # syns FIRST COUNT RATE: sends SYNs from the addresses 10.0.0.0 + FIRST and so on, RATE each second.
 syns() {
     client python3 - "$@" <<'PYTHON'

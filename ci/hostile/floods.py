@@ -20,6 +20,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from messages import PREFACE, frame  # noqa: E402
 
 # Bytes of JSON for each byte of capture.
 MAX_RATIO = 40
@@ -107,8 +108,8 @@ def bomb(path, name):
         content = gzip.compress(header) + gzip.compress(bytes(16 << 20)) * 640
     else:
         # Frames with a window of 128 KiB: a raw block, and blocks of one repeated byte (RFC 8878, section 3.1.1.2).
-        frame, repeated = struct.pack("<IBB", 0xFD2FB528, 0, 7 << 3), (1 << 20) | 2
-        content = frame + struct.pack("<I", len(header) << 3 | 1)[:3] + header + frame
+        magic, repeated = struct.pack("<IBB", 0xFD2FB528, 0, 7 << 3), (1 << 20) | 2
+        content = magic + struct.pack("<I", len(header) << 3 | 1)[:3] + header + magic
         content += (struct.pack("<I", repeated)[:3] + b"\0") * (10 << 13) + struct.pack("<I", repeated | 1)[:3] + b"\0"
     with open(path, "wb") as f:
         return f.write(content)
@@ -229,10 +230,6 @@ def quic_noise_one_flow(packets):
         yield udp(1, 1024, b"\xc3\0\0\0\1\x08" + struct.pack("!Q", i) + b"\0\0\x44\x90" + noise[: 1200 - 18])
 
 
-def h2_frame(kind, flags, stream, payload=b""):
-    return struct.pack("!I", len(payload))[1:] + struct.pack("!BBI", kind, flags, stream) + payload
-
-
 def stream(client, port, server_port, content):
     """A connection whose client sends this content in segments of 1,400 bytes."""
     yield from opened(client, port, server_port)
@@ -240,22 +237,22 @@ def stream(client, port, server_port, content):
         yield tcp(client, port, 2 + at, PSH, content[at : at + 1400], server_port=server_port)
 
 
-def hpack_one_index(packets):
-    """A User-Agent of 3.9 kB in the dynamic table, and requests of 18 bytes that index it (RFC 7541, section 6.1)."""
-    first = b"\x82\x86\x84\x7a\x7f\xbd\x1d" + b"\x01" * 3900
-    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + h2_frame(4, 0, 0) + h2_frame(1, 5, 1, first)
+def indexed_requests(packets, first, request, count):
+    """Connections of a request with a header for the dynamic table, and `count` requests that index it (RFC 7541, section 6.1)."""
+    preface = PREFACE + frame(4, 0, 0) + frame(1, 5, 1, b"\x82\x86\x84" + first)
+    requests = b"".join(frame(1, 5, 3 + 2 * k, b"\x82\x86\x84" + request) for k in range(count))
     for i in range(max(1, packets // 20_000)):
-        requests = b"".join(h2_frame(1, 5, 3 + 2 * k, b"\x82\x86\x84\xbe" + b"\x90" * 5) for k in range(4000))
         yield from stream(i, 1024, 80, preface + requests)
+
+
+def hpack_one_index(packets):
+    """A User-Agent of 3.9 kB, and requests of 18 bytes that index it."""
+    return indexed_requests(packets, b"\x7a\x7f\xbd\x1d" + b"\x01" * 3900, b"\xbe" + b"\x90" * 5, 4000)
 
 
 def hpack_many_indexes(packets):
     """Requests that index the same header again and again."""
-    first = b"\x82\x86\x84\x40\x01x\x7f\x81\x01" + b"v" * 256
-    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + h2_frame(4, 0, 0) + h2_frame(1, 5, 1, first)
-    for i in range(max(1, packets // 20_000)):
-        requests = b"".join(h2_frame(1, 5, 3 + 2 * k, b"\x82\x86\x84" + b"\xbe" * 100) for k in range(1000))
-        yield from stream(i, 1024, 80, preface + requests)
+    return indexed_requests(packets, b"\x40\x01x\x7f\x81\x01" + b"v" * 256, b"\xbe" * 100, 1000)
 
 
 def http_requests(packets):

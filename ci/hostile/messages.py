@@ -69,9 +69,14 @@ def integer(value, bits, first=0):
     return out + bytes([value])
 
 
-def literal(name, value):
-    """A literal without indexing, with a new name (RFC 7541, section 6.2.2)."""
-    return b"\0" + integer(len(name), 7) + name + integer(len(value), 7) + value
+def text(value):
+    """RFC 7541, section 5.2, without Huffman codes."""
+    return integer(len(value), 7) + value
+
+
+def literal(name, value, first=0):
+    """A literal with a new name (RFC 7541, section 6.2), without indexing unless the first byte says so."""
+    return bytes([first]) + text(name) + text(value)
 
 
 def block(name, more=()):

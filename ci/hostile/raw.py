@@ -1,11 +1,16 @@
 """Segments and datagrams made by hand, for attempts.py: a TCP client that the kernel knows nothing of."""
 
+import os
 import random
 import socket
 import struct
+import sys
 import time
 
 import network
+
+sys.path.append(os.path.join(network.HERE, "../../captures/tools"))
+from packets import checksum  # noqa: E402
 
 FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32
 TCP, UDP, FRAGMENT, DESTINATION, HOP_BY_HOP = 6, 17, 44, 60, 0
@@ -19,15 +24,6 @@ WAIT = 0.25
 
 def mac(text):
     return bytes.fromhex(text.replace(":", ""))
-
-
-def checksum(data):
-    """RFC 1071."""
-    data += b"\0" * (len(data) % 2)
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return total ^ 0xFFFF
 
 
 class Link:

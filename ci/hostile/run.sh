@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the programs of this folder that are there.
+# Runs the programs of this folder.
 #
 #   sudo ci/hostile/run.sh [--short] PROGRAM
 #
@@ -28,9 +28,9 @@ main() {
     part evasion "$here/evasion.py" --bin "$program" ${evasion[@]+"${evasion[@]}"}
     part floods "$here/floods.py" --bin "$program" $short
     part amplification "$here/amplification.py" --bin "$program"
-    [ ! -e "$here/http.py" ] || part "HTTP" "$here/http.py" "$program"
-    [ ! -e "$here/faults.sh" ] || part faults "$here/faults.sh" "$program"
-    [ ! -e "$here/loss.py" ] || part loss "$here/loss.py" "$program" $short
+    part HTTP "$here/http_attempts.py" "$program"
+    part faults "$here/faults.sh" "$program"
+    part loss "$here/loss.py" "$program" $short
 }
 
 # part NAME COMMAND...: a heading, the command, and its time.

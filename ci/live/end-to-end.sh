@@ -53,14 +53,6 @@ copy_programs() {
     chmod 755 "$tmp"/huginn-net*
 }
 
-part() {
-    local begin=$SECONDS
-    echo "== $1"
-    shift
-    "$@"
-    echo "   $((SECONDS - begin)) s"
-}
-
 both_ends() {
     client "${@/%%/hn-a}" >/dev/null
     server "${@/%%/hn-b}" >/dev/null

@@ -1,4 +1,4 @@
-# Shared by end-to-end.sh, rates.sh and long-run.sh, which source it and set the shell's options: the network namespaces of
+# Shared by end-to-end.sh, rates.sh, long-run.sh and ../hostile/faults.sh, which source it and set the shell's options: the network namespaces of
 # captures/tools/lab.sh, `huginn-net live` in them, and functions that wait for conditions.
 
 export PYTHONDONTWRITEBYTECODE=1
@@ -12,6 +12,15 @@ readonly WAIT_TIMEOUT=${WAIT_TIMEOUT:-20}
 fail() {
     echo "FAILED: $*" >&2
     exit 1
+}
+
+# part NAME COMMAND...: a heading, the command, and its time.
+part() {
+    local begin=$SECONDS
+    echo "== $1"
+    shift
+    "$@"
+    echo "   $((SECONDS - begin)) s"
 }
 
 # setup: prepares the temporary folder and the cleanup at exit, which copies the files of a failed run to the folder KEEP,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sends requests that hide from a parser to nginx and Apache httpd, and compares what they accept with what the program reports.
 
-usage: ci/hostile/http.py PROGRAM [--list] [--only NAME] [--keep FOLDER]
+usage: ci/hostile/http_attempts.py PROGRAM [--list] [--only NAME] [--keep FOLDER]
 
 Each attempt is a list of pieces that a client sends over a plain TCP socket of the loopback interface. The name of the resource,
 or a header, holds a word that only this attempt has. A server accepted the attempt if its access log has the word in a parsed
@@ -22,6 +22,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+sys.dont_write_bytecode = True
+from messages import PREFACE, frame, integer, literal  # noqa: E402
+from raw import checksum  # noqa: E402
 
 REJECTED = {"400", "408", "413", "414", "417", "431", "494", "505"}
 ANSWER_TIMEOUT = 0.15  # seconds
@@ -187,31 +191,6 @@ def h1_attempts():
     yield "unreadable-then-next", [b"GET / HTTP/1.0.8\r\nHost: x\r\n\r\n", next_request]
 
 
-def integer(value, prefix, first=0):
-    """An integer of HPACK (RFC 7541, section 5.1)."""
-    mask = (1 << prefix) - 1
-    if value < mask:
-        return bytes([first | value])
-    out, value = [first | mask], value - mask
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes(out + [value])
-
-
-def text(value):
-    return integer(len(value), 7) + value
-
-
-def literal(name, value, first=0):
-    return bytes([first]) + text(name) + text(value)
-
-
-def frame(kind, flags, stream, payload):
-    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
-
-
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 SETTINGS = frame(4, 0, 0, b"")
 END_STREAM, END_HEADERS, PADDED, PRIORITY = 1, 4, 8, 32
 # Placeholders of the word. That of HTTP/2 has the length of the word, which the lengths of strings and frames count.
@@ -430,9 +409,9 @@ def capture(path, data):
         ack = sequence[other] if flags != 2 else 0
         tcp = struct.pack(">HHIIBBHHH", *ports, sequence[sender], ack, length << 2, flags, 64240, 0, 0) + options + payload
         pseudo = b"".join(addresses) + struct.pack(">BBH", 0, 6, len(tcp))
-        tcp = tcp[:16] + checksum(pseudo + tcp) + tcp[18:]
+        tcp = tcp[:16] + struct.pack(">H", checksum(pseudo + tcp)) + tcp[18:]
         ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(tcp), len(packets) + 1, 0x4000, 64, 6, 0) + b"".join(addresses)
-        ip = ip[:10] + checksum(ip) + ip[12:]
+        ip = ip[:10] + struct.pack(">H", checksum(ip)) + ip[12:]
         packets.append(bytes(12) + b"\x08\0" + ip + tcp)
         sequence[sender] += len(payload) + (flags & 3 != 0)
 
@@ -451,14 +430,6 @@ def capture(path, data):
         out.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, 1))
         for number, packet in enumerate(packets):
             out.write(struct.pack("<IIII", 1_700_000_000, number * 10, len(packet), len(packet)) + packet)
-
-
-def checksum(data):
-    data += bytes(len(data) % 2)
-    total = sum(struct.unpack(f">{len(data) // 2}H", data))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return struct.pack(">H", ~total & 0xFFFF)
 
 
 def analysis(program, path, word):
