@@ -53,7 +53,7 @@ impl<E: Send + 'static> EventStream<E> {
         let analysis = task::spawn_blocking(move || {
             let mut sink = |event: Event| sender.blocking_send(Ok(event)).is_ok();
             if let Err(error) = analyzer.analyze(source, &mut sink) {
-                // Without a reader nobody misses it.
+                // The error is not needed without a reader.
                 let _ = sender.blocking_send(Err(error));
             }
         });

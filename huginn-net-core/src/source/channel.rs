@@ -90,7 +90,7 @@ impl FrameSender {
 
 impl Drop for FrameSender {
     fn drop(&mut self) {
-        // Without a receiver nobody misses the frames.
+        // The frames are not needed without a receiver.
         let _ = self.flush();
     }
 }

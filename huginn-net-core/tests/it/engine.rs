@@ -275,7 +275,7 @@ fn pair_of_protocols_shares_one_flow_table() {
 }
 
 #[test]
-fn protocol_of_pair_starts_later_and_reports_its_end_after_it_is_done() {
+fn pair_reports_end_of_protocol_that_starts_later() {
     let packets = [(0, syn(1)), (0, server_data(b"SSS")), (0, client_data(b"xx")), (0, client_data(b"yyyy"))];
     assert_eq!(run::<LengthAtEnd>(&packets[2..]), [(Side::Client, 2)]);
     // The server's data would exchange the sides.

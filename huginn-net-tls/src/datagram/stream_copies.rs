@@ -276,7 +276,7 @@ impl StreamCopy {
         differs
     }
 
-    /// Moves bytes that are no longer after a gap to the head.
+    /// Moves bytes to the head once the gap before them is filled.
     fn advance(&mut self) {
         while let Some(page) = self.ahead.first_entry() {
             let start = self.head.len() & PAGE_MASK;

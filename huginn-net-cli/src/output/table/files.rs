@@ -293,7 +293,7 @@ mod tests {
         assert!(files.is_due(&file, at(1_600_000_000)));
     }
 
-    /// The file is written once it is complete, and there is no room for it.
+    /// A Parquet file is written when it is complete; the file system is full then.
     #[test]
     #[ignore = "needs root: mounts a file system"]
     fn full_disk_counts_lost_events() {

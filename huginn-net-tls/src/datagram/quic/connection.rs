@@ -321,7 +321,7 @@ impl Scratch {
         self.packet.capacity()
     }
 
-    /// Whether the client keys of this connection id are at hand.
+    /// Whether the client keys of this connection id are derived already.
     #[cfg(feature = "packets")]
     pub(super) fn has_keys(&self, version: u32, destination: &[u8]) -> bool {
         self.derived.as_ref().is_some_and(|(known, id, _)| *known == version && id.is(destination))
