@@ -31,35 +31,14 @@ use huginn_net::hosts::Hosts;
 use huginn_net::record::JsonEvent;
 use huginn_net::{Builder, Database, Event, HuginnNet, Observers};
 
-use packets::{AT_LEAST, PAGES, Packets, Repeat};
+use packets::{ALL_PROTOCOLS, AT_LEAST, PAGES, Packets, Repeat};
 use table::{Bench, Forget, LazyPackets, lazy};
-
-/// Captures of all protocols: handshakes of several systems, HTTP/1 and HTTP/2 in the clear, TLS over TCP, QUIC
-/// and DTLS.
-const CAPTURES: [&str; 16] = [
-    "curl-nginx",
-    "curl-nginx-ipv6",
-    "dtls-firefox",
-    "h2c",
-    "http-chromium",
-    "http-clients",
-    "http-firefox",
-    "nmap-syn",
-    "quic-chromium",
-    "quic-firefox",
-    "stack-default",
-    "stack-mtu-9000",
-    "starttls-smtp",
-    "tls-chromium",
-    "tls-clients",
-    "tls-firefox",
-];
 
 fn main() {
     let mut bench = Bench::new("mixed");
     live_flows::measure(&mut bench, HuginnNet::builder);
     for repeat in Repeat::BOTH {
-        let packets = lazy(move || Packets::from_captures(&CAPTURES, repeat, AT_LEAST, |_| true));
+        let packets = lazy(move || Packets::from_captures(&ALL_PROTOCOLS, repeat, AT_LEAST, |_| true));
         analyse(&mut bench, repeat, &packets);
     }
     pages(&mut bench);

@@ -36,12 +36,9 @@ use huginn_net_core::{DecodeConfig, Decoder, Event, Timestamp};
 use huginn_net_db::ClientDatabase;
 use huginn_net_tls::{ClientHello, HuginnNetTls, TlsEvent};
 
-use packets::{AT_LEAST, Packets, Repeat, all_captures, is_initial, tcp};
+use packets::{AT_LEAST, HANDSHAKES, Packets, Repeat, all_captures, is_initial, tcp};
 use table::{Bench, lazy};
 
-/// Captures of short connections with a handshake.
-const TLS: [&str; 7] =
-    ["tls-chromium", "tls-curl", "tls-firefox", "tls-go", "tls-hello-retry", "tls-openssl", "tls-resumption"];
 const QUIC: [&str; 5] = ["quic-aioquic", "quic-chromium", "quic-firefox", "quic-go", "quic-version2"];
 
 /// Appends fingerprints to a text.
@@ -145,7 +142,7 @@ fn distinct_hellos(bench: &mut Bench) {
 fn handshakes(bench: &mut Bench) {
     let full = |event| on_event(event, FULL);
     for repeat in Repeat::BOTH {
-        let packets = lazy(move || Packets::from_captures(&TLS, repeat, AT_LEAST, |_| true));
+        let packets = lazy(move || Packets::from_captures(&HANDSHAKES, repeat, AT_LEAST, |_| true));
         let operation = format!("{repeat}: handshakes, full analysis");
         bench.analysis(&operation, &packets, HuginnNetTls::builder, full);
         let operation = format!("{operation}, start to end");
@@ -164,7 +161,7 @@ const RST: u8 = 0x04;
 fn later_packets(bench: &mut Bench) {
     bench.row("segments after the hellos", "sequential", || {
         let is_open = |frame: &[u8]| tcp(frame).is_some_and(|(flags, _)| flags & (FIN | RST) == 0);
-        let packets = Packets::from_captures(&TLS, Repeat::NewFlows, AT_LEAST, is_open);
+        let packets = Packets::from_captures(&HANDSHAKES, Repeat::NewFlows, AT_LEAST, is_open);
         let mut analyzer = HuginnNetTls::builder().build();
         let mut sink = |event: Event<TlsEvent>| _ = black_box(event);
         // All packets have the same time, so that no flow expires.

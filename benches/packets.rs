@@ -25,6 +25,29 @@ pub(crate) const PAGES: [&str; 1] = ["http-pages"];
 /// Short connections of several protocols: every seventh packet belongs to a handshake.
 pub(crate) const SHORT: [&str; 6] =
     ["curl-nginx", "http-clients", "http-firefox", "tls-clients", "h2c", "stack-default"];
+/// Short connections with a TLS handshake.
+pub(crate) const HANDSHAKES: [&str; 7] =
+    ["tls-chromium", "tls-curl", "tls-firefox", "tls-go", "tls-hello-retry", "tls-openssl", "tls-resumption"];
+/// Short connections of all protocols: handshakes of several systems, HTTP/1 and HTTP/2 in the clear, TLS over TCP, QUIC
+/// and DTLS.
+pub(crate) const ALL_PROTOCOLS: [&str; 16] = [
+    "curl-nginx",
+    "curl-nginx-ipv6",
+    "dtls-firefox",
+    "h2c",
+    "http-chromium",
+    "http-clients",
+    "http-firefox",
+    "nmap-syn",
+    "quic-chromium",
+    "quic-firefox",
+    "stack-default",
+    "stack-mtu-9000",
+    "starttls-smtp",
+    "tls-chromium",
+    "tls-clients",
+    "tls-firefox",
+];
 
 const ETHERNET_LEN: usize = 14;
 /// Time of the first packet, in nanoseconds since the epoch.
