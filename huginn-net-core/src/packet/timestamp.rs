@@ -19,13 +19,18 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// let ts = Timestamp::new(1_600_000_000, 123_456_000, 6);
 /// assert_eq!(ts.to_string(), "2020-09-13T12:26:40.123456Z");
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Timestamp {
     nanos: u64,
-    other_records: u32,
-    interface: u16,
-    digits: u8,
+    /// Digits (8 bits), interface (16 bits) and number of other records (32 bits). With two fields a timestamp is passed in
+    /// registers, which every packet does.
+    details: u64,
 }
+
+const INTERFACE_SHIFT: u32 = 8;
+const INTERFACE_MASK: u64 = 0xffff << INTERFACE_SHIFT;
+const OTHER_RECORDS_SHIFT: u32 = 32;
+const OTHER_RECORDS_MASK: u64 = 0xffff_ffff << OTHER_RECORDS_SHIFT;
 
 impl Timestamp {
     /// Creates a timestamp that displays `digits` (0 to 9) decimals of a second.
@@ -33,12 +38,12 @@ impl Timestamp {
     /// `nanos` may exceed a second. Times after the year 2554 saturate.
     pub const fn new(seconds: u64, nanos: u32, digits: u8) -> Self {
         let nanos = seconds.saturating_mul(NANOS_PER_SECOND).saturating_add(nanos as u64);
-        Self { nanos, other_records: 0, interface: 0, digits: if digits > 9 { 9 } else { digits } }
+        Self::from_nanos(nanos, digits)
     }
 
     /// Creates a timestamp from nanoseconds since the Unix epoch; it displays `digits` (0 to 9) decimals of a second.
     pub const fn from_nanos(nanos: u64, digits: u8) -> Self {
-        Self { nanos, other_records: 0, interface: 0, digits: if digits > 9 { 9 } else { digits } }
+        Self { nanos, details: if digits > 9 { 9 } else { digits as u64 } }
     }
 
     /// Nanoseconds since the Unix epoch.
@@ -63,34 +68,35 @@ impl Timestamp {
 
     /// Number of decimal digits of a second that the capture recorded.
     pub const fn digits(self) -> u8 {
-        self.digits
+        (self.details & 0xff) as u8
     }
 
     /// Sets the [interface](Self::interface).
     #[must_use]
     #[inline]
     pub const fn with_interface(self, interface: u16) -> Self {
-        Self { interface, ..self }
+        Self { details: self.details & !INTERFACE_MASK | (interface as u64) << INTERFACE_SHIFT, ..self }
     }
 
     /// Index of the interface that captured the packet, in the order of the source; 0 unless a live source or a pcapng file
     /// has several.
     pub const fn interface(self) -> u16 {
-        self.interface
+        ((self.details & INTERFACE_MASK) >> INTERFACE_SHIFT) as u16
     }
 
     /// Sets the number of [other records](Self::other_records).
     #[must_use]
     #[inline]
     pub const fn with_other_records(self, other_records: u32) -> Self {
-        Self { other_records, ..self }
+        let others = self.details & !OTHER_RECORDS_MASK;
+        Self { details: others | (other_records as u64) << OTHER_RECORDS_SHIFT, ..self }
     }
 
     /// Number of records of the capture that are not packets, after the packet before: they count for the number of the
     /// packet.
     #[inline]
     pub const fn other_records(self) -> u32 {
-        self.other_records
+        (self.details >> OTHER_RECORDS_SHIFT) as u32
     }
 
     /// The civil date and time of day in UTC: `(year, month, day, hour, minute, second)`.
@@ -120,7 +126,7 @@ impl Timestamp {
             y0, y1, y2, y3, b'-', o0, o1, b'-', d0, d1, b'T', h0, h1, b':', m0, m1, b':', s0, s1, b'.', f0,
             f1, f2, f3, f4, f5, f6, f7, f8, b'Z',
         ];
-        let end = match self.digits {
+        let end = match self.digits() {
             0 => 19,
             digits => usize::from(digits).saturating_add(20),
         };
@@ -128,6 +134,17 @@ impl Timestamp {
             *byte = b'Z';
         }
         Text { bytes, len: end.saturating_add(1) }
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timestamp")
+            .field("nanos", &self.nanos)
+            .field("other_records", &self.other_records())
+            .field("interface", &self.interface())
+            .field("digits", &self.digits())
+            .finish()
     }
 }
 
