@@ -686,7 +686,8 @@ impl ParserStatus {
 }
 
 impl ParserVisitor for ParserStatus {
-    #[inline]
+    // Inlined, so that the state is kept in registers.
+    #[inline(always)]
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
         match &mut slot.0 {
             SlotState::Reading(parser, reads) => {

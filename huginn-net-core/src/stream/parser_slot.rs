@@ -84,7 +84,13 @@ impl<P: StreamParser> ParserSlot<P> {
         match &mut self.0 {
             SlotState::Reading(parser, [client, server]) => {
                 if input.side.choose(*client, *server) {
-                    parser.on_data(input.side, input.data, counters, emit);
+                    match input.data {
+                        // Another parser needs these bytes.
+                        StreamData::Bytes(bytes) if bytes.len() as u64 <= parser.skippable(input.side) => {
+                            parser.skip(input.side, bytes.len() as u64);
+                        }
+                        data => parser.on_data(input.side, data, counters, emit),
+                    }
                 }
             }
             SlotState::Waiting => self.0 = Self::start(input, counters, emit),

@@ -188,11 +188,12 @@ impl TcpConnection {
     }
 
     /// Returns the memory used by out-of-order segments and by copies of delivered bytes, in bytes.
+    #[inline]
     pub(crate) fn buffered_bytes(&self) -> usize {
-        self.directions
-            .iter()
-            .flatten()
-            .fold(0, |sum, direction| sum.saturating_add(direction.buffered_bytes()))
+        let [client, server] = &self.directions;
+        let bytes =
+            |direction: &Option<TcpDirection>| direction.as_ref().map_or(0, TcpDirection::buffered_bytes);
+        bytes(client).saturating_add(bytes(server))
     }
 }
 

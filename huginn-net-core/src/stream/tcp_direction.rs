@@ -111,6 +111,7 @@ impl TcpDirection {
     }
 
     /// Returns the memory used by out-of-order segments and by copies of delivered bytes, in bytes.
+    #[inline]
     pub(crate) fn buffered_bytes(&self) -> usize {
         let unsettled = self
             .unsettled
