@@ -78,6 +78,12 @@ impl Protocol for TlsObserver {
         first_sender::<TlsParser>(segment).or_else(|| TlsUdpObserver::first_sender(segment))
     }
 
+    #[inline(always)]
+    fn skip_segment(&mut self, segment: &Segment<'_>, sender: Side, flow: &mut TlsFlow) -> bool {
+        let TlsFlow::Tcp(flow) = flow else { return false };
+        flow.skip_unread(segment, sender)
+    }
+
     fn on_segment(
         &mut self,
         segment: &Segment<'_>,

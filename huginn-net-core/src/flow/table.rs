@@ -208,15 +208,16 @@ impl<P: Protocol> FlowTable<P> {
     ) -> ControlFlow<()> {
         let Self { protocol, map, .. } = self;
         let slot = match map.touch_mut(&meta.key, now) {
-            Some((_, flow))
-                if !meta.has_control_flags()
+            Some((slot, flow)) => {
+                let may_skip = !meta.has_control_flags()
                     && flow.has_seen(meta.sender_is_low)
-                    && flow.can_skip(protocol, meta)
-                    && flow.candidate.is_none() =>
-            {
-                return ControlFlow::Continue(());
+                    && flow.candidate.is_none();
+                if may_skip && flow.skip_segment(protocol, meta, segment) {
+                    return ControlFlow::Continue(());
+                }
+                Some(slot)
             }
-            existing => existing.map(|(slot, _)| slot),
+            None => None,
         };
         self.dispatch(slot, meta, &segment.segment(), now, on_event)
     }
@@ -716,9 +717,16 @@ impl<S> FlowEntry<S> {
 
     /// Whether the protocol skips a segment that neither starts nor ends a connection.
     #[inline(always)]
-    fn can_skip<P: Protocol<Flow = S>>(&self, protocol: &P, meta: &SegmentMeta) -> bool {
+    fn skip_segment<P: Protocol<Flow = S>>(
+        &mut self,
+        protocol: &mut P,
+        meta: &SegmentMeta,
+        segment: &impl LazySegment,
+    ) -> bool {
         let sender = self.sender(meta.sender_is_low);
-        self.interest == Interest::Done || protocol.can_skip(meta.ts, sender, &self.state)
+        self.interest == Interest::Done
+            || protocol.can_skip(meta.ts, sender, &self.state)
+            || protocol.skip_segment(&segment.segment(), sender, &mut self.state)
     }
 
     /// Passes a segment to the protocol. Breaks when `on_event` does.

@@ -56,6 +56,18 @@ pub trait Protocol: Send + Sized {
         false
     }
 
+    /// Processes a segment of a flow as [`on_segment`](Self::on_segment) does, if that emits nothing, and changes neither its
+    /// [`Interest`] nor [`buffered_bytes`](Self::buffered_bytes). Otherwise changes nothing and returns false.
+    ///
+    /// The engine calls this for the segments that [`can_skip`](Self::can_skip) does not accept. Inlined, it lets the engine
+    /// decode only the headers that it reads.
+    ///
+    /// An optimisation; false is always correct.
+    #[inline(always)]
+    fn skip_segment(&mut self, _segment: &Segment<'_>, _sender: Side, _flow: &mut Self::Flow) -> bool {
+        false
+    }
+
     /// Analyses the next segment of a flow, in capture order, retransmissions included.
     ///
     /// `emit` takes an event and its [`Origin`], or the side that it describes. After [`Interest::Done`] the engine passes no further

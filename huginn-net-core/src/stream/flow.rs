@@ -1,6 +1,7 @@
 //! One TCP connection and its parsers.
 
 use super::initial_seq::{InitialSeq, InitialSeqs};
+use super::padded_ack::may_be_padding;
 use super::parser_slot::SlotState;
 use super::segment_traits::SegmentTraits;
 use super::tcp_direction::without_urgent;
@@ -156,6 +157,16 @@ impl<S: ParserSet> StreamFlow<S> {
         Some(Interest::More)
     }
 
+    /// Processes a segment as [`on_segment`](Self::on_segment) does, if no parser reads it and the connection goes on
+    /// unchanged; see [`Protocol::skip_segment`](crate::Protocol::skip_segment).
+    #[inline(always)]
+    pub fn skip_unread(&mut self, segment: &Segment<'_>, sender: Side) -> bool {
+        let (State::Open(open), Some(tcp)) = (&self.state, segment.tcp()) else { return false };
+        !open.is_watching
+            && !may_be_padding(segment.payload)
+            && self.skip_segment(tcp, segment.payload.len(), sender).is_some()
+    }
+
     /// Returns the heap memory of the connection, in bytes.
     #[inline]
     pub fn buffered_bytes(&self) -> usize {
@@ -184,16 +195,30 @@ impl<S: ParserSet> StreamFlow<S> {
     /// Returns the sequence number at which the client continues, if a segment belongs to the connection of another SYN
     /// than the one that started the flow: the server answers the other SYN, or does not answer this one, and the numbers
     /// of both sides lie before it. This SYN, and data after it, are then not part of the connection.
-    #[inline]
+    #[inline(always)]
     fn follows_another_syn(&self, tcp: &TcpHeader<'_>, sender: Side) -> Option<u32> {
-        const PART: TcpFlags = TcpFlags::SYN.union(TcpFlags::ACK).union(TcpFlags::RST);
         let [client, server] = self.initial.first_bytes;
         let client =
             client.filter(|client| client.from_syn && server.is_none_or(|server| !server.from_syn))?;
-        let flags = tcp.flags & PART;
+        self.seq_after_another_syn(client, tcp.flags, tcp.seq, tcp.ack, sender)
+    }
+
+    /// Returns the sequence number of [`follows_another_syn`](Self::follows_another_syn) while the server has not answered
+    /// the SYN of the client. Takes numbers instead of the header, which is then not built for most segments.
+    #[inline(never)]
+    fn seq_after_another_syn(
+        &self,
+        client: InitialSeq,
+        flags: TcpFlags,
+        seq: u32,
+        ack: u32,
+        sender: Side,
+    ) -> Option<u32> {
+        const PART: TcpFlags = TcpFlags::SYN.union(TcpFlags::ACK).union(TcpFlags::RST);
+        let flags = flags & PART;
         let seq = match sender {
-            Side::Client if flags == TcpFlags::ACK => tcp.seq,
-            Side::Server if flags.contains(TcpFlags::ACK) && !flags.contains(TcpFlags::RST) => tcp.ack,
+            Side::Client if flags == TcpFlags::ACK => seq,
+            Side::Server if flags.contains(TcpFlags::ACK) && !flags.contains(TcpFlags::RST) => ack,
             Side::Client | Side::Server => return None,
         };
         let ahead = seq.wrapping_sub(client.seq);
@@ -294,7 +319,7 @@ impl<S: ParserSet> Open<S> {
 
     /// Whether the segment is the next in order and changes nothing else, as most are. Reassembly then counts its
     /// payload as delivered.
-    #[inline]
+    #[inline(always)]
     fn accept_in_order(&mut self, tcp: &TcpHeader<'_>, payload_len: usize, sender: Side) -> bool {
         !tcp.flags.is_fin_or_rst() && self.connection.accept_in_order(tcp, payload_len, sender)
     }

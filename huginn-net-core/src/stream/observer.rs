@@ -69,6 +69,11 @@ impl<P: StreamParser> Protocol for StreamObserver<P> {
         first_sender::<P>(segment)
     }
 
+    #[inline(always)]
+    fn skip_segment(&mut self, segment: &Segment<'_>, sender: Side, flow: &mut Self::Flow) -> bool {
+        flow.skip_unread(segment, sender)
+    }
+
     fn on_segment(
         &mut self,
         segment: &Segment<'_>,

@@ -16,9 +16,15 @@ use crate::{Segment, TcpFlags};
 /// as a gap. It is rare: the end of a message has PSH set, and its middle is rarely so short.
 #[inline]
 pub fn without_padding<'a>(segment: &Segment<'a>) -> &'a [u8] {
-    const MAX_PADDING: usize = 6;
     let payload = segment.payload;
-    if payload.is_empty() || payload.len() > MAX_PADDING || !is_padded_ack(segment) { payload } else { &[] }
+    if !may_be_padding(payload) || !is_padded_ack(segment) { payload } else { &[] }
+}
+
+/// Whether a payload is as short as padding.
+#[inline]
+pub(super) fn may_be_padding(payload: &[u8]) -> bool {
+    const MAX_PADDING: usize = 6;
+    !payload.is_empty() && payload.len() <= MAX_PADDING
 }
 
 #[inline(never)]

@@ -42,15 +42,15 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    /// Adds what a segment allows.
+    /// Adds what a segment allows, if there is a limit. Every segment comes here: its length and a ratio of 32 bits need no
+    /// check for overflow.
     #[inline(always)]
-    pub(crate) fn add_segment(&mut self, limits: &ConnectionLimits, segment: &Segment<'_>) {
+    pub(crate) fn add_segment(&mut self, output_ratio: Option<u32>, segment: &Segment<'_>) {
         let transport = segment.tcp().map_or(8, TcpHeader::header_len);
-        let headers =
-            usize::from(segment.ip.header_len).saturating_add(transport).saturating_add(RECORD_BYTES);
-        let captured = segment.payload.len().saturating_add(headers) as u64;
-        let allowed = captured.saturating_mul(limits.output_ratio.unwrap_or(0).into());
-        self.bytes = self.bytes.saturating_add_unsigned(allowed);
+        let headers = usize::from(segment.ip.header_len).wrapping_add(transport).wrapping_add(RECORD_BYTES);
+        let captured = segment.payload.len().wrapping_add(headers) as u64;
+        let allowed = captured.wrapping_mul(output_ratio.unwrap_or(0).into());
+        self.bytes = self.bytes.saturating_add(allowed.cast_signed());
     }
 
     /// Returns the [bytes](crate::Event::text_bytes) of an output if it is reported. Updates of hosts always pass, and take

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use huginn_net_core::{
     Event, Examples, Interest, Origin, PacketRef, Protocol, Route, Segment, Side, StreamCounters, StreamFlow,
-    Tally, first_sender, tally, without_padding,
+    Tally, TcpFlags, Timestamp, first_sender, tally, without_padding,
 };
 use huginn_net_db::{ClientDatabase, Database, Label};
 use huginn_net_http::{HttpCounters, HttpParser};
 use huginn_net_ssh::{SshCounters, SshParser};
-use huginn_net_tcp::{Handshake, Mtu, TcpEvent, TcpObserver};
+use huginn_net_tcp::{Handshake, Mtu, TcpEvent, TcpFlow, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsParser, TlsUdpFlow, TlsUdpObserver};
 
 pub(crate) use self::flow_state::FlowState;
@@ -49,8 +49,9 @@ pub struct Observers {
     connections: bool,
     /// The earliest segment that each counter of blind spots counted.
     examples: Examples,
-    /// These counters when examples were last added.
+    /// These counters when examples were last added, and the sum of what they count.
     examined: [u64; blind_spots::PROTOCOL_KINDS],
+    examined_sum: u64,
 }
 
 impl Observers {
@@ -72,6 +73,7 @@ impl Observers {
             connections: false,
             examples: Examples::default(),
             examined: [0; blind_spots::PROTOCOL_KINDS],
+            examined_sum: 0,
         }
     }
 
@@ -204,6 +206,7 @@ impl Protocol for Observers {
             clients: self.clients.clone(),
             examples: Examples::default(),
             examined: [0; blind_spots::PROTOCOL_KINDS],
+            examined_sum: 0,
             ..*self
         }
     }
@@ -229,6 +232,24 @@ impl Protocol for Observers {
         tcp().or_else(http).or_else(tls).or_else(tls_udp).or_else(ssh)
     }
 
+    /// Skips most segments of an open connection: acknowledgements, and the next part of a body.
+    #[inline(always)]
+    fn skip_segment(&mut self, segment: &Segment<'_>, sender: Side, flow: &mut FlowState) -> bool {
+        let FlowState { protocols, allowance } = flow;
+        let ProtocolStates { tcp: handshake, transport, ssh_peers, .. } = protocols;
+        let (Some(tcp), TransportState::Tcp(streams)) = (segment.tcp(), transport) else { return false };
+        let is_read = self.scope != Scope::Full
+            || self.connections
+            || protocols.streams_done
+            || ssh_peers.has_pending()
+            || !self.skips_tcp(segment.ts, tcp.flags, sender, handshake, protocols.tcp_done);
+        let is_skipped = !is_read && streams.skip_unread(segment, sender);
+        if is_skipped {
+            allowance.add_segment(self.event_limits.max_output_ratio, segment);
+        }
+        is_skipped
+    }
+
     fn on_segment(
         &mut self,
         segment: &Segment<'_>,
@@ -243,8 +264,8 @@ impl Protocol for Observers {
         if self.scope == Scope::P0f {
             return self.analyze(segment, sender, protocols, emit);
         }
+        allowance.add_segment(self.event_limits.max_output_ratio, segment);
         let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
-        allowance.add_segment(&limits, segment);
         let mut emit = |origin: Origin, output: FlowOutput| match allowance.admits(
             &limits,
             EventFrame::from_segment(segment),
@@ -323,10 +344,9 @@ impl Observers {
     /// Makes a segment the example of counters that counted it and have no earlier one.
     #[inline(always)]
     fn add_examples(&mut self, segment: &Segment<'_>, sender: Side) {
-        let counts = blind_spots::of_protocols(&self.counters).into_iter().map(|(_, count, _)| count);
-        // One test for all of them takes less time than one for each.
-        if counts.zip(&self.examined).fold(0, |changed, (count, examined)| changed | (count ^ examined)) != 0
-        {
+        let sum = blind_spots::sum_of_protocols(&self.counters);
+        if sum != self.examined_sum {
+            self.examined_sum = sum;
             self.add_new_examples(segment, sender);
         }
     }
@@ -341,6 +361,14 @@ impl Observers {
                 self.examples.add_segment(name, segment, sender);
             }
         }
+    }
+
+    /// Whether TCP fingerprints need nothing of a segment.
+    #[inline(always)]
+    fn skips_tcp(&self, ts: Timestamp, flags: TcpFlags, sender: Side, flow: &TcpFlow, is_done: bool) -> bool {
+        const CONTROL: TcpFlags = TcpFlags::SYN.union(TcpFlags::FIN).union(TcpFlags::RST);
+        let can_skip = || self.tcp.as_ref().is_some_and(|observer| observer.can_skip(ts, sender, flow));
+        is_done || !flags.intersects(CONTROL) && can_skip()
     }
 
     /// Runs the protocols over a segment, and adds it and their findings to the summary of its connection.
@@ -376,12 +404,12 @@ impl Observers {
         flow: &mut ProtocolStates,
         emit: &mut impl FnMut(Origin, FlowOutput),
     ) -> Interest {
-        if segment.tcp().is_none() {
+        let Some(tcp) = segment.tcp() else {
             let interest = self.on_datagram(segment, sender, flow, emit);
             self.add_examples(segment, sender);
             return interest;
-        }
-        if !flow.tcp_done {
+        };
+        if !self.skips_tcp(segment.ts, tcp.flags, sender, &flow.tcp, flow.tcp_done) {
             flow.tcp_done = self.on_tcp(segment, sender, flow, emit) == Interest::Done;
         }
         if let Some(update) = flow.p0f.as_mut().and_then(|p0f| p0f.on_segment(segment, sender)) {
