@@ -175,8 +175,7 @@ impl CaptureReader {
     /// Consumes a record that lies at the start of the stream, and lends its frame.
     #[inline(always)]
     fn lend(&mut self, Record { ts, link, wire_len, len, data }: Record) -> Frame<'_> {
-        let data = self.stream.take(len).get(data).unwrap_or_default();
-        Frame { ts, link, data, wire_len }
+        Frame { ts, link, data: self.stream.take_part(len, data), wire_len }
     }
 
     /// Reads the next record with a frame, which then lies at the start of the stream.

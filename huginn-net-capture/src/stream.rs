@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 use std::num::NonZeroU32;
+use std::ops::Range;
 
 use super::Compression;
 use super::input::Input;
@@ -97,6 +98,14 @@ impl Stream {
         let start = self.start;
         self.start = start.saturating_add(len).min(self.end);
         self.buffer.get(start..self.start).unwrap_or_default()
+    }
+
+    /// Consumes the first `len` unread bytes, which there must be, and returns a part of them.
+    #[inline]
+    pub(super) fn take_part(&mut self, len: usize, part: Range<usize>) -> &[u8] {
+        let start = self.start;
+        self.start = start.saturating_add(len).min(self.end);
+        self.buffer.get(start.wrapping_add(part.start)..start.wrapping_add(part.end)).unwrap_or_default()
     }
 
     /// Skips `len` bytes without buffering them. Returns the number of bytes skipped.

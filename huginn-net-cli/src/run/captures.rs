@@ -195,20 +195,21 @@ impl Drop for CaptureSource<'_> {
 }
 
 impl Source for CaptureSource<'_> {
-    type Error = CaptureFailure;
+    type Error = CaptureError;
 
     #[inline]
-    fn next_frame(&mut self) -> Result<NextFrame<'_>, CaptureFailure> {
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, CaptureError> {
         if self.is_interrupted() {
             return Ok(NextFrame::End);
         }
-        Ok(Source::next_frame(&mut self.reader)?)
+        // Returns the reader's result unchanged, so that the frame is not copied.
+        Source::next_frame(&mut self.reader)
     }
 
-    fn fill(&mut self, block: &mut Block) -> Result<Fill, CaptureFailure> {
+    fn fill(&mut self, block: &mut Block) -> Result<Fill, CaptureError> {
         if self.is_interrupted() {
             return Ok(Fill::End);
         }
-        Ok(self.reader.fill(block)?)
+        self.reader.fill(block)
     }
 }

@@ -6,7 +6,7 @@ mod stats;
 
 use std::fmt::Display;
 
-use huginn_net::{AnalysisError, Counters, HuginnNet};
+use huginn_net::{AnalysisError, CaptureError, Counters, HuginnNet};
 
 use self::captures::{CaptureFailure, Captures};
 pub(crate) use self::captures::{OpenCapture, open};
@@ -19,7 +19,7 @@ use crate::plan::Inputs;
 use crate::stderr;
 
 /// The outcome of one capture. Packets before an error were analysed.
-pub(crate) type CaptureOutcome = Result<(), AnalysisError<CaptureFailure>>;
+pub(crate) type CaptureOutcome = Result<(), AnalysisError<CaptureError>>;
 
 /// What a command makes of captures.
 pub(crate) trait Visitor {
@@ -103,7 +103,10 @@ impl CaptureRun {
             self.examples.assign(&self.analyzer, capture.name.as_deref(), before.frames);
             visitor.end_capture(&self.analyzer, &capture)?;
             if let Err(error) = outcome {
-                visitor.report(&error)?;
+                match error {
+                    AnalysisError::Source(error) => visitor.report(&CaptureFailure::from(error))?,
+                    error => visitor.report(&error)?,
+                }
                 self.has_failed = true;
             }
             if self.messages == Verbosity::Verbose {
