@@ -47,7 +47,8 @@ impl Version<'_> {
 
 impl Ord for Version<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.parts().cmp(other.parts())
+        let [one, other] = without_equal_parts(self.0, other.0);
+        Version(one).parts().cmp(Version(other).parts())
     }
 }
 
@@ -64,6 +65,13 @@ impl PartialEq for Version<'_> {
 }
 
 impl Eq for Version<'_> {}
+
+/// Removes the parts that both texts begin with: most versions that are compared have some, and to read them takes longer.
+fn without_equal_parts<'a>(one: &'a str, other: &'a str) -> [&'a str; 2] {
+    let pairs = one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other);
+    let end = pairs.zip(1..).filter(|((byte, _), _)| *byte == b'.').last().map_or(0, |(_, end)| end);
+    [one, other].map(|text| text.get(end..).unwrap_or_default())
+}
 
 /// Writes the versions that a fingerprint may stand for, such as `1.9, 1.12-1.20` or `1.25 and newer`.
 ///
