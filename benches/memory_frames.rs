@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use huginn_net_core::{Frame, NextFrame, Source};
+use huginn_net_core::{Block, Fill, Frame, NextFrame, Source};
 use prefetch_index::prefetch_index;
 
 /// Distance between a prefetch and its use, in frames, as in the blocks of several workers.
@@ -19,7 +19,7 @@ impl<'a> MemoryFrames<'a> {
     }
 }
 
-impl Source for MemoryFrames<'_> {
+impl<'a> Source<'a> for MemoryFrames<'a> {
     type Error = Infallible;
 
     #[inline]
@@ -29,5 +29,13 @@ impl Source for MemoryFrames<'_> {
             prefetch_index(data, CACHE_LINE_LEN);
         }
         Ok(NextFrame::from_frame(self.0.split_off_first().copied()))
+    }
+
+    fn fill(&mut self, block: &mut Block<'a>) -> Result<Fill, Infallible> {
+        while !block.is_full() {
+            let Some(frame) = self.0.split_off_first() else { return Ok(Fill::End) };
+            block.lend(*frame);
+        }
+        Ok(Fill::More)
     }
 }

@@ -240,9 +240,9 @@ impl Bench {
 }
 
 /// Runs one pass over packets. Returns the number of events since the analyzer was built.
-fn analyse<P: Protocol, T: Send>(
+fn analyse<'f, P: Protocol, T: Send>(
     analyzer: &mut Analyzer<P>,
-    source: impl Source<Error = Infallible> + Send,
+    source: impl Source<'f, Error = Infallible> + Send,
     map: impl Fn(Event<Report<P>>) -> T + Sync,
 ) -> u64 {
     let mut sink = |made: T| _ = black_box(made);

@@ -47,7 +47,7 @@ impl HostRecordBatches {
     /// If the thread cannot be started.
     pub fn new<S>(analyzer: Analyzer<WithoutHosts>, source: S, file: Option<String>) -> io::Result<Self>
     where
-        S: Source + Send + 'static,
+        S: Source<'static> + Send + 'static,
         S::Error: std::error::Error + Send + Sync + 'static,
     {
         let thread = BatchThread::start(move |batches| analyse(analyzer, source, file.as_deref(), batches))?;
@@ -97,7 +97,7 @@ fn analyse<S>(
     batches: &BatchSender,
 ) -> Analyzer<WithoutHosts>
 where
-    S: Source + Send,
+    S: Source<'static> + Send,
     S::Error: std::error::Error + Send + Sync + 'static,
 {
     let mut records = Records::default();

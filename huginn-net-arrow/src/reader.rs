@@ -30,7 +30,7 @@ impl EventBatches {
     /// If the thread cannot be started.
     pub fn new<S>(analyzer: HuginnNet, source: S) -> io::Result<Self>
     where
-        S: Source + Send + 'static,
+        S: Source<'static> + Send + 'static,
         S::Error: std::error::Error + Send + Sync + 'static,
     {
         Self::with_builder(analyzer, source, EventBatchBuilder::new(), None)
@@ -48,7 +48,7 @@ impl EventBatches {
         file: Option<String>,
     ) -> io::Result<Self>
     where
-        S: Source + Send + 'static,
+        S: Source<'static> + Send + 'static,
         S::Error: std::error::Error + Send + Sync + 'static,
     {
         let schema = SchemaRef::clone(builder.schema());
@@ -92,7 +92,7 @@ fn analyse<S>(
     batches: &BatchSender,
 ) -> HuginnNet
 where
-    S: Source + Send,
+    S: Source<'static> + Send,
     S::Error: std::error::Error + Send + Sync + 'static,
 {
     let outcome = analyzer.analyze(source, &mut |event: Event| {

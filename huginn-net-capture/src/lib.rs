@@ -229,7 +229,7 @@ impl CaptureReader {
     }
 
     /// Adds the records of all completely buffered frames to a block, at least one unless the capture has ended.
-    fn fill_records(&mut self, block: &mut Block) -> Result<Fill, CaptureError> {
+    fn fill_records(&mut self, block: &mut Block<'_>) -> Result<Fill, CaptureError> {
         loop {
             let Some(Record { ts, link, wire_len, len, data }) = self.next_record()? else {
                 return Ok(Fill::End);
@@ -280,7 +280,7 @@ impl CaptureReader {
     }
 }
 
-impl Source for CaptureReader {
+impl<'f> Source<'f> for CaptureReader {
     type Error = CaptureError;
 
     /// Returns `Idle` before it waits for input that is not a regular file.
@@ -294,7 +294,7 @@ impl Source for CaptureReader {
     }
 
     /// Moves the read buffer into the block without copying frames.
-    fn fill(&mut self, block: &mut Block) -> Result<Fill, CaptureError> {
+    fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, CaptureError> {
         let outcome = self.fill_records(block);
         let fresh = block.swap_buffer(Vec::new());
         let filled = self.stream.swap_buffer(fresh, block.limit());

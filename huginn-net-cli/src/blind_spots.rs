@@ -35,10 +35,9 @@ struct LocatedExample {
 
 impl ExampleFiles {
     /// Keeps the examples of blind spots that the last file showed first. `frames_before`: frames in the files before it.
-    pub(crate) fn assign(&mut self, analyzer: &HuginnNet, file: Option<&str>, frames_before: u64) {
+    pub(crate) fn assign(&mut self, analyzer: &HuginnNet, file: Option<&str>) {
         for BlindSpot { name, example, .. } in BlindSpot::of_analyzer(analyzer) {
-            if let (Some(mut example), false) = (example, self.0.contains_key(name)) {
-                example.frame = example.frame.map(|frame| frame.saturating_sub(frames_before));
+            if let (Some(example), false) = (example, self.0.contains_key(name)) {
                 self.0.insert(name, LocatedExample { file: file.map(Into::into), example });
             }
         }

@@ -12,18 +12,22 @@ pub struct Example {
     pub counter: &'static str,
     /// Capture time of the packet.
     pub ts: Timestamp,
-    /// Number of its frame since the analyzer was built, from 1. `None` if the layer that counts does not know it.
+    /// Number of its frame in the capture, from 1; records that are not packets count. `None` if the layer that counts does not
+    /// know it.
     pub frame: Option<u64>,
     /// The flow of the packet; `None` if the packet yields no segment.
     pub flow: Option<FlowId>,
-    /// Number of the packet in the capture, 0 if unknown. It decides between packets of equal time, so that the example is
-    /// the same for any number of workers.
+    /// Number of the packet in the capture, or since the analyzer was built if the frame is known; 0 if unknown. It decides between
+    /// packets of equal time, so that the example is the same for any number of workers.
     pub(crate) packet_number: u64,
 }
 
 impl Example {
-    /// Whether this example precedes another one.
+    /// Whether this example precedes another one: by number if the frames of both are known, otherwise by time.
     fn is_before(&self, other: &Self) -> bool {
+        if self.frame.is_some() && other.frame.is_some() {
+            return self.packet_number < other.packet_number;
+        }
         let ends = |example: &Self| -> Option<(SocketAddr, SocketAddr)> {
             example.flow.as_ref().map(|flow| (flow.client, flow.server))
         };

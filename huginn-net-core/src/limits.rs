@@ -2,9 +2,15 @@
 
 use std::time::Duration;
 
-/// Default bytes of captured frames per block; see [`Builder::block_bytes`](crate::Builder::block_bytes). A block and
-/// its analysis fit in a core's L2 cache, and filling one costs few system calls.
-pub(crate) const BLOCK_BYTES: usize = 512 << 10;
+/// Default bytes of captured frames per block and worker; see [`Builder::block_bytes`](crate::Builder::block_bytes). The share of
+/// a worker in a block fits in a core's L2 cache, and takes longer than to wake the worker.
+pub(crate) const BLOCK_BYTES_PER_WORKER: usize = 256 << 10;
+
+/// Maximum default bytes of captured frames per block: eight blocks of 16 workers take 32 MiB.
+pub(crate) const MAX_BLOCK_BYTES: usize = 4 << 20;
+
+/// Bytes of captured frames per block of a channel.
+pub(crate) const CHANNEL_BLOCK_BYTES: usize = 512 << 10;
 
 /// Number of full blocks in a channel of frames: 4 MiB, which bridge 3 ms at 10 Gbps.
 pub(crate) const MAX_CHANNEL_BLOCKS: usize = 8;
@@ -12,8 +18,11 @@ pub(crate) const MAX_CHANNEL_BLOCKS: usize = 8;
 /// Longest wait for a block of a channel of frames, so that the analysis notices when it is cancelled.
 pub(crate) const CHANNEL_WAIT: Duration = Duration::from_millis(500);
 
-/// Maximum number of frames per block, so that the records of very short frames take no more memory than the frames.
+/// Maximum number of frames per block, so that the records and tasks of very short frames take at most 3 MiB.
 pub(crate) const MAX_BLOCK_FRAMES: usize = 1 << 14;
+
+/// Bytes that a lent frame counts for in a block: what its analysis reads of most frames, so that a block of 512 KiB holds 4,096.
+pub(crate) const LENT_FRAME_BYTES: usize = 128;
 
 /// Maximum number of blocks in the ring: how far the fastest worker may run ahead of the slowest.
 pub(crate) const RING_BLOCKS: usize = 8;

@@ -128,11 +128,11 @@ fn of_engine(counters: &Counters, hosts: &HostCounters) -> [Count; 25] {
             decode.bad_transport_checksum,
             "TCP or UDP segments with a wrong checksum",
         ),
-        ("time_steps_back", counters.time_steps_back, "segments with a time before that of an earlier one"),
+        ("time_steps_back", counters.time_steps_back, "frames with a time before that of an earlier one"),
         (
             "time_steps_ahead",
             counters.time_steps_ahead,
-            "segments more than the idle timeout after the one before: a pause, or a wrong clock",
+            "frames more than the idle timeout after the one before: a pause, or a wrong clock",
         ),
         ("segments_dropped", counters.segments_dropped, "segments that a slow worker dropped"),
         (

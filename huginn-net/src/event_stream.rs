@@ -47,7 +47,10 @@ impl<E: Send + 'static> EventStream<E> {
     ///
     /// # Panics
     /// Outside of a runtime of tokio, as [`task::spawn_blocking`] does.
-    pub fn analyze<S: Source<Error = E> + Send + 'static>(mut analyzer: HuginnNet, source: S) -> Self {
+    pub fn analyze<S: Source<'static, Error = E> + Send + 'static>(
+        mut analyzer: HuginnNet,
+        source: S,
+    ) -> Self {
         let (sender, receiver) = mpsc::channel(STREAM_EVENTS);
         let cancel = analyzer.cancel_token();
         let analysis = task::spawn_blocking(move || {

@@ -203,15 +203,15 @@ fn compare(name: &str, packets: usize, mut own: impl FnMut() -> u64, mut other: 
     );
 }
 
-fn analyse<P: Protocol>(
+fn analyse<'f, P: Protocol>(
     builder: Builder<P>,
-    source: impl Source<Error: Debug + Send> + Send,
+    source: impl Source<'f, Error: Debug + Send> + Send,
     mut each: impl FnMut(Event<Report<P>>),
 ) -> u64 {
     builder.build().analyze(source, &mut each).unwrap().events
 }
 
-fn tcp(source: impl Source<Error: Debug + Send> + Send, database: &Database) -> u64 {
+fn tcp<'f>(source: impl Source<'f, Error: Debug + Send> + Send, database: &Database) -> u64 {
     analyse(HuginnNetTcp::builder(), source, |event| match &black_box(&event).kind {
         TcpEvent::Syn(signature) => _ = black_box(&database.match_syn(signature)),
         TcpEvent::SynAck(signature) => _ = black_box(&database.match_syn_ack(signature)),
@@ -245,7 +245,7 @@ fn published_tcp(packets: &Packets, database: &published_db::Database) -> u64 {
 }
 
 /// Software, remarks and language, which the published crate always computes, too.
-fn http(source: impl Source<Error: Debug + Send> + Send, database: &Database) -> u64 {
+fn http<'f>(source: impl Source<'f, Error: Debug + Send> + Send, database: &Database) -> u64 {
     analyse(HuginnNetHttp::builder(), source, |event| match &black_box(&event).kind {
         HttpEvent::Request(found) => {
             let signature = HttpSignature::from_request(&found.request);
@@ -285,7 +285,7 @@ fn published_http(packets: &Packets, database: &published_db::Database) -> u64 {
 }
 
 /// JA4 and JA4_r of every hello; also JA4_o and JA4_ro, which the published crate always computes.
-fn tls(source: impl Source<Error: Debug + Send> + Send, original: bool) -> u64 {
+fn tls<'f>(source: impl Source<'f, Error: Debug + Send> + Send, original: bool) -> u64 {
     let mut text = String::with_capacity(8 << 10);
     analyse(HuginnNetTls::builder(), source, |event| {
         if let TlsEvent::Client(client) = &black_box(&event).kind {

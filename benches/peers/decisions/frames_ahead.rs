@@ -39,7 +39,7 @@ impl<const TOGETHER: usize> LookedAt<'_, TOGETHER> {
     }
 }
 
-impl<const TOGETHER: usize> Source for LookedAt<'_, TOGETHER> {
+impl<const TOGETHER: usize> Source<'_> for LookedAt<'_, TOGETHER> {
     type Error = Infallible;
 
     #[inline]
@@ -55,7 +55,7 @@ impl<const TOGETHER: usize> Source for LookedAt<'_, TOGETHER> {
 /// Prefetches the frame this number of positions ahead.
 struct Fetched<'a, const AHEAD: usize>(&'a [Frame<'a>]);
 
-impl<const AHEAD: usize> Source for Fetched<'_, AHEAD> {
+impl<const AHEAD: usize> Source<'_> for Fetched<'_, AHEAD> {
     type Error = Infallible;
 
     #[inline]
@@ -69,7 +69,7 @@ impl<const AHEAD: usize> Source for Fetched<'_, AHEAD> {
 }
 
 /// Nanoseconds and number of events.
-fn time(source: impl Source<Error = Infallible> + Send) -> (f64, u64) {
+fn time<'f>(source: impl Source<'f, Error = Infallible> + Send) -> (f64, u64) {
     let mut analyzer = HuginnNetTcp::builder().build();
     let mut sink = |event: Event<Report<TcpObserver>>| _ = black_box(event);
     let start = Instant::now();

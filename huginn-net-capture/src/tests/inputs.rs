@@ -102,7 +102,7 @@ fn fill_returns_complete_frames_without_waiting() {
         let mut fill = || {
             block.clear();
             let outcome = capture.fill(&mut block).unwrap();
-            (outcome, block.frames().len())
+            (outcome, block.frame_count())
         };
         assert_eq!(fill(), (Fill::Idle, 2));
         writer.write_all(&file[ends[1] + 9..]).unwrap();
@@ -122,7 +122,7 @@ fn full_block_at_end_returns_idle() {
     for want in [(Fill::Idle, 1), (Fill::Idle, MAX_BLOCK_FRAMES), (Fill::End, 0)] {
         block.clear();
         let outcome = capture.fill(&mut block).unwrap();
-        assert_eq!((outcome, block.frames().len()), want);
+        assert_eq!((outcome, block.frame_count()), want);
     }
 }
 

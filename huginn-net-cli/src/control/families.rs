@@ -150,13 +150,13 @@ pub(super) const FAMILIES: &[Family] = &[
     one(
         Kind::Counter,
         "time_steps_back",
-        "Segments with a time before that of an earlier one",
+        "Frames with a time before that of an earlier one",
         &unlabeled("/time_steps_back"),
     ),
     one(
         Kind::Counter,
         "time_steps_ahead",
-        "Segments with a time more than the idle timeout after that of the segment before",
+        "Frames with a time more than the idle timeout after that of the frame before",
         &unlabeled("/time_steps_ahead"),
     ),
     one(

@@ -57,7 +57,7 @@ impl EventOutput {
     }
 
     /// Analyses a source and writes its events. Calls `on_event` for each, from the worker that found it.
-    pub(crate) fn analyze<S: Source<Error: Send> + Send>(
+    pub(crate) fn analyze<'f, S: Source<'f, Error: Send> + Send>(
         &mut self,
         analyzer: &mut HuginnNet,
         source: S,

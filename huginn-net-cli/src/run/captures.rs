@@ -194,7 +194,7 @@ impl Drop for CaptureSource<'_> {
     }
 }
 
-impl Source for CaptureSource<'_> {
+impl<'f> Source<'f> for CaptureSource<'_> {
     type Error = CaptureError;
 
     #[inline]
@@ -206,7 +206,7 @@ impl Source for CaptureSource<'_> {
         Source::next_frame(&mut self.reader)
     }
 
-    fn fill(&mut self, block: &mut Block) -> Result<Fill, CaptureError> {
+    fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, CaptureError> {
         if self.is_interrupted() {
             return Ok(Fill::End);
         }

@@ -100,7 +100,7 @@ impl CaptureRun {
             let before = self.analyzer.counters();
             self.analyzer.shared_state_mut().clear();
             let outcome = visitor.analyze(&mut self.analyzer, &mut capture);
-            self.examples.assign(&self.analyzer, capture.name.as_deref(), before.frames);
+            self.examples.assign(&self.analyzer, capture.name.as_deref());
             visitor.end_capture(&self.analyzer, &capture)?;
             if let Err(error) = outcome {
                 match error {

@@ -28,7 +28,7 @@ impl<S> MonitoredSource<S> {
     }
 }
 
-impl<S: Source> Source for MonitoredSource<S> {
+impl<'f, S: Source<'f>> Source<'f> for MonitoredSource<S> {
     type Error = S::Error;
 
     fn is_live(&self) -> bool {
@@ -41,7 +41,7 @@ impl<S: Source> Source for MonitoredSource<S> {
         self.source.next_frame()
     }
 
-    fn fill(&mut self, block: &mut Block) -> Result<Fill, S::Error> {
+    fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, S::Error> {
         self.count();
         self.source.fill(block)
     }

@@ -79,7 +79,7 @@ pub(super) struct LiveEvents<'a> {
 
 impl LiveEvents<'_> {
     /// Analyses a source to its end.
-    pub(super) fn analyze<S: Source<Error: Send> + Send>(
+    pub(super) fn analyze<'f, S: Source<'f, Error: Send> + Send>(
         self,
         analyzer: &mut HuginnNet,
         source: S,

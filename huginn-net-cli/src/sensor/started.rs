@@ -167,7 +167,7 @@ fn report_end(
 ) {
     if wants.has_stats {
         let mut examples = ExampleFiles::default();
-        examples.assign(analyzer, None, 0);
+        examples.assign(analyzer, None);
         write_counters(&status.counters(), Some(examples.locate(analyzer)), messages);
     } else if wants.has_totals {
         report_totals(&status.counters(), messages);

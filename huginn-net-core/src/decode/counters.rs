@@ -2,6 +2,7 @@
 
 use super::numbers::{ProtocolNumber, Registry};
 use crate::limits::MAX_PROTOCOL_COUNTS;
+use crate::{Tally, tally};
 
 /// Counters of the decoder: one outcome per packet, and additional observations.
 ///
@@ -169,18 +170,60 @@ impl DecodeCounters {
         };
         add(counter, 1);
         if let (Some(counter), Some(protocol)) = (name, stop.protocol()) {
-            self.count_protocol(counter, protocol);
+            count_protocol(&mut self.protocols, counter, protocol, 1);
         }
         name
     }
+}
 
-    fn count_protocol(&mut self, counter: &'static str, protocol: ProtocolNumber) {
-        let is_full = self.protocols.len() >= MAX_PROTOCOL_COUNTS;
-        match self.protocols.iter_mut().find(|known| known.protocol == protocol && known.counter == counter) {
-            Some(known) => add(&mut known.count, 1),
-            None if is_full => {}
-            None => self.protocols.push(ProtocolCount { counter, protocol, name: protocol.name(), count: 1 }),
+tally!(DecodeCounters {
+    frames,
+    aggregated,
+    tcp,
+    udp,
+    fragments_buffered,
+    arp,
+    icmp,
+    other_transport,
+    unknown_ethertype,
+    unknown_link,
+    not_data,
+    encrypted,
+    link_fragment,
+    too_deep,
+    truncated_snaplen,
+    bad_header,
+    bad_fragment,
+    truncated_payload,
+    bad_ip_checksum,
+    bad_transport_checksum,
+    reassembled,
+    fragment_conflicts,
+    fragment_timeouts,
+    fragment_evictions,
+    fragment_leftovers,
+    protocols,
+});
+
+impl Tally for Vec<ProtocolCount> {
+    fn add(&mut self, other: &Self) {
+        for ProtocolCount { counter, protocol, count, .. } in other {
+            count_protocol(self, counter, *protocol, *count);
         }
+    }
+}
+
+fn count_protocol(
+    protocols: &mut Vec<ProtocolCount>,
+    counter: &'static str,
+    protocol: ProtocolNumber,
+    count: u64,
+) {
+    let is_full = protocols.len() >= MAX_PROTOCOL_COUNTS;
+    match protocols.iter_mut().find(|known| known.protocol == protocol && known.counter == counter) {
+        Some(known) => add(&mut known.count, count),
+        None if is_full => {}
+        None => protocols.push(ProtocolCount { counter, protocol, name: protocol.name(), count }),
     }
 }
 

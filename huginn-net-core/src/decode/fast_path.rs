@@ -22,8 +22,30 @@ pub(crate) trait LazySegment {
     /// Returns the fields that the flow lookup needs.
     fn meta(&self) -> SegmentMeta;
 
-    /// Decodes all headers.
-    fn segment(&self) -> Segment<'_>;
+    /// Decodes all headers. `None` if the frame has no segment after all.
+    fn segment(&self) -> Option<Segment<'_>>;
+}
+
+/// A segment of the fast path whose `meta` is known from sorting. Its headers are parsed again on demand.
+#[derive(Clone, Copy)]
+pub(crate) struct SortedSegment<'a> {
+    pub(crate) frame: Frame<'a>,
+    /// Number of the frame in the capture.
+    pub(crate) number: u64,
+    pub(crate) meta: SegmentMeta,
+}
+
+impl LazySegment for SortedSegment<'_> {
+    #[inline(always)]
+    fn meta(&self) -> SegmentMeta {
+        self.meta
+    }
+
+    #[inline(always)]
+    fn segment(&self) -> Option<Segment<'_>> {
+        let FastPath { ts, number, packet, datagram } = FastPath::from_ipv4_frame(&self.frame, self.number)?;
+        Some(super::segment((ts, number), &packet, &datagram, &TunnelPath::EMPTY))
+    }
 }
 
 impl LazySegment for Segment<'_> {
@@ -35,8 +57,8 @@ impl LazySegment for Segment<'_> {
     }
 
     #[inline(always)]
-    fn segment(&self) -> Segment<'_> {
-        *self
+    fn segment(&self) -> Option<Segment<'_>> {
+        Some(*self)
     }
 }
 
@@ -84,8 +106,8 @@ impl<H: Header> LazySegment for FastPath<'_, H> {
     }
 
     #[inline(always)]
-    fn segment(&self) -> Segment<'_> {
-        super::segment((self.ts, self.number), &self.packet, &self.datagram, &TunnelPath::EMPTY)
+    fn segment(&self) -> Option<Segment<'_>> {
+        Some(super::segment((self.ts, self.number), &self.packet, &self.datagram, &TunnelPath::EMPTY))
     }
 }
 
@@ -162,10 +184,11 @@ mod tests {
             let frame = Frame { ts: Timestamp::new(1, 2, 6), link: LinkType::ETHERNET, data: &packet, wire_len };
             let describe = |segment: &Segment<'_>| (format!("{segment:?}"), FlowKey::from_segment(segment).0);
             let (mut slow, mut segments) = (decoder(), Vec::new());
+            slow.advance(&frame);
             slow.decode_slow(&frame, &mut |segment| segments.push(describe(segment)));
             let mut counted = decoder();
             let check = |fast: &dyn LazySegment| {
-                let (segment, meta) = (fast.segment(), fast.meta());
+                let (segment, meta) = (fast.segment().unwrap(), fast.meta());
                 let flags = segment.tcp().map(|tcp| tcp.flags);
                 let (key, sender_is_low) = FlowKey::from_segment(&segment);
                 assert_eq!(meta, SegmentMeta { key, sender_is_low, ts: segment.ts, flags: flags.unwrap() });

@@ -111,6 +111,10 @@ impl Unit {
 }
 
 impl FragmentTable {
+    pub(super) fn limits(&self) -> FragmentLimits {
+        self.limits
+    }
+
     pub(super) fn new(limits: FragmentLimits) -> Self {
         Self {
             limits,

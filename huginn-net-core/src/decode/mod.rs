@@ -30,7 +30,7 @@ pub use error::{DecodeError, Layer};
 pub use numbers::{ProtocolNumber, Registry};
 
 use counters::{SkipReason, add};
-pub(crate) use fast_path::{FastPath, LazySegment};
+pub(crate) use fast_path::{FastPath, LazySegment, SortedSegment};
 use fragments::{FragmentLimits, FragmentTable, ReassembledDatagram};
 use ip::{Header, IpPacket, Ipv4, Version, protocol};
 use transport::Datagram;
@@ -39,7 +39,10 @@ use crate::limits::{
     DECODER_EXAMPLES, DEFAULT_FRAGMENT_TIMEOUT, DEFAULT_MAX_FRAGMENT_BYTES, DEFAULT_MAX_FRAGMENT_DATAGRAMS,
     MAX_PROTOCOL_HEADERS,
 };
-use crate::{Example, Examples, Frame, IpHeader, Segment, Timestamp, Truncated, TunnelLayer, TunnelPath};
+use crate::{
+    Example, Examples, FlowKey, Frame, IpHeader, Segment, Tally, Timestamp, Truncated, TunnelLayer,
+    TunnelPath,
+};
 
 /// Configuration of the [`Decoder`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,10 +91,14 @@ pub struct Decoder {
     examples: Examples,
     verify_checksums: bool,
     interface_in_flow_key: bool,
-    /// Frames of earlier captures.
-    frames_before: u64,
-    /// Number of records of the current capture so far that are not packets.
-    other_records: u64,
+    /// Number of the current record: frames and other records since the decoder was created.
+    record: u64,
+    /// Number of the last record of earlier captures.
+    records_before: u64,
+    /// Whether each frame is decoded without those before it, which fragments need.
+    ignores_order: bool,
+    /// Whether the current frame depends on others, so that it was not decoded.
+    needs_order: bool,
 }
 
 impl Decoder {
@@ -110,8 +117,10 @@ impl Decoder {
             examples: Examples::with_capacity(DECODER_EXAMPLES),
             verify_checksums: config.verify_checksums,
             interface_in_flow_key: config.interface_in_flow_key,
-            frames_before: 0,
-            other_records: 0,
+            record: 0,
+            records_before: 0,
+            ignores_order: false,
+            needs_order: false,
         }
     }
 
@@ -121,11 +130,19 @@ impl Decoder {
     /// header is valid, and, if reserved bits are set in it, what follows fits; otherwise it is a segment itself.
     #[inline]
     pub fn decode(&mut self, frame: &Frame<'_>, each: &mut impl FnMut(&Segment<'_>)) {
-        self.count_other_records(frame);
-        match FastPath::from_ipv4_frame(frame, self.next_number()).filter(|_| self.has_fast_path()) {
+        self.advance(frame);
+        self.decode_current(frame, each);
+    }
+
+    /// [Decodes](Self::decode) the frame of the current record.
+    #[inline]
+    pub(crate) fn decode_current(&mut self, frame: &Frame<'_>, each: &mut impl FnMut(&Segment<'_>)) {
+        match FastPath::from_ipv4_frame(frame, self.number()).filter(|_| self.has_fast_path()) {
             Some(fast) => {
                 self.count(&fast);
-                each(&fast.segment());
+                if let Some(segment) = fast.segment() {
+                    each(&segment);
+                }
             }
             None => self.decode_slow(frame, each),
         }
@@ -146,6 +163,19 @@ impl Decoder {
         self.count_payload(&fast.packet, &fast.datagram, fast.ts);
     }
 
+    /// Whether a frame of the fast path counts as nothing but a TCP segment, unless checksums of segments are verified.
+    #[inline(always)]
+    pub(crate) fn is_plain(fast: &FastPath<'_>) -> bool {
+        fast.datagram.missing == 0 && fast.packet.header.checksum_is_correct()
+    }
+
+    /// Counts a [plain](Self::is_plain) frame.
+    #[inline(always)]
+    pub(crate) fn count_plain(&mut self) {
+        add(&mut self.counters.frames, 1);
+        add(&mut self.counters.tcp, 1);
+    }
+
     /// Whether frames may take the [fast path](FastPath), whose flow key has no interface.
     #[inline(always)]
     pub(crate) fn has_fast_path(&self) -> bool {
@@ -154,20 +184,65 @@ impl Decoder {
 
     /// Starts another capture: its first frame has the number 1.
     pub(crate) fn start_capture(&mut self) {
-        self.frames_before = self.counters.frames;
-        self.other_records = 0;
+        self.records_before = self.record;
     }
 
-    /// Returns the number of the next frame in the capture.
+    /// Counts the record of the next frame, and the records before it that are not packets.
     #[inline(always)]
-    pub(crate) fn next_number(&self) -> u64 {
-        self.counters.frames.wrapping_sub(self.frames_before).wrapping_add(self.other_records).wrapping_add(1)
+    pub(crate) fn advance(&mut self, frame: &Frame<'_>) {
+        self.record = record_after(self.record, frame.ts);
     }
 
-    /// Counts the records before a frame that are not packets.
+    /// Returns the number of the current record since the decoder was created.
+    pub(crate) fn record(&self) -> u64 {
+        self.record
+    }
+
+    /// Sets the number of the current record, for a frame that is decoded without those before it.
     #[inline(always)]
-    pub(crate) fn count_other_records(&mut self, frame: &Frame<'_>) {
-        self.other_records = self.other_records.wrapping_add(frame.ts.other_records().into());
+    pub(crate) fn set_record(&mut self, record: u64) {
+        self.record = record;
+    }
+
+    /// Returns the number of the current frame in the capture.
+    #[inline(always)]
+    pub(crate) fn number(&self) -> u64 {
+        self.record.wrapping_sub(self.records_before)
+    }
+
+    /// Returns a decoder with the same settings and fragments, and with new counters.
+    pub(crate) fn fork(&self) -> Self {
+        let (counters, examples) =
+            (DecodeCounters::with_capacity(), Examples::with_capacity(DECODER_EXAMPLES));
+        Self { counters, examples, ..self.clone() }
+    }
+
+    /// Returns a decoder for [`flow_of`](Self::flow_of), with these settings.
+    pub(crate) fn fork_without_order(&self) -> Self {
+        Self {
+            ignores_order: true,
+            verify_checksums: false,
+            fragments: FragmentTable::new(self.fragments.limits()),
+            ..self.fork()
+        }
+    }
+
+    pub(crate) fn verifies_checksums(&self) -> bool {
+        self.verify_checksums
+    }
+
+    /// Adds the counters and examples of a decoder of other frames of the capture.
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.counters.add(&other.counters);
+        self.examples.merge(&other.examples);
+    }
+
+    /// Finds the flow of a frame that does not take the fast path, whatever the frames before it.
+    pub(crate) fn flow_of(&mut self, frame: &Frame<'_>) -> FrameFlow {
+        self.needs_order = false;
+        let mut flow = FrameFlow::NoSegment;
+        self.decode_slow(frame, &mut |segment| flow = FrameFlow::One(FlowKey::from_segment(segment).0));
+        if self.needs_order { FrameFlow::NeedsOrder } else { flow }
     }
 
     /// Returns the counters since the decoder was created.
@@ -187,9 +262,9 @@ impl Decoder {
         self.examples.add(Example {
             counter,
             ts,
-            frame: Some(self.counters.frames.wrapping_add(self.other_records)),
+            frame: Some(self.number()),
             flow: None,
-            packet_number: 0,
+            packet_number: self.record,
         });
     }
 
@@ -201,7 +276,7 @@ impl Decoder {
     /// Decodes a frame that does not take the [fast path](FastPath).
     #[inline(never)]
     pub(crate) fn decode_slow(&mut self, frame: &Frame<'_>, each: &mut dyn FnMut(&Segment<'_>)) {
-        let number = self.next_number();
+        let number = self.number();
         add(&mut self.counters.frames, 1);
         self.path.clear();
         if self.interface_in_flow_key {
@@ -382,6 +457,10 @@ impl Decoder {
     /// Buffers a fragment, or follows the datagram that it completes.
     #[inline(never)]
     fn fragment(&mut self, packet: &IpPacket<'_>, context: &mut FrameContext<'_>) -> Result<(), SkipReason> {
+        if self.ignores_order {
+            self.needs_order = true;
+            return Ok(());
+        }
         let counted = |counters: &DecodeCounters| {
             [
                 ("fragment_conflicts", counters.fragment_conflicts),
@@ -414,6 +493,10 @@ impl Decoder {
     /// Follows each subframe of an 802.11 aggregate. The frame's outcome is that of the last subframe.
     #[inline(never)]
     fn aggregate(&mut self, mut rest: &[u8], context: &mut FrameContext<'_>) -> Result<(), SkipReason> {
+        if self.ignores_order {
+            self.needs_order = true;
+            return Ok(());
+        }
         let (path, headers_left) = (self.path, context.headers_left);
         loop {
             let (part, after) = wifi::subframe(rest)?;
@@ -428,6 +511,23 @@ impl Decoder {
             (self.path, context.headers_left, rest) = (path, headers_left, after);
         }
     }
+}
+
+/// The flow of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FrameFlow {
+    /// The frame has one segment, of this flow.
+    One(FlowKey),
+    /// The frame has no segment.
+    NoSegment,
+    /// Fragments and aggregates: the frames before it decide, or it has several segments.
+    NeedsOrder,
+}
+
+/// Returns the number of a frame's record after the record before it. Records that are not packets count.
+#[inline(always)]
+pub(crate) fn record_after(record: u64, ts: Timestamp) -> u64 {
+    record.wrapping_add(ts.other_records().into()).wrapping_add(1)
 }
 
 /// State of decoding one frame.

@@ -18,10 +18,10 @@ use super::router::EventRouter;
 use super::sequential::{self, SequentialPath};
 use super::{AnalysisError, SnapshotHandle, TextSink};
 use crate::flow::{FlowPartitions, FlowTable};
-use crate::limits::BLOCK_BYTES;
+use crate::limits::{BLOCK_BYTES_PER_WORKER, MAX_BLOCK_BYTES};
 use crate::{
     DecodeConfig, DecodeCounters, Decoder, Event, Examples, Filter, FlowCounters, FlowLimits, Frame,
-    Protocol, Report, Sink, Source,
+    Protocol, Report, Sink, Source, tally,
 };
 
 /// Runs a [`Protocol`] over frames: decoder, filter, flow table, protocol, shared state, sink.
@@ -33,7 +33,7 @@ pub struct Analyzer<P: Protocol> {
     flows: FlowTable<P>,
     router: EventRouter<P::SharedState>,
     workers: NonZeroUsize,
-    block_bytes: usize,
+    block_bytes: Option<usize>,
     overflow: Option<Overflow>,
     seeds: Seeds,
     dropped: Dropped,
@@ -52,7 +52,7 @@ pub struct Builder<P> {
     #[cfg(feature = "libpcap")]
     bpf: Option<crate::Bpf>,
     workers: NonZeroUsize,
-    block_bytes: usize,
+    block_bytes: Option<usize>,
     overflow: Option<Overflow>,
     hash_seed: Option<HashSeed>,
 }
@@ -75,7 +75,7 @@ impl<P: Protocol> Analyzer<P> {
             #[cfg(feature = "libpcap")]
             bpf: None,
             workers: NonZeroUsize::MIN,
-            block_bytes: BLOCK_BYTES,
+            block_bytes: None,
             overflow: None,
             hash_seed: None,
         }
@@ -103,10 +103,10 @@ impl<P: Protocol> Analyzer<P> {
     /// last events of the flows. Keeps counters and [shared state](Self::shared_state).
     pub fn finish(&mut self, sink: &mut (impl Sink<Event<Report<P>>> + ?Sized)) {
         let Self { ingest, flows, router, .. } = self;
-        ingest.decoder.finish();
+        ingest.decoding.decoder.finish();
         let (render, output) = (&Map(identity), &mut ToSink(sink));
         SequentialPath { flows, router, render, arena: &mut (), output }.end(ingest.clock.now());
-        ingest.clock.start_capture();
+        ingest.start_capture();
     }
 
     /// Analyses a source to its end, until the sink breaks, or until [`CancelToken::cancel`]; then
@@ -119,7 +119,7 @@ impl<P: Protocol> Analyzer<P> {
     /// # Errors
     /// The error of the source, or with several workers a panic of the analysis. The events before it were reported and
     /// [counted](Self::counters).
-    pub fn analyze<S: Source<Error: Send> + Send>(
+    pub fn analyze<'f, S: Source<'f, Error: Send> + Send>(
         &mut self,
         source: S,
         sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
@@ -134,7 +134,7 @@ impl<P: Protocol> Analyzer<P> {
     ///
     /// # Errors
     /// Those of [`analyze`](Self::analyze). With several workers, a panic of `map` is one of them.
-    pub fn analyze_map<S: Source<Error: Send> + Send, T: Send>(
+    pub fn analyze_map<'f, S: Source<'f, Error: Send> + Send, T: Send>(
         &mut self,
         source: S,
         map: impl Fn(Event<Report<P>>) -> T + Sync,
@@ -150,7 +150,7 @@ impl<P: Protocol> Analyzer<P> {
     ///
     /// # Errors
     /// Those of [`analyze_map`](Self::analyze_map).
-    pub fn analyze_text<S: Source<Error: Send> + Send>(
+    pub fn analyze_text<'f, S: Source<'f, Error: Send> + Send>(
         &mut self,
         source: S,
         write: impl Fn(&Event<Report<P>>, &mut Vec<u8>) + Sync,
@@ -159,7 +159,7 @@ impl<P: Protocol> Analyzer<P> {
         self.run(source, &Text(write), &mut ToTextSink(sink))
     }
 
-    fn run<S: Source<Error: Send> + Send, R: Render<Event<Report<P>>>>(
+    fn run<'f, S: Source<'f, Error: Send> + Send, R: Render<Event<Report<P>>>>(
         &mut self,
         source: S,
         render: &R,
@@ -167,8 +167,7 @@ impl<P: Protocol> Analyzer<P> {
     ) -> Result<Counters, AnalysisError<S::Error>> {
         let policy = if source.is_live() { Overflow::Drop } else { Overflow::Wait };
         let overflow = self.overflow.unwrap_or(policy);
-        self.ingest.decoder.start_capture();
-        self.ingest.clock.start_capture();
+        self.ingest.start_capture();
         let Self { ingest, flows, router, seeds, .. } = self;
         let arena = &mut R::Arena::default();
         SequentialPath { flows, router, render, arena, output: &mut *output }.end(ingest.clock.now());
@@ -178,12 +177,13 @@ impl<P: Protocol> Analyzer<P> {
         } else {
             self.run_parallel(source, overflow, render, output)
         };
-        self.ingest.decoder.finish();
+        self.ingest.decoding.decoder.finish();
         self.flows.clear();
+        self.ingest.start_capture();
         outcome.map(|()| self.counters())
     }
 
-    fn run_sequential<S: Source, R: Render<Event<Report<P>>>>(
+    fn run_sequential<'f, S: Source<'f>, R: Render<Event<Report<P>>>>(
         &mut self,
         mut source: S,
         render: &R,
@@ -201,7 +201,7 @@ impl<P: Protocol> Analyzer<P> {
         outcome.map(|_| ()).map_err(AnalysisError::Source)
     }
 
-    fn run_parallel<S: Source<Error: Send> + Send, R: Render<Event<Report<P>>>>(
+    fn run_parallel<'f, S: Source<'f, Error: Send> + Send, R: Render<Event<Report<P>>>>(
         &mut self,
         source: S,
         overflow: Overflow,
@@ -211,7 +211,8 @@ impl<P: Protocol> Analyzer<P> {
         let Self { ingest, flows, router, workers, block_bytes, dropped, cancel, snapshots, .. } = self;
         let accepted = snapshots.accept();
         let (workers, requests) = (workers.get(), &accepted.requests);
-        let ring = RingConfig { block_bytes: *block_bytes, overflow };
+        let default_bytes = || BLOCK_BYTES_PER_WORKER.saturating_mul(workers).min(MAX_BLOCK_BYTES);
+        let ring = RingConfig { block_bytes: block_bytes.unwrap_or_else(default_bytes), overflow };
         let parts = Parts { ingest, flows, router, dropped, cancel, requests };
         parallel::run(workers, ring, parts, source, render, output)
     }
@@ -309,9 +310,9 @@ impl<P: Protocol> Builder<P> {
     /// frames are not copied).
     ///
     /// Two or more workers are threads that share a ring of [blocks](crate::Block). The worker that is ahead fills
-    /// the next block. Each worker decodes every frame and analyses the flows that the hash of their
-    /// [key](crate::FlowKey) assigns to it. The caller's thread merges the events. More workers than cores only add
-    /// work.
+    /// the next block and finds the worker of each frame: the hash of a flow's [key](crate::FlowKey) assigns it to one. The
+    /// caller's thread merges the events. More workers than cores only add work, and so do threads for captures below a few
+    /// MiB.
     ///
     /// The caller's thread frees events that the sink receives by value. With many events, threads then contend in
     /// the allocator. [`Analyzer::analyze_map`] and [`Analyzer::analyze_text`] avoid that.
@@ -320,9 +321,9 @@ impl<P: Protocol> Builder<P> {
         self
     }
 
-    /// Sets the size of a block in bytes (default 512 KiB). Only several workers use blocks.
+    /// Sets the size of a block in bytes (default 256 KiB for each worker, at most 4 MiB). Only several workers use blocks.
     pub fn block_bytes(mut self, bytes: usize) -> Self {
-        self.block_bytes = bytes;
+        self.block_bytes = Some(bytes);
         self
     }
 
@@ -397,9 +398,9 @@ pub struct Counters {
     pub decode: DecodeCounters,
     /// Segments that the filter by port and network rejected.
     pub segments_filtered: u64,
-    /// Segments with a timestamp before that of an earlier segment.
+    /// Frames with a timestamp before that of an earlier frame.
     pub time_steps_back: u64,
-    /// Segments with a timestamp more than the idle timeout after that of the segment before: a pause of the capture, or
+    /// Frames with a timestamp more than the idle timeout after that of the frame before: a pause of the capture, or
     /// a wrong clock.
     pub time_steps_ahead: u64,
     /// Segments that a slow worker dropped; only with [`Overflow::Drop`].
@@ -413,3 +414,18 @@ pub struct Counters {
     /// Events passed to the sink.
     pub events: u64,
 }
+
+tally!(Counters {
+    frames,
+    bytes,
+    frames_filtered,
+    decode,
+    segments_filtered,
+    time_steps_back,
+    time_steps_ahead,
+    segments_dropped,
+    blocks_dropped,
+    segments_without_flow,
+    flows,
+    events,
+});

@@ -97,16 +97,21 @@ impl Dropped {
 pub(super) struct CounterSnapshots<P: Protocol> {
     /// Counters from before the threads started.
     before: CounterSnapshot<P::Counters>,
-    /// Counters of frames, bytes, decoder and filters.
-    pub(super) ingest: Counters,
+    /// Counters of the frames of each worker: bytes, decoder, filters and packet time.
+    pub(super) frames: Vec<Counters>,
     /// Counters of each worker.
     pub(super) workers: Vec<CounterSnapshot<P::Counters>>,
 }
 
 impl<P: Protocol> CounterSnapshots<P> {
     pub(super) fn new(flows: &FlowTable<P>, dropped: Dropped, ingest: Counters, workers: usize) -> Self {
-        let workers = std::iter::repeat_with(CounterSnapshot::default).take(workers).collect();
-        Self { before: CounterSnapshot::from_flows(flows).with_dropped(dropped), ingest, workers }
+        // The first worker goes on counting from the frames before.
+        let frames = std::iter::once(ingest).chain(std::iter::repeat_with(Counters::default)).take(workers);
+        Self {
+            before: CounterSnapshot::from_flows(flows).with_dropped(dropped),
+            frames: frames.collect(),
+            workers: std::iter::repeat_with(CounterSnapshot::default).take(workers).collect(),
+        }
     }
 
     /// Sums the counters of all threads.
@@ -115,6 +120,8 @@ impl<P: Protocol> CounterSnapshots<P> {
         for snapshot in self.workers.iter().chain([&self.before]) {
             sum.add(snapshot);
         }
-        sum.snapshot(self.ingest.clone(), router)
+        let mut frames = Counters::default();
+        self.frames.iter().for_each(|counters| frames.add(counters));
+        sum.snapshot(frames, router)
     }
 }

@@ -3,90 +3,205 @@
 use std::ops::ControlFlow;
 
 use super::Counters;
-use super::packet_clock::PacketClock;
+use super::packet_clock::{ClockSteps, PacketClock};
 use crate::decode::{FastPath, LazySegment};
-use crate::{Block, Decoder, Example, Examples, Filter, Frame, Timestamp};
+use crate::{Decoder, Example, Examples, Filter, Frame, Tally, Timestamp};
 
 /// Counts, filters and decodes frames, and advances packet time.
 pub(super) struct Ingest {
+    pub(super) decoding: Decoding,
+    pub(super) clock: PacketClock,
+    #[cfg(feature = "libpcap")]
+    pub(super) bpf: Option<crate::Bpf>,
+}
+
+/// Counts, filters and decodes frames.
+pub(super) struct Decoding {
     /// Kept apart from `bytes`: compilers merge adjacent counters into a form that takes twice as long.
     frames: u64,
     pub(super) decoder: Decoder,
     filter: Filter,
     /// Whether frames may take the fast path: there is no filter, and the decoder has one.
     has_fast_path: bool,
-    #[cfg(feature = "libpcap")]
-    pub(super) bpf: Option<crate::Bpf>,
-    pub(super) clock: PacketClock,
     bytes: u64,
     frames_filtered: u64,
     segments_filtered: u64,
 }
 
-/// Receives the segments that pass the filter.
+impl Counters {
+    /// Sets the counters of packet time.
+    pub(super) fn with_steps(self, steps: ClockSteps) -> Self {
+        Self { time_steps_back: steps.back, time_steps_ahead: steps.ahead, ..self }
+    }
+}
+
+/// Receives the segments that pass the filter. A break stops the analysis.
 pub(super) trait SegmentHandler {
-    /// Receives a segment with its packet time. A break stops the analysis.
+    /// Receives a segment with its packet time.
     fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()>;
+}
+
+/// Receives the packet time of a frame, before its segments. A break stops the analysis.
+pub(super) trait TimeHandler {
+    fn on_time(&mut self, now: Timestamp) -> ControlFlow<()>;
 }
 
 impl Ingest {
     pub(super) fn new(decoder: Decoder, filter: Filter, clock: PacketClock) -> Self {
         Self {
+            decoding: Decoding::new(decoder, filter),
+            clock,
+            #[cfg(feature = "libpcap")]
+            bpf: None,
+        }
+    }
+
+    /// Starts another capture.
+    pub(super) fn start_capture(&mut self) {
+        self.decoding.decoder.start_capture();
+        self.clock.start_capture();
+    }
+
+    /// Decodes a frame and passes its time and its segments to `handler`. Breaks when the handler does.
+    #[inline(always)]
+    pub(super) fn on_frame(
+        &mut self,
+        frame: &Frame<'_>,
+        handler: &mut (impl SegmentHandler + TimeHandler),
+    ) -> ControlFlow<()> {
+        #[cfg(feature = "libpcap")]
+        if let Some(bpf) = &mut self.bpf
+            && !bpf.passes(frame)
+        {
+            self.decoding.count_filtered((1, frame.data.len() as u64));
+            return ControlFlow::Continue(());
+        }
+        self.decoding.decoder.advance(frame);
+        let now = self.clock.tick(frame.ts);
+        handler.on_time(now)?;
+        self.decoding.on_frame(frame, now, handler)
+    }
+
+    /// Returns the counters of frames, bytes, decoder, filters and packet time.
+    pub(super) fn counters(&self) -> Counters {
+        self.decoding.counters().with_steps(self.clock.steps())
+    }
+
+    /// Returns the examples of the decoder's counters, and of times that step back or ahead.
+    pub(super) fn examples(&self) -> Examples {
+        let mut examples = self.decoding.decoder.examples().clone();
+        if self.decoding.frames_filtered > 0 {
+            examples.forget_frames();
+        }
+        let ClockSteps { first_back, first_ahead, .. } = self.clock.steps();
+        for (counter, ts) in [("time_steps_back", first_back), ("time_steps_ahead", first_ahead)] {
+            if let Some(ts) = ts {
+                examples.add(Example { counter, ts, frame: None, flow: None, packet_number: 0 });
+            }
+        }
+        examples
+    }
+}
+
+impl Decoding {
+    fn new(decoder: Decoder, filter: Filter) -> Self {
+        Self {
             frames: 0,
             has_fast_path: filter.is_empty() && decoder.has_fast_path(),
             decoder,
             filter,
-            #[cfg(feature = "libpcap")]
-            bpf: None,
-            clock,
             bytes: 0,
             frames_filtered: 0,
             segments_filtered: 0,
         }
     }
 
-    /// Copies the state, without the filter expression.
+    /// Returns the same settings and fragments, with new counters.
     pub(super) fn fork(&self) -> Self {
-        Self {
-            frames: self.frames,
-            decoder: self.decoder.clone(),
-            filter: self.filter.clone(),
-            has_fast_path: self.has_fast_path,
-            #[cfg(feature = "libpcap")]
-            bpf: None,
-            clock: self.clock.clone(),
-            bytes: self.bytes,
-            frames_filtered: self.frames_filtered,
-            segments_filtered: self.segments_filtered,
-        }
+        Self::new(self.decoder.fork(), self.filter.clone())
     }
 
-    /// Decodes a frame and passes its segments to `handler`. Breaks when the handler does.
+    /// Adds the counters of a worker.
+    pub(super) fn join(&mut self, worker: &Self) {
+        let Self { frames, decoder, bytes, frames_filtered, segments_filtered, .. } = worker;
+        Tally::add(&mut self.frames, frames);
+        Tally::add(&mut self.bytes, bytes);
+        Tally::add(&mut self.frames_filtered, frames_filtered);
+        Tally::add(&mut self.segments_filtered, segments_filtered);
+        self.decoder.join(decoder);
+    }
+
+    /// Decodes a frame of the [current record](Decoder::set_record), and passes its segments to `handler`. Breaks when the
+    /// handler does.
     #[inline(always)]
     pub(super) fn on_frame(
         &mut self,
         frame: &Frame<'_>,
+        now: Timestamp,
         handler: &mut impl SegmentHandler,
     ) -> ControlFlow<()> {
-        if !self.count_and_filter(frame) {
-            return ControlFlow::Continue(());
-        }
+        self.frames = self.frames.wrapping_add(1);
+        self.bytes = self.bytes.wrapping_add(frame.data.len() as u64);
         // Inlined together with the handler, so that the compiler knows most properties of a fast-path segment.
-        self.decoder.count_other_records(frame);
-        let number = self.decoder.next_number();
-        match FastPath::from_ipv4_frame(frame, number).filter(|_| self.has_fast_path) {
-            Some(fast) => {
-                self.decoder.count(&fast);
-                handler.on_segment(&fast, self.clock.tick(frame.ts))
-            }
-            // The copy keeps the frame in registers on the fast path.
-            None => self.on_frame_slow(&{ *frame }, handler),
+        if self.has_fast_path
+            && let Some(fast) = FastPath::from_ipv4_frame(frame, self.decoder.number())
+        {
+            self.decoder.count(&fast);
+            return handler.on_segment(&fast, now);
         }
+        // The copy keeps the frame in registers on the fast path.
+        self.on_frame_slow(&{ *frame }, now, handler)
     }
 
-    /// Counts the frames that a filter expression removed from a block.
-    pub(super) fn count_filtered(&mut self, block: &Block) {
-        let (frames, bytes) = block.filtered();
+    /// Whether frames may take the fast path.
+    pub(super) fn has_fast_path(&self) -> bool {
+        self.has_fast_path
+    }
+
+    /// Counts a [plain](Decoder::is_plain) frame.
+    #[inline(always)]
+    pub(super) fn count_plain(&mut self, frame: &Frame<'_>) {
+        self.frames = self.frames.wrapping_add(1);
+        self.bytes = self.bytes.wrapping_add(frame.data.len() as u64);
+        self.decoder.count_plain();
+    }
+
+    /// Handles a frame that is not fast-path IPv4, or whose segments need filtering.
+    #[inline(never)]
+    fn on_frame_slow(
+        &mut self,
+        frame: &Frame<'_>,
+        now: Timestamp,
+        handler: &mut impl SegmentHandler,
+    ) -> ControlFlow<()> {
+        let mut outcome = ControlFlow::Continue(());
+        let Self { decoder, filter, segments_filtered, has_fast_path, .. } = self;
+        if filter.is_empty() {
+            if *has_fast_path && let Some(fast) = FastPath::from_ipv6_frame(frame, decoder.number()) {
+                decoder.count_without_ip_checksum(&fast);
+                return handler.on_segment(&fast, now);
+            }
+            decoder.decode_slow(frame, &mut |segment| {
+                if outcome.is_continue() {
+                    outcome = handler.on_segment(segment, now);
+                }
+            });
+        } else {
+            decoder.decode_current(frame, &mut |segment| {
+                if filter.passes(segment) {
+                    if outcome.is_continue() {
+                        outcome = handler.on_segment(segment, now);
+                    }
+                } else {
+                    *segments_filtered = segments_filtered.saturating_add(1);
+                }
+            });
+        }
+        outcome
+    }
+
+    /// Counts frames that a filter expression removed, and their bytes.
+    pub(super) fn count_filtered(&mut self, (frames, bytes): (u64, u64)) {
         self.frames = self.frames.saturating_add(frames);
         self.frames_filtered = self.frames_filtered.saturating_add(frames);
         self.bytes = self.bytes.saturating_add(bytes);
@@ -100,72 +215,7 @@ impl Ingest {
             frames_filtered: self.frames_filtered,
             decode: self.decoder.counters().clone(),
             segments_filtered: self.segments_filtered,
-            time_steps_back: self.clock.steps_back().0,
-            time_steps_ahead: self.clock.steps_ahead().0,
             ..Counters::default()
         }
-    }
-
-    /// Returns the examples of the decoder's counters, and of times that step back or ahead.
-    pub(super) fn examples(&self) -> Examples {
-        let mut examples = self.decoder.examples().clone();
-        if self.frames_filtered > 0 {
-            examples.forget_frames();
-        }
-        let (_, back) = self.clock.steps_back();
-        let (_, ahead) = self.clock.steps_ahead();
-        for (counter, ts) in [("time_steps_back", back), ("time_steps_ahead", ahead)] {
-            if let Some(ts) = ts {
-                examples.add(Example { counter, ts, frame: None, flow: None, packet_number: 0 });
-            }
-        }
-        examples
-    }
-
-    /// Handles a frame that is not fast-path IPv4, or whose segments need filtering.
-    #[inline(never)]
-    fn on_frame_slow(&mut self, frame: &Frame<'_>, handler: &mut impl SegmentHandler) -> ControlFlow<()> {
-        let mut outcome = ControlFlow::Continue(());
-        let Self { decoder, filter, clock, segments_filtered, has_fast_path, .. } = self;
-        if filter.is_empty() {
-            if *has_fast_path && let Some(fast) = FastPath::from_ipv6_frame(frame, decoder.next_number()) {
-                decoder.count_without_ip_checksum(&fast);
-                return handler.on_segment(&fast, clock.tick(frame.ts));
-            }
-            decoder.decode_slow(frame, &mut |segment| {
-                let now = clock.tick(segment.ts);
-                if outcome.is_continue() {
-                    outcome = handler.on_segment(segment, now);
-                }
-            });
-        } else {
-            decoder.decode(frame, &mut |segment| {
-                // Packets that do not pass advance the time, too: idle flows end as without the filter.
-                let now = clock.tick(segment.ts);
-                if filter.passes(segment) {
-                    if outcome.is_continue() {
-                        outcome = handler.on_segment(segment, now);
-                    }
-                } else {
-                    *segments_filtered = segments_filtered.saturating_add(1);
-                }
-            });
-        }
-        outcome
-    }
-
-    /// Counts a frame. Returns whether it passes the filter expression.
-    #[inline]
-    fn count_and_filter(&mut self, frame: &Frame<'_>) -> bool {
-        self.frames = self.frames.wrapping_add(1);
-        self.bytes = self.bytes.wrapping_add(frame.data.len() as u64);
-        #[cfg(feature = "libpcap")]
-        if let Some(bpf) = &mut self.bpf
-            && !bpf.passes(frame)
-        {
-            self.frames_filtered = self.frames_filtered.saturating_add(1);
-            return false;
-        }
-        true
     }
 }

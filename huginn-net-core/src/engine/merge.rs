@@ -1,5 +1,8 @@
 //! Merges the outputs of workers in capture order, in the caller's thread.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -21,6 +24,15 @@ pub(super) struct Lane<P: Protocol, R: Render<Event<Report<P>>>> {
 }
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> Lane<P, R> {
+    /// Returns the place of the next event of a block; `None` after its last one. Waits for further outputs of the block. Breaks
+    /// if the worker has ended.
+    fn next_event(&self, output: &mut WorkerOutput<P, R>) -> ControlFlow<(), Option<EventOrder>> {
+        while output.events.is_empty() && output.block.is_none() {
+            self.next_part(output)?;
+        }
+        ControlFlow::Continue(output.events.front().map(|(order, _)| *order))
+    }
+
     /// Replaces an output with the next one of the same block. Breaks if the worker has ended.
     fn next_part(&self, output: &mut WorkerOutput<P, R>) -> ControlFlow<()> {
         let Ok(next) = self.outputs.recv() else { return ControlFlow::Break(()) };
@@ -81,27 +93,33 @@ where
         lanes: &[Lane<P, R>],
         outputs: &mut [WorkerOutput<P, R>],
     ) -> Result<ControlFlow<()>, ThreadFailure> {
-        loop {
-            for (lane, output) in lanes.iter().zip(outputs.iter_mut()) {
-                while output.events.is_empty() && output.block.is_none() {
-                    if lane.next_part(output).is_break() {
-                        return Ok(ControlFlow::Break(()));
-                    }
-                }
+        // The next event of each lane that has one; the first comes first.
+        let mut next = BinaryHeap::with_capacity(lanes.len());
+        for (index, (lane, output)) in lanes.iter().zip(outputs.iter_mut()).enumerate() {
+            match lane.next_event(output) {
+                ControlFlow::Continue(order) => next.extend(order.map(|order| Reverse((order, index)))),
+                ControlFlow::Break(()) => return Ok(ControlFlow::Break(())),
             }
-            let Some((event, arena)) = take_first(outputs) else { break };
-            if self.deliver(event, arena)?.is_break() {
+        }
+        while let Some(mut first) = next.peek_mut() {
+            let Reverse((order, index)) = &mut *first;
+            let (Some(lane), Some(output)) = (lanes.get(*index), outputs.get_mut(*index)) else { break };
+            if let Some((_, event)) = output.events.pop_front()
+                && self.deliver(event, &output.arena)?.is_break()
+            {
                 return Ok(ControlFlow::Break(()));
+            }
+            match lane.next_event(output) {
+                ControlFlow::Continue(Some(following)) => *order = following,
+                ControlFlow::Continue(None) => drop(PeekMut::pop(first)),
+                ControlFlow::Break(()) => return Ok(ControlFlow::Break(())),
             }
         }
         let mut taken_at = None;
-        for (snapshot, output) in self.snapshots.workers.iter_mut().zip(outputs) {
+        let CounterSnapshots { workers, frames, .. } = &mut self.snapshots;
+        for ((snapshot, frames), output) in workers.iter_mut().zip(frames).zip(outputs) {
             let Some(end) = output.block.take() else { continue };
-            *snapshot = end.counters;
-            taken_at = end.taken_at;
-            if let Some(ingest) = end.ingest {
-                self.snapshots.ingest = ingest;
-            }
+            (*snapshot, *frames, taken_at) = (end.counters, end.frames, end.taken_at);
         }
         Ok(self.output.batch_end(taken_at))
     }
@@ -142,15 +160,4 @@ where
             }
         }
     }
-}
-
-/// Removes the first event, and returns it with its arena.
-fn take_first<P: Protocol, R: Render<Event<Report<P>>>>(
-    outputs: &mut [WorkerOutput<P, R>],
-) -> Option<(RoutedBy<P, R>, &R::Arena)> {
-    let order = |output: &&mut WorkerOutput<P, R>| {
-        output.events.front().map_or(EventOrder::LAST, |(order, _)| *order)
-    };
-    let WorkerOutput { events, arena, .. } = outputs.iter_mut().min_by_key(order)?;
-    events.pop_front().map(|(_, event)| (event, &*arena))
 }

@@ -4,6 +4,7 @@ mod analysis_error;
 mod analyzer;
 mod counter_snapshot;
 mod hash_seed;
+mod index;
 mod ingest;
 mod merge;
 mod packet_clock;

@@ -34,10 +34,19 @@ pub struct PacketClock {
     /// Other capture clocks; the one left last comes last.
     others: Vec<CaptureClock>,
     has_started: bool,
-    steps_back: u64,
-    steps_ahead: u64,
-    first_step_back: Option<Timestamp>,
-    first_step_ahead: Option<Timestamp>,
+    steps: ClockSteps,
+}
+
+/// Steps between the timestamps of packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ClockSteps {
+    /// Number of packets with a timestamp before that of the packet before.
+    pub(super) back: u64,
+    /// Number of packets with a timestamp more than the idle timeout after that of the packet before.
+    pub(super) ahead: u64,
+    /// The first such timestamps.
+    pub(super) first_back: Option<Timestamp>,
+    pub(super) first_ahead: Option<Timestamp>,
 }
 
 /// A clock that stamped packets.
@@ -65,10 +74,7 @@ impl PacketClock {
             timeout,
             others: Vec::with_capacity(MAX_CAPTURE_CLOCKS.saturating_add(1)),
             has_started: false,
-            steps_back: 0,
-            steps_ahead: 0,
-            first_step_back: None,
-            first_step_ahead: None,
+            steps: ClockSteps::default(),
         }
     }
 
@@ -76,6 +82,12 @@ impl PacketClock {
     pub(super) fn start_capture(&mut self) {
         self.others.clear();
         (self.has_started, self.window) = (false, 0);
+    }
+
+    /// Continues after a capture at which a copy of this clock had this time and these steps.
+    pub(super) fn resume(&mut self, now: Timestamp, steps: ClockSteps) {
+        (self.now, self.steps) = (now.as_nanos(), steps);
+        self.start_capture();
     }
 
     /// Returns the clock's time, which is unrelated to calendar time.
@@ -174,23 +186,17 @@ impl PacketClock {
     fn count_step(&mut self, ts: Timestamp) {
         let (nanos, last) = (ts.as_nanos(), self.current.last_ts);
         if nanos < last {
-            self.steps_back = self.steps_back.saturating_add(1);
-            self.first_step_back.get_or_insert(ts);
+            self.steps.back = self.steps.back.saturating_add(1);
+            self.steps.first_back.get_or_insert(ts);
         } else if nanos.saturating_sub(last) > self.timeout {
-            self.steps_ahead = self.steps_ahead.saturating_add(1);
-            self.first_step_ahead.get_or_insert(ts);
+            self.steps.ahead = self.steps.ahead.saturating_add(1);
+            self.steps.first_ahead.get_or_insert(ts);
         }
     }
 
-    /// Returns the number of packets with a timestamp before that of the packet before, and the first such timestamp.
-    pub(super) fn steps_back(&self) -> (u64, Option<Timestamp>) {
-        (self.steps_back, self.first_step_back)
-    }
-
-    /// Returns the number of packets with a timestamp more than the idle timeout after that of the packet before, and
-    /// the first such timestamp.
-    pub(super) fn steps_ahead(&self) -> (u64, Option<Timestamp>) {
-        (self.steps_ahead, self.first_step_ahead)
+    /// Returns the steps so far.
+    pub(super) fn steps(&self) -> ClockSteps {
+        self.steps
     }
 }
 
@@ -269,8 +275,9 @@ mod tests {
         for millis in [0, 400_000, 100, 400_100, 90, 10_000] {
             clock.tick(timestamp(millis));
         }
-        assert_eq!(clock.steps_ahead(), (2, Some(timestamp(400_000))));
-        assert_eq!(clock.steps_back(), (2, Some(timestamp(100))));
+        let ClockSteps { back, ahead, first_back, first_ahead } = clock.steps();
+        assert_eq!((ahead, first_ahead), (2, Some(timestamp(400_000))));
+        assert_eq!((back, first_back), (2, Some(timestamp(100))));
     }
 
     #[test]
@@ -284,7 +291,7 @@ mod tests {
             assert_eq!(clock.tick(timestamp(capture)), before);
             assert_eq!(clock.tick(timestamp(capture + 5)).as_millis(), before.as_millis() + 5);
         }
-        assert_eq!((clock.steps_ahead().0, clock.steps_back().0), (0, 0));
+        assert_eq!((clock.steps().ahead, clock.steps().back), (0, 0));
     }
 
     #[test]

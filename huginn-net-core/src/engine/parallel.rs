@@ -6,6 +6,7 @@ use crossbeam_channel::{Receiver, bounded};
 
 use super::analysis_error::ThreadFailure;
 use super::counter_snapshot::{CounterSnapshots, Dropped};
+use super::index::{BlockTime, Sequencer, Sorter};
 use super::ingest::Ingest;
 use super::merge::{Lane, Merger};
 use super::render::{Output, Render};
@@ -32,7 +33,7 @@ pub(super) struct Parts<'a, P: Protocol> {
 ///
 /// All workers read the same blocks, and the caller's thread merges their events. A thread that ends closes its
 /// channels, which ends the others.
-pub(super) fn run<P: Protocol, S: Source<Error: Send> + Send, R: Render<Event<Report<P>>>>(
+pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<Event<Report<P>>>>(
     workers: usize,
     config: RingConfig,
     parts: Parts<'_, P>,
@@ -45,19 +46,25 @@ pub(super) fn run<P: Protocol, S: Source<Error: Send> + Send, R: Render<Event<Re
     let mut bpf = ingest.bpf.take();
     #[cfg(feature = "libpcap")]
     let source = crate::filter::BpfSource::new(source, bpf.as_mut());
-    let ring = Ring::new(source, workers, config, cancel);
     let snapshots = CounterSnapshots::new(flows, *dropped, ingest.counters(), workers);
-    // All workers count the same frames: the counters of the first one are kept.
-    let mut others: Vec<_> = (1..workers).map(|_| ingest.fork()).collect();
+    let Ingest { decoding, clock, .. } = &mut *ingest;
+    let record = decoding.decoder.record();
+    let sequencer = Sequencer::new(clock.clone(), record, flows.expiry_step_nanos());
+    let ring = Ring::new(source, sequencer, workers, config, cancel);
+    let mut others: Vec<_> = (1..workers).map(|_| decoding.fork()).collect();
+    let time = BlockTime::new(record, clock);
+    let mut last = time;
     let outcome = std::thread::scope(|scope| {
         let (mut threads, mut lanes) = (Vec::with_capacity(workers), Vec::with_capacity(workers));
-        for (number, ingest) in std::iter::once(&mut *ingest).chain(&mut others).enumerate() {
+        for (number, own) in std::iter::once(&mut *decoding).chain(&mut others).enumerate() {
             let (channel, lane) = channel();
             lanes.push(lane);
             let (ring, share) = (&ring, flows.for_worker(number, workers));
+            let sorter = Sorter::new(own, flows.partitions(), workers);
             threads.push(start(scope, "worker", move || {
+                let shared = (number > 0).then(|| own.fork());
                 let (flows, dropped) = (share.into_table(), Dropped::default());
-                Worker { number, ingest, flows, render, channel, dropped }.run(ring)
+                Worker { number, own, shared, sorter, flows, render, channel, dropped, time }.run(ring)
             }));
         }
         let stop = StopOnDrop { ring: &ring };
@@ -69,6 +76,8 @@ pub(super) fn run<P: Protocol, S: Source<Error: Send> + Send, R: Render<Event<Re
         for thread in threads {
             analysed = analysed.and(join("worker", thread).map(|(end, outcome)| {
                 dropped.add(end.dropped);
+                // Workers stop at the same block, and one that panicked at none.
+                last = if end.time.record > last.record { end.time } else { last };
                 flows.join(end.flows);
                 if let Err(error) = outcome {
                     read = Err(AnalysisError::Source(error));
@@ -77,9 +86,11 @@ pub(super) fn run<P: Protocol, S: Source<Error: Send> + Send, R: Render<Event<Re
         }
         analysed.and(merged).map_err(ThreadFailure::into_error).and(read)
     });
+    others.iter().for_each(|worker| decoding.join(worker));
+    decoding.decoder.set_record(last.record);
+    clock.resume(last.now, last.steps);
     #[cfg(feature = "libpcap")]
     {
-        drop(ring);
         ingest.bpf = bpf;
     }
     outcome
@@ -93,11 +104,11 @@ fn channel<P: Protocol, R: Render<Event<Report<P>>>>() -> (OutputChannel<P, R>, 
 }
 
 /// Stops the ring when the merging thread ends, even if the sink panics.
-struct StopOnDrop<'r, 'a, S: Source> {
-    ring: &'r Ring<'a, S>,
+struct StopOnDrop<'r, 'a, 'f, S: Source<'f>> {
+    ring: &'r Ring<'a, 'f, S>,
 }
 
-impl<S: Source> Drop for StopOnDrop<'_, '_, S> {
+impl<'f, S: Source<'f>> Drop for StopOnDrop<'_, '_, 'f, S> {
     fn drop(&mut self) {
         self.ring.stop();
     }

@@ -1,15 +1,16 @@
-//! A ring of frame blocks: workers take turns to fill blocks, and every worker reads every block.
+//! A ring of frame blocks: workers take turns to fill and sort blocks, and every worker reads its tasks of every block.
 //!
-//! The worker that is ahead fills the next block, so that the others find it ready. A worker that is `RING_BLOCKS`
-//! ahead of the slowest one waits.
+//! The worker that is ahead fills the next block, so that the others find it ready. Blocks are filled one after the other, but
+//! several are sorted at once. A worker that is `RING_BLOCKS` ahead of the slowest one waits.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::CancelToken;
+use super::index::{IndexedBlock, Sequencer, Sorter};
 use crate::limits::{RING_BLOCKS, RING_CONGESTED_TIMEOUT, RING_RECOVERED_BLOCKS};
-use crate::{Block, Fill, Source};
+use crate::{Fill, Source};
 
 /// The policy for a worker that cannot keep up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,23 +32,25 @@ pub(super) struct RingConfig {
 }
 
 /// The ring of blocks, and the source that fills them.
-pub(super) struct Ring<'a, S: Source> {
-    state: Mutex<RingState<S>>,
+pub(super) struct Ring<'a, 'f, S: Source<'f>> {
+    state: Mutex<RingState<'f, S>>,
     changed: Condvar,
     config: RingConfig,
     cancel: &'a CancelToken,
 }
 
-struct RingState<S: Source> {
-    source_state: SourceState<S>,
-    /// At most [`RING_BLOCKS`].
-    blocks: VecDeque<Arc<Block>>,
+struct RingState<'f, S: Source<'f>> {
+    source_state: SourceState<'f, S>,
+    /// At most [`RING_BLOCKS`]; `None` while a worker sorts the block.
+    blocks: VecDeque<Option<Arc<IndexedBlock<'f>>>>,
     /// The number of the first block in `blocks`.
     first: u64,
     /// The number of the first block that no worker has started.
     next_unstarted: u64,
-    workers: Vec<WorkerCursor>,
-    spare: Vec<Block>,
+    workers: Vec<WorkerCursor<'f>>,
+    spare: Vec<IndexedBlock<'f>>,
+    /// Used by the worker that fills a block.
+    sequencer: Option<Sequencer>,
     /// Whether the source was idle at the last fill. Workers then fill no block ahead of need.
     source_is_idle: bool,
     /// When the ring became full; `None` once it has recovered.
@@ -58,15 +61,15 @@ struct RingState<S: Source> {
 
 /// The position of a worker in the ring.
 #[derive(Default)]
-struct WorkerCursor {
+struct WorkerCursor<'f> {
     /// The number of the next block; `None` once the worker has left.
     next: Option<u64>,
     /// Earlier blocks that the worker must skip.
-    skipped: VecDeque<Arc<Block>>,
+    skipped: VecDeque<Arc<IndexedBlock<'f>>>,
 }
 
 /// The source of frames, and its current user.
-enum SourceState<S: Source> {
+enum SourceState<'f, S: Source<'f>> {
     /// The next worker may fill a block.
     Available(S),
     /// A worker is filling a block.
@@ -76,15 +79,21 @@ enum SourceState<S: Source> {
 }
 
 /// The next task of a worker.
-pub(super) enum Step<E> {
-    Analyze(Arc<Block>),
+pub(super) enum Step<'f, E> {
+    Analyze(Arc<IndexedBlock<'f>>),
     /// Count the segments of this block as dropped.
-    Skip(Arc<Block>),
+    Skip(Arc<IndexedBlock<'f>>),
     End(Result<(), E>),
 }
 
-impl<'a, S: Source> Ring<'a, S> {
-    pub(super) fn new(source: S, workers: usize, config: RingConfig, cancel: &'a CancelToken) -> Self {
+impl<'a, 'f, S: Source<'f>> Ring<'a, 'f, S> {
+    pub(super) fn new(
+        source: S,
+        sequencer: Sequencer,
+        workers: usize,
+        config: RingConfig,
+        cancel: &'a CancelToken,
+    ) -> Self {
         let cursor = || WorkerCursor { next: Some(0), skipped: VecDeque::new() };
         let state = RingState {
             source_state: SourceState::Available(source),
@@ -93,6 +102,7 @@ impl<'a, S: Source> Ring<'a, S> {
             next_unstarted: 0,
             workers: std::iter::repeat_with(cursor).take(workers).collect(),
             spare: Vec::new(),
+            sequencer: Some(sequencer),
             source_is_idle: false,
             congested_since: None,
             stop_at: None,
@@ -100,8 +110,13 @@ impl<'a, S: Source> Ring<'a, S> {
         Self { state: Mutex::new(state), changed: Condvar::new(), config, cancel }
     }
 
-    /// Returns the next task of a worker, and takes back the block that it finished.
-    pub(super) fn next(&self, worker: usize, finished: Option<Arc<Block>>) -> Step<S::Error> {
+    /// Returns the next step of a worker, and takes back the block that it finished.
+    pub(super) fn next(
+        &self,
+        worker: usize,
+        finished: Option<Arc<IndexedBlock<'f>>>,
+        sorter: &mut Sorter,
+    ) -> Step<'f, S::Error> {
         // The last worker to drop a block gets its memory back.
         let spare = finished.and_then(Arc::into_inner);
         let mut state = self.lock();
@@ -113,17 +128,22 @@ impl<'a, S: Source> Ring<'a, S> {
             if state.is_stopped(worker) {
                 return Step::End(Ok(()));
             }
-            if let Some(source) = state.take_source(worker) {
-                let block = state.spare.pop().unwrap_or_else(|| Block::new(self.config.block_bytes));
+            if let Some((source, sequencer)) = state.take_source(worker) {
+                let workers = state.workers.len();
+                let new_block = || IndexedBlock::new(self.config.block_bytes, workers);
+                let block = state.spare.pop().unwrap_or_else(new_block);
                 let may_wait = !state.has_block(worker);
                 drop(state);
-                self.fill(source, block, may_wait);
+                self.fill(source, sequencer, block, may_wait, sorter);
                 state = self.lock();
             } else if let Some(step) = state.take_block(worker) {
-                drop(state);
-                self.changed.notify_all();
+                if state.release() {
+                    self.changed.notify_all();
+                }
                 return step;
-            } else if let SourceState::Ended(error) = &mut state.source_state {
+            } else if !state.has_block(worker)
+                && let SourceState::Ended(error) = &mut state.source_state
+            {
                 return Step::End(error.take().map_or(Ok(()), Err));
             } else {
                 state = self.wait(state);
@@ -148,69 +168,100 @@ impl<'a, S: Source> Ring<'a, S> {
         self.changed.notify_all();
     }
 
-    /// Fills a block and returns block and source to the ring. `may_wait` is false for a worker that has a block to
-    /// analyse.
-    fn fill(&self, mut source: S, mut block: Block, may_wait: bool) {
-        // If the source panics, the guard ends the ring, so that no thread waits for it.
-        let mut guard =
-            FillGuard { ring: self, block: None, then: SourceState::Ended(None), source_is_idle: false };
+    /// Fills a block, returns the source to the ring, then sorts the block. `may_wait` is false for a worker that has a block
+    /// to analyse.
+    fn fill(
+        &self,
+        mut source: S,
+        mut sequencer: Sequencer,
+        mut block: IndexedBlock<'f>,
+        may_wait: bool,
+        sorter: &mut Sorter,
+    ) {
+        let mut guard = PanicGuard { ring: self, unsorted: None, is_done: false };
         block.clear();
         let outcome = loop {
-            let outcome = source.fill(&mut block);
-            let is_idle = matches!(outcome, Ok(Fill::Idle)) && block.is_empty();
+            let outcome = source.fill(&mut block.frames);
+            let is_idle = matches!(outcome, Ok(Fill::Idle)) && block.frames.is_empty();
             if !is_idle || !may_wait || self.cancel.is_cancelled() || self.lock().stop_at.is_some() {
                 break outcome;
             }
         };
-        guard.block = (!block.is_empty()).then_some(block);
-        guard.source_is_idle = matches!(outcome, Ok(Fill::Idle));
-        guard.then = match outcome {
-            Ok(Fill::More | Fill::Idle) => SourceState::Available(source),
-            Ok(Fill::End) => SourceState::Ended(None),
-            Err(error) => SourceState::Ended(Some(error)),
-        };
+        sequencer.sequence(&mut block);
+        let is_filled = !block.frames.is_empty();
+        {
+            let mut state = self.lock();
+            state.source_is_idle = matches!(outcome, Ok(Fill::Idle));
+            state.source_state = match outcome {
+                Ok(Fill::More | Fill::Idle) => SourceState::Available(source),
+                Ok(Fill::End) => SourceState::Ended(None),
+                Err(error) => SourceState::Ended(Some(error)),
+            };
+            state.sequencer = Some(sequencer);
+            if is_filled {
+                guard.unsorted = Some(state.first.saturating_add(state.blocks.len() as u64));
+                state.blocks.push_back(None);
+            }
+        }
+        if let Some(number) = guard.unsorted {
+            // The next worker may fill a block meanwhile.
+            self.changed.notify_one();
+            sorter.sort(&mut block);
+            self.lock().set_sorted(number, block);
+        } else {
+            self.lock().spare.push(block);
+        }
+        self.changed.notify_all();
+        guard.is_done = true;
     }
 
     /// Waits until the ring changes, or until the slowest worker must skip a block.
-    fn wait<'s>(&self, mut state: MutexGuard<'s, RingState<S>>) -> MutexGuard<'s, RingState<S>> {
+    fn wait<'s>(&self, mut state: MutexGuard<'s, RingState<'f, S>>) -> MutexGuard<'s, RingState<'f, S>> {
         let Some(left) = (self.config.overflow == Overflow::Drop).then(|| state.congestion()).flatten()
         else {
             return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         };
         if left.is_zero() {
-            state.skip_first();
-            self.changed.notify_all();
-            return state;
+            if state.skip_first() {
+                self.changed.notify_all();
+                return state;
+            }
+            // The worker that sorts the first block wakes this one.
+            return self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    fn lock(&self) -> MutexGuard<'_, RingState<S>> {
+    fn lock(&self) -> MutexGuard<'_, RingState<'f, S>> {
         // No code panics while it holds the lock, so a poisoned state is still consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Returns block and source to the ring on drop.
-struct FillGuard<'r, 'a, S: Source> {
-    ring: &'r Ring<'a, S>,
-    block: Option<Block>,
-    then: SourceState<S>,
-    source_is_idle: bool,
+/// Ends the ring if a worker panics while it fills or sorts a block, so that no thread waits for it.
+struct PanicGuard<'r, 'a, 'f, S: Source<'f>> {
+    ring: &'r Ring<'a, 'f, S>,
+    /// The number of the block that is being sorted.
+    unsorted: Option<u64>,
+    is_done: bool,
 }
 
-impl<S: Source> Drop for FillGuard<'_, '_, S> {
+impl<'f, S: Source<'f>> Drop for PanicGuard<'_, '_, 'f, S> {
     fn drop(&mut self) {
+        if self.is_done {
+            return;
+        }
         let mut state = self.ring.lock();
-        state.blocks.extend(self.block.take().map(Arc::new));
-        state.source_state = std::mem::replace(&mut self.then, SourceState::InUse);
-        state.source_is_idle = self.source_is_idle;
+        match self.unsorted {
+            None => state.source_state = SourceState::Ended(None),
+            Some(number) => state.stop_at = Some(state.stop_at.unwrap_or(number).min(number)),
+        }
         drop(state);
         self.ring.changed.notify_all();
     }
 }
 
-impl<S: Source> RingState<S> {
+impl<'f, S: Source<'f>> RingState<'f, S> {
     fn stop(&mut self) {
         // Blocks started by workers that have left count, too.
         self.stop_at.get_or_insert(self.next_unstarted);
@@ -223,17 +274,24 @@ impl<S: Source> RingState<S> {
     }
 
     /// Takes the source if this worker is ahead and the ring has room. The worker is ahead if its next block is
-    /// missing or, unless the source is idle, the last one in the ring.
-    fn take_source(&mut self, worker: usize) -> Option<S> {
+    /// missing or, unless the source is idle, the last one in the ring or not sorted yet.
+    fn take_source(&mut self, worker: usize) -> Option<(S, Sequencer)> {
+        if self.stop_at.is_some() {
+            return None;
+        }
         let cursor = self.workers.get(worker)?;
         let wanted = cursor.next?.saturating_sub(self.first);
-        let last = wanted.saturating_add(u64::from(!self.source_is_idle));
-        let is_ahead = self.blocks.len() as u64 <= last && cursor.skipped.is_empty();
-        if !is_ahead || self.blocks.len() >= RING_BLOCKS {
+        let next = self.blocks.get(usize::try_from(wanted).ok()?);
+        let is_last = wanted.saturating_add(1) == self.blocks.len() as u64;
+        let is_ahead = match next {
+            None => true,
+            Some(block) => !self.source_is_idle && (is_last || block.is_none()),
+        };
+        if !is_ahead || !cursor.skipped.is_empty() || self.blocks.len() >= RING_BLOCKS {
             return None;
         }
         match std::mem::replace(&mut self.source_state, SourceState::InUse) {
-            SourceState::Available(source) => Some(source),
+            SourceState::Available(source) => Some((source, self.sequencer.take()?)),
             other => {
                 self.source_state = other;
                 None
@@ -241,30 +299,37 @@ impl<S: Source> RingState<S> {
         }
     }
 
-    /// Whether the next block of a worker is in the ring.
+    /// Whether the next block of a worker is in the ring, sorted or not.
     fn has_block(&self, worker: usize) -> bool {
         let next = self.workers.get(worker).and_then(|cursor| cursor.next);
         next.is_some_and(|next| next.saturating_sub(self.first) < self.blocks.len() as u64)
     }
 
+    fn set_sorted(&mut self, number: u64, block: IndexedBlock<'f>) {
+        let index = usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX);
+        if let Some(unsorted) = self.blocks.get_mut(index) {
+            *unsorted = Some(Arc::new(block));
+        }
+    }
+
     /// Takes the next block that a worker must skip or analyse.
-    fn take_block(&mut self, worker: usize) -> Option<Step<S::Error>> {
+    fn take_block(&mut self, worker: usize) -> Option<Step<'f, S::Error>> {
         let cursor = self.workers.get_mut(worker)?;
         if let Some(block) = cursor.skipped.pop_front() {
             return Some(Step::Skip(block));
         }
         let next = cursor.next?;
         let block = self.blocks.get(usize::try_from(next.checked_sub(self.first)?).ok()?)?;
-        let block = Arc::clone(block);
+        let block = Arc::clone(block.as_ref()?);
         let following = next.saturating_add(1);
         cursor.next = Some(following);
         self.next_unstarted = self.next_unstarted.max(following);
-        self.release();
         Some(Step::Analyze(block))
     }
 
-    /// Removes the blocks that all workers have taken.
-    fn release(&mut self) {
+    /// Removes the blocks that all workers have taken. Returns whether a full ring has room again.
+    fn release(&mut self) -> bool {
+        let was_full = self.blocks.len() >= RING_BLOCKS;
         let next = self.workers.iter().filter_map(|cursor| cursor.next).min().unwrap_or(u64::MAX);
         while self.first < next && self.blocks.pop_front().is_some() {
             self.first = self.first.saturating_add(1);
@@ -272,6 +337,7 @@ impl<S: Source> RingState<S> {
         if self.blocks.len() <= RING_RECOVERED_BLOCKS {
             self.congested_since = None;
         }
+        was_full && self.blocks.len() < RING_BLOCKS
     }
 
     /// Returns the time until a block may be skipped, if the ring is full.
@@ -283,40 +349,76 @@ impl<S: Source> RingState<S> {
         Some(RING_CONGESTED_TIMEOUT.saturating_sub(since.elapsed()))
     }
 
-    /// Makes the workers that have not taken the first block skip it.
-    fn skip_first(&mut self) {
-        let Some(block) = self.blocks.pop_front() else { return };
+    /// Makes the workers that have not taken the first block skip it. False if that block is still being sorted.
+    fn skip_first(&mut self) -> bool {
+        let Some(block) = self.blocks.front().cloned().flatten() else { return false };
+        self.blocks.pop_front();
         let first = self.first;
         self.first = first.saturating_add(1);
         for cursor in self.workers.iter_mut().filter(|cursor| cursor.next == Some(first)) {
             cursor.next = Some(self.first);
             cursor.skipped.push_back(Arc::clone(&block));
         }
+        true
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::ingest::Ingest;
     use super::*;
-    use crate::{Frame, Frames, LinkType, Timestamp};
+    use crate::flow::FlowPartitions;
+    use crate::{DecodeConfig, Decoder, Filter, FlowLimits, Frame, Frames, LinkType, PacketClock, Timestamp};
+
+    /// The worker that sorts the block gets the lock, and wakes the one that waits for it.
+    #[test]
+    fn full_ring_waits_for_the_block_that_is_being_sorted() {
+        let (cancel, mut sorter) = (CancelToken::default(), sorter());
+        let ring = ring(&cancel);
+        {
+            let mut state = ring.lock();
+            state.blocks.extend([const { None }; RING_BLOCKS]);
+            state.congested_since = Instant::now().checked_sub(2 * RING_CONGESTED_TIMEOUT);
+        }
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| matches!(ring.next(0, None, &mut sorter), Step::Analyze(_)));
+            std::thread::sleep(Duration::from_millis(50));
+            ring.lock().set_sorted(0, IndexedBlock::new(1, 2));
+            ring.changed.notify_all();
+            assert!(waiting.join().unwrap());
+        });
+    }
+
+    fn sorter() -> Sorter {
+        let (decoder, clock) =
+            (Decoder::new(DecodeConfig::default()), PacketClock::new(Duration::from_secs(1)));
+        let decoding = Ingest::new(decoder, Filter::default(), clock).decoding;
+        Sorter::new(&decoding, &FlowPartitions::new(&FlowLimits::default(), 1), 2)
+    }
+
+    /// Creates a ring for two workers, whose source never ends.
+    fn ring(cancel: &CancelToken) -> Ring<'_, 'static, impl Source<'static, Error: Send> + Send> {
+        let frame = Frame { ts: Timestamp::default(), link: LinkType::RAW, data: &[0x45], wire_len: 1 };
+        let config = RingConfig { block_bytes: 1, overflow: Overflow::Drop };
+        let sequencer = Sequencer::new(PacketClock::new(Duration::from_secs(1)), 0, 1);
+        Ring::new(Frames::new(std::iter::repeat(frame)), sequencer, 2, config, cancel)
+    }
 
     #[test]
     fn ring_recovers_when_half_empty() {
-        let frame = Frame { ts: Timestamp::default(), link: LinkType::RAW, data: &[0x45], wire_len: 1 };
-        let cancel = CancelToken::default();
-        let config = RingConfig { block_bytes: 1, overflow: Overflow::Drop };
-        let ring = Ring::new(Frames::new(std::iter::repeat(frame)), 2, config, &cancel);
+        let (cancel, mut sorter) = (CancelToken::default(), sorter());
+        let ring = ring(&cancel);
         let [fast, slow] = [0, 1];
         for _ in 0..RING_BLOCKS {
             assert!(ring.lock().congested_since.is_none());
-            assert!(matches!(ring.next(fast, None), Step::Analyze(_)));
+            assert!(matches!(ring.next(fast, None, &mut sorter), Step::Analyze(_)));
         }
         assert!(ring.lock().congestion().is_some());
         ring.lock().skip_first();
-        assert!(matches!(ring.next(slow, None), Step::Skip(_)));
+        assert!(matches!(ring.next(slow, None, &mut sorter), Step::Skip(_)));
         for length in (RING_RECOVERED_BLOCKS..RING_BLOCKS - 1).rev() {
             assert!(ring.lock().congested_since.is_some());
-            assert!(matches!(ring.next(slow, None), Step::Analyze(_)));
+            assert!(matches!(ring.next(slow, None, &mut sorter), Step::Analyze(_)));
             assert_eq!(ring.lock().blocks.len(), length);
         }
         assert!(ring.lock().congested_since.is_none());

@@ -6,7 +6,7 @@ use crossbeam_channel::Receiver;
 
 use super::CancelToken;
 use super::counter_snapshot::CounterSnapshot;
-use super::ingest::{Ingest, SegmentHandler};
+use super::ingest::{Ingest, SegmentHandler, TimeHandler};
 use super::render::{Output, Render};
 use super::router::EventRouter;
 use super::snapshot::Request;
@@ -34,8 +34,24 @@ where
     fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()> {
         let Self { flows, router, render, arena, output } = self;
         let meta = segment.meta();
-        flows.expire_idle(now, &mut |_, event| router.on_event(event, *render, arena, *output))?;
         flows.on_segment(&meta, segment, now, &mut |event| router.on_event(event, *render, arena, *output))
+    }
+}
+
+impl<P, R, O> TimeHandler for SequentialPath<'_, P, R, O>
+where
+    P: Protocol,
+    R: Render<Event<Report<P>>>,
+    O: Output<R::Rendered, R::Arena>,
+{
+    #[inline(always)]
+    fn on_time(&mut self, now: Timestamp) -> ControlFlow<()> {
+        let Self { flows, router, render, arena, output } = self;
+        // Before the closure is built, which costs more.
+        if !flows.is_expiry_due(now) {
+            return ControlFlow::Continue(());
+        }
+        flows.expire_idle(now, &mut |_, event| router.on_event(event, *render, arena, *output))
     }
 }
 
@@ -55,7 +71,7 @@ where
 /// Analyses a source until its end, and answers snapshot requests. Breaks on cancellation and when the sink does.
 // Inlined, so that the complete packet path is compiled as one loop.
 #[inline(always)]
-pub(super) fn run<S, P, R, O>(
+pub(super) fn run<'f, S, P, R, O>(
     source: &mut S,
     ingest: &mut Ingest,
     path: &mut SequentialPath<'_, P, R, O>,
@@ -63,7 +79,7 @@ pub(super) fn run<S, P, R, O>(
     requests: &Receiver<Request<P>>,
 ) -> Result<ControlFlow<()>, S::Error>
 where
-    S: Source,
+    S: Source<'f>,
     P: Protocol,
     R: Render<Event<Report<P>>>,
     O: Output<R::Rendered, R::Arena>,

@@ -1,4 +1,4 @@
-//! A worker thread: decodes every frame and analyses the flows in its partitions.
+//! A worker thread: decodes and analyses the frames of its flows.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -7,14 +7,16 @@ use crossbeam_channel::{Receiver, Sender};
 
 use super::Counters;
 use super::counter_snapshot::{CounterSnapshot, Dropped};
-use super::ingest::{Ingest, SegmentHandler};
+use super::index::{BlockTime, IndexedBlock, Sorter, Task, TaskKind};
+use super::ingest::{Decoding, SegmentHandler};
+use super::packet_clock::ClockSteps;
 use super::render::Render;
 use super::ring::{Ring, Step};
 use super::router::{Routed, route};
 use crate::decode::LazySegment;
 use crate::flow::{FlowEnd, FlowOrder, FlowTable};
 use crate::limits::MAX_OUTPUT_EVENTS;
-use crate::{Block, Event, Protocol, Report, SharedState, Source, Timestamp};
+use crate::{Event, Frame, Protocol, Report, SharedState, Source, Timestamp};
 
 /// The events of a worker from one block or a part of it.
 pub(super) struct WorkerOutput<P: Protocol, R: Render<Event<Report<P>>>> {
@@ -26,11 +28,13 @@ pub(super) struct WorkerOutput<P: Protocol, R: Render<Event<Report<P>>>> {
     pub(super) block: Option<BlockEnd<P::Counters>>,
 }
 
-/// The place of an event in a block: its segment; there, the last events of flows that ended before the segment, in the
-/// [order](FlowOrder) of the flows; then the events of the segment.
+/// The place of an event in a block: its frame; there, the last events of flows that ended before it, in the
+/// [order](FlowOrder) of the flows; then the events of its segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct EventOrder {
-    /// Index of the segment in the block.
+    /// Index of the frame in the block.
+    frame: u32,
+    /// Index of the segment in the frame; 0 before the first.
     segment: u32,
     /// [`FlowOrder::first_packet`] of the flow that ended.
     first_packet: u64,
@@ -38,23 +42,20 @@ pub(super) struct EventOrder {
 }
 
 impl EventOrder {
-    /// After every event.
-    pub(super) const LAST: Self = Self::of_segment(u32::MAX);
-
-    const fn of_segment(segment: u32) -> Self {
-        Self { segment, first_packet: u64::MAX, hash: u32::MAX }
+    const fn of_segment(frame: u32, segment: u32) -> Self {
+        Self { frame, segment, first_packet: u64::MAX, hash: u32::MAX }
     }
 
-    fn of_end(segment: u32, FlowOrder { first_packet, hash }: FlowOrder) -> Self {
-        Self { segment, first_packet, hash }
+    fn of_end(frame: u32, FlowOrder { first_packet, hash }: FlowOrder) -> Self {
+        Self { frame, segment: 0, first_packet, hash }
     }
 }
 
 /// State of a worker at the end of a block.
 pub(super) struct BlockEnd<C> {
     pub(super) counters: CounterSnapshot<C>,
-    /// Ingest counters of the first worker. All workers count the same.
-    pub(super) ingest: Option<Counters>,
+    /// Counters of the worker's frames. Those of packet time are the first worker's.
+    pub(super) frames: Counters,
     pub(super) taken_at: Option<Timestamp>,
 }
 
@@ -100,26 +101,37 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> OutputChannel<P, R> {
 /// One worker thread.
 pub(super) struct Worker<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     pub(super) number: usize,
-    pub(super) ingest: &'a mut Ingest,
+    /// Decodes and counts the frames of the worker. The first worker counts those without a segment, too.
+    pub(super) own: &'a mut Decoding,
+    /// Decodes the shared frames, which the first worker counts; that one has none.
+    pub(super) shared: Option<Decoding>,
+    pub(super) sorter: Sorter,
     pub(super) flows: FlowTable<P>,
     pub(super) render: &'a R,
     pub(super) channel: OutputChannel<P, R>,
     pub(super) dropped: Dropped,
+    /// The end of the latest block.
+    pub(super) time: BlockTime,
 }
 
 /// The result of a worker thread.
 pub(super) struct WorkerResult<P: Protocol> {
     pub(super) flows: FlowTable<P>,
     pub(super) dropped: Dropped,
+    /// The end of the last block.
+    pub(super) time: BlockTime,
 }
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
     /// Analyses blocks until the ring ends.
-    pub(super) fn run<S: Source>(mut self, ring: &Ring<'_, S>) -> (WorkerResult<P>, Result<(), S::Error>) {
+    pub(super) fn run<'f, S: Source<'f>>(
+        mut self,
+        ring: &Ring<'_, 'f, S>,
+    ) -> (WorkerResult<P>, Result<(), S::Error>) {
         let _leaving = LeaveOnDrop { ring, worker: self.number };
         let mut finished = None;
         let outcome = loop {
-            let block = match ring.next(self.number, finished.take()) {
+            let block = match ring.next(self.number, finished.take(), &mut self.sorter) {
                 Step::Analyze(block) => {
                     self.analyze(&block);
                     block
@@ -133,30 +145,35 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
             finished = Some(block);
         };
         self.end();
-        (WorkerResult { flows: self.flows, dropped: self.dropped }, outcome)
+        (WorkerResult { flows: self.flows, dropped: self.dropped, time: self.time }, outcome)
     }
 
-    fn analyze(&mut self, block: &Block) {
-        let Self { ingest, flows, render, channel, .. } = self;
+    fn analyze(&mut self, block: &IndexedBlock<'_>) {
+        let Self { number, own, shared, flows, render, channel, .. } = self;
         let output = channel.empty_output();
-        let mut share = OwnedFlows { index: 0, flows, render: *render, output, channel };
-        ingest.count_filtered(block);
-        for frame in block.iter() {
-            let _ = ingest.on_frame(&frame, &mut share);
+        let mut share =
+            OwnFlows { is_own: true, frame: 0, segment: 0, flows, render: *render, output, channel };
+        block.each_task(*number, |task, frame| {
+            share.begin(task);
+            match task.kind {
+                TaskKind::Plain { .. } | TaskKind::Own => own.on_task(task, frame, &mut share),
+                TaskKind::Shared => shared.as_mut().unwrap_or(own).on_task(task, frame, &mut share),
+                TaskKind::Time => {}
+            }
             if share.output.events.len() >= MAX_OUTPUT_EVENTS {
                 channel.send(std::mem::replace(&mut share.output, channel.empty_output()));
             }
-        }
+        });
         let output = share.output;
-        self.send_last(output, block.taken_at());
+        self.end_block(output, block);
     }
 
     /// Ends every flow, and sends their last events as those of one more block: those of idle flows as if they ended
-    /// before its first segment, the others before its second one.
+    /// before its first frame, the others before its second one.
     fn end(&mut self) {
-        let Self { ingest, flows, render, channel, .. } = self;
+        let Self { flows, render, channel, time, .. } = self;
         let mut output = channel.empty_output();
-        let _ = flows.end(ingest.clock.now(), &mut |end, order, event| {
+        let _ = flows.end(time.now, &mut |end, order, event| {
             let order = EventOrder::of_end(u32::from(end == FlowEnd::Capture), order);
             channel.add(&mut output, order, event, *render);
             ControlFlow::Continue(())
@@ -164,54 +181,97 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
         self.send_last(output, None);
     }
 
-    /// Decodes a block to count its frames, and drops the segments of this worker's flows.
-    fn skip(&mut self, block: &Block) {
-        let Self { ingest, flows, dropped, channel, .. } = self;
-        let mut skipped = DropCounter { flows, segments: 0 };
-        ingest.count_filtered(block);
-        for frame in block.iter() {
-            let _ = ingest.on_frame(&frame, &mut skipped);
-        }
+    /// Decodes the frames of a block to count them, and drops the segments of this worker's flows.
+    fn skip(&mut self, block: &IndexedBlock<'_>) {
+        let Self { number, own, shared, flows, dropped, channel, .. } = self;
+        let mut skipped = DropCounter { is_own: true, flows, segments: 0 };
+        block.each_task(*number, |task, frame| {
+            skipped.is_own = task.is_own();
+            match task.kind {
+                TaskKind::Plain { .. } | TaskKind::Own => own.on_task(task, frame, &mut skipped),
+                TaskKind::Shared => shared.as_mut().unwrap_or(own).on_task(task, frame, &mut skipped),
+                TaskKind::Time => {}
+            }
+        });
         dropped.add(Dropped { segments: skipped.segments, blocks: 1 });
         let output = channel.empty_output();
-        self.send_last(output, block.taken_at());
+        self.end_block(output, block);
+    }
+
+    /// Counts what belongs to no frame of a block, and sends its last output.
+    fn end_block(&mut self, output: WorkerOutput<P, R>, block: &IndexedBlock<'_>) {
+        if self.number == 0 {
+            self.own.count_filtered(block.frames.filtered());
+        }
+        self.time = block.end;
+        self.send_last(output, block.frames.taken_at());
     }
 
     /// Sends the last output of a block.
     fn send_last(&mut self, mut output: WorkerOutput<P, R>, taken_at: Option<Timestamp>) {
+        // All workers have the same time: the first one counts its steps.
+        let steps = if self.number == 0 { self.time.steps } else { ClockSteps::default() };
         output.block = Some(BlockEnd {
             counters: CounterSnapshot::from_flows(&self.flows).with_dropped(self.dropped),
-            ingest: (self.number == 0).then(|| self.ingest.counters()),
+            frames: self.own.counters().with_steps(steps),
             taken_at,
         });
         self.channel.send(output);
     }
 }
 
+impl Decoding {
+    /// Decodes a frame of a block, and passes its segments to `handler`.
+    #[inline(always)]
+    fn on_task(&mut self, task: &Task<'_>, frame: Frame<'_>, handler: &mut impl SegmentHandler) {
+        self.decoder.set_record(task.record);
+        // The handlers of workers never break.
+        let _ = match task.sorted_segment(frame, self.decoder.number()) {
+            Some(segment) => {
+                self.count_plain(&frame);
+                handler.on_segment(&segment, task.now())
+            }
+            None => self.on_frame(&frame, task.now(), handler),
+        };
+    }
+}
+
 /// Passes the segments of a worker's flows to the flow table.
-struct OwnedFlows<'a, P: Protocol, R: Render<Event<Report<P>>>> {
-    /// Index of the next segment in the block.
-    index: u32,
+struct OwnFlows<'a, P: Protocol, R: Render<Event<Report<P>>>> {
+    /// Whether the flow of the frame belongs to the worker; unknown for shared frames.
+    is_own: bool,
+    /// Index of the frame in the block.
+    frame: u32,
+    /// Index of the segment in the frame.
+    segment: u32,
     flows: &'a mut FlowTable<P>,
     render: &'a R,
     output: WorkerOutput<P, R>,
     channel: &'a OutputChannel<P, R>,
 }
 
-impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for OwnedFlows<'_, P, R> {
+impl<P: Protocol, R: Render<Event<Report<P>>>> OwnFlows<'_, P, R> {
+    /// Begins a frame: ends idle flows.
     #[inline(always)]
-    fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()> {
-        let index = self.index;
-        self.index = index.saturating_add(1);
-        let Self { flows, render, output, channel, .. } = self;
-        let _ = flows.expire_idle(now, &mut |order, event| {
-            channel.add(output, EventOrder::of_end(index, order), event, *render);
+    fn begin(&mut self, task: &Task<'_>) {
+        (self.frame, self.segment, self.is_own) = (task.frame, 0, task.is_own());
+        let Self { frame, flows, render, output, channel, .. } = self;
+        let _ = flows.expire_idle(task.now(), &mut |order, event| {
+            channel.add(output, EventOrder::of_end(*frame, order), event, *render);
             ControlFlow::Continue(())
         });
+    }
+}
+
+impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for OwnFlows<'_, P, R> {
+    #[inline(always)]
+    fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()> {
+        let order = EventOrder::of_segment(self.frame, self.segment);
+        self.segment = self.segment.saturating_add(1);
+        let Self { is_own, flows, render, output, .. } = self;
         let meta = segment.meta();
-        if flows.owns_flow(&meta.key) {
+        if *is_own || flows.owns_flow(&meta.key) {
             let WorkerOutput { events, arena, .. } = output;
-            let order = EventOrder::of_segment(index);
             let _ = flows.on_segment(&meta, segment, now, &mut |event| {
                 events.push_back((order, route::<P::Event, P::SharedState, R>(event, *render, arena)));
                 ControlFlow::Continue(())
@@ -223,13 +283,14 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for OwnedFlows<'_,
 
 /// Counts the segments of a worker's flows.
 struct DropCounter<'a, P: Protocol> {
+    is_own: bool,
     flows: &'a FlowTable<P>,
     segments: u64,
 }
 
 impl<P: Protocol> SegmentHandler for DropCounter<'_, P> {
     fn on_segment(&mut self, segment: &impl LazySegment, _: Timestamp) -> ControlFlow<()> {
-        if self.flows.owns_flow(&segment.meta().key) {
+        if self.is_own || self.flows.owns_flow(&segment.meta().key) {
             self.segments = self.segments.saturating_add(1);
         }
         ControlFlow::Continue(())
@@ -237,12 +298,12 @@ impl<P: Protocol> SegmentHandler for DropCounter<'_, P> {
 }
 
 /// Removes a worker from the ring on drop, also after a panic.
-struct LeaveOnDrop<'r, 'a, S: Source> {
-    ring: &'r Ring<'a, S>,
+struct LeaveOnDrop<'r, 'a, 'f, S: Source<'f>> {
+    ring: &'r Ring<'a, 'f, S>,
     worker: usize,
 }
 
-impl<S: Source> Drop for LeaveOnDrop<'_, '_, S> {
+impl<'f, S: Source<'f>> Drop for LeaveOnDrop<'_, '_, 'f, S> {
     fn drop(&mut self) {
         self.ring.leave(self.worker);
     }

@@ -57,7 +57,7 @@ impl<'a, S> BpfSource<'a, S> {
     }
 }
 
-impl<S: Source> Source for BpfSource<'_, S> {
+impl<'f, S: Source<'f>> Source<'f> for BpfSource<'_, S> {
     type Error = S::Error;
 
     fn is_live(&self) -> bool {
@@ -68,7 +68,7 @@ impl<S: Source> Source for BpfSource<'_, S> {
         self.source.next_frame()
     }
 
-    fn fill(&mut self, block: &mut Block) -> Result<Fill, S::Error> {
+    fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, S::Error> {
         let outcome = self.source.fill(block);
         if let Some(bpf) = &mut self.bpf {
             block.filter(|frame| bpf.passes(frame));

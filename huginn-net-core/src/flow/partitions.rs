@@ -41,7 +41,7 @@ impl FlowPartitions {
     /// Returns the partition of a flow.
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "the result is less than the number of partitions")]
-    pub(super) fn index_of(&self, key: &FlowKey) -> usize {
+    pub(crate) fn index_of(&self, key: &FlowKey) -> usize {
         let mut hasher = FoldHasher::with_seed(self.seed ^ SEED_MASK, &self.hash_constants);
         key.hash(&mut hasher);
         let hash = hasher.finish();
@@ -49,12 +49,17 @@ impl FlowPartitions {
         (hash.rotate_left(self.bits) & (self.count as u64).wrapping_sub(1)) as usize
     }
 
+    /// Returns the number of partitions, a power of two.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
     pub(crate) fn seed(&self) -> u64 {
         self.seed
     }
 
     /// Returns the partitions of one worker. With more workers than partitions, some workers have none.
-    pub(super) fn range_of_worker(&self, worker: usize, workers: usize) -> Range<usize> {
+    pub(crate) fn range_of_worker(&self, worker: usize, workers: usize) -> Range<usize> {
         let start = |worker: usize| worker.saturating_mul(self.count).div_ceil(workers.max(1));
         start(worker)..start(worker.saturating_add(1))
     }

@@ -68,6 +68,15 @@ impl<P: Protocol> FlowTable<P> {
         }
     }
 
+    pub(crate) fn partitions(&self) -> &FlowPartitions {
+        &self.partitions
+    }
+
+    /// Returns the packet time, in nanoseconds, at whose multiples idle flows end.
+    pub(crate) fn expiry_step_nanos(&self) -> u64 {
+        self.map.reorder_interval_nanos().max(1)
+    }
+
     pub(crate) fn hash_seed(&self) -> u64 {
         self.partitions.seed()
     }
@@ -125,8 +134,8 @@ impl<P: Protocol> FlowTable<P> {
         ControlFlow::Continue(())
     }
 
-    /// Removes the idle flows once packet time reaches the next step. Every segment of the capture must pass here before
-    /// its flow is looked up: the segment at which a flow ends then depends neither on the partition of the flow nor on
+    /// Removes the idle flows once packet time reaches the next step. The time of every frame at which it reaches a multiple of
+    /// [`expiry_step_nanos`](Self::expiry_step_nanos) must pass here, in every worker, before the flow of the frame is looked up: the frame at which a flow ends then depends neither on the partition of the flow nor on
     /// the number of workers. `on_event` takes their last events in the order of the flows. Breaks when `on_event` does.
     #[inline(always)]
     pub(crate) fn expire_idle(
@@ -134,10 +143,13 @@ impl<P: Protocol> FlowTable<P> {
         now: Timestamp,
         on_event: &mut impl FnMut(FlowOrder, Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        if now.as_nanos() < self.next_expiry_nanos {
-            return ControlFlow::Continue(());
-        }
-        self.expire(now, on_event)
+        if self.is_expiry_due(now) { self.expire(now, on_event) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Whether packet time has reached the next step of [`expire_idle`](Self::expire_idle).
+    #[inline(always)]
+    pub(crate) fn is_expiry_due(&self, now: Timestamp) -> bool {
+        now.as_nanos() >= self.next_expiry_nanos
     }
 
     #[cold]
@@ -153,7 +165,7 @@ impl<P: Protocol> FlowTable<P> {
             self.report_ends(flow.state, flow.candidate, &mut |event| on_event(order, event))?;
         }
         // Times of expiry are multiples of a step. Those before any flow can be idle are skipped.
-        let step = self.map.reorder_interval_nanos().max(1);
+        let step = self.expiry_step_nanos();
         let floor = |nanos: u64| nanos.saturating_sub(nanos.checked_rem(step).unwrap_or(0));
         self.next_expiry_nanos =
             floor(self.map.idle_after(now)).max(floor(now.as_nanos()).saturating_add(step));
@@ -219,7 +231,8 @@ impl<P: Protocol> FlowTable<P> {
             }
             None => None,
         };
-        self.dispatch(slot, meta, &segment.segment(), now, on_event)
+        let Some(segment) = segment.segment() else { return ControlFlow::Continue(()) };
+        self.dispatch(slot, meta, &segment, now, on_event)
     }
 
     /// Passes a segment to the flow in `slot`, or starts a flow, as [`on_segment`](Self::on_segment) does.
@@ -715,7 +728,7 @@ impl<S> FlowEntry<S> {
         self.is_bidirectional || sender_is_low == self.first_is_low
     }
 
-    /// Whether the protocol skips a segment that neither starts nor ends a connection.
+    /// Lets the protocol skip a segment that neither starts nor ends a connection. Returns whether it did.
     #[inline(always)]
     fn skip_segment<P: Protocol<Flow = S>>(
         &mut self,
@@ -726,7 +739,9 @@ impl<S> FlowEntry<S> {
         let sender = self.sender(meta.sender_is_low);
         self.interest == Interest::Done
             || protocol.can_skip(meta.ts, sender, &self.state)
-            || protocol.skip_segment(&segment.segment(), sender, &mut self.state)
+            || segment
+                .segment()
+                .is_some_and(|segment| protocol.skip_segment(&segment, sender, &mut self.state))
     }
 
     /// Passes a segment to the protocol. Breaks when `on_event` does.

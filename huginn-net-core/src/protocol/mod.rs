@@ -59,7 +59,8 @@ pub trait Protocol: Send + Sized {
     /// Processes a segment of a flow as [`on_segment`](Self::on_segment) does, if that emits nothing, and changes neither its
     /// [`Interest`] nor [`buffered_bytes`](Self::buffered_bytes). Otherwise changes nothing and returns false.
     ///
-    /// The engine calls this for the segments that [`can_skip`](Self::can_skip) does not accept. Inlined, it lets the engine
+    /// The engine calls this for the segments that [`can_skip`](Self::can_skip) does not accept: without SYN, FIN and RST, of a side
+    /// that sent before. Inlined, it lets the engine
     /// decode only the headers that it reads.
     ///
     /// An optimisation; false is always correct.

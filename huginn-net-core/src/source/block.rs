@@ -1,16 +1,21 @@
-//! Blocks of frames in one buffer.
+//! Blocks of frames.
 
 use super::prefetch;
-use crate::limits::{MAX_BLOCK_FRAMES, PREFETCH_DISTANCE};
+use crate::limits::{LENT_FRAME_BYTES, MAX_BLOCK_FRAMES};
 use crate::{Frame, LinkType, Timestamp};
 
-/// A block of frames in one buffer, filled by a [`Source`](crate::Source) and read by several workers.
+/// A block of frames, filled by a [`Source`](crate::Source) and read by several workers.
+///
+/// The block has the bytes of its frames, or refers to frames whose memory outlives the analysis: `'f` is their lifetime.
 #[derive(Debug)]
-pub struct Block {
-    /// The first `len` bytes contain frames; the rest is spare.
-    bytes: Vec<u8>,
+pub struct Block<'f> {
+    /// Bytes of the frames that are not lent.
+    buffer: Vec<u8>,
+    /// Length of the used part of the buffer; the rest is spare.
+    used: usize,
+    /// Bytes of all frames, and of the records between them.
     len: usize,
-    frames: Vec<FrameRecord>,
+    frames: Vec<StoredFrame<'f>>,
     taken_at: Option<Timestamp>,
     limit: usize,
     max_frames: usize,
@@ -33,11 +38,30 @@ pub struct FrameRecord {
     pub link: LinkType,
 }
 
-impl Block {
+/// A frame of a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoredFrame<'f> {
+    pub(crate) ts: Timestamp,
+    bytes: Bytes<'f>,
+    wire_len: u32,
+    link: LinkType,
+}
+
+/// The bytes of a frame.
+#[derive(Clone, Copy, Debug)]
+enum Bytes<'f> {
+    /// In the buffer of the block.
+    InBuffer { start: u32, len: u32 },
+    /// In memory that outlives the block.
+    Lent(&'f [u8]),
+}
+
+impl<'f> Block<'f> {
     /// Creates an empty block that is full at `limit` bytes, at least one.
     pub fn new(limit: usize) -> Self {
         Self {
-            bytes: Vec::new(),
+            buffer: Vec::new(),
+            used: 0,
             len: 0,
             frames: Vec::new(),
             taken_at: None,
@@ -51,7 +75,7 @@ impl Block {
     /// Removes all frames and keeps the memory.
     pub fn clear(&mut self) {
         self.frames.clear();
-        (self.len, self.taken_at, self.filtered) = (0, None, (0, 0));
+        (self.used, self.len, self.taken_at, self.filtered) = (0, 0, None, (0, 0));
         self.max_frames = MAX_BLOCK_FRAMES;
     }
 
@@ -75,35 +99,50 @@ impl Block {
     /// Copies a frame to the end of the block.
     #[inline]
     pub fn push(&mut self, frame: &Frame<'_>) {
-        self.bytes.truncate(self.len);
-        self.bytes.extend_from_slice(frame.data);
+        self.buffer.truncate(self.used);
         let Frame { ts, link, data, wire_len } = *frame;
-        let [start, len] = [self.len, data.len()].map(|offset| u32::try_from(offset).unwrap_or(u32::MAX));
-        self.len = self.bytes.len();
-        self.frames.push(FrameRecord { ts, start, len, wire_len, link });
+        let [start, len] = [self.used, data.len()].map(|offset| u32::try_from(offset).unwrap_or(u32::MAX));
+        self.buffer.extend_from_slice(data);
+        self.used = self.buffer.len();
+        self.add(StoredFrame { ts, bytes: Bytes::InBuffer { start, len }, wire_len, link }, data.len());
+    }
+
+    /// Adds a frame whose memory outlives the block, without a copy. It counts as 128 bytes, whatever its length.
+    #[inline]
+    pub fn lend(&mut self, frame: Frame<'f>) {
+        let Frame { ts, link, data, wire_len } = frame;
+        self.add(StoredFrame { ts, bytes: Bytes::Lent(data), wire_len, link }, LENT_FRAME_BYTES);
+    }
+
+    #[inline]
+    fn add(&mut self, frame: StoredFrame<'f>, len: usize) {
+        self.len = self.len.saturating_add(len);
+        self.frames.push(frame);
     }
 
     /// Adds the record of a frame in a buffer that [`swap_buffer`](Self::swap_buffer) hands over afterwards.
     #[inline]
     pub fn push_record(&mut self, record: FrameRecord) {
-        self.frames.push(record);
+        let FrameRecord { ts, start, len, wire_len, link } = record;
+        self.frames.push(StoredFrame { ts, bytes: Bytes::InBuffer { start, len }, wire_len, link });
     }
 
     /// Replaces the buffer by the one that contains the [recorded](Self::push_record) frames. Returns the old buffer,
     /// whose content is arbitrary.
     pub fn swap_buffer(&mut self, buffer: Vec<u8>) -> Vec<u8> {
-        self.len = buffer.len();
-        std::mem::replace(&mut self.bytes, buffer)
+        (self.used, self.len) = (buffer.len(), buffer.len());
+        std::mem::replace(&mut self.buffer, buffer)
     }
 
-    /// Exchanges all frames with those of another block, without a copy. False, and nothing changes, if that would exceed the
-    /// number of frames of this block, or if it has frames.
-    pub(super) fn swap_frames(&mut self, other: &mut Self) -> bool {
+    /// Moves all frames of another block to this one, without a copy of their bytes. Only the frames: blocks of a channel have nothing else. False, and nothing changes, if that would
+    /// exceed the number of frames of this block, or if it has frames.
+    pub(super) fn take_frames(&mut self, other: &mut Block<'static>) -> bool {
         let fits = self.is_empty() && other.frames.len() <= self.max_frames;
         if fits {
-            std::mem::swap(&mut self.bytes, &mut other.bytes);
-            std::mem::swap(&mut self.frames, &mut other.frames);
-            std::mem::swap(&mut self.len, &mut other.len);
+            self.frames.extend(other.frames.iter().copied());
+            (self.used, self.len) = (other.used, other.len);
+            std::mem::swap(&mut self.buffer, &mut other.buffer);
+            other.clear();
         }
         fits
     }
@@ -111,7 +150,12 @@ impl Block {
     /// Returns the frame with this index.
     #[inline]
     pub(super) fn get(&self, index: usize) -> Option<Frame<'_>> {
-        self.frames.get(index).map(|record| record.frame(&self.bytes))
+        self.frames.get(index).map(|frame| frame.read(&self.buffer))
+    }
+
+    /// Returns the frames in order, and the buffer that they refer to.
+    pub(crate) fn stored(&self) -> (&[StoredFrame<'f>], &[u8]) {
+        (&self.frames, &self.buffer)
     }
 
     /// Keeps the first `count` frames.
@@ -122,9 +166,9 @@ impl Block {
     /// Removes and counts the frames that `passes` rejects.
     #[cfg(feature = "libpcap")]
     pub(crate) fn filter(&mut self, mut passes: impl FnMut(&Frame<'_>) -> bool) {
-        let Self { bytes, frames, filtered, .. } = self;
-        frames.retain(|record| {
-            let frame = record.frame(bytes);
+        let Self { buffer, frames, filtered, .. } = self;
+        frames.retain(|stored| {
+            let frame = stored.read(buffer);
             let passes = passes(&frame);
             if !passes {
                 let (frames, bytes) = *filtered;
@@ -144,9 +188,9 @@ impl Block {
         self.frames.is_empty() && self.filtered.0 == 0
     }
 
-    /// Returns the records of the frames in order.
-    pub fn frames(&self) -> &[FrameRecord] {
-        &self.frames
+    /// Returns the number of frames.
+    pub fn frame_count(&self) -> usize {
+        self.frames.len()
     }
 
     /// Returns when the source received the first frame from the capture mechanism, by the clock that stamps frames.
@@ -159,25 +203,33 @@ impl Block {
         self.taken_at = taken_at;
     }
 
-    /// Iterates over the frames in order. Each step prefetches the frame 16 positions ahead.
-    #[inline]
+    /// Iterates over the frames in order.
     pub fn iter(&self) -> impl Iterator<Item = Frame<'_>> {
-        self.frames.iter().enumerate().map(|(index, record)| {
-            if let Some(ahead) = self.frames.get(index.saturating_add(PREFETCH_DISTANCE)) {
-                prefetch(&self.bytes, ahead.start as usize);
-            }
-            record.frame(&self.bytes)
-        })
+        self.frames.iter().map(|frame| frame.read(&self.buffer))
     }
 }
 
-impl FrameRecord {
-    /// Returns the frame; an empty one if its range exceeds the buffer.
-    #[inline]
-    fn frame<'a>(&self, bytes: &'a [u8]) -> Frame<'a> {
-        let Self { ts, start, len, wire_len, link } = *self;
-        let data = bytes.get(start as usize..).and_then(|bytes| bytes.get(..len as usize));
-        Frame { ts, link, data: data.unwrap_or_default(), wire_len }
+impl StoredFrame<'_> {
+    /// Prefetches the headers.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, buffer: &[u8]) {
+        match self.bytes {
+            Bytes::InBuffer { start, .. } => prefetch(buffer, start as usize),
+            Bytes::Lent(bytes) => prefetch(bytes, 0),
+        }
+    }
+
+    /// Returns the frame; an empty one if its range exceeds the buffer of the block.
+    #[inline(always)]
+    pub(crate) fn read<'a>(&'a self, buffer: &'a [u8]) -> Frame<'a> {
+        let Self { ts, bytes, wire_len, link } = *self;
+        let data = match bytes {
+            Bytes::InBuffer { start, len } => {
+                buffer.get(start as usize..).and_then(|bytes| bytes.get(..len as usize)).unwrap_or_default()
+            }
+            Bytes::Lent(bytes) => bytes,
+        };
+        Frame { ts, link, data, wire_len }
     }
 }
 
@@ -207,6 +259,19 @@ mod tests {
             assert_eq!(block.iter().last().map(|frame| frame.data), Some(&b"defg"[..]));
             block.limit_frames(0);
         }
+    }
+
+    #[test]
+    fn lent_frames_are_not_copied() {
+        let bytes = b"abcdefghij".to_vec();
+        let mut block = Block::new(2 * LENT_FRAME_BYTES);
+        block.lend(frame(&bytes[..4]));
+        block.push(&frame(b"xyz"));
+        assert!(!block.is_full());
+        block.lend(frame(&bytes[4..]));
+        assert!(block.is_full());
+        assert!(block.iter().map(|frame| frame.data).eq([&b"abcd"[..], b"xyz", b"efghij"]));
+        assert_eq!(block.get(2).map(|frame| frame.data.as_ptr()), Some(bytes[4..].as_ptr()));
     }
 
     #[test]

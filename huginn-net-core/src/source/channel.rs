@@ -6,7 +6,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, bounde
 
 use super::{Block, Fill, NextFrame, Source};
 use crate::Frame;
-use crate::limits::{BLOCK_BYTES, CHANNEL_WAIT, MAX_CHANNEL_BLOCKS};
+use crate::limits::{CHANNEL_BLOCK_BYTES, CHANNEL_WAIT, MAX_CHANNEL_BLOCKS};
 
 /// Creates a channel of frames: one thread sends the frames that it captures, and
 /// [`Analyzer::analyze`](crate::Analyzer::analyze) with any number of workers receives them in another one.
@@ -32,27 +32,28 @@ use crate::limits::{BLOCK_BYTES, CHANNEL_WAIT, MAX_CHANNEL_BLOCKS};
 pub fn frame_channel() -> (FrameSender, FrameReceiver) {
     let (full, filled) = bounded(MAX_CHANNEL_BLOCKS);
     let (empty, spare) = bounded(MAX_CHANNEL_BLOCKS);
-    let sender = FrameSender { block: Block::new(BLOCK_BYTES), full, spare };
-    let receiver = FrameReceiver { block: Block::new(BLOCK_BYTES), next: 0, filled, empty, waited: false };
+    let sender = FrameSender { block: Block::new(CHANNEL_BLOCK_BYTES), full, spare };
+    let receiver =
+        FrameReceiver { block: Block::new(CHANNEL_BLOCK_BYTES), next: 0, filled, empty, waited: false };
     (sender, receiver)
 }
 
 /// The end of a [channel](frame_channel) that takes frames. Dropping it ends the capture.
 #[derive(Debug)]
 pub struct FrameSender {
-    block: Block,
-    full: Sender<Block>,
-    spare: Receiver<Block>,
+    block: Block<'static>,
+    full: Sender<Block<'static>>,
+    spare: Receiver<Block<'static>>,
 }
 
 /// The end of a [channel](frame_channel) that is analysed.
 #[derive(Debug)]
 pub struct FrameReceiver {
-    block: Block,
+    block: Block<'static>,
     /// Index of the next frame in the block.
     next: usize,
-    filled: Receiver<Block>,
-    empty: Sender<Block>,
+    filled: Receiver<Block<'static>>,
+    empty: Sender<Block<'static>>,
     /// Whether the last call found no block.
     waited: bool,
 }
@@ -80,10 +81,10 @@ impl FrameSender {
     /// # Errors
     /// [`FrameChannelClosed`] if the receiver is gone.
     pub fn flush(&mut self) -> Result<(), FrameChannelClosed> {
-        if self.block.frames().is_empty() {
+        if self.block.frame_count() == 0 {
             return Ok(());
         }
-        let next = self.spare.try_recv().unwrap_or_else(|_| Block::new(BLOCK_BYTES));
+        let next = self.spare.try_recv().unwrap_or_else(|_| Block::new(CHANNEL_BLOCK_BYTES));
         self.full.send(std::mem::replace(&mut self.block, next)).map_err(|_| FrameChannelClosed)
     }
 }
@@ -99,7 +100,7 @@ impl FrameReceiver {
     /// Receives the next block once the present one is read. Breaks off if there is none: the channel is empty for now, or the
     /// sender is gone.
     fn receive(&mut self) -> Result<(), Fill> {
-        if self.next < self.block.frames().len() {
+        if self.next < self.block.frame_count() {
             return Ok(());
         }
         let received = if self.waited {
@@ -126,7 +127,7 @@ impl FrameReceiver {
     }
 }
 
-impl Source for FrameReceiver {
+impl<'f> Source<'f> for FrameReceiver {
     type Error = Infallible;
 
     fn next_frame(&mut self) -> Result<NextFrame<'_>, Infallible> {
@@ -141,12 +142,11 @@ impl Source for FrameReceiver {
         })
     }
 
-    fn fill(&mut self, block: &mut Block) -> Result<Fill, Infallible> {
+    fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, Infallible> {
         if let Err(rest) = self.receive() {
             return Ok(rest);
         }
-        if self.next == 0 && block.swap_frames(&mut self.block) {
-            self.next = self.block.frames().len();
+        if self.next == 0 && block.take_frames(&mut self.block) {
             return Ok(Fill::More);
         }
         while !block.is_full()

@@ -9,7 +9,7 @@ pub struct FirstFrames<S> {
     remaining: u64,
 }
 
-impl<S: Source> FirstFrames<S> {
+impl<S> FirstFrames<S> {
     /// Limits a source to `count` frames.
     pub fn new(source: S, count: u64) -> Self {
         Self { source, remaining: count }
@@ -26,7 +26,7 @@ impl<S: Source> FirstFrames<S> {
     }
 }
 
-impl<S: Source> Source for FirstFrames<S> {
+impl<'f, S: Source<'f>> Source<'f> for FirstFrames<S> {
     type Error = S::Error;
 
     fn is_live(&self) -> bool {
@@ -45,13 +45,13 @@ impl<S: Source> Source for FirstFrames<S> {
         next
     }
 
-    fn fill(&mut self, block: &mut Block) -> Result<Fill, S::Error> {
+    fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, S::Error> {
         if self.remaining == 0 {
             return Ok(Fill::End);
         }
         block.limit_frames(self.remaining);
         let outcome = self.source.fill(block);
-        let count = block.frames().len() as u64;
+        let count = block.frame_count() as u64;
         match self.remaining.checked_sub(count) {
             Some(remaining @ 1..) => self.remaining = remaining,
             // Some sources fill beyond the limit of the block.
@@ -86,7 +86,7 @@ mod tests {
             let mut filling = FirstFrames::new(Frames::new(frames), count);
             let mut block = Block::new(1000);
             assert_eq!(filling.fill(&mut block), Ok(Fill::End));
-            assert_eq!((lent, block.frames().len() as u64), (count.min(5), count.min(5)));
+            assert_eq!((lent, block.frame_count() as u64), (count.min(5), count.min(5)));
             assert_eq!(read.get(), count.min(5), "frames beyond the limit stay in a live source");
             assert_eq!(
                 (one_by_one.remaining(), filling.remaining()),

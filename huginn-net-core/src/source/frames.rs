@@ -3,9 +3,9 @@
 use std::convert::Infallible;
 use std::marker::PhantomData;
 
-use crate::{Frame, NextFrame, Source};
+use crate::{Block, Fill, Frame, NextFrame, Source};
 
-/// An iterator of frames as a [`Source`].
+/// An iterator of frames in memory as a [`Source`]. No frame is copied, whatever the number of workers.
 #[derive(Clone, Debug)]
 pub struct Frames<'a, I> {
     frames: I,
@@ -19,11 +19,20 @@ impl<'a, I: Iterator<Item = Frame<'a>>> Frames<'a, I> {
     }
 }
 
-impl<'a, I: Iterator<Item = Frame<'a>>> Source for Frames<'a, I> {
+impl<'f, I: Iterator<Item = Frame<'f>>> Source<'f> for Frames<'f, I> {
     type Error = Infallible;
 
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, Infallible> {
         Ok(NextFrame::from_frame(self.frames.next()))
+    }
+
+    /// Lends the frames: their memory outlives the analysis, so that they are not copied.
+    fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, Infallible> {
+        while !block.is_full() {
+            let Some(frame) = self.frames.next() else { return Ok(Fill::End) };
+            block.lend(frame);
+        }
+        Ok(Fill::More)
     }
 }

@@ -5,6 +5,7 @@ mod channel;
 mod first_frames;
 mod frames;
 
+pub(crate) use block::StoredFrame;
 pub use block::{Block, FrameRecord};
 pub use channel::{FrameChannelClosed, FrameReceiver, FrameSender, frame_channel};
 pub use first_frames::FirstFrames;
@@ -20,6 +21,10 @@ use crate::limits::CACHE_LINE_LEN;
 /// [`next_frame`](Self::next_frame) lends one frame at a time, which sequential analysis does not copy.
 /// [`fill`](Self::fill) collects frames in a [`Block`] for several workers.
 ///
+/// `'f` is the lifetime of memory that outlives the analysis, such as a mapped file: a source can [lend](Block::lend) frames
+/// in it to all workers. Any other source is a source for every lifetime, and its frames are copied once, or handed over with
+/// their buffer.
+///
 /// ```
 /// use huginn_net_core::{Frame, LinkType, NextFrame, Source, Timestamp};
 ///
@@ -28,7 +33,7 @@ use crate::limits::CACHE_LINE_LEN;
 ///     left: usize,
 /// }
 ///
-/// impl Source for Repeat {
+/// impl Source<'_> for Repeat {
 ///     type Error = std::convert::Infallible;
 ///
 ///     fn next_frame(&mut self) -> Result<NextFrame<'_>, Self::Error> {
@@ -39,7 +44,7 @@ use crate::limits::CACHE_LINE_LEN;
 ///     }
 /// }
 /// ```
-pub trait Source {
+pub trait Source<'f> {
     /// The error that ends the source.
     type Error;
 
@@ -64,11 +69,11 @@ pub trait Source {
     /// Appends frames to an empty block until the block is full or the source would wait.
     ///
     /// The default implementation copies the frames of [`next_frame`](Self::next_frame). A source with its own buffer
-    /// can hand it over instead: see [`Block::swap_buffer`].
+    /// can hand it over instead ([`Block::swap_buffer`]), one whose memory stays can lend its frames ([`Block::lend`]).
     ///
     /// # Errors
     /// Those of [`next_frame`](Self::next_frame). Frames before the error are in the block.
-    fn fill(&mut self, block: &mut Block) -> Result<Fill, Self::Error> {
+    fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, Self::Error> {
         while !block.is_full() {
             match self.next_frame()? {
                 NextFrame::Frame(frame) => block.push(&frame),
@@ -109,7 +114,7 @@ pub enum Fill {
     End,
 }
 
-impl<S: Source + ?Sized> Source for &mut S {
+impl<'f, S: Source<'f> + ?Sized> Source<'f> for &mut S {
     type Error = S::Error;
 
     fn is_live(&self) -> bool {
@@ -121,7 +126,7 @@ impl<S: Source + ?Sized> Source for &mut S {
         (**self).next_frame()
     }
 
-    fn fill(&mut self, block: &mut Block) -> Result<Fill, Self::Error> {
+    fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, Self::Error> {
         (**self).fill(block)
     }
 }

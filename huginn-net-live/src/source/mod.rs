@@ -300,7 +300,7 @@ enum Ready {
     End,
 }
 
-impl Source for LiveSource {
+impl<'f> Source<'f> for LiveSource {
     type Error = LiveError;
 
     fn is_live(&self) -> bool {
@@ -323,7 +323,7 @@ impl Source for LiveSource {
     }
 
     /// Copies the frames that are ready.
-    fn fill(&mut self, block: &mut Block) -> Result<Fill, LiveError> {
+    fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, LiveError> {
         while !block.is_full() {
             match self.next_frame()? {
                 NextFrame::Frame(frame) => block.push(&frame),

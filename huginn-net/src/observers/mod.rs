@@ -214,6 +214,7 @@ impl Protocol for Observers {
     fn join(&mut self, worker: Self) {
         self.counters.add(&worker.counters);
         self.examples.merge(&worker.examples);
+        self.skip_examples();
     }
 
     fn counters(&self) -> ProtocolCounters {
@@ -313,6 +314,7 @@ impl Protocol for Observers {
         if suppressed > 0 {
             self.count_suppressed(suppressed);
         }
+        self.skip_examples();
     }
 
     #[inline]
@@ -345,6 +347,7 @@ impl Observers {
     #[inline(always)]
     fn add_examples(&mut self, segment: &Segment<'_>, sender: Side) {
         let sum = blind_spots::sum_of_protocols(&self.counters);
+        debug_assert!(sum != self.examined_sum || self.is_examined(), "a counter is missing in the sum");
         if sum != self.examined_sum {
             self.examined_sum = sum;
             self.add_new_examples(segment, sender);
@@ -361,6 +364,24 @@ impl Observers {
                 self.examples.add_segment(name, segment, sender);
             }
         }
+    }
+
+    /// Takes the counters as they are: no later segment is the example of what they counted.
+    fn skip_examples(&mut self) {
+        let sum = blind_spots::sum_of_protocols(&self.counters);
+        if sum != self.examined_sum {
+            self.examined_sum = sum;
+            let counts = blind_spots::of_protocols(&self.counters).into_iter();
+            for (examined, (_, count, _)) in self.examined.iter_mut().zip(counts) {
+                *examined = count;
+            }
+        }
+    }
+
+    /// Whether the counters of blind spots are those when examples were last added.
+    fn is_examined(&self) -> bool {
+        let counts = blind_spots::of_protocols(&self.counters).into_iter().map(|(_, count, _)| count);
+        counts.eq(self.examined)
     }
 
     /// Whether TCP fingerprints need nothing of a segment.

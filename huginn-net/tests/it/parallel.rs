@@ -38,9 +38,9 @@ fn analyze<'a>(
     analyze_source(builder, Frames::new(packets.into_iter().map(Packet::frame)))
 }
 
-fn analyze_source(
+fn analyze_source<'f>(
     builder: Builder<Observers>,
-    source: impl Source<Error = Infallible> + Send,
+    source: impl Source<'f, Error = Infallible> + Send,
 ) -> Result<Outcome, AnalysisError<Infallible>> {
     let mut analyzer = builder.build();
     let mut events = Vec::new();

@@ -160,9 +160,9 @@ fn source_error_follows_all_earlier_events() {
 }
 
 /// Returns the number of events before a panic, and the thread and message of the panic.
-fn thread_panic(
+fn thread_panic<'f>(
     workers: usize,
-    source: impl Source<Error = &'static str> + Send,
+    source: impl Source<'f, Error = &'static str> + Send,
     map: fn(Event<String>) -> String,
 ) -> (usize, &'static str, String) {
     let mut events = Vec::new();

@@ -14,17 +14,33 @@ use huginn_net_core::{Analyzer, Builder, Counters, Event, Source};
 
 use traffic::Everything;
 
+/// Counters with examples.
+const EXAMPLES: [&str; 10] = [
+    "bad_ip_checksum",
+    "truncated_payload",
+    "bad_header",
+    "other_transport",
+    "unknown_ethertype",
+    "evicted",
+    "midstream",
+    "segments_without_flow",
+    "time_steps_back",
+    "time_steps_ahead",
+];
+
 fn builder(workers: usize, block_bytes: usize) -> Builder<Everything> {
     Analyzer::builder().workers(NonZeroUsize::new(workers).unwrap()).block_bytes(block_bytes)
 }
 
-/// Events, counters, and segments that the protocol counted.
-type Outcome = (Vec<Event<String>>, Counters, u64);
+/// Events, counters, their examples, and segments that the protocol counted.
+type Outcome = (Vec<Event<String>>, Counters, String, u64);
 
-fn analyze(builder: Builder<Everything>, source: impl Source<Error: Debug + Send> + Send) -> Outcome {
+fn analyze<'f>(builder: Builder<Everything>, source: impl Source<'f, Error: Debug + Send> + Send) -> Outcome {
     let mut analyzer = builder.build();
     let mut events = Vec::new();
     let counters = analyzer.analyze(source, &mut events).unwrap();
     assert_eq!(counters, analyzer.counters());
-    (events, counters, analyzer.protocol().segments)
+    let examples = analyzer.examples();
+    let examples = EXAMPLES.map(|counter| examples.get(counter));
+    (events, counters, format!("{examples:?}"), analyzer.protocol().segments)
 }

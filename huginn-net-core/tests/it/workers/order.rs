@@ -89,7 +89,7 @@ fn texts_arrive_one_per_event_in_order() {
 #[test]
 fn empty_source_gives_nothing() {
     for workers in [1, 8] {
-        let (events, counters, _) = analyze(builder(workers, 1), Overwriting::new(&[]));
+        let (events, counters, ..) = analyze(builder(workers, 1), Overwriting::new(&[]));
         assert_eq!((events.len(), counters.frames), (0, 0));
     }
 }
@@ -97,7 +97,7 @@ fn empty_source_gives_nothing() {
 #[test]
 fn worker_count_is_not_capped() {
     let packets = syns(300);
-    let (events, counters, _) = analyze(builder(200, 1), Overwriting::new(&packets));
+    let (events, counters, ..) = analyze(builder(200, 1), Overwriting::new(&packets));
     assert_eq!((events.len(), counters.frames), (600, 300));
 }
 

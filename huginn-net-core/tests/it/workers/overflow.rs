@@ -58,7 +58,7 @@ fn waiting_source_loses_nothing() {
 /// A source that says that it is live.
 struct Live<S>(S);
 
-impl<S: Source> Source for Live<S> {
+impl<'f, S: Source<'f>> Source<'f> for Live<S> {
     type Error = S::Error;
 
     fn is_live(&self) -> bool {

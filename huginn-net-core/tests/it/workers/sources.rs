@@ -21,7 +21,7 @@ impl<'a> Overwriting<'a> {
     }
 }
 
-impl Source for Overwriting<'_> {
+impl Source<'_> for Overwriting<'_> {
     type Error = Infallible;
 
     fn next_frame(&mut self) -> Result<NextFrame<'_>, Infallible> {
@@ -72,14 +72,14 @@ impl<'a> Buffered<'a> {
     }
 }
 
-impl Source for Buffered<'_> {
+impl<'f> Source<'f> for Buffered<'_> {
     type Error = &'static str;
 
     fn next_frame(&mut self) -> Result<NextFrame<'_>, &'static str> {
         Ok(NextFrame::from_frame(self.next_packet()?.map(Packet::frame)))
     }
 
-    fn fill(&mut self, block: &mut Block) -> Result<Fill, &'static str> {
+    fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, &'static str> {
         let mut buffer = Vec::new();
         let outcome = loop {
             match self.next_packet() {
@@ -117,7 +117,7 @@ impl<F: FnMut(usize)> Waiting<F> {
     }
 }
 
-impl<F: FnMut(usize)> Source for Waiting<F> {
+impl<'f, F: FnMut(usize)> Source<'f> for Waiting<F> {
     type Error = Infallible;
 
     fn next_frame(&mut self) -> Result<NextFrame<'_>, Infallible> {
@@ -130,7 +130,7 @@ impl<F: FnMut(usize)> Source for Waiting<F> {
         Ok(NextFrame::from_frame(self.packets.get(self.given - 1).map(Packet::frame)))
     }
 
-    fn fill(&mut self, block: &mut Block) -> Result<Fill, Infallible> {
+    fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, Infallible> {
         while !block.is_full() {
             match self.next_frame()? {
                 NextFrame::Frame(frame) => {
@@ -157,7 +157,7 @@ impl Silent {
     }
 }
 
-impl Source for Silent {
+impl Source<'_> for Silent {
     type Error = Infallible;
 
     fn next_frame(&mut self) -> Result<NextFrame<'_>, Infallible> {
@@ -172,7 +172,7 @@ impl Source for Silent {
 /// Lends the same frame forever.
 pub(crate) struct Endless(pub(crate) Packet);
 
-impl Source for Endless {
+impl Source<'_> for Endless {
     type Error = Infallible;
 
     fn next_frame(&mut self) -> Result<NextFrame<'_>, Infallible> {

@@ -143,7 +143,7 @@ pub(crate) fn arbitrary_packet() -> impl Strategy<Value = Vec<Packet>> {
         2 => 1000_u64..2000,
         1 => 0_u64..5_000_000_000,
     ];
-    (0_u8..6, any::<bool>(), flags, 0_u32..3, prop::collection::vec(any::<u8>(), 0..80), seconds, 0_u8..8)
+    (0_u8..6, any::<bool>(), flags, 0_u32..3, prop::collection::vec(any::<u8>(), 0..80), seconds, 0_u8..14)
         .prop_map(|(client, to_server, flags, seq, payload, seconds, form)| {
             let (client, server) = (([10, 0, 0, client], 4000), ([192, 0, 2, 1], 80));
             let (src, dst) = if to_server { (client, server) } else { (server, client) };
@@ -155,12 +155,43 @@ pub(crate) fn arbitrary_packet() -> impl Strategy<Value = Vec<Packet>> {
                 3 => vec![(LinkType::RAW, udp(&tcp))],
                 4 => vec![(LinkType::RAW, tcp)],
                 5 => vec![(LinkType::ETHERNET, [&[0; 12][..], &[8, 0], &tcp, &[9; 6]].concat())],
+                6 => vec![(LinkType::IEEE802_11, aggregate(&[tcp.clone(), udp(&tcp), vec![], tcp]))],
+                // More protocols than are counted by number.
+                7 => vec![(LinkType::RAW, ipv4(100 + (payload.len() as u8), &payload))],
+                8 => vec![(LinkType::ETHERNET, [&[0; 12][..], &[8, 6], &payload].concat())],
+                9 => vec![(LinkType::ETHERNET, ethernet(&tcp)[..50].to_vec())],
+                10 => vec![(LinkType::ETHERNET, ethernet(&with_checksum(&tcp)).split_off(1))],
+                11 => vec![(LinkType::ETHERNET, ethernet(&tcp))],
                 // Most frames are unmodified.
-                _ => vec![(LinkType::ETHERNET, [&[0; 12][..], &[8, 0], &tcp].concat())],
+                _ => vec![(LinkType::ETHERNET, ethernet(&with_checksum(&tcp)))],
             };
             let ts = Timestamp::new(seconds, 300_000_000 * seq, 6);
             frames.into_iter().map(|(link, data)| Packet { ts, link, data }).collect()
         })
+}
+
+/// Wraps an IPv4 packet in Ethernet.
+fn ethernet(packet: &[u8]) -> Vec<u8> {
+    [&[0; 12][..], &[8, 0], packet].concat()
+}
+
+/// Sets the checksum of an IPv4 header without options.
+fn with_checksum(packet: &[u8]) -> Vec<u8> {
+    let words = packet[..20].chunks(2).enumerate().filter(|(index, _)| *index != 5);
+    let sum: u32 = words.map(|(_, word)| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum();
+    let sum = !(sum % 0xffff) as u16;
+    [&packet[..10], &sum.to_be_bytes(), &packet[12..]].concat()
+}
+
+/// Builds an 802.11 data frame that holds several IPv4 packets (IEEE 802.11, clause 9.3.2.2).
+fn aggregate(packets: &[Vec<u8>]) -> Vec<u8> {
+    let subframes = packets.iter().flat_map(|packet| {
+        let length = ((8 + packet.len()) as u16).to_be_bytes();
+        let header = [&[2; 12][..], &length, &[0xaa, 0xaa, 3, 0, 0, 0, 8, 0]].concat();
+        let padding = vec![0; (14 + 8 + packet.len()).next_multiple_of(4) - (14 + 8 + packet.len())];
+        [header, packet.clone(), padding].concat()
+    });
+    [0x88, 1, 0, 0].into_iter().chain([3; 18]).chain([0, 0, 0x80, 0]).chain(subframes).collect()
 }
 
 /// Wraps an IP packet in Ethernet with an 802.1Q tag.
