@@ -1,12 +1,16 @@
 //! Limits of the program, each with its unit and its reason.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 // Analysis of files.
 
-/// Shortest input, in bytes, for which `-w auto` takes several workers. For 4 MB of web traffic, two workers save about the
+/// Shortest input, in bytes, for which several workers are used without `-w`. For 4 MB of web traffic, two workers save about the
 /// time that starting threads and sharing blocks costs.
 pub(crate) const MIN_PARALLEL_LEN: u64 = 4 << 20;
+
+/// Maximum number of workers without `-w`: with more, filling blocks one after the other and merging events are the bound.
+pub(crate) const MAX_AUTO_WORKERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(15);
 
 /// Delay before a progress bar is shown: a bar that vanishes at once would only flicker.
 pub(crate) const PROGRESS_DELAY: Duration = Duration::from_millis(100);

@@ -71,8 +71,9 @@ pub(crate) struct AnalysisArguments {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) count: Option<u64>,
 
-    /// Number of worker threads, or 'auto' for one per processor if the input is at least 4 MiB
-    #[arg(short, long, value_name = "N", default_value = "1", value_parser = parse_workers)]
+    /// Number of worker threads; 'auto': one per processor, up to 16, if a file has at least 4 MiB; one for smaller files, pipes
+    /// and live capture
+    #[arg(short, long, value_name = "N", default_value = "auto", value_parser = parse_workers)]
     pub(crate) workers: Workers,
 
     /// Seed that decides which flows share a part of the flow table: a number, or 'random' [default: derived from the

@@ -17,7 +17,7 @@ use crate::args::{
 };
 use crate::failure::Failure;
 use crate::hash_seed;
-use crate::limits::MIN_PARALLEL_LEN;
+use crate::limits::{MAX_AUTO_WORKERS, MIN_PARALLEL_LEN};
 
 /// The analyzer of a command line, before its input is known.
 pub(crate) struct AnalysisPlan {
@@ -114,25 +114,31 @@ impl AnalysisPlan {
     /// Builds the analyzer of files; the length of the longest one is in bytes, `None` if unknown.
     pub(crate) fn build_for_files(self, longest: Option<u64>) -> Result<HuginnNet, Failure> {
         let seed = self.seed.unwrap_or_else(hash_seed::of_machine);
-        self.build(longest, seed)
+        let is_long = longest.is_some_and(|len| len >= MIN_PARALLEL_LEN);
+        self.build(if is_long { processors() } else { NonZeroUsize::MIN }, seed)
     }
 
     /// Builds the analyzer of live traffic.
     #[cfg(unix)]
     pub(crate) fn build_for_live(self) -> Result<HuginnNet, Failure> {
         let seed = self.seed.unwrap_or_else(hash_seed::random);
-        self.build(None, seed)
+        // One worker copies no frame.
+        self.build(NonZeroUsize::MIN, seed)
     }
 
-    fn build(self, input_len: Option<u64>, seed: HashSeed) -> Result<HuginnNet, Failure> {
+    fn build(self, auto: NonZeroUsize, seed: HashSeed) -> Result<HuginnNet, Failure> {
         let workers = match self.workers {
             Workers::Count(count) => count,
-            Workers::Auto if input_len.is_some_and(|len| len < MIN_PARALLEL_LEN) => NonZeroUsize::MIN,
-            Workers::Auto => thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            Workers::Auto => auto,
         };
         let builder = self.builder.hash_seed(seed).workers(workers);
         filtered(builder, self.expression.as_deref()).map(Builder::build)
     }
+}
+
+/// Returns the number of processors that workers use.
+fn processors() -> NonZeroUsize {
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN).min(MAX_AUTO_WORKERS)
 }
 
 /// Adds the filter expression, if there is one.
