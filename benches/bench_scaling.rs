@@ -1,0 +1,174 @@
+//! What workers gain: the CPU time of each thread of an analysis of packets in memory, and the wall time.
+//!
+//! `cargo bench -p huginn-net-benches --bench scaling [-- CAPTURE|WORD]...` also analyses a capture file, or only the rows whose
+//! name contains one of the words.
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a benchmark may panic"
+)]
+
+#[path = "memory_frames.rs"]
+mod memory_frames;
+#[path = "packets.rs"]
+mod packets;
+
+use std::fmt::Debug;
+use std::hint::black_box;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use huginn_net::record::JsonEvent;
+use huginn_net::{Event, HuginnNet};
+use huginn_net_capture::CaptureReader;
+use huginn_net_core::{Analyzer, Block, Builder, Fill, NextFrame, Protocol, Source};
+use huginn_net_http::HuginnNetHttp;
+use huginn_net_tcp::TcpObserver;
+use huginn_net_tls::TlsObserver;
+use rustix::time::{ClockId, clock_gettime};
+
+use memory_frames::MemoryFrames;
+use packets::{AT_LEAST, PAGES, Packets, Repeat, SHORT};
+
+/// Numbers of workers; the first one is the caller's thread.
+const WORKERS: [usize; 5] = [1, 2, 4, 8, 16];
+/// Runs of each row. The quickest counts.
+const RUNS: usize = 7;
+
+fn main() {
+    println!(
+        "| packets | workers | CPU of all threads, ms | busiest thread | merging thread | CPU, 1 = one worker | bound of the speedup | wall, ms | speedup |"
+    );
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|");
+    let pages = Packets::from_captures(&PAGES, Repeat::NewFlows, AT_LEAST, |_| true);
+    let short = Packets::from_captures(&SHORT, Repeat::NewFlows, AT_LEAST, |_| true);
+    memory("TCP, pages", &pages, Analyzer::<TcpObserver>::builder);
+    memory("TCP, short connections", &short, Analyzer::<TcpObserver>::builder);
+    memory("HTTP, pages", &pages, HuginnNetHttp::builder);
+    memory("HTTP, short connections", &short, HuginnNetHttp::builder);
+    memory("TLS, short connections", &short, Analyzer::<TlsObserver>::builder);
+    for (name, packets) in [("pages", &pages), ("short connections", &short)] {
+        let frames: Vec<_> = packets.frames().collect();
+        as_json(&format!("all protocols as JSON, {name}"), || MemoryFrames::new(&frames));
+    }
+    for capture in arguments().filter(|argument| Path::new(argument).is_file()) {
+        as_json(&format!("all protocols as JSON, {capture}"), || CaptureReader::open(&capture).unwrap());
+    }
+}
+
+fn arguments() -> impl Iterator<Item = String> {
+    std::env::args().skip(1).filter(|argument| !argument.starts_with("--"))
+}
+
+fn as_json<'f, S: Source<'f, Error: Debug + Send> + Send>(name: &str, source: impl Fn() -> S) {
+    rows(name, |workers| {
+        let mut analyzer = HuginnNet::builder().workers(workers).build();
+        let write = |event: &Event, line: &mut Vec<u8>| JsonEvent { event, file: None }.write_to(line);
+        let mut keep = |text: &[u8]| _ = black_box(text).len();
+        analyzer.analyze_text(Measured(source()), write, &mut keep).unwrap().events
+    });
+}
+
+fn memory<P: Protocol>(name: &str, packets: &Packets, builder: impl Fn() -> Builder<P>) {
+    let frames: Vec<_> = packets.frames().collect();
+    rows(name, |workers| {
+        let mut analyzer = builder().workers(workers).build();
+        analyzer
+            .analyze(Measured(MemoryFrames::new(&frames)), &mut |event| _ = black_box(event))
+            .unwrap()
+            .events
+    });
+}
+
+/// Prints the rows of an analysis, which returns its number of events.
+fn rows(name: &str, mut analyse: impl FnMut(NonZeroUsize) -> u64) {
+    let mut words = arguments().filter(|argument| !Path::new(argument).is_file()).peekable();
+    if words.peek().is_some() && !words.any(|word| name.contains(&word)) {
+        return;
+    }
+    let (mut sequential, mut events) = (None, None);
+    for workers in WORKERS {
+        let number = NonZeroUsize::new(workers).unwrap();
+        let runs = (0..RUNS).map(|_| {
+            let (start, before) = (Instant::now(), thread_cpu_nanos());
+            THREADS.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            let found = analyse(number);
+            let (wall, own) = (start.elapsed().as_nanos() as u64, thread_cpu_nanos() - before);
+            assert_eq!(*events.get_or_insert(found), found, "{name}: events with {workers} workers");
+            let others = std::mem::take(&mut *THREADS.lock().unwrap_or_else(PoisonError::into_inner));
+            Run { wall, own, others }
+        });
+        let runs: Vec<_> = runs.collect();
+        let [wall, all, busiest, own] = [
+            |run: &Run| run.wall,
+            |run: &Run| run.own + run.others.iter().sum::<u64>(),
+            |run: &Run| run.others.iter().copied().chain([run.own]).max().unwrap(),
+            |run: &Run| run.own,
+        ]
+        .map(|value| runs.iter().map(value).min().unwrap() as f64 / 1e6);
+        let (cpu_of_one, wall_of_one) = *sequential.get_or_insert((all, wall));
+        println!(
+            "| {name} | {workers} | {all:.1} | {busiest:.1} | {} | {:.2} | {:.1} | {wall:.1} | {:.2} |",
+            if workers == 1 { "-".to_owned() } else { format!("{own:.1}") },
+            all / cpu_of_one,
+            cpu_of_one / busiest,
+            wall_of_one / wall,
+        );
+    }
+}
+
+/// The times of one run, in nanoseconds.
+struct Run {
+    wall: u64,
+    /// CPU time of the caller's thread.
+    own: u64,
+    /// CPU times of the workers.
+    others: Vec<u64>,
+}
+
+/// CPU times of the threads that have ended, in nanoseconds.
+static THREADS: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+
+/// Adds the CPU time of its thread to [`THREADS`] when the thread ends.
+struct OnExit(thread::ThreadId);
+
+impl Drop for OnExit {
+    fn drop(&mut self) {
+        THREADS.lock().unwrap_or_else(PoisonError::into_inner).push(thread_cpu_nanos());
+    }
+}
+
+thread_local! {
+    static ON_EXIT: OnExit = OnExit(thread::current().id());
+}
+
+/// Returns the CPU time of this thread, in nanoseconds.
+fn thread_cpu_nanos() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    (time.tv_sec * 1_000_000_000 + time.tv_nsec) as u64
+}
+
+/// A source whose workers report their CPU times.
+struct Measured<S>(S);
+
+impl<'f, S: Source<'f, Error: Debug>> Source<'f> for Measured<S> {
+    type Error = S::Error;
+
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, S::Error> {
+        self.0.next_frame()
+    }
+
+    fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, S::Error> {
+        ON_EXIT.with(|thread| _ = black_box(thread.0));
+        self.0.fill(block)
+    }
+}
