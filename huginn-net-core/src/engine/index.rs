@@ -236,8 +236,9 @@ impl Sorter {
                 },
             };
             let task = Task { stored: *stored_frame, now: *now, record, frame: index, kind };
+            let is_time_step = time_steps.next_if_eq(&&index).is_some();
             match worker {
-                Some(worker) if time_steps.next_if_eq(&&index).is_none() => {
+                Some(worker) if !is_time_step => {
                     if let Some(tasks) = tasks.get_mut(worker) {
                         tasks.push(task);
                     }
