@@ -346,6 +346,10 @@ impl<S: ParserSet> Open<S> {
         sender: Side,
         feed: &mut impl FnMut(&mut S, StreamInput<'_>),
     ) -> ParserStatus {
+        // Parsers that began again after a conflict do not get the bytes of a side that none of them read before.
+        if self.connection.direction_mut(sender).is_none() {
+            return self.status();
+        }
         feed(&mut self.parsers, StreamInput::new(sender, StreamData::Bytes(payload), self.start));
         self.connection.keep_unsettled(segment, payload, sender);
         self.status()
