@@ -149,9 +149,9 @@ impl<'f> CommonTask<'f> {
 
 /// Gives each frame its number and its packet time, in the order of the capture.
 pub(super) struct Sequencer {
-    pub(super) clock: PacketClock,
+    clock: PacketClock,
     /// Number of the last record.
-    pub(super) record: u64,
+    record: u64,
     /// Idle flows end at multiples of this packet time, in nanoseconds.
     step_nanos: u64,
     next_step_nanos: u64,
@@ -185,7 +185,7 @@ impl Sequencer {
 /// Finds the worker of each frame, whatever the frames before it: several blocks can be sorted at once.
 pub(super) struct Sorter {
     decoder: Decoder,
-    /// Whether frames may be plain: there is no filter of segments.
+    /// Whether frames may be plain: segments are neither filtered nor verified.
     has_plain: bool,
     partitions: FlowPartitions,
     /// The worker of each partition.

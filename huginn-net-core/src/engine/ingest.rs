@@ -21,7 +21,7 @@ pub(super) struct Decoding {
     frames: u64,
     pub(super) decoder: Decoder,
     filter: Filter,
-    /// Whether frames may take the fast path: there is no filter, and the decoder has one.
+    /// Whether frames may take the fast path: the decoder has one, and no segment is filtered.
     has_fast_path: bool,
     bytes: u64,
     frames_filtered: u64,
@@ -140,8 +140,7 @@ impl Decoding {
         now: Timestamp,
         handler: &mut impl SegmentHandler,
     ) -> ControlFlow<()> {
-        self.frames = self.frames.wrapping_add(1);
-        self.bytes = self.bytes.wrapping_add(frame.data.len() as u64);
+        self.count(frame);
         // Inlined together with the handler, so that the compiler knows most properties of a fast-path segment.
         if self.has_fast_path
             && let Some(fast) = FastPath::from_ipv4_frame(frame, self.decoder.number())
@@ -161,9 +160,14 @@ impl Decoding {
     /// Counts a [plain](Decoder::is_plain) frame.
     #[inline(always)]
     pub(super) fn count_plain(&mut self, frame: &Frame<'_>) {
+        self.count(frame);
+        self.decoder.count_plain();
+    }
+
+    #[inline(always)]
+    fn count(&mut self, frame: &Frame<'_>) {
         self.frames = self.frames.wrapping_add(1);
         self.bytes = self.bytes.wrapping_add(frame.data.len() as u64);
-        self.decoder.count_plain();
     }
 
     /// Handles a frame that is not fast-path IPv4, or whose segments need filtering.

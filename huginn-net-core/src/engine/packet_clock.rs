@@ -84,10 +84,9 @@ impl PacketClock {
         (self.has_started, self.window) = (false, 0);
     }
 
-    /// Continues after a capture at which a copy of this clock had this time and these steps.
+    /// Takes the time and the steps of a copy of this clock at the end of a capture. [`start_capture`](Self::start_capture) follows.
     pub(super) fn resume(&mut self, now: Timestamp, steps: ClockSteps) {
         (self.now, self.steps) = (now.as_nanos(), steps);
-        self.start_capture();
     }
 
     /// Returns the clock's time, which is unrelated to calendar time.

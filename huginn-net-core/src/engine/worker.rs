@@ -155,11 +155,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
             OwnFlows { is_own: true, frame: 0, segment: 0, flows, render: *render, output, channel };
         block.each_task(*number, |task, frame| {
             share.begin(task);
-            match task.kind {
-                TaskKind::Plain { .. } | TaskKind::Own => own.on_task(task, frame, &mut share),
-                TaskKind::Shared => shared.as_mut().unwrap_or(own).on_task(task, frame, &mut share),
-                TaskKind::Time => {}
-            }
+            decode_task(own, shared, task, frame, &mut share);
             if share.output.events.len() >= MAX_OUTPUT_EVENTS {
                 channel.send(std::mem::replace(&mut share.output, channel.empty_output()));
             }
@@ -187,11 +183,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
         let mut skipped = DropCounter { is_own: true, flows, segments: 0 };
         block.each_task(*number, |task, frame| {
             skipped.is_own = task.is_own();
-            match task.kind {
-                TaskKind::Plain { .. } | TaskKind::Own => own.on_task(task, frame, &mut skipped),
-                TaskKind::Shared => shared.as_mut().unwrap_or(own).on_task(task, frame, &mut skipped),
-                TaskKind::Time => {}
-            }
+            decode_task(own, shared, task, frame, &mut skipped);
         });
         dropped.add(Dropped { segments: skipped.segments, blocks: 1 });
         let output = channel.empty_output();
@@ -220,20 +212,29 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
     }
 }
 
-impl Decoding {
-    /// Decodes a frame of a block, and passes its segments to `handler`.
-    #[inline(always)]
-    fn on_task(&mut self, task: &Task<'_>, frame: Frame<'_>, handler: &mut impl SegmentHandler) {
-        self.decoder.set_record(task.record);
-        // The handlers of workers never break.
-        let _ = match task.sorted_segment(frame, self.decoder.number()) {
-            Some(segment) => {
-                self.count_plain(&frame);
-                handler.on_segment(&segment, task.now())
-            }
-            None => self.on_frame(&frame, task.now(), handler),
-        };
-    }
+/// Decodes the frame of a task, and passes its segments to `handler`. Without a decoder for shared frames, `own` decodes them, too.
+#[inline(always)]
+fn decode_task(
+    own: &mut Decoding,
+    shared: &mut Option<Decoding>,
+    task: &Task<'_>,
+    frame: Frame<'_>,
+    handler: &mut impl SegmentHandler,
+) {
+    let decoding = match task.kind {
+        TaskKind::Plain { .. } | TaskKind::Own => own,
+        TaskKind::Shared => shared.as_mut().unwrap_or(own),
+        TaskKind::Time => return,
+    };
+    decoding.decoder.set_record(task.record);
+    // The handlers of workers never break.
+    let _ = match task.sorted_segment(frame, decoding.decoder.number()) {
+        Some(segment) => {
+            decoding.count_plain(&frame);
+            handler.on_segment(&segment, task.now())
+        }
+        None => decoding.on_frame(&frame, task.now(), handler),
+    };
 }
 
 /// Passes the segments of a worker's flows to the flow table.

@@ -134,9 +134,10 @@ impl<P: Protocol> FlowTable<P> {
         ControlFlow::Continue(())
     }
 
-    /// Removes the idle flows once packet time reaches the next step. The time of every frame at which it reaches a multiple of
-    /// [`expiry_step_nanos`](Self::expiry_step_nanos) must pass here, in every worker, before the flow of the frame is looked up: the frame at which a flow ends then depends neither on the partition of the flow nor on
-    /// the number of workers. `on_event` takes their last events in the order of the flows. Breaks when `on_event` does.
+    /// Removes the idle flows once packet time reaches the next step. Every frame at which packet time reaches a multiple of
+    /// [`expiry_step_nanos`](Self::expiry_step_nanos) must pass its time here, in every worker, before its flow is looked up. The
+    /// frame at which a flow ends then depends neither on the partition of the flow nor on the number of workers. `on_event`
+    /// takes their last events in the order of the flows. Breaks when `on_event` does.
     #[inline(always)]
     pub(crate) fn expire_idle(
         &mut self,

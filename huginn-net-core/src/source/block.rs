@@ -134,8 +134,9 @@ impl<'f> Block<'f> {
         std::mem::replace(&mut self.buffer, buffer)
     }
 
-    /// Moves all frames of another block to this one, without a copy of their bytes. Only the frames: blocks of a channel have nothing else. False, and nothing changes, if that would
-    /// exceed the number of frames of this block, or if it has frames.
+    /// Moves all frames of another block to this one, without a copy of their bytes, and nothing else: blocks of a channel
+    /// have nothing else. False, and nothing changes, if that would exceed the number of frames of this block, or if it has
+    /// frames.
     pub(super) fn take_frames(&mut self, other: &mut Block<'static>) -> bool {
         let fits = self.is_empty() && other.frames.len() <= self.max_frames;
         if fits {

@@ -356,12 +356,16 @@ impl Observers {
 
     #[cold]
     fn add_new_examples(&mut self, segment: &Segment<'_>, sender: Side) {
-        for ((name, count, _), examined) in
-            blind_spots::of_protocols(&self.counters).into_iter().zip(&mut self.examined)
-        {
+        self.update_examined(|examples, name| examples.add_segment(name, segment, sender));
+    }
+
+    /// Calls `changed` with the name of each counter that changed.
+    fn update_examined(&mut self, mut changed: impl FnMut(&mut Examples, &'static str)) {
+        let counts = blind_spots::of_protocols(&self.counters).into_iter();
+        for ((name, count, _), examined) in counts.zip(&mut self.examined) {
             if count != *examined {
                 *examined = count;
-                self.examples.add_segment(name, segment, sender);
+                changed(&mut self.examples, name);
             }
         }
     }
@@ -371,10 +375,7 @@ impl Observers {
         let sum = blind_spots::sum_of_protocols(&self.counters);
         if sum != self.examined_sum {
             self.examined_sum = sum;
-            let counts = blind_spots::of_protocols(&self.counters).into_iter();
-            for (examined, (_, count, _)) in self.examined.iter_mut().zip(counts) {
-                *examined = count;
-            }
+            self.update_examined(|_, _| {});
         }
     }
 
