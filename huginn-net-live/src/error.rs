@@ -26,6 +26,17 @@ pub enum LiveError {
     /// The pseudo-device `any` needs the libpcap backend.
     #[error("'any' needs the libpcap backend")]
     AnyNeedsLibpcap,
+    /// Only packet sockets divide the frames of an interface.
+    #[error("several queues need the packet backend")]
+    QueuesNeedPacketSockets,
+    /// A thread cannot run on this processor.
+    #[error("processor {cpu}: {source}")]
+    Processor {
+        /// The number of the processor, from 0.
+        cpu: usize,
+        /// The error of the system.
+        source: io::Error,
+    },
     /// The program lacks the privileges to capture (on Linux `CAP_NET_RAW`).
     #[error("{name}: no permission to capture: {source}")]
     PermissionDenied {

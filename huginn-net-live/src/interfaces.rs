@@ -26,6 +26,34 @@ pub(crate) struct Interfaces {
     handler: Option<NoticeHandler>,
 }
 
+/// The groups among whose sockets the kernel divides the frames of each interface.
+#[derive(Debug, Default)]
+pub(crate) struct Fanouts(Vec<Fanout>);
+
+#[cfg(target_os = "linux")]
+pub(crate) type Fanout = Arc<crate::packet::FanoutGroup>;
+#[cfg(not(target_os = "linux"))]
+pub(crate) type Fanout = std::convert::Infallible;
+
+impl Fanouts {
+    /// Creates the groups of these many interfaces.
+    ///
+    /// # Errors
+    /// Only packet sockets divide frames.
+    pub(crate) fn new(interfaces: usize, options: &LiveOptions) -> Result<Self, LiveError> {
+        match options.backend {
+            #[cfg(target_os = "linux")]
+            Backend::Packet => Ok(Self((0..interfaces).map(|_| Fanout::default()).collect())),
+            _ => Err(LiveError::QueuesNeedPacketSockets),
+        }
+    }
+
+    /// Returns the group of an interface; `None` for a single queue.
+    fn of(&self, interface: usize) -> Option<Fanout> {
+        self.0.get(interface).cloned()
+    }
+}
+
 /// One interface.
 struct InterfaceSlot {
     backend: Box<dyn CaptureBackend>,
@@ -42,6 +70,7 @@ impl Interfaces {
         names: impl Iterator<Item = &'a str>,
         options: &LiveOptions,
         present: &[Interface],
+        fanouts: &Fanouts,
     ) -> Result<Self, LiveError> {
         let mut notices = Vec::new();
         let mut slots: Vec<InterfaceSlot> = Vec::new();
@@ -49,7 +78,8 @@ impl Interfaces {
             if slots.iter().any(|slot| slot.counters.name() == name) {
                 return Err(LiveError::DuplicateInterface { name: name.to_owned() });
             }
-            slots.push(InterfaceSlot::new(name, open(name, options, present, &mut notices)?));
+            let backend = open(name, options, present, fanouts.of(slots.len()), &mut notices)?;
+            slots.push(InterfaceSlot::new(name, backend));
         }
         if slots.is_empty() {
             return Err(LiveError::NoInterface);
@@ -58,7 +88,7 @@ impl Interfaces {
     }
 
     fn new(slots: Vec<InterfaceSlot>, notices: Vec<Notice>) -> Self {
-        let stats = LiveStats::new(slots.iter().map(|slot| Arc::clone(&slot.counters)));
+        let stats = LiveStats::new(slots.iter().map(|slot| vec![Arc::clone(&slot.counters)]));
         let mut slots = Self { slots, stats, notices, handler: None };
         slots.update_drops();
         slots
@@ -67,6 +97,17 @@ impl Interfaces {
     #[cfg(test)]
     pub(crate) fn from_backends(backends: impl Iterator<Item = (String, Box<dyn CaptureBackend>)>) -> Self {
         Self::new(backends.map(|(name, backend)| InterfaceSlot::new(&name, backend)).collect(), Vec::new())
+    }
+
+    /// Counts together with the other queues of the same interfaces.
+    pub(crate) fn share_stats(queues: &mut [Self]) {
+        let interfaces = queues.first().map_or(0, Self::len);
+        let counters = (0..interfaces).map(|index| {
+            let slots = queues.iter().filter_map(|queue| queue.slots.get(index));
+            slots.map(|slot| Arc::clone(&slot.counters)).collect()
+        });
+        let stats = LiveStats::new(counters);
+        queues.iter_mut().for_each(|queue| queue.stats = stats.clone());
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -250,6 +291,7 @@ fn open(
     name: &str,
     options: &LiveOptions,
     present: &[Interface],
+    fanout: Option<Fanout>,
     notices: &mut Vec<Notice>,
 ) -> Result<Box<dyn CaptureBackend>, LiveError> {
     let unknown = || LiveError::UnknownInterface {
@@ -263,7 +305,7 @@ fn open(
         #[cfg(target_os = "linux")]
         Backend::Packet => {
             let interface = present.iter().find(|interface| interface.name == name).ok_or_else(unknown)?;
-            let (backend, granted) = crate::packet::PacketBackend::open(interface, options)?;
+            let (backend, granted) = crate::packet::PacketBackend::open(interface, options, fanout)?;
             let requested = options.buffer_bytes;
             if granted < requested {
                 let kind = NoticeKind::SmallBuffer { requested, granted };

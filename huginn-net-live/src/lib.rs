@@ -5,6 +5,9 @@
 //! `libpcap` it captures with libpcap on every system that libpcap supports ([`Backend::Pcap`]), and accepts filter
 //! expressions. [`interfaces`] lists the interfaces.
 //!
+//! [`LiveSource::open_queues`] divides the frames of an interface among several sources, for
+//! [`Analyzer::analyze_queues`](huginn_net_core::Analyzer::analyze_queues): no frame then crosses threads.
+//!
 //! [`LiveStats`] counts, for any thread, the frames received, dropped by the kernel and dropped by the interface. The
 //! source waits for interfaces that go down or are removed, and reports each change with a [`Notice`].
 //!
@@ -41,6 +44,7 @@ mod options;
 #[cfg(target_os = "linux")]
 mod packet;
 mod poll;
+mod processor;
 mod queues;
 mod source;
 mod stats;
@@ -55,5 +59,5 @@ pub use options::{Backend, LiveOptions};
 #[doc(hidden)]
 pub use packet::{BlockFrame, BlockFrames};
 pub use source::LiveSource;
-pub use stats::{InterfaceState, InterfaceStats, LiveStats};
+pub use stats::{InterfaceState, InterfaceStats, LiveStats, QueueStats};
 pub use stopper::Stopper;

@@ -12,8 +12,8 @@ pub struct LiveOptions {
     pub promiscuous: bool,
     /// Snap length in bytes (default 262,144, more than any frame but an IPv6 jumbogram); at least 64.
     pub snaplen: u32,
-    /// Size of the kernel's capture buffer per interface, in bytes (default 32 MiB). The kernel allocates it when the
-    /// interface is opened.
+    /// Size of the kernel's capture buffer per interface and [queue](crate::LiveSource::open_queues), in bytes (default 32 MiB). The
+    /// kernel allocates it when the interface is opened.
     ///
     /// [`Backend::Packet`] rounds it up to blocks of 64 KiB, at least two; from 64 MiB on, blocks have 128 KiB, from
     /// 128 MiB on 256 KiB. A frame takes about 85 bytes more than its length, and is cut to what a block holds: with blocks
@@ -29,6 +29,9 @@ pub struct LiveOptions {
     /// mode). Each frame then takes as much of the buffer as the longest one would, on Linux mostly 64 KiB, so reduce
     /// [`snaplen`](Self::snaplen) as well.
     pub buffer_timeout: Duration,
+    /// Processors, from 0, one for each queue (default: none; Linux only). The thread that reads the first frame of a queue stays on
+    /// its processor, and the buffer lies in the memory of that processor's node. A source that several threads read must have none.
+    pub cpus: Vec<usize>,
     /// Filter expression in the language of `pcap-filter(7)`; [`Backend::Pcap`] only.
     pub expression: Option<String>,
 }
@@ -41,6 +44,7 @@ impl Default for LiveOptions {
             snaplen: 1 << 18,
             buffer_bytes: 32 << 20,
             buffer_timeout: Duration::from_millis(9),
+            cpus: Vec::new(),
             expression: None,
         }
     }

@@ -8,18 +8,20 @@ use huginn_net_core::Timestamp;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Statistics of a [`LiveSource`](crate::LiveSource). Clones share one state and outlive the source.
+/// Statistics of a [`LiveSource`](crate::LiveSource), or of all queues that were opened together. Clones share one state and outlive the
+/// sources.
 ///
 /// The numbers are at most a second old, and exact once the source was stopped and has ended.
 #[derive(Clone, Debug)]
 pub struct LiveStats {
-    counters: Arc<[Arc<InterfaceCounters>]>,
+    /// The counters of the queues of each interface.
+    counters: Arc<[Vec<Arc<InterfaceCounters>>]>,
     /// In nanoseconds since the Unix epoch; 0 before the first frame.
     taken_at: Arc<AtomicU64>,
 }
 
 impl LiveStats {
-    pub(crate) fn new(counters: impl Iterator<Item = Arc<InterfaceCounters>>) -> Self {
+    pub(crate) fn new(counters: impl Iterator<Item = Vec<Arc<InterfaceCounters>>>) -> Self {
         Self { counters: counters.collect(), taken_at: Arc::default() }
     }
 
@@ -36,7 +38,7 @@ impl LiveStats {
 
     /// Returns the statistics of each interface, in the order in which they were named.
     pub fn interfaces(&self) -> Vec<InterfaceStats> {
-        self.counters.iter().map(|counters| counters.stats()).collect()
+        self.counters.iter().filter_map(|queues| InterfaceStats::new(queues)).collect()
     }
 }
 
@@ -56,12 +58,49 @@ pub struct InterfaceStats {
     pub interface_dropped: Option<u64>,
     /// Read errors after which the source tried again, such as lack of memory.
     pub read_errors: u64,
-    /// The state of the interface.
+    /// The state of the interface; with several queues, the worst of them.
     pub state: InterfaceState,
+    /// The share of each queue, if the interface has [several](crate::LiveSource::open_queues).
+    pub queues: Vec<QueueStats>,
 }
 
-/// The state of an interface.
+/// Statistics of one queue of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct QueueStats {
+    /// Frames lent.
+    pub received: u64,
+    /// Frames that the kernel dropped because the buffer of the queue was full.
+    pub kernel_dropped: u64,
+}
+
+impl InterfaceStats {
+    /// Sums the counters of the queues of an interface; `None` without one.
+    fn new(counters: &[Arc<InterfaceCounters>]) -> Option<Self> {
+        let queues: Vec<Self> = counters.iter().map(|counters| counters.stats()).collect();
+        let shares = queues
+            .iter()
+            .map(|queue| QueueStats { received: queue.received, kernel_dropped: queue.kernel_dropped });
+        let shares: Vec<_> = shares.collect();
+        let mut sum = queues.into_iter().reduce(|sum, queue| Self {
+            received: sum.received.saturating_add(queue.received),
+            kernel_dropped: sum.kernel_dropped.saturating_add(queue.kernel_dropped),
+            // Each queue counts those of the whole interface.
+            interface_dropped: sum.interface_dropped.max(queue.interface_dropped),
+            read_errors: sum.read_errors.saturating_add(queue.read_errors),
+            state: sum.state.max(queue.state),
+            ..sum
+        })?;
+        if shares.len() > 1 {
+            sum.queues = shares;
+        }
+        Some(sum)
+    }
+}
+
+/// The state of an interface, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum InterfaceState {
@@ -159,6 +198,7 @@ impl InterfaceCounters {
             interface_dropped: (interface_dropped != UNKNOWN).then_some(interface_dropped),
             read_errors: self.read_errors.load(Ordering::Relaxed),
             state: self.state(),
+            queues: Vec::new(),
         }
     }
 }

@@ -10,31 +10,52 @@ pub(crate) type WakeFd = std::os::unix::net::UnixStream;
 #[cfg(not(unix))]
 pub(crate) type WakeFd = io::Empty;
 
-/// Stops a live capture from another thread, even while it waits. Clones share one state.
+/// Stops a live capture from another thread, even while it waits: one source, or all [queues](crate::LiveSource::open_queues) that were
+/// opened together. Clones share one state.
 #[derive(Clone, Debug)]
 pub struct Stopper(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
     stopped: AtomicBool,
+    /// One for each source.
+    wakers: Vec<Waker>,
+}
+
+/// Wakes one source.
+#[derive(Debug)]
+struct Waker {
     /// Whether a wake is pending.
     woken: AtomicBool,
     wake_fd: WakeFd,
 }
 
+/// The end of a source: its descriptor becomes readable when the source is stopped or woken.
+#[derive(Debug)]
+pub(crate) struct StopReceiver {
+    stopper: Stopper,
+    source: usize,
+    pub(crate) wake_fd: WakeFd,
+}
+
 impl Stopper {
-    /// Creates a stopper, and the descriptor that becomes readable when it stops or wakes the source.
-    pub(crate) fn new() -> io::Result<(Self, WakeFd)> {
-        let (reader, wake_fd) = pair()?;
-        let shared = Shared { stopped: AtomicBool::new(false), woken: AtomicBool::new(false), wake_fd };
-        Ok((Self(Arc::new(shared)), reader))
+    /// Creates the ends of these many sources, which share a stopper.
+    pub(crate) fn receivers(sources: usize) -> io::Result<Vec<StopReceiver>> {
+        let (mut readers, mut wakers) = (Vec::with_capacity(sources), Vec::with_capacity(sources));
+        for _ in 0..sources {
+            let (reader, wake_fd) = pair()?;
+            readers.push(reader);
+            wakers.push(Waker { woken: AtomicBool::new(false), wake_fd });
+        }
+        let stopper = Self(Arc::new(Shared { stopped: AtomicBool::new(false), wakers }));
+        let receiver = |(source, wake_fd)| StopReceiver { stopper: stopper.clone(), source, wake_fd };
+        Ok(readers.into_iter().enumerate().map(receiver).collect())
     }
 
     /// Stops the capture for good. Frames captured so far are still lent.
     pub fn stop(&self) {
         if !self.0.stopped.swap(true, Ordering::Relaxed) {
-            // Writing one byte to an empty socket does not block. It fails only if the reader was closed.
-            let _ = (&self.0.wake_fd).write(&[0]);
+            self.0.wakers.iter().for_each(Waker::write);
         }
     }
 
@@ -43,20 +64,36 @@ impl Stopper {
         self.0.stopped.load(Ordering::Relaxed)
     }
 
-    /// Wakes a waiting source, which then returns [`Idle`](huginn_net_core::NextFrame::Idle) at once.
+    /// Wakes the waiting sources, each of which then returns [`Idle`](huginn_net_core::NextFrame::Idle) at once.
     pub fn wake(&self) {
-        if !self.0.woken.swap(true, Ordering::AcqRel) {
-            let _ = (&self.0.wake_fd).write(&[0]);
+        for waker in &self.0.wakers {
+            if !waker.woken.swap(true, Ordering::AcqRel) {
+                waker.write();
+            }
         }
     }
+}
 
-    /// Reads the byte that [`wake`](Self::wake) wrote.
-    pub(crate) fn consume_wake(&self, mut reader: &WakeFd) {
-        if self.0.woken.load(Ordering::Acquire) {
+impl Waker {
+    /// Writes one byte to an empty socket, which does not block. It fails only if the reader was closed.
+    fn write(&self) {
+        let _ = (&self.wake_fd).write(&[0]);
+    }
+}
+
+impl StopReceiver {
+    pub(crate) fn stopper(&self) -> &Stopper {
+        &self.stopper
+    }
+
+    /// Reads the byte that [`Stopper::wake`] wrote.
+    pub(crate) fn consume_wake(&self) {
+        let Some(waker) = self.stopper.0.wakers.get(self.source) else { return };
+        if waker.woken.load(Ordering::Acquire) {
             // The byte has been written or is about to be.
-            let _ = reader.read(&mut [0]);
+            let _ = (&self.wake_fd).read(&mut [0]);
             // A swap with acquire ordering, so that this thread sees what preceded a `wake` that wrote nothing.
-            self.0.woken.swap(false, Ordering::AcqRel);
+            waker.woken.swap(false, Ordering::AcqRel);
         }
     }
 }

@@ -72,7 +72,7 @@ pub(crate) struct AnalysisArguments {
     pub(crate) count: Option<u64>,
 
     /// Number of worker threads; 'auto': one per processor, up to 16, if a file has at least 4 MiB; one for smaller files, pipes
-    /// and live capture
+    /// and live capture without --pin
     #[arg(short, long, value_name = "N", default_value = "auto", value_parser = parse_workers)]
     pub(crate) workers: Workers,
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::values::{parse_address, parse_interval, parse_keep, parse_mode, parse_size};
+use super::values::{
+    Processors, parse_address, parse_interval, parse_keep, parse_mode, parse_processors, parse_size,
+};
 use super::{AnalysisArguments, EventArguments, OutputArguments};
 
 /// Explains the signals and gives an example.
@@ -65,6 +67,11 @@ pub(crate) struct CaptureArguments {
     #[arg(long)]
     pub(crate) immediate_mode: bool,
 
+    /// Processors of the workers: 2-5 or 0,2; the buffer of each worker lies in the memory of its processor's node. Without -w, one
+    /// worker for each
+    #[arg(long, value_name = "CPUS", value_parser = parse_processors)]
+    pub(crate) pin: Option<Processors>,
+
     /// Do not put interfaces into promiscuous mode
     #[arg(short = 'p', long)]
     pub(crate) no_promiscuous: bool,
@@ -73,7 +80,7 @@ pub(crate) struct CaptureArguments {
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 18, value_parser = clap::value_parser!(u32).range(64..=1 << 18))]
     pub(crate) snaplen: u32,
 
-    /// Kernel buffer of each interface, in MiB; allocated at startup
+    /// Kernel buffer of each interface and worker, in MiB; allocated at startup
     #[arg(long, value_name = "MIB", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=1023))]
     pub(crate) buffer: u32,
 }

@@ -31,6 +31,11 @@ pub(crate) enum Workers {
     Auto,
 }
 
+/// Numbers of processors, each once.
+#[cfg(unix)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Processors(pub(crate) Vec<usize>);
+
 /// A limit; `None` removes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limit(Option<u32>);
@@ -64,6 +69,28 @@ pub(super) fn parse_workers(text: &str) -> Result<Workers, String> {
         return Ok(Workers::Auto);
     }
     text.parse().map(Workers::Count).map_err(|_| "expected a number of at least 1, or 'auto'".to_owned())
+}
+
+/// Parses numbers and ranges of processors, as cpuset(7) lists them: 0,2-5.
+#[cfg(unix)]
+pub(super) fn parse_processors(text: &str) -> Result<Processors, String> {
+    const EXPECTED: &str = "expected numbers and ranges of processors, such as 0,2-5";
+    let number = |text: &str| text.parse::<u16>().map(usize::from).map_err(|_| EXPECTED.to_owned());
+    let mut processors = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let range = number(first)?..=number(last)?;
+        if range.is_empty() {
+            return Err(EXPECTED.to_owned());
+        }
+        for processor in range {
+            if processors.contains(&processor) {
+                return Err(format!("processor {processor} is named twice"));
+            }
+            processors.push(processor);
+        }
+    }
+    Ok(Processors(processors))
 }
 
 /// Parses a limit.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use huginn_net_live::QueueStats;
 use serde::Serialize;
 
 use crate::analysis_counters::AnalysisCounters;
@@ -55,6 +56,24 @@ pub(crate) struct CaptureCounters {
     pub(crate) read_errors: u64,
     /// `up`, or the reason why no frames arrive.
     pub(crate) state: String,
+    /// The share of each worker, if each has a queue of the interface.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) workers: Vec<QueueCounters>,
+}
+
+/// Counters of the queue of one worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct QueueCounters {
+    /// Frames received.
+    pub(crate) received: u64,
+    /// Frames that the kernel dropped because the buffer of the queue was full.
+    pub(crate) kernel_dropped: u64,
+}
+
+impl From<&QueueStats> for QueueCounters {
+    fn from(queue: &QueueStats) -> Self {
+        Self { received: queue.received, kernel_dropped: queue.kernel_dropped }
+    }
 }
 
 /// Event latency, in total and within this process.

@@ -118,19 +118,23 @@ impl AnalysisPlan {
         self.build(if is_long { processors() } else { NonZeroUsize::MIN }, seed)
     }
 
+    /// The number of workers if it was typed.
+    pub(crate) fn typed_workers(&self) -> Option<NonZeroUsize> {
+        match self.workers {
+            Workers::Count(count) => Some(count),
+            Workers::Auto => None,
+        }
+    }
+
     /// Builds the analyzer of live traffic.
     #[cfg(unix)]
-    pub(crate) fn build_for_live(self) -> Result<HuginnNet, Failure> {
+    pub(crate) fn build_for_live(self, workers: NonZeroUsize) -> Result<HuginnNet, Failure> {
         let seed = self.seed.unwrap_or_else(hash_seed::random);
-        // One worker copies no frame.
-        self.build(NonZeroUsize::MIN, seed)
+        self.build(workers, seed)
     }
 
     fn build(self, auto: NonZeroUsize, seed: HashSeed) -> Result<HuginnNet, Failure> {
-        let workers = match self.workers {
-            Workers::Count(count) => count,
-            Workers::Auto => auto,
-        };
+        let workers = self.typed_workers().unwrap_or(auto);
         let builder = self.builder.hash_seed(seed).workers(workers);
         filtered(builder, self.expression.as_deref()).map(Builder::build)
     }

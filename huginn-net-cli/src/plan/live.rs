@@ -1,6 +1,7 @@
 //! What `live` captures, and what it writes.
 
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ use crate::privileges::{self, Policy};
 pub(crate) struct LivePlan {
     pub(crate) interfaces: Vec<String>,
     pub(crate) capture: LiveOptions,
+    /// Queues of each interface: one for each worker, if the kernel can divide the frames.
+    pub(crate) queues: NonZeroUsize,
     pub(crate) analyzer: HuginnNet,
     pub(crate) count: Option<u64>,
     pub(crate) output: LiveOutputPlan,
@@ -87,6 +90,7 @@ impl LivePlan {
         options.promiscuous = !capture.no_promiscuous;
         options.snaplen = capture.snaplen;
         options.buffer_bytes = usize::try_from(capture.buffer).unwrap_or(usize::MAX).saturating_mul(1 << 20);
+        options.cpus = capture.pin.map(|pin| pin.0).unwrap_or_default();
         if capture.immediate_mode {
             options.buffer_timeout = Duration::ZERO;
         }
@@ -126,7 +130,8 @@ impl LivePlan {
     }
 
     pub(super) fn from_parts(parts: LiveParts) -> Result<Self, Failure> {
-        let (capture, analyzer) = capture(parts.capture, parts.backend, parts.analysis)?;
+        let Capture { options, queues, analyzer } =
+            capture(parts.capture, parts.backend, parts.analysis, parts.count)?;
         let target = match parts.output.target {
             Target::Stdout => Target::Stdout,
             Target::File(path) => Target::File(resolved(&path)),
@@ -149,7 +154,8 @@ impl LivePlan {
         };
         Ok(Self {
             interfaces: parts.interfaces,
-            capture,
+            capture: options,
+            queues,
             analyzer,
             count: parts.count,
             output,
@@ -173,12 +179,20 @@ impl LiveOutputPlan {
     }
 }
 
+/// The source and the analyzer of a capture.
+struct Capture {
+    options: LiveOptions,
+    queues: NonZeroUsize,
+    analyzer: HuginnNet,
+}
+
 /// The options of the capture and the analyzer: libpcap filters in the kernel, other backends leave that to the analyzer.
 fn capture(
     mut options: LiveOptions,
     backend: Option<Backend>,
     plan: AnalysisPlan,
-) -> Result<(LiveOptions, HuginnNet), Failure> {
+    count: Option<u64>,
+) -> Result<Capture, Failure> {
     let mut plan = plan.configure(|builder| builder.profiles(true));
     let expression = plan.take_expression();
     options.backend = match backend {
@@ -195,7 +209,27 @@ fn capture(
         return Err(Failure::NoBpf);
     }
     options.expression = by_kernel;
-    Ok((options, plan.filter_by(here).build_for_live()?))
+    let workers = workers(plan.typed_workers(), &options.cpus)?;
+    // The first packets of several queues are not defined, and only packet sockets have queues.
+    let queues =
+        if options.backend == Backend::Packet && count.is_none() { workers } else { NonZeroUsize::MIN };
+    if queues < workers && !options.cpus.is_empty() {
+        let reason = "--pin with several workers needs a queue for each: leave -c and --backend libpcap out";
+        return Err(Failure::Usage(reason.into()));
+    }
+    Ok(Capture { options, queues, analyzer: plan.filter_by(here).build_for_live(workers)? })
+}
+
+/// The number of workers: as typed, one for each processor named, or one.
+fn workers(typed: Option<NonZeroUsize>, cpus: &[usize]) -> Result<NonZeroUsize, Failure> {
+    match (typed, NonZeroUsize::new(cpus.len())) {
+        (Some(typed), Some(named)) if typed != named => {
+            let named =
+                if named == NonZeroUsize::MIN { "1 processor".into() } else { format!("{named} processors") };
+            Err(Failure::Usage(format!("--pin names {named} for {typed} workers: leave -w out").into()))
+        }
+        (typed, named) => Ok(typed.or(named).unwrap_or(NonZeroUsize::MIN)),
+    }
 }
 
 /// Refuses two options that name the same file.

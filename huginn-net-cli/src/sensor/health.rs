@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use huginn_net::Timestamp;
 use huginn_net::core::{Block, Fill, NextFrame, Source};
 
 use crate::control::Health;
@@ -12,7 +13,7 @@ use crate::limits::STALL_TIMEOUT;
 /// A source that counts its calls.
 ///
 /// The thread that takes packets from the kernel calls it for each frame or block, and on a quiet link at least once a
-/// second. With several workers, the calls cease when a worker does not return: the others wait for it.
+/// second. If several workers share a source, the calls cease when a worker does not return: the others wait for it.
 #[derive(Debug)]
 pub(super) struct MonitoredSource<S> {
     source: S,
@@ -41,6 +42,10 @@ impl<'f, S: Source<'f>> Source<'f> for MonitoredSource<S> {
         self.source.next_frame()
     }
 
+    fn taken_at(&self) -> Option<Timestamp> {
+        self.source.taken_at()
+    }
+
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, S::Error> {
         self.count();
         self.source.fill(block)
@@ -50,21 +55,41 @@ impl<'f, S: Source<'f>> Source<'f> for MonitoredSource<S> {
 /// Progress of the capture, readable from any thread.
 #[derive(Debug)]
 pub(super) struct Progress {
+    started: Instant,
+    sources: Mutex<Vec<SourceProgress>>,
+    has_ended: AtomicBool,
+}
+
+/// Progress of one source.
+#[derive(Debug)]
+struct SourceProgress {
     calls: Arc<AtomicU64>,
     /// The last known number of calls, and the time at which it was new.
-    noticed: Mutex<(u64, Instant)>,
-    has_ended: AtomicBool,
+    noticed: (u64, Instant),
+}
+
+impl SourceProgress {
+    fn is_stalled(&mut self, now: Instant) -> bool {
+        let calls = self.calls.load(Ordering::Relaxed);
+        if self.noticed.0 != calls {
+            self.noticed = (calls, now);
+        }
+        now.saturating_duration_since(self.noticed.1) >= STALL_TIMEOUT
+    }
 }
 
 impl Progress {
     /// Creates the state of a capture that is about to start.
     pub(super) fn new(now: Instant) -> Self {
-        Self { calls: Arc::default(), noticed: Mutex::new((0, now)), has_ended: AtomicBool::new(false) }
+        Self { started: now, sources: Mutex::default(), has_ended: AtomicBool::new(false) }
     }
 
     /// Takes the calls of a source for progress.
     pub(super) fn monitor<S>(&self, source: S) -> MonitoredSource<S> {
-        MonitoredSource { source, calls: Arc::clone(&self.calls) }
+        let calls = Arc::<AtomicU64>::default();
+        let progress = SourceProgress { calls: Arc::clone(&calls), noticed: (0, self.started) };
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner).push(progress);
+        MonitoredSource { source, calls }
     }
 
     /// Records that the capture has failed or was stopped.
@@ -90,13 +115,11 @@ impl Progress {
         }
     }
 
+    /// Whether one of the sources makes no progress.
     fn is_stalled(&self, now: Instant) -> bool {
-        let calls = self.calls.load(Ordering::Relaxed);
-        let mut noticed = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
-        if noticed.0 != calls {
-            *noticed = (calls, now);
-        }
-        now.saturating_duration_since(noticed.1) >= STALL_TIMEOUT
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        // Each source takes note of its progress.
+        sources.iter_mut().fold(false, |stalled, source| stalled | source.is_stalled(now))
     }
 }
 
@@ -122,6 +145,11 @@ mod tests {
         source.fill(&mut Block::new(1)).unwrap();
         assert_eq!(progress.health(after(25), false), Health::NoInterface);
         assert_eq!(progress.health(after(35), false), Health::Stalled);
+        let mut other = progress.monitor(Frames::new([]));
+        assert!(matches!(source.next_frame(), Ok(NextFrame::End)));
+        assert_eq!(progress.health(after(36), true), Health::Stalled, "the other source is not read");
+        assert!(matches!(other.next_frame(), Ok(NextFrame::End)));
+        assert_eq!(progress.health(after(36), true), Health::Capturing);
         progress.end();
         assert_eq!(progress.health(after(36), true), Health::Ended);
     }

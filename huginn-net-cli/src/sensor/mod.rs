@@ -15,6 +15,7 @@ mod view;
 mod watch;
 
 use std::io::{self, IsTerminal};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use huginn_net_live::{LiveError, LiveSource, LiveStats};
@@ -36,28 +37,33 @@ pub(crate) fn run(plan: LivePlan) -> Result<Outcome, Failure> {
     hosts::check_rights(plan.hosts_file.as_deref())?;
     let standard_error = StandardError::start(&plan)?;
     standard_error.report_start(plan.messages, &rights, &opened.sockets);
-    let (sensor, analyzer, source) = Sensor::start(plan, opened, standard_error)?;
-    sensor.run(analyzer, source)
+    let (sensor, analyzer, sources) = Sensor::start(plan, opened, standard_error)?;
+    sensor.run(analyzer, sources)
 }
 
 /// What needs privileges to be opened.
 struct Opened {
     signals: PendingSignals,
-    source: LiveSource,
+    /// One source for each queue.
+    sources: Vec<LiveSource>,
     sockets: Sockets,
 }
 
 impl Opened {
     fn new(plan: &LivePlan) -> Result<Self, Failure> {
         let signals = PendingSignals::new().map_err(starting("signal handling"))?;
-        let source = LiveSource::open(&plan.interfaces, &plan.capture).map_err(|error| match error {
+        let sources = match plan.queues {
+            NonZeroUsize::MIN => LiveSource::open(&plan.interfaces, &plan.capture).map(|source| vec![source]),
+            queues => LiveSource::open_queues(&plan.interfaces, &plan.capture, queues),
+        };
+        let sources = sources.map_err(|error| match error {
             LiveError::PermissionDenied { .. } => {
                 Failure::NoRights { source: error, fix: privileges::how_to_get_rights() }
             }
             error => error.into(),
         })?;
         let sockets = Sockets::bind(plan.metrics, plan.p0f_socket.as_ref())?;
-        Ok(Self { signals, source, sockets })
+        Ok(Self { signals, sources, sockets })
     }
 }
 

@@ -78,11 +78,11 @@ pub(super) struct LiveEvents<'a> {
 }
 
 impl LiveEvents<'_> {
-    /// Analyses a source to its end.
+    /// Analyses the sources to their ends, each in a worker of its own if there are several.
     pub(super) fn analyze<'f, S: Source<'f, Error: Send> + Send>(
         self,
         analyzer: &mut HuginnNet,
-        source: S,
+        sources: Vec<S>,
     ) -> Result<Counters, AnalysisError<S::Error>> {
         let Self { writer, queue, counters, watched, latency, stats, stopper, view } = self;
         let on_event = |event: &Event| {
@@ -104,7 +104,7 @@ impl LiveEvents<'_> {
                 };
                 let mut sink =
                     MeasuredQueue { queue, latency, stopper, stats, captured: Vec::new(), taken_at: None };
-                analyzer.analyze_text(source, render, &mut sink)
+                analyzer.analyze_queues_text(sources, render, &mut sink)
             }
             #[cfg(feature = "parquet")]
             EventWriter::Table { sender, selected } => {
@@ -115,7 +115,7 @@ impl LiveEvents<'_> {
                         sender.push(event);
                     }
                 };
-                let outcome = analyzer.analyze(source, &mut sink);
+                let outcome = analyzer.analyze_queues(sources, &mut sink);
                 stopper.stop();
                 outcome
             }

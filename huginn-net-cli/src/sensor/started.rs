@@ -5,7 +5,7 @@ use std::sync::Arc;
 use huginn_net::HuginnNet;
 use huginn_net::core::FirstFrames;
 use huginn_net::p0f::P0fAnswer;
-use huginn_net_live::{LiveSource, Stopper};
+use huginn_net_live::{LiveError, LiveSource, Stopper};
 
 use super::event_counters::EventCounters;
 use super::hosts::HostsWriter;
@@ -67,15 +67,16 @@ impl Sensor {
         plan: LivePlan,
         opened: Opened,
         standard_error: StandardError,
-    ) -> Result<(Self, HuginnNet, LiveSource), Failure> {
-        let Opened { signals, mut source, sockets } = opened;
+    ) -> Result<(Self, HuginnNet, Vec<LiveSource>), Failure> {
+        let Opened { signals, mut sources, sockets } = opened;
+        let source = sources.first_mut().ok_or(LiveError::NoInterface)?;
         let (analyzer, messages) = (plan.analyzer, &standard_error.messages);
         let ends_with_terminal = is_on_terminal(plan.view.is_some(), &plan.output.target);
         let (queue, writer) = output::open(plan.output, named_interfaces(&source.stats()), messages.clone())?;
         let stopper = source.stopper();
         stop_with_reader(&queue, &stopper);
         let measures = Measures::new(messages)?;
-        let status = Arc::new(status(&analyzer, &source, queue.handle(), &measures));
+        let status = Arc::new(status(&analyzer, source, queue.handle(), &measures));
         let hosts = HostsWriter::start(Arc::clone(&status), plan.hosts_file, messages.clone())
             .map_err(starting("the host profile thread"))?;
         let signals = watch_signals(signals, ends_with_terminal, &stopper, queue.handle(), hosts)?;
@@ -114,14 +115,15 @@ impl Sensor {
             manager,
             ticker,
         };
-        Ok((sensor, analyzer, source))
+        Ok((sensor, analyzer, sources))
     }
 
     /// Analyses the traffic, then stops the threads and reports what was lost.
-    pub(super) fn run(self, mut analyzer: HuginnNet, source: LiveSource) -> Result<Outcome, Failure> {
+    pub(super) fn run(self, mut analyzer: HuginnNet, sources: Vec<LiveSource>) -> Result<Outcome, Failure> {
         let Self { status, measures, queue, view, manager, standard_error, .. } = self;
-        let stats = source.stats();
-        let source = FirstFrames::new(status.monitor(source), self.count.unwrap_or(u64::MAX));
+        let count = self.count.unwrap_or(u64::MAX);
+        let sources =
+            sources.into_iter().map(|source| FirstFrames::new(status.monitor(source), count)).collect();
         manager.notify_ready(&self.interfaces, &standard_error.messages);
         let events = LiveEvents {
             writer: self.writer,
@@ -129,11 +131,11 @@ impl Sensor {
             counters: &measures.counters,
             watched: &measures.watched,
             latency: &measures.latency,
-            stats,
+            stats: status.capture_stats(),
             stopper: &self.stopper,
             view: view.as_ref(),
         };
-        let outcome = events.analyze(&mut analyzer, source);
+        let outcome = events.analyze(&mut analyzer, sources);
         manager.notify_stopping();
         let messages = &standard_error.messages;
         if let Some(view) = view {

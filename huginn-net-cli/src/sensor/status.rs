@@ -14,7 +14,7 @@ use super::latency::Latency;
 use super::watch::WatchedFingerprints;
 use crate::analysis_counters::AnalysisCounters;
 use crate::control::Health;
-use crate::control::counters::{CaptureCounters, LiveCounters, Times};
+use crate::control::counters::{CaptureCounters, LiveCounters, QueueCounters, Times};
 use crate::output::OutputHandle;
 
 /// Handles that read the counters and hosts of a running analysis.
@@ -77,6 +77,11 @@ impl LiveStatus {
         self.snapshots.query(move |snapshot| query(snapshot.shared_state()))
     }
 
+    /// The statistics of the capture.
+    pub(super) fn capture_stats(&self) -> LiveStats {
+        self.capture.clone()
+    }
+
     /// Takes the calls of a source for progress of the capture.
     pub(super) fn monitor<S>(&self, source: S) -> MonitoredSource<S> {
         self.progress.monitor(source)
@@ -132,6 +137,7 @@ impl LiveStatus {
                 kernel_dropped: interface.kernel_dropped,
                 interface_dropped: interface.interface_dropped,
                 read_errors: interface.read_errors,
+                workers: interface.queues.iter().map(QueueCounters::from).collect(),
                 state: interface.state.to_string(),
             };
             (interface.name, counters)

@@ -12,6 +12,7 @@ use super::hash_seed::{HashSeed, Seeds};
 use super::ingest::Ingest;
 use super::packet_clock::PacketClock;
 use super::parallel::{self, Parts};
+use super::queues;
 use super::render::{Map, Output, Render, Text, ToSink, ToTextSink};
 use super::ring::{Overflow, RingConfig};
 use super::router::EventRouter;
@@ -159,6 +160,75 @@ impl<P: Protocol> Analyzer<P> {
         self.run(source, &Text(write), &mut ToTextSink(sink))
     }
 
+    /// [Analyses](Self::analyze) several sources at once, each in a worker of its own, until all have ended: queues of a network
+    /// interface, for instance. All frames of a flow must be in one source.
+    ///
+    /// No frame crosses threads. Each worker has an equal part of the [flow limits](Builder::flow_limits), and its own packet time and
+    /// packet numbers. The sink gets the events of all workers in the order of capture times. A [live](Source::is_live) source that
+    /// has returned [`NextFrame::Idle`](crate::NextFrame::Idle), or that would drop frames, holds up no other: events may then be out
+    /// of order by as much as the sources differ. The events of one flow always are in order.
+    ///
+    /// # Errors
+    /// The error of a source, which ends the others too, or a panic of a worker. The events before it were reported and
+    /// [counted](Self::counters).
+    pub fn analyze_queues<'f, S: Source<'f, Error: Send> + Send>(
+        &mut self,
+        sources: Vec<S>,
+        sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
+    ) -> Result<Counters, AnalysisError<S::Error>> {
+        self.run_queues(sources, &Map(identity), &mut ToSink(sink))
+    }
+
+    /// [Analyses several sources](Self::analyze_queues) and passes the text that `write` appends for each event to the sink, as
+    /// [`analyze_text`](Self::analyze_text) does.
+    ///
+    /// # Errors
+    /// Those of [`analyze_queues`](Self::analyze_queues). A panic of `write` is one of them.
+    pub fn analyze_queues_text<'f, S: Source<'f, Error: Send> + Send>(
+        &mut self,
+        sources: Vec<S>,
+        write: impl Fn(&Event<Report<P>>, &mut Vec<u8>) + Sync,
+        sink: &mut (impl TextSink + ?Sized),
+    ) -> Result<Counters, AnalysisError<S::Error>> {
+        self.run_queues(sources, &Text(write), &mut ToTextSink(sink))
+    }
+
+    fn run_queues<'f, S: Source<'f, Error: Send> + Send, R: Render<Event<Report<P>>>>(
+        &mut self,
+        sources: Vec<S>,
+        render: &R,
+        output: &mut impl Output<R::Rendered, R::Arena>,
+    ) -> Result<Counters, AnalysisError<S::Error>> {
+        self.start_source(sources.iter().any(Source::is_live), render, output);
+        let Self { ingest, flows, router, dropped, cancel, snapshots, .. } = self;
+        let accepted = snapshots.accept();
+        let parts = Parts { ingest, flows, router, dropped, cancel, requests: &accepted.requests };
+        let outcome = queues::run(sources, parts, render, output);
+        drop(accepted);
+        self.end_source();
+        outcome.map(|()| self.counters())
+    }
+
+    /// Ends the flows of pushed frames, and divides the flows of the source that follows by the seed for it.
+    fn start_source<R: Render<Event<Report<P>>>>(
+        &mut self,
+        has_random_seed: bool,
+        render: &R,
+        output: &mut impl Output<R::Rendered, R::Arena>,
+    ) {
+        self.ingest.start_capture();
+        let Self { ingest, flows, router, seeds, .. } = self;
+        let arena = &mut R::Arena::default();
+        SequentialPath { flows, router, render, arena, output }.end(ingest.clock.now());
+        flows.set_hash_seed(seeds.of_source(has_random_seed));
+    }
+
+    fn end_source(&mut self) {
+        self.ingest.decoding.decoder.finish();
+        self.flows.clear();
+        self.ingest.start_capture();
+    }
+
     fn run<'f, S: Source<'f, Error: Send> + Send, R: Render<Event<Report<P>>>>(
         &mut self,
         source: S,
@@ -167,19 +237,13 @@ impl<P: Protocol> Analyzer<P> {
     ) -> Result<Counters, AnalysisError<S::Error>> {
         let policy = if source.is_live() { Overflow::Drop } else { Overflow::Wait };
         let overflow = self.overflow.unwrap_or(policy);
-        self.ingest.start_capture();
-        let Self { ingest, flows, router, seeds, .. } = self;
-        let arena = &mut R::Arena::default();
-        SequentialPath { flows, router, render, arena, output: &mut *output }.end(ingest.clock.now());
-        flows.set_hash_seed(seeds.of_source(source.is_live() || overflow == Overflow::Drop));
+        self.start_source(source.is_live() || overflow == Overflow::Drop, render, output);
         let outcome = if self.workers == NonZeroUsize::MIN {
             self.run_sequential(source, render, output)
         } else {
             self.run_parallel(source, overflow, render, output)
         };
-        self.ingest.decoding.decoder.finish();
-        self.flows.clear();
-        self.ingest.start_capture();
+        self.end_source();
         outcome.map(|()| self.counters())
     }
 

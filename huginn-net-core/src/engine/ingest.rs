@@ -56,6 +56,22 @@ impl Ingest {
         }
     }
 
+    /// Returns the same settings, fragments and packet time, with new counters.
+    pub(super) fn fork(&self) -> Self {
+        Self {
+            decoding: self.decoding.fork(),
+            clock: self.clock.fork(),
+            #[cfg(feature = "libpcap")]
+            bpf: self.bpf.as_ref().map(crate::Bpf::fork),
+        }
+    }
+
+    /// Adds the counters of another part of the capture, and its packet time.
+    pub(super) fn join(&mut self, other: &Self) {
+        self.decoding.join(&other.decoding);
+        self.clock.join(&other.clock);
+    }
+
     /// Starts another capture.
     pub(super) fn start_capture(&mut self) {
         self.decoding.decoder.start_capture();

@@ -4,17 +4,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crossbeam_channel::{Receiver, Sender, select};
 
-use super::CancelToken;
 use super::analysis_error::ThreadFailure;
 use super::counter_snapshot::CounterSnapshots;
-use super::render::{Guarded, Output, Render};
-use super::router::{EventRouter, Routed};
+use super::delivery::Delivery;
+use super::render::{Output, Render};
 use super::snapshot::Request;
-use super::worker::{EventOrder, RoutedBy, WorkerOutput};
+use super::worker::{EventOrder, WorkerOutput};
 use crate::{Event, Protocol, Report};
 
 /// The channels between one worker and the merging thread: outputs, and empty outputs for reuse.
@@ -52,10 +50,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Lane<P, R> {
 /// The merging thread.
 pub(super) struct Merger<'a, P: Protocol, R: Render<Event<Report<P>>>, O> {
     pub(super) lanes: Vec<Lane<P, R>>,
-    pub(super) router: &'a mut EventRouter<P::SharedState>,
-    pub(super) render: &'a R,
-    pub(super) output: &'a mut O,
-    pub(super) cancel: &'a CancelToken,
+    pub(super) delivery: Delivery<'a, P, R, O>,
     pub(super) snapshots: CounterSnapshots<P>,
     pub(super) requests: &'a Receiver<Request<P>>,
 }
@@ -105,7 +100,7 @@ where
             let Reverse((order, index)) = &mut *first;
             let (Some(lane), Some(output)) = (lanes.get(*index), outputs.get_mut(*index)) else { break };
             if let Some((_, event)) = output.events.pop_front()
-                && self.deliver(event, &output.arena)?.is_break()
+                && self.delivery.deliver(event, &output.arena)?.is_break()
             {
                 return Ok(ControlFlow::Break(()));
             }
@@ -121,33 +116,7 @@ where
             let Some(end) = output.block.take() else { continue };
             (*snapshot, *frames, taken_at) = (end.counters, end.frames, end.taken_at);
         }
-        Ok(self.output.batch_end(taken_at))
-    }
-
-    /// Passes an event to the sink or to the shared state. Breaks when the sink does.
-    fn deliver(&mut self, event: RoutedBy<P, R>, arena: &R::Arena) -> Result<ControlFlow<()>, ThreadFailure> {
-        if self.cancel.is_cancelled() {
-            return Ok(ControlFlow::Break(()));
-        }
-        let Self { router, render, output, .. } = self;
-        match event {
-            Routed::Report(rendered, ticket) => Ok(router.report(rendered, ticket, arena, *output)),
-            Routed::Update(update) => {
-                let mut conclusions_arena = R::Arena::default();
-                let mut guarded = Guarded::new(*output);
-                let deliver_update = || {
-                    router.on_update(update, &mut |event| {
-                        let rendered = render.render(event, &mut conclusions_arena);
-                        guarded.event(rendered, &conclusions_arena)
-                    })
-                };
-                match catch_unwind(AssertUnwindSafe(deliver_update)) {
-                    Ok(outcome) => Ok(outcome),
-                    Err(payload) if guarded.in_sink => resume_unwind(payload),
-                    Err(payload) => Err(ThreadFailure::panicked("caller", &*payload)),
-                }
-            }
-        }
+        Ok(self.delivery.output.batch_end(taken_at))
     }
 
     /// Waits for the first worker's output of the next block, and answers snapshot requests meanwhile.
@@ -156,7 +125,7 @@ where
         loop {
             select! {
                 recv(outputs) -> output => return output.ok(),
-                recv(self.requests) -> request => request.ok()?(&self.snapshots.snapshot(self.router)),
+                recv(self.requests) -> request => request.ok()?(&self.snapshots.snapshot(self.delivery.router)),
             }
         }
     }

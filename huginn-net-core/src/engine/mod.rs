@@ -3,12 +3,15 @@
 mod analysis_error;
 mod analyzer;
 mod counter_snapshot;
+mod delivery;
 mod hash_seed;
 mod index;
 mod ingest;
 mod merge;
+mod merge_queues;
 mod packet_clock;
 mod parallel;
+mod queues;
 mod render;
 mod ring;
 mod router;

@@ -84,6 +84,26 @@ impl PacketClock {
         (self.has_started, self.window) = (false, 0);
     }
 
+    /// Returns a clock with the same time that counts steps anew.
+    pub(super) fn fork(&self) -> Self {
+        Self { steps: ClockSteps::default(), ..self.clone() }
+    }
+
+    /// Takes the later time, and adds the steps of a clock of other packets. [`start_capture`](Self::start_capture) follows.
+    pub(super) fn join(&mut self, other: &Self) {
+        let ClockSteps { back, ahead, first_back, first_ahead } = other.steps;
+        let earliest = |first: Option<Timestamp>, other: Option<Timestamp>| {
+            first.into_iter().chain(other).min_by_key(|ts| ts.as_nanos())
+        };
+        self.now = self.now.max(other.now);
+        self.steps = ClockSteps {
+            back: self.steps.back.saturating_add(back),
+            ahead: self.steps.ahead.saturating_add(ahead),
+            first_back: earliest(self.steps.first_back, first_back),
+            first_ahead: earliest(self.steps.first_ahead, first_ahead),
+        };
+    }
+
     /// Takes the time and the steps of a copy of this clock at the end of a capture. [`start_capture`](Self::start_capture) follows.
     pub(super) fn resume(&mut self, now: Timestamp, steps: ClockSteps) {
         (self.now, self.steps) = (now.as_nanos(), steps);

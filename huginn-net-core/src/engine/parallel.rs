@@ -6,6 +6,7 @@ use crossbeam_channel::{Receiver, bounded};
 
 use super::analysis_error::ThreadFailure;
 use super::counter_snapshot::{CounterSnapshots, Dropped};
+use super::delivery::Delivery;
 use super::index::{BlockTime, Sequencer, Sorter};
 use super::ingest::Ingest;
 use super::merge::{Lane, Merger};
@@ -68,8 +69,8 @@ pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<
             }));
         }
         let stop = StopOnDrop { ring: &ring };
-        let merged =
-            Merger { lanes, router, render, output: &mut *output, cancel, snapshots, requests }.run();
+        let delivery = Delivery { router, render, output: &mut *output, cancel };
+        let merged = Merger { lanes, delivery, snapshots, requests }.run();
         drop(stop);
         output.end();
         let (mut analysed, mut read) = (Ok(()), Ok(()));
@@ -115,9 +116,9 @@ impl<'f, S: Source<'f>> Drop for StopOnDrop<'_, '_, 'f, S> {
 }
 
 /// A thread, or why it could not be started.
-type Thread<'scope, T> = Result<ScopedJoinHandle<'scope, T>, ThreadFailure>;
+pub(super) type Thread<'scope, T> = Result<ScopedJoinHandle<'scope, T>, ThreadFailure>;
 
-fn start<'scope, T: Send + 'scope>(
+pub(super) fn start<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &'static str,
     run: impl FnOnce() -> T + Send + 'scope,
@@ -126,6 +127,6 @@ fn start<'scope, T: Send + 'scope>(
     thread.map_err(|error| ThreadFailure { name, message: error.to_string() })
 }
 
-fn join<T>(name: &'static str, thread: Thread<'_, T>) -> Result<T, ThreadFailure> {
+pub(super) fn join<T>(name: &'static str, thread: Thread<'_, T>) -> Result<T, ThreadFailure> {
     thread?.join().map_err(|payload| ThreadFailure::panicked(name, &*payload))
 }

@@ -28,6 +28,11 @@ impl Bpf {
         }
     }
 
+    /// Returns the same filter for another thread.
+    pub(crate) fn fork(&self) -> Self {
+        Self { expression: self.expression.clone(), programs: Vec::new() }
+    }
+
     /// Whether a frame passes.
     pub fn passes(&mut self, frame: &Frame<'_>) -> bool {
         let existing = self.programs.iter().position(|(link, _)| *link == frame.link);

@@ -43,11 +43,11 @@ impl FlowLimits {
         }
     }
 
-    /// The limits of each of `partitions` partitions.
-    pub(super) fn per_partition(self, partitions: usize) -> Self {
+    /// The limits of each of several equal parts.
+    pub(super) fn divided_by(self, parts: usize) -> Self {
         Self {
-            max_flows: self.max_flows.div_ceil(partitions.max(1)),
-            max_buffered_bytes: self.max_buffered_bytes.div_ceil(partitions.max(1)),
+            max_flows: self.max_flows.div_ceil(parts.max(1)),
+            max_buffered_bytes: self.max_buffered_bytes.div_ceil(parts.max(1)),
             ..self
         }
     }

@@ -47,7 +47,7 @@ impl<P: Protocol> FlowTable<P> {
         partitions: FlowPartitions,
         owned: Range<usize>,
     ) -> Self {
-        let idle_limits = limits.per_partition(partitions.count).idle_limits();
+        let idle_limits = limits.divided_by(partitions.count).idle_limits();
         let mut map = IdleMap::with_partitions(&idle_limits, owned.len());
         map.keep_removed(FlowEntry::has_end::<P>);
         Self {
@@ -199,6 +199,14 @@ impl<P: Protocol> FlowTable<P> {
         let Self { partitions, limits, .. } = self;
         let owned = partitions.range_of_worker(worker, workers);
         WorkerFlows { protocol: self.protocol.fork(), limits: *limits, partitions: partitions.clone(), owned }
+    }
+
+    /// Describes the table of one of several queues, whose flows may belong to any partition.
+    pub(crate) fn for_queue(&self, queues: usize) -> WorkerFlows<P> {
+        let limits = self.limits.divided_by(queues);
+        let partitions = FlowPartitions::new(&limits, self.hash_seed());
+        let owned = 0..partitions.count;
+        WorkerFlows { protocol: self.protocol.fork(), limits, partitions, owned }
     }
 
     /// Whether this table owns the partition of a flow.

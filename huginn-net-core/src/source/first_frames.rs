@@ -1,6 +1,6 @@
 //! A limit on the number of frames.
 
-use crate::{Block, Fill, NextFrame, Source};
+use crate::{Block, Fill, NextFrame, Source, Timestamp};
 
 /// A [`Source`] that ends after a number of frames of another source.
 #[derive(Clone, Debug)]
@@ -45,6 +45,10 @@ impl<'f, S: Source<'f>> Source<'f> for FirstFrames<S> {
         next
     }
 
+    fn taken_at(&self) -> Option<Timestamp> {
+        self.source.taken_at()
+    }
+
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, S::Error> {
         if self.remaining == 0 {
             return Ok(Fill::End);
@@ -70,7 +74,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::{Frame, Frames, LinkType, Timestamp};
+    use crate::{Frame, Frames, LinkType};
 
     #[test]
     fn first_frames_ends_after_count() {

@@ -13,8 +13,8 @@ pub use frames::Frames;
 
 use prefetch_index::prefetch_index;
 
-use crate::Frame;
 use crate::limits::CACHE_LINE_LEN;
+use crate::{Frame, Timestamp};
 
 /// Supplies the frames of a capture in order.
 ///
@@ -65,6 +65,11 @@ pub trait Source<'f> {
     /// # Errors
     /// The error that ends the source. Every call after an error or [`NextFrame::End`] returns the end.
     fn next_frame(&mut self) -> Result<NextFrame<'_>, Self::Error>;
+
+    /// Returns when the latest frame was received from the system; `None` (default) if unknown.
+    fn taken_at(&self) -> Option<Timestamp> {
+        None
+    }
 
     /// Appends frames to an empty block until the block is full or the source would wait.
     ///
@@ -124,6 +129,10 @@ impl<'f, S: Source<'f> + ?Sized> Source<'f> for &mut S {
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, Self::Error> {
         (**self).next_frame()
+    }
+
+    fn taken_at(&self) -> Option<Timestamp> {
+        (**self).taken_at()
     }
 
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, Self::Error> {

@@ -93,6 +93,11 @@ impl Ring {
         Some(next)
     }
 
+    /// Whether a block belongs to this process.
+    pub(super) fn has_taken(&self) -> bool {
+        self.taken > 0
+    }
+
     /// Returns a block that belongs to this process, otherwise an empty slice.
     pub(super) fn block(&self, offset: usize) -> &[u8] {
         self.bytes(offset, self.block_len.get())

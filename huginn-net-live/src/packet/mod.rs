@@ -1,15 +1,18 @@
 //! The AF_PACKET backend of Linux (`packet(7)`).
 
 mod block;
+mod fanout;
 mod ffi;
 mod socket;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
 use huginn_net_core::LinkType;
 
 pub use self::block::{BlockFrame, BlockFrames};
+pub(crate) use self::fanout::FanoutGroup;
 use self::ffi::Ring;
 use self::socket::PacketSocket;
 use crate::backend::{CaptureBackend, Drops, ReceiveError};
@@ -27,25 +30,51 @@ pub(crate) struct PacketBackend {
     ring: Ring,
     link: LinkType,
     is_loopback: bool,
-    promiscuous: bool,
+    options: LiveOptions,
     snaplen: usize,
+    /// The sockets that share the frames of the interface; `None` for a single socket.
+    fanout: Option<Arc<FanoutGroup>>,
     dropped: u64,
+}
+
+/// A socket that captures from an interface.
+struct Capture {
+    socket: PacketSocket,
+    ring: Ring,
+    /// Length of the ring in bytes.
+    ring_len: usize,
+}
+
+impl Capture {
+    /// Opens a socket, with a ring, on an interface.
+    fn open(interface: &Interface, options: &LiveOptions, fanout: Option<&FanoutGroup>) -> io::Result<Self> {
+        let socket = PacketSocket::new()?;
+        let (ring, ring_len) = socket.ring(options, interface.mtu)?;
+        if interface.is_loopback {
+            socket.ignore_outgoing();
+        }
+        socket.bind(interface, options.promiscuous)?;
+        if let Some(fanout) = fanout {
+            fanout.join(&socket, interface.index)?;
+        }
+        Ok(Self { socket, ring, ring_len })
+    }
 }
 
 impl PacketBackend {
     /// Opens an interface. Also returns the size of the ring that the kernel granted, in bytes.
-    pub(crate) fn open(interface: &Interface, options: &LiveOptions) -> Result<(Self, usize), LiveError> {
+    pub(crate) fn open(
+        interface: &Interface,
+        options: &LiveOptions,
+        fanout: Option<Arc<FanoutGroup>>,
+    ) -> Result<(Self, usize), LiveError> {
         let name = || interface.name.clone();
         let failed = |source: io::Error| match source.kind() {
             io::ErrorKind::PermissionDenied => LiveError::PermissionDenied { name: name(), source },
             _ => LiveError::Open { name: name(), source },
         };
-        let socket = PacketSocket::new().map_err(failed)?;
-        let (ring, len) = socket.ring(options, interface.mtu).map_err(failed)?;
-        if interface.is_loopback {
-            socket.ignore_outgoing();
-        }
-        socket.bind(interface, options.promiscuous).map_err(failed)?;
+        let capture = Capture::open(interface, options, fanout.as_deref()).map_err(failed)?;
+        let Capture { socket, ring, ring_len } = capture;
         let hardware = socket.bound().map_or(0, |(_, hardware)| hardware);
         let link = link_type(hardware)
             .ok_or_else(|| LiveError::UnknownLinkType { name: name(), hardware: hardware.into() })?;
@@ -55,15 +84,25 @@ impl PacketBackend {
             ring,
             link,
             is_loopback: interface.is_loopback,
-            promiscuous: options.promiscuous,
+            options: options.clone(),
             snaplen: usize::try_from(options.snaplen).unwrap_or(usize::MAX).max(MIN_SNAPLEN),
+            fanout,
             dropped: 0,
         };
-        Ok((backend, len))
+        Ok((backend, ring_len))
     }
 
+    /// Captures from an interface that was removed and has returned.
     fn rebind(&mut self, interface: &Interface) -> io::Result<()> {
-        self.socket.bind(interface, self.promiscuous)?;
+        match &self.fanout {
+            None => self.socket.bind(interface, self.options.promiscuous)?,
+            // The kernel does not bind a member of a group again.
+            Some(fanout) => {
+                let Capture { socket, ring, .. } = Capture::open(interface, &self.options, Some(fanout))?;
+                self.dropped = self.dropped.saturating_add(self.socket.dropped().into());
+                (self.socket, self.ring) = (socket, ring);
+            }
+        }
         // The interface may have been removed meanwhile; the socket is then unbound.
         let hardware = self.socket.bound().map(|(_, hardware)| hardware).filter(|hardware| *hardware != 0);
         let hardware = hardware.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))?;
@@ -129,6 +168,10 @@ impl CaptureBackend for PacketBackend {
                 let Some(interface) = present.iter().find(|interface| interface.name == self.name) else {
                     return Ok(InterfaceState::Gone);
                 };
+                if self.fanout.is_some() && self.ring.has_taken() {
+                    // Another socket has another ring: the frames in this one come first.
+                    return Ok(InterfaceState::Gone);
+                }
                 self.rebind(interface)?;
                 interface
             }

@@ -2,20 +2,21 @@
 
 use std::fmt;
 use std::io;
+use std::num::NonZeroUsize;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use huginn_net_core::{Block, Fill, NextFrame, Source};
+use huginn_net_core::{Block, Fill, NextFrame, Source, Timestamp};
 
 use crate::backend::ReceiveError;
-use crate::interfaces::Interfaces;
+use crate::interfaces::{Fanouts, Interfaces};
 use crate::limits::{
     COALESCE_DELAY, KERNEL_TIMER_RESOLUTION, MAINTENANCE_INTERVAL, MAX_DRAIN_TIME, MAX_SPURIOUS_WAKEUPS,
     MIN_DELIVERY_DELAY, SPURIOUS_WAKEUP_DELAY,
 };
 use crate::queues::{ClockReading, FrameQueues};
-use crate::stopper::WakeFd;
-use crate::{Backend, LiveError, LiveOptions, LiveStats, Notice, Stopper, interface, poll};
+use crate::stopper::StopReceiver;
+use crate::{Backend, LiveError, LiveOptions, LiveStats, Notice, Stopper, interface, poll, processor};
 
 /// Live network interfaces as a [`Source`]: lends frames as they arrive, until it is [stopped](Self::stopper).
 ///
@@ -37,8 +38,9 @@ pub struct LiveSource {
     queues: FrameQueues,
     /// Longest time between capture and delivery of a frame.
     max_delay: Duration,
-    stopper: Stopper,
-    wake_fd: WakeFd,
+    stop: StopReceiver,
+    /// The processor that the reading thread has yet to move to.
+    cpu: Option<usize>,
     drain: Option<Drain>,
     ended: bool,
     /// The error to return after the frames already received.
@@ -70,20 +72,70 @@ impl LiveSource {
     /// # Errors
     /// [`LiveError`] names the interface and the reason.
     pub fn open(interfaces: &[impl AsRef<str>], options: &LiveOptions) -> Result<Self, LiveError> {
-        let present = interface::list_without_descriptions()?;
-        let interfaces = Interfaces::open(interfaces.iter().map(AsRef::as_ref), options, &present)?;
-        let (stopper, wake_fd) = Stopper::new()
-            .map_err(|source| LiveError::System { operation: "creating a socket pair", source })?;
-        Ok(Self::new(interfaces, max_delay(options), stopper, wake_fd))
+        let mut sources = Self::open_with(interfaces, options, 1, &Fanouts::default())?;
+        sources.pop().ok_or(LiveError::NoInterface)
     }
 
-    fn new(interfaces: Interfaces, max_delay: Duration, stopper: Stopper, wake_fd: WakeFd) -> Self {
+    /// Opens interfaces with several queues each, and returns a source for each queue, for as many threads.
+    ///
+    /// The kernel assigns each frame to a queue by its addresses and ports, and in a tunnel by the outer addresses, so that all frames
+    /// of a flow are in one queue, both directions included. It reassembles fragments of IPv4 first. Frames other than IP, or with MPLS
+    /// labels or more than two VLAN tags, are in the first queue. Each queue has a buffer of its own. The sources have one stopper and
+    /// one set of statistics; the notices of the first source describe all.
+    ///
+    /// ```no_run
+    /// use std::num::NonZeroUsize;
+    ///
+    /// use huginn_net::{Event, HuginnNet};
+    /// use huginn_net_live::{LiveOptions, LiveSource};
+    ///
+    /// let workers = NonZeroUsize::new(4).expect("not zero");
+    /// let sources = LiveSource::open_queues(&["eth0"], &LiveOptions::default(), workers)?;
+    /// HuginnNet::builder().build().analyze_queues(sources, &mut |event: Event| {
+    ///     println!("{} {}", event.ts, event.subject_addr());
+    /// })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open), and [`LiveError::QueuesNeedPacketSockets`] without [`Backend::Packet`].
+    pub fn open_queues(
+        interfaces: &[impl AsRef<str>],
+        options: &LiveOptions,
+        queues: NonZeroUsize,
+    ) -> Result<Vec<Self>, LiveError> {
+        Self::open_with(interfaces, options, queues.get(), &Fanouts::new(interfaces.len(), options)?)
+    }
+
+    fn open_with(
+        interfaces: &[impl AsRef<str>],
+        options: &LiveOptions,
+        queues: usize,
+        fanouts: &Fanouts,
+    ) -> Result<Vec<Self>, LiveError> {
+        let present = interface::list_without_descriptions()?;
+        let mut opened = Vec::with_capacity(queues);
+        for queue in 0..queues {
+            let open = || Interfaces::open(interfaces.iter().map(AsRef::as_ref), options, &present, fanouts);
+            opened.push(processor::run_on(options.cpus.get(queue).copied(), open)??);
+        }
+        Interfaces::share_stats(&mut opened);
+        let stops = Stopper::receivers(queues)
+            .map_err(|source| LiveError::System { operation: "creating a socket pair", source })?;
+        let sources = opened.into_iter().zip(stops).enumerate().map(|(queue, (interfaces, stop))| {
+            let cpu = options.cpus.get(queue).copied();
+            Self::new(interfaces, cpu, max_delay(options), stop)
+        });
+        Ok(sources.collect())
+    }
+
+    fn new(interfaces: Interfaces, cpu: Option<usize>, max_delay: Duration, stop: StopReceiver) -> Self {
         Self {
             queues: FrameQueues::new(interfaces.len(), ClockReading::now()),
             interfaces,
             max_delay,
-            stopper,
-            wake_fd,
+            stop,
+            cpu,
             drain: None,
             ended: false,
             failure: None,
@@ -96,7 +148,7 @@ impl LiveSource {
 
     /// Returns a handle that stops the capture from another thread.
     pub fn stopper(&self) -> Stopper {
-        self.stopper.clone()
+        self.stop.stopper().clone()
     }
 
     /// Returns a handle that reads the statistics from any thread.
@@ -113,6 +165,9 @@ impl LiveSource {
     /// Receives frames until some can be lent. Returns `Idle` once when there are none, and waits in the next call.
     #[cold]
     fn advance(&mut self) -> Result<Ready, LiveError> {
+        if let Some(cpu) = self.cpu.take() {
+            processor::stay_on(cpu)?;
+        }
         self.release();
         let mut waits = std::mem::replace(&mut self.is_idle, false);
         loop {
@@ -192,9 +247,9 @@ impl LiveSource {
         let timeout = self.queues.wait(begun, self.max_delay).unwrap_or(until_tick).min(until_tick);
         // Interfaces with frames in the queue are not read.
         let includes = |slot| self.queues.needs_frames(slot);
-        let outcome = poll::wait(&self.wake_fd, &self.interfaces, includes, timeout);
+        let outcome = poll::wait(&self.stop.wake_fd, &self.interfaces, includes, timeout);
         self.is_busy = begun.at.elapsed() < COALESCE_DELAY;
-        self.stopper.consume_wake(&self.wake_fd);
+        self.stop.consume_wake();
         outcome.unwrap_or_else(|source| {
             self.failure = Some(LiveError::System { operation: "poll for frames", source });
             false
@@ -257,7 +312,7 @@ impl LiveSource {
         match &self.drain {
             Some(drain) if Instant::now() >= drain.at => self.end(),
             Some(_) => {}
-            None if self.stopper.is_stopped() => {
+            None if self.stop.stopper().is_stopped() => {
                 let begun = ClockReading::now();
                 let grace_end = begun.at.checked_add(self.max_delay).unwrap_or(begun.at);
                 let at = grace_end.checked_add(MAX_DRAIN_TIME).unwrap_or(grace_end);
@@ -320,6 +375,10 @@ impl<'f> Source<'f> for LiveSource {
         let Self { queues, interfaces, .. } = self;
         let lent = interfaces.backend_ref(queues.current()).and_then(|backend| queues.lend(backend));
         Ok(NextFrame::from_frame(lent))
+    }
+
+    fn taken_at(&self) -> Option<Timestamp> {
+        self.queues.taken_at()
     }
 
     /// Copies the frames that are ready.

@@ -85,8 +85,8 @@ fn source(interfaces: impl IntoIterator<Item = Vec<Step>>) -> LiveSource {
             Box::new(ScriptedBackend { steps: steps.into(), wake_fd, _ring: ring });
         (number.to_string(), backend)
     });
-    let (stopper, wake_fd) = Stopper::new().unwrap();
-    LiveSource::new(Interfaces::from_backends(backends), MAX_DELAY, stopper, wake_fd)
+    let stop = Stopper::receivers(1).unwrap().remove(0);
+    LiveSource::new(Interfaces::from_backends(backends), None, MAX_DELAY, stop)
 }
 
 /// Reads up to `count` frames and returns their times.

@@ -14,6 +14,7 @@
 mod flaps;
 mod lab;
 mod order;
+mod queues;
 
 use std::net::UdpSocket;
 use std::sync::mpsc;

@@ -3,6 +3,7 @@
 mod ends;
 mod order;
 mod overflow;
+mod queues;
 mod snapshots;
 mod sources;
 mod traffic;

@@ -56,7 +56,7 @@ fn waiting_source_loses_nothing() {
 }
 
 /// A source that says that it is live.
-struct Live<S>(S);
+pub(crate) struct Live<S>(pub(crate) S);
 
 impl<'f, S: Source<'f>> Source<'f> for Live<S> {
     type Error = S::Error;

@@ -1,0 +1,56 @@
+//! Delivers the events of workers in the caller's thread.
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use super::CancelToken;
+use super::analysis_error::ThreadFailure;
+use super::render::{Guarded, Output, Render};
+use super::router::{EventRouter, Routed};
+use super::worker::RoutedBy;
+use crate::{Event, Protocol, Report};
+
+/// The way of an event from a worker to the sink.
+pub(super) struct Delivery<'a, P: Protocol, R, O> {
+    pub(super) router: &'a mut EventRouter<P::SharedState>,
+    pub(super) render: &'a R,
+    pub(super) output: &'a mut O,
+    pub(super) cancel: &'a CancelToken,
+}
+
+impl<P, R, O> Delivery<'_, P, R, O>
+where
+    P: Protocol,
+    R: Render<Event<Report<P>>>,
+    O: Output<R::Rendered, R::Arena>,
+{
+    /// Passes an event to the sink or to the shared state. Breaks when the sink does, and on cancellation.
+    pub(super) fn deliver(
+        &mut self,
+        event: RoutedBy<P, R>,
+        arena: &R::Arena,
+    ) -> Result<ControlFlow<()>, ThreadFailure> {
+        if self.cancel.is_cancelled() {
+            return Ok(ControlFlow::Break(()));
+        }
+        let Self { router, render, output, .. } = self;
+        match event {
+            Routed::Report(rendered, ticket) => Ok(router.report(rendered, ticket, arena, *output)),
+            Routed::Update(update) => {
+                let mut conclusions_arena = R::Arena::default();
+                let mut guarded = Guarded::new(*output);
+                let deliver_update = || {
+                    router.on_update(update, &mut |event| {
+                        let rendered = render.render(event, &mut conclusions_arena);
+                        guarded.event(rendered, &conclusions_arena)
+                    })
+                };
+                match catch_unwind(AssertUnwindSafe(deliver_update)) {
+                    Ok(outcome) => Ok(outcome),
+                    Err(payload) if guarded.in_sink => resume_unwind(payload),
+                    Err(payload) => Err(ThreadFailure::panicked("caller", &*payload)),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Merges the outputs of workers that read a source each, in the caller's thread.
+
+use std::ops::ControlFlow;
+
+use crossbeam_channel::{Receiver, Select, TryRecvError};
+
+use super::analysis_error::ThreadFailure;
+use super::counter_snapshot::CounterSnapshots;
+use super::delivery::Delivery;
+use super::queues::{QueueLane, QueueOutput, QueueState};
+use super::render::{Output, Render};
+use super::snapshot::Request;
+use crate::{Event, Protocol, Report};
+
+/// The merging thread.
+///
+/// It delivers the event with the earliest capture time of all lanes, and waits for the outputs of busy workers. It does not
+/// wait for idle ones, whose next frames may be far away. With live sources, a worker whose channel is full goes first: its source
+/// would drop frames.
+pub(super) struct QueueMerger<'a, P: Protocol, R: Render<Event<Report<P>>>, O> {
+    pub(super) delivery: Delivery<'a, P, R, O>,
+    pub(super) snapshots: CounterSnapshots<P>,
+    pub(super) requests: &'a Receiver<Request<P>>,
+    /// Whether frames are lost while a worker waits.
+    pub(super) is_live: bool,
+}
+
+/// A lane with the output that is being delivered.
+struct OpenLane<P: Protocol, R: Render<Event<Report<P>>>> {
+    lane: QueueLane<P, R>,
+    current: QueueOutput<P, R>,
+    /// Whether the channel is full.
+    is_full: bool,
+}
+
+impl<P: Protocol, R: Render<Event<Report<P>>>> OpenLane<P, R> {
+    /// The capture time of the next event.
+    fn next_time(&self) -> Option<u64> {
+        self.current.events.front().map(|(time, _)| *time)
+    }
+
+    /// Whether events of other lanes wait for the next output.
+    fn is_awaited(&self) -> bool {
+        self.current.state == QueueState::Busy && self.current.events.is_empty()
+    }
+
+    /// Whether the lane has events, and goes before others, because its channel is full.
+    fn goes_first(&self) -> bool {
+        self.is_full && !self.current.events.is_empty()
+    }
+
+    /// Whether an output may follow, and the current one is delivered.
+    fn is_receiving(&self) -> bool {
+        self.current.state != QueueState::Ended && self.current.events.is_empty()
+    }
+
+    /// Replaces the current output, which was delivered.
+    fn replace(&mut self, next: QueueOutput<P, R>) {
+        let mut done = std::mem::replace(&mut self.current, next);
+        done.clear();
+        // A full channel drops the output.
+        let _ = self.lane.spare.try_send(done);
+    }
+}
+
+impl<P, R, O> QueueMerger<'_, P, R, O>
+where
+    P: Protocol,
+    R: Render<Event<Report<P>>>,
+    O: Output<R::Rendered, R::Arena>,
+{
+    /// Merges until the workers end or the sink breaks.
+    pub(super) fn run(mut self, lanes: Vec<QueueLane<P, R>>) -> Result<(), ThreadFailure> {
+        let open = |lane| OpenLane { lane, current: QueueOutput::default(), is_full: false };
+        let mut lanes: Vec<_> = lanes.into_iter().map(open).collect();
+        while self.receive(&mut lanes).is_continue() {
+            while let Some(OpenLane { current, .. }) = next_lane(&mut lanes) {
+                let Some((_, event)) = current.events.pop_front() else { break };
+                if self.delivery.deliver(event, &current.arena)?.is_break() {
+                    return Ok(());
+                }
+                if current.events.is_empty() {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives outputs until there is an event to deliver. Answers snapshot requests meanwhile. Breaks when the sink does, when all
+    /// workers have ended, and when one has ended without its last output: joining its thread gives the reason.
+    fn receive(&mut self, lanes: &mut [OpenLane<P, R>]) -> ControlFlow<()> {
+        loop {
+            for (index, lane) in lanes.iter_mut().enumerate() {
+                self.receive_ready(index, lane)?;
+                lane.is_full = self.is_live && lane.lane.outputs.is_full();
+            }
+            while let Ok(request) = self.requests.try_recv() {
+                request(&self.snapshots.snapshot(self.delivery.router));
+            }
+            if next_lane(lanes).is_some() {
+                return ControlFlow::Continue(());
+            }
+            if !lanes.iter().any(OpenLane::is_receiving) {
+                return ControlFlow::Break(());
+            }
+            wait(lanes, self.requests);
+        }
+    }
+
+    /// Receives the outputs of a lane that are there, up to the first one with events.
+    fn receive_ready(&mut self, index: usize, lane: &mut OpenLane<P, R>) -> ControlFlow<()> {
+        while lane.current.events.is_empty() {
+            self.end_output(index, &mut lane.current)?;
+            match lane.lane.outputs.try_recv() {
+                Ok(next) => lane.replace(next),
+                Err(TryRecvError::Disconnected) if lane.is_receiving() => return ControlFlow::Break(()),
+                Err(_) => break,
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Takes the counters of an output that was delivered. Breaks when the sink does.
+    fn end_output(&mut self, index: usize, output: &mut QueueOutput<P, R>) -> ControlFlow<()> {
+        let Some(end) = output.end.take() else { return ControlFlow::Continue(()) };
+        let CounterSnapshots { workers, frames, .. } = &mut self.snapshots;
+        if let (Some(snapshot), Some(counters)) = (workers.get_mut(index), frames.get_mut(index)) {
+            (*snapshot, *counters) = (end.counters, end.frames);
+        }
+        self.delivery.output.batch_end(end.taken_at)
+    }
+}
+
+/// Waits for an output of a lane whose current one is delivered, or for a snapshot request.
+fn wait<P: Protocol, R: Render<Event<Report<P>>>>(lanes: &[OpenLane<P, R>], requests: &Receiver<Request<P>>) {
+    let mut select = Select::new();
+    for lane in lanes.iter().filter(|lane| lane.is_receiving()) {
+        select.recv(&lane.lane.outputs);
+    }
+    select.recv(requests);
+    select.ready();
+}
+
+/// Returns the lane whose next event comes next; `None` if an output must be received first.
+fn next_lane<P: Protocol, R: Render<Event<Report<P>>>>(
+    lanes: &mut [OpenLane<P, R>],
+) -> Option<&mut OpenLane<P, R>> {
+    let any_full = lanes.iter().any(OpenLane::goes_first);
+    if !any_full && lanes.iter().any(OpenLane::is_awaited) {
+        return None;
+    }
+    let lanes = lanes.iter_mut().filter(|lane| lane.is_full || !any_full);
+    lanes
+        .filter_map(|lane| Some((lane.next_time()?, lane)))
+        .min_by_key(|(time, _)| *time)
+        .map(|(_, lane)| lane)
+}

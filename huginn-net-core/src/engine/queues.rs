@@ -1,0 +1,285 @@
+//! Analysis of several sources at once, each in a thread of its own.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use super::analysis_error::ThreadFailure;
+use super::counter_snapshot::{CounterSnapshot, CounterSnapshots};
+use super::delivery::Delivery;
+use super::ingest::{Ingest, SegmentHandler, TimeHandler};
+use super::merge_queues::QueueMerger;
+use super::parallel::{Parts, join, start};
+use super::render::{Output, Render};
+use super::router::route;
+use super::worker::{BlockEnd, RoutedBy};
+use super::{AnalysisError, CancelToken};
+use crate::decode::LazySegment;
+use crate::flow::FlowTable;
+use crate::limits::{FRAMES_PER_QUEUE_OUTPUT, MAX_OUTPUT_EVENTS, OUTPUT_QUEUE_LEN};
+use crate::{Event, NextFrame, Protocol, Report, Source, Timestamp};
+
+/// The events of some frames of a source.
+pub(super) struct QueueOutput<P: Protocol, R: Render<Event<Report<P>>>> {
+    /// Events with the capture time of the frame at which each was found, in nanoseconds.
+    pub(super) events: VecDeque<(u64, RoutedBy<P, R>)>,
+    /// Memory that the rendered events share.
+    pub(super) arena: R::Arena,
+    /// The counters after these frames.
+    pub(super) end: Option<BlockEnd<P::Counters>>,
+    pub(super) state: QueueState,
+}
+
+/// What follows an output of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum QueueState {
+    /// Another output follows soon.
+    Busy,
+    /// The source waits for frames.
+    Idle,
+    /// The source has ended; nothing follows.
+    Ended,
+}
+
+impl<P: Protocol, R: Render<Event<Report<P>>>> Default for QueueOutput<P, R> {
+    fn default() -> Self {
+        Self { events: VecDeque::new(), arena: R::Arena::default(), end: None, state: QueueState::Busy }
+    }
+}
+
+impl<P: Protocol, R: Render<Event<Report<P>>>> QueueOutput<P, R> {
+    /// Empties the output, and keeps its memory.
+    pub(super) fn clear(&mut self) {
+        R::clear(&mut self.arena);
+        self.events.clear();
+        self.end = None;
+    }
+}
+
+/// The channels between one worker and the merging thread: outputs, and empty outputs for reuse.
+pub(super) struct QueueLane<P: Protocol, R: Render<Event<Report<P>>>> {
+    pub(super) outputs: Receiver<QueueOutput<P, R>>,
+    pub(super) spare: Sender<QueueOutput<P, R>>,
+}
+
+/// Analyses sources until all of them have ended, one fails, the sink breaks, or until cancellation. The caller's thread merges
+/// the events.
+pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<Event<Report<P>>>>(
+    sources: Vec<S>,
+    parts: Parts<'_, P>,
+    render: &R,
+    output: &mut impl Output<R::Rendered, R::Arena>,
+) -> Result<(), AnalysisError<S::Error>> {
+    let Parts { ingest, flows, router, dropped, cancel, requests } = parts;
+    let (count, is_live) = (sources.len(), sources.iter().any(Source::is_live));
+    let snapshots = CounterSnapshots::new(flows, *dropped, ingest.counters(), count);
+    let mut others: Vec<_> = (1..count).map(|_| ingest.fork()).collect();
+    let stop = AtomicBool::new(false);
+    let outcome = std::thread::scope(|scope| {
+        let (mut threads, mut lanes) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let ingests = std::iter::once(&mut *ingest).chain(&mut others);
+        for (source, ingest) in sources.into_iter().zip(ingests) {
+            let (outputs, merged) = bounded(OUTPUT_QUEUE_LEN);
+            let (recycled, spare) = bounded(OUTPUT_QUEUE_LEN);
+            lanes.push(QueueLane { outputs: merged, spare: recycled });
+            let (share, stop) = (flows.for_queue(count), &stop);
+            threads.push(start(scope, "worker", move || {
+                let path = QueuePath {
+                    frame_time: 0,
+                    flows: share.into_table(),
+                    render,
+                    output: QueueOutput::default(),
+                    outputs,
+                    spare,
+                };
+                QueueWorker {
+                    ingest,
+                    path,
+                    stop,
+                    cancel,
+                    frames: 0,
+                    last_state: QueueState::Busy,
+                    taken_at: None,
+                }
+                .run(source)
+            }));
+        }
+        let stop_on_drop = StopOnDrop(&stop);
+        let delivery = Delivery { router, render, output: &mut *output, cancel };
+        let merged = QueueMerger { delivery, snapshots, requests, is_live }.run(lanes);
+        drop(stop_on_drop);
+        output.end();
+        let (mut analysed, mut read) = (Ok(()), Ok(()));
+        for thread in threads {
+            analysed = analysed.and(join("worker", thread).map(|(worker_flows, outcome)| {
+                flows.join(worker_flows);
+                if let Err(error) = outcome {
+                    read = Err(AnalysisError::Source(error));
+                }
+            }));
+        }
+        analysed.and(merged).map_err(ThreadFailure::into_error).and(read)
+    });
+    others.iter().for_each(|other| ingest.join(other));
+    outcome
+}
+
+/// Stops the workers when the merging thread ends, even if the sink panics.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Reads one source and analyses its frames.
+struct QueueWorker<'a, P: Protocol, R: Render<Event<Report<P>>>> {
+    ingest: &'a mut Ingest,
+    path: QueuePath<'a, P, R>,
+    /// Set when the analysis shall end.
+    stop: &'a AtomicBool,
+    cancel: &'a CancelToken,
+    /// Frames since the last output.
+    frames: u32,
+    /// The state in the last output.
+    last_state: QueueState,
+    /// When the first of these frames was received from the system.
+    taken_at: Option<Timestamp>,
+}
+
+impl<P: Protocol, R: Render<Event<Report<P>>>> QueueWorker<'_, P, R> {
+    /// Analyses the source to its end. Returns the counters and the error of the source.
+    fn run<'f, S: Source<'f>>(mut self, mut source: S) -> (FlowTable<P>, Result<(), S::Error>) {
+        let outcome = self.read(&mut source);
+        if outcome.is_err() {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        self.path.end(self.ingest.clock.now());
+        // Without a merging thread, nobody needs the output.
+        let _ = self.send(QueueState::Ended);
+        (self.path.flows, outcome)
+    }
+
+    /// Analyses frames until the source ends or the analysis shall stop.
+    fn read<'f, S: Source<'f>>(&mut self, source: &mut S) -> Result<(), S::Error> {
+        while !self.stop.load(Ordering::Relaxed) && !self.cancel.is_cancelled() {
+            let sent = match source.next_frame()? {
+                NextFrame::Frame(frame) => {
+                    self.path.frame_time = frame.ts.as_nanos();
+                    // The path of a worker never breaks.
+                    let _ = self.ingest.on_frame(&frame, &mut self.path);
+                    self.on_frame_end(source)
+                }
+                NextFrame::Idle if self.frames > 0 || self.last_state == QueueState::Busy => {
+                    self.send(QueueState::Idle)
+                }
+                NextFrame::Idle => ControlFlow::Continue(()),
+                NextFrame::End => break,
+            };
+            if sent.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a frame, and sends the output if it is full.
+    #[inline]
+    fn on_frame_end<'f>(&mut self, source: &impl Source<'f>) -> ControlFlow<()> {
+        if self.frames == 0 {
+            self.taken_at = source.taken_at();
+        }
+        self.frames = self.frames.saturating_add(1);
+        let is_full = self.path.output.events.len() >= MAX_OUTPUT_EVENTS;
+        if is_full || self.frames >= FRAMES_PER_QUEUE_OUTPUT {
+            self.send(QueueState::Busy)
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
+
+    /// Sends the output. Breaks if the merging thread has ended.
+    fn send(&mut self, state: QueueState) -> ControlFlow<()> {
+        (self.frames, self.last_state) = (0, state);
+        self.path.output.end = Some(BlockEnd {
+            counters: CounterSnapshot::from_flows(&self.path.flows),
+            frames: self.ingest.counters(),
+            taken_at: self.taken_at,
+        });
+        self.path.send(state)
+    }
+}
+
+/// The packet path of a worker after decoding: flow table, protocol, output.
+struct QueuePath<'a, P: Protocol, R: Render<Event<Report<P>>>> {
+    /// Capture time of the current frame, in nanoseconds.
+    frame_time: u64,
+    flows: FlowTable<P>,
+    render: &'a R,
+    output: QueueOutput<P, R>,
+    outputs: Sender<QueueOutput<P, R>>,
+    spare: Receiver<QueueOutput<P, R>>,
+}
+
+impl<P: Protocol, R: Render<Event<Report<P>>>> QueuePath<'_, P, R> {
+    /// Ends every flow.
+    fn end(&mut self, now: Timestamp) {
+        let Self { frame_time, flows, render, output, outputs, spare } = self;
+        let _ = flows.end(now, &mut |_, _, event| {
+            add::<P, R>(output, *frame_time, event, *render);
+            // Many flows may end at once.
+            if output.events.len() >= MAX_OUTPUT_EVENTS {
+                let full = std::mem::replace(output, spare.try_recv().unwrap_or_default());
+                if outputs.send(full).is_err() {
+                    return ControlFlow::Break(());
+                }
+            }
+            ControlFlow::Continue(())
+        });
+    }
+
+    fn send(&mut self, state: QueueState) -> ControlFlow<()> {
+        let next = self.spare.try_recv().unwrap_or_default();
+        let full = QueueOutput { state, ..std::mem::replace(&mut self.output, next) };
+        if self.outputs.send(full).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}
+
+impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for QueuePath<'_, P, R> {
+    #[inline(always)]
+    fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()> {
+        let Self { frame_time, flows, render, output, .. } = self;
+        flows.on_segment(&segment.meta(), segment, now, &mut |event| {
+            add::<P, R>(output, *frame_time, event, *render);
+            ControlFlow::Continue(())
+        })
+    }
+}
+
+impl<P: Protocol, R: Render<Event<Report<P>>>> TimeHandler for QueuePath<'_, P, R> {
+    #[inline(always)]
+    fn on_time(&mut self, now: Timestamp) -> ControlFlow<()> {
+        let Self { frame_time, flows, render, output, .. } = self;
+        if !flows.is_expiry_due(now) {
+            return ControlFlow::Continue(());
+        }
+        flows.expire_idle(now, &mut |_, event| {
+            add::<P, R>(output, *frame_time, event, *render);
+            ControlFlow::Continue(())
+        })
+    }
+}
+
+/// Adds an event to an output.
+fn add<P: Protocol, R: Render<Event<Report<P>>>>(
+    output: &mut QueueOutput<P, R>,
+    frame_time: u64,
+    event: Event<P::Event>,
+    render: &R,
+) {
+    let QueueOutput { events, arena, .. } = output;
+    events.push_back((frame_time, route::<P::Event, P::SharedState, R>(event, render, arena)));
+}

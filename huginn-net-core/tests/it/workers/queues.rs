@@ -1,0 +1,212 @@
+//! Analysis of several sources at once.
+
+use std::ops::ControlFlow;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use huginn_net_core::{AnalysisError, Event, FlowLimits, NextFrame, Source, TcpFlags, TextSink, Timestamp};
+use proptest::prelude::*;
+
+use super::builder;
+use super::overflow::Live;
+use super::sources::{Buffered, Ending, Overwriting, Silent};
+use super::traffic::{POISON, Packet, syns};
+
+/// What an event says besides numbers of packets, which each source counts.
+fn essence(event: &Event<String>) -> (Timestamp, String, String) {
+    let kind = event.kind.split_once(':').map_or(event.kind.as_str(), |(number, _)| number);
+    (event.ts, event.subject_addr().to_string(), kind.to_owned())
+}
+
+/// Divides packets by their client.
+fn divided(packets: &[Packet], sources: usize) -> Vec<Vec<Packet>> {
+    let mut parts = vec![Vec::new(); sources];
+    for packet in packets {
+        parts[usize::from(packet.data[15]) % sources].push(packet.clone());
+    }
+    parts
+}
+
+/// Segments of up to 16 clients, a millisecond apart.
+fn arbitrary_packets() -> impl Strategy<Value = Vec<Packet>> {
+    let flags = prop::sample::select(vec![TcpFlags::SYN, TcpFlags::ACK, TcpFlags::FIN | TcpFlags::ACK]);
+    prop::collection::vec((0_u16..16, flags), 0..400).prop_map(|segments| {
+        let packet = |(index, (client, flags))| {
+            let ts = Timestamp::from_nanos(1_000_000 * index as u64, 9);
+            Packet { ts, ..Packet::segment(client, flags, b"data") }
+        };
+        segments.into_iter().enumerate().map(packet).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn queues_give_events_of_one_source_in_order(packets in arbitrary_packets(), sources in 1_usize..6) {
+        let mut want = Vec::new();
+        let counters = builder(1, 1).build().analyze(Overwriting::new(&packets), &mut want).unwrap();
+        let parts = divided(&packets, sources);
+        let queues = parts.iter().map(|part| Overwriting::new(part)).collect();
+        let mut analyzer = builder(1, 1).build();
+        let mut events = Vec::new();
+        let of_queues = analyzer.analyze_queues(queues, &mut events).unwrap();
+        prop_assert_eq!(
+            events.iter().map(essence).collect::<Vec<_>>(),
+            want.iter().map(essence).collect::<Vec<_>>()
+        );
+        prop_assert_eq!(of_queues, counters);
+    }
+}
+
+#[test]
+fn flow_limit_holds_for_all_queues_together() {
+    let limits = FlowLimits { max_flows: 8, ..FlowLimits::default() };
+    let parts = divided(&syns(64), 4);
+    let queues = parts.iter().map(|part| Overwriting::new(part)).collect();
+    let mut analyzer = builder(1, 1).flow_limits(limits).build();
+    let counters = analyzer.analyze_queues(queues, &mut |_: Event<String>| {}).unwrap();
+    assert_eq!((counters.flows.opened, counters.flows.evicted), (64, 56));
+}
+
+#[test]
+fn idle_queue_holds_up_no_other() {
+    let packets = syns(3);
+    let mut analyzer = builder(1, 1).build();
+    let cancel = analyzer.cancel_token();
+    let queues = packets.iter().map(|packet| Silent::after(packet.clone())).collect();
+    let mut seen = 0;
+    analyzer
+        .analyze_queues(queues, &mut |_: Event<String>| {
+            seen += 1;
+            if seen == 6 {
+                cancel.cancel();
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })
+        .unwrap();
+    assert_eq!(seen, 6);
+}
+
+/// The same frame until the time is over, then the end.
+struct Stream(Packet, u32);
+
+impl Source<'_> for Stream {
+    type Error = &'static str;
+
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, &'static str> {
+        let Some(left) = self.1.checked_sub(1) else { return Ok(NextFrame::End) };
+        self.1 = left;
+        Ok(NextFrame::Frame(self.0.frame()))
+    }
+}
+
+/// The frames of one queue are stamped far in the future.
+#[test]
+fn wrong_clock_of_live_queue_loses_no_event() {
+    let late = Packet { ts: Timestamp::new(5_000_000_000, 0, 6), ..Packet::syn(1) };
+    let queues = vec![Live(Stream(Packet::syn(2), 20_000)), Live(Stream(late, 20_000))];
+    let counters = builder(1, 1).build().analyze_queues(queues, &mut |_: Event<String>| {}).unwrap();
+    assert_eq!((counters.frames, counters.events % 2), (40_000, 0));
+    assert!(counters.events >= 40_000);
+}
+
+#[test]
+fn error_of_one_queue_ends_the_others() {
+    let packets = syns(10);
+    let queues =
+        vec![Buffered::new(&packets[..5], Ending::Error("cut")), Buffered::new(&packets[5..], Ending::Again)];
+    let mut analyzer = builder(1, 1).build();
+    let error = analyzer.analyze_queues(queues, &mut |_: Event<String>| {}).unwrap_err();
+    assert_eq!(error, AnalysisError::Source("cut"));
+    assert!(analyzer.counters().frames >= 5);
+}
+
+#[test]
+fn panic_of_one_worker_ends_the_others() {
+    let packets = syns(10);
+    let poisoned = vec![Packet::segment(1, TcpFlags::SYN, POISON)];
+    let queues =
+        vec![Buffered::new(&packets, Ending::Again), Buffered::new(&poisoned, Ending::Error("unread"))];
+    match builder(1, 1).build().analyze_queues(queues, &mut |_: Event<String>| {}) {
+        Err(AnalysisError::Thread { name, message }) => assert_eq!((name, &*message), ("worker", "poisoned")),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn breaking_sink_ends_all_queues() {
+    let packets = syns(10);
+    let queues = vec![Buffered::new(&packets, Ending::Again); 3];
+    let mut left = 7;
+    let counters = builder(1, 1).build().analyze_queues(queues, &mut |_: Event<String>| {
+        left -= 1;
+        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert_eq!(counters.unwrap().events, 7);
+}
+
+#[test]
+fn snapshot_is_answered_while_all_queues_are_idle() {
+    let mut analyzer = builder(1, 1).build();
+    let (handle, cancel) = (analyzer.snapshot_handle(), analyzer.cancel_token());
+    let (seen, is_seen) = mpsc::channel();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            is_seen.recv().unwrap();
+            is_seen.recv().unwrap();
+            // The counters of an output follow its events.
+            while handle.query(|snapshot| snapshot.counters().frames) != Some(2) {
+                thread::sleep(Duration::from_millis(1));
+            }
+            cancel.cancel();
+        });
+        let queues = syns(2).into_iter().map(Silent::after).collect();
+        let mut sink = |event: Event<String>| {
+            if event.kind.contains("Segment") {
+                seen.send(()).unwrap();
+            }
+        };
+        analyzer.analyze_queues(queues, &mut sink).unwrap();
+    });
+}
+
+/// Counts calls of `end`, and events since the last batch end.
+#[derive(Default)]
+struct Ends {
+    ends: u32,
+    since_batch_end: u32,
+    texts: Vec<String>,
+}
+
+impl TextSink for Ends {
+    fn event(&mut self, _: Timestamp, text: &[u8]) -> ControlFlow<()> {
+        self.since_batch_end += 1;
+        self.texts.push(String::from_utf8_lossy(text).into_owned());
+        ControlFlow::Continue(())
+    }
+
+    fn batch_end(&mut self, _: Option<Timestamp>) -> ControlFlow<()> {
+        self.since_batch_end = 0;
+        ControlFlow::Continue(())
+    }
+
+    fn end(&mut self) {
+        self.ends += 1;
+    }
+}
+
+#[test]
+fn texts_of_queues_arrive_one_per_event_and_end_once() {
+    let parts = divided(&syns(2000), 3);
+    let queues = parts.iter().map(|part| Overwriting::new(part)).collect();
+    let mut sink = Ends::default();
+    let write = |event: &Event<String>, text: &mut Vec<u8>| text.extend(event.ts.to_string().bytes());
+    builder(1, 1).build().analyze_queues_text(queues, write, &mut sink).unwrap();
+    assert_eq!((sink.ends, sink.since_batch_end, sink.texts.len()), (1, 0, 4000));
+    let want: Vec<String> = (0..4000_u64).map(|n| Timestamp::new(n / 2, 0, 6).to_string()).collect();
+    assert!(sink.texts == want);
+}

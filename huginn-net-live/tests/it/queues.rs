@@ -1,0 +1,252 @@
+//! Interfaces with several queues.
+
+use std::num::NonZeroUsize;
+use std::thread;
+use std::time::Duration;
+
+use huginn_net_core::{NextFrame, Source};
+use huginn_net_live::{Backend, InterfaceState, LiveError, LiveOptions, LiveSource};
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
+
+use crate::lab::{Lent, in_namespaces, ip, lend, options, sender, veth_pair};
+
+const QUEUES: NonZeroUsize = NonZeroUsize::new(3).unwrap();
+const FLOWS: u8 = 40;
+
+/// Frames of one flow in both directions. Each ends with the number of the flow.
+type Flow = Vec<Vec<u8>>;
+
+/// What precedes the IP packet of a frame.
+const LINKS: [&[u8]; 4] = [
+    &[],
+    // 802.1Q.
+    &[0x81, 0, 0, 5],
+    // 802.1ad and 802.1Q.
+    &[0x88, 0xa8, 0, 5, 0x81, 0, 0, 9],
+    // PPPoE session; the length is not checked.
+    &[0x88, 0x64, 0x11, 0, 0, 1, 0, 100],
+];
+
+fn ethernet(link: &[u8], packet: &[u8]) -> Vec<u8> {
+    let is_ppp = link.starts_with(&[0x88, 0x64]);
+    let protocol = match (packet[0] >> 4, is_ppp) {
+        (4, false) => [8, 0],
+        (4, true) => [0, 0x21],
+        (_, false) => [0x86, 0xdd],
+        (_, true) => [0, 0x57],
+    };
+    [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2], link, &protocol, packet].concat()
+}
+
+/// An IPv4 packet of the client with this number, or to it.
+fn ipv4(client: u8, to_server: bool, protocol: u8, fragment: u16, payload: &[u8]) -> Vec<u8> {
+    let ends = [[10, 0, 0, client], [192, 0, 2, 1]];
+    let [source, destination] = if to_server { ends } else { [ends[1], ends[0]] };
+    let [high, low] = u16::try_from(20 + payload.len()).unwrap().to_be_bytes();
+    let fragment = fragment.to_be_bytes();
+    let header = [0x45, 0, high, low, 0, client, fragment[0], fragment[1], 64, protocol, 0, 0];
+    [&header, &source[..], &destination, payload].concat()
+}
+
+/// An IPv6 packet of the client with this number, or to it.
+fn ipv6(client: u8, to_server: bool, protocol: u8, payload: &[u8]) -> Vec<u8> {
+    let address = |last: u8| [&[0x20, 1, 0xd, 0xb8][..], &[0; 11], &[last]].concat();
+    let ends = [address(client), address(0xff)];
+    let [source, destination] = if to_server { &ends } else { &[ends[1].clone(), ends[0].clone()] };
+    let [high, low] = u16::try_from(payload.len()).unwrap().to_be_bytes();
+    [&[0x60, 0, 0, 0, high, low, protocol, 64][..], source, destination, payload].concat()
+}
+
+/// The ports of a TCP segment or a UDP datagram, and what follows.
+fn with_ports(client: u16, server: u16, to_server: bool, rest: &[u8]) -> Vec<u8> {
+    let ports = if to_server { [client, server] } else { [server, client] };
+    [&ports.map(u16::to_be_bytes).concat(), rest].concat()
+}
+
+/// Flows of every kind, over every link.
+fn flows() -> Vec<Flow> {
+    let mut flows = Vec::new();
+    for link in LINKS {
+        for client in 0..FLOWS {
+            let both = |frame: &dyn Fn(bool, u32) -> Vec<u8>| {
+                let number = flows.len() as u32;
+                [true, false].map(|to_server| ethernet(link, &frame(to_server, number))).to_vec()
+            };
+            // Linux gives clients even ports.
+            let port = 40_000 + 2 * u16::from(client);
+            let kinds: [&dyn Fn(bool, u32) -> Vec<u8>; 5] = [
+                &|to_server, number| {
+                    let rest = [&[0; 16][..], &number.to_be_bytes()].concat();
+                    ipv4(1, to_server, 6, 0, &with_ports(port, 443, to_server, &rest))
+                },
+                &|to_server, number| {
+                    let rest = [&[0; 4][..], &number.to_be_bytes()].concat();
+                    ipv4(client, to_server, 17, 0, &with_ports(port, 443, to_server, &rest))
+                },
+                &|to_server, number| {
+                    let rest = [&[0; 16][..], &number.to_be_bytes()].concat();
+                    ipv6(client, to_server, 6, &with_ports(443, 443, to_server, &rest))
+                },
+                // The source port of VXLAN differs by direction.
+                &|to_server, number| {
+                    let rest = [&[0; 40][..], &number.to_be_bytes()].concat();
+                    let source = if to_server { port } else { port + 1 };
+                    ipv4(client, to_server, 17, 0, &with_ports(source, 4789, true, &rest))
+                },
+                // GRE.
+                &|to_server, number| {
+                    ipv6(client, to_server, 47, &[&[0; 40][..], &number.to_be_bytes()].concat())
+                },
+            ];
+            let new: Vec<Flow> = kinds.iter().map(|kind| both(kind)).collect();
+            for (offset, mut flow) in new.into_iter().enumerate() {
+                let number = (flows.len() as u32).to_be_bytes();
+                for frame in &mut flow {
+                    let end = frame.len() - 4;
+                    frame[end..].copy_from_slice(&number);
+                }
+                assert!(offset < kinds.len());
+                flows.push(flow);
+            }
+        }
+    }
+    flows
+}
+
+/// Stops the sources. Returns the frames of each.
+fn drain(mut sources: Vec<LiveSource>) -> Vec<Vec<Lent>> {
+    // The kernel may buffer the frames this long.
+    thread::sleep(Duration::from_millis(50));
+    sources[0].stopper().stop();
+    sources.iter_mut().map(|source| lend(source, usize::MAX)).collect()
+}
+
+fn send_all(frames: &[Vec<u8>]) {
+    let mut sender = sender("b");
+    for frame in frames {
+        sender.send_to(frame, None).unwrap().unwrap();
+    }
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn all_frames_of_a_flow_are_in_one_queue() {
+    in_namespaces(|backend| {
+        if backend != Backend::Packet {
+            return;
+        }
+        veth_pair();
+        let sources = LiveSource::open_queues(&["a"], &options(backend), QUEUES).unwrap();
+        let stats = sources[0].stats();
+        let flows = flows();
+        send_all(&flows.concat());
+        let lent = drain(sources);
+        let mut queue_of = vec![None; flows.len()];
+        for (queue, frames) in lent.iter().enumerate() {
+            for frame in frames {
+                let flow = frame.number() as usize;
+                assert!(flows[flow].contains(&frame.data), "flow {flow}");
+                assert_eq!(*queue_of[flow].get_or_insert(queue), queue, "flow {flow}: {:?}", flows[flow]);
+            }
+        }
+        let received: Vec<u64> = lent.iter().map(|frames| frames.len() as u64).collect();
+        let sent = flows.concat().len() as u64;
+        assert_eq!(received.iter().sum::<u64>(), sent);
+        assert!(received.iter().all(|count| *count > sent / 5), "{received:?}");
+        let interface = stats.interfaces().remove(0);
+        assert_eq!(interface.received, sent);
+        assert_eq!(interface.queues.iter().map(|queue| queue.received).collect::<Vec<_>>(), received);
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn fragments_reach_the_queue_of_their_flow_as_one_packet() {
+    in_namespaces(|backend| {
+        if backend != Backend::Packet {
+            return;
+        }
+        veth_pair();
+        let sources = LiveSource::open_queues(&["a"], &options(backend), QUEUES).unwrap();
+        let mut frames = Vec::new();
+        for client in 0..FLOWS {
+            let segment = with_ports(40_000, 443, true, &[[0; 36], [7; 36]].concat());
+            let number = u32::from(client).to_be_bytes();
+            let whole = [&segment[..], &number].concat();
+            frames.push(ethernet(&[], &ipv4(client, true, 6, 0, &whole)));
+            let (first, last) = whole.split_at(40);
+            frames.push(ethernet(&[], &ipv4(client, true, 6, 5, last)));
+            frames.push(ethernet(&[], &ipv4(client, true, 6, 0x2000, first)));
+        }
+        send_all(&frames);
+        let lent = drain(sources);
+        let mut seen = 0;
+        for frames in &lent {
+            for pair in frames.chunks(2) {
+                let [whole, reassembled] = pair else { panic!("{pair:?}") };
+                assert_eq!(whole.number(), reassembled.number());
+                assert_eq!(whole.data[34..], reassembled.data[34..]);
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, FLOWS);
+        assert!(lent.iter().all(|frames| !frames.is_empty()));
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn queues_resume_when_removed_interface_returns() {
+    in_namespaces(|backend| {
+        if backend != Backend::Packet {
+            return;
+        }
+        veth_pair();
+        let mut sources = LiveSource::open_queues(&["a"], &options(backend), QUEUES).unwrap();
+        let stats = sources[0].stats();
+        // Sources look after their interfaces while they are read.
+        let read_until = |state, sources: &mut Vec<LiveSource>| {
+            while stats.interfaces()[0].state != state {
+                for source in &mut *sources {
+                    assert!(!matches!(source.next_frame().unwrap(), NextFrame::End));
+                }
+            }
+        };
+        ip("link del dev a");
+        read_until(InterfaceState::Gone, &mut sources);
+        veth_pair();
+        read_until(InterfaceState::Up, &mut sources);
+        let flows = flows();
+        send_all(&flows.concat());
+        let lent = drain(sources);
+        assert_eq!(lent.iter().map(Vec::len).sum::<usize>(), flows.concat().len());
+        assert!(lent.iter().all(|frames| !frames.is_empty()));
+    });
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn reading_thread_stays_on_the_processor_of_its_queue() {
+    in_namespaces(|backend| {
+        if backend != Backend::Packet {
+            return;
+        }
+        let all = sched_getaffinity(Pid::from_raw(0)).unwrap();
+        let cpus: Vec<usize> = (0..CpuSet::count()).filter(|cpu| all.is_set(*cpu).unwrap()).collect();
+        let options = LiveOptions { cpus: vec![cpus[cpus.len() - 1]], ..options(backend) };
+        let mut source = LiveSource::open_queues(&["lo"], &options, NonZeroUsize::MIN).unwrap().remove(0);
+        assert_eq!(sched_getaffinity(Pid::from_raw(0)).unwrap(), all);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                source.next_frame().unwrap();
+                let own = sched_getaffinity(Pid::from_raw(0)).unwrap();
+                let own: Vec<usize> = (0..CpuSet::count()).filter(|cpu| own.is_set(*cpu).unwrap()).collect();
+                assert_eq!(own, options.cpus);
+            });
+        });
+        let missing = LiveOptions { cpus: vec![CpuSet::count() - 1], ..options.clone() };
+        let error = LiveSource::open(&["lo"], &missing).unwrap_err();
+        assert!(matches!(error, LiveError::Processor { .. }), "{error}");
+    });
+}
