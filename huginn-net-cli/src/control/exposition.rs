@@ -10,7 +10,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use serde_json::Value;
 
-use super::counters::{CaptureCounters, LatencyTotals, LiveCounters, Times};
+use super::counters::{CaptureCounters, LatencyTotals, LiveCounters, QueueCounters, Times};
 use super::families::{FAMILIES, Family, Kind, Member};
 
 /// Prefix of all metric names.
@@ -218,6 +218,18 @@ const CAPTURE: [(&str, &str, Kind, CounterGetter); 5] = [
     }),
 ];
 
+type WorkerGetter = fn(&QueueCounters) -> u64;
+
+/// Metrics of the share of each worker in an interface.
+const WORKERS: [(&str, &str, WorkerGetter); 2] = [
+    ("capture_worker_received", "Frames taken from the queue of a worker", |queue| queue.received),
+    (
+        "capture_worker_kernel_dropped",
+        "Frames that the kernel dropped because the buffer of a worker was full",
+        |queue| queue.kernel_dropped,
+    ),
+];
+
 fn encode_capture(
     interfaces: &[(String, CaptureCounters)],
     encoder: &mut DescriptorEncoder<'_>,
@@ -227,6 +239,15 @@ fn encode_capture(
         for (interface, counters) in interfaces {
             let Some(value) = get(counters) else { continue };
             encode_value(kind, value, &mut metric.encode_family(&[("interface", interface.as_str())])?)?;
+        }
+    }
+    for (name, help, get) in WORKERS {
+        let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for (interface, counters) in interfaces {
+            for (worker, queue) in counters.workers.iter().enumerate() {
+                let labels = [("interface", interface.clone()), ("worker", worker.to_string())];
+                encode_value(Kind::Counter, get(queue), &mut metric.encode_family(&labels)?)?;
+            }
         }
     }
     Ok(())
@@ -303,6 +324,7 @@ mod tests {
             kernel_dropped: 2,
             interface_dropped: Some(0),
             state: "up".into(),
+            workers: vec![QueueCounters::default(), QueueCounters { received: 9, kernel_dropped: 2 }],
             ..Default::default()
         };
         counters.capture.insert("eth0".into(), eth0);
@@ -325,6 +347,8 @@ mod tests {
             r#"huginn_net_packets_ignored_total{kind="arp"} 3"#,
             r#"huginn_net_flows_active 2"#,
             r#"huginn_net_capture_kernel_dropped_total{interface="eth0"} 2"#,
+            r#"huginn_net_capture_worker_received_total{interface="eth0",worker="0"} 0"#,
+            r#"huginn_net_capture_worker_kernel_dropped_total{interface="eth0",worker="1"} 2"#,
             r#"huginn_net_capture_up{interface="eth0"} 1"#,
             r#"huginn_net_capture_up{interface="a\"b"} 0"#,
             r#"huginn_net_events_by_kind_total{kind="mtu"} 4"#,

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use huginn_net_core::{NextFrame, Source};
-use huginn_net_live::{Backend, InterfaceState, LiveError, LiveOptions, LiveSource};
+use huginn_net_live::{Backend, InterfaceState, LiveError, LiveSource};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 
@@ -14,8 +14,8 @@ use crate::lab::{Lent, in_namespaces, ip, lend, options, sender, veth_pair};
 const QUEUES: NonZeroUsize = NonZeroUsize::new(3).unwrap();
 const FLOWS: u8 = 40;
 
-/// Frames of one flow in both directions. Each ends with the number of the flow.
-type Flow = Vec<Vec<u8>>;
+/// Frames of one flow in both directions, each with the number of the flow after the packet.
+type Flow = [Vec<u8>; 2];
 
 /// What precedes the IP packet of a frame.
 const LINKS: [&[u8]; 4] = [
@@ -69,47 +69,30 @@ fn flows() -> Vec<Flow> {
     let mut flows = Vec::new();
     for link in LINKS {
         for client in 0..FLOWS {
-            let both = |frame: &dyn Fn(bool, u32) -> Vec<u8>| {
-                let number = flows.len() as u32;
-                [true, false].map(|to_server| ethernet(link, &frame(to_server, number))).to_vec()
+            let both = |packet: &dyn Fn(bool) -> Vec<u8>| {
+                [true, false].map(|to_server| ethernet(link, &packet(to_server)))
             };
             // Linux gives clients even ports.
             let port = 40_000 + 2 * u16::from(client);
-            let kinds: [&dyn Fn(bool, u32) -> Vec<u8>; 5] = [
-                &|to_server, number| {
-                    let rest = [&[0; 16][..], &number.to_be_bytes()].concat();
-                    ipv4(1, to_server, 6, 0, &with_ports(port, 443, to_server, &rest))
-                },
-                &|to_server, number| {
-                    let rest = [&[0; 4][..], &number.to_be_bytes()].concat();
-                    ipv4(client, to_server, 17, 0, &with_ports(port, 443, to_server, &rest))
-                },
-                &|to_server, number| {
-                    let rest = [&[0; 16][..], &number.to_be_bytes()].concat();
-                    ipv6(client, to_server, 6, &with_ports(443, 443, to_server, &rest))
-                },
+            let kinds: [&dyn Fn(bool) -> Vec<u8>; 5] = [
+                &|to_server| ipv4(1, to_server, 6, 0, &with_ports(port, 443, to_server, &[0; 16])),
+                &|to_server| ipv4(client, to_server, 17, 0, &with_ports(port, 443, to_server, &[0; 4])),
+                &|to_server| ipv6(client, to_server, 6, &with_ports(443, 443, to_server, &[0; 16])),
                 // The source port of VXLAN differs by direction.
-                &|to_server, number| {
-                    let rest = [&[0; 40][..], &number.to_be_bytes()].concat();
+                &|to_server| {
                     let source = if to_server { port } else { port + 1 };
-                    ipv4(client, to_server, 17, 0, &with_ports(source, 4789, true, &rest))
+                    ipv4(client, to_server, 17, 0, &with_ports(source, 4789, true, &[0; 40]))
                 },
                 // GRE.
-                &|to_server, number| {
-                    ipv6(client, to_server, 47, &[&[0; 40][..], &number.to_be_bytes()].concat())
-                },
+                &|to_server| ipv6(client, to_server, 47, &[0; 40]),
             ];
-            let new: Vec<Flow> = kinds.iter().map(|kind| both(kind)).collect();
-            for (offset, mut flow) in new.into_iter().enumerate() {
-                let number = (flows.len() as u32).to_be_bytes();
-                for frame in &mut flow {
-                    let end = frame.len() - 4;
-                    frame[end..].copy_from_slice(&number);
-                }
-                assert!(offset < kinds.len());
-                flows.push(flow);
-            }
+            flows.extend(kinds.map(both));
         }
+    }
+    for (number, frame) in
+        (0_u32..).zip(&mut flows).flat_map(|(number, flow)| flow.iter_mut().map(move |frame| (number, frame)))
+    {
+        frame.extend(number.to_be_bytes());
     }
     flows
 }
@@ -140,7 +123,7 @@ fn all_frames_of_a_flow_are_in_one_queue() {
         let sources = LiveSource::open_queues(&["a"], &options(backend), QUEUES).unwrap();
         let stats = sources[0].stats();
         let flows = flows();
-        send_all(&flows.concat());
+        send_all(flows.as_flattened());
         let lent = drain(sources);
         let mut queue_of = vec![None; flows.len()];
         for (queue, frames) in lent.iter().enumerate() {
@@ -151,7 +134,7 @@ fn all_frames_of_a_flow_are_in_one_queue() {
             }
         }
         let received: Vec<u64> = lent.iter().map(|frames| frames.len() as u64).collect();
-        let sent = flows.concat().len() as u64;
+        let sent = flows.as_flattened().len() as u64;
         assert_eq!(received.iter().sum::<u64>(), sent);
         assert!(received.iter().all(|count| *count > sent / 5), "{received:?}");
         let interface = stats.interfaces().remove(0);
@@ -218,9 +201,9 @@ fn queues_resume_when_removed_interface_returns() {
         veth_pair();
         read_until(InterfaceState::Up, &mut sources);
         let flows = flows();
-        send_all(&flows.concat());
+        send_all(flows.as_flattened());
         let lent = drain(sources);
-        assert_eq!(lent.iter().map(Vec::len).sum::<usize>(), flows.concat().len());
+        assert_eq!(lent.iter().map(Vec::len).sum::<usize>(), flows.as_flattened().len());
         assert!(lent.iter().all(|frames| !frames.is_empty()));
     });
 }
@@ -234,7 +217,8 @@ fn reading_thread_stays_on_the_processor_of_its_queue() {
         }
         let all = sched_getaffinity(Pid::from_raw(0)).unwrap();
         let cpus: Vec<usize> = (0..CpuSet::count()).filter(|cpu| all.is_set(*cpu).unwrap()).collect();
-        let options = LiveOptions { cpus: vec![cpus[cpus.len() - 1]], ..options(backend) };
+        let mut options = options(backend);
+        options.cpus = vec![cpus[cpus.len() - 1]];
         let mut source = LiveSource::open_queues(&["lo"], &options, NonZeroUsize::MIN).unwrap().remove(0);
         assert_eq!(sched_getaffinity(Pid::from_raw(0)).unwrap(), all);
         thread::scope(|scope| {
@@ -245,7 +229,8 @@ fn reading_thread_stays_on_the_processor_of_its_queue() {
                 assert_eq!(own, options.cpus);
             });
         });
-        let missing = LiveOptions { cpus: vec![CpuSet::count() - 1], ..options.clone() };
+        let mut missing = options.clone();
+        missing.cpus = vec![CpuSet::count() - 1];
         let error = LiveSource::open(&["lo"], &missing).unwrap_err();
         assert!(matches!(error, LiveError::Processor { .. }), "{error}");
     });
