@@ -38,6 +38,10 @@ pub(crate) const RING_CONGESTED_TIMEOUT: Duration = Duration::from_millis(200);
 /// Queue depth for the outputs of one worker: two for each block of the ring, because a block may cause several.
 pub(crate) const OUTPUT_QUEUE_LEN: usize = 2 * RING_BLOCKS;
 
+/// Longest wait of an event for earlier ones of an idle source, in nanoseconds of capture time: longer than a source needs to state
+/// that none follows. A greater difference means that a clock was set back.
+pub(crate) const MAX_ORDER_WAIT_NANOS: u64 = 1_000_000_000;
+
 /// Frames after which a worker with a source of its own sends its output: few enough that merging waits for less than a millisecond,
 /// many enough that a packet costs nothing more.
 pub(crate) const FRAMES_PER_QUEUE_OUTPUT: u32 = 1024;

@@ -42,6 +42,10 @@ impl<'f, S: Source<'f>> Source<'f> for MonitoredSource<S> {
         self.source.next_frame()
     }
 
+    fn complete_until(&self) -> Option<Timestamp> {
+        self.source.complete_until()
+    }
+
     fn taken_at(&self) -> Option<Timestamp> {
         self.source.taken_at()
     }

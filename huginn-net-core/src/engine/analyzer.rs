@@ -164,9 +164,9 @@ impl<P: Protocol> Analyzer<P> {
     /// interface, for instance. All frames of a flow must be in one source.
     ///
     /// No frame crosses threads. Each worker has an equal part of the [flow limits](Builder::flow_limits), and its own packet time and
-    /// packet numbers. The sink gets the events of all workers in the order of capture times. A [live](Source::is_live) source that
-    /// has returned [`NextFrame::Idle`](crate::NextFrame::Idle), or that would drop frames, holds up no other: events may then be out
-    /// of order by as much as the sources differ. The events of one flow always are in order.
+    /// packet numbers. The sink gets the events of all workers in the order of capture times: events wait until idle sources
+    /// [state](Source::complete_until) that no earlier frame follows. A [live](Source::is_live) source that would drop frames does not wait,
+    /// so that its events may be early. The events of one flow always are in order.
     ///
     /// # Errors
     /// The error of a source, which ends the others too, or a panic of a worker. The events before it were reported and

@@ -10,13 +10,14 @@ use super::delivery::Delivery;
 use super::queues::{QueueLane, QueueOutput, QueueState};
 use super::render::{Output, Render};
 use super::snapshot::Request;
+use crate::limits::MAX_ORDER_WAIT_NANOS;
 use crate::{Event, Protocol, Report};
 
 /// The merging thread.
 ///
-/// It delivers the event with the earliest capture time of all lanes, and waits for the outputs of busy workers. It does not
-/// wait for idle ones, whose next frames may be far away. With live sources, a worker whose channel is full goes first: its source
-/// would drop frames.
+/// It delivers the event with the earliest capture time of all lanes. It waits for the outputs of busy workers, and until the sources of
+/// idle ones state that no earlier frame follows. With live sources, a worker whose channel is full goes first: its source would drop
+/// frames.
 pub(super) struct QueueMerger<'a, P: Protocol, R: Render<Event<Report<P>>>, O> {
     pub(super) delivery: Delivery<'a, P, R, O>,
     pub(super) snapshots: CounterSnapshots<P>,
@@ -39,9 +40,16 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> OpenLane<P, R> {
         self.current.events.front().map(|(time, _)| *time)
     }
 
-    /// Whether events of other lanes wait for the next output.
-    fn is_awaited(&self) -> bool {
-        self.current.state == QueueState::Busy && self.current.events.is_empty()
+    /// Whether an event of another lane, of this time, waits for the next output.
+    fn holds_up(&self, time: u64) -> bool {
+        self.current.events.is_empty()
+            && match self.current.state {
+                QueueState::Busy => true,
+                QueueState::Idle { complete_until: 0 } | QueueState::Ended => false,
+                QueueState::Idle { complete_until } => {
+                    time.checked_sub(complete_until).is_some_and(|ahead| ahead < MAX_ORDER_WAIT_NANOS)
+                }
+            }
     }
 
     /// Whether the lane has events, and goes before others, because its channel is full.
@@ -147,12 +155,11 @@ fn next_lane<P: Protocol, R: Render<Event<Report<P>>>>(
     lanes: &mut [OpenLane<P, R>],
 ) -> Option<&mut OpenLane<P, R>> {
     let any_full = lanes.iter().any(OpenLane::goes_first);
-    if !any_full && lanes.iter().any(OpenLane::is_awaited) {
+    let candidates = lanes.iter().enumerate().filter(|(_, lane)| lane.is_full || !any_full);
+    let times = candidates.filter_map(|(index, lane)| Some((lane.next_time()?, index)));
+    let (time, index) = times.min()?;
+    if !any_full && lanes.iter().any(|lane| lane.holds_up(time)) {
         return None;
     }
-    let lanes = lanes.iter_mut().filter(|lane| lane.is_full || !any_full);
-    lanes
-        .filter_map(|lane| Some((lane.next_time()?, lane)))
-        .min_by_key(|(time, _)| *time)
-        .map(|(_, lane)| lane)
+    lanes.get_mut(index)
 }

@@ -37,8 +37,8 @@ pub(super) struct QueueOutput<P: Protocol, R: Render<Event<Report<P>>>> {
 pub(super) enum QueueState {
     /// Another output follows soon.
     Busy,
-    /// The source waits for frames.
-    Idle,
+    /// The source waits for frames, all of them captured at this time or later, in nanoseconds; 0 if unknown.
+    Idle { complete_until: u64 },
     /// The source has ended; nothing follows.
     Ended,
 }
@@ -173,10 +173,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueWorker<'_, P, R> {
                     let _ = self.ingest.on_frame(&frame, &mut self.path);
                     self.on_frame_end(source)
                 }
-                NextFrame::Idle if self.frames > 0 || self.last_state == QueueState::Busy => {
-                    self.send(QueueState::Idle)
-                }
-                NextFrame::Idle => ControlFlow::Continue(()),
+                NextFrame::Idle => self.on_idle(source),
                 NextFrame::End => break,
             };
             if sent.is_break() {
@@ -184,6 +181,13 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueWorker<'_, P, R> {
             }
         }
         Ok(())
+    }
+
+    /// Sends the output if there is something new.
+    fn on_idle<'f>(&mut self, source: &impl Source<'f>) -> ControlFlow<()> {
+        let state =
+            QueueState::Idle { complete_until: source.complete_until().map_or(0, Timestamp::as_nanos) };
+        if self.frames > 0 || self.last_state != state { self.send(state) } else { ControlFlow::Continue(()) }
     }
 
     /// Counts a frame, and sends the output if it is full.

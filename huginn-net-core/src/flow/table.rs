@@ -228,19 +228,20 @@ impl<P: Protocol> FlowTable<P> {
         on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let Self { protocol, map, .. } = self;
-        let slot = match map.touch_mut(&meta.key, now) {
-            Some((slot, flow)) => {
-                let may_skip = !meta.has_control_flags()
-                    && flow.has_seen(meta.sender_is_low)
-                    && flow.candidate.is_none();
-                if may_skip && flow.skip_segment(protocol, meta, segment) {
-                    return ControlFlow::Continue(());
-                }
-                Some(slot)
-            }
-            None => None,
+        let Some((slot, flow)) = map.touch_mut(&meta.key, now) else {
+            let Some(segment) = segment.segment() else { return ControlFlow::Continue(()) };
+            return self.dispatch(None, meta, &segment, now, on_event);
         };
+        let may_skip =
+            !meta.has_control_flags() && flow.has_seen(meta.sender_is_low) && flow.candidate.is_none();
+        if may_skip && flow.skips_unread(protocol, meta) {
+            return ControlFlow::Continue(());
+        }
         let Some(segment) = segment.segment() else { return ControlFlow::Continue(()) };
+        if may_skip && protocol.skip_segment(&segment, flow.sender(meta.sender_is_low), &mut flow.state) {
+            return ControlFlow::Continue(());
+        }
+        let slot = Some(slot);
         self.dispatch(slot, meta, &segment, now, on_event)
     }
 
@@ -737,20 +738,11 @@ impl<S> FlowEntry<S> {
         self.is_bidirectional || sender_is_low == self.first_is_low
     }
 
-    /// Lets the protocol skip a segment that neither starts nor ends a connection. Returns whether it did.
+    /// Whether the protocol skips a segment that neither starts nor ends a connection, whatever its sequence number and payload.
     #[inline(always)]
-    fn skip_segment<P: Protocol<Flow = S>>(
-        &mut self,
-        protocol: &mut P,
-        meta: &SegmentMeta,
-        segment: &impl LazySegment,
-    ) -> bool {
+    fn skips_unread<P: Protocol<Flow = S>>(&self, protocol: &P, meta: &SegmentMeta) -> bool {
         let sender = self.sender(meta.sender_is_low);
-        self.interest == Interest::Done
-            || protocol.can_skip(meta.ts, sender, &self.state)
-            || segment
-                .segment()
-                .is_some_and(|segment| protocol.skip_segment(&segment, sender, &mut self.state))
+        self.interest == Interest::Done || protocol.can_skip(meta.ts, sender, &self.state)
     }
 
     /// Passes a segment to the protocol. Breaks when `on_event` does.

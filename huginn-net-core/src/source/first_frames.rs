@@ -45,6 +45,10 @@ impl<'f, S: Source<'f>> Source<'f> for FirstFrames<S> {
         next
     }
 
+    fn complete_until(&self) -> Option<Timestamp> {
+        self.source.complete_until()
+    }
+
     fn taken_at(&self) -> Option<Timestamp> {
         self.source.taken_at()
     }

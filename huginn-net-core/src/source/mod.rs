@@ -66,6 +66,14 @@ pub trait Source<'f> {
     /// The error that ends the source. Every call after an error or [`NextFrame::End`] returns the end.
     fn next_frame(&mut self) -> Result<NextFrame<'_>, Self::Error>;
 
+    /// After [`NextFrame::Idle`], returns a time before which no further frame was captured; `None` (default) if unknown.
+    ///
+    /// The events of [other sources](crate::Analyzer::analyze_queues) up to this time need not wait for this one. Without a time, they
+    /// do not wait for an idle source at all.
+    fn complete_until(&self) -> Option<Timestamp> {
+        None
+    }
+
     /// Returns when the latest frame was received from the system; `None` (default) if unknown.
     fn taken_at(&self) -> Option<Timestamp> {
         None
@@ -129,6 +137,10 @@ impl<'f, S: Source<'f> + ?Sized> Source<'f> for &mut S {
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, Self::Error> {
         (**self).next_frame()
+    }
+
+    fn complete_until(&self) -> Option<Timestamp> {
+        (**self).complete_until()
     }
 
     fn taken_at(&self) -> Option<Timestamp> {

@@ -91,6 +91,15 @@ impl FrameQueues {
         self.queues.get(self.current).map(|queue| queue.frames.received_at.time)
     }
 
+    /// Returns a time before which no frame will be lent that was not lent yet, if the system may delay frames by `max_delay`.
+    pub(crate) fn complete_until(&self, max_delay: Duration) -> Option<u64> {
+        let until = |queue: &Queue| match queue.frames.time() {
+            Some(ts) => ts,
+            None => queue.empty_at.time.as_nanos().saturating_sub(nanos(max_delay)),
+        };
+        self.queues.iter().map(until).min()
+    }
+
     /// Selects the interface whose frames may be lent, and how many. Returns whether there are any. The system may
     /// delay frames by `max_delay`; `None` if no more will arrive.
     pub(crate) fn select(&mut self, max_delay: Option<Duration>) -> bool {

@@ -39,6 +39,8 @@ pub struct LiveSource {
     /// Longest time between capture and delivery of a frame.
     max_delay: Duration,
     stop: StopReceiver,
+    /// Longest time between two calls that return.
+    max_wait: Duration,
     /// The processor that the reading thread has yet to move to.
     cpu: Option<usize>,
     drain: Option<Drain>,
@@ -123,17 +125,25 @@ impl LiveSource {
         let stops = Stopper::receivers(queues)
             .map_err(|source| LiveError::System { operation: "creating a socket pair", source })?;
         let sources = opened.into_iter().zip(stops).enumerate().map(|(queue, (interfaces, stop))| {
-            let cpu = options.cpus.get(queue).copied();
-            Self::new(interfaces, cpu, max_delay(options), stop)
+            let (cpu, max_delay) = (options.cpus.get(queue).copied(), max_delay(options));
+            // Events of other queues wait until this one states that no earlier frame follows.
+            let max_wait = if queues > 1 { max_delay / 2 } else { MAINTENANCE_INTERVAL };
+            Self::new(interfaces, cpu, [max_delay, max_wait], stop)
         });
         Ok(sources.collect())
     }
 
-    fn new(interfaces: Interfaces, cpu: Option<usize>, max_delay: Duration, stop: StopReceiver) -> Self {
+    fn new(
+        interfaces: Interfaces,
+        cpu: Option<usize>,
+        [max_delay, max_wait]: [Duration; 2],
+        stop: StopReceiver,
+    ) -> Self {
         Self {
             queues: FrameQueues::new(interfaces.len(), ClockReading::now()),
             interfaces,
             max_delay,
+            max_wait,
             stop,
             cpu,
             drain: None,
@@ -244,7 +254,8 @@ impl LiveSource {
         }
         let begun = ClockReading::now();
         let until_tick = self.next_tick.saturating_duration_since(begun.at);
-        let timeout = self.queues.wait(begun, self.max_delay).unwrap_or(until_tick).min(until_tick);
+        let timeout =
+            self.queues.wait(begun, self.max_delay).unwrap_or(until_tick).min(until_tick).min(self.max_wait);
         // Interfaces with frames in the queue are not read.
         let includes = |slot| self.queues.needs_frames(slot);
         let outcome = poll::wait(&self.stop.wake_fd, &self.interfaces, includes, timeout);
@@ -375,6 +386,10 @@ impl<'f> Source<'f> for LiveSource {
         let Self { queues, interfaces, .. } = self;
         let lent = interfaces.backend_ref(queues.current()).and_then(|backend| queues.lend(backend));
         Ok(NextFrame::from_frame(lent))
+    }
+
+    fn complete_until(&self) -> Option<Timestamp> {
+        self.queues.complete_until(self.max_delay).map(|nanos| Timestamp::from_nanos(nanos, 9))
     }
 
     fn taken_at(&self) -> Option<Timestamp> {

@@ -1,7 +1,8 @@
 //! Analysis of several sources at once.
 
 use std::ops::ControlFlow;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -89,6 +90,60 @@ fn idle_queue_holds_up_no_other() {
         })
         .unwrap();
     assert_eq!(seen, 6);
+}
+
+/// Lends its packets in turns with others: each when the turn, which it then passes on, is its own. States that nothing follows before
+/// its next packet.
+struct Alternating {
+    packets: Vec<Packet>,
+    own: usize,
+    turn: Arc<AtomicUsize>,
+    lent: usize,
+}
+
+impl Source<'_> for Alternating {
+    type Error = &'static str;
+
+    fn is_live(&self) -> bool {
+        true
+    }
+
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, &'static str> {
+        let Some(packet) = self.packets.get(self.lent) else { return Ok(NextFrame::End) };
+        if self.turn.load(Ordering::Acquire) % 3 != self.own {
+            thread::yield_now();
+            return Ok(NextFrame::Idle);
+        }
+        self.lent += 1;
+        self.turn.fetch_add(1, Ordering::Release);
+        Ok(NextFrame::Frame(packet.frame()))
+    }
+
+    fn complete_until(&self) -> Option<Timestamp> {
+        self.packets.get(self.lent).map(|packet| packet.ts)
+    }
+}
+
+/// Every source lends its packets later than the others lend their later ones.
+#[test]
+fn events_wait_until_idle_queues_have_none_before() {
+    let mut parts = divided(&syns(90), 3);
+    // All packets within the longest wait.
+    parts.iter_mut().flatten().for_each(|packet| {
+        packet.ts = Timestamp::from_nanos(10_000_000_000 + packet.ts.as_nanos() / 1000, 9);
+    });
+    let turn = Arc::new(AtomicUsize::new(0));
+    let queues = parts.into_iter().zip([2, 1, 0]).map(|(packets, own)| Alternating {
+        packets,
+        own,
+        turn: Arc::clone(&turn),
+        lent: 0,
+    });
+    let mut times = Vec::new();
+    let mut sink = |event: Event<String>| times.push(event.ts.as_nanos());
+    builder(1, 1).build().analyze_queues(queues.collect(), &mut sink).unwrap();
+    assert_eq!(times.len(), 180);
+    assert!(times.is_sorted(), "{times:?}");
 }
 
 /// The same frame until the time is over, then the end.
