@@ -20,6 +20,7 @@ mod memory_frames;
 mod packets;
 
 use std::fmt::Debug;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -29,7 +30,9 @@ use std::time::Instant;
 use huginn_net::record::JsonEvent;
 use huginn_net::{Event, HuginnNet};
 use huginn_net_capture::CaptureReader;
-use huginn_net_core::{Analyzer, Block, Builder, Fill, NextFrame, Protocol, Source};
+use huginn_net_core::{
+    Analyzer, Block, Builder, DecodeConfig, Decoder, Fill, FlowKey, Frame, NextFrame, Protocol, Source,
+};
 use huginn_net_http::HuginnNetHttp;
 use huginn_net_tcp::TcpObserver;
 use huginn_net_tls::TlsObserver;
@@ -55,6 +58,11 @@ fn main() {
     memory("HTTP, pages", &pages, HuginnNetHttp::builder);
     memory("HTTP, short connections", &short, HuginnNetHttp::builder);
     memory("TLS, short connections", &short, Analyzer::<TlsObserver>::builder);
+    queues("TCP, pages, a queue for each worker", &pages, Analyzer::<TcpObserver>::builder);
+    queues("TCP, short connections, a queue for each worker", &short, Analyzer::<TcpObserver>::builder);
+    queues("HTTP, pages, a queue for each worker", &pages, HuginnNetHttp::builder);
+    queues("HTTP, short connections, a queue for each worker", &short, HuginnNetHttp::builder);
+    queues("TLS, short connections, a queue for each worker", &short, Analyzer::<TlsObserver>::builder);
     for (name, packets) in [("pages", &pages), ("short connections", &short)] {
         let frames: Vec<_> = packets.frames().collect();
         as_json(&format!("all protocols as JSON, {name}"), || MemoryFrames::new(&frames));
@@ -86,6 +94,31 @@ fn memory<P: Protocol>(name: &str, packets: &Packets, builder: impl Fn() -> Buil
             .unwrap()
             .events
     });
+}
+
+/// Analyses packets that are divided by flow already, as those of the queues of a network card.
+fn queues<P: Protocol>(name: &str, packets: &Packets, builder: impl Fn() -> Builder<P>) {
+    let divided = WORKERS.map(|workers| divided_by_flow(packets, workers));
+    rows(name, |workers| {
+        let queues = divided.iter().find(|queues| queues.len() == workers.get()).unwrap();
+        let sources = queues.iter().map(|frames| Measured(MemoryFrames::new(frames))).collect();
+        builder().build().analyze_queues(sources, &mut |event| _ = black_box(event)).unwrap().events
+    });
+}
+
+/// Divides packets into as many parts. All packets of a flow are in one part.
+fn divided_by_flow(packets: &Packets, parts: usize) -> Vec<Vec<Frame<'_>>> {
+    let mut decoder = Decoder::new(DecodeConfig::default());
+    let hasher = BuildHasherDefault::<DefaultHasher>::default();
+    let mut divided = vec![Vec::new(); parts];
+    for frame in packets.frames() {
+        let mut part = 0;
+        decoder.decode(&frame, &mut |segment| {
+            part = hasher.hash_one(FlowKey::from_segment(segment).0) as usize % parts;
+        });
+        divided[part].push(frame);
+    }
+    divided
 }
 
 /// Prints the rows of an analysis, which returns its number of events.
@@ -163,7 +196,11 @@ impl<'f, S: Source<'f, Error: Debug>> Source<'f> for Measured<S> {
     type Error = S::Error;
 
     fn next_frame(&mut self) -> Result<NextFrame<'_>, S::Error> {
-        self.0.next_frame()
+        let next = self.0.next_frame();
+        if matches!(next, Ok(NextFrame::End)) {
+            ON_EXIT.with(|_| ());
+        }
+        next
     }
 
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, S::Error> {

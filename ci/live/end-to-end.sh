@@ -60,7 +60,7 @@ both_ends() {
 
 # same_events TRAFFIC: compares the sensors of each backend and worker count with tcpdump on the same traffic.
 same_events() {
-    local backend workers name before during after joined
+    local backend workers name before during after
     eventually "a quiet network" quiet
     before=$(crossed)
     recorded "$tmp/whole.pcap" hn-b
@@ -76,15 +76,13 @@ same_events() {
     after=$(crossed)
     for name in "${!pids[@]}"; do stop "$name"; done
     stop_recording_whole
-    "${programs[packet]}" pcap -q --format json --stats -o "$tmp/whole.json" "$tmp/whole.pcap" 2>"$tmp/whole.stats" || [ $? = 1 ]
-    # Before the kernel divides packets among several workers, it joins fragments.
-    joined=$(tail -n 1 "$tmp/whole.stats" | jq .decode.fragments_buffered)
+    "${programs[packet]}" pcap -q --format json -o "$tmp/whole.json" "$tmp/whole.pcap" || [ $? = 1 ]
     for backend in "${!programs[@]}"; do
         for workers in 1 2; do
             name=$backend-$workers
             printf '%s: ' "$name"
             # A sensor may miss the packets that crossed while sensors were started and stopped.
-            all_accounted_for "$name" $((after - during - (workers > 1 ? joined : 0))) $(($(crossed) - before))
+            all_accounted_for "$name" $((after - during)) $(($(crossed) - before))
             python3 "$here/events.py" same "$tmp/whole.json" "$tmp/$name.json"
             rm "$tmp/$name.json"
         done

@@ -71,7 +71,7 @@ mod tally;
 
 pub use decode::{
     DecodeConfig, DecodeCounters, DecodeError, Decoder, Layer, ProtocolCount, ProtocolNumber, Registry,
-    decode_ip, ip_packet_len, udp_tunnel_ports,
+    decode_ip, ip_packet_len,
 };
 pub use engine::{
     AnalysisError, Analyzer, Builder, CancelToken, Counters, HashSeed, Overflow, PacketClock, Snapshot,

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 pub use counters::{DecodeCounters, ProtocolCount};
 pub use error::{DecodeError, Layer};
-pub use numbers::{ProtocolNumber, Registry, udp_tunnel_ports};
+pub use numbers::{ProtocolNumber, Registry};
 
 use counters::{SkipReason, add};
 pub(crate) use fast_path::{FastPath, LazySegment, SortedSegment};

@@ -105,14 +105,6 @@ impl fmt::Display for ProtocolNumber {
 }
 
 /// Defines a table: a function that calls the decoder of a number, if it has one, and a function that returns its name.
-/// Returns the UDP ports of the tunnels that the decoder reads, in ascending order.
-///
-/// The flows inside a tunnel have the outer addresses in common, but not always the outer ports: those of VXLAN and Geneve differ
-/// by direction.
-pub fn udp_tunnel_ports() -> impl Iterator<Item = u16> {
-    (0..=u16::MAX).filter(|port| udp_name(*port).is_some())
-}
-
 macro_rules! table {
     (
         $(#[$doc:meta])*

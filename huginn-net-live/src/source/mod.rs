@@ -80,9 +80,9 @@ impl LiveSource {
 
     /// Opens interfaces with several queues each, and returns a source for each queue, for as many threads.
     ///
-    /// The kernel assigns each frame to a queue by its addresses and ports, and in a tunnel by the outer addresses, so that all frames
-    /// of a flow are in one queue, both directions included. It reassembles fragments of IPv4 first. Frames other than IP, or with MPLS
-    /// labels or more than two VLAN tags, are in the first queue. Each queue has a buffer of its own. The sources have one stopper and
+    /// The kernel assigns each frame to a queue by its IP addresses, and in a tunnel by the outer ones, so that all frames of a flow are in
+    /// one queue: both directions, and fragments. Frames other than IP, or with MPLS labels or more than two VLAN tags, are in the first
+    /// queue. Each queue has a buffer of its own. The sources have one stopper and
     /// one set of statistics; the notices of the first source describe all.
     ///
     /// ```no_run
