@@ -163,6 +163,8 @@ impl<P: Protocol> Analyzer<P> {
     /// [Analyses](Self::analyze) several sources at once, each in a worker of its own, until all have ended: queues of a network
     /// interface, for instance. All frames of a flow must be in one source.
     ///
+    /// A single source is [analysed](Self::analyze) by the [workers](Builder::workers) of the analyzer.
+    ///
     /// No frame crosses threads. Each worker has an equal part of the [flow limits](Builder::flow_limits), and its own packet time and
     /// packet numbers. The sink gets the events of all workers in the order of capture times: events wait until idle sources
     /// [state](Source::complete_until) that no earlier frame follows. A [live](Source::is_live) source that would drop frames does not wait,
@@ -199,6 +201,10 @@ impl<P: Protocol> Analyzer<P> {
         render: &R,
         output: &mut impl Output<R::Rendered, R::Arena>,
     ) -> Result<Counters, AnalysisError<S::Error>> {
+        let sources = match <[S; 1]>::try_from(sources) {
+            Ok([source]) => return self.run(source, render, output),
+            Err(sources) => sources,
+        };
         self.start_source(sources.iter().any(Source::is_live), render, output);
         let Self { ingest, flows, router, dropped, cancel, snapshots, .. } = self;
         let accepted = snapshots.accept();

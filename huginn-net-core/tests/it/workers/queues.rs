@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use super::builder;
 use super::overflow::Live;
-use super::sources::{Buffered, Ending, Overwriting, Silent};
+use super::sources::{Buffered, Ending, Overwriting, Silent, Waiting};
 use super::traffic::{POISON, Packet, syns};
 
 /// What an event says besides numbers of packets, which each source counts.
@@ -59,6 +59,16 @@ proptest! {
         );
         prop_assert_eq!(of_queues, counters);
     }
+}
+
+#[test]
+fn single_queue_is_analysed_in_the_callers_thread() {
+    let given = AtomicUsize::new(0);
+    let source = Waiting::new(syns(5), |number| given.store(number, Ordering::Relaxed));
+    let mut seen = Vec::new();
+    let mut sink = |_: Event<String>| seen.push(given.load(Ordering::Relaxed));
+    builder(1, 1).build().analyze_queues(vec![source], &mut sink).unwrap();
+    assert_eq!(seen, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]);
 }
 
 #[test]
