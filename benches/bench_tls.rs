@@ -194,14 +194,14 @@ fn single_hellos(bench: &mut Bench) {
     println!("{} hellos of {} bytes, {} different JA4", hellos.len(), bytes, ja4s.len());
 
     let six_forms: (&str, Fingerprint) = ("six forms of JA4", |hello, text| {
-        for raw in [hello.ja4_r(), hello.ja4_ro(), hello.ja4_s1r()] {
+        for raw in [hello.ja4_r(), hello.ja4_ro(), hello.ja4_stable_r()] {
             write!(text, "{}{raw}", raw.ja4()).unwrap();
         }
     });
     let stable: (&str, Fingerprint) =
-        ("JA4, JA4_s1", |hello, text| write!(text, "{}{}", hello.ja4(), hello.ja4_s1()).unwrap());
-    let named: (&str, Fingerprint) = ("JA4, JA4_s1, software named", |hello, text| {
-        write!(text, "{}{}", hello.ja4(), hello.ja4_s1()).unwrap();
+        ("JA4, stable JA4", |hello, text| write!(text, "{}{}", hello.ja4(), hello.ja4_stable()).unwrap());
+    let named: (&str, Fingerprint) = ("JA4, stable JA4, software named", |hello, text| {
+        write!(text, "{}{}", hello.ja4(), hello.ja4_stable()).unwrap();
         if let Some(found) = ClientDatabase::builtin().match_hello(hello) {
             black_box(&found);
             text.push('+');

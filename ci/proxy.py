@@ -19,7 +19,7 @@ import urllib.request
 PREFIX = "x-client-"
 ADDRESS = "192.0.2.2"
 # The field of an event for each header of a ClientHello and of a SYN.
-TLS = {"ja4": "ja4", "ja4-r": "ja4_r", "ja4-o": "ja4_o", "ja4-ro": "ja4_ro", "ja4-s1": "ja4_s1", "ja4-s1r": "ja4_s1r",
+TLS = {"ja4": "ja4", "ja4-r": "ja4_r", "ja4-o": "ja4_o", "ja4-ro": "ja4_ro", "ja4-stable": "ja4_stable", "ja4-stable-r": "ja4_stable_r",
        "ja3": "ja3", "ja3-hash": "ja3_hash"}
 CLEAR = {"http-sig": "sig", "akamai": "akamai", "akamai-hash": "akamai_hash"}
 
@@ -132,7 +132,7 @@ def check_pass_through(folder, events):
     (hello,) = [event for event in events if event["event"] == "tls_client" and event["server"]["port"] == 8443]
     # HAProxy refuses longer ones.
     assert size <= 1024, size
-    assert {"ja4", "ja4_o", "ja4_s1", "ja3_hash"} <= set(fingerprint["tls"]), fingerprint["tls"]
+    assert {"ja4", "ja4_o", "ja4_stable", "ja3_hash"} <= set(fingerprint["tls"]), fingerprint["tls"]
     for field in TLS.values():
         assert fingerprint["tls"].get(field, hello[field]) == hello[field], field
     (syn,) = [event for event in events if event["event"] == "tcp_syn" and event["server"]["port"] == 8443]

@@ -42,6 +42,6 @@ fn print(hello: &ClientHello<'_>) {
     println!("ja4          {}", lists.ja4());
     println!("ja4_r        {lists}");
     println!("ja4_o        {}", hello.ja4_o());
-    println!("ja4_s1       {}", hello.ja4_s1());
+    println!("ja4_stable       {}", hello.ja4_stable());
     println!("ja3          {}", hello.ja3_hash());
 }

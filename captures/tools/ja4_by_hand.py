@@ -4,7 +4,7 @@
     ja4_by_hand.py CAPTURE OUT.ja3 OUT.ja4 [TSHARK ARGUMENT...]
 
 OUT.ja4 has a line for every ClientHello, in the order of the capture:
-  source address, source port, ja4, ja4_r, ja4_o, ja4_ro, ja4_s1, ja4_s1r
+  source address, source port, ja4, ja4_r, ja4_o, ja4_ro, ja4_stable, ja4_stable_r
 OUT.ja3 has a line for every ClientHello and ServerHello:
   frame, source address, source port, `client` or `server`, the full string, its MD5
 
@@ -115,7 +115,7 @@ def application(hello, extensions):
 
 
 def ja4(hello, transport):
-    """ja4, ja4_r, ja4_o, ja4_ro, ja4_s1, ja4_s1r."""
+    """ja4, ja4_r, ja4_o, ja4_ro, ja4_stable, ja4_stable_r."""
     extensions = hello.extensions()
     kinds = without_grease([kind for kind, _ in extensions])
     ciphers = without_grease(suites(hello))

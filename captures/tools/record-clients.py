@@ -36,7 +36,7 @@ from server import NAME, PREFACE, Server, Sshd  # noqa: E402
 
 PROGRAM = ["library", "library_version", "application", "application_version", "imitates", "own_settings", "evidence", "date"]
 SSH = ["hassh", *PROGRAM]
-TLS = ["ja4_s1", "ja4", "ja3_hash", *PROGRAM, "ja4_s1r"]
+TLS = ["ja4_stable", "ja4", "ja3_hash", *PROGRAM, "ja4_stable_r"]
 HTTP2 = ["akamai_hash", *PROGRAM, "akamai"]
 
 
@@ -49,9 +49,9 @@ class Recorder:
         self.huginn_net = huginn_net
 
     def record(self, client):
-        """Returns the `tls_client` events with distinct JA4_s1 or the `ssh_client` events with distinct HASSH, and the
+        """Returns the `tls_client` events with distinct stable JA4s or the `ssh_client` events with distinct HASSH, and the
         `http_request` events with distinct Akamai fingerprints."""
-        protocol, fingerprint = ("ssh", "hassh") if client.protocol == "ssh" else ("tls", "ja4_s1")
+        protocol, fingerprint = ("ssh", "hassh") if client.protocol == "ssh" else ("tls", "ja4_stable")
         if protocol == "ssh" and not self.sshd:
             self.sshd = Sshd(self.folder)
         server = self.sshd if protocol == "ssh" else self.server

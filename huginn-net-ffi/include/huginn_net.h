@@ -38,9 +38,9 @@ typedef enum {
     // JA4_ro: the lists in the order of the wire.
     HUGINN_FIELD_JA4_RO = 3,
     // JA4 that session resumption does not change.
-    HUGINN_FIELD_JA4_S1 = 4,
-    // The lists of JA4_s1.
-    HUGINN_FIELD_JA4_S1R = 5,
+    HUGINN_FIELD_JA4_STABLE = 4,
+    // The stable JA4 with its lists.
+    HUGINN_FIELD_JA4_STABLE_R = 5,
     // JA3.
     HUGINN_FIELD_JA3 = 6,
     // The MD5 of JA3.

@@ -17,9 +17,9 @@ pub enum HuginnField {
     /// JA4_ro: the lists in the order of the wire.
     Ja4Ro = 3,
     /// JA4 that session resumption does not change.
-    Ja4S1 = 4,
-    /// The lists of JA4_s1.
-    Ja4S1R = 5,
+    Ja4Stable = 4,
+    /// The stable JA4 with its lists.
+    Ja4StableR = 5,
     /// JA3.
     Ja3 = 6,
     /// The MD5 of JA3.
@@ -54,8 +54,8 @@ impl HuginnField {
         Self::Ja4R,
         Self::Ja4O,
         Self::Ja4Ro,
-        Self::Ja4S1,
-        Self::Ja4S1R,
+        Self::Ja4Stable,
+        Self::Ja4StableR,
         Self::Ja3,
         Self::Ja3Hash,
         Self::Sni,
@@ -85,8 +85,8 @@ impl HuginnField {
             Self::Ja4R => FingerprintField::Ja4R,
             Self::Ja4O => FingerprintField::Ja4O,
             Self::Ja4Ro => FingerprintField::Ja4Ro,
-            Self::Ja4S1 => FingerprintField::Ja4S1,
-            Self::Ja4S1R => FingerprintField::Ja4S1R,
+            Self::Ja4Stable => FingerprintField::Ja4Stable,
+            Self::Ja4StableR => FingerprintField::Ja4StableR,
             Self::Ja3 => FingerprintField::Ja3,
             Self::Ja3Hash => FingerprintField::Ja3Hash,
             Self::Akamai => FingerprintField::Akamai,

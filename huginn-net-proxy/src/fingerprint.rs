@@ -90,13 +90,13 @@ pub struct TlsFingerprint {
     pub ja4_ro: Option<Ja4Raw>,
     /// JA4 without the extensions that differ in a resumed session.
     #[cfg_attr(feature = "serde", serde(with = "as_text"))]
-    pub ja4_s1: Ja4,
-    /// The lists of `ja4_s1`.
+    pub ja4_stable: Ja4,
+    /// The lists of `ja4_stable`.
     #[cfg_attr(
         feature = "serde",
         serde(default, skip_serializing_if = "Option::is_none", with = "optional")
     )]
-    pub ja4_s1r: Option<Ja4Raw>,
+    pub ja4_stable_r: Option<Ja4Raw>,
     /// JA3.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub ja3: Option<String>,

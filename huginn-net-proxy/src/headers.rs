@@ -47,10 +47,10 @@ pub enum FingerprintField {
     Ja4O,
     /// `ja4-ro`
     Ja4Ro,
-    /// `ja4-s1`
-    Ja4S1,
-    /// `ja4-s1r`
-    Ja4S1R,
+    /// `ja4-stable`
+    Ja4Stable,
+    /// `ja4-stable-r`
+    Ja4StableR,
     /// `ja3`
     Ja3,
     /// `ja3-hash`
@@ -82,8 +82,8 @@ impl FingerprintField {
         Self::Ja4R,
         Self::Ja4O,
         Self::Ja4Ro,
-        Self::Ja4S1,
-        Self::Ja4S1R,
+        Self::Ja4Stable,
+        Self::Ja4StableR,
         Self::Ja3,
         Self::Ja3Hash,
         Self::Akamai,
@@ -117,8 +117,8 @@ impl FingerprintField {
             Self::Ja4R => "ja4-r",
             Self::Ja4O => "ja4-o",
             Self::Ja4Ro => "ja4-ro",
-            Self::Ja4S1 => "ja4-s1",
-            Self::Ja4S1R => "ja4-s1r",
+            Self::Ja4Stable => "ja4-stable",
+            Self::Ja4StableR => "ja4-stable-r",
             Self::Ja3 => "ja3",
             Self::Ja3Hash => "ja3-hash",
             Self::Akamai => "akamai",
@@ -142,8 +142,8 @@ impl FingerprintField {
             Self::Ja4R => text(tls?.ja4_r.as_ref()),
             Self::Ja4O => text(Some(&tls?.ja4_o)),
             Self::Ja4Ro => text(tls?.ja4_ro.as_ref()),
-            Self::Ja4S1 => text(Some(&tls?.ja4_s1)),
-            Self::Ja4S1R => text(tls?.ja4_s1r.as_ref()),
+            Self::Ja4Stable => text(Some(&tls?.ja4_stable)),
+            Self::Ja4StableR => text(tls?.ja4_stable_r.as_ref()),
             Self::Ja3 => borrowed(tls?.ja3.as_deref()),
             Self::Ja3Hash => text(Some(&tls?.ja3_hash)),
             Self::Akamai => borrowed(http?.akamai.as_deref()),

@@ -164,7 +164,7 @@ fn shorten(mut fingerprint: ClientFingerprint) -> ClientFingerprint {
     let left_out: [fn(&mut ClientFingerprint); 4] = [
         |found| {
             if let Some(tls) = &mut found.tls {
-                (tls.ja4_r, tls.ja4_ro, tls.ja4_s1r, tls.ja3) = (None, None, None, None);
+                (tls.ja4_r, tls.ja4_ro, tls.ja4_stable_r, tls.ja3) = (None, None, None, None);
             }
         },
         |found| {

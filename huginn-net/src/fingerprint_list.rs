@@ -16,7 +16,7 @@ use crate::limits::MAX_LIST_LABEL_BYTES;
 const FINGERPRINT_COLUMNS: [&str; 15] = [
     "ja4",
     "ja4_fingerprint",
-    "ja4_s1",
+    "ja4_stable",
     "fingerprint",
     "ja3_hash",
     "ja3_md5",
@@ -37,7 +37,7 @@ const LABEL_COLUMNS: [&str; 7] =
 
 const WATCH_COLUMN: &str = "watch";
 
-/// Labels of TLS, SSH and HTTP/2 fingerprints: JA4, JA4_s1, JA3, JA3S, HASSH, HASSHServer, and Akamai.
+/// Labels of TLS, SSH and HTTP/2 fingerprints: JA4, stable JA4, JA3, JA3S, HASSH, HASSHServer, and Akamai.
 ///
 /// JA3, JA3S, HASSH and HASSHServer are MD5 hashes. An Akamai fingerprint is its text or its MD5. A hash matches every kind.
 ///
@@ -46,7 +46,7 @@ const WATCH_COLUMN: &str = "watch";
 ///
 /// | value | columns |
 /// |---|---|
-/// | fingerprint | `ja4`, `ja4_fingerprint`, `ja4_s1`, `fingerprint`, `ja3_hash`, `ja3_md5`, `ja3`, `hash`, `ja3s_hash`, `ja3s`, `hassh`, `hassh_server`, `hasshserver`, `akamai_hash`, `akamai` |
+/// | fingerprint | `ja4`, `ja4_fingerprint`, `ja4_stable`, `fingerprint`, `ja3_hash`, `ja3_md5`, `ja3`, `hash`, `ja3s_hash`, `ja3s`, `hassh`, `hassh_server`, `hasshserver`, `akamai_hash`, `akamai` |
 /// | label | `label`, `application`, `name`, `description`, `listingreason`, `reason`, `malware` |
 /// | watch mark | `watch`: `true`, `1` or `yes`; `false`, `0`, `no` or empty |
 ///
@@ -94,7 +94,7 @@ impl ListEntry {
     }
 }
 
-/// A fingerprint of a list. JA4 and JA4_s1 have the same form. Text sorts before hashes.
+/// A fingerprint of a list. JA4 and stable JA4 have the same form. Text sorts before hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fingerprint {
     Ja4(Ja4),
@@ -119,7 +119,7 @@ pub struct FingerprintListError {
 pub enum FingerprintListFault {
     /// A value that is not a fingerprint.
     #[error(
-        "'{value}' is not a JA4, a JA4_s1, an Akamai fingerprint or an MD5 of 32 hexadecimal digits (JA3, JA3S, HASSH, Akamai)"
+        "'{value}' is not a JA4, a stable JA4, an Akamai fingerprint or an MD5 of 32 hexadecimal digits (JA3, JA3S, HASSH, Akamai)"
     )]
     Fingerprint {
         /// The value, shortened and with control characters escaped.
@@ -198,13 +198,13 @@ impl FingerprintList {
         Ok(())
     }
 
-    /// Returns the entries of a ClientHello, by its JA4, its JA4_s1 and its JA3 hash, in the order of the lists.
+    /// Returns the entries of a ClientHello, by its JA4, its stable JA4 and its JA3 hash, in the order of the lists.
     pub fn lookup_hello(&self, hello: &ClientHello<'_>) -> Vec<&ListEntry> {
         let has_ja4 = matches!(self.index.first(), Some((Fingerprint::Ja4(_), _)));
-        let [ja4, ja4_s1] =
-            [ClientHello::ja4, ClientHello::ja4_s1].map(|of| has_ja4.then(|| Fingerprint::Ja4(of(hello))));
+        let [ja4, ja4_stable] = [ClientHello::ja4, ClientHello::ja4_stable]
+            .map(|of| has_ja4.then(|| Fingerprint::Ja4(of(hello))));
         let ja3 = self.has_hashes().then(|| Fingerprint::Md5(hello.ja3_hash().0));
-        self.entries_of([ja4, ja4_s1, ja3].into_iter().flatten())
+        self.entries_of([ja4, ja4_stable, ja3].into_iter().flatten())
     }
 
     /// Returns the entries of an MD5, such as a JA3S, a HASSH or an Akamai hash, in the order of the lists.
@@ -227,7 +227,7 @@ impl FingerprintList {
         let mut found: Vec<usize> =
             fingerprints.flat_map(|fingerprint| self.positions(fingerprint)).collect();
         found.sort_unstable();
-        // JA4 and JA4_s1 may be equal.
+        // JA4 and stable JA4 may be equal.
         found.dedup();
         found.into_iter().filter_map(|position| self.entries.get(position)).collect()
     }

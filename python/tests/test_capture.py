@@ -321,7 +321,7 @@ def test_client_fingerprint():
     head = b"GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: curl/8.5.0\r\nAccept: */*\r\n\r\n"
     found = hn.client_fingerprint(syn=syn, tls=hello, http=head)
     assert found["tcp"]["system"] == "Linux 4.20 or newer"
-    assert (found["tls"]["ja4"], found["tls"]["ja4_s1"][:10]) == ("t13d3112h2_e8f1e7e78f70_b26ce05bbdd6", "t13d3111h2")
+    assert (found["tls"]["ja4"], found["tls"]["ja4_stable"][:10]) == ("t13d3112h2_e8f1e7e78f70_b26ce05bbdd6", "t13d3111h2")
     assert (found["http"]["version"], found["http"]["header_order"]) == ("1.1", "Host,User-Agent,Accept")
     assert found["consistency"]["outcome"] == "unknown"
     assert hn.client_fingerprint(quic=[b"", initial])["tls"]["sni"] == "example.com"

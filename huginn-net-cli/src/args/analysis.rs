@@ -43,7 +43,7 @@ pub(crate) struct PacketArguments {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Analysis")]
 pub(crate) struct EventArguments {
-    /// List of labels: CSV or JSON Lines with a JA4, JA4_s1, JA3, JA3S, HASSH or Akamai fingerprint and a label; may be
+    /// List of labels: CSV or JSON Lines with a JA4, stable JA4, JA3, JA3S, HASSH or Akamai fingerprint and a label; may be
     /// repeated. A column 'watch' marks fingerprints that 'live' reports on standard error
     #[arg(long = "fingerprint-list", value_name = "FILE")]
     pub(crate) fingerprint_lists: Vec<PathBuf>,

@@ -14,7 +14,7 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExplainArguments {
-    /// JA4 with hashes (ja4, ja4_o, ja4_s1) or with its lists (ja4_r, ja4_ro, ja4_s1r), JA3 or JA3S, the MD5 of either, HASSH
+    /// JA4 with hashes (ja4, ja4_o, ja4_stable) or with its lists (ja4_r, ja4_ro, ja4_stable_r), JA3 or JA3S, the MD5 of either, HASSH
     /// or its algorithms, Akamai's fingerprint of HTTP/2 or its MD5, or a p0f signature of TCP or HTTP
     #[arg(value_name = "FINGERPRINT", allow_hyphen_values = true)]
     pub(crate) fingerprint: Fingerprint,

@@ -159,7 +159,7 @@ fn finds_list_deviations_by_recomputing_hashes() {
         ("8daaf6152771_9381a8ef4792", "B has an underscore and no signature algorithms behind it"),
         ("8d0f5bff77f8_e5627efa2ab1", "B hashes a list in upper case"),
         ("b7ed17d66830_e5627efa2ab1", "B hashes a list of decimal numbers with '-', as JA3 does"),
-        ("8daaf6152771_59204b37da4c", "B is the form for resumed sessions (ja4_s1)"),
+        ("8daaf6152771_59204b37da4c", "B is the form for resumed sessions (ja4_stable)"),
         ("8daaf6152771_e3b0c44298fc", "B has the hash of nothing: it saw no extensions"),
     ];
     for (hashes, wanted) in rows {
@@ -286,17 +286,17 @@ const NAMED: [&str; 3] = ["software      App", "candidates    App", "evidence   
 
 #[test]
 fn names_software_of_every_kind() {
-    let ja4_s1 = "t13d0102h2_a1b2c3d4e5f6_0a0b0c0d0e0f";
+    let ja4_stable = "t13d0102h2_a1b2c3d4e5f6_0a0b0c0d0e0f";
     let tls = table(
         "tls",
-        "ja4_s1\tja4\tja3_hash",
-        &format!("{ja4_s1}\tt13d0103h2_a1b2c3d4e5f6_111111111111\t3c9c0f5a6f2b8e7d4c1b0a9f8e7d6c5b"),
+        "ja4_stable\tja4\tja3_hash",
+        &format!("{ja4_stable}\tt13d0103h2_a1b2c3d4e5f6_111111111111\t3c9c0f5a6f2b8e7d4c1b0a9f8e7d6c5b"),
     );
     let http2 = table("http2", "akamai_hash", "fd07c74c4990fc43ef9f4b3277cf3cf2");
     let firefox = table("firefox", "akamai_hash", "6ea73faa8fc5aac76bded7bd238f6433");
     let ssh = table("ssh", "hassh", "16574631849ea8d13c926c9905839928");
     for (fingerprint, table, kind) in [
-        (ja4_s1, &tls, "match         stable"),
+        (ja4_stable, &tls, "match         stable"),
         ("t13d0103h2_a1b2c3d4e5f6_111111111111", &tls, "match         exact"),
         ("3C9C0F5A6F2B8E7D4C1B0A9F8E7D6C5B", &tls, "JA3, the MD5 of a ClientHello"),
         ("3:100;4:33554432;2:0|33488897|0|m,p,s,a", &http2, "Akamai's fingerprint of an HTTP/2 client"),
@@ -318,7 +318,7 @@ fn names_software_of_every_kind() {
 fn unknown_lists_name_nearest_client() {
     let table = table(
         "near",
-        "ja4_s1\tja4_s1r",
+        "ja4_stable\tja4_stable_r",
         "t13d0102h2_0f2cb44170f4_59388c796b42\tt13d0102h2_1301_000a,002b_0403",
     );
     let text = explanation(&["t13d0103h2_1301_000a,0016,0023_0403", "--clients", &table]);

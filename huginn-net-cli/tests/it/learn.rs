@@ -10,7 +10,8 @@ use crate::captures;
 /// A database without signatures.
 const NO_SIGNATURES: &str = "classes = unix\n";
 /// A table without rows.
-const NO_CLIENTS: [&str; 3] = ["ja4_s1\tapplication\n", "akamai_hash\tapplication\n", "hassh\tapplication\n"];
+const NO_CLIENTS: [&str; 3] =
+    ["ja4_stable\tapplication\n", "akamai_hash\tapplication\n", "hassh\tapplication\n"];
 
 fn learn(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_huginn-net")).args(["db", "learn"]).args(args).output().unwrap()
@@ -163,7 +164,7 @@ fn pasted_row_names_its_group() {
             assert!(text(&explained.stdout).contains("candidates    New\n"), "{}", text(&explained.stdout));
         }
     }
-    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), ["akamai_hash", "hassh", "ja4_s1"]);
+    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), ["akamai_hash", "hassh", "ja4_stable"]);
 }
 
 #[test]

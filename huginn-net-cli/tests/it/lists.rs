@@ -6,9 +6,9 @@ use std::process::{Command, Output};
 
 use crate::captures;
 
-/// The JA4, JA4_s1 and JA3 hash of the first of the two clients in `tls-rustls.pcap`, by tshark and the goldens of the capture.
+/// The JA4, stable JA4 and JA3 hash of the first of the two clients in `tls-rustls.pcap`, by tshark and the goldens of the capture.
 const JA4: &str = "t13d1011h1_61a7ad8aa9b6_0d308c48d2a3";
-const JA4_S1: &str = "t13d1010h1_61a7ad8aa9b6_76ad8fd2bde2";
+const JA4_STABLE: &str = "t13d1010h1_61a7ad8aa9b6_76ad8fd2bde2";
 const JA3: &str = "767cd7645936b7916bcb8d106c29f99e";
 
 /// Writes a list and returns its path.
@@ -54,7 +54,7 @@ fn listed(lists: &[&str]) -> Vec<String> {
 fn events_have_labels_of_all_lists() {
     let csv = file(
         "both.csv",
-        &format!("# own\nJA4,Name,Watch\n{JA4},\"a \"\"b\"\"\",\n{JA4_S1},\"c\x1b[2J\",yes\n"),
+        &format!("# own\nJA4,Name,Watch\n{JA4},\"a \"\"b\"\"\",\n{JA4_STABLE},\"c\x1b[2J\",yes\n"),
     );
     let json = file("both.jsonl", &format!("{{\"hash\":\"{JA3}\",\"label\":\"d\\ne\",\"watch\":false}}\n"));
     let other = file("other.csv", "ja3_md5,reason\n00000000000000000000000000000000,no\n");

@@ -331,8 +331,8 @@ fn watched_fingerprints_are_counted_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (list, stderr) = (folder.path().join("list.csv"), folder.path().join("stderr"));
     let hello = hello_with_escape();
-    let ja4_s1 = huginn_net::tls::ClientHello::from_records(&hello).unwrap().unwrap().value.ja4_s1();
-    fs::write(&list, format!("ja4,label,watch\n{ja4_s1},\"bad\u{1b} one\",yes\n{ja4_s1},quiet,no\n"))
+    let ja4_stable = huginn_net::tls::ClientHello::from_records(&hello).unwrap().unwrap().value.ja4_stable();
+    fs::write(&list, format!("ja4,label,watch\n{ja4_stable},\"bad\u{1b} one\",yes\n{ja4_stable},quiet,no\n"))
         .unwrap();
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, port) = (server.local_addr().unwrap(), server.local_addr().unwrap().port().to_string());

@@ -59,18 +59,18 @@ fn scratch_table(table: &str) -> String {
 
 #[test]
 fn clients_table_names_software() {
-    let header = "ja4_s1\tja4\tlibrary\tapplication\town_settings\tja4_s1r\n";
+    let header = "ja4_stable\tja4\tlibrary\tapplication\town_settings\tja4_stable_r\n";
     let (events, _) = output(&["--format", "json", &capture("tls-node.pcap")]);
     let field = |name: &str| {
         let (_, rest) = events.split_once(&format!(r#""{name}":""#)).unwrap();
         rest.split_once('"').unwrap().0.to_owned()
     };
-    let (ja4_s1, ja4) = (field("ja4_s1"), field("ja4"));
-    let exact = software(&format!("{header}{ja4_s1}\t{ja4}\tLib\tA \"quoted\" app\tyes\t\n"));
+    let (ja4_stable, ja4) = (field("ja4_stable"), field("ja4"));
+    let exact = software(&format!("{header}{ja4_stable}\t{ja4}\tLib\tA \"quoted\" app\tyes\t\n"));
     let want = r#"{"library":"Lib","application":"A \"quoted\" app","versions":null,"candidates":["A \"quoted\" app"],"match":"exact"}"#;
     assert_eq!(exact, want);
 
-    let stable = software(&format!("{header}{ja4_s1}\t\tLib\tOther\t\t\n"));
+    let stable = software(&format!("{header}{ja4_stable}\t\tLib\tOther\t\t\n"));
     let want =
         r#"{"library":"Lib","application":null,"versions":null,"candidates":["Other"],"match":"stable"}"#;
     assert_eq!(stable, want);
@@ -84,7 +84,7 @@ fn clients_table_names_software() {
 
 #[test]
 fn bad_clients_table_fails_with_line() {
-    let path = scratch_table("ja4_s1\tapplication\nnonsense\tA\n");
+    let path = scratch_table("ja4_stable\tapplication\nnonsense\tA\n");
     let (_, errors) = output(&["--clients", &path, &capture("tls-node.pcap")]);
     assert!(errors.contains(&format!("{path}: line 2: ")), "{errors}");
     let (_, errors) = output(&["--clients", "/nonexistent/clients.tsv", &capture("tls-node.pcap")]);
@@ -176,7 +176,7 @@ fn non_utf8_bytes_are_escaped() {
     let extensions = [extension(0, &prefixed(&name)), extension(16, &prefixed(protocol))].concat();
     let path = capture_of_hello("odd.pcap", &extensions, 0);
     let (event, _) = output(&["--format", "json", &path]);
-    let expected = r#"{"v":1,"ts":"1970-01-01T00:16:40.000000Z","event":"tls_client","subject":"client","packet":1,"client":{"ip":"192.0.2.1","port":40000},"server":{"ip":"192.0.2.2","port":443},"community_id":"1:Ndxzi0UG8tBTcOeyYacbgz4DHN8=","transport":"tcp","version":"12","sni":"\\xc3(\"\\x5cx41\u0000\u001b[2J","alpn":["\\xff\\x5cx41\n\""],"ech":false,"retry":false,"ja4":"t12d0102f2_0f2cb44170f4_000000000000","ja4_r":"t12d0102f2_1301_","ja4_o":"t12d0102f2_0f2cb44170f4_a2cf1a00988d","ja4_ro":"t12d0102f2_1301_0000,0010","ja4_s1":"t12d0102f2_0f2cb44170f4_000000000000","ja4_s1r":"t12d0102f2_1301_","ja3":"771,4865,0-16,,","ja3_hash":"33b746a27502e1c870d11cfc1893be87"}"#;
+    let expected = r#"{"v":1,"ts":"1970-01-01T00:16:40.000000Z","event":"tls_client","subject":"client","packet":1,"client":{"ip":"192.0.2.1","port":40000},"server":{"ip":"192.0.2.2","port":443},"community_id":"1:Ndxzi0UG8tBTcOeyYacbgz4DHN8=","transport":"tcp","version":"12","sni":"\\xc3(\"\\x5cx41\u0000\u001b[2J","alpn":["\\xff\\x5cx41\n\""],"ech":false,"retry":false,"ja4":"t12d0102f2_0f2cb44170f4_000000000000","ja4_r":"t12d0102f2_1301_","ja4_o":"t12d0102f2_0f2cb44170f4_a2cf1a00988d","ja4_ro":"t12d0102f2_1301_0000,0010","ja4_stable":"t12d0102f2_0f2cb44170f4_000000000000","ja4_stable_r":"t12d0102f2_1301_","ja3":"771,4865,0-16,,","ja3_hash":"33b746a27502e1c870d11cfc1893be87"}"#;
     assert_eq!(without_software(event.trim_end()), expected.replace("[2J", "[2J\u{7f}"));
     let (lines, _) = output(&[&path]);
     assert!(lines.contains(", \\xc3(\"\\x5cx41\\x00\\x1b[2J\\x7f, t12d"), "{lines}");

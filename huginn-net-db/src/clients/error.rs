@@ -31,7 +31,7 @@ pub enum ClientTableFault {
         name: Box<str>,
     },
     /// Columns without exactly one fingerprint.
-    #[error("a table has exactly one of the columns ja4_s1, akamai_hash and hassh")]
+    #[error("a table has exactly one of the columns ja4_stable, akamai_hash and hassh")]
     KeyColumn,
     /// A line with more or fewer fields than columns.
     #[error("{found} fields separated by tabs, not {columns}")]
@@ -41,7 +41,7 @@ pub enum ClientTableFault {
         /// Number of columns.
         columns: usize,
     },
-    /// An invalid JA4 or JA4_s1.
+    /// An invalid JA4 or stable JA4.
     #[error("{0}")]
     Ja4(#[source] Ja4ParseError),
     /// An invalid hash.
@@ -56,11 +56,11 @@ pub enum ClientTableFault {
         /// The text.
         value: Box<str>,
     },
-    /// The lists of `ja4_s1r` are not those of `ja4_s1`.
-    #[error("ja4_s1r: its hashes are not those of {ja4_s1}")]
+    /// The lists of `ja4_stable_r` are not those of `ja4_stable`.
+    #[error("ja4_stable_r: its hashes are not those of {ja4_stable}")]
     OtherLists {
-        /// The JA4_s1.
-        ja4_s1: Ja4,
+        /// The stable JA4.
+        ja4_stable: Ja4,
     },
     /// An empty required column.
     #[error("{column}: empty")]

@@ -69,7 +69,7 @@ static BUILTIN: LazyLock<ClientDatabase> = LazyLock::new(|| {
     ClientDatabase::from_tables(TABLES.iter().map(|(_, text)| *text)).unwrap_or_default()
 });
 
-/// A database of recorded clients, keyed by JA4_s1 (TLS), Akamai fingerprint (HTTP/2) and HASSH (SSH).
+/// A database of recorded clients, keyed by stable JA4 (TLS), Akamai fingerprint (HTTP/2) and HASSH (SSH).
 ///
 /// Several recordings of one fingerprint become one [`Software`]: what they have in common, and the candidates.
 /// `docs/clients.md` describes the tables. A database is immutable and owns its data: share it in an [`Arc`].
@@ -135,11 +135,11 @@ impl ClientDatabase {
 
     fn insert(&mut self, key: &table::Key, entry: Arc<Entry>) {
         match key {
-            table::Key::Tls(ja4_s1) => {
-                for hash in [ja4_s1.cipher_hash(), ja4_s1.extension_hash()] {
+            table::Key::Tls(ja4_stable) => {
+                for hash in [ja4_stable.cipher_hash(), ja4_stable.extension_hash()] {
                     self.by_hash.entry(hash).or_default().push(Arc::clone(&entry));
                 }
-                self.tls.insert(*ja4_s1, entry);
+                self.tls.insert(*ja4_stable, entry);
             }
             table::Key::Ja3(hash) => drop(self.by_ja3.insert(*hash, entry)),
             table::Key::Http2(hash) => drop(self.http2.insert(AkamaiHash(*hash), entry)),
@@ -179,22 +179,22 @@ impl ClientDatabase {
 
     /// Names the software that sent a ClientHello.
     ///
-    /// A known JA4_s1 is preferred. Otherwise the structure of the hello may identify the library; then
+    /// A known stable JA4 is preferred. Otherwise the structure of the hello may identify the library; then
     /// [`ClientMatch::nearest`] is the most similar known fingerprint, if one has the same cipher suites, or the same
     /// extensions and signature algorithms.
     pub fn match_hello(&self, hello: &ClientHello<'_>) -> Option<ClientMatch> {
-        let ja4_s1 = hello.ja4_s1();
-        if let Some(entry) = self.tls.get(&ja4_s1) {
+        let ja4_stable = hello.ja4_stable();
+        if let Some(entry) = self.tls.get(&ja4_stable) {
             let kind = if entry.has_ja4(hello.ja4()) { MatchKind::Exact } else { MatchKind::Stable };
             return Some(ClientMatch::new(&entry.software, kind));
         }
         let family = hello.family();
-        self.structural.get_or_find(ja4_s1, family, || self.match_structure(&hello.ja4_s1r(), family))
+        self.structural.get_or_find(ja4_stable, family, || self.match_structure(&hello.ja4_stable_r(), family))
     }
 
     fn match_structure(&self, raw: &Ja4Raw, family: Option<ClientFamily>) -> Option<ClientMatch> {
-        let ja4_s1 = raw.ja4();
-        let similar = [ja4_s1.cipher_hash(), ja4_s1.extension_hash()];
+        let ja4_stable = raw.ja4();
+        let similar = [ja4_stable.cipher_hash(), ja4_stable.extension_hash()];
         let entries = similar.iter().filter_map(|hash| self.by_hash.get(hash)).flatten();
         let nearest = Nearest::find(raw, entries);
         let software = match family {
@@ -213,7 +213,7 @@ impl ClientDatabase {
         Some(Nearest::find(&raw.clone().session_stable(), self.tls.values())?.into_client())
     }
 
-    /// Looks up a JA4_s1, or a JA4 that was recorded.
+    /// Looks up a stable JA4, or a JA4 that was recorded.
     pub fn match_ja4(&self, ja4: Ja4) -> Option<ClientMatch> {
         if let Some(entry) = self.tls.get(&ja4) {
             let kind = if entry.has_ja4(ja4) { MatchKind::Exact } else { MatchKind::Stable };

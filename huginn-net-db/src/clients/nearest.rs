@@ -13,7 +13,7 @@ use crate::limits::{MAX_COMPARED_NUMBERS, MAX_LIBRARY_DIFFERENCES};
 #[non_exhaustive]
 pub struct NearestClient {
     /// The known fingerprint.
-    pub ja4_s1: Ja4,
+    pub ja4_stable: Ja4,
     /// The software that has it.
     pub software: Arc<Software>,
     /// What the observed hello has and lacks.
@@ -140,12 +140,12 @@ fn for_each_difference(mut one: &[u16], mut other: &[u16], mut visit: impl FnMut
 /// An entry and its difference from a hello.
 pub(super) struct Nearest<'a> {
     entry: &'a Entry,
-    ja4_s1: Ja4,
+    ja4_stable: Ja4,
     difference: Difference,
 }
 
 impl<'a> Nearest<'a> {
-    /// Finds the entry with the fewest differences; the smallest JA4_s1 among equals. `None` for a hello with longer lists
+    /// Finds the entry with the fewest differences; the smallest stable JA4 among equals. `None` for a hello with longer lists
     /// than any real client has.
     pub(super) fn find(hello: &Ja4Raw, entries: impl Iterator<Item = &'a Arc<Entry>>) -> Option<Self> {
         let lists = [hello.cipher_suites(), hello.extensions(), hello.signature_algorithms()];
@@ -157,7 +157,7 @@ impl<'a> Nearest<'a> {
             Some((entry, entry.raw().filter(|raw| raw.head().transport() == transport)?))
         });
         let (entry, raw) = known.min_by_key(|(_, raw)| (Difference::count_between(hello, raw), raw.ja4()))?;
-        Some(Self { entry, ja4_s1: raw.ja4(), difference: Difference::new(hello, raw) })
+        Some(Self { entry, ja4_stable: raw.ja4(), difference: Difference::new(hello, raw) })
     }
 
     /// Whether the difference is so small that the library must be the same.
@@ -173,7 +173,7 @@ impl<'a> Nearest<'a> {
 
     pub(super) fn into_client(self) -> NearestClient {
         NearestClient {
-            ja4_s1: self.ja4_s1,
+            ja4_stable: self.ja4_stable,
             software: Arc::clone(&self.entry.software),
             difference: self.difference,
         }

@@ -47,7 +47,7 @@ impl fmt::Display for Software {
 pub enum MatchKind {
     /// By the complete fingerprint.
     Exact,
-    /// By JA4_s1: the JA4 differs, as in a resumed session.
+    /// By stable JA4: the JA4 differs, as in a resumed session.
     Stable,
     /// By the order of suites and extensions, or by a similar fingerprint; names the library only.
     Structural,
@@ -95,7 +95,7 @@ pub(super) struct Entry {
     /// The library alone, for a structural match.
     pub(super) library: Arc<Software>,
     ja4: Vec<Ja4>,
-    ja4_s1r: Box<str>,
+    ja4_stable_r: Box<str>,
     raw: OnceLock<Option<Ja4Raw>>,
 }
 
@@ -106,7 +106,7 @@ impl Entry {
 
     /// The sorted lists of the fingerprint; `None` if the table lacks them.
     pub(super) fn raw(&self) -> Option<&Ja4Raw> {
-        self.raw.get_or_init(|| self.ja4_s1r.parse().ok().map(Ja4Raw::session_stable)).as_ref()
+        self.raw.get_or_init(|| self.ja4_stable_r.parse().ok().map(Ja4Raw::session_stable)).as_ref()
     }
 }
 
@@ -186,9 +186,9 @@ impl Entry {
             library: Arc::new(Software { library: software.library.clone(), ..Software::default() }),
             software: Arc::new(software),
             ja4,
-            ja4_s1r: rows
+            ja4_stable_r: rows
                 .iter()
-                .map(|row| row.ja4_s1r)
+                .map(|row| row.ja4_stable_r)
                 .find(|raw| !raw.is_empty())
                 .unwrap_or_default()
                 .into(),

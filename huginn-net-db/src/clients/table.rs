@@ -8,11 +8,11 @@ use super::error::{ClientTableError, ClientTableFault};
 /// The fingerprint of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Key {
-    /// JA4_s1.
+    /// The stable JA4.
     Tls(Ja4),
     /// The hash of an Akamai fingerprint.
     Http2([u8; 16]),
-    /// The hash of a JA3, in addition to the JA4_s1 of the same row.
+    /// The hash of a JA3, in addition to the stable JA4 of the same row.
     Ja3(Ja3Hash),
     /// HASSH.
     Ssh([u8; 16]),
@@ -41,7 +41,7 @@ impl Kind {
 pub(super) struct Row<'a> {
     pub(super) key: Key,
     pub(super) ja4: Option<Ja4>,
-    pub(super) ja4_s1r: &'a str,
+    pub(super) ja4_stable_r: &'a str,
     pub(super) ja3: Option<Ja3Hash>,
     pub(super) library: &'a str,
     pub(super) library_version: &'a str,
@@ -56,12 +56,12 @@ pub(super) struct Row<'a> {
 
 /// Columns, in the order of the fields in [`Fields`].
 const COLUMNS: [&str; 15] = [
-    "ja4_s1",
+    "ja4_stable",
     "akamai_hash",
     "hassh",
     "akamai",
     "ja4",
-    "ja4_s1r",
+    "ja4_stable_r",
     "ja3_hash",
     "library",
     "library_version",
@@ -114,12 +114,12 @@ impl<'a> Row<'a> {
             }
         }
         let [
-            ja4_s1,
+            ja4_stable,
             akamai_hash,
             hassh,
             _akamai,
             ja4,
-            ja4_s1r,
+            ja4_stable_r,
             ja3,
             library,
             library_version,
@@ -134,14 +134,14 @@ impl<'a> Row<'a> {
             return Err(ClientTableFault::Empty { column: "application" });
         }
         let key = match Kind::from_columns(columns) {
-            Kind::Tls => Key::Tls(ja4_s1.parse().map_err(ClientTableFault::Ja4)?),
+            Kind::Tls => Key::Tls(ja4_stable.parse().map_err(ClientTableFault::Ja4)?),
             Kind::Http2 => Key::Http2(parse_hash(akamai_hash)?),
             Kind::Ssh => Key::Ssh(parse_hash(hassh)?),
         };
-        if let (Key::Tls(ja4_s1), false) = (key, ja4_s1r.is_empty()) {
-            let raw: Ja4Raw = ja4_s1r.parse().map_err(ClientTableFault::Ja4)?;
-            if raw.ja4() != ja4_s1 {
-                return Err(ClientTableFault::OtherLists { ja4_s1 });
+        if let (Key::Tls(ja4_stable), false) = (key, ja4_stable_r.is_empty()) {
+            let raw: Ja4Raw = ja4_stable_r.parse().map_err(ClientTableFault::Ja4)?;
+            if raw.ja4() != ja4_stable {
+                return Err(ClientTableFault::OtherLists { ja4_stable });
             }
         }
         let ja4 = if ja4.is_empty() { None } else { Some(ja4.parse().map_err(ClientTableFault::Ja4)?) };
@@ -149,7 +149,7 @@ impl<'a> Row<'a> {
         Ok(Self {
             key,
             ja4,
-            ja4_s1r,
+            ja4_stable_r,
             ja3,
             library,
             library_version,

@@ -48,13 +48,14 @@ fn tables_parse_alone_and_together() {
 fn every_row_has_consistent_fingerprints_and_evidence() {
     for (name, text) in ClientDatabase::builtin_tables() {
         for row in rows(text) {
-            let context = format!("{name}: {} {}", row("ja4_s1"), row("application"));
+            let context = format!("{name}: {} {}", row("ja4_stable"), row("application"));
             assert!(!row("evidence").is_empty(), "{context}");
             assert_eq!(row("date").len(), 10, "{context}");
-            if !row("ja4_s1").is_empty() {
-                let [ja4_s1, ja4]: [Ja4; 2] = ["ja4_s1", "ja4"].map(|name| row(name).parse().unwrap());
-                assert_eq!(row("ja4_s1r").parse::<Ja4Raw>().unwrap().ja4(), ja4_s1, "{context}");
-                assert_eq!(ja4.cipher_hash(), ja4_s1.cipher_hash(), "{context}");
+            if !row("ja4_stable").is_empty() {
+                let [ja4_stable, ja4]: [Ja4; 2] =
+                    ["ja4_stable", "ja4"].map(|name| row(name).parse().unwrap());
+                assert_eq!(row("ja4_stable_r").parse::<Ja4Raw>().unwrap().ja4(), ja4_stable, "{context}");
+                assert_eq!(ja4.cipher_hash(), ja4_stable.cipher_hash(), "{context}");
             }
         }
     }
@@ -64,20 +65,19 @@ fn every_row_has_consistent_fingerprints_and_evidence() {
 fn no_fingerprint_belongs_to_two_libraries() {
     let database = ClientDatabase::builtin();
     for (name, text) in ClientDatabase::builtin_tables() {
-        for row in rows(text).filter(|row| !row("ja4_s1").is_empty() && !row("library").is_empty()) {
-            let found = database.match_ja4(row("ja4_s1").parse().unwrap()).unwrap();
+        for row in rows(text).filter(|row| !row("ja4_stable").is_empty() && !row("library").is_empty()) {
+            let found = database.match_ja4(row("ja4_stable").parse().unwrap()).unwrap();
             assert!(
                 found.software.library.is_some(),
                 "{name}: {}: {:?}",
-                row("ja4_s1"),
+                row("ja4_stable"),
                 found.software.candidates
             );
         }
     }
 }
 
-const HEADER: &str =
-    "ja4_s1\tlibrary\tlibrary_version\tapplication\tapplication_version\timitates\town_settings\tja4_s1r\n";
+const HEADER: &str = "ja4_stable\tlibrary\tlibrary_version\tapplication\tapplication_version\timitates\town_settings\tja4_stable_r\n";
 const ONE: &str = "t13d0304h2_55b375c5d22e_000000000001";
 const TWO: &str = "t13d0304h2_55b375c5d22e_000000000002";
 
@@ -153,7 +153,7 @@ fn imitation_alone_names_library_only() {
 fn ja3_names_what_all_its_clients_share() {
     let ja3 = "00112233445566778899aabbccddeeff";
     let table = format!(
-        "ja4_s1\tja3_hash\tlibrary\tapplication\town_settings\n{ONE}\t{ja3}\tLib\tOne\tyes\n{TWO}\t{ja3}\tLib\tTwo\tyes\n"
+        "ja4_stable\tja3_hash\tlibrary\tapplication\town_settings\n{ONE}\t{ja3}\tLib\tOne\tyes\n{TWO}\t{ja3}\tLib\tTwo\tyes\n"
     );
     let hash = Ja3Hash(0x0011_2233_4455_6677_8899_aabb_ccdd_eeff_u128.to_be_bytes());
     let found = ClientDatabase::parse(&table).unwrap().match_ja3(hash).unwrap();
@@ -199,8 +199,11 @@ fn similar_fingerprint_names_library_within_limit() {
     let suites = [0xfe01, 0xfe02];
     let known = parse(&hello(&suites, &[0xfa01, 0xfa02]));
     assert_eq!(known.family(), None);
-    let table =
-        format!("ja4_s1\tja4_s1r\tlibrary\tapplication\n{}\t{}\tLib\tApp\n", known.ja4_s1(), known.ja4_s1r());
+    let table = format!(
+        "ja4_stable\tja4_stable_r\tlibrary\tapplication\n{}\t{}\tLib\tApp\n",
+        known.ja4_stable(),
+        known.ja4_stable_r()
+    );
     let database = ClientDatabase::parse(&table).unwrap();
     let library = |kinds: &[u16]| database.match_hello(&parse(&hello(&suites, kinds)));
     let near = library(&[0xfa01, 0xfa02, 0xfa03, 0xfa04, 0xfa05]).unwrap();
@@ -218,32 +221,35 @@ fn errors_name_line_and_fault() {
     };
     let row = "t13d0304h2_55b375c5d22e_000000000001";
     let faults = [
-        (error("ja4_s1\tcolour\n"), (1, ClientTableFault::UnknownColumn { name: "colour".into() })),
-        (error("ja4_s1\tja4_s1\n"), (1, ClientTableFault::RepeatedColumn { name: "ja4_s1".into() })),
-        (error("# comment\n\nlibrary\n"), (3, ClientTableFault::KeyColumn)),
-        (error("ja4_s1\thassh\n"), (1, ClientTableFault::KeyColumn)),
+        (error("ja4_stable\tcolour\n"), (1, ClientTableFault::UnknownColumn { name: "colour".into() })),
         (
-            error(&format!("ja4_s1\tapplication\n{row}\tA\tB\n")),
+            error("ja4_stable\tja4_stable\n"),
+            (1, ClientTableFault::RepeatedColumn { name: "ja4_stable".into() }),
+        ),
+        (error("# comment\n\nlibrary\n"), (3, ClientTableFault::KeyColumn)),
+        (error("ja4_stable\thassh\n"), (1, ClientTableFault::KeyColumn)),
+        (
+            error(&format!("ja4_stable\tapplication\n{row}\tA\tB\n")),
             (2, ClientTableFault::FieldCount { found: 3, columns: 2 }),
         ),
         (
-            error(&format!("ja4_s1\tapplication\n{row}\t\n")),
+            error(&format!("ja4_stable\tapplication\n{row}\t\n")),
             (2, ClientTableFault::Empty { column: "application" }),
         ),
         (
-            error(&format!("ja4_s1\tapplication\town_settings\n{row}\tA\tYes\n")),
+            error(&format!("ja4_stable\tapplication\town_settings\n{row}\tA\tYes\n")),
             (2, ClientTableFault::OwnSettings { value: "Yes".into() }),
         ),
         (
-            error(&format!("ja4_s1\tapplication\tja4_s1r\n{row}\tA\tt13d0102h2_1301_002b_0403\n")),
-            (2, ClientTableFault::OtherLists { ja4_s1: row.parse().unwrap() }),
+            error(&format!("ja4_stable\tapplication\tja4_stable_r\n{row}\tA\tt13d0102h2_1301_002b_0403\n")),
+            (2, ClientTableFault::OtherLists { ja4_stable: row.parse().unwrap() }),
         ),
         (error("hassh\tapplication\nABC\tA\n"), (2, ClientTableFault::Hash { value: "ABC".into() })),
     ];
     for (found, want) in faults {
         assert_eq!(found, want);
     }
-    assert!(matches!(error("ja4_s1\tapplication\nx\tA\n"), (2, ClientTableFault::Ja4(_))));
+    assert!(matches!(error("ja4_stable\tapplication\nx\tA\n"), (2, ClientTableFault::Ja4(_))));
     assert!(ClientDatabase::parse("").unwrap().is_empty());
 }
 
@@ -261,12 +267,13 @@ fn unknown_fingerprint_names_library_and_nearest_client() {
     assert_eq!((empty.software.application.as_deref(), empty.nearest), (None, None));
 
     // The same lists without extension 0x0016 and with 0x00aa.
-    let raw = hello.ja4_s1r().to_string().replace(",0016,", ",").replace(",0033_", ",0033,00aa_");
+    let raw = hello.ja4_stable_r().to_string().replace(",0016,", ",").replace(",0033_", ",0033,00aa_");
     let similar: Ja4Raw = raw.parse().unwrap();
-    let table = format!("ja4_s1\tapplication\tlibrary\tja4_s1r\n{}\tA\tOpenSSL\t{similar}\n", similar.ja4());
+    let table =
+        format!("ja4_stable\tapplication\tlibrary\tja4_stable_r\n{}\tA\tOpenSSL\t{similar}\n", similar.ja4());
     let found = ClientDatabase::parse(&table).unwrap().match_hello(&hello).unwrap();
     let nearest = found.nearest.unwrap();
-    assert_eq!((found.kind, nearest.ja4_s1), (MatchKind::Structural, similar.ja4()));
+    assert_eq!((found.kind, nearest.ja4_stable), (MatchKind::Structural, similar.ja4()));
     assert_eq!(nearest.difference.to_string(), "with extensions 0016; without extensions 00aa");
 }
 

@@ -44,8 +44,8 @@ fn all_layers_have_values_of_their_parsers() {
     assert_eq!(tls.ja4_r, Some(hello.ja4_r()));
     assert_eq!(tls.ja4_o, hello.ja4_o());
     assert_eq!(tls.ja4_ro, Some(hello.ja4_ro()));
-    assert_eq!(tls.ja4_s1, hello.ja4_s1());
-    assert_eq!(tls.ja4_s1r, Some(hello.ja4_s1r()));
+    assert_eq!(tls.ja4_stable, hello.ja4_stable());
+    assert_eq!(tls.ja4_stable_r, Some(hello.ja4_stable_r()));
     assert_eq!((tls.ja3.as_deref(), tls.ja3_hash), (Some(hello.ja3().as_str()), hello.ja3_hash()));
     assert_eq!(
         (tls.sni.as_deref(), tls.alpn.as_ref().unwrap().as_str()),
@@ -201,7 +201,7 @@ fn long_texts_are_left_out() {
         fingerprint(&ClientBytes { tls: Some(&in_tls_records(&message, 1 << 14)), ..ClientBytes::default() });
     let tls = tls.tls.unwrap();
     assert!(tls.ja4.to_string().starts_with("t12d990100_"), "{}", tls.ja4);
-    assert_eq!([tls.ja4_r, tls.ja4_ro, tls.ja4_s1r], [const { None }; 3]);
+    assert_eq!([tls.ja4_r, tls.ja4_ro, tls.ja4_stable_r], [const { None }; 3]);
     assert_eq!([tls.ja3, tls.sni], [const { None }; 2]);
 
     let names = "A-Header-Name: x\r\n".repeat(250);

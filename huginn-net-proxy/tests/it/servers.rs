@@ -317,7 +317,7 @@ async fn fingerprint_crosses_pass_through() {
     let direct = configs("h2");
     let (other, _) = exchange(&mut connect(&direct.1, serve(direct.0, false).await).await, HTTP2, 1000).await;
     assert_eq!((&client.tcp, &client.http), (&other.tcp, &other.http));
-    assert_eq!(client.tls.unwrap().ja4_s1, other.tls.unwrap().ja4_s1);
+    assert_eq!(client.tls.unwrap().ja4_stable, other.tls.unwrap().ja4_stable);
     assert!(client.tcp.is_some() && headers[0].starts_with("x-client-ja4="));
 }
 

@@ -154,7 +154,7 @@ fn extension_variants(list: &[u16]) -> Vec<(Deviation, Vec<u16>)> {
     const RESUMPTION: [u16; 4] = [PADDING, SESSION_TICKET, PRE_SHARED_KEY, EARLY_DATA];
     let mut variants = vec![
         (None, list.to_vec()),
-        (Some("is the form for resumed sessions (ja4_s1)".to_owned()), without(list, &RESUMPTION)),
+        (Some("is the form for resumed sessions (ja4_stable)".to_owned()), without(list, &RESUMPTION)),
     ];
     // Encrypted Client Hello and application settings, which many TLS libraries do not support.
     let unknown = [0x4469, 0x44cd, 0xfe0d];

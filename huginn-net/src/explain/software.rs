@@ -25,7 +25,7 @@ pub(super) fn of_ja4(out: &mut impl Write, value: &Value, clients: &ClientDataba
         (None, Some(nearest)) => write_nearest(out, &nearest),
         (None, None) => writeln!(
             out,
-            "software      unknown; the lists (ja4_r, ja4_s1r) would show the nearest known client"
+            "software      unknown; the lists (ja4_r, ja4_stable_r) would show the nearest known client"
         ),
     }
 }
@@ -78,6 +78,6 @@ fn write(out: &mut impl Write, found: &ClientMatch) -> io::Result<()> {
 
 fn write_nearest(out: &mut impl Write, nearest: &NearestClient) -> io::Result<()> {
     writeln!(out, "software      unknown")?;
-    writeln!(out, "nearest       {}: {}", nearest.ja4_s1, nearest.software)?;
+    writeln!(out, "nearest       {}: {}", nearest.ja4_stable, nearest.software)?;
     writeln!(out, "difference    {}", nearest.difference)
 }

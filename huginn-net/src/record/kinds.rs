@@ -214,7 +214,7 @@ records! {
     /// The most similar known fingerprint.
     pub struct NearestRecord<'a> {
         /// The fingerprint
-        ja4_s1: Ja4,
+        ja4_stable: Ja4,
         /// Its software
         name: Text<'a>,
         /// How it differs
@@ -284,9 +284,9 @@ records! {
         /// JA4 in the order of the hello, with the values
         ja4_ro in "ja4_ro": Text<'a>,
         /// JA4 without extensions that vary in a session
-        ja4_s1 in "ja4_s1": Ja4,
+        ja4_stable in "ja4_stable": Ja4,
         /// JA4 without extensions that vary in a session, with the values
-        ja4_s1r in "ja4_s1r": Text<'a>,
+        ja4_stable_r in "ja4_stable_r": Text<'a>,
         /// JA3 text
         ja3 in "ja3": Text<'a>,
         /// MD5 of the JA3 text
@@ -491,7 +491,7 @@ impl From<ClientMatch> for SoftwareRecord<'_> {
 impl From<Arc<NearestClient>> for NearestRecord<'_> {
     fn from(nearest: Arc<NearestClient>) -> Self {
         Self {
-            ja4_s1: nearest.ja4_s1,
+            ja4_stable: nearest.ja4_stable,
             name: Text::owned(Arc::clone(&nearest.software)),
             difference: Text::owned(nearest.difference.clone()),
         }
@@ -543,10 +543,10 @@ impl<'a> TlsClientRecord<'a> {
             retry: *retry,
             ja4: sorted.ja4(),
             ja4_o: original.ja4(),
-            ja4_s1: stable.ja4(),
+            ja4_stable: stable.ja4(),
             ja4_r: texts.ja4_raw("ja4_r", sorted),
             ja4_ro: texts.ja4_raw("ja4_ro", original),
-            ja4_s1r: texts.ja4_raw("ja4_s1r", stable),
+            ja4_stable_r: texts.ja4_raw("ja4_stable_r", stable),
             ja3_hash: Text::md5(ja3.hash().0),
             ja3: texts.ja3("ja3", ja3),
             software: finding.software().map(Into::into),

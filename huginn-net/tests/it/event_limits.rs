@@ -286,11 +286,11 @@ fn long_texts_are_cut_and_named() {
     let client = &of_kind(&lines, "tls_client")[0];
     assert_eq!(client["sni"], "n".repeat(100));
     assert_eq!(client["alpn"].as_array().unwrap().len(), 33);
-    assert_eq!(client["cut"], serde_json::json!(["sni", "alpn", "ja4_r", "ja4_ro", "ja4_s1r", "ja3"]));
+    assert_eq!(client["cut"], serde_json::json!(["sni", "alpn", "ja4_r", "ja4_ro", "ja4_stable_r", "ja3"]));
     let (whole, _) = capture.analyze(Observers::default(), 1);
     let whole = &of_kind(&whole, "tls_client")[0];
     assert_eq!(whole.get("cut"), None);
-    for hash in ["ja4", "ja4_o", "ja4_s1", "ja3_hash"] {
+    for hash in ["ja4", "ja4_o", "ja4_stable", "ja3_hash"] {
         assert_eq!(client[hash], whole[hash], "{hash}");
     }
     let start = client["ja4_r"].as_str().unwrap();

@@ -44,10 +44,10 @@ fn error(text: impl AsRef<[u8]>) -> (usize, String) {
 #[test]
 fn every_form_of_a_fingerprint_matches() {
     let hello = hello();
-    let (ja4, ja4_s1, ja3) = (hello.ja4(), hello.ja4_s1(), hello.ja3_hash());
-    assert_ne!(ja4, ja4_s1);
+    let (ja4, ja4_stable, ja3) = (hello.ja4(), hello.ja4_stable(), hello.ja3_hash());
+    assert_ne!(ja4, ja4_stable);
     for fingerprint in
-        [ja4.to_string(), ja4_s1.to_string(), ja3.to_string(), ja3.to_string().to_ascii_uppercase()]
+        [ja4.to_string(), ja4_stable.to_string(), ja3.to_string(), ja3.to_string().to_ascii_uppercase()]
     {
         assert_eq!(labels(&format!("{fingerprint},curl\n")), ["curl"]);
     }
@@ -56,10 +56,10 @@ fn every_form_of_a_fingerprint_matches() {
 
 #[test]
 fn lookup_keeps_order_of_lists() {
-    let (ja4, ja4_s1, ja3) = (hello().ja4(), hello().ja4_s1(), hello().ja3_hash());
-    let mut all = list(&format!("{ja3},a\n{OTHER},no\n{ja4},b\n{ja4_s1},c\n{ja4},d\n{ja4},b\n"));
+    let (ja4, ja4_stable, ja3) = (hello().ja4(), hello().ja4_stable(), hello().ja3_hash());
+    let mut all = list(&format!("{ja3},a\n{OTHER},no\n{ja4},b\n{ja4_stable},c\n{ja4},d\n{ja4},b\n"));
     all.add(
-        format!("{{\"ja4_s1\":\"{ja4_s1}\",\"label\":\"e\"}}\n{{\"ja3\":\"{ja3}\",\"label\":\"f\"}}")
+        format!("{{\"ja4_stable\":\"{ja4_stable}\",\"label\":\"e\"}}\n{{\"ja3\":\"{ja3}\",\"label\":\"f\"}}")
             .as_bytes(),
     )
     .unwrap();
@@ -74,7 +74,7 @@ fn csv_columns_are_found_by_name() {
     for text in [
         format!("Application,Library,JA4,ja4s,Notes\nx,y,{ja4},t13,z\n"),
         format!("\u{feff}\"ja4_fingerprint\", Name \r\n{ja4},x\r\n"),
-        format!("label,ja4_s1\nx,{}", hello().ja4_s1()),
+        format!("label,ja4_stable\nx,{}", hello().ja4_stable()),
         format!("ja3,ja3_hash,description,label\n\"771,4865,0\",{ja3},no,x\n"),
         // Labels may be column names.
         format!("{ja4},x,hash\n"),
@@ -146,7 +146,7 @@ fn errors_name_line_and_value() {
     let raw = "t13d1011h1_00ff,1301_0005,000a_0503";
     let not = |value: &str| {
         format!(
-            "'{value}' is not a JA4, a JA4_s1, an Akamai fingerprint or an MD5 of 32 hexadecimal digits \
+            "'{value}' is not a JA4, a stable JA4, an Akamai fingerprint or an MD5 of 32 hexadecimal digits \
              (JA3, JA3S, HASSH, Akamai)"
         )
     };
@@ -204,7 +204,7 @@ fn events(capture: &str, text: &str) -> Vec<Value> {
 #[test]
 fn every_kind_of_fingerprint_matches_its_events() {
     for (capture, event, fields) in [
-        ("tls-rustls.pcap", "tls_client", &["ja4", "ja4_s1", "ja3_hash"][..]),
+        ("tls-rustls.pcap", "tls_client", &["ja4", "ja4_stable", "ja3_hash"][..]),
         ("tls-rustls.pcap", "tls_server", &["ja3s_hash"]),
         ("ssh-dropbear.pcap", "ssh_client", &["hassh"]),
         ("ssh-dropbear.pcap", "ssh_server", &["hassh"]),
@@ -245,12 +245,12 @@ fn events_have_listed_only_with_list() {
     let without = event(None);
     assert!(without.iter().all(|event| event.get("listed").is_none()));
     let line = &without[0];
-    let (ja4, ja4_s1) = (line["ja4"].as_str().unwrap(), line["ja4_s1"].as_str().unwrap());
+    let (ja4, ja4_stable) = (line["ja4"].as_str().unwrap(), line["ja4_stable"].as_str().unwrap());
     for found in event(Some(&format!("{OTHER},x\n"))) {
         assert_eq!(found["listed"], Value::Null);
         assert!(found.as_object().unwrap().contains_key("listed"));
     }
-    let text = format!("ja4,label,watch\n{ja4_s1},\"a \"\"\x1b\",1\n{OTHER},x,1\n{ja4},b,\n");
+    let text = format!("ja4,label,watch\n{ja4_stable},\"a \"\"\x1b\",1\n{OTHER},x,1\n{ja4},b,\n");
     for found in event(Some(&text)) {
         let want = json!([{"label": "a \"\x1b", "watch": true}, {"label": "b", "watch": false}]);
         assert_eq!(found["listed"], want);

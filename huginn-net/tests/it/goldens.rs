@@ -128,7 +128,7 @@ fn ja4_equals_definition_over_tshark_fields() {
             for (hashed, raw) in [
                 (hello.ja4(), hello.ja4_r()),
                 (hello.ja4_o(), hello.ja4_ro()),
-                (hello.ja4_s1(), hello.ja4_s1r()),
+                (hello.ja4_stable(), hello.ja4_stable_r()),
             ] {
                 row.extend([hashed.to_string(), raw.to_string()]);
             }

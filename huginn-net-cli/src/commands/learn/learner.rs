@@ -201,14 +201,14 @@ impl Learner {
             return;
         }
         let library = found.and_then(|found| found.software.library.clone());
-        let key = hello.ja4_s1().to_string();
+        let key = hello.ja4_stable().to_string();
         let row = || {
             Entry::Row(vec![
-                ("ja4_s1", key.clone()),
+                ("ja4_stable", key.clone()),
                 ("ja4", hello.ja4().to_string()),
                 ("ja3_hash", hello.ja3_hash().to_string()),
                 ("library", library.map_or_else(String::new, |library| field(library.to_string()))),
-                ("ja4_s1r", field(hello.ja4_s1r().to_string())),
+                ("ja4_stable_r", field(hello.ja4_stable_r().to_string())),
             ])
         };
         self.add(seen, Kind::Tls, key.clone(), [server_name, software], row);

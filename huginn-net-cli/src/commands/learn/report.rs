@@ -76,7 +76,9 @@ fn columns(kind: Kind) -> &'static str {
     };
     match kind {
         Kind::Syn | Kind::SynAck | Kind::HttpRequest | Kind::HttpResponse => "",
-        Kind::Tls => built_in("ja4_s1").unwrap_or("ja4_s1\tja4\tja3_hash\tlibrary\tapplication\tja4_s1r"),
+        Kind::Tls => {
+            built_in("ja4_stable").unwrap_or("ja4_stable\tja4\tja3_hash\tlibrary\tapplication\tja4_stable_r")
+        }
         Kind::Http2 => built_in("akamai_hash").unwrap_or("akamai_hash\tlibrary\tapplication\takamai"),
         Kind::Ssh => built_in("hassh").unwrap_or(SSH_COLUMNS),
     }

@@ -9,7 +9,7 @@ use super::error::{Ja4Field, Ja4ParseError, Scanner};
 use super::head::Ja4Head;
 use super::hex;
 
-/// A JA4: a readable head and the hashes of two lists. `ja4_o` and `ja4_s1` have the same format.
+/// A JA4: a readable head and the hashes of two lists. `ja4_o` and `ja4_stable` have the same format.
 ///
 /// ```
 /// use huginn_net_tls::Ja4;

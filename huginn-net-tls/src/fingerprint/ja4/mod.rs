@@ -24,7 +24,7 @@ pub enum Ja4Form {
     Sorted,
     /// `ja4_o`, `ja4_ro`: everything except GREASE, in wire order.
     Original,
-    /// `ja4_s1`, `ja4_s1r`: sorted, without the extensions padding, session_ticket, pre_shared_key and early_data, so
+    /// `ja4_stable`, `ja4_stable_r`: sorted, without the extensions padding, session_ticket, pre_shared_key and early_data, so
     /// that session resumption does not change it.
     SessionStable,
 }
@@ -57,8 +57,8 @@ impl ClientHello<'_> {
         self.cached().ja4(self, Ja4Form::Original, Ja4Raw::ja4)
     }
 
-    /// The JA4 without resumption-dependent extensions: `ja4_s1`.
-    pub fn ja4_s1(&self) -> Ja4 {
+    /// The JA4 without resumption-dependent extensions: `ja4_stable`.
+    pub fn ja4_stable(&self) -> Ja4 {
         self.cached().ja4(self, Ja4Form::SessionStable, Ja4Raw::ja4)
     }
 
@@ -74,8 +74,8 @@ impl ClientHello<'_> {
         self.ja4_raw(Ja4Form::Original)
     }
 
-    /// The JA4 with complete lists, without resumption-dependent extensions: `ja4_s1r`.
-    pub fn ja4_s1r(&self) -> Ja4Raw {
+    /// The JA4 with complete lists, without resumption-dependent extensions: `ja4_stable_r`.
+    pub fn ja4_stable_r(&self) -> Ja4Raw {
         self.ja4_raw(Ja4Form::SessionStable)
     }
 

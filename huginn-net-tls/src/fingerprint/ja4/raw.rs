@@ -16,7 +16,7 @@ use crate::fingerprint::sorted::{SortedKinds, SortedSuites};
 use crate::hello::{ClientHello, is_no_grease};
 use crate::limits::{INLINE_JA4_NUMBERS, TYPICAL_EXTENSIONS};
 
-/// A JA4 with complete lists: `ja4_r`, `ja4_ro` or `ja4_s1r`. Clones share memory.
+/// A JA4 with complete lists: `ja4_r`, `ja4_ro` or `ja4_stable_r`. Clones share memory.
 ///
 /// A parsed text is kept as is; its counts are not checked against its lists.
 ///
@@ -130,7 +130,7 @@ impl Ja4Raw {
         Self::new(self.head(), &cipher_suites, &extensions, self.signature_algorithms())
     }
 
-    /// Converts any form to the form that resumption does not change: `ja4_r` or `ja4_ro` to `ja4_s1r`.
+    /// Converts any form to the form that resumption does not change: `ja4_r` or `ja4_ro` to `ja4_stable_r`.
     ///
     /// ```
     /// use huginn_net_tls::Ja4Raw;

@@ -226,7 +226,7 @@ fn original_order_keeps_all_but_grease() {
     assert_eq!(raw.sorted(), parts.hello().ja4_r());
 }
 
-/// A client that resumes a session sends more extensions; `ja4_s1` omits 0015, 0023, 0029 and 002a.
+/// A client that resumes a session sends more extensions; `ja4_stable` omits 0015, 0023, 0029 and 002a.
 #[test]
 fn session_stable_form_ignores_resumption() {
     let initial = Parts::small().with(server_name(b"a"));
@@ -236,8 +236,8 @@ fn session_stable_form_ignores_resumption() {
     }
     let stable = "t13d030400_1301,1302,1303_000d,002b,0033_0403,0804";
     for parts in [&initial, &resumed] {
-        assert_eq!(parts.hello().ja4_s1r().to_string(), stable);
-        assert_eq!(parts.hello().ja4_s1(), initial.hello().ja4());
+        assert_eq!(parts.hello().ja4_stable_r().to_string(), stable);
+        assert_eq!(parts.hello().ja4_stable(), initial.hello().ja4());
     }
     assert_eq!(resumed.ja4_r(), "t13d030800_1301,1302,1303_000d,0015,0023,0029,002a,002b,0033_0403,0804");
 }
