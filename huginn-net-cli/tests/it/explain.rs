@@ -159,7 +159,11 @@ fn finds_list_deviations_by_recomputing_hashes() {
         ("8daaf6152771_9381a8ef4792", "B has an underscore and no signature algorithms behind it"),
         ("8d0f5bff77f8_e5627efa2ab1", "B hashes a list in upper case"),
         ("b7ed17d66830_e5627efa2ab1", "B hashes a list of decimal numbers with '-', as JA3 does"),
-        ("8daaf6152771_59204b37da4c", "B is the form for resumed sessions (ja4_stable)"),
+        ("8daaf6152771_59204b37da4c", "B is ja4_stable, without 0015, 0023, 0029 and 002a"),
+        (
+            "8daaf6152771_8b8af37844ec",
+            "B is the ja4_s1 of huginn-net 2.2, without nine extensions of sessions",
+        ),
         ("8daaf6152771_e3b0c44298fc", "B has the hash of nothing: it saw no extensions"),
     ];
     for (hashes, wanted) in rows {
@@ -167,6 +171,9 @@ fn finds_list_deviations_by_recomputing_hashes() {
         assert_has_lines(&explanation(&[&raw(), &hashed]), &["a  the same", wanted]);
         assert_has_lines(&explanation(&[&hashed, &raw()]), &[&wanted.replacen('B', "A", 1)]);
     }
+    let resumed = raw().replace("0023,002b", "0023,0029,002a,002b");
+    let text = explanation(&[&resumed, "t13d1516h2_8daaf6152771_5852bc479b9c"]);
+    assert_has_lines(&text, &["B is the stable form of nDPI, without 0015, 0023 and 0029"]);
     let two = explanation(&[&raw(), "t13d1516h2_8daaf6152771_5afd1c25efaa"]);
     assert_has_lines(&two, &["B leaves server_name in the list of extensions"]);
     assert_has_lines(&two, &["B has its signature algorithms sorted, not in the order of the wire"]);

@@ -17,6 +17,7 @@ mod fingerprint;
 mod head;
 mod lists;
 mod search;
+mod session_forms;
 mod software;
 mod value;
 

@@ -1,12 +1,11 @@
 //! Search for the deviations that let a tool compute another hash from the same lists.
 
 use huginn_net_tls::Ja4Hash;
-use huginn_net_tls::extension_type::{
-    ALPN, EARLY_DATA, PADDING, PRE_SHARED_KEY, SERVER_NAME, SESSION_TICKET,
-};
+use huginn_net_tls::extension_type::{ALPN, SERVER_NAME};
 
 use super::EMPTY_HASH;
 use super::lists::{Lists, written};
+use super::session_forms::SESSION_FORMS;
 
 use crate::limits::{MAX_DEVIATIONS, MAX_SEARCHED_ALGORITHMS, MAX_SEARCHED_CIPHERS, MAX_SEARCHED_EXTENSIONS};
 
@@ -151,11 +150,10 @@ fn included_variants(list: &[u16]) -> Vec<(Deviation, Vec<u16>)> {
 }
 
 fn extension_variants(list: &[u16]) -> Vec<(Deviation, Vec<u16>)> {
-    const RESUMPTION: [u16; 4] = [PADDING, SESSION_TICKET, PRE_SHARED_KEY, EARLY_DATA];
-    let mut variants = vec![
-        (None, list.to_vec()),
-        (Some("is the form for resumed sessions (ja4_stable)".to_owned()), without(list, &RESUMPTION)),
-    ];
+    let mut variants = vec![(None, list.to_vec())];
+    for form in SESSION_FORMS {
+        variants.push((Some(format!("is {}", form.name)), without(list, form.left_out)));
+    }
     // Encrypted Client Hello and application settings, which many TLS libraries do not support.
     let unknown = [0x4469, 0x44cd, 0xfe0d];
     let known = without(list, &unknown);
