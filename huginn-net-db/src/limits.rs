@@ -19,3 +19,7 @@ pub(crate) const MAX_COMPARED_NUMBERS: usize = 256;
 /// Differences, in cipher suites and extensions, between a hello and a known fingerprint of the same library. Programs
 /// of one library add or omit a few extensions: ALPN, session tickets, status requests.
 pub(crate) const MAX_LIBRARY_DIFFERENCES: usize = 4;
+
+/// Hashes of extensions that are computed for one library, transport and version: the recorded libraries have a tenth.
+/// A table with many lists of extensions and of signature algorithms must not cost their product.
+pub(crate) const MAX_HASHES_OF_LIBRARY: usize = 1 << 16;

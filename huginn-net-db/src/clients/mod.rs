@@ -5,10 +5,11 @@ mod nearest;
 mod software;
 mod structural_cache;
 mod table;
+mod variants;
 mod versions;
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use foldhash::fast::RandomState;
 use huginn_net_http::http2::AkamaiHash;
@@ -17,11 +18,13 @@ use huginn_net_tls::{ClientFamily, ClientHello, Ja3Hash, Ja4, Ja4Hash, Ja4Raw};
 pub use error::{ClientTableError, ClientTableFault};
 pub use nearest::{Difference, NearestClient};
 pub use software::{ClientMatch, MatchKind, Software};
+pub use variants::HelloVariant;
 
 use nearest::Nearest;
 use software::Entry;
 use structural_cache::StructuralCache;
 use table::Kind;
+use variants::{Session, VariantIndex};
 
 /// Defines the tables of the built-in database.
 macro_rules! tables {
@@ -69,7 +72,7 @@ static BUILTIN: LazyLock<ClientDatabase> = LazyLock::new(|| {
     ClientDatabase::from_tables(TABLES.iter().map(|(_, text)| *text)).unwrap_or_default()
 });
 
-/// A database of recorded clients, keyed by stable JA4 (TLS), Akamai fingerprint (HTTP/2) and HASSH (SSH).
+/// A database of recorded clients, keyed by the stable JA4 (TLS), Akamai fingerprint (HTTP/2) and HASSH (SSH).
 ///
 /// Several recordings of one fingerprint become one [`Software`]: what they have in common, and the candidates.
 /// `docs/clients.md` describes the tables. A database is immutable and owns its data: share it in an [`Arc`].
@@ -92,6 +95,8 @@ pub struct ClientDatabase {
     /// TLS entries by cipher hash and by extension hash.
     by_hash: HashMap<Ja4Hash, Vec<Arc<Entry>>, RandomState>,
     by_ja3: HashMap<Ja3Hash, Arc<Entry>, RandomState>,
+    /// Computed when a fingerprint was not recorded.
+    variants: OnceLock<VariantIndex>,
     /// The kinds of the tables, each once or more.
     kinds: Vec<Kind>,
     structural: StructuralCache,
@@ -157,6 +162,7 @@ impl ClientDatabase {
             self.tls.clone_from(&builtin.tls);
             self.by_hash.clone_from(&builtin.by_hash);
             self.by_ja3.clone_from(&builtin.by_ja3);
+            self.variants = OnceLock::new();
         }
         if http2 {
             self.http2.clone_from(&builtin.http2);
@@ -179,17 +185,31 @@ impl ClientDatabase {
 
     /// Names the software that sent a ClientHello.
     ///
-    /// A known stable JA4 is preferred. Otherwise the structure of the hello may identify the library; then
-    /// [`ClientMatch::nearest`] is the most similar known fingerprint, if one has the same cipher suites, or the same
+    /// A known stable JA4 is preferred, then a computed one. Otherwise the structure of the hello may identify the library;
+    /// then [`ClientMatch::nearest`] is the most similar known fingerprint, if one has the same cipher suites, or the same
     /// extensions and signature algorithms.
     pub fn match_hello(&self, hello: &ClientHello<'_>) -> Option<ClientMatch> {
-        let ja4_stable = hello.ja4_stable();
-        if let Some(entry) = self.tls.get(&ja4_stable) {
-            let kind = if entry.has_ja4(hello.ja4()) { MatchKind::Exact } else { MatchKind::Stable };
-            return Some(ClientMatch::new(&entry.software, kind));
+        let ja4 = hello.ja4();
+        if let Some(entry) = self.tls.get(&hello.ja4_stable()) {
+            if entry.has_ja4(ja4) {
+                return Some(ClientMatch::new(&entry.software, MatchKind::Exact));
+            }
+            let session = Session::from_types(hello.extensions().map(|extension| extension.kind));
+            let variant = session.change_from(entry.sessions());
+            return Some(ClientMatch::new(&entry.software, MatchKind::Stable).with_variant(variant));
         }
         let family = hello.family();
-        self.structural.get_or_find(ja4_stable, family, || self.match_structure(&hello.ja4_stable_r(), family))
+        self.structural.get_or_find(ja4, family, || {
+            let variants = self.variants();
+            variants
+                .client(ja4)
+                .or_else(|| self.match_structure(&hello.ja4_stable_r(), family))
+                .or_else(|| variants.library(ja4))
+        })
+    }
+
+    fn variants(&self) -> &VariantIndex {
+        self.variants.get_or_init(|| VariantIndex::new(self.tls.values()))
     }
 
     fn match_structure(&self, raw: &Ja4Raw, family: Option<ClientFamily>) -> Option<ClientMatch> {
@@ -204,6 +224,7 @@ impl ClientDatabase {
         Some(ClientMatch {
             software,
             kind: MatchKind::Structural,
+            variant: None,
             nearest: nearest.map(|nearest| Arc::new(nearest.into_client())),
         })
     }
@@ -213,14 +234,31 @@ impl ClientDatabase {
         Some(Nearest::find(&raw.clone().session_stable(), self.tls.values())?.into_client())
     }
 
-    /// Looks up a stable JA4, or a JA4 that was recorded.
+    /// Looks up a JA4 or a stable JA4: recorded, or that of a recorded client in another session, to an address, or with
+    /// other ALPN ([`ClientMatch::variant`]). Unknown cipher suites leave the library of the extensions.
+    ///
+    /// The first fingerprint that was not recorded computes the others, which takes a few milliseconds.
+    ///
+    /// ```
+    /// use huginn_net_db::{ClientDatabase, MatchKind};
+    ///
+    /// // Of curl, which was recorded with a server name.
+    /// let found = ClientDatabase::builtin().match_ja4("t13i3111h2_e8f1e7e78f70_b26ce05bbdd6".parse()?).expect("known");
+    /// assert_eq!((found.software.to_string(), found.kind), ("libcurl 7.88".to_owned(), MatchKind::Variant));
+    /// assert_eq!(found.variant.expect("a difference").to_string(), "to an address");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn match_ja4(&self, ja4: Ja4) -> Option<ClientMatch> {
         if let Some(entry) = self.tls.get(&ja4) {
             let kind = if entry.has_ja4(ja4) { MatchKind::Exact } else { MatchKind::Stable };
             return Some(ClientMatch::new(&entry.software, kind));
         }
-        let entry = self.by_hash.get(&ja4.cipher_hash())?.iter().find(|entry| entry.has_ja4(ja4))?;
-        Some(ClientMatch::new(&entry.software, MatchKind::Exact))
+        let recorded = self.by_hash.get(&ja4.cipher_hash()).into_iter().flatten();
+        if let Some(entry) = recorded.into_iter().find(|entry| entry.has_ja4(ja4)) {
+            return Some(ClientMatch::new(&entry.software, MatchKind::Exact));
+        }
+        let variants = self.variants();
+        variants.client(ja4).or_else(|| variants.library(ja4))
     }
 
     /// Looks up a JA3 hash that was recorded.

@@ -8,6 +8,7 @@ use huginn_net_tls::{ClientFamily, Ja4, Ja4Raw};
 
 use super::nearest::NearestClient;
 use super::table::{Key, Row};
+use super::variants::{HelloVariant, Session};
 use super::versions::{Version, ranges};
 
 /// The software that a fingerprint identifies: what the recorded clients with this fingerprint have in common.
@@ -49,16 +50,19 @@ pub enum MatchKind {
     Exact,
     /// By stable JA4: the JA4 differs, as in a resumed session.
     Stable,
-    /// By the order of suites and extensions, or by a similar fingerprint; names the library only.
+    /// By a fingerprint that was computed from a recorded one, as of the same client connecting to an address.
+    Variant,
+    /// By the order of suites and extensions, by the extensions alone, or by a similar fingerprint; names the library only.
     Structural,
 }
 
 impl MatchKind {
-    /// The name in events: `exact`, `stable` or `structural`.
+    /// The name in events: `exact`, `stable`, `variant` or `structural`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
             Self::Stable => "stable",
+            Self::Variant => "variant",
             Self::Structural => "structural",
         }
     }
@@ -78,13 +82,20 @@ pub struct ClientMatch {
     pub software: Arc<Software>,
     /// How it was identified.
     pub kind: MatchKind,
+    /// What differs from the recorded hello, if that is known.
+    pub variant: Option<HelloVariant>,
     /// The most similar known fingerprint, for a [structural](MatchKind::Structural) match.
     pub nearest: Option<Arc<NearestClient>>,
 }
 
 impl ClientMatch {
     pub(super) fn new(software: &Arc<Software>, kind: MatchKind) -> Self {
-        Self { software: Arc::clone(software), kind, nearest: None }
+        Self { software: Arc::clone(software), kind, variant: None, nearest: None }
+    }
+
+    pub(super) fn with_variant(mut self, variant: HelloVariant) -> Self {
+        self.variant = Some(variant).filter(|variant| *variant != HelloVariant::default());
+        self
     }
 }
 
@@ -94,12 +105,31 @@ pub(super) struct Entry {
     pub(super) software: Arc<Software>,
     /// The library alone, for a structural match.
     pub(super) library: Arc<Software>,
+    /// Number of genuine clients among the candidates.
+    genuine: usize,
     ja4: Vec<Ja4>,
     ja4_stable_r: Box<str>,
     raw: OnceLock<Option<Ja4Raw>>,
+    sessions: OnceLock<Vec<Session>>,
 }
 
 impl Entry {
+    /// Whether a client that imitates no other one has the fingerprint.
+    pub(super) fn is_genuine(&self) -> bool {
+        self.genuine > 0
+    }
+
+    /// The genuine clients, and the imitations.
+    fn candidates(&self) -> (&[Arc<str>], &[Arc<str>]) {
+        self.software.candidates.split_at_checked(self.genuine).unwrap_or_default()
+    }
+
+    /// The extensions of a session in each recorded hello, if the table has the lists.
+    pub(super) fn sessions(&self) -> &[Session] {
+        let recorded = |raw| Session::recorded(raw, &self.ja4);
+        self.sessions.get_or_init(|| self.raw().map(recorded).unwrap_or_default())
+    }
+
     pub(super) fn has_ja4(&self, ja4: Ja4) -> bool {
         self.ja4.contains(&ja4)
     }
@@ -149,13 +179,31 @@ pub(super) fn merge(rows: &[Row<'_>]) -> Vec<(Key, Entry)> {
         applications: sorted(applications),
         imitated: sorted(imitated),
     };
-    groups.into_iter().map(|(key, rows)| (key, Entry::merge(key, &rows, &recorded))).collect()
+    let mut clients = BTreeMap::<String, Vec<&Row<'_>>>::new();
+    for (row, key) in rows.iter().filter_map(|row| Some((row, without_server_name(row.key)?))) {
+        clients.entry(key).or_default().push(row);
+    }
+    let merged = |(key, rows): (Key, Vec<&Row<'_>>)| {
+        let clients = without_server_name(key).and_then(|key| clients.get(&key)).unwrap_or(&rows);
+        (key, Entry::merge(key, &rows, clients, &recorded))
+    };
+    groups.into_iter().map(merged).collect()
+}
+
+/// The key of the clients that send the same hello to a name and to an address: a JA4 without the presence of server_name
+/// and the number of extensions. `None` for other fingerprints.
+fn without_server_name(key: Key) -> Option<String> {
+    let Key::Tls(ja4) = key else { return None };
+    let head = ja4.head();
+    let protocol = head.as_str().get(..3)?;
+    Some(format!("{protocol}{}_{}_{}", head.alpn(), ja4.cipher_hash(), ja4.extension_hash()))
 }
 
 impl Entry {
-    fn merge(key: Key, rows: &[&Row<'_>], recorded: &Recorded<'_>) -> Self {
+    /// Merges the rows of a key. All `clients` decide the name: the rows, and those that differ in server_name.
+    fn merge(key: Key, rows: &[&Row<'_>], clients: &[&Row<'_>], recorded: &Recorded<'_>) -> Self {
         let (genuine, imitations): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
-            rows.iter().copied().partition(|row| row.is_genuine());
+            clients.iter().copied().partition(|row| row.is_genuine());
         let named = if genuine.is_empty() { &imitations } else { &genuine };
         // The frames of HTTP/2 do not depend on the TLS library.
         let library = common(named.iter().map(|row| row.library))
@@ -172,12 +220,13 @@ impl Entry {
             }
             (None, None) => String::new(),
         };
+        let (candidates, genuine_candidates) = candidates(&genuine, &imitations, recorded);
         let software = Software {
             library: library.map(Into::into),
             application: application.map(Into::into),
             versions: Some(versions.into()).filter(|versions: &Arc<str>| !versions.is_empty()),
-            candidates: candidates(&genuine, &imitations, recorded),
-            evidence: rows.iter().map(|row| format!("{} ({})", row.evidence, row.date).into()).collect(),
+            candidates,
+            evidence: clients.iter().map(|row| format!("{} ({})", row.evidence, row.date).into()).collect(),
         };
         let mut ja4: Vec<Ja4> = rows.iter().filter_map(|row| row.ja4).collect();
         ja4.sort_unstable();
@@ -185,6 +234,7 @@ impl Entry {
         Self {
             library: Arc::new(Software { library: software.library.clone(), ..Software::default() }),
             software: Arc::new(software),
+            genuine: genuine_candidates,
             ja4,
             ja4_stable_r: rows
                 .iter()
@@ -193,8 +243,50 @@ impl Entry {
                 .unwrap_or_default()
                 .into(),
             raw: OnceLock::new(),
+            sessions: OnceLock::new(),
         }
     }
+}
+
+impl Software {
+    /// What these entries have in common, with the candidates and the evidence of all. Imitations name nothing beside
+    /// genuine clients.
+    pub(super) fn of_entries(entries: &[&Entry]) -> Self {
+        let (genuine, imitations): (Vec<&Entry>, Vec<&Entry>) =
+            entries.iter().partition(|entry| entry.is_genuine());
+        let named = if genuine.is_empty() { &imitations } else { &genuine };
+        let software = named.iter().map(|entry| &*entry.software);
+        let of_genuine = entries.iter().flat_map(|entry| entry.candidates().0);
+        let of_imitations = entries.iter().flat_map(|entry| entry.candidates().1);
+        let application = common(software.clone().map(|software| &software.application));
+        Self {
+            library: common(software.clone().map(|software| &software.library)).cloned().flatten(),
+            application: application.cloned().flatten(),
+            versions: application.and(common(software.map(|software| &software.versions))).cloned().flatten(),
+            candidates: distinct(of_genuine.chain(of_imitations)),
+            evidence: distinct(entries.iter().flat_map(|entry| &entry.software.evidence)),
+        }
+    }
+
+    /// The same without the names that `all` clients do not share, and with the candidates of all.
+    pub(super) fn shared_with(self, all: Self, names_application: bool) -> Self {
+        let application =
+            self.application.clone().filter(|_| names_application && self.application == all.application);
+        let keeps_versions =
+            names_application && application == self.application && self.library == all.library;
+        Self {
+            library: self.library.filter(|library| Some(library) == all.library.as_ref()),
+            application,
+            versions: self.versions.filter(|_| keeps_versions),
+            candidates: all.candidates,
+            evidence: self.evidence,
+        }
+    }
+}
+
+fn distinct<'a>(texts: impl Iterator<Item = &'a Arc<str>>) -> Vec<Arc<str>> {
+    let mut seen = BTreeSet::new();
+    texts.filter(|text| seen.insert(Arc::clone(text))).cloned().collect()
 }
 
 /// The versions of each program in these rows.
@@ -212,8 +304,12 @@ fn versions_of(name: &str, found: &Versions<'_>, all: &SortedVersions<'_>) -> St
     found.get(name).zip(all.get(name)).map(|(found, all)| ranges(found, all)).unwrap_or_default()
 }
 
-/// The names of genuine clients, then of imitations, with their versions.
-fn candidates(genuine: &[&Row<'_>], imitations: &[&Row<'_>], recorded: &Recorded<'_>) -> Vec<Arc<str>> {
+/// The names of genuine clients, then of imitations, with their versions; and the number of genuine ones.
+fn candidates(
+    genuine: &[&Row<'_>],
+    imitations: &[&Row<'_>],
+    recorded: &Recorded<'_>,
+) -> (Vec<Arc<str>>, usize) {
     let with_versions = |name: &str, found: &Versions<'_>, all: &SortedVersions<'_>| {
         let versions = versions_of(name, found, all);
         if versions.is_empty() { name.to_owned() } else { format!("{name} {versions}") }
@@ -233,7 +329,7 @@ fn candidates(genuine: &[&Row<'_>], imitations: &[&Row<'_>], recorded: &Recorded
             }),
         );
     }
-    candidates
+    (candidates, found.len())
 }
 
 impl<'a> Row<'a> {
@@ -252,7 +348,7 @@ impl<'a> Row<'a> {
 }
 
 /// The value that all items have.
-fn common<'a>(mut values: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+fn common<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
     let first = values.next()?;
     values.all(|value| value == first).then_some(first)
 }

@@ -18,7 +18,7 @@ pub(super) struct StructuralCache(CacheId);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct StructuralKey {
     database: CacheId,
-    ja4_stable: Ja4,
+    ja4: Ja4,
     family: Option<ClientFamily>,
 }
 
@@ -31,11 +31,11 @@ impl StructuralCache {
     /// Returns the cached match, or calls `find` and caches its result.
     pub(super) fn get_or_find(
         &self,
-        ja4_stable: Ja4,
+        ja4: Ja4,
         family: Option<ClientFamily>,
         find: impl Fn() -> Option<ClientMatch>,
     ) -> Option<ClientMatch> {
-        let key = StructuralKey { database: self.0, ja4_stable, family };
+        let key = StructuralKey { database: self.0, ja4, family };
         SeenCache::recall(&MATCHES, &key, &find).unwrap_or_else(find)
     }
 }
@@ -43,7 +43,7 @@ impl StructuralCache {
 /// The hash ignores the database, because few programs have two.
 impl Hash for StructuralKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.ja4_stable.hash(state);
+        self.ja4.hash(state);
         self.family.hash(state);
     }
 }

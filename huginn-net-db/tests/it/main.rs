@@ -1,6 +1,7 @@
 //! Integration tests of `huginn-net-db`.
 
 mod builtin;
+mod client_variants;
 mod clients;
 mod lint;
 mod matching;

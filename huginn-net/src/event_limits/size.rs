@@ -45,8 +45,9 @@ const PARAMS: usize = 72;
 /// Bytes of a clock, or of the reasons of a change.
 const CONCLUSION: usize = 200;
 
-/// Bytes of the software of a TLS client: what the built-in database has, and the difference to the nearest fingerprint.
-const TLS_SOFTWARE: usize = 1400;
+/// Bytes of the software of a TLS client: what the built-in database has for one fingerprint, and the difference to the
+/// nearest one.
+const TLS_SOFTWARE: usize = 1800;
 
 /// Bytes of the JSON of a hello, without its texts and lists.
 const HELLO: usize = 560;

@@ -2,32 +2,31 @@
 
 use std::io::{self, Write};
 
-use huginn_net_db::{ClientDatabase, ClientMatch, NearestClient};
+use huginn_net_db::{ClientDatabase, ClientMatch, MatchKind, NearestClient};
 use huginn_net_http::http2::AkamaiHash;
 use huginn_net_tls::Ja3Hash;
 
 use super::value::{Ja4Form, Value};
 use crate::limits::MAX_SHOWN_EVIDENCE;
 
-/// Writes the software of a JA4 of any form, or the nearest known fingerprint.
+/// Writes the software of a JA4 of any form, and the nearest known fingerprint of lists that none has.
 pub(super) fn of_ja4(out: &mut impl Write, value: &Value, clients: &ClientDatabase) -> io::Result<()> {
-    let (found, nearest) = match value.form() {
+    let (found, lists) = match value.form() {
         Ja4Form::Hashed(ja4) => (clients.match_ja4(*ja4), None),
-        Ja4Form::Raw(raw) => {
-            let found = clients.match_ja4(raw.clone().session_stable().ja4());
-            let nearest = if found.is_none() { clients.nearest(raw) } else { None };
-            (found, nearest)
-        }
+        Ja4Form::Raw(raw) => (clients.match_ja4(raw.clone().sorted().ja4()), Some(raw)),
     };
+    let is_known = found.as_ref().is_some_and(|found| found.kind != MatchKind::Structural);
+    let nearest = lists.filter(|_| !is_known).and_then(|raw| clients.nearest(raw));
     writeln!(out)?;
-    match (found, nearest) {
-        (Some(found), _) => write(out, &found),
-        (None, Some(nearest)) => write_nearest(out, &nearest),
+    match (found, &nearest) {
+        (Some(found), _) => write(out, &found)?,
+        (None, Some(_)) => writeln!(out, "software      unknown")?,
         (None, None) => writeln!(
             out,
             "software      unknown; the lists (ja4_r, ja4_stable_r) would show the nearest known client"
-        ),
+        )?,
     }
+    nearest.map_or(Ok(()), |nearest| write_nearest(out, &nearest))
 }
 
 /// Writes what an MD5 may be, and the software behind it.
@@ -63,8 +62,14 @@ fn write(out: &mut impl Write, found: &ClientMatch) -> io::Result<()> {
     if let Some(library) = software.library.as_ref().filter(|_| software.application.is_some()) {
         writeln!(out, "library       {library}")?;
     }
-    writeln!(out, "match         {}", found.kind)?;
-    writeln!(out, "candidates    {}", software.candidates.join(", "))?;
+    write!(out, "match         {}", found.kind)?;
+    match found.variant {
+        Some(variant) => writeln!(out, ": {variant}")?,
+        None => writeln!(out)?,
+    }
+    if !software.candidates.is_empty() {
+        writeln!(out, "candidates    {}", software.candidates.join(", "))?;
+    }
     for (index, evidence) in software.evidence.iter().take(MAX_SHOWN_EVIDENCE).enumerate() {
         let title = if index == 0 { "evidence" } else { "" };
         writeln!(out, "{title:<14}{evidence}")?;
@@ -77,7 +82,6 @@ fn write(out: &mut impl Write, found: &ClientMatch) -> io::Result<()> {
 }
 
 fn write_nearest(out: &mut impl Write, nearest: &NearestClient) -> io::Result<()> {
-    writeln!(out, "software      unknown")?;
     writeln!(out, "nearest       {}: {}", nearest.ja4_stable, nearest.software)?;
     writeln!(out, "difference    {}", nearest.difference)
 }

@@ -207,6 +207,8 @@ records! {
         candidates: Vec<Text<'a>>,
         /// How the software was identified
         kind as "match": Text<'a>,
+        /// What the hello has other than the recorded one
+        variant[omitted]: Option<Text<'a>>,
         /// The most similar known fingerprint, of a structural match
         nearest[omitted]: Option<NearestRecord<'a>>,
     }
@@ -475,7 +477,7 @@ impl<'a> HttpResponseRecord<'a> {
 
 impl From<ClientMatch> for SoftwareRecord<'_> {
     fn from(found: ClientMatch) -> Self {
-        let ClientMatch { software, kind, nearest, .. } = found;
+        let ClientMatch { software, kind, variant, nearest, .. } = found;
         let Software { library, application, versions, candidates, .. } = &*software;
         Self {
             library: library.clone().map(Into::into),
@@ -483,6 +485,7 @@ impl From<ClientMatch> for SoftwareRecord<'_> {
             versions: versions.clone().map(Into::into),
             candidates: candidates.iter().map(|name| Arc::clone(name).into()).collect(),
             kind: kind.name().into(),
+            variant: variant.map(Text::owned),
             nearest: nearest.map(Into::into),
         }
     }

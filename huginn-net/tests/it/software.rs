@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use huginn_net::db::MatchKind;
 use huginn_net::finding::SshClientFinding;
 use huginn_net::{CaptureReader, ClientDatabase, Event, Finding, HuginnNet, Observers};
 
@@ -59,6 +60,32 @@ fn tls_clients_have_names() {
 fn resumed_session_keeps_its_name() {
     let names = tls_names("tls-resumption.pcap");
     assert!(names.len() > 2 && names.iter().all(|name| name == "OpenSSL, -"), "{names:?}");
+}
+
+/// One client has one name, whether the hello is known or its JA4 alone.
+#[test]
+fn ja4_alone_names_what_its_hello_names() {
+    let (clients, mut named) = (ClientDatabase::builtin(), 0);
+    for path in crate::captures::with_extension(&["ja4"]) {
+        let capture = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        for finding in findings(&format!("{capture}.pcap"), Observers::default()) {
+            let Finding::TlsClient(client) = finding else { continue };
+            let ja4 = client.client.hello.ja4();
+            let Some(by_hash) = clients.match_ja4(ja4) else { continue };
+            let by_hello = client.software().unwrap();
+            if by_hello.kind == MatchKind::Structural {
+                assert_eq!(by_hash.software.library, by_hello.software.library, "{capture}: {ja4}");
+            } else {
+                assert_eq!(
+                    (by_hash.kind, by_hash.software),
+                    (by_hello.kind, by_hello.software),
+                    "{capture}: {ja4}"
+                );
+            }
+            named += 1;
+        }
+    }
+    assert!(named > 100, "{named}");
 }
 
 #[test]

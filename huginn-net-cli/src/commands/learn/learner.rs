@@ -303,13 +303,14 @@ fn tcp_pattern(signature: &TcpSignature) -> String {
     fields.join(":")
 }
 
-/// The name of a TLS client. A structural match is marked, with the most similar client.
+/// The name of a TLS client. A structural match is marked, with the most similar client, and a variant.
 fn name_of_client(found: &ClientMatch) -> String {
     let software = &found.software;
-    match (&found.nearest, found.kind) {
-        (Some(nearest), _) => format!("{software} (structural, nearest: {})", nearest.software),
-        (None, MatchKind::Structural) => format!("{software} (structural)"),
-        (None, _) => software.to_string(),
+    match (&found.nearest, found.kind, found.variant) {
+        (Some(nearest), ..) => format!("{software} (structural, nearest: {})", nearest.software),
+        (None, MatchKind::Structural, _) => format!("{software} (structural)"),
+        (None, MatchKind::Variant, Some(variant)) => format!("{software} ({variant})"),
+        (None, ..) => software.to_string(),
     }
 }
 

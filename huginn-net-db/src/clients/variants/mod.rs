@@ -1,0 +1,159 @@
+//! The fingerprints that a recorded client also has: resumed, to an address, in a field trial. They are computed from
+//! the recorded lists, because a hash shows none of this.
+
+mod change;
+mod lists;
+mod session;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use huginn_net_tls::{Ja4, Ja4Hash, Ja4Raw, Transport};
+
+use super::software::{ClientMatch, Entry, MatchKind, Software};
+use crate::limits::MAX_HASHES_OF_LIBRARY;
+
+use change::Change;
+use lists::LibraryLists;
+
+pub use change::HelloVariant;
+pub(super) use session::Session;
+
+/// Extensions without which huginn-net 2.2 computes its `ja4_s1`, besides those that the stable JA4 leaves out.
+const HUGINN_NET_S1: [u16; 5] = [0x0019, 0x0020, 0x002c, 0x002d, 0x003a];
+
+/// The computed fingerprints of a database, by JA4_c.
+#[derive(Debug, Default)]
+pub(super) struct VariantIndex {
+    /// The clients, each of which has cipher suites of its own.
+    clients: HashMap<Ja4Hash, Vec<Hit>, RandomState>,
+    /// The library, whatever the cipher suites; `None` if several libraries have the hash.
+    libraries: HashMap<(Transport, Ja4Hash), Option<Arc<str>>, RandomState>,
+}
+
+/// A client, and how its hello becomes one with this hash.
+#[derive(Debug)]
+struct Hit {
+    entry: Arc<Entry>,
+    session: Session,
+    /// Changes of the extensions, besides those of the session.
+    variant: HelloVariant,
+}
+
+impl VariantIndex {
+    pub(super) fn new<'a>(entries: impl Iterator<Item = &'a Arc<Entry>> + Clone) -> Self {
+        let mut index = Self::default();
+        for entry in entries.clone() {
+            index.add_client(entry);
+        }
+        // A library that was recorded decides before one that was only imitated.
+        for is_genuine in [true, false] {
+            index.add_libraries(entries.clone().filter(|entry| entry.is_genuine() == is_genuine));
+        }
+        index
+    }
+
+    fn add_client(&mut self, entry: &Arc<Entry>) {
+        let Some(raw) = entry.raw() else { return };
+        let algorithms = lists::text_of_algorithms(raw.signature_algorithms());
+        let trials = lists::trials_of(entry.library.library.as_deref());
+        for extensions in lists::toggled(raw.extensions(), trials) {
+            let is_trial = extensions != raw.extensions();
+            for session in Session::all(lists::offers_1_3(raw)) {
+                let variant = HelloVariant::default().with(Change::TRIAL, is_trial);
+                self.insert(lists::hash(&extensions, session, &algorithms), entry, session, variant);
+                if algorithms.is_empty() {
+                    let variant = variant.with(Change::UNDERSCORE, true);
+                    self.insert(lists::hash(&extensions, session, "_"), entry, session, variant);
+                }
+            }
+        }
+        let mut kept = raw.extensions().to_vec();
+        kept.retain(|kind| !HUGINN_NET_S1.contains(kind));
+        if kept.len() < raw.extensions().len() {
+            let hash = lists::hash(&kept, Session::default(), &algorithms);
+            self.insert(
+                hash,
+                entry,
+                Session::default(),
+                HelloVariant::default().with(Change::HUGINN_NET_S1, true),
+            );
+        }
+    }
+
+    fn insert(&mut self, hash: Ja4Hash, entry: &Arc<Entry>, session: Session, variant: HelloVariant) {
+        // The hash of no extensions says nothing.
+        if hash != Ja4Hash::EMPTY {
+            let hit = Hit { entry: Arc::clone(entry), session, variant };
+            self.clients.entry(hash).or_default().push(hit);
+        }
+    }
+
+    fn add_libraries<'a>(&mut self, entries: impl Iterator<Item = &'a Arc<Entry>>) {
+        let mut found = HashMap::<_, Option<Arc<str>>, RandomState>::default();
+        for lists in LibraryLists::of_entries(entries) {
+            for hash in lists.hashes().take(MAX_HASHES_OF_LIBRARY).filter(|hash| *hash != Ja4Hash::EMPTY) {
+                let library =
+                    found.entry((lists.transport, hash)).or_insert_with(|| Some(Arc::clone(&lists.library)));
+                if library.as_ref().is_some_and(|library| *library != lists.library) {
+                    *library = None;
+                }
+            }
+        }
+        for (key, library) in found {
+            self.libraries.entry(key).or_insert(library);
+        }
+    }
+
+    /// The clients with these cipher suites and extensions, and what they have in common.
+    pub(super) fn client(&self, ja4: Ja4) -> Option<ClientMatch> {
+        let hits = self.clients.get(&ja4.extension_hash())?.iter();
+        let mut found: Vec<(HelloVariant, &Entry)> =
+            hits.filter_map(|hit| Some((hit.variant_of(ja4)?, &*hit.entry))).collect();
+        found.sort_by_key(|(variant, entry)| (variant.rank(), entry.raw().map(Ja4Raw::ja4)));
+        let (variant, _) = *found.first()?;
+        let has_other_alpn = variant.has(Change::OTHER_ALPN);
+        // A program with the ALPN of the hello decides before one with another.
+        found.retain(|(other, _)| other.has(Change::OTHER_ALPN) == has_other_alpn);
+        let entries: Vec<&Entry> = found.iter().map(|(_, entry)| *entry).collect();
+        let nearest = found.partition_point(|(other, _)| other.rank() == variant.rank());
+        let software = Software::of_entries(entries.get(..nearest).unwrap_or_default());
+        let kind = variant.kind();
+        let software = match kind {
+            MatchKind::Variant => software.shared_with(Software::of_entries(&entries), !has_other_alpn),
+            _ => software,
+        };
+        Some(ClientMatch::new(&Arc::new(software), kind).with_variant(variant))
+    }
+
+    /// The library that has these extensions and signature algorithms, whatever the cipher suites.
+    pub(super) fn library(&self, ja4: Ja4) -> Option<ClientMatch> {
+        let key = (ja4.head().transport(), ja4.extension_hash());
+        let library = self.libraries.get(&key)?.clone()?;
+        let software = Arc::new(Software { library: Some(library), ..Software::default() });
+        let variant = HelloVariant::default().with(Change::OTHER_SETTINGS, true);
+        Some(ClientMatch::new(&software, MatchKind::Structural).with_variant(variant))
+    }
+}
+
+impl Hit {
+    /// The changes in a hello with this JA4; `None` for other cipher suites, another transport or version.
+    fn variant_of(&self, ja4: Ja4) -> Option<HelloVariant> {
+        let (head, known) = (ja4.head(), self.entry.raw()?);
+        let recorded = known.head();
+        let is_same = known.ja4().cipher_hash() == ja4.cipher_hash()
+            && (recorded.transport(), recorded.version()) == (head.transport(), head.version());
+        let names = (recorded.has_server_name(), head.has_server_name());
+        is_same.then(|| {
+            // Only the definition's forms show the session.
+            let of_session = !self.variant.has(Change::HUGINN_NET_S1);
+            let session = self.session.change_from(if of_session { self.entry.sessions() } else { &[] });
+            self.variant
+                .and(session)
+                .with(Change::TO_ADDRESS, names == (true, false))
+                .with(Change::TO_NAME, names == (false, true))
+                .with(Change::OTHER_ALPN, recorded.alpn() != head.alpn())
+        })
+    }
+}
