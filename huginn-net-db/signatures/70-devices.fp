@@ -12,9 +12,10 @@ label = s:unix:Nintendo Switch:
 sig   = *:64:0:*:32768,6:mss,nop,ws,sok,ts:df,id+:0
 
 ; Cisco documents 4128 bytes as the default of "ip tcp window-size"; only the MSS is sent,
-; TTL 255.
+; TTL 255. Zeek test capture mixed-vlan-mpls.pcap: the first ID may be 0.
 label = s:other:Cisco IOS:
 sig   = *:255:0:*:4128,0:mss::0
+sig   = 4:255:0:*:4128,0:mss:id-:0
 
 ; The defaults of opt.h in lwIP 2.1 (TCP_MSS 536, TCP_WND 4 segments, TTL 255, no scaling,
 ; SACK or timestamps) and of ESP-IDF (MSS 1440, TTL 64).

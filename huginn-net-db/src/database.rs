@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use huginn_net_http::HttpSignature;
-use huginn_net_tcp::{Mtu, TcpSignature};
+use huginn_net_tcp::{Handshake, Mtu, TcpSignature};
 use memchr::memmem::Finder;
 
 use crate::entry::{Entry, LinkEntry};
 use crate::http::{HeaderNames, HttpIndex, HttpMatch, HttpPattern};
-use crate::tcp::{TcpIndex, TcpMatch, TcpPattern};
+use crate::tcp::{FuzzyRule, TcpIndex, TcpMatch, TcpPattern};
 use crate::{DatabaseError, Label, UserAgentSystem, parser};
 
 /// A database of signatures in the syntax of p0f v3 (p0f's README, section 5).
@@ -99,14 +99,25 @@ impl Database {
     /// Looks up the sender of a SYN.
     ///
     /// A specific signature is preferred to a generic one, and both to a fuzzy match. Among equals, the first in the
-    /// file matches. User-space tools have no fuzzy matches.
+    /// file matches. User-space tools have no fuzzy matches, and neither have
+    ///
+    /// - signatures without options other than the MSS, because many stacks send the same;
+    /// - signatures that only the TTL distinguishes from that of another system, if the TTL is another one.
     pub fn match_syn(&self, signature: &TcpSignature) -> Option<TcpMatch> {
-        self.tcp_request.find(signature)
+        self.tcp_request.find(signature, FuzzyRule::Identified)
     }
 
     /// Looks up the sender of a SYN+ACK; see [`Self::match_syn`].
     pub fn match_syn_ack(&self, signature: &TcpSignature) -> Option<TcpMatch> {
-        self.tcp_response.find(signature)
+        self.tcp_response.find(signature, FuzzyRule::Identified)
+    }
+
+    /// Looks up the sender of a SYN or SYN+ACK as p0f does: every signature of a system may match fuzzily.
+    pub fn match_as_p0f(&self, signature: &TcpSignature) -> Option<TcpMatch> {
+        match signature.handshake {
+            Handshake::Syn => self.tcp_request.find(signature, FuzzyRule::P0f),
+            Handshake::SynAck => self.tcp_response.find(signature, FuzzyRule::P0f),
+        }
     }
 
     /// Looks up the sender of an HTTP request.

@@ -46,4 +46,4 @@ pub use error::{DatabaseError, Fault};
 pub use http::{HeaderPattern, HttpMatch, HttpParams, HttpPattern};
 pub use label::{Label, System, UserAgentSystem};
 pub use lint::{Lint, Remark, SignatureContradiction};
-pub use tcp::{Distance, TcpMatch, TcpParams, TcpPattern, TtlPattern, WindowPattern};
+pub use tcp::{Distance, SystemName, TcpMatch, TcpParams, TcpPattern, TtlPattern, WindowPattern};

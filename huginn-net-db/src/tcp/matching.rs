@@ -23,6 +23,30 @@ pub struct TcpMatch {
     pub line: u32,
 }
 
+impl TcpMatch {
+    /// The name and flavor of the system, with the remark `(fuzzy)` if the match is.
+    pub fn name(&self) -> SystemName<&Label> {
+        SystemName { name: &self.label, fuzzy: self.fuzzy }
+    }
+}
+
+/// The name of a system, and whether a match is fuzzy.
+///
+/// [`Display`](fmt::Display) writes the name as every view shows it: `Linux 2.4-2.6`, or `Linux 2.4-2.6 (fuzzy)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SystemName<T> {
+    /// The name.
+    pub name: T,
+    /// Whether it comes from a fuzzy match.
+    pub fuzzy: bool,
+}
+
+impl<T: fmt::Display> fmt::Display for SystemName<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.name, if self.fuzzy { " (fuzzy)" } else { "" })
+    }
+}
+
 /// Distance between a sender and the capture point, in hops.
 ///
 /// [`Display`](fmt::Display) writes p0f's text: `4`, or `<= 4`.
@@ -39,6 +63,27 @@ impl Distance {
     /// The distance of a sender without a match.
     pub fn guess(signature: &TcpSignature) -> Self {
         Self { hops: signature.distance(), at_most: false }
+    }
+
+    /// Whether packets can come from so far: at most [`MAX_DISTANCE`] hops. Otherwise the sender changed its initial TTL.
+    pub fn is_plausible(self) -> bool {
+        self.hops <= MAX_DISTANCE
+    }
+
+    /// The distance as a sentence has it: `1 hop`, or `at most 4 hops`. `None` unless it is plausible.
+    pub fn in_words(self) -> Option<impl fmt::Display> {
+        self.is_plausible().then_some(DistanceInWords(self))
+    }
+}
+
+/// [`Display`](fmt::Display) writes [`Distance::in_words`].
+struct DistanceInWords(Distance);
+
+impl fmt::Display for DistanceInWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(Distance { hops, at_most }) = *self;
+        let bound = if at_most { "at most " } else { "" };
+        write!(f, "{bound}{hops} hop{}", if hops == 1 { "" } else { "s" })
     }
 }
 
@@ -99,6 +144,15 @@ impl fmt::Display for TcpParams {
             (dscp, _) => write!(f, "{separator}tos:{dscp:#04x}"),
         }
     }
+}
+
+/// The fuzzy matches that count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FuzzyRule {
+    /// Those of p0f: every signature may match fuzzily.
+    P0f,
+    /// Those in which the packet has the fields that [carry](super::identity) the signature.
+    Identified,
 }
 
 /// How well a packet matches a pattern.

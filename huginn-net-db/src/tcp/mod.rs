@@ -1,11 +1,13 @@
 //! TCP signatures: their syntax, their index, and matches.
 
 mod cover;
+mod identity;
 mod index;
 mod matching;
 mod pattern;
 mod syntax;
 
 pub(crate) use self::index::TcpIndex;
-pub use self::matching::{Distance, TcpMatch, TcpParams};
+pub(crate) use self::matching::FuzzyRule;
+pub use self::matching::{Distance, SystemName, TcpMatch, TcpParams};
 pub use self::pattern::{TcpPattern, TtlPattern, WindowPattern};

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
 
 use huginn_net_db::{Database, Distance, TcpMatch, TcpParams};
-use huginn_net_tcp::{Mtu, TcpSignature};
+use huginn_net_tcp::{Handshake, Mtu, TcpSignature};
 
 fn database() -> Database {
     include_str!("matching/signatures.fp").parse().unwrap()
@@ -20,10 +20,8 @@ fn matches_agree_with_p0f() {
         };
         let mut signature: TcpSignature = raw_sig.parse().unwrap();
         signature.traffic_class = tos.parse().unwrap();
-        let found = match segment {
-            "syn" => database.match_syn(&signature),
-            _ => database.match_syn_ack(&signature),
-        };
+        signature.handshake = if segment == "syn" { Handshake::Syn } else { Handshake::SynAck };
+        let found = database.match_as_p0f(&signature);
         assert_eq!(printed_name(found.as_ref()), name, "{row}");
         let printed = found.as_ref().map_or_else(|| Distance::guess(&signature), |found| found.distance);
         assert_eq!(printed.to_string(), distance, "{row}");
@@ -45,9 +43,73 @@ fn printed_name(found: Option<&TcpMatch>) -> String {
 fn dropped_fuzzy_match_keeps_guessed_distance() {
     // p0f 3.09b prints a distance of 0 here, because it does not compute the distance.
     let signature: TcpSignature = "4:66+?:0:1002:65535,0:mss:df:0".parse().unwrap();
-    assert_eq!(database().match_syn(&signature), None);
+    assert_eq!(database().match_as_p0f(&signature), None);
     assert_eq!(Distance::guess(&signature).to_string(), "62");
     assert_eq!(TcpParams::from_signature(&signature, None).to_string(), "excess_dist");
+}
+
+#[test]
+fn distance_in_words_is_absent_unless_plausible() {
+    let words = |ttl: u8| {
+        let signature: TcpSignature = format!("4:{ttl}:0:1460:1,0:mss:df:0").parse().unwrap();
+        Distance::guess(&signature).in_words().map(|words| words.to_string())
+    };
+    let table = [(64, Some("0 hops")), (63, Some("1 hop")), (93, Some("35 hops")), (92, None), (155, None)];
+    for (ttl, expected) in table {
+        assert_eq!(words(ttl).as_deref(), expected, "{ttl}");
+    }
+}
+
+/// The name that a SYN+ACK has in every view, and the one that p0f prints.
+fn names(database: &Database, raw_sig: &str) -> [Option<String>; 2] {
+    let mut signature: TcpSignature = raw_sig.parse().unwrap();
+    signature.handshake = Handshake::SynAck;
+    [database.match_syn_ack(&signature), database.match_as_p0f(&signature)]
+        .map(|found| found.map(|found| found.name().to_string()))
+}
+
+#[test]
+fn fuzzy_match_has_the_fields_that_carry_the_signature() {
+    let database: Database = "\
+classes = unix
+[tcp:response]
+label = s:unix:Bare:
+sig = 4:16:0:0:65535,0::df,id+:0
+label = s:unix:Small:
+sig = *:255:0:*:4128,0:mss:df,id+:0
+label = s:unix:Usual:
+sig = *:64:0:*:8192,*:mss,sok,ts,nop,ws:df,id+:0
+label = s:unix:Front:end
+sig = *:128:0:*:8192,8:mss,sok,ts,nop,ws:df,id+:0
+label = s:unix:Front:without DF
+sig = *:255:0:*:8192,8:mss,sok,ts,nop,ws::0
+label = s:unix:Alone:
+sig = *:64:0:*:4321,*:mss,sok,ts,nop,ws:df,id+:0
+"
+    .parse()
+    .unwrap();
+    let usual = Some("Usual (fuzzy)");
+    let table: [(&str, Option<&str>, Option<&str>); 10] = [
+        // Without options, or with the MSS alone, only an exact match names the sender.
+        ("4:16+0:0:0:65535,0::df,id+:0", Some("Bare"), Some("Bare")),
+        ("4:64+0:0:0:65535,0::df,id+:0", None, Some("Bare (fuzzy)")),
+        ("4:16+0:0:0:65535,0::df,id+,ecn:0", None, Some("Bare (fuzzy)")),
+        ("4:255+0:0:1460:4128,0:mss::0", None, Some("Small (fuzzy)")),
+        // Another TTL is that of neither system.
+        ("4:255+0:0:1460:8192,8:mss,sok,ts,nop,ws:df,id+:0", None, usual),
+        // Scale 7 is that of one system alone; but the signature has any scale, and the other one is within.
+        ("4:255+0:0:1460:8192,7:mss,sok,ts,nop,ws:df,id+:0", None, usual),
+        // The network may change quirks whatever the TTL distinguishes.
+        ("4:60+4:0:1460:8192,8:mss,sok,ts,nop,ws:df,id+,ecn:0", usual, usual),
+        ("4:120+8:0:1460:8192,8:mss,sok,ts,nop,ws:df:0", Some("Front end (fuzzy)"), usual),
+        // A signature that is alone matches whatever the TTL.
+        ("4:255+0:0:1460:4321,8:mss,sok,ts,nop,ws:df,id+:0", Some("Alone (fuzzy)"), Some("Alone (fuzzy)")),
+        ("4:250+5:0:1460:8192,8:mss,sok,ts,nop,ws::0", Some("Front without DF"), Some("Front without DF")),
+    ];
+    for (raw_sig, expected, of_p0f) in table {
+        let [found, found_by_p0f] = names(&database, raw_sig);
+        assert_eq!((found.as_deref(), found_by_p0f.as_deref()), (expected, of_p0f), "{raw_sig}");
+    }
 }
 
 #[test]

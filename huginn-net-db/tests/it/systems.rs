@@ -160,6 +160,7 @@ const SYN: &[Row] = &[
     ("4:64+0:0:0:8192,0:::0", UNKNOWN, "Scapy with a sequence number: any hand-made packet"),
     ("4:128+0:0:0:32768,0::id-:0", UNKNOWN, "Suricata test captures, made by hand"),
     ("4:64+0:0:65535:mss*1,7:mss,nop,ws:df:0", UNKNOWN, "Suricata test captures, made by hand"),
+    ("4:255+0:0:536:4128,0:mss:id-:0", "Cisco IOS", "Zeek mixed-vlan-mpls.pcap: a router's telnet"),
 ];
 
 const SYN_ACK: &[Row] = &[
@@ -286,6 +287,8 @@ const SYN_ACK: &[Row] = &[
     ),
     ("4:53+11:0:1430:mss*30,6:mss,sok,ts,nop,ws::0", "Google (front end)", "Zeek ecdhe.pcap"),
     ("4:64+0:0:9960:1024,9:mss,ws,eol+0:df:0", "PCAPdroid (Android VPN service)", "nDPI hls.pcapng"),
+    ("4:16+16:0:0:65535,0::df,id+:0", "Android VPN service", "nDPI waze.pcap"),
+    ("4:64+0:0:0:65535,0::df,id+:0", UNKNOWN, "Arkime adb.pcap: made from text, without options"),
     ("4:64+0:0:0:8192,0:::0", UNKNOWN, "made by hand"),
     ("6:61+3:0:1400:mss*16,3:mss,nop,ws,sok,ts::0", UNKNOWN, "nDPI pinterest.pcap: a proxy of the operator"),
 ];

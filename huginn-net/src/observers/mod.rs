@@ -482,9 +482,10 @@ impl Observers {
                 }
                 _ => return,
             };
-            let matched = match signature.handshake {
-                Handshake::Syn => database.match_syn(&signature),
-                Handshake::SynAck => database.match_syn_ack(&signature),
+            let matched = match (scope, signature.handshake) {
+                (Scope::P0f, _) => database.match_as_p0f(&signature),
+                (Scope::Full, Handshake::Syn) => database.match_syn(&signature),
+                (Scope::Full, Handshake::SynAck) => database.match_syn_ack(&signature),
             };
             let mut finding = TcpFinding::new(signature, matched, sendsyn);
             if !sendsyn && *by_tool != Some(side) && !finding.label().is_some_and(Label::is_tool) {

@@ -3,7 +3,7 @@
 mod coverers;
 mod match_cache;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 
 use foldhash::fast::RandomState;
@@ -12,7 +12,8 @@ use huginn_net_tcp::{IpVersion, OptionLayout, Quirks, TcpSignature, WindowMultip
 use coverers::Coverers;
 use match_cache::MatchCache;
 
-use super::matching::{EXACT_QUIRKS, Fit, TcpMatch, fit_of_quirks};
+use super::identity::{has_few_options, is_told_apart_by_ttl};
+use super::matching::{EXACT_QUIRKS, Fit, FuzzyRule, TcpMatch, fit_of_quirks};
 use super::pattern::{TcpPattern, TtlPattern, WindowPattern};
 use crate::{DatabaseError, Entry};
 
@@ -29,8 +30,16 @@ pub(crate) struct TcpIndex {
     match_cache: MatchCache,
 }
 
-/// The index and quality of the match, if any.
-type Found = Option<(u32, Fit)>;
+/// The indices of the best matches, or [`NO_ENTRY`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Found {
+    /// The first specific signature that matches exactly, else the first generic one.
+    exact: u32,
+    /// The first signature that matches fuzzily.
+    fuzzy: u32,
+    /// The first of those that a packet identifies although it differs.
+    identified: u32,
+}
 
 /// The fields that must match exactly: options, length of the IP options and [exact quirks](EXACT_QUIRKS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +104,7 @@ impl TcpIndex {
 
     /// Completes the index after the last signature.
     pub(crate) fn finish(&mut self) {
+        let carried_by_ttl = self.carried_by_ttl();
         // A later specific signature is preferred to a generic one.
         for (entry, covered_by) in self.entries.iter().zip(&mut self.covered_by) {
             if entry.label.generic && covered_by.is_none() {
@@ -110,41 +120,68 @@ impl TcpIndex {
             }
         }
         for Bucket(candidates) in self.buckets.values_mut() {
+            for candidate in candidates.iter_mut() {
+                candidate.is_carried_by_ttl = carried_by_ttl.contains(&candidate.index);
+            }
             candidates.sort_unstable_by_key(|candidate| (candidate.window_key, candidate.index));
         }
         self.coverers = Coverers::default();
         self.match_cache = MatchCache::default();
     }
 
-    /// The match: the first specific signature, else the first generic one, else the first fuzzy match unless its label
-    /// is a user-space tool.
-    pub(crate) fn find(&self, signature: &TcpSignature) -> Option<TcpMatch> {
+    /// The signatures that only the TTL distinguishes from those of another system.
+    fn carried_by_ttl(&self) -> HashSet<u32, RandomState> {
+        let mut carried = HashSet::default();
+        for (index, entry) in (0..).zip(&self.entries) {
+            self.coverers.for_each(Key::from_pattern(&entry.pattern), &entry.pattern, |other_index| {
+                let Some(other) = self.entries.get(other_index as usize) else { return };
+                if is_told_apart_by_ttl(entry, other) {
+                    carried.insert(index);
+                }
+                if is_told_apart_by_ttl(other, entry) {
+                    carried.insert(other_index);
+                }
+            });
+        }
+        carried
+    }
+
+    /// The match: the first specific signature, else the first generic one, else the first fuzzy match that the rule
+    /// allows, unless its label is a user-space tool.
+    pub(crate) fn find(&self, signature: &TcpSignature, rule: FuzzyRule) -> Option<TcpMatch> {
         let key = Key::new(&signature.layout, signature.ip_options_len, signature.quirks);
-        let (index, fit) = self.match_cache.get_or_find(key, signature, || self.best(key, signature))?;
+        let found = self.match_cache.get_or_find(key, signature, || self.best(key, signature));
+        let fuzzy = match rule {
+            FuzzyRule::P0f => found.fuzzy,
+            FuzzyRule::Identified => found.identified,
+        };
+        let (index, fit) =
+            if found.exact == NO_ENTRY { (fuzzy, Fit::Fuzzy) } else { (found.exact, Fit::Exact) };
         let entry = self.entries.get(index as usize)?;
         let is_sure = fit == Fit::Exact || !entry.label.is_tool();
         is_sure.then(|| TcpMatch::new(entry, fit, signature))
     }
 
-    /// The first match of the best kind, including tools.
+    /// The first match of each kind, including tools.
     #[inline(never)]
     fn best(&self, key: Key, signature: &TcpSignature) -> Found {
-        let (mut specific, mut generic, mut fuzzy) = (NO_ENTRY, NO_ENTRY, NO_ENTRY);
+        let (mut specific, mut generic) = (NO_ENTRY, NO_ENTRY);
+        let (mut fuzzy, mut identified) = (NO_ENTRY, NO_ENTRY);
         self.for_each_candidate(key, signature, |candidate| {
             let first = match candidate.fit(signature) {
                 Some(Fit::Exact) if candidate.is_generic => &mut generic,
                 Some(Fit::Exact) => &mut specific,
-                Some(Fit::Fuzzy) => &mut fuzzy,
+                Some(Fit::Fuzzy) => {
+                    if candidate.is_identified(signature) {
+                        identified = candidate.index.min(identified);
+                    }
+                    &mut fuzzy
+                }
                 None => return,
             };
             *first = candidate.index.min(*first);
         });
-        let (index, fit) = if specific.min(generic) == NO_ENTRY {
-            (fuzzy, Fit::Fuzzy)
-        } else {
-            (if specific == NO_ENTRY { generic } else { specific }, Fit::Exact)
-        };
-        (index != NO_ENTRY).then_some((index, fit))
+        Found { exact: if specific == NO_ENTRY { generic } else { specific }, fuzzy, identified }
     }
 
     /// Calls `take` for the signatures whose key, window and scale match a packet.
@@ -239,6 +276,10 @@ struct Candidate {
     ttl: TtlPattern,
     payload: Option<bool>,
     is_generic: bool,
+    /// Whether the options are too few to identify a system by a packet that differs.
+    has_few_options: bool,
+    /// Whether only the TTL distinguishes the signature from that of another system. Known when the index is complete.
+    is_carried_by_ttl: bool,
 }
 
 impl Candidate {
@@ -253,7 +294,15 @@ impl Candidate {
             ttl: pattern.ttl,
             payload: pattern.payload,
             is_generic: entry.label.generic,
+            has_few_options: has_few_options(&pattern.layout),
+            is_carried_by_ttl: false,
         }
+    }
+
+    /// Whether a packet that matches fuzzily has the fields that carry the signature.
+    fn is_identified(&self, signature: &TcpSignature) -> bool {
+        let has_its_ttl = self.ttl.fit(signature.ttl) == Some(Fit::Exact);
+        !self.has_few_options && (has_its_ttl || !self.is_carried_by_ttl)
     }
 
     /// Compares the remaining fields of a packet whose key, window and scale match.
@@ -422,7 +471,8 @@ mod tests {
                 }
                 assert_eq!(cache.get_or_find(key, &packet, || panic!("cached")), best, "{packet}");
                 let other = MatchCache::default();
-                assert_eq!(other.get_or_find(key, &packet, || None), None, "of another index: {packet}");
+                let none = Found { exact: NO_ENTRY, fuzzy: NO_ENTRY, identified: NO_ENTRY };
+                assert_eq!(other.get_or_find(key, &packet, || none), none, "of another index: {packet}");
             }
         }
     }
