@@ -1,5 +1,6 @@
 ; Link types by the largest packet that they carry. The packet says its MSS; the
-; MTU is that and 40 bytes, or 60 over IPv6.
+; MTU is that and 40 bytes, or 60 over IPv6. A value with several common causes names
+; all of them, joined with commas and "or".
 
 [mtu]
 
@@ -16,10 +17,13 @@ sig   = 1492
 label = PPPoE (NTT FLET'S)
 sig   = 1454
 
-; 20 bytes of IPv4 header around the packet: RFC 2003, RFC 4213.
-; 1472 is the same over PPPoE.
-label = IPIP or 6in4 tunnel
+; 20 bytes of IPv4 header around the packet: RFC 2003, RFC 4213. Over IPv4 it is also
+; the MSS of 1440 that fits IPv6 on Ethernet: CloudFront and ESP-IDF (70-devices.fp)
+; announce it over both.
+label = IPIP tunnel, 6in4 tunnel or the MSS of IPv6
 sig   = 1480
+; The same tunnels over PPPoE.
+label = IPIP or 6in4 tunnel over PPPoE
 sig   = 1472
 
 ; IPv4 header and 4 bytes of GRE: RFC 2784. 1468 is the same over PPPoE, 1462
@@ -30,12 +34,12 @@ sig   = 1468
 sig   = 1462
 
 ; Google documents 1460 as the default of a VPC network; RFC 6333 (IPv4 inside
-; IPv6, 40 bytes) comes to the same.
-label = Google Cloud or DS-Lite
+; IPv6, 40 bytes) and L2TP (RFC 2661: IPv4, UDP, L2TP and PPP, 40 bytes) come to the same.
+label = Google Cloud, DS-Lite or L2TP
 sig   = 1460
 
 ; RFC 6333 over PPPoE. Google's front ends announce the same.
-label = DS-Lite over PPPoE, or Google
+label = DS-Lite over PPPoE or Google
 sig   = 1452
 
 ; Outer IPv4, UDP, VXLAN and inner Ethernet headers, 50 bytes: RFC 7348. The
@@ -43,20 +47,25 @@ sig   = 1452
 label = VXLAN
 sig   = 1450
 
-; AWS documents 1446 for Site-to-Site VPN.
-label = AWS VPN
+; AWS documents 1446 for Site-to-Site VPN: IPsec with AES-128 and SHA-1, as other
+; gateways have it.
+label = AWS VPN or another IPsec tunnel
 sig   = 1446
 
 ; Geneve with the 8 bytes of options that OVN uses: 58 bytes of RFC 8926.
 label = Geneve (OVN)
 sig   = 1442
 
-; WireGuard takes 80 bytes over IPv6 and its tools assume that; 1412 is the
-; same over PPPoE, 1440 the exact figure over IPv4.
-label = WireGuard
+; WireGuard takes 80 bytes over IPv6 and its tools assume that, 60 over IPv4 (1440). Its
+; first release is of 2016: earlier captures have both values, too. Cisco documents 1380 as
+; the MSS to which the ASA clamps (sysopt connection tcpmss); 1400 is the usual round
+; figure. Mobile operators set either to leave room for GTP.
+label = WireGuard, mobile network or clamped MSS
 sig   = 1420
-sig   = 1412
 sig   = 1440
+; The same over PPPoE.
+label = WireGuard over PPPoE or clamped MSS
+sig   = 1412
 
 ; Google's front ends announce an MSS of 1430.
 label = Google
@@ -68,7 +77,7 @@ sig   = 1406
 
 ; Many tunnels are set to a round 1400 by hand: the Windows VPN adapters, IPsec
 ; gateways, mobile operators.
-label = tunnel or mobile network
+label = tunnel, mobile network or clamped MSS
 sig   = 1400
 
 ; 3GPP TS 23.060 recommends 1358 to mobile devices, so that the operator's

@@ -132,6 +132,26 @@ pub struct MtuFinding {
     pub link: Option<Arc<str>>,
 }
 
+impl MtuFinding {
+    /// Whether the MTU has several common causes: the database joins them with "or".
+    pub fn has_several_causes(&self) -> bool {
+        self.link.as_deref().is_some_and(|link| link.contains(" or "))
+    }
+}
+
+/// Writes link and MTU: `Ethernet 1500`, `MTU 1234`, or all common causes: `MTU 1420: WireGuard, mobile network or clamped
+/// MSS`.
+impl Display for MtuFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { mtu, link } = self;
+        match link {
+            Some(link) if self.has_several_causes() => write!(f, "MTU {mtu}: {link}"),
+            Some(link) => write!(f, "{link} {mtu}"),
+            None => write!(f, "MTU {mtu}"),
+        }
+    }
+}
+
 /// The uptime of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

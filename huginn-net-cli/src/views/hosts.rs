@@ -183,13 +183,12 @@ fn some_of(mut values: Vec<String>) -> String {
     values.join("\n")
 }
 
+/// The link; or the MTU and its causes, each on a line.
 fn link(host: &HostProfile) -> String {
-    match host.links.most() {
-        Some(seen) => match &seen.link {
-            Some(link) => link.to_string(),
-            None => format!("MTU {}", seen.mtu),
-        },
-        None => String::new(),
+    let Some(seen) = host.links.most() else { return String::new() };
+    match &seen.link {
+        Some(link) if !seen.has_several_causes() => link.to_string(),
+        _ => seen.to_string().replace(": ", ":\n").replace(", ", ",\n").replace(" or ", " or\n"),
     }
 }
 

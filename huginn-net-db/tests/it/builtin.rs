@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use huginn_net_db::Database;
+use huginn_net_tcp::Mtu;
 
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("signatures");
@@ -28,6 +29,22 @@ fn parses_without_error_or_lint() {
     assert_eq!(database.lint(), []);
     assert_eq!(database.stats(), Database::builtin().stats());
     assert!(database.stats().tcp_request > 100 && database.stats().tcp_response > 100);
+}
+
+#[test]
+fn mtu_with_several_causes_names_all() {
+    let database = Database::builtin();
+    let table = [
+        (1500, Some("Ethernet")),
+        (1420, Some("WireGuard, mobile network or clamped MSS")),
+        (1440, Some("WireGuard, mobile network or clamped MSS")),
+        (1446, Some("AWS VPN or another IPsec tunnel")),
+        (1480, Some("IPIP tunnel, 6in4 tunnel or the MSS of IPv6")),
+        (1234, None),
+    ];
+    for (mtu, expected) in table {
+        assert_eq!(database.match_mtu(Mtu(mtu)).map(|link| &**link), expected, "{mtu}");
+    }
 }
 
 #[test]

@@ -26,8 +26,7 @@ use huginn_net_tcp::{Clock, ClockReading};
 
 pub use self::joined::JoinedHosts;
 pub use self::profile::{
-    Activity, Claim, Findings, HostProfile, Latest, LinkSeen, Mismatch, SoftwareSeen, SystemSeen,
-    TlsClientSeen,
+    Activity, Claim, Findings, HostProfile, Latest, Mismatch, SoftwareSeen, SystemSeen, TlsClientSeen,
 };
 pub use self::reasons::Reasons;
 pub(crate) use self::stack::{is_firm, is_middlebox, same_stack};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use huginn_net_core::{Event, Side, Timestamp, TunnelPath};
 use huginn_net_db::{Distance, Label, TcpMatch};
 use huginn_net_http::Role;
-use huginn_net_tcp::{Clock, Handshake, Mtu, TcpSignature};
+use huginn_net_tcp::{Clock, Handshake, TcpSignature};
 use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
 use super::conflict::Conflict;
@@ -42,7 +42,7 @@ pub struct HostProfile {
     /// Distances of the host.
     pub distances: TopValues<Distance>,
     /// Links of the host.
-    pub links: TopValues<LinkSeen>,
+    pub links: TopValues<MtuFinding>,
     /// Client software that its requests match.
     pub browsers: TopValues<SoftwareSeen>,
     /// User-Agent headers of its requests.
@@ -122,16 +122,6 @@ pub struct SystemSeen {
     pub handshake: Handshake,
     /// The first signature without a match; absent with a match.
     pub signature: Option<Box<TcpSignature>>,
-}
-
-/// A link, by its MTU.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LinkSeen {
-    /// Size of the largest IP packet, in bytes.
-    pub mtu: Mtu,
-    /// The link type with this MTU, if the database has one.
-    pub link: Option<Arc<str>>,
 }
 
 /// The software match of a request or response.
@@ -322,13 +312,10 @@ impl HostProfile {
         }
     }
 
-    fn on_mtu(&mut self, MtuFinding { mtu, link }: &MtuFinding) {
-        self.links.count(
-            |seen| seen.mtu == *mtu && seen.link == *link,
-            || LinkSeen { mtu: *mtu, link: link.clone() },
-        );
-        if link.is_some() {
-            self.latest.link.clone_from(link);
+    fn on_mtu(&mut self, finding: &MtuFinding) {
+        self.links.count(|seen| seen == finding, || finding.clone());
+        if finding.link.is_some() {
+            self.latest.link.clone_from(&finding.link);
         }
     }
 
