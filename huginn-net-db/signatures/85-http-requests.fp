@@ -78,11 +78,12 @@ sys   = macOS or iOS
 sig   = 0:Host,Connection=[close],User-Agent:Accept,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:CaptiveNetworkSupport
 
 ; nDPI emotet.pcap, Suricata 3a753abe (both Internet Explorer 11); Zeek missing-zlib-header.pcap
-; (7). Other programs with WinINet send the same.
+; (7). Other programs with WinINet send the same, Edge up to 18 among them. A head of any
+; signature may have the text of each: "MSIE" is that of versions up to 10.
 label = s:!:Internet Explorer:or WinINet
 sys   = @win
 sig   = 1:Accept,?Referer,Accept-Language,?UA-CPU,User-Agent,Accept-Encoding=[gzip, deflate],Host,?DNT,Connection:Accept-Charset,Keep-Alive:compatible; MSIE
-sig   = 1:Accept=[*/*],?Referer,?Accept-Language,UA-CPU,Accept-Encoding=[gzip, deflate],User-Agent,Host,Connection=[Keep-Alive]:Accept-Charset,Keep-Alive:Windows NT
+sig   = 1:Accept=[*/*],?Referer,?Accept-Language,UA-CPU,Accept-Encoding=[gzip, deflate],User-Agent,Host,Connection=[Keep-Alive]:Accept-Charset,Keep-Alive:Trident/
 
 ; Recorded: Lynx 2.9.0dev.12.
 label = s:!:Lynx:

@@ -43,7 +43,7 @@ pub use clients::{
 pub use database::{Database, Stats};
 pub use entry::{Entry, LinkEntry};
 pub use error::{DatabaseError, Fault};
-pub use http::{HeaderPattern, HttpMatch, HttpParams, HttpPattern};
+pub use http::{HeaderPattern, HttpMatch, HttpParams, HttpPattern, SoftwareClaim, SoftwareName};
 pub use label::{Label, System, UserAgentSystem};
 pub use lint::{Lint, Remark, SignatureContradiction};
 pub use tcp::{Distance, SystemName, TcpMatch, TcpParams, TcpPattern, TtlPattern, WindowPattern};

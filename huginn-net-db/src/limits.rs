@@ -12,6 +12,9 @@ pub(crate) const MAX_WINDOW_FACTOR: u16 = 1_000;
 /// Maximum number of headers in each list of a signature (as in p0f).
 pub(crate) const MAX_PATTERN_HEADERS: usize = 32;
 
+/// Bytes of a User-Agent or Server header that are searched for the names of products. Real ones have fewer.
+pub(crate) const MAX_CLAIM_LEN: usize = 512;
+
 /// Cipher suites, and extensions, of a hello that is compared with known fingerprints: real clients offer less than half
 /// as many, and a hostile hello with thousands must not cost a comparison for each known client.
 pub(crate) const MAX_COMPARED_NUMBERS: usize = 256;

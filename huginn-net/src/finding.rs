@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use huginn_net_core::Conflict;
 use huginn_net_db::{
-    ClientDatabase, ClientMatch, Database, Distance, HttpMatch, HttpParams, Label, TcpMatch, TcpParams,
+    ClientDatabase, ClientMatch, Database, Distance, HttpMatch, HttpParams, Label, SoftwareName, SystemName,
+    TcpMatch, TcpParams,
 };
 use huginn_net_http::http2::Akamai;
 use huginn_net_http::{Header, HttpSignature, HttpVersion, Request, Response, Role};
@@ -16,6 +17,7 @@ use huginn_net_tls::{TlsClient, TlsServer};
 use crate::consistency::Consistency;
 use crate::fingerprint_list::{FingerprintList, ListEntry};
 use crate::hosts::Reasons;
+use crate::scope::Scope;
 
 pub use crate::connection::{Connection, Traffic};
 pub use crate::event_limits::{EventLimits, SuppressedEvents, TextLimit};
@@ -119,6 +121,12 @@ impl TcpFinding {
     /// The label of the matching database entry, if any.
     pub fn label(&self) -> Option<&Label> {
         self.matched.as_ref().map(|found| &*found.label)
+    }
+
+    /// The name of the system without its flavor. `None` without a match, and for a tool.
+    pub fn system(&self) -> Option<SystemName<&str>> {
+        let found = self.matched.as_ref().filter(|found| !found.label.is_tool())?;
+        Some(SystemName { name: &found.label.name, fuzzy: found.fuzzy })
     }
 }
 
@@ -348,9 +356,13 @@ impl HttpVerdict {
         matched: Option<HttpMatch>,
         system: Option<&Label>,
         database: &Arc<Database>,
+        scope: Scope,
         text_limit: TextLimit,
     ) -> Self {
-        let params = HttpParams::from_signature(&signature, matched.as_ref());
+        let params = match scope {
+            Scope::Full => HttpParams::from_signature(&signature, matched.as_ref()),
+            Scope::P0f => HttpParams::as_p0f(&signature, matched.as_ref()),
+        };
         let user_agent = signature.software().filter(|_| signature.role() == Role::Request);
         let software = matched.as_ref().map(|found| &*found.label);
         let system = SystemCheck::compare(user_agent, software, system, database);
@@ -360,6 +372,11 @@ impl HttpVerdict {
     /// The label of the matching database entry, if any.
     pub fn label(&self) -> Option<&Label> {
         self.matched.as_ref().map(|found| &*found.label)
+    }
+
+    /// The name of the software, with a remark if the User-Agent or Server header is not that of the software.
+    pub fn name(&self) -> Option<SoftwareName<&Label>> {
+        Some(self.matched.as_ref()?.name(self.signature.role()))
     }
 
     /// The signature as p0f prints it. The names in the database decide which values are cut.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use huginn_net_core::{Route, Side};
-use huginn_net_db::{ClientMatch, Database, Label, TcpMatch};
+use huginn_net_db::{ClientMatch, Database, Label, SoftwareClaim, TcpMatch};
 use huginn_net_http::http2::Akamai;
 use huginn_net_http::{HttpEvent, HttpRequest, HttpResponse, HttpSignature, Request, Role};
 use huginn_net_ssh::SshEvent;
@@ -129,7 +129,7 @@ impl ParserFindings<'_> {
         verdict: &HttpVerdict,
     ) -> Option<Consistency> {
         let is_unusual = akamai.is_some()
-            || verdict.params.dishonest
+            || verdict.params.claim != SoftwareClaim::Agrees
             || verdict.system.agrees == Some(false)
             || request.header("Sec-CH-UA").is_some();
         if !is_unusual {
@@ -155,7 +155,7 @@ impl ParserFindings<'_> {
             Role::Response => (self.database.match_response(&signature), server),
         };
         let system = system.as_ref().map(|system| &*system.label);
-        HttpVerdict::new(signature, matched, system, self.database, self.clients.text_limit)
+        HttpVerdict::new(signature, matched, system, self.database, self.scope, self.clients.text_limit)
     }
 
     pub(crate) fn on_tls(&self, side: Side, event: TlsEvent, emit: &mut impl FnMut(Side, FlowOutput)) {

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
+use huginn_net::db::SoftwareName;
 use huginn_net::hosts::{Claim, HostProfile, Reasons, SoftwareSeen, TopValues, Verdict};
+use huginn_net::http::Role;
 use huginn_net::tcp::Clock;
 use huginn_net::{Escaped, Label};
 
@@ -139,11 +141,11 @@ fn system(host: &HostProfile, verdict: &Verdict) -> String {
 
 /// Software from the database, otherwise the names that the headers claim.
 fn software(host: &HostProfile) -> String {
-    let own = |list: &TopValues<SoftwareSeen>, claims: &TopValues<Claim>| {
+    let own = |role, list: &TopValues<SoftwareSeen>, claims: &TopValues<Claim>| {
         let mut names: Vec<String> = Vec::new();
         for seen in list.by_count().filter(|seen| !seen.value.forwarded) {
-            let lies = if seen.value.dishonest { " (dishonest)" } else { "" };
-            names.push(format!("{}{lies}", short(&seen.value.label)));
+            let SoftwareSeen { label, claim, .. } = &seen.value;
+            names.push(SoftwareName { name: short(label), claim: *claim, role }.to_string());
         }
         for seen in claims.by_count().filter(|seen| !seen.value.forwarded && seen.value.honest.is_none()) {
             let text = &seen.value.text;
@@ -153,8 +155,8 @@ fn software(host: &HostProfile) -> String {
         }
         names
     };
-    let mut names = own(&host.browsers, &host.user_agents);
-    names.extend(own(&host.servers, &host.server_headers));
+    let mut names = own(Role::Request, &host.browsers, &host.user_agents);
+    names.extend(own(Role::Response, &host.servers, &host.server_headers));
     some_of(names)
 }
 

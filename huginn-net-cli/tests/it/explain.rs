@@ -353,7 +353,8 @@ fn explains_ja3_text_and_p0f_signature() {
 #[test]
 fn explains_http_signature_and_hassh_algorithms() {
     let curl = "1:Host,User-Agent,Accept=[*/*]:Connection,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:";
-    for (software, matched) in [("curl/8.5.0", "curl 7.43 or newer"), ("X", "curl 7.43 or newer, dishonest")]
+    for (software, matched) in
+        [("curl/8.5.0", "curl 7.43 or newer"), ("X", "curl 7.43 or newer (custom User-Agent)")]
     {
         let text = explanation(&[&format!("{curl}{software}")]);
         let request = format!("as request    {matched}");

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use huginn_net_http::HttpSignature;
+use huginn_net_http::{HttpSignature, Role};
 use memchr::memmem;
 
+use super::claim::{Products, SoftwareClaim, SoftwareName};
 use super::pattern::HttpPattern;
 use crate::{Entry, Label};
 
@@ -15,19 +16,30 @@ use crate::{Entry, Label};
 pub struct HttpMatch {
     /// The label of the sender.
     pub label: Arc<Label>,
-    /// Whether the User-Agent or Server header contradicts the matched software. False without such a header.
-    pub dishonest: bool,
+    /// What the User-Agent or Server header says about the matched software.
+    pub claim: SoftwareClaim,
+    /// Whether the header lacks the text that the signature expects. p0f calls every such head dishonest.
+    pub lacks_expected: bool,
     /// The line of the signature, counted from 1.
     pub line: u32,
 }
 
 impl HttpMatch {
-    pub(crate) fn new(entry: &Entry<HttpPattern>, signature: &HttpSignature) -> Self {
+    pub(super) fn new(entry: &Entry<HttpPattern>, signature: &HttpSignature, products: &Products) -> Self {
         let expected = entry.pattern.software.as_deref();
-        let dishonest = expected
+        let unexpected = expected
             .zip(signature.software())
-            .is_some_and(|(expected, software)| !occurs_in(expected.as_bytes(), software));
-        Self { label: entry.label.clone(), dishonest, line: entry.line }
+            .and_then(|(expected, header)| (!occurs_in(expected.as_bytes(), header)).then_some(header));
+        let label = entry.label.clone();
+        let claim = unexpected.map(|header| products.compare(&label.name, header)).unwrap_or_default();
+        Self { label, claim, lacks_expected: unexpected.is_some(), line: entry.line }
+    }
+}
+
+impl HttpMatch {
+    /// The name and version of the software, with a remark unless the header of this kind of head agrees.
+    pub fn name(&self, role: Role) -> SoftwareName<&Label> {
+        SoftwareName { name: &self.label, claim: self.claim, role }
     }
 }
 
@@ -36,14 +48,14 @@ pub(crate) fn occurs_in(part: &[u8], value: &[u8]) -> bool {
     value.starts_with(part) || memmem::find(value, part).is_some()
 }
 
-/// The `params` that p0f prints of a request or response.
+/// The remarks on a request or response and its match.
 ///
-/// [`Display`](fmt::Display) writes p0f's text: words separated by blanks, or `none`.
+/// [`Display`](fmt::Display) writes words separated by blanks, or `none`, as in the `params` of p0f.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct HttpParams {
-    /// `dishonest`: the software claims to be different software; see [`HttpMatch::dishonest`].
-    pub dishonest: bool,
+    /// `dishonest` or `custom`: the User-Agent or Server header is not that of the matched software.
+    pub claim: SoftwareClaim,
     /// `anonymous`: no User-Agent or Server header.
     pub anonymous: bool,
     /// `generic`: the label is generic (type `g`).
@@ -54,16 +66,28 @@ impl HttpParams {
     /// Computes the parameters from a signature and its match.
     pub fn from_signature(signature: &HttpSignature, found: Option<&HttpMatch>) -> Self {
         Self {
-            dishonest: found.is_some_and(|found| found.dishonest),
+            claim: found.map(|found| found.claim).unwrap_or_default(),
             anonymous: signature.software().is_none(),
             generic: found.is_some_and(|found| found.label.generic),
         }
+    }
+
+    /// Computes the parameters that p0f prints: without the expected text, every header is dishonest.
+    pub fn as_p0f(signature: &HttpSignature, found: Option<&HttpMatch>) -> Self {
+        let is_dishonest = found.is_some_and(|found| found.lacks_expected);
+        let claim = if is_dishonest { SoftwareClaim::Dishonest } else { SoftwareClaim::Agrees };
+        Self { claim, ..Self::from_signature(signature, found) }
     }
 }
 
 impl fmt::Display for HttpParams {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = [(self.dishonest, "dishonest"), (self.anonymous, "anonymous"), (self.generic, "generic")];
+        let words = [
+            (self.claim == SoftwareClaim::Dishonest, "dishonest"),
+            (self.claim == SoftwareClaim::Custom, "custom"),
+            (self.anonymous, "anonymous"),
+            (self.generic, "generic"),
+        ];
         let mut separator = "";
         for (_, word) in words.iter().filter(|(holds, _)| *holds) {
             write!(f, "{separator}{word}")?;

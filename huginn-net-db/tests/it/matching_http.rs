@@ -33,7 +33,7 @@ fn matches_agree_with_p0f() {
             }
         };
         assert_eq!(printed_name(found.as_ref()), name, "{row}");
-        assert_eq!(HttpParams::from_signature(&signature, found.as_ref()).to_string(), params, "{row}");
+        assert_eq!(HttpParams::as_p0f(&signature, found.as_ref()).to_string(), params, "{row}");
         count += 1;
     }
     assert!(count > 100);
@@ -65,6 +65,59 @@ fn printed_name(found: Option<&HttpMatch>) -> String {
         Some(found) if found.label.is_tool() => format!("app={}", found.label),
         Some(found) => format!("os={}", found.label),
         None => "app=???".into(),
+    }
+}
+
+#[test]
+fn header_of_other_product_is_dishonest_and_name_of_its_own_custom() {
+    let database = Database::builtin();
+    let curl = |user_agent: &str| {
+        let headers: [(&str, &[u8]); 3] =
+            [("Host", b"x"), ("User-Agent", user_agent.as_bytes()), ("Accept", b"*/*")];
+        HttpSignature::new(Role::Request, HttpVersion::Http11, headers.into_iter().collect())
+    };
+    let ie = |user_agent: &str| {
+        let headers: [(&str, &[u8]); 6] = [
+            ("Accept", b"text/html, application/xhtml+xml, */*"),
+            ("Accept-Language", b"en-US"),
+            ("User-Agent", user_agent.as_bytes()),
+            ("Accept-Encoding", b"gzip, deflate"),
+            ("Host", b"x"),
+            ("Connection", b"Keep-Alive"),
+        ];
+        HttpSignature::new(Role::Request, HttpVersion::Http11, headers.into_iter().collect())
+    };
+    let chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36";
+    let with = |product: &str| format!("{chrome} {product}");
+    let table = [
+        (curl("curl/8.5.0"), "curl", "none"),
+        // Other products of the database.
+        (curl(chrome), "curl", "dishonest"),
+        (curl(&with("Edg/131.0.0.0")), "curl", "dishonest"),
+        (curl("python-requests/2.31.0"), "curl", "dishonest"),
+        (curl("Microsoft BITS/7.8"), "curl", "dishonest"),
+        (curl("Mozilla/5.0 (Windows NT 6.1; Trident/7.0; rv:11.0) like Gecko"), "curl", "dishonest"),
+        (
+            curl("Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)"),
+            "curl",
+            "dishonest",
+        ),
+        // Programs with names of their own.
+        (curl("Docker-Client/19.03.8 (linux)"), "curl", "custom"),
+        (curl("CUPS/2.2.7 (Linux 4.15; x86_64) IPP/2.0"), "curl", "custom"),
+        (curl(&with("Battle.net/1.0.8.4217")), "curl", "custom"),
+        (curl("example curl"), "curl", "custom"),
+        // Internet Explorer 11 dropped "MSIE"; Edge up to 18 has the same network library.
+        (ie("Mozilla/4.0 (compatible; MSIE 8.0; Windows NT 6.1)"), "Internet Explorer", "none"),
+        (ie("Mozilla/5.0 (Windows NT 6.1; Trident/7.0; rv:11.0) like Gecko"), "Internet Explorer", "none"),
+        (ie(&with("Edge/13.10586")), "Internet Explorer", "custom"),
+        (ie(chrome), "Internet Explorer", "dishonest"),
+    ];
+    for (signature, name, params) in table {
+        let found = database.match_request(&signature);
+        let printed = HttpParams::from_signature(&signature, found.as_ref()).to_string();
+        assert_eq!(found.map(|found| found.label.name.to_string()).as_deref(), Some(name), "{signature:?}");
+        assert_eq!(printed, params, "{:?}", String::from_utf8_lossy(signature.software().unwrap()));
     }
 }
 

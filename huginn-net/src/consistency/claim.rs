@@ -2,7 +2,7 @@
 
 use std::{fmt, str};
 
-use huginn_net_db::{Database, HttpMatch, Software};
+use huginn_net_db::{Database, HttpMatch, Software, SoftwareClaim};
 use huginn_net_http::http2::{Akamai, PseudoHeader};
 
 use crate::hosts::same_stack;
@@ -150,7 +150,7 @@ impl<'a> BrowserClaim<'a> {
             "Firefox" => Some(self.browser == Browser::Firefox),
             "Safari" | "CFNetwork" => Some(self.browser == Browser::Safari),
             name if is_chromium(name) => Some(self.browser == Browser::Chromium),
-            _ => found.dishonest.then_some(false),
+            _ => (found.claim != SoftwareClaim::Agrees).then_some(false),
         }
     }
 

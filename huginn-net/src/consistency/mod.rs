@@ -300,6 +300,7 @@ impl Compared {
 mod tests {
     use std::sync::Arc;
 
+    use huginn_net_db::SoftwareClaim;
     use huginn_net_http::{Headers, HttpSignature, HttpVersion, Role};
 
     use super::*;
@@ -431,7 +432,7 @@ mod tests {
         ]);
         let signature = HttpSignature::new(Role::Request, HttpVersion::Http11, headers);
         let mut found = database.match_request(&signature).unwrap();
-        assert_eq!((&*found.label.name, found.dishonest), ("Python urllib", true));
+        assert_eq!((&*found.label.name, found.claim), ("Python urllib", SoftwareClaim::Dishonest));
         let linux = database.labels().iter().find(|label| &*label.name == "Linux").unwrap();
         let verdict = |found: &HttpMatch| {
             let layers = ClientLayers { system: Some(linux), http1: Some(found), ..ClientLayers::default() };
@@ -439,7 +440,7 @@ mod tests {
         };
         assert_eq!(verdict(&found), Outcome::Imitation);
         // A program of another database that has this User-Agent.
-        found.dishonest = false;
+        found.claim = SoftwareClaim::Agrees;
         assert_eq!(verdict(&found), Outcome::Unknown);
     }
 

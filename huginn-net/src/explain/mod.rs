@@ -24,8 +24,8 @@ mod value;
 use std::io::{self, Write};
 
 use huginn_net_db::{ClientDatabase, Database};
-use huginn_net_http::HttpSignature;
 use huginn_net_http::http2::AkamaiHash;
+use huginn_net_http::{HttpSignature, Role};
 use huginn_net_ssh::Hassh;
 use huginn_net_tcp::{Handshake, TcpSignature};
 use huginn_net_tls::{Ja3Hash, Ja4, Ja4Hash, Ja4Raw, names};
@@ -123,14 +123,15 @@ fn explain_http(
     database: &Database,
 ) -> io::Result<()> {
     writeln!(out, "HTTP signature of p0f")?;
-    let rows =
-        [("as request", database.match_request(request)), ("as response", database.match_response(response))];
-    for (title, found) in rows {
+    let rows = [
+        ("as request", Role::Request, database.match_request(request)),
+        ("as response", Role::Response, database.match_response(response)),
+    ];
+    for (title, role, found) in rows {
         match found {
             None => writeln!(out, "{title:<14}unknown")?,
             Some(found) => {
-                let dishonest = if found.dishonest { ", dishonest" } else { "" };
-                writeln!(out, "{title:<14}{}{dishonest}", found.label)?;
+                writeln!(out, "{title:<14}{}", found.name(role))?;
             }
         }
     }

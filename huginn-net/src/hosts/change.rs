@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use huginn_net_core::Side;
-use huginn_net_db::{Label, TcpMatch};
+use huginn_net_db::{Label, SoftwareClaim, TcpMatch};
 use huginn_net_tcp::{ClockReading, Handshake, Quirks, TcpSignature};
 
 use super::update::SoftwareMatch;
@@ -283,7 +283,7 @@ fn add_system(
     }
 }
 
-/// Scores a User-Agent that names another system than TCP shows. A dishonest head scores nothing.
+/// Scores a User-Agent that names another system than TCP shows. Only the head of the software that it names scores.
 fn add_claim(
     update: &HttpUpdate,
     found: &SoftwareMatch,
@@ -291,7 +291,7 @@ fn add_claim(
     scope: Scope,
     score: &mut Score,
 ) {
-    if !found.dishonest && is_other_claimed(update, system, scope) == Some(true) {
+    if found.claim == SoftwareClaim::Agrees && is_other_claimed(update, system, scope) == Some(true) {
         score.add(4, Reasons::USER_AGENT);
     }
 }

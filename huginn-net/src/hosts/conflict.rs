@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use huginn_net_db::System;
+use huginn_net_db::{SoftwareClaim, System};
 use huginn_net_http::Role;
 
 use super::stack::{same_stack, system_from_family};
@@ -21,7 +21,9 @@ impl Conflict {
     /// The conflict between an HTTP head and the handshake of its connection.
     pub(super) fn from_head(update: &HttpUpdate) -> Option<Self> {
         let tcp = update.tcp.as_deref()?;
-        let lies = update.is_imitation || update.matched.as_ref().is_some_and(|found| found.dishonest);
+        let matched = update.matched.as_ref();
+        let is_dishonest = matched.is_some_and(|found| found.claim == SoftwareClaim::Dishonest);
+        let lies = update.is_imitation || is_dishonest;
         if let Some((system, text)) = update.claimed().filter(|(system, _)| !same_stack(system, &tcp.name)) {
             let who = match update.role {
                 Role::Request => "User-Agent",
@@ -32,7 +34,7 @@ impl Conflict {
             let explanation = if lies { Explanation::Forgery } else { Explanation::NatProxyOrForgery };
             return Some(Self { tcp: Arc::clone(&tcp.name), other, explanation });
         }
-        let software = &update.matched.as_ref().filter(|found| !found.dishonest)?.label;
+        let software = &matched.filter(|found| found.claim == SoftwareClaim::Agrees)?.label;
         // Software that runs on most systems is not evidence.
         let says = match &*software.systems {
             _ if system_check::runs_on(software, tcp) => return None,

@@ -200,7 +200,7 @@ impl Evidence {
 #[cfg(test)]
 mod tests {
     use huginn_net_core::Timestamp;
-    use huginn_net_db::Database;
+    use huginn_net_db::{Database, SoftwareClaim};
 
     use super::super::{Findings, Reasons, SystemSeen};
     use super::*;
@@ -252,7 +252,7 @@ sig = 1:B::
                     }
                     'B' => {
                         let label = label(name).unwrap();
-                        let seen = SoftwareSeen { label, dishonest: false, forwarded: false };
+                        let seen = SoftwareSeen { label, claim: SoftwareClaim::Agrees, forwarded: false };
                         profile.browsers.count(|value| *value == seen, || seen.clone());
                     }
                     _ => {

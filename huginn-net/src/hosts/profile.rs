@@ -5,13 +5,14 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use huginn_net_core::{Event, Side, Timestamp, TunnelPath};
-use huginn_net_db::{Distance, Label, TcpMatch};
+use huginn_net_db::{Distance, Label, SoftwareClaim, TcpMatch};
 use huginn_net_http::Role;
 use huginn_net_tcp::{Clock, Handshake, TcpSignature};
 use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
 use super::conflict::Conflict;
 use super::scores::Conclusion;
+use super::update::SoftwareMatch;
 use super::{
     ClockVerdict, HostUpdate, HttpUpdate, Reasons, TcpUpdate, TlsUpdate, TopValues, Update, UpdateResult,
     Verdict, change,
@@ -130,8 +131,8 @@ pub struct SystemSeen {
 pub struct SoftwareSeen {
     /// The label of the match.
     pub label: Arc<Label>,
-    /// Whether its User-Agent or Server header names other software.
-    pub dishonest: bool,
+    /// What its User-Agent or Server header says about the software.
+    pub claim: SoftwareClaim,
     /// Whether a proxy forwarded the head; a forwarded head is not evidence for this host.
     pub forwarded: bool,
 }
@@ -333,13 +334,18 @@ impl HostProfile {
             Role::Response => (&mut self.servers, &mut self.server_headers),
         };
         if let Some(found) = matched {
-            let (label, dishonest) = (&found.label, found.dishonest);
+            let SoftwareMatch { label, claim } = found;
             software.count(
-                |seen| seen.label == *label && (seen.dishonest, seen.forwarded) == (dishonest, forwarded),
-                || SoftwareSeen { label: Arc::clone(label), dishonest, forwarded },
+                |seen| seen.label == *label && (seen.claim, seen.forwarded) == (*claim, forwarded),
+                || SoftwareSeen { label: Arc::clone(label), claim: *claim, forwarded },
             );
         }
-        let honest = if *is_imitation { Some(false) } else { matched.as_ref().map(|found| !found.dishonest) };
+        let honest = match matched.as_ref().map(|found| found.claim) {
+            _ if *is_imitation => Some(false),
+            Some(SoftwareClaim::Agrees) => Some(true),
+            Some(SoftwareClaim::Dishonest) => Some(false),
+            Some(SoftwareClaim::Custom) | None => None,
+        };
         if let Some(text) = text {
             claims.count(
                 |seen| seen.text == *text && (seen.honest, seen.forwarded) == (honest, forwarded),
@@ -396,7 +402,7 @@ impl Latest {
             (self.system, self.fuzzy) = (label, false);
         } else {
             self.software = label;
-            self.mismatch = if found.dishonest {
+            self.mismatch = if found.claim == SoftwareClaim::Dishonest {
                 Some(Mismatch::Software)
             } else {
                 match change::is_other_claimed(update, system, scope) {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use huginn_net_db::{HttpMatch, Label, TcpMatch};
+use huginn_net_db::{Label, SoftwareClaim, TcpMatch};
 use huginn_net_http::{HttpSignature, Role, language};
 use huginn_net_tcp::{Clock, ClockReading, TcpSignature};
 use huginn_net_tls::{ClientFamily, ClientHello, Ja4, Transport};
@@ -67,8 +67,8 @@ pub(crate) struct TcpUpdate {
 #[derive(Clone, Debug)]
 pub(crate) struct SoftwareMatch {
     pub(crate) label: Arc<Label>,
-    /// Whether the User-Agent or Server header contradicts the label.
-    pub(crate) dishonest: bool,
+    /// What the User-Agent or Server header says about the software.
+    pub(crate) claim: SoftwareClaim,
 }
 
 /// The head of a request or response, and its match.
@@ -98,7 +98,7 @@ pub(crate) struct HttpUpdate {
 impl HttpUpdate {
     /// Creates an update without the fields for profiles.
     pub(crate) fn new(verdict: &HttpVerdict, counts: bool) -> Self {
-        let HttpVerdict { signature, matched, system, .. } = verdict;
+        let HttpVerdict { signature, matched, params, system, .. } = verdict;
         let hash_software = || {
             let mut hasher = DefaultHasher::new();
             signature.software().hash(&mut hasher);
@@ -109,10 +109,9 @@ impl HttpUpdate {
             forwarded: counts && signature.is_forwarded(),
             date: if counts { signature.date() } else { None },
             software_hash: if counts { hash_software() } else { 0 },
-            matched: matched.as_ref().map(|HttpMatch { label, dishonest, .. }| SoftwareMatch {
-                label: Arc::clone(label),
-                dishonest: *dishonest,
-            }),
+            matched: matched
+                .as_ref()
+                .map(|found| SoftwareMatch { label: Arc::clone(&found.label), claim: params.claim }),
             system: system.clone(),
             is_imitation: false,
             counts,

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use huginn_net_core::{Event, FlowId, Side, Timestamp, TransportKind, TunnelPath};
-use huginn_net_db::{Database, Label};
+use huginn_net_db::{Database, Label, SoftwareClaim};
 use huginn_net_http::{Role, language};
 use huginn_net_tcp::{Clock, ClockReading, Handshake, Mtu, ParseError, TcpSignature};
 use huginn_net_tls::{ClientFamily, Ja4ParseError, Transport};
@@ -108,13 +108,40 @@ struct ClockRecord {
     millis: u32,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+enum ClaimRecord {
+    Agrees,
+    Custom,
+    Dishonest,
+}
+
+impl From<SoftwareClaim> for ClaimRecord {
+    fn from(claim: SoftwareClaim) -> Self {
+        match claim {
+            SoftwareClaim::Agrees => Self::Agrees,
+            SoftwareClaim::Custom => Self::Custom,
+            SoftwareClaim::Dishonest => Self::Dishonest,
+        }
+    }
+}
+
+impl From<ClaimRecord> for SoftwareClaim {
+    fn from(claim: ClaimRecord) -> Self {
+        match claim {
+            ClaimRecord::Agrees => Self::Agrees,
+            ClaimRecord::Custom => Self::Custom,
+            ClaimRecord::Dishonest => Self::Dishonest,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct HttpRecord {
     is_request: bool,
     forwarded: bool,
     date: Option<i64>,
-    /// The label, and whether the software is another one.
-    matched: Option<(LabelRecord, bool)>,
+    /// The label, and what the header says about the software.
+    matched: Option<(LabelRecord, ClaimRecord)>,
     claimed: Option<String>,
     text: Option<String>,
     agrees: Option<bool>,
@@ -285,7 +312,10 @@ impl HttpRecord {
             is_request: update.role == Role::Request,
             forwarded: update.forwarded,
             date: update.date,
-            matched: update.matched.as_ref().map(|found| (LabelRecord::new(&found.label), found.dishonest)),
+            matched: update
+                .matched
+                .as_ref()
+                .map(|found| (LabelRecord::new(&found.label), found.claim.into())),
             claimed: claimed.as_deref().map(str::to_owned),
             text: text.as_deref().map(str::to_owned),
             agrees: *agrees,
@@ -299,13 +329,13 @@ impl HttpRecord {
     }
 
     fn read(self, database: &Database) -> Result<HttpUpdate, HostUpdateRecordError> {
-        let (label, dishonest) = self.matched.unzip();
+        let (label, claim) = self.matched.unzip();
         let label = LabelRecord::read(label, database)?;
         Ok(HttpUpdate {
             role: if self.is_request { Role::Request } else { Role::Response },
             forwarded: self.forwarded,
             date: self.date,
-            matched: label.zip(dishonest).map(|(label, dishonest)| SoftwareMatch { label, dishonest }),
+            matched: label.zip(claim).map(|(label, claim)| SoftwareMatch { label, claim: claim.into() }),
             system: SystemCheck {
                 claimed: self.claimed.map(Arc::from),
                 text: self.text.map(Arc::from),

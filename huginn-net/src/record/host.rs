@@ -1,6 +1,7 @@
 //! Hosts as records.
 
 use huginn_net_core::{Timestamp, TunnelPath};
+use huginn_net_db::SoftwareClaim;
 use huginn_net_tcp::{Clock, Handshake};
 use huginn_net_tls::Ja4;
 
@@ -126,8 +127,10 @@ records! {
     pub struct SoftwareSeenRecord<'a> {
         /// Label of the database entry
         label: Option<LabelRecord<'a>>,
-        /// Whether the head names other software
+        /// Whether the head names another known product
         dishonest: bool,
+        /// Whether the head names a program of its own
+        custom: bool,
         /// Whether the heads were forwarded
         forwarded: bool,
         /// Number of observations
@@ -307,10 +310,11 @@ impl<'a> From<&'a Counted<SystemSeen>> for SystemSeenRecord<'a> {
 
 impl<'a> From<&'a Counted<SoftwareSeen>> for SoftwareSeenRecord<'a> {
     fn from(seen: &'a Counted<SoftwareSeen>) -> Self {
-        let SoftwareSeen { label, dishonest, forwarded } = &seen.value;
+        let SoftwareSeen { label, claim, forwarded } = &seen.value;
         Self {
             label: Some((&**label).into()),
-            dishonest: *dishonest,
+            dishonest: *claim == SoftwareClaim::Dishonest,
+            custom: *claim == SoftwareClaim::Custom,
             forwarded: *forwarded,
             count: seen.count,
         }

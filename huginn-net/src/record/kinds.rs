@@ -43,7 +43,7 @@ records! {
         fuzzy: bool,
         /// Distance of the sender in hops
         distance: u8,
-        /// Remarks on the match, as p0f prints them
+        /// Remarks on the match
         params in "params": Text<'a>,
     }
 
@@ -153,7 +153,7 @@ records! {
         sig in "sig": Text<'a>,
         /// Label of the database entry; null without a match
         label in "label": Option<LabelRecord<'a>>,
-        /// Remarks on the match, as p0f prints them
+        /// Remarks on the match
         params in "params": Text<'a>,
         /// System that the User-Agent header names
         claimed_os: Option<Text<'a>>,
@@ -187,7 +187,7 @@ records! {
         sig in "sig": Text<'a>,
         /// Label of the database entry; null without a match
         label in "label": Option<LabelRecord<'a>>,
-        /// Remarks on the match, as p0f prints them
+        /// Remarks on the match
         params in "params": Text<'a>,
         /// System that the Server header names
         claimed_os: Option<Text<'a>>,
@@ -415,8 +415,8 @@ impl<'a> ConnectionRecord<'a> {
             client_bytes: connection.client.bytes,
             server_bytes: connection.server.bytes,
             host: connection.host.as_deref().map(Text::wire),
-            client_system: connection.client_system.as_deref().map(Text::of),
-            server_system: connection.server_system.as_deref().map(Text::of),
+            client_system: connection.client_system.as_ref().map(Text::of),
+            server_system: connection.server_system.as_ref().map(Text::of),
             client_software: connection.client_software.as_deref().map(Into::into),
             server_software: connection.server_software.as_deref().map(Text::of),
             tls_client: connection.tls_client.as_ref().map(|found| Text::of(&*found.software)),

@@ -188,7 +188,7 @@ impl Blocks {
     }
 
     fn http(&self, out: &mut impl Write, verdict: &HttpVerdict, limit: TextLimit) -> io::Result<()> {
-        self.verdict(out, "software", verdict.label())?;
+        self.verdict(out, "software", verdict.name())?;
         let remarks = verdict.params.to_string();
         if remarks != "none" {
             self.field(out, "remarks", remarks)?;

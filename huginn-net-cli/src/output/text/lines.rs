@@ -155,8 +155,8 @@ impl Lines {
     fn http_request(&self, out: &mut impl Write, finding: &HttpRequestFinding) -> io::Result<()> {
         let HttpRequestFinding { request, software, verdict, .. } = finding;
         let by_settings = software.as_ref().map(|found| &found.software);
-        match (verdict.label(), by_settings, request.user_agent()) {
-            (Some(label), ..) => self.known(out, label)?,
+        match (verdict.name(), by_settings, request.user_agent()) {
+            (Some(name), ..) => self.known(out, name)?,
             (None, Some(software), _) => self.known(out, software)?,
             (None, None, Some(user_agent)) => self.unknown(out, Cut(user_agent))?,
             (None, None, None) => self.unknown(out, "unknown client")?,
@@ -169,8 +169,8 @@ impl Lines {
 
     fn http_response(&self, out: &mut impl Write, finding: &HttpResponseFinding) -> io::Result<()> {
         let HttpResponseFinding { response, verdict, .. } = finding;
-        match (verdict.label(), response.server()) {
-            (Some(label), _) => self.known(out, label)?,
+        match (verdict.name(), response.server()) {
+            (Some(name), _) => self.known(out, name)?,
             (None, Some(server)) => self.unknown(out, Cut(server))?,
             (None, None) => self.unknown(out, "unknown server")?,
         }

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use self::coverers::Coverers;
 use self::entry_set::EntrySet;
+use super::claim::Products;
 use super::matching::{HttpMatch, occurs_in};
 use super::pattern::{HeaderPattern, HttpPattern};
 use crate::{DatabaseError, Entry};
@@ -112,6 +113,8 @@ pub(crate) struct HttpIndex {
     content: EntrySet,
     /// Empty once the file is read.
     coverers: Coverers,
+    /// Known when the index is complete.
+    products: Products,
 }
 
 /// The signatures that a header name affects.
@@ -182,6 +185,7 @@ impl HttpIndex {
             }
         }
         self.coverers = Coverers::default();
+        self.products = Products::new(&self.entries);
     }
 
     /// The first specific and the first generic signature that cover this one.
@@ -254,12 +258,12 @@ impl HttpIndex {
                 && required.version_and_headers_fit(&entry.pattern, &head, p0f_value)
             {
                 if !entry.label.generic {
-                    return Some(HttpMatch::new(entry, signature));
+                    return Some(HttpMatch::new(entry, signature, &self.products));
                 }
                 generic.get_or_insert(entry);
             }
         }
-        generic.map(|entry| HttpMatch::new(entry, signature))
+        generic.map(|entry| HttpMatch::new(entry, signature, &self.products))
     }
 }
 
