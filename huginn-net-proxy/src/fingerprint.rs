@@ -44,7 +44,7 @@ pub struct ClientFingerprint {
 pub struct TcpFingerprint {
     /// The signature, as p0f writes it (`raw_sig`).
     pub sig: String,
-    /// The operating system that it matches, such as `Linux 4.20 or newer`.
+    /// The operating system that it matches, such as `Linux 4.20 or newer`, or `Linux 4.20 or newer (fuzzy)`.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub system: Option<String>,
     /// Whether the match is fuzzy.

@@ -140,7 +140,7 @@ fn parse_http(bytes: &[u8]) -> (Option<Request>, Option<Akamai>) {
 fn tcp(syn: &TcpSignature, found: Option<&TcpMatch>) -> TcpFingerprint {
     TcpFingerprint {
         sig: syn.to_string(),
-        system: found.map(|found| found.label.to_string()),
+        system: found.map(|found| found.name().to_string()),
         fuzzy: found.is_some_and(|found| found.fuzzy),
         distance: found.map_or_else(|| Distance::guess(syn), |found| found.distance).hops,
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use huginn_net_core::{Event, FlowId, Interest, Route, Segment, Side, Timestamp, without_padding};
-use huginn_net_db::{ClientMatch, Label};
+use huginn_net_db::{ClientMatch, Label, SystemName};
 use huginn_net_ssh::{Hassh, SshPeer};
 use huginn_net_tcp::Handshake;
 use huginn_net_tls::{Ja4, Version};
@@ -32,9 +32,9 @@ pub struct Connection {
     /// Whether the host name was longer.
     pub host_is_cut: bool,
     /// The operating system that the SYN matches.
-    pub client_system: Option<Arc<Label>>,
+    pub client_system: Option<SystemName<Arc<Label>>>,
     /// The operating system that the SYN+ACK matches.
-    pub server_system: Option<Arc<Label>>,
+    pub server_system: Option<SystemName<Arc<Label>>>,
     /// The software that the first request or the client's SSH algorithms match.
     pub client_software: Option<Arc<str>>,
     /// The software that the first response matches.
@@ -135,7 +135,10 @@ impl OpenConnection {
                     Handshake::Syn => &mut connection.client_system,
                     Handshake::SynAck => &mut connection.server_system,
                 };
-                *system = finding.matched.as_ref().map(|found| Arc::clone(&found.label));
+                *system = finding
+                    .matched
+                    .as_ref()
+                    .map(|found| SystemName { name: Arc::clone(&found.label), fuzzy: found.fuzzy });
             }
             Finding::HttpRequest(finding) => {
                 connection.add_host(finding.request.host());

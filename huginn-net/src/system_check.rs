@@ -12,8 +12,11 @@ pub struct SystemCheck {
     pub claimed: Option<Arc<str>>,
     /// The text that names the system: `iPhone` means `macOS or iOS`.
     pub text: Option<Arc<str>>,
-    /// Whether the handshake of the same connection shows the claimed system, and the software is known to run on that
-    /// system. `None` if the handshake or the head shows no system.
+    /// Whether the handshake of the same connection shows the claimed system. `None` if the handshake shows no system, or
+    /// the User-Agent names none.
+    pub claim_agrees: Option<bool>,
+    /// Whether the claim agrees, and the software is known to run on the system of the handshake. `None` if the handshake
+    /// or the head shows no system.
     pub agrees: Option<bool>,
 }
 
@@ -28,11 +31,14 @@ impl SystemCheck {
         let named = user_agent.and_then(|user_agent| database.user_agent_system(user_agent));
         let (claimed, text) = named.map(|named| (Arc::clone(&named.name), Arc::clone(&named.text))).unzip();
         let software = software.filter(|label| !label.systems.is_empty());
-        let agrees = system.filter(|_| claimed.is_some() || software.is_some()).map(|system| {
-            claimed.as_ref().is_none_or(|claimed| may_be(claimed, &system.name))
-                && software.is_none_or(|software| runs_on(software, system))
-        });
-        Self { claimed, text, agrees }
+        let claim_agrees =
+            claimed.as_ref().zip(system).map(|(claimed, system)| may_be(claimed, &system.name));
+        let software_agrees = software.zip(system).map(|(software, system)| runs_on(software, system));
+        let agrees = match (claim_agrees, software_agrees) {
+            (Some(claim), Some(software)) => Some(claim && software),
+            (claim, software) => claim.or(software),
+        };
+        Self { claimed, text, claim_agrees, agrees }
     }
 }
 

@@ -117,7 +117,7 @@ pub(crate) fn tcp_syn(data: &[u8]) -> PyResult<Option<TcpSyn>> {
         Handshake::Syn => database.match_syn(&signature),
         Handshake::SynAck => database.match_syn_ack(&signature),
     };
-    Ok(Some(TcpSyn { sig: signature.to_string(), label: found.map(|found| found.label.to_string()) }))
+    Ok(Some(TcpSyn { sig: signature.to_string(), label: found.map(|found| found.name().to_string()) }))
 }
 
 /// The fingerprint of a client over all layers, as JSON.

@@ -119,18 +119,15 @@ fn address(host: &HostProfile, separator: &str) -> String {
     text
 }
 
-/// The label of the verdict if it has one, otherwise the bare name.
+/// The system of the verdict, or what hides it.
 fn system(host: &HostProfile, verdict: &Verdict) -> String {
     if !verdict.several.is_empty() {
         return format!("several: {}", verdict.several.join(", "));
     }
     let labels = || host.systems.by_count().filter_map(|seen| seen.value.label.as_deref());
-    match (&verdict.system, &verdict.behind) {
+    match (verdict.name(), &verdict.behind) {
         (Some(system), Some(behind)) => format!("{system}, behind {behind}"),
-        (Some(system), None) => match labels().find(|label| label.name == *system) {
-            Some(label) => label.to_string(),
-            None => system.to_string(),
-        },
+        (Some(system), None) => system.to_string(),
         (None, Some(behind)) => format!("unknown, behind {behind}"),
         (None, None) => labels().find(|label| label.is_tool()).map_or_else(
             || if host.systems.is_empty() { String::new() } else { "unknown".to_owned() },

@@ -16,6 +16,7 @@ mod explain;
 mod generate;
 mod hostile_texts;
 mod http;
+mod inexact;
 #[cfg(target_os = "linux")]
 mod interfaces;
 mod learn;

@@ -39,6 +39,9 @@ const HEAD_CUT: usize = 24;
 /// Bytes of a label, without its texts.
 const LABEL: usize = 64;
 
+/// Bytes of the remark ` (fuzzy)`, and of one on a User-Agent or Server header.
+const REMARK: usize = 24;
+
 /// Bytes of `params`.
 const PARAMS: usize = 72;
 
@@ -188,8 +191,9 @@ fn ssh(peer: &SshPeer, limit: TextLimit) -> usize {
 }
 
 fn connection(found: &Connection) -> u64 {
-    let [client, server, software] = [&found.client_system, &found.server_system, &found.server_software]
-        .map(|found| found.as_deref().map_or(0, label_text));
+    let [client, server] = [&found.client_system, &found.server_system]
+        .map(|found| found.as_ref().map_or(0, |system| label_text(&system.name).saturating_add(REMARK)));
+    let software = found.server_software.as_deref().map_or(0, label_text);
     let names = [client, server, software, found.client_software.as_ref().map_or(0, |name| name.len())];
     let host = found.host.as_ref().map_or(0, |host| text(host, TextLimit::NONE));
     let tls_client = software_text(found.tls_client.as_ref());

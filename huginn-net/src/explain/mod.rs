@@ -108,8 +108,11 @@ fn explain_tcp(out: &mut impl Write, mut signature: TcpSignature, database: &Dat
         match found {
             None => writeln!(out, "{title:<14}unknown")?,
             Some(found) => {
-                let fuzzy = if found.fuzzy { ", fuzzy" } else { "" };
-                writeln!(out, "{title:<14}{}{fuzzy}, {} hops away", found.label, found.distance)?;
+                write!(out, "{title:<14}{}", found.name())?;
+                match found.distance.in_words() {
+                    Some(distance) => writeln!(out, ", {distance} away")?,
+                    None => writeln!(out)?,
+                }
             }
         }
     }

@@ -38,7 +38,8 @@ impl Verdict {
             });
             contradictions.append(&mut others);
         }
-        Self { system, several, behind: behind(&evidence), evidence, contradictions }
+        let fuzzy = system.is_some() && evidence.first().is_some_and(|one| one.grade.is_fuzzy());
+        Self { system, fuzzy, several, behind: behind(&evidence), evidence, contradictions }
     }
 }
 

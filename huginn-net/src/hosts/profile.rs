@@ -40,7 +40,7 @@ pub struct HostProfile {
     pub as_server: Activity,
     /// Operating systems that its handshakes match.
     pub systems: TopValues<SystemSeen>,
-    /// Distances of the host.
+    /// Plausible distances of the host.
     pub distances: TopValues<Distance>,
     /// Links of the host.
     pub links: TopValues<MtuFinding>,
@@ -308,7 +308,9 @@ impl HostProfile {
         if !label.is_some_and(|label| label.is_tool()) {
             let distance =
                 matched.as_ref().map_or_else(|| Distance::guess(signature), |found| found.distance);
-            self.distances.count(|seen| *seen == distance, || distance);
+            if distance.is_plausible() {
+                self.distances.count(|seen| *seen == distance, || distance);
+            }
             self.latest.on_handshake(matched.as_ref(), distance);
         }
     }

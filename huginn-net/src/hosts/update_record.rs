@@ -144,6 +144,7 @@ struct HttpRecord {
     matched: Option<(LabelRecord, ClaimRecord)>,
     claimed: Option<String>,
     text: Option<String>,
+    claim_agrees: Option<bool>,
     agrees: Option<bool>,
     is_imitation: bool,
     counts: bool,
@@ -307,7 +308,7 @@ impl SignatureRecord {
 
 impl HttpRecord {
     fn new(update: &HttpUpdate) -> Self {
-        let SystemCheck { claimed, text, agrees } = &update.system;
+        let SystemCheck { claimed, text, claim_agrees, agrees } = &update.system;
         Self {
             is_request: update.role == Role::Request,
             forwarded: update.forwarded,
@@ -318,6 +319,7 @@ impl HttpRecord {
                 .map(|found| (LabelRecord::new(&found.label), found.claim.into())),
             claimed: claimed.as_deref().map(str::to_owned),
             text: text.as_deref().map(str::to_owned),
+            claim_agrees: *claim_agrees,
             agrees: *agrees,
             is_imitation: update.is_imitation,
             counts: update.counts,
@@ -339,6 +341,7 @@ impl HttpRecord {
             system: SystemCheck {
                 claimed: self.claimed.map(Arc::from),
                 text: self.text.map(Arc::from),
+                claim_agrees: self.claim_agrees,
                 agrees: self.agrees,
             },
             is_imitation: self.is_imitation,

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
-use huginn_net_db::Label;
+use huginn_net_db::{Label, SystemName};
 use huginn_net_http::Role;
 use huginn_net_tcp::Handshake;
 use huginn_net_tls::{ClientFamily, Ja4};
@@ -22,6 +22,8 @@ use crate::quoted::Quoted;
 pub struct Verdict {
     /// The most likely system, by its name in the database; absent without evidence, or with several systems.
     pub system: Option<Arc<str>>,
+    /// Whether the evidence that decides is a fuzzy match.
+    pub fuzzy: bool,
     /// The systems that share the address, by descending count; empty unless the address is reported as shared.
     pub several: Vec<Arc<str>>,
     /// The middlebox that answers for the host. Absent if TCP shows the system of the host.
@@ -174,6 +176,20 @@ pub enum Explanation {
     ForwardedPorts,
 }
 
+impl Verdict {
+    /// The most likely system: the label of its best handshake if it has one, otherwise its bare name.
+    pub fn name(&self) -> Option<SystemName<String>> {
+        let system = self.system.as_deref()?;
+        let labelled = self.evidence.iter().find_map(|one| match &one.because {
+            Cause::Handshake { label, fuzzy, .. } if *label.name == *system => {
+                Some(SystemName { name: label.to_string(), fuzzy: *fuzzy })
+            }
+            _ => None,
+        });
+        Some(labelled.unwrap_or_else(|| SystemName { name: system.to_owned(), fuzzy: self.fuzzy }))
+    }
+}
+
 impl Grade {
     /// The grade of a handshake with this label; none if a user-space tool made it.
     pub(super) fn from_handshake(label: &Label, fuzzy: bool, handshake: Handshake) -> Option<Self> {
@@ -193,6 +209,11 @@ impl Grade {
         self <= Self::SynAck
     }
 
+    /// Whether the grade is a fuzzy match of a handshake.
+    pub(super) fn is_fuzzy(self) -> bool {
+        matches!(self, Self::Fuzzy | Self::FuzzySynAck)
+    }
+
     /// Whether evidence of this grade can decide a verdict.
     pub(super) fn decides(self) -> bool {
         self <= Self::Generic
@@ -200,7 +221,7 @@ impl Grade {
 
     /// Whether evidence of this grade can contradict other evidence.
     pub(super) fn contradicts(self) -> bool {
-        !matches!(self, Self::Fuzzy | Self::FuzzySynAck) && self < Self::Generic
+        !self.is_fuzzy() && self < Self::Generic
     }
 }
 

@@ -175,6 +175,8 @@ records! {
     pub struct VerdictRecord<'a> {
         /// The system; null without evidence, or with several systems
         system: Option<Text<'a>>,
+        /// Whether the evidence that decides is a fuzzy match
+        fuzzy: bool,
         /// Systems that share the address
         several: Vec<Text<'a>>,
         /// Middlebox that answers for the host
@@ -348,9 +350,10 @@ impl<'a> From<&'a Counted<TlsClientSeen>> for TlsClientSeenRecord<'a> {
 
 impl From<Verdict> for VerdictRecord<'_> {
     fn from(verdict: Verdict) -> Self {
-        let Verdict { system, several, behind, evidence, contradictions } = verdict;
+        let Verdict { system, fuzzy, several, behind, evidence, contradictions } = verdict;
         Self {
             system: system.map(Into::into),
+            fuzzy,
             several: several.into_iter().map(Into::into).collect(),
             behind: behind.map(Into::into),
             evidence: evidence.into_iter().map(Into::into).collect(),

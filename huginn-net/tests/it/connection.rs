@@ -64,8 +64,8 @@ fn connection_joins_all_layers() {
     assert_eq!((first.server.packets, first.server.bytes), (3, 790));
     assert_eq!(first.duration(), 0.001_906);
     assert_eq!(first.host.as_deref(), Some(&b"www.example.test"[..]));
-    assert_eq!(first.client_system.as_ref().unwrap().name.as_ref(), "Linux");
-    assert_eq!(first.server_system.as_ref().unwrap().name.as_ref(), "Linux");
+    assert_eq!(&*first.client_system.as_ref().unwrap().name.name, "Linux");
+    assert_eq!(&*first.server_system.as_ref().unwrap().name.name, "Linux");
     assert_eq!(first.tls_client.as_ref().unwrap().software.application.as_deref(), Some("libcurl"));
     assert_eq!(first.ja4.unwrap().to_string(), "t13d3112h1_e8f1e7e78f70_b26ce05bbdd6");
     assert_eq!(first.tls_version.unwrap().to_string(), "13");

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Effects, Style};
 use huginn_net::consistency::Consistency;
+use huginn_net::db::TcpMatch;
 use huginn_net::finding::Connection;
 use huginn_net::finding::TextLimit;
 use huginn_net::finding::{
@@ -193,10 +194,15 @@ impl Blocks {
         if remarks != "none" {
             self.field(out, "remarks", remarks)?;
         }
-        let SystemCheck { claimed, agrees, .. } = &verdict.system;
-        if *agrees == Some(false) {
-            let claim = claimed.as_deref().unwrap_or("another system");
-            self.field(out, "claims", format_args!("{claim}, which its TCP handshake contradicts"))?;
+        let SystemCheck { claimed, claim_agrees, agrees, .. } = &verdict.system;
+        match (claimed, claim_agrees, agrees) {
+            (Some(claim), Some(false), _) => {
+                self.field(out, "claims", format_args!("{claim}, which its TCP handshake contradicts"))?;
+            }
+            (_, _, Some(false)) => {
+                self.field(out, "runs on", "other systems than that of its TCP handshake")?;
+            }
+            _ => {}
         }
         self.field(out, "signature", Computed(verdict.raw_sig(), limit))
     }
@@ -259,12 +265,12 @@ impl Blocks {
     }
 
     fn tcp(&self, out: &mut impl Write, finding: &TcpFinding) -> io::Result<()> {
-        let label = finding.label();
-        let name = if label.is_some_and(huginn_net::Label::is_tool) { "tool" } else { "system" };
-        self.verdict(out, name, label)?;
-        let bound = if finding.distance.at_most { "at most " } else { "" };
-        let plural = if finding.distance.hops == 1 { "" } else { "s" };
-        self.field(out, "distance", format_args!("{bound}{} hop{plural}", finding.distance.hops))?;
+        let found = finding.matched.as_ref();
+        let name = if found.is_some_and(|found| found.label.is_tool()) { "tool" } else { "system" };
+        self.verdict(out, name, found.map(TcpMatch::name))?;
+        if let Some(distance) = finding.distance.in_words() {
+            self.field(out, "distance", distance)?;
+        }
         let remarks = finding.params.to_string();
         if remarks != "none" {
             self.field(out, "remarks", remarks)?;

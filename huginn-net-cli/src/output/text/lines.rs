@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Effects, Style};
 use huginn_net::core::TransportKind;
 use huginn_net::finding::Connection;
 use huginn_net::finding::{
-    HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SshClientFinding, TcpFinding,
+    HttpRequestFinding, HttpResponseFinding, HttpVerdict, SshClientFinding, SystemCheck, TcpFinding,
     TlsClientFinding, UptimeFinding,
 };
 use huginn_net::http::Headers;
@@ -135,19 +135,15 @@ impl Lines {
     }
 
     fn tcp(&self, out: &mut impl Write, finding: &TcpFinding) -> io::Result<()> {
-        match finding.label() {
-            Some(label) => self.known(out, label)?,
+        match &finding.matched {
+            Some(found) => self.known(out, found.name())?,
             None => self.unknown(out, format_args!("unknown system {}", finding.signature))?,
         }
-        if finding.params.fuzzy {
-            out.write_all(b" (fuzzy)")?;
+        if let Some(distance) = finding.distance.in_words() {
+            write!(out, ", {distance}")?;
         }
-        let bound = if finding.distance.at_most { "at most " } else { "" };
-        let plural = if finding.distance.hops == 1 { "" } else { "s" };
-        write!(out, ", {bound}{} hop{plural}", finding.distance.hops)?;
         match &finding.link {
-            Some(MtuFinding { mtu, link: Some(link), .. }) => write!(out, ", {link} {mtu}"),
-            Some(MtuFinding { mtu, .. }) => write!(out, ", MTU {mtu}"),
+            Some(link) => write!(out, ", {link}"),
             None => Ok(()),
         }
     }
@@ -185,14 +181,15 @@ impl Lines {
         if headers.is_cut() { write!(out, ", {alarm}head cut{alarm:#}") } else { Ok(()) }
     }
 
-    /// Writes a claim that contradicts TCP.
+    /// Writes what of the head contradicts TCP: the system that it claims, or the software.
     fn claim(&self, out: &mut impl Write, verdict: &HttpVerdict) -> io::Result<()> {
-        if verdict.system.agrees != Some(false) {
-            return Ok(());
-        }
         let alarm = self.alarm;
-        let claim = verdict.system.claimed.as_deref().unwrap_or("another system");
-        write!(out, " {alarm}(claims {claim}){alarm:#}")
+        let SystemCheck { claimed, claim_agrees, agrees, .. } = &verdict.system;
+        match (claimed, claim_agrees, agrees) {
+            (Some(claim), Some(false), _) => write!(out, " {alarm}(claims {claim}){alarm:#}"),
+            (_, _, Some(false)) => write!(out, " {alarm}(software of another system){alarm:#}"),
+            _ => Ok(()),
+        }
     }
 
     fn tls_client(&self, out: &mut impl Write, finding: &TlsClientFinding) -> io::Result<()> {

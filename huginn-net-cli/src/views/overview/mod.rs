@@ -210,8 +210,8 @@ impl Counter<'_> {
     fn count_names(&mut self, finding: &Finding) {
         match finding {
             Finding::Tcp(finding) => {
-                if let Some(label) = finding.label().filter(|label| !label.is_tool()) {
-                    self.count_text(ValueKind::System, &label.name);
+                if let Some(system) = finding.system() {
+                    self.count(ValueKind::System, &system, || None);
                 }
             }
             Finding::HttpRequest(finding) => match (finding.verdict.label(), &finding.software) {
@@ -251,7 +251,8 @@ impl Counter<'_> {
                     Handshake::Syn => ValueKind::Syn,
                     Handshake::SynAck => ValueKind::SynAck,
                 };
-                self.count(kind, &finding.signature, || finding.label().map(ToString::to_string));
+                let name = || finding.matched.as_ref().map(|found| found.name().to_string());
+                self.count(kind, &finding.signature, name);
             }
             Finding::HttpRequest(finding) => {
                 let name = || finding.verdict.label().map(ToString::to_string);

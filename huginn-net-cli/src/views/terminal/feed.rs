@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
-use std::fmt::{self, Display};
+use std::fmt::{self, Display, Write as _};
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -191,8 +191,9 @@ impl State {
         // A name stays until another one is learned: most events repeat it, and need no memory.
         match &event.kind {
             Finding::Tcp(finding) => {
-                if let Some(label) = finding.label().filter(|label| !label.is_tool()) {
-                    replace(&mut host.system, &label.name);
+                if let Some(system) = finding.system() {
+                    host.system.clear();
+                    _ = write!(host.system, "{system}");
                 }
             }
             Finding::HttpRequest(finding) => {

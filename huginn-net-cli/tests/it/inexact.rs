@@ -1,0 +1,63 @@
+//! What is inexact says so in every view, in the same words.
+
+use std::process::Command;
+
+use crate::captures;
+
+fn run(args: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
+    command.args(args).env_remove("CLICOLOR_FORCE").env_remove("COLUMNS");
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn fuzzy_system_says_so_in_every_view() {
+    // Linux with an initial TTL of 128.
+    let capture = captures::path("stack-ttl-128.pcap").display().to_string();
+    let views: [&[&str]; 7] = [
+        &["pcap", "-q"],
+        &["pcap", "-q", "-v"],
+        &["pcap", "-q", "--summary"],
+        &["pcap", "-q", "--connections"],
+        &["pcap", "-q", "--connections", "--format", "json"],
+        &["pcap", "-q", "--top", "9"],
+        &["report", "-o", "-"],
+    ];
+    for view in views {
+        let text = run(&[view, &[&*capture]].concat());
+        assert!(text.contains("Linux 4.20 or newer (fuzzy)"), "{view:?}: {text}");
+    }
+    assert!(run(&["pcap", &capture]).contains("systems     Linux (fuzzy) (2)"));
+    assert!(
+        run(&["explain", "4:128:0:1460:mss*44,10:mss,sok,ts,nop,ws:df,id+:0"])
+            .contains("newer (fuzzy), 0 hops")
+    );
+    let host = run(&["pcap", "-q", "--summary", "--format", "json", &capture]);
+    assert!(host.contains(r#""verdict":{"system":"Linux","fuzzy":true,"#), "{host}");
+}
+
+#[test]
+fn implausible_distance_is_not_shown() {
+    // One SYN has a TTL of 92: 36 hops below 128.
+    let capture = captures::path("odd-syns.pcap").display().to_string();
+    for view in [&["pcap", "-q"][..], &["pcap", "-q", "-v"], &["pcap", "-q", "--summary"]] {
+        let text = run(&[view, &[&*capture]].concat());
+        let hops =
+            |text: &str| text.contains("36 hops") || text.contains("126 hops") || text.contains(" 126 ");
+        assert!(!hops(&text), "{view:?}: {text}");
+    }
+    assert!(run(&["pcap", "-q", &capture]).contains("31 hops"));
+}
+
+#[test]
+fn header_of_another_product_says_so_in_every_view() {
+    let capture = captures::path("http-imitation.pcap").display().to_string();
+    let views: [&[&str]; 4] =
+        [&["pcap", "-q"], &["pcap", "-q", "-v"], &["pcap", "-q", "--summary"], &["report", "-o", "-"]];
+    for view in views {
+        let text = run(&[view, &[&*capture]].concat());
+        assert!(text.contains("curl 7.43 or newer (dishonest)"), "{view:?}: {text}");
+    }
+}
