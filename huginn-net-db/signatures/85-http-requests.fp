@@ -11,10 +11,18 @@ ua_os = Android,Windows,macOS or iOS=[iPhone],macOS or iOS=[iPad],macOS or iOS=[
 
 ; ---- Browsers
 
+; nDPI weibo.pcap (Chrome 50, pages and what they load), Arkime http-post-upload.pcap (33).
+; "sdch" was dropped in 59; without it, the order is that of the next label.
+label = s:!:Chromium:Chrome 26-58
+sys   = @win,@unix
+sig   = 1:Host,Connection=[keep-alive],Accept=[*/*],?Upgrade-Insecure-Requests,User-Agent,?Referer,Accept-Encoding=[sdch],Accept-Language:Accept-Charset,Keep-Alive:Chrome/
+sig   = 1:Host,Connection=[keep-alive],User-Agent,?Origin,Accept=[*/*],?Referer,Accept-Encoding=[sdch],Accept-Language:Accept-Charset,Keep-Alive:Chrome/
+
 ; Recorded: Chromium 156, pages and what they load. The same order: Suricata 57c81cda (Chrome
-; 86), nDPI emotet.pcap (Edge 99), Zeek putty-upload.pcap (Chrome 108). "sdch" was dropped in
-; 59. On a trustworthy origin sec-ch-* and Sec-Fetch-* stand between.
-label = s:!:Chromium:Chrome 59 or newer, or a browser made of it (Edge, Opera, Brave)
+; 86), nDPI emotet.pcap (Edge 99), Zeek putty-upload.pcap (Chrome 108). Versions before 59 send
+; it, too, where they do not offer "sdch"; the blank after the comma is that of 39 (Arkime
+; jsonrpc.pcap). On a trustworthy origin sec-ch-* and Sec-Fetch-* stand between.
+label = s:!:Chromium:Chrome 39 or newer, or a browser made of it (Edge, Opera, Brave)
 sys   = @win,@unix
 sig   = 1:Host,Connection=[keep-alive],?Cache-Control,?Upgrade-Insecure-Requests,User-Agent,Accept=[*/*],?Origin,?Referer,Accept-Encoding=[gzip, deflate],Accept-Language,?Cookie,?If-None-Match,?If-Modified-Since:Accept-Charset,Keep-Alive,Priority,Sec-Fetch-Site:Chrome/
 sig   = 1:Host,Connection=[keep-alive],User-Agent,Accept=[*/*],Accept-Encoding=[gzip, deflate],Accept-Language:Accept-Charset,Keep-Alive,Priority:Chrome/
@@ -24,12 +32,6 @@ sig   = 1:Host,Connection=[keep-alive],User-Agent,Accept=[*/*],Accept-Encoding=[
 label = s:!:Chromium:itself, not a page
 sys   = @win,@unix
 sig   = 1:Host,Connection=[keep-alive],User-Agent,Accept-Encoding=[gzip, deflate],?Accept-Language:Accept,Accept-Charset,Keep-Alive:Chrome/
-
-; nDPI weibo.pcap (Chrome 50), Arkime http-post-upload.pcap (33).
-label = s:!:Chromium:Chrome 26-58
-sys   = @win,@unix
-sig   = 1:Host,Connection=[keep-alive],Accept=[*/*],?Upgrade-Insecure-Requests,User-Agent,?Referer,Accept-Encoding=[sdch],Accept-Language:Accept-Charset,Keep-Alive:Chrome/
-sig   = 1:Host,Connection=[keep-alive],User-Agent,Origin,Accept=[*/*],?Referer,Accept-Encoding=[sdch],Accept-Language:Accept-Charset,Keep-Alive:Chrome/
 
 ; Suricata 48fde6ee and Zeek 206_example_a.pcap (Chrome 8), nDPI 1kxun.pcap (25).
 label = s:!:Chromium:Chrome 8-25
@@ -42,8 +44,9 @@ sys   = @win,@unix
 sig   = 1:Host,User-Agent,Accept=[*/*],Accept-Language,Accept-Encoding=[gzip, deflate],Connection=[keep-alive],Priority=[u=]:Accept-Charset,Keep-Alive:Firefox/
 
 ; Zeek cooper-grill-dvwa.pcapng (Firefox 115), gap-recovery.pcap, content-range-less-than-len
-; .pcap (52), x-gzip.pcap (38), Suricata 27a4e050 (60).
-label = s:!:Firefox:11-127
+; .pcap (52), x-gzip.pcap (38), Suricata 27a4e050 (60). For some of what a page loads,
+; Firefox 153 sends no Priority either (recorded: http-pages).
+label = s:!:Firefox:11 or newer
 sys   = @win,@unix
 sig   = *:Host,User-Agent,Accept=[*/*],Accept-Language,Accept-Encoding=[gzip, deflate],Connection=[keep-alive]:Accept-Charset,Keep-Alive,Priority,X-Flash-Version:Firefox/
 
@@ -277,5 +280,5 @@ sig   = 1:Host,Connection=[eep-],Accept=[*/*],From=[googlebot(at)googlebot.com],
 sig   = 1:Host,From=[googlebot(at)googlebot.com],Accept=[*/*],Connection=[keep-alive],User-Agent,Accept-Encoding=[gzip,deflate]:Accept-Charset,Keep-Alive:Googlebot
 ; As a firewall logged it in 2019, and a test of an HTTP parser of 2011.
 label = s:!:Bingbot:
-sys   = @win
+sys   = @win,@unix
 sig   = 1:?Cache-Control,Connection=[Keep-Alive],Pragma=[no-cache],Accept=[*/*],Accept-Encoding,From=[bingbot(at)microsoft.com],Host,User-Agent:Accept-Charset,Keep-Alive:bingbot
