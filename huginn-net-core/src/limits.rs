@@ -42,6 +42,10 @@ pub(crate) const OUTPUT_QUEUE_LEN: usize = 2 * RING_BLOCKS;
 /// that none follows. A greater difference means that a clock was set back.
 pub(crate) const MAX_ORDER_WAIT_NANOS: u64 = 1_000_000_000;
 
+/// Longest time for which a full channel of a live source is not noticed, while its events wait for those of others: less than the buffer
+/// of the kernel bridges.
+pub(crate) const MAX_FULL_QUEUE_WAIT: Duration = Duration::from_millis(10);
+
 /// Frames after which a worker with a source of its own sends its output: few enough that merging waits for less than a millisecond,
 /// many enough that a packet costs nothing more.
 pub(crate) const FRAMES_PER_QUEUE_OUTPUT: u32 = 1024;

@@ -9,6 +9,11 @@ use crate::{Interface, InterfaceState};
 
 /// A capture mechanism, open on one interface.
 pub(crate) trait CaptureBackend: Send {
+    /// Begins to capture, once all queues of the interface are open.
+    fn begin(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Receives frames into an empty batch, without waiting. The batch stays empty if no frame is ready.
     fn receive(&mut self, batch: &mut FrameBatch) -> Result<(), ReceiveError>;
 

@@ -24,6 +24,8 @@ pub(crate) struct Interfaces {
     /// Notices not yet reported.
     notices: Vec<Notice>,
     handler: Option<NoticeHandler>,
+    /// Whether notices say that an interface has gone down or returned, which another queue reports otherwise.
+    reports_changes: bool,
 }
 
 /// The groups among whose sockets the kernel divides the frames of each interface.
@@ -89,7 +91,7 @@ impl Interfaces {
 
     fn new(slots: Vec<InterfaceSlot>, notices: Vec<Notice>) -> Self {
         let stats = LiveStats::new(slots.iter().map(|slot| vec![Arc::clone(&slot.counters)]));
-        let mut slots = Self { slots, stats, notices, handler: None };
+        let mut slots = Self { slots, stats, notices, handler: None, reports_changes: true };
         slots.update_drops();
         slots
     }
@@ -99,8 +101,19 @@ impl Interfaces {
         Self::new(backends.map(|(name, backend)| InterfaceSlot::new(&name, backend)).collect(), Vec::new())
     }
 
-    /// Counts together with the other queues of the same interfaces.
-    pub(crate) fn share_stats(queues: &mut [Self]) {
+    /// Begins to capture with all queues of the same interfaces, which count together. The first one reports their changes.
+    pub(crate) fn begin(queues: &mut [Self]) -> Result<(), LiveError> {
+        for slot in queues.iter_mut().flat_map(|queue| &mut queue.slots) {
+            slot.backend
+                .begin()
+                .map_err(|source| LiveError::Open { name: slot.counters.name().into(), source })?;
+        }
+        queues.iter_mut().skip(1).for_each(|queue| queue.reports_changes = false);
+        Self::share_stats(queues);
+        Ok(())
+    }
+
+    fn share_stats(queues: &mut [Self]) {
         let interfaces = queues.first().map_or(0, Self::len);
         let counters = (0..interfaces).map(|index| {
             let slots = queues.iter().filter_map(|queue| queue.slots.get(index));
@@ -251,6 +264,10 @@ impl Interfaces {
     }
 
     fn notice(&mut self, index: usize, kind: NoticeKind) {
+        let is_change = matches!(kind, NoticeKind::Down | NoticeKind::Removed | NoticeKind::Recovered);
+        if is_change && !self.reports_changes {
+            return;
+        }
         let interface = self.name(index);
         self.notices.push(Notice { interface, kind });
     }

@@ -30,7 +30,7 @@ struct Waker {
     wake_fd: WakeFd,
 }
 
-/// The end of a source: its descriptor becomes readable when the source is stopped or woken.
+/// What a source learns of its stopper: the descriptor becomes readable when the source is stopped or woken.
 #[derive(Debug)]
 pub(crate) struct StopReceiver {
     stopper: Stopper,
@@ -39,7 +39,7 @@ pub(crate) struct StopReceiver {
 }
 
 impl Stopper {
-    /// Creates the ends of these many sources, which share a stopper.
+    /// Creates a stopper for several sources, and the receiver of each.
     pub(crate) fn receivers(sources: usize) -> io::Result<Vec<StopReceiver>> {
         let (mut readers, mut wakers) = (Vec::with_capacity(sources), Vec::with_capacity(sources));
         for _ in 0..sources {

@@ -85,10 +85,10 @@ impl Sensor {
         let (of_ticker, to) = (Arc::clone(&manager), messages.clone());
         let ticker = Ticker::start(Arc::clone(&status), of_ticker, plan.stats_interval, to)
             .map_err(starting("the statistics thread"))?;
-        source.on_notice({
+        for source in &mut sources {
             let messages = messages.clone();
-            move |notice| messages.print(notice)
-        });
+            source.on_notice(move |notice| messages.print(notice));
+        }
         if plan.messages.has_totals && plan.view.is_none() {
             messages.print(&format_args!("watching {}", plan.interfaces.join(", ")));
         }

@@ -168,7 +168,9 @@ impl<P: Protocol> Analyzer<P> {
     /// No frame crosses threads. Each worker has an equal part of the [flow limits](Builder::flow_limits), and its own packet time and
     /// packet numbers. The sink gets the events of all workers in the order of capture times: events wait until idle sources
     /// [state](Source::complete_until) that no earlier frame follows. A [live](Source::is_live) source that would drop frames does not wait,
-    /// so that its events may be early. The events of one flow always are in order.
+    /// so that its events may be early, and no event waits for more than a second of capture time. The events of one flow always are in
+    /// order. [`Builder::overflow`] and [`Builder::block_bytes`] do not apply. A sink that stops and an error end each source at its next
+    /// frame or `Idle`.
     ///
     /// # Errors
     /// The error of a source, which ends the others too, or a panic of a worker. The events before it were reported and

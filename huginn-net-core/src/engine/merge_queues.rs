@@ -1,6 +1,7 @@
 //! Merges the outputs of workers that read a source each, in the caller's thread.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::{Receiver, Select, TryRecvError};
 
@@ -10,8 +11,8 @@ use super::delivery::Delivery;
 use super::queues::{QueueLane, QueueOutput, QueueState};
 use super::render::{Output, Render};
 use super::snapshot::Request;
-use crate::limits::MAX_ORDER_WAIT_NANOS;
-use crate::{Event, Protocol, Report};
+use crate::limits::{MAX_FULL_QUEUE_WAIT, MAX_ORDER_WAIT_NANOS};
+use crate::{Event, Protocol, Report, Timestamp};
 
 /// The merging thread.
 ///
@@ -22,8 +23,12 @@ pub(super) struct QueueMerger<'a, P: Protocol, R: Render<Event<Report<P>>>, O> {
     pub(super) delivery: Delivery<'a, P, R, O>,
     pub(super) snapshots: CounterSnapshots<P>,
     pub(super) requests: &'a Receiver<Request<P>>,
+    /// Ends the workers.
+    pub(super) stop: &'a AtomicBool,
     /// Whether frames are lost while a worker waits.
     pub(super) is_live: bool,
+    /// When the first frame of the outputs delivered since the last [`TextSink::batch_end`](crate::TextSink::batch_end) was received.
+    pub(super) taken_at: Option<Timestamp>,
 }
 
 /// A lane with the output that is being delivered.
@@ -84,6 +89,8 @@ where
         while self.receive(&mut lanes).is_continue() {
             while let Some(OpenLane { current, .. }) = next_lane(&mut lanes) {
                 let Some((_, event)) = current.events.pop_front() else { break };
+                let taken_at = current.end.as_ref().and_then(|end| end.taken_at);
+                self.taken_at = self.taken_at.into_iter().chain(taken_at).min_by_key(|time| time.as_nanos());
                 if self.delivery.deliver(event, &current.arena)?.is_break() {
                     return Ok(());
                 }
@@ -95,8 +102,8 @@ where
         Ok(())
     }
 
-    /// Receives outputs until there is an event to deliver. Answers snapshot requests meanwhile. Breaks when the sink does, when all
-    /// workers have ended, and when one has ended without its last output: joining its thread gives the reason.
+    /// Receives outputs until there is an event to deliver. Answers snapshot requests meanwhile. Breaks when the sink does, and when all
+    /// workers have ended.
     fn receive(&mut self, lanes: &mut [OpenLane<P, R>]) -> ControlFlow<()> {
         loop {
             for (index, lane) in lanes.iter_mut().enumerate() {
@@ -112,7 +119,7 @@ where
             if !lanes.iter().any(OpenLane::is_receiving) {
                 return ControlFlow::Break(());
             }
-            wait(lanes, self.requests);
+            self.wait(lanes);
         }
     }
 
@@ -122,7 +129,11 @@ where
             self.end_output(index, &mut lane.current)?;
             match lane.lane.outputs.try_recv() {
                 Ok(next) => lane.replace(next),
-                Err(TryRecvError::Disconnected) if lane.is_receiving() => return ControlFlow::Break(()),
+                // The worker has panicked; joining its thread gives the message.
+                Err(TryRecvError::Disconnected) if lane.is_receiving() => {
+                    self.stop.store(true, Ordering::Relaxed);
+                    lane.current.state = QueueState::Ended;
+                }
                 Err(_) => break,
             }
         }
@@ -136,18 +147,23 @@ where
         if let (Some(snapshot), Some(counters)) = (workers.get_mut(index), frames.get_mut(index)) {
             (*snapshot, *counters) = (end.counters, end.frames);
         }
-        self.delivery.output.batch_end(end.taken_at)
+        self.delivery.output.batch_end(self.taken_at.take())
     }
-}
 
-/// Waits for an output of a lane whose current one is delivered, or for a snapshot request.
-fn wait<P: Protocol, R: Render<Event<Report<P>>>>(lanes: &[OpenLane<P, R>], requests: &Receiver<Request<P>>) {
-    let mut select = Select::new();
-    for lane in lanes.iter().filter(|lane| lane.is_receiving()) {
-        select.recv(&lane.lane.outputs);
+    /// Waits for an output of a lane whose current one is delivered, or for a snapshot request. While events wait, a channel may
+    /// become full, of which nothing else tells.
+    fn wait(&self, lanes: &[OpenLane<P, R>]) {
+        let mut select = Select::new();
+        for lane in lanes.iter().filter(|lane| lane.is_receiving()) {
+            select.recv(&lane.lane.outputs);
+        }
+        select.recv(self.requests);
+        if self.is_live && lanes.iter().any(|lane| lane.next_time().is_some()) {
+            let _ = select.ready_timeout(MAX_FULL_QUEUE_WAIT);
+        } else {
+            select.ready();
+        }
     }
-    select.recv(requests);
-    select.ready();
 }
 
 /// Returns the lane whose next event comes next; `None` if an output must be received first.

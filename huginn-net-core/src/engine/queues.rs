@@ -54,7 +54,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueOutput<P, R> {
     pub(super) fn clear(&mut self) {
         R::clear(&mut self.arena);
         self.events.clear();
-        self.end = None;
+        (self.end, self.state) = (None, QueueState::Busy);
     }
 }
 
@@ -108,7 +108,8 @@ pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<
         }
         let stop_on_drop = StopOnDrop(&stop);
         let delivery = Delivery { router, render, output: &mut *output, cancel };
-        let merged = QueueMerger { delivery, snapshots, requests, is_live }.run(lanes);
+        let merged =
+            QueueMerger { delivery, snapshots, requests, stop: &stop, is_live, taken_at: None }.run(lanes);
         drop(stop_on_drop);
         output.end();
         let (mut analysed, mut read) = (Ok(()), Ok(()));
@@ -122,7 +123,10 @@ pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<
         }
         analysed.and(merged).map_err(ThreadFailure::into_error).and(read)
     });
-    others.iter().for_each(|other| ingest.join(other));
+    for other in &mut others {
+        other.decoding.decoder.finish();
+        ingest.join(other);
+    }
     outcome
 }
 
@@ -211,7 +215,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueWorker<'_, P, R> {
         self.path.output.end = Some(BlockEnd {
             counters: CounterSnapshot::from_flows(&self.path.flows),
             frames: self.ingest.counters(),
-            taken_at: self.taken_at,
+            taken_at: self.taken_at.take(),
         });
         self.path.send(state)
     }

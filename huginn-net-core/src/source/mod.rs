@@ -68,13 +68,15 @@ pub trait Source<'f> {
 
     /// After [`NextFrame::Idle`], returns a time before which no further frame was captured; `None` (default) if unknown.
     ///
-    /// The events of [other sources](crate::Analyzer::analyze_queues) up to this time need not wait for this one. Without a time, they
-    /// do not wait for an idle source at all.
+    /// The events of [other sources](crate::Analyzer::analyze_queues) up to this time need not wait for this one, and later ones wait: the
+    /// source must return `Idle` again, with a later time, while no frame arrives. Without a time, they do not wait for an idle source at
+    /// all. A source that wraps another one passes its answer on.
     fn complete_until(&self) -> Option<Timestamp> {
         None
     }
 
-    /// Returns when the latest frame was received from the system; `None` (default) if unknown.
+    /// Returns when the latest frame was received from the system; `None` (default) if unknown. A source that wraps another one passes
+    /// its answer on.
     fn taken_at(&self) -> Option<Timestamp> {
         None
     }

@@ -9,8 +9,8 @@ use std::os::fd::AsFd;
 use std::sync::{Mutex, PoisonError};
 
 use libc::{
-    BPF_A, BPF_ABS, BPF_ALU, BPF_H, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_MISC, BPF_MUL, BPF_RET, BPF_RSH,
-    BPF_TAX, BPF_W, BPF_X, BPF_XOR, sock_filter,
+    BPF_A, BPF_ABS, BPF_ALU, BPF_B, BPF_H, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_MISC, BPF_MUL, BPF_RET,
+    BPF_RSH, BPF_TAX, BPF_W, BPF_X, BPF_XOR, sock_filter,
 };
 use nix::sys::socket::{getsockopt, setsockopt};
 use nix::{getsockopt_impl, setsockopt_impl, sockopt_impl};
@@ -48,6 +48,8 @@ type Program = Vec<sock_filter>;
 
 /// Offset of the ancillary field with the EtherType of the frame (`SKF_AD_OFF` + `SKF_AD_PROTOCOL` of `linux/filter.h`).
 const ETHERTYPE: u32 = 0_u32.wrapping_sub(0x1000);
+/// Offset of the ancillary field with the type of the packet, such as `PACKET_OUTGOING` (`SKF_AD_OFF` + `SKF_AD_PKTTYPE`).
+const PACKET_TYPE: u32 = ETHERTYPE.wrapping_add(4);
 /// Offset of the network header (`SKF_NET_OFF`).
 const NETWORK: u32 = 0_u32.wrapping_sub(0x10_0000);
 /// An odd factor that carries every bit of the hash to the upper half: digits of the golden ratio.
@@ -55,27 +57,43 @@ const FACTOR: u32 = 0x9e37_79b1;
 
 const ETHERTYPES: [u32; 2] = [0x0800, 0x86dd];
 const PPP_PROTOCOLS: [u32; 2] = [0x0021, 0x0057];
+const VLAN_TAGS: [u32; 2] = [0x8100, 0x88a8];
+const PPPOE_SESSION: u32 = 0x8864;
 
 /// Returns the program that maps a frame to a number; the kernel takes the remainder by the number of sockets.
 ///
-/// The number depends on both addresses, in any order; in a tunnel on the outer ones. Frames that are not IP have the number 0. So have
-/// frames for which a load fails.
+/// The number depends on both addresses, in any order; in a tunnel on the outer ones. Frames that are not IP, and frames for which a
+/// load fails, have the number 0.
 fn program() -> Program {
-    // The kernel has removed the outer VLAN tag.
-    let in_tag = || [load(BPF_H, at(2)), ip(ETHERTYPES, at(4), ret(0))].concat();
-    let in_session = [load(BPF_H, at(6)), ip(PPP_PROTOCOLS, at(8), ret(0))].concat();
-    let others = if_equal(0x8100, in_tag(), if_equal(0x88a8, in_tag(), if_equal(0x8864, in_session, ret(0))));
-    [load(BPF_H, ETHERTYPE), ip(ETHERTYPES, at(0), others)].concat()
+    let sent = by_version(NETWORK);
+    let received = [load(BPF_H, ETHERTYPE), by_ethertype(ETHERTYPES, 0, tagged())].concat();
+    // Received frames begin at the network header. That of a sent frame is at an offset, and always in one piece.
+    [load(BPF_H, PACKET_TYPE), if_equal(u32::from(libc::PACKET_OUTGOING), sent, received)].concat()
 }
 
-/// Returns an offset from the network header.
-fn at(offset: u32) -> u32 {
-    NETWORK.wrapping_add(offset)
+/// Hashes the packet at this offset by the first four bits.
+fn by_version(packet: u32) -> Program {
+    let version = [load(BPF_B, packet), step(BPF_ALU | BPF_RSH | BPF_K, 4)].concat();
+    [version, by_ethertype([4, 6], packet, ret(0))].concat()
+}
+
+/// Hashes the packet in another VLAN tag or a PPPoE session, or in both. The kernel has removed the outer tag.
+fn tagged() -> Program {
+    let session = |header: u32| {
+        [load(BPF_H, header.wrapping_add(6)), by_ethertype(PPP_PROTOCOLS, header.wrapping_add(8), ret(0))]
+            .concat()
+    };
+    let in_tag = || {
+        let in_session = if_equal(PPPOE_SESSION, session(4), ret(0));
+        [load(BPF_H, 2), by_ethertype(ETHERTYPES, 4, in_session)].concat()
+    };
+    let otherwise = if_equal(PPPOE_SESSION, session(0), ret(0));
+    VLAN_TAGS.into_iter().fold(otherwise, |otherwise, tag| if_equal(tag, in_tag(), otherwise))
 }
 
 /// Hashes the addresses of the packet at this offset if the accumulator has one of the numbers of IPv4 (RFC 791, section 3.1) and IPv6
 /// (RFC 8200, section 3).
-fn ip([v4, v6]: [u32; 2], packet: u32, otherwise: Program) -> Program {
+fn by_ethertype([v4, v6]: [u32; 2], packet: u32, otherwise: Program) -> Program {
     let addresses = |start: u32, end: u32| {
         let words = (start..end).step_by(4).map(|offset| packet.wrapping_add(offset));
         let combined =

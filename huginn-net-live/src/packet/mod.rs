@@ -46,12 +46,15 @@ struct Capture {
 }
 
 impl Capture {
-    /// Opens a socket, with a ring, on an interface.
+    /// Opens a socket, with a ring, on an interface. The socket of a group is muted, since it would receive all frames until it joins.
     fn open(interface: &Interface, options: &LiveOptions, fanout: Option<&FanoutGroup>) -> io::Result<Self> {
         let socket = PacketSocket::new()?;
         let (ring, ring_len) = socket.ring(options, interface.mtu)?;
         if interface.is_loopback {
             socket.ignore_outgoing();
+        }
+        if fanout.is_some() {
+            socket.mute()?;
         }
         socket.bind(interface, options.promiscuous)?;
         if let Some(fanout) = fanout {
@@ -99,6 +102,7 @@ impl PacketBackend {
             // The kernel does not bind a member of a group again.
             Some(fanout) => {
                 let Capture { socket, ring, .. } = Capture::open(interface, &self.options, Some(fanout))?;
+                socket.unmute()?;
                 self.dropped = self.dropped.saturating_add(self.socket.dropped().into());
                 (self.socket, self.ring) = (socket, ring);
             }
@@ -113,6 +117,10 @@ impl PacketBackend {
 }
 
 impl CaptureBackend for PacketBackend {
+    fn begin(&mut self) -> io::Result<()> {
+        if self.fanout.is_some() { self.socket.unmute() } else { Ok(()) }
+    }
+
     /// Receives one block, or more if the first ones contain no frame. Frames stay where the kernel wrote them.
     fn receive(&mut self, batch: &mut FrameBatch) -> Result<(), ReceiveError> {
         batch.link = self.link;

@@ -16,6 +16,12 @@ use crate::{Interface, LiveOptions};
 sockopt_impl!(PacketIgnoreOutgoing, SetOnly, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, bool);
 sockopt_impl!(PacketStatistics, GetOnly, libc::SOL_PACKET, libc::PACKET_STATISTICS, libc::tpacket_stats_v3);
 
+sockopt_impl!(AttachFilter, SetOnly, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, libc::sock_fprog);
+sockopt_impl!(DetachFilter, SetOnly, libc::SOL_SOCKET, libc::SO_DETACH_FILTER, i32);
+
+/// The instruction of classic BPF that ends a filter with a constant.
+const RETURN: u16 = 0x06;
+
 /// A socket for link-layer frames.
 pub(super) struct PacketSocket(OwnedFd);
 
@@ -40,6 +46,17 @@ impl PacketSocket {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Receives nothing until [`unmute`](Self::unmute), even if the socket is bound.
+    pub(super) fn mute(&self) -> io::Result<()> {
+        let mut nothing = [libc::sock_filter { code: RETURN, jt: 0, jf: 0, k: 0 }];
+        Ok(setsockopt(&self.0, AttachFilter, &libc::sock_fprog { len: 1, filter: nothing.as_mut_ptr() })?)
+    }
+
+    /// Receives frames from now on.
+    pub(super) fn unmute(&self) -> io::Result<()> {
+        Ok(setsockopt(&self.0, DetachFilter, &0)?)
     }
 
     /// Ignores outgoing frames, if the kernel supports it (since Linux 4.20).

@@ -81,9 +81,11 @@ impl LiveSource {
     /// Opens interfaces with several queues each, and returns a source for each queue, for as many threads.
     ///
     /// The kernel assigns each frame to a queue by its IP addresses, and in a tunnel by the outer ones, so that all frames of a flow are in
-    /// one queue: both directions, and fragments. Frames other than IP, or with MPLS labels or more than two VLAN tags, are in the first
-    /// queue. Each queue has a buffer of its own. The sources have one stopper and
-    /// one set of statistics; the notices of the first source describe all.
+    /// one queue: both directions, and fragments. Frames other than IP, or with MPLS labels or more than two VLAN tags, and those of
+    /// IEEE 802.11 are in the first queue. Each queue has a buffer of its own. The sources have one stopper and
+    /// one set of statistics; only the first source reports that an
+    /// interface went down or has returned. After an interface was removed and has returned, each queue opens a new socket, which
+    /// needs the privilege to capture.
     ///
     /// ```no_run
     /// use std::num::NonZeroUsize;
@@ -106,7 +108,11 @@ impl LiveSource {
         options: &LiveOptions,
         queues: NonZeroUsize,
     ) -> Result<Vec<Self>, LiveError> {
-        Self::open_with(interfaces, options, queues.get(), &Fanouts::new(interfaces.len(), options)?)
+        let fanouts = match queues {
+            NonZeroUsize::MIN => Fanouts::default(),
+            _ => Fanouts::new(interfaces.len(), options)?,
+        };
+        Self::open_with(interfaces, options, queues.get(), &fanouts)
     }
 
     fn open_with(
@@ -121,13 +127,14 @@ impl LiveSource {
             let open = || Interfaces::open(interfaces.iter().map(AsRef::as_ref), options, &present, fanouts);
             opened.push(processor::run_on(options.cpus.get(queue).copied(), open)??);
         }
-        Interfaces::share_stats(&mut opened);
+        Interfaces::begin(&mut opened)?;
         let stops = Stopper::receivers(queues)
             .map_err(|source| LiveError::System { operation: "creating a socket pair", source })?;
         let sources = opened.into_iter().zip(stops).enumerate().map(|(queue, (interfaces, stop))| {
             let (cpu, max_delay) = (options.cpus.get(queue).copied(), max_delay(options));
             // Events of other queues wait until this one states that no earlier frame follows.
-            let max_wait = if queues > 1 { max_delay / 2 } else { MAINTENANCE_INTERVAL };
+            let max_wait =
+                if queues > 1 { max_delay.checked_div(2).unwrap_or_default() } else { MAINTENANCE_INTERVAL };
             Self::new(interfaces, cpu, [max_delay, max_wait], stop)
         });
         Ok(sources.collect())
@@ -176,7 +183,7 @@ impl LiveSource {
     #[cold]
     fn advance(&mut self) -> Result<Ready, LiveError> {
         if let Some(cpu) = self.cpu.take() {
-            processor::stay_on(cpu)?;
+            processor::stay_on(cpu).inspect_err(|_| self.end())?;
         }
         self.release();
         let mut waits = std::mem::replace(&mut self.is_idle, false);

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -70,6 +70,26 @@ fn single_queue_is_analysed_in_the_callers_thread() {
     builder(1, 1).build().analyze_queues(vec![source], &mut sink).unwrap();
     assert_eq!(seen, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]);
 }
+
+#[test]
+fn single_queue_is_divided_among_the_workers() {
+    let caller = thread::current().id();
+    let write = |_: &Event<String>, text: &mut Vec<u8>| {
+        text.push(u8::from(thread::current().id() == caller));
+    };
+    let mut of_caller = Vec::new();
+    let sources = || vec![Overwriting::new(PACKETS.get_or_init(|| syns(5)))];
+    for workers in [1, 3] {
+        let mut texts = Vec::new();
+        let mut sink = |text: &[u8]| texts.extend_from_slice(text);
+        builder(workers, 1).build().analyze_queues_text(sources(), write, &mut sink).unwrap();
+        of_caller.push(texts.iter().filter(|text| **text == 1).count());
+    }
+    // Conclusions of the shared state are written by the caller.
+    assert_eq!(of_caller, [10, 5]);
+}
+
+static PACKETS: OnceLock<Vec<Packet>> = OnceLock::new();
 
 #[test]
 fn flow_limit_holds_for_all_queues_together() {
