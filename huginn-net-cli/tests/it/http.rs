@@ -88,7 +88,7 @@ fn human_format_has_blocks() {
   host       www.example.test
   user agent curl/7.88.1
   software   curl 7 or newer
-  claims     another system, which its TCP handshake contradicts
+  runs on    other systems than that of its TCP handshake
   signature  1:Host,User-Agent,Accept=[*/*]:Connection,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:curl/7.88.1
 
 Host change  192.0.2.1:60544 -> 192.0.2.2:80  2026-11-21T05:22:25.222519Z

@@ -78,7 +78,7 @@ systems     Linux (1)
     );
     let imitation = stdout(&["-c", "4", &capture("http-imitation.pcap")]);
     let mismatch = "\
-11:20:23.259943  192.0.2.1:51000       > 192.0.2.2:80           HTTP      Python urllib (claims Windows), GET www.example.test/
+11:20:23.259943  192.0.2.1:51000       > 192.0.2.2:80           HTTP      Python urllib (dishonest) (claims Windows), GET www.example.test/
 11:20:23.259943  192.0.2.1:51000       > 192.0.2.2:80           mismatch  imitation: User-Agent says Chromium 131 on Windows; the headers are those of Python urllib; TCP says Linux
 ";
     assert!(imitation.contains(mismatch), "{imitation}");

@@ -8,8 +8,8 @@
 //! - A signature is carried by its TTL if, without it, a signature of another system has the same packets. It matches
 //!   fuzzily only within the reach of its TTL.
 
-use huginn_net_tcp::OptionLayout;
 use huginn_net_tcp::kind::{EOL, MSS, NOP};
+use huginn_net_tcp::{IpVersion, OptionLayout};
 
 use super::matching::fit_of_quirks;
 use super::pattern::TcpPattern;
@@ -23,7 +23,11 @@ pub(super) fn has_few_options(layout: &OptionLayout) -> bool {
 /// Whether the TTL distinguishes a signature from the `other` one, of another system. One of them covers the other in all
 /// fields but TTL and quirks.
 pub(super) fn is_told_apart_by_ttl(entry: &Entry<TcpPattern>, other: &Entry<TcpPattern>) -> bool {
+    let quirks_fit = |version| {
+        let [quirks, wanted] = [entry, other].map(|entry| entry.pattern.quirks_for(version));
+        fit_of_quirks(wanted, quirks).is_some()
+    };
     entry.label.name != other.label.name
         && entry.pattern.ttl.initial != other.pattern.ttl.initial
-        && fit_of_quirks(other.pattern.quirks, entry.pattern.quirks).is_some()
+        && [IpVersion::V4, IpVersion::V6].into_iter().any(quirks_fit)
 }
