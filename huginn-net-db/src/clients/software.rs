@@ -226,7 +226,9 @@ impl Entry {
             application: application.map(Into::into),
             versions: Some(versions.into()).filter(|versions: &Arc<str>| !versions.is_empty()),
             candidates,
-            evidence: clients.iter().map(|row| format!("{} ({})", row.evidence, row.date).into()).collect(),
+            evidence: distinct(
+                &mut clients.iter().map(|row| format!("{} ({})", row.evidence, row.date).into()),
+            ),
         };
         let mut ja4: Vec<Ja4> = rows.iter().filter_map(|row| row.ja4).collect();
         ja4.sort_unstable();
@@ -263,8 +265,8 @@ impl Software {
             library: common(software.clone().map(|software| &software.library)).cloned().flatten(),
             application: application.cloned().flatten(),
             versions: application.and(common(software.map(|software| &software.versions))).cloned().flatten(),
-            candidates: distinct(of_genuine.chain(of_imitations)),
-            evidence: distinct(entries.iter().flat_map(|entry| &entry.software.evidence)),
+            candidates: distinct(&mut of_genuine.chain(of_imitations).cloned()),
+            evidence: distinct(&mut entries.iter().flat_map(|entry| &entry.software.evidence).cloned()),
         }
     }
 
@@ -284,9 +286,10 @@ impl Software {
     }
 }
 
-fn distinct<'a>(texts: impl Iterator<Item = &'a Arc<str>>) -> Vec<Arc<str>> {
+/// The texts without repetitions.
+fn distinct(texts: &mut dyn Iterator<Item = Arc<str>>) -> Vec<Arc<str>> {
     let mut seen = BTreeSet::new();
-    texts.filter(|text| seen.insert(Arc::clone(text))).cloned().collect()
+    texts.filter(|text| seen.insert(Arc::clone(text))).collect()
 }
 
 /// The versions of each program in these rows.
