@@ -1,6 +1,6 @@
 //! Names of fingerprints that were not recorded, but that a recorded client also has.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
+#![allow(clippy::indexing_slicing, clippy::string_slice, clippy::unwrap_used, reason = "a test may panic")]
 
 use huginn_net_db::{ClientDatabase, ClientMatch, MatchKind};
 use huginn_net_tls::{Ja4, Ja4Raw};
@@ -62,7 +62,7 @@ fn every_variant_names_library_of_its_row() {
         let other_name = |head: &str| {
             let flag =
                 if head.contains('d') { head.replacen('d', "i", 1) } else { head.replacen('i', "d", 1) };
-            if head.starts_with('d') { format!("d{}", &head[1..]) } else { flag }
+            head.strip_prefix('d').map_or(flag, |rest| format!("d{rest}"))
         };
         let other_alpn =
             |head: &str| format!("{}{}", &head[..8], if head.ends_with("h2") { "00" } else { "h2" });

@@ -1,6 +1,7 @@
 //! JA4 and JA3 rule by rule. Lists are written out, so that a reader can check them. Hashes are published ones, or
 //! computed from the adjacent list with Python's `hashlib`.
 #![allow(
+    clippy::panic,
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::string_slice,
