@@ -68,7 +68,7 @@ EXPECTED = {
         "192.0.2.1": {
             "os_name": "Windows", "os_flavor": "2000, XP or newer", "link_type": "Ethernet", "total_conn": 27,
             "distance": 1, "last_nat": "seen", "last_chg": "seen", "language": "English",
-            "http_name": "Chromium", "http_flavor": "Chrome 59 or newer, or a browse",
+            "http_name": "Chromium", "http_flavor": "Chrome 39 or newer, or a browse",
         },
     },
     "hosts-ua.pcap": {
