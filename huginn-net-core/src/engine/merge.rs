@@ -5,23 +5,18 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::ops::ControlFlow;
 
-use crossbeam_channel::{Receiver, Sender, select};
+use crossbeam_channel::{Receiver, select};
 
 use super::analysis_error::ThreadFailure;
 use super::counter_snapshot::CounterSnapshots;
 use super::delivery::Delivery;
+use super::output_channel::Lane;
 use super::render::{Output, Render};
 use super::snapshot::Request;
 use super::worker::{EventOrder, WorkerOutput};
 use crate::{Event, Protocol, Report};
 
-/// The channels between one worker and the merging thread: outputs, and empty outputs for reuse.
-pub(super) struct Lane<P: Protocol, R: Render<Event<Report<P>>>> {
-    pub(super) outputs: Receiver<WorkerOutput<P, R>>,
-    pub(super) spare: Sender<WorkerOutput<P, R>>,
-}
-
-impl<P: Protocol, R: Render<Event<Report<P>>>> Lane<P, R> {
+impl<P: Protocol, R: Render<Event<Report<P>>>> Lane<WorkerOutput<P, R>> {
     /// Returns the place of the next event of a block; `None` after its last one. Waits for further outputs of the block. Breaks
     /// if the worker has ended.
     fn next_event(&self, output: &mut WorkerOutput<P, R>) -> ControlFlow<(), Option<EventOrder>> {
@@ -34,22 +29,20 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Lane<P, R> {
     /// Replaces an output with the next one of the same block. Breaks if the worker has ended.
     fn next_part(&self, output: &mut WorkerOutput<P, R>) -> ControlFlow<()> {
         let Ok(next) = self.outputs.recv() else { return ControlFlow::Break(()) };
-        self.recycle(std::mem::replace(output, next));
+        self.take_back(std::mem::replace(output, next));
         ControlFlow::Continue(())
     }
 
-    fn recycle(&self, mut output: WorkerOutput<P, R>) {
-        R::clear(&mut output.arena);
-        output.events.clear();
-        output.block = None;
-        // A full channel drops the output.
-        let _ = self.spare.try_send(output);
+    /// Empties an output and returns it to the worker.
+    fn take_back(&self, mut output: WorkerOutput<P, R>) {
+        output.clear();
+        self.recycle(output);
     }
 }
 
 /// The merging thread.
 pub(super) struct Merger<'a, P: Protocol, R: Render<Event<Report<P>>>, O> {
-    pub(super) lanes: Vec<Lane<P, R>>,
+    pub(super) lanes: Vec<Lane<WorkerOutput<P, R>>>,
     pub(super) delivery: Delivery<'a, P, R, O>,
     pub(super) snapshots: CounterSnapshots<P>,
     pub(super) requests: &'a Receiver<Request<P>>,
@@ -76,7 +69,7 @@ where
                 return Ok(());
             }
             for (lane, output) in lanes.iter().zip(outputs.drain(..)) {
-                lane.recycle(output);
+                lane.take_back(output);
             }
         }
         Ok(())
@@ -85,7 +78,7 @@ where
     /// Delivers the events of one block, then updates the counters. Breaks when the sink does or a worker has ended.
     fn merge(
         &mut self,
-        lanes: &[Lane<P, R>],
+        lanes: &[Lane<WorkerOutput<P, R>>],
         outputs: &mut [WorkerOutput<P, R>],
     ) -> Result<ControlFlow<()>, ThreadFailure> {
         // The next event of each lane that has one; the first comes first.
@@ -120,7 +113,7 @@ where
     }
 
     /// Waits for the first worker's output of the next block, and answers snapshot requests meanwhile.
-    fn next_block(&self, lanes: &[Lane<P, R>]) -> Option<WorkerOutput<P, R>> {
+    fn next_block(&self, lanes: &[Lane<WorkerOutput<P, R>>]) -> Option<WorkerOutput<P, R>> {
         let outputs = &lanes.first()?.outputs;
         loop {
             select! {

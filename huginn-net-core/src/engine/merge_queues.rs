@@ -8,7 +8,8 @@ use crossbeam_channel::{Receiver, Select, TryRecvError};
 use super::analysis_error::ThreadFailure;
 use super::counter_snapshot::CounterSnapshots;
 use super::delivery::Delivery;
-use super::queues::{QueueLane, QueueOutput, QueueState};
+use super::output_channel::Lane;
+use super::queues::{QueueOutput, QueueState};
 use super::render::{Output, Render};
 use super::snapshot::Request;
 use crate::limits::{MAX_FULL_QUEUE_WAIT, MAX_ORDER_WAIT_NANOS};
@@ -33,7 +34,7 @@ pub(super) struct QueueMerger<'a, P: Protocol, R: Render<Event<Report<P>>>, O> {
 
 /// A lane with the output that is being delivered.
 struct OpenLane<P: Protocol, R: Render<Event<Report<P>>>> {
-    lane: QueueLane<P, R>,
+    lane: Lane<QueueOutput<P, R>>,
     current: QueueOutput<P, R>,
     /// Whether the channel is full.
     is_full: bool,
@@ -71,8 +72,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> OpenLane<P, R> {
     fn replace(&mut self, next: QueueOutput<P, R>) {
         let mut done = std::mem::replace(&mut self.current, next);
         done.clear();
-        // A full channel drops the output.
-        let _ = self.lane.spare.try_send(done);
+        self.lane.recycle(done);
     }
 }
 
@@ -83,7 +83,7 @@ where
     O: Output<R::Rendered, R::Arena>,
 {
     /// Merges until the workers end or the sink breaks.
-    pub(super) fn run(mut self, lanes: Vec<QueueLane<P, R>>) -> Result<(), ThreadFailure> {
+    pub(super) fn run(mut self, lanes: Vec<Lane<QueueOutput<P, R>>>) -> Result<(), ThreadFailure> {
         let open = |lane| OpenLane { lane, current: QueueOutput::default(), is_full: false };
         let mut lanes: Vec<_> = lanes.into_iter().map(open).collect();
         while self.receive(&mut lanes).is_continue() {
@@ -151,7 +151,7 @@ where
     }
 
     /// Waits for an output of a lane whose current one is delivered, or for a snapshot request. While events wait, a channel may
-    /// become full, of which nothing else tells.
+    /// become full without a notification.
     fn wait(&self, lanes: &[OpenLane<P, R>]) {
         let mut select = Select::new();
         for lane in lanes.iter().filter(|lane| lane.is_receiving()) {

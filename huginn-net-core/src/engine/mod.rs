@@ -9,6 +9,7 @@ mod index;
 mod ingest;
 mod merge;
 mod merge_queues;
+mod output_channel;
 mod packet_clock;
 mod parallel;
 mod queues;

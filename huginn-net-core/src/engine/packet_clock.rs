@@ -84,7 +84,7 @@ impl PacketClock {
         (self.has_started, self.window) = (false, 0);
     }
 
-    /// Returns a clock with the same time that counts steps anew.
+    /// Returns a clock with the same time that has counted no steps.
     pub(super) fn fork(&self) -> Self {
         Self { steps: ClockSteps::default(), ..self.clone() }
     }

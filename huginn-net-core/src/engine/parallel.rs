@@ -2,22 +2,22 @@
 
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-use crossbeam_channel::{Receiver, bounded};
+use crossbeam_channel::Receiver;
 
 use super::analysis_error::ThreadFailure;
 use super::counter_snapshot::{CounterSnapshots, Dropped};
 use super::delivery::Delivery;
 use super::index::{BlockTime, Sequencer, Sorter};
 use super::ingest::Ingest;
-use super::merge::{Lane, Merger};
+use super::merge::Merger;
+use super::output_channel::output_channel;
 use super::render::{Output, Render};
 use super::ring::{Ring, RingConfig};
 use super::router::EventRouter;
 use super::snapshot::Request;
-use super::worker::{OutputChannel, Worker};
+use super::worker::Worker;
 use super::{AnalysisError, CancelToken};
 use crate::flow::FlowTable;
-use crate::limits::OUTPUT_QUEUE_LEN;
 use crate::{Event, Protocol, Report, Source};
 
 /// The parts of an analyzer that a parallel analysis uses.
@@ -58,7 +58,7 @@ pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<
     let outcome = std::thread::scope(|scope| {
         let (mut threads, mut lanes) = (Vec::with_capacity(workers), Vec::with_capacity(workers));
         for (number, own) in std::iter::once(&mut *decoding).chain(&mut others).enumerate() {
-            let (channel, lane) = channel();
+            let (channel, lane) = output_channel();
             lanes.push(lane);
             let (ring, share) = (&ring, flows.for_worker(number, workers));
             let sorter = Sorter::new(own, flows.partitions(), workers);
@@ -95,13 +95,6 @@ pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<
         ingest.bpf = bpf;
     }
     outcome
-}
-
-/// Creates the channels between a worker and the merging thread.
-fn channel<P: Protocol, R: Render<Event<Report<P>>>>() -> (OutputChannel<P, R>, Lane<P, R>) {
-    let (outputs, merged) = bounded(OUTPUT_QUEUE_LEN);
-    let (recycled, spare) = bounded(OUTPUT_QUEUE_LEN);
-    (OutputChannel { outputs, spare }, Lane { outputs: merged, spare: recycled })
 }
 
 /// Stops the ring when the merging thread ends, even if the sink panics.

@@ -4,13 +4,12 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crossbeam_channel::{Receiver, Sender, bounded};
-
 use super::analysis_error::ThreadFailure;
 use super::counter_snapshot::{CounterSnapshot, CounterSnapshots};
 use super::delivery::Delivery;
 use super::ingest::{Ingest, SegmentHandler, TimeHandler};
 use super::merge_queues::QueueMerger;
+use super::output_channel::{OutputChannel, output_channel};
 use super::parallel::{Parts, join, start};
 use super::render::{Output, Render};
 use super::router::route;
@@ -18,7 +17,7 @@ use super::worker::{BlockEnd, RoutedBy};
 use super::{AnalysisError, CancelToken};
 use crate::decode::LazySegment;
 use crate::flow::FlowTable;
-use crate::limits::{FRAMES_PER_QUEUE_OUTPUT, MAX_OUTPUT_EVENTS, OUTPUT_QUEUE_LEN};
+use crate::limits::{FRAMES_PER_QUEUE_OUTPUT, MAX_OUTPUT_EVENTS};
 use crate::{Event, NextFrame, Protocol, Report, Source, Timestamp};
 
 /// The events of some frames of a source.
@@ -58,12 +57,6 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueOutput<P, R> {
     }
 }
 
-/// The channels between one worker and the merging thread: outputs, and empty outputs for reuse.
-pub(super) struct QueueLane<P: Protocol, R: Render<Event<Report<P>>>> {
-    pub(super) outputs: Receiver<QueueOutput<P, R>>,
-    pub(super) spare: Sender<QueueOutput<P, R>>,
-}
-
 /// Analyses sources until all of them have ended, one fails, the sink breaks, or until cancellation. The caller's thread merges
 /// the events.
 pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<Event<Report<P>>>>(
@@ -81,9 +74,8 @@ pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<
         let (mut threads, mut lanes) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let ingests = std::iter::once(&mut *ingest).chain(&mut others);
         for (source, ingest) in sources.into_iter().zip(ingests) {
-            let (outputs, merged) = bounded(OUTPUT_QUEUE_LEN);
-            let (recycled, spare) = bounded(OUTPUT_QUEUE_LEN);
-            lanes.push(QueueLane { outputs: merged, spare: recycled });
+            let (channel, lane) = output_channel();
+            lanes.push(lane);
             let (share, stop) = (flows.for_queue(count), &stop);
             threads.push(start(scope, "worker", move || {
                 let path = QueuePath {
@@ -91,8 +83,7 @@ pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<
                     flows: share.into_table(),
                     render,
                     output: QueueOutput::default(),
-                    outputs,
-                    spare,
+                    channel,
                 };
                 QueueWorker {
                     ingest,
@@ -162,7 +153,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueWorker<'_, P, R> {
             self.stop.store(true, Ordering::Relaxed);
         }
         self.path.end(self.ingest.clock.now());
-        // Without a merging thread, nobody needs the output.
+        // Without a merging thread, the output is not needed.
         let _ = self.send(QueueState::Ended);
         (self.path.flows, outcome)
     }
@@ -228,31 +219,27 @@ struct QueuePath<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     flows: FlowTable<P>,
     render: &'a R,
     output: QueueOutput<P, R>,
-    outputs: Sender<QueueOutput<P, R>>,
-    spare: Receiver<QueueOutput<P, R>>,
+    channel: OutputChannel<QueueOutput<P, R>>,
 }
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> QueuePath<'_, P, R> {
     /// Ends every flow.
     fn end(&mut self, now: Timestamp) {
-        let Self { frame_time, flows, render, output, outputs, spare } = self;
+        let Self { frame_time, flows, render, output, channel } = self;
         let _ = flows.end(now, &mut |_, _, event| {
             add::<P, R>(output, *frame_time, event, *render);
             // Many flows may end at once.
             if output.events.len() >= MAX_OUTPUT_EVENTS {
-                let full = std::mem::replace(output, spare.try_recv().unwrap_or_default());
-                if outputs.send(full).is_err() {
-                    return ControlFlow::Break(());
-                }
+                channel.replace(output)
+            } else {
+                ControlFlow::Continue(())
             }
-            ControlFlow::Continue(())
         });
     }
 
     fn send(&mut self, state: QueueState) -> ControlFlow<()> {
-        let next = self.spare.try_recv().unwrap_or_default();
-        let full = QueueOutput { state, ..std::mem::replace(&mut self.output, next) };
-        if self.outputs.send(full).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        self.output.state = state;
+        self.channel.replace(&mut self.output)
     }
 }
 

@@ -3,12 +3,11 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use crossbeam_channel::{Receiver, Sender};
-
 use super::Counters;
 use super::counter_snapshot::{CounterSnapshot, Dropped};
 use super::index::{BlockTime, IndexedBlock, Sorter, Task, TaskKind};
 use super::ingest::{Decoding, SegmentHandler};
+use super::output_channel::OutputChannel;
 use super::packet_clock::ClockSteps;
 use super::render::Render;
 use super::ring::{Ring, Step};
@@ -72,29 +71,24 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Default for WorkerOutput<P, R> {
     }
 }
 
-/// The channels between a worker and the merging thread: outputs, and empty outputs for reuse.
-pub(super) struct OutputChannel<P: Protocol, R: Render<Event<Report<P>>>> {
-    pub(super) outputs: Sender<WorkerOutput<P, R>>,
-    pub(super) spare: Receiver<WorkerOutput<P, R>>,
+impl<P: Protocol, R: Render<Event<Report<P>>>> WorkerOutput<P, R> {
+    /// Empties the output, and keeps its memory.
+    pub(super) fn clear(&mut self) {
+        R::clear(&mut self.arena);
+        self.events.clear();
+        self.block = None;
+    }
 }
 
-impl<P: Protocol, R: Render<Event<Report<P>>>> OutputChannel<P, R> {
+impl<P: Protocol, R: Render<Event<Report<P>>>> OutputChannel<WorkerOutput<P, R>> {
     /// Adds the last event of a flow to an output, and sends the output when it is full: many flows may end at once.
     fn add(&self, output: &mut WorkerOutput<P, R>, order: EventOrder, event: Event<P::Event>, render: &R) {
         let WorkerOutput { events, arena, .. } = output;
         events.push_back((order, route::<P::Event, P::SharedState, R>(event, render, arena)));
         if events.len() >= MAX_OUTPUT_EVENTS {
-            self.send(std::mem::replace(output, self.empty_output()));
+            // Without a merging thread, the output is not needed.
+            let _ = self.replace(output);
         }
-    }
-
-    fn empty_output(&self) -> WorkerOutput<P, R> {
-        self.spare.try_recv().unwrap_or_default()
-    }
-
-    /// Sends an output. It is dropped if the merging thread has ended.
-    fn send(&self, output: WorkerOutput<P, R>) {
-        let _ = self.outputs.send(output);
     }
 }
 
@@ -108,7 +102,7 @@ pub(super) struct Worker<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     pub(super) sorter: Sorter,
     pub(super) flows: FlowTable<P>,
     pub(super) render: &'a R,
-    pub(super) channel: OutputChannel<P, R>,
+    pub(super) channel: OutputChannel<WorkerOutput<P, R>>,
     pub(super) dropped: Dropped,
     /// The end of the latest block.
     pub(super) time: BlockTime,
@@ -157,7 +151,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
             share.begin(task);
             decode_task(own, shared, task, frame, &mut share);
             if share.output.events.len() >= MAX_OUTPUT_EVENTS {
-                channel.send(std::mem::replace(&mut share.output, channel.empty_output()));
+                let _ = channel.replace(&mut share.output);
             }
         });
         let output = share.output;
@@ -208,7 +202,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
             frames: self.own.counters().with_steps(steps),
             taken_at,
         });
-        self.channel.send(output);
+        let _ = self.channel.send(output);
     }
 }
 
@@ -248,7 +242,7 @@ struct OwnFlows<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     flows: &'a mut FlowTable<P>,
     render: &'a R,
     output: WorkerOutput<P, R>,
-    channel: &'a OutputChannel<P, R>,
+    channel: &'a OutputChannel<WorkerOutput<P, R>>,
 }
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> OwnFlows<'_, P, R> {

@@ -1,0 +1,50 @@
+//! The channels between a worker and the merging thread: outputs, and empty outputs for reuse.
+
+use std::ops::ControlFlow;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use crate::limits::OUTPUT_QUEUE_LEN;
+
+/// The end of the worker.
+pub(super) struct OutputChannel<T> {
+    outputs: Sender<T>,
+    spare: Receiver<T>,
+}
+
+/// The end of the merging thread.
+pub(super) struct Lane<T> {
+    pub(super) outputs: Receiver<T>,
+    spare: Sender<T>,
+}
+
+/// Creates the channels of a worker.
+pub(super) fn output_channel<T>() -> (OutputChannel<T>, Lane<T>) {
+    let (sent, outputs) = bounded(OUTPUT_QUEUE_LEN);
+    let (recycled, spare) = bounded(OUTPUT_QUEUE_LEN);
+    (OutputChannel { outputs: sent, spare }, Lane { outputs, spare: recycled })
+}
+
+impl<T: Default> OutputChannel<T> {
+    pub(super) fn empty_output(&self) -> T {
+        self.spare.try_recv().unwrap_or_default()
+    }
+
+    /// Sends an output, and leaves an empty one in its place. Breaks if the merging thread has ended.
+    pub(super) fn replace(&self, output: &mut T) -> ControlFlow<()> {
+        self.send(std::mem::replace(output, self.empty_output()))
+    }
+
+    /// Sends an output. Breaks if the merging thread has ended.
+    pub(super) fn send(&self, output: T) -> ControlFlow<()> {
+        if self.outputs.send(output).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+}
+
+impl<T> Lane<T> {
+    /// Returns an empty output to the worker.
+    pub(super) fn recycle(&self, output: T) {
+        // A full channel drops the output.
+        let _ = self.spare.try_send(output);
+    }
+}
