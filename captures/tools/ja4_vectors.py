@@ -25,7 +25,7 @@ FORMS = ["ja4", "ja4_r", "ja4_o", "ja4_ro", "ja4_stable", "ja4_stable_r"]
 
 # Tools whose values for these bytes were measured.
 NPM, PYPI, CRATES = "read-tls-client-hello 2.0.0 (npm)", "ja4plus 1.4.0 (PyPI)", "huginn-net-tls 2.2.1 (crates.io)"
-# Tools of which a report says how they compute; the values follow from that rule.
+# Tools whose rule is known from a report; the values follow from that rule.
 SURICATA = "Suricata (suricata-verify, test bug-5713)"
 ZEEK = "FoxIO's Zeek script before August 2024 (FoxIO 149)"
 HUGINN_S1 = "huginn-net 2.2 (crates.io), field ja4_s1"

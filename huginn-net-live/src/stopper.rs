@@ -64,7 +64,7 @@ impl Stopper {
         self.0.stopped.load(Ordering::Relaxed)
     }
 
-    /// Wakes the waiting sources, each of which then returns [`Idle`](huginn_net_core::NextFrame::Idle) at once.
+    /// Wakes the waiting sources: each then returns [`Idle`](huginn_net_core::NextFrame::Idle) at once.
     pub fn wake(&self) {
         for waker in &self.0.wakers {
             if !waker.woken.swap(true, Ordering::AcqRel) {

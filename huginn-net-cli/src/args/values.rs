@@ -1,6 +1,8 @@
 //! Types of values, and their parsers.
 
 #[cfg(unix)]
+use std::collections::HashSet;
+#[cfg(unix)]
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroUsize;
 #[cfg(unix)]
@@ -76,7 +78,7 @@ pub(super) fn parse_workers(text: &str) -> Result<Workers, String> {
 pub(super) fn parse_processors(text: &str) -> Result<Processors, String> {
     const EXPECTED: &str = "expected numbers and ranges of processors, such as 0,2-5";
     let number = |text: &str| text.parse::<u16>().map(usize::from).map_err(|_| EXPECTED.to_owned());
-    let mut processors = Vec::new();
+    let (mut processors, mut named) = (Vec::new(), HashSet::new());
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let range = number(first)?..=number(last)?;
@@ -84,7 +86,7 @@ pub(super) fn parse_processors(text: &str) -> Result<Processors, String> {
             return Err(EXPECTED.to_owned());
         }
         for processor in range {
-            if processors.contains(&processor) {
+            if !named.insert(processor) {
                 return Err(format!("processor {processor} is named twice"));
             }
             processors.push(processor);

@@ -237,7 +237,7 @@ impl ClientDatabase {
     /// Looks up a JA4 or a stable JA4: recorded, or that of a recorded client in another session, to an address, or with
     /// other ALPN ([`ClientMatch::variant`]). Unknown cipher suites leave the library of the extensions.
     ///
-    /// The first fingerprint that was not recorded computes the others, which takes a few milliseconds.
+    /// The first fingerprint that was not recorded computes all others, once.
     ///
     /// ```
     /// use huginn_net_db::{ClientDatabase, MatchKind};

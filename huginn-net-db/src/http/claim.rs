@@ -13,7 +13,7 @@ use crate::{Entry, HttpPattern};
 /// What the User-Agent or Server header of a head says about the software that its other headers show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SoftwareClaim {
-    /// The header names that software; or there is no header, or nothing that a header must contain.
+    /// The header names that software, or is missing, or the signature demands no text of it.
     #[default]
     Agrees,
     /// The header names a program of its own, which is made of that software or sends the same headers.

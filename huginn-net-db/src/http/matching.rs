@@ -34,9 +34,7 @@ impl HttpMatch {
         let claim = unexpected.map(|header| products.compare(&label.name, header)).unwrap_or_default();
         Self { label, claim, lacks_expected: unexpected.is_some(), line: entry.line }
     }
-}
 
-impl HttpMatch {
     /// The name and version of the software, with a remark unless the header of this kind of head agrees.
     pub fn name(&self, role: Role) -> SoftwareName<&Label> {
         SoftwareName { name: &self.label, claim: self.claim, role }

@@ -69,7 +69,7 @@ fn printed_name(found: Option<&HttpMatch>) -> String {
 }
 
 #[test]
-fn header_of_other_product_is_dishonest_and_name_of_its_own_custom() {
+fn claim_is_dishonest_for_other_product_and_custom_for_own_name() {
     let database = Database::builtin();
     let curl = |user_agent: &str| {
         let headers: [(&str, &[u8]); 3] =

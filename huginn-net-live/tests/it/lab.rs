@@ -16,17 +16,26 @@ const BACKENDS: &[Backend] =
 /// Runs a test for each backend in a new network namespace, which applies to one thread and its children.
 pub(crate) fn in_namespaces(test: impl Fn(Backend) + Sync) {
     for backend in BACKENDS {
-        thread::scope(|scope| {
-            let run = || {
-                unshare(CloneFlags::CLONE_NEWNET).unwrap();
-                // Prevents frames that the test does not send.
-                std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap();
-                ip("link set dev lo up");
-                test(*backend);
-            };
-            scope.spawn(run).join().unwrap_or_else(|_| panic!("with {backend:?}"));
-        });
+        in_namespace(*backend, &test);
     }
+}
+
+/// Runs a test of packet sockets in a new network namespace.
+pub(crate) fn in_packet_namespace(test: impl Fn(Backend) + Sync) {
+    in_namespace(Backend::Packet, &test);
+}
+
+fn in_namespace(backend: Backend, test: &(impl Fn(Backend) + Sync)) {
+    thread::scope(|scope| {
+        let run = || {
+            unshare(CloneFlags::CLONE_NEWNET).unwrap();
+            // Prevents frames that the test does not send.
+            std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1").unwrap();
+            ip("link set dev lo up");
+            test(backend);
+        };
+        scope.spawn(run).join().unwrap_or_else(|_| panic!("with {backend:?}"));
+    });
 }
 
 pub(crate) fn ip(arguments: &str) {

@@ -6,11 +6,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use huginn_net_core::{NextFrame, Source};
-use huginn_net_live::{Backend, InterfaceState, LiveError, LiveSource};
+use huginn_net_live::{InterfaceState, LiveError, LiveSource};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 
-use crate::lab::{Lent, in_namespaces, ip, lend, options, sender, veth_pair};
+use crate::lab::{Lent, in_packet_namespace, ip, lend, options, sender, veth_pair};
 
 const QUEUES: NonZeroUsize = NonZeroUsize::new(3).unwrap();
 const FLOWS: u8 = 40;
@@ -142,10 +142,7 @@ fn send_all(frames: &[Vec<u8>]) {
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
 fn all_frames_of_a_flow_are_in_one_queue() {
-    in_namespaces(|backend| {
-        if backend != Backend::Packet {
-            return;
-        }
+    in_packet_namespace(|backend| {
         veth_pair();
         let sources = LiveSource::open_queues(&["a"], &options(backend), QUEUES).unwrap();
         let stats = sources[0].stats();
@@ -165,10 +162,7 @@ fn all_frames_of_a_flow_are_in_one_queue() {
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
 fn both_directions_of_the_hosts_own_flows_are_in_one_queue() {
-    in_namespaces(|backend| {
-        if backend != Backend::Packet {
-            return;
-        }
+    in_packet_namespace(|backend| {
         veth_pair();
         ip("addr add 192.0.2.1/16 dev a");
         let sources = LiveSource::open_queues(&["a"], &options(backend), QUEUES).unwrap();
@@ -203,10 +197,7 @@ fn both_directions_of_the_hosts_own_flows_are_in_one_queue() {
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
 fn queues_resume_when_removed_interface_returns() {
-    in_namespaces(|backend| {
-        if backend != Backend::Packet {
-            return;
-        }
+    in_packet_namespace(|backend| {
         veth_pair();
         let mut sources = LiveSource::open_queues(&["a"], &options(backend), QUEUES).unwrap();
         let stats = sources[0].stats();
@@ -233,10 +224,7 @@ fn queues_resume_when_removed_interface_returns() {
 #[test]
 #[ignore = "needs CAP_NET_RAW"]
 fn reading_thread_stays_on_the_processor_of_its_queue() {
-    in_namespaces(|backend| {
-        if backend != Backend::Packet {
-            return;
-        }
+    in_packet_namespace(|backend| {
         let all = sched_getaffinity(Pid::from_raw(0)).unwrap();
         let cpus: Vec<usize> = (0..CpuSet::count()).filter(|cpu| all.is_set(*cpu).unwrap()).collect();
         let mut options = options(backend);

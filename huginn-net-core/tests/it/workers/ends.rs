@@ -218,16 +218,18 @@ fn sink_panic_reaches_the_caller_from_one_worker() {
         .analyze(Endless(Packet::syn(1)), &mut |_: Event<String>| -> () { panic!("enough") });
 }
 
-/// Counts calls of `end`, and events since the last batch end.
+/// Takes texts, and counts calls of `end`, and events since the last batch end.
 #[derive(Default)]
-struct Ends {
-    ends: u32,
-    since_batch_end: u32,
+pub(crate) struct Ends {
+    pub(crate) ends: u32,
+    pub(crate) since_batch_end: u32,
+    pub(crate) texts: Vec<Vec<u8>>,
 }
 
 impl TextSink for Ends {
-    fn event(&mut self, _: Timestamp, _: &[u8]) -> ControlFlow<()> {
+    fn event(&mut self, _: Timestamp, text: &[u8]) -> ControlFlow<()> {
         self.since_batch_end += 1;
+        self.texts.push(text.to_vec());
         ControlFlow::Continue(())
     }
 

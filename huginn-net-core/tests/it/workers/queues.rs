@@ -6,10 +6,11 @@ use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use huginn_net_core::{AnalysisError, Event, FlowLimits, NextFrame, Source, TcpFlags, TextSink, Timestamp};
+use huginn_net_core::{AnalysisError, Event, FlowLimits, NextFrame, Source, TcpFlags, Timestamp};
 use proptest::prelude::*;
 
 use super::builder;
+use super::ends::Ends;
 use super::overflow::Live;
 use super::sources::{Buffered, Ending, Overwriting, Silent, Waiting};
 use super::traffic::{POISON, Packet, syns};
@@ -259,31 +260,6 @@ fn snapshot_is_answered_while_all_queues_are_idle() {
     });
 }
 
-/// Counts calls of `end`, and events since the last batch end.
-#[derive(Default)]
-struct Ends {
-    ends: u32,
-    since_batch_end: u32,
-    texts: Vec<String>,
-}
-
-impl TextSink for Ends {
-    fn event(&mut self, _: Timestamp, text: &[u8]) -> ControlFlow<()> {
-        self.since_batch_end += 1;
-        self.texts.push(String::from_utf8_lossy(text).into_owned());
-        ControlFlow::Continue(())
-    }
-
-    fn batch_end(&mut self, _: Option<Timestamp>) -> ControlFlow<()> {
-        self.since_batch_end = 0;
-        ControlFlow::Continue(())
-    }
-
-    fn end(&mut self) {
-        self.ends += 1;
-    }
-}
-
 #[test]
 fn texts_of_queues_arrive_one_per_event_and_end_once() {
     let parts = divided(&syns(2000), 3);
@@ -292,6 +268,7 @@ fn texts_of_queues_arrive_one_per_event_and_end_once() {
     let write = |event: &Event<String>, text: &mut Vec<u8>| text.extend(event.ts.to_string().bytes());
     builder(1, 1).build().analyze_queues_text(queues, write, &mut sink).unwrap();
     assert_eq!((sink.ends, sink.since_batch_end, sink.texts.len()), (1, 0, 4000));
-    let want: Vec<String> = (0..4000_u64).map(|n| Timestamp::new(n / 2, 0, 6).to_string()).collect();
+    let want: Vec<Vec<u8>> =
+        (0..4000_u64).map(|n| Timestamp::new(n / 2, 0, 6).to_string().into_bytes()).collect();
     assert!(sink.texts == want);
 }
