@@ -1,4 +1,6 @@
-//! The analyzer and its builder.
+//! The analyzer.
+
+mod builder;
 
 use std::convert::identity;
 use std::fmt;
@@ -7,10 +9,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use self::builder::Builder;
 use super::counter_snapshot::Dropped;
-use super::hash_seed::{HashSeed, Seeds};
+use super::hash_seed::Seeds;
 use super::ingest::Ingest;
-use super::packet_clock::PacketClock;
 use super::parallel::{self, Parts};
 use super::queues;
 use super::render::{Map, Output, Render, Text, ToSink, ToTextSink};
@@ -18,12 +20,9 @@ use super::ring::{Overflow, RingConfig};
 use super::router::EventRouter;
 use super::sequential::{self, SequentialPath};
 use super::{AnalysisError, SnapshotHandle, TextSink};
-use crate::flow::{FlowPartitions, FlowTable};
+use crate::flow::FlowTable;
 use crate::limits::{BLOCK_BYTES_PER_WORKER, MAX_BLOCK_BYTES};
-use crate::{
-    DecodeConfig, DecodeCounters, Decoder, Event, Examples, Filter, FlowCounters, FlowLimits, Frame,
-    Protocol, Report, Sink, Source, tally,
-};
+use crate::{DecodeCounters, Event, Examples, FlowCounters, Frame, Protocol, Report, Sink, Source, tally};
 
 /// Runs a [`Protocol`] over frames: decoder, filter, flow table, protocol, shared state, sink.
 ///
@@ -42,22 +41,6 @@ pub struct Analyzer<P: Protocol> {
     snapshots: SnapshotHandle<P>,
 }
 
-/// Configures an [`Analyzer`]; see [`Analyzer::builder`].
-#[derive(Debug)]
-#[must_use]
-pub struct Builder<P> {
-    protocol: P,
-    decode: DecodeConfig,
-    flows: FlowLimits,
-    filter: Filter,
-    #[cfg(feature = "libpcap")]
-    bpf: Option<crate::Bpf>,
-    workers: NonZeroUsize,
-    block_bytes: Option<usize>,
-    overflow: Option<Overflow>,
-    hash_seed: Option<HashSeed>,
-}
-
 impl<P: Protocol + Default> Analyzer<P> {
     /// Returns a builder with the protocol's default settings.
     pub fn builder() -> Builder<P> {
@@ -68,18 +51,7 @@ impl<P: Protocol + Default> Analyzer<P> {
 impl<P: Protocol> Analyzer<P> {
     /// Returns a builder with this protocol.
     pub fn builder_with(protocol: P) -> Builder<P> {
-        Builder {
-            protocol,
-            decode: DecodeConfig::default(),
-            flows: FlowLimits::default(),
-            filter: Filter::default(),
-            #[cfg(feature = "libpcap")]
-            bpf: None,
-            workers: NonZeroUsize::MIN,
-            block_bytes: None,
-            overflow: None,
-            hash_seed: None,
-        }
+        Builder::new(protocol)
     }
 
     /// Analyses one frame in the caller's thread and passes its events to the sink.
@@ -319,7 +291,7 @@ impl<P: Protocol> Analyzer<P> {
     }
 
     /// Returns the seed that assigns flows to partitions: that of the latest analysis, or of pushed frames.
-    /// [`HashSeed::Fixed`] repeats an analysis with it.
+    /// [`HashSeed::Fixed`](crate::HashSeed::Fixed) repeats an analysis with it.
     pub fn hash_seed(&self) -> u64 {
         self.flows.hash_seed()
     }
@@ -343,100 +315,6 @@ impl<P: Protocol> Analyzer<P> {
 impl<P: Protocol> fmt::Debug for Analyzer<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Analyzer").field("counters", &self.counters()).finish_non_exhaustive()
-    }
-}
-
-impl<P: Protocol> Builder<P> {
-    /// Changes the settings of the protocol.
-    pub fn map_protocol(mut self, change: impl FnOnce(P) -> P) -> Self {
-        self.protocol = change(self.protocol);
-        self
-    }
-
-    /// Sets the configuration of the decoder.
-    pub fn decode(mut self, config: DecodeConfig) -> Self {
-        self.decode = config;
-        self
-    }
-
-    /// Sets the limits of the flow table.
-    pub fn flow_limits(mut self, limits: FlowLimits) -> Self {
-        self.flows = limits;
-        self
-    }
-
-    /// Analyses only the segments that pass the filter.
-    pub fn filter(mut self, filter: Filter) -> Self {
-        self.filter = filter;
-        self
-    }
-
-    /// Analyses only the frames that this expression selects.
-    #[cfg(feature = "libpcap")]
-    pub fn bpf(mut self, bpf: crate::Bpf) -> Self {
-        self.bpf = Some(bpf);
-        self
-    }
-
-    /// Sets the number of workers of [`Analyzer::analyze`] (default 1: everything runs in the caller's thread, and
-    /// frames are not copied).
-    ///
-    /// Two or more workers are threads that share a ring of [blocks](crate::Block). The worker that is ahead fills
-    /// the next block and finds the worker of each frame: the hash of a flow's [key](crate::FlowKey) assigns it to one. The
-    /// caller's thread merges the events. More workers than cores only add work, and so do threads for captures below a few
-    /// MiB.
-    ///
-    /// The caller's thread frees events that the sink receives by value. With many events, threads then contend in
-    /// the allocator. [`Analyzer::analyze_map`] and [`Analyzer::analyze_text`] avoid that.
-    pub fn workers(mut self, workers: NonZeroUsize) -> Self {
-        self.workers = workers;
-        self
-    }
-
-    /// Sets the size of a block in bytes (default 256 KiB for each worker, at most 4 MiB). Only several workers use blocks.
-    pub fn block_bytes(mut self, bytes: usize) -> Self {
-        self.block_bytes = Some(bytes);
-        self
-    }
-
-    /// Sets the policy for a worker that cannot keep up. The default depends on the source: [`Overflow::Drop`] if it is
-    /// [live](Source::is_live), else [`Overflow::Wait`]. A single worker never drops frames.
-    pub fn overflow(mut self, overflow: Overflow) -> Self {
-        self.overflow = Some(overflow);
-        self
-    }
-
-    /// Sets the seed that assigns flows to partitions. The default is random for [live](Source::is_live) sources and for
-    /// [pushed](Analyzer::push) frames. For other sources it is fixed and known, so that an analysis repeats exactly: set a seed
-    /// that the author of a hostile file cannot know.
-    pub fn hash_seed(mut self, seed: HashSeed) -> Self {
-        self.hash_seed = Some(seed);
-        self
-    }
-
-    /// Builds the analyzer.
-    pub fn build(self) -> Analyzer<P> {
-        let clock = PacketClock::new(self.flows.idle_timeout);
-        let seeds = Seeds::new(self.hash_seed);
-        let partitions = FlowPartitions::new(&self.flows, seeds.live);
-        #[allow(unused_mut, reason = "unless the feature is on")]
-        let mut ingest = Ingest::new(Decoder::new(self.decode), self.filter, clock);
-        #[cfg(feature = "libpcap")]
-        {
-            ingest.bpf = self.bpf;
-        }
-        Analyzer {
-            router: EventRouter { shared_state: self.protocol.shared_state(), events: 0 },
-            ingest,
-            flows: FlowTable::new(self.protocol, self.flows, partitions),
-            workers: self.workers,
-            block_bytes: self.block_bytes,
-            overflow: self.overflow,
-            seeds,
-            dropped: Dropped::default(),
-            cancel: CancelToken::default(),
-            snapshots: SnapshotHandle::default(),
-        }
     }
 }
 

@@ -1,0 +1,134 @@
+//! The settings of an analyzer.
+
+use std::num::NonZeroUsize;
+
+use super::{Analyzer, CancelToken, Dropped, EventRouter, Ingest, Overflow, SnapshotHandle};
+use crate::engine::hash_seed::{HashSeed, Seeds};
+use crate::engine::packet_clock::PacketClock;
+use crate::flow::{FlowPartitions, FlowTable};
+use crate::{DecodeConfig, Decoder, Filter, FlowLimits, Protocol};
+
+/// Configures an [`Analyzer`]; see [`Analyzer::builder`].
+#[derive(Debug)]
+#[must_use]
+pub struct Builder<P> {
+    protocol: P,
+    decode: DecodeConfig,
+    flows: FlowLimits,
+    filter: Filter,
+    #[cfg(feature = "libpcap")]
+    bpf: Option<crate::Bpf>,
+    workers: NonZeroUsize,
+    block_bytes: Option<usize>,
+    overflow: Option<Overflow>,
+    hash_seed: Option<HashSeed>,
+}
+
+impl<P: Protocol> Builder<P> {
+    pub(super) fn new(protocol: P) -> Self {
+        Self {
+            protocol,
+            decode: DecodeConfig::default(),
+            flows: FlowLimits::default(),
+            filter: Filter::default(),
+            #[cfg(feature = "libpcap")]
+            bpf: None,
+            workers: NonZeroUsize::MIN,
+            block_bytes: None,
+            overflow: None,
+            hash_seed: None,
+        }
+    }
+
+    /// Changes the settings of the protocol.
+    pub fn map_protocol(mut self, change: impl FnOnce(P) -> P) -> Self {
+        self.protocol = change(self.protocol);
+        self
+    }
+
+    /// Sets the configuration of the decoder.
+    pub fn decode(mut self, config: DecodeConfig) -> Self {
+        self.decode = config;
+        self
+    }
+
+    /// Sets the limits of the flow table.
+    pub fn flow_limits(mut self, limits: FlowLimits) -> Self {
+        self.flows = limits;
+        self
+    }
+
+    /// Analyses only the segments that pass the filter.
+    pub fn filter(mut self, filter: Filter) -> Self {
+        self.filter = filter;
+        self
+    }
+
+    /// Analyses only the frames that this expression selects.
+    #[cfg(feature = "libpcap")]
+    pub fn bpf(mut self, bpf: crate::Bpf) -> Self {
+        self.bpf = Some(bpf);
+        self
+    }
+
+    /// Sets the number of workers of [`Analyzer::analyze`] (default 1: everything runs in the caller's thread, and
+    /// frames are not copied).
+    ///
+    /// Two or more workers are threads that share a ring of [blocks](crate::Block). The worker that is ahead fills
+    /// the next block and finds the worker of each frame: the hash of a flow's [key](crate::FlowKey) assigns it to one. The
+    /// caller's thread merges the events. More workers than cores only add work, and so do threads for captures below a few
+    /// MiB.
+    ///
+    /// The caller's thread frees events that the sink receives by value. With many events, threads then contend in
+    /// the allocator. [`Analyzer::analyze_map`] and [`Analyzer::analyze_text`] avoid that.
+    pub fn workers(mut self, workers: NonZeroUsize) -> Self {
+        self.workers = workers;
+        self
+    }
+
+    /// Sets the size of a block in bytes (default 256 KiB for each worker, at most 4 MiB). Only several workers use blocks.
+    pub fn block_bytes(mut self, bytes: usize) -> Self {
+        self.block_bytes = Some(bytes);
+        self
+    }
+
+    /// Sets the policy for a worker that cannot keep up. The default depends on the source: [`Overflow::Drop`] if it is
+    /// [live](crate::Source::is_live), else [`Overflow::Wait`]. A single worker never drops frames.
+    pub fn overflow(mut self, overflow: Overflow) -> Self {
+        self.overflow = Some(overflow);
+        self
+    }
+
+    /// Sets the seed that assigns flows to partitions. The default is random for [live](crate::Source::is_live) sources and for
+    /// [pushed](Analyzer::push) frames. For other sources it is fixed and known, so that an analysis repeats exactly: set a seed
+    /// that the author of a hostile file cannot know.
+    pub fn hash_seed(mut self, seed: HashSeed) -> Self {
+        self.hash_seed = Some(seed);
+        self
+    }
+
+    /// Builds the analyzer.
+    pub fn build(self) -> Analyzer<P> {
+        let clock = PacketClock::new(self.flows.idle_timeout);
+        let seeds = Seeds::new(self.hash_seed);
+        let partitions = FlowPartitions::new(&self.flows, seeds.live);
+        #[allow(unused_mut, reason = "unless the feature is on")]
+        let mut ingest = Ingest::new(Decoder::new(self.decode), self.filter, clock);
+        #[cfg(feature = "libpcap")]
+        {
+            ingest.bpf = self.bpf;
+        }
+        Analyzer {
+            router: EventRouter { shared_state: self.protocol.shared_state(), events: 0 },
+            ingest,
+            flows: FlowTable::new(self.protocol, self.flows, partitions),
+            workers: self.workers,
+            block_bytes: self.block_bytes,
+            overflow: self.overflow,
+            seeds,
+            dropped: Dropped::default(),
+            cancel: CancelToken::default(),
+            snapshots: SnapshotHandle::default(),
+        }
+    }
+}
