@@ -11,19 +11,14 @@ use super::worker::RoutedBy;
 use crate::{Event, Protocol, Report};
 
 /// The way of an event from a worker to the sink.
-pub(super) struct Delivery<'a, P: Protocol, R, O> {
+pub(super) struct Delivery<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     pub(super) router: &'a mut EventRouter<P::SharedState>,
     pub(super) render: &'a R,
-    pub(super) output: &'a mut O,
+    pub(super) output: &'a mut dyn Output<R::Rendered, R::Arena>,
     pub(super) cancel: &'a CancelToken,
 }
 
-impl<P, R, O> Delivery<'_, P, R, O>
-where
-    P: Protocol,
-    R: Render<Event<Report<P>>>,
-    O: Output<R::Rendered, R::Arena>,
-{
+impl<P: Protocol, R: Render<Event<Report<P>>>> Delivery<'_, P, R> {
     /// Passes an event to the sink or to the shared state. Breaks when the sink does, and on cancellation.
     pub(super) fn deliver(
         &mut self,

@@ -11,7 +11,7 @@ use super::analysis_error::ThreadFailure;
 use super::counter_snapshot::CounterSnapshots;
 use super::delivery::Delivery;
 use super::output_channel::Lane;
-use super::render::{Output, Render};
+use super::render::Render;
 use super::snapshot::Request;
 use super::worker::{EventOrder, WorkerOutput};
 use crate::{Event, Protocol, Report};
@@ -41,19 +41,14 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Lane<WorkerOutput<P, R>> {
 }
 
 /// The merging thread.
-pub(super) struct Merger<'a, P: Protocol, R: Render<Event<Report<P>>>, O> {
+pub(super) struct Merger<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     pub(super) lanes: Vec<Lane<WorkerOutput<P, R>>>,
-    pub(super) delivery: Delivery<'a, P, R, O>,
+    pub(super) delivery: Delivery<'a, P, R>,
     pub(super) snapshots: CounterSnapshots<P>,
     pub(super) requests: &'a Receiver<Request<P>>,
 }
 
-impl<P, R, O> Merger<'_, P, R, O>
-where
-    P: Protocol,
-    R: Render<Event<Report<P>>>,
-    O: Output<R::Rendered, R::Arena>,
-{
+impl<P: Protocol, R: Render<Event<Report<P>>>> Merger<'_, P, R> {
     /// Merges block after block until the workers end or the sink breaks.
     pub(super) fn run(mut self) -> Result<(), ThreadFailure> {
         let lanes = std::mem::take(&mut self.lanes);

@@ -10,7 +10,7 @@ use super::counter_snapshot::CounterSnapshots;
 use super::delivery::Delivery;
 use super::output_channel::Lane;
 use super::queues::{QueueOutput, QueueState};
-use super::render::{Output, Render};
+use super::render::Render;
 use super::snapshot::Request;
 use crate::limits::{MAX_FULL_QUEUE_WAIT, MAX_ORDER_WAIT_NANOS};
 use crate::{Event, Protocol, Report, Timestamp};
@@ -20,8 +20,8 @@ use crate::{Event, Protocol, Report, Timestamp};
 /// It delivers the event with the earliest capture time of all lanes. It waits for the outputs of busy workers, and until the sources of
 /// idle ones state that no earlier frame follows. With live sources, a worker whose channel is full goes first: its source would drop
 /// frames.
-pub(super) struct QueueMerger<'a, P: Protocol, R: Render<Event<Report<P>>>, O> {
-    pub(super) delivery: Delivery<'a, P, R, O>,
+pub(super) struct QueueMerger<'a, P: Protocol, R: Render<Event<Report<P>>>> {
+    pub(super) delivery: Delivery<'a, P, R>,
     pub(super) snapshots: CounterSnapshots<P>,
     pub(super) requests: &'a Receiver<Request<P>>,
     /// Ends the workers.
@@ -76,12 +76,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> OpenLane<P, R> {
     }
 }
 
-impl<P, R, O> QueueMerger<'_, P, R, O>
-where
-    P: Protocol,
-    R: Render<Event<Report<P>>>,
-    O: Output<R::Rendered, R::Arena>,
-{
+impl<P: Protocol, R: Render<Event<Report<P>>>> QueueMerger<'_, P, R> {
     /// Merges until the workers end or the sink breaks.
     pub(super) fn run(mut self, lanes: Vec<Lane<QueueOutput<P, R>>>) -> Result<(), ThreadFailure> {
         let open = |lane| OpenLane { lane, current: QueueOutput::default(), is_full: false };

@@ -40,7 +40,7 @@ pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<
     parts: Parts<'_, P>,
     source: S,
     render: &R,
-    output: &mut impl Output<R::Rendered, R::Arena>,
+    output: &mut dyn Output<R::Rendered, R::Arena>,
 ) -> Result<(), AnalysisError<S::Error>> {
     let Parts { ingest, flows, router, dropped, cancel, requests } = parts;
     #[cfg(feature = "libpcap")]

@@ -63,7 +63,7 @@ pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<
     sources: Vec<S>,
     parts: Parts<'_, P>,
     render: &R,
-    output: &mut impl Output<R::Rendered, R::Arena>,
+    output: &mut dyn Output<R::Rendered, R::Arena>,
 ) -> Result<(), AnalysisError<S::Error>> {
     let Parts { ingest, flows, router, dropped, cancel, requests } = parts;
     let (count, is_live) = (sources.len(), sources.iter().any(Source::is_live));

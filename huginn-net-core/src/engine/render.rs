@@ -95,19 +95,19 @@ impl<K: TextSink + ?Sized> Output<(Timestamp, Range<usize>), Vec<u8>> for ToText
 }
 
 /// Records whether the sink is running, so that a panic can be attributed to it.
-pub(super) struct Guarded<'a, O> {
-    output: &'a mut O,
+pub(super) struct Guarded<'a, R, A> {
+    output: &'a mut dyn Output<R, A>,
     /// Whether the sink is running.
     pub(super) in_sink: bool,
 }
 
-impl<'a, O> Guarded<'a, O> {
-    pub(super) fn new(output: &'a mut O) -> Self {
+impl<'a, R, A> Guarded<'a, R, A> {
+    pub(super) fn new(output: &'a mut dyn Output<R, A>) -> Self {
         Self { output, in_sink: false }
     }
 }
 
-impl<R, A, O: Output<R, A>> Output<R, A> for Guarded<'_, O> {
+impl<R, A> Output<R, A> for Guarded<'_, R, A> {
     #[inline]
     fn event(&mut self, rendered: R, arena: &A) -> ControlFlow<()> {
         self.in_sink = true;

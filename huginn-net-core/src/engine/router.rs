@@ -48,7 +48,7 @@ impl<M> EventRouter<M> {
         event: Event<E>,
         render: &R,
         arena: &mut R::Arena,
-        output: &mut impl Output<R::Rendered, R::Arena>,
+        output: &mut dyn Output<R::Rendered, R::Arena>,
     ) -> ControlFlow<()>
     where
         M: SharedState<E>,
@@ -71,7 +71,7 @@ impl<M> EventRouter<M> {
         rendered: R,
         ticket: M::Ticket,
         arena: &A,
-        output: &mut impl Output<R, A>,
+        output: &mut dyn Output<R, A>,
     ) -> ControlFlow<()>
     where
         M: SharedState<E>,

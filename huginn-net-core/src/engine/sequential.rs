@@ -16,20 +16,15 @@ use crate::limits::FRAMES_BETWEEN_REQUESTS;
 use crate::{Event, NextFrame, Protocol, Report, Source, Timestamp};
 
 /// The packet path after decoding: flow table, protocol, shared state, sink.
-pub(super) struct SequentialPath<'a, P: Protocol, R: Render<Event<Report<P>>>, O> {
+pub(super) struct SequentialPath<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     pub(super) flows: &'a mut FlowTable<P>,
     pub(super) router: &'a mut EventRouter<P::SharedState>,
     pub(super) render: &'a R,
     pub(super) arena: &'a mut R::Arena,
-    pub(super) output: &'a mut O,
+    pub(super) output: &'a mut dyn Output<R::Rendered, R::Arena>,
 }
 
-impl<P, R, O> SegmentHandler for SequentialPath<'_, P, R, O>
-where
-    P: Protocol,
-    R: Render<Event<Report<P>>>,
-    O: Output<R::Rendered, R::Arena>,
-{
+impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for SequentialPath<'_, P, R> {
     #[inline(always)]
     fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()> {
         let Self { flows, router, render, arena, output } = self;
@@ -38,12 +33,7 @@ where
     }
 }
 
-impl<P, R, O> TimeHandler for SequentialPath<'_, P, R, O>
-where
-    P: Protocol,
-    R: Render<Event<Report<P>>>,
-    O: Output<R::Rendered, R::Arena>,
-{
+impl<P: Protocol, R: Render<Event<Report<P>>>> TimeHandler for SequentialPath<'_, P, R> {
     #[inline(always)]
     fn on_time(&mut self, now: Timestamp) -> ControlFlow<()> {
         let Self { flows, router, render, arena, output } = self;
@@ -55,12 +45,7 @@ where
     }
 }
 
-impl<P, R, O> SequentialPath<'_, P, R, O>
-where
-    P: Protocol,
-    R: Render<Event<Report<P>>>,
-    O: Output<R::Rendered, R::Arena>,
-{
+impl<P: Protocol, R: Render<Event<Report<P>>>> SequentialPath<'_, P, R> {
     /// Ends every flow.
     pub(super) fn end(&mut self, now: Timestamp) {
         let Self { flows, router, render, arena, output } = self;
@@ -71,10 +56,10 @@ where
 /// Analyses a source until its end, and answers snapshot requests. Breaks on cancellation and when the sink does.
 // Inlined, so that the complete packet path is compiled as one loop.
 #[inline(always)]
-pub(super) fn run<'f, S, P, R, O>(
+pub(super) fn run<'f, S, P, R>(
     source: &mut S,
     ingest: &mut Ingest,
-    path: &mut SequentialPath<'_, P, R, O>,
+    path: &mut SequentialPath<'_, P, R>,
     cancel: &CancelToken,
     requests: &Receiver<Request<P>>,
 ) -> Result<ControlFlow<()>, S::Error>
@@ -82,7 +67,6 @@ where
     S: Source<'f>,
     P: Protocol,
     R: Render<Event<Report<P>>>,
-    O: Output<R::Rendered, R::Arena>,
 {
     let mut has_ended = false;
     loop {

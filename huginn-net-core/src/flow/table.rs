@@ -121,7 +121,7 @@ impl<P: Protocol> FlowTable<P> {
     pub(crate) fn end(
         &mut self,
         now: Timestamp,
-        on_event: &mut impl FnMut(FlowEnd, FlowOrder, Event<P::Event>) -> ControlFlow<()>,
+        on_event: &mut dyn FnMut(FlowEnd, FlowOrder, Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         self.add_unanswered_example();
         self.expire(now, &mut |order, event| on_event(FlowEnd::Idle, order, event))?;
@@ -142,7 +142,7 @@ impl<P: Protocol> FlowTable<P> {
     pub(crate) fn expire_idle(
         &mut self,
         now: Timestamp,
-        on_event: &mut impl FnMut(FlowOrder, Event<P::Event>) -> ControlFlow<()>,
+        on_event: &mut dyn FnMut(FlowOrder, Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         if self.is_expiry_due(now) { self.expire(now, on_event) } else { ControlFlow::Continue(()) }
     }
@@ -158,7 +158,7 @@ impl<P: Protocol> FlowTable<P> {
     fn expire(
         &mut self,
         now: Timestamp,
-        on_event: &mut impl FnMut(FlowOrder, Event<P::Event>) -> ControlFlow<()>,
+        on_event: &mut dyn FnMut(FlowOrder, Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let idle = self.map.expire_all(now);
         for (order, slot) in self.in_order(idle) {
@@ -225,7 +225,7 @@ impl<P: Protocol> FlowTable<P> {
         meta: &SegmentMeta,
         segment: &impl LazySegment,
         now: Timestamp,
-        on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let Self { protocol, map, .. } = self;
         let Some((slot, flow)) = map.touch_mut(&meta.key, now) else {
@@ -253,7 +253,7 @@ impl<P: Protocol> FlowTable<P> {
         meta: &SegmentMeta,
         segment: &Segment<'_>,
         now: Timestamp,
-        on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let (has_control_flags, sender_is_low) = (meta.has_control_flags(), meta.sender_is_low);
         let Some(slot) = slot else {
@@ -296,7 +296,7 @@ impl<P: Protocol> FlowTable<P> {
     #[inline(always)]
     fn report_removed(
         &mut self,
-        on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         if self.map.has_removed() { self.report_some(on_event) } else { ControlFlow::Continue(()) }
     }
@@ -305,7 +305,7 @@ impl<P: Protocol> FlowTable<P> {
     #[inline(never)]
     fn report_some(
         &mut self,
-        on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         for flow in self.map.take_removed() {
             self.report_ends(flow.state, flow.candidate, on_event)?;
@@ -317,7 +317,7 @@ impl<P: Protocol> FlowTable<P> {
     fn report_end(
         &mut self,
         flow: P::Flow,
-        on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let mut outcome = ControlFlow::Continue(());
         self.protocol.on_end(flow, &mut |event| {
@@ -333,7 +333,7 @@ impl<P: Protocol> FlowTable<P> {
         &mut self,
         state: P::Flow,
         candidate: Option<Box<FlowEntry<P::Flow>>>,
-        on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         for state in std::iter::once(state).chain(candidate.map(|candidate| candidate.state)) {
             if P::has_end(&state) {
@@ -352,7 +352,7 @@ impl<P: Protocol> FlowTable<P> {
         slot: Slot,
         segment: &Segment<'_>,
         sender_is_low: bool,
-        on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         self.report_removed(on_event)?;
         let Some(flow) = self.map.get_mut(slot) else { return ControlFlow::Continue(()) };
@@ -393,7 +393,7 @@ impl<P: Protocol> FlowTable<P> {
     fn confirm_candidate(
         &mut self,
         slot: Slot,
-        on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let Some(flow) = self.map.get_mut(slot) else { return ControlFlow::Continue(()) };
         let Some(candidate) = flow.candidate.take() else { return ControlFlow::Continue(()) };
@@ -416,7 +416,7 @@ impl<P: Protocol> FlowTable<P> {
         now: Timestamp,
         segment: &Segment<'_>,
         sender_is_low: bool,
-        on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         self.report_removed(on_event)?;
         let Some(sender) = self.protocol.starts_flow(segment) else {
@@ -752,7 +752,7 @@ impl<S> FlowEntry<S> {
         protocol: &mut P,
         segment: &Segment<'_>,
         sender_is_low: bool,
-        on_event: &mut impl FnMut(Event<P::Event>) -> ControlFlow<()>,
+        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let sender = self.sender(sender_is_low);
         let mut outcome = ControlFlow::Continue(());

@@ -173,7 +173,7 @@ impl<P: Protocol> Analyzer<P> {
         &mut self,
         sources: Vec<S>,
         render: &R,
-        output: &mut impl Output<R::Rendered, R::Arena>,
+        output: &mut dyn Output<R::Rendered, R::Arena>,
     ) -> Result<Counters, AnalysisError<S::Error>> {
         let sources = match <[S; 1]>::try_from(sources) {
             Ok([source]) => return self.run(source, render, output),
@@ -194,7 +194,7 @@ impl<P: Protocol> Analyzer<P> {
         &mut self,
         has_random_seed: bool,
         render: &R,
-        output: &mut impl Output<R::Rendered, R::Arena>,
+        output: &mut dyn Output<R::Rendered, R::Arena>,
     ) {
         self.ingest.start_capture();
         let Self { ingest, flows, router, seeds, .. } = self;
@@ -213,7 +213,7 @@ impl<P: Protocol> Analyzer<P> {
         &mut self,
         source: S,
         render: &R,
-        output: &mut impl Output<R::Rendered, R::Arena>,
+        output: &mut dyn Output<R::Rendered, R::Arena>,
     ) -> Result<Counters, AnalysisError<S::Error>> {
         let policy = if source.is_live() { Overflow::Drop } else { Overflow::Wait };
         let overflow = self.overflow.unwrap_or(policy);
@@ -231,7 +231,7 @@ impl<P: Protocol> Analyzer<P> {
         &mut self,
         mut source: S,
         render: &R,
-        output: &mut impl Output<R::Rendered, R::Arena>,
+        output: &mut dyn Output<R::Rendered, R::Arena>,
     ) -> Result<(), AnalysisError<S::Error>> {
         let Self { ingest, flows, router, cancel, snapshots, .. } = self;
         let accepted = snapshots.accept();
@@ -250,7 +250,7 @@ impl<P: Protocol> Analyzer<P> {
         source: S,
         overflow: Overflow,
         render: &R,
-        output: &mut impl Output<R::Rendered, R::Arena>,
+        output: &mut dyn Output<R::Rendered, R::Arena>,
     ) -> Result<(), AnalysisError<S::Error>> {
         let Self { ingest, flows, router, workers, block_bytes, dropped, cancel, snapshots, .. } = self;
         let accepted = snapshots.accept();
