@@ -16,7 +16,7 @@ use super::router::route;
 use super::worker::{BlockEnd, RoutedBy};
 use super::{AnalysisError, CancelToken};
 use crate::decode::LazySegment;
-use crate::flow::FlowTable;
+use crate::flow::{FlowEvents, FlowTable, Occasion};
 use crate::limits::{FRAMES_PER_QUEUE_OUTPUT, MAX_OUTPUT_EVENTS};
 use crate::{Event, NextFrame, Protocol, Report, Source, Timestamp};
 
@@ -78,13 +78,8 @@ pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<
             lanes.push(lane);
             let (share, stop) = (flows.for_queue(count), &stop);
             threads.push(start(scope, "worker", move || {
-                let path = QueuePath {
-                    frame_time: 0,
-                    flows: share.into_table(),
-                    render,
-                    output: QueueOutput::default(),
-                    channel,
-                };
+                let events = QueueEvents { frame_time: 0, render, output: QueueOutput::default(), channel };
+                let path = QueuePath { flows: share.into_table(), events };
                 QueueWorker {
                     ingest,
                     path,
@@ -152,7 +147,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueWorker<'_, P, R> {
         if outcome.is_err() {
             self.stop.store(true, Ordering::Relaxed);
         }
-        self.path.end(self.ingest.clock.now());
+        let _ = self.path.flows.end(self.ingest.clock.now(), &mut self.path.events);
         // Without a merging thread, the output is not needed.
         let _ = self.send(QueueState::Ended);
         (self.path.flows, outcome)
@@ -163,7 +158,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueWorker<'_, P, R> {
         while !self.stop.load(Ordering::Relaxed) && !self.cancel.is_cancelled() {
             let sent = match source.next_frame()? {
                 NextFrame::Frame(frame) => {
-                    self.path.frame_time = frame.ts.as_nanos();
+                    self.path.events.frame_time = frame.ts.as_nanos();
                     // The path of a worker never breaks.
                     let _ = self.ingest.on_frame(&frame, &mut self.path);
                     self.on_frame_end(source)
@@ -192,7 +187,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueWorker<'_, P, R> {
             self.taken_at = source.taken_at();
         }
         self.frames = self.frames.saturating_add(1);
-        let is_full = self.path.output.events.len() >= MAX_OUTPUT_EVENTS;
+        let is_full = self.path.events.output.events.len() >= MAX_OUTPUT_EVENTS;
         if is_full || self.frames >= FRAMES_PER_QUEUE_OUTPUT {
             self.send(QueueState::Busy)
         } else {
@@ -203,78 +198,61 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueWorker<'_, P, R> {
     /// Sends the output. Breaks if the merging thread has ended.
     fn send(&mut self, state: QueueState) -> ControlFlow<()> {
         (self.frames, self.last_state) = (0, state);
-        self.path.output.end = Some(BlockEnd {
+        self.path.events.output.end = Some(BlockEnd {
             counters: CounterSnapshot::from_flows(&self.path.flows),
             frames: self.ingest.counters(),
             taken_at: self.taken_at.take(),
         });
-        self.path.send(state)
+        self.path.events.send(state)
     }
 }
 
 /// The packet path of a worker after decoding: flow table, protocol, output.
 struct QueuePath<'a, P: Protocol, R: Render<Event<Report<P>>>> {
-    /// Capture time of the current frame, in nanoseconds.
-    frame_time: u64,
     flows: FlowTable<P>,
-    render: &'a R,
-    output: QueueOutput<P, R>,
-    channel: OutputChannel<QueueOutput<P, R>>,
-}
-
-impl<P: Protocol, R: Render<Event<Report<P>>>> QueuePath<'_, P, R> {
-    /// Ends every flow.
-    fn end(&mut self, now: Timestamp) {
-        let Self { frame_time, flows, render, output, channel } = self;
-        let _ = flows.end(now, &mut |_, _, event| {
-            add::<P, R>(output, *frame_time, event, *render);
-            // Many flows may end at once.
-            if output.events.len() >= MAX_OUTPUT_EVENTS {
-                channel.replace(output)
-            } else {
-                ControlFlow::Continue(())
-            }
-        });
-    }
-
-    fn send(&mut self, state: QueueState) -> ControlFlow<()> {
-        self.output.state = state;
-        self.channel.replace(&mut self.output)
-    }
+    events: QueueEvents<'a, P, R>,
 }
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for QueuePath<'_, P, R> {
     #[inline(always)]
     fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()> {
-        let Self { frame_time, flows, render, output, .. } = self;
-        flows.on_segment(&segment.meta(), segment, now, &mut |event| {
-            add::<P, R>(output, *frame_time, event, *render);
-            ControlFlow::Continue(())
-        })
+        self.flows.on_segment(&segment.meta(), segment, now, &mut self.events)
     }
 }
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> TimeHandler for QueuePath<'_, P, R> {
     #[inline(always)]
     fn on_time(&mut self, now: Timestamp) -> ControlFlow<()> {
-        let Self { frame_time, flows, render, output, .. } = self;
-        if !flows.is_expiry_due(now) {
-            return ControlFlow::Continue(());
-        }
-        flows.expire_idle(now, &mut |_, event| {
-            add::<P, R>(output, *frame_time, event, *render);
-            ControlFlow::Continue(())
-        })
+        self.flows.expire_idle(now, &mut self.events)
     }
 }
 
-/// Adds an event to an output.
-fn add<P: Protocol, R: Render<Event<Report<P>>>>(
-    output: &mut QueueOutput<P, R>,
+/// Takes the events of a worker with the capture times of their frames, and sends them.
+struct QueueEvents<'a, P: Protocol, R: Render<Event<Report<P>>>> {
+    /// Capture time of the current frame, in nanoseconds.
     frame_time: u64,
-    event: Event<P::Event>,
-    render: &R,
-) {
-    let QueueOutput { events, arena, .. } = output;
-    events.push_back((frame_time, route::<P::Event, P::SharedState, R>(event, render, arena)));
+    render: &'a R,
+    output: QueueOutput<P, R>,
+    channel: OutputChannel<QueueOutput<P, R>>,
+}
+
+impl<P: Protocol, R: Render<Event<Report<P>>>> QueueEvents<'_, P, R> {
+    fn send(&mut self, state: QueueState) -> ControlFlow<()> {
+        self.output.state = state;
+        self.channel.replace(&mut self.output)
+    }
+}
+
+impl<P: Protocol, R: Render<Event<Report<P>>>> FlowEvents<P::Event> for QueueEvents<'_, P, R> {
+    #[inline]
+    fn on_event(&mut self, occasion: Occasion, event: Event<P::Event>) -> ControlFlow<()> {
+        let QueueOutput { events, arena, .. } = &mut self.output;
+        events.push_back((self.frame_time, route::<P::Event, P::SharedState, R>(event, self.render, arena)));
+        // Many flows may end at once.
+        if occasion != Occasion::Segment && events.len() >= MAX_OUTPUT_EVENTS {
+            self.send(QueueState::Busy)
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
 }

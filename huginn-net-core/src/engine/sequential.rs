@@ -11,45 +11,49 @@ use super::render::{Output, Render};
 use super::router::EventRouter;
 use super::snapshot::Request;
 use crate::decode::LazySegment;
-use crate::flow::FlowTable;
+use crate::flow::{FlowEvents, FlowTable, Occasion};
 use crate::limits::FRAMES_BETWEEN_REQUESTS;
 use crate::{Event, NextFrame, Protocol, Report, Source, Timestamp};
 
 /// The packet path after decoding: flow table, protocol, shared state, sink.
 pub(super) struct SequentialPath<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     pub(super) flows: &'a mut FlowTable<P>,
+    pub(super) reporter: Reporter<'a, P, R>,
+}
+
+/// The way of an event from the flow table to the sink.
+pub(super) struct Reporter<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     pub(super) router: &'a mut EventRouter<P::SharedState>,
     pub(super) render: &'a R,
     pub(super) arena: &'a mut R::Arena,
     pub(super) output: &'a mut dyn Output<R::Rendered, R::Arena>,
 }
 
+impl<P: Protocol, R: Render<Event<Report<P>>>> FlowEvents<P::Event> for Reporter<'_, P, R> {
+    #[inline]
+    fn on_event(&mut self, _: Occasion, event: Event<P::Event>) -> ControlFlow<()> {
+        self.router.on_event(event, self.render, self.arena, self.output)
+    }
+}
+
 impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for SequentialPath<'_, P, R> {
     #[inline(always)]
     fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()> {
-        let Self { flows, router, render, arena, output } = self;
-        let meta = segment.meta();
-        flows.on_segment(&meta, segment, now, &mut |event| router.on_event(event, *render, arena, *output))
+        self.flows.on_segment(&segment.meta(), segment, now, &mut self.reporter)
     }
 }
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> TimeHandler for SequentialPath<'_, P, R> {
     #[inline(always)]
     fn on_time(&mut self, now: Timestamp) -> ControlFlow<()> {
-        let Self { flows, router, render, arena, output } = self;
-        // Before the closure is built, which costs more.
-        if !flows.is_expiry_due(now) {
-            return ControlFlow::Continue(());
-        }
-        flows.expire_idle(now, &mut |_, event| router.on_event(event, *render, arena, *output))
+        self.flows.expire_idle(now, &mut self.reporter)
     }
 }
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> SequentialPath<'_, P, R> {
     /// Ends every flow.
     pub(super) fn end(&mut self, now: Timestamp) {
-        let Self { flows, router, render, arena, output } = self;
-        let _ = flows.end(now, &mut |_, _, event| router.on_event(event, *render, arena, *output));
+        let _ = self.flows.end(now, &mut self.reporter);
     }
 }
 
@@ -87,10 +91,10 @@ where
                 }
             }
         }
-        let outcome = path.output.batch_end(None);
+        let outcome = path.reporter.output.batch_end(None);
         while let Ok(request) = requests.try_recv() {
             let counters = CounterSnapshot::from_flows(path.flows);
-            request(&counters.snapshot(ingest.counters(), path.router));
+            request(&counters.snapshot(ingest.counters(), path.reporter.router));
         }
         if has_ended || outcome.is_break() {
             return Ok(outcome);

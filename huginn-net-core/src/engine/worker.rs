@@ -13,7 +13,7 @@ use super::render::Render;
 use super::ring::{Ring, Step};
 use super::router::{Routed, route};
 use crate::decode::LazySegment;
-use crate::flow::{FlowEnd, FlowOrder, FlowTable};
+use crate::flow::{FlowEvents, FlowOrder, FlowTable, Occasion};
 use crate::limits::MAX_OUTPUT_EVENTS;
 use crate::{Event, Frame, Protocol, Report, SharedState, Source, Timestamp};
 
@@ -80,15 +80,39 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> WorkerOutput<P, R> {
     }
 }
 
-impl<P: Protocol, R: Render<Event<Report<P>>>> OutputChannel<WorkerOutput<P, R>> {
-    /// Adds the last event of a flow to an output, and sends the output when it is full: many flows may end at once.
-    fn add(&self, output: &mut WorkerOutput<P, R>, order: EventOrder, event: Event<P::Event>, render: &R) {
-        let WorkerOutput { events, arena, .. } = output;
-        events.push_back((order, route::<P::Event, P::SharedState, R>(event, render, arena)));
+/// Takes the events of a worker with their places in a block, and sends them.
+struct BlockEvents<'a, P: Protocol, R: Render<Event<Report<P>>>> {
+    /// Index of the frame in the block.
+    frame: u32,
+    /// Index of the segment in the frame.
+    segment: u32,
+    render: &'a R,
+    output: WorkerOutput<P, R>,
+    channel: &'a OutputChannel<WorkerOutput<P, R>>,
+}
+
+impl<'a, P: Protocol, R: Render<Event<Report<P>>>> BlockEvents<'a, P, R> {
+    fn new(render: &'a R, channel: &'a OutputChannel<WorkerOutput<P, R>>) -> Self {
+        Self { frame: 0, segment: 0, render, output: channel.empty_output(), channel }
+    }
+}
+
+impl<P: Protocol, R: Render<Event<Report<P>>>> FlowEvents<P::Event> for BlockEvents<'_, P, R> {
+    #[inline]
+    fn on_event(&mut self, occasion: Occasion, event: Event<P::Event>) -> ControlFlow<()> {
+        let order = match occasion {
+            Occasion::Segment => EventOrder::of_segment(self.frame, self.segment),
+            Occasion::Idle(order) => EventOrder::of_end(self.frame, order),
+            // After the flows that were idle.
+            Occasion::CaptureEnd(order) => EventOrder::of_end(self.frame.saturating_add(1), order),
+        };
+        let WorkerOutput { events, arena, .. } = &mut self.output;
+        events.push_back((order, route::<P::Event, P::SharedState, R>(event, self.render, arena)));
         if events.len() >= MAX_OUTPUT_EVENTS {
             // Without a merging thread, the output is not needed.
-            let _ = self.replace(output);
+            let _ = self.channel.replace(&mut self.output);
         }
+        ControlFlow::Continue(())
     }
 }
 
@@ -144,17 +168,13 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
 
     fn analyze(&mut self, block: &IndexedBlock<'_>) {
         let Self { number, own, shared, flows, render, channel, .. } = self;
-        let output = channel.empty_output();
-        let mut share =
-            OwnFlows { is_own: true, frame: 0, segment: 0, flows, render: *render, output, channel };
+        let events = BlockEvents::new(*render, channel);
+        let mut share = OwnFlows { is_own: true, flows, events };
         block.each_task(*number, |task, frame| {
             share.begin(task);
             decode_task(own, shared, task, frame, &mut share);
-            if share.output.events.len() >= MAX_OUTPUT_EVENTS {
-                let _ = channel.replace(&mut share.output);
-            }
         });
-        let output = share.output;
+        let output = share.events.output;
         self.end_block(output, block);
     }
 
@@ -162,12 +182,9 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
     /// before its first frame, the others before its second one.
     fn end(&mut self) {
         let Self { flows, render, channel, time, .. } = self;
-        let mut output = channel.empty_output();
-        let _ = flows.end(time.now, &mut |end, order, event| {
-            let order = EventOrder::of_end(u32::from(end == FlowEnd::Capture), order);
-            channel.add(&mut output, order, event, *render);
-            ControlFlow::Continue(())
-        });
+        let mut events = BlockEvents::new(*render, channel);
+        let _ = flows.end(time.now, &mut events);
+        let output = events.output;
         self.send_last(output, None);
     }
 
@@ -235,43 +252,29 @@ fn decode_task(
 struct OwnFlows<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     /// Whether the flow of the frame belongs to the worker; unknown for shared frames.
     is_own: bool,
-    /// Index of the frame in the block.
-    frame: u32,
-    /// Index of the segment in the frame.
-    segment: u32,
     flows: &'a mut FlowTable<P>,
-    render: &'a R,
-    output: WorkerOutput<P, R>,
-    channel: &'a OutputChannel<WorkerOutput<P, R>>,
+    events: BlockEvents<'a, P, R>,
 }
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> OwnFlows<'_, P, R> {
     /// Begins a frame: ends idle flows.
     #[inline(always)]
     fn begin(&mut self, task: &Task<'_>) {
-        (self.frame, self.segment, self.is_own) = (task.frame, 0, task.is_own());
-        let Self { frame, flows, render, output, channel, .. } = self;
-        let _ = flows.expire_idle(task.now(), &mut |order, event| {
-            channel.add(output, EventOrder::of_end(*frame, order), event, *render);
-            ControlFlow::Continue(())
-        });
+        self.is_own = task.is_own();
+        (self.events.frame, self.events.segment) = (task.frame, 0);
+        let _ = self.flows.expire_idle(task.now(), &mut self.events);
     }
 }
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> SegmentHandler for OwnFlows<'_, P, R> {
     #[inline(always)]
     fn on_segment(&mut self, segment: &impl LazySegment, now: Timestamp) -> ControlFlow<()> {
-        let order = EventOrder::of_segment(self.frame, self.segment);
-        self.segment = self.segment.saturating_add(1);
-        let Self { is_own, flows, render, output, .. } = self;
+        let Self { is_own, flows, events } = self;
         let meta = segment.meta();
         if *is_own || flows.owns_flow(&meta.key) {
-            let WorkerOutput { events, arena, .. } = output;
-            let _ = flows.on_segment(&meta, segment, now, &mut |event| {
-                events.push_back((order, route::<P::Event, P::SharedState, R>(event, *render, arena)));
-                ControlFlow::Continue(())
-            });
+            let _ = flows.on_segment(&meta, segment, now, events);
         }
+        events.segment = events.segment.saturating_add(1);
         ControlFlow::Continue(())
     }
 }

@@ -1,6 +1,7 @@
 //! The flow layer: flow keys, the flow table and the idle-timeout map below it.
 
 mod counters;
+mod flow_events;
 mod flow_limits;
 mod idle_map;
 mod key;
@@ -12,5 +13,6 @@ pub use flow_limits::FlowLimits;
 pub use idle_map::{IdleCounters, IdleLimits, IdleMap, Slot};
 pub use key::FlowKey;
 
+pub(crate) use flow_events::{FlowEvents, FlowOrder, Occasion};
 pub(crate) use partitions::FlowPartitions;
-pub(crate) use table::{FlowEnd, FlowOrder, FlowTable, SegmentMeta};
+pub(crate) use table::{FlowTable, SegmentMeta};

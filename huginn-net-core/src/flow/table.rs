@@ -5,7 +5,9 @@ use std::ops::{ControlFlow, Range};
 
 use foldhash::fast::FixedState;
 
-use super::{FlowCounters, FlowKey, FlowLimits, FlowPartitions, IdleMap, Slot};
+use super::{
+    FlowCounters, FlowEvents, FlowKey, FlowLimits, FlowOrder, FlowPartitions, IdleMap, Occasion, Slot,
+};
 use crate::decode::LazySegment;
 use crate::limits::{MAX_CANDIDATE_BYTES, MAX_CONNECTION_BYTES};
 use crate::{
@@ -116,19 +118,15 @@ impl<P: Protocol> FlowTable<P> {
         self.segments_without_flow
     }
 
-    /// Removes every flow at the end of a capture: first the idle ones, then the others. `on_event` takes their last events
-    /// in the [order](FlowOrder) of the flows. Breaks when `on_event` does.
-    pub(crate) fn end(
-        &mut self,
-        now: Timestamp,
-        on_event: &mut dyn FnMut(FlowEnd, FlowOrder, Event<P::Event>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+    /// Removes every flow at the end of a capture: first the idle ones, then the others. `events` takes their last events
+    /// in the [order](FlowOrder) of the flows. Breaks when `events` does.
+    pub(crate) fn end(&mut self, now: Timestamp, events: &mut dyn FlowEvents<P::Event>) -> ControlFlow<()> {
         self.add_unanswered_example();
-        self.expire(now, &mut |order, event| on_event(FlowEnd::Idle, order, event))?;
+        self.expire(now, events)?;
         for (order, slot) in self.in_order(self.map.kept()) {
             let Some(flow) = self.map.get_mut(slot) else { continue };
             let (state, candidate) = (std::mem::take(&mut flow.state), flow.candidate.take());
-            self.report_ends(state, candidate, &mut |event| on_event(FlowEnd::Capture, order, event))?;
+            self.report_ends(state, candidate, Occasion::CaptureEnd(order), events)?;
         }
         self.clear();
         ControlFlow::Continue(())
@@ -136,15 +134,15 @@ impl<P: Protocol> FlowTable<P> {
 
     /// Removes the idle flows once packet time reaches the next step. Every frame at which packet time reaches a multiple of
     /// [`expiry_step_nanos`](Self::expiry_step_nanos) must pass its time here, in every worker, before its flow is looked up. The
-    /// frame at which a flow ends then depends neither on the partition of the flow nor on the number of workers. `on_event`
-    /// takes their last events in the order of the flows. Breaks when `on_event` does.
+    /// frame at which a flow ends then depends neither on the partition of the flow nor on the number of workers. `events`
+    /// takes their last events in the order of the flows. Breaks when `events` does.
     #[inline(always)]
     pub(crate) fn expire_idle(
         &mut self,
         now: Timestamp,
-        on_event: &mut dyn FnMut(FlowOrder, Event<P::Event>) -> ControlFlow<()>,
+        events: &mut dyn FlowEvents<P::Event>,
     ) -> ControlFlow<()> {
-        if self.is_expiry_due(now) { self.expire(now, on_event) } else { ControlFlow::Continue(()) }
+        if self.is_expiry_due(now) { self.expire(now, events) } else { ControlFlow::Continue(()) }
     }
 
     /// Whether packet time has reached the next step of [`expire_idle`](Self::expire_idle).
@@ -155,15 +153,11 @@ impl<P: Protocol> FlowTable<P> {
 
     #[cold]
     #[inline(never)]
-    fn expire(
-        &mut self,
-        now: Timestamp,
-        on_event: &mut dyn FnMut(FlowOrder, Event<P::Event>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+    fn expire(&mut self, now: Timestamp, events: &mut dyn FlowEvents<P::Event>) -> ControlFlow<()> {
         let idle = self.map.expire_all(now);
         for (order, slot) in self.in_order(idle) {
             let Some(flow) = self.map.take_idle(slot) else { continue };
-            self.report_ends(flow.state, flow.candidate, &mut |event| on_event(order, event))?;
+            self.report_ends(flow.state, flow.candidate, Occasion::Idle(order), events)?;
         }
         // Times of expiry are multiples of a step. Those before any flow can be idle are skipped.
         let step = self.expiry_step_nanos();
@@ -215,22 +209,22 @@ impl<P: Protocol> FlowTable<P> {
         self.owned.contains(&self.partitions.index_of(key))
     }
 
-    /// Finds the flow of a segment, or starts one, and runs the protocol on it. Events go to `on_event`.
+    /// Finds the flow of a segment, or starts one, and runs the protocol on it. Events go to `events`.
     ///
     /// A segment that the protocol skips is not decoded to its end. `now` is compared only with the `now` of other
-    /// segments. Breaks when `on_event` does.
+    /// segments. Breaks when `events` does.
     #[inline(always)]
     pub(crate) fn on_segment(
         &mut self,
         meta: &SegmentMeta,
         segment: &impl LazySegment,
         now: Timestamp,
-        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
+        events: &mut dyn FlowEvents<P::Event>,
     ) -> ControlFlow<()> {
         let Self { protocol, map, .. } = self;
         let Some((slot, flow)) = map.touch_mut(&meta.key, now) else {
             let Some(segment) = segment.segment() else { return ControlFlow::Continue(()) };
-            return self.dispatch(None, meta, &segment, now, on_event);
+            return self.dispatch(None, meta, &segment, now, events);
         };
         let may_skip =
             !meta.has_control_flags() && flow.has_seen(meta.sender_is_low) && flow.candidate.is_none();
@@ -242,7 +236,7 @@ impl<P: Protocol> FlowTable<P> {
             return ControlFlow::Continue(());
         }
         let slot = Some(slot);
-        self.dispatch(slot, meta, &segment, now, on_event)
+        self.dispatch(slot, meta, &segment, now, events)
     }
 
     /// Passes a segment to the flow in `slot`, or starts a flow, as [`on_segment`](Self::on_segment) does.
@@ -253,23 +247,23 @@ impl<P: Protocol> FlowTable<P> {
         meta: &SegmentMeta,
         segment: &Segment<'_>,
         now: Timestamp,
-        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
+        events: &mut dyn FlowEvents<P::Event>,
     ) -> ControlFlow<()> {
         let (has_control_flags, sender_is_low) = (meta.has_control_flags(), meta.sender_is_low);
         let Some(slot) = slot else {
-            return self.start_flow(None, meta.key, now, segment, sender_is_low, on_event);
+            return self.start_flow(None, meta.key, now, segment, sender_is_low, events);
         };
         let Some(flow) = self.map.get_mut(slot) else { return ControlFlow::Continue(()) };
         if has_control_flags || flow.candidate.is_some() {
             match flow.connection_of::<P>(segment, sender_is_low, self.syn_lifetime_nanos) {
                 Connection::Current => {}
                 Connection::Other => {
-                    return self.start_flow(Some(slot), meta.key, now, segment, sender_is_low, on_event);
+                    return self.start_flow(Some(slot), meta.key, now, segment, sender_is_low, events);
                 }
                 Connection::Candidate => {
-                    return self.on_candidate_segment(slot, segment, sender_is_low, on_event);
+                    return self.on_candidate_segment(slot, segment, sender_is_low, events);
                 }
-                Connection::Confirmed => self.confirm_candidate(slot, on_event)?,
+                Connection::Confirmed => self.confirm_candidate(slot, events)?,
             }
         }
         let Self { protocol, map, .. } = self;
@@ -282,47 +276,42 @@ impl<P: Protocol> FlowTable<P> {
         if flow.interest == Interest::Done {
             return ControlFlow::Continue(());
         }
-        let outcome = flow.on_segment(protocol, segment, sender_is_low, on_event);
+        let outcome = flow.on_segment(protocol, segment, sender_is_low, events);
         // A segment without payload can allocate, too: parsers that are rebuilt from a first segment.
         let buffered_bytes = flow.buffered_bytes::<P>();
         if map.set_buffered_bytes(slot, buffered_bytes) {
             self.note_eviction(segment);
         }
         outcome?;
-        self.report_removed(on_event)
+        self.report_removed(events)
     }
 
-    /// Reports the ends of the flows that the map removed. Breaks when `on_event` does.
+    /// Reports the ends of the flows that the map removed. Breaks when `events` does.
     #[inline(always)]
-    fn report_removed(
-        &mut self,
-        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        if self.map.has_removed() { self.report_some(on_event) } else { ControlFlow::Continue(()) }
+    fn report_removed(&mut self, events: &mut dyn FlowEvents<P::Event>) -> ControlFlow<()> {
+        if self.map.has_removed() { self.report_some(events) } else { ControlFlow::Continue(()) }
     }
 
     #[cold]
     #[inline(never)]
-    fn report_some(
-        &mut self,
-        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+    fn report_some(&mut self, events: &mut dyn FlowEvents<P::Event>) -> ControlFlow<()> {
         for flow in self.map.take_removed() {
-            self.report_ends(flow.state, flow.candidate, on_event)?;
+            self.report_ends(flow.state, flow.candidate, Occasion::Segment, events)?;
         }
         ControlFlow::Continue(())
     }
 
-    /// Reports the last events of a flow. Breaks when `on_event` does.
+    /// Reports the last events of a flow. Breaks when `events` does.
     fn report_end(
         &mut self,
         flow: P::Flow,
-        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
+        occasion: Occasion,
+        events: &mut dyn FlowEvents<P::Event>,
     ) -> ControlFlow<()> {
         let mut outcome = ControlFlow::Continue(());
         self.protocol.on_end(flow, &mut |event| {
             if outcome.is_continue() {
-                outcome = on_event(event);
+                outcome = events.on_event(occasion, event);
             }
         });
         outcome
@@ -333,11 +322,12 @@ impl<P: Protocol> FlowTable<P> {
         &mut self,
         state: P::Flow,
         candidate: Option<Box<FlowEntry<P::Flow>>>,
-        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
+        occasion: Occasion,
+        events: &mut dyn FlowEvents<P::Event>,
     ) -> ControlFlow<()> {
         for state in std::iter::once(state).chain(candidate.map(|candidate| candidate.state)) {
             if P::has_end(&state) {
-                self.report_end(state, on_event)?;
+                self.report_end(state, occasion, events)?;
             }
         }
         ControlFlow::Continue(())
@@ -352,16 +342,16 @@ impl<P: Protocol> FlowTable<P> {
         slot: Slot,
         segment: &Segment<'_>,
         sender_is_low: bool,
-        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
+        events: &mut dyn FlowEvents<P::Event>,
     ) -> ControlFlow<()> {
-        self.report_removed(on_event)?;
+        self.report_removed(events)?;
         let Some(flow) = self.map.get_mut(slot) else { return ControlFlow::Continue(()) };
         let mut candidate = flow.candidate.take();
         if initial_seq(segment).is_some() {
             let lifetime = self.syn_lifetime_nanos;
             let other = candidate.take_if(|other| !other.repeats_syn(segment, sender_is_low, lifetime));
             if let Some(other) = other {
-                self.report_ends(other.state, None, on_event)?;
+                self.report_ends(other.state, None, Occasion::Segment, events)?;
             }
             if candidate.is_none() {
                 let Some(sender) = self.protocol.starts_flow(segment) else {
@@ -374,7 +364,7 @@ impl<P: Protocol> FlowTable<P> {
         let mut outcome = ControlFlow::Continue(());
         if let Some(candidate) = candidate.as_mut().filter(|candidate| candidate.interest == Interest::More) {
             candidate.is_closed |= is_fin_or_rst(segment);
-            outcome = candidate.on_segment(&mut self.protocol, segment, sender_is_low, on_event);
+            outcome = candidate.on_segment(&mut self.protocol, segment, sender_is_low, events);
         }
         if let Some(flow) = self.map.get_mut(slot) {
             flow.candidate = candidate;
@@ -384,24 +374,20 @@ impl<P: Protocol> FlowTable<P> {
             }
         }
         outcome?;
-        self.report_removed(on_event)
+        self.report_removed(events)
     }
 
     /// Replaces a flow by its candidate.
     #[cold]
     #[inline(never)]
-    fn confirm_candidate(
-        &mut self,
-        slot: Slot,
-        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+    fn confirm_candidate(&mut self, slot: Slot, events: &mut dyn FlowEvents<P::Event>) -> ControlFlow<()> {
         let Some(flow) = self.map.get_mut(slot) else { return ControlFlow::Continue(()) };
         let Some(candidate) = flow.candidate.take() else { return ControlFlow::Continue(()) };
         let buffered_bytes = candidate.buffered_bytes::<P>();
         let ended = std::mem::replace(flow, *candidate);
         self.map.set_buffered_bytes(slot, buffered_bytes);
         self.restarted = self.restarted.saturating_add(1);
-        self.report_ends(ended.state, None, on_event)
+        self.report_ends(ended.state, None, Occasion::Segment, events)
     }
 
     /// Starts a flow if the protocol accepts the segment, and passes the segment to it. The new flow replaces the
@@ -416,9 +402,9 @@ impl<P: Protocol> FlowTable<P> {
         now: Timestamp,
         segment: &Segment<'_>,
         sender_is_low: bool,
-        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
+        events: &mut dyn FlowEvents<P::Event>,
     ) -> ControlFlow<()> {
-        self.report_removed(on_event)?;
+        self.report_removed(events)?;
         let Some(sender) = self.protocol.starts_flow(segment) else {
             self.count_without_flow(segment);
             return ControlFlow::Continue(());
@@ -432,9 +418,9 @@ impl<P: Protocol> FlowTable<P> {
         }
         if let Some(entry) = existing.and_then(|slot| self.map.get_mut(slot)) {
             let (ended, candidate) = (std::mem::take(&mut entry.state), entry.candidate.take());
-            self.report_ends(ended, candidate, on_event)?;
+            self.report_ends(ended, candidate, Occasion::Segment, events)?;
         }
-        let outcome = flow.on_segment(&mut self.protocol, segment, sender_is_low, on_event);
+        let outcome = flow.on_segment(&mut self.protocol, segment, sender_is_low, events);
         let buffered_bytes = P::buffered_bytes(&flow.state);
         let Self { map, partitions, owned, .. } = self;
         let evictions = map.evictions();
@@ -455,7 +441,7 @@ impl<P: Protocol> FlowTable<P> {
             self.note_eviction(segment);
         }
         outcome?;
-        self.report_removed(on_event)
+        self.report_removed(events)
     }
 }
 
@@ -522,23 +508,6 @@ impl EarliestExamples {
         }
         is_new
     }
-}
-
-/// The order in which flows end at the same time, whatever their partitions: that of their first packets, by number. A hash
-/// decides between flows that began in the same frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct FlowOrder {
-    pub(crate) first_packet: u64,
-    pub(crate) hash: u32,
-}
-
-/// Why a flow ended at the end of a capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FlowEnd {
-    /// It was idle for longer than the timeout.
-    Idle,
-    /// The capture ended.
-    Capture,
 }
 
 /// The description of a worker's table. The worker builds the table in its own thread, because allocators keep memory
@@ -745,20 +714,21 @@ impl<S> FlowEntry<S> {
         self.interest == Interest::Done || protocol.can_skip(meta.ts, sender, &self.state)
     }
 
-    /// Passes a segment to the protocol. Breaks when `on_event` does.
+    /// Passes a segment to the protocol. Breaks when `events` does.
     #[inline]
     fn on_segment<P: Protocol<Flow = S>>(
         &mut self,
         protocol: &mut P,
         segment: &Segment<'_>,
         sender_is_low: bool,
-        on_event: &mut dyn FnMut(Event<P::Event>) -> ControlFlow<()>,
+        events: &mut dyn FlowEvents<P::Event>,
     ) -> ControlFlow<()> {
         let sender = self.sender(sender_is_low);
         let mut outcome = ControlFlow::Continue(());
         self.interest = protocol.on_segment(segment, sender, &mut self.state, &mut |origin, kind| {
             if outcome.is_continue() {
-                outcome = on_event(Event::from_segment(segment, sender, origin, kind));
+                outcome =
+                    events.on_event(Occasion::Segment, Event::from_segment(segment, sender, origin, kind));
             }
         });
         outcome

@@ -18,7 +18,7 @@ use super::queues;
 use super::render::{Map, Output, Render, Text, ToSink, ToTextSink};
 use super::ring::{Overflow, RingConfig};
 use super::router::EventRouter;
-use super::sequential::{self, SequentialPath};
+use super::sequential::{self, Reporter, SequentialPath};
 use super::{AnalysisError, SnapshotHandle, TextSink};
 use crate::flow::FlowTable;
 use crate::limits::{BLOCK_BYTES_PER_WORKER, MAX_BLOCK_BYTES};
@@ -68,8 +68,8 @@ impl<P: Protocol> Analyzer<P> {
             // An analysis of a source, which is over, used the other one.
             flows.set_hash_seed(seeds.live);
         }
-        let (render, output) = (&Map(identity), &mut ToSink(sink));
-        ingest.on_frame(frame, &mut SequentialPath { flows, router, render, arena: &mut (), output })
+        let reporter = Reporter { router, render: &Map(identity), arena: &mut (), output: &mut ToSink(sink) };
+        ingest.on_frame(frame, &mut SequentialPath { flows, reporter })
     }
 
     /// Ends the capture: removes flows and fragments, so that the analyzer is ready for another capture. The sink gets the
@@ -77,8 +77,8 @@ impl<P: Protocol> Analyzer<P> {
     pub fn finish(&mut self, sink: &mut (impl Sink<Event<Report<P>>> + ?Sized)) {
         let Self { ingest, flows, router, .. } = self;
         ingest.decoding.decoder.finish();
-        let (render, output) = (&Map(identity), &mut ToSink(sink));
-        SequentialPath { flows, router, render, arena: &mut (), output }.end(ingest.clock.now());
+        let reporter = Reporter { router, render: &Map(identity), arena: &mut (), output: &mut ToSink(sink) };
+        SequentialPath { flows, reporter }.end(ingest.clock.now());
         ingest.start_capture();
     }
 
@@ -198,8 +198,8 @@ impl<P: Protocol> Analyzer<P> {
     ) {
         self.ingest.start_capture();
         let Self { ingest, flows, router, seeds, .. } = self;
-        let arena = &mut R::Arena::default();
-        SequentialPath { flows, router, render, arena, output }.end(ingest.clock.now());
+        let reporter = Reporter { router, render, arena: &mut R::Arena::default(), output };
+        SequentialPath { flows, reporter }.end(ingest.clock.now());
         flows.set_hash_seed(seeds.of_source(has_random_seed));
     }
 
@@ -235,13 +235,13 @@ impl<P: Protocol> Analyzer<P> {
     ) -> Result<(), AnalysisError<S::Error>> {
         let Self { ingest, flows, router, cancel, snapshots, .. } = self;
         let accepted = snapshots.accept();
-        let arena = &mut R::Arena::default();
-        let mut path = SequentialPath { flows, router, render, arena, output };
+        let reporter = Reporter { router, render, arena: &mut R::Arena::default(), output };
+        let mut path = SequentialPath { flows, reporter };
         let outcome = sequential::run(&mut source, ingest, &mut path, cancel, &accepted.requests);
         if !matches!(outcome, Ok(ControlFlow::Break(()))) {
             path.end(ingest.clock.now());
         }
-        path.output.end();
+        path.reporter.output.end();
         outcome.map(|_| ()).map_err(AnalysisError::Source)
     }
 
