@@ -10,14 +10,14 @@
 //! let reader = CaptureReader::from_reader("example", std::io::Cursor::new([&*capture, b"x"].concat()))?;
 //! analyzer.analyze(reader, &mut |_: Event| {})?;
 //! let spots = BlindSpot::of_analyzer(&analyzer);
-//! assert_eq!(spots[0].to_string(), "1 frames of an unknown link type: 1 of link type 999");
+//! assert_eq!(spots[0].to_string(), "1 frame of an unknown link type: 1 of link type 999");
 //! assert_eq!(spots[0].example.as_ref().and_then(|example| example.frame), Some(1));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use std::fmt;
 
-use huginn_net_core::{Counters, Example, ProtocolCount, Tally};
+use huginn_net_core::{Counted, Counters, Example, ProtocolCount, Tally};
 
 use crate::HuginnNet;
 use crate::hosts::HostCounters;
@@ -31,7 +31,7 @@ pub struct BlindSpot {
     pub name: &'static str,
     /// Their number, at least 1.
     pub count: u64,
-    /// What they are, such as `frames of an unknown link type`.
+    /// What they are, such as `frame(s) of an unknown link type`; [`Counted`] writes it.
     pub meaning: &'static str,
     /// The protocols that were not analysed, most frequent first; empty if the kind has none.
     pub protocols: Vec<ProtocolCount>,
@@ -72,7 +72,7 @@ fn protocols(counters: &Counters, name: &str) -> Vec<ProtocolCount> {
 /// Writes number, meaning and protocols: `3 frames of an unknown link type: 3 of USB (link type 189)`.
 impl fmt::Display for BlindSpot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}{}", self.count, self.meaning, ProtocolList(&self.protocols))
+        write!(f, "{}{}", Counted(self.count, self.meaning), ProtocolList(&self.protocols))
     }
 }
 
@@ -95,59 +95,63 @@ impl fmt::Display for ProtocolList<'_> {
 fn of_engine(counters: &Counters, hosts: &HostCounters) -> [Count; 25] {
     let Counters { decode, flows, .. } = counters;
     [
-        ("unknown_link", decode.unknown_link, "frames of an unknown link type"),
-        ("unknown_ethertype", decode.unknown_ethertype, "packets of a network protocol other than IP"),
-        ("other_transport", decode.other_transport, "packets of an IP protocol that is not decoded"),
-        ("not_data", decode.not_data, "management, control and keep-alive packets of a link or tunnel"),
-        ("encrypted", decode.encrypted, "packets encrypted below TCP and UDP (802.11, ESP, MACsec)"),
-        ("link_fragment", decode.link_fragment, "fragments of the link layer (802.11, CAPWAP)"),
-        ("too_deep", decode.too_deep, "packets with too many tags or tunnels"),
-        ("truncated_snaplen", decode.truncated_snaplen, "packets whose headers the snap length cut"),
-        ("truncated_payload", decode.truncated_payload, "packets whose payload the snap length cut"),
-        ("bad_header", decode.bad_header, "packets with an invalid header"),
-        ("bad_fragment", decode.bad_fragment, "invalid or contradicting IP fragments"),
+        ("unknown_link", decode.unknown_link, "frame(s) of an unknown link type"),
+        ("unknown_ethertype", decode.unknown_ethertype, "packet(s) of a network protocol other than IP"),
+        ("other_transport", decode.other_transport, "packet(s) of an IP protocol that is not decoded"),
+        ("not_data", decode.not_data, "management, control or keep-alive packet(s) of a link or tunnel"),
+        ("encrypted", decode.encrypted, "packet(s) encrypted below TCP and UDP (802.11, ESP, MACsec)"),
+        ("link_fragment", decode.link_fragment, "fragment(s) of the link layer (802.11, CAPWAP)"),
+        ("too_deep", decode.too_deep, "packet(s) with too many tags or tunnels"),
+        ("truncated_snaplen", decode.truncated_snaplen, "packet(s) whose headers the snap length cut"),
+        ("truncated_payload", decode.truncated_payload, "packet(s) whose payload the snap length cut"),
+        ("bad_header", decode.bad_header, "packet(s) with an invalid header"),
+        ("bad_fragment", decode.bad_fragment, "invalid or contradicting IP fragment(s)"),
         (
             "fragment_timeouts",
             decode.fragment_timeouts,
-            "datagrams whose IP fragments did not all come in time",
+            "datagram(s) whose IP fragments did not all come in time",
         ),
-        ("fragment_evictions", decode.fragment_evictions, "fragmented datagrams evicted at the limits"),
+        ("fragment_evictions", decode.fragment_evictions, "fragmented datagram(s) evicted at the limits"),
         (
             "fragment_leftovers",
             decode.fragment_leftovers,
-            "fragmented datagrams incomplete at the end of the capture",
+            "fragmented datagram(s) incomplete at the end of the capture",
         ),
         (
             "fragment_conflicts",
             decode.fragment_conflicts,
-            "datagrams whose IP fragments overlap with different content",
+            "datagram(s) whose IP fragments overlap with different content",
         ),
-        ("bad_ip_checksum", decode.bad_ip_checksum, "IP headers with a wrong checksum"),
+        ("bad_ip_checksum", decode.bad_ip_checksum, "IP header(s) with a wrong checksum"),
         (
             "bad_transport_checksum",
             decode.bad_transport_checksum,
-            "TCP or UDP segments with a wrong checksum",
+            "TCP or UDP segment(s) with a wrong checksum",
         ),
-        ("time_steps_back", counters.time_steps_back, "frames with a time before that of an earlier one"),
+        ("time_steps_back", counters.time_steps_back, "frame(s) with a time before that of an earlier one"),
         (
             "time_steps_ahead",
             counters.time_steps_ahead,
-            "frames more than the idle timeout after the one before: a pause, or a wrong clock",
+            "frame(s) more than the idle timeout after the one before: a pause, or a wrong clock",
         ),
-        ("segments_dropped", counters.segments_dropped, "segments that a slow worker dropped"),
+        ("segments_dropped", counters.segments_dropped, "segment(s) that a slow worker dropped"),
         (
             "segments_without_flow",
             counters.segments_without_flow,
-            "segments of connections that began before the capture or were idle too long, or that show nothing to read",
+            "segment(s) of connections that began before the capture or were idle too long, or without anything to read",
         ),
-        ("midstream", flows.midstream, "connections that began before the capture"),
+        ("midstream", flows.midstream, "connection(s) that began before the capture"),
         (
             "one_direction",
             flows.opened.saturating_sub(flows.bidirectional),
-            "flows with packets of one side only",
+            "flow(s) with packets of one side only",
         ),
-        ("evicted", sum(&[flows.evicted, flows.evicted_for_memory]), "flows evicted from a full table"),
-        ("hosts_evicted", sum(&[hosts.evicted, hosts.evicted_for_memory]), "hosts evicted from a full table"),
+        ("evicted", sum(&[flows.evicted, flows.evicted_for_memory]), "flow(s) evicted from a full table"),
+        (
+            "hosts_evicted",
+            sum(&[hosts.evicted, hosts.evicted_for_memory]),
+            "host(s) evicted from a full table",
+        ),
     ]
 }
 
@@ -196,40 +200,40 @@ pub(crate) fn sum_of_protocols(counters: &ProtocolCounters) -> u64 {
 pub(crate) fn of_protocols(counters: &ProtocolCounters) -> [Count; PROTOCOL_KINDS] {
     let ProtocolCounters { streams, http, tls, events_suppressed, .. } = counters;
     [
-        ("gaps", streams.gaps, "gaps of missing TCP segments"),
-        ("segments_refused", streams.segments_refused, "TCP segments too far ahead of a gap"),
+        ("gaps", streams.gaps, "gap(s) of missing TCP segments"),
+        ("segments_refused", streams.segments_refused, "TCP segment(s) too far ahead of a gap"),
         (
             "not_compared",
             streams.not_compared,
-            "times that bytes of a client could no longer be compared with their retransmissions",
+            "time(s) that bytes of a client could no longer be compared with their retransmissions",
         ),
         (
             "http_given_up",
             sum(&[http.http2_given_up, http.http1.times_lost]),
-            "times that HTTP could not be followed",
+            "time(s) that HTTP could not be followed",
         ),
         (
             "http_unreadable",
             sum(&[http.http1.requests_unreadable, http.http1.responses_unreadable]),
-            "HTTP messages whose first line could not be read",
+            "HTTP message(s) whose first line could not be read",
         ),
         (
             "http_heads_cut",
             sum(&[http.http1.heads_too_long, http.http1.heads_with_too_many_headers, http.http2_heads_cut]),
-            "HTTP heads that were read in part",
+            "HTTP head(s) read in part",
         ),
         (
             "hellos_given_up",
             sum(&[tls.search.too_long, tls.search.malformed, tls.udp.malformed]),
-            "TLS hellos given up: too long, or not valid",
+            "TLS hello(s) given up: too long, or not valid",
         ),
         (
             "tls_not_searched",
             tls.search.given_up.saturating_sub(tls.search.too_long),
-            "directions of TCP connections searched for a TLS hello in their first 64 KiB only",
+            "direction(s) of TCP connections searched for a TLS hello in the first 64 KiB only",
         ),
-        ("quic_sealed", tls.quic.sealed, "QUIC Initial packets that no known key decrypts"),
-        ("quic_unknown_version", tls.quic.unknown_version, "QUIC packets of an unknown version"),
+        ("quic_sealed", tls.quic.sealed, "QUIC Initial packet(s) that no known key decrypts"),
+        ("quic_unknown_version", tls.quic.unknown_version, "QUIC packet(s) of an unknown version"),
         (
             "quic_given_up",
             sum(&[
@@ -239,18 +243,18 @@ pub(crate) fn of_protocols(counters: &ProtocolCounters) -> [Count; PROTOCOL_KIND
                 tls.quic.not_hello,
                 tls.quic.malformed,
             ]),
-            "QUIC packets or connections without a readable ClientHello",
+            "QUIC packet(s) or connection(s) without a readable ClientHello",
         ),
-        ("ech", tls.hellos.ech, "ClientHellos whose server name may be encrypted (ECH, or GREASE)"),
+        ("ech", tls.hellos.ech, "ClientHello(s) whose server name may be encrypted (ECH, or GREASE)"),
         (
             "events_suppressed",
             events_suppressed.total(),
-            "events beyond the limits of a connection, host or kind",
+            "event(s) beyond the limits of a connection, host or kind",
         ),
     ]
 }
 
-/// Name, number and meaning.
+/// Name, number and meaning. `(s)` ends a noun in the plural.
 pub(crate) type Count = (&'static str, u64, &'static str);
 
 fn sum(counts: &[u64]) -> u64 {

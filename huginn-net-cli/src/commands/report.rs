@@ -63,6 +63,7 @@ impl Content {
             captures: usize::try_from(run.opened()).unwrap_or(usize::MAX),
             packets: counters.frames,
             flows: counters.flows.opened,
+            span: run.analyzer.span(),
             is_cut: run.interrupt().is_set(),
             overview,
             timeline,

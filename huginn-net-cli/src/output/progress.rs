@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use bytesize::ByteSize;
+use huginn_net::Counted;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::limits::PROGRESS_DELAY;
@@ -67,11 +68,11 @@ impl Progress {
             bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         let read = self.done.saturating_add(consumed);
-        let (packets, rate) = (self.packets, per_second(read, elapsed));
+        let (packets, rate) = (Counted(self.packets, "packet(s)"), per_second(read, elapsed));
         bar.set_position(read);
         bar.set_message(match self.file {
-            (file, files @ 2..) => format!("{packets} packets, {rate}/s, file {file} of {files}"),
-            _ => format!("{packets} packets, {rate}/s"),
+            (file, files @ 2..) => format!("{packets}, {rate}/s, file {file} of {files}"),
+            _ => format!("{packets}, {rate}/s"),
         });
     }
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
-use huginn_net::{Counters, Timestamp};
+use huginn_net::{Counted, Counters, Timestamp};
 use serde::Serialize;
 
 use super::service_manager::ServiceManager;
@@ -114,15 +114,15 @@ impl Losses {
 impl fmt::Display for Losses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let places = [
-            (self.kernel, "packets dropped by the kernel because its buffer was full"),
-            (self.queues, "segments dropped because a worker could not keep up"),
-            (self.limits, "flows or hosts evicted because a limit was reached"),
-            (self.output, "events dropped because the output queue was full"),
+            (self.kernel, "packet(s) dropped by the kernel because its buffer was full"),
+            (self.queues, "segment(s) dropped because a worker could not keep up"),
+            (self.limits, "flow(s) or host(s) evicted because a limit was reached"),
+            (self.output, "event(s) dropped because the output queue was full"),
         ];
         let mut lost = places.into_iter().filter(|(count, _)| *count > 0);
         let Some((count, place)) = lost.next() else { return f.write_str("nothing was lost") };
-        write!(f, "{count} {place}")?;
-        lost.try_for_each(|(count, place)| write!(f, "; {count} {place}"))
+        write!(f, "{}", Counted(count, place))?;
+        lost.try_for_each(|(count, place)| write!(f, "; {}", Counted(count, place)))
     }
 }
 
@@ -175,7 +175,8 @@ pub(super) fn write_counters(
 /// Prints one line with totals and losses.
 pub(super) fn report_totals(counters: &LiveCounters, messages: &Messages) {
     let Counters { frames, events, .. } = counters.analysis.engine;
-    messages.print(&format_args!("{frames} packets, {events} events; {}", Losses::from_counters(counters)));
+    let (packets, events) = (Counted(frames, "packet(s)"), Counted(events, "event(s)"));
+    messages.print(&format_args!("{packets}, {events}; {}", Losses::from_counters(counters)));
 }
 
 #[cfg(test)]
@@ -198,7 +199,7 @@ mod tests {
             said.take(),
             [
                 "5 packets dropped by the kernel because its buffer was full",
-                "3 packets dropped by the kernel because its buffer was full; 1 events dropped because the output queue was full",
+                "3 packets dropped by the kernel because its buffer was full; 1 event dropped because the output queue was full",
             ]
         );
         assert_eq!(Losses::default().to_string(), "nothing was lost");

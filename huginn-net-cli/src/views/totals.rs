@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use huginn_net::HuginnNet;
 use huginn_net::hosts::JoinedHosts;
+use huginn_net::{Counted, HuginnNet};
 
 use super::overview::{Overview, ValueKind};
 use crate::blind_spots::ExampleFiles;
@@ -26,20 +26,19 @@ pub(crate) fn write(
     let (host_count, is_cut) = overview.hosts();
     write!(out, "{:TITLE_WIDTH$}", "total")?;
     for (n, (count, name)) in [
-        (counters.frames, "packet"),
-        (counters.flows.opened, "flow"),
-        (host_count as u64, "host"),
-        (overview.events(), "event"),
+        (counters.frames, "packet(s)"),
+        (counters.flows.opened, "flow(s)"),
+        (host_count as u64, "host(s)"),
+        (overview.events(), "event(s)"),
     ]
     .into_iter()
     .enumerate()
     {
         let separator = if n > 0 { ", " } else { "" };
-        let plural = if count == 1 { "" } else { "s" };
-        write!(out, "{separator}{count} {name}{plural}")?;
+        write!(out, "{separator}{}", Counted(count, name))?;
     }
     writeln!(out, "{}", if is_cut { " (not all hosts counted)" } else { "" })?;
-    if let Some((first, last)) = overview.span() {
+    if let Some((first, last)) = analyzer.span() {
         write!(out, "{:TITLE_WIDTH$}{}", "time", zone.seconds(first))?;
         if first.as_secs() != last.as_secs() {
             write!(out, " to {}", zone.seconds(last))?;
@@ -60,9 +59,11 @@ pub(crate) fn write(
         let others = decode.frames.saturating_sub(decode.tcp).saturating_sub(decode.udp);
         writeln!(
             out,
-            "{:TITLE_WIDTH$}no SYN, TLS hello, HTTP head or SSH identification in {} TCP segments, {} UDP datagrams and \
-             {others} other packets",
-            "no findings", decode.tcp, decode.udp
+            "{:TITLE_WIDTH$}no SYN, TLS hello, HTTP head or SSH identification in {}, {} and {}",
+            "no findings",
+            Counted(decode.tcp, "TCP segment(s)"),
+            Counted(decode.udp, "UDP datagram(s)"),
+            Counted(others, "other packet(s)")
         )?;
     }
     Ok(())

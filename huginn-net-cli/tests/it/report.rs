@@ -152,7 +152,7 @@ fn capture_without_findings_has_a_reason() {
     fs::write(&capture, [&bytes[..32], &[4, 0, 0, 0], &bytes[36..44]].concat()).unwrap();
     let page = page("none.html", &[capture.to_str().unwrap()]);
     assert!(page.contains("No findings: see <a href=\"#blind-spots\">"), "{page}");
-    assert!(page.contains("1 packets whose headers the snap length cut"), "{page}");
+    assert!(page.contains("1 packet whose headers the snap length cut"), "{page}");
 }
 
 #[test]

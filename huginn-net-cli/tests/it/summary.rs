@@ -152,10 +152,34 @@ fn capture_without_hosts_prints_notice() {
     let printed = text(&output.stdout);
     assert!(
         printed.starts_with("No hosts found.\n\ntotal       32 packets")
+            && printed.contains("\ntime        ")
             && printed.contains("\nno findings "),
         "{printed}"
     );
     assert!(hosts(&["--port", "1", &capture("curl-nginx.pcap")]).is_empty());
+}
+
+#[test]
+fn totals_count_hosts_of_summary_and_report() {
+    // One address inside and outside of tunnels, among others.
+    for name in ["made-gtpu.pcap", "made-nested.pcap", "curl-nginx.pcap", "hosts-nat.pcap"] {
+        let (path, page) = (capture(name), scratch("hosts.html"));
+        let listed = hosts(&[&path]).len();
+        let totals = run(&[&path]);
+        assert!(
+            text(&totals.stdout).contains(&format!(" flows, {listed} hosts, "))
+                || text(&totals.stdout).contains(&format!(" flow, {listed} hosts, ")),
+            "{name}: {}",
+            text(&totals.stdout)
+        );
+        let report = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
+            .args(["report", "-q", "-o", &page, &path])
+            .output()
+            .unwrap();
+        assert!(report.status.success(), "{name}: {}", text(&report.stderr));
+        let page = fs::read_to_string(page).unwrap();
+        assert!(page.contains(&format!("<dt>hosts</dt><dd>{listed}</dd>")), "{name}");
+    }
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub struct PacketClock {
     steps: ClockSteps,
 }
 
-/// Steps between the timestamps of packets.
+/// The range of the timestamps of packets, and the steps between them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClockSteps {
     /// Number of packets with a timestamp before that of the packet before.
@@ -47,6 +47,8 @@ pub(super) struct ClockSteps {
     /// The first such timestamps.
     pub(super) first_back: Option<Timestamp>,
     pub(super) first_ahead: Option<Timestamp>,
+    /// The earliest and the latest timestamp.
+    pub(super) span: Option<(Timestamp, Timestamp)>,
 }
 
 /// A clock that stamped packets.
@@ -81,6 +83,7 @@ impl PacketClock {
     /// Begins another capture: the distance to the timestamps before does not count as a step.
     pub(super) fn start_capture(&mut self) {
         self.others.clear();
+        self.steps = self.steps();
         (self.has_started, self.window) = (false, 0);
     }
 
@@ -91,7 +94,7 @@ impl PacketClock {
 
     /// Takes the later time, and adds the steps of a clock of other packets. [`start_capture`](Self::start_capture) follows.
     pub(super) fn join(&mut self, other: &Self) {
-        let ClockSteps { back, ahead, first_back, first_ahead } = other.steps;
+        let ClockSteps { back, ahead, first_back, first_ahead, span } = other.steps();
         let earliest = |first: Option<Timestamp>, other: Option<Timestamp>| {
             first.into_iter().chain(other).min_by_key(|ts| ts.as_nanos())
         };
@@ -101,7 +104,11 @@ impl PacketClock {
             ahead: self.steps.ahead.saturating_add(ahead),
             first_back: earliest(self.steps.first_back, first_back),
             first_ahead: earliest(self.steps.first_ahead, first_ahead),
+            ..self.steps()
         };
+        for ts in span.into_iter().flat_map(<[Timestamp; 2]>::from) {
+            self.steps.widen(ts);
+        }
     }
 
     /// Takes the time and the steps of a copy of this clock at the end of a capture. [`start_capture`](Self::start_capture) follows.
@@ -140,6 +147,8 @@ impl PacketClock {
     #[inline(never)]
     fn on_step(&mut self, ts: Timestamp) {
         let nanos = ts.as_nanos();
+        self.steps = self.steps();
+        self.steps.widen(ts);
         if !std::mem::replace(&mut self.has_started, true) {
             self.current = CaptureClock { last_ts: nanos, time: self.now, unconfirmed_step: 0 };
             return self.open_window();
@@ -213,9 +222,26 @@ impl PacketClock {
         }
     }
 
-    /// Returns the steps so far.
+    /// Returns the timestamps and steps so far.
     pub(super) fn steps(&self) -> ClockSteps {
-        self.steps
+        let mut steps = self.steps;
+        // Packets that follow their capture clock are not compared with the range.
+        if self.has_started {
+            steps.widen(Timestamp::from_nanos(self.current.last_ts, 9));
+        }
+        steps
+    }
+}
+
+impl ClockSteps {
+    /// Makes a timestamp part of the range.
+    fn widen(&mut self, ts: Timestamp) {
+        let (earliest, latest) = self.span.unwrap_or((ts, ts));
+        let nanos = ts.as_nanos();
+        self.span = Some((
+            if nanos < earliest.as_nanos() { ts } else { earliest },
+            if nanos > latest.as_nanos() { ts } else { latest },
+        ));
     }
 }
 
@@ -294,7 +320,7 @@ mod tests {
         for millis in [0, 400_000, 100, 400_100, 90, 10_000] {
             clock.tick(timestamp(millis));
         }
-        let ClockSteps { back, ahead, first_back, first_ahead } = clock.steps();
+        let ClockSteps { back, ahead, first_back, first_ahead, .. } = clock.steps();
         assert_eq!((ahead, first_ahead), (2, Some(timestamp(400_000))));
         assert_eq!((back, first_back), (2, Some(timestamp(100))));
     }
@@ -324,6 +350,23 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn span_is_range_of_timestamps(stamps in prop::collection::vec(0..YEARS, 1..50), near in 1_i64..100_000) {
+            let mut clock = PacketClock::new(Duration::from_secs(300));
+            let stamps = stamps.iter().flat_map(|stamp| [*stamp, stamp + near, stamp % near]);
+            let mut ticked = Vec::new();
+            for (n, stamp) in stamps.enumerate() {
+                clock.tick(timestamp(stamp));
+                ticked.push(timestamp(stamp).as_nanos());
+                if n % 7 == 0 {
+                    clock.start_capture();
+                }
+                let (first, last) = clock.steps().span.unwrap();
+                prop_assert_eq!(Some(first.as_nanos()), ticked.iter().min().copied());
+                prop_assert_eq!(Some(last.as_nanos()), ticked.iter().max().copied());
+            }
+        }
+
         /// Wrong timestamps between the right ones change the time by no more than the distance of two right ones.
         #[test]
         fn single_wrong_timestamps_change_no_time(

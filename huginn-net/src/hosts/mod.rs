@@ -135,6 +135,18 @@ type HostKey = (IpAddr, u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(HostKey);
 
+impl HostId {
+    /// The host that an event describes.
+    pub fn of<K>(event: &huginn_net_core::Event<K>) -> Self {
+        Self((event.subject_addr().ip(), event.flow.tunnel.as_ref().map_or(0, |tunnel| tunnel.key_word())))
+    }
+
+    /// The address.
+    pub fn ip(self) -> IpAddr {
+        self.0.0
+    }
+}
+
 /// State of one host.
 #[derive(Debug, Default)]
 struct Host {
@@ -268,8 +280,7 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
             Scope::P0f => update.ts,
         };
         self.map.expire(now);
-        let key =
-            (update.subject_addr().ip(), update.flow.tunnel.as_ref().map_or(0, |tunnel| tunnel.key_word()));
+        let HostId(key) = HostId::of(&update);
         let slot = self.map.touch(&key, now).or_else(|| self.map.insert(key, now, Host::default()));
         let Some((slot, host)) = slot.and_then(|slot| Some((slot, self.map.get_mut(slot)?))) else { return };
         if self.profiles {

@@ -5,9 +5,10 @@ pub(crate) mod timeline;
 
 use std::collections::hash_map::Entry;
 use std::fmt::{Display, Write as _};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use foldhash::{HashMap, HashSet};
+use huginn_net::hosts::HostId;
 use huginn_net::tcp::Handshake;
 use huginn_net::{Escaped, Event, Finding, Timestamp};
 
@@ -20,10 +21,8 @@ pub(crate) struct Overview {
     kinds: [Values; ValueKind::ALL.len()],
     /// Whether fingerprints are counted, and not only names.
     has_fingerprints: bool,
-    hosts: HashSet<IpAddr>,
+    hosts: HashSet<HostId>,
     events: u64,
-    /// Times of the earliest and of the latest event.
-    span: Option<(Timestamp, Timestamp)>,
     /// Index of the capture file that the next events come from.
     file: Option<usize>,
     /// Memory of the value that is counted.
@@ -50,7 +49,7 @@ pub(crate) struct SeenValue {
     pub(crate) first: FirstSeen,
     /// Time of the latest event.
     pub(crate) last: Timestamp,
-    hosts: HashSet<IpAddr>,
+    hosts: HashSet<HostId>,
 }
 
 impl SeenValue {
@@ -78,7 +77,6 @@ impl Overview {
             has_fingerprints,
             hosts: HashSet::default(),
             events: 0,
-            span: None,
             file: None,
             text: String::new(),
         }
@@ -92,11 +90,7 @@ impl Overview {
     /// Counts an event.
     pub(crate) fn add(&mut self, event: &Event) {
         self.events = self.events.saturating_add(1);
-        let (first, last) = self.span.unwrap_or((event.ts, event.ts));
-        let first = if event.ts.as_nanos() < first.as_nanos() { event.ts } else { first };
-        let last = if event.ts.as_nanos() > last.as_nanos() { event.ts } else { last };
-        self.span = Some((first, last));
-        let host = event.subject_addr().ip();
+        let host = HostId::of(event);
         if self.hosts.len() < MAX_OVERVIEW_PAIRS {
             self.hosts.insert(host);
         }
@@ -123,11 +117,6 @@ impl Overview {
     /// Number of hosts that events tell of, and whether there may be more.
     pub(crate) fn hosts(&self) -> (usize, bool) {
         (self.hosts.len(), self.hosts.len() >= MAX_OVERVIEW_PAIRS)
-    }
-
-    /// Times of the earliest and of the latest event.
-    pub(crate) fn span(&self) -> Option<(Timestamp, Timestamp)> {
-        self.span
     }
 }
 
@@ -166,7 +155,7 @@ impl Values {
         values
     }
 
-    fn count(&mut self, text: &str, host: IpAddr, first: FirstSeen, name: impl FnOnce() -> Option<String>) {
+    fn count(&mut self, text: &str, host: HostId, first: FirstSeen, name: impl FnOnce() -> Option<String>) {
         let is_full = self.seen.len() >= MAX_OVERVIEW_VALUES;
         // Most values come again: no memory is allocated for those.
         let seen = match self.seen.get_mut(text) {
@@ -202,7 +191,7 @@ impl Values {
 struct Counter<'a> {
     kinds: &'a mut [Values; ValueKind::ALL.len()],
     text: &'a mut String,
-    host: IpAddr,
+    host: HostId,
     first: FirstSeen,
 }
 

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use huginn_net::tls::names::cipher_suite;
+use huginn_net::{Counted, Timestamp};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{HostList, charts, security};
@@ -26,6 +27,8 @@ pub(crate) struct Report<'a> {
     pub(crate) captures: usize,
     pub(crate) packets: u64,
     pub(crate) flows: u64,
+    /// Times of the earliest and of the latest packet.
+    pub(crate) span: Option<(Timestamp, Timestamp)>,
     /// Whether SIGINT ended the analysis.
     pub(crate) is_cut: bool,
     pub(crate) overview: &'a Overview,
@@ -96,10 +99,9 @@ fn section(id: &str, body: &Markup) -> Markup {
 
 impl Report<'_> {
     fn subtitle(&self) -> String {
-        let captures =
-            format!("{} {}", self.captures, if self.captures == 1 { "capture" } else { "captures" });
+        let captures = Counted(self.captures as u64, "capture(s)");
         let cut = if self.is_cut { ", interrupted before the end" } else { "" };
-        match self.overview.span() {
+        match self.span {
             Some((first, last)) => {
                 let zone = self.zone;
                 format!("{captures}{cut}, {} to {} {}", zone.seconds(first), zone.seconds(last), zone.name())
@@ -143,7 +145,7 @@ impl Report<'_> {
         let cards = [
             ("packets", self.packets),
             ("flows", self.flows),
-            ("hosts", self.host_counts.0 as u64),
+            ("hosts", overview.hosts().0 as u64),
             ("events", overview.events()),
             ("TLS fingerprints", clients.len() as u64),
             ("mismatches", overview.values(ValueKind::Mismatch).len() as u64),
@@ -161,7 +163,7 @@ impl Report<'_> {
         let mismatches = self.overview.values(ValueKind::Mismatch);
         let contradicting = self.hosts.with_contradictions();
         let clients = self.overview.values(ValueKind::Ja4).rare(usize::MAX);
-        let hosts = self.host_counts.0;
+        let (hosts, _) = self.overview.hosts();
         let lone = clients.iter().filter(|(_, seen)| seen.hosts() == 1 && hosts > 2).count();
         let nameless = clients.iter().filter(|(_, seen)| seen.name.is_none()).count();
         let shown = mismatches.top(MAX_REPORT_ROWS);
@@ -178,15 +180,15 @@ impl Report<'_> {
                     li.warning { (mismatches.len().saturating_sub(shown.len())) " more kinds of mismatches" }
                 }
                 @if contradicting > 0 {
-                    li.warning { (count_of(contradicting, "host")) " with contradictions between layers: first in " a href="#hosts" { "the table of hosts" } }
+                    li.warning { (count_of(contradicting as u64, "host(s)")) " with contradictions between layers: first in " a href="#hosts" { "the table of hosts" } }
                 }
                 @if lone > 0 {
-                    li { (count_of(lone, "TLS client")) " of one host only: first in " a href="#tls-clients" { "the table of TLS clients" } }
+                    li { (count_of(lone as u64, "TLS client(s)")) " of one host only: first in " a href="#tls-clients" { "the table of TLS clients" } }
                 }
-                @if nameless > 0 { li { (count_of(nameless, "TLS fingerprint")) " without a name" } }
+                @if nameless > 0 { li { (count_of(nameless as u64, "TLS fingerprint(s)")) " without a name" } }
                 @if self.overview.events() == 0 { li.warning { "No findings: see " a href="#blind-spots" { "blind spots" } } }
                 @if !self.blind_spots.is_empty() {
-                    li { (count_of(self.blind_spots.len(), "kind")) " of traffic that the analysis could not use: " a href="#blind-spots" { "blind spots" } }
+                    li { (count_of(self.blind_spots.len() as u64, "kind(s)")) " of traffic that the analysis could not use: " a href="#blind-spots" { "blind spots" } }
                 }
             }
         }
@@ -286,7 +288,7 @@ impl Report<'_> {
                 ul #blind-spot-list { @for spot in self.blind_spots { li { (spot) } } }
             }
             @if self.overview.events() == 0 {
-                p { (count_of(usize::try_from(self.packets).unwrap_or(usize::MAX), "packet")) " without a SYN, TLS hello, HTTP head or SSH identification that could be read." }
+                p { (count_of(self.packets, "packet(s)")) " without a SYN, TLS hello, HTTP head or SSH identification that could be read." }
             }
         }
     }
@@ -307,6 +309,6 @@ fn host_link(seen: &SeenValue) -> Markup {
     html! { a href={ "#host=" (host) } { (host) } }
 }
 
-fn count_of(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+fn count_of(count: u64, what: &str) -> String {
+    Counted(count, what).to_string()
 }

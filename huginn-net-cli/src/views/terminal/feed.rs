@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
+use huginn_net::hosts::HostId;
 use huginn_net::{Event, Finding, Timestamp};
 
 use crate::limits::{MAX_VIEW_HOSTS, MAX_VIEW_LINES, MAX_VIEW_MESSAGES, MAX_VIEW_RARE};
@@ -31,7 +32,7 @@ impl fmt::Debug for Feed {
 
 struct State {
     overview: Overview,
-    hosts: HashMap<IpAddr, HostSeen>,
+    hosts: HashMap<HostId, HostSeen>,
     newest: VecDeque<String>,
     messages: VecDeque<String>,
     counts: Counts,
@@ -179,7 +180,7 @@ impl Feed {
 impl State {
     fn add_to_host(&mut self, event: &Event) {
         let is_full = self.hosts.len() >= MAX_VIEW_HOSTS;
-        let host = match self.hosts.entry(event.subject_addr().ip()) {
+        let host = match self.hosts.entry(HostId::of(event)) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(_) if is_full => return,
             Entry::Vacant(entry) => entry.insert(HostSeen::default()),
@@ -218,19 +219,19 @@ impl State {
 
     fn first_hosts(&self, order: HostOrder, rows: usize) -> Vec<(IpAddr, HostSeen)> {
         let mut hosts: Vec<_> = self.hosts.iter().collect();
-        let key = |(ip, host): &(&IpAddr, &HostSeen)| {
+        let key = |(id, host): &(&HostId, &HostSeen)| {
             let rank = match order {
                 HostOrder::MostEvents => host.events,
                 HostOrder::Latest => host.last.as_nanos(),
             };
-            (std::cmp::Reverse(rank), **ip)
+            (std::cmp::Reverse(rank), **id)
         };
         if hosts.len() > rows && rows > 0 {
             hosts.select_nth_unstable_by_key(rows.saturating_sub(1), key);
         }
         hosts.truncate(rows);
         hosts.sort_unstable_by_key(key);
-        hosts.into_iter().map(|(ip, host)| (*ip, host.clone())).collect()
+        hosts.into_iter().map(|(id, host)| (id.ip(), host.clone())).collect()
     }
 
     fn rare(&self) -> Vec<RareValue> {

@@ -22,7 +22,9 @@ use super::sequential::{self, Reporter, SequentialPath};
 use super::{AnalysisError, SnapshotHandle, TextSink};
 use crate::flow::FlowTable;
 use crate::limits::{BLOCK_BYTES_PER_WORKER, MAX_BLOCK_BYTES};
-use crate::{DecodeCounters, Event, Examples, FlowCounters, Frame, Protocol, Report, Sink, Source, tally};
+use crate::{
+    DecodeCounters, Event, Examples, FlowCounters, Frame, Protocol, Report, Sink, Source, Timestamp, tally,
+};
 
 /// Runs a [`Protocol`] over frames: decoder, filter, flow table, protocol, shared state, sink.
 ///
@@ -281,6 +283,11 @@ impl<P: Protocol> Analyzer<P> {
             events: self.router.events,
             ..self.ingest.counters()
         }
+    }
+
+    /// Returns the times of the earliest and of the latest frame, since the analyzer was built.
+    pub fn span(&self) -> Option<(Timestamp, Timestamp)> {
+        self.ingest.clock.steps().span
     }
 
     /// Returns the earliest example of each counter of packets that could not be read, since the analyzer was built.

@@ -33,7 +33,7 @@ fn builder(workers: usize, block_bytes: usize) -> Builder<Everything> {
     Analyzer::builder().workers(NonZeroUsize::new(workers).unwrap()).block_bytes(block_bytes)
 }
 
-/// Events, counters, their examples, and segments that the protocol counted.
+/// Events, counters, their examples and the time of the frames, and segments that the protocol counted.
 type Outcome = (Vec<Event<String>>, Counters, String, u64);
 
 fn analyze<'f>(builder: Builder<Everything>, source: impl Source<'f, Error: Debug + Send> + Send) -> Outcome {
@@ -43,5 +43,5 @@ fn analyze<'f>(builder: Builder<Everything>, source: impl Source<'f, Error: Debu
     assert_eq!(counters, analyzer.counters());
     let examples = analyzer.examples();
     let examples = EXAMPLES.map(|counter| examples.get(counter));
-    (events, counters, format!("{examples:?}"), analyzer.protocol().segments)
+    (events, counters, format!("{examples:?} {:?}", analyzer.span()), analyzer.protocol().segments)
 }
