@@ -57,6 +57,14 @@ impl<const OPTIMISED: bool> StreamParser for Observed<OPTIMISED> {
         self.0.on_close();
     }
 
+    fn on_conflict(&mut self, side: Side) {
+        self.0.on_conflict(side);
+    }
+
+    fn is_mid_message(&self, side: Side) -> bool {
+        self.0.is_mid_message(side)
+    }
+
     fn skippable(&self, side: Side) -> u64 {
         self.0.skippable(side)
     }

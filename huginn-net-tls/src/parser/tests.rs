@@ -36,6 +36,10 @@ impl StreamParser for Plain {
         self.0.reads(side)
     }
 
+    fn is_mid_message(&self, side: Side) -> bool {
+        self.0.is_mid_message(side)
+    }
+
     fn buffered_bytes(&self) -> usize {
         self.0.buffered_bytes()
     }
