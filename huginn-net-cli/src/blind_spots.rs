@@ -5,7 +5,7 @@ use std::fmt;
 
 use huginn_net::blind_spots::{BlindSpot, ProtocolList};
 use huginn_net::core::{Example, ProtocolCount};
-use huginn_net::{Counted, HuginnNet};
+use huginn_net::{Amount, HuginnNet};
 use serde::Serialize;
 
 /// The examples of blind spots, each with the file that it is in.
@@ -57,7 +57,7 @@ impl ExampleFiles {
 /// Writes number, meaning and example: `7 packets whose payload the snap length cut (first: frame 196 of a.pcap)`.
 impl fmt::Display for LocatedSpot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", Counted(self.count, self.meaning), ProtocolList(&self.protocols))?;
+        write!(f, "{}{}", Amount(self.count, self.meaning), ProtocolList(&self.protocols))?;
         let Some(LocatedExample { file, example }) = &self.example else { return Ok(()) };
         match (example.frame, &example.flow) {
             (Some(frame), _) => write!(f, " (first: frame {frame}")?,

@@ -6,14 +6,14 @@
 //! - [`Side`] names the two ends of a flow;
 //! - [`Parsed`] states how many bytes a value consumed;
 //! - [`Escaped`] displays bytes as text, [`Printable`] text without what is not [printable](is_printable), and [`quoted`]
-//!   the start of a text; [`Counted`] writes a number with its noun;
+//!   the start of a text; [`Amount`] writes a number with its noun;
 //! - [`md5_digits`] and [`md5_from_digits`] convert hashes;
 //! - [`SeenCache`] caches values computed from repeated keys.
 //!
 //! `huginn-net-core` re-exports all but the last.
 
+mod amount;
 mod calendar;
-mod counted;
 mod cursor;
 mod escaped;
 mod hex;
@@ -26,8 +26,8 @@ mod seen_cache;
 mod serialize;
 mod side;
 
+pub use amount::Amount;
 pub use calendar::CivilDate;
-pub use counted::Counted;
 pub use cursor::{Cursor, Truncated};
 pub use escaped::{Escaped, Printable, is_printable};
 pub use hex::{md5_digits, md5_from_digits};

@@ -17,7 +17,7 @@
 
 use std::fmt;
 
-use huginn_net_core::{Counted, Counters, Example, ProtocolCount, Tally};
+use huginn_net_core::{Amount, Counters, Example, ProtocolCount, Tally};
 
 use crate::HuginnNet;
 use crate::hosts::HostCounters;
@@ -31,7 +31,7 @@ pub struct BlindSpot {
     pub name: &'static str,
     /// Their number, at least 1.
     pub count: u64,
-    /// What they are, such as `frame(s) of an unknown link type`; [`Counted`] writes it.
+    /// What they are, such as `frame(s) of an unknown link type`; [`Amount`] writes it.
     pub meaning: &'static str,
     /// The protocols that were not analysed, most frequent first; empty if the kind has none.
     pub protocols: Vec<ProtocolCount>,
@@ -72,7 +72,7 @@ fn protocols(counters: &Counters, name: &str) -> Vec<ProtocolCount> {
 /// Writes number, meaning and protocols: `3 frames of an unknown link type: 3 of USB (link type 189)`.
 impl fmt::Display for BlindSpot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", Counted(self.count, self.meaning), ProtocolList(&self.protocols))
+        write!(f, "{}{}", Amount(self.count, self.meaning), ProtocolList(&self.protocols))
     }
 }
 

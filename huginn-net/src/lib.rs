@@ -66,7 +66,7 @@ pub use huginn_net_capture::{CaptureError, CaptureReader};
 /// Frames, flows and the engine.
 pub use huginn_net_core as core;
 pub use huginn_net_core::{
-    AnalysisError, Builder, CancelToken, Counted, Counters, Escaped, Filter, Frame, LinkType, Side, Sink,
+    Amount, AnalysisError, Builder, CancelToken, Counters, Escaped, Filter, Frame, LinkType, Side, Sink,
     Source, Timestamp,
 };
 /// The signature database and its matching.

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use bytesize::ByteSize;
-use huginn_net::Counted;
+use huginn_net::Amount;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::limits::PROGRESS_DELAY;
@@ -68,7 +68,7 @@ impl Progress {
             bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         let read = self.done.saturating_add(consumed);
-        let (packets, rate) = (Counted(self.packets, "packet(s)"), per_second(read, elapsed));
+        let (packets, rate) = (Amount(self.packets, "packet(s)"), per_second(read, elapsed));
         bar.set_position(read);
         bar.set_message(match self.file {
             (file, files @ 2..) => format!("{packets}, {rate}/s, file {file} of {files}"),

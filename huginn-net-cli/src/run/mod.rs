@@ -6,7 +6,7 @@ mod stats;
 
 use std::fmt::Display;
 
-use huginn_net::{AnalysisError, CaptureError, Counted, Counters, HuginnNet};
+use huginn_net::{Amount, AnalysisError, CaptureError, Counters, HuginnNet};
 
 use self::captures::{CaptureFailure, Captures};
 pub(crate) use self::captures::{OpenCapture, open};
@@ -135,6 +135,6 @@ impl CaptureRun {
 fn report_counts(capture: &OpenCapture<'_>, before: &Counters, after: &Counters) {
     let frames = after.frames.saturating_sub(before.frames);
     let events = after.events.saturating_sub(before.events);
-    let (packets, events) = (Counted(frames, "packet(s)"), Counted(events, "event(s)"));
+    let (packets, events) = (Amount(frames, "packet(s)"), Amount(events, "event(s)"));
     stderr::report(&format_args!("{}: {packets}, {events}", name_of(capture.path)));
 }

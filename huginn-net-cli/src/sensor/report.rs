@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
-use huginn_net::{Counted, Counters, Timestamp};
+use huginn_net::{Amount, Counters, Timestamp};
 use serde::Serialize;
 
 use super::service_manager::ServiceManager;
@@ -121,8 +121,8 @@ impl fmt::Display for Losses {
         ];
         let mut lost = places.into_iter().filter(|(count, _)| *count > 0);
         let Some((count, place)) = lost.next() else { return f.write_str("nothing was lost") };
-        write!(f, "{}", Counted(count, place))?;
-        lost.try_for_each(|(count, place)| write!(f, "; {}", Counted(count, place)))
+        write!(f, "{}", Amount(count, place))?;
+        lost.try_for_each(|(count, place)| write!(f, "; {}", Amount(count, place)))
     }
 }
 
@@ -175,7 +175,7 @@ pub(super) fn write_counters(
 /// Prints one line with totals and losses.
 pub(super) fn report_totals(counters: &LiveCounters, messages: &Messages) {
     let Counters { frames, events, .. } = counters.analysis.engine;
-    let (packets, events) = (Counted(frames, "packet(s)"), Counted(events, "event(s)"));
+    let (packets, events) = (Amount(frames, "packet(s)"), Amount(events, "event(s)"));
     messages.print(&format_args!("{packets}, {events}; {}", Losses::from_counters(counters)));
 }
 

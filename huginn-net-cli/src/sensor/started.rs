@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use huginn_net::core::FirstFrames;
 use huginn_net::p0f::P0fAnswer;
-use huginn_net::{Counted, HuginnNet};
+use huginn_net::{Amount, HuginnNet};
 use huginn_net_live::{LiveError, LiveSource, Stopper};
 
 use super::event_counters::EventCounters;
@@ -175,7 +175,7 @@ fn report_end(
         report_totals(&status.counters(), messages);
     }
     if lost > 0 {
-        messages.print(&format_args!("lost {}: could not write", Counted(lost, "event(s)")));
+        messages.print(&format_args!("lost {}: could not write", Amount(lost, "event(s)")));
     }
 }
 

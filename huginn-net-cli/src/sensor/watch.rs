@@ -8,7 +8,7 @@ use std::time::Instant;
 use huginn_net::core::FlowId;
 use huginn_net::fingerprint_list::ListEntry;
 use huginn_net::record::event_name;
-use huginn_net::{Counted, Escaped, Event, Finding};
+use huginn_net::{Amount, Escaped, Event, Finding};
 
 use crate::limits::{MAX_NOTICE_LABELS, MAX_NOTICE_TEXT_BYTES, WATCH_NOTICE_INTERVAL};
 use crate::output::Messages;
@@ -89,7 +89,7 @@ impl Notices {
     fn report_rest(&mut self, print: &dyn Fn(&dyn fmt::Display)) {
         let unreported = std::mem::take(&mut self.unreported);
         if unreported > 0 {
-            let events = Counted(unreported, "more event(s) of watched fingerprints since the last line");
+            let events = Amount(unreported, "more event(s) of watched fingerprints since the last line");
             print(&events);
         }
     }

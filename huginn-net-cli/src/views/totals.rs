@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use huginn_net::hosts::JoinedHosts;
-use huginn_net::{Counted, HuginnNet};
+use huginn_net::{Amount, HuginnNet};
 
 use super::overview::{Overview, ValueKind};
 use crate::blind_spots::ExampleFiles;
@@ -35,7 +35,7 @@ pub(crate) fn write(
     .enumerate()
     {
         let separator = if n > 0 { ", " } else { "" };
-        write!(out, "{separator}{}", Counted(count, name))?;
+        write!(out, "{separator}{}", Amount(count, name))?;
     }
     writeln!(out, "{}", if is_cut { " (not all hosts counted)" } else { "" })?;
     if let Some((first, last)) = analyzer.span() {
@@ -61,9 +61,9 @@ pub(crate) fn write(
             out,
             "{:TITLE_WIDTH$}no SYN, TLS hello, HTTP head or SSH identification in {}, {} and {}",
             "no findings",
-            Counted(decode.tcp, "TCP segment(s)"),
-            Counted(decode.udp, "UDP datagram(s)"),
-            Counted(others, "other packet(s)")
+            Amount(decode.tcp, "TCP segment(s)"),
+            Amount(decode.udp, "UDP datagram(s)"),
+            Amount(others, "other packet(s)")
         )?;
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use huginn_net::db::{HttpPattern, TcpPattern};
-use huginn_net::{ClientDatabase, Counted};
+use huginn_net::{Amount, ClientDatabase};
 
 use super::clues::{Clue, Clues, TextId, Texts};
 use super::groups::{Entry, Group, Groups, Kind};
@@ -90,7 +90,7 @@ fn write_comment(out: &mut impl Write, group: &Group, groups: &Groups) -> io::Re
     let (one, several) = group.kind.observations();
     let observations = if group.count == 1 { one } else { several };
     let hosts = group.host_count(&groups.hosts);
-    writeln!(out, "{sign} {} {observations} of {}", group.count, Counted(hosts as u64, "host(s)"))?;
+    writeln!(out, "{sign} {} {observations} of {}", group.count, Amount(hosts as u64, "host(s)"))?;
     write_clues(out, sign, &group.own, &groups.texts, |_| true)?;
     let mut others = Clues::default();
     let mut ids: Vec<u32> = group.hosts.iter().copied().collect();

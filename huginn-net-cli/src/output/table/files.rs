@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::SystemTime;
 
-use huginn_net::{Counted, Event, Timestamp};
+use huginn_net::{Amount, Event, Timestamp};
 use huginn_net_arrow::EventBatchBuilder;
 
 use super::batches::BatchWriter;
@@ -223,7 +223,7 @@ impl TableWriter {
     }
 
     fn lose(&self, rows: u64, error: &io::Error) {
-        self.report(&format_args!("cannot write output: {error}; lost {}", Counted(rows, "event(s)")));
+        self.report(&format_args!("cannot write output: {error}; lost {}", Amount(rows, "event(s)")));
         self.shared.lost(rows);
     }
 

@@ -16,7 +16,7 @@ use huginn_net::ssh::SshPeer;
 use huginn_net::tcp::Handshake;
 use huginn_net::tls::{TlsClient, TlsServer};
 use huginn_net::tls::{Transport, Version};
-use huginn_net::{Counted, Escaped, Event, Finding, Side};
+use huginn_net::{Amount, Escaped, Event, Finding, Side};
 
 use crate::output::Zone;
 
@@ -116,7 +116,7 @@ impl Blocks {
     fn connection(&self, out: &mut impl Write, connection: &Connection) -> io::Result<()> {
         self.field(out, "duration", format_args!("{:.6} s", connection.duration()))?;
         for (name, traffic) in [("sent", connection.client), ("received", connection.server)] {
-            let (packets, bytes) = (Counted(traffic.packets, "packet(s)"), Counted(traffic.bytes, "byte(s)"));
+            let (packets, bytes) = (Amount(traffic.packets, "packet(s)"), Amount(traffic.bytes, "byte(s)"));
             self.field(out, name, format_args!("{packets}, {bytes}"))?;
         }
         if let Some(host) = &connection.host {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use huginn_net::tls::names::cipher_suite;
-use huginn_net::{Counted, Timestamp};
+use huginn_net::{Amount, Timestamp};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{HostList, charts, security};
@@ -99,7 +99,7 @@ fn section(id: &str, body: &Markup) -> Markup {
 
 impl Report<'_> {
     fn subtitle(&self) -> String {
-        let captures = Counted(self.captures as u64, "capture(s)");
+        let captures = Amount(self.captures as u64, "capture(s)");
         let cut = if self.is_cut { ", interrupted before the end" } else { "" };
         match self.span {
             Some((first, last)) => {
@@ -310,5 +310,5 @@ fn host_link(seen: &SeenValue) -> Markup {
 }
 
 fn count_of(count: u64, what: &str) -> String {
-    Counted(count, what).to_string()
+    Amount(count, what).to_string()
 }
