@@ -66,8 +66,8 @@ pub use huginn_net_capture::{CaptureError, CaptureReader};
 /// Frames, flows and the engine.
 pub use huginn_net_core as core;
 pub use huginn_net_core::{
-    Amount, AnalysisError, Builder, CancelToken, Counters, Escaped, Filter, Frame, LinkType, Side, Sink,
-    Source, Timestamp,
+    AnalysisError, Builder, CancelToken, Counters, Escaped, Filter, Frame, LinkType, Side, Sink, Source,
+    Timestamp,
 };
 /// The signature database and its matching.
 pub use huginn_net_db as db;

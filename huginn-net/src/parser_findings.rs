@@ -161,9 +161,10 @@ impl ParserFindings<'_> {
     pub(crate) fn on_tls(&self, side: Side, event: TlsEvent, emit: &mut impl FnMut(Side, FlowOutput)) {
         let (update, finding) = match event {
             TlsEvent::Client(client) => {
+                let finding = Box::new(TlsClientFinding::new(client, self.clients));
                 let tcp = || firm_system(self.systems, Side::Client);
-                let update = self.profiles.then(|| Update::TlsClient(TlsUpdate::new(&client.hello, tcp())));
-                (update, Finding::TlsClient(Box::new(TlsClientFinding::new(client, self.clients))))
+                let update = self.profiles.then(|| Update::TlsClient(TlsUpdate::new(&finding, tcp())));
+                (update, Finding::TlsClient(finding))
             }
             TlsEvent::Server(server) => (
                 self.profiles.then_some(Update::TlsServer),

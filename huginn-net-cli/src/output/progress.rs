@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use bytesize::ByteSize;
-use huginn_net::Amount;
+use huginn_net::core::Amount;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::limits::PROGRESS_DELAY;

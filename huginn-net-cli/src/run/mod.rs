@@ -6,7 +6,8 @@ mod stats;
 
 use std::fmt::Display;
 
-use huginn_net::{Amount, AnalysisError, CaptureError, Counters, HuginnNet};
+use huginn_net::core::Amount;
+use huginn_net::{AnalysisError, CaptureError, Counters, HuginnNet};
 
 use self::captures::{CaptureFailure, Captures};
 pub(crate) use self::captures::{OpenCapture, open};

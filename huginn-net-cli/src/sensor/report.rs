@@ -7,7 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
-use huginn_net::{Amount, Counters, Timestamp};
+use huginn_net::core::Amount;
+use huginn_net::{Counters, Timestamp};
 use serde::Serialize;
 
 use super::service_manager::ServiceManager;

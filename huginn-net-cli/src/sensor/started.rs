@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use huginn_net::HuginnNet;
+use huginn_net::core::Amount;
 use huginn_net::core::FirstFrames;
 use huginn_net::p0f::P0fAnswer;
-use huginn_net::{Amount, HuginnNet};
 use huginn_net_live::{LiveError, LiveSource, Stopper};
 
 use super::event_counters::EventCounters;

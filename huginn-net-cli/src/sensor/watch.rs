@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use huginn_net::core::Amount;
 use huginn_net::core::FlowId;
 use huginn_net::fingerprint_list::ListEntry;
 use huginn_net::record::event_name;
-use huginn_net::{Amount, Escaped, Event, Finding};
+use huginn_net::{Escaped, Event, Finding};
 
 use crate::limits::{MAX_NOTICE_LABELS, MAX_NOTICE_TEXT_BYTES, WATCH_NOTICE_INTERVAL};
 use crate::output::Messages;

@@ -164,8 +164,8 @@ fn short(label: &Label) -> String {
 }
 
 fn tls_clients(host: &HostProfile) -> String {
-    let names = host.tls_clients.by_count().map(|seen| match seen.value.family {
-        Some(family) => format!("{family}:\n{}", seen.value.ja4),
+    let names = host.tls_clients.by_count().map(|seen| match &seen.value.software {
+        Some(software) => format!("{software}:\n{}", seen.value.ja4),
         None => seen.value.ja4.to_string(),
     });
     some_of(names.collect())

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
+use huginn_net::HuginnNet;
+use huginn_net::core::Amount;
 use huginn_net::hosts::JoinedHosts;
-use huginn_net::{Amount, HuginnNet};
 
 use super::overview::{Overview, ValueKind};
 use crate::blind_spots::ExampleFiles;

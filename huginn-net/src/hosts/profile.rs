@@ -159,6 +159,8 @@ pub struct TlsClientSeen {
     pub ja4: Ja4,
     /// The transport: TCP, QUIC or DTLS.
     pub transport: Transport,
+    /// The software that the hello names, as the event of the hello shows it.
+    pub software: Option<Box<str>>,
     /// The TLS library by the structure of the hello, if known.
     pub family: Option<ClientFamily>,
 }
@@ -242,7 +244,7 @@ impl HostProfile {
             self.user_agents.heap_bytes(text),
             self.servers.heap_bytes(|_| 0),
             self.server_headers.heap_bytes(text),
-            self.tls_clients.heap_bytes(|_| 0),
+            self.tls_clients.heap_bytes(|seen| seen.software.as_ref().map_or(0, |name| name.len())),
             self.languages.heap_bytes(language),
             self.conflicts.heap_bytes(Conflict::heap_bytes),
         ]
@@ -364,10 +366,15 @@ impl HostProfile {
 
     fn on_hello(&mut self, update: &TlsUpdate) {
         self.as_client.hellos = self.as_client.hellos.saturating_add(1);
-        let TlsUpdate { ja4, transport, family, .. } = update;
+        let TlsUpdate { ja4, transport, family, software, .. } = update;
         self.tls_clients.count(
             |seen| seen.ja4 == *ja4,
-            || TlsClientSeen { ja4: *ja4, transport: *transport, family: *family },
+            || TlsClientSeen {
+                ja4: *ja4,
+                transport: *transport,
+                software: software.clone(),
+                family: *family,
+            },
         );
         self.count_conflicts(Conflict::from_hello(update));
     }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use huginn_net_db::{Label, SoftwareClaim, TcpMatch};
 use huginn_net_http::{HttpSignature, Role, language};
 use huginn_net_tcp::{Clock, ClockReading, TcpSignature};
-use huginn_net_tls::{ClientFamily, ClientHello, Ja4, Transport};
+use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
 use super::clocks::P0fClock;
 use super::server_header;
-use crate::finding::{HttpVerdict, MtuFinding, SystemCheck};
+use crate::finding::{HttpVerdict, MtuFinding, SystemCheck, TlsClientFinding};
 use crate::limits::{MAX_LANGUAGE_TAG_LEN, MAX_SOFTWARE_LEN};
 
 /// An update of [`Hosts`](crate::hosts::Hosts) for the host that is the subject of the event.
@@ -164,12 +164,16 @@ pub(crate) struct TlsUpdate {
     pub(crate) ja4: Ja4,
     pub(crate) transport: Transport,
     pub(crate) family: Option<ClientFamily>,
+    /// The software that the hello names, as text.
+    pub(crate) software: Option<Box<str>>,
     /// The firm system match of the sender, from the handshake of the same connection.
     pub(crate) tcp: Option<Arc<Label>>,
 }
 
 impl TlsUpdate {
-    pub(crate) fn new(hello: &ClientHello<'_>, tcp: Option<Arc<Label>>) -> Self {
-        Self { ja4: hello.ja4(), transport: hello.transport(), family: hello.family(), tcp }
+    pub(crate) fn new(finding: &TlsClientFinding, tcp: Option<Arc<Label>>) -> Self {
+        let hello = &finding.client.hello;
+        let software = finding.software().map(|found| found.software.to_string().into());
+        Self { ja4: hello.ja4(), transport: hello.transport(), family: hello.family(), software, tcp }
     }
 }

@@ -83,6 +83,7 @@ enum UpdateRecord {
         ja4: String,
         transport: TransportRecord,
         family: Option<String>,
+        software: Option<String>,
         tcp: Option<LabelRecord>,
     },
     TlsServer,
@@ -227,7 +228,7 @@ impl UpdateRecord {
             }
             Update::Http(update) => Self::Http(Box::new(HttpRecord::new(update))),
             Update::Mtu(finding) => Self::Mtu(finding.mtu.0),
-            Update::TlsClient(TlsUpdate { ja4, transport, family, tcp }) => Self::TlsClient {
+            Update::TlsClient(TlsUpdate { ja4, transport, family, software, tcp }) => Self::TlsClient {
                 ja4: ja4.to_string(),
                 transport: match transport {
                     Transport::Tcp => TransportRecord::Tcp,
@@ -235,6 +236,7 @@ impl UpdateRecord {
                     Transport::Dtls => TransportRecord::Dtls,
                 },
                 family: family.map(|family| family.name().to_owned()),
+                software: software.as_deref().map(str::to_owned),
                 tcp: tcp.as_deref().map(LabelRecord::new),
             },
             Update::TlsServer => Self::TlsServer,
@@ -262,7 +264,7 @@ impl UpdateRecord {
                 let mtu = Mtu(bytes);
                 Update::Mtu(MtuFinding { mtu, link: database.match_mtu(mtu).cloned() })
             }
-            Self::TlsClient { ja4, transport, family, tcp } => Update::TlsClient(TlsUpdate {
+            Self::TlsClient { ja4, transport, family, software, tcp } => Update::TlsClient(TlsUpdate {
                 ja4: ja4.parse()?,
                 transport: match transport {
                     TransportRecord::Tcp => Transport::Tcp,
@@ -276,6 +278,7 @@ impl UpdateRecord {
                     }
                     None => None,
                 },
+                software: software.map(String::into_boxed_str),
                 tcp: LabelRecord::read(tcp, database)?,
             }),
             Self::TlsServer => Update::TlsServer,

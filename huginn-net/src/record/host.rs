@@ -157,8 +157,8 @@ records! {
         ja4: Ja4,
         /// `tcp`, `quic` or `dtls`
         transport: Text<'a>,
-        /// Family of the client
-        family: Option<Text<'a>>,
+        /// The software that the hello names, as text
+        software: Option<Text<'a>>,
         /// Number of observations
         count: u32,
     }
@@ -338,11 +338,11 @@ impl<'a> From<&'a Counted<Claim>> for ClaimRecord<'a> {
 
 impl<'a> From<&'a Counted<TlsClientSeen>> for TlsClientSeenRecord<'a> {
     fn from(seen: &'a Counted<TlsClientSeen>) -> Self {
-        let TlsClientSeen { ja4, transport, family } = &seen.value;
+        let TlsClientSeen { ja4, transport, software, .. } = &seen.value;
         Self {
             ja4: *ja4,
             transport: transport.name().into(),
-            family: family.as_ref().map(Text::of),
+            software: software.as_deref().map(Text::from),
             count: seen.count,
         }
     }

@@ -62,6 +62,32 @@ fn resumed_session_keeps_its_name() {
     assert!(names.len() > 2 && names.iter().all(|name| name == "OpenSSL, -"), "{names:?}");
 }
 
+#[test]
+fn hosts_have_the_names_of_their_hellos() {
+    for capture in [
+        "tls-chromium.pcap",
+        "tls-java.pcap",
+        "tls-resumption.pcap",
+        "quic-firefox.pcap",
+        "dtls-firefox.pcap",
+    ] {
+        let mut analyzer = HuginnNet::builder_with(Observers::default().profiles(true)).build();
+        let mut events: Vec<Event> = Vec::new();
+        analyzer.analyze(CaptureReader::open(crate::captures::path(capture)).unwrap(), &mut events).unwrap();
+        let mut hellos = 0;
+        for event in &events {
+            let Finding::TlsClient(client) = &event.kind else { continue };
+            let name = client.software().map(|found| found.software.to_string());
+            let host = analyzer.shared_state().profile(event.subject_addr().ip()).unwrap();
+            let seen =
+                host.tls_clients.iter().find(|seen| seen.value.ja4 == client.client.hello.ja4()).unwrap();
+            assert_eq!(seen.value.software.as_deref(), name.as_deref(), "{capture}");
+            hellos += 1;
+        }
+        assert!(hellos > 0, "{capture}");
+    }
+}
+
 /// One client has one name, whether the hello is known or its JA4 alone.
 #[test]
 fn ja4_alone_names_what_its_hello_names() {

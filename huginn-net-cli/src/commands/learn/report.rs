@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use huginn_net::ClientDatabase;
+use huginn_net::core::Amount;
 use huginn_net::db::{HttpPattern, TcpPattern};
-use huginn_net::{Amount, ClientDatabase};
 
 use super::clues::{Clue, Clues, TextId, Texts};
 use super::groups::{Entry, Group, Groups, Kind};

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::SystemTime;
 
-use huginn_net::{Amount, Event, Timestamp};
+use huginn_net::core::Amount;
+use huginn_net::{Event, Timestamp};
 use huginn_net_arrow::EventBatchBuilder;
 
 use super::batches::BatchWriter;

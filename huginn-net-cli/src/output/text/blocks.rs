@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Effects, Style};
 use huginn_net::consistency::Consistency;
+use huginn_net::core::Amount;
 use huginn_net::db::TcpMatch;
 use huginn_net::finding::Connection;
 use huginn_net::finding::TextLimit;
@@ -16,7 +17,7 @@ use huginn_net::ssh::SshPeer;
 use huginn_net::tcp::Handshake;
 use huginn_net::tls::{TlsClient, TlsServer};
 use huginn_net::tls::{Transport, Version};
-use huginn_net::{Amount, Escaped, Event, Finding, Side};
+use huginn_net::{Escaped, Event, Finding, Side};
 
 use crate::output::Zone;
 

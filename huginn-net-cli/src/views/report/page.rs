@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
+use huginn_net::Timestamp;
+use huginn_net::core::Amount;
 use huginn_net::tls::names::cipher_suite;
-use huginn_net::{Amount, Timestamp};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{HostList, charts, security};
