@@ -18,7 +18,7 @@ pub(super) fn of_ja4(out: &mut impl Write, value: &Value, clients: &ClientDataba
     let is_known = found.as_ref().is_some_and(|found| found.kind != MatchKind::Structural);
     let nearest = lists.filter(|_| !is_known).and_then(|raw| clients.nearest(raw));
     writeln!(out)?;
-    match (found, &nearest) {
+    match (found, lists) {
         (Some(found), _) => write(out, &found)?,
         (None, Some(_)) => writeln!(out, "software      unknown")?,
         (None, None) => writeln!(
