@@ -10,7 +10,7 @@ import tempfile
 from dataclasses import dataclass, field
 
 from registries import (
-    CACHE, apt, cargo_program, cargo_version, debian_version, go_program, go_toolchain, installed_version, maven, npm, output_of,
+    CACHE, apt, cargo_program, cargo_version, debian_suite, debian_version, go_program, go_toolchain, installed_version, maven, npm, output_of,
     pypi_wheel, python_environment, upstream)
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent
@@ -558,7 +558,15 @@ def quic():
 # Package, version, application.
 SSH_PYTHON = [("paramiko", "2.12.0", "Paramiko"), ("paramiko", "3.5.1", "Paramiko"), ("paramiko", "", "Paramiko"),
               ("ssh2-python", "", "libssh2")]
-GO_SSH = ["v0.14.0", "v0.31.0", "v0.43.0"]
+# Package, application, command.
+SSH_PROGRAMS = [
+    ("openssh-client", "OpenSSH", ["ssh", "-F", "none", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no", "-o",
+                                   "UserKnownHostsFile=/dev/null", "-p", "@PORT@", "user@@HOST@", "true"]),
+    ("dropbear-bin", "Dropbear", ["dbclient", "-y", "-y", "-p", "@PORT@", "user@@HOST@", "true"]),
+    ("putty-tools", "PuTTY", ["plink", "-batch", "-P", "@PORT@", "user@@HOST@", "true"]),
+]
+DEBIAN_SUITES = ["trixie", "forky"]
+GO_SSH = ["v0.14.0", "v0.31.0", "v0.43.0", "v0.59.0"]
 
 
 def ssh():
@@ -567,19 +575,22 @@ def ssh():
         return Client("", "", application, version, evidence, command, own_settings=True, protocol="ssh", timeout=15)
 
     apt("openssh-client", "openssh-server", "dropbear-bin", "putty-tools", "curl", "libssh-dev", "gcc", "libc6-dev")
-    for package, application, command in [
-        ("openssh-client", "OpenSSH", ["ssh", "-F", "none", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no", "-o",
-                                       "UserKnownHostsFile=/dev/null", "-p", "@PORT@", "user@@HOST@", "true"]),
-        ("dropbear-bin", "Dropbear", ["dbclient", "-y", "-y", "-p", "@PORT@", "user@@HOST@", "true"]),
-        ("putty-tools", "PuTTY", ["plink", "-batch", "-P", "@PORT@", "user@@HOST@", "true"]),
-        ("curl", "libssh2", ["curl", "-sk", "-u", "user:word", "sftp://@HOST@:@PORT@/"]),
-    ]:
+    curl = ("curl", "libssh2", ["curl", "-sk", "-u", "user:word", "sftp://@HOST@:@PORT@/"])
+    for package, application, command in [*SSH_PROGRAMS, curl]:
         version = debian_version("libssh2-1" if application == "libssh2" else package)
         evidence = f"Debian {package} {debian_version(package)}"
         yield client(application, upstream(version).removeprefix("1:"), evidence, *command)
     program, version = CACHE / "c-libssh", debian_version("libssh-dev")
     subprocess.run(["gcc", "-o", program, PROGRAMS.parent / "ssh-programs/client.c", "-lssh"], check=True)
     yield client("libssh", upstream(version), f"Debian libssh-dev {version}, ssh-programs/client.c", program, "@HOST@", "@PORT@")
+    for suite in DEBIAN_SUITES:
+        for package, application, command in SSH_PROGRAMS:
+            version, folder, start = debian_suite(suite, package)
+            yield client(application, upstream(version), f"Debian {suite} {package} {version}", *start,
+                         folder / "usr/bin" / command[0], *command[1:])
+        version, _, start = debian_suite(suite, "libssh-4")
+        yield client("libssh", upstream(version), f"Debian {suite} libssh-4 {version}, ssh-programs/client.c", *start, program,
+                     "@HOST@", "@PORT@")
     for package, version, application in SSH_PYTHON:
         interpreter = python_environment(f"{package}-{version}", f"{package}=={version}" if version else package)
         version = installed_version(interpreter, package)

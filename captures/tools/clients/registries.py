@@ -1,5 +1,6 @@
 """Programs from package registries, unpacked under ~/.cache/huginn-net-clients."""
 
+import lzma
 import os
 import pathlib
 import shutil
@@ -81,6 +82,44 @@ def apt(*packages):
         environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
         subprocess.run(["apt-get", "install", "-q", "-y", "--no-install-recommends", *missing], check=True,
                        env=environment, stdout=subprocess.DEVNULL)
+
+
+DEBIAN = "http://deb.debian.org/debian"
+
+
+def debian_suite(suite, package):
+    """Unpacks a package of another Debian suite and the libraries that it depends on, beside the system. Returns its version, its
+    folder, and the command that starts a program with these libraries."""
+    folder = CACHE / "debian" / f"{suite}-{package}"
+    index = CACHE / "debian" / f"{suite}.xz"
+    if not index.exists():
+        download(f"{DEBIAN}/dists/{suite}/main/binary-amd64/Packages.xz", index)
+    packages = {}
+    with lzma.open(index, "rt", encoding="utf-8") as file:
+        for paragraph in file.read().split("\n\n"):
+            fields = dict(line.split(": ", 1) for line in paragraph.splitlines() if ": " in line and line[0] != " ")
+            packages[fields.get("Package")] = fields
+    if not folder.exists():
+        # Libraries only: programs run from the folder as they are.
+        wanted, left = [], [package]
+        while left:
+            name = left.pop()
+            if name in wanted or name not in packages:
+                continue
+            wanted.append(name)
+            depends = ",".join(packages[name].get(field, "") for field in ("Depends", "Pre-Depends")).split(",")
+            names = [alternatives.split("|")[0].split("(")[0].split(":")[0].strip() for alternatives in depends]
+            left += [name for name in names if name.startswith(("lib", "zlib1g"))]
+        unpacked = folder.with_suffix(".new")
+        for name in wanted:
+            archive = CACHE / "package.deb"
+            download(f"{DEBIAN}/{packages[name]['Filename']}", archive)
+            subprocess.run(["dpkg-deb", "-x", archive, unpacked], check=True)
+            archive.unlink()
+        unpacked.rename(folder)
+    loader = next(path for path in [folder / "usr/lib64", folder / "lib64"] if path.exists()) / "ld-linux-x86-64.so.2"
+    libraries = ":".join(str(folder / path) for path in ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"))
+    return packages[package]["Version"], folder, [loader, "--library-path", libraries]
 
 
 def debian_version(package):
