@@ -1,4 +1,5 @@
-//! Reads any bytes as a capture file: reading ends, and an error is the last result.
+//! Reads any bytes as a capture file: reading ends, and an error is the last result. Reading with processes gives as many
+//! frames.
 #![no_main]
 
 use std::io::Cursor;
@@ -20,4 +21,12 @@ fuzz_target!(|data: &[u8]| {
     }
     assert_eq!(capture.packets(), frames);
     assert!(matches!(capture.next_frame(), Ok(None)), "it ends once");
+
+    let Ok(mut capture) = CaptureReader::from_reader("fuzz", Cursor::new(data.to_vec())) else { return };
+    while let Ok(Some(labelled)) = capture.next_labelled_frame() {
+        if let Ok(Some(process)) = labelled.process {
+            assert!(!process.name.is_empty());
+        }
+    }
+    assert_eq!(capture.packets(), frames);
 });

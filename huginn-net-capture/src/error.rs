@@ -179,8 +179,8 @@ pub enum Defect {
         /// The value, read with the most significant byte first.
         found: u32,
     },
-    /// An option of a pcapng interface description has an invalid length.
-    #[error("option {code} of an interface description has length {len} where {left} bytes are left")]
+    /// An option of a pcapng block has an invalid length.
+    #[error("option {code} has length {len} where {left} bytes are left")]
     OptionLength {
         /// The option's code.
         code: u16,
@@ -196,6 +196,20 @@ pub enum Defect {
         id: u32,
         /// Number of interfaces described so far.
         known: usize,
+    },
+    /// A pcapng packet names a process that its section does not describe.
+    #[error("packet of process {index} in a section that describes {known} so far")]
+    UnknownProcess {
+        /// The process, counted from 0.
+        index: u32,
+        /// Number of processes described so far.
+        known: usize,
+    },
+    /// A pcapng section describes more processes than the limit.
+    #[error("section describes more than {max} processes")]
+    TooManyProcesses {
+        /// The limit.
+        max: usize,
     },
     /// A pcapng section describes more interfaces than the limit.
     #[error("section describes more than {max} interfaces")]

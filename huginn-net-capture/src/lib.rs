@@ -24,7 +24,9 @@ use std::path::Path;
 pub use error::{CaptureError, Compression, Defect, Part};
 
 use error::ReadError;
-use huginn_net_core::{Block, Escaped, Fill, Frame, FrameRecord, LinkType, NextFrame, Source, Timestamp};
+use huginn_net_core::{
+    Block, Escaped, Fill, Frame, FrameProcess, FrameRecord, LinkType, NextFrame, Source, Timestamp,
+};
 use input::{Input, RatioExceeded};
 use pcap::Pcap;
 use pcapng::Pcapng;
@@ -73,6 +75,16 @@ pub struct CaptureReader {
     ended: bool,
     /// Whether the last call returned `Idle`.
     is_idle: bool,
+}
+
+/// A frame with the process that sent or received it.
+#[derive(Debug)]
+pub struct LabelledFrame<'a> {
+    /// The frame.
+    pub frame: Frame<'a>,
+    /// The process; `None` if the capture does not name it. An error concerns the process alone, and reading goes on. It has
+    /// the packet and the offset of the damaged block.
+    pub process: Result<Option<FrameProcess<'a>>, CaptureError>,
 }
 
 enum Format {
@@ -172,6 +184,41 @@ impl CaptureReader {
         Ok(Some(self.lend(record)))
     }
 
+    /// Lends the next frame with the process that sent or received it. Returns `None` at the end and after an error.
+    ///
+    /// The process comes from a PKTAP header, a PCAPdroid trailer, or, if the frame has neither, from a process information
+    /// block of macOS in a pcapng file. Such blocks are read from the first call on, so read all frames in this way.
+    ///
+    /// # Errors
+    /// Those of [`next_frame`](Self::next_frame). A damaged block or option that only names processes is
+    /// an error in the [frame](LabelledFrame::process).
+    pub fn next_labelled_frame(&mut self) -> Result<Option<LabelledFrame<'_>>, CaptureError> {
+        if let Format::Pcapng(pcapng) = &mut self.format {
+            pcapng.read_processes();
+        }
+        let Some(record) = self.next_record()? else { return Ok(None) };
+        let packet = self.packet_number();
+        let Self { stream, format, name, .. } = self;
+        let Record { ts, link, wire_len, len, data } = record;
+        let frame = Frame { ts, link, data: stream.take_part(len, data), wire_len };
+        let process = match (FrameProcess::from_frame(&frame), format) {
+            (None, Format::Pcapng(pcapng)) => pcapng.latest_process().map_err(|(offset, defect)| {
+                CaptureError::Damaged { name: name.clone(), packet, offset, defect }
+            }),
+            (process, _) => Ok(process),
+        };
+        Ok(Some(LabelledFrame { frame, process }))
+    }
+
+    /// Returns the number of the latest packet, as Wireshark counts.
+    fn packet_number(&self) -> u64 {
+        let others = match &self.format {
+            Format::Pcap(_) => 0,
+            Format::Pcapng(pcapng) => pcapng.other_records(),
+        };
+        self.packets.saturating_add(others)
+    }
+
     /// Consumes a record that lies at the start of the stream, and lends its frame.
     #[inline(always)]
     fn lend(&mut self, Record { ts, link, wire_len, len, data }: Record) -> Frame<'_> {
@@ -218,11 +265,7 @@ impl CaptureReader {
             }
             Err(error) => {
                 self.ended = true;
-                let others = match &self.format {
-                    Format::Pcap(_) => 0,
-                    Format::Pcapng(pcapng) => pcapng.other_records(),
-                };
-                let number = self.packets.saturating_add(others).saturating_add(1);
+                let number = self.packet_number().saturating_add(1);
                 Err(error_at(error, self.name.clone(), number, &self.stream))
             }
         }

@@ -43,3 +43,10 @@ pub(crate) const MAX_BUFFERED_BLOCK_LEN: usize = 1 << 20;
 
 /// Maximum number of interfaces per section: the range of the interface field in the obsolete packet block.
 pub(crate) const MAX_INTERFACES: usize = 1 << 16;
+
+/// Maximum number of processes per section that are read: more than the programs of one machine, while their names take at
+/// most 16 MiB.
+pub(crate) const MAX_PROCESSES: usize = 1 << 16;
+
+/// Maximum length of the name of a process, in bytes; longer ones are cut. macOS has names of at most 32 bytes.
+pub(crate) const MAX_PROCESS_NAME_LEN: usize = 255;

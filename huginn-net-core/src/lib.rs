@@ -93,8 +93,8 @@ pub use huginn_net_wire::{
 pub use ipnet::IpNet;
 pub use limits::MAX_TUNNEL_LAYERS;
 pub use packet::{
-    Addresses, Frame, IpHeader, LinkType, Segment, TcpFlags, TcpHeader, Timestamp, TransportHeader,
-    TunnelLayer, TunnelLayerError, TunnelPath, UdpHeader,
+    Addresses, Frame, FrameProcess, IpHeader, LinkType, ProcessEnd, ProcessOrigin, Segment, TcpFlags,
+    TcpHeader, Timestamp, TransportHeader, TunnelLayer, TunnelLayerError, TunnelPath, UdpHeader,
 };
 pub use protocol::{
     Conflict, Either, Event, FlowId, Interest, Origin, PacketRef, PairFlow, Protocol, Report, Route,

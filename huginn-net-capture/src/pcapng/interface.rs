@@ -1,11 +1,11 @@
 //! Interface description blocks.
 
 use crate::byte_order::ByteOrder;
-use crate::error::{Defect, ReadError};
+use crate::error::ReadError;
 use crate::pcapng::clock::Clock;
+use crate::pcapng::options::Options;
 use huginn_net_core::{Cursor, LinkType};
 
-const END_OF_OPTIONS: u16 = 0;
 const TIME_RESOLUTION: u16 = 9;
 const TIME_OFFSET: u16 = 14;
 
@@ -26,19 +26,15 @@ impl Interface {
         let _reserved = order.u16(&mut body)?;
         let snap_len = order.u32(&mut body)?;
         let mut clock = Clock::default();
-        while !body.is_empty() {
-            let code = order.u16(&mut body)?;
-            let len = order.u16(&mut body)?;
-            let wrong_length = Defect::OptionLength { code, len, left: body.remaining() };
-            let Ok(value) = body.take(usize::from(len)) else { return Err(wrong_length.into()) };
-            match code {
-                END_OF_OPTIONS => break,
+        let mut options = Options::new(order, body);
+        while let Some(option) = options.next()? {
+            match option.code {
                 TIME_RESOLUTION => {
-                    let [resolution] = value.try_into().map_err(|_| wrong_length)?;
+                    let [resolution] = option.array()?;
                     clock.set_resolution(resolution);
                 }
                 TIME_OFFSET => {
-                    let bytes = value.try_into().map_err(|_| wrong_length)?;
+                    let bytes = option.array()?;
                     clock.set_offset(match order {
                         ByteOrder::Little => i64::from_le_bytes(bytes),
                         ByteOrder::Big => i64::from_be_bytes(bytes),
@@ -46,9 +42,6 @@ impl Interface {
                 }
                 _ => {}
             }
-            // The last option may lack its padding.
-            let padding = usize::from(len.wrapping_neg() & 3).min(body.remaining());
-            body.skip(padding)?;
         }
         Ok(Self { link, snap_len, clock })
     }

@@ -2,14 +2,17 @@
 
 mod clock;
 mod interface;
+mod options;
+mod process;
 
 use super::Record;
 use super::byte_order::ByteOrder;
 use super::error::{Defect, Part, ReadError};
 use super::limits::{MAX_BUFFERED_BLOCK_LEN, MAX_FRAME_LEN, MAX_INTERFACES};
 use super::stream::Stream;
-use huginn_net_core::{Cursor, Timestamp};
+use huginn_net_core::{Cursor, FrameProcess, Timestamp};
 use interface::Interface;
+use process::{PROCESS_INFORMATION, Processes};
 
 /// Number of bytes that [`probe`] needs.
 pub(super) const PROBE_LEN: usize = 12;
@@ -54,6 +57,8 @@ pub(super) struct Pcapng {
     latest: Timestamp,
     /// Number of [records that are not packets](is_other_record) since the last packet, and in all.
     other_records: (u32, u64),
+    /// `None` unless processes are [read](Self::read_processes).
+    processes: Option<Processes>,
 }
 
 /// The block at the start of the stream.
@@ -72,7 +77,19 @@ impl Pcapng {
             interfaces: Vec::new(),
             latest: Timestamp::default(),
             other_records: (0, 0),
+            processes: None,
         }
+    }
+
+    /// Starts to read process information blocks, and the options of packets that refer to them.
+    pub(super) fn read_processes(&mut self) {
+        self.processes.get_or_insert_default();
+    }
+
+    /// Returns the process of the latest packet; or a defect of its options, or of a process information block before it,
+    /// with the offset of the block.
+    pub(super) fn latest_process(&mut self) -> Result<Option<FrameProcess<'_>>, (u64, Defect)> {
+        self.processes.as_mut().map_or(Ok(None), Processes::latest)
     }
 
     /// Reads the next packet.
@@ -81,6 +98,7 @@ impl Pcapng {
         while let Some(block) = self.begin_block(stream)? {
             match block.kind {
                 ENHANCED_PACKET | OBSOLETE_PACKET | SIMPLE_PACKET => {
+                    let offset = stream.mark();
                     let body = self.buffer_block(&block, stream)?;
                     let mut record = match block.kind {
                         ENHANCED_PACKET => self.enhanced_packet(body),
@@ -90,6 +108,9 @@ impl Pcapng {
                     record.len = block.len;
                     record.ts = record.ts.with_other_records(std::mem::take(&mut self.other_records.0));
                     self.latest = record.ts;
+                    if let Some(processes) = &mut self.processes {
+                        processes.begin_packet(self.order, options(block.kind, &record, body), offset);
+                    }
                     return Ok(Some(record));
                 }
                 INTERFACE_DESCRIPTION => {
@@ -98,6 +119,14 @@ impl Pcapng {
                         return Err(Defect::TooManyInterfaces { max: MAX_INTERFACES }.into());
                     }
                     self.interfaces.push(interface);
+                    stream.take(block.len);
+                }
+                PROCESS_INFORMATION if self.processes.is_some() && block.len <= MAX_BUFFERED_BLOCK_LEN => {
+                    let offset = stream.mark();
+                    let body = self.buffer_block(&block, stream)?;
+                    if let Some(processes) = &mut self.processes {
+                        processes.add(self.order, body, offset);
+                    }
                     stream.take(block.len);
                 }
                 kind => {
@@ -173,6 +202,9 @@ impl Pcapng {
             return Err(Defect::Version { major, minor }.into());
         }
         self.interfaces.clear();
+        if let Some(processes) = &mut self.processes {
+            processes.clear();
+        }
         Ok(())
     }
 
@@ -299,6 +331,14 @@ fn complete_block<'a>(order: &mut ByteOrder, unread: &'a [u8]) -> Option<(u32, &
     let stated_len = order.u32(&mut head).ok()?;
     let (_, rest) = unread.split_at_checked(stored_len(stated_len))?;
     (stated_len as usize >= min_len(kind)).then_some((kind, rest))
+}
+
+/// Returns the options of a packet: what follows the frame and its padding in the body.
+#[cold]
+fn options<'a>(kind: u32, record: &Record, body: &'a [u8]) -> &'a [u8] {
+    let start = record.data.end.next_multiple_of(4).saturating_sub(BLOCK_HEADER_LEN);
+    // Simple packets have none.
+    body.get(start..).filter(|_| kind != SIMPLE_PACKET).unwrap_or_default()
 }
 
 /// Rounds a length up to a multiple of four, as readers do for writers that omit the padding.

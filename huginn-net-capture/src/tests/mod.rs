@@ -12,6 +12,7 @@ mod damage;
 mod inputs;
 mod pcap;
 mod pcapng;
+mod processes;
 
 use std::io::Cursor;
 

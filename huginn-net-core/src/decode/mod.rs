@@ -19,6 +19,7 @@ mod mpls;
 mod numbers;
 mod overlay;
 mod ppp;
+mod process;
 mod transport;
 mod udp_tunnel;
 mod wifi;

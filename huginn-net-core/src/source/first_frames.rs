@@ -24,6 +24,11 @@ impl<S> FirstFrames<S> {
     pub fn source(&self) -> &S {
         &self.source
     }
+
+    /// Returns the limited source, to read it otherwise. Frames that it then returns do not count.
+    pub fn source_mut(&mut self) -> &mut S {
+        &mut self.source
+    }
 }
 
 impl<'f, S: Source<'f>> Source<'f> for FirstFrames<S> {

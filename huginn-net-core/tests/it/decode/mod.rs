@@ -6,6 +6,7 @@ mod hostile;
 mod ip;
 mod link_vectors;
 mod links;
+mod processes;
 mod tunnel_vectors;
 mod tunnels;
 mod udp_vectors;

@@ -1,0 +1,52 @@
+//! The process that a capture names as the owner of a frame.
+
+use std::fmt;
+
+/// The process on the capturing machine that sent or received a frame, as the capture names it.
+///
+/// [`from_frame`](Self::from_frame) reads it from headers and trailers. The reader of capture files takes it from blocks of
+/// a pcapng file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameProcess<'a> {
+    /// Name of the program, at least one byte, any bytes but NUL. macOS cuts names to 16 bytes, PCAPdroid to 20.
+    pub name: &'a [u8],
+    /// The end of the flow that the process has.
+    pub end: ProcessEnd,
+    /// What names the process.
+    pub origin: ProcessOrigin,
+}
+
+/// The end of a flow that a process has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProcessEnd {
+    /// The source of the frame.
+    Sender,
+    /// The destination of the frame.
+    Receiver,
+    /// The side that opened the flow, whichever sent the frame.
+    Client,
+    /// The capture does not say.
+    Unknown,
+}
+
+/// What names the process of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProcessOrigin {
+    /// The PKTAP header of macOS.
+    Pktap,
+    /// A process information block of macOS in a pcapng file.
+    ProcessBlock,
+    /// The trailer that PCAPdroid appends to frames.
+    Pcapdroid,
+}
+
+impl fmt::Display for ProcessOrigin {
+    /// Writes the name of the format.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pktap => "PKTAP",
+            Self::ProcessBlock => "process blocks",
+            Self::Pcapdroid => "PCAPdroid",
+        })
+    }
+}
