@@ -128,6 +128,10 @@ sig   = *:64:0:*:mss*29,*:mss,sok,ts,nop,ws:df,id+,flow:0
 sig   = *:64:0:*:mss*30,*:mss,sok,ts,nop,ws:df,id+,flow:0
 sig   = *:64:0:*:mss*31,*:mss,sok,ts,nop,ws:df,id+,flow:0
 
+; Over IPv6 without flow labels, which Linux has since 4.3, gVisor's netstack sends the same.
+label = s:unix:Linux:3.10-4.19 or gVisor
+sig   = 6:64:0:1440:mss*20,7:mss,sok,ts,nop,ws::0
+
 ; tcp_default_init_rwnd(): twice the initial congestion window of 10. Suricata test capture
 ; with OpenSSH 6.7 of Raspbian, nDPI test capture weibo.pcap (Chrome 50 on Linux), Arkime
 ; test capture ospf.pcap over IPv6.
@@ -321,6 +325,10 @@ sig   = *:64:0:*:mss*30,*:mss,sok,ts,nop,ws:df,flow:0
 sig   = *:64:0:*:mss*31,*:mss,sok,ts,nop,ws:df,flow:0
 sig   = *:64:0:*:mss*29,*:mss,nop,nop,sok,nop,ws:df,flow:0
 sig   = *:64:0:*:mss*29,*:mss,nop,ws:df,flow:0
+
+; Over IPv6 without flow labels, which Linux has since 4.3, gVisor's netstack sends the same.
+label = s:unix:Linux:3.10-4.19 or gVisor
+sig   = 6:64:0:1440:mss*20,7:mss,sok,ts,nop,ws::0
 
 ; 28960, 20 segments of 1448. Zeek test capture ssh-dups.pcap (OpenSSH_7.6p1 Ubuntu), FoxIO
 ; test capture ssh-scp-1050.pcap (OpenSSH_7.4 of Red Hat 7) without timestamps.

@@ -27,7 +27,40 @@ sig   = 4:64:0:1440:mss*4,0:mss:id-:0
 sig   = 4:255:0:1460:mss*4,0:mss::0
 sig   = 4:255:0:1460:mss*4,0:mss:id-:0
 
+; Recorded with gVisor's netstack of 2026-09-05, which runsc, Cloud Run and Tailscale's user
+; mode have (captures/tools/stacks/gvisor.go): Linux's order, 20 segments rounded down to the
+; scale, ID 0 in a SYN; MTU 1500, and 1280 as in tunnels. Over IPv6 with MTU 1500 and scale 7
+; nothing is rounded: see 20-linux.fp.
+label = s:other:gVisor:
+sig   = 4:64:0:1460:29184,7:mss,sok,ts,nop,ws:df:0
+sig   = 4:64:0:1460:29184,8:mss,sok,ts,nop,ws:df:0
+sig   = 6:64:0:1440:28672,8:mss,sok,ts,nop,ws::0
+sig   = 4:64:0:1240:24704,7:mss,sok,ts,nop,ws:df:0
+sig   = 4:64:0:1240:24576,8:mss,sok,ts,nop,ws:df:0
+sig   = 6:64:0:1220:24320,7:mss,sok,ts,nop,ws::0
+sig   = 6:64:0:1220:24320,8:mss,sok,ts,nop,ws::0
+
+; Recorded with pasta of passt 0.0~git20250503 (Debian 13), option --pcap: what a container or
+; guest of passt receives. It ends each connection itself, with the MSS of its tap device.
+label = s:other:passt:(container or guest network)
+sig   = 4:255:0:*:65535,8:mss,nop,ws:df:0
+sig   = 6:255:0:*:65535,8:mss,nop,ws:flow:0
+
 [tcp:response]
+
+; As the SYNs of these stacks.
+label = s:other:gVisor:
+sig   = 4:64:0:1460:29184,7:mss,sok,ts,nop,ws:df:0
+sig   = 4:64:0:1460:29184,8:mss,sok,ts,nop,ws:df:0
+sig   = 6:64:0:1440:28672,8:mss,sok,ts,nop,ws::0
+sig   = 4:64:0:1240:24704,7:mss,sok,ts,nop,ws:df:0
+sig   = 4:64:0:1240:24576,8:mss,sok,ts,nop,ws:df:0
+sig   = 6:64:0:1220:24320,7:mss,sok,ts,nop,ws::0
+sig   = 6:64:0:1220:24320,8:mss,sok,ts,nop,ws::0
+
+label = s:other:passt:(container or guest network)
+sig   = 4:255:0:*:65535,8:mss,nop,ws:df:0
+sig   = 6:255:0:*:65535,8:mss,nop,ws:flow:0
 
 ; The stack offers an MSS of 1360 and SACK, never scaling or timestamps. Nmap observed system
 ; version 10.7.0.
