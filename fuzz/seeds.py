@@ -22,7 +22,7 @@ SYN = 2
 CAPTURE_TARGETS = ("capture_file", "engine", "output_ratio")
 # Of each target, fuzz/seeds has at most this many seeds and bytes, and the seed of this name.
 FEW, FEW_BYTES = 4, 6000
-MADE = "http2-index"
+MADE = "made"
 
 
 def main():
@@ -55,6 +55,8 @@ def main():
     save("p0f_query", "ipv4", struct.pack("<IB", 0x50304601, 4) + bytes([192, 0, 2, 1]) + bytes(12))
     save("p0f_query", "ipv6", struct.pack("<IB", 0x50304601, 6) + bytes.fromhex("20010db8000000000000000000000001"))
     save("p0f_query", "answer", struct.pack("<II", 0x50304602, 0x10) + bytes(224))
+    with open(os.path.join(CAPTURES, "links", "labelled-blocks", "labelled-blocks.pcapng"), "rb") as f:
+        save("capture_file", MADE, f.read())
     for path in sorted(glob.glob(os.path.join(CAPTURES, "evasion", "*.pcap"))):
         with open(path, "rb") as f:
             data = f.read()

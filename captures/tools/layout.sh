@@ -8,7 +8,7 @@ protocol() {
     case $1 in
     dtls-* | hosts-* | http-* | quic-* | ssh-* | starttls-* | tls-*) echo "${1%%-*}" ;;
     h2c) echo http ;;
-    cooked-* | loopback | made-* | mixed-links | nflog | raw-* | two-interfaces | vxlan-kernel) echo links ;;
+    cooked-* | labelled-* | loopback | made-* | mixed-links | nflog | raw-* | two-interfaces | vxlan-kernel) echo links ;;
     *) echo tcp ;;
     esac
 }

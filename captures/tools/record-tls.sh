@@ -21,7 +21,7 @@ readonly NAMES="tls-curl tls-gnutls tls-openssl tls-resumption tls-hello-retry t
     quic-reserved quic-aioquic starttls-smtp starttls-imap starttls-pop3 starttls-ftp starttls-ldap starttls-postgres starttls-mysql
     starttls-xmpp starttls-others tls-connect tls-socks tls-proxy-protocol
     tls-large tls-small-segments tls-made-sslv2 tls-fast-open tls-made-mid-stream tls-made-padded-acks tls-openvpn
-    dtls-openssl dtls-gnutls dtls-fragments dtls-13 dtls-chromium dtls-firefox"
+    dtls-openssl dtls-gnutls dtls-fragments dtls-13 dtls-chromium dtls-firefox labelled"
 
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/layout.sh"
@@ -513,6 +513,15 @@ record_tls_made_mid_stream() {
 
 record_tls_made_padded_acks() {
     python3 "$here/pad.py" "$(capture tls-curl.pcap)" "$(capture tls-made-padded-acks.pcap)"
+}
+
+record_labelled() {
+    local made
+    mkdir "$tmp/labelled"
+    python3 "$here/label.py" "$(capture tls-curl.pcap)" "$tmp/labelled"
+    for made in "$tmp"/labelled/*; do
+        mv "$made" "$(capture "$(basename "$made")")"
+    done
 }
 
 # The control channel over UDP and TCP, with and without tls-auth.

@@ -31,6 +31,9 @@ pub(crate) enum Failure {
     /// A fingerprint list has an invalid line.
     #[error("{path}: {source}")]
     List { path: String, source: FingerprintListError },
+    /// A list of programs has an invalid line.
+    #[error("{path}: line {line}: {source}")]
+    Programs { path: String, line: usize, source: serde_json::Error },
     /// A file that is read into memory is too large; its limit is in bytes.
     #[error("{path}: larger than {} MiB", .limit >> 20)]
     LongFile { path: String, limit: u64 },

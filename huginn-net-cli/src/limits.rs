@@ -270,3 +270,12 @@ pub(crate) const QUEUED_EVENTS: usize = 1 << 16;
 /// Interval at which that thread looks whether a file is due, without events.
 #[cfg(all(unix, feature = "parquet"))]
 pub(crate) const TABLE_CHECK_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Maximum size of a list of programs, in bytes: some hundred thousand connections.
+pub(crate) const MAX_PROGRAM_LIST_BYTES: u64 = 64 << 20;
+
+/// Maximum number of ends of flows whose programs are remembered, for each capture.
+pub(crate) const MAX_LABELLED_ENDS: usize = 1 << 18;
+
+/// Difference of the clocks of a capture and of a list of programs that is accepted: the list comes from the same machine.
+pub(crate) const PROGRAM_TIME_SLACK: Duration = Duration::from_secs(2);

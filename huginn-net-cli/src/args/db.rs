@@ -33,14 +33,16 @@ pub(crate) enum DbCommand {
         #[arg(long, value_name = "FILE")]
         db: Option<PathBuf>,
     },
-    /// Group the fingerprints in captures that have no name, and print lines to paste into a database
+    /// Group the fingerprints in captures that have no name, or whose program the capture names, and print lines to paste
+    /// into a database
     Learn(LearnArguments),
 }
 
 /// Selects captures and the databases that lack names.
 const LEARN_EXAMPLE: &str = "\
-Example:
-  huginn-net db learn captures/ --sample samples/ > unnamed.txt";
+Examples:
+  huginn-net db learn captures/ --sample samples/ > unnamed.txt
+  huginn-net db learn phone.pcap --protocols tls";
 
 #[derive(Args, Debug)]
 #[command(after_help = LEARN_EXAMPLE)]
@@ -52,6 +54,12 @@ pub(crate) struct LearnArguments {
     /// addresses replaced. Payloads are not changed: check them before you share a sample
     #[arg(long, value_name = "DIR")]
     pub(crate) sample: Option<PathBuf>,
+
+    /// Take the programs of connections from this file: a JSON object on each line with protocol, local_addr, remote_addr,
+    /// process_name and, if known, version. FILE.connections.jsonl beside a capture FILE, as rustnet writes it, is read
+    /// without this option. May be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) programs: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) databases: DatabaseArguments,

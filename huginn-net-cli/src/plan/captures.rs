@@ -9,7 +9,7 @@ use huginn_net::finding::EventLimits;
 use huginn_net::hosts::HostLimits;
 use huginn_net::{Configure, HuginnNet};
 
-use super::{AnalysisPlan, Databases, Inputs, output, rules};
+use super::{AnalysisPlan, Databases, Inputs, ProgramList, output, rules};
 use crate::args::{ExplainArguments, LearnArguments, ReportArguments, TopArguments};
 use crate::failure::Failure;
 use crate::output::{Target, Zone};
@@ -79,6 +79,7 @@ pub(crate) struct LearnPlan {
     pub(crate) analyzer: HuginnNet,
     /// Folder of the samples.
     pub(crate) samples: Option<PathBuf>,
+    pub(crate) programs: Vec<ProgramList>,
 }
 
 impl LearnPlan {
@@ -90,7 +91,8 @@ impl LearnPlan {
         }
         let plan = AnalysisPlan::of_packets(&args.packets, &args.databases)?;
         let plan = plan.configure(|builder| builder.event_limits(EventLimits::NONE));
-        Ok(Self { inputs, analyzer: plan.build_for_files(None)?, samples: args.sample })
+        let programs = args.programs.iter().map(|path| ProgramList::read(path)).collect::<Result<_, _>>()?;
+        Ok(Self { inputs, analyzer: plan.build_for_files(None)?, samples: args.sample, programs })
     }
 }
 

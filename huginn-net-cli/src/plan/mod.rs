@@ -12,6 +12,7 @@ mod live;
 mod output;
 mod p0f;
 mod pcap;
+mod program_list;
 mod rules;
 
 pub(crate) use self::analysis::AnalysisPlan;
@@ -23,3 +24,4 @@ pub(crate) use self::live::{LiveMessages, LiveOutputPlan, LivePlan};
 pub(crate) use self::output::{OutputContent, OutputPlan};
 pub(crate) use self::p0f::{P0fFilePlan, P0fPlan};
 pub(crate) use self::pcap::{Content, HostScope, PcapPlan, TablesPlan};
+pub(crate) use self::program_list::ProgramList;

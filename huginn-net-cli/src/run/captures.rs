@@ -4,6 +4,7 @@ use std::io;
 use std::num::NonZeroU32;
 use std::path::Path;
 
+use huginn_net::capture::LabelledFrame;
 use huginn_net::core::NextFrame;
 use huginn_net::core::{Block, Fill, FirstFrames};
 use huginn_net::{CaptureError, CaptureReader, Source};
@@ -37,6 +38,14 @@ pub(crate) struct OpenCapture<'a> {
     pub(crate) index: usize,
     pub(crate) source: FirstFrames<CaptureSource<'a>>,
     left: &'a mut u64,
+}
+
+impl OpenCapture<'_> {
+    /// Lends the next frame with its process, without a limit of their number. Returns `None` at the end and after SIGINT.
+    pub(crate) fn next_labelled_frame(&mut self) -> Result<Option<LabelledFrame<'_>>, CaptureError> {
+        let source = self.source.source_mut();
+        if source.is_interrupted() { Ok(None) } else { source.reader.next_labelled_frame() }
+    }
 }
 
 impl Drop for OpenCapture<'_> {

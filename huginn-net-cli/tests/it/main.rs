@@ -20,6 +20,7 @@ mod inexact;
 #[cfg(target_os = "linux")]
 mod interfaces;
 mod learn;
+mod learn_programs;
 mod lists;
 #[cfg(target_os = "linux")]
 mod live;

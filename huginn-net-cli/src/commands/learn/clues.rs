@@ -11,12 +11,14 @@ use crate::limits::{MAX_LEARNED_TEXT_BYTES, MAX_LEARNED_TEXTS, MAX_TEXTS_PER_GRO
 /// A kind of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Clue {
+    Program,
     UserAgent,
     Server,
     ServerName,
     TlsSoftware,
     TcpLabel,
     HttpLabel,
+    SshSoftware,
     SshBanner,
     Mss,
     Ttl,
@@ -25,12 +27,14 @@ pub(super) enum Clue {
 impl fmt::Display for Clue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Program => "Program",
             Self::UserAgent => "User-Agent",
             Self::Server => "Server",
             Self::ServerName => "SNI",
             Self::TlsSoftware => "TLS software",
             Self::TcpLabel => "TCP label",
             Self::HttpLabel => "HTTP label",
+            Self::SshSoftware => "SSH software",
             Self::SshBanner => "SSH banner",
             Self::Mss => "MSS",
             Self::Ttl => "TTL as received",

@@ -10,7 +10,10 @@ use huginn_net::core::{FlowId, TransportKind};
 use super::clues::{Clues, Texts};
 use super::http_shape::HttpShape;
 use super::learner::Host;
-use crate::limits::{MAX_GROUP_HOSTS, MAX_LEARNED_GROUPS, MAX_LEARNED_HOSTS, MAX_LEARNED_TEXTS};
+use super::programs::Program;
+use crate::limits::{
+    MAX_GROUP_HOSTS, MAX_LABELLED_ENDS, MAX_LEARNED_GROUPS, MAX_LEARNED_HOSTS, MAX_LEARNED_TEXTS,
+};
 
 /// The kind of a fingerprint, in the order of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -98,6 +101,8 @@ pub(super) enum Entry {
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) kind: Kind,
+    /// The program that sent all observations, where it is named.
+    pub(super) program: Option<Program>,
     pub(super) entry: Entry,
     pub(super) count: u64,
     /// Indices of its hosts: one for each file and address.
@@ -121,7 +126,7 @@ impl Group {
 
 /// The result of learning.
 pub(super) struct Groups {
-    /// Sorted by kind, then by descending count.
+    /// Sorted by kind, then by program, those without one last, then by descending count.
     pub(super) sorted: Vec<Group>,
     pub(super) hosts: Vec<Host>,
     pub(super) texts: Texts,
@@ -139,19 +144,28 @@ pub(super) struct LeftOut {
     pub(super) hosts: u64,
     /// Groups without a sample.
     pub(super) samples: u64,
+    /// Frames whose process may be either end of the flow.
+    pub(super) without_direction: u64,
+    /// Frames of flows whose programs were not remembered.
+    pub(super) programs: u64,
 }
 
 impl Groups {
     pub(super) fn new(mut sorted: Vec<Group>, hosts: Vec<Host>, texts: Texts, left_out: LeftOut) -> Self {
         sorted.sort_by_cached_key(|group| {
-            (group.kind, Reverse(group.count), Reverse(group.host_count(&hosts)), group.first_at)
+            let program = group.program.map(|program| {
+                let text = |id| texts.get(id).to_owned();
+                (text(program.name), program.version.map(text), program.origin)
+            });
+            let (count, hosts) = (Reverse(group.count), Reverse(group.host_count(&hosts)));
+            (group.kind, program.is_none(), program, count, hosts, group.first_at)
         });
         Self { sorted, hosts, texts, left_out }
     }
 
     /// Warnings of the limits that were reached.
     pub(super) fn limit_messages(&self) -> Vec<String> {
-        let LeftOut { groups, long, hosts, samples } = self.left_out;
+        let LeftOut { groups, long, hosts, samples, without_direction, programs } = self.left_out;
         let all = [
             (
                 groups,
@@ -175,6 +189,18 @@ impl Groups {
                 samples,
                 format!(
                     "groups without a sample: {samples}; their flow is too long, or has too many samples"
+                ),
+            ),
+            (
+                without_direction,
+                format!(
+                    "{without_direction} packets name a process but not whether it sent or received them: no program learned"
+                ),
+            ),
+            (
+                programs,
+                format!(
+                    "the limit of {MAX_LABELLED_ENDS} ends of flows was reached: {programs} packets name a program that was not learned"
                 ),
             ),
         ];

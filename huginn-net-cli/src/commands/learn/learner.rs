@@ -1,25 +1,30 @@
-//! Collects fingerprints without a name, and what is known about their senders.
+//! Collects fingerprints without a name, or of named programs, and what is known about their senders.
 
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::collections::hash_map::Entry as MapEntry;
 use std::net::IpAddr;
+use std::path::Path;
 
+use huginn_net::core::FrameProcess;
 use huginn_net::db::{ClientMatch, MatchKind};
 use huginn_net::finding::{
     HttpRequestFinding, HttpResponseFinding, SshClientFinding, TcpFinding, TlsClientFinding,
 };
 use huginn_net::http::HttpVersion;
 use huginn_net::tcp::{Handshake, MAX_DISTANCE, TcpSignature, distance, initial_ttl};
-use huginn_net::{Event, Finding};
+use huginn_net::{Event, Finding, Frame};
 
 use super::clues::{Clue, Clues, TextId, Texts};
 use super::groups::{Entry, FlowEnds, FrameIndex, Group, Groups, Kind, LeftOut};
 use super::http_shape::HttpShape;
+use super::programs::{Program, Programs};
+use crate::failure::Failure;
 use crate::limits::{
     MAX_GROUP_HOSTS, MAX_GROUP_TEXT_BYTES, MAX_LEARNED_GROUPS, MAX_LEARNED_HOSTS, MAX_TEXTS_PER_GROUP,
     MAX_TEXTS_PER_HOST,
 };
+use crate::plan::ProgramList;
 
 /// One host of one file: captures of different networks often have the same addresses.
 #[derive(Debug)]
@@ -32,9 +37,11 @@ pub(super) struct Host {
 type Address = (IpAddr, u64);
 
 /// Collects groups from events.
-#[derive(Default)]
 pub(super) struct Learner {
-    groups: HashMap<(Kind, String), Group>,
+    groups: HashMap<(Kind, Option<Program>, String), Group>,
+    programs: Programs,
+    /// Why a capture cannot be learned from.
+    pub(super) failure: Option<Failure>,
     /// Number of groups of each kind.
     group_counts: HashMap<Kind, usize>,
     /// Hosts of the current file.
@@ -52,12 +59,34 @@ struct Observation<'a> {
     at: FrameIndex,
     /// `None` beyond the limit of hosts.
     host: Option<u32>,
+    program: Option<Program>,
 }
 
 impl Learner {
+    /// Takes programs from these lists, beside what captures say.
+    pub(super) fn new(lists: Vec<ProgramList>) -> Self {
+        Self {
+            groups: HashMap::new(),
+            programs: Programs::new(lists),
+            failure: None,
+            group_counts: HashMap::new(),
+            host_ids: HashMap::new(),
+            hosts: Vec::new(),
+            group_hosts: 0,
+            texts: Texts::default(),
+            left_out: LeftOut::default(),
+        }
+    }
+
     /// Starts another file.
-    pub(super) fn start_file(&mut self) {
+    pub(super) fn start_file(&mut self, capture: &Path) -> Result<(), Failure> {
         self.host_ids.clear();
+        self.programs.start_file(capture)
+    }
+
+    /// Takes the process of a frame, before the events of the frame.
+    pub(super) fn name_sender(&mut self, frame: &Frame<'_>, process: FrameProcess<'_>) {
+        self.programs.learn(frame, process, &mut self.texts);
     }
 
     /// Takes what an event tells about its sender. The event comes from the frame `at`.
@@ -94,7 +123,9 @@ impl Learner {
 
     /// The groups, most frequent first.
     pub(super) fn into_groups(self) -> Groups {
-        let Self { groups, hosts, texts, left_out, .. } = self;
+        let Self { groups, hosts, texts, mut left_out, programs, .. } = self;
+        left_out.without_direction = programs.without_direction;
+        left_out.programs = programs.left_out;
         Groups::new(groups.into_values().collect(), hosts, texts, left_out)
     }
 }
@@ -115,7 +146,8 @@ impl Learner {
                 None
             }
         };
-        Observation { event, at, host }
+        let program = self.programs.of(event, &mut self.texts);
+        Observation { event, at, host, program }
     }
 
     /// Remembers a text of the sender.
@@ -154,7 +186,10 @@ impl Learner {
         let mss = self.texts.intern(signature.mss.to_string().as_bytes()).map(|text| (Clue::Mss, text));
         let ttl = self.texts.intern(signature.ttl.to_string().as_bytes()).map(|text| (Clue::Ttl, text));
         let text = tcp_pattern(signature);
-        self.add(seen, kind, text.clone(), [mss, ttl], || Entry::Tcp(text));
+        // A SYN is that of the system, whatever the program.
+        let program = seen.program.map(|program| (Clue::Program, program.name));
+        let seen = Observation { program: None, ..*seen };
+        self.add(&seen, kind, text.clone(), [program, mss, ttl], || Entry::Tcp(text));
     }
 
     fn learn_request(&mut self, seen: &Observation<'_>, finding: &HttpRequestFinding) {
@@ -163,30 +198,27 @@ impl Learner {
             (Some(found), _) => Some(found.software.to_string()),
             (None, label) => label.map(ToString::to_string),
         };
-        if let Some(name) = name {
-            self.note_text(seen, Clue::HttpLabel, Some(name.as_bytes()));
+        let label = self.note_text(seen, Clue::HttpLabel, name.as_deref().map(str::as_bytes));
+        if name.is_some() && seen.program.is_none() {
             return;
         }
+        let own = [user_agent, label];
         if finding.request.version() != HttpVersion::Http2 {
-            return self.add_http(
-                seen,
-                Kind::HttpRequest,
-                HttpShape::new(&finding.verdict.signature),
-                user_agent,
-            );
+            return self.add_http(seen, Kind::HttpRequest, HttpShape::new(&finding.verdict.signature), own);
         }
         let Some(akamai) = &finding.akamai else { return };
         let hash = akamai.hash().to_string();
         let row = || Entry::Row(vec![("akamai_hash", hash.clone()), ("akamai", field(akamai.to_string()))]);
-        self.add(seen, Kind::Http2, hash.clone(), [user_agent], row);
+        self.add(seen, Kind::Http2, hash.clone(), own, row);
     }
 
     fn learn_response(&mut self, seen: &Observation<'_>, finding: &HttpResponseFinding) {
         let server = self.note_text(seen, Clue::Server, finding.response.server());
-        if let Some(label) = finding.verdict.label() {
-            self.note_text(seen, Clue::HttpLabel, Some(label.to_string().as_bytes()));
-        } else if finding.response.version() != HttpVersion::Http2 {
-            self.add_http(seen, Kind::HttpResponse, HttpShape::new(&finding.verdict.signature), server);
+        let label = finding.verdict.label().map(ToString::to_string);
+        let own = [server, self.note_text(seen, Clue::HttpLabel, label.as_deref().map(str::as_bytes))];
+        let is_wanted = label.is_none() || seen.program.is_some();
+        if is_wanted && finding.response.version() != HttpVersion::Http2 {
+            self.add_http(seen, Kind::HttpResponse, HttpShape::new(&finding.verdict.signature), own);
         }
     }
 
@@ -197,7 +229,8 @@ impl Learner {
         let software = found.as_ref().map(name_of_client).unwrap_or_default();
         let software = self.note_text(seen, Clue::TlsSoftware, Some(software.as_bytes()));
         // A second hello differs by what the server asked for. The first one is the fingerprint.
-        if finding.client.retry || found.as_ref().is_some_and(|found| found.kind != MatchKind::Structural) {
+        let is_named = found.as_ref().is_some_and(|found| found.kind != MatchKind::Structural);
+        if finding.client.retry || is_named && seen.program.is_none() {
             return;
         }
         let library = found.and_then(|found| found.software.library.clone());
@@ -216,11 +249,15 @@ impl Learner {
 
     fn learn_ssh(&mut self, seen: &Observation<'_>, finding: &SshClientFinding) {
         let banner = self.note_text(seen, Clue::SshBanner, Some(finding.peer.identification.as_bytes()));
-        if finding.software().is_some() {
+        let software = finding.software().map(|found| found.software.to_string());
+        let label = self.note_text(seen, Clue::SshSoftware, software.as_deref().map(str::as_bytes));
+        if software.is_some() && seen.program.is_none() {
             return;
         }
         let Some(hash) = finding.peer.hassh().map(|hash| hash.to_string()) else { return };
-        self.add(seen, Kind::Ssh, hash.clone(), [banner], || Entry::Row(vec![("hassh", hash.clone())]));
+        self.add(seen, Kind::Ssh, hash.clone(), [banner, label], || {
+            Entry::Row(vec![("hassh", hash.clone())])
+        });
     }
 
     fn add_http(
@@ -228,19 +265,19 @@ impl Learner {
         seen: &Observation<'_>,
         kind: Kind,
         shape: HttpShape,
-        own: Option<(Clue, TextId)>,
+        own: [Option<(Clue, TextId)>; 2],
     ) {
         let key = shape.key();
-        match self.groups.get_mut(&(kind, key.clone())).map(|group| &mut group.entry) {
+        match self.groups.get_mut(&(kind, seen.program, key.clone())).map(|group| &mut group.entry) {
             Some(Entry::Http(known)) => {
                 known.merge(&shape);
-                self.add(seen, kind, key, [own], || Entry::Http(shape));
+                self.add(seen, kind, key, own, || Entry::Http(shape));
             }
-            _ => self.add(seen, kind, key, [own], || Entry::Http(shape)),
+            _ => self.add(seen, kind, key, own, || Entry::Http(shape)),
         }
     }
 
-    /// Counts an observation of a fingerprint without a name.
+    /// Counts an observation of a fingerprint.
     fn add(
         &mut self,
         seen: &Observation<'_>,
@@ -254,7 +291,7 @@ impl Learner {
             return;
         }
         let of_kind = self.group_counts.entry(kind).or_default();
-        let group = match self.groups.entry((kind, key)) {
+        let group = match self.groups.entry((kind, seen.program, key)) {
             MapEntry::Occupied(group) => group.into_mut(),
             MapEntry::Vacant(_) if *of_kind >= MAX_LEARNED_GROUPS => {
                 self.left_out.groups = self.left_out.groups.saturating_add(1);
@@ -264,6 +301,7 @@ impl Learner {
                 *of_kind = of_kind.saturating_add(1);
                 slot.insert(Group {
                     kind,
+                    program: seen.program,
                     entry: entry(),
                     count: 0,
                     hosts: HashSet::new(),

@@ -5,13 +5,15 @@ mod groups;
 mod http_shape;
 mod learner;
 mod packet;
+mod programs;
 mod report;
 mod sample;
 
 use std::io::{self, Write};
 
-use huginn_net::core::NextFrame;
-use huginn_net::{Event, HuginnNet, Source};
+use huginn_net::{Event, HuginnNet};
+
+use huginn_net::capture::LabelledFrame;
 
 use self::groups::FrameIndex;
 use self::learner::Learner;
@@ -23,12 +25,12 @@ use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Verbosity
 use crate::stderr;
 
 pub(super) fn run(args: LearnArguments) -> Result<Outcome, Failure> {
-    let LearnPlan { inputs, analyzer, samples } = LearnPlan::new(args)?;
+    let LearnPlan { inputs, analyzer, samples, programs } = LearnPlan::new(args)?;
     let (files, max_ratio) = (inputs.paths(), inputs.max_ratio);
     let mut run = CaptureRun::new(inputs, None, analyzer, Verbosity::Normal);
     run.interrupt().on_signals(OnInterrupt::EndTwice)?;
     run.show_progress();
-    let mut learner = Learner::default();
+    let mut learner = Learner::new(programs);
     run.run(&mut learner)?;
     let mut groups = learner.into_groups();
     let sampled = samples.map(|folder| sample::write_all(&folder, &files, max_ratio, &mut groups));
@@ -45,21 +47,37 @@ pub(super) fn run(args: LearnArguments) -> Result<Outcome, Failure> {
 impl Visitor for Learner {
     /// Pushes one frame after the other: the frame of each event must be known.
     fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
-        self.start_file();
+        if let Err(failure) = self.start_file(capture.path) {
+            self.failure = Some(failure);
+            return Ok(());
+        }
+        let file = capture.index;
         let mut frame_index = 0_u64;
+        // The first damaged name of a process. The capture is read to its end.
+        let mut damaged_process = None;
         let outcome = loop {
-            match capture.source.next_frame() {
-                Ok(NextFrame::Frame(frame)) => {
-                    let at = FrameIndex { file: capture.index, frame: frame_index };
+            match capture.next_labelled_frame() {
+                Ok(Some(LabelledFrame { frame, process })) => {
+                    match process {
+                        Ok(Some(process)) => self.name_sender(&frame, process),
+                        Ok(None) => {}
+                        Err(error) => {
+                            damaged_process.get_or_insert(error);
+                        }
+                    }
+                    let at = FrameIndex { file, frame: frame_index };
                     let _ = analyzer.push(&frame, &mut |event: Event| self.learn(&event, at));
                 }
-                Ok(NextFrame::End) => break Ok(()),
-                Ok(_) => continue,
-                Err(error) => break Err(error.into()),
+                Ok(None) => break damaged_process.map_or(Ok(()), Err),
+                Err(error) => break Err(error),
             }
             frame_index = frame_index.saturating_add(1);
         };
         analyzer.finish(&mut |_: Event| {});
-        outcome
+        Ok(outcome?)
+    }
+
+    fn end_capture(&mut self, _: &HuginnNet, _: &OpenCapture<'_>) -> Result<(), Failure> {
+        self.failure.take().map_or(Ok(()), Err)
     }
 }

@@ -40,9 +40,9 @@ pub(super) fn write(out: &mut impl Write, groups: &Groups, files: &[PathBuf]) ->
                     if shape.is_weak() {
                         writeln!(out, "; Many programs send these few headers: add others that are absent.")?;
                     }
-                    write_http(out, &shape.signature())?;
+                    write_http(out, &shape.signature(), group, &groups.texts)?;
                 }
-                Entry::Row(values) => write_row(out, columns, values, group, files)?,
+                Entry::Row(values) => write_row(out, columns, values, group, &groups.texts, files)?,
             }
         }
     }
@@ -88,6 +88,11 @@ fn columns(kind: Kind) -> &'static str {
 /// Writes the counts and the texts of a group.
 fn write_comment(out: &mut impl Write, group: &Group, groups: &Groups) -> io::Result<()> {
     let sign = if matches!(group.entry, Entry::Row(_)) { '#' } else { ';' };
+    if let Some(program) = group.program {
+        let version = program.version.map_or("", |version| groups.texts.get(version));
+        let (name, space) = (groups.texts.get(program.name), if version.is_empty() { "" } else { " " });
+        writeln!(out, "{sign} {name}{space}{version}, named by {}", program.origin)?;
+    }
     let (one, several) = group.kind.observations();
     let observations = if group.count == 1 { one } else { several };
     let hosts = group.host_count(&groups.hosts);
@@ -137,11 +142,19 @@ fn write_tcp(out: &mut impl Write, signature: &str) -> io::Result<()> {
     }
 }
 
-fn write_http(out: &mut impl Write, signature: &str) -> io::Result<()> {
+fn write_http(out: &mut impl Write, signature: &str, group: &Group, texts: &Texts) -> io::Result<()> {
+    let text = |id: TextId| Some(texts.get(id)).filter(|text| is_label_text(text));
+    let name = group.program.and_then(|program| text(program.name)).unwrap_or("<NAME>");
+    let version = group.program.and_then(|program| text(program.version?)).unwrap_or("<VERSION>");
     match signature.parse::<HttpPattern>() {
-        Ok(_) => writeln!(out, "label = s:!:<NAME>:<VERSION>\nsys   = <SYSTEMS>\nsig   = {signature}"),
+        Ok(_) => writeln!(out, "label = s:!:{name}:{version}\nsys   = <SYSTEMS>\nsig   = {signature}"),
         Err(error) => writeln!(out, "; No signature can express it: {signature} ({error})"),
     }
+}
+
+/// Whether a label can have this text as its name or version.
+fn is_label_text(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" .-_+()".contains(&byte))
 }
 
 fn write_row(
@@ -149,16 +162,20 @@ fn write_row(
     columns: &str,
     values: &[(&'static str, String)],
     group: &Group,
+    texts: &Texts,
     files: &[PathBuf],
 ) -> io::Result<()> {
     let evidence = files.get(group.first_at.file).map_or_else(String::new, |path| {
         let name = path.file_name().map_or_else(|| path.clone(), PathBuf::from);
-        format!("capture {}", name_of(&name))
+        let program = group.program.map(|program| format!(", program named by {}", program.origin));
+        format!("capture {}{}", name_of(&name), program.unwrap_or_default())
     });
+    let text = |id: Option<TextId>| id.map_or("", |id| texts.get(id));
     let (year, month, day, ..) = group.first_time.civil();
     let date = format!("{year:04}-{month:02}-{day:02}");
     let value = |column: &str| match column {
-        "application" => "<APPLICATION>",
+        "application" => group.program.map_or("<APPLICATION>", |program| text(Some(program.name))),
+        "application_version" => text(group.program.and_then(|program| program.version)),
         "library" if group.kind == Kind::Tls && !values.iter().any(|(name, _)| *name == "library") => {
             "<LIBRARY>"
         }
