@@ -579,7 +579,9 @@ def ssh():
     for package, application, command in [*SSH_PROGRAMS, curl]:
         version = debian_version("libssh2-1" if application == "libssh2" else package)
         evidence = f"Debian {package} {debian_version(package)}"
-        yield client(application, upstream(version).removeprefix("1:"), evidence, *command)
+        # OpenSSH 9.3 to 9.8 were not recorded and may send what 9.2 sends.
+        version = "" if application == "OpenSSH" else upstream(version)
+        yield client(application, version, evidence, *command)
     program, version = CACHE / "c-libssh", debian_version("libssh-dev")
     subprocess.run(["gcc", "-o", program, PROGRAMS.parent / "ssh-programs/client.c", "-lssh"], check=True)
     yield client("libssh", upstream(version), f"Debian libssh-dev {version}, ssh-programs/client.c", program, "@HOST@", "@PORT@")
