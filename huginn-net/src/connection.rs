@@ -49,7 +49,7 @@ pub struct Connection {
     pub hassh: Option<Hassh>,
     /// HASSHServer of the SSH server.
     pub hassh_server: Option<Hassh>,
-    /// The outcome of the last mismatch: imitation or proxy.
+    /// The outcome of the last mismatch: imitation, unexplained or proxy.
     pub mismatch: Option<Outcome>,
 }
 

@@ -53,8 +53,8 @@ pub enum Finding {
     /// Several hosts share an address, for example behind NAT, a proxy or a load balancer.
     IpSharing(ChangeFinding),
     /// A request in cleartext whose headers, HTTP/2 settings or system are not those of the browser that it claims. The
-    /// [outcome](Consistency::outcome) is imitation or proxy. One for each connection, and a second one if an imitation
-    /// follows a proxy.
+    /// [outcome](Consistency::outcome) is proxy, unexplained or imitation. One for each connection, and another one for a
+    /// later outcome in this order.
     Mismatch(Consistency),
     /// The client sent different contents for the same bytes of a stream. The events of the second content name the same
     /// reason.

@@ -131,6 +131,7 @@ impl ParserFindings<'_> {
         let is_unusual = akamai.is_some()
             || verdict.params.claim != SoftwareClaim::Agrees
             || verdict.system.agrees == Some(false)
+            || request.header("Accept").is_none()
             || request.header("Sec-CH-UA").is_some();
         if !is_unusual {
             return None;
@@ -145,7 +146,7 @@ impl ParserFindings<'_> {
             ..ClientLayers::default()
         };
         let found = consistency::check(&layers, self.database);
-        matches!(found.outcome, Outcome::Imitation | Outcome::Proxy).then_some(found)
+        (found.outcome >= Outcome::Proxy).then_some(found)
     }
 
     fn verdict(&self, signature: HttpSignature) -> HttpVerdict {

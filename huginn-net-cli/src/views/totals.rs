@@ -88,7 +88,7 @@ fn write_names(out: &mut impl Write, overview: &Overview, kind: ValueKind) -> io
     writeln!(out, "{}", if values.left_out() > 0 { ", and others" } else { "" })
 }
 
-/// The clients that are not what they say, a text for each combination of reasons.
+/// The clients that differ from what they say, a text for each combination of reasons.
 fn mismatches(overview: &Overview) -> impl Iterator<Item = String> {
     let values = overview.values(ValueKind::Mismatch).top(usize::MAX);
     values.into_iter().map(|(reasons, seen)| {

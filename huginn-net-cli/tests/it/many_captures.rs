@@ -263,7 +263,7 @@ fn totals_of_fingerprints_have_contradictions() {
     let output = run(&["--rare", "1", "--events", "http_request", path.to_str().unwrap()]);
     let totals = text(&output.stdout);
     for reason in [
-        "            192.0.2.1: TCP says Linux, User-Agent says Windows, 4 times: NAT, a proxy or a forgery",
+        "            192.0.2.1: TCP says Linux, User-Agent says Windows, 4 times: unexplained (NAT, a proxy or a forgery)",
         "            192.0.2.1: TCP says Linux, User-Agent says macOS or iOS (iPhone), 4 times",
     ] {
         assert!(totals.contains(reason), "{totals}");

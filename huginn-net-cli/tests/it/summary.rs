@@ -89,7 +89,8 @@ fn human_summary_is_table_with_sentences() {
     let table = text(&output.stdout);
     assert_eq!(table.matches("192.0.2.1").count(), 2, "{table}");
     assert!(table.contains("Linux 4.20 or newer") && table.contains("shared: software of"), "{table}");
-    let sentence = "  TCP says Linux, User-Agent says Windows, 4 times: NAT, a proxy or a forgery";
+    let sentence =
+        "  TCP says Linux, User-Agent says Windows, 4 times: unexplained (NAT, a proxy or a forgery)";
     assert!(table.lines().any(|line| line == sentence), "{table}");
     assert!(table.lines().all(|line| line.chars().count() <= 120), "{table}");
     assert!(!table.contains("TLS client"), "an empty column is omitted");

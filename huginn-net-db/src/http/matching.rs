@@ -20,6 +20,9 @@ pub struct HttpMatch {
     pub claim: SoftwareClaim,
     /// Whether the header lacks the text that the signature expects. p0f calls every such head dishonest.
     pub lacks_expected: bool,
+    /// Whether a dishonest head has the headers of the signature and no others, except those that describe what is
+    /// requested or sent: Content-Length, Content-Type, Cookie and Referer. False for other heads.
+    pub is_exact: bool,
     /// The line of the signature, counted from 1.
     pub line: u32,
 }
@@ -32,13 +35,23 @@ impl HttpMatch {
             .and_then(|(expected, header)| (!occurs_in(expected.as_bytes(), header)).then_some(header));
         let label = entry.label.clone();
         let claim = unexpected.map(|header| products.compare(&label.name, header)).unwrap_or_default();
-        Self { label, claim, lacks_expected: unexpected.is_some(), line: entry.line }
+        let is_exact = claim == SoftwareClaim::Dishonest && has_no_others(&entry.pattern, signature);
+        Self { label, claim, lacks_expected: unexpected.is_some(), is_exact, line: entry.line }
     }
 
     /// The name and version of the software, with a remark unless the header of this kind of head agrees.
     pub fn name(&self, role: Role) -> SoftwareName<&Label> {
         SoftwareName { name: &self.label, claim: self.claim, role }
     }
+}
+
+/// Whether a head has only headers of a signature, and those that describe what is requested or sent.
+fn has_no_others(pattern: &HttpPattern, signature: &HttpSignature) -> bool {
+    const CONTENT: [&[u8]; 4] = [b"content-length", b"content-type", b"cookie", b"referer"];
+    signature.headers().iter().all(|header| {
+        pattern.headers.iter().any(|known| known.name.as_bytes() == header.name)
+            || CONTENT.iter().any(|name| header.name.eq_ignore_ascii_case(name))
+    })
 }
 
 /// Whether a value contains a text; most values start with it.

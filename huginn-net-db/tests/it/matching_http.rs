@@ -122,6 +122,28 @@ fn claim_is_dishonest_for_other_product_and_custom_for_own_name() {
 }
 
 #[test]
+fn dishonest_head_is_exact_without_headers_that_the_signature_lacks() {
+    let database = Database::builtin();
+    let chrome = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36";
+    for (user_agent, others, is_exact) in [
+        (chrome, &[][..], true),
+        (chrome, &["Content-Length", "Content-Type", "cookie", "Referer"], true),
+        (chrome, &["Accept-Language"], false),
+        (chrome, &["Upgrade-Insecure-Requests"], false),
+        (chrome, &["X"], false),
+        // Not dishonest.
+        ("curl/8.5.0", &[], false),
+        ("Docker-Client/19.03.8 (linux)", &[], false),
+    ] {
+        let headers = [("Host", "x"), ("User-Agent", user_agent), ("Accept", "*/*")].into_iter();
+        let headers = headers.chain(others.iter().map(|name| (*name, "x"))).collect();
+        let found = database.match_request(&HttpSignature::new(Role::Request, HttpVersion::Http11, headers));
+        let found = found.map(|found| (found.label.name.to_string(), found.is_exact));
+        assert_eq!(found, Some(("curl".to_owned(), is_exact)), "{user_agent} {others:?}");
+    }
+}
+
+#[test]
 fn match_names_line_and_label() {
     let database = database();
     let signature = HttpSignature::new(Role::Request, HttpVersion::Http10, headers("BA: 1\\nBC: 1"));

@@ -106,11 +106,14 @@ impl<'a> BrowserClaim<'a> {
         }
     }
 
-    /// Whether the TLS is that of another browser that no proxy has: Firefox or Chromium.
-    pub(super) fn is_other_browser(&self, software: &Software) -> bool {
-        let is_chromium = software.application.as_deref().is_some_and(is_chromium);
-        let is_browser = is_chromium || software.library.as_deref() == Some("NSS");
-        is_browser && self.compare_tls(software) == Some(false)
+    /// Whether TLS is that of another program that no proxy is made of.
+    pub(super) fn has_tls_of_other_program(&self, software: &Software) -> bool {
+        is_no_proxy(software) && self.compare_tls(software) == Some(false)
+    }
+
+    /// Whether HTTP/2 is that of another program that no proxy is made of.
+    pub(super) fn has_http2_of_other_program(&self, software: &Software) -> bool {
+        is_no_proxy(software) && self.compare_http2(software) == Some(false)
     }
 
     /// Compares the candidates: a fingerprint that the browser can have agrees.
@@ -195,6 +198,13 @@ impl fmt::Display for BrowserClaim<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// Whether the software is Firefox, Chromium or libcurl, which no proxy is made of.
+fn is_no_proxy(software: &Software) -> bool {
+    let application = software.application.as_deref();
+    software.library.as_deref() == Some("NSS")
+        || application.is_some_and(|name| is_chromium(name) || name == "libcurl")
 }
 
 /// Whether a name is that of a browser with Chromium's network library.

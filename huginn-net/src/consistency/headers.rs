@@ -19,6 +19,14 @@ impl<'a> RequestHeaders<'a> {
         ["Via", "Forwarded", "X-Forwarded-For"].iter().any(|name| self.has(name))
     }
 
+    /// Whether the request has none of Accept, Accept-Language and Accept-Encoding. Every request of a browser has at least
+    /// one of them, except those that ask a proxy for a connection (CONNECT).
+    pub(super) fn lack_accept(&self) -> bool {
+        let names = ["Accept", "Accept-Language", "Accept-Encoding"];
+        let has_any = names.iter().any(|name| self.has(name));
+        !has_any && self.request.method() != b"CONNECT" && !self.request.headers().is_cut()
+    }
+
     fn has(&self, name: &str) -> bool {
         self.request.header(name).is_some()
     }

@@ -84,19 +84,22 @@ pub enum Outcome {
     Unknown,
     /// TLS, HTTP/2 or the headers are those of the claimed browser, and nothing contradicts it.
     Consistent,
-    /// A proxy, a load balancer or NAT between client and server explains the differences.
+    /// A header says that a proxy forwarded the request, which explains the differences.
     Proxy,
+    /// The layers differ and nothing shows why: NAT, a proxy or a forged User-Agent.
+    Unexplained,
     /// The client is not the browser that it claims to be.
     Imitation,
 }
 
 impl Outcome {
-    /// The name: `consistent`, `imitation`, `proxy` or `unknown`.
+    /// The name in every view: `consistent`, `imitation`, `proxy`, `unexplained` or `unknown`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unknown => "unknown",
             Self::Consistent => "consistent",
             Self::Proxy => "proxy",
+            Self::Unexplained => "unexplained",
             Self::Imitation => "imitation",
         }
     }
@@ -110,7 +113,7 @@ impl fmt::Display for Outcome {
 
 /// A text that is not the [name](Outcome::name) of an [`Outcome`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a verdict: expected consistent, imitation, proxy or unknown")]
+#[error("not a verdict: expected consistent, imitation, proxy, unexplained or unknown")]
 #[non_exhaustive]
 pub struct OutcomeParseError;
 
@@ -118,7 +121,7 @@ impl FromStr for Outcome {
     type Err = OutcomeParseError;
 
     fn from_str(name: &str) -> Result<Self, OutcomeParseError> {
-        let all = [Self::Unknown, Self::Consistent, Self::Proxy, Self::Imitation];
+        let all = [Self::Unknown, Self::Consistent, Self::Proxy, Self::Unexplained, Self::Imitation];
         all.into_iter().find(|outcome| outcome.name() == name).ok_or(OutcomeParseError)
     }
 }
@@ -144,14 +147,16 @@ impl fmt::Display for Consistency {
 /// | layers | outcome |
 /// |---|---|
 /// | Sec-CH-UA or Sec-CH-UA-Platform contradicts the User-Agent | imitation |
+/// | Accept, Accept-Language and Accept-Encoding are all missing (except with CONNECT) | imitation |
 /// | Via, Forwarded or X-Forwarded-For is present, and a layer contradicts | proxy |
 /// | TLS or HTTP/2 contradicts, and the headers contradict | imitation |
+/// | the headers are [exactly](HttpMatch::is_exact) those of other software | imitation |
 /// | TLS is the browser's own, and HTTP/2, the headers or their order contradicts | imitation |
-/// | TLS is that of Firefox or Chromium instead, and HTTP/2 contradicts | imitation |
+/// | TLS or HTTP/2 is that of Firefox, Chromium or libcurl instead; both contradict, or no layer is the browser's own | imitation |
 /// | the headers and the operating system of TCP contradict | imitation |
-/// | TLS or HTTP/2 contradicts; the headers or HTTP/2 are the browser's own | proxy |
+/// | TLS or HTTP/2 contradicts; HTTP/2, the headers or their order is the browser's own | unexplained |
 /// | TLS, HTTP/2, the headers or their order contradicts | unknown |
-/// | the operating system of TCP contradicts | proxy |
+/// | the operating system of TCP contradicts | unexplained |
 /// | a navigation lacks Sec-CH-UA | unknown |
 /// | TLS, HTTP/2 or the headers are the browser's own | consistent |
 /// | else, or the User-Agent claims no browser | unknown |
@@ -198,7 +203,16 @@ pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
             &"not that of the browser",
             headers.compare_order(&claim),
         ),
-        has_other_browser: layers.tls.is_some_and(|software| claim.is_other_browser(software)),
+        lacks_accept: reasons.compare(
+            "the headers lack",
+            &"Accept, Accept-Language and Accept-Encoding",
+            headers.lack_accept().then_some(false),
+        ) == Some(false),
+        is_exactly_other: layers
+            .http1
+            .is_some_and(|found| found.is_exact && claim.compare_http1(found) == Some(false)),
+        has_other_program: layers.tls.is_some_and(|software| claim.has_tls_of_other_program(software))
+            || layers.http2.is_some_and(|software| claim.has_http2_of_other_program(software)),
         lacks_hints: over_tls && headers.lack_client_hints(&claim),
         system: layers
             .system
@@ -258,8 +272,12 @@ struct Compared {
     order: Option<bool>,
     system: Option<bool>,
     has_proxy: bool,
-    /// Whether TLS is that of another browser.
-    has_other_browser: bool,
+    /// Whether the request has none of the headers that every browser sends.
+    lacks_accept: bool,
+    /// Whether the headers are those of other software and no others.
+    is_exactly_other: bool,
+    /// Whether TLS or HTTP/2 is that of another program that no proxy is made of.
+    has_other_program: bool,
     /// Whether a navigation lacks Sec-CH-UA.
     lacks_hints: bool,
 }
@@ -272,22 +290,24 @@ impl Compared {
         let differ_connection = [tls, http2].contains(&Some(false));
         let differ_any = differ_connection || differ_headers || differ_order;
         let has_own = |layers: &[Option<bool>]| layers.contains(&Some(true));
-        if differ_hints {
+        let has_own_above_tls = has_own(&[http2, headers, order]);
+        if differ_hints || self.lacks_accept {
             Outcome::Imitation
         } else if self.has_proxy && (differ_any || differ_system) {
             Outcome::Proxy
         } else if (differ_connection && differ_headers)
+            || self.is_exactly_other
             || (has_own(&[tls]) && differ_any)
-            || (self.has_other_browser && http2 == Some(false))
+            || (self.has_other_program && ([tls, http2] == [Some(false); 2] || !has_own_above_tls))
             || (differ_headers && differ_system)
         {
             Outcome::Imitation
-        } else if differ_connection && !differ_order && has_own(&[http2, headers, order]) {
-            Outcome::Proxy
+        } else if differ_connection && !differ_order && has_own_above_tls {
+            Outcome::Unexplained
         } else if differ_any {
             Outcome::Unknown
         } else if differ_system {
-            Outcome::Proxy
+            Outcome::Unexplained
         } else if !self.lacks_hints && has_own(&[tls, http2, headers, order]) {
             Outcome::Consistent
         } else {
@@ -438,7 +458,17 @@ mod tests {
             let layers = ClientLayers { system: Some(linux), http1: Some(found), ..ClientLayers::default() };
             check(&ClientLayers { request: Some(&request), ..layers }, &database).outcome
         };
-        assert_eq!(verdict(&found), Outcome::Imitation);
+        assert_eq!((verdict(&found), found.is_exact), (Outcome::Imitation, true));
+        let windows = database.labels().iter().find(|label| &*label.name == "Windows").unwrap();
+        let on_windows = |found: &HttpMatch| {
+            let layers =
+                ClientLayers { system: Some(windows), http1: Some(found), ..ClientLayers::default() };
+            check(&ClientLayers { request: Some(&request), ..layers }, &database).outcome
+        };
+        // The claimed system agrees.
+        assert_eq!(on_windows(&found), Outcome::Imitation);
+        found.is_exact = false;
+        assert_eq!(on_windows(&found), Outcome::Unknown);
         // A program of another database that has this User-Agent.
         found.claim = SoftwareClaim::Agrees;
         assert_eq!(verdict(&found), Outcome::Unknown);
@@ -453,7 +483,7 @@ mod tests {
         // The structure of a hello without a known fingerprint: a proxy may have BoringSSL.
         let boringssl = software("BoringSSL", None, &[]);
         let found = outcome(&chromium_request(CHROME), Some(boringssl), Some(go()), "Windows");
-        assert_eq!(found, Outcome::Proxy);
+        assert_eq!(found, Outcome::Unexplained);
     }
 
     #[test]
@@ -464,12 +494,69 @@ mod tests {
     }
 
     #[test]
-    fn other_tls_below_own_headers_is_proxy() {
+    fn connection_of_libcurl_is_imitation_unless_headers_are_own() {
+        let curl = || Some(software("OpenSSL", Some("libcurl"), &["libcurl 7.88"]));
+        let sorted = ["Accept", "Accept-Encoding", "Accept-Language", "Sec-Fetch-Dest", "Sec-Fetch-Mode"];
+        let sorted = request(CHROME, &[&sorted[..], &["Sec-Fetch-Site", "User-Agent"]].concat());
+        for (tls, http2, expected) in [
+            (curl(), None, Outcome::Imitation),
+            (None, curl(), Outcome::Imitation),
+            (Some(go()), Some(go()), Outcome::Unknown),
+        ] {
+            assert_eq!(outcome(&sorted, tls, http2, "Windows"), expected);
+        }
+        let own = chromium_request(CHROME);
+        assert_eq!(outcome(&own, curl(), None, "Windows"), Outcome::Unexplained);
+        assert_eq!(outcome(&own, curl(), curl(), "Windows"), Outcome::Imitation);
+    }
+
+    #[test]
+    fn request_without_accept_headers_is_imitation() {
+        let with = |method: &[u8], names: &[&str]| {
+            let names = [&["Host", "User-Agent", "Connection"], names].concat();
+            let values = names.iter().map(|name| (*name, if *name == "User-Agent" { CHROME } else { "x" }));
+            Request::new(HttpVersion::Http11, method, b"/", values.collect())
+        };
+        let table: [(&[u8], &[&str], Outcome); 8] = [
+            (b"GET", &[], Outcome::Imitation),
+            (b"POST", &["Content-Type"], Outcome::Imitation),
+            // No proxy removes all three.
+            (b"GET", &["X-Forwarded-For"], Outcome::Imitation),
+            (b"CONNECT", &[], Outcome::Unknown),
+            (b"GET", &["accept"], Outcome::Unknown),
+            (b"GET", &["Accept-Language"], Outcome::Unknown),
+            (b"GET", &["Accept-Encoding"], Outcome::Unknown),
+            (b"GET", &["Accept", "Accept-Encoding"], Outcome::Unknown),
+        ];
+        for (method, names, expected) in table {
+            let request = with(method, names);
+            assert_eq!(outcome(&request, None, None, "Windows"), expected, "{request:?}");
+        }
+        let layers = ClientLayers { request: Some(&with(b"GET", &[])), ..ClientLayers::default() };
+        assert_eq!(
+            check(&layers, &Database::builtin()).to_string(),
+            "imitation: User-Agent says Chromium 131 on Windows; the headers lack Accept, Accept-Language and Accept-Encoding"
+        );
+        let other =
+            Request::new(HttpVersion::Http11, b"GET", b"/", [("User-Agent", "curl/8")].into_iter().collect());
+        assert_eq!(outcome(&other, None, None, "Windows"), Outcome::Unknown);
+    }
+
+    #[test]
+    fn names_of_outcomes_parse() {
+        for name in ["unknown", "consistent", "proxy", "unexplained", "imitation"] {
+            assert_eq!(name.parse::<Outcome>().unwrap().to_string(), name);
+        }
+        assert_eq!("Proxy".parse::<Outcome>(), Err(OutcomeParseError));
+    }
+
+    #[test]
+    fn other_tls_below_own_headers_is_unexplained() {
         for http2 in [None, Some(go()), Some(chromium())] {
             let found = outcome(&chromium_request(CHROME), Some(go()), http2, "Windows");
-            assert_eq!(found, Outcome::Proxy);
+            assert_eq!(found, Outcome::Unexplained);
         }
-        assert_eq!(outcome(&safari_request(IPHONE), Some(go()), Some(go()), ""), Outcome::Proxy);
+        assert_eq!(outcome(&safari_request(IPHONE), Some(go()), Some(go()), ""), Outcome::Unexplained);
         // Every browser of iOS is based on Safari. A proxy may have changed the order.
         assert_eq!(outcome(&chromium_request(IPHONE), Some(go()), Some(go()), ""), Outcome::Unknown);
         assert_eq!(outcome(&firefox_request(CHROME), Some(go()), None, "Windows"), Outcome::Unknown);
@@ -551,7 +638,8 @@ mod tests {
     #[test]
     fn reasons_quote_headers_without_control_characters() {
         let brands = format!("\"Chromium\";v=\"1\"\x1b[2J{}", "x".repeat(100));
-        let headers = [("Sec-CH-UA", &*brands), ("User-Agent", CHROME)].into_iter().collect();
+        let headers = [("Sec-CH-UA", &*brands), ("User-Agent", CHROME), ("Accept", "*/*")];
+        let headers = headers.into_iter().collect();
         let request = Request::new(HttpVersion::Http2, b"GET", b"/", headers);
         let layers = ClientLayers { request: Some(&request), ..ClientLayers::default() };
         let text = check(&layers, &Database::builtin()).to_string();
@@ -560,9 +648,9 @@ mod tests {
     }
 
     #[test]
-    fn other_system_below_browser_is_proxy() {
+    fn other_system_below_browser_is_unexplained() {
         let found = outcome(&chromium_request(CHROME), Some(chromium()), None, "Linux");
-        assert_eq!(found, Outcome::Proxy);
+        assert_eq!(found, Outcome::Unexplained);
     }
 
     #[test]
@@ -578,8 +666,8 @@ mod tests {
             (FIREFOX, "Sec-CH-UA", "\"Chromium\";v=\"131\"", Outcome::Imitation),
         ];
         for (user_agent, name, value, expected) in rows {
-            let headers = [(name, value), ("User-Agent", user_agent)].into_iter().collect();
-            let request = Request::new(HttpVersion::Http2, b"POST", b"/", headers);
+            let headers = [(name, value), ("User-Agent", user_agent), ("Accept", "*/*")];
+            let request = Request::new(HttpVersion::Http2, b"POST", b"/", headers.into_iter().collect());
             assert_eq!(outcome(&request, Some(chromium()), None, "Windows"), expected, "{name}: {value}");
         }
     }

@@ -31,7 +31,7 @@ impl Conflict {
             };
             let by = (text != system).then(|| Arc::clone(text));
             let other = Statement { who, says: Arc::clone(system), by };
-            let explanation = if lies { Explanation::Forgery } else { Explanation::NatProxyOrForgery };
+            let explanation = if lies { Explanation::Imitation } else { Explanation::Unexplained };
             return Some(Self { tcp: Arc::clone(&tcp.name), other, explanation });
         }
         let software = &matched.filter(|found| found.claim == SoftwareClaim::Agrees)?.label;
@@ -43,7 +43,7 @@ impl Conflict {
             _ => return None,
         };
         let other = Statement { who: "software", says, by: Some(Arc::clone(&software.name)) };
-        Some(Self { tcp: Arc::clone(&tcp.name), other, explanation: Explanation::NatProxyOrForgery })
+        Some(Self { tcp: Arc::clone(&tcp.name), other, explanation: Explanation::Unexplained })
     }
 
     /// The conflict between a ClientHello and the handshake of its connection.
@@ -51,7 +51,7 @@ impl Conflict {
         let (tcp, family) = update.tcp.as_deref().zip(update.family)?;
         let says = system_from_family(family).filter(|system| !same_stack(system, &tcp.name))?;
         let other = Statement { who: "TLS", says: says.into(), by: Some(family.to_string().into()) };
-        Some(Self { tcp: Arc::clone(&tcp.name), other, explanation: Explanation::NatProxyOrForgery })
+        Some(Self { tcp: Arc::clone(&tcp.name), other, explanation: Explanation::Unexplained })
     }
 
     /// Whether the conflict makes the same claim as a statement. The matched software and the

@@ -171,7 +171,7 @@ fn explanation(one: Grade, other: Grade) -> Explanation {
     match (one, other) {
         (Grade::Syn, Grade::Syn) | (Grade::SynAck, Grade::SynAck) => Explanation::SeveralHosts,
         (Grade::Syn, Grade::SynAck) => Explanation::ForwardedPorts,
-        _ => Explanation::NatProxyOrForgery,
+        _ => Explanation::Unexplained,
     }
 }
 
@@ -362,7 +362,7 @@ sig = 1:B::
             sentences,
             [
                 "SYN says Linux, SYN+ACK says Windows, 2 times: NAT that forwards ports, or a proxy",
-                "SYN says Linux, software says macOS or iOS (Safari): NAT, a proxy or a forgery",
+                "SYN says Linux, software says macOS or iOS (Safari): unexplained (NAT, a proxy or a forgery)",
             ]
         );
     }
@@ -391,14 +391,16 @@ sig = 1:B::
         assert_eq!(
             sentences(&windows),
             [
-                "SYN says Windows, User-Agent says macOS or iOS, 3 times: NAT, a proxy or a forgery",
-                "SYN says Windows, User-Agent says Linux: NAT, a proxy or a forgery",
+                "SYN says Windows, User-Agent says macOS or iOS, 3 times: unexplained (NAT, a proxy or a forgery)",
+                "SYN says Windows, User-Agent says Linux: unexplained (NAT, a proxy or a forgery)",
             ]
         );
         let fuzzy = [('F', "Linux", 3), ('U', "Windows", 2), ('U', "macOS or iOS", 1)];
         assert_eq!(
             sentences(&fuzzy),
-            ["User-Agent says Windows, User-Agent says macOS or iOS: NAT, a proxy or a forgery"]
+            [
+                "User-Agent says Windows, User-Agent says macOS or iOS: unexplained (NAT, a proxy or a forgery)"
+            ]
         );
         let silent: [&[(char, &str, u32)]; 4] = [
             &[('S', "Linux", 1), ('F', "Windows", 1), ('f', "Windows", 1)],
@@ -415,7 +417,10 @@ sig = 1:B::
     fn http_heads_contradict_without_tcp() {
         let verdict = profile(&[('U', "Windows", 2), ('U', "Linux", 1)]).verdict();
         let sentences: Vec<String> = verdict.contradictions.iter().map(ToString::to_string).collect();
-        assert_eq!(sentences, ["User-Agent says Windows, User-Agent says Linux: NAT, a proxy or a forgery"]);
+        assert_eq!(
+            sentences,
+            ["User-Agent says Windows, User-Agent says Linux: unexplained (NAT, a proxy or a forgery)"]
+        );
         assert!(profile(&[('U', "Windows", 2), ('V', "Linux", 1)]).verdict().contradictions.is_empty());
     }
 }

@@ -9,6 +9,7 @@ use huginn_net_tcp::Handshake;
 use huginn_net_tls::{ClientFamily, Ja4};
 
 use super::stack::is_middlebox;
+use crate::consistency::Outcome;
 use crate::quoted::Quoted;
 
 /// The most likely operating system of a host, with its evidence. [`HostProfile::verdict`](crate::hosts::HostProfile::verdict) makes it.
@@ -136,7 +137,7 @@ pub enum Cause {
 
 /// Two statements that cannot both be true of one host.
 ///
-/// [`Display`] is a sentence: `TCP says Linux, User-Agent says Windows, 4 times: NAT, a proxy or a forgery`.
+/// [`Display`] is a sentence: `TCP says Linux, User-Agent says Windows, 4 times: unexplained (NAT, a proxy or a forgery)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Contradiction {
@@ -162,14 +163,14 @@ pub struct Statement {
     pub by: Option<Arc<str>>,
 }
 
-/// The likely cause of a contradiction.
+/// The likely cause of a contradiction. Causes that an [`Outcome`] of a client names, too, have its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Explanation {
-    /// NAT or a proxy opens its own connections, or the software lies.
-    NatProxyOrForgery,
+    /// Nothing shows the cause: NAT or a proxy opens its own connections, or a header is forged.
+    Unexplained,
     /// The rest of the head does not match the software that the head names.
-    Forgery,
+    Imitation,
     /// Several hosts have the address, simultaneously or in turn.
     SeveralHosts,
     /// Another host answers on forwarded ports.
@@ -226,11 +227,11 @@ impl Grade {
 }
 
 impl Explanation {
-    /// The name of the explanation in JSON, such as `nat_proxy_or_forgery`.
+    /// The name of the explanation in JSON, such as `unexplained`.
     pub fn name(self) -> &'static str {
         match self {
-            Self::NatProxyOrForgery => "nat_proxy_or_forgery",
-            Self::Forgery => "forgery",
+            Self::Unexplained => Outcome::Unexplained.name(),
+            Self::Imitation => Outcome::Imitation.name(),
             Self::SeveralHosts => "several_hosts",
             Self::ForwardedPorts => "forwarded_ports",
         }
@@ -320,8 +321,8 @@ impl Display for Contradiction {
 impl Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NatProxyOrForgery => "NAT, a proxy or a forgery",
-            Self::Forgery => "a forgery: the rest of the head is not that of such software",
+            Self::Unexplained => "unexplained (NAT, a proxy or a forgery)",
+            Self::Imitation => "imitation (the rest of the head is not that of such software)",
             Self::SeveralHosts => "NAT, or the address went to another host",
             Self::ForwardedPorts => "NAT that forwards ports, or a proxy",
         })

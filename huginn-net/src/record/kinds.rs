@@ -77,7 +77,7 @@ records! {
 
     /// `mismatch`: a client that is not the browser that it claims to be.
     pub struct MismatchRecord<'a> in "mismatch_" {
-        /// `imitation` or `proxy`
+        /// `imitation`, `unexplained` or `proxy`
         outcome: Text<'a>,
         /// Statements that do not agree
         reasons: Vec<Text<'a>>,
@@ -127,7 +127,7 @@ records! {
         hassh in "hassh": Option<Text<'a>>,
         /// HASSHServer of the SSH server
         hassh_server: Option<Text<'a>>,
-        /// Outcome of the last mismatch: `imitation` or `proxy`
+        /// Outcome of the last mismatch: `imitation`, `unexplained` or `proxy`
         mismatch in "mismatch_outcome": Option<Text<'a>>,
     }
 

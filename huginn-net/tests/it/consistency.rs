@@ -144,8 +144,10 @@ fn connections_report_one_mismatch() {
     let expected = [
         "imitation: User-Agent says Chromium 131 on Windows; the headers are those of Python urllib; TCP says Linux",
         "imitation: User-Agent says Chromium 131 on Windows; the headers are those of curl; TCP says Linux",
+        "imitation: User-Agent says Chromium 131 on Linux; the headers are those of curl",
         "imitation: User-Agent says Firefox 133 on Windows; the headers are those of Wget; TCP says Linux",
-        "proxy: User-Agent says Chromium 131 on Windows; TCP says Linux",
+        "imitation: User-Agent says Chromium 131 on Linux; HTTP/2 is libcurl 7.88; the order of HTTP/2 pseudo-headers is m,p,s,a",
+        "unexplained: User-Agent says Chromium 131 on Windows; TCP says Linux",
         "imitation: User-Agent says Chromium 131 on Windows; the headers are those of Firefox; TCP says Linux",
     ];
     let distinct = texts.iter().enumerate().filter(|(n, text)| !texts[..*n].contains(text));
@@ -157,7 +159,7 @@ fn connections_report_one_mismatch() {
 
     let hosts = analyzer.shared_state();
     let client = hosts.profile("192.0.2.1".parse().unwrap()).unwrap();
-    let is_forgery = |explanation| explanation == Explanation::Forgery;
+    let is_forgery = |explanation| explanation == Explanation::Imitation;
     assert!(client.verdict().contradictions.iter().any(|found| is_forgery(found.explanation)));
     assert_eq!(client.verdict().system.as_deref(), Some("Linux"));
 }

@@ -135,8 +135,8 @@ fn headers_of_other_system_contradict_handshakes() {
     assert_eq!(
         contradictions(&host),
         [
-            "TCP says Linux, User-Agent says Windows, 4 times: NAT, a proxy or a forgery",
-            "TCP says Linux, User-Agent says macOS or iOS (iPhone), 4 times: NAT, a proxy or a forgery",
+            "TCP says Linux, User-Agent says Windows, 4 times: unexplained (NAT, a proxy or a forgery)",
+            "TCP says Linux, User-Agent says macOS or iOS (iPhone), 4 times: unexplained (NAT, a proxy or a forgery)",
         ]
     );
 }

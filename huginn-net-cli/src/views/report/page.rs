@@ -172,9 +172,9 @@ impl Report<'_> {
             ul.findings {
                 @for (reasons, seen) in &shown {
                     li.warning {
-                        (host_link(seen)) " "
-                        @if seen.hosts() > 1 { "and " (seen.hosts().saturating_sub(1)) " more " }
-                        "is not what it says: " (reasons)
+                        (host_link(seen))
+                        @if seen.hosts() > 1 { " and " (seen.hosts().saturating_sub(1)) " more" }
+                        ": " (reasons)
                     }
                 }
                 @if mismatches.len() > shown.len() {

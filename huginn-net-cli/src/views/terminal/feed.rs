@@ -49,7 +49,7 @@ pub(super) struct HostSeen {
     pub(super) system: String,
     pub(super) software: String,
     pub(super) tls_client: String,
-    /// Whether it is not what it says.
+    /// Whether it differs from what it says.
     pub(super) is_mismatch: bool,
 }
 
