@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use huginn_net_core::Conflict;
 use huginn_net_db::{
-    ClientDatabase, ClientMatch, Database, Distance, HttpMatch, HttpParams, Label, SoftwareName, SystemName,
-    TcpMatch, TcpParams,
+    ClientDatabase, ClientMatch, Database, Distance, HttpMatch, HttpParams, Label, SoftwareClaim,
+    SoftwareName, SystemName, TcpMatch, TcpParams,
 };
 use huginn_net_http::http2::Akamai;
 use huginn_net_http::{Header, HttpSignature, HttpVersion, Request, Response, Role};
@@ -16,6 +16,7 @@ use huginn_net_tls::{TlsClient, TlsServer};
 
 use crate::consistency::Consistency;
 use crate::fingerprint_list::{FingerprintList, ListEntry};
+use crate::header_text::is_product_list;
 use crate::hosts::Reasons;
 use crate::scope::Scope;
 
@@ -377,6 +378,13 @@ impl HttpVerdict {
     /// The name of the software, with a remark if the User-Agent or Server header is not that of the software.
     pub fn name(&self) -> Option<SoftwareName<&Label>> {
         Some(self.matched.as_ref()?.name(self.signature.role()))
+    }
+
+    /// The User-Agent or Server header, if it belongs beside the [name](Self::name): it is not that of the software, or has
+    /// parts that no software sends, such as an attack.
+    pub fn contradicting_text(&self) -> Option<&[u8]> {
+        let is_agreed = self.params.claim == SoftwareClaim::Agrees;
+        self.signature.software().filter(|text| !is_agreed || !is_product_list(text))
     }
 
     /// The signature as p0f prints it. The names in the database decide which values are cut.

@@ -41,6 +41,7 @@ mod event_stream;
 pub mod explain;
 pub mod finding;
 pub mod fingerprint_list;
+mod header_text;
 pub mod hosts;
 mod json;
 mod limits;

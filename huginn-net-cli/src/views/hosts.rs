@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use huginn_net::db::SoftwareName;
+use huginn_net::db::{SoftwareClaim, SoftwareName};
 use huginn_net::hosts::{Claim, HostProfile, Reasons, SoftwareSeen, TopValues, Verdict};
 use huginn_net::http::Role;
 use huginn_net::tcp::Clock;
@@ -136,25 +136,35 @@ fn system(host: &HostProfile, verdict: &Verdict) -> String {
     }
 }
 
-/// Software from the database, otherwise the names that the headers claim.
+/// Software from the database, and headers that name nothing known or contradict. Attacks come first, then software that
+/// claims to be another one, each followed by a claim.
 fn software(host: &HostProfile) -> String {
     let own = |role, list: &TopValues<SoftwareSeen>, claims: &TopValues<Claim>| {
-        let mut names: Vec<String> = Vec::new();
-        for seen in list.by_count().filter(|seen| !seen.value.forwarded) {
+        const LAST: (u8, usize) = (2, 0);
+        let mut names: Vec<((u8, usize), String)> = Vec::new();
+        for (n, seen) in list.by_count().filter(|seen| !seen.value.forwarded).enumerate() {
             let SoftwareSeen { label, claim, .. } = &seen.value;
-            names.push(SoftwareName { name: short(label), claim: *claim, role }.to_string());
+            let rank = if *claim == SoftwareClaim::Dishonest { (1, n) } else { LAST };
+            names.push((rank, SoftwareName { name: short(label), claim: *claim, role }.to_string()));
         }
-        for seen in claims.by_count().filter(|seen| !seen.value.forwarded && seen.value.honest.is_none()) {
+        for (n, seen) in claims.by_count().filter(|seen| !seen.value.forwarded).enumerate() {
             let text = &seen.value.text;
+            let rank = match seen.value.honest {
+                _ if seen.value.is_unusual() => (0, n),
+                Some(false) => (1, n),
+                None => LAST,
+                Some(true) => continue,
+            };
             let shown = text.get(..SHOWN_TEXT).unwrap_or(text);
             let rest = if shown.len() < text.len() { "..." } else { "" };
-            names.push(format!("{:#}{rest}", Escaped(shown)));
+            names.push((rank, format!("{:#}{rest}", Escaped(shown))));
         }
         names
     };
     let mut names = own(Role::Request, &host.browsers, &host.user_agents);
     names.extend(own(Role::Response, &host.servers, &host.server_headers));
-    some_of(names)
+    names.sort_by_key(|(rank, _)| *rank);
+    some_of(names.into_iter().map(|(_, name)| name).collect())
 }
 
 /// A label; a flavor that is a sentence is omitted.

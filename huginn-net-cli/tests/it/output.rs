@@ -78,11 +78,11 @@ systems     Linux (1)
     );
     let imitation = stdout(&["-c", "4", &capture("http-imitation.pcap")]);
     let mismatch = "\
-11:20:23.259943  192.0.2.1:51000       > 192.0.2.2:80           HTTP      Python urllib (dishonest) (claims Windows), GET www.example.test/
+11:20:23.259943  192.0.2.1:51000       > 192.0.2.2:80           HTTP      Python urllib (dishonest) \"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko)...\" (claims Windows), GET www.example.test/
 11:20:23.259943  192.0.2.1:51000       > 192.0.2.2:80           mismatch  imitation: User-Agent says Chromium 131 on Windows; the headers are those of Python urllib; TCP says Linux
 ";
     assert!(imitation.contains(mismatch), "{imitation}");
-    let totals = "\nsoftware    Python urllib (1)\nmismatches  192.0.2.1: imitation: User-Agent says Chromium 131 on \
+    let totals = "\nsoftware    Python urllib (dishonest) (1)\nmismatches  192.0.2.1: imitation: User-Agent says Chromium 131 on \
                   Windows; the headers are those of Python urllib; TCP says Linux\n";
     assert!(imitation.ends_with(totals), "{imitation}");
     let quiet = stdout(&["-q", "-c", "2", &capture("nmap-syn.pcap")]);

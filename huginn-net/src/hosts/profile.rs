@@ -19,6 +19,7 @@ use super::{
 };
 use crate::Scope;
 use crate::finding::MtuFinding;
+use crate::header_text::is_product_list;
 
 /// The profile of one host: an address in its tunnel.
 ///
@@ -149,6 +150,13 @@ pub struct Claim {
     pub honest: Option<bool>,
     /// Whether a proxy forwarded the head; a forwarded head is not evidence for this host.
     pub forwarded: bool,
+}
+
+impl Claim {
+    /// Whether the header has parts that no software sends, such as an attack: it is not a list of products and comments.
+    pub fn is_unusual(&self) -> bool {
+        !is_product_list(&self.text)
+    }
 }
 
 /// A ClientHello, by its fingerprint.

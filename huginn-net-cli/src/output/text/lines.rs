@@ -157,6 +157,9 @@ impl Lines {
             (None, None, Some(user_agent)) => self.unknown(out, Cut(user_agent))?,
             (None, None, None) => self.unknown(out, "unknown client")?,
         }
+        if verdict.matched.is_some() || software.is_some() {
+            self.contradicting_text(out, verdict)?;
+        }
         self.claim(out, verdict)?;
         let host = request.host().unwrap_or_default();
         write!(out, ", {} {}{}", Cut(request.method()), Cut(host), Cut(request.path().unwrap_or_default()))?;
@@ -170,9 +173,19 @@ impl Lines {
             (None, Some(server)) => self.unknown(out, Cut(server))?,
             (None, None) => self.unknown(out, "unknown server")?,
         }
+        if verdict.matched.is_some() {
+            self.contradicting_text(out, verdict)?;
+        }
         self.claim(out, verdict)?;
         write!(out, ", {} {}", response.status(), Cut(response.reason()))?;
         self.head_cut(out, response.headers())
+    }
+
+    /// Writes the User-Agent or Server header beside the name of the software that it contradicts.
+    fn contradicting_text(&self, out: &mut impl Write, verdict: &HttpVerdict) -> io::Result<()> {
+        let Some(text) = verdict.contradicting_text() else { return Ok(()) };
+        out.write_all(b" ")?;
+        self.unknown(out, format_args!("\"{}\"", Cut(text)))
     }
 
     /// Writes that fields of a head are missing.

@@ -8,9 +8,11 @@ use std::fmt::{Display, Write as _};
 use std::net::SocketAddr;
 
 use foldhash::{HashMap, HashSet};
+use huginn_net::db::{SoftwareClaim, SoftwareName};
+use huginn_net::finding::HttpVerdict;
 use huginn_net::hosts::HostId;
 use huginn_net::tcp::Handshake;
-use huginn_net::{Escaped, Event, Finding, Timestamp};
+use huginn_net::{Escaped, Event, Finding, Label, Timestamp};
 
 pub(crate) use self::kind::ValueKind;
 use crate::limits::{MAX_OVERVIEW_PAIRS, MAX_OVERVIEW_TEXT, MAX_OVERVIEW_VALUES};
@@ -204,13 +206,13 @@ impl Counter<'_> {
                 }
             }
             Finding::HttpRequest(finding) => match (finding.verdict.label(), &finding.software) {
-                (Some(label), _) => self.count_text(ValueKind::Software, &label.name),
+                (Some(label), _) => self.count_software(label, &finding.verdict),
                 (None, Some(found)) => self.count(ValueKind::Software, &found.software, || None),
                 (None, None) => {}
             },
             Finding::HttpResponse(finding) => {
                 if let Some(label) = finding.verdict.label() {
-                    self.count_text(ValueKind::Software, &label.name);
+                    self.count_software(label, &finding.verdict);
                 }
             }
             Finding::TlsClient(finding) => match finding.software() {
@@ -302,8 +304,13 @@ impl Counter<'_> {
         *self.text = text;
     }
 
-    fn count_text(&mut self, kind: ValueKind, text: &str) {
-        self.add(kind, text, || None);
+    /// Counts the software of a head, by its name and the remark on it.
+    fn count_software(&mut self, label: &Label, verdict: &HttpVerdict) {
+        let (claim, role) = (verdict.params.claim, verdict.signature.role());
+        match claim {
+            SoftwareClaim::Agrees => self.add(ValueKind::Software, &label.name, || None),
+            _ => self.count(ValueKind::Software, &SoftwareName { name: &label.name, claim, role }, || None),
+        }
     }
 
     fn add(&mut self, kind: ValueKind, text: &str, name: impl FnOnce() -> Option<String>) {

@@ -7,10 +7,12 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
+use huginn_net::db::SoftwareName;
+use huginn_net::finding::HttpVerdict;
 use huginn_net::hosts::HostId;
-use huginn_net::{Event, Finding, Timestamp};
+use huginn_net::{Escaped, Event, Finding, Timestamp};
 
-use crate::limits::{MAX_VIEW_HOSTS, MAX_VIEW_LINES, MAX_VIEW_MESSAGES, MAX_VIEW_RARE};
+use crate::limits::{MAX_LINE_TEXT, MAX_VIEW_HOSTS, MAX_VIEW_LINES, MAX_VIEW_MESSAGES, MAX_VIEW_RARE};
 use crate::output::Lines;
 use crate::output::Zone;
 use crate::views::overview::{Overview, ValueKind};
@@ -197,16 +199,8 @@ impl State {
                     _ = write!(host.system, "{system}");
                 }
             }
-            Finding::HttpRequest(finding) => {
-                if let Some(label) = finding.verdict.label() {
-                    replace(&mut host.software, &label.name);
-                }
-            }
-            Finding::HttpResponse(finding) => {
-                if let Some(label) = finding.verdict.label() {
-                    replace(&mut host.software, &label.name);
-                }
-            }
+            Finding::HttpRequest(finding) => replace_software(&mut host.software, &finding.verdict),
+            Finding::HttpResponse(finding) => replace_software(&mut host.software, &finding.verdict),
             Finding::TlsClient(finding) if host.tls_client.is_empty() => {
                 if let Some(found) = finding.software() {
                     host.tls_client = found.software.to_string();
@@ -252,9 +246,15 @@ impl State {
     }
 }
 
-fn replace(text: &mut String, new: &str) {
-    if text != new {
-        text.clear();
-        text.push_str(new);
+/// Writes the name of the software of a head, and the header that contradicts it.
+fn replace_software(text: &mut String, verdict: &HttpVerdict) {
+    let Some(label) = verdict.label() else { return };
+    let (claim, role) = (verdict.params.claim, verdict.signature.role());
+    text.clear();
+    // Writing to memory does not fail.
+    _ = write!(text, "{}", SoftwareName { name: &label.name, claim, role });
+    if let Some(header) = verdict.contradicting_text() {
+        let shown = header.get(..MAX_LINE_TEXT).unwrap_or(header);
+        _ = write!(text, " \"{:#}\"", Escaped(shown));
     }
 }
