@@ -128,6 +128,11 @@ impl Values {
         self.seen.len()
     }
 
+    /// Number of hosts that sent any of the values.
+    pub(crate) fn all_hosts(&self) -> usize {
+        self.seen.values().flat_map(|seen| &seen.hosts).collect::<HashSet<_>>().len()
+    }
+
     /// Number of events whose value, or whose host, was not counted: the limits were reached.
     pub(crate) fn left_out(&self) -> u64 {
         self.left_out

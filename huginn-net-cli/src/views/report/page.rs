@@ -149,7 +149,7 @@ impl Report<'_> {
             ("hosts", overview.hosts().0 as u64),
             ("events", overview.events()),
             ("TLS fingerprints", clients.len() as u64),
-            ("mismatches", overview.values(ValueKind::Mismatch).len() as u64),
+            ("hosts with mismatches", overview.values(ValueKind::Mismatch).all_hosts() as u64),
         ];
         html! {
             dl.cards { @for (name, count) in cards { div { dt { (name) } dd { (count) } } } }
