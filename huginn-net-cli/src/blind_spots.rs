@@ -18,7 +18,7 @@ pub(crate) struct ExampleFiles(BTreeMap<&'static str, LocatedExample>);
 pub(crate) struct LocatedSpot {
     name: &'static str,
     count: u64,
-    meaning: &'static str,
+    meaning: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     protocols: Vec<ProtocolCount>,
     #[serde(flatten)]
@@ -49,7 +49,7 @@ impl ExampleFiles {
         let spots = BlindSpot::of_analyzer(analyzer).into_iter();
         let spots = spots.map(|BlindSpot { name, count, meaning, protocols, .. }| {
             let example = self.0.get(name).cloned();
-            LocatedSpot { name, count, meaning, protocols, example }
+            LocatedSpot { name, count, meaning: Amount(count, meaning).noun(), protocols, example }
         });
         spots.collect()
     }
@@ -58,7 +58,7 @@ impl ExampleFiles {
 /// Writes number, meaning and example: `7 packets whose payload the snap length cut (first: frame 196 of a.pcap)`.
 impl fmt::Display for LocatedSpot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", Amount(self.count, self.meaning), ProtocolList(&self.protocols))?;
+        write!(f, "{} {}{}", self.count, self.meaning, ProtocolList(&self.protocols))?;
         let Some(LocatedExample { file, example }) = &self.example else { return Ok(()) };
         match (example.frame, &example.flow) {
             (Some(frame), _) => write!(f, " (first: frame {frame}")?,

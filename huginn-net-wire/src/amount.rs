@@ -13,15 +13,15 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Amount<'a>(pub u64, pub &'a str);
 
+impl Amount<'_> {
+    /// What is counted, in the singular or the plural.
+    pub fn noun(&self) -> String {
+        self.1.replace("(s)", if self.0 == 1 { "" } else { "s" })
+    }
+}
+
 impl fmt::Display for Amount<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(count, what) = self;
-        write!(f, "{count} ")?;
-        let end = if *count == 1 { "" } else { "s" };
-        for (n, part) in what.split("(s)").enumerate() {
-            f.write_str(if n > 0 { end } else { "" })?;
-            f.write_str(part)?;
-        }
-        Ok(())
+        write!(f, "{} {}", self.0, self.noun())
     }
 }
