@@ -129,6 +129,27 @@ fn other_bytes_name_their_layer() {
 }
 
 #[test]
+fn curl_that_claims_a_browser_of_its_own_system_is_imitation() {
+    let mut events: Vec<Event> = Vec::new();
+    let reader = CaptureReader::open(crate::captures::path("http-forged.pcap")).unwrap();
+    HuginnNet::builder_with(Observers::default()).build().analyze(reader, &mut events).unwrap();
+    let found: Vec<String> = events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            Finding::Mismatch(found) => Some(found.to_string()),
+            _ => None,
+        })
+        .collect();
+    // The second request has one header more than curl sends: too little to judge.
+    let expected = [
+        "imitation: User-Agent says Chromium 124 on Linux; the headers are those of curl",
+        "proxy: User-Agent says Chromium 124 on Linux; the headers are those of curl; a proxy is between client and server",
+        "imitation: User-Agent says Chromium 124 on Linux; the headers lack Accept, Accept-Language and Accept-Encoding",
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn connections_report_one_mismatch() {
     let mut events: Vec<Event> = Vec::new();
     let reader = CaptureReader::open(crate::captures::path("http-imitation.pcap")).unwrap();
