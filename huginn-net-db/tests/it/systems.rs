@@ -20,6 +20,21 @@ const MAC_10_13: &str = "macOS or iOS (macOS 10.13-10.15, iOS 11-13)";
 const MAC_10_10: &str = "macOS or iOS (macOS 10.10-10.12, iOS 8-10)";
 
 const SYN: &[Row] = &[
+    // Stacks in user space
+    ("4:64+0:0:1460:29184,7:mss,sok,ts,nop,ws:df:0", "gVisor", "gVisor 2026-09-05"),
+    ("4:62+2:0:1240:24704,7:mss,sok,ts,nop,ws:df:0", "gVisor", "gVisor 2026-09-05, MTU 1280"),
+    ("6:64+0:0:1440:28672,8:mss,sok,ts,nop,ws::0", "gVisor", "gVisor 2026-09-05, 8 MiB of buffer"),
+    ("6:64+0:0:1440:mss*20,7:mss,sok,ts,nop,ws::0", "Linux 3.10-4.19 or gVisor", "gVisor 2026-09-05"),
+    (
+        "4:255+0:0:61440:65535,8:mss,nop,ws:df:0",
+        "passt (container or guest network)",
+        "passt 0.0~git20250503",
+    ),
+    (
+        "6:255+0:0:61440:65535,8:mss,nop,ws:flow:0",
+        "passt (container or guest network)",
+        "passt 0.0~git20250503",
+    ),
     // Linux
     ("4:64+0:0:1460:mss*44,10:mss,sok,ts,nop,ws:df,id+:0", "Linux 4.20 or newer", "Linux 6.18"),
     ("6:64+0:0:1440:mss*45,10:mss,sok,ts,nop,ws:flow:0", "Linux 4.20 or newer", "Linux 6.18"),
@@ -164,6 +179,21 @@ const SYN: &[Row] = &[
 ];
 
 const SYN_ACK: &[Row] = &[
+    // Stacks in user space
+    ("4:64+0:0:1460:29184,7:mss,sok,ts,nop,ws:df:0", "gVisor", "gVisor 2026-09-05"),
+    ("4:62+2:0:1240:24704,7:mss,sok,ts,nop,ws:df:0", "gVisor", "gVisor 2026-09-05, MTU 1280"),
+    ("6:64+0:0:1440:28672,8:mss,sok,ts,nop,ws::0", "gVisor", "gVisor 2026-09-05, 8 MiB of buffer"),
+    ("6:64+0:0:1440:mss*20,7:mss,sok,ts,nop,ws::0", "Linux 3.10-4.19 or gVisor", "gVisor 2026-09-05"),
+    (
+        "4:255+0:0:61440:65535,8:mss,nop,ws:df:0",
+        "passt (container or guest network)",
+        "passt 0.0~git20250503",
+    ),
+    (
+        "6:255+0:0:61440:65535,8:mss,nop,ws:flow:0",
+        "passt (container or guest network)",
+        "passt 0.0~git20250503",
+    ),
     // Linux
     ("4:64+0:0:1460:mss*45,10:mss,sok,ts,nop,ws:df:0", "Linux 4.20 or newer", "Linux 6.18"),
     ("4:64+0:0:1460:mss*44,10:mss,nop,nop,sok,nop,ws:df:0", "Linux 4.20 or newer", "Linux 6.18"),
