@@ -32,7 +32,7 @@ pub(crate) enum Failure {
     #[error("{path}: {source}")]
     List { path: String, source: FingerprintListError },
     /// A list of programs has an invalid line.
-    #[error("{path}: line {line}: {source}")]
+    #[error("{path}: line {line}, column {}: {}", .source.column(), without_position(.source))]
     Programs { path: String, line: usize, source: serde_json::Error },
     /// A file that is read into memory is too large; its limit is in bytes.
     #[error("{path}: larger than {} MiB", .limit >> 20)]
@@ -109,6 +109,12 @@ pub(crate) enum Failure {
     /// Output could not be written.
     #[error("cannot write output: {0}")]
     Write(#[from] io::Error),
+}
+
+/// The text of an error of one line of JSON Lines, without the position in that line.
+fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text).to_owned()
 }
 
 impl Failure {

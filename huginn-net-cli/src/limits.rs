@@ -279,3 +279,7 @@ pub(crate) const MAX_LABELLED_ENDS: usize = 1 << 18;
 
 /// Difference of the clocks of a capture and of a list of programs that is accepted: the list comes from the same machine.
 pub(crate) const PROGRAM_TIME_SLACK: Duration = Duration::from_secs(2);
+
+/// Number of lines of one pair of addresses and ports from which on a list of programs says nothing of them: each event looks
+/// through them.
+pub(crate) const MAX_LISTED_PROGRAMS: usize = 64;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::databases::read_file;
 use crate::failure::Failure;
-use crate::limits::{MAX_PROGRAM_LIST_BYTES, PROGRAM_TIME_SLACK};
+use crate::limits::{MAX_LISTED_PROGRAMS, MAX_PROGRAM_LIST_BYTES, PROGRAM_TIME_SLACK};
 use crate::paths::name_of;
 
 /// Connections of one machine, each with its program.
@@ -96,10 +96,14 @@ impl ProgramList {
         let seen = line.first_seen.zip(line.last_seen);
         let seen = seen.map(|(first, last)| (first.as_nanosecond(), last.as_nanosecond()));
         let program = ListedProgram { name, version: line.version, seen };
-        self.programs.entry((transport, local, remote)).or_default().push(program);
+        let all = self.programs.entry((transport, local, remote)).or_default();
+        if all.len() < MAX_LISTED_PROGRAMS {
+            all.push(program);
+        }
     }
 
-    /// The program at the local end of a connection at a time. `None` if the list does not say, or names several.
+    /// The program at the local end of a connection at a time. `None` if the list does not say, names several, or has more
+    /// lines of these addresses than the limit.
     pub(crate) fn get(
         &self,
         is_tcp: bool,
@@ -109,6 +113,9 @@ impl ProgramList {
     ) -> Option<&ListedProgram> {
         let transport = if is_tcp { Transport::Tcp } else { Transport::Udp };
         let all = self.programs.get(&(transport, local, remote))?;
+        if all.len() >= MAX_LISTED_PROGRAMS {
+            return None;
+        }
         let mut found = all.iter().filter(|program| program.is_seen_at(ts));
         let first = found.next()?;
         let is_same = |other: &ListedProgram| (&other.name, &other.version) == (&first.name, &first.version);

@@ -101,7 +101,7 @@ fn list_names_program_at_local_end_in_its_time() {
     let during = timed("curl", "2026-11-21T08:43:47.5+01:00", "2026-11-21T08:43:50+01:00");
     let log = r#"{"event":"new_connection","protocol":"TCP","source_ip":"192.0.2.1","source_port":41658,
         "destination_ip":"192.0.2.2","destination_port":443,"pid":1,"process_name":"curl"}"#;
-    let cases: [(String, Option<&str>); 10] = [
+    let cases: [(String, Option<&str>); 12] = [
         (curl.clone(), Some("curl")),
         (format!("\n{curl}\r\n\n{curl}\n"), Some("curl")),
         (log.replace('\n', ""), Some("curl")),
@@ -109,6 +109,8 @@ fn list_names_program_at_local_end_in_its_time() {
         (before, None),
         (format!("{curl}\n{wget}"), None),
         (nginx, None),
+        (format!("{curl}\n").repeat(63), Some("curl")),
+        (format!("{curl}\n").repeat(64), None),
         (line(client, server, ""), None),
         (curl.replace("TCP", "UDP"), None),
         (curl.replace("TCP", "ICMP"), None),
@@ -128,13 +130,17 @@ fn wrong_line_of_list_is_named() {
         write(&folder, "list.jsonl", "{\"protocol\":\"TCP\"}\n{\"protocol\":\"TCP\",\"local_addr\":\"x\"}\n");
     let output = run(&["db", "learn", &capture("tls-curl.pcap"), "--programs", &list]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("list.jsonl: line 2: "), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("list.jsonl: line 2, column 34: "), "{}", text(&output.stderr));
 
     let copy = write(&folder, "x.pcap", fs::read(captures::path("tls-curl.pcap")).unwrap());
     write(&folder, "x.pcap.connections.jsonl", "{");
     let output = run(&["db", "learn", &copy]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("x.pcap.connections.jsonl: line 1: "), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("x.pcap.connections.jsonl: line 1, column 1: "),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 #[test]
