@@ -48,7 +48,7 @@ sig   = 6:255:0:*:65535,8:mss,nop,ws:flow:0
 
 [tcp:response]
 
-; As the SYNs of these stacks.
+; As its SYNs.
 label = s:other:gVisor:
 sig   = 4:64:0:1460:29184,7:mss,sok,ts,nop,ws:df:0
 sig   = 4:64:0:1460:29184,8:mss,sok,ts,nop,ws:df:0
@@ -58,6 +58,7 @@ sig   = 4:64:0:1240:24576,8:mss,sok,ts,nop,ws:df:0
 sig   = 6:64:0:1220:24320,7:mss,sok,ts,nop,ws::0
 sig   = 6:64:0:1220:24320,8:mss,sok,ts,nop,ws::0
 
+; As its SYNs.
 label = s:other:passt:(container or guest network)
 sig   = 4:255:0:*:65535,8:mss,nop,ws:df:0
 sig   = 6:255:0:*:65535,8:mss,nop,ws:flow:0
