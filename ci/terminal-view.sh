@@ -14,15 +14,18 @@ readonly SESSION="huginn-net-$$"
 server=
 
 cleanup() {
-    tmux kill-session -t "$SESSION" 2>/dev/null || true
+    tmux kill-session -t "=$SESSION" 2>/dev/null || true
+    tmux kill-session -t "$SESSION-keeper" 2>/dev/null || true
     [ -z "$server" ] || kill "$server" 2>/dev/null || true
     rm -rf "$folder"
 }
 trap cleanup EXIT
+# Without a session, tmux's server would end, and might do so while the next session starts.
+tmux new-session -d -s "$SESSION-keeper" "sleep 600"
 
 # begin COMMAND: runs it in a terminal of 120 x 36, and prints its status and whether the terminal is as before.
 begin() {
-    tmux kill-session -t "$SESSION" 2>/dev/null || true
+    tmux kill-session -t "=$SESSION" 2>/dev/null || true
     tmux new-session -d -s "$SESSION" -x 120 -y 36 \
         "bash -c '$1; echo status \$?; stty -a | grep -o \"[-]\\?icanon\"; sleep 60'"
 }
