@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use huginn_net::Timestamp;
+use huginn_net::core::TransportKind;
 use serde::{Deserialize, Deserializer};
 
 use super::databases::read_file;
@@ -15,7 +16,7 @@ use crate::paths::name_of;
 /// Connections of one machine, each with its program.
 #[derive(Debug, Default)]
 pub(crate) struct ProgramList {
-    programs: HashMap<(Transport, SocketAddr, SocketAddr), Vec<ListedProgram>>,
+    programs: HashMap<(TransportKind, SocketAddr, SocketAddr), Vec<ListedProgram>>,
 }
 
 /// The program of one connection.
@@ -25,12 +26,6 @@ pub(crate) struct ListedProgram {
     pub(crate) version: Option<String>,
     /// When the connection was seen first and last, in nanoseconds since 1970; `None` if the line does not say.
     seen: Option<(i128, i128)>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Transport {
-    Tcp,
-    Udp,
 }
 
 /// A line, with the names of [rustnet](https://github.com/domcyrus/rustnet/blob/main/USAGE.md): `--pcap-export` writes
@@ -74,7 +69,7 @@ impl ProgramList {
         Ok(list)
     }
 
-    /// The list that rustnet writes beside a capture: `x.pcap.connections.jsonl`. `None` if there is no such file.
+    /// The list that rustnet writes beside a capture: `x.pcap.connections.jsonl`. `None` without this file.
     pub(crate) fn beside(capture: &Path) -> Option<PathBuf> {
         let mut path = capture.as_os_str().to_owned();
         path.push(".connections.jsonl");
@@ -87,8 +82,8 @@ impl ProgramList {
         let local = line.local_addr.or_else(|| address(line.source_ip, line.source_port));
         let remote = line.remote_addr.or_else(|| address(line.destination_ip, line.destination_port));
         let transport = match line.protocol.to_ascii_lowercase().as_str() {
-            "tcp" => Transport::Tcp,
-            "udp" | "quic" => Transport::Udp,
+            "tcp" => TransportKind::Tcp,
+            "udp" | "quic" => TransportKind::Udp,
             _ => return,
         };
         let name = line.process_name.filter(|name| !name.trim().is_empty());
@@ -106,12 +101,11 @@ impl ProgramList {
     /// lines of these addresses than the limit.
     pub(crate) fn get(
         &self,
-        is_tcp: bool,
+        transport: TransportKind,
         local: SocketAddr,
         remote: SocketAddr,
         ts: Timestamp,
     ) -> Option<&ListedProgram> {
-        let transport = if is_tcp { Transport::Tcp } else { Transport::Udp };
         let all = self.programs.get(&(transport, local, remote))?;
         if all.len() >= MAX_LISTED_PROGRAMS {
             return None;

@@ -179,6 +179,11 @@ impl FlowId {
         Self { client, server, transport, tunnel }
     }
 
+    /// Returns a number that stands for the VLAN tags and tunnels around the flow; 0 without them.
+    pub fn tunnel_key(&self) -> u64 {
+        self.tunnel.as_ref().map_or(0, |tunnel| tunnel.key_word())
+    }
+
     /// Returns the flow of a segment sent by `sender`.
     pub fn from_segment(segment: &Segment<'_>, sender: Side) -> Self {
         let (src_port, dst_port) = segment.transport.ports();

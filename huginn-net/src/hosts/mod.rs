@@ -138,7 +138,7 @@ pub struct HostId(HostKey);
 impl HostId {
     /// The host that an event describes.
     pub fn of<K>(event: &huginn_net_core::Event<K>) -> Self {
-        Self((event.subject_addr().ip(), event.flow.tunnel.as_ref().map_or(0, |tunnel| tunnel.key_word())))
+        Self((event.subject_addr().ip(), event.flow.tunnel_key()))
     }
 
     /// The address.

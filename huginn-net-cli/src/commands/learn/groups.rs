@@ -72,7 +72,7 @@ pub(super) struct FrameIndex {
 pub(super) struct FlowEnds {
     pub(super) client: SocketAddr,
     pub(super) server: SocketAddr,
-    is_tcp: bool,
+    transport: TransportKind,
     tunnel: u64,
 }
 
@@ -81,8 +81,8 @@ impl FlowEnds {
         Self {
             client: flow.client,
             server: flow.server,
-            is_tcp: flow.transport == TransportKind::Tcp,
-            tunnel: flow.tunnel.as_ref().map_or(0, |tunnel| tunnel.key_word()),
+            transport: flow.transport,
+            tunnel: flow.tunnel_key(),
         }
     }
 }
@@ -119,7 +119,7 @@ pub(super) struct Group {
 impl Group {
     /// Number of distinct addresses.
     pub(super) fn host_count(&self, hosts: &[Host]) -> usize {
-        let host = |id: &u32| hosts.get(usize::try_from(*id).ok()?).map(|host| host.address);
+        let host = |id: &u32| hosts.get(usize::try_from(*id).ok()?).map(|host| host.id);
         self.hosts.iter().filter_map(host).collect::<HashSet<_>>().len()
     }
 }

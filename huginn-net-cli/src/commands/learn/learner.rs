@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::collections::hash_map::Entry as MapEntry;
-use std::net::IpAddr;
 use std::path::Path;
 
 use huginn_net::core::FrameProcess;
@@ -11,6 +10,7 @@ use huginn_net::db::{ClientMatch, MatchKind};
 use huginn_net::finding::{
     HttpRequestFinding, HttpResponseFinding, SshClientFinding, TcpFinding, TlsClientFinding,
 };
+use huginn_net::hosts::HostId;
 use huginn_net::http::HttpVersion;
 use huginn_net::tcp::{Handshake, MAX_DISTANCE, TcpSignature, distance, initial_ttl};
 use huginn_net::{Event, Finding, Frame};
@@ -30,11 +30,9 @@ use crate::plan::ProgramList;
 #[derive(Debug)]
 pub(super) struct Host {
     /// The address, and the key of its tunnel.
-    pub(super) address: Address,
+    pub(super) id: HostId,
     pub(super) clues: Clues,
 }
-
-type Address = (IpAddr, u64);
 
 /// Collects groups from events.
 pub(super) struct Learner {
@@ -45,7 +43,7 @@ pub(super) struct Learner {
     /// Number of groups of each kind.
     group_counts: HashMap<Kind, usize>,
     /// Hosts of the current file.
-    host_ids: HashMap<Address, u32>,
+    host_ids: HashMap<HostId, u32>,
     hosts: Vec<Host>,
     /// Number of hosts of all groups.
     group_hosts: usize,
@@ -132,14 +130,13 @@ impl Learner {
 
 impl Learner {
     fn observe<'a>(&mut self, event: &'a Event, at: FrameIndex) -> Observation<'a> {
-        let tunnel = event.flow.tunnel.as_ref().map_or(0, |tunnel| tunnel.key_word());
-        let address = (event.subject_addr().ip(), tunnel);
-        let host = match self.host_ids.entry(address) {
-            MapEntry::Occupied(id) => Some(*id.get()),
+        let id = HostId::of(event);
+        let host = match self.host_ids.entry(id) {
+            MapEntry::Occupied(index) => Some(*index.get()),
             MapEntry::Vacant(slot) if self.hosts.len() < MAX_LEARNED_HOSTS => {
-                let id = u32::try_from(self.hosts.len()).unwrap_or(u32::MAX);
-                self.hosts.push(Host { address, clues: Clues::default() });
-                Some(*slot.insert(id))
+                let index = u32::try_from(self.hosts.len()).unwrap_or(u32::MAX);
+                self.hosts.push(Host { id, clues: Clues::default() });
+                Some(*slot.insert(index))
             }
             MapEntry::Vacant(_) => {
                 self.left_out.hosts = self.left_out.hosts.saturating_add(1);

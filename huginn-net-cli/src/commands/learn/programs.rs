@@ -40,8 +40,8 @@ impl fmt::Display for ProgramOrigin {
     }
 }
 
-/// One end of a flow: its address and that of the peer, whether it is TCP, and the key of the tunnel.
-type End = (SocketAddr, SocketAddr, bool, u64);
+/// One end of a flow: its address and that of the peer, the transport, and the key of the tunnel.
+type End = (SocketAddr, SocketAddr, TransportKind, u64);
 
 /// The programs of the flows of one capture.
 pub(super) struct Programs {
@@ -109,16 +109,14 @@ impl Programs {
 
     /// The program that caused an event.
     pub(super) fn of(&self, event: &Event, texts: &mut Texts) -> Option<Program> {
-        let FlowId { client, server, transport, tunnel, .. } = &event.flow;
-        let is_tcp = *transport == TransportKind::Tcp;
-        let (own, peer) = event.subject.choose((*client, *server), (*server, *client));
-        let tunnel = tunnel.as_ref().map_or(0, |tunnel| tunnel.key_word());
-        let named = self.named.get(&(own, peer, is_tcp, tunnel));
+        let FlowId { client, server, transport, .. } = event.flow;
+        let (own, peer) = event.subject.choose((client, server), (server, client));
+        let named = self.named.get(&(own, peer, transport, event.flow.tunnel_key()));
         if let Some(named) = named.filter(|named| !named.is_client || event.subject == Side::Client) {
             return Some(named.program);
         }
         let mut lists = self.beside.iter().chain(&self.lists);
-        let listed = lists.find_map(|list| list.get(is_tcp, own, peer, event.ts))?;
+        let listed = lists.find_map(|list| list.get(transport, own, peer, event.ts))?;
         Some(Program {
             name: texts.intern(listed.name.as_bytes())?,
             version: listed.version.as_ref().and_then(|version| texts.intern(version.as_bytes())),
@@ -130,10 +128,8 @@ impl Programs {
 /// The ends of a segment's flow that a process may have.
 fn ends(segment: &Segment<'_>, end: ProcessEnd) -> impl Iterator<Item = End> + use<> {
     let flow = FlowId::from_segment(segment, Side::Client);
-    let tunnel = flow.tunnel.as_ref().map_or(0, |tunnel| tunnel.key_word());
-    let is_tcp = flow.transport == TransportKind::Tcp;
-    let (source, destination) = (segment.source(), segment.destination());
-    let sender = (end != ProcessEnd::Receiver).then_some((source, destination, is_tcp, tunnel));
-    let receiver = (end != ProcessEnd::Sender).then_some((destination, source, is_tcp, tunnel));
+    let end_at = |own, peer| (own, peer, flow.transport, flow.tunnel_key());
+    let sender = (end != ProcessEnd::Receiver).then(|| end_at(flow.client, flow.server));
+    let receiver = (end != ProcessEnd::Sender).then(|| end_at(flow.server, flow.client));
     sender.into_iter().chain(receiver)
 }
