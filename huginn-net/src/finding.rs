@@ -380,6 +380,12 @@ impl HttpVerdict {
         Some(self.matched.as_ref()?.name(self.signature.role()))
     }
 
+    /// The name of the software without its version, with that remark.
+    pub fn software(&self) -> Option<SoftwareName<&str>> {
+        let (claim, role) = (self.params.claim, self.signature.role());
+        Some(SoftwareName { name: &self.label()?.name, claim, role })
+    }
+
     /// The User-Agent or Server header, if it belongs beside the [name](Self::name): it is not that of the software, or has
     /// parts that no software sends, such as an attack.
     pub fn contradicting_text(&self) -> Option<&[u8]> {

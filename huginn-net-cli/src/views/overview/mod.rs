@@ -8,11 +8,9 @@ use std::fmt::{Display, Write as _};
 use std::net::SocketAddr;
 
 use foldhash::{HashMap, HashSet};
-use huginn_net::db::{SoftwareClaim, SoftwareName};
-use huginn_net::finding::HttpVerdict;
 use huginn_net::hosts::HostId;
 use huginn_net::tcp::Handshake;
-use huginn_net::{Escaped, Event, Finding, Label, Timestamp};
+use huginn_net::{Escaped, Event, Finding, Timestamp};
 
 pub(crate) use self::kind::ValueKind;
 use crate::limits::{MAX_OVERVIEW_PAIRS, MAX_OVERVIEW_TEXT, MAX_OVERVIEW_VALUES};
@@ -210,14 +208,14 @@ impl Counter<'_> {
                     self.count(ValueKind::System, &system, || None);
                 }
             }
-            Finding::HttpRequest(finding) => match (finding.verdict.label(), &finding.software) {
-                (Some(label), _) => self.count_software(label, &finding.verdict),
+            Finding::HttpRequest(finding) => match (finding.verdict.software(), &finding.software) {
+                (Some(software), _) => self.count(ValueKind::Software, &software, || None),
                 (None, Some(found)) => self.count(ValueKind::Software, &found.software, || None),
                 (None, None) => {}
             },
             Finding::HttpResponse(finding) => {
-                if let Some(label) = finding.verdict.label() {
-                    self.count_software(label, &finding.verdict);
+                if let Some(software) = finding.verdict.software() {
+                    self.count(ValueKind::Software, &software, || None);
                 }
             }
             Finding::TlsClient(finding) => match finding.software() {
@@ -307,15 +305,6 @@ impl Counter<'_> {
         text.truncate(last_boundary(&text, MAX_OVERVIEW_TEXT));
         self.add(kind, &text, name);
         *self.text = text;
-    }
-
-    /// Counts the software of a head, by its name and the remark on it.
-    fn count_software(&mut self, label: &Label, verdict: &HttpVerdict) {
-        let (claim, role) = (verdict.params.claim, verdict.signature.role());
-        match claim {
-            SoftwareClaim::Agrees => self.add(ValueKind::Software, &label.name, || None),
-            _ => self.count(ValueKind::Software, &SoftwareName { name: &label.name, claim, role }, || None),
-        }
     }
 
     fn add(&mut self, kind: ValueKind, text: &str, name: impl FnOnce() -> Option<String>) {

@@ -7,7 +7,6 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
-use huginn_net::db::SoftwareName;
 use huginn_net::finding::HttpVerdict;
 use huginn_net::hosts::HostId;
 use huginn_net::{Escaped, Event, Finding, Timestamp};
@@ -248,11 +247,10 @@ impl State {
 
 /// Writes the name of the software of a head, and the header that contradicts it.
 fn replace_software(text: &mut String, verdict: &HttpVerdict) {
-    let Some(label) = verdict.label() else { return };
-    let (claim, role) = (verdict.params.claim, verdict.signature.role());
+    let Some(software) = verdict.software() else { return };
     text.clear();
     // Writing to memory does not fail.
-    _ = write!(text, "{}", SoftwareName { name: &label.name, claim, role });
+    _ = write!(text, "{software}");
     if let Some(header) = verdict.contradicting_text() {
         let shown = header.get(..MAX_LINE_TEXT).unwrap_or(header);
         _ = write!(text, " \"{:#}\"", Escaped(shown));
