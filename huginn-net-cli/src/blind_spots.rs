@@ -5,8 +5,7 @@ use std::fmt;
 
 use huginn_net::HuginnNet;
 use huginn_net::blind_spots::{BlindSpot, ProtocolList};
-use huginn_net::core::Amount;
-use huginn_net::core::{Example, ProtocolCount};
+use huginn_net::core::{Amount, Example, ProtocolCount};
 use serde::Serialize;
 
 /// The examples of blind spots, each with the file that it is in.

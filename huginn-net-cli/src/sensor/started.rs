@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use huginn_net::HuginnNet;
-use huginn_net::core::Amount;
-use huginn_net::core::FirstFrames;
+use huginn_net::core::{Amount, FirstFrames};
 use huginn_net::p0f::P0fAnswer;
 use huginn_net_live::{LiveError, LiveSource, Stopper};
 

@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use huginn_net::core::Amount;
-use huginn_net::core::FlowId;
+use huginn_net::core::{Amount, FlowId};
 use huginn_net::fingerprint_list::ListEntry;
 use huginn_net::record::event_name;
 use huginn_net::{Escaped, Event, Finding};

@@ -17,23 +17,23 @@ fn learn(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_huginn-net")).args(["db", "learn"]).args(args).output().unwrap()
 }
 
-fn text(bytes: &[u8]) -> &str {
+pub(crate) fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-fn capture(name: &str) -> String {
+pub(crate) fn capture(name: &str) -> String {
     captures::path(name).display().to_string()
 }
 
-/// An empty folder in the scratch folder of this module.
-fn folder(name: &str) -> PathBuf {
+/// An empty folder in the scratch folder of `db learn`.
+pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("learn").join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     folder
 }
 
-fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) -> String {
+pub(crate) fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) -> String {
     let path = folder.join(name);
     fs::write(&path, content).unwrap();
     path.display().to_string()

@@ -1,10 +1,10 @@
 //! `huginn-net db learn` of captures that name the programs of their packets.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::captures;
+use crate::learn::{capture, folder, text, write};
 
 const SOURCES: [(&str, &str); 4] = [
     ("labelled-pktap.pcap", "PKTAP"),
@@ -24,28 +24,6 @@ fn learn(args: &[&str]) -> String {
     text(&output.stdout).to_owned()
 }
 
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
-}
-
-fn capture(name: &str) -> String {
-    captures::path(name).display().to_string()
-}
-
-/// An empty folder in the scratch folder of this module.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("learn_programs").join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) -> String {
-    let path = folder.join(name);
-    fs::write(&path, content).unwrap();
-    path.display().to_string()
-}
-
 /// The lines to paste: columns and rows.
 fn table(printed: &str) -> Vec<&str> {
     printed.lines().filter(|line| line.contains('\t')).collect()
@@ -53,7 +31,7 @@ fn table(printed: &str) -> Vec<&str> {
 
 #[test]
 fn each_source_fills_in_row_of_program() {
-    let folder = folder("sources");
+    let folder = folder("programs-sources");
     for (name, origin) in SOURCES {
         let printed = learn(&[&capture(name)]);
         assert!(!printed.contains('['), "servers and SYNs have names: {printed}");
@@ -83,7 +61,7 @@ fn capture_without_programs_lists_nothing_that_has_a_name() {
 
 #[test]
 fn list_names_program_at_local_end_in_its_time() {
-    let folder = folder("lists");
+    let folder = folder("programs-lists");
     let plain = capture("tls-curl.pcap");
     let line = |local: &str, remote: &str, rest: &str| {
         format!(r#"{{"protocol":"TCP","local_addr":"{local}","remote_addr":"{remote}"{rest}}}"#)
@@ -124,7 +102,7 @@ fn list_names_program_at_local_end_in_its_time() {
 
 #[test]
 fn wrong_line_of_list_is_named() {
-    let folder = folder("wrong");
+    let folder = folder("programs-wrong");
     let list =
         write(&folder, "list.jsonl", "{\"protocol\":\"TCP\"}\n{\"protocol\":\"TCP\",\"local_addr\":\"x\"}\n");
     let output = run(&["db", "learn", &capture("tls-curl.pcap"), "--programs", &list]);
@@ -144,7 +122,7 @@ fn wrong_line_of_list_is_named() {
 
 #[test]
 fn program_name_is_safe_in_row_and_terminal() {
-    let folder = folder("hostile");
+    let folder = folder("programs-hostile");
     let name = "a\\tb\\u001b[2J\\n:c";
     let line =
         r#"{"protocol":"TCP","local_addr":"192.0.2.1:41658","remote_addr":"192.0.2.2:443","program":"NAME"}"#;
@@ -157,7 +135,7 @@ fn program_name_is_safe_in_row_and_terminal() {
 
 #[test]
 fn damaged_process_is_reported_and_others_are_learned() {
-    let folder = folder("damaged");
+    let folder = folder("programs-damaged");
     let mut bytes = fs::read(captures::path("labelled-blocks.pcapng")).unwrap();
     let option = [0x01, 0x80, 4, 0, 0, 0, 0, 0];
     let at = bytes.windows(8).position(|window| window == option).unwrap();
@@ -173,7 +151,7 @@ fn damaged_process_is_reported_and_others_are_learned() {
 
 #[test]
 fn process_without_direction_names_no_program() {
-    let folder = folder("direction");
+    let folder = folder("programs-direction");
     let mut bytes = fs::read(captures::path("labelled-pktap.pcap")).unwrap();
     let mut at = 24;
     let mut packets = 0;

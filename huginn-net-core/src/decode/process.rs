@@ -56,7 +56,7 @@ fn pcapdroid(data: &[u8]) -> Option<FrameProcess<'_>> {
     const MAGIC: &[u8] = &[0x01, 0x07, 0x20, 0x21];
     let (packet, trailer) = data.split_at(data.len().checked_sub(TRAILER)?);
     let mut cursor = Cursor::new(trailer.strip_prefix(MAGIC)?);
-    // Part of the packet is no trailer.
+    // The trailer lies behind the IP packet.
     let packet = packet.get(ETHERNET_HEADER..)?;
     crate::ip_packet_len(packet).ok().flatten().filter(|len| *len <= packet.len())?;
     cursor.skip(4).ok()?;

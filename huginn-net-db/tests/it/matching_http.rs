@@ -122,7 +122,7 @@ fn claim_is_dishonest_for_other_product_and_custom_for_own_name() {
 }
 
 #[test]
-fn dishonest_head_is_exact_without_headers_that_the_signature_lacks() {
+fn dishonest_head_is_exact_without_other_headers() {
     let database = Database::builtin();
     let chrome = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/124.0.0.0 Safari/537.36";
     for (user_agent, others, is_exact) in [

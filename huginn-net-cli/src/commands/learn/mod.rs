@@ -11,9 +11,8 @@ mod sample;
 
 use std::io::{self, Write};
 
-use huginn_net::{Event, HuginnNet};
-
 use huginn_net::capture::LabelledFrame;
+use huginn_net::{Event, HuginnNet};
 
 use self::groups::FrameIndex;
 use self::learner::Learner;
