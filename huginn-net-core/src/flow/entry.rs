@@ -1,0 +1,222 @@
+//! The flow table's entry for one flow.
+
+use std::hash::BuildHasher;
+use std::ops::ControlFlow;
+
+use foldhash::fast::FixedState;
+
+use super::table::SegmentMeta;
+use super::{FlowEvents, FlowKey, FlowOrder, Occasion};
+use crate::limits::{MAX_CANDIDATE_BYTES, MAX_CONNECTION_BYTES};
+use crate::{Event, Interest, Protocol, Segment, Side, TcpFlags};
+
+/// The engine's state of one flow, around the protocol's own.
+#[derive(Debug)]
+pub(super) struct FlowEntry<S> {
+    pub(super) state: S,
+    /// The connection of a SYN that came in the middle of this one, until the server answers it.
+    pub(super) candidate: Option<Box<FlowEntry<S>>>,
+    /// Capture time of the last SYN of this connection, in nanoseconds, if a SYN started the flow.
+    pub(super) last_syn_nanos: u64,
+    /// Number of the first packet.
+    first_packet: u64,
+    /// Sequence number of that SYN; of a flow that started in the middle, the one before the first seen of the client.
+    syn_seq: u32,
+    /// Whether a SYN, or its SYN+ACK, started the flow.
+    started_by_syn: bool,
+    /// Whether the client is the low endpoint of the key.
+    pub(super) client_is_low: bool,
+    /// Whether the low endpoint of the key sent the first segment.
+    first_is_low: bool,
+    /// Whether both sides sent a segment.
+    pub(super) is_bidirectional: bool,
+    /// Whether a FIN or RST was captured.
+    pub(super) is_closed: bool,
+    pub(super) interest: Interest,
+}
+
+/// The connection on a 4-tuple to which a segment belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Connection {
+    /// That of the flow.
+    Current,
+    /// Another one, which replaces it.
+    Other,
+    /// That of the candidate, or a SYN that makes one: the flow has seen more than its own SYN.
+    Candidate,
+    /// That of the candidate, which the server confirms.
+    Confirmed,
+}
+
+impl<S> FlowEntry<S> {
+    pub(super) fn new(segment: &Segment<'_>, sender_is_low: bool, sender: Side) -> Self
+    where
+        S: Default,
+    {
+        let opening = initial_seq(segment).or_else(|| answered_seq(segment));
+        let first_seq = || match (segment.tcp(), sender) {
+            (Some(tcp), Side::Client) => tcp.seq.wrapping_sub(1),
+            (Some(tcp), Side::Server) => tcp.ack.wrapping_sub(1),
+            (None, _) => 0,
+        };
+        Self {
+            state: S::default(),
+            candidate: None,
+            syn_seq: opening.unwrap_or_else(first_seq),
+            last_syn_nanos: segment.ts.as_nanos(),
+            first_packet: segment.packet_number,
+            started_by_syn: opening.is_some(),
+            client_is_low: sender_is_low == (sender == Side::Client),
+            first_is_low: sender_is_low,
+            is_bidirectional: false,
+            is_closed: is_fin_or_rst(segment),
+            interest: Interest::More,
+        }
+    }
+
+    /// Returns the connection to which a segment on the 4-tuple of the flow belongs.
+    ///
+    /// A retransmission of the flow's SYN restarts the SYN lifetime.
+    pub(super) fn connection_of<P: Protocol<Flow = S>>(
+        &mut self,
+        segment: &Segment<'_>,
+        sender_is_low: bool,
+        syn_lifetime_nanos: u64,
+    ) -> Connection {
+        if initial_seq(segment).is_none() {
+            let candidate = self.candidate.as_deref();
+            return candidate.map_or(Connection::Current, |candidate| {
+                self.current_or_candidate(candidate, segment, sender_is_low)
+            });
+        }
+        if !self.is_closed && self.repeats_syn(segment, sender_is_low, syn_lifetime_nanos) {
+            return Connection::Current;
+        }
+        let is_open = self.is_bidirectional || self.buffered_bytes::<P>() > 0;
+        if is_open && !self.is_closed && self.interest == Interest::More {
+            Connection::Candidate
+        } else {
+            Connection::Other
+        }
+    }
+
+    /// Whether a segment is a retransmission of the SYN that started the flow.
+    pub(super) fn repeats_syn(
+        &mut self,
+        segment: &Segment<'_>,
+        sender_is_low: bool,
+        syn_lifetime_nanos: u64,
+    ) -> bool {
+        let is_same = self.started_by_syn
+            && initial_seq(segment) == Some(self.syn_seq)
+            && self.client_is_low == sender_is_low;
+        if !is_same {
+            return false;
+        }
+        let now = segment.ts.as_nanos();
+        now.saturating_sub(std::mem::replace(&mut self.last_syn_nanos, now)) <= syn_lifetime_nanos
+    }
+
+    /// Returns the connection of a segment that is not a SYN. The server confirms the candidate if it answers its SYN.
+    ///
+    /// Without the SYN+ACK, the segments decide, if their numbers cannot be those of this connection.
+    fn current_or_candidate(
+        &self,
+        candidate: &Self,
+        segment: &Segment<'_>,
+        sender_is_low: bool,
+    ) -> Connection {
+        let Some(tcp) = segment.tcp() else { return Connection::Current };
+        let first = candidate.syn_seq.wrapping_add(1);
+        let (seq, connection) = match candidate.sender(sender_is_low) {
+            Side::Server => (tcp.ack, Connection::Confirmed),
+            Side::Client => (tcp.seq, Connection::Candidate),
+        };
+        let is_apart = self.client_is_low == candidate.client_is_low
+            && candidate.syn_seq.wrapping_sub(self.syn_seq) > MAX_CONNECTION_BYTES
+            && self.syn_seq.wrapping_sub(candidate.syn_seq) > MAX_CANDIDATE_BYTES;
+        let is_other = if tcp.flags.is_syn_ack() {
+            seq == first && connection == Connection::Confirmed
+        } else {
+            let is_ack = tcp.flags.contains(TcpFlags::ACK)
+                && !tcp.flags.intersects(TcpFlags::SYN.union(TcpFlags::RST));
+            is_ack && is_apart && seq.wrapping_sub(first) <= MAX_CANDIDATE_BYTES
+        };
+        if is_other { connection } else { Connection::Current }
+    }
+
+    /// Returns the heap memory of the flow, in bytes.
+    #[inline]
+    pub(super) fn buffered_bytes<P: Protocol<Flow = S>>(&self) -> usize {
+        let own = P::buffered_bytes(&self.state);
+        self.candidate.as_ref().map_or(own, |candidate| {
+            own.saturating_add(size_of::<Self>()).saturating_add(P::buffered_bytes(&candidate.state))
+        })
+    }
+
+    pub(super) fn has_end<P: Protocol<Flow = S>>(&self) -> bool {
+        P::has_end(&self.state)
+            || self.candidate.as_ref().is_some_and(|candidate| P::has_end(&candidate.state))
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "a part of the hash")]
+    pub(super) fn order(&self, key: &FlowKey) -> FlowOrder {
+        // The same on every machine, other than the hash of the partitions.
+        FlowOrder { first_packet: self.first_packet, hash: FixedState::default().hash_one(key) as u32 }
+    }
+
+    #[inline]
+    pub(super) fn sender(&self, sender_is_low: bool) -> Side {
+        if sender_is_low == self.client_is_low { Side::Client } else { Side::Server }
+    }
+
+    /// Whether this side sent a segment before.
+    #[inline(always)]
+    pub(super) fn has_seen(&self, sender_is_low: bool) -> bool {
+        self.is_bidirectional || sender_is_low == self.first_is_low
+    }
+
+    /// Whether the protocol skips a segment that neither starts nor ends a connection, whatever its sequence number and payload.
+    #[inline(always)]
+    pub(super) fn skips_unread<P: Protocol<Flow = S>>(&self, protocol: &P, meta: &SegmentMeta) -> bool {
+        let sender = self.sender(meta.sender_is_low);
+        self.interest == Interest::Done || protocol.can_skip(meta.ts, sender, &self.state)
+    }
+
+    /// Passes a segment to the protocol. Breaks when `events` does.
+    #[inline]
+    pub(super) fn on_segment<P: Protocol<Flow = S>>(
+        &mut self,
+        protocol: &mut P,
+        segment: &Segment<'_>,
+        sender_is_low: bool,
+        events: &mut dyn FlowEvents<P::Event>,
+    ) -> ControlFlow<()> {
+        let sender = self.sender(sender_is_low);
+        let mut outcome = ControlFlow::Continue(());
+        self.interest = protocol.on_segment(segment, sender, &mut self.state, &mut |origin, kind| {
+            if outcome.is_continue() {
+                outcome =
+                    events.on_event(Occasion::Segment, Event::from_segment(segment, sender, origin, kind));
+            }
+        });
+        outcome
+    }
+}
+
+/// The flags that start or end a connection.
+pub(super) const CONTROL_FLAGS: TcpFlags = TcpFlags::SYN.union(TcpFlags::FIN).union(TcpFlags::RST);
+
+pub(super) fn is_fin_or_rst(segment: &Segment<'_>) -> bool {
+    segment.tcp().is_some_and(|tcp| tcp.flags.is_fin_or_rst())
+}
+
+/// Returns the sequence number of an initial SYN.
+pub(super) fn initial_seq(segment: &Segment<'_>) -> Option<u32> {
+    segment.tcp().filter(|tcp| tcp.flags.is_initial_syn()).map(|tcp| tcp.seq)
+}
+
+/// The sequence number of the SYN that a SYN+ACK answers.
+fn answered_seq(segment: &Segment<'_>) -> Option<u32> {
+    segment.tcp().filter(|tcp| tcp.flags.is_syn_ack()).map(|tcp| tcp.ack.wrapping_sub(1))
+}
