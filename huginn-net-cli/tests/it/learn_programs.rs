@@ -50,7 +50,7 @@ fn each_source_fills_in_row_of_program() {
         assert_eq!(value("date"), "2026-11-21");
         let clients = write(&folder, "clients.tsv", format!("{columns}\n{row}\n"));
         let explained = run(&["explain", value("ja4"), "--clients", &clients]);
-        assert!(text(&explained.stdout).contains("candidates    curl"), "{}", text(&explained.stdout));
+        assert!(text(&explained.stdout).contains("candidates    curl\n"), "{}", text(&explained.stdout));
     }
 }
 
