@@ -14,10 +14,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/namespaces.sh"
 
 [ $# -ge 1 ] || fail "which program? end-to-end.sh PROGRAM [PROGRAM-WITH-LIBPCAP]"
-# Captures whose link type is not Ethernet.
-readonly OTHER_LINKS="cooked-sll cooked-sll2 hosts-proxy nflog raw-tun made-loop made-null-big-endian
-    made-null-little-endian made-ppp made-ppp-ether made-ppp-hdlc made-raw-bsd made-raw-ipv4 made-raw-ipv6
-    made-raw-openbsd made-wifi made-wifi-radiotap"
 declare -A programs=()
 
 main() {
@@ -134,13 +130,15 @@ page_in_chromium() {
 }
 
 replay_all() {
-    local name files=()
-    for name in "$captures"/*/*/*.pcap; do
-        name=$(basename "$name" .pcap)
-        [[ " ${OTHER_LINKS//[[:space:]]/ } " == *" $name "* ]] || files+=("$(capture "$name.pcap")")
+    local file files=()
+    for file in "$captures"/*/*/*.pcap; do
+        if is_ethernet "$file"; then files+=("$file"); fi
     done
     replay --pps 4000 "${files[@]}"
 }
+
+# is_ethernet FILE: whether a little-endian pcap file has link type 1.
+is_ethernet() { [ "$(od -An -tx1 -j 20 -N 4 "$1")" = ' 01 00 00 00' ]; }
 
 replay() {
     client tcpreplay -q -i hn-a "$@" >"$tmp/tcpreplay.out" 2>"$tmp/tcpreplay.err" || fail "tcpreplay: $(cat "$tmp/tcpreplay.err")"
