@@ -117,7 +117,7 @@ def urgent(client, places):
             s.sendall(client.real[sent:place])
             s.send(b"X", socket.MSG_OOB)
             sent = max(sent, place)
-            time.sleep(0.002)
+            time.sleep(0.02)  # The receiver reads the byte before the next one replaces it.
         try:
             s.sendall(client.real[sent:])
             s.settimeout(0.5)
