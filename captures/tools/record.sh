@@ -21,7 +21,7 @@ readonly NAMES="curl-nginx curl-nginx-nano curl-nginx-ipv6 http-clients tls-clie
     cooked-sll cooked-sll2 nflog raw-tun two-interfaces mixed-links compressed big-endian editcap
     stack-default stack-no-timestamps stack-no-sack stack-no-window-scaling stack-bare stack-ecn stack-mtu-576
     stack-mtu-9000 stack-ttl-128 stack-ttl-255 stack-small-window stack-dscp stack-timestamps-from-boot
-    closed-port retransmitted-syn fast-open reused-ports odd-syns nmap-syn masscan zmap
+    closed-port retransmitted-syn fast-open reused-ports odd-syns nmap-syn nmap-scan masscan zmap
     fragments-kernel fragments-syn vxlan-kernel made"
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -266,6 +266,14 @@ record_nmap_syn() {
     record "$(capture nmap-syn.pcap)" $CLIENT_NS hn-a tcp
     client nmap -n -Pn -sS -p 80,81,443 --disable-arp-ping $SERVER4 >/dev/null
     client nmap -6 -n -Pn -sS -p 80,81 --disable-arp-ping $SERVER6 >/dev/null
+    stop_recording
+}
+
+record_nmap_scan() {
+    lab_up
+    nginx_up
+    record "$(capture nmap-scan.pcap)" $CLIENT_NS hn-a tcp
+    client nmap -n -Pn -sS --top-ports 20 --max-rate 8 --disable-arp-ping $SERVER4 >/dev/null
     stop_recording
 }
 
