@@ -17,7 +17,7 @@ use huginn_net_tls::{TlsClient, TlsServer};
 use crate::consistency::Consistency;
 use crate::fingerprint_list::{FingerprintList, ListEntry};
 use crate::header_text::is_product_list;
-use crate::hosts::Reasons;
+use crate::hosts::{Reasons, ToolFinding};
 use crate::scope::Scope;
 
 pub use crate::connection::{Connection, Traffic};
@@ -60,6 +60,8 @@ pub enum Finding {
     /// The client sent different contents for the same bytes of a stream. The events of the second content name the same
     /// reason.
     Conflict(Conflict),
+    /// A tool that sends packets of its own, a scanner or a packet maker; after 1, 10, 100, 1000 SYNs and so on.
+    Tool(Box<ToolFinding>),
     /// A connection that ended; only with [`Observers::connections`](crate::Observers::connections).
     Connection(Box<Connection>),
 }

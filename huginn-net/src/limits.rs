@@ -33,6 +33,13 @@ pub(crate) const MAX_CONTRADICTIONS: u8 = 2;
 /// Maximum number of distinct values in a list of a profile.
 pub(crate) const MAX_TOP_VALUES: usize = 8;
 
+/// Maximum number of ports in the list of the ports that a tool sent to: 8 KiB, as much as the bitmap of all ports that
+/// replaces it.
+pub(crate) const MAX_LISTED_PORTS: usize = 4096;
+
+/// Maximum number of addresses in the list of those that a tool sent to: four networks of 256 addresses, in 17 KiB.
+pub(crate) const MAX_TOOL_TARGETS: usize = 1024;
+
 /// Maximum stored length of a User-Agent or Server header, in bytes.
 pub(crate) const MAX_SOFTWARE_LEN: usize = 256;
 

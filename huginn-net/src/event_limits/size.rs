@@ -48,6 +48,9 @@ const PARAMS: usize = 72;
 /// Bytes of a clock, or of the reasons of a change.
 const CONCLUSION: usize = 200;
 
+/// Bytes of a tool, without the texts of its label.
+const TOOL: usize = 300;
+
 /// Bytes of the software of a TLS client: what the built-in database has for one fingerprint, and the difference to the
 /// nearest one.
 const TLS_SOFTWARE: usize = 1800;
@@ -98,7 +101,8 @@ impl EventFrame {
 
     /// Bytes of the events that the host table may report for an update.
     pub(super) fn conclusion_bytes(self, update: &HostUpdate) -> u64 {
-        self.bytes().saturating_add(CONCLUSION as u64).saturating_mul(update.max_conclusions())
+        let fields = update.tool().map_or(0, tool).max(CONCLUSION as u64);
+        self.bytes().saturating_add(fields).saturating_mul(update.max_conclusions())
     }
 }
 
@@ -140,6 +144,7 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
             sum([60, reasons.fold(0, |sum, len| sum.saturating_add(len).saturating_add(16))])
         }
         Finding::Conflict(_) => 60,
+        Finding::Tool(found) => tool(&found.label),
         Finding::Connection(found) => connection(found),
     }
 }
@@ -148,6 +153,11 @@ fn tcp(finding: &TcpFinding) -> u64 {
     // An option has at most five bytes: `?255,`.
     let layout = finding.signature.layout.kinds().len().saturating_mul(5);
     sum([200, layout, label(finding.label()), PARAMS])
+}
+
+/// Bytes of a tool: its name is in two texts.
+fn tool(label: &Label) -> u64 {
+    sum([TOOL, label_text(label).saturating_mul(2)])
 }
 
 fn request(finding: &HttpRequestFinding, limit: TextLimit) -> u64 {

@@ -82,6 +82,7 @@ impl HostProfile {
         }
         self.as_client.join(&other.as_client);
         self.as_server.join(&other.as_server);
+        self.tools.join(&other.tools);
         self.systems.join(&other.systems, SystemSeen::is_same);
         self.distances.join(&other.distances, PartialEq::eq);
         self.links.join(&other.links, PartialEq::eq);

@@ -9,7 +9,9 @@ mod profile;
 mod reasons;
 mod scores;
 mod server_header;
+mod span;
 mod stack;
+mod tools;
 mod top_values;
 mod tunneled;
 mod update;
@@ -29,7 +31,9 @@ pub use self::profile::{
     Activity, Claim, Findings, HostProfile, Latest, Mismatch, SoftwareSeen, SystemSeen, TlsClientSeen,
 };
 pub use self::reasons::Reasons;
+pub use self::span::TimeSpan;
 pub(crate) use self::stack::{is_firm, is_middlebox, same_stack};
+pub use self::tools::{ToolFinding, Tools};
 pub use self::top_values::{Counted, TopValues};
 pub use self::update::HostUpdate;
 pub(crate) use self::update::{HttpUpdate, TcpUpdate, TlsUpdate, Update, language_of, p0f_language_of};
@@ -159,6 +163,8 @@ struct Host {
     port: u16,
     client: Option<Box<RoleHistory>>,
     server: Option<Box<RoleHistory>>,
+    /// Tools of a host without a profile; a profile has its own.
+    tools: Option<Box<Tools>>,
     profile: Option<Box<HostProfile>>,
 }
 
@@ -339,12 +345,14 @@ struct UpdateResult {
     conclusions: [Option<Conclusion>; 2],
     uptime: Option<Clock>,
     doubt: Option<ClockVerdict>,
+    /// A tool of the host, if it is reported now.
+    tool: Option<Box<ToolFinding>>,
 }
 
 impl UpdateResult {
     /// Whether the table concludes nothing, as after most updates.
     fn is_empty(&self) -> bool {
-        matches!(self, Self { conclusions: [None, None], uptime: None, doubt: None })
+        matches!(self, Self { conclusions: [None, None], uptime: None, doubt: None, tool: None })
     }
 
     fn findings(self) -> impl Iterator<Item = Finding> {
@@ -352,7 +360,10 @@ impl UpdateResult {
             Conclusion::Changed(reasons, hits) => Finding::HostChange(ChangeFinding { reasons, hits }),
             Conclusion::Shared(reasons, hits) => Finding::IpSharing(ChangeFinding { reasons, hits }),
         });
-        changes.chain(self.uptime.map(|clock| Finding::Uptime(UptimeFinding { clock })))
+        let tool = self.tool.map(Finding::Tool);
+        tool.into_iter()
+            .chain(changes)
+            .chain(self.uptime.map(|clock| Finding::Uptime(UptimeFinding { clock })))
     }
 }
 
@@ -373,6 +384,9 @@ impl Host {
             .filter(|role| role.is_some())
             .count()
             .saturating_mul(size_of::<RoleHistory>())
+            .saturating_add(
+                self.tools.as_ref().map_or(0, |tools| size_of::<Tools>().saturating_add(tools.heap_bytes())),
+            )
             .saturating_add(self.profile.as_ref().map_or(0, |profile| profile.heap_bytes()))
     }
 
@@ -381,6 +395,13 @@ impl Host {
         let TcpUpdate { signature, matched, clock } = update;
         if let Some(found) = matched.as_ref().filter(|found| found.label.is_tool()) {
             result.conclusions = [self.on_software(&found.label, context.side), None];
+            if context.side == Side::Client {
+                let tools = self.on_tool(&found.label, context);
+                // One packet has one conclusion: the report of the tool waits for the next SYN.
+                if result.is_empty() {
+                    result.tool = tools.take_report(&found.label).map(Box::new);
+                }
+            }
             return result;
         }
         let named = matched.as_ref().filter(|found| change::identifies_system(found, context.scope));
@@ -402,6 +423,16 @@ impl Host {
         }
         self.system = named.or(system);
         result
+    }
+
+    /// Counts a SYN of a tool. Returns the tools of the host.
+    fn on_tool(&mut self, label: &Arc<Label>, context: &UpdateContext<'_>) -> &mut Tools {
+        let tools = match &mut self.profile {
+            Some(profile) => &mut profile.tools,
+            None => self.tools.get_or_insert_default(),
+        };
+        tools.add(label, context.flow.server, context.ts);
+        tools
     }
 
     fn on_head(&mut self, update: &HttpUpdate, context: &UpdateContext<'_>) -> UpdateResult {

@@ -14,8 +14,8 @@ use super::conflict::Conflict;
 use super::scores::Conclusion;
 use super::update::SoftwareMatch;
 use super::{
-    ClockVerdict, HostUpdate, HttpUpdate, Reasons, TcpUpdate, TlsUpdate, TopValues, Update, UpdateResult,
-    Verdict, change,
+    ClockVerdict, HostUpdate, HttpUpdate, Reasons, TcpUpdate, TlsUpdate, Tools, TopValues, Update,
+    UpdateResult, Verdict, change,
 };
 use crate::Scope;
 use crate::finding::MtuFinding;
@@ -39,6 +39,8 @@ pub struct HostProfile {
     pub as_client: Activity,
     /// Activity as a server.
     pub as_server: Activity,
+    /// Tools whose packets it sends.
+    pub tools: Tools,
     /// Operating systems that its handshakes match.
     pub systems: TopValues<SystemSeen>,
     /// Plausible distances of the host.
@@ -194,6 +196,7 @@ impl HostProfile {
             last_seen: now,
             as_client: Activity::default(),
             as_server: Activity::default(),
+            tools: Tools::default(),
             systems: TopValues::default(),
             distances: TopValues::default(),
             links: TopValues::default(),
@@ -219,6 +222,7 @@ impl HostProfile {
     /// Total count of the values that the lists evicted.
     pub fn left_out(&self) -> u32 {
         [
+            self.tools.left_out(),
             self.systems.left_out(),
             self.distances.left_out(),
             self.links.left_out(),
@@ -245,6 +249,7 @@ impl HostProfile {
         [
             size_of::<Self>(),
             self.tunnel.as_ref().map_or(0, |_| size_of::<TunnelPath>()),
+            self.tools.heap_bytes(),
             self.systems.heap_bytes(signature),
             self.distances.heap_bytes(|_| 0),
             self.links.heap_bytes(|_| 0),

@@ -27,6 +27,14 @@ impl HostUpdate {
             Update::Http(_) | Update::Mtu(_) | Update::TlsClient(_) | Update::TlsServer => 0,
         }
     }
+
+    /// The tool that made the packet, which the host table may report in place of a change.
+    pub(crate) fn tool(&self) -> Option<&Label> {
+        match &self.0 {
+            Update::Tcp(update) => Some(&*update.matched.as_ref()?.label).filter(|label| label.is_tool()),
+            _ => None,
+        }
+    }
 }
 
 impl From<Update> for HostUpdate {

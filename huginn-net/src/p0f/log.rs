@@ -44,6 +44,7 @@ impl<'a> P0fLine<'a> {
             | Finding::TlsServer(_)
             | Finding::Mismatch(_)
             | Finding::Conflict(_)
+            | Finding::Tool(_)
             | Finding::Connection(_) => return None,
         };
         Some(Self { event, finding })

@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use huginn_net_core::{Conflict, Side, Timestamp};
+use huginn_net_core::{Side, Timestamp};
 use huginn_net_tcp::Handshake;
 use serde::de::Error;
 use serde::ser::SerializeStruct;
@@ -13,7 +13,7 @@ use super::VERSION;
 use super::describe::{FieldInfo, Fields, Object, Value as _, ValueVisitor, Visit, records};
 use super::flow::FlowRecord;
 use super::kinds::{
-    ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, MismatchRecord,
+    ChangeRecord, ConnectionRecord, FindingRecord, HttpRequestRecord, HttpResponseRecord, MismatchRecord,
     MtuRecord, SshClientRecord, SshServerRecord, TcpRecord, TlsClientRecord, TlsServerRecord, UptimeRecord,
 };
 use super::text::{LimitedTexts, Text};
@@ -131,7 +131,7 @@ kinds! {
     /// A client that is not the browser that it claims to be.
     Mismatch(MismatchRecord<'a>): "mismatch",
     /// What else was noticed.
-    Finding(ConflictRecord<'a>): "finding",
+    Finding(FindingRecord<'a>): "finding",
     /// A connection that ended.
     Connection(ConnectionRecord<'a>): "connection",
     /// An HTTP request.
@@ -165,7 +165,7 @@ pub(crate) fn event_number(finding: &Finding) -> usize {
         Finding::HostChange(_) => 4,
         Finding::IpSharing(_) => 5,
         Finding::Mismatch(_) => 6,
-        Finding::Conflict(_) => 7,
+        Finding::Conflict(_) | Finding::Tool(_) => 7,
         Finding::Connection(_) => 8,
         Finding::HttpRequest(_) => 9,
         Finding::HttpResponse(_) => 10,
@@ -271,6 +271,7 @@ fn describe<'a, U: Use<'a>>(event: &'a Event, cut: &mut Vec<Text<'a>>, to: U) ->
         Finding::IpSharing(finding) => to.fields(finding.into(), Kind::IpSharing),
         Finding::Mismatch(finding) => to.fields(finding.into(), Kind::Mismatch),
         Finding::Conflict(reason) => to.fields(reason.into(), Kind::Finding),
+        Finding::Tool(found) => to.fields((&**found).into(), Kind::Finding),
         Finding::Connection(connection) => {
             let transport = event.flow.transport.name();
             to.fields(ConnectionRecord::new(connection, transport, texts), Kind::Connection)
@@ -328,12 +329,6 @@ pub fn visit_event(
 ) {
     let object = &mut Visit(visitor);
     let Ok(()) = add_event(event, file, interface, object, |object| flow.add_to(object));
-}
-
-impl From<&Conflict> for ConflictRecord<'_> {
-    fn from(reason: &Conflict) -> Self {
-        Self { finding: "conflict".into(), reason: reason.as_str().into() }
-    }
 }
 
 impl Serialize for EventRecord<'_> {

@@ -8,7 +8,7 @@ use huginn_net_tls::Ja4;
 use super::VERSION;
 use super::describe::{FieldInfo, records};
 use super::flow::Ip;
-use super::kinds::LabelRecord;
+use super::kinds::{LabelRecord, ToolRecord};
 use super::text::Text;
 use crate::hosts::{
     Activity, Claim, Contradiction, Counted, Evidence, HostProfile, SoftwareSeen, Statement, SystemSeen,
@@ -39,6 +39,8 @@ records! {
         as_client: ActivityRecord,
         /// Activity as a server
         as_server: ServerActivityRecord,
+        /// Tools whose packets it sends
+        tools: Vec<ToolRecord<'a>>,
         /// Link type
         link: Option<Text<'a>>,
         /// Size of the largest IP packet of the link, in bytes
@@ -258,6 +260,7 @@ impl<'a> HostRecord<'a> {
             last_seen: host.last_seen,
             as_client,
             as_server,
+            tools: host.tools.findings().map(|found| (&found).into()).collect(),
             link: link.and_then(|seen| seen.link.as_ref()).map(Into::into),
             mtu: link.map(|seen| seen.mtu.0),
             distance: host.distances.most().map(|distance| distance.hops),

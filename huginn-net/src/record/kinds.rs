@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use huginn_net_core::Timestamp;
+use huginn_net_core::{Conflict, Timestamp};
 use huginn_net_db::{ClientMatch, Label, NearestClient, Software};
 use huginn_net_http::language;
 use huginn_net_ssh::SshPeer;
@@ -19,6 +19,7 @@ use crate::finding::{
     TcpFinding, TlsClientFinding, TlsServerFinding, UptimeFinding,
 };
 use crate::fingerprint_list::ListEntry;
+use crate::hosts::ToolFinding;
 
 records! {
     /// The label of a database entry.
@@ -84,11 +85,31 @@ records! {
     }
 
     /// `finding`: what else was noticed.
-    pub struct ConflictRecord<'a> in "finding_" {
-        /// Kind of the finding: `conflict`
+    pub struct FindingRecord<'a> in "finding_" {
+        /// Kind of the finding: `conflict` or `tool`
         finding in "finding": Text<'a>,
         /// What distinguishes the packets of a conflict
-        reason: Text<'a>,
+        reason[omitted]: Option<Text<'a>>,
+        /// The tool that made the packets
+        tool[omitted]: Option<ToolRecord<'a>>,
+    }
+
+    /// A tool that sends packets of its own, and what it sent until now.
+    pub struct ToolRecord<'a> {
+        /// Name of the tool, and what it does
+        name: Text<'a>,
+        /// Number of SYNs
+        syns: u64,
+        /// Number of different destination ports
+        ports: u32,
+        /// Number of different destination addresses, at most 1024
+        hosts: u32,
+        /// Whether there are more destination addresses
+        has_more_hosts: bool,
+        /// Time from the first SYN to the last one, in seconds
+        duration: f64,
+        /// The tool and what it sent as a sentence
+        text: Text<'a>,
     }
 
     /// `connection`: the summary of a connection that ended.
@@ -394,6 +415,33 @@ impl<'a> From<&'a Consistency> for MismatchRecord<'a> {
     fn from(Consistency { outcome, reasons }: &'a Consistency) -> Self {
         let reasons = reasons.iter().map(|reason| Text::wire(reason.as_bytes())).collect();
         Self { outcome: outcome.name().into(), reasons }
+    }
+}
+
+impl From<&Conflict> for FindingRecord<'_> {
+    fn from(reason: &Conflict) -> Self {
+        Self { finding: "conflict".into(), reason: Some(reason.as_str().into()), tool: None }
+    }
+}
+
+impl From<&ToolFinding> for FindingRecord<'_> {
+    fn from(found: &ToolFinding) -> Self {
+        Self { finding: "tool".into(), reason: None, tool: Some(found.into()) }
+    }
+}
+
+impl From<&ToolFinding> for ToolRecord<'_> {
+    fn from(found: &ToolFinding) -> Self {
+        let ToolFinding { label, syns, ports, hosts, has_more_hosts, .. } = found;
+        Self {
+            name: Text::owned(Arc::clone(label)),
+            syns: *syns,
+            ports: *ports,
+            hosts: *hosts,
+            has_more_hosts: *has_more_hosts,
+            duration: found.duration(),
+            text: Text::owned(found.clone()),
+        }
     }
 }
 

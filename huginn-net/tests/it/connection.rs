@@ -42,7 +42,10 @@ fn other_events_stay_and_each_flow_has_a_connection() {
         let mut flows: BTreeMap<_, usize> = BTreeMap::new();
         // Updates of hosts are about addresses that several flows share.
         let is_of_flow = |event: &&Event| {
-            !matches!(event.kind, Finding::Uptime(_) | Finding::HostChange(_) | Finding::IpSharing(_))
+            !matches!(
+                event.kind,
+                Finding::Uptime(_) | Finding::HostChange(_) | Finding::IpSharing(_) | Finding::Tool(_)
+            )
         };
         for event in others.iter().filter(is_of_flow) {
             flows.insert((event.flow.client, event.flow.server), 0);

@@ -31,3 +31,4 @@ mod records;
 mod software;
 mod stages;
 mod time_steps;
+mod tools;

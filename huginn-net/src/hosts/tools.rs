@@ -1,0 +1,407 @@
+//! Tools that send packets of their own: scanners and packet makers.
+
+use std::fmt::{self, Display};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use huginn_net_core::Timestamp;
+use huginn_net_db::Label;
+
+use super::span::TimeSpan;
+use crate::limits::{MAX_LISTED_PORTS, MAX_TOOL_TARGETS, MAX_TOP_VALUES};
+
+/// The tools whose packets a host sends, at most eight, each with its targets.
+///
+/// A tool is a label without a system (class `!`) that a SYN matches: a scanner such as Nmap, or a packet maker such as
+/// Scapy. The tool builds the packets, so that they say nothing about the system of the host.
+///
+/// ```
+/// use huginn_net::hosts::Tools;
+///
+/// assert!(Tools::default().is_empty());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tools {
+    seen: Vec<ToolSeen>,
+    left_out: u32,
+}
+
+/// A tool and its targets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ToolSeen {
+    label: Arc<Label>,
+    syns: u64,
+    /// Number of SYNs at which the tool is reported next.
+    report_at: u64,
+    ports: PortSet,
+    hosts: HostSet,
+    first_seen: Timestamp,
+    last_seen: Timestamp,
+}
+
+/// What a tool on a host sent until now.
+///
+/// [`Display`] is a sentence: `Nmap SYN scan: 1994 SYNs to 1000 ports of 1 host in 5 s`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolFinding {
+    /// The label of the tool.
+    pub label: Arc<Label>,
+    /// Number of SYNs, without retransmissions of the same segment.
+    pub syns: u64,
+    /// Number of different destination ports, over all destination addresses.
+    pub ports: u32,
+    /// Number of different destination addresses, at most 1024.
+    pub hosts: u32,
+    /// Whether there are more destination addresses than were counted.
+    pub has_more_hosts: bool,
+    /// Time of the first SYN.
+    pub first_seen: Timestamp,
+    /// Time of the last SYN.
+    pub last_seen: Timestamp,
+}
+
+impl Tools {
+    /// Counts a SYN that the label of a tool matches. The SYNs of a ninth tool only count as [left
+    /// out](Self::left_out).
+    pub fn add(&mut self, label: &Arc<Label>, target: SocketAddr, ts: Timestamp) {
+        let known = self.seen.iter().position(|seen| seen.label == *label);
+        if known.is_none() && self.seen.len() >= MAX_TOP_VALUES {
+            self.left_out = self.left_out.saturating_add(1);
+            return;
+        }
+        let index = known.unwrap_or_else(|| {
+            // Most hosts with a tool have one.
+            self.seen.reserve_exact(1);
+            self.seen.push(ToolSeen::new(label, ts));
+            self.seen.len().saturating_sub(1)
+        });
+        if let Some(seen) = self.seen.get_mut(index) {
+            seen.add(target, ts);
+        }
+    }
+
+    /// Returns what a tool sent until now, if it is to be reported: after 1, 10, 100, 1000 SYNs and so on.
+    pub(super) fn take_report(&mut self, label: &Arc<Label>) -> Option<ToolFinding> {
+        let seen = self.seen.iter_mut().find(|seen| seen.label == *label)?;
+        if seen.syns < seen.report_at {
+            return None;
+        }
+        while seen.report_at <= seen.syns {
+            seen.report_at = seen.report_at.checked_mul(10)?;
+        }
+        Some(seen.finding())
+    }
+
+    /// Whether no SYN matched a tool.
+    pub fn is_empty(&self) -> bool {
+        self.seen.is_empty()
+    }
+
+    /// What each tool sent until now, the one with most SYNs first; of equal ones, the first that was seen.
+    pub fn findings(&self) -> impl Iterator<Item = ToolFinding> {
+        let mut seen: Vec<&ToolSeen> = self.seen.iter().collect();
+        seen.sort_by_key(|seen| std::cmp::Reverse(seen.syns));
+        seen.into_iter().map(ToolSeen::finding)
+    }
+
+    /// Number of SYNs of further tools.
+    pub fn left_out(&self) -> u32 {
+        self.left_out
+    }
+
+    /// Heap memory, in bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let own = self.seen.capacity().saturating_mul(size_of::<ToolSeen>());
+        self.seen.iter().fold(own, |sum, seen| {
+            sum.saturating_add(seen.ports.heap_bytes()).saturating_add(seen.hosts.heap_bytes())
+        })
+    }
+
+    /// Adds the tools of another profile of the same host.
+    pub(super) fn join(&mut self, other: &Self) {
+        self.left_out = self.left_out.saturating_add(other.left_out);
+        for seen in &other.seen {
+            let is_full = self.seen.len() >= MAX_TOP_VALUES;
+            match self.seen.iter_mut().find(|own| own.label == seen.label) {
+                Some(own) => own.join(seen),
+                None if is_full => {
+                    let syns = u32::try_from(seen.syns).unwrap_or(u32::MAX);
+                    self.left_out = self.left_out.saturating_add(syns);
+                }
+                None => self.seen.push(seen.clone()),
+            }
+        }
+    }
+}
+
+impl ToolSeen {
+    fn new(label: &Arc<Label>, ts: Timestamp) -> Self {
+        Self {
+            label: Arc::clone(label),
+            syns: 0,
+            report_at: 1,
+            ports: PortSet::default(),
+            hosts: HostSet::default(),
+            first_seen: ts,
+            last_seen: ts,
+        }
+    }
+
+    fn add(&mut self, target: SocketAddr, ts: Timestamp) {
+        self.syns = self.syns.saturating_add(1);
+        self.ports.insert(target.port());
+        self.hosts.insert(target.ip());
+        self.widen(ts, ts);
+    }
+
+    fn widen(&mut self, first: Timestamp, last: Timestamp) {
+        if first.as_nanos() < self.first_seen.as_nanos() {
+            self.first_seen = first;
+        }
+        if last.as_nanos() > self.last_seen.as_nanos() {
+            self.last_seen = last;
+        }
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.syns = self.syns.saturating_add(other.syns);
+        other.ports.for_each(|port| self.ports.insert(port));
+        other.hosts.listed.iter().for_each(|ip| self.hosts.insert(*ip));
+        self.hosts.has_more |= other.hosts.has_more;
+        self.widen(other.first_seen, other.last_seen);
+    }
+
+    fn finding(&self) -> ToolFinding {
+        ToolFinding {
+            label: Arc::clone(&self.label),
+            syns: self.syns,
+            ports: self.ports.len(),
+            hosts: u32::try_from(self.hosts.listed.len()).unwrap_or(u32::MAX),
+            has_more_hosts: self.hosts.has_more,
+            first_seen: self.first_seen,
+            last_seen: self.last_seen,
+        }
+    }
+}
+
+impl ToolFinding {
+    /// Time from the first SYN to the last one, in seconds.
+    pub fn duration(&self) -> f64 {
+        self.last_seen.as_nanos().saturating_sub(self.first_seen.as_nanos()) as f64 / 1e9
+    }
+
+    /// What the tool sent, without its name: `1994 SYNs to 1000 ports of 1 host in 5 s`.
+    pub fn sent(&self) -> impl Display + '_ {
+        Sent(self)
+    }
+}
+
+impl Display for ToolFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.label, self.sent())
+    }
+}
+
+/// What a tool sent, without its name.
+struct Sent<'a>(&'a ToolFinding);
+
+impl Display for Sent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(ToolFinding { syns, ports, hosts, has_more_hosts, first_seen, last_seen, .. }) = self;
+        let plural = |one: bool| if one { "" } else { "s" };
+        let more = if *has_more_hosts { "more than " } else { "" };
+        write!(
+            f,
+            "{syns} SYN{} to {ports} port{} of {more}{hosts} host{}",
+            plural(*syns == 1),
+            plural(*ports == 1),
+            plural(*hosts == 1),
+        )?;
+        match TimeSpan::between(*first_seen, *last_seen) {
+            TimeSpan::ZERO => Ok(()),
+            span => write!(f, " in {span}"),
+        }
+    }
+}
+
+/// A set of ports: a sorted list of at most 8 KiB, or a bitmap of 8 KiB.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum PortSet {
+    List(Vec<u16>),
+    Bitmap { words: Box<[u64; 1024]>, len: u32 },
+}
+
+impl Default for PortSet {
+    fn default() -> Self {
+        Self::List(Vec::new())
+    }
+}
+
+impl PortSet {
+    fn insert(&mut self, port: u16) {
+        match self {
+            Self::List(ports) => {
+                let Err(index) = ports.binary_search(&port) else { return };
+                if ports.len() < MAX_LISTED_PORTS {
+                    ports.insert(index, port);
+                    return;
+                }
+                let mut bitmap = Self::Bitmap { words: Box::new([0; 1024]), len: 0 };
+                ports.iter().chain([&port]).for_each(|port| bitmap.insert(*port));
+                *self = bitmap;
+            }
+            Self::Bitmap { words, len } => {
+                let Some(word) = words.get_mut(usize::from(port / 64)) else { return };
+                let bit = 1_u64 << (port % 64);
+                *len = len.saturating_add(u32::from(*word & bit == 0));
+                *word |= bit;
+            }
+        }
+    }
+
+    fn len(&self) -> u32 {
+        match self {
+            Self::List(ports) => u32::try_from(ports.len()).unwrap_or(u32::MAX),
+            Self::Bitmap { len, .. } => *len,
+        }
+    }
+
+    fn for_each(&self, mut visit: impl FnMut(u16)) {
+        match self {
+            Self::List(ports) => ports.iter().copied().for_each(visit),
+            Self::Bitmap { words, .. } => {
+                let has = |port: &u16| {
+                    words.get(usize::from(port / 64)).is_some_and(|word| word & (1 << (port % 64)) != 0)
+                };
+                (0..=u16::MAX).filter(has).for_each(&mut visit);
+            }
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        match self {
+            Self::List(ports) => ports.capacity().saturating_mul(size_of::<u16>()),
+            Self::Bitmap { words, .. } => size_of_val(&**words),
+        }
+    }
+}
+
+/// A set of addresses, sorted, that says whether it left out some.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct HostSet {
+    listed: Vec<IpAddr>,
+    has_more: bool,
+}
+
+impl HostSet {
+    fn insert(&mut self, ip: IpAddr) {
+        let Err(index) = self.listed.binary_search(&ip) else { return };
+        if self.listed.len() < MAX_TOOL_TARGETS {
+            self.listed.insert(index, ip);
+        } else {
+            self.has_more = true;
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.listed.capacity().saturating_mul(size_of::<IpAddr>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(name: &str) -> Arc<Label> {
+        let database: huginn_net_db::Database = format!(
+            "classes = unix\n[tcp:request]\nlabel = s:!:{name}:\nsys = @unix\nsig = *:64:0:*:1,0:mss::0\n"
+        )
+        .parse()
+        .unwrap();
+        Arc::clone(&database.labels()[0])
+    }
+
+    fn at(millis: u32) -> Timestamp {
+        Timestamp::new(1, millis.saturating_mul(1_000_000), 6)
+    }
+
+    fn target(host: u16, port: u16) -> SocketAddr {
+        let [high, low] = host.to_be_bytes();
+        ([192, 0, high, low], port).into()
+    }
+
+    fn texts(tools: &Tools) -> Vec<String> {
+        tools.findings().map(|found| found.to_string()).collect()
+    }
+
+    #[test]
+    fn sentence_counts_syns_ports_and_hosts() {
+        let (mut tools, nmap) = (Tools::default(), tool("Nmap"));
+        tools.add(&nmap, target(1, 80), at(0));
+        assert_eq!(texts(&tools), ["Nmap: 1 SYN to 1 port of 1 host"]);
+        tools.add(&nmap, target(1, 80), at(500));
+        tools.add(&nmap, target(2, 443), at(900));
+        assert_eq!(texts(&tools), ["Nmap: 3 SYNs to 2 ports of 2 hosts in 900 ms"]);
+    }
+
+    #[test]
+    fn every_port_is_counted_once_in_bounded_memory() {
+        let (mut tools, nmap) = (Tools::default(), tool("Nmap"));
+        for round in 0..2 {
+            // 40503 is odd: the sequence has every port, in no order.
+            for n in 0..=u16::MAX {
+                tools.add(&nmap, target(1, n.wrapping_mul(40503)), at(round));
+            }
+        }
+        let found = tools.findings().next().unwrap();
+        assert_eq!((found.syns, found.ports, found.hosts), (131_072, 65_536, 1));
+        assert!(tools.heap_bytes() < 9 << 10, "{}", tools.heap_bytes());
+    }
+
+    #[test]
+    fn finding_says_so_when_hosts_exceed_limit() {
+        let (mut tools, masscan) = (Tools::default(), tool("masscan"));
+        let of = |n| u16::try_from(n).unwrap();
+        for host in 0..MAX_TOOL_TARGETS {
+            tools.add(&masscan, target(of(host), 80), at(0));
+        }
+        tools.add(&masscan, target(0, 80), at(0));
+        assert_eq!(texts(&tools), ["masscan: 1025 SYNs to 1 port of 1024 hosts"]);
+        tools.add(&masscan, target(of(MAX_TOOL_TARGETS), 80), at(0));
+        assert_eq!(texts(&tools), ["masscan: 1026 SYNs to 1 port of more than 1024 hosts"]);
+        assert!(tools.heap_bytes() < 40 << 10, "{}", tools.heap_bytes());
+    }
+
+    #[test]
+    fn ninth_tool_is_left_out() {
+        let mut tools = Tools::default();
+        for n in 0..9 {
+            tools.add(&tool(&n.to_string()), target(1, 80), at(0));
+        }
+        assert_eq!((tools.findings().count(), tools.left_out()), (8, 1));
+    }
+
+    #[test]
+    fn joined_tools_have_the_union_of_targets() {
+        let nmap = tool("Nmap");
+        let (mut one, mut other) = (Tools::default(), Tools::default());
+        (0..5000).for_each(|port| one.add(&nmap, target(1, port), at(0)));
+        (4000..4500).for_each(|port| other.add(&nmap, target(2, port), at(2)));
+        other.join(&one);
+        assert_eq!(texts(&other), ["Nmap: 5500 SYNs to 5000 ports of 2 hosts in 2 ms"]);
+    }
+
+    #[test]
+    fn tool_is_reported_once_at_powers_of_ten_or_later() {
+        let (mut tools, nmap) = (Tools::default(), tool("Nmap"));
+        let mut reported = Vec::new();
+        for port in 0..2000 {
+            tools.add(&nmap, target(1, port), at(0));
+            if port != 99 {
+                reported.extend(tools.take_report(&nmap).map(|found| found.syns));
+            }
+        }
+        assert_eq!(reported, [1, 10, 101, 1000]);
+    }
+}

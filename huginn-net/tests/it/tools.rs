@@ -1,0 +1,47 @@
+//! Checks that scanners and packet makers are findings about their hosts.
+
+use crate::captures;
+use huginn_net::hosts::{HostProfile, ToolFinding};
+use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet};
+
+/// The tools that events report, and the profiles.
+fn analyze(capture: &str, profiles: bool) -> (Vec<ToolFinding>, Vec<HostProfile>) {
+    let mut found = Vec::new();
+    let mut analyzer = HuginnNet::builder().profiles(profiles).build();
+    let sink = &mut |event: Event| {
+        if let Finding::Tool(tool) = event.kind {
+            assert_eq!(event.flow.client.ip().to_string(), "192.0.2.1");
+            found.push(*tool);
+        }
+    };
+    analyzer.analyze(CaptureReader::open(captures::path(capture)).unwrap(), sink).unwrap();
+    (found, analyzer.shared_state().profiles().cloned().collect())
+}
+
+#[test]
+fn scan_is_reported_at_powers_of_ten_with_and_without_profiles() {
+    let (found, hosts) = analyze("nmap-scan.pcap", true);
+    let texts: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        texts,
+        ["Nmap SYN scan: 1 SYN to 1 port of 1 host", "Nmap SYN scan: 10 SYNs to 10 ports of 1 host in 1 s"]
+    );
+    assert_eq!(analyze("nmap-scan.pcap", false).0, found);
+    let tools = |host: &HostProfile| host.tools.findings().map(|found| found.to_string()).collect::<Vec<_>>();
+    let of_hosts: Vec<(String, Vec<String>)> =
+        hosts.iter().map(|host| (host.ip.to_string(), tools(host))).collect();
+    let all = "Nmap SYN scan: 20 SYNs to 20 ports of 1 host in 2 s".to_owned();
+    assert_eq!(of_hosts, [("192.0.2.1".to_owned(), vec![all]), ("192.0.2.2".to_owned(), vec![])]);
+}
+
+#[test]
+fn system_of_host_with_tool_stays_unknown() {
+    let verdict = analyze("masscan.pcap", true).1[0].verdict();
+    assert_eq!((verdict.system, verdict.behind, verdict.evidence.len()), (None, None, 0));
+}
+
+#[test]
+fn hosts_without_tools_have_no_finding() {
+    let (found, hosts) = analyze("curl-nginx.pcap", true);
+    assert!(found.is_empty() && !hosts.is_empty() && hosts.iter().all(|host| host.tools.is_empty()));
+}
