@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use huginn_net::db::{SoftwareClaim, SoftwareName};
-use huginn_net::hosts::{Claim, HostProfile, Reasons, SoftwareSeen, TopValues, Verdict};
+use huginn_net::hosts::{Claim, HostProfile, Reasons, SoftwareSeen, TimeSpan, TopValues, Verdict};
 use huginn_net::http::Role;
 use huginn_net::tcp::Clock;
 use huginn_net::{Escaped, Label};
@@ -30,7 +30,7 @@ const WIDE_COLUMNS: u16 = 120;
 /// Writes hosts, with their file if there are several.
 pub(crate) fn write<'a>(
     out: &mut impl Write,
-    mut hosts: impl Iterator<Item = &'a HostProfile>,
+    hosts: impl Iterator<Item = &'a HostProfile>,
     file: Option<&str>,
     width: Option<u16>,
     zone: &Zone,
@@ -42,6 +42,9 @@ pub(crate) fn write<'a>(
     let headings = HEADINGS.map(|heading| if heading == "seen" { &*seen } else { heading });
     let mut table = Table::new(&headings);
     let mut sentences = Vec::new();
+    // Hosts with tools come first.
+    let (with_tools, others): (Vec<_>, Vec<_>) = hosts.partition(|host| !host.tools.is_empty());
+    let mut hosts = with_tools.into_iter().chain(others);
     for host in hosts.by_ref().take(MAX_SUMMARY_ROWS) {
         let verdict = host.verdict();
         let mut row = HostRow::new(host, &verdict, zone);
@@ -124,15 +127,12 @@ fn system(host: &HostProfile, verdict: &Verdict) -> String {
     if !verdict.several.is_empty() {
         return format!("several: {}", verdict.several.join(", "));
     }
-    let labels = || host.systems.by_count().filter_map(|seen| seen.value.label.as_deref());
     match (verdict.name(), &verdict.behind) {
         (Some(system), Some(behind)) => format!("{system}, behind {behind}"),
         (Some(system), None) => system.to_string(),
         (None, Some(behind)) => format!("unknown, behind {behind}"),
-        (None, None) => labels().find(|label| label.is_tool()).map_or_else(
-            || if host.systems.is_empty() { String::new() } else { "unknown".to_owned() },
-            |tool| format!("unknown, behind {tool}"),
-        ),
+        (None, None) if host.systems.is_empty() => String::new(),
+        (None, None) => "unknown".to_owned(),
     }
 }
 
@@ -202,24 +202,13 @@ fn link(host: &HostProfile) -> String {
 }
 
 fn uptime(clock: Clock) -> String {
-    span(u64::from(clock.uptime_minutes()).saturating_mul(60))
-}
-
-/// Formats a duration in seconds by its two largest units: `1 d 2 h`.
-fn span(seconds: u64) -> String {
-    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds} s"),
-        (0, 0, _) => format!("{minutes} min"),
-        (0, _, _) => format!("{hours} h {} min", minutes % 60),
-        _ => format!("{days} d {} h", hours % 24),
-    }
+    TimeSpan::from_secs(u64::from(clock.uptime_minutes()).saturating_mul(60)).to_string()
 }
 
 fn seen(host: &HostProfile, zone: &Zone) -> String {
     let lasted = host.last_seen.as_secs().saturating_sub(host.first_seen.as_secs());
     let begun = zone.seconds(host.first_seen);
-    if lasted == 0 { begun.to_string() } else { format!("{begun}\nfor {}", span(lasted)) }
+    if lasted == 0 { begun.to_string() } else { format!("{begun}\nfor {}", TimeSpan::from_secs(lasted)) }
 }
 
 fn words(reasons: Reasons) -> String {
@@ -227,7 +216,7 @@ fn words(reasons: Reasons) -> String {
 }
 
 fn remarks(host: &HostProfile) -> String {
-    let mut remarks = Vec::new();
+    let mut remarks: Vec<String> = host.tools.findings().map(|found| found.to_string()).collect();
     if host.sharings.count > 0 {
         remarks.push(format!("shared: {}", words(host.sharings.reasons)));
     }

@@ -39,3 +39,4 @@ mod summary;
 #[cfg(feature = "parquet")]
 mod tables;
 mod tls_output;
+mod tools;

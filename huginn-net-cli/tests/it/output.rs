@@ -45,7 +45,7 @@ fn json_of_tunnel_tool_unknown_and_ipv6() {
         r#"{"v":1,"ts":"2026-11-21T05:22:25.218187000Z","event":"mtu","subject":"client","packet":1,"client":{"ip":"192.0.2.1","port":50000},"server":{"ip":"192.0.2.2","port":80},"tunnel":["vlan:100","vlan:12","vxlan:42"],"community_id":"1:5iReh5vU04+ltQ+09vSHoDgPWW4=","mtu":1500,"link":"Ethernet"}"#
     );
     assert_eq!(
-        stdout(&["--format", "json", "-c", "1", &capture("nmap-syn.pcap")]).trim_end(),
+        stdout(&["--format", "json", "-c", "1", "--events", "tcp_syn", &capture("nmap-syn.pcap")]).trim_end(),
         r#"{"v":1,"ts":"2026-11-21T05:22:51.054965Z","event":"tcp_syn","subject":"client","packet":1,"client":{"ip":"192.0.2.1","port":47767},"server":{"ip":"192.0.2.2","port":443},"community_id":"1:bBFNXCvh9/MYH1s++GkDjki4G5M=","sig":"4:54+10:0:1460:1024,0:mss::0","label":{"class":"!","name":"Nmap","flavor":"SYN scan","generic":false},"fuzzy":false,"distance":10,"params":"random_ttl"}"#
     );
     let odd = stdout(&["--format", "json", &capture("odd-syns.pcap")]);
@@ -69,10 +69,12 @@ fn human_format_is_one_line_per_event() {
         stdout(&["-c", "2", &capture("nmap-syn.pcap")]),
         "\
 05:22:51.054965  192.0.2.1:47767       > 192.0.2.2:443          SYN       Nmap SYN scan, at most 10 hops
+05:22:51.054965  192.0.2.1:47767       > 192.0.2.2:443          tool      Nmap SYN scan: 1 SYN to 1 port of 1 host
 05:22:51.054990  192.0.2.1:47767       < 192.0.2.2:443          SYN+ACK   Linux 4.20 or newer, 0 hops, Ethernet 1500
 
-total       2 packets, 1 flow, 2 hosts, 3 events
+total       2 packets, 1 flow, 2 hosts, 4 events
 time        2026-11-21 05:22:51 UTC
+tools       192.0.2.1: Nmap SYN scan: 1 SYN to 1 port of 1 host
 systems     Linux (1)
 "
     );
@@ -86,7 +88,7 @@ systems     Linux (1)
                   Windows; the headers are those of Python urllib; TCP says Linux\n";
     assert!(imitation.ends_with(totals), "{imitation}");
     let quiet = stdout(&["-q", "-c", "2", &capture("nmap-syn.pcap")]);
-    assert_eq!(quiet.lines().count(), 2, "{quiet}");
+    assert_eq!(quiet.lines().count(), 3, "{quiet}");
 }
 
 #[test]
@@ -125,6 +127,11 @@ SYN  192.0.2.1:47767 -> 192.0.2.2:443  2026-11-21T05:22:51.054965Z
   distance   at most 10 hops
   remarks    random_ttl
   signature  4:54+10:0:1460:1024,0:mss::0
+
+Tool  192.0.2.1:47767 -> 192.0.2.2:443  2026-11-21T05:22:51.054965Z
+  client     192.0.2.1
+  tool       Nmap SYN scan
+  sent       1 SYN to 1 port of 1 host
 
 SYN+ACK  192.0.2.1:47767 <- 192.0.2.2:443  2026-11-21T05:22:51.054990Z
   server     192.0.2.2

@@ -109,6 +109,10 @@ impl Blocks {
                 self.verdict(out, "outcome", Some(outcome.name()))?;
                 reasons.iter().try_for_each(|reason| self.field(out, "reason", Escaped(reason.as_bytes())))
             }
+            Finding::Tool(found) => {
+                self.verdict(out, "tool", Some(&found.label))?;
+                self.field(out, "sent", found.sent())
+            }
             Finding::Connection(connection) => self.connection(out, connection),
             _ => Ok(()),
         }
@@ -318,6 +322,7 @@ fn title(event: &Event) -> &'static str {
         Finding::IpSharing(_) => "IP sharing",
         Finding::Mismatch(_) => "Mismatch",
         Finding::Conflict(_) => "Conflict",
+        Finding::Tool(_) => "Tool",
         Finding::Connection(_) => "Connection",
         _ => "MTU",
     }

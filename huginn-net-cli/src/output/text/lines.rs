@@ -86,7 +86,11 @@ impl Lines {
     fn write_head(&self, out: &mut impl Write, event: &Event, interface: Option<&str>) -> io::Result<()> {
         let is_alarm = matches!(
             event.kind,
-            Finding::Mismatch(_) | Finding::Conflict(_) | Finding::HostChange(_) | Finding::IpSharing(_)
+            Finding::Mismatch(_)
+                | Finding::Conflict(_)
+                | Finding::Tool(_)
+                | Finding::HostChange(_)
+                | Finding::IpSharing(_)
         );
         let style = if is_alarm { self.alarm } else { self.protocol };
         let time = self.zone.shift(event.ts).text();
@@ -129,6 +133,7 @@ impl Lines {
             }
             Finding::Mismatch(found) => write!(out, "{:#}", Escaped(found.to_string().as_bytes())),
             Finding::Conflict(_) => out.write_all(b"two contents for the same bytes"),
+            Finding::Tool(found) => self.known(out, found),
             Finding::Connection(connection) => self.connection(out, connection),
             _ => Ok(()),
         }
@@ -283,6 +288,7 @@ fn protocol_of(event: &Event) -> &'static str {
         Finding::IpSharing(_) => "sharing",
         Finding::Mismatch(_) => "mismatch",
         Finding::Conflict(_) => "conflict",
+        Finding::Tool(_) => "tool",
         Finding::Connection(_) => match event.flow.transport {
             TransportKind::Tcp => "TCP end",
             TransportKind::Udp => "UDP end",

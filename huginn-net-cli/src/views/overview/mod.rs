@@ -8,12 +8,13 @@ use std::fmt::{Display, Write as _};
 use std::net::SocketAddr;
 
 use foldhash::{HashMap, HashSet};
-use huginn_net::hosts::HostId;
+use huginn_net::finding::TcpFinding;
+use huginn_net::hosts::{HostId, ToolFinding, Tools};
 use huginn_net::tcp::Handshake;
-use huginn_net::{Escaped, Event, Finding, Timestamp};
+use huginn_net::{Escaped, Event, Finding, Side, Timestamp};
 
 pub(crate) use self::kind::ValueKind;
-use crate::limits::{MAX_OVERVIEW_PAIRS, MAX_OVERVIEW_TEXT, MAX_OVERVIEW_VALUES};
+use crate::limits::{MAX_OVERVIEW_PAIRS, MAX_OVERVIEW_TEXT, MAX_OVERVIEW_TOOL_HOSTS, MAX_OVERVIEW_VALUES};
 
 /// Values of each kind, counted over events. Memory is bounded: see [`Values::left_out`].
 #[derive(Debug)]
@@ -21,6 +22,10 @@ pub(crate) struct Overview {
     kinds: [Values; ValueKind::ALL.len()],
     /// Whether fingerprints are counted, and not only names.
     has_fingerprints: bool,
+    /// Hosts that send packets of tools.
+    tools: HashMap<HostId, Tools>,
+    /// Whether there are more such hosts.
+    has_more_tools: bool,
     hosts: HashSet<HostId>,
     events: u64,
     /// Index of the capture file that the next events come from.
@@ -75,6 +80,8 @@ impl Overview {
         Self {
             kinds: std::array::from_fn(|_| Values::default()),
             has_fingerprints,
+            tools: HashMap::default(),
+            has_more_tools: false,
             hosts: HashSet::default(),
             events: 0,
             file: None,
@@ -94,6 +101,9 @@ impl Overview {
         if self.hosts.len() < MAX_OVERVIEW_PAIRS {
             self.hosts.insert(host);
         }
+        if let Finding::Tcp(finding) = &event.kind {
+            self.add_tool(event, host, finding);
+        }
         let first =
             FirstSeen { ts: event.ts, client: event.flow.client, server: event.flow.server, file: self.file };
         let mut counter = Counter { kinds: &mut self.kinds, text: &mut self.text, host, first };
@@ -101,6 +111,45 @@ impl Overview {
         if self.has_fingerprints {
             counter.count_fingerprints(&event.kind);
         }
+    }
+
+    /// Counts a SYN of a tool.
+    fn add_tool(&mut self, event: &Event, host: HostId, finding: &TcpFinding) {
+        let label = finding.matched.as_ref().map(|found| &found.label).filter(|label| label.is_tool());
+        let Some(label) = label.filter(|_| event.subject == Side::Client) else { return };
+        let is_full = self.tools.len() >= MAX_OVERVIEW_TOOL_HOSTS;
+        let tools = match self.tools.entry(host) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(_) if is_full => {
+                self.has_more_tools = true;
+                return;
+            }
+            Entry::Vacant(entry) => entry.insert(Tools::default()),
+        };
+        tools.add(label, event.flow.server, event.ts);
+    }
+
+    /// The hosts that send packets of tools, with each tool: the one with most SYNs first.
+    pub(crate) fn tools(&self) -> Vec<(HostId, ToolFinding)> {
+        let tools = self.tools.iter().flat_map(|(id, tools)| tools.findings().map(|found| (*id, found)));
+        let mut tools: Vec<_> = tools.collect();
+        tools.sort_by_key(|(id, found)| (std::cmp::Reverse(found.syns), *id));
+        tools
+    }
+
+    /// The tool with most SYNs whose packets a host sends.
+    pub(crate) fn tool(&self, id: HostId) -> Option<ToolFinding> {
+        self.tools.get(&id)?.findings().next()
+    }
+
+    /// Whether a host sends packets of a tool.
+    pub(crate) fn has_tool(&self, id: HostId) -> bool {
+        self.tools.contains_key(&id)
+    }
+
+    /// Whether more hosts send packets of tools than [`tools`](Self::tools) has.
+    pub(crate) fn has_more_tools(&self) -> bool {
+        self.has_more_tools
     }
 
     /// The values of a kind.

@@ -29,18 +29,40 @@ pub(crate) struct HostList {
 #[derive(Debug, Serialize)]
 struct HostEntry(Vec<usize>, Vec<usize>, Vec<usize>);
 
+/// The places of hosts in the list, the first ones first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rank {
+    HasTool,
+    Contradicting,
+    Other,
+}
+
+impl Rank {
+    const ALL: [Self; 3] = [Self::HasTool, Self::Contradicting, Self::Other];
+
+    fn new(host: &HostProfile, verdict: &Verdict) -> Self {
+        match (host.tools.is_empty(), verdict.contradictions.is_empty()) {
+            (false, _) => Self::HasTool,
+            (true, false) => Self::Contradicting,
+            (true, true) => Self::Other,
+        }
+    }
+}
+
 impl HostList {
-    /// Lists hosts: first those with contradictions, then the others, until the list is as large as a page may be.
+    /// Lists hosts: first those with tools, then those with contradictions, then the others, until the list is as large as
+    /// a page may be.
     pub(crate) fn new(hosts: &JoinedHosts, zone: &Zone) -> Self {
         let mut list = Self::default();
-        for contradicting in [true, false] {
+        for rank in Rank::ALL {
             for host in hosts.profiles() {
                 let verdict = host.verdict();
-                if verdict.contradictions.is_empty() == contradicting {
+                if Rank::new(host, &verdict) != rank {
                     continue;
                 }
+                let is_contradicting = !verdict.contradictions.is_empty();
                 list.with_contradictions =
-                    list.with_contradictions.saturating_add(usize::from(contradicting));
+                    list.with_contradictions.saturating_add(usize::from(is_contradicting));
                 if list.bytes < MAX_REPORT_HOST_BYTES {
                     list.add(host, &verdict, zone);
                 } else {

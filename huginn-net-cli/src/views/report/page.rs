@@ -159,7 +159,7 @@ impl Report<'_> {
         }
     }
 
-    /// Mismatches, contradictions, and clients that only one host has.
+    /// Tools, mismatches, contradictions, and clients that only one host has.
     fn stands_out(&self) -> Markup {
         let mismatches = self.overview.values(ValueKind::Mismatch);
         let contradicting = self.hosts.with_contradictions();
@@ -168,8 +168,15 @@ impl Report<'_> {
         let lone = clients.iter().filter(|(_, seen)| seen.hosts() == 1 && hosts > 2).count();
         let nameless = clients.iter().filter(|(_, seen)| seen.name.is_none()).count();
         let shown = mismatches.top(MAX_REPORT_ROWS);
+        let tools = self.overview.tools();
         html! {
             ul.findings {
+                @for (ip, found) in tools.iter().take(MAX_REPORT_ROWS).map(|(id, found)| (id.ip(), found)) {
+                    li.warning { a href={ "#host=" (ip) } { (ip) } " sends packets of a tool: " (found) }
+                }
+                @if tools.len() > MAX_REPORT_ROWS || self.overview.has_more_tools() {
+                    li.warning { "More hosts send packets of tools: first in " a href="#hosts" { "the table of hosts" } }
+                }
                 @for (reasons, seen) in &shown {
                     li.warning {
                         (host_link(seen))
@@ -207,7 +214,7 @@ impl Report<'_> {
             }
             @if self.hosts.left_out() > 0 {
                 p.warning {
-                    "The table has " (self.hosts.len()) " of " (hosts) " hosts: those with contradictions first, then by address. "
+                    "The table has " (self.hosts.len()) " of " (hosts) " hosts: those with tools first, then those with contradictions, then by address. "
                     "All other sections count all hosts; "
                     code { "huginn-net pcap --summary --merge --format json" } " lists them."
                 }

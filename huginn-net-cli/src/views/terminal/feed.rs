@@ -50,6 +50,8 @@ pub(super) struct HostSeen {
     pub(super) system: String,
     pub(super) software: String,
     pub(super) tls_client: String,
+    /// The tool whose packets it sends, and what it sent; empty without one.
+    pub(super) tool: String,
     /// Whether it differs from what it says.
     pub(super) is_mismatch: bool,
 }
@@ -74,7 +76,7 @@ pub(super) struct RareValue {
     pub(super) client: IpAddr,
 }
 
-/// How hosts are sorted.
+/// How hosts are sorted, after those with tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum HostOrder {
     #[default]
@@ -217,14 +219,18 @@ impl State {
                 HostOrder::MostEvents => host.events,
                 HostOrder::Latest => host.last.as_nanos(),
             };
-            (std::cmp::Reverse(rank), **id)
+            (std::cmp::Reverse((self.overview.has_tool(**id), rank)), **id)
         };
         if hosts.len() > rows && rows > 0 {
             hosts.select_nth_unstable_by_key(rows.saturating_sub(1), key);
         }
         hosts.truncate(rows);
         hosts.sort_unstable_by_key(key);
-        hosts.into_iter().map(|(id, host)| (id.ip(), host.clone())).collect()
+        let shown = |(id, host): (&HostId, &HostSeen)| {
+            let tool = self.overview.tool(*id).map(|found| found.to_string()).unwrap_or_default();
+            (id.ip(), HostSeen { tool, ..host.clone() })
+        };
+        hosts.into_iter().map(shown).collect()
     }
 
     fn rare(&self) -> Vec<RareValue> {

@@ -189,8 +189,8 @@ pub(super) fn rows(area: Rect, headings: u16) -> usize {
 
 fn draw_hosts(frame: &mut Frame<'_>, area: Rect, shown: &Shown, view: &View, zone: &Zone) {
     let order = match view.order {
-        HostOrder::MostEvents => "most events first",
-        HostOrder::Latest => "latest first",
+        HostOrder::MostEvents => "tools, then most events first",
+        HostOrder::Latest => "tools, then latest first",
     };
     let title = format!("hosts: {}, {order} ", shown.host_count);
     let hosts = shown.hosts.iter().skip(view.offset(Panel::Hosts)).take(rows(area, 1));
@@ -199,11 +199,11 @@ fn draw_hosts(frame: &mut Frame<'_>, area: Rect, shown: &Shown, view: &View, zon
             ip,
             host.events.to_string(),
             clock(zone, host.last),
-            host.system.clone(),
+            if host.tool.is_empty() { host.system.clone() } else { host.tool.clone() },
             host.software.clone(),
             host.tls_client.clone(),
         ]);
-        if host.is_mismatch { row.style(ALARM) } else { row }
+        if !host.tool.is_empty() || host.is_mismatch { row.style(ALARM) } else { row }
     };
     let widths = [
         address_width(shown.hosts.iter().map(|(ip, _)| ip)),
@@ -342,6 +342,15 @@ mod tests {
         }
         let place = |text: &str| lines.iter().position(|line| line.contains(text));
         assert!(place("second event") < place("first event"));
+    }
+
+    #[test]
+    fn host_with_tool_shows_it_in_place_of_system() {
+        let mut shown = shown();
+        shown.hosts[0].1.tool = "Nmap: 1 SYN to 1 port of 1 host".to_owned();
+        let lines = lines(&shown, &mut View::default(), (160, 30));
+        let row = lines.iter().find(|line| line.starts_with("192.0.2.1 ")).unwrap();
+        assert!(row.contains("Nmap: 1 SYN to 1 port of 1 host") && !row.contains("Linux"), "{row}");
     }
 
     #[test]
