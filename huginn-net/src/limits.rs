@@ -40,6 +40,16 @@ pub(crate) const MAX_LISTED_PORTS: usize = 4096;
 /// Maximum number of addresses in the list of those that a tool sent to: four networks of 256 addresses, in 17 KiB.
 pub(crate) const MAX_TOOL_TARGETS: usize = 1024;
 
+/// Minimum number of networks whose servers answer alike before one device is taken to answer for them. Front ends of one
+/// operator have up to seven in public captures.
+pub(crate) const MIN_ALIKE_NETWORKS: u32 = 8;
+
+/// Maximum distance of a device that answers for servers, in hops: servers of so many networks are not so near.
+pub(crate) const MAX_ALIKE_HOPS: u8 = 3;
+
+/// Maximum number of servers in the list of those that answer alike: 4 KiB.
+pub(crate) const MAX_ALIKE_SERVERS: usize = 256;
+
 /// Maximum stored length of a User-Agent or Server header, in bytes.
 pub(crate) const MAX_SOFTWARE_LEN: usize = 256;
 

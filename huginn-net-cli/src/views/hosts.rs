@@ -217,6 +217,7 @@ fn words(reasons: Reasons) -> String {
 
 fn remarks(host: &HostProfile) -> String {
     let mut remarks: Vec<String> = host.tools.findings().map(|found| found.to_string()).collect();
+    remarks.extend(host.one_device().map(ToString::to_string));
     if host.sharings.count > 0 {
         remarks.push(format!("shared: {}", words(host.sharings.reasons)));
     }

@@ -53,6 +53,7 @@ fn host_is_one_event_with_all_fields() {
         "as_client",
         "as_server",
         "tools",
+        "one_device",
         "link",
         "mtu",
         "distance",
@@ -73,7 +74,7 @@ fn host_is_one_event_with_all_fields() {
     ] {
         assert!(client.contains_key(field), "{field} is missing");
     }
-    assert_eq!(client.len(), 26, "the event has no tunnel and no file");
+    assert_eq!(client.len(), 27, "the event has no tunnel and no file");
     assert_eq!((&client["event"], &client["ts"]), (&"host".into(), &client["last_seen"]));
     assert_eq!((&client["link"], &client["mtu"]), (&"Ethernet".into(), &1500.into()));
     assert_eq!((&client["shared"], &client["uptime"]), (&true.into(), &serde_json::Value::Null));

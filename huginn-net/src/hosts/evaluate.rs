@@ -13,6 +13,9 @@ use super::{
     SoftwareSeen, Statement, Verdict,
 };
 
+/// The name of a device that answers for several servers.
+const DEVICE: &str = "a device that answers for several servers";
+
 impl Verdict {
     pub(super) fn from_profile(profile: &HostProfile) -> Self {
         let mut evidence = evidence(profile);
@@ -26,9 +29,12 @@ impl Verdict {
                 None => several.iter().any(|system| one.speaks_for(system)),
             };
         }
+        // What TCP says of a server behind a device is said of the device.
+        let is_only_server = profile.is_behind_device && profile.as_client.handshakes == 0;
         let mut contradictions: Vec<Contradiction> = profile
             .conflicts
             .by_count()
+            .filter(|_| !is_only_server)
             .map(|conflict| conflict.value.to_contradiction(conflict.count))
             .collect();
         if several.is_empty() {
@@ -39,7 +45,8 @@ impl Verdict {
             contradictions.append(&mut others);
         }
         let fuzzy = system.is_some() && evidence.first().is_some_and(|one| one.grade.is_fuzzy());
-        Self { system, fuzzy, several, behind: behind(&evidence), evidence, contradictions }
+        let behind = behind(&evidence, profile.is_behind_device);
+        Self { system, fuzzy, several, behind, evidence, contradictions }
     }
 }
 
@@ -48,7 +55,10 @@ fn evidence(profile: &HostProfile) -> Vec<Evidence> {
     let handshakes = profile.systems.by_count().filter_map(|seen| {
         let label = seen.value.label.as_ref()?;
         let (handshake, fuzzy) = (seen.value.handshake, seen.value.fuzzy);
-        let grade = Grade::from_handshake(label, fuzzy, handshake)?;
+        let grade = match Grade::from_handshake(label, fuzzy, handshake)? {
+            _ if profile.is_behind_device && handshake == Handshake::SynAck => Grade::Middlebox,
+            grade => grade,
+        };
         let because = Cause::Handshake { handshake, label: Arc::clone(label), fuzzy };
         Some(Evidence::new(EvidenceLayer::Tcp, &label.name, because, seen.count, grade))
     });
@@ -137,10 +147,16 @@ fn most_likely(evidence: &[Evidence]) -> Option<Arc<str>> {
 }
 
 /// The middlebox that answers for a host without better TCP evidence.
-fn behind(evidence: &[Evidence]) -> Option<Arc<str>> {
+fn behind(evidence: &[Evidence], is_behind_device: bool) -> Option<Arc<str>> {
     let is_system = |one: &Evidence| one.layer == EvidenceLayer::Tcp && one.grade < Grade::Generic;
     let middlebox = || evidence.iter().find(|one| one.grade == Grade::Middlebox);
-    if evidence.iter().any(is_system) { None } else { middlebox().map(|one| Arc::clone(&one.says)) }
+    if evidence.iter().any(is_system) {
+        None
+    } else if is_behind_device {
+        Some(DEVICE.into())
+    } else {
+        middlebox().map(|one| Arc::clone(&one.says))
+    }
 }
 
 /// The contradictions to the best firm evidence, each statement once. Evidence that supports the verdict takes precedence

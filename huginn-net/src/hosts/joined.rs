@@ -93,6 +93,8 @@ impl HostProfile {
         self.tls_clients.join(&other.tls_clients, |one, other| one.ja4 == other.ja4);
         self.languages.join(&other.languages, PartialEq::eq);
         self.conflicts.join(&other.conflicts, PartialEq::eq);
+        self.answers.join(&other.answers);
+        self.is_behind_device |= other.is_behind_device;
         self.changes.join(&other.changes);
         self.sharings.join(&other.sharings);
     }

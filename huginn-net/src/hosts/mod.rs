@@ -1,5 +1,6 @@
 //! The host table: state of an address across flows.
 
+mod answers;
 mod change;
 mod clocks;
 mod conflict;
@@ -24,8 +25,9 @@ use std::time::Duration;
 
 use huginn_net_core::{FlowId, IdleLimits, IdleMap, PacketClock, Route, SharedState, Side, Timestamp};
 use huginn_net_db::Label;
-use huginn_net_tcp::{Clock, ClockReading};
+use huginn_net_tcp::{Clock, ClockReading, TcpSignature};
 
+pub use self::answers::AlikeServers;
 pub use self::joined::JoinedHosts;
 pub use self::profile::{
     Activity, Claim, Findings, HostProfile, Latest, Mismatch, SoftwareSeen, SystemSeen, TlsClientSeen,
@@ -257,6 +259,28 @@ impl Hosts {
     }
 }
 
+impl Hosts {
+    /// Adds a SYN+ACK to the answers that its client has, and marks the servers for which one device answers.
+    fn on_answer(&mut self, signature: &TcpSignature, flow: &FlowId, tunnel: u64, now: Timestamp) {
+        let Some((slot, client)) = self.map.touch_mut(&(flow.client.ip(), tunnel), now) else { return };
+        let Some(profile) = client.profile.as_deref_mut() else { return };
+        let server = flow.server.ip();
+        let was_known = profile.answers.one_device().is_some();
+        let earlier = profile
+            .answers
+            .add(signature, server)
+            .map(|alike| if was_known { Vec::new() } else { alike.servers().collect() });
+        let heap_bytes = client.heap_bytes();
+        self.map.set_buffered_bytes(slot, heap_bytes);
+        for server in earlier.into_iter().flat_map(|earlier| earlier.into_iter().chain([server])) {
+            let host = self.map.touch_mut(&(server, tunnel), now);
+            if let Some(profile) = host.and_then(|(_, host)| host.profile.as_deref_mut()) {
+                profile.is_behind_device = true;
+            }
+        }
+    }
+}
+
 impl SharedState<Route<Finding, HostUpdate>> for Hosts {
     type Report = Finding;
     type Update = HostUpdate;
@@ -299,6 +323,10 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         let context =
             UpdateContext { ts: update.ts, flow: &update.flow, side: update.subject, scope: self.scope };
         let packet_number = update.packet_number;
+        let answer = match &update.kind.0 {
+            Update::Tcp(tcp) if self.profiles && update.subject == Side::Server => Some(tcp.signature),
+            _ => None,
+        };
         let result = match update.kind.0 {
             Update::Tcp(update) => host.on_handshake(update, &context),
             Update::Http(update) => host.on_head(&update, &context),
@@ -311,6 +339,9 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         }
         let heap_bytes = host.heap_bytes();
         self.map.set_buffered_bytes(slot, heap_bytes);
+        if let Some(signature) = answer {
+            self.on_answer(&signature, context.flow, key.1, now);
+        }
         if result.is_empty() {
             return;
         }

@@ -10,6 +10,7 @@ use huginn_net_http::Role;
 use huginn_net_tcp::{Clock, Handshake, TcpSignature};
 use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
+use super::answers::{AlikeServers, Answers};
 use super::conflict::Conflict;
 use super::scores::Conclusion;
 use super::update::SoftwareMatch;
@@ -68,6 +69,10 @@ pub struct HostProfile {
     /// The latest results.
     pub latest: Latest,
     pub(super) conflicts: TopValues<Conflict>,
+    /// The SYN+ACKs of its servers.
+    pub(super) answers: Answers,
+    /// Whether its SYN+ACKs are those of a device that answers for several servers.
+    pub(super) is_behind_device: bool,
 }
 
 /// The latest results for a host, as p0f's query API reports them.
@@ -211,12 +216,19 @@ impl HostProfile {
             sharings: Findings::default(),
             latest: Latest::default(),
             conflicts: TopValues::default(),
+            answers: Answers::default(),
+            is_behind_device: false,
         }
     }
 
     /// The most likely operating system, with the evidence for and against it.
     pub fn verdict(&self) -> Verdict {
         Verdict::from_profile(self)
+    }
+
+    /// The servers of the host whose connections one device ends, if there is such a device.
+    pub fn one_device(&self) -> Option<&AlikeServers> {
+        self.answers.one_device()
     }
 
     /// Total count of the values that the lists evicted.
@@ -260,6 +272,7 @@ impl HostProfile {
             self.tls_clients.heap_bytes(|seen| seen.software.as_ref().map_or(0, |name| name.len())),
             self.languages.heap_bytes(language),
             self.conflicts.heap_bytes(Conflict::heap_bytes),
+            self.answers.heap_bytes(),
         ]
         .iter()
         .fold(0, |sum, part| sum.saturating_add(*part))

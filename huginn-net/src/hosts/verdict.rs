@@ -88,7 +88,7 @@ pub enum Grade {
     Claim,
     /// A SYN or SYN+ACK that matches no better than signatures of last resort.
     Generic,
-    /// A SYN or SYN+ACK of a middlebox; never decides.
+    /// A SYN or SYN+ACK of a middlebox, or of a device that answers for several servers; never decides.
     Middlebox,
     /// A forwarded head: evidence for a host behind this one; never decides.
     Forwarded,

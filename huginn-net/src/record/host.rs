@@ -11,8 +11,8 @@ use super::flow::Ip;
 use super::kinds::{LabelRecord, ToolRecord};
 use super::text::Text;
 use crate::hosts::{
-    Activity, Claim, Contradiction, Counted, Evidence, HostProfile, SoftwareSeen, Statement, SystemSeen,
-    TlsClientSeen, Verdict,
+    Activity, AlikeServers, Claim, Contradiction, Counted, Evidence, HostProfile, SoftwareSeen, Statement,
+    SystemSeen, TlsClientSeen, Verdict,
 };
 
 records! {
@@ -41,6 +41,8 @@ records! {
         as_server: ServerActivityRecord,
         /// Tools whose packets it sends
         tools: Vec<ToolRecord<'a>>,
+        /// Servers whose connections with the host one device ends
+        one_device: Option<AlikeServersRecord<'a>>,
         /// Link type
         link: Option<Text<'a>>,
         /// Size of the largest IP packet of the link, in bytes
@@ -75,6 +77,22 @@ records! {
         sharing_reasons: Vec<Text<'a>>,
         /// The most likely system, with its evidence
         verdict: VerdictRecord<'a>,
+    }
+
+    /// Servers for which one device answers.
+    pub struct AlikeServersRecord<'a> {
+        /// Number of servers, at most 256
+        servers: u32,
+        /// Whether there are more servers
+        has_more_servers: bool,
+        /// Number of networks of the servers
+        networks: u32,
+        /// Distance of the device in hops
+        distance: u8,
+        /// Signature of all SYN+ACKs
+        sig: Text<'a>,
+        /// The servers as a sentence
+        text: Text<'a>,
     }
 
     /// Activity of a host as a client.
@@ -261,6 +279,7 @@ impl<'a> HostRecord<'a> {
             as_client,
             as_server,
             tools: host.tools.findings().map(|found| (&found).into()).collect(),
+            one_device: host.one_device().map(Into::into),
             link: link.and_then(|seen| seen.link.as_ref()).map(Into::into),
             mtu: link.map(|seen| seen.mtu.0),
             distance: host.distances.most().map(|distance| distance.hops),
@@ -282,6 +301,19 @@ impl<'a> HostRecord<'a> {
             shared: host.sharings.count > 0,
             sharing_reasons: host.sharings.reasons.names().map(Into::into).collect(),
             verdict: host.verdict().into(),
+        }
+    }
+}
+
+impl<'a> From<&'a AlikeServers> for AlikeServersRecord<'a> {
+    fn from(alike: &'a AlikeServers) -> Self {
+        Self {
+            servers: alike.count(),
+            has_more_servers: alike.has_more,
+            networks: alike.networks(),
+            distance: alike.hops(),
+            sig: Text::of(&alike.signature),
+            text: Text::of(alike),
         }
     }
 }

@@ -36,8 +36,8 @@ pub use self::event::{EVENT_NAMES, EventRecord, Head, Kind, event_name, fields_o
 pub(crate) use self::event::{add_event, event_number};
 pub use self::flow::{EndpointRecord, FlowRecord, Ip};
 pub use self::host::{
-    ActivityRecord, ClaimRecord, ClockRecord, ContradictionRecord, EvidenceRecord, HostRecord,
-    LanguageRecord, ServerActivityRecord, SoftwareSeenRecord, StatementRecord, SystemSeenRecord,
+    ActivityRecord, AlikeServersRecord, ClaimRecord, ClockRecord, ContradictionRecord, EvidenceRecord,
+    HostRecord, LanguageRecord, ServerActivityRecord, SoftwareSeenRecord, StatementRecord, SystemSeenRecord,
     TlsClientSeenRecord, VerdictRecord, fields_of_host,
 };
 pub use self::kinds::{

@@ -1,11 +1,13 @@
 //! The hosts of a report as data for its script.
 
+use std::net::IpAddr;
+
 use foldhash::HashMap;
 use huginn_net::Escaped;
 use huginn_net::hosts::{HostProfile, JoinedHosts, Verdict};
 use serde::Serialize;
 
-use crate::limits::MAX_REPORT_HOST_BYTES;
+use crate::limits::{MAX_REPORT_HOST_BYTES, MAX_REPORT_ROWS};
 use crate::output::Zone;
 use crate::views::hosts::HostRow;
 
@@ -23,6 +25,9 @@ pub(crate) struct HostList {
     left_out: usize,
     #[serde(skip)]
     with_contradictions: usize,
+    /// Clients for whose servers one device answers, each with a sentence.
+    #[serde(skip)]
+    devices: Vec<(IpAddr, String)>,
 }
 
 /// Columns, contradictions and evidence.
@@ -63,6 +68,9 @@ impl HostList {
                 let is_contradicting = !verdict.contradictions.is_empty();
                 list.with_contradictions =
                     list.with_contradictions.saturating_add(usize::from(is_contradicting));
+                if let Some(alike) = host.one_device().filter(|_| list.devices.len() < MAX_REPORT_ROWS) {
+                    list.devices.push((host.ip, alike.to_string()));
+                }
                 if list.bytes < MAX_REPORT_HOST_BYTES {
                     list.add(host, &verdict, zone);
                 } else {
@@ -129,6 +137,11 @@ impl HostList {
     /// Number of hosts in the list.
     pub(super) fn len(&self) -> usize {
         self.hosts.len()
+    }
+
+    /// Clients for whose servers one device answers, each with a sentence; at most 100.
+    pub(super) fn devices(&self) -> &[(IpAddr, String)] {
+        &self.devices
     }
 
     /// Number of hosts that there was no room for.

@@ -177,6 +177,9 @@ impl Report<'_> {
                 @if tools.len() > MAX_REPORT_ROWS || self.overview.has_more_tools() {
                     li.warning { "More hosts send packets of tools: first in " a href="#hosts" { "the table of hosts" } }
                 }
+                @for (ip, text) in self.hosts.devices() {
+                    li.warning { a href={ "#host=" (ip) } { (ip) } ": " (text) }
+                }
                 @for (reasons, seen) in &shown {
                     li.warning {
                         (host_link(seen))
