@@ -59,8 +59,9 @@ sig   = 4:255:0:1460:65535,0:mss::0
 sig   = 4:255:0:1460:65535,7:mss,sok,ts,nop,ws::0
 sig   = 4:255:0:1460:65535,6:mss,nop,ws,nop,nop,ts,sok,eol+1::0
 
-; Recorded with hping3 3.0.0-alpha-2 (-S): window 512, and --tcp-timestamp.
-label = s:!:hping:
+; Recorded with hping3 3.0.0-alpha-2 (-S): window 512, and --tcp-timestamp. Other programs that
+; build packets send the same.
+label = g:!:hping:
 sys   = @unix
 sig   = 4:64:0:0:512,0:::0
 sig   = 4:64:0:0:512,0::ack+:0

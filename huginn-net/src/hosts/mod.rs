@@ -426,7 +426,7 @@ impl Host {
         let TcpUpdate { signature, matched, clock } = update;
         if let Some(found) = matched.as_ref().filter(|found| found.label.is_tool()) {
             result.conclusions = [self.on_software(&found.label, context.side), None];
-            if context.side == Side::Client {
+            if context.side == Side::Client && Tools::names_tool(&found.label) {
                 let tools = self.on_tool(&found.label, context);
                 // One packet has one conclusion: the report of the tool waits for the next SYN.
                 if result.is_empty() {

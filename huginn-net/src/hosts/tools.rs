@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use huginn_net_core::Timestamp;
+use huginn_net_core::{Amount, Timestamp};
 use huginn_net_db::Label;
 
 use super::span::TimeSpan;
@@ -13,7 +13,8 @@ use crate::limits::{MAX_LISTED_PORTS, MAX_TOOL_TARGETS, MAX_TOP_VALUES};
 /// The tools whose packets a host sends, at most eight, each with its targets.
 ///
 /// A tool is a label without a system (class `!`) that a SYN matches: a scanner such as Nmap, or a packet maker such as
-/// Scapy. The tool builds the packets, so that they say nothing about the system of the host.
+/// Scapy. The tool builds the packets, so that they say nothing about the system of the host. A label of last resort is no
+/// tool: other programs send the same SYN.
 ///
 /// ```
 /// use huginn_net::hosts::Tools;
@@ -62,6 +63,11 @@ pub struct ToolFinding {
 }
 
 impl Tools {
+    /// Whether a SYN with this label is one of a tool.
+    pub fn names_tool(label: &Label) -> bool {
+        label.is_tool() && !label.generic
+    }
+
     /// Counts a SYN that the label of a tool matches. The SYNs of a ninth tool only count as [left
     /// out](Self::left_out).
     pub fn add(&mut self, label: &Arc<Label>, target: SocketAddr, ts: Timestamp) {
@@ -209,15 +215,9 @@ struct Sent<'a>(&'a ToolFinding);
 impl Display for Sent<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(ToolFinding { syns, ports, hosts, has_more_hosts, first_seen, last_seen, .. }) = self;
-        let plural = |one: bool| if one { "" } else { "s" };
         let more = if *has_more_hosts { "more than " } else { "" };
-        write!(
-            f,
-            "{syns} SYN{} to {ports} port{} of {more}{hosts} host{}",
-            plural(*syns == 1),
-            plural(*ports == 1),
-            plural(*hosts == 1),
-        )?;
+        let (ports, hosts) = (Amount((*ports).into(), "port(s)"), Amount((*hosts).into(), "host(s)"));
+        write!(f, "{} to {ports} of {more}{hosts}", Amount(*syns, "SYN(s)"))?;
         match TimeSpan::between(*first_seen, *last_seen) {
             TimeSpan::ZERO => Ok(()),
             span => write!(f, " in {span}"),
@@ -371,6 +371,16 @@ mod tests {
         tools.add(&masscan, target(of(MAX_TOOL_TARGETS), 80), at(0));
         assert_eq!(texts(&tools), ["masscan: 1026 SYNs to 1 port of more than 1024 hosts"]);
         assert!(tools.heap_bytes() < 40 << 10, "{}", tools.heap_bytes());
+    }
+
+    #[test]
+    fn label_of_last_resort_is_no_tool() {
+        let database: huginn_net_db::Database =
+            "classes = unix\n[tcp:request]\nlabel = g:!:hping:\nsys = @unix\nsig = 4:64:0:0:512,0:::0\n"
+                .parse()
+                .unwrap();
+        assert!(database.labels()[0].is_tool() && !Tools::names_tool(&database.labels()[0]));
+        assert!(Tools::names_tool(&tool("Nmap")));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
 use super::clocks::P0fClock;
 use super::server_header;
+use super::tools::Tools;
 use crate::finding::{HttpVerdict, MtuFinding, SystemCheck, TlsClientFinding};
 use crate::limits::{MAX_LANGUAGE_TAG_LEN, MAX_SOFTWARE_LEN};
 
@@ -31,7 +32,9 @@ impl HostUpdate {
     /// The tool that made the packet, which the host table may report in place of a change.
     pub(crate) fn tool(&self) -> Option<&Label> {
         match &self.0 {
-            Update::Tcp(update) => Some(&*update.matched.as_ref()?.label).filter(|label| label.is_tool()),
+            Update::Tcp(update) => {
+                Some(&*update.matched.as_ref()?.label).filter(|label| Tools::names_tool(label))
+            }
             _ => None,
         }
     }

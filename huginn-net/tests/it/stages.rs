@@ -21,7 +21,7 @@ fn captures() -> Vec<PathBuf> {
 }
 
 fn is_of_host(finding: &Finding) -> bool {
-    matches!(finding, Finding::Uptime(_) | Finding::HostChange(_) | Finding::IpSharing(_))
+    matches!(finding, Finding::Uptime(_) | Finding::HostChange(_) | Finding::IpSharing(_) | Finding::Tool(_))
 }
 
 fn observers() -> Observers {

@@ -115,7 +115,8 @@ impl Overview {
 
     /// Counts a SYN of a tool.
     fn add_tool(&mut self, event: &Event, host: HostId, finding: &TcpFinding) {
-        let label = finding.matched.as_ref().map(|found| &found.label).filter(|label| label.is_tool());
+        let label =
+            finding.matched.as_ref().map(|found| &found.label).filter(|label| Tools::names_tool(label));
         let Some(label) = label.filter(|_| event.subject == Side::Client) else { return };
         let is_full = self.tools.len() >= MAX_OVERVIEW_TOOL_HOSTS;
         let tools = match self.tools.entry(host) {
