@@ -11,10 +11,10 @@ cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# environment NAME PACKAGE...: a new environment with the wheel and these packages.
+# environment NAME PACKAGE...: a new environment with the wheel and these packages. uv unpacks each package once.
 environment() {
-    python3 -m venv "$folder/$1"
-    "$folder/$1/bin/pip" install --quiet "$folder"/huginn_net-*.whl "${@:2}"
+    "$uv" venv --quiet --python python3 "$folder/$1"
+    "$uv" pip install --quiet --python "$folder/$1" --cache-dir "$folder/packages" "$folder"/huginn_net-*.whl "${@:2}"
 }
 
 # run_tests NAME FILE...
@@ -22,10 +22,12 @@ run_tests() {
     "$folder/$1/bin/python" -m pytest -q -p no:cacheprovider --import-mode=importlib "${@:2}"
 }
 
-# With little optimisation, which takes minutes and changes no value.
+# Without optimisation, which takes minutes and changes no value.
 export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0
-export CARGO_PROFILE_RELEASE_OPT_LEVEL=1
+export CARGO_PROFILE_RELEASE_OPT_LEVEL=0
 python3 -m venv "$folder/build"
+"$folder/build/bin/pip" install --quiet uv
+uv=$folder/build/bin/uv
 "$folder/build/bin/pip" wheel --quiet --no-deps --wheel-dir "$folder" ./python
 
 environment tables duckdb fsspec "moto[server,s3]" pandas polars pyarrow pysail==0.7.* pyspark-client==4.1.* pytest pytz s3fs

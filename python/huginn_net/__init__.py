@@ -49,7 +49,7 @@ __all__ = [
 PROTOCOLS = ("tcp", "http", "tls", "ssh")
 
 #: Events that need all packets of a host: a shard has none of them.
-HOST_EVENTS = ("uptime", "host_change", "ip_sharing")
+HOST_EVENTS = ("uptime", "host_change", "ip_sharing", "tool")
 
 
 def read_pcap(

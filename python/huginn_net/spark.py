@@ -11,7 +11,7 @@ files are packed to (default 32 MiB); ``shards``, the number of tasks for each f
 Spark with the option ``filterPushdown`` and ``spark.sql.python.filterPushdown.enabled``.
 
 A partition is one or more whole files, or a shard of them: flows that go over several files are not joined. Events of hosts
-(``uptime``, ``host_change``, ``ip_sharing``) are those of each file alone, and left out with ``shards``; `host_events` gives
+(``uptime``, ``host_change``, ``ip_sharing``, ``tool``) are those of each file alone, and left out with ``shards``; `host_events` gives
 those of all files.
 """
 

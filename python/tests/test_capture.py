@@ -152,7 +152,7 @@ def sorted_rows(*tables):
 
 @pytest.mark.parametrize("shards", [2, 4, 8])
 def test_shards_and_their_hosts_give_events_of_one_analysis(shards):
-    captures = [PAGES, CURL, *sorted((CAPTURES.parent / "huginn-net/tests/hosts").glob("*.pcap"))]
+    captures = [PAGES, CURL, CAPTURES / "tcp/nmap-scan/nmap-scan.pcap", *sorted((CAPTURES.parent / "huginn-net/tests/hosts").glob("*.pcap"))]
     found = set()
     for path in captures:
         whole = hn.read_pcap(path).to_arrow()

@@ -39,7 +39,7 @@ impl Scope<'_> {
 /// The only protocol that an event comes from; `None` if there are several.
 fn protocol(event: &str) -> Option<(ProtocolArgument, &'static str)> {
     match event {
-        "tcp_syn" | "tcp_syn_ack" | "mtu" | "uptime" => Some((ProtocolArgument::Tcp, "tcp")),
+        "tcp_syn" | "tcp_syn_ack" | "mtu" | "uptime" | "tool" => Some((ProtocolArgument::Tcp, "tcp")),
         "http_request" | "http_response" => Some((ProtocolArgument::Http, "http")),
         "tls_client" | "tls_server" => Some((ProtocolArgument::Tls, "tls")),
         "ssh_client" | "ssh_server" => Some((ProtocolArgument::Ssh, "ssh")),

@@ -29,7 +29,7 @@ fn events_and_totals_have_tool_first() {
     assert!(tools[1].ends_with("Nmap SYN scan: 10 SYNs to 10 ports of 1 host in 1 s"), "{text}");
     let (_, totals) = text.split_once("\ntotal ").unwrap();
     assert_eq!(totals.lines().nth(2), Some(&*format!("tools       192.0.2.1: {SCAN}")), "{text}");
-    let blocks = stdout(&["pcap", "-v", "--events", "finding", &capture("nmap-scan.pcap")]);
+    let blocks = stdout(&["pcap", "-v", "--events", "tool", &capture("nmap-scan.pcap")]);
     assert!(
         blocks.contains("  tool       Nmap SYN scan\n  sent       1 SYN to 1 port of 1 host\n"),
         "{blocks}"
@@ -63,22 +63,19 @@ fn json_of_host_has_its_tools() {
 }
 
 #[test]
-fn columns_of_finding_have_tool() {
-    let fields = "event,finding,tool.name,tool.ports";
+fn tool_has_columns() {
+    let fields = "event,name,ports";
     let text = stdout(&[
         "pcap",
         "--format",
         "csv",
         "--events",
-        "finding",
+        "tool",
         "--fields",
         fields,
         &capture("nmap-scan.pcap"),
     ]);
-    assert_eq!(
-        text.lines().collect::<Vec<_>>(),
-        [fields, "finding,tool,Nmap SYN scan,1", "finding,tool,Nmap SYN scan,10"]
-    );
+    assert_eq!(text.lines().collect::<Vec<_>>(), [fields, "tool,Nmap SYN scan,1", "tool,Nmap SYN scan,10"]);
 }
 
 #[test]

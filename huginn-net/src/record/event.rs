@@ -13,8 +13,9 @@ use super::VERSION;
 use super::describe::{FieldInfo, Fields, Object, Value as _, ValueVisitor, Visit, records};
 use super::flow::FlowRecord;
 use super::kinds::{
-    ChangeRecord, ConnectionRecord, FindingRecord, HttpRequestRecord, HttpResponseRecord, MismatchRecord,
-    MtuRecord, SshClientRecord, SshServerRecord, TcpRecord, TlsClientRecord, TlsServerRecord, UptimeRecord,
+    ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, MismatchRecord,
+    MtuRecord, SshClientRecord, SshServerRecord, TcpRecord, TlsClientRecord, TlsServerRecord, ToolRecord,
+    UptimeRecord,
 };
 use super::text::{LimitedTexts, Text};
 use crate::{Event, Finding};
@@ -128,10 +129,12 @@ kinds! {
     HostChange(ChangeRecord<'a>): "host_change",
     /// Several hosts with one address.
     IpSharing(ChangeRecord<'a>): "ip_sharing",
+    /// A tool that sends packets of its own.
+    Tool(ToolRecord<'a>): "tool",
     /// A client that is not the browser that it claims to be.
     Mismatch(MismatchRecord<'a>): "mismatch",
     /// What else was noticed.
-    Finding(FindingRecord<'a>): "finding",
+    Finding(ConflictRecord<'a>): "finding",
     /// A connection that ended.
     Connection(ConnectionRecord<'a>): "connection",
     /// An HTTP request.
@@ -164,15 +167,16 @@ pub(crate) fn event_number(finding: &Finding) -> usize {
         Finding::Uptime(_) => 3,
         Finding::HostChange(_) => 4,
         Finding::IpSharing(_) => 5,
-        Finding::Mismatch(_) => 6,
-        Finding::Conflict(_) | Finding::Tool(_) => 7,
-        Finding::Connection(_) => 8,
-        Finding::HttpRequest(_) => 9,
-        Finding::HttpResponse(_) => 10,
-        Finding::TlsClient(_) => 11,
-        Finding::TlsServer(_) => 12,
-        Finding::SshClient(_) => 13,
-        Finding::SshServer(_) => 14,
+        Finding::Tool(_) => 6,
+        Finding::Mismatch(_) => 7,
+        Finding::Conflict(_) => 8,
+        Finding::Connection(_) => 9,
+        Finding::HttpRequest(_) => 10,
+        Finding::HttpResponse(_) => 11,
+        Finding::TlsClient(_) => 12,
+        Finding::TlsServer(_) => 13,
+        Finding::SshClient(_) => 14,
+        Finding::SshServer(_) => 15,
     }
 }
 
@@ -271,7 +275,7 @@ fn describe<'a, U: Use<'a>>(event: &'a Event, cut: &mut Vec<Text<'a>>, to: U) ->
         Finding::IpSharing(finding) => to.fields(finding.into(), Kind::IpSharing),
         Finding::Mismatch(finding) => to.fields(finding.into(), Kind::Mismatch),
         Finding::Conflict(reason) => to.fields(reason.into(), Kind::Finding),
-        Finding::Tool(found) => to.fields((&**found).into(), Kind::Finding),
+        Finding::Tool(found) => to.fields((&**found).into(), Kind::Tool),
         Finding::Connection(connection) => {
             let transport = event.flow.transport.name();
             to.fields(ConnectionRecord::new(connection, transport, texts), Kind::Connection)

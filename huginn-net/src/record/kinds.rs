@@ -85,17 +85,15 @@ records! {
     }
 
     /// `finding`: what else was noticed.
-    pub struct FindingRecord<'a> in "finding_" {
-        /// Kind of the finding: `conflict` or `tool`
+    pub struct ConflictRecord<'a> in "finding_" {
+        /// Kind of the finding: `conflict`
         finding in "finding": Text<'a>,
         /// What distinguishes the packets of a conflict
-        reason[omitted]: Option<Text<'a>>,
-        /// The tool that made the packets
-        tool[omitted]: Option<ToolRecord<'a>>,
+        reason: Text<'a>,
     }
 
-    /// A tool that sends packets of its own, and what it sent until now.
-    pub struct ToolRecord<'a> {
+    /// `tool`: a tool that sends packets of its own, and what it sent until now.
+    pub struct ToolRecord<'a> in "tool_" {
         /// Name of the tool, and what it does
         name: Text<'a>,
         /// Number of SYNs
@@ -418,15 +416,9 @@ impl<'a> From<&'a Consistency> for MismatchRecord<'a> {
     }
 }
 
-impl From<&Conflict> for FindingRecord<'_> {
+impl From<&Conflict> for ConflictRecord<'_> {
     fn from(reason: &Conflict) -> Self {
-        Self { finding: "conflict".into(), reason: Some(reason.as_str().into()), tool: None }
-    }
-}
-
-impl From<&ToolFinding> for FindingRecord<'_> {
-    fn from(found: &ToolFinding) -> Self {
-        Self { finding: "tool".into(), reason: None, tool: Some(found.into()) }
+        Self { finding: "conflict".into(), reason: reason.as_str().into() }
     }
 }
 

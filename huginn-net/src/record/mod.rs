@@ -41,7 +41,7 @@ pub use self::host::{
     TlsClientSeenRecord, VerdictRecord, fields_of_host,
 };
 pub use self::kinds::{
-    ChangeRecord, ConnectionRecord, FindingRecord, HttpRequestRecord, HttpResponseRecord, LabelRecord,
+    ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, LabelRecord,
     ListedRecord, MismatchRecord, MtuRecord, NearestRecord, SoftwareRecord, SshClientRecord, SshServerRecord,
     TcpRecord, TlsClientRecord, TlsServerRecord, ToolRecord, UptimeRecord,
 };
