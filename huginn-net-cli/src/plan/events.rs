@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn names_are_those_of_the_library() {
         let of_one_protocol = EVENT_NAMES.into_iter().filter(|event| protocol(event).is_some());
-        assert_eq!(of_one_protocol.count(), 10);
+        assert_eq!(of_one_protocol.count(), 11);
         assert!(P0F_EVENTS.iter().all(|event| EVENT_NAMES.contains(event)));
     }
 }
