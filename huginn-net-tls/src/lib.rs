@@ -78,8 +78,8 @@ pub use fingerprint::{
     Ja4ParseError, Ja4Raw,
 };
 pub use hello::{
-    AlpnList, ClientHello, Extension, Extensions, ServerHello, U16List, Version, VersionParseError,
-    extension_type, is_grease,
+    AlpnList, ClientHello, Extension, Extensions, KeyShare, KeyShares, ServerHello, U16List, Version,
+    VersionParseError, extension_type, is_grease,
 };
 pub use huginn_net_wire::Parsed;
 #[cfg(feature = "packets")]

@@ -50,6 +50,9 @@ pub(crate) const MAX_ALIKE_HOPS: u8 = 3;
 /// Maximum number of servers in the list of those that answer alike: 4 KiB.
 pub(crate) const MAX_ALIKE_SERVERS: usize = 256;
 
+/// Length of the longest name of a group for key exchange, in bytes; a test holds it.
+pub(crate) const MAX_GROUP_NAME_LEN: usize = 31;
+
 /// Maximum stored length of a User-Agent or Server header, in bytes.
 pub(crate) const MAX_SOFTWARE_LEN: usize = 256;
 

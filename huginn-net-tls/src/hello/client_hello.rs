@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use huginn_net_wire::{Cursor, Parsed};
 
-use super::extension::{AlpnList, Extension, Extensions, U16List, extension_type as kind};
+use super::extension::{AlpnList, Extension, Extensions, KeyShares, U16List, extension_type as kind};
 use super::handshake::{self, CLIENT_HELLO, at};
 use super::{Version, is_grease};
 use crate::computed::Computed;
@@ -49,6 +49,7 @@ enum IndexedExtension {
     Alpn,
     EarlyData,
     SupportedVersions,
+    KeyShare,
     EncryptedClientHello,
     /// Any other extension.
     Other,
@@ -179,6 +180,12 @@ impl<'a> ClientHello<'a> {
         U16List::new(self.list(IndexedExtension::SupportedGroups, 2))
     }
 
+    /// The key shares of the extension key_share, including GREASE. Those of drafts of TLS 1.3 before the 23rd, which had
+    /// another extension type, are not among them.
+    pub fn key_shares(&self) -> KeyShares<'_> {
+        KeyShares::new(self.list(IndexedExtension::KeyShare, 2))
+    }
+
     /// The signature schemes of the extension signature_algorithms, including GREASE.
     pub fn signature_algorithms(&self) -> U16List<'_> {
         U16List::new(self.list(IndexedExtension::SignatureAlgorithms, 2))
@@ -301,6 +308,7 @@ impl IndexedExtension {
         table[kind::ALPN as usize] = Self::Alpn;
         table[kind::EARLY_DATA as usize] = Self::EarlyData;
         table[kind::SUPPORTED_VERSIONS as usize] = Self::SupportedVersions;
+        table[kind::KEY_SHARE as usize] = Self::KeyShare;
         table
     };
 

@@ -2,7 +2,7 @@
 
 use std::iter::FusedIterator;
 
-/// Extension types that fingerprints depend on (IANA, "TLS ExtensionType Values").
+/// Extension types with a meaning here (IANA, "TLS ExtensionType Values").
 pub mod extension_type {
     /// RFC 6066, section 3.
     pub const SERVER_NAME: u16 = 0x0000;
@@ -26,6 +26,8 @@ pub mod extension_type {
     pub const SUPPORTED_VERSIONS: u16 = 0x002b;
     /// cookie (RFC 8446, section 4.2.2).
     pub const COOKIE: u16 = 0x002c;
+    /// RFC 8446, section 4.2.8.
+    pub const KEY_SHARE: u16 = 0x0033;
     /// Encrypted Client Hello (RFC 9849).
     pub const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;
 }
@@ -40,7 +42,7 @@ pub struct Extension<'a> {
 }
 
 /// The extensions of a hello in wire order, up to the first truncated one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Extensions<'a> {
     rest: &'a [u8],
 }
@@ -103,6 +105,39 @@ impl Iterator for U16List<'_> {
 
 impl ExactSizeIterator for U16List<'_> {}
 impl FusedIterator for U16List<'_> {}
+
+/// A key share of a client (RFC 8446, section 4.2.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyShare<'a> {
+    /// The group, by its number in IANA's registry "TLS Supported Groups".
+    pub group: u16,
+    /// The public key, or what the group defines in place of it.
+    pub key: &'a [u8],
+}
+
+/// The key shares of a client in wire order, up to the first truncated one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KeyShares<'a> {
+    rest: Extensions<'a>,
+}
+
+impl<'a> KeyShares<'a> {
+    /// Iterates over a list of key shares, without its length prefix.
+    pub(crate) const fn new(list: &'a [u8]) -> Self {
+        // A key share is laid out as an extension: a number, a length and the data.
+        Self { rest: Extensions::new(list) }
+    }
+}
+
+impl<'a> Iterator for KeyShares<'a> {
+    type Item = KeyShare<'a>;
+
+    fn next(&mut self) -> Option<KeyShare<'a>> {
+        self.rest.next().map(|Extension { kind, data }| KeyShare { group: kind, key: data })
+    }
+}
+
+impl FusedIterator for KeyShares<'_> {}
 
 /// The protocol names of an ALPN extension (RFC 7301, section 3.1), up to the first truncated one.
 #[derive(Clone, Copy, Debug, Default)]

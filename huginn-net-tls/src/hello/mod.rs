@@ -8,7 +8,7 @@ mod server_hello;
 mod version;
 
 pub use self::client_hello::ClientHello;
-pub use self::extension::{AlpnList, Extension, Extensions, U16List, extension_type};
+pub use self::extension::{AlpnList, Extension, Extensions, KeyShare, KeyShares, U16List, extension_type};
 pub use self::grease::is_grease;
 pub(crate) use self::grease::is_no_grease;
 pub use self::server_hello::ServerHello;

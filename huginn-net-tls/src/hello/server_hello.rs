@@ -116,6 +116,12 @@ impl<'a> ServerHello<'a> {
         AlpnList::new(list).next()
     }
 
+    /// The group of the key share, or the one that a HelloRetryRequest asks for (RFC 8446, section 4.2.8), by its number in
+    /// IANA's registry "TLS Supported Groups". Up to TLS 1.2 another message has the group.
+    pub fn group(&self) -> Option<u16> {
+        U16List::new(self.extension(kind::KEY_SHARE)?).next()
+    }
+
     /// Whether it requests another ClientHello (RFC 8446, section 4.1.4).
     pub fn is_retry_request(&self) -> bool {
         self.is_retry_request

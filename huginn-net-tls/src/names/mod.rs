@@ -32,6 +32,15 @@ pub fn signature_scheme(number: u16) -> Option<&'static str> {
     look_up(SIGNATURE_SCHEMES, number)
 }
 
+/// The name of a group for key exchange.
+///
+/// ```
+/// assert_eq!(huginn_net_tls::names::group(0x11ec), Some("X25519MLKEM768"));
+/// ```
+pub fn group(number: u16) -> Option<&'static str> {
+    look_up(GROUPS, number)
+}
+
 type Names = &'static [(u16, &'static str)];
 
 fn look_up(names: Names, number: u16) -> Option<&'static str> {
@@ -46,6 +55,68 @@ const UNREGISTERED_CIPHER_SUITES: Names = &[
     (0xcc15, "DHE_RSA_WITH_CHACHA20_POLY1305 (draft)"),
     (0xfefe, "SSL_RSA_FIPS_WITH_DES_CBC_SHA (Netscape)"),
     (0xfeff, "SSL_RSA_FIPS_WITH_3DES_EDE_CBC_SHA (Netscape)"),
+];
+
+/// Sorted by number.
+const GROUPS: Names = &[
+    (0x0001, "sect163k1"),
+    (0x0002, "sect163r1"),
+    (0x0003, "sect163r2"),
+    (0x0004, "sect193r1"),
+    (0x0005, "sect193r2"),
+    (0x0006, "sect233k1"),
+    (0x0007, "sect233r1"),
+    (0x0008, "sect239k1"),
+    (0x0009, "sect283k1"),
+    (0x000a, "sect283r1"),
+    (0x000b, "sect409k1"),
+    (0x000c, "sect409r1"),
+    (0x000d, "sect571k1"),
+    (0x000e, "sect571r1"),
+    (0x000f, "secp160k1"),
+    (0x0010, "secp160r1"),
+    (0x0011, "secp160r2"),
+    (0x0012, "secp192k1"),
+    (0x0013, "secp192r1"),
+    (0x0014, "secp224k1"),
+    (0x0015, "secp224r1"),
+    (0x0016, "secp256k1"),
+    (0x0017, "secp256r1"),
+    (0x0018, "secp384r1"),
+    (0x0019, "secp521r1"),
+    (0x001a, "brainpoolP256r1"),
+    (0x001b, "brainpoolP384r1"),
+    (0x001c, "brainpoolP512r1"),
+    (0x001d, "x25519"),
+    (0x001e, "x448"),
+    (0x001f, "brainpoolP256r1tls13"),
+    (0x0020, "brainpoolP384r1tls13"),
+    (0x0021, "brainpoolP512r1tls13"),
+    (0x0022, "GC256A"),
+    (0x0023, "GC256B"),
+    (0x0024, "GC256C"),
+    (0x0025, "GC256D"),
+    (0x0026, "GC512A"),
+    (0x0027, "GC512B"),
+    (0x0028, "GC512C"),
+    (0x0029, "curveSM2"),
+    (0x0100, "ffdhe2048"),
+    (0x0101, "ffdhe3072"),
+    (0x0102, "ffdhe4096"),
+    (0x0103, "ffdhe6144"),
+    (0x0104, "ffdhe8192"),
+    (0x0200, "MLKEM512"),
+    (0x0201, "MLKEM768"),
+    (0x0202, "MLKEM1024"),
+    (0x11eb, "SecP256r1MLKEM768"),
+    (0x11ec, "X25519MLKEM768"),
+    (0x11ed, "SecP384r1MLKEM1024"),
+    (0x11ee, "curveSM2MLKEM768"),
+    (0x4138, "CECPQ2 (draft)"),
+    (0x6399, "X25519Kyber768Draft00"),
+    (0x639a, "SecP256r1Kyber768Draft00"),
+    (0xff01, "arbitrary_explicit_prime_curves"),
+    (0xff02, "arbitrary_explicit_char2_curves"),
 ];
 
 /// Sorted by number.

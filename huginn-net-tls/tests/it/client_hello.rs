@@ -57,6 +57,7 @@ fn reads_every_field() {
         extension(13, &prefixed(2, &[4, 3, 8, 4])),
         extension(16, &prefixed(2, &[prefixed(1, b"h2"), prefixed(1, b"http/1.1")].concat())),
         extension(43, &prefixed(1, &[0x2a, 0x2a, 3, 4, 3, 3])),
+        extension(51, &prefixed(2, &[extension(0x1a1a, &[0]), extension(29, &[5; 32])].concat())),
         extension(0xfe0d, &[0; 9]),
     ]
     .concat();
@@ -73,6 +74,8 @@ fn reads_every_field() {
     assert_eq!(hello.signature_algorithms().collect::<Vec<_>>(), [0x0403, 0x0804]);
     assert_eq!(hello.alpn().collect::<Vec<_>>(), [&b"h2"[..], b"http/1.1"]);
     assert_eq!((hello.version(), hello.legacy_version()), (Version::TLS_1_3, Version::TLS_1_2));
+    let shares: Vec<_> = hello.key_shares().map(|share| (share.group, share.key.len())).collect();
+    assert_eq!(shares, [(0x1a1a, 1), (29, 32)]);
     assert!(hello.has_ech());
     assert_eq!(hello.extension(extension_type::ENCRYPTED_CLIENT_HELLO), Some(&[0; 9][..]));
     assert_eq!(hello.clone().into_owned(), hello);
@@ -194,12 +197,14 @@ fn malformed_lists_keep_complete_items() {
         extension(13, &[0]),
         extension(16, &[0, 9, 2, b'h', b'2', 9, b'x']),
         extension(43, b""),
+        extension(51, &[0xff, 0xff, 0, 29, 0, 1, 7, 0, 23, 0, 9, 1]),
     ]
     .concat();
     let bytes = hello(&block);
     let hello = parsed(&bytes);
     assert_eq!(hello.server_name(), Some(&b"ok"[..]), "the first name of type host_name");
     assert_eq!(hello.supported_groups().collect::<Vec<_>>(), [29]);
+    assert_eq!(hello.key_shares().map(|share| share.group).collect::<Vec<_>>(), [29]);
     assert_eq!(hello.signature_algorithms().next(), None);
     assert_eq!(hello.alpn().collect::<Vec<_>>(), [b"h2"]);
     assert_eq!(hello.version(), Version::TLS_1_2);
@@ -224,7 +229,7 @@ fn server_hello_has_chosen_parameters() {
     let bytes = message(2, &body);
     let hello = ServerHello::from_message(&bytes, Transport::Tcp).unwrap().unwrap().value;
     assert_eq!((hello.version(), hello.cipher_suite()), (Version::TLS_1_2, 0xc02f));
-    assert_eq!((hello.alpn(), hello.is_retry_request()), (Some(&b"h2"[..]), false));
+    assert_eq!((hello.alpn(), hello.group(), hello.is_retry_request()), (Some(&b"h2"[..]), None, false));
     let old = message(2, &body[..body.len() - block.len() - 2]);
     assert_eq!(
         ServerHello::from_message(&old, Transport::Tcp).unwrap().unwrap().value.extensions().count(),
@@ -232,6 +237,18 @@ fn server_hello_has_chosen_parameters() {
     );
     for len in 0..39 {
         assert!(ServerHello::from_message(&message(2, &body[..len]), Transport::Tcp).is_err(), "{len} bytes");
+    }
+}
+
+/// A ServerHello has a key share, a HelloRetryRequest only its group.
+#[test]
+fn server_hello_has_group_of_key_share() {
+    for share in [&[&[0x11, 0xec][..], &prefixed(2, &[5; 1120])].concat(), &[0x11, 0xec][..]] {
+        let block = extension(51, share);
+        let body = [&[3, 3][..], &[7; 32], &[0], &[0x13, 0x01], &[0], &prefixed(2, &block)].concat();
+        let bytes = message(2, &body);
+        let hello = ServerHello::from_message(&bytes, Transport::Tcp).unwrap().unwrap().value;
+        assert_eq!(hello.group(), Some(0x11ec));
     }
 }
 

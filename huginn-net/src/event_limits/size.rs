@@ -11,6 +11,7 @@ use crate::Finding;
 use crate::connection::Connection;
 use crate::finding::{HttpRequestFinding, HttpResponseFinding, HttpVerdict, TcpFinding};
 use crate::hosts::HostUpdate;
+use crate::limits::MAX_GROUP_NAME_LEN;
 
 /// Bytes of an escaped byte: `\u0001`, or `\\xff`.
 const ESCAPED: usize = 6;
@@ -51,12 +52,15 @@ const CONCLUSION: usize = 200;
 /// Bytes of a tool, without the texts of its label.
 const TOOL: usize = 300;
 
+/// Bytes of the name of a group, with its quotes and comma.
+const GROUP: usize = MAX_GROUP_NAME_LEN + 3;
+
 /// Bytes of the software of a TLS client: what the built-in database has for one fingerprint, and the difference to the
 /// nearest one.
 const TLS_SOFTWARE: usize = 1800;
 
 /// Bytes of the JSON of a hello, without its texts and lists.
-const HELLO: usize = 560;
+const HELLO: usize = 590;
 
 /// Bytes of the JSON of a connection, without its texts.
 const CONNECTION: usize = 480;
@@ -127,12 +131,14 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
                 alpn,
                 limited(list, limit).saturating_mul(3),
                 limited(list.saturating_mul(2), limit),
+                groups(hello.supported_groups().len(), limit),
+                groups(hello.key_shares().count(), limit),
             ])
         }
         Finding::TlsServer(finding) => {
             let hello = &finding.server.hello;
             let alpn = hello.alpn().map_or(0, |name| text(name, limit));
-            sum([240, alpn, limited(hello.message().len().saturating_mul(2), limit)])
+            sum([252, GROUP, alpn, limited(hello.message().len().saturating_mul(2), limit)])
         }
         Finding::SshClient(finding) => {
             sum([ssh(&finding.peer, limit), software(finding.software().as_ref())])
@@ -153,6 +159,12 @@ fn tcp(finding: &TcpFinding) -> u64 {
     // An option has at most five bytes: `?255,`.
     let layout = finding.signature.layout.kinds().len().saturating_mul(5);
     sum([200, layout, label(finding.label()), PARAMS])
+}
+
+/// Bytes of a list of groups.
+fn groups(count: usize, limit: TextLimit) -> usize {
+    let fitting = limit.bytes().map_or(count, |max| count.min(max / MAX_GROUP_NAME_LEN));
+    fitting.saturating_mul(GROUP)
 }
 
 /// Bytes of a tool: its name is in two texts.

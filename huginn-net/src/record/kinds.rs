@@ -292,6 +292,10 @@ records! {
         sni: Option<Text<'a>>,
         /// Protocols that the client offers
         alpn: Vec<Text<'a>>,
+        /// Groups for key exchange that the client supports
+        groups: Vec<Text<'a>>,
+        /// Groups of the key shares that the client sends
+        key_shares: Vec<Text<'a>>,
         /// Whether the hello has the extension encrypted_client_hello
         ech: bool,
         /// Whether the hello answers a HelloRetryRequest
@@ -331,6 +335,8 @@ records! {
         cipher_name: Option<Text<'a>>,
         /// Protocol that the server selects
         alpn: Option<Text<'a>>,
+        /// Group for key exchange that the server selects
+        group: Option<Text<'a>>,
         /// Whether the hello is a HelloRetryRequest
         retry: bool,
         /// JA3S text
@@ -582,6 +588,8 @@ impl<'a> TlsClientRecord<'a> {
             version: Text::version(hello.version()),
             sni: hello.server_name().map(|name| texts.wire("sni", name)),
             alpn: texts.wires("alpn", hello.alpn()),
+            groups: texts.groups("groups", hello.supported_groups()),
+            key_shares: texts.groups("key_shares", hello.key_shares().map(|share| share.group)),
             ech: hello.has_ech(),
             retry: *retry,
             ja4: sorted.ja4(),
@@ -608,6 +616,7 @@ impl<'a> TlsServerRecord<'a> {
             cipher: Text::hex(hello.cipher_suite()),
             cipher_name: cipher_suite(hello.cipher_suite()).map(Into::into),
             alpn: hello.alpn().map(|name| texts.wire("alpn", name)),
+            group: hello.group().map(Text::group),
             retry: hello.is_retry_request(),
             ja3s_hash: Text::md5(ja3s.hash().0),
             ja3s: texts.owned("ja3s", ja3s.as_str().len(), ja3s),

@@ -5,12 +5,13 @@ use std::str;
 use std::sync::Arc;
 
 use huginn_net_core::{Escaped, md5_digits};
-use huginn_net_tls::{Ja3, Ja4Raw, Version};
+use huginn_net_tls::{Ja3, Ja4Raw, Version, is_grease, names};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::describe::{Value as RecordValue, ValueType, ValueVisitor};
 use crate::event_limits::TextLimit;
 use crate::finding::HttpVerdict;
+use crate::limits::MAX_GROUP_NAME_LEN;
 
 /// A text of a record: a value that is formatted when it is written, or text that was read. [`Display`] is the text.
 #[derive(Clone)]
@@ -69,6 +70,12 @@ impl<'a> Text<'a> {
     #[inline]
     pub(super) fn hex(number: u16) -> Self {
         Self(Value::Hex(number))
+    }
+
+    /// A group for key exchange: its name, or four hexadecimal digits.
+    #[inline]
+    pub(super) fn group(number: u16) -> Self {
+        names::group(number).map_or_else(|| Self::hex(number), Self::from)
     }
 
     /// The hexadecimal digits of an MD5.
@@ -165,6 +172,20 @@ impl<'a> LimitedTexts<'a, '_> {
             self.note(field);
         }
         values.take(fitting).map(Text::wire).collect()
+    }
+
+    /// The groups of a hello without GREASE: as many as fit in the limit together, however long their names are.
+    pub(super) fn groups(
+        &mut self,
+        field: &'static str,
+        numbers: impl Iterator<Item = u16> + Clone,
+    ) -> Vec<Text<'a>> {
+        let numbers = numbers.filter(|number| !is_grease(*number));
+        let fitting = self.limit.bytes().map_or(usize::MAX, |max| max / MAX_GROUP_NAME_LEN);
+        if numbers.clone().nth(fitting).is_some() {
+            self.note(field);
+        }
+        numbers.take(fitting).map(Text::group).collect()
     }
 
     /// Notes a field whose text is longer than the limit; it has at most `len` bytes.
@@ -291,5 +312,31 @@ impl Serialize for Text<'_> {
 impl<'de> Deserialize<'de> for Text<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self(Value::Read(String::deserialize(deserializer)?.into())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limit_of_group_names_is_the_longest() {
+        let longest = (0..=u16::MAX).filter_map(names::group).map(str::len).max();
+        assert_eq!(longest, Some(MAX_GROUP_NAME_LEN));
+    }
+
+    #[test]
+    fn groups_up_to_the_limit_have_names_or_digits() {
+        let mut cut = Vec::new();
+        let mut texts = LimitedTexts { limit: TextLimit::NONE, cut: &mut cut };
+        let grease = 0x2a2a;
+        let groups = texts.groups("groups", [grease, 0x11ec, 0x001d, 0x1234].into_iter());
+        assert_eq!(
+            groups.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ["X25519MLKEM768", "x25519", "1234"]
+        );
+        texts.limit = TextLimit::default();
+        let many = texts.groups("groups", (0..0x7000).cycle().take(32_000));
+        assert!(many.len() < 10_000 && texts.cut.len() == 1, "{} of {:?}", many.len(), texts.cut);
     }
 }

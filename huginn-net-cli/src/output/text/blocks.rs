@@ -16,9 +16,10 @@ use huginn_net::http::{Headers, language};
 use huginn_net::ssh::SshPeer;
 use huginn_net::tcp::Handshake;
 use huginn_net::tls::{TlsClient, TlsServer};
-use huginn_net::tls::{Transport, Version};
+use huginn_net::tls::{Transport, Version, is_grease, names};
 use huginn_net::{Escaped, Event, Finding, Side};
 
+use crate::limits::MAX_LISTED_GROUPS;
 use crate::output::Zone;
 
 /// Width of the column of field names.
@@ -254,6 +255,13 @@ impl Blocks {
             let rest = if more > 0 { format!("... ({more} more)") } else { String::new() };
             self.field(out, "alpn", format_args!("{}{rest}", Joined(&alpn)))?;
         }
+        let shares = hello.key_shares().map(|share| share.group).filter(|group| !is_grease(*group));
+        let groups: Vec<String> = shares.clone().take(MAX_LISTED_GROUPS).map(group).collect();
+        if !groups.is_empty() {
+            let more = shares.count().saturating_sub(groups.len());
+            let rest = if more > 0 { format!("... ({more} more)") } else { String::new() };
+            self.field(out, "key shares", format_args!("{}{rest}", Joined(&groups)))?;
+        }
         if hello.has_ech() {
             self.field(out, "ech", "encrypted hello, or GREASE")?;
         }
@@ -267,6 +275,9 @@ impl Blocks {
         self.field(out, "protocol", format_args!("{}{again}", protocol(hello.transport(), hello.version())))?;
         self.field(out, "cipher", format_args!("{:04x}", hello.cipher_suite()))?;
         self.wire(out, "alpn", hello.alpn(), limit)?;
+        if let Some(number) = hello.group() {
+            self.field(out, "group", group(number))?;
+        }
         self.field(out, "ja3s", hello.ja3s_hash())
     }
 
@@ -302,6 +313,11 @@ impl Blocks {
         let style = self.name;
         writeln!(out, "  {style}{name:NAME_WIDTH$}{style:#}{value}")
     }
+}
+
+/// A group for key exchange: its name, or four hexadecimal digits.
+fn group(number: u16) -> String {
+    names::group(number).map_or_else(|| format!("{number:04x}"), str::to_owned)
 }
 
 /// The title of a block.
