@@ -180,8 +180,7 @@ impl<'a> ClientHello<'a> {
         U16List::new(self.list(IndexedExtension::SupportedGroups, 2))
     }
 
-    /// The key shares of the extension key_share, including GREASE. Those of drafts of TLS 1.3 before the 23rd, which had
-    /// another extension type, are not among them.
+    /// The key shares of the extension key_share, including GREASE.
     pub fn key_shares(&self) -> KeyShares<'_> {
         KeyShares::new(self.list(IndexedExtension::KeyShare, 2))
     }
@@ -309,6 +308,7 @@ impl IndexedExtension {
         table[kind::EARLY_DATA as usize] = Self::EarlyData;
         table[kind::SUPPORTED_VERSIONS as usize] = Self::SupportedVersions;
         table[kind::KEY_SHARE as usize] = Self::KeyShare;
+        table[kind::DRAFT_KEY_SHARE as usize] = Self::KeyShare;
         table
     };
 

@@ -26,6 +26,8 @@ pub mod extension_type {
     pub const SUPPORTED_VERSIONS: u16 = 0x002b;
     /// cookie (RFC 8446, section 4.2.2).
     pub const COOKIE: u16 = 0x002c;
+    /// key_share of the drafts of RFC 8446 before the 23rd; unassigned since.
+    pub const DRAFT_KEY_SHARE: u16 = 0x0028;
     /// RFC 8446, section 4.2.8.
     pub const KEY_SHARE: u16 = 0x0033;
     /// Encrypted Client Hello (RFC 9849).

@@ -119,7 +119,8 @@ impl<'a> ServerHello<'a> {
     /// The group of the key share, or the one that a HelloRetryRequest asks for (RFC 8446, section 4.2.8), by its number in
     /// IANA's registry "TLS Supported Groups". Up to TLS 1.2 another message has the group.
     pub fn group(&self) -> Option<u16> {
-        U16List::new(self.extension(kind::KEY_SHARE)?).next()
+        let share = self.extension(kind::KEY_SHARE).or_else(|| self.extension(kind::DRAFT_KEY_SHARE));
+        U16List::new(share?).next()
     }
 
     /// Whether it requests another ClientHello (RFC 8446, section 4.1.4).
