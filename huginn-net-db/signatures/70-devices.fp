@@ -17,8 +17,10 @@ label = s:other:Cisco IOS:
 sig   = *:255:0:*:4128,0:mss::0
 sig   = 4:255:0:*:4128,0:mss:id-:0
 
-; The defaults of opt.h in lwIP 2.1 (TCP_MSS 536, TCP_WND 4 segments, TTL 255, no scaling,
-; SACK or timestamps) and of ESP-IDF (MSS 1440, TTL 64).
+; Recorded with lwIP 2.1.3 and 2.2.1 (captures/tools/stacks/lwip.c): the defaults of opt.h
+; (TCP_MSS 536, TCP_WND 4 segments, TTL 255, no scaling, SACK or timestamps), TCP_MSS 1460, and
+; the defaults of ESP-IDF (MSS 1440, window 5760, TTL 64). The first packet's ID is 0. Over
+; IPv6 the last is in 20-linux.fp.
 label = s:other:lwIP:
 sig   = 4:255:0:536:mss*4,0:mss::0
 sig   = 4:255:0:536:mss*4,0:mss:id-:0
@@ -26,6 +28,13 @@ sig   = 4:64:0:1440:mss*4,0:mss::0
 sig   = 4:64:0:1440:mss*4,0:mss:id-:0
 sig   = 4:255:0:1460:mss*4,0:mss::0
 sig   = 4:255:0:1460:mss*4,0:mss:id-:0
+sig   = 6:255:0:1440:mss*4,0:mss::0
+
+; Recorded with lwIP 2.1.3 and 2.2.1 and the older defaults of ESP-IDF: MSS 1440 with a window
+; of 5744, which is not a multiple of it.
+label = s:other:lwIP:(ESP-IDF)
+sig   = 4:64:0:1440:5744,0:mss::0
+sig   = 4:64:0:1440:5744,0:mss:id-:0
 
 ; Recorded with gVisor's netstack of 2026-09-05, which runsc, Cloud Run and Tailscale's user
 ; mode have (captures/tools/stacks/gvisor.go): Linux's order, 20 segments rounded down to the
@@ -45,6 +54,22 @@ sig   = 6:64:0:1220:24320,8:mss,sok,ts,nop,ws::0
 label = s:other:passt:(container or guest network)
 sig   = 4:255:0:*:65535,8:mss,nop,ws:df:0
 sig   = 6:255:0:*:65535,8:mss,nop,ws:flow:0
+
+; Recorded with smoltcp 0.14.0 (captures/tools/stacks/smoltcp.rs): no NOP before or between the
+; options, ID 0. The window is the program's receive buffer, the scale what the buffer needs;
+; timestamps are there when the program sets a generator.
+label = s:other:smoltcp:
+sig   = *:64:0:*:*,*:mss,ws,sok,eol+2:df:0
+sig   = *:64:0:*:*,*:mss,ws,sok,ts,eol+0:df:0
+
+; Recorded with the boot ROMs of iPXE 1.0.0+git-20190125 and 1.21.1+git20250501 in QEMU
+; (captures/tools/stacks/netboot.sh). The MSS comes last; TTL 255 over IPv6. With an MTU of 1500
+; the window of 65532 happens to be 43 times the MSS and all headers.
+label = s:other:iPXE:(network boot)
+sig   = 4:64:0:1460:mtu*43,9:nop,nop,ts,nop,nop,sok,nop,ws,mss::0
+sig   = 6:255:0:1440:mtu*43,9:nop,nop,ts,nop,nop,sok,nop,ws,mss::0
+sig   = 4:64:0:*:65532,9:nop,nop,ts,nop,nop,sok,nop,ws,mss::0
+sig   = 6:255:0:*:65532,9:nop,nop,ts,nop,nop,sok,nop,ws,mss::0
 
 [tcp:response]
 
@@ -163,3 +188,14 @@ sig   = 4:64:0:1440:mss*4,0:mss::0
 sig   = 4:64:0:1440:mss*4,0:mss:id-:0
 sig   = 4:255:0:1460:mss*4,0:mss::0
 sig   = 4:255:0:1460:mss*4,0:mss:id-:0
+sig   = 6:255:0:1440:mss*4,0:mss::0
+
+; As its SYNs.
+label = s:other:lwIP:(ESP-IDF)
+sig   = 4:64:0:1440:5744,0:mss::0
+sig   = 4:64:0:1440:5744,0:mss:id-:0
+
+; As its SYNs.
+label = s:other:smoltcp:
+sig   = *:64:0:*:*,*:mss,ws,sok,eol+2:df:0
+sig   = *:64:0:*:*,*:mss,ws,sok,ts,eol+0:df:0

@@ -68,6 +68,12 @@ sig   = 4:64:0:0:512,0::ack+:0
 sig   = 4:64:0:0:512,0:nop,nop,ts::0
 sig   = 4:64:0:0:512,0:nop,nop,ts:ack+:0
 
+; Recorded with GRUB 2.06 and 2.12, HTTP over PXE (captures/tools/stacks/netboot.sh): window 8192
+; without options, TTL 255. Programs that build packets can send the same.
+label = g:!:GRUB:(network boot)
+sys   = @unix,@win
+sig   = *:255:0:0:8192,0:::0
+
 ; Recorded with Scapy 2.5.0: TCP() as it comes, with sequence number 0, window 8192 and no
 ; options. With a sequence number set it is any hand-made packet and is left alone.
 label = s:!:Scapy:
