@@ -255,7 +255,8 @@ fn server_hello_has_group_of_key_share() {
 /// The ServerHello of TLS 1.3 before its draft 22 had no session id and no compression method.
 #[test]
 fn reads_server_hello_of_early_draft() {
-    let body = [&[0x7f, 0x12][..], &[7; 32], &[0x13, 0x02], &prefixed(2, &extension(40, &[0, 29, 0, 0]))].concat();
+    let body =
+        [&[0x7f, 0x12][..], &[7; 32], &[0x13, 0x02], &prefixed(2, &extension(40, &[0, 29, 0, 0]))].concat();
     let bytes = message(2, &body);
     let hello = ServerHello::from_message(&bytes, Transport::Tcp).unwrap().unwrap().value;
     assert_eq!((hello.version(), hello.cipher_suite()), (Version(0x7f12), 0x1302));
