@@ -2,7 +2,7 @@
 # Builds the Python package, installs it into new environments, and runs its tests: wheel.sh PROGRAM
 #
 # The data source runs on Sail, on Spark in one process, and on Spark with two executors of its own.
-# Needs python3 with venv, Java 17 and access to PyPI.
+# Needs python3 with venv, Java 17 and access to PyPI (uv reads UV_INDEX_URL, not the settings of pip).
 set -euo pipefail
 
 HUGINN_NET=$(realpath "${1:?the program huginn-net}")

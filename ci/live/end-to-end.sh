@@ -137,8 +137,12 @@ replay_all() {
     replay --pps 4000 "${files[@]}"
 }
 
-# is_ethernet FILE: whether a little-endian pcap file has link type 1.
-is_ethernet() { [ "$(od -An -tx1 -j 20 -N 4 "$1")" = ' 01 00 00 00' ]; }
+# is_ethernet FILE: whether a pcap file has link type 1. The first byte tells its byte order.
+is_ethernet() {
+    local want=' 01 00 00 00'
+    [ "$(od -An -tx1 -N 1 "$1")" != ' a1' ] || want=' 00 00 00 01'
+    [ "$(od -An -tx1 -j 20 -N 4 "$1")" = "$want" ]
+}
 
 replay() {
     client tcpreplay -q -i hn-a "$@" >"$tmp/tcpreplay.out" 2>"$tmp/tcpreplay.err" || fail "tcpreplay: $(cat "$tmp/tcpreplay.err")"

@@ -202,9 +202,12 @@ pub(crate) const MAX_OVERVIEW_PAIRS: usize = 1 << 17;
 /// Maximum number of different values of each kind in an overview.
 pub(crate) const MAX_OVERVIEW_VALUES: usize = 1 << 15;
 
+/// Maximum number of hosts with tools before all others in a list of hosts: forged addresses can be any number.
+pub(crate) const MAX_HOSTS_WITH_TOOLS_FIRST: usize = 100;
+
 /// Maximum number of hosts whose tools totals, reports and the terminal view show: each takes up to 25 KiB for each of its
 /// eight tools, and usually has one.
-pub(crate) const MAX_OVERVIEW_TOOL_HOSTS: usize = 1024;
+pub(crate) const MAX_OVERVIEW_TOOL_HOSTS: usize = 128;
 
 /// Maximum length of a value in an overview, in bytes; longer ones are cut.
 pub(crate) const MAX_OVERVIEW_TEXT: usize = 512;

@@ -210,7 +210,7 @@ sig   = 6:64:0:16376:mss*2,*:mss,sok,ts,nop,ws::0
 
 ; Over IPv6, lwIP 2.1.3 and 2.2.1 with TTL 64 and 4 segments send the same (ESP-IDF; see
 ; 70-devices.fp). A signature of version 6 would also take lwIP's packets over IPv4, without DF.
-label = s:unix:Linux:2.4-2.6 or lwIP
+label = s:other:Linux 2.4-2.6 or lwIP:
 sig   = *:64:0:1440:mss*4,0:mss:df:0
 
 ; The same kernels with tcp_timestamps=0, in the order of tcp_syn_build_options().
@@ -388,7 +388,7 @@ sig   = *:64:0:*:mss*10,0:mss,nop,nop,ts:df:0
 
 ; Over IPv6, lwIP 2.1.3 and 2.2.1 with TTL 64 and 4 segments answer the same. Over IPv4 Linux
 ; answers with ID 0, which id+ excludes here.
-label = s:unix:Linux:2.4-2.6 or lwIP
+label = s:other:Linux 2.4-2.6 or lwIP:
 sig   = *:64:0:1440:mss*4,0:mss:df,id+:0
 
 ; 5792, 4 segments of 1448, or 5840 without timestamps. Zeek test captures

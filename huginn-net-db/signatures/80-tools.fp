@@ -20,8 +20,8 @@ label = s:!:Nmap:OS detection
 sys   = @unix,@win
 sig   = 4:64-:0:1460:1,10:ws,nop,mss,ts,sok::0
 sig   = 4:64-:0:1460:1,10:ws,nop,mss,ts,sok:ack+:0
-sig   = 4:64-:0:1400:63,0:mss,ws,sok,ts,eol+0::0
-sig   = 4:64-:0:1400:63,0:mss,ws,sok,ts,eol+0:ack+:0
+sig   = 4:64-:0:*:63,0:mss,ws,sok,ts,eol+0::0
+sig   = 4:64-:0:*:63,0:mss,ws,sok,ts,eol+0:ack+:0
 sig   = 4:64-:0:640:4,5:ts,nop,nop,ws,nop,mss::0
 sig   = 4:64-:0:640:4,5:ts,nop,nop,ws,nop,mss:ack+:0
 sig   = 4:64-:0:0:4,10:sok,ts,ws,eol+0::0
@@ -71,7 +71,7 @@ sig   = 4:64:0:0:512,0:nop,nop,ts:ack+:0
 ; Recorded with GRUB 2.06 and 2.12, HTTP over PXE (captures/tools/stacks/netboot.sh): window 8192
 ; without options, TTL 255. Programs that build packets can send the same.
 label = g:!:GRUB:(network boot)
-sys   = @unix,@win
+sys   = @unix,@win,@other
 sig   = *:255:0:0:8192,0:::0
 
 ; Recorded with Scapy 2.5.0: TCP() as it comes, with sequence number 0, window 8192 and no

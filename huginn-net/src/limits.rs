@@ -41,10 +41,11 @@ pub(crate) const MAX_LISTED_PORTS: usize = 4096;
 pub(crate) const MAX_TOOL_TARGETS: usize = 1024;
 
 /// Minimum number of networks whose servers answer alike before one device is taken to answer for them. Front ends of one
-/// operator have up to seven in public captures.
+/// operator have up to seven smaller ones in public captures.
 pub(crate) const MIN_ALIKE_NETWORKS: u32 = 8;
 
-/// Maximum distance of a device that answers for servers, in hops: servers of so many networks are not so near.
+/// Maximum distance of a device that answers for servers, and of its client, in hops: servers of so many networks are not so
+/// near.
 pub(crate) const MAX_ALIKE_HOPS: u8 = 3;
 
 /// Maximum number of servers in the list of those that answer alike: 4 KiB.

@@ -380,6 +380,7 @@ pub(super) const FAMILIES: &[Family] = &[
     ),
     one(Kind::Counter, "host_changes", "Changes of hosts reported", &unlabeled("/hosts/changes")),
     one(Kind::Counter, "ip_sharings", "Addresses reported as shared", &unlabeled("/hosts/sharings")),
+    one(Kind::Counter, "tool_reports", "Reports of scanners and packet makers", &unlabeled("/hosts/tools")),
     one(Kind::Counter, "output_lines_written", "Lines written", &unlabeled("/output/written_lines")),
     one(Kind::Counter, "output_bytes_written", "Bytes of lines written", &unlabeled("/output/written_bytes")),
     one(

@@ -9,7 +9,7 @@ use huginn_net::tcp::Clock;
 use huginn_net::{Escaped, Label};
 
 use super::columns::{Layout, Table};
-use crate::limits::MAX_SUMMARY_ROWS;
+use crate::limits::{MAX_HOSTS_WITH_TOOLS_FIRST, MAX_SUMMARY_ROWS};
 use crate::output::Zone;
 
 /// Number of values shown of each list.
@@ -42,9 +42,10 @@ pub(crate) fn write<'a>(
     let headings = HEADINGS.map(|heading| if heading == "seen" { &*seen } else { heading });
     let mut table = Table::new(&headings);
     let mut sentences = Vec::new();
-    // Hosts with tools come first.
-    let (with_tools, others): (Vec<_>, Vec<_>) = hosts.partition(|host| !host.tools.is_empty());
-    let mut hosts = with_tools.into_iter().chain(others);
+    // Hosts with tools come first, unless there are so many that they would hide the others.
+    let (mut with_tools, others): (Vec<_>, Vec<_>) = hosts.partition(|host| !host.tools.is_empty());
+    let further = with_tools.split_off(with_tools.len().min(MAX_HOSTS_WITH_TOOLS_FIRST));
+    let mut hosts = with_tools.into_iter().chain(others).chain(further);
     for host in hosts.by_ref().take(MAX_SUMMARY_ROWS) {
         let verdict = host.verdict();
         let mut row = HostRow::new(host, &verdict, zone);

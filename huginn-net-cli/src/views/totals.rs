@@ -47,6 +47,9 @@ pub(crate) fn write(
         writeln!(out, " {}", zone.name())?;
     }
     write_rows(out, "tools", tools(overview))?;
+    if overview.has_more_tools() {
+        writeln!(out, "{:TITLE_WIDTH$}and tools of further hosts", "")?;
+    }
     for kind in [ValueKind::System, ValueKind::Software, ValueKind::TlsClient, ValueKind::SshClient] {
         write_names(out, overview, kind)?;
     }
@@ -73,8 +76,7 @@ pub(crate) fn write(
 
 /// The tools of hosts, a text for each.
 fn tools(overview: &Overview) -> impl Iterator<Item = String> {
-    let more = overview.has_more_tools().then(|| "and tools of more hosts".to_owned());
-    overview.tools().into_iter().map(|(id, found)| format!("{}: {found}", id.ip())).chain(more)
+    overview.tools().into_iter().map(|(id, found)| format!("{}: {found}", id.ip()))
 }
 
 /// Writes the most frequent names, each with its number of hosts.

@@ -105,8 +105,8 @@ impl EventFrame {
 
     /// Bytes of the events that the host table may report for an update.
     pub(super) fn conclusion_bytes(self, update: &HostUpdate) -> u64 {
-        let fields = update.tool().map_or(0, tool).max(CONCLUSION as u64);
-        self.bytes().saturating_add(fields).saturating_mul(update.max_conclusions())
+        let each = self.bytes().saturating_add(CONCLUSION as u64);
+        each.saturating_mul(update.max_conclusions()).saturating_add(update.tool().map_or(0, tool))
     }
 }
 

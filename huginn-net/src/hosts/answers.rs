@@ -8,7 +8,7 @@ use huginn_net_tcp::TcpSignature;
 
 use crate::limits::{MAX_ALIKE_HOPS, MAX_ALIKE_SERVERS, MIN_ALIKE_NETWORKS};
 
-/// What a client knows of its servers by their SYN+ACKs.
+/// The SYN+ACKs that a client got.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Answers {
     /// No server with a public address has answered yet.
@@ -16,15 +16,25 @@ pub(super) enum Answers {
     None,
     /// All SYN+ACKs are alike until now.
     Alike(Box<AlikeServers>),
-    /// The SYN+ACKs differ, or come from too far.
+    /// The SYN+ACKs differ, or a device would be too far away.
     Different,
 }
 
-/// Servers with public addresses in at least eight networks whose SYN+ACKs to one client are all alike, up to the distance of
-/// at most three hops: one device, such as a proxy or a firewall, ends the connections of the client and answers for the
-/// servers.
+/// The SYN+ACKs that a server sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum OwnAnswer {
+    #[default]
+    None,
+    /// All are alike until now.
+    Alike { signature: Box<TcpSignature>, is_of_device: bool },
+    /// They differ: at least some are those of the server.
+    Different,
+}
+
+/// Servers with public addresses in at least eight networks whose SYN+ACKs to one client are all alike, and near: one
+/// device, such as a proxy or a firewall, ends the connections of the client and answers for the servers.
 ///
-/// [`Display`] is a sentence: `31 servers of 24 networks answer alike from 1 hop: one device ends their connections`.
+/// [`Display`] is a sentence: `31 servers of 15 networks answer alike from 1 hop: one device ends their connections`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AlikeServers {
@@ -38,16 +48,17 @@ pub struct AlikeServers {
 }
 
 impl Answers {
-    /// Adds the SYN+ACK of a server. Returns all servers if one device now answers for them.
-    pub(super) fn add(&mut self, signature: &TcpSignature, server: IpAddr) -> Option<&AlikeServers> {
-        if !is_public(server) {
-            return None;
-        }
-        // Connections differ in timestamps and in the class of their traffic.
-        let mut signature = *signature;
-        (signature.timestamp, signature.traffic_class) = (0, 0);
+    /// Adds the SYN+ACK of a server with a public address. `is_near`: whether the client is as near as the device must be.
+    /// Returns all servers if one device now answers for them.
+    pub(super) fn add(
+        &mut self,
+        signature: &TcpSignature,
+        server: IpAddr,
+        is_near: bool,
+    ) -> Option<&AlikeServers> {
+        let signature = comparable(signature);
         match self {
-            Self::None if signature.distance() <= MAX_ALIKE_HOPS => {
+            Self::None if is_near && signature.distance() <= MAX_ALIKE_HOPS => {
                 let (servers, has_more) = (vec![server], false);
                 *self = Self::Alike(Box::new(AlikeServers { signature, servers, has_more, networks: 1 }));
             }
@@ -87,6 +98,59 @@ impl Answers {
     }
 }
 
+impl OwnAnswer {
+    /// Adds a SYN+ACK.
+    pub(super) fn add(&mut self, signature: &TcpSignature) {
+        match self {
+            Self::None => {
+                *self = Self::Alike { signature: Box::new(comparable(signature)), is_of_device: false };
+            }
+            Self::Alike { signature: known, .. } if **known == comparable(signature) => {}
+            Self::Alike { .. } | Self::Different => *self = Self::Different,
+        }
+    }
+
+    /// Notes that a device which sends such SYN+ACKs answers for the server.
+    pub(super) fn mark(&mut self, of_device: &TcpSignature) {
+        if let Self::Alike { signature, is_of_device } = self {
+            *is_of_device |= **signature == comparable(of_device);
+        }
+    }
+
+    /// Whether every SYN+ACK is that of a device.
+    pub(super) fn is_of_device(&self) -> bool {
+        matches!(self, Self::Alike { is_of_device: true, .. })
+    }
+
+    /// Adds the SYN+ACKs of another profile of the same host.
+    pub(super) fn join(&mut self, other: &Self) {
+        match (&mut *self, other) {
+            (_, Self::None) => {}
+            (Self::None, _) => self.clone_from(other),
+            (
+                Self::Alike { signature, is_of_device },
+                Self::Alike { signature: other, is_of_device: of_device },
+            ) if signature == other => *is_of_device |= of_device,
+            _ => *self = Self::Different,
+        }
+    }
+
+    /// Heap memory, in bytes.
+    pub(super) fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Alike { .. } => size_of::<TcpSignature>(),
+            Self::None | Self::Different => 0,
+        }
+    }
+}
+
+/// A signature without what differs between connections: the timestamp and the class of the traffic.
+fn comparable(signature: &TcpSignature) -> TcpSignature {
+    let mut signature = *signature;
+    (signature.timestamp, signature.traffic_class) = (0, 0);
+    signature
+}
+
 impl AlikeServers {
     fn add(&mut self, server: IpAddr) {
         let Err(index) = self.servers.binary_search(&server) else { return };
@@ -117,7 +181,7 @@ impl AlikeServers {
         u32::try_from(self.servers.len()).unwrap_or(u32::MAX)
     }
 
-    /// Number of networks: those of the first 16 bits of IPv4, or 32 bits of IPv6 addresses.
+    /// Number of networks of the [servers](Self::servers): those of the first 8 bits of IPv4, or 32 bits of IPv6 addresses.
     pub fn networks(&self) -> u32 {
         self.networks
     }
@@ -134,14 +198,18 @@ impl Display for AlikeServers {
         let servers = Amount(self.count().into(), "server(s)");
         let networks = Amount(self.networks.into(), "network(s)");
         let hops = Amount(self.hops().into(), "hop(s)");
-        write!(f, "{more}{servers} of {networks} answer alike from {hops}: one device ends their connections")
+        let at_least = if self.has_more { "at least " } else { "" };
+        write!(
+            f,
+            "{more}{servers} of {at_least}{networks} answer alike from {hops}: one device ends their connections"
+        )
     }
 }
 
-/// The first 16 bits of an IPv4 address, or 32 bits of an IPv6 address.
+/// The first 8 bits of an IPv4 address, or 32 bits of an IPv6 address: one operator may have neighbours of smaller networks.
 fn network(ip: IpAddr) -> (bool, u32) {
     match ip {
-        IpAddr::V4(ip) => (false, ip.to_bits() >> 16),
+        IpAddr::V4(ip) => (false, ip.to_bits() >> 24),
         IpAddr::V6(ip) => {
             let [one, two, ..] = ip.segments();
             (true, (u32::from(one) << 16) | u32::from(two))
@@ -150,7 +218,7 @@ fn network(ip: IpAddr) -> (bool, u32) {
 }
 
 /// Whether an address is one of the Internet: neither private nor local, and not reserved for documentation.
-fn is_public(ip: IpAddr) -> bool {
+pub(super) fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => {
             let [first, second, ..] = ip.octets();
@@ -180,7 +248,7 @@ mod tests {
     fn answers(sig: &str, servers: impl IntoIterator<Item = [u8; 4]>) -> Answers {
         let mut answers = Answers::default();
         for server in servers {
-            answers.add(&answer(sig), server.into());
+            answers.add(&answer(sig), server.into(), true);
         }
         answers
     }
@@ -200,10 +268,9 @@ mod tests {
     }
 
     #[test]
-    fn servers_of_one_network_far_or_private_servers_are_no_device() {
-        let rows: [(&str, Vec<[u8; 4]>); 3] = [
-            (NEAR, (1..100).map(|n| [20, 7, n, 1]).collect()),
-            (NEAR, (16..32).map(|n| [172, n, 0, 1]).collect()),
+    fn servers_of_one_operator_and_far_servers_have_no_device() {
+        let rows: [(&str, Vec<[u8; 4]>); 2] = [
+            (NEAR, (1..100).map(|n| [11, n, n, 1]).collect()),
             (
                 "4:56+8:0:1460:65535,8:mss,sok,ts,nop,ws::0",
                 (4..120).step_by(4).map(|n| [n, 7, 0, 1]).collect(),
@@ -215,11 +282,66 @@ mod tests {
     }
 
     #[test]
+    fn far_client_has_no_device() {
+        let mut answers = Answers::default();
+        for n in (20..=160).step_by(20) {
+            answers.add(&answer(NEAR), [n, 7, 0, 1].into(), false);
+        }
+        assert_eq!(answers, Answers::Different);
+    }
+
+    #[test]
+    fn private_and_reserved_addresses_are_not_public() {
+        for ip in [
+            "10.1.1.1",
+            "172.31.0.1",
+            "192.168.0.1",
+            "100.64.1.1",
+            "127.0.0.1",
+            "0.0.0.0",
+            "224.0.0.1",
+            "fe80::1",
+            "2001:db8::1",
+        ] {
+            assert!(!is_public(ip.parse().unwrap()), "{ip}");
+        }
+        for ip in ["8.8.8.8", "100.128.0.1", "172.32.0.1", "2a00::1"] {
+            assert!(is_public(ip.parse().unwrap()), "{ip}");
+        }
+    }
+
+    #[test]
+    fn server_with_another_answer_is_not_behind_the_device() {
+        let (near, other) = (answer(NEAR), answer("4:56+8:0:1460:65535,8:mss,sok,ts,nop,ws::0"));
+        let mut own = OwnAnswer::default();
+        own.add(&near);
+        assert!(!own.is_of_device());
+        own.mark(&near);
+        own.add(&near);
+        assert!(own.is_of_device());
+        let mut elsewhere = OwnAnswer::default();
+        elsewhere.add(&other);
+        elsewhere.mark(&near);
+        assert!(!elsewhere.is_of_device());
+        let mut joined = own.clone();
+        joined.join(&OwnAnswer::None);
+        assert!(joined.is_of_device());
+        joined.join(&elsewhere);
+        assert_eq!(joined, OwnAnswer::Different);
+        own.add(&other);
+        assert_eq!(own, OwnAnswer::Different);
+    }
+
+    #[test]
     fn another_answer_before_the_eighth_network_decides_for_good() {
         let mut answers = answers(NEAR, (20..=140).step_by(20).map(|n| [n, 7, 0, 1]));
-        answers.add(&answer("4:62+2:0:1206:mss*44,8:mss,nop,nop,sok,nop,ws:df:0"), [30, 1, 1, 1].into());
+        answers.add(
+            &answer("4:62+2:0:1206:mss*44,8:mss,nop,nop,sok,nop,ws:df:0"),
+            [30, 1, 1, 1].into(),
+            true,
+        );
         for n in (10..200).step_by(10) {
-            answers.add(&answer(NEAR), [n, 7, 0, 1].into());
+            answers.add(&answer(NEAR), [n, 7, 0, 1].into(), true);
         }
         assert_eq!(answers, Answers::Different);
     }
@@ -229,7 +351,7 @@ mod tests {
         let mut answers = Answers::default();
         for n in 0..=u16::MAX {
             let [high, low] = n.to_be_bytes();
-            answers.add(&answer(NEAR), [20, low, high, 1].into());
+            answers.add(&answer(NEAR), [20 + low % 60, low, high, 1].into(), true);
         }
         let alike = answers.one_device().unwrap();
         assert_eq!((alike.count(), alike.has_more, alike.servers().count()), (256, true, 256));

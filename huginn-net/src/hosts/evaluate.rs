@@ -30,7 +30,7 @@ impl Verdict {
             };
         }
         // What TCP says of a server behind a device is said of the device.
-        let is_only_server = profile.is_behind_device && profile.as_client.handshakes == 0;
+        let is_only_server = profile.own_answer.is_of_device() && profile.as_client.handshakes == 0;
         let mut contradictions: Vec<Contradiction> = profile
             .conflicts
             .by_count()
@@ -45,7 +45,7 @@ impl Verdict {
             contradictions.append(&mut others);
         }
         let fuzzy = system.is_some() && evidence.first().is_some_and(|one| one.grade.is_fuzzy());
-        let behind = behind(&evidence, profile.is_behind_device);
+        let behind = behind(&evidence, profile.own_answer.is_of_device());
         Self { system, fuzzy, several, behind, evidence, contradictions }
     }
 }
@@ -56,7 +56,7 @@ fn evidence(profile: &HostProfile) -> Vec<Evidence> {
         let label = seen.value.label.as_ref()?;
         let (handshake, fuzzy) = (seen.value.handshake, seen.value.fuzzy);
         let grade = match Grade::from_handshake(label, fuzzy, handshake)? {
-            _ if profile.is_behind_device && handshake == Handshake::SynAck => Grade::Middlebox,
+            _ if profile.own_answer.is_of_device() && handshake == Handshake::SynAck => Grade::Middlebox,
             grade => grade,
         };
         let because = Cause::Handshake { handshake, label: Arc::clone(label), fuzzy };

@@ -38,7 +38,7 @@ impl JoinedHosts {
             let (before, after) = match self.profiles.get_mut(&id) {
                 Some(joined) => {
                     let before = joined.heap_bytes();
-                    joined.join(profile);
+                    joined.join(profile, is_full);
                     (before, joined.heap_bytes())
                 }
                 None if is_full => {
@@ -67,8 +67,9 @@ impl JoinedHosts {
 }
 
 impl HostProfile {
-    /// Adds the counts and values of another profile of the same host.
-    fn join(&mut self, other: &Self) {
+    /// Adds the counts and values of another profile of the same host. `is_full`: whether the hosts may take no more memory
+    /// for the targets of tools, which are large.
+    fn join(&mut self, other: &Self, is_full: bool) {
         let is_later = other.last_seen.as_nanos() >= self.last_seen.as_nanos();
         if is_later {
             self.last_seen = other.last_seen;
@@ -82,7 +83,7 @@ impl HostProfile {
         }
         self.as_client.join(&other.as_client);
         self.as_server.join(&other.as_server);
-        self.tools.join(&other.tools);
+        self.tools.join(&other.tools, is_full);
         self.systems.join(&other.systems, SystemSeen::is_same);
         self.distances.join(&other.distances, PartialEq::eq);
         self.links.join(&other.links, PartialEq::eq);
@@ -94,7 +95,7 @@ impl HostProfile {
         self.languages.join(&other.languages, PartialEq::eq);
         self.conflicts.join(&other.conflicts, PartialEq::eq);
         self.answers.join(&other.answers);
-        self.is_behind_device |= other.is_behind_device;
+        self.own_answer.join(&other.own_answer);
         self.changes.join(&other.changes);
         self.sharings.join(&other.sharings);
     }

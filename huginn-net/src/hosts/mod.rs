@@ -103,6 +103,8 @@ pub struct HostCounters {
     pub changes: u64,
     /// Addresses reported as shared.
     pub sharings: u64,
+    /// Reports of tools: scanners and packet makers.
+    pub tools: u64,
 }
 
 impl HostCounters {
@@ -114,6 +116,7 @@ impl HostCounters {
                 Conclusion::Shared(..) => add(&mut self.sharings, true),
             }
         }
+        add(&mut self.tools, result.tool.is_some());
         add(&mut self.uptimes, result.uptime.is_some());
         add(&mut self.uptimes_doubted, result.doubt.is_some());
         add(&mut self.random_clocks, result.doubt == Some(ClockVerdict::Random));
@@ -262,20 +265,26 @@ impl Hosts {
 impl Hosts {
     /// Adds a SYN+ACK to the answers that its client has, and marks the servers for which one device answers.
     fn on_answer(&mut self, signature: &TcpSignature, flow: &FlowId, tunnel: u64, now: Timestamp) {
+        let server = flow.server.ip();
+        if !answers::is_public(server) {
+            return;
+        }
         let Some((slot, client)) = self.map.touch_mut(&(flow.client.ip(), tunnel), now) else { return };
         let Some(profile) = client.profile.as_deref_mut() else { return };
-        let server = flow.server.ip();
-        let was_known = profile.answers.one_device().is_some();
-        let earlier = profile
-            .answers
-            .add(signature, server)
+        let is_near = profile.is_near();
+        let answers = &mut profile.answers;
+        let (before, was_known) = (answers.heap_bytes(), answers.one_device().is_some());
+        let earlier = answers
+            .add(signature, server, is_near)
             .map(|alike| if was_known { Vec::new() } else { alike.servers().collect() });
-        let heap_bytes = client.heap_bytes();
-        self.map.set_buffered_bytes(slot, heap_bytes);
+        if answers.heap_bytes() != before {
+            let heap_bytes = client.heap_bytes();
+            self.map.set_buffered_bytes(slot, heap_bytes);
+        }
         for server in earlier.into_iter().flat_map(|earlier| earlier.into_iter().chain([server])) {
             let host = self.map.touch_mut(&(server, tunnel), now);
             if let Some(profile) = host.and_then(|(_, host)| host.profile.as_deref_mut()) {
-                profile.is_behind_device = true;
+                profile.own_answer.mark(signature);
             }
         }
     }
@@ -427,11 +436,7 @@ impl Host {
         if let Some(found) = matched.as_ref().filter(|found| found.label.is_tool()) {
             result.conclusions = [self.on_software(&found.label, context.side), None];
             if context.side == Side::Client && Tools::names_tool(&found.label) {
-                let tools = self.on_tool(&found.label, context);
-                // One packet has one conclusion: the report of the tool waits for the next SYN.
-                if result.is_empty() {
-                    result.tool = tools.take_report(&found.label).map(Box::new);
-                }
+                result.tool = self.on_tool(&found.label, context).take_report(&found.label).map(Box::new);
             }
             return result;
         }

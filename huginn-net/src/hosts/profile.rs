@@ -10,7 +10,7 @@ use huginn_net_http::Role;
 use huginn_net_tcp::{Clock, Handshake, TcpSignature};
 use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
-use super::answers::{AlikeServers, Answers};
+use super::answers::{AlikeServers, Answers, OwnAnswer};
 use super::conflict::Conflict;
 use super::scores::Conclusion;
 use super::update::SoftwareMatch;
@@ -21,6 +21,7 @@ use super::{
 use crate::Scope;
 use crate::finding::MtuFinding;
 use crate::header_text::is_product_list;
+use crate::limits::MAX_ALIKE_HOPS;
 
 /// The profile of one host: an address in its tunnel.
 ///
@@ -71,8 +72,8 @@ pub struct HostProfile {
     pub(super) conflicts: TopValues<Conflict>,
     /// The SYN+ACKs of its servers.
     pub(super) answers: Answers,
-    /// Whether its SYN+ACKs are those of a device that answers for several servers.
-    pub(super) is_behind_device: bool,
+    /// The SYN+ACKs that it sent.
+    pub(super) own_answer: OwnAnswer,
 }
 
 /// The latest results for a host, as p0f's query API reports them.
@@ -217,13 +218,21 @@ impl HostProfile {
             latest: Latest::default(),
             conflicts: TopValues::default(),
             answers: Answers::default(),
-            is_behind_device: false,
+            own_answer: OwnAnswer::default(),
         }
     }
 
     /// The most likely operating system, with the evidence for and against it.
     pub fn verdict(&self) -> Verdict {
         Verdict::from_profile(self)
+    }
+
+    /// Whether all of its packets show at most three hops, and none is of a tool.
+    pub(super) fn is_near(&self) -> bool {
+        let mut distances = self.distances.by_count().peekable();
+        self.tools.is_empty()
+            && distances.peek().is_some()
+            && distances.all(|seen| seen.value.hops <= MAX_ALIKE_HOPS)
     }
 
     /// The servers of the host whose connections one device ends, if there is such a device.
@@ -273,6 +282,7 @@ impl HostProfile {
             self.languages.heap_bytes(language),
             self.conflicts.heap_bytes(Conflict::heap_bytes),
             self.answers.heap_bytes(),
+            self.own_answer.heap_bytes(),
         ]
         .iter()
         .fold(0, |sum, part| sum.saturating_add(*part))
@@ -323,6 +333,9 @@ impl HostProfile {
         let label = matched.as_ref().map(|found| &found.label);
         let fuzzy = matched.as_ref().is_some_and(|found| found.fuzzy);
         let handshake = signature.handshake;
+        if handshake == Handshake::SynAck {
+            self.own_answer.add(signature);
+        }
         self.systems.count(
             |seen| (seen.label.as_ref(), seen.fuzzy, seen.handshake) == (label, fuzzy, handshake),
             || SystemSeen {

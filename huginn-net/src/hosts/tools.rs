@@ -13,8 +13,8 @@ use crate::limits::{MAX_LISTED_PORTS, MAX_TOOL_TARGETS, MAX_TOP_VALUES};
 /// The tools whose packets a host sends, at most eight, each with its targets.
 ///
 /// A tool is a label without a system (class `!`) that a SYN matches: a scanner such as Nmap, or a packet maker such as
-/// Scapy. The tool builds the packets, so that they say nothing about the system of the host. A label of last resort is no
-/// tool: other programs send the same SYN.
+/// Scapy. The tool builds the packets, so that they say nothing about the system of the host. A label of last resort does
+/// not count: other programs send the same SYN.
 ///
 /// ```
 /// use huginn_net::hosts::Tools;
@@ -73,7 +73,7 @@ impl Tools {
     pub fn add(&mut self, label: &Arc<Label>, target: SocketAddr, ts: Timestamp) {
         let known = self.seen.iter().position(|seen| seen.label == *label);
         if known.is_none() && self.seen.len() >= MAX_TOP_VALUES {
-            self.left_out = self.left_out.saturating_add(1);
+            self.leave_out(1);
             return;
         }
         let index = known.unwrap_or_else(|| {
@@ -111,7 +111,12 @@ impl Tools {
         seen.into_iter().map(ToolSeen::finding)
     }
 
-    /// Number of SYNs of further tools.
+    /// Counts SYNs of a tool that are left out.
+    fn leave_out(&mut self, syns: u64) {
+        self.left_out = self.left_out.saturating_add(u32::try_from(syns).unwrap_or(u32::MAX));
+    }
+
+    /// Number of SYNs of further tools, and of those that there was no memory for.
     pub fn left_out(&self) -> u32 {
         self.left_out
     }
@@ -124,17 +129,16 @@ impl Tools {
         })
     }
 
-    /// Adds the tools of another profile of the same host.
-    pub(super) fn join(&mut self, other: &Self) {
+    /// Adds the tools of another profile of the same host; if it `is_full`, only the number of their SYNs as [left
+    /// out](Self::left_out).
+    pub(super) fn join(&mut self, other: &Self, is_full: bool) {
         self.left_out = self.left_out.saturating_add(other.left_out);
         for seen in &other.seen {
-            let is_full = self.seen.len() >= MAX_TOP_VALUES;
+            let has_all = self.seen.len() >= MAX_TOP_VALUES;
             match self.seen.iter_mut().find(|own| own.label == seen.label) {
-                Some(own) => own.join(seen),
-                None if is_full => {
-                    let syns = u32::try_from(seen.syns).unwrap_or(u32::MAX);
-                    self.left_out = self.left_out.saturating_add(syns);
-                }
+                Some(own) if !is_full => own.join(seen),
+                Some(_) => self.leave_out(seen.syns),
+                None if is_full || has_all => self.leave_out(seen.syns),
                 None => self.seen.push(seen.clone()),
             }
         }
@@ -374,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn label_of_last_resort_is_no_tool() {
+    fn label_of_last_resort_does_not_name_a_tool() {
         let database: huginn_net_db::Database =
             "classes = unix\n[tcp:request]\nlabel = g:!:hping:\nsys = @unix\nsig = 4:64:0:0:512,0:::0\n"
                 .parse()
@@ -398,7 +402,7 @@ mod tests {
         let (mut one, mut other) = (Tools::default(), Tools::default());
         (0..5000).for_each(|port| one.add(&nmap, target(1, port), at(0)));
         (4000..4500).for_each(|port| other.add(&nmap, target(2, port), at(2)));
-        other.join(&one);
+        other.join(&one, false);
         assert_eq!(texts(&other), ["Nmap: 5500 SYNs to 5000 ports of 2 hosts in 2 ms"]);
     }
 

@@ -23,13 +23,14 @@ impl HostUpdate {
     /// Number of events that the host table may report for the update.
     pub(crate) fn max_conclusions(&self) -> u64 {
         match &self.0 {
-            Update::Tcp(_) | Update::Clock(_) | Update::Timestamp(..) => 1,
+            Update::Tcp(_) => 1_u64.saturating_add(self.tool().is_some().into()),
+            Update::Clock(_) | Update::Timestamp(..) => 1,
             Update::Http(update) if update.counts => 2,
             Update::Http(_) | Update::Mtu(_) | Update::TlsClient(_) | Update::TlsServer => 0,
         }
     }
 
-    /// The tool that made the packet, which the host table may report in place of a change.
+    /// The tool that made the packet, which the host table may report beside a change.
     pub(crate) fn tool(&self) -> Option<&Label> {
         match &self.0 {
             Update::Tcp(update) => {

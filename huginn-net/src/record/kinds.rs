@@ -295,7 +295,7 @@ records! {
         /// Groups for key exchange that the client supports
         groups: Vec<Text<'a>>,
         /// Groups of the key shares that the client sends
-        key_shares: Vec<Text<'a>>,
+        key_share_groups: Vec<Text<'a>>,
         /// Whether the hello has the extension encrypted_client_hello
         ech: bool,
         /// Whether the hello answers a HelloRetryRequest
@@ -589,7 +589,7 @@ impl<'a> TlsClientRecord<'a> {
             sni: hello.server_name().map(|name| texts.wire("sni", name)),
             alpn: texts.wires("alpn", hello.alpn()),
             groups: texts.groups("groups", hello.supported_groups()),
-            key_shares: texts.groups("key_shares", hello.key_shares().map(|share| share.group)),
+            key_share_groups: texts.groups("key_share_groups", hello.key_shares().map(|share| share.group)),
             ech: hello.has_ech(),
             retry: *retry,
             ja4: sorted.ja4(),

@@ -2,6 +2,7 @@
 
 use huginn_net::core::Frames;
 use huginn_net::hosts::{HostProfile, Verdict};
+use huginn_net::record::JsonHost;
 use huginn_net::{Configure, Event, HuginnNet};
 
 use crate::captures;
@@ -50,6 +51,23 @@ fn device_that_answers_for_eight_networks_is_named_once() {
         assert_eq!(verdict.system, None);
         assert_eq!(verdict.behind.as_deref(), Some("a device that answers for several servers"));
     }
+}
+
+#[test]
+fn json_of_client_has_the_device_and_of_servers_what_is_behind_it() {
+    let hosts = hosts(&[20, 30, 40, 50, 60, 70, 80, 90]);
+    let json =
+        |host| serde_json::from_str::<serde_json::Value>(&JsonHost { host, file: None }.to_string()).unwrap();
+    let client = hosts.iter().find(|host| host.one_device().is_some()).map(json).unwrap();
+    let device = &client["one_device"];
+    assert_eq!(
+        (&device["servers"], &device["networks"], &device["distance"]),
+        (&8.into(), &8.into(), &0.into())
+    );
+    assert_eq!((&client["ip"], &device["has_more_servers"]), (&"192.0.2.1".into(), &false.into()));
+    let server = hosts.iter().find(|host| host.as_server.handshakes > 0).map(json).unwrap();
+    assert_eq!(server["one_device"], serde_json::Value::Null);
+    assert_eq!(server["verdict"]["behind"], "a device that answers for several servers");
 }
 
 #[test]

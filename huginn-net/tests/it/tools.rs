@@ -1,6 +1,8 @@
 //! Checks that scanners and packet makers are findings about their hosts.
 
 use crate::captures;
+use crate::packet::{self, Packet};
+use huginn_net::core::Frames;
 use huginn_net::hosts::{HostProfile, ToolFinding};
 use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet};
 
@@ -32,6 +34,36 @@ fn scan_is_reported_at_powers_of_ten_with_and_without_profiles() {
         hosts.iter().map(|host| (host.ip.to_string(), tools(host))).collect();
     let all = "Nmap SYN scan: 20 SYNs to 20 ports of 1 host in 2 s".to_owned();
     assert_eq!(of_hosts, [("192.0.2.1".to_owned(), vec![all]), ("192.0.2.2".to_owned(), vec![])]);
+}
+
+/// Each SYN of the tool contradicts the system before, which the tool does not run on.
+#[test]
+fn tool_is_reported_beside_changes() {
+    let database: huginn_net::db::Database = "classes = unix,other
+[tcp:request]
+label = s:other:Device:
+sig = *:64:0:*:*,*:mss,sok,ts,nop,ws:df,id+:0
+label = s:!:Nmap:SYN scan
+sys = @unix
+sig = 4:64-:0:1460:1024,0:mss::*
+"
+    .parse()
+    .unwrap();
+    let scan = packet::read(&captures::path("nmap-scan.pcap")).unwrap().0;
+    let mut packets = packet::read(&captures::path("curl-nginx.pcap")).unwrap().0;
+    packets.truncate(1);
+    packets[0].ts = scan[0].ts;
+    packets.extend(scan);
+    let mut analyzer = HuginnNet::builder().database(database.into()).build();
+    let (mut changes, mut tools) = (0, 0);
+    let sink = &mut |event: Event| match event.kind {
+        Finding::HostChange(_) | Finding::IpSharing(_) => changes += 1,
+        Finding::Tool(_) => tools += 1,
+        _ => {}
+    };
+    analyzer.analyze(Frames::new(packets.iter().map(Packet::frame)), sink).unwrap();
+    assert_eq!(tools, 2, "after 1 SYN and after 10");
+    assert!(changes > 10, "{changes} changes");
 }
 
 #[test]

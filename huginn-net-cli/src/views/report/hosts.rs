@@ -7,7 +7,7 @@ use huginn_net::Escaped;
 use huginn_net::hosts::{HostProfile, JoinedHosts, Verdict};
 use serde::Serialize;
 
-use crate::limits::{MAX_REPORT_HOST_BYTES, MAX_REPORT_ROWS};
+use crate::limits::{MAX_HOSTS_WITH_TOOLS_FIRST, MAX_REPORT_HOST_BYTES, MAX_REPORT_ROWS};
 use crate::output::Zone;
 use crate::views::hosts::HostRow;
 
@@ -25,7 +25,7 @@ pub(crate) struct HostList {
     left_out: usize,
     #[serde(skip)]
     with_contradictions: usize,
-    /// Clients for whose servers one device answers, each with a sentence.
+    /// Clients whose connections one device ends, each with a sentence.
     #[serde(skip)]
     devices: Vec<(IpAddr, String)>,
 }
@@ -45,12 +45,18 @@ enum Rank {
 impl Rank {
     const ALL: [Self; 3] = [Self::HasTool, Self::Contradicting, Self::Other];
 
-    fn new(host: &HostProfile, verdict: &Verdict) -> Self {
-        match (host.tools.is_empty(), verdict.contradictions.is_empty()) {
-            (false, _) => Self::HasTool,
-            (true, false) => Self::Contradicting,
-            (true, true) => Self::Other,
-        }
+    /// The rank of each host. Hosts with tools come first, unless there are so many that they would hide the others.
+    fn of_hosts(hosts: &JoinedHosts) -> Vec<Self> {
+        let mut with_tools = 0_usize;
+        let rank = |host: &HostProfile| {
+            with_tools = with_tools.saturating_add(usize::from(!host.tools.is_empty()));
+            match (host.tools.is_empty(), host.verdict().contradictions.is_empty()) {
+                (false, _) if with_tools <= MAX_HOSTS_WITH_TOOLS_FIRST => Self::HasTool,
+                (_, false) => Self::Contradicting,
+                _ => Self::Other,
+            }
+        };
+        hosts.profiles().map(rank).collect()
     }
 }
 
@@ -59,12 +65,11 @@ impl HostList {
     /// a page may be.
     pub(crate) fn new(hosts: &JoinedHosts, zone: &Zone) -> Self {
         let mut list = Self::default();
+        let ranks = Rank::of_hosts(hosts);
         for rank in Rank::ALL {
-            for host in hosts.profiles() {
+            let ranked = hosts.profiles().zip(&ranks).filter(|(_, of_host)| **of_host == rank);
+            for (host, _) in ranked {
                 let verdict = host.verdict();
-                if Rank::new(host, &verdict) != rank {
-                    continue;
-                }
                 let is_contradicting = !verdict.contradictions.is_empty();
                 list.with_contradictions =
                     list.with_contradictions.saturating_add(usize::from(is_contradicting));
@@ -139,7 +144,7 @@ impl HostList {
         self.hosts.len()
     }
 
-    /// Clients for whose servers one device answers, each with a sentence; at most 100.
+    /// Clients whose connections one device ends, each with a sentence; at most 100.
     pub(super) fn devices(&self) -> &[(IpAddr, String)] {
         &self.devices
     }

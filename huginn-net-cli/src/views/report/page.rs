@@ -175,7 +175,7 @@ impl Report<'_> {
                     li.warning { a href={ "#host=" (ip) } { (ip) } " sends packets of a tool: " (found) }
                 }
                 @if tools.len() > MAX_REPORT_ROWS || self.overview.has_more_tools() {
-                    li.warning { "More hosts send packets of tools: first in " a href="#hosts" { "the table of hosts" } }
+                    li.warning { "The " a href="#hosts" { "table of hosts" } " has more tools, first." }
                 }
                 @for (ip, text) in self.hosts.devices() {
                     li.warning { a href={ "#host=" (ip) } { (ip) } ": " (text) }
