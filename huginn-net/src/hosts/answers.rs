@@ -34,7 +34,7 @@ pub(super) enum OwnAnswer {
 /// Servers with public addresses in at least eight networks whose SYN+ACKs to one client are all alike, and near: one
 /// device, such as a proxy or a firewall, ends the connections of the client and answers for the servers.
 ///
-/// [`Display`] is a sentence: `31 servers of 15 networks answer alike from 1 hop: one device ends their connections`.
+/// [`Display`] is a sentence: `31 servers of 21 networks answer alike from 1 hop: one device ends their connections`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AlikeServers {
