@@ -2,7 +2,7 @@
 
 machine() {
     local model memory
-    model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+    model=$(sed -n '/^model name/{s/[^:]*: //p;q}' /proc/cpuinfo)
     memory=$(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)
     echo "${model:-$(uname -m)}, $(nproc) cores, $memory, $(uname -s) $(uname -r), $(rustc --version | cut -d' ' -f1,2)"
 }

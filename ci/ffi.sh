@@ -80,8 +80,8 @@ check_page() {
     for program in shared static; do
         [ "$("$tmp/page/$program" <huginn-net-tls/hellos/curl-openssl.bin)" = t13d3112h2_e8f1e7e78f70_b26ce05bbdd6 ]
     done
-    ldd "$tmp/page/shared" | grep -q libhuginn_net
-    ! ldd "$tmp/page/static" | grep -q libhuginn_net
+    ldd "$tmp/page/shared" | grep libhuginn_net >/dev/null
+    ! ldd "$tmp/page/static" | grep libhuginn_net >/dev/null
 }
 
 # The installed libraries have no debug information.

@@ -38,7 +38,7 @@ screen() {
 expect() {
     local _
     for _ in $(seq 100); do
-        if screen | grep -qF -- "$1"; then
+        if screen | grep -F -- "$1" >/dev/null; then
             echo "screen has '$1'"
             return
         fi
@@ -73,7 +73,7 @@ check_top() {
     press q
     expect "status 0"
     expect "icanon"
-    if screen | grep -qF -- "-icanon"; then
+    if screen | grep -F -- "-icanon" >/dev/null; then
         echo "the terminal is still in raw mode" >&2
         return 1
     fi

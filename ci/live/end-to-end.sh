@@ -269,7 +269,7 @@ refusals() {
             refused 1 "setcap cap_net_raw" "$program" -i hn-b --backend "$backend"
     done
     # A build without libpcap has no BPF expressions.
-    ldd "${programs[packet]}" | grep -q libpcap || refused 2 libpcap "${programs[packet]}" -i hn-b -- tcp port 80
+    ldd "${programs[packet]}" | grep libpcap >/dev/null || refused 2 libpcap "${programs[packet]}" -i hn-b -- tcp port 80
     refused 1 metrics "${programs[packet]}" -i hn-b --metrics $SERVER4:80
 }
 
