@@ -137,7 +137,7 @@ replay_all() {
     replay --pps 4000 "${files[@]}"
 }
 
-# is_ethernet FILE: whether a pcap file has link type 1. The first byte tells its byte order.
+# is_ethernet FILE: whether a pcap file has link type 1. The byte order follows from the first byte.
 is_ethernet() {
     local want=' 01 00 00 00'
     [ "$(od -An -tx1 -N 1 "$1")" != ' a1' ] || want=' 00 00 00 01'

@@ -44,8 +44,8 @@ pub(crate) const MAX_TOOL_TARGETS: usize = 1024;
 /// operator have up to seven smaller ones in public captures.
 pub(crate) const MIN_ALIKE_NETWORKS: u32 = 8;
 
-/// Maximum distance of a device that answers for servers, and of its client, in hops: servers of so many networks are not so
-/// near.
+/// Maximum distance of a device that answers for servers, and of its client, in hops: servers of eight networks are farther
+/// away.
 pub(crate) const MAX_ALIKE_HOPS: u8 = 3;
 
 /// Maximum number of servers in the list of those that answer alike: 4 KiB.

@@ -42,7 +42,7 @@ pub(crate) fn write<'a>(
     let headings = HEADINGS.map(|heading| if heading == "seen" { &*seen } else { heading });
     let mut table = Table::new(&headings);
     let mut sentences = Vec::new();
-    // Hosts with tools come first, unless there are so many that they would hide the others.
+    // The first hosts with tools precede all others; more of them would hide those.
     let (mut with_tools, others): (Vec<_>, Vec<_>) = hosts.partition(|host| !host.tools.is_empty());
     let further = with_tools.split_off(with_tools.len().min(MAX_HOSTS_WITH_TOOLS_FIRST));
     let mut hosts = with_tools.into_iter().chain(others).chain(further);

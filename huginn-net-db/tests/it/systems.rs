@@ -19,8 +19,8 @@ const MAC_NEW: &str = "macOS or iOS (macOS 10.14 or newer, iOS 11 or newer)";
 const MAC_10_13: &str = "macOS or iOS (macOS 10.13-10.15, iOS 11-13)";
 const MAC_10_10: &str = "macOS or iOS (macOS 10.10-10.12, iOS 8-10)";
 
-const SYN: &[Row] = &[
-    // Stacks in user space
+/// Programs with a TCP stack of their own, whose SYN and SYN+ACK have one signature.
+const SYN_AND_SYN_ACK: &[Row] = &[
     ("4:64+0:0:1460:29184,7:mss,sok,ts,nop,ws:df:0", "gVisor", "gVisor 2026-09-05"),
     ("4:62+2:0:1240:24704,7:mss,sok,ts,nop,ws:df:0", "gVisor", "gVisor 2026-09-05, MTU 1280"),
     ("6:64+0:0:1440:28672,8:mss,sok,ts,nop,ws::0", "gVisor", "gVisor 2026-09-05, 8 MiB of buffer"),
@@ -45,6 +45,10 @@ const SYN: &[Row] = &[
     ("6:64+0:0:1440:mss*4,0:mss::0", "Linux 2.4-2.6 or lwIP", "lwIP 2.2.1, settings of ESP-IDF"),
     ("4:64+0:0:1440:5744,0:mss::0", "lwIP (ESP-IDF)", "lwIP 2.1.3, older settings of ESP-IDF"),
     ("6:64+0:0:1440:5744,0:mss::0", "lwIP (ESP-IDF)", "lwIP 2.1.3, older settings of ESP-IDF"),
+];
+
+const SYN: &[Row] = &[
+    // Stacks in user space
     ("4:64+0:0:1440:5744,0:mss:id-:0", "lwIP (ESP-IDF)", "lwIP 2.1.3, older settings of ESP-IDF"),
     ("4:64+0:0:1460:mtu*43,9:nop,nop,ts,nop,nop,sok,nop,ws,mss::0", "iPXE (network boot)", "iPXE 1.21.1"),
     ("6:255+0:0:1440:mtu*43,9:nop,nop,ts,nop,nop,sok,nop,ws,mss::0", "iPXE (network boot)", "iPXE 1.21.1"),
@@ -195,30 +199,6 @@ const SYN: &[Row] = &[
 
 const SYN_ACK: &[Row] = &[
     // Stacks in user space
-    ("4:64+0:0:1460:29184,7:mss,sok,ts,nop,ws:df:0", "gVisor", "gVisor 2026-09-05"),
-    ("4:62+2:0:1240:24704,7:mss,sok,ts,nop,ws:df:0", "gVisor", "gVisor 2026-09-05, MTU 1280"),
-    ("6:64+0:0:1440:28672,8:mss,sok,ts,nop,ws::0", "gVisor", "gVisor 2026-09-05, 8 MiB of buffer"),
-    ("6:64+0:0:1440:mss*20,7:mss,sok,ts,nop,ws::0", "Linux 3.10-4.19 or gVisor", "gVisor 2026-09-05"),
-    (
-        "4:255+0:0:61440:65535,8:mss,nop,ws:df:0",
-        "passt (container or guest network)",
-        "passt 0.0~git20250503",
-    ),
-    (
-        "6:255+0:0:61440:65535,8:mss,nop,ws:flow:0",
-        "passt (container or guest network)",
-        "passt 0.0~git20250503",
-    ),
-    ("4:64+0:0:1460:65535,0:mss,ws,sok,eol+2:df:0", "smoltcp", "smoltcp 0.14.0"),
-    ("6:62+2:0:1360:4096,0:mss,ws,sok,eol+2::0", "smoltcp", "smoltcp 0.14.0, MTU 1420"),
-    ("4:64+0:0:1460:65535,5:mss,ws,sok,eol+2:df:0", "smoltcp", "smoltcp 0.14.0, 1 MiB of buffer"),
-    ("6:64+0:0:1440:65535,0:mss,ws,sok,ts,eol+0::0", "smoltcp", "smoltcp 0.14.0, timestamps"),
-    ("4:255+0:0:536:mss*4,0:mss::0", "lwIP", "lwIP 2.2.1"),
-    ("6:255+0:0:1440:mss*4,0:mss::0", "lwIP", "lwIP 2.2.1, TCP_MSS 1460"),
-    ("4:64+0:0:1440:mss*4,0:mss::0", "lwIP", "lwIP 2.2.1, settings of ESP-IDF"),
-    ("6:64+0:0:1440:mss*4,0:mss::0", "Linux 2.4-2.6 or lwIP", "lwIP 2.2.1, settings of ESP-IDF"),
-    ("4:64+0:0:1440:5744,0:mss::0", "lwIP (ESP-IDF)", "lwIP 2.1.3, older settings of ESP-IDF"),
-    ("6:64+0:0:1440:5744,0:mss::0", "lwIP (ESP-IDF)", "lwIP 2.1.3, older settings of ESP-IDF"),
     // Linux
     ("4:64+0:0:1460:mss*45,10:mss,sok,ts,nop,ws:df:0", "Linux 4.20 or newer", "Linux 6.18"),
     ("4:64+0:0:1460:mss*44,10:mss,nop,nop,sok,nop,ws:df:0", "Linux 4.20 or newer", "Linux 6.18"),
@@ -350,11 +330,13 @@ const SYN_ACK: &[Row] = &[
 
 #[test]
 fn syn_of_known_systems() -> Result<(), ParseError> {
+    check(SYN_AND_SYN_ACK, Database::match_syn)?;
     check(SYN, Database::match_syn)
 }
 
 #[test]
 fn syn_ack_of_known_systems() -> Result<(), ParseError> {
+    check(SYN_AND_SYN_ACK, Database::match_syn_ack)?;
     check(SYN_ACK, Database::match_syn_ack)
 }
 

@@ -163,8 +163,7 @@ fn tcp(finding: &TcpFinding) -> u64 {
 
 /// Bytes of a list of groups.
 fn groups(count: usize, limit: TextLimit) -> usize {
-    let fitting = limit.bytes().map_or(count, |max| count.min(max / MAX_GROUP_NAME_LEN));
-    fitting.saturating_mul(GROUP)
+    limit.fitting_of_len(MAX_GROUP_NAME_LEN).min(count).saturating_mul(GROUP)
 }
 
 /// Bytes of a tool: its name is in two texts.

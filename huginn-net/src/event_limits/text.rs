@@ -57,6 +57,11 @@ impl TextLimit {
         self.write(&mut Ignored, value).unwrap_or_default()
     }
 
+    /// Number of texts of at most `len` bytes that fit in the limit together.
+    pub(crate) fn fitting_of_len(self, len: usize) -> usize {
+        self.bytes().map_or(usize::MAX, |max| max.checked_div(len).unwrap_or(usize::MAX))
+    }
+
     /// Number of texts of a list that fit in the limit together, with a byte for each of them.
     pub fn fitting<'t>(self, texts: impl Iterator<Item = &'t [u8]>) -> usize {
         let mut left = self.0;

@@ -274,14 +274,16 @@ impl Hosts {
         let is_near = profile.is_near();
         let answers = &mut profile.answers;
         let (before, was_known) = (answers.heap_bytes(), answers.one_device().is_some());
-        let earlier = answers
-            .add(signature, server, is_near)
-            .map(|alike| if was_known { Vec::new() } else { alike.servers().collect() });
+        let marked = match answers.add(signature, server, is_near) {
+            Some(_) if was_known => vec![server],
+            Some(alike) => alike.servers().collect(),
+            None => Vec::new(),
+        };
         if answers.heap_bytes() != before {
             let heap_bytes = client.heap_bytes();
             self.map.set_buffered_bytes(slot, heap_bytes);
         }
-        for server in earlier.into_iter().flat_map(|earlier| earlier.into_iter().chain([server])) {
+        for server in marked {
             let host = self.map.touch_mut(&(server, tunnel), now);
             if let Some(profile) = host.and_then(|(_, host)| host.profile.as_deref_mut()) {
                 profile.own_answer.mark(signature);

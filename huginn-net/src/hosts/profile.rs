@@ -10,7 +10,7 @@ use huginn_net_http::Role;
 use huginn_net_tcp::{Clock, Handshake, TcpSignature};
 use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
-use super::answers::{AlikeServers, Answers, OwnAnswer};
+use super::answers::{AlikeServers, Answers, OwnAnswer, is_public};
 use super::conflict::Conflict;
 use super::scores::Conclusion;
 use super::update::SoftwareMatch;
@@ -72,7 +72,7 @@ pub struct HostProfile {
     pub(super) conflicts: TopValues<Conflict>,
     /// The SYN+ACKs of its servers.
     pub(super) answers: Answers,
-    /// The SYN+ACKs that it sent.
+    /// The SYN+ACKs that it sent, if its address is public.
     pub(super) own_answer: OwnAnswer,
 }
 
@@ -333,7 +333,7 @@ impl HostProfile {
         let label = matched.as_ref().map(|found| &found.label);
         let fuzzy = matched.as_ref().is_some_and(|found| found.fuzzy);
         let handshake = signature.handshake;
-        if handshake == Handshake::SynAck {
+        if handshake == Handshake::SynAck && is_public(self.ip) {
             self.own_answer.add(signature);
         }
         self.systems.count(

@@ -134,12 +134,11 @@ impl Tools {
     pub(super) fn join(&mut self, other: &Self, is_full: bool) {
         self.left_out = self.left_out.saturating_add(other.left_out);
         for seen in &other.seen {
-            let has_all = self.seen.len() >= MAX_TOP_VALUES;
+            let has_room = self.seen.len() < MAX_TOP_VALUES;
             match self.seen.iter_mut().find(|own| own.label == seen.label) {
                 Some(own) if !is_full => own.join(seen),
-                Some(_) => self.leave_out(seen.syns),
-                None if is_full || has_all => self.leave_out(seen.syns),
-                None => self.seen.push(seen.clone()),
+                None if !is_full && has_room => self.seen.push(seen.clone()),
+                _ => self.leave_out(seen.syns),
             }
         }
     }

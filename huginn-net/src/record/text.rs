@@ -181,7 +181,7 @@ impl<'a> LimitedTexts<'a, '_> {
         numbers: impl Iterator<Item = u16> + Clone,
     ) -> Vec<Text<'a>> {
         let numbers = numbers.filter(|number| !is_grease(*number));
-        let fitting = self.limit.bytes().map_or(usize::MAX, |max| max / MAX_GROUP_NAME_LEN);
+        let fitting = self.limit.fitting_of_len(MAX_GROUP_NAME_LEN);
         if numbers.clone().nth(fitting).is_some() {
             self.note(field);
         }

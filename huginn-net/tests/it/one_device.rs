@@ -54,7 +54,7 @@ fn device_that_answers_for_eight_networks_is_named_once() {
 }
 
 #[test]
-fn json_of_client_has_the_device_and_of_servers_what_is_behind_it() {
+fn json_has_device_of_client_and_its_servers() {
     let hosts = hosts(&[20, 30, 40, 50, 60, 70, 80, 90]);
     let json =
         |host| serde_json::from_str::<serde_json::Value>(&JsonHost { host, file: None }.to_string()).unwrap();

@@ -250,23 +250,30 @@ impl Blocks {
         let fitting = limit.fitting(hello.alpn());
         let alpn: Vec<String> =
             hello.alpn().take(fitting).map(|name| format!("{:#}", Escaped(name))).collect();
-        if hello.alpn().next().is_some() {
-            let more = hello.alpn().count().saturating_sub(fitting);
-            let rest = if more > 0 { format!("... ({more} more)") } else { String::new() };
-            self.field(out, "alpn", format_args!("{}{rest}", Joined(&alpn)))?;
-        }
+        self.start_of_list(out, "alpn", &alpn, hello.alpn().count())?;
         let shares = hello.key_shares().map(|share| share.group).filter(|group| !is_grease(*group));
         let groups: Vec<String> = shares.clone().take(MAX_LISTED_GROUPS).map(group).collect();
-        if !groups.is_empty() {
-            let more = shares.count().saturating_sub(groups.len());
-            let rest = if more > 0 { format!("... ({more} more)") } else { String::new() };
-            self.field(out, "key shares", format_args!("{}{rest}", Joined(&groups)))?;
-        }
+        self.start_of_list(out, "key shares", &groups, shares.count())?;
         if hello.has_ech() {
             self.field(out, "ech", "encrypted hello, or GREASE")?;
         }
         self.field(out, "ja4", format_args!("{known}{}{known:#}", hello.ja4()))?;
         self.field(out, "ja3", hello.ja3_hash())
+    }
+
+    /// Writes the first texts of a list of `count`, unless it is empty.
+    fn start_of_list(
+        &self,
+        out: &mut impl Write,
+        name: &str,
+        first: &[String],
+        count: usize,
+    ) -> io::Result<()> {
+        match count.saturating_sub(first.len()) {
+            _ if count == 0 => Ok(()),
+            0 => self.field(out, name, Joined(first)),
+            more => self.field(out, name, format_args!("{}... ({more} more)", Joined(first))),
+        }
     }
 
     fn tls_server(&self, out: &mut impl Write, server: &TlsServer, limit: TextLimit) -> io::Result<()> {

@@ -34,7 +34,7 @@ pub(crate) struct HostList {
 #[derive(Debug, Serialize)]
 struct HostEntry(Vec<usize>, Vec<usize>, Vec<usize>);
 
-/// The places of hosts in the list, the first ones first.
+/// The ranks of hosts in the list, the highest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rank {
     HasTool,
@@ -45,7 +45,7 @@ enum Rank {
 impl Rank {
     const ALL: [Self; 3] = [Self::HasTool, Self::Contradicting, Self::Other];
 
-    /// The rank of each host. Hosts with tools come first, unless there are so many that they would hide the others.
+    /// The rank of each host. Only the first hosts with tools precede all others: more of them would hide those.
     fn of_hosts(hosts: &JoinedHosts) -> Vec<Self> {
         let mut with_tools = 0_usize;
         let rank = |host: &HostProfile| {
