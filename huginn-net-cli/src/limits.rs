@@ -190,8 +190,8 @@ pub(crate) const MAX_SAMPLES_PER_FLOW: usize = 16;
 /// Maximum memory of the packets of all samples of one file, in bytes.
 pub(crate) const MAX_SAMPLE_BYTES: usize = 64 << 20;
 
-/// Maximum number of groups in a line about key shares. Browsers send two or three.
-pub(crate) const MAX_LISTED_GROUPS: usize = 16;
+/// Maximum number of values in a line about key shares or trust anchors. Browsers send two or three key shares.
+pub(crate) const MAX_LISTED: usize = 16;
 
 /// Maximum length of a captured text in a line of the human format, in bytes.
 pub(crate) const MAX_LINE_TEXT: usize = 80;

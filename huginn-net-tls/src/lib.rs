@@ -78,7 +78,8 @@ pub use fingerprint::{
     Ja4ParseError, Ja4Raw,
 };
 pub use hello::{
-    AlpnList, ClientHello, Extension, Extensions, KeyShare, KeyShares, ServerHello, U16List, Version,
+    AlpnList, ClientHello, Ech, Extension, Extensions, Grease, GreaseList, KeyShare, KeyShares, OuterEch,
+    PskIdentities, PskIdentity, ServerHello, TrustAnchorId, TrustAnchors, U16List, Version,
     VersionParseError, extension_type, is_grease,
 };
 pub use huginn_net_wire::Parsed;

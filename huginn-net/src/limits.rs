@@ -51,8 +51,17 @@ pub(crate) const MAX_ALIKE_HOPS: u8 = 3;
 /// Maximum number of servers in the list of those that answer alike: 4 KiB.
 pub(crate) const MAX_ALIKE_SERVERS: usize = 256;
 
-/// Length of the longest name of a group for key exchange, in bytes; a test holds it.
-pub(crate) const MAX_GROUP_NAME_LEN: usize = 31;
+/// Length of the longest name of a group for key exchange, signature algorithm or extension, in bytes; a test holds it.
+pub(crate) const MAX_NUMBER_NAME_LEN: usize = 46;
+
+/// Length of a length below 64 KiB in a list, in bytes: `65535,`.
+pub(crate) const MAX_LENGTH_LEN: usize = 6;
+
+/// Length of an extension in a list, in bytes: `{"type":"ffff","length":65535},`.
+pub(crate) const MAX_EXTENSION_LEN: usize = 31;
+
+/// Length of a place of GREASE in a list, in bytes: `"signature_algorithms[32766]",`.
+pub(crate) const MAX_GREASE_LEN: usize = 29;
 
 /// Maximum stored length of a User-Agent or Server header, in bytes.
 pub(crate) const MAX_SOFTWARE_LEN: usize = 256;

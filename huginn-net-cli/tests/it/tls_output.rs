@@ -99,22 +99,22 @@ ClientHello  192.0.2.1:43274 -> 192.0.2.2:443  2026-11-21T07:43:58.541468000Z
   client     192.0.2.1
   protocol   TLS 1.3
   sni        www.example.test
-  key shares x25519
+  key shares x25519 (32)
   ja4        t13d311000_e8f1e7e78f70_1f22a2ca17c4
   ja3        d7d477dd98b3fab865d1970dc88a3b9c
 
 ServerHello  192.0.2.1:43274 <- 192.0.2.2:443  2026-11-21T07:43:58.542677000Z
   server     192.0.2.2
-  protocol   TLS 1.3, asks for another hello
+  protocol   TLS 1.3, HelloRetryRequest
   cipher     1302
   group      secp384r1
   ja3s       15af977ce25de452b96affa2addb1036
 
 ClientHello  192.0.2.1:43274 -> 192.0.2.2:443  2026-11-21T07:43:58.543550000Z
   client     192.0.2.1
-  protocol   TLS 1.3, asked for again
+  protocol   TLS 1.3, after a HelloRetryRequest
   sni        www.example.test
-  key shares secp384r1
+  key shares secp384r1 (97)
   ja4        t13d311000_e8f1e7e78f70_1f22a2ca17c4
   ja3        d7d477dd98b3fab865d1970dc88a3b9c
 
@@ -132,10 +132,10 @@ ClientHello  192.0.2.1:43276 -> 192.0.2.2:443  2026-11-21T07:43:59.028034000Z
 ";
     assert!(blocks.starts_with(expected), "{blocks}");
     let (blocks, _) = output(&["-v", &capture("dtls-13.pcap")]);
-    assert!(blocks.contains("\n  protocol   DTLS 1.3, asks for another hello\n"), "{blocks}");
+    assert!(blocks.contains("\n  protocol   DTLS 1.3, HelloRetryRequest\n"), "{blocks}");
     let (blocks, _) = output(&["-v", &capture("quic-retry.pcap")]);
     assert!(blocks.contains("\n  protocol   TLS 1.3 over QUIC\n"), "{blocks}");
-    assert!(blocks.contains("\n  ech        encrypted hello, or GREASE\n"), "{blocks}");
+    assert!(blocks.contains("\n  ech        encrypted hello of "), "{blocks}");
 }
 
 /// Prefixes the bytes with their length in two bytes.
@@ -180,7 +180,7 @@ fn non_utf8_bytes_are_escaped() {
     let extensions = [extension(0, &prefixed(&name)), extension(16, &prefixed(protocol))].concat();
     let path = capture_of_hello("odd.pcap", &extensions, 0);
     let (event, _) = output(&["--format", "json", &path]);
-    let expected = r#"{"v":1,"ts":"1970-01-01T00:16:40.000000Z","event":"tls_client","subject":"client","packet":1,"client":{"ip":"192.0.2.1","port":40000},"server":{"ip":"192.0.2.2","port":443},"community_id":"1:Ndxzi0UG8tBTcOeyYacbgz4DHN8=","transport":"tcp","version":"12","sni":"\\xc3(\"\\x5cx41\u0000\u001b[2J","alpn":["\\xff\\x5cx41\n\""],"groups":[],"key_share_groups":[],"ech":false,"retry":false,"ja4":"t12d0102f2_0f2cb44170f4_000000000000","ja4_r":"t12d0102f2_1301_","ja4_o":"t12d0102f2_0f2cb44170f4_a2cf1a00988d","ja4_ro":"t12d0102f2_1301_0000,0010","ja4_stable":"t12d0102f2_0f2cb44170f4_000000000000","ja4_stable_r":"t12d0102f2_1301_","ja3":"771,4865,0-16,,","ja3_hash":"33b746a27502e1c870d11cfc1893be87"}"#;
+    let expected = r#"{"v":1,"ts":"1970-01-01T00:16:40.000000Z","event":"tls_client","subject":"client","packet":1,"client":{"ip":"192.0.2.1","port":40000},"server":{"ip":"192.0.2.2","port":443},"community_id":"1:Ndxzi0UG8tBTcOeyYacbgz4DHN8=","transport":"tcp","version":"12","sni":"\\xc3(\"\\x5cx41\u0000\u001b[2J","alpn":["\\xff\\x5cx41\n\""],"groups":[],"key_share_groups":[],"key_share_lengths":[],"signature_algorithms":[],"session_id_length":0,"ech":null,"retry":false,"ja4":"t12d0102f2_0f2cb44170f4_000000000000","ja4_r":"t12d0102f2_1301_","ja4_o":"t12d0102f2_0f2cb44170f4_a2cf1a00988d","ja4_ro":"t12d0102f2_1301_0000,0010","ja4_stable":"t12d0102f2_0f2cb44170f4_000000000000","ja4_stable_r":"t12d0102f2_1301_","ja3":"771,4865,0-16,,","ja3_hash":"33b746a27502e1c870d11cfc1893be87"}"#;
     assert_eq!(without_software(event.trim_end()), expected.replace("[2J", "[2J\u{7f}"));
     let (lines, _) = output(&[&path]);
     assert!(lines.contains(", \\xc3(\"\\x5cx41\\x00\\x1b[2J\\x7f, t12d"), "{lines}");

@@ -201,7 +201,7 @@ impl<'a> ClientHello<'a> {
     }
 
     /// Whether the client announces early data (RFC 8446, section 4.2.10).
-    pub(crate) fn announces_early_data(&self) -> bool {
+    pub fn has_early_data(&self) -> bool {
         self.content(IndexedExtension::EarlyData).is_some()
     }
 

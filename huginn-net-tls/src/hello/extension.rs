@@ -16,6 +16,10 @@ pub mod extension_type {
     pub const ALPN: u16 = 0x0010;
     /// RFC 7685.
     pub const PADDING: u16 = 0x0015;
+    /// RFC 8879.
+    pub const COMPRESS_CERTIFICATE: u16 = 0x001b;
+    /// RFC 8449.
+    pub const RECORD_SIZE_LIMIT: u16 = 0x001c;
     /// RFC 5077.
     pub const SESSION_TICKET: u16 = 0x0023;
     /// RFC 8446, section 4.2.11.
@@ -30,6 +34,12 @@ pub mod extension_type {
     pub const DRAFT_KEY_SHARE: u16 = 0x0028;
     /// RFC 8446, section 4.2.8.
     pub const KEY_SHARE: u16 = 0x0033;
+    /// draft-vvv-tls-alps, application_settings; the number that Chrome used up to version 132.
+    pub const OLD_APPLICATION_SETTINGS: u16 = 0x4469;
+    /// draft-vvv-tls-alps, application_settings.
+    pub const APPLICATION_SETTINGS: u16 = 0x44cd;
+    /// draft-ietf-tls-trust-anchor-ids, trust_anchors.
+    pub const TRUST_ANCHORS: u16 = 0xca34;
     /// Encrypted Client Hello (RFC 9849).
     pub const ENCRYPTED_CLIENT_HELLO: u16 = 0xfe0d;
 }

@@ -1,17 +1,23 @@
 //! Hellos of both sides: their messages, extensions, versions and GREASE.
 
 mod client_hello;
+mod ech;
 mod extension;
 mod grease;
 pub(crate) mod handshake;
+mod offers;
 mod server_hello;
+mod trust_anchors;
 mod version;
 
 pub use self::client_hello::ClientHello;
+pub use self::ech::{Ech, OuterEch};
 pub use self::extension::{AlpnList, Extension, Extensions, KeyShare, KeyShares, U16List, extension_type};
 pub use self::grease::is_grease;
 pub(crate) use self::grease::is_no_grease;
+pub use self::offers::{Grease, GreaseList, PskIdentities, PskIdentity};
 pub use self::server_hello::ServerHello;
+pub use self::trust_anchors::{TrustAnchorId, TrustAnchors};
 pub use self::version::{Version, VersionParseError};
 
 use self::handshake::{CLIENT_HELLO, SERVER_HELLO};
@@ -35,9 +41,9 @@ impl<'a> Hello<'a> {
     }
 
     /// Whether the client announces early data.
-    pub(crate) fn announces_early_data(&self) -> bool {
+    pub(crate) fn has_early_data(&self) -> bool {
         match self {
-            Self::Client(hello) => hello.announces_early_data(),
+            Self::Client(hello) => hello.has_early_data(),
             Self::Server(_) => false,
         }
     }

@@ -17,6 +17,8 @@ pub struct ServerHello<'a> {
     message: Cow<'a, [u8]>,
     transport: Transport,
     legacy_version: Version,
+    /// The byte range of the session id.
+    session_id: (usize, usize),
     cipher_suite: u16,
     is_retry_request: bool,
     /// The byte range of the extensions.
@@ -48,9 +50,12 @@ impl<'a> ServerHello<'a> {
         let random: [u8; 32] = body.array().map_err(at(TlsField::Random))?;
         // TLS 1.3 before draft 22 omitted the session id and the compression method.
         let draft = (0x7f00..0x7f16).contains(&legacy_version.0);
+        let mut session_id = (0, 0);
         if !draft {
-            let session_id = body.u8().map_err(at(TlsField::SessionId))?;
-            body.skip(usize::from(session_id)).map_err(at(TlsField::SessionId))?;
+            let len = body.u8().map_err(at(TlsField::SessionId))?;
+            let start = body.position();
+            body.skip(usize::from(len)).map_err(at(TlsField::SessionId))?;
+            session_id = (start, body.position());
         }
         let cipher_suite = body.u16_be().map_err(at(TlsField::CipherSuites))?;
         if !draft {
@@ -62,6 +67,7 @@ impl<'a> ServerHello<'a> {
             message: Cow::Borrowed(message.get(..end).unwrap_or(message)),
             transport,
             legacy_version,
+            session_id,
             cipher_suite,
             is_retry_request: random == HELLO_RETRY_REQUEST,
             extensions: (start, start.saturating_add(len)),
@@ -94,6 +100,13 @@ impl<'a> ServerHello<'a> {
         self.legacy_version
     }
 
+    /// The session id. TLS 1.3 repeats that of the client; in earlier versions it is the same if the server resumes the
+    /// session.
+    pub fn session_id(&self) -> &[u8] {
+        let (start, end) = self.session_id;
+        self.message.get(start..end).unwrap_or_default()
+    }
+
     /// The selected cipher suite.
     pub fn cipher_suite(&self) -> u16 {
         self.cipher_suite
@@ -119,8 +132,22 @@ impl<'a> ServerHello<'a> {
     /// The group of the key share, or the one that a HelloRetryRequest asks for (RFC 8446, section 4.2.8), by its number in
     /// IANA's registry "TLS Supported Groups". Up to TLS 1.2 another message has the group.
     pub fn group(&self) -> Option<u16> {
-        let share = self.extension(kind::KEY_SHARE).or_else(|| self.extension(kind::DRAFT_KEY_SHARE));
-        U16List::new(share?).next()
+        U16List::new(self.key_share_data()?).next()
+    }
+
+    /// The key of the key share (RFC 8446, section 4.2.8); a HelloRetryRequest has none.
+    pub fn key_share(&self) -> Option<&[u8]> {
+        let (_, key) = self.key_share_data()?.split_at_checked(4)?;
+        Some(key)
+    }
+
+    /// The number of the pre-shared key that the server accepts, in the list of the client (RFC 8446, section 4.2.11).
+    pub fn selected_psk(&self) -> Option<u16> {
+        U16List::new(self.extension(kind::PRE_SHARED_KEY)?).next()
+    }
+
+    fn key_share_data(&self) -> Option<&[u8]> {
+        self.extension(kind::KEY_SHARE).or_else(|| self.extension(kind::DRAFT_KEY_SHARE))
     }
 
     /// Whether it requests another ClientHello (RFC 8446, section 4.1.4).

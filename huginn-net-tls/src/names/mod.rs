@@ -41,6 +41,42 @@ pub fn group(number: u16) -> Option<&'static str> {
     look_up(GROUPS, number)
 }
 
+/// The name of an algorithm that compresses certificates (RFC 8879, section 7.3).
+///
+/// ```
+/// assert_eq!(huginn_net_tls::names::certificate_compression(2), Some("brotli"));
+/// ```
+pub fn certificate_compression(number: u16) -> Option<&'static str> {
+    look_up(CERTIFICATE_COMPRESSION, number)
+}
+
+/// The name of a key derivation function of HPKE (RFC 9180, section 7.2), which ECH uses.
+///
+/// ```
+/// assert_eq!(huginn_net_tls::names::hpke_kdf(1), Some("HKDF-SHA256"));
+/// ```
+pub fn hpke_kdf(number: u16) -> Option<&'static str> {
+    look_up(HPKE_KDFS, number)
+}
+
+/// The name of an AEAD of HPKE (RFC 9180, section 7.3), which ECH uses.
+///
+/// ```
+/// assert_eq!(huginn_net_tls::names::hpke_aead(1), Some("AES-128-GCM"));
+/// ```
+pub fn hpke_aead(number: u16) -> Option<&'static str> {
+    look_up(HPKE_AEADS, number)
+}
+
+/// The name of an alert (IANA, "TLS Alerts").
+///
+/// ```
+/// assert_eq!(huginn_net_tls::names::alert(48), Some("unknown_ca"));
+/// ```
+pub fn alert(description: u8) -> Option<&'static str> {
+    look_up(ALERTS, description.into())
+}
+
 type Names = &'static [(u16, &'static str)];
 
 fn look_up(names: Names, number: u16) -> Option<&'static str> {
@@ -184,6 +220,7 @@ const EXTENSIONS: Names = &[
     (0x003c, "sequence_number_encryption_algorithms"),
     (0x003d, "rrc"),
     (0x003e, "tls_flags"),
+    (0x12e0, "server_padding (draft)"),
     (0x3374, "next_protocol_negotiation"),
     (0x4469, "application_settings (draft, old number)"),
     (0x44cd, "application_settings (draft)"),
@@ -248,20 +285,70 @@ const SIGNATURE_SCHEMES: Names = &[
     (0x0906, "mldsa87"),
 ];
 
+/// Sorted by number.
+const CERTIFICATE_COMPRESSION: Names = &[(1, "zlib"), (2, "brotli"), (3, "zstd")];
+
+/// Sorted by number.
+const HPKE_KDFS: Names = &[(1, "HKDF-SHA256"), (2, "HKDF-SHA384"), (3, "HKDF-SHA512")];
+
+/// Sorted by number.
+const HPKE_AEADS: Names = &[(1, "AES-128-GCM"), (2, "AES-256-GCM"), (3, "ChaCha20Poly1305")];
+
+/// Sorted by number.
+const ALERTS: Names = &[
+    (0, "close_notify"),
+    (10, "unexpected_message"),
+    (20, "bad_record_mac"),
+    (21, "decryption_failed"),
+    (22, "record_overflow"),
+    (30, "decompression_failure"),
+    (40, "handshake_failure"),
+    (41, "no_certificate"),
+    (42, "bad_certificate"),
+    (43, "unsupported_certificate"),
+    (44, "certificate_revoked"),
+    (45, "certificate_expired"),
+    (46, "certificate_unknown"),
+    (47, "illegal_parameter"),
+    (48, "unknown_ca"),
+    (49, "access_denied"),
+    (50, "decode_error"),
+    (51, "decrypt_error"),
+    (52, "too_many_cids_requested"),
+    (60, "export_restriction"),
+    (70, "protocol_version"),
+    (71, "insufficient_security"),
+    (80, "internal_error"),
+    (86, "inappropriate_fallback"),
+    (90, "user_canceled"),
+    (100, "no_renegotiation"),
+    (109, "missing_extension"),
+    (110, "unsupported_extension"),
+    (111, "certificate_unobtainable"),
+    (112, "unrecognized_name"),
+    (113, "bad_certificate_status_response"),
+    (114, "bad_certificate_hash_value"),
+    (115, "unknown_psk_identity"),
+    (116, "certificate_required"),
+    (117, "general_error"),
+    (120, "no_application_protocol"),
+    (121, "ech_required"),
+];
+
 #[cfg(test)]
 mod tests {
     use tls_parser::TlsCipherSuite;
 
     use super::cipher_suites::REGISTERED;
     use super::{
-        EXTENSIONS, SIGNATURE_SCHEMES, UNREGISTERED_CIPHER_SUITES, cipher_suite, extension, look_up,
-        signature_scheme,
+        ALERTS, EXTENSIONS, GROUPS, SIGNATURE_SCHEMES, UNREGISTERED_CIPHER_SUITES, cipher_suite, extension,
+        look_up, signature_scheme,
     };
     use crate::extension_type as kind;
 
     #[test]
     fn tables_are_by_number_without_doubles() {
-        for names in [REGISTERED, EXTENSIONS, SIGNATURE_SCHEMES, UNREGISTERED_CIPHER_SUITES] {
+        for names in [REGISTERED, EXTENSIONS, GROUPS, SIGNATURE_SCHEMES, UNREGISTERED_CIPHER_SUITES, ALERTS] {
             assert!(names.is_sorted_by(|left: &(u16, _), right| left.0 < right.0));
         }
     }

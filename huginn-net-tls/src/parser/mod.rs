@@ -139,7 +139,7 @@ impl StreamParser for TlsParser {
         }
         let message = record::only_client_hello(first)?;
         let hello = ClientHello::parse_message(message, Transport::Tcp).ok()?;
-        let early_data = hello.announces_early_data();
+        let early_data = hello.has_early_data();
         emit(sender, counters.hellos.event(Hello::Client(hello), false));
         Some(early_data.into())
     }

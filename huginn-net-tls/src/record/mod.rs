@@ -185,7 +185,7 @@ impl RecordReader {
             match Hello::from_message(message, Transport::Tcp) {
                 Ok(hello) => {
                     *hellos = hellos.saturating_add(1);
-                    *early_data |= hello.announces_early_data();
+                    *early_data |= hello.has_early_data();
                     each(hello);
                 }
                 Err(error) => outcome = Err(error),

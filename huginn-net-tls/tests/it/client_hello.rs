@@ -7,7 +7,7 @@
 )]
 
 use huginn_net_tls::{
-    ClientHello, Parsed, ServerHello, TlsError, TlsField, Transport, Version, extension_type,
+    ClientHello, Ech, Parsed, ServerHello, TlsError, TlsField, Transport, Version, extension_type,
 };
 use proptest::prelude::*;
 
@@ -79,6 +79,66 @@ fn reads_every_field() {
     assert!(hello.has_ech());
     assert_eq!(hello.extension(extension_type::ENCRYPTED_CLIENT_HELLO), Some(&[0; 9][..]));
     assert_eq!(hello.clone().into_owned(), hello);
+}
+
+#[test]
+fn reads_extensions_beside_fingerprints() {
+    let identity = [prefixed(2, b"ticket"), vec![0, 0, 1, 0]].concat();
+    let psk = [prefixed(2, &identity.repeat(2)), prefixed(2, &prefixed(1, &[9; 32]))].concat();
+    let ech = [&[0, 0, 1, 0, 1, 42][..], &prefixed(2, &[6; 32]), &prefixed(2, &[7; 144])].concat();
+    let anchors = prefixed(2, &[prefixed(1, &[0x81, 0xfd, 0x59, 1]), prefixed(1, &[8])].concat());
+    let extensions = [
+        extension(0x3a3a, &[]),
+        extension(27, &prefixed(1, &[0, 2, 0, 1])),
+        extension(28, &[0x40, 1]),
+        extension(35, &[1; 192]),
+        extension(42, &[]),
+        extension(0x44cd, &prefixed(2, &prefixed(1, b"h2"))),
+        extension(0xca34, &anchors),
+        extension(0x1234, &[0; 5]),
+        extension(0xfe0d, &ech),
+        extension(0x4a4a, &[0]),
+        extension(41, &psk),
+    ]
+    .concat();
+    let bytes = hello(&extensions);
+    let hello = parsed(&bytes);
+    assert_eq!(hello.certificate_compression().collect::<Vec<_>>(), [2, 1]);
+    assert_eq!(hello.record_size_limit(), Some(0x4001));
+    assert_eq!(hello.session_ticket().map(<[u8]>::len), Some(192));
+    assert!(hello.has_early_data());
+    assert_eq!(hello.alps().collect::<Vec<_>>(), [b"h2"]);
+    let anchors: Vec<_> = hello.trust_anchors().unwrap().map(|id| id.to_string()).collect();
+    assert_eq!(anchors, ["32473.1", "8"]);
+    let unknown: Vec<_> = hello.unknown_extensions().map(|found| (found.kind, found.data.len())).collect();
+    assert_eq!(unknown, [(0x1234, 5)]);
+    let Some(Ech::Outer(ech)) = hello.ech() else { panic!("{:?}", hello.ech()) };
+    assert_eq!((ech.kdf, ech.aead, ech.config_id, ech.enc.len(), ech.payload.len()), (1, 1, 42, 32, 144));
+    let psks: Vec<_> = hello.psk_identities().map(|psk| (psk.identity, psk.obfuscated_ticket_age)).collect();
+    assert_eq!(psks, [(&b"ticket"[..], 256); 2]);
+    let grease: Vec<_> = hello.grease().map(|place| place.to_string()).collect();
+    assert_eq!(grease, ["cipher_suites[1]", "extensions[0]", "extensions[9]"]);
+}
+
+#[test]
+fn extensions_beside_fingerprints_may_be_absent() {
+    let bytes = hello(&[]);
+    let hello = parsed(&bytes);
+    assert_eq!((hello.ech(), hello.session_ticket(), hello.record_size_limit()), (None, None, None));
+    assert_eq!((hello.psk_identities().count(), hello.alps().count()), (0, 0));
+    assert_eq!((hello.certificate_compression().count(), hello.unknown_extensions().count()), (0, 0));
+    assert!(hello.trust_anchors().is_none() && !hello.has_early_data());
+}
+
+#[test]
+fn server_hello_has_session_id_and_key_share() {
+    let fields = [&[3, 3][..], &[7; 32], &prefixed(1, &[5; 32]), &[0x13, 1, 0]].concat();
+    let share = [&[0, 29][..], &prefixed(2, &[4; 32])].concat();
+    let extensions = [extension(51, &share), extension(43, &[3, 4]), extension(41, &[0, 1])].concat();
+    let bytes = message(2, &[fields, prefixed(2, &extensions)].concat());
+    let hello = ServerHello::from_message(&bytes, Transport::Tcp).unwrap().unwrap().value;
+    assert_eq!((hello.session_id(), hello.key_share()), (&[5; 32][..], Some(&[4; 32][..])));
+    assert_eq!((hello.group(), hello.selected_psk()), (Some(29), Some(1)));
 }
 
 #[test]

@@ -5,13 +5,14 @@
 use huginn_net_core::{Addresses, Event, Segment, Timestamp};
 use huginn_net_db::{ClientMatch, Label};
 use huginn_net_ssh::SshPeer;
+use huginn_net_tls::TrustAnchorId;
 
 use super::TextLimit;
 use crate::Finding;
 use crate::connection::Connection;
 use crate::finding::{HttpRequestFinding, HttpResponseFinding, HttpVerdict, TcpFinding};
 use crate::hosts::HostUpdate;
-use crate::limits::MAX_GROUP_NAME_LEN;
+use crate::limits::{MAX_EXTENSION_LEN, MAX_GREASE_LEN, MAX_LENGTH_LEN, MAX_NUMBER_NAME_LEN};
 
 /// Bytes of an escaped byte: `\u0001`, or `\\xff`.
 const ESCAPED: usize = 6;
@@ -52,15 +53,18 @@ const CONCLUSION: usize = 200;
 /// Bytes of a tool, without the texts of its label.
 const TOOL: usize = 300;
 
-/// Bytes of the name of a group, with its quotes and comma.
-const GROUP: usize = MAX_GROUP_NAME_LEN + 3;
+/// Bytes of the name of a number, with its quotes and comma.
+const NUMBER: usize = MAX_NUMBER_NAME_LEN + 3;
 
 /// Bytes of the software of a TLS client: what the built-in database has for one fingerprint, and the difference to the
 /// nearest one.
 const TLS_SOFTWARE: usize = 1800;
 
 /// Bytes of the JSON of a hello, without its texts and lists.
-const HELLO: usize = 590;
+const HELLO: usize = 900;
+
+/// Bytes of `ech`.
+const ECH: usize = 150;
 
 /// Bytes of the JSON of a connection, without its texts.
 const CONNECTION: usize = 480;
@@ -120,25 +124,33 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
         Finding::TlsClient(finding) => {
             let hello = &finding.client.hello;
             // Each number has two bytes in the hello, and five or six in a text.
-            let list = hello.message().len().saturating_mul(5).saturating_div(2);
-            let alpn = hello.alpn().take(limit.fitting(hello.alpn()));
-            let alpn =
-                alpn.fold(0_usize, |sum, name| sum.saturating_add(text(name, limit)).saturating_add(3));
+            let numbers_len = hello.message().len().saturating_mul(5).saturating_div(2);
             sum([
                 HELLO,
                 TLS_SOFTWARE,
                 hello.server_name().map_or(0, |name| text(name, limit)),
-                alpn,
-                limited(list, limit).saturating_mul(3),
-                limited(list.saturating_mul(2), limit),
-                groups(hello.supported_groups().len(), limit),
-                groups(hello.key_shares().count(), limit),
+                names(hello.alpn(), limit),
+                names(hello.alps(), limit),
+                limited(numbers_len, limit).saturating_mul(3),
+                limited(numbers_len.saturating_mul(2), limit),
+                numbers(hello.supported_groups().len(), limit),
+                numbers(hello.key_shares().count(), limit),
+                numbers(hello.signature_algorithms().len(), limit),
+                numbers(hello.certificate_compression().len(), limit),
+                list(MAX_LENGTH_LEN, hello.key_shares().count(), limit),
+                list(MAX_LENGTH_LEN, hello.psk_identities().count(), limit),
+                list(MAX_EXTENSION_LEN, hello.unknown_extensions().count(), limit),
+                list(MAX_GREASE_LEN, hello.grease().count(), limit),
+                // Each byte of an identifier has at most four characters.
+                hello.trust_anchors().map_or(0, |ids| names(ids.map(|TrustAnchorId(bytes)| bytes), limit)),
+                hello.ech().map_or(0, |_| ECH),
             ])
         }
         Finding::TlsServer(finding) => {
             let hello = &finding.server.hello;
             let alpn = hello.alpn().map_or(0, |name| text(name, limit));
-            sum([252, GROUP, alpn, limited(hello.message().len().saturating_mul(2), limit)])
+            let extensions = numbers(hello.extensions().count(), limit);
+            sum([310, NUMBER, alpn, extensions, limited(hello.message().len().saturating_mul(2), limit)])
         }
         Finding::SshClient(finding) => {
             sum([ssh(&finding.peer, limit), software(finding.software().as_ref())])
@@ -161,9 +173,20 @@ fn tcp(finding: &TcpFinding) -> u64 {
     sum([200, layout, label(finding.label()), PARAMS])
 }
 
-/// Bytes of a list of groups.
-fn groups(count: usize, limit: TextLimit) -> usize {
-    limit.fitting_of_len(MAX_GROUP_NAME_LEN).min(count).saturating_mul(GROUP)
+/// Bytes of a list of numbers, each by its name.
+fn numbers(count: usize, limit: TextLimit) -> usize {
+    limit.fitting_of_len(MAX_NUMBER_NAME_LEN).min(count).saturating_mul(NUMBER)
+}
+
+/// Bytes of a list of values with at most `len` bytes each.
+fn list(len: usize, count: usize, limit: TextLimit) -> usize {
+    limit.fitting_of_len(len).min(count).saturating_mul(len)
+}
+
+/// Bytes of a list of names from the wire.
+fn names<'t>(names: impl Iterator<Item = &'t [u8]> + Clone, limit: TextLimit) -> usize {
+    let names = names.clone().take(limit.fitting(names));
+    names.fold(0, |sum, name| sum.saturating_add(text(name, limit)).saturating_add(3))
 }
 
 /// Bytes of a tool: its name is in two texts.

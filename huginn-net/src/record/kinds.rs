@@ -6,8 +6,7 @@ use huginn_net_core::{Conflict, Timestamp};
 use huginn_net_db::{ClientMatch, Label, NearestClient, Software};
 use huginn_net_http::language;
 use huginn_net_ssh::SshPeer;
-use huginn_net_tls::names::cipher_suite;
-use huginn_net_tls::{Ja4, Ja4Form, TlsClient, TlsServer};
+use huginn_net_tls::{Ech, Ja4, Ja4Form, TlsClient, TlsServer, is_grease, names};
 use serde::{Deserialize, Deserializer};
 
 use super::describe::records;
@@ -296,8 +295,38 @@ records! {
         groups: Vec<Text<'a>>,
         /// Groups of the key shares that the client sends
         key_share_groups: Vec<Text<'a>>,
-        /// Whether the hello has the extension encrypted_client_hello
-        ech: bool,
+        /// Lengths of these key shares, in bytes
+        key_share_lengths: Vec<u16>,
+        /// Signature algorithms that the client accepts
+        signature_algorithms: Vec<Text<'a>>,
+        /// Length of the session id, in bytes
+        session_id_length: u16,
+        /// Length of the session ticket of TLS 1.2, in bytes; 0 if the client asks for one
+        session_ticket_length[omitted]: Option<u16>,
+        /// Lengths of the names of pre-shared keys, in bytes
+        #[serde(default)]
+        psk_identity_lengths[omitted]: Vec<u16>,
+        /// True if the client sends early data
+        early_data[omitted]: Option<bool>,
+        /// Algorithms for the compression of certificates
+        #[serde(default)]
+        compress_certificate[omitted]: Vec<Text<'a>>,
+        /// Largest record that the client accepts, in bytes
+        record_size_limit[omitted]: Option<u16>,
+        /// Protocols of the extension application_settings
+        #[serde(default)]
+        alps[omitted]: Vec<Text<'a>>,
+        /// Trust anchors that the client names
+        #[serde(default)]
+        trust_anchors[omitted]: Vec<Text<'a>>,
+        /// Extensions without a registered or otherwise known name
+        #[serde(default)]
+        unknown_extensions[omitted]: Vec<ExtensionRecord<'a>>,
+        /// Places of GREASE values
+        #[serde(default)]
+        grease[omitted]: Vec<Text<'a>>,
+        /// The extension encrypted_client_hello
+        ech: Option<EchRecord<'a>>,
         /// Whether the hello answers a HelloRetryRequest
         retry: bool,
         /// JA4
@@ -323,6 +352,30 @@ records! {
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
 
+    /// The extension encrypted_client_hello.
+    pub struct EchRecord<'a> {
+        /// `outer`, `inner`, or `other` for the form of a draft
+        kind as "type": Text<'a>,
+        /// Identifier of the server's configuration
+        config_id: Option<u8>,
+        /// Key derivation function
+        kdf: Option<Text<'a>>,
+        /// Cipher
+        aead: Option<Text<'a>>,
+        /// Length of the encapsulated key, in bytes
+        enc_length: Option<u16>,
+        /// Length of the encrypted hello, in bytes
+        payload_length: Option<u16>,
+    }
+
+    /// The type and the length of an extension.
+    pub struct ExtensionRecord<'a> {
+        /// Type, in hexadecimal
+        kind as "type": Text<'a>,
+        /// Length of the data, in bytes
+        length: u16,
+    }
+
     /// `tls_server`: the fingerprints of a ServerHello.
     pub struct TlsServerRecord<'a> in "tls_" {
         /// `tcp`, `quic` or `dtls`
@@ -337,6 +390,10 @@ records! {
         alpn: Option<Text<'a>>,
         /// Group for key exchange that the server selects
         group: Option<Text<'a>>,
+        /// Length of the key share, in bytes
+        key_share_length: Option<u16>,
+        /// Extensions, in the order of the hello
+        extensions: Vec<Text<'a>>,
         /// Whether the hello is a HelloRetryRequest
         retry: bool,
         /// JA3S text
@@ -583,14 +640,36 @@ impl<'a> TlsClientRecord<'a> {
         let [sorted, original, stable] =
             [Ja4Form::Sorted, Ja4Form::Original, Ja4Form::SessionStable].map(|form| hello.ja4_raw(form));
         let ja3 = hello.ja3();
+        let key_shares = hello.key_shares().filter(|share| !is_grease(share.group));
         Self {
             transport: hello.transport().name().into(),
             version: Text::version(hello.version()),
             sni: hello.server_name().map(|name| texts.wire("sni", name)),
             alpn: texts.wires("alpn", hello.alpn()),
             groups: texts.groups("groups", hello.supported_groups()),
-            key_share_groups: texts.groups("key_share_groups", hello.key_shares().map(|share| share.group)),
-            ech: hello.has_ech(),
+            key_share_groups: texts.groups("key_share_groups", key_shares.clone().map(|share| share.group)),
+            key_share_lengths: texts.lengths("key_share_lengths", key_shares.map(|share| share.key.len())),
+            signature_algorithms: texts.numbers(
+                "signature_algorithms",
+                hello.signature_algorithms(),
+                names::signature_scheme,
+            ),
+            session_id_length: length(hello.session_id().len()),
+            session_ticket_length: hello.session_ticket().map(|ticket| length(ticket.len())),
+            psk_identity_lengths: texts
+                .lengths("psk_identity_lengths", hello.psk_identities().map(|psk| psk.identity.len())),
+            early_data: hello.has_early_data().then_some(true),
+            compress_certificate: texts.numbers(
+                "compress_certificate",
+                hello.certificate_compression(),
+                names::certificate_compression,
+            ),
+            record_size_limit: hello.record_size_limit(),
+            alps: texts.wires("alps", hello.alps()),
+            trust_anchors: texts.trust_anchors("trust_anchors", hello.trust_anchors().unwrap_or_default()),
+            unknown_extensions: texts.extensions("unknown_extensions", hello.unknown_extensions()),
+            grease: texts.grease("grease", hello.grease()),
+            ech: hello.ech().map(Into::into),
             retry: *retry,
             ja4: sorted.ja4(),
             ja4_o: original.ja4(),
@@ -606,6 +685,29 @@ impl<'a> TlsClientRecord<'a> {
     }
 }
 
+impl From<Ech<'_>> for EchRecord<'_> {
+    fn from(ech: Ech<'_>) -> Self {
+        let (kind, outer) = match ech {
+            Ech::Outer(outer) => ("outer", Some(outer)),
+            Ech::Inner => ("inner", None),
+            _ => ("other", None),
+        };
+        Self {
+            kind: kind.into(),
+            config_id: outer.map(|outer| outer.config_id),
+            kdf: outer.map(|outer| Text::number(outer.kdf, names::hpke_kdf)),
+            aead: outer.map(|outer| Text::number(outer.aead, names::hpke_aead)),
+            enc_length: outer.map(|outer| length(outer.enc.len())),
+            payload_length: outer.map(|outer| length(outer.payload.len())),
+        }
+    }
+}
+
+/// The length of a part of a hello, which is below 64 KiB.
+pub(super) fn length(len: usize) -> u16 {
+    u16::try_from(len).unwrap_or(u16::MAX)
+}
+
 impl<'a> TlsServerRecord<'a> {
     pub(super) fn new(finding: &'a TlsServerFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
         let TlsServer { hello, .. } = &finding.server;
@@ -614,9 +716,15 @@ impl<'a> TlsServerRecord<'a> {
             transport: hello.transport().name().into(),
             version: Text::version(hello.version()),
             cipher: Text::hex(hello.cipher_suite()),
-            cipher_name: cipher_suite(hello.cipher_suite()).map(Into::into),
+            cipher_name: names::cipher_suite(hello.cipher_suite()).map(Into::into),
             alpn: hello.alpn().map(|name| texts.wire("alpn", name)),
             group: hello.group().map(Text::group),
+            key_share_length: hello.key_share().map(|key| length(key.len())),
+            extensions: texts.numbers(
+                "extensions",
+                hello.extensions().map(|extension| extension.kind),
+                names::extension,
+            ),
             retry: hello.is_retry_request(),
             ja3s_hash: Text::md5(ja3s.hash().0),
             ja3s: texts.owned("ja3s", ja3s.as_str().len(), ja3s),

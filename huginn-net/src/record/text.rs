@@ -5,13 +5,16 @@ use std::str;
 use std::sync::Arc;
 
 use huginn_net_core::{Escaped, md5_digits};
-use huginn_net_tls::{Ja3, Ja4Raw, Version, is_grease, names};
+use huginn_net_tls::{
+    Extension, Grease, Ja3, Ja4Raw, TrustAnchorId, TrustAnchors, Version, is_grease, names,
+};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::describe::{Value as RecordValue, ValueType, ValueVisitor};
+use super::kinds::{ExtensionRecord, length};
 use crate::event_limits::TextLimit;
 use crate::finding::HttpVerdict;
-use crate::limits::MAX_GROUP_NAME_LEN;
+use crate::limits::{MAX_EXTENSION_LEN, MAX_GREASE_LEN, MAX_LENGTH_LEN, MAX_NUMBER_NAME_LEN};
 
 /// A text of a record: a value that is formatted when it is written, or text that was read. [`Display`] is the text.
 #[derive(Clone)]
@@ -72,10 +75,16 @@ impl<'a> Text<'a> {
         Self(Value::Hex(number))
     }
 
-    /// A group for key exchange: its name, or four hexadecimal digits.
+    /// A number of a registry: its name, or four hexadecimal digits.
+    #[inline]
+    pub(super) fn number(number: u16, name: fn(u16) -> Option<&'static str>) -> Self {
+        name(number).map_or_else(|| Self::hex(number), Self::from)
+    }
+
+    /// A group for key exchange.
     #[inline]
     pub(super) fn group(number: u16) -> Self {
-        names::group(number).map_or_else(|| Self::hex(number), Self::from)
+        Self::number(number, names::group)
     }
 
     /// The hexadecimal digits of an MD5.
@@ -174,18 +183,76 @@ impl<'a> LimitedTexts<'a, '_> {
         values.take(fitting).map(Text::wire).collect()
     }
 
-    /// The groups of a hello without GREASE: as many as fit in the limit together, however long their names are.
+    /// The groups of a hello without GREASE.
     pub(super) fn groups(
         &mut self,
         field: &'static str,
         numbers: impl Iterator<Item = u16> + Clone,
     ) -> Vec<Text<'a>> {
+        self.numbers(field, numbers, names::group)
+    }
+
+    /// Numbers of a registry without GREASE: as many as fit in the limit together, however long their names are.
+    pub(super) fn numbers(
+        &mut self,
+        field: &'static str,
+        numbers: impl Iterator<Item = u16> + Clone,
+        name: fn(u16) -> Option<&'static str>,
+    ) -> Vec<Text<'a>> {
         let numbers = numbers.filter(|number| !is_grease(*number));
-        let fitting = self.limit.fitting_of_len(MAX_GROUP_NAME_LEN);
-        if numbers.clone().nth(fitting).is_some() {
+        self.list(field, MAX_NUMBER_NAME_LEN, numbers).map(|number| Text::number(number, name)).collect()
+    }
+
+    /// Lengths, in bytes: as many as fit in the limit together.
+    pub(super) fn lengths(
+        &mut self,
+        field: &'static str,
+        lengths: impl Iterator<Item = usize> + Clone,
+    ) -> Vec<u16> {
+        self.list(field, MAX_LENGTH_LEN, lengths).map(length).collect()
+    }
+
+    /// Types and lengths of extensions: as many as fit in the limit together.
+    pub(super) fn extensions<'e>(
+        &mut self,
+        field: &'static str,
+        extensions: impl Iterator<Item = Extension<'e>> + Clone,
+    ) -> Vec<ExtensionRecord<'a>> {
+        let record =
+            |Extension { kind, data }| ExtensionRecord { kind: Text::hex(kind), length: length(data.len()) };
+        self.list(field, MAX_EXTENSION_LEN, extensions).map(record).collect()
+    }
+
+    /// Places of GREASE: as many as fit in the limit together.
+    pub(super) fn grease(
+        &mut self,
+        field: &'static str,
+        places: impl Iterator<Item = Grease> + Clone,
+    ) -> Vec<Text<'a>> {
+        self.list(field, MAX_GREASE_LEN, places).map(Text::owned).collect()
+    }
+
+    /// Identifiers of trust anchors: as many as fit in the limit together. Each byte has at most four characters.
+    pub(super) fn trust_anchors(&mut self, field: &'static str, anchors: TrustAnchors<'a>) -> Vec<Text<'a>> {
+        let fitting = self.limit.fitting(anchors.clone().map(|TrustAnchorId(bytes)| bytes));
+        if anchors.clone().nth(fitting).is_some() {
             self.note(field);
         }
-        numbers.take(fitting).map(Text::group).collect()
+        anchors.take(fitting).map(Text::owned).collect()
+    }
+
+    /// The values of a list, each with at most `len` bytes of text: as many as fit in the limit together.
+    fn list<T>(
+        &mut self,
+        field: &'static str,
+        len: usize,
+        values: impl Iterator<Item = T> + Clone,
+    ) -> impl Iterator<Item = T> {
+        let fitting = self.limit.fitting_of_len(len);
+        if values.clone().nth(fitting).is_some() {
+            self.note(field);
+        }
+        values.take(fitting)
     }
 
     /// Notes a field whose text is longer than the limit; it has at most `len` bytes.
@@ -320,9 +387,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limit_of_group_names_is_the_longest() {
-        let longest = (0..=u16::MAX).filter_map(names::group).map(str::len).max();
-        assert_eq!(longest, Some(MAX_GROUP_NAME_LEN));
+    fn limit_of_names_is_the_longest() {
+        let tables =
+            [names::group, names::signature_scheme, names::certificate_compression, names::extension];
+        let longest = tables.iter().flat_map(|name| (0..=u16::MAX).filter_map(name)).map(str::len).max();
+        assert_eq!(longest, Some(MAX_NUMBER_NAME_LEN));
     }
 
     #[test]

@@ -15,11 +15,10 @@ use huginn_net::finding::{
 use huginn_net::http::{Headers, language};
 use huginn_net::ssh::SshPeer;
 use huginn_net::tcp::Handshake;
-use huginn_net::tls::{TlsClient, TlsServer};
-use huginn_net::tls::{Transport, Version, is_grease, names};
+use huginn_net::tls::{Ech, KeyShare, OuterEch, TlsClient, TlsServer, Transport, Version, is_grease, names};
 use huginn_net::{Escaped, Event, Finding, Side};
 
-use crate::limits::MAX_LISTED_GROUPS;
+use crate::limits::MAX_LISTED;
 use crate::output::Zone;
 
 /// Width of the column of field names.
@@ -244,18 +243,28 @@ impl Blocks {
     fn tls_client(&self, out: &mut impl Write, client: &TlsClient, limit: TextLimit) -> io::Result<()> {
         let TlsClient { hello, retry, .. } = client;
         let Self { known, .. } = self;
-        let again = if *retry { ", asked for again" } else { "" };
+        let again = if *retry { ", after a HelloRetryRequest" } else { "" };
         self.field(out, "protocol", format_args!("{}{again}", protocol(hello.transport(), hello.version())))?;
         self.wire(out, "sni", hello.server_name(), limit)?;
         let fitting = limit.fitting(hello.alpn());
         let alpn: Vec<String> =
             hello.alpn().take(fitting).map(|name| format!("{:#}", Escaped(name))).collect();
         self.start_of_list(out, "alpn", &alpn, hello.alpn().count())?;
-        let shares = hello.key_shares().map(|share| share.group).filter(|group| !is_grease(*group));
-        let groups: Vec<String> = shares.clone().take(MAX_LISTED_GROUPS).map(group).collect();
+        let shares = hello.key_shares().filter(|share| !is_grease(share.group));
+        let groups: Vec<String> = shares.clone().take(MAX_LISTED).map(key_share).collect();
         self.start_of_list(out, "key shares", &groups, shares.count())?;
-        if hello.has_ech() {
-            self.field(out, "ech", "encrypted hello, or GREASE")?;
+        let anchors = hello.trust_anchors().unwrap_or_default();
+        let first: Vec<String> = anchors.clone().take(MAX_LISTED).map(|id| id.to_string()).collect();
+        self.start_of_list(out, "anchors", &first, anchors.count())?;
+        match (hello.session_ticket(), hello.psk_identities().count()) {
+            (_, keys @ 1..) => self.field(out, "resumes", amount(keys, "pre-shared key(s)"))?,
+            (Some(ticket @ [_, ..]), _) => {
+                self.field(out, "resumes", format_args!("ticket of {}", amount(ticket.len(), "byte(s)")))?;
+            }
+            _ => {}
+        }
+        if let Some(ech) = hello.ech() {
+            self.field(out, "ech", ech_in_words(ech))?;
         }
         self.field(out, "ja4", format_args!("{known}{}{known:#}", hello.ja4()))?;
         self.field(out, "ja3", hello.ja3_hash())
@@ -278,7 +287,7 @@ impl Blocks {
 
     fn tls_server(&self, out: &mut impl Write, server: &TlsServer, limit: TextLimit) -> io::Result<()> {
         let TlsServer { hello, .. } = server;
-        let again = if hello.is_retry_request() { ", asks for another hello" } else { "" };
+        let again = if hello.is_retry_request() { ", HelloRetryRequest" } else { "" };
         self.field(out, "protocol", format_args!("{}{again}", protocol(hello.transport(), hello.version())))?;
         self.field(out, "cipher", format_args!("{:04x}", hello.cipher_suite()))?;
         self.wire(out, "alpn", hello.alpn(), limit)?;
@@ -325,6 +334,28 @@ impl Blocks {
 /// A group for key exchange: its name, or four hexadecimal digits.
 fn group(number: u16) -> String {
     names::group(number).map_or_else(|| format!("{number:04x}"), str::to_owned)
+}
+
+fn amount(count: usize, noun: &str) -> Amount<'_> {
+    Amount(count.try_into().unwrap_or(u64::MAX), noun)
+}
+
+/// A key share: its group, and its length.
+fn key_share(KeyShare { group: number, key }: KeyShare<'_>) -> String {
+    format!("{} ({})", group(number), key.len())
+}
+
+/// The extension encrypted_client_hello.
+fn ech_in_words(ech: Ech<'_>) -> String {
+    match ech {
+        Ech::Outer(OuterEch { config_id, enc, payload, .. }) => format!(
+            "encrypted hello of {} bytes for configuration {config_id}, or GREASE (key of {} bytes)",
+            payload.len(),
+            enc.len()
+        ),
+        Ech::Inner => "inner hello".to_owned(),
+        _ => "form of a draft".to_owned(),
+    }
 }
 
 /// The title of a block.

@@ -307,7 +307,7 @@ const fn transport(transport: Transport) -> &'static str {
 
 fn tls_server(out: &mut impl Write, server: &TlsServer) -> io::Result<()> {
     let hello = &server.hello;
-    let again = if hello.is_retry_request() { ", asks for another hello" } else { "" };
+    let again = if hello.is_retry_request() { ", HelloRetryRequest" } else { "" };
     write!(
         out,
         "{}{again}, cipher {:04x}",
