@@ -64,6 +64,7 @@ enum State {
 impl StreamParser for SshParser {
     type Event = SshStreamEvent;
     type Counters = SshParserCounters;
+    type Settings = ();
 
     /// A server may send lines of text before its identification string, also to a client that does not use SSH. So other
     /// first bytes rule out nothing, except a NUL byte in the first line of a server.
@@ -79,7 +80,7 @@ impl StreamParser for SshParser {
         }
     }
 
-    fn new(_: StreamStart) -> Self {
+    fn new(_: StreamStart, (): ()) -> Self {
         Self(Progress::Reading(Box::default()))
     }
 
@@ -131,13 +132,14 @@ impl StreamParser for SshParser {
         sender: Side,
         first: &[u8],
         _: StreamStart,
+        (): (),
         _: &mut SshParserCounters,
         _: &mut impl FnMut(Side, SshStreamEvent),
     ) -> Option<u8> {
         (sender == Side::Client && !Identification::may_begin_with(first)).then_some(0)
     }
 
-    fn resume(_: StreamStart, _: Side, _: usize, _: u8) -> Self {
+    fn resume(_: StreamStart, (): (), _: Side, _: usize, _: u8) -> Self {
         Self(Progress::OtherClient)
     }
 }

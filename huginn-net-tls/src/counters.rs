@@ -13,6 +13,8 @@ use crate::hello::Hello;
 pub struct TlsCounters {
     /// Hellos reported.
     pub hellos: HelloCounters,
+    /// Handshakes over TCP that were followed to their end.
+    pub handshakes: HandshakeCounters,
     /// Failures of the search for hellos in TCP streams.
     pub search: SearchCounters,
     /// Results of QUIC packets.
@@ -21,7 +23,35 @@ pub struct TlsCounters {
     pub udp: DatagramCounters,
 }
 
-tally!(TlsCounters { hellos, search, quic, udp });
+tally!(TlsCounters { hellos, handshakes, search, quic, udp });
+
+/// Handshakes over TCP that were followed to their end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[non_exhaustive]
+pub struct HandshakeCounters {
+    /// Handshakes that completed.
+    pub completed: u64,
+    /// Handshakes that an alert ended.
+    pub failed: u64,
+    /// Certificate messages in the clear.
+    pub certificates: u64,
+}
+
+tally!(HandshakeCounters { completed, failed, certificates });
+
+impl HandshakeCounters {
+    /// Counts an event.
+    pub(crate) fn count(&mut self, event: &TlsEvent) {
+        let counter = match event {
+            TlsEvent::Handshake(found) if found.completed => &mut self.completed,
+            TlsEvent::Handshake(_) => &mut self.failed,
+            TlsEvent::Certificates(_) => &mut self.certificates,
+            TlsEvent::Client(_) | TlsEvent::Server(_) => return,
+        };
+        *counter = counter.saturating_add(1);
+    }
+}
 
 /// Results of QUIC packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

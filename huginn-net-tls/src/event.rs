@@ -1,8 +1,11 @@
 //! The events of hellos.
 
-use crate::hello::{ClientHello, ServerHello};
+use huginn_net_wire::Side;
 
-/// An event of a [`TlsObserver`](crate::TlsObserver). The subject of the event is the sender of the hello.
+use crate::hello::{ClientHello, ServerHello, Version};
+use crate::names;
+
+/// An event of a [`TlsObserver`](crate::TlsObserver). Its subject is the sender; of a [`TlsHandshake`], the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TlsEvent {
@@ -10,6 +13,10 @@ pub enum TlsEvent {
     Client(TlsClient),
     /// A ServerHello.
     Server(TlsServer),
+    /// The certificates of a side. Only if handshakes are [followed](crate::TlsObserver::handshakes).
+    Certificates(TlsCertificates),
+    /// The end of a handshake. Only if handshakes are [followed](crate::TlsObserver::handshakes).
+    Handshake(Box<TlsHandshake>),
 }
 
 /// The client of a TLS handshake.
@@ -28,4 +35,99 @@ pub struct TlsClient {
 pub struct TlsServer {
     /// Its ServerHello, or [HelloRetryRequest](ServerHello::is_retry_request).
     pub hello: ServerHello<'static>,
+}
+
+/// The certificates that a side sends. Since TLS 1.3 they are encrypted and thus not visible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TlsCertificates {
+    /// The body of its Certificate message (RFC 5246, section 7.4.2).
+    pub message: Vec<u8>,
+    /// The server name that the client asked for.
+    pub server_name: Option<Box<[u8]>>,
+}
+
+/// What the records of a TLS connection over TCP show of its handshake, at its end: when both sides have agreed on keys, or
+/// an alert ends it. A connection that ends before has no such event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TlsHandshake {
+    /// Whether the handshake completed. Up to TLS 1.2: each side sent a message after its ChangeCipherSpec. TLS 1.3: the
+    /// client answered the encrypted messages of the server with more than an alert; whether the server accepts a
+    /// certificate of the client is then still open.
+    pub completed: bool,
+    /// The version that the server selected; `None` if the server sent no ServerHello.
+    pub version: Option<Version>,
+    /// Whether and how the session continues an earlier one; `None` if that is unknown.
+    pub resumption: Option<Resumption>,
+    /// Whether the server sent a HelloRetryRequest, which costs a round trip.
+    pub retry: bool,
+    /// The key exchange that a ServerKeyExchange names (RFC 8422, section 5.4; RFC 5246, section 7.4.3). TLS 1.3 has none:
+    /// there, [`ServerHello::group`] has the group.
+    pub key_exchange: Option<KeyExchange>,
+    /// The body of the CertificateRequest, if the server sent one in the clear (RFC 5246, section 7.4.4).
+    pub certificate_request: Option<Vec<u8>>,
+    /// Alerts of both sides before the end of the handshake, at most 8.
+    pub alerts: Vec<TlsAlert>,
+}
+
+/// Whether and how a session continues an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Resumption {
+    /// It is a new session.
+    No,
+    /// By the session id (RFC 5246, section 7.3).
+    SessionId,
+    /// By a session ticket (RFC 5077).
+    Ticket,
+    /// By a pre-shared key (RFC 8446, section 2.2), which is that of an earlier session unless both sides were configured
+    /// with it.
+    Psk,
+}
+
+/// The parameters of a ServerKeyExchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeyExchange {
+    /// A group, by its number in IANA's registry "TLS Supported Groups".
+    Group(u16),
+    /// A Diffie-Hellman group of the server's own, by the length of its prime in bits.
+    FiniteField(u32),
+}
+
+/// An alert (RFC 8446, section 6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TlsAlert {
+    /// Who sent it.
+    pub sender: Side,
+    /// Its level and description; `None` if it is encrypted.
+    pub code: Option<(u8, u8)>,
+}
+
+impl Resumption {
+    /// The name in events: `no`, `session_id`, `ticket` or `psk`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::No => "no",
+            Self::SessionId => "session_id",
+            Self::Ticket => "ticket",
+            Self::Psk => "psk",
+        }
+    }
+}
+
+impl TlsAlert {
+    /// The name of the description, such as `unknown_ca`; `None` if it is encrypted or unknown.
+    pub fn name(self) -> Option<&'static str> {
+        names::alert(self.code?.1)
+    }
+
+    /// Whether the alert ends the handshake (RFC 5246, section 7.2; RFC 8446, section 6). An encrypted alert may be a
+    /// warning, but in a handshake almost none is.
+    pub(crate) fn is_final(self) -> bool {
+        const FATAL: u8 = 2;
+        const CLOSE_NOTIFY: u8 = 0;
+        self.code.is_none_or(|(level, description)| level == FATAL || description == CLOSE_NOTIFY)
+    }
 }

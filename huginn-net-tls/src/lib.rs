@@ -66,13 +66,15 @@ mod serialize;
 mod transport;
 
 #[cfg(feature = "packets")]
-pub use counters::{DatagramCounters, HelloCounters, SearchCounters, TlsCounters};
+pub use counters::{DatagramCounters, HandshakeCounters, HelloCounters, SearchCounters, TlsCounters};
 pub use datagram::quic;
 #[cfg(feature = "packets")]
 pub use datagram::{TlsUdpFlow, TlsUdpObserver};
 pub use error::{TlsError, TlsField};
 #[cfg(feature = "packets")]
-pub use event::{TlsClient, TlsEvent, TlsServer};
+pub use event::{
+    KeyExchange, Resumption, TlsAlert, TlsCertificates, TlsClient, TlsEvent, TlsHandshake, TlsServer,
+};
 pub use fingerprint::{
     ClientFamily, Ja3, Ja3Hash, Ja3HashParseError, Ja3s, Ja4, Ja4Field, Ja4Form, Ja4Hash, Ja4Head,
     Ja4ParseError, Ja4Raw,
@@ -86,6 +88,6 @@ pub use huginn_net_wire::Parsed;
 #[cfg(feature = "packets")]
 pub use observer::{HuginnNetTls, TlsFlow, TlsObserver};
 #[cfg(feature = "packets")]
-pub use parser::TlsParser;
+pub use parser::{TlsParser, TlsParserSettings};
 pub use record::{HelloProgress, HelloReader};
 pub use transport::Transport;

@@ -7,7 +7,7 @@ use huginn_net_core::{
 
 use crate::counters::TlsCounters;
 use crate::event::TlsEvent;
-use crate::{TlsParser, TlsUdpFlow, TlsUdpObserver};
+use crate::{TlsParser, TlsParserSettings, TlsUdpFlow, TlsUdpObserver};
 
 /// An analyzer that runs the TLS fingerprinter only.
 ///
@@ -28,6 +28,7 @@ pub type HuginnNetTls = Analyzer<TlsObserver>;
 /// Reports the hellos of both sides of each TLS handshake, over TCP, QUIC and DTLS.
 #[derive(Clone, Debug, Default)]
 pub struct TlsObserver {
+    settings: TlsParserSettings,
     counters: StreamObserverCounters<TlsCounters>,
     udp: TlsUdpObserver,
 }
@@ -48,6 +49,14 @@ impl Default for TlsFlow {
 }
 
 impl TlsObserver {
+    /// Follows each handshake over TCP after its hellos, or not (default). Its certificates and its end are then
+    /// reported, too. It takes more time and memory: connections are read for longer.
+    #[must_use]
+    pub fn handshakes(mut self, follow: bool) -> Self {
+        self.settings = self.settings.handshakes(follow);
+        self
+    }
+
     /// Returns the counters since the observer was created.
     pub fn counters(&self) -> StreamObserverCounters<TlsCounters> {
         self.counters
@@ -63,7 +72,7 @@ impl Protocol for TlsObserver {
     fn shared_state(&self) {}
 
     fn fork(&self) -> Self {
-        Self::default()
+        Self { settings: self.settings, ..Self::default() }
     }
 
     fn join(&mut self, worker: Self) {
@@ -94,7 +103,7 @@ impl Protocol for TlsObserver {
         let StreamObserverCounters { parser: counters, streams, .. } = &mut self.counters;
         match (segment.tcp(), flow) {
             (Some(_), TlsFlow::Tcp(flow)) => {
-                let new_parser = || ParserSlot::new(true);
+                let new_parser = || ParserSlot::with_settings(true, self.settings);
                 let payload = without_padding(segment);
                 flow.on_segment(segment, payload, sender, streams, new_parser, &mut |parser, input| {
                     parser.on_data(input, counters, &mut |side, event| emit(input.origin(side), event));
@@ -120,7 +129,7 @@ impl Protocol for TlsObserver {
         let StreamObserverCounters { parser: counters, streams, .. } = &mut self.counters;
         flow.on_end(
             streams,
-            || ParserSlot::new(true),
+            || ParserSlot::with_settings(true, self.settings),
             |flow, parser: &mut ParserSlot<TlsParser>, input| {
                 parser.on_data(input, counters, &mut |side, event| emit(input.event(flow, side, event)));
             },

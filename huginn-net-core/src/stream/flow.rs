@@ -578,7 +578,7 @@ struct SaveSummaries<'a> {
 impl ParserVisitor for SaveSummaries<'_> {
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
         let FirstSegment { summarized, summaries, .. } = self.first;
-        match (&slot.0, summaries.get_mut(self.index)) {
+        match (&slot.state, summaries.get_mut(self.index)) {
             (SlotState::Summarized(summary), Some(kept)) => {
                 *kept = *summary;
                 *summarized |= bit(self.index);
@@ -600,8 +600,8 @@ impl ParserVisitor for RestoreSummaries<'_> {
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
         let FirstSegment { summarized, summaries, .. } = self.first;
         let summary = summaries.get(self.index).filter(|_| summarized & bit(self.index) != 0);
-        let is_enabled = matches!(slot.0, SlotState::Waiting);
-        slot.0 = summary
+        let is_enabled = matches!(slot.state, SlotState::Waiting);
+        slot.state = summary
             .filter(|_| is_enabled)
             .map_or(SlotState::Dropped, |summary| SlotState::Summarized(*summary));
         self.index = self.index.saturating_add(1);
@@ -622,9 +622,9 @@ struct Resume {
 
 impl ParserVisitor for Resume {
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
-        if let SlotState::Summarized(summary) = slot.0 {
-            let parser = P::resume(self.start, self.sender, self.len, summary);
-            slot.0 = SlotState::Reading(parser, [true; 2]);
+        if let SlotState::Summarized(summary) = slot.state {
+            let parser = P::resume(self.start, slot.settings, self.sender, self.len, summary);
+            slot.state = SlotState::Reading(parser, [true; 2]);
         }
     }
 }
@@ -638,7 +638,7 @@ struct Skip {
 impl ParserVisitor for Skip {
     #[inline]
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
-        if let SlotState::Reading(parser, [client, server]) = &mut slot.0
+        if let SlotState::Reading(parser, [client, server]) = &mut slot.state
             && self.side.choose(*client, *server)
         {
             parser.skip(self.side, self.len);
@@ -654,7 +654,7 @@ struct Enabled {
 
 impl ParserVisitor for Enabled {
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
-        if !matches!(slot.0, SlotState::Dropped) {
+        if !matches!(slot.state, SlotState::Dropped) {
             self.bits |= bit(self.index);
         }
         self.index = self.index.saturating_add(1);
@@ -670,10 +670,10 @@ struct EndConflict {
 
 impl ParserVisitor for EndConflict {
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
-        match &mut slot.0 {
+        match &mut slot.state {
             SlotState::Reading(parser, _) => parser.on_conflict(Side::Client),
             SlotState::Dropped if self.enabled & bit(self.index) != 0 => {
-                slot.0 = SlotState::Reading(P::new(StreamStart::Midstream), [true; 2]);
+                slot.state = SlotState::Reading(P::new(StreamStart::Midstream, slot.settings), [true; 2]);
             }
             SlotState::Dropped | SlotState::Waiting | SlotState::Summarized(_) => {}
         }
@@ -686,7 +686,7 @@ struct Close;
 
 impl ParserVisitor for Close {
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
-        if let SlotState::Reading(parser, _) = &mut slot.0 {
+        if let SlotState::Reading(parser, _) = &mut slot.state {
             parser.on_close();
         }
     }
@@ -718,11 +718,11 @@ impl ParserVisitor for ParserStatus {
     // Inlined, so that the state is kept in registers.
     #[inline(always)]
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
-        match &mut slot.0 {
+        match &mut slot.state {
             SlotState::Reading(parser, reads) => {
                 let (client, server) = (parser.reads(Side::Client), parser.reads(Side::Server));
                 if !client && !server {
-                    slot.0 = SlotState::Dropped;
+                    slot.state = SlotState::Dropped;
                     return;
                 }
                 *reads = [client, server];

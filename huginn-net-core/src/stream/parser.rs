@@ -20,6 +20,7 @@ use crate::{Segment, Side, Tally};
 /// impl StreamParser for SshBanner {
 ///     type Event = String;
 ///     type Counters = ();
+///     type Settings = ();
 ///
 ///     fn probe(_: Side, first: &[u8]) -> Probe {
 ///         match first {
@@ -29,7 +30,7 @@ use crate::{Segment, Side, Tally};
 ///         }
 ///     }
 ///
-///     fn new(_: StreamStart) -> Self {
+///     fn new(_: StreamStart, (): ()) -> Self {
 ///         Self::default()
 ///     }
 ///
@@ -60,6 +61,8 @@ pub trait StreamParser: Sized + Send {
     type Event: Send;
     /// Counters of the parser, summed over all connections.
     type Counters: Copy + Default + fmt::Debug + PartialEq + Send + Tally;
+    /// Settings of the parser, the same for all connections of an analysis; `()` without any.
+    type Settings: Copy + Default + fmt::Debug + PartialEq + Send;
 
     /// Judges the first payload bytes of a connection, sent by `sender`.
     ///
@@ -68,7 +71,7 @@ pub trait StreamParser: Sized + Send {
     fn probe(sender: Side, first: &[u8]) -> Probe;
 
     /// Creates the state of a connection before its first data.
-    fn new(start: StreamStart) -> Self;
+    fn new(start: StreamStart, settings: Self::Settings) -> Self;
 
     /// Parses the next data of a side. `emit` takes an event and the side that it describes.
     ///
@@ -125,6 +128,7 @@ pub trait StreamParser: Sized + Send {
         _sender: Side,
         _first: &[u8],
         _start: StreamStart,
+        _settings: Self::Settings,
         _counters: &mut Self::Counters,
         _emit: &mut impl FnMut(Side, Self::Event),
     ) -> Option<u8> {
@@ -132,8 +136,14 @@ pub trait StreamParser: Sized + Send {
     }
 
     /// Restores the state after first data that were [summarized](Self::summarize) in this byte.
-    fn resume(start: StreamStart, _sender: Side, _first_len: usize, _summary: u8) -> Self {
-        Self::new(start)
+    fn resume(
+        start: StreamStart,
+        settings: Self::Settings,
+        _sender: Side,
+        _first_len: usize,
+        _summary: u8,
+    ) -> Self {
+        Self::new(start, settings)
     }
 }
 

@@ -5,7 +5,10 @@ use crate::{Conflict, Event, FlowId, Origin, PacketRef, Side, Timestamp};
 
 /// One parser of a connection, from its first data until it is done.
 #[derive(Debug)]
-pub struct ParserSlot<P>(pub(super) SlotState<P>);
+pub struct ParserSlot<P: StreamParser> {
+    pub(super) state: SlotState<P>,
+    pub(super) settings: P::Settings,
+}
 
 #[derive(Debug)]
 pub(super) enum SlotState<P> {
@@ -65,12 +68,18 @@ impl StreamInput<'_> {
 impl<P: StreamParser> ParserSlot<P> {
     /// Creates the slot of a new connection; it has no parser unless `is_enabled`.
     pub fn new(is_enabled: bool) -> Self {
-        Self(if is_enabled { SlotState::Waiting } else { SlotState::Dropped })
+        Self::with_settings(is_enabled, P::Settings::default())
+    }
+
+    /// Creates the slot of a new connection, as [`new`](Self::new) does, for a parser with these settings.
+    pub fn with_settings(is_enabled: bool, settings: P::Settings) -> Self {
+        let state = if is_enabled { SlotState::Waiting } else { SlotState::Dropped };
+        Self { state, settings }
     }
 
     /// Drops the parser.
     pub fn drop_parser(&mut self) {
-        self.0 = SlotState::Dropped;
+        self.state = SlotState::Dropped;
     }
 
     /// Passes data to the parser.
@@ -81,7 +90,7 @@ impl<P: StreamParser> ParserSlot<P> {
         counters: &mut P::Counters,
         emit: &mut impl FnMut(Side, P::Event),
     ) {
-        match &mut self.0 {
+        match &mut self.state {
             SlotState::Reading(parser, [client, server]) => {
                 if input.side.choose(*client, *server) {
                     match input.data {
@@ -93,7 +102,7 @@ impl<P: StreamParser> ParserSlot<P> {
                     }
                 }
             }
-            SlotState::Waiting => self.0 = Self::start(input, counters, emit),
+            SlotState::Waiting => self.state = Self::start(input, self.settings, counters, emit),
             SlotState::Summarized(_) | SlotState::Dropped => {}
         }
     }
@@ -101,20 +110,21 @@ impl<P: StreamParser> ParserSlot<P> {
     /// Passes the first data of the connection to the parser.
     fn start(
         StreamInput { side, data, start, is_first_segment, .. }: StreamInput<'_>,
+        settings: P::Settings,
         counters: &mut P::Counters,
         emit: &mut impl FnMut(Side, P::Event),
     ) -> SlotState<P> {
         if let StreamData::Bytes(bytes) = data {
-            let summary =
-                if is_first_segment { P::summarize(side, bytes, start, counters, emit) } else { None };
-            if let Some(summary) = summary {
+            if is_first_segment
+                && let Some(summary) = P::summarize(side, bytes, start, settings, counters, emit)
+            {
                 return SlotState::Summarized(summary);
             }
             if P::probe(side, bytes) == Probe::NotForUs {
                 return SlotState::Dropped;
             }
         }
-        let mut parser = P::new(start);
+        let mut parser = P::new(start, settings);
         parser.on_data(side, data, counters, emit);
         SlotState::Reading(parser, [true; 2])
     }

@@ -25,6 +25,7 @@ fn index(side: Side) -> usize {
 impl StreamParser for Lines {
     type Event = String;
     type Counters = ();
+    type Settings = ();
 
     fn probe(_: Side, first: &[u8]) -> Probe {
         match first {
@@ -34,7 +35,7 @@ impl StreamParser for Lines {
         }
     }
 
-    fn new(_: StreamStart) -> Self {
+    fn new(_: StreamStart, (): ()) -> Self {
         Self { partial: [Vec::new(), Vec::new()], ended: [false; 2] }
     }
 
@@ -69,6 +70,7 @@ impl StreamParser for Lines {
         sender: Side,
         first: &[u8],
         _: StreamStart,
+        (): (),
         (): &mut (),
         emit: &mut impl FnMut(Side, String),
     ) -> Option<u8> {

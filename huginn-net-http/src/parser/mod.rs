@@ -49,6 +49,7 @@ struct Http2 {
 impl StreamParser for HttpParser {
     type Event = HttpEvent;
     type Counters = HttpCounters;
+    type Settings = ();
 
     /// No bytes rule HTTP out: a server may answer anything with HTTP, and HTTP may follow a tunnel's setup.
     fn probe(sender: Side, first: &[u8]) -> StreamProbe {
@@ -63,7 +64,7 @@ impl StreamParser for HttpParser {
         }
     }
 
-    fn new(start: StreamStart) -> Self {
+    fn new(start: StreamStart, (): ()) -> Self {
         Self { reader: Reader::Start(start) }
     }
 
@@ -154,13 +155,14 @@ impl StreamParser for HttpParser {
         sender: Side,
         first: &[u8],
         _: StreamStart,
+        (): (),
         _: &mut HttpCounters,
         _: &mut impl FnMut(Side, HttpEvent),
     ) -> Option<u8> {
         (sender == Side::Client && http1::is_not_http(first)).then_some(0)
     }
 
-    fn resume(start: StreamStart, _: Side, first_len: usize, _: u8) -> Self {
+    fn resume(start: StreamStart, (): (), _: Side, first_len: usize, _: u8) -> Self {
         let connection = match start {
             StreamStart::Handshake => Http1Connection::new(),
             StreamStart::Midstream => Http1Connection::midstream(),

@@ -27,13 +27,14 @@ tally!(ObservedCounters { http, read });
 impl<const OPTIMISED: bool> StreamParser for Observed<OPTIMISED> {
     type Event = HttpEvent;
     type Counters = ObservedCounters;
+    type Settings = ();
 
     fn probe(sender: Side, first: &[u8]) -> StreamProbe {
         HttpParser::probe(sender, first)
     }
 
-    fn new(start: StreamStart) -> Self {
-        Self(HttpParser::new(start))
+    fn new(start: StreamStart, (): ()) -> Self {
+        Self(HttpParser::new(start, ()))
     }
 
     fn on_data(
@@ -81,14 +82,15 @@ impl<const OPTIMISED: bool> StreamParser for Observed<OPTIMISED> {
         sender: Side,
         first: &[u8],
         start: StreamStart,
+        (): (),
         counters: &mut ObservedCounters,
         emit: &mut impl FnMut(Side, HttpEvent),
     ) -> Option<u8> {
-        OPTIMISED.then(|| HttpParser::summarize(sender, first, start, &mut counters.http, emit)).flatten()
+        OPTIMISED.then(|| HttpParser::summarize(sender, first, start, (), &mut counters.http, emit)).flatten()
     }
 
-    fn resume(start: StreamStart, sender: Side, len: usize, summary: u8) -> Self {
-        Self(HttpParser::resume(start, sender, len, summary))
+    fn resume(start: StreamStart, (): (), sender: Side, len: usize, summary: u8) -> Self {
+        Self(HttpParser::resume(start, (), sender, len, summary))
     }
 }
 

@@ -6,7 +6,7 @@ use super::reorder_buffer::ReorderBuffer;
 use crate::counters::DatagramCounters;
 use crate::hello::Hello;
 use crate::limits::MAX_HELLOS_PER_HANDSHAKE;
-use crate::record::RecordReader;
+use crate::record::{Item, RecordReader};
 
 /// Reads the hellos of one side from numbered packets; a record starts in the first one.
 #[derive(Debug)]
@@ -46,8 +46,10 @@ impl PacketStream {
         }
         let is_accepted = reorder_buffer.push(number, payload, &mut |payload| {
             let outcome = reader.as_mut().map(|reader| {
-                reader.push(payload, &mut |hello: Hello<'_>| {
-                    if *hellos < MAX_HELLOS_PER_HANDSHAKE {
+                reader.push(payload, &mut |item| {
+                    if let Item::Hello(hello) = item
+                        && *hellos < MAX_HELLOS_PER_HANDSHAKE
+                    {
                         *hellos = hellos.saturating_add(1);
                         found(hello, *hellos);
                     }

@@ -4,12 +4,15 @@ use std::ops::ControlFlow;
 
 use huginn_net_wire::{Cursor, Parsed, Truncated};
 
-use crate::limits::MAX_HELLO_BODY_LEN;
+use crate::limits::{MAX_HELLO_BODY_LEN, MAX_MESSAGE_BODY_LEN};
 use crate::{TlsError, TlsField};
 
 /// Message types (IANA, "TLS HandshakeType").
 pub(crate) const CLIENT_HELLO: u8 = 1;
 pub(crate) const SERVER_HELLO: u8 = 2;
+pub(crate) const CERTIFICATE: u8 = 11;
+pub(crate) const SERVER_KEY_EXCHANGE: u8 = 12;
+pub(crate) const CERTIFICATE_REQUEST: u8 = 13;
 
 /// Length of a message header, in bytes.
 pub(crate) const HEADER_LEN: usize = 4;
@@ -57,17 +60,35 @@ fn body_len([a, b, c]: [u8; 3]) -> usize {
     u32::from_be_bytes([0, a, b, c]) as usize
 }
 
-/// Joins the hellos of a handshake from in-order bytes in pieces of any size. Only an incomplete message is copied.
+/// The messages that a joiner accepts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Messages {
+    /// Hellos.
+    #[default]
+    Hellos,
+    /// Hellos, and every message after a ServerHello.
+    FromServerHello,
+    /// Every message, up to [`MAX_MESSAGE_BODY_LEN`] bytes.
+    All,
+}
+
+/// Joins the messages of a handshake from in-order bytes in pieces of any size. Only an incomplete message is copied.
 #[derive(Debug, Default)]
 pub(crate) struct MessageJoiner {
     buffered: Vec<u8>,
+    accepted: Messages,
 }
 
 impl MessageJoiner {
-    /// Appends the next bytes and emits each complete hello, including its header.
+    /// Sets the messages that are accepted next.
+    pub(crate) fn accept(&mut self, accepted: Messages) {
+        self.accepted = accepted;
+    }
+
+    /// Appends the next bytes and emits each complete message, including its header.
     ///
     /// # Errors
-    /// A message is not a hello, or longer than any hello. No later message can be used.
+    /// A message is not accepted, or too long. No later message can be used.
     pub(crate) fn push(
         &mut self,
         mut bytes: &[u8],
@@ -79,15 +100,17 @@ impl MessageJoiner {
                 ControlFlow::Break(rest) => bytes = rest,
             }
             each(&self.buffered);
+            self.accepted = self.accepted.after(&self.buffered);
             self.buffered.clear();
         }
         loop {
-            let len = match message_len(bytes)? {
+            let len = match self.accepted.len(bytes)? {
                 Some(len) if bytes.len() >= len => len,
                 _ => break,
             };
             let (message, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
             each(message);
+            self.accepted = self.accepted.after(message);
             bytes = rest;
         }
         self.buffered.extend_from_slice(bytes);
@@ -105,7 +128,7 @@ impl MessageJoiner {
         let missing = HEADER_LEN.saturating_sub(self.buffered.len());
         let (header, rest) = bytes.split_at_checked(missing).unwrap_or((bytes, &[]));
         self.buffered.extend_from_slice(header);
-        let Some(len) = message_len(&self.buffered)? else { return Ok(ControlFlow::Continue(())) };
+        let Some(len) = self.accepted.len(&self.buffered)? else { return Ok(ControlFlow::Continue(())) };
         let missing = len.saturating_sub(self.buffered.len());
         match rest.split_at_checked(missing) {
             Some((body, rest)) => {
@@ -116,6 +139,33 @@ impl MessageJoiner {
                 self.buffered.extend_from_slice(rest);
                 Ok(ControlFlow::Continue(()))
             }
+        }
+    }
+}
+
+impl Messages {
+    /// The messages that are accepted after this one.
+    fn after(self, message: &[u8]) -> Self {
+        match (self, message) {
+            (Self::FromServerHello, [SERVER_HELLO, ..]) => Self::All,
+            _ => self,
+        }
+    }
+
+    /// The length of the message at the start of these bytes, including its header; `None` if the header is incomplete.
+    fn len(self, bytes: &[u8]) -> Result<Option<usize>, TlsError> {
+        match (self, bytes) {
+            (Self::Hellos | Self::FromServerHello, _) | (Self::All, [CLIENT_HELLO | SERVER_HELLO, ..]) => {
+                message_len(bytes)
+            }
+            (Self::All, [_, a, b, c, ..]) => {
+                let announced = body_len([*a, *b, *c]);
+                if announced > MAX_MESSAGE_BODY_LEN {
+                    return Err(TlsError::TooLong { announced });
+                }
+                Ok(Some(HEADER_LEN.saturating_add(announced)))
+            }
+            (Self::All, _) => Ok(None),
         }
     }
 }
@@ -165,6 +215,21 @@ mod tests {
         let (mut joiner, mut found) = (MessageJoiner::default(), 0);
         joiner.push(&message(1, 500), &mut |_| found += 1).unwrap();
         assert_eq!((found, joiner.buffered_bytes()), (1, 0));
+    }
+
+    #[test]
+    fn all_messages_are_joined_up_to_their_limit() {
+        let messages = [message(2, 70), message(11, 3000), message(14, 0)];
+        let (mut joiner, mut found) = (MessageJoiner::default(), Vec::new());
+        joiner.accept(Messages::FromServerHello);
+        for piece in messages.concat().chunks(7) {
+            joiner.push(piece, &mut |message| found.push(message.to_vec())).unwrap();
+        }
+        assert_eq!(found, messages);
+        let [_, announced @ ..] = u32::try_from(MAX_MESSAGE_BODY_LEN + 1).unwrap().to_be_bytes();
+        let header = [&[11][..], &announced].concat();
+        let error = TlsError::TooLong { announced: MAX_MESSAGE_BODY_LEN + 1 };
+        assert_eq!(joiner.push(&header, &mut |_| {}), Err(error));
     }
 
     #[test]

@@ -150,6 +150,12 @@ impl<'a> ServerHello<'a> {
         self.extension(kind::KEY_SHARE).or_else(|| self.extension(kind::DRAFT_KEY_SHARE))
     }
 
+    /// Whether the messages after this one are encrypted, as in TLS 1.3 and its drafts.
+    pub(crate) fn encrypts_handshake(&self) -> bool {
+        self.extension(kind::SUPPORTED_VERSIONS).is_some()
+            || (0x7f00..0x8000).contains(&self.legacy_version.0)
+    }
+
     /// Whether it requests another ClientHello (RFC 8446, section 4.1.4).
     pub fn is_retry_request(&self) -> bool {
         self.is_retry_request

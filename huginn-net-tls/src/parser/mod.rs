@@ -1,5 +1,6 @@
 //! The stream parser of TLS over TCP.
 
+mod follower;
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects)]
 mod tests;
@@ -11,8 +12,10 @@ use crate::counters::{SearchCounters, TlsCounters};
 use crate::datagram::openvpn::{self, OpenVpnStream};
 use crate::event::TlsEvent;
 use crate::hello::{ClientHello, Hello};
-use crate::record::hello_search::{self, HelloSearch};
-use crate::record::{self, Probe};
+use crate::limits::MAX_HELLOS_PER_HANDSHAKE;
+use crate::record::hello_search::{self, HelloSearch, PeerHello};
+use crate::record::{self, Item, Probe};
+use follower::Follower;
 
 /// Finds the hellos of a TCP connection: TLS anywhere in the stream, and TLS in OpenVPN's control channel.
 #[derive(Debug)]
@@ -27,15 +30,33 @@ pub struct TlsParser {
     retry_requested: bool,
     /// Whether the server accepted a handshake.
     agreed: bool,
+    /// The handshake after the hellos, if it is followed.
+    follower: Option<Box<Follower>>,
     /// Whether further data of client and server is needed: the stream layer asks more often than data changes it.
     reads: [bool; 2],
+}
+
+/// Settings of a [`TlsParser`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TlsParserSettings {
+    /// Whether the handshake is followed after the hellos, to its certificates and its end.
+    pub handshakes: bool,
+}
+
+impl TlsParserSettings {
+    /// Follows handshakes after the hellos, or not (default).
+    #[must_use]
+    pub const fn handshakes(self, handshakes: bool) -> Self {
+        Self { handshakes }
+    }
 }
 
 /// The protocol of one direction.
 #[derive(Debug)]
 enum Reader {
-    /// Undecided, with the first bytes.
-    Undecided(Vec<u8>),
+    /// Undecided, with the first bytes, and the search for hellos in case they are TLS.
+    Undecided(Vec<u8>, HelloSearch),
     Tls(HelloSearch),
     OpenVpn(Box<OpenVpnStream>),
 }
@@ -43,6 +64,7 @@ enum Reader {
 impl StreamParser for TlsParser {
     type Event = TlsEvent;
     type Counters = TlsCounters;
+    type Settings = TlsParserSettings;
 
     /// TLS may follow any other protocol, so no bytes rule it out.
     fn probe(sender: Side, first: &[u8]) -> StreamProbe {
@@ -53,14 +75,15 @@ impl StreamParser for TlsParser {
         }
     }
 
-    fn new(_: StreamStart) -> Self {
+    fn new(_: StreamStart, settings: TlsParserSettings) -> Self {
         Self {
-            client: Reader::Undecided(Vec::new()),
-            server: Reader::Undecided(Vec::new()),
+            client: Reader::new(settings),
+            server: Reader::new(settings),
             client_hellos: 0,
             server_seen: false,
             retry_requested: false,
             agreed: false,
+            follower: settings.handshakes.then(Box::default),
             reads: [true; 2],
         }
     }
@@ -74,19 +97,37 @@ impl StreamParser for TlsParser {
         counters: &mut TlsCounters,
         emit: &mut impl FnMut(Side, TlsEvent),
     ) {
-        let Self { client, server, client_hellos, server_seen, retry_requested, agreed, .. } = self;
-        let TlsCounters { hellos, search, .. } = counters;
+        let Self { client, server, client_hellos, server_seen, retry_requested, agreed, follower, .. } = self;
+        let TlsCounters { hellos, search, handshakes, .. } = counters;
         *server_seen |= side == Side::Server;
-        let mut report = |side, hello: Hello<'_>| {
+        let mut found: [Option<PeerHello>; 2] = [None; 2];
+        let mut report = |side: Side, item: Item<'_>| {
+            if let Some(follower) = follower {
+                follower.on_item(side, &item, &mut |side, event| {
+                    handshakes.count(&event);
+                    emit(side, event);
+                });
+            }
+            let Item::Hello(hello) = item else { return };
             let mut retry = false;
-            match &hello {
+            let peer_hello = match &hello {
                 Hello::Client(_) => {
                     retry = *client_hellos > 0 && (*retry_requested || !*server_seen);
                     *client_hellos = client_hellos.saturating_add(1);
+                    PeerHello::Client
                 }
-                Hello::Server(hello) if hello.is_retry_request() => *retry_requested = true,
-                Hello::Server(_) => *agreed = true,
-            }
+                Hello::Server(hello) => {
+                    let is_retry_request = hello.is_retry_request();
+                    *retry_requested |= is_retry_request;
+                    *agreed |= !is_retry_request;
+                    PeerHello::Server {
+                        is_retry_request,
+                        awaits_hello: *retry_requested && *client_hellos < MAX_HELLOS_PER_HANDSHAKE,
+                    }
+                }
+            };
+            let [of_client, of_server] = &mut found;
+            *side.choose(of_client, of_server) = Some(peer_hello);
             emit(side, hellos.event(hello, retry));
         };
         let (reader, other) = match side {
@@ -94,17 +135,22 @@ impl StreamParser for TlsParser {
             Side::Server => (server, client),
         };
         let mut has_found = false;
-        reader.push(data, search, &mut |hello| {
-            has_found = true;
-            report(side, hello);
+        reader.push(data, search, &mut |item| {
+            has_found |= matches!(item, Item::Hello(_));
+            report(side, item);
         });
         if matches!(reader, Reader::Tls(_)) {
-            other.rule_out_openvpn(search, &mut |hello| report(side.peer(), hello));
+            other.rule_out_openvpn(search, &mut |item| report(side.peer(), item));
         }
         if let Reader::Tls(hellos) = other
             && has_found
         {
-            hellos.reconsider(search, &mut |hello| report(side.peer(), hello));
+            hellos.reconsider(search, &mut |item| report(side.peer(), item));
+        }
+        if follower.is_some() {
+            let [of_client, of_server] = found;
+            of_client.into_iter().for_each(|hello| self.server.on_peer_hello(hello));
+            of_server.into_iter().for_each(|hello| self.client.on_peer_hello(hello));
         }
         let is_done = self.is_done();
         self.reads = [&self.client, &self.server].map(|reader| !is_done && !reader.is_done());
@@ -123,18 +169,21 @@ impl StreamParser for TlsParser {
 
     #[inline]
     fn buffered_bytes(&self) -> usize {
-        self.client.buffered_bytes().saturating_add(self.server.buffered_bytes())
+        let follower = self.follower.as_ref().map_or(0, |follower| follower.buffered_bytes());
+        self.client.buffered_bytes().saturating_add(self.server.buffered_bytes()).saturating_add(follower)
     }
 
-    /// Summarizes a record with only a ClientHello, which is how most clients start.
+    /// Summarizes a record with only a ClientHello, which is how most clients start. To follow a handshake takes more of the
+    /// hello than a summary has.
     fn summarize(
         sender: Side,
         first: &[u8],
         _: StreamStart,
+        settings: TlsParserSettings,
         counters: &mut TlsCounters,
         emit: &mut impl FnMut(Side, TlsEvent),
     ) -> Option<u8> {
-        if sender != Side::Client {
+        if sender != Side::Client || settings.handshakes {
             return None;
         }
         let message = record::only_client_hello(first)?;
@@ -144,75 +193,105 @@ impl StreamParser for TlsParser {
         Some(early_data.into())
     }
 
-    fn resume(start: StreamStart, _: Side, first_len: usize, early_data: u8) -> Self {
+    fn resume(
+        start: StreamStart,
+        settings: TlsParserSettings,
+        _: Side,
+        first_len: usize,
+        early_data: u8,
+    ) -> Self {
         Self {
             client: Reader::Tls(HelloSearch::after_hello(first_len, early_data != 0)),
             server: Reader::Tls(HelloSearch::from_start()),
             client_hellos: 1,
-            ..Self::new(start)
+            ..Self::new(start, settings)
         }
     }
 }
 
 impl TlsParser {
-    /// Whether no further hello can be found. A second ClientHello may be captured after the server's answer.
+    /// Whether nothing further can be found. A second ClientHello may be captured after the server's answer.
     fn is_done(&self) -> bool {
         let wanted = if self.retry_requested { 1 } else { 0 };
-        self.agreed && self.client_hellos > wanted || self.client.is_done() && self.server.is_done()
+        let has_hellos = self.agreed && self.client_hellos > wanted;
+        has_hellos && !self.follows() || self.client.is_done() && self.server.is_done()
+    }
+
+    /// Whether the rest of the handshake can be found.
+    fn follows(&self) -> bool {
+        let is_open = |follower: &Follower| {
+            !follower.is_over()
+                && self.server.is_in_records()
+                && (self.client.is_in_records() || follower.awaits_certificates())
+        };
+        self.follower.as_deref().is_some_and(is_open)
     }
 }
 
 impl Reader {
-    /// Selects the reader for a direction by its first bytes; `None` if more are needed.
-    fn detect(bytes: &[u8]) -> Option<Self> {
-        match openvpn::stream_probe(bytes) {
-            Probe::Yes => Some(Self::OpenVpn(Box::default())),
-            Probe::No => Some(Self::Tls(HelloSearch::from_start())),
-            Probe::Unsure => None,
-        }
+    fn new(settings: TlsParserSettings) -> Self {
+        Self::Undecided(Vec::new(), HelloSearch::from_start().following(settings.handshakes))
     }
 
-    fn push(&mut self, data: StreamData<'_>, search: &mut SearchCounters, found: &mut impl FnMut(Hello<'_>)) {
+    fn push(&mut self, data: StreamData<'_>, search: &mut SearchCounters, found: &mut impl FnMut(Item<'_>)) {
         match data {
             StreamData::Bytes(bytes) => self.read(bytes, search, found),
             StreamData::Gap(_) => self.gap(),
         }
     }
 
-    fn read(&mut self, bytes: &[u8], search: &mut SearchCounters, found: &mut impl FnMut(Hello<'_>)) {
+    fn read(&mut self, bytes: &[u8], search: &mut SearchCounters, found: &mut impl FnMut(Item<'_>)) {
         match self {
-            Self::Undecided(buffered) if buffered.is_empty() => match Self::detect(bytes) {
-                Some(mut reader) => {
-                    reader.read(bytes, search, found);
-                    *self = reader;
+            Self::Undecided(buffered, hellos) => {
+                let is_first_piece = buffered.is_empty();
+                if !is_first_piece {
+                    buffered.extend_from_slice(bytes);
                 }
-                None => buffered.extend_from_slice(bytes),
-            },
-            Self::Undecided(buffered) => {
-                buffered.extend_from_slice(bytes);
-                if let Some(mut reader) = Self::detect(buffered) {
-                    reader.read(buffered, search, found);
-                    *self = reader;
+                let protocol = openvpn::stream_probe(if is_first_piece { bytes } else { buffered });
+                if protocol == Probe::Unsure {
+                    if is_first_piece {
+                        buffered.extend_from_slice(bytes);
+                    }
+                    return;
                 }
+                let buffered = std::mem::take(buffered);
+                *self = if protocol == Probe::Yes {
+                    Self::OpenVpn(Box::default())
+                } else {
+                    Self::Tls(std::mem::take(hellos))
+                };
+                self.read(if is_first_piece { bytes } else { &buffered }, search, found);
             }
             Self::Tls(hellos) => hellos.push(bytes, search, found),
-            Self::OpenVpn(stream) => stream.push(bytes, found),
+            Self::OpenVpn(stream) => stream.push(bytes, &mut |hello| found(Item::Hello(hello))),
         }
     }
 
     /// Records that the other side does not use OpenVPN.
-    fn rule_out_openvpn(&mut self, search: &mut SearchCounters, found: &mut impl FnMut(Hello<'_>)) {
-        if let Self::Undecided(buffered) = self {
+    fn rule_out_openvpn(&mut self, search: &mut SearchCounters, found: &mut impl FnMut(Item<'_>)) {
+        if let Self::Undecided(buffered, hellos) = self {
             let buffered = std::mem::take(buffered);
-            *self = Self::Tls(HelloSearch::from_start());
+            *self = Self::Tls(std::mem::take(hellos));
             self.read(&buffered, search, found);
+        }
+    }
+
+    /// Processes a hello of the other side.
+    fn on_peer_hello(&mut self, hello: PeerHello) {
+        match self {
+            Self::Undecided(_, search) | Self::Tls(search) => search.on_peer_hello(hello),
+            Self::OpenVpn(_) => {}
         }
     }
 
     /// Records missing bytes.
     fn gap(&mut self) {
         match self {
-            Self::Undecided(_) => *self = Self::Tls(HelloSearch::from_midstream()),
+            Self::Undecided(_, search) => {
+                let mut search = std::mem::take(search);
+                search.gap();
+                *self = Self::Tls(search);
+            }
             Self::Tls(search) => search.gap(),
             // The start of the next packet is unknown.
             Self::OpenVpn(_) => *self = Self::Tls(HelloSearch::default()),
@@ -221,15 +300,20 @@ impl Reader {
 
     fn is_done(&self) -> bool {
         match self {
-            Self::Undecided(_) => false,
+            Self::Undecided(..) => false,
             Self::Tls(search) => search.is_done(),
             Self::OpenVpn(stream) => stream.is_done(),
         }
     }
 
+    /// Whether the reader is in the records of TLS.
+    fn is_in_records(&self) -> bool {
+        matches!(self, Self::Tls(search) if search.is_in_records())
+    }
+
     fn buffered_bytes(&self) -> usize {
         match self {
-            Self::Undecided(buffered) => buffered.capacity(),
+            Self::Undecided(buffered, _) => buffered.capacity(),
             Self::Tls(search) => search.buffered_bytes(),
             Self::OpenVpn(stream) => size_of::<OpenVpnStream>().saturating_add(stream.buffered_bytes()),
         }

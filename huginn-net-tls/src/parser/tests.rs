@@ -13,13 +13,14 @@ struct Plain(TlsParser);
 impl StreamParser for Plain {
     type Event = TlsEvent;
     type Counters = TlsCounters;
+    type Settings = TlsParserSettings;
 
     fn probe(sender: Side, first: &[u8]) -> StreamProbe {
         TlsParser::probe(sender, first)
     }
 
-    fn new(start: StreamStart) -> Self {
-        Self(TlsParser::new(start))
+    fn new(start: StreamStart, settings: TlsParserSettings) -> Self {
+        Self(TlsParser::new(start, settings))
     }
 
     fn on_data(

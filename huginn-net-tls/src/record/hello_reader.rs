@@ -4,7 +4,7 @@ use huginn_net_wire::Parsed;
 
 use super::sslv2;
 use crate::hello::{ClientHello, Hello, ServerHello, handshake};
-use crate::record::{self, HEADER_LEN, Probe, RecordReader};
+use crate::record::{self, HEADER_LEN, Item, Probe, RecordReader};
 use crate::{TlsError, Transport};
 
 /// Reads the ClientHello at the start of a TLS stream from pieces of any size: one or more records, of which the first
@@ -308,8 +308,10 @@ fn first_hello<T>(
     take: impl Fn(Hello<'_>) -> Result<T, TlsError>,
 ) -> Result<Option<T>, TlsError> {
     let mut first = None;
-    let outcome = reader.push(bytes, &mut |hello| {
-        first.get_or_insert_with(|| take(hello));
+    let outcome = reader.push(bytes, &mut |item| {
+        if let Item::Hello(hello) = item {
+            first.get_or_insert_with(|| take(hello));
+        }
     });
     match (first, outcome.map_err(|stop| stop.error)) {
         (Some(hello), _) => hello.map(Some),

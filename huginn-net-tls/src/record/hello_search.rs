@@ -12,7 +12,7 @@ use crate::hello::Hello;
 use crate::limits::{
     MAX_HELLO_READ_BYTES, MAX_HELLOS_PER_SIDE, MAX_READ_BYTES, MAX_RESCAN_BYTES, MAX_SEARCH_BYTES,
 };
-use crate::record::{self, Probe, RecordReader};
+use crate::record::{self, Item, Probe, RecordReader};
 
 /// Searches one direction of a stream for hellos.
 ///
@@ -29,6 +29,21 @@ pub(crate) struct HelloSearch {
     hellos: u8,
     /// Bytes searched again.
     rescanned: u32,
+    /// Whether the handshake is followed after the hellos.
+    follows: bool,
+    /// Whether the other side began a handshake, which an alert may answer.
+    peer_began: bool,
+}
+
+/// A hello of the other side.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PeerHello {
+    Client,
+    Server {
+        is_retry_request: bool,
+        /// Whether the client owes a second hello.
+        awaits_hello: bool,
+    },
 }
 
 #[derive(Debug, Default)]
@@ -43,6 +58,17 @@ enum State {
     Done,
 }
 
+impl State {
+    /// The state at the start of a record.
+    fn reading(follows: bool) -> Self {
+        let mut reader = RecordReader::default();
+        if follows {
+            reader.follow();
+        }
+        Self::Reading(reader)
+    }
+}
+
 impl HelloSearch {
     /// Creates a search from the first byte of a stream.
     pub(crate) const fn from_start() -> Self {
@@ -54,6 +80,27 @@ impl HelloSearch {
         Self::in_state(State::Searching(Vec::new()))
     }
 
+    /// Follows the handshake after the hellos, if `follows`.
+    pub(crate) fn following(mut self, follows: bool) -> Self {
+        self.follows = follows;
+        self
+    }
+
+    /// Processes a hello of the other side.
+    pub(crate) fn on_peer_hello(&mut self, hello: PeerHello) {
+        self.peer_began = true;
+        if let (State::Reading(reader), PeerHello::Server { is_retry_request, awaits_hello }) =
+            (&mut self.state, hello)
+        {
+            reader.on_server_hello(is_retry_request, awaits_hello);
+        }
+    }
+
+    /// Whether the search reads records.
+    pub(crate) fn is_in_records(&self) -> bool {
+        matches!(self.state, State::Reading(_))
+    }
+
     /// Creates a search after `taken` bytes that were a record with a ClientHello.
     pub(crate) fn after_hello(taken: usize, early_data: bool) -> Self {
         let taken_here = u32::try_from(taken).unwrap_or(u32::MAX);
@@ -62,7 +109,15 @@ impl HelloSearch {
     }
 
     const fn in_state(state: State) -> Self {
-        Self { state, since_start: None, taken: 0, hellos: 0, rescanned: 0 }
+        Self {
+            state,
+            since_start: None,
+            taken: 0,
+            hellos: 0,
+            rescanned: 0,
+            follows: false,
+            peer_began: false,
+        }
     }
 
     /// Parses the next bytes and emits complete hellos.
@@ -70,7 +125,7 @@ impl HelloSearch {
         &mut self,
         bytes: &[u8],
         search: &mut SearchCounters,
-        found: &mut (impl FnMut(Hello<'_>) + ?Sized),
+        found: &mut (impl FnMut(Item<'_>) + ?Sized),
     ) {
         self.taken = self.taken.saturating_add(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
         self.advance(bytes, search, found);
@@ -104,12 +159,16 @@ impl HelloSearch {
     pub(crate) fn reconsider(
         &mut self,
         search: &mut SearchCounters,
-        found: &mut (impl FnMut(Hello<'_>) + ?Sized),
+        found: &mut (impl FnMut(Item<'_>) + ?Sized),
     ) {
         if self.hellos == 0
             && let Some(since_start) = &self.since_start
         {
-            let mut inner = Self { taken: self.taken, rescanned: self.rescanned, ..Self::from_midstream() };
+            let mut inner = Self {
+                taken: self.taken,
+                rescanned: self.rescanned,
+                ..Self::from_midstream().following(self.follows)
+            };
             let mut counters = *search;
             inner.advance(since_start.get(1..).unwrap_or_default(), &mut counters, found);
             if inner.hellos > 0 {
@@ -137,13 +196,23 @@ impl HelloSearch {
         state.saturating_add(since_start)
     }
 
+    /// Whether the next bytes may be an alert that answers the hello of the other side.
+    fn may_begin_with_alert(&self) -> bool {
+        self.follows
+            && self.peer_began
+            && matches!(&self.state, State::Start(buffered) | State::Searching(buffered) if buffered.is_empty())
+    }
+
     fn advance(
         &mut self,
         mut bytes: &[u8],
         search: &mut SearchCounters,
-        found: &mut (impl FnMut(Hello<'_>) + ?Sized),
+        found: &mut (impl FnMut(Item<'_>) + ?Sized),
     ) {
         while !bytes.is_empty() {
+            if self.may_begin_with_alert() && record::begins_with_alert(bytes) {
+                self.state = State::reading(self.follows);
+            }
             match &mut self.state {
                 State::Start(_) => match self.start(bytes, search, found) {
                     Some(rest) => bytes = rest,
@@ -152,10 +221,11 @@ impl HelloSearch {
                 State::Searching(buffered) if buffered.is_empty() => match find(bytes) {
                     Some((offset, Probe::Yes)) => {
                         bytes = bytes.get(offset..).unwrap_or_default();
-                        self.state = State::Reading(RecordReader::default());
+                        self.state = State::reading(self.follows);
                     }
                     Some((offset, _)) => {
-                        buffered.extend_from_slice(bytes.get(offset..).unwrap_or_default());
+                        let start = bytes.get(offset..).unwrap_or_default();
+                        self.state = State::Searching(start.to_vec());
                         return;
                     }
                     None => return,
@@ -184,7 +254,7 @@ impl HelloSearch {
         &mut self,
         bytes: &'b [u8],
         search: &mut SearchCounters,
-        found: &mut (impl FnMut(Hello<'_>) + ?Sized),
+        found: &mut (impl FnMut(Item<'_>) + ?Sized),
     ) -> Option<&'b [u8]> {
         let State::Start(buffered) = &mut self.state else { return None };
         let is_first_piece = buffered.is_empty();
@@ -192,12 +262,12 @@ impl HelloSearch {
             buffered.extend_from_slice(bytes);
         }
         let state = match Start::detect(if is_first_piece { bytes } else { buffered }) {
-            Start::Record => State::Reading(RecordReader::default()),
+            Start::Record => State::reading(self.follows),
             Start::Other => State::Searching(Vec::new()),
             Start::Hello(message) => {
                 self.state = State::Done;
                 if let Ok(hello) = Hello::from_message(&message, Transport::Tcp) {
-                    found(hello);
+                    found(Item::Hello(hello));
                 }
                 return None;
             }
@@ -222,14 +292,14 @@ impl HelloSearch {
         &mut self,
         bytes: &'b [u8],
         search: &mut SearchCounters,
-        found: &mut (impl FnMut(Hello<'_>) + ?Sized),
+        found: &mut (impl FnMut(Item<'_>) + ?Sized),
     ) -> Option<&'b [u8]> {
         let Self { state: State::Reading(reader), hellos, since_start, .. } = self else { return None };
         let before = *hellos;
         let is_new_reader = reader.is_new();
-        let outcome = reader.push(bytes, &mut |hello| {
-            *hellos = hellos.saturating_add(1);
-            found(hello);
+        let outcome = reader.push(bytes, &mut |item| {
+            *hellos = hellos.saturating_add(matches!(item, Item::Hello(_)).into());
+            found(item);
         });
         let has_found = *hellos > before;
         let Err(stop) = outcome else {

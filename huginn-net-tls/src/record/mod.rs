@@ -12,15 +12,17 @@ pub use self::hello_reader::{HelloProgress, HelloReader};
 pub(crate) use self::probe::{RECORD_START, hello_sender, only_client_hello, probe, probe_first};
 
 use crate::hello::Hello;
-use crate::hello::handshake::MessageJoiner;
+#[cfg(feature = "packets")]
+use crate::hello::handshake::Messages;
+use crate::hello::handshake::{CLIENT_HELLO, MessageJoiner, SERVER_HELLO};
 use crate::limits::{MAX_HELLOS_PER_SIDE, MAX_IDLE_RECORDS};
 use crate::{TlsError, Transport};
 
 /// Content types (IANA, "TLS ContentType").
 const CHANGE_CIPHER_SPEC: u8 = 20;
-const ALERT: u8 = 21;
+pub(crate) const ALERT: u8 = 21;
 pub(crate) const HANDSHAKE: u8 = 22;
-const APPLICATION_DATA: u8 = 23;
+pub(crate) const APPLICATION_DATA: u8 = 23;
 
 /// Length of a record header, in bytes.
 pub(crate) const HEADER_LEN: usize = 5;
@@ -55,6 +57,12 @@ pub(crate) fn handshake_header(bytes: &[u8]) -> Probe {
     }
 }
 
+/// Whether these bytes start with a record with an alert in the clear (RFC 8446, section 6).
+#[cfg(feature = "packets")]
+pub(crate) fn begins_with_alert(bytes: &[u8]) -> bool {
+    matches!(bytes, [ALERT, 3, _, 0, 2, 1 | 2, ..])
+}
+
 /// The available part of the first record's fragment.
 pub(crate) fn first_fragment(bytes: &[u8]) -> &[u8] {
     let (header, rest) = bytes.split_at_checked(HEADER_LEN).unwrap_or_default();
@@ -69,7 +77,33 @@ fn fragment_len(header: &[u8], low: u8) -> Option<u16> {
     (len <= MAX_FRAGMENT).then_some(len)
 }
 
-/// Reads hellos from records, in pieces of any size.
+/// A part of a handshake in records.
+#[derive(Debug)]
+pub(crate) enum Item<'a> {
+    Hello(Hello<'a>),
+    /// Another message in the clear, including its header.
+    Message(&'a [u8]),
+    /// The level and the description of an alert in the clear.
+    Alert([u8; 2]),
+    ChangeCipherSpec,
+    /// The content type of an encrypted record, and the length of its fragment.
+    Encrypted(u8, u16),
+}
+
+/// What a reader knows of the encryption of its side, if it follows a handshake after the hellos.
+#[derive(Clone, Copy, Debug, Default)]
+struct Following {
+    /// Whether the server accepted a handshake, so that encrypted records may follow.
+    agreed: bool,
+    /// Whether a ChangeCipherSpec changes nothing, because another hello follows (RFC 8446, section D.4).
+    awaits_hello: bool,
+    /// Whether the records are encrypted.
+    encrypted: bool,
+    /// The level of an alert whose description is in the next piece.
+    alert_level: Option<u8>,
+}
+
+/// Reads hellos from records, in pieces of any size. It follows the handshake after them if it is told to.
 #[derive(Debug, Default)]
 pub(crate) struct RecordReader {
     header: [u8; HEADER_LEN],
@@ -82,6 +116,7 @@ pub(crate) struct RecordReader {
     /// Whether only handshake records are allowed.
     handshake_only: bool,
     hellos: u8,
+    following: Option<Following>,
     /// Records in a row without handshake bytes, before the first hello.
     idle_records: u8,
     /// Bytes read.
@@ -103,20 +138,41 @@ impl RecordReader {
         Self { handshake_only: true, ..Self::default() }
     }
 
-    /// Parses the next bytes and emits complete hellos.
+    /// Follows the handshake after the hellos.
+    #[cfg(feature = "packets")]
+    pub(crate) fn follow(&mut self) {
+        self.following = Some(Following::default());
+        self.joiner.accept(Messages::FromServerHello);
+    }
+
+    /// Processes the server's hello, which the reader of the client does not see. `awaits_hello`: the client owes a second
+    /// hello.
+    #[cfg(feature = "packets")]
+    pub(crate) fn on_server_hello(&mut self, is_retry_request: bool, awaits_hello: bool) {
+        let Some(following) = &mut self.following else { return };
+        following.awaits_hello = awaits_hello;
+        if is_retry_request {
+            following.encrypted = false;
+        } else {
+            following.agreed = true;
+            self.joiner.accept(Messages::All);
+        }
+    }
+
+    /// Parses the next bytes and emits complete hellos, and what follows them if the reader follows the handshake.
     ///
     /// # Errors
     /// [`Stop`] after data that no hello can follow, invalid records, or the maximum number of hellos.
     pub(crate) fn push(
         &mut self,
         bytes: &[u8],
-        each: &mut (impl FnMut(Hello<'_>) + ?Sized),
+        each: &mut (impl FnMut(Item<'_>) + ?Sized),
     ) -> Result<(), Stop> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let taken = bytes.len().saturating_sub(rest.len());
             if self.missing == 0 {
-                rest = self.read_header(rest).map_err(|error| Stop { taken, error: Some(error) })?;
+                rest = self.read_header(rest, each).map_err(|error| Stop { taken, error: Some(error) })?;
             } else {
                 let (fragment, after) =
                     rest.split_at_checked(usize::from(self.missing)).unwrap_or((rest, &[]));
@@ -131,7 +187,11 @@ impl RecordReader {
         Ok(())
     }
 
-    fn read_header<'b>(&mut self, bytes: &'b [u8]) -> Result<&'b [u8], TlsError> {
+    fn read_header<'b>(
+        &mut self,
+        bytes: &'b [u8],
+        each: &mut (impl FnMut(Item<'_>) + ?Sized),
+    ) -> Result<&'b [u8], TlsError> {
         let have = usize::from(self.header_len);
         let room = self.header.get_mut(have..).unwrap_or_default();
         let take = room.len().min(bytes.len());
@@ -147,10 +207,11 @@ impl RecordReader {
         }
         self.header_len = 0;
         let [kind, _, _, _, low] = self.header;
+        let agreed = self.following.is_some_and(|following| following.agreed);
         let wanted = match kind {
             HANDSHAKE => true,
             CHANGE_CIPHER_SPEC | ALERT => !self.handshake_only,
-            APPLICATION_DATA => self.early_data && !self.handshake_only,
+            APPLICATION_DATA => (self.early_data || agreed) && !self.handshake_only,
             _ => false,
         };
         self.idle_records = self.idle_records.saturating_add(1);
@@ -160,38 +221,89 @@ impl RecordReader {
             offset: self.position.saturating_sub(HEADER_LEN),
             header: self.header,
         })?;
+        if self.is_encrypted() && kind != CHANGE_CIPHER_SPEC {
+            each(Item::Encrypted(kind, self.missing));
+        }
         Ok(rest)
+    }
+
+    /// Whether the current record is known to be encrypted.
+    fn is_encrypted(&self) -> bool {
+        let [kind, ..] = self.header;
+        self.following
+            .is_some_and(|following| following.encrypted || following.agreed && kind == APPLICATION_DATA)
     }
 
     /// Reads a fragment or a part of one.
     fn read_fragment(
         &mut self,
         fragment: &[u8],
-        each: &mut (impl FnMut(Hello<'_>) + ?Sized),
+        each: &mut (impl FnMut(Item<'_>) + ?Sized),
     ) -> Result<(), TlsError> {
         self.position = self.position.saturating_add(fragment.len());
         self.missing = self.missing.saturating_sub(u16::try_from(fragment.len()).unwrap_or(u16::MAX));
         let [kind, ..] = self.header;
-        if kind != HANDSHAKE {
+        if kind != HANDSHAKE || self.is_encrypted() {
+            self.follow_record(kind, fragment, each);
             return Ok(());
         }
         self.idle_records = 0;
         let mut outcome = Ok(());
-        let Self { joiner, early_data, hellos, .. } = self;
+        let Self { joiner, early_data, hellos, following, .. } = self;
         let joined = joiner.push(fragment, &mut |message| {
             if *hellos >= MAX_HELLOS_PER_SIDE || outcome.is_err() {
                 return;
+            }
+            if !matches!(message.first(), Some(&(CLIENT_HELLO | SERVER_HELLO))) {
+                return each(Item::Message(message));
             }
             match Hello::from_message(message, Transport::Tcp) {
                 Ok(hello) => {
                     *hellos = hellos.saturating_add(1);
                     *early_data |= hello.has_early_data();
-                    each(hello);
+                    if let Some(following) = following {
+                        following.on_hello(&hello);
+                    }
+                    each(Item::Hello(hello));
                 }
                 Err(error) => outcome = Err(error),
             }
         });
         outcome.and(joined)
+    }
+
+    /// Reads a fragment, or a part of one, of a record without handshake messages.
+    fn follow_record(&mut self, kind: u8, fragment: &[u8], each: &mut (impl FnMut(Item<'_>) + ?Sized)) {
+        let is_encrypted = self.is_encrypted();
+        let Some(following) = &mut self.following else { return };
+        match kind {
+            CHANGE_CIPHER_SPEC if self.missing == 0 => {
+                following.encrypted |= following.agreed && !following.awaits_hello;
+                each(Item::ChangeCipherSpec);
+            }
+            ALERT if !is_encrypted => {
+                for byte in fragment {
+                    match following.alert_level.take() {
+                        Some(level) => each(Item::Alert([level, *byte])),
+                        None => following.alert_level = Some(*byte),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Following {
+    /// Processes a hello of this side.
+    fn on_hello(&mut self, hello: &Hello<'_>) {
+        match hello {
+            Hello::Client(_) => self.awaits_hello = false,
+            Hello::Server(hello) if hello.is_retry_request() => self.awaits_hello = true,
+            Hello::Server(hello) => {
+                *self = Self { agreed: true, encrypted: hello.encrypts_handshake(), ..Self::default() };
+            }
+        }
     }
 }
 

@@ -26,12 +26,13 @@ struct MethodEvent {
 impl StreamParser for Method {
     type Event = MethodEvent;
     type Counters = ();
+    type Settings = ();
 
     fn probe(_: Side, first: &[u8]) -> Probe {
         if first.starts_with(b"GET ") { Probe::Certain } else { Probe::NotForUs }
     }
 
-    fn new(_: StreamStart) -> Self {
+    fn new(_: StreamStart, (): ()) -> Self {
         Self(false)
     }
 

@@ -1,0 +1,220 @@
+//! Follows a handshake after its hellos.
+
+use huginn_net_wire::Side;
+
+use crate::event::{KeyExchange, Resumption, TlsAlert, TlsCertificates, TlsEvent, TlsHandshake};
+use crate::hello::handshake::{CERTIFICATE, CERTIFICATE_REQUEST, HEADER_LEN, SERVER_KEY_EXCHANGE};
+use crate::hello::{ClientHello, Hello, ServerHello};
+use crate::limits::MAX_ALERTS;
+use crate::names;
+use crate::record::{ALERT, APPLICATION_DATA, HANDSHAKE, Item};
+
+/// The state of a handshake from the ClientHello to its end.
+#[derive(Debug, Default)]
+pub(super) struct Follower {
+    client: ClientFacts,
+    found: TlsHandshake,
+    cipher_suite: u16,
+    /// Whether the messages after the ServerHello are encrypted.
+    is_encrypted: bool,
+    /// Whether the server repeated the session id of the client.
+    repeats_session_id: bool,
+    /// Whether client and server sent an encrypted message.
+    has_finished: [bool; 2],
+    is_over: bool,
+}
+
+/// What the ClientHello says about earlier sessions, and the name that it asks for.
+#[derive(Debug, Default)]
+struct ClientFacts {
+    server_name: Option<Box<[u8]>>,
+    session_id: Box<[u8]>,
+    has_ticket: bool,
+    has_early_data: bool,
+}
+
+impl ClientFacts {
+    fn new(hello: &ClientHello<'_>) -> Self {
+        Self {
+            server_name: hello.server_name().map(Into::into),
+            session_id: hello.session_id().into(),
+            has_ticket: hello.session_ticket().is_some_and(|ticket| !ticket.is_empty()),
+            has_early_data: hello.has_early_data(),
+        }
+    }
+}
+
+impl Follower {
+    /// Whether the handshake has ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Whether certificates of the server can still be found, even if the client's data is missing.
+    pub(super) fn awaits_certificates(&self) -> bool {
+        let [_, server] = self.has_finished;
+        !self.is_encrypted && !server && self.found.resumption.is_none()
+    }
+
+    /// Returns the heap memory, in bytes.
+    pub(super) fn buffered_bytes(&self) -> usize {
+        let name = self.client.server_name.as_ref().map_or(0, |name| name.len());
+        let request = self.found.certificate_request.as_ref().map_or(0, Vec::len);
+        size_of::<Self>()
+            .saturating_add(name)
+            .saturating_add(request)
+            .saturating_add(self.client.session_id.len())
+    }
+
+    /// Processes the next part of the handshake.
+    pub(super) fn on_item(&mut self, sender: Side, item: &Item<'_>, emit: &mut impl FnMut(Side, TlsEvent)) {
+        match item {
+            Item::Hello(Hello::Client(hello)) => self.client = ClientFacts::new(hello),
+            Item::Hello(Hello::Server(hello)) => self.on_server_hello(hello),
+            Item::Message(message) => self.on_message(sender, message, emit),
+            Item::Alert([level, description]) => {
+                self.on_alert(TlsAlert { sender, code: Some((*level, *description)) }, emit);
+            }
+            Item::ChangeCipherSpec => self.on_change_cipher_spec(sender),
+            Item::Encrypted(kind, len) => self.on_encrypted(sender, *kind, *len, emit),
+        }
+    }
+
+    fn on_server_hello(&mut self, hello: &ServerHello<'_>) {
+        if hello.is_retry_request() {
+            self.found.retry = true;
+            return;
+        }
+        self.found.version = Some(hello.version());
+        self.cipher_suite = hello.cipher_suite();
+        self.is_encrypted = hello.encrypts_handshake();
+        self.repeats_session_id =
+            !self.client.session_id.is_empty() && hello.session_id() == &*self.client.session_id;
+        if self.is_encrypted {
+            let has_psk = hello.selected_psk().is_some();
+            self.found.resumption = Some(if has_psk { Resumption::Psk } else { Resumption::No });
+        }
+    }
+
+    fn on_message(&mut self, sender: Side, message: &[u8], emit: &mut impl FnMut(Side, TlsEvent)) {
+        let Some((&[kind, ..], body)) = message.split_first_chunk::<HEADER_LEN>() else { return };
+        match (kind, sender) {
+            (CERTIFICATE, _) => {
+                if sender == Side::Server {
+                    self.found.resumption = Some(Resumption::No);
+                }
+                let server_name = self.client.server_name.clone();
+                emit(sender, TlsEvent::Certificates(TlsCertificates { message: body.to_vec(), server_name }));
+            }
+            (SERVER_KEY_EXCHANGE, Side::Server) => {
+                self.found.key_exchange = KeyExchange::parse(self.cipher_suite, body);
+            }
+            (CERTIFICATE_REQUEST, Side::Server) => self.found.certificate_request = Some(body.to_vec()),
+            _ => {}
+        }
+    }
+
+    fn on_alert(&mut self, alert: TlsAlert, emit: &mut impl FnMut(Side, TlsEvent)) {
+        if self.found.alerts.len() < MAX_ALERTS {
+            self.found.alerts.push(alert);
+        }
+        if alert.is_final() {
+            self.end(false, emit);
+        }
+    }
+
+    /// Processes a ChangeCipherSpec. Up to TLS 1.2, the server sends one at once if it resumes a session.
+    fn on_change_cipher_spec(&mut self, sender: Side) {
+        let is_known = self.found.resumption.is_some();
+        if sender == Side::Server && !self.is_encrypted && self.found.version.is_some() && !is_known {
+            self.found.resumption = match (self.client.has_ticket, self.repeats_session_id) {
+                (true, _) => Some(Resumption::Ticket),
+                (false, true) => Some(Resumption::SessionId),
+                (false, false) => None,
+            };
+        }
+    }
+
+    fn on_encrypted(&mut self, sender: Side, kind: u8, len: u16, emit: &mut impl FnMut(Side, TlsEvent)) {
+        let [client, server] = &mut self.has_finished;
+        if self.is_encrypted && sender == Side::Client && !*server {
+            // Early data.
+            return;
+        }
+        let own = sender.choose(client, server);
+        let is_alert = match kind {
+            ALERT => true,
+            APPLICATION_DATA => self.is_encrypted && !*own && is_encrypted_alert(len),
+            _ => false,
+        };
+        if is_alert {
+            return self.on_alert(TlsAlert { sender, code: None }, emit);
+        }
+        *own |= match (self.is_encrypted, kind) {
+            (true, APPLICATION_DATA) => {
+                sender == Side::Server || !self.client.has_early_data || is_finished_message(len)
+            }
+            (false, HANDSHAKE) => true,
+            _ => false,
+        };
+        if self.has_finished == [true; 2] {
+            self.end(true, emit);
+        }
+    }
+
+    fn end(&mut self, completed: bool, emit: &mut impl FnMut(Side, TlsEvent)) {
+        if self.is_over {
+            return;
+        }
+        self.is_over = true;
+        let found = TlsHandshake { completed, ..std::mem::take(&mut self.found) };
+        emit(Side::Server, TlsEvent::Handshake(Box::new(found)));
+    }
+}
+
+/// Whether an encrypted record of TLS 1.3 without padding has the length of an alert: two bytes, the content type, and a tag
+/// of 16 or 8 bytes (RFC 8446, section 5.2). No message of a handshake is as short.
+const fn is_encrypted_alert(len: u16) -> bool {
+    matches!(len, 19 | 11)
+}
+
+/// Whether an encrypted record of TLS 1.3 has the length of a Finished message without padding: a header of 4 bytes, a hash of
+/// 32 or 48 bytes, the content type, and a tag of 16 or 8 bytes.
+const fn is_finished_message(len: u16) -> bool {
+    matches!(len, 53 | 69 | 45)
+}
+
+impl KeyExchange {
+    /// Parses the body of a ServerKeyExchange; `None` if the cipher suite uses neither ECDHE nor DHE, or a pre-shared key,
+    /// whose hint comes first.
+    fn parse(cipher_suite: u16, body: &[u8]) -> Option<Self> {
+        let suite = names::cipher_suite(cipher_suite).filter(|name| !name.contains("_PSK_"))?;
+        let uses = |names: [&str; 2]| names.iter().any(|name| suite.contains(name));
+        if uses(["ECDHE_", "ECDH_anon_"]) {
+            Self::parse_group(body)
+        } else if uses(["DHE_", "DH_anon_"]) {
+            Self::parse_prime(body)
+        } else {
+            None
+        }
+    }
+
+    /// Parses the parameters of ECDHE (RFC 8422, section 5.4).
+    fn parse_group(body: &[u8]) -> Option<Self> {
+        const NAMED_CURVE: u8 = 3;
+        match body {
+            [NAMED_CURVE, high, low, ..] => Some(Self::Group(u16::from_be_bytes([*high, *low]))),
+            _ => None,
+        }
+    }
+
+    /// Parses the parameters of DHE, which begin with the prime (RFC 5246, section 7.4.3).
+    fn parse_prime(body: &[u8]) -> Option<Self> {
+        let (len, rest) = body.split_first_chunk()?;
+        let prime = rest.get(..usize::from(u16::from_be_bytes(*len)))?;
+        let start = prime.iter().position(|byte| *byte != 0)?;
+        let (first, others) = prime.get(start..)?.split_first()?;
+        let bits = u32::try_from(others.len()).ok()?.checked_mul(8)?.checked_add(8)?;
+        Some(Self::FiniteField(bits.checked_sub(first.leading_zeros())?))
+    }
+}
