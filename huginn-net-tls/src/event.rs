@@ -62,8 +62,8 @@ pub struct TlsHandshake {
     pub resumption: Option<Resumption>,
     /// Whether the server sent a HelloRetryRequest, which costs a round trip.
     pub retry: bool,
-    /// The key exchange that a ServerKeyExchange names (RFC 8422, section 5.4; RFC 5246, section 7.4.3). TLS 1.3 has none:
-    /// there, [`ServerHello::group`] has the group.
+    /// The parameters of the key exchange: those of the ServerHello in TLS 1.3, before that those of a ServerKeyExchange (RFC
+    /// 8422, section 5.4; RFC 5246, section 7.4.3).
     pub key_exchange: Option<KeyExchange>,
     /// The body of the CertificateRequest, if the server sent one in the clear (RFC 5246, section 7.4.4).
     pub certificate_request: Option<Vec<u8>>,
@@ -86,7 +86,7 @@ pub enum Resumption {
     Psk,
 }
 
-/// The parameters of a ServerKeyExchange.
+/// The parameters of a key exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyExchange {

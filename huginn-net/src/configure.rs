@@ -84,6 +84,12 @@ pub trait Configure: Sized {
         self.observers(|observers| observers.event_limits(limits))
     }
 
+    /// Follows TLS handshakes to their end, or not (default); see [`Observers::handshakes`].
+    #[must_use]
+    fn handshakes(self, follow: bool) -> Self {
+        self.observers(|observers| observers.handshakes(follow))
+    }
+
     /// Enables or disables (default) a profile of each host; see [`Observers::profiles`].
     #[must_use]
     fn profiles(self, remember: bool) -> Self {

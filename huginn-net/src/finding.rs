@@ -12,7 +12,7 @@ use huginn_net_http::http2::Akamai;
 use huginn_net_http::{Header, HttpSignature, HttpVersion, Request, Response, Role};
 use huginn_net_ssh::SshPeer;
 use huginn_net_tcp::{Clock, Mtu, TcpSignature};
-use huginn_net_tls::{TlsClient, TlsServer};
+use huginn_net_tls::{TlsClient, TlsHandshake, TlsServer};
 
 use crate::consistency::Consistency;
 use crate::fingerprint_list::{FingerprintList, ListEntry};
@@ -47,6 +47,8 @@ pub enum Finding {
     TlsClient(Box<TlsClientFinding>),
     /// The fingerprints of a ServerHello.
     TlsServer(TlsServerFinding),
+    /// The end of a TLS handshake over TCP; only with [`Observers::handshakes`](crate::Observers::handshakes).
+    TlsHandshake(Box<TlsHandshake>),
     /// The uptime of a host, from its TCP timestamps.
     Uptime(UptimeFinding),
     /// A change of the fingerprint of a host: another host may have its address now, it may have moved, or its headers may be forged.

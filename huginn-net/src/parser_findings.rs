@@ -171,6 +171,7 @@ impl ParserFindings<'_> {
                 self.profiles.then_some(Update::TlsServer),
                 Finding::TlsServer(TlsServerFinding::new(server, self.clients)),
             ),
+            TlsEvent::Handshake(found) => (None, Finding::TlsHandshake(found)),
             _ => return,
         };
         emit(side, Route::Report(finding));

@@ -12,8 +12,8 @@ use huginn_net::{Builder, Configure, Filter, HuginnNet, Observers, Scope};
 
 use super::databases::{Databases, fingerprint_list};
 use crate::args::{
-    AnalysisArguments, DatabaseArguments, EventArguments, LimitArguments, PacketArguments, ProtocolArgument,
-    SeedArgument, Workers,
+    AnalysisArguments, DatabaseArguments, EventArguments, Format, LimitArguments, OutputArguments,
+    PacketArguments, ProtocolArgument, SeedArgument, Workers,
 };
 use crate::failure::Failure;
 use crate::hash_seed;
@@ -74,13 +74,22 @@ impl AnalysisPlan {
         Ok(Self { builder, workers: Workers::Count(NonZeroUsize::MIN), seed: None, expression: None })
     }
 
-    /// Adds labels and connections to events.
-    pub(crate) fn with_events(self, args: &EventArguments) -> Result<Self, Failure> {
+    /// Adds labels, connections and handshakes to events. Handshakes are not followed for an output without them; `None` shows
+    /// all events.
+    pub(crate) fn with_events(
+        self,
+        args: &EventArguments,
+        output: Option<&OutputArguments>,
+    ) -> Result<Self, Failure> {
+        let handshakes = output.is_none_or(|output| {
+            let has_event = output.events.is_empty() || output.events.contains(&"tls_handshake");
+            output.format != Format::P0f && has_event
+        });
         let plan = match &*args.fingerprint_lists {
             [] => self,
             paths => self.with_fingerprint_lists(paths)?,
         };
-        Ok(plan.configure(|builder| builder.connections(args.connections)))
+        Ok(plan.configure(|builder| builder.connections(args.connections).handshakes(handshakes)))
     }
 
     fn with_fingerprint_lists(self, paths: &[PathBuf]) -> Result<Self, Failure> {

@@ -62,7 +62,7 @@ impl TopPlan {
     pub(crate) fn new(args: &TopArguments) -> Result<Self, Failure> {
         rules::check_top(args)?;
         let inputs = Inputs::find(&args.input)?;
-        let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.events)?;
+        let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.events, None)?;
         Ok(Self {
             count: args.analysis.count,
             analyzer: plan.build_for_files(inputs.longest())?,

@@ -82,7 +82,7 @@ impl LivePlan {
     pub(crate) fn new(args: LiveArguments) -> Result<Self, Failure> {
         rules::check_live(&args)?;
         let LiveArguments { capture, analysis, events, output, rotation, service, .. } = args;
-        let plan = AnalysisPlan::new(&analysis)?.with_events(&events)?;
+        let plan = AnalysisPlan::new(&analysis)?.with_events(&events, Some(&output))?;
         let plan = if output.format == Format::P0f { plan.limited_to_p0f() } else { plan };
         let typed = (!args.expression.is_empty()).then(|| args.expression.join(" "));
         let plan = if typed.is_some() { plan.filter_by(typed) } else { plan };

@@ -136,7 +136,7 @@ fn analysis(args: &PcapArguments, has_hosts: bool) -> Result<AnalysisPlan, Failu
     if has_hosts {
         hosts.idle_timeout = Duration::MAX;
     }
-    let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.events)?;
+    let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.events, Some(&args.output))?;
     let plan = plan.configure(|builder| builder.hosts(hosts).profiles(has_hosts));
     Ok(if args.output.format == Format::P0f { plan.limited_to_p0f() } else { plan })
 }

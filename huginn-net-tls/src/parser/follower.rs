@@ -93,6 +93,7 @@ impl Follower {
         if self.is_encrypted {
             let has_psk = hello.selected_psk().is_some();
             self.found.resumption = Some(if has_psk { Resumption::Psk } else { Resumption::No });
+            self.found.key_exchange = hello.group().map(KeyExchange::Group);
         }
     }
 

@@ -63,6 +63,9 @@ const TLS_SOFTWARE: usize = 1800;
 /// Bytes of the JSON of a hello, without its texts and lists.
 const HELLO: usize = 900;
 
+/// Bytes of an alert of a handshake.
+const ALERT: usize = 120;
+
 /// Bytes of `ech`.
 const ECH: usize = 150;
 
@@ -152,6 +155,7 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
             let extensions = numbers(hello.extensions().count(), limit);
             sum([310, NUMBER, alpn, extensions, limited(hello.message().len().saturating_mul(2), limit)])
         }
+        Finding::TlsHandshake(found) => sum([200, NUMBER, found.alerts.len().saturating_mul(ALERT)]),
         Finding::SshClient(finding) => {
             sum([ssh(&finding.peer, limit), software(finding.software().as_ref())])
         }

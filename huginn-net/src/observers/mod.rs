@@ -13,7 +13,7 @@ use huginn_net_db::{ClientDatabase, Database, Label};
 use huginn_net_http::{HttpCounters, HttpParser};
 use huginn_net_ssh::{SshCounters, SshParser};
 use huginn_net_tcp::{Handshake, Mtu, TcpEvent, TcpFlow, TcpObserver};
-use huginn_net_tls::{TlsCounters, TlsParser, TlsUdpFlow, TlsUdpObserver};
+use huginn_net_tls::{TlsCounters, TlsParser, TlsParserSettings, TlsUdpFlow, TlsUdpObserver};
 
 pub(crate) use self::flow_state::FlowState;
 use self::flow_state::{ProtocolStates, TransportState};
@@ -37,6 +37,7 @@ pub struct Observers {
     tcp: Option<TcpObserver>,
     http: bool,
     tls: bool,
+    tls_settings: TlsParserSettings,
     tls_udp: TlsUdpObserver,
     ssh: bool,
     counters: ProtocolCounters,
@@ -61,6 +62,7 @@ impl Observers {
             tcp: Some(TcpObserver),
             http: true,
             tls: true,
+            tls_settings: TlsParserSettings::default(),
             tls_udp: TlsUdpObserver::default(),
             ssh: true,
             counters: ProtocolCounters::default(),
@@ -99,6 +101,13 @@ impl Observers {
     #[must_use]
     pub fn tls(self, run: bool) -> Self {
         Self { tls: run, ..self }
+    }
+
+    /// Follows TLS handshakes over TCP to their end, or not (default), and reports
+    /// [`TlsHandshake`](huginn_net_tls::TlsHandshake) findings. It takes more time and memory: connections are read for longer.
+    #[must_use]
+    pub fn handshakes(self, follow: bool) -> Self {
+        Self { tls_settings: self.tls_settings.handshakes(follow), ..self }
     }
 
     /// Enables or disables SSH fingerprints.
@@ -578,7 +587,12 @@ impl Observers {
 
     /// The enabled protocols over TCP streams.
     fn stream_protocols(&self, http_done: bool) -> StreamProtocols {
-        StreamProtocols { http: self.http && !http_done, tls: self.tls, ssh: self.ssh }
+        StreamProtocols {
+            http: self.http && !http_done,
+            tls: self.tls,
+            tls_settings: self.tls_settings,
+            ssh: self.ssh,
+        }
     }
 
     /// Returns the streams of a TCP flow, their counters, and what reads their data.

@@ -3,7 +3,7 @@
 use huginn_net_core::{Conflict, ParserSet, ParserSlot, ParserVisitor, Route, Side, StreamInput};
 use huginn_net_http::{HttpCounters, HttpParser};
 use huginn_net_ssh::{SshParser, SshParserCounters, SshPeerCounters, SshPeers};
-use huginn_net_tls::{TlsCounters, TlsParser};
+use huginn_net_tls::{TlsCounters, TlsParser, TlsParserSettings};
 
 use super::FlowOutput;
 use crate::Finding;
@@ -22,6 +22,7 @@ pub(super) struct Parsers {
 pub(super) struct StreamProtocols {
     pub(super) http: bool,
     pub(super) tls: bool,
+    pub(super) tls_settings: TlsParserSettings,
     pub(super) ssh: bool,
 }
 
@@ -33,8 +34,12 @@ impl StreamProtocols {
 
 impl Parsers {
     pub(super) fn new(enabled: StreamProtocols) -> Self {
-        let StreamProtocols { http, tls, ssh } = enabled;
-        Self { http: ParserSlot::new(http), tls: ParserSlot::new(tls), ssh: ParserSlot::new(ssh) }
+        let StreamProtocols { http, tls, tls_settings, ssh } = enabled;
+        Self {
+            http: ParserSlot::new(http),
+            tls: ParserSlot::with_settings(tls, tls_settings),
+            ssh: ParserSlot::new(ssh),
+        }
     }
 }
 

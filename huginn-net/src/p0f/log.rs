@@ -42,6 +42,7 @@ impl<'a> P0fLine<'a> {
             | Finding::SshServer(_)
             | Finding::TlsClient(_)
             | Finding::TlsServer(_)
+            | Finding::TlsHandshake(_)
             | Finding::Mismatch(_)
             | Finding::Conflict(_)
             | Finding::Tool(_)

@@ -14,8 +14,8 @@ use super::describe::{FieldInfo, Fields, Object, Value as _, ValueVisitor, Visit
 use super::flow::FlowRecord;
 use super::kinds::{
     ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, MismatchRecord,
-    MtuRecord, SshClientRecord, SshServerRecord, TcpRecord, TlsClientRecord, TlsServerRecord, ToolRecord,
-    UptimeRecord,
+    MtuRecord, SshClientRecord, SshServerRecord, TcpRecord, TlsClientRecord, TlsHandshakeRecord,
+    TlsServerRecord, ToolRecord, UptimeRecord,
 };
 use super::text::{LimitedTexts, Text};
 use crate::{Event, Finding};
@@ -145,6 +145,8 @@ kinds! {
     TlsClient(TlsClientRecord<'a>): "tls_client",
     /// A ServerHello.
     TlsServer(TlsServerRecord<'a>): "tls_server",
+    /// The end of a TLS handshake.
+    TlsHandshake(TlsHandshakeRecord<'a>): "tls_handshake",
     /// An SSH client.
     SshClient(SshClientRecord<'a>): "ssh_client",
     /// An SSH server.
@@ -175,8 +177,9 @@ pub(crate) fn event_number(finding: &Finding) -> usize {
         Finding::HttpResponse(_) => 11,
         Finding::TlsClient(_) => 12,
         Finding::TlsServer(_) => 13,
-        Finding::SshClient(_) => 14,
-        Finding::SshServer(_) => 15,
+        Finding::TlsHandshake(_) => 14,
+        Finding::SshClient(_) => 15,
+        Finding::SshServer(_) => 16,
     }
 }
 
@@ -286,6 +289,7 @@ fn describe<'a, U: Use<'a>>(event: &'a Event, cut: &mut Vec<Text<'a>>, to: U) ->
         }
         Finding::TlsClient(finding) => to.fields(TlsClientRecord::new(finding, texts), Kind::TlsClient),
         Finding::TlsServer(finding) => to.fields(TlsServerRecord::new(finding, texts), Kind::TlsServer),
+        Finding::TlsHandshake(found) => to.fields((&**found).into(), Kind::TlsHandshake),
         Finding::SshClient(finding) => to.fields(SshClientRecord::new(finding, texts), Kind::SshClient),
         Finding::SshServer(finding) => to.fields(SshServerRecord::new(finding, texts), Kind::SshServer),
     }

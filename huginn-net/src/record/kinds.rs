@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use huginn_net_core::{Conflict, Timestamp};
+use huginn_net_core::{Conflict, Side, Timestamp};
 use huginn_net_db::{ClientMatch, Label, NearestClient, Software};
 use huginn_net_http::language;
 use huginn_net_ssh::SshPeer;
-use huginn_net_tls::{Ech, Ja4, Ja4Form, TlsClient, TlsServer, is_grease, names};
+use huginn_net_tls::{
+    Ech, Ja4, Ja4Form, KeyExchange, TlsAlert, TlsClient, TlsHandshake, TlsServer, is_grease, names,
+};
 use serde::{Deserialize, Deserializer};
 
 use super::describe::records;
@@ -404,6 +406,40 @@ records! {
         #[serde(default, deserialize_with = "present")]
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
+
+    /// `tls_handshake`: the end of a TLS handshake over TCP.
+    pub struct TlsHandshakeRecord<'a> in "tls_" {
+        /// Whether the handshake completed; otherwise an alert ended it
+        completed: bool,
+        /// Version that the server selected
+        version: Option<Text<'a>>,
+        /// `no`, `session_id`, `ticket` or `psk`: whether and how the session continues an earlier one
+        resumed: Option<Text<'a>>,
+        /// Whether the server sent a HelloRetryRequest
+        retry: bool,
+        /// Group for key exchange that both sides use
+        group: Option<Text<'a>>,
+        /// Length of the prime of a Diffie-Hellman group of the server's own, in bits
+        dh_bits: Option<u32>,
+        /// Whether the server asked for a certificate in the clear
+        certificate_requested: bool,
+        /// Alerts of both sides
+        alerts: Vec<AlertRecord<'a>>,
+    }
+
+    /// An alert.
+    pub struct AlertRecord<'a> {
+        /// `client` or `server`
+        sender: Side,
+        /// Whether the alert is encrypted
+        encrypted: bool,
+        /// Level, 1 for a warning and 2 for a fatal alert
+        level: Option<u8>,
+        /// Number of the description
+        description: Option<u8>,
+        /// Name of the description in IANA's registry
+        name: Option<Text<'a>>,
+    }
 }
 
 /// The entries of a list of fingerprints; `None` without a list, `Some(None)` without an entry.
@@ -706,6 +742,38 @@ impl From<Ech<'_>> for EchRecord<'_> {
 /// The length of a part of a hello, which is below 64 KiB.
 pub(super) fn length(len: usize) -> u16 {
     u16::try_from(len).unwrap_or(u16::MAX)
+}
+
+impl From<&TlsHandshake> for TlsHandshakeRecord<'_> {
+    fn from(found: &TlsHandshake) -> Self {
+        let (group, dh_bits) = match found.key_exchange {
+            Some(KeyExchange::Group(group)) => (Some(group), None),
+            Some(KeyExchange::FiniteField(bits)) => (None, Some(bits)),
+            _ => (None, None),
+        };
+        Self {
+            completed: found.completed,
+            version: found.version.map(Text::version),
+            resumed: found.resumption.map(|resumption| resumption.name().into()),
+            retry: found.retry,
+            group: group.map(Text::group),
+            dh_bits,
+            certificate_requested: found.certificate_request.is_some(),
+            alerts: found.alerts.iter().copied().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<TlsAlert> for AlertRecord<'_> {
+    fn from(alert: TlsAlert) -> Self {
+        Self {
+            sender: alert.sender,
+            encrypted: alert.code.is_none(),
+            level: alert.code.map(|(level, _)| level),
+            description: alert.code.map(|(_, description)| description),
+            name: alert.name().map(Into::into),
+        }
+    }
 }
 
 impl<'a> TlsServerRecord<'a> {

@@ -15,7 +15,10 @@ use huginn_net::finding::{
 use huginn_net::http::{Headers, language};
 use huginn_net::ssh::SshPeer;
 use huginn_net::tcp::Handshake;
-use huginn_net::tls::{Ech, KeyShare, OuterEch, TlsClient, TlsServer, Transport, Version, is_grease, names};
+use huginn_net::tls::{
+    Ech, KeyExchange, KeyShare, OuterEch, Resumption, TlsAlert, TlsClient, TlsHandshake, TlsServer,
+    Transport, Version, is_grease, names,
+};
 use huginn_net::{Escaped, Event, Finding, Side};
 
 use crate::limits::MAX_LISTED;
@@ -94,6 +97,7 @@ impl Blocks {
             Finding::SshServer(finding) => self.ssh(out, &finding.peer, limit),
             Finding::TlsClient(finding) => self.tls_client(out, &finding.client, limit),
             Finding::TlsServer(finding) => self.tls_server(out, &finding.server, limit),
+            Finding::TlsHandshake(found) => self.tls_handshake(out, found),
             Finding::Uptime(finding) => self.uptime(out, finding),
             Finding::HostChange(finding) | Finding::IpSharing(finding) => {
                 let reasons: Vec<&str> = finding.reasons.words().collect();
@@ -297,6 +301,27 @@ impl Blocks {
         self.field(out, "ja3s", hello.ja3s_hash())
     }
 
+    fn tls_handshake(&self, out: &mut impl Write, found: &TlsHandshake) -> io::Result<()> {
+        self.field(out, "handshake", if found.completed { "completed" } else { "failed" })?;
+        match found.resumption {
+            Some(Resumption::SessionId) => self.field(out, "resumed", "session id")?,
+            Some(Resumption::Ticket) => self.field(out, "resumed", "ticket")?,
+            Some(Resumption::Psk) => self.field(out, "resumed", "pre-shared key")?,
+            _ => {}
+        }
+        match found.key_exchange {
+            Some(KeyExchange::Group(number)) => self.field(out, "group", group(number))?,
+            Some(KeyExchange::FiniteField(bits)) => {
+                self.field(out, "group", format_args!("Diffie-Hellman, {bits} bits"))?;
+            }
+            _ => {}
+        }
+        if found.certificate_request.is_some() {
+            self.field(out, "asks for", "a certificate of the client")?;
+        }
+        found.alerts.iter().try_for_each(|alert| self.field(out, "alert", alert_in_words(*alert)))
+    }
+
     fn tcp(&self, out: &mut impl Write, finding: &TcpFinding) -> io::Result<()> {
         let found = finding.matched.as_ref();
         let name = if found.is_some_and(|found| found.label.is_tool()) { "tool" } else { "system" };
@@ -358,6 +383,15 @@ fn ech_in_words(ech: Ech<'_>) -> String {
     }
 }
 
+/// An alert: who sent it, and its name.
+pub(super) fn alert_in_words(alert: TlsAlert) -> String {
+    match (alert.name(), alert.code) {
+        (Some(name), _) => format!("{name} of the {}", alert.sender),
+        (None, Some((_, number))) => format!("alert {number} of the {}", alert.sender),
+        (None, None) => format!("encrypted alert of the {}", alert.sender),
+    }
+}
+
 /// The title of a block.
 fn title(event: &Event) -> &'static str {
     match &event.kind {
@@ -371,6 +405,7 @@ fn title(event: &Event) -> &'static str {
         Finding::SshServer(_) => "SSH server",
         Finding::TlsClient(_) => "ClientHello",
         Finding::TlsServer(_) => "ServerHello",
+        Finding::TlsHandshake(_) => "TLS handshake",
         Finding::Uptime(_) => "Uptime",
         Finding::HostChange(_) => "Host change",
         Finding::IpSharing(_) => "IP sharing",

@@ -16,7 +16,7 @@ use huginn_net::tcp::Handshake;
 use huginn_net::tls::{TlsServer, Transport};
 use huginn_net::{Escaped, Event, Finding, Side};
 
-use super::blocks::{Joined, protocol};
+use super::blocks::{Joined, alert_in_words, protocol};
 use crate::limits::MAX_LINE_TEXT;
 use crate::output::Zone;
 
@@ -63,7 +63,13 @@ impl Lines {
         event: &Event,
         interface: Option<&str>,
     ) -> io::Result<()> {
-        if matches!(event.kind, Finding::Mtu(_)) {
+        // The SYN has the MTU, and the hellos have what a completed handshake shows.
+        let is_elsewhere = match &event.kind {
+            Finding::Mtu(_) => true,
+            Finding::TlsHandshake(found) => found.completed,
+            _ => false,
+        };
+        if is_elsewhere {
             return Ok(());
         }
         self.write_head(out, event, interface)?;
@@ -126,6 +132,10 @@ impl Lines {
             Finding::SshServer(finding) => self.ssh(out, &finding.peer),
             Finding::TlsClient(finding) => self.tls_client(out, finding),
             Finding::TlsServer(finding) => tls_server(out, &finding.server),
+            Finding::TlsHandshake(found) => {
+                write!(out, "handshake {}", if found.completed { "completed" } else { "failed" })?;
+                found.alerts.iter().try_for_each(|alert| write!(out, ", {}", alert_in_words(*alert)))
+            }
             Finding::Uptime(finding) => uptime(out, finding),
             Finding::HostChange(finding) | Finding::IpSharing(finding) => {
                 let reasons: Vec<&str> = finding.reasons.words().collect();
@@ -283,6 +293,7 @@ fn protocol_of(event: &Event) -> &'static str {
         Finding::SshClient(_) | Finding::SshServer(_) => "SSH",
         Finding::TlsClient(finding) => transport(finding.client.hello.transport()),
         Finding::TlsServer(finding) => transport(finding.server.hello.transport()),
+        Finding::TlsHandshake(_) => transport(Transport::Tcp),
         Finding::Uptime(_) => "uptime",
         Finding::HostChange(_) => "change",
         Finding::IpSharing(_) => "sharing",
