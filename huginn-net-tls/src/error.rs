@@ -90,7 +90,7 @@ pub enum QuicError {
     },
 }
 
-/// A field of a hello (RFC 8446, sections 4.1.2 and 4.1.3).
+/// A field of a hello (RFC 8446, sections 4.1.2 and 4.1.3) or of a CertificateRequest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TlsField {
@@ -110,6 +110,12 @@ pub enum TlsField {
     CipherSuites,
     /// `legacy_compression_methods`, or the method that the server chose.
     CompressionMethods,
+    /// `certificate_types` of a CertificateRequest (RFC 5246, section 7.4.4).
+    CertificateTypes,
+    /// `supported_signature_algorithms` of a CertificateRequest.
+    SignatureAlgorithms,
+    /// `certificate_authorities` of a CertificateRequest.
+    Authorities,
 }
 
 impl fmt::Display for TlsField {
@@ -123,6 +129,9 @@ impl fmt::Display for TlsField {
             Self::Cookie => "cookie",
             Self::CipherSuites => "cipher suites",
             Self::CompressionMethods => "compression methods",
+            Self::CertificateTypes => "certificate types",
+            Self::SignatureAlgorithms => "signature algorithms",
+            Self::Authorities => "certificate authorities",
         })
     }
 }

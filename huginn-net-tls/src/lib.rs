@@ -31,20 +31,23 @@
 //!
 //! | feature | default | adds |
 //! |---|---|---|
+//! | `certificates` | yes | [`Certificate`] and the messages of TLS 1.2 that carry it, with the crate `x509-parser` |
 //! | `packets` | yes | [`HuginnNetTls`] and its events, over the engine `huginn-net-core`; includes `quic` |
 //! | `quic` | yes | [`quic::ClientInitials`], with the RustCrypto crates that open Initial packets |
 //! | `serde` | no | `Serialize` for the counters |
 //!
-//! A program without packets, such as a TLS proxy, needs neither:
+//! A program without packets, such as a TLS proxy, needs none of them:
 //!
 //! ```toml
 //! huginn-net-tls = { path = "../huginn-net/huginn-net-tls", default-features = false }
 //! ```
 #![cfg_attr(
-    not(feature = "packets"),
+    not(all(feature = "certificates", feature = "packets")),
     allow(rustdoc::broken_intra_doc_links, reason = "the docs link to items that this build lacks")
 )]
 
+#[cfg(feature = "certificates")]
+mod certificate;
 mod computed;
 #[cfg(feature = "packets")]
 mod counters;
@@ -65,6 +68,11 @@ mod record;
 mod serialize;
 mod transport;
 
+#[cfg(feature = "certificates")]
+pub use certificate::{
+    AlternativeName, AlternativeNames, AuthorityName, AuthorityNames, Certificate, CertificateFields,
+    CertificateList, CertificateMessage, CertificateRequest, CertificateTime,
+};
 #[cfg(feature = "packets")]
 pub use counters::{DatagramCounters, HandshakeCounters, HelloCounters, SearchCounters, TlsCounters};
 pub use datagram::quic;

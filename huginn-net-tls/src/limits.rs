@@ -162,3 +162,33 @@ pub(crate) const INLINE_UNSORTED_NUMBERS: usize = 16;
 
 /// Length of most JA3S texts, in bytes, to reserve memory. A longer text grows the buffer.
 pub(crate) const TYPICAL_JA3S_LEN: usize = 64;
+
+/// Maximum length of the body of a Certificate message, and of a certificate that is parsed, in bytes: Go's limit. OpenSSL
+/// accepts 100 KiB by default, GnuTLS 128 KiB. It bounds the memory that parsing takes.
+#[cfg(feature = "certificates")]
+pub(crate) const MAX_CERTIFICATE_MESSAGE_LEN: usize = 256 << 10;
+
+/// Maximum certificates of a message that are read: more than any chain in use. Clients follow about 10.
+#[cfg(feature = "certificates")]
+pub(crate) const MAX_CERTIFICATES: usize = 16;
+
+/// Maximum names of a certificate that are kept: public authorities allow 100 to 250.
+#[cfg(feature = "certificates")]
+pub(crate) const MAX_ALTERNATIVE_NAMES: usize = 256;
+
+/// Limit of the names of a certificate that are kept, in bytes: 256 names of 64 bytes.
+#[cfg(feature = "certificates")]
+pub(crate) const MAX_ALTERNATIVE_NAME_BYTES: usize = 16 << 10;
+
+/// Maximum length of the text of a distinguished name, in bytes. An attribute in use has at most 64 characters (RFC 5280,
+/// appendix A.1), and a name about ten.
+#[cfg(feature = "certificates")]
+pub(crate) const MAX_DISTINGUISHED_NAME_LEN: usize = 2 << 10;
+
+/// Maximum length of a serial number, in bytes: RFC 5280, section 4.1.2.2, allows 20.
+#[cfg(feature = "certificates")]
+pub(crate) const MAX_SERIAL_LEN: usize = 64;
+
+/// Maximum authorities of a CertificateRequest message that are read: more than the root stores of browsers have.
+#[cfg(feature = "certificates")]
+pub(crate) const MAX_AUTHORITIES: usize = 512;

@@ -1,0 +1,95 @@
+//! X.509 certificates (RFC 5280), and the handshake messages that carry them up to TLS 1.2.
+
+mod algorithm;
+mod distinguished_name;
+mod fields;
+mod host;
+mod message;
+mod serial;
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, clippy::cast_possible_truncation)]
+mod tests;
+mod time;
+
+use std::sync::Arc;
+
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
+
+pub use self::fields::{AlternativeName, AlternativeNames, CertificateFields};
+pub use self::message::{
+    AuthorityName, AuthorityNames, CertificateList, CertificateMessage, CertificateRequest,
+};
+pub use self::time::CertificateTime;
+
+/// An X.509 certificate as a peer sent it: its hashes, and its fields if it can be read.
+///
+/// Nothing is verified: neither signatures, nor the chain, nor revocation. Cloning copies a pointer.
+///
+/// ```
+/// use huginn_net_tls::Certificate;
+///
+/// // Made by `openssl req -x509`, with `-addext subjectAltName=DNS:www.example.com,DNS:*.example.org,...`.
+/// let der = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/certificates/p256.der"));
+/// let certificate = Certificate::from_der(der);
+/// assert_eq!(certificate.len(), der.len());
+/// let fields = certificate.fields().expect("a certificate");
+/// assert_eq!(fields.subject.as_deref(), Some("CN=www.example.com,O=Example\\, Inc.,C=DE"));
+/// assert_eq!((fields.key.as_deref(), fields.key_bits), (Some("EC P-256"), Some(256)));
+/// assert_eq!(certificate.matches_name(b"host.example.org"), Some(true));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certificate(Arc<Contents>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Contents {
+    len: usize,
+    sha256: [u8; 32],
+    sha1: [u8; 20],
+    fields: Option<CertificateFields>,
+}
+
+impl Certificate {
+    /// Reads a certificate in DER.
+    ///
+    /// Any bytes are accepted: those that are not a certificate have hashes and a length, but no [fields](Self::fields).
+    pub fn from_der(der: &[u8]) -> Self {
+        Self(Arc::new(Contents {
+            len: der.len(),
+            sha256: Sha256::digest(der).into(),
+            sha1: Sha1::digest(der).into(),
+            fields: CertificateFields::parse(der),
+        }))
+    }
+
+    /// Length of the DER, in bytes.
+    #[expect(clippy::len_without_is_empty, reason = "a length of the wire, not of a collection")]
+    pub fn len(&self) -> usize {
+        self.0.len
+    }
+
+    /// SHA-256 of the DER.
+    pub fn sha256(&self) -> [u8; 32] {
+        self.0.sha256
+    }
+
+    /// SHA-1 of the DER, as older lists of certificates have it.
+    pub fn sha1(&self) -> [u8; 20] {
+        self.0.sha1
+    }
+
+    /// The fields; `None` if the bytes are not a certificate in DER, or longer than 256 KiB.
+    pub fn fields(&self) -> Option<&CertificateFields> {
+        self.0.fields.as_ref()
+    }
+
+    /// Whether the certificate is for a host: [`CertificateFields::matches_name`]. `None` also if it cannot be read.
+    pub fn matches_name(&self, host: &[u8]) -> Option<bool> {
+        self.fields()?.matches_name(host)
+    }
+
+    /// Whether a time is within the validity: [`CertificateFields::is_valid_at`]. `None` if the certificate cannot be read.
+    pub fn is_valid_at(&self, seconds: i64) -> Option<bool> {
+        Some(self.fields()?.is_valid_at(seconds))
+    }
+}

@@ -1,0 +1,77 @@
+//! Times in certificates.
+
+use std::fmt;
+
+use huginn_net_wire::CivilDate;
+
+const SECONDS_PER_DAY: i64 = 86_400;
+
+/// A time in a certificate, from the year 0 to 9999 (RFC 5280, section 4.1.2.5): seconds since the Unix epoch, UTC.
+///
+/// [`Display`](fmt::Display) writes RFC 3339. A time without a zone, which RFC 5280 forbids, is read as UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CertificateTime(i64);
+
+impl CertificateTime {
+    const FIRST: i64 = SECONDS_PER_DAY * CivilDate { year: 0, month: 1, day: 1 }.days_since_epoch();
+    const LAST: i64 = SECONDS_PER_DAY * (CivilDate::LAST_DAY as i64 + 1) - 1;
+
+    /// Creates a time from seconds since the Unix epoch; `None` outside the years 0 to 9999.
+    pub(super) fn from_seconds(seconds: i64) -> Option<Self> {
+        (Self::FIRST..=Self::LAST).contains(&seconds).then_some(Self(seconds))
+    }
+
+    /// Seconds since the Unix epoch, negative before it.
+    pub const fn seconds(self) -> i64 {
+        self.0
+    }
+}
+
+impl fmt::Display for CertificateTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (day, second) = (self.0.div_euclid(SECONDS_PER_DAY), self.0.rem_euclid(SECONDS_PER_DAY));
+        let CivilDate { year, month, day } = date(day);
+        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    }
+}
+
+/// The date of a day since the Unix epoch, from the year 0.
+fn date(day: i64) -> CivilDate {
+    /// The calendar repeats after this number of years and days.
+    const PERIOD: (u16, u32) = (2000, 730_485);
+    match u32::try_from(day) {
+        Ok(day) => CivilDate::from_days(day),
+        Err(_) => {
+            let later = PERIOD.1.saturating_sub(u32::try_from(day.unsigned_abs()).unwrap_or(PERIOD.1));
+            let date = CivilDate::from_days(later);
+            CivilDate { year: date.year.saturating_sub(PERIOD.0), ..date }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn displays_years_0_to_9999() {
+        // Reference: Python's `datetime`, which begins with the year 1.
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (-1, "1969-12-31T23:59:59Z"),
+            (-631_152_000, "1950-01-01T00:00:00Z"),
+            (2_524_607_999, "2049-12-31T23:59:59Z"),
+            (-2_203_891_200, "1900-03-01T00:00:00Z"),
+            (-62_135_596_800, "0001-01-01T00:00:00Z"),
+            (253_402_300_799, "9999-12-31T23:59:59Z"),
+        ] {
+            assert_eq!(CertificateTime::from_seconds(seconds).unwrap().to_string(), text);
+        }
+        let first = CertificateTime::from_seconds(CertificateTime::FIRST);
+        assert_eq!(first.unwrap().to_string(), "0000-01-01T00:00:00Z");
+        for outside in [CertificateTime::FIRST - 1, CertificateTime::LAST + 1, i64::MIN, i64::MAX] {
+            assert_eq!(CertificateTime::from_seconds(outside), None);
+        }
+    }
+}
