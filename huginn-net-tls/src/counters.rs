@@ -136,9 +136,11 @@ pub struct SearchCounters {
     pub given_up: u64,
     /// Those of them in which a hello had started.
     pub too_long: u64,
+    /// Messages of more than 256 KiB after the hellos of a handshake that is followed: their certificates are not read.
+    pub messages_too_long: u64,
 }
 
-tally!(SearchCounters { malformed, given_up, too_long });
+tally!(SearchCounters { malformed, given_up, too_long, messages_too_long });
 
 impl HelloCounters {
     /// Counts a hello and creates its event.

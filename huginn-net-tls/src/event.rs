@@ -2,6 +2,7 @@
 
 use huginn_net_wire::Side;
 
+use crate::certificate::Certificate;
 use crate::hello::{ClientHello, ServerHello, Version};
 use crate::names;
 
@@ -37,12 +38,14 @@ pub struct TlsServer {
     pub hello: ServerHello<'static>,
 }
 
-/// The certificates that a side sends. Since TLS 1.3 they are encrypted and thus not visible.
+/// The certificates that a side sends (RFC 5246, section 7.4.2). Since TLS 1.3 they are encrypted and thus not visible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsCertificates {
-    /// The body of its Certificate message (RFC 5246, section 7.4.2).
-    pub message: Vec<u8>,
+    /// The certificates in their order, that of the sender first; none of a client that has none.
+    pub certificates: Vec<Certificate>,
+    /// Whether the message has more of them, see [`CertificateMessage::has_more`](crate::CertificateMessage::has_more).
+    pub has_more: bool,
     /// The server name that the client asked for.
     pub server_name: Option<Box<[u8]>>,
 }

@@ -5,10 +5,6 @@
 pub(crate) const MAX_HELLO_BODY_LEN: usize =
     2 + 32 + (1 + 0xff) + (1 + 0xff) + (2 + 0xffff) + (1 + 0xff) + (2 + 0xffff);
 
-/// Maximum body length of another message of a handshake, in bytes. Chains of certificates with several post-quantum
-/// signatures have up to about 150 KB.
-pub(crate) const MAX_MESSAGE_BODY_LEN: usize = 256 << 10;
-
 /// Maximum number of alerts of a handshake that are reported: warnings before a fatal one.
 #[cfg(feature = "packets")]
 pub(crate) const MAX_ALERTS: usize = 8;

@@ -4,15 +4,16 @@ use std::ops::ControlFlow;
 
 use huginn_net_wire::{Cursor, Parsed, Truncated};
 
-use crate::limits::{MAX_HELLO_BODY_LEN, MAX_MESSAGE_BODY_LEN};
+#[cfg(feature = "packets")]
+use crate::limits::MAX_CERTIFICATE_MESSAGE_LEN;
+use crate::limits::MAX_HELLO_BODY_LEN;
 use crate::{TlsError, TlsField};
 
 /// Message types (IANA, "TLS HandshakeType").
 pub(crate) const CLIENT_HELLO: u8 = 1;
 pub(crate) const SERVER_HELLO: u8 = 2;
-pub(crate) const CERTIFICATE: u8 = 11;
+#[cfg(feature = "packets")]
 pub(crate) const SERVER_KEY_EXCHANGE: u8 = 12;
-pub(crate) const CERTIFICATE_REQUEST: u8 = 13;
 
 /// Length of a message header, in bytes.
 pub(crate) const HEADER_LEN: usize = 4;
@@ -67,8 +68,10 @@ pub(crate) enum Messages {
     #[default]
     Hellos,
     /// Hellos, and every message after a ServerHello.
+    #[cfg(feature = "packets")]
     FromServerHello,
-    /// Every message, up to [`MAX_MESSAGE_BODY_LEN`] bytes.
+    /// Every message, up to [`MAX_CERTIFICATE_MESSAGE_LEN`] bytes.
+    #[cfg(feature = "packets")]
     All,
 }
 
@@ -81,6 +84,7 @@ pub(crate) struct MessageJoiner {
 
 impl MessageJoiner {
     /// Sets the messages that are accepted next.
+    #[cfg(feature = "packets")]
     pub(crate) fn accept(&mut self, accepted: Messages) {
         self.accepted = accepted;
     }
@@ -147,6 +151,7 @@ impl Messages {
     /// The messages that are accepted after this one.
     fn after(self, message: &[u8]) -> Self {
         match (self, message) {
+            #[cfg(feature = "packets")]
             (Self::FromServerHello, [SERVER_HELLO, ..]) => Self::All,
             _ => self,
         }
@@ -155,17 +160,16 @@ impl Messages {
     /// The length of the message at the start of these bytes, including its header; `None` if the header is incomplete.
     fn len(self, bytes: &[u8]) -> Result<Option<usize>, TlsError> {
         match (self, bytes) {
-            (Self::Hellos | Self::FromServerHello, _) | (Self::All, [CLIENT_HELLO | SERVER_HELLO, ..]) => {
-                message_len(bytes)
-            }
-            (Self::All, [_, a, b, c, ..]) => {
+            #[cfg(feature = "packets")]
+            (Self::All, [kind, ..]) if !matches!(*kind, CLIENT_HELLO | SERVER_HELLO) => {
+                let Some([_, a, b, c]) = bytes.first_chunk() else { return Ok(None) };
                 let announced = body_len([*a, *b, *c]);
-                if announced > MAX_MESSAGE_BODY_LEN {
+                if announced > MAX_CERTIFICATE_MESSAGE_LEN {
                     return Err(TlsError::TooLong { announced });
                 }
                 Ok(Some(HEADER_LEN.saturating_add(announced)))
             }
-            (Self::All, _) => Ok(None),
+            _ => message_len(bytes),
         }
     }
 }
@@ -217,6 +221,7 @@ mod tests {
         assert_eq!((found, joiner.buffered_bytes()), (1, 0));
     }
 
+    #[cfg(feature = "packets")]
     #[test]
     fn all_messages_are_joined_up_to_their_limit() {
         let messages = [message(2, 70), message(11, 3000), message(14, 0)];
@@ -226,9 +231,9 @@ mod tests {
             joiner.push(piece, &mut |message| found.push(message.to_vec())).unwrap();
         }
         assert_eq!(found, messages);
-        let [_, announced @ ..] = u32::try_from(MAX_MESSAGE_BODY_LEN + 1).unwrap().to_be_bytes();
+        let [_, announced @ ..] = u32::try_from(MAX_CERTIFICATE_MESSAGE_LEN + 1).unwrap().to_be_bytes();
         let header = [&[11][..], &announced].concat();
-        let error = TlsError::TooLong { announced: MAX_MESSAGE_BODY_LEN + 1 };
+        let error = TlsError::TooLong { announced: MAX_CERTIFICATE_MESSAGE_LEN + 1 };
         assert_eq!(joiner.push(&header, &mut |_| {}), Err(error));
     }
 

@@ -2,8 +2,9 @@
 
 use huginn_net_wire::Side;
 
+use crate::certificate::{Certificate, CertificateMessage, CertificateRequest};
 use crate::event::{KeyExchange, Resumption, TlsAlert, TlsCertificates, TlsEvent, TlsHandshake};
-use crate::hello::handshake::{CERTIFICATE, CERTIFICATE_REQUEST, HEADER_LEN, SERVER_KEY_EXCHANGE};
+use crate::hello::handshake::{HEADER_LEN, SERVER_KEY_EXCHANGE};
 use crate::hello::{ClientHello, Hello, ServerHello};
 use crate::limits::MAX_ALERTS;
 use crate::names;
@@ -100,17 +101,22 @@ impl Follower {
     fn on_message(&mut self, sender: Side, message: &[u8], emit: &mut impl FnMut(Side, TlsEvent)) {
         let Some((&[kind, ..], body)) = message.split_first_chunk::<HEADER_LEN>() else { return };
         match (kind, sender) {
-            (CERTIFICATE, _) => {
+            (CertificateMessage::TYPE, _) => {
                 if sender == Side::Server {
                     self.found.resumption = Some(Resumption::No);
                 }
-                let server_name = self.client.server_name.clone();
-                emit(sender, TlsEvent::Certificates(TlsCertificates { message: body.to_vec(), server_name }));
+                let message = CertificateMessage::from_body(body);
+                let found = TlsCertificates {
+                    certificates: message.certificates().map(Certificate::from_der).collect(),
+                    has_more: message.has_more(),
+                    server_name: self.client.server_name.clone(),
+                };
+                emit(sender, TlsEvent::Certificates(found));
             }
             (SERVER_KEY_EXCHANGE, Side::Server) => {
                 self.found.key_exchange = KeyExchange::parse(self.cipher_suite, body);
             }
-            (CERTIFICATE_REQUEST, Side::Server) => self.found.certificate_request = Some(body.to_vec()),
+            (CertificateRequest::TYPE, Side::Server) => self.found.certificate_request = Some(body.to_vec()),
             _ => {}
         }
     }

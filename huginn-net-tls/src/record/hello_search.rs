@@ -6,7 +6,7 @@ use huginn_net_wire::Side;
 use memchr::memmem::Finder;
 
 use super::sslv2;
-use crate::Transport;
+use crate::{TlsError, Transport};
 use crate::counters::SearchCounters;
 use crate::hello::Hello;
 use crate::limits::{
@@ -311,8 +311,12 @@ impl HelloSearch {
             }
             return None;
         };
-        if stop.is_unreadable_hello() {
-            search.malformed = search.malformed.saturating_add(1);
+        match stop.error {
+            Some(TlsError::TooLong { .. }) if *hellos > 0 && self.follows => {
+                search.messages_too_long = search.messages_too_long.saturating_add(1);
+            }
+            _ if stop.is_unreadable_hello() => search.malformed = search.malformed.saturating_add(1),
+            _ => {}
         }
         let since_start = std::mem::take(since_start);
         if *hellos >= MAX_HELLOS_PER_SIDE {
