@@ -194,7 +194,7 @@ const fn is_finished_message(len: u16) -> bool {
 impl KeyExchange {
     /// Parses the body of a ServerKeyExchange; `None` if the cipher suite uses neither ECDHE nor DHE, or a pre-shared key,
     /// whose hint comes first.
-    fn parse(cipher_suite: u16, body: &[u8]) -> Option<Self> {
+    pub(super) fn parse(cipher_suite: u16, body: &[u8]) -> Option<Self> {
         let suite = names::cipher_suite(cipher_suite).filter(|name| !name.contains("_PSK_"))?;
         let uses = |names: [&str; 2]| names.iter().any(|name| suite.contains(name));
         if uses(["ECDHE_", "ECDH_anon_"]) {

@@ -3,6 +3,9 @@
 mod follower;
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects)]
+mod follower_tests;
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
 mod tests;
 
 use huginn_net_core::{Probe as StreamProbe, Side, StreamData, StreamParser, StreamStart};

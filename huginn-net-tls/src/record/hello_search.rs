@@ -6,13 +6,13 @@ use huginn_net_wire::Side;
 use memchr::memmem::Finder;
 
 use super::sslv2;
-use crate::{TlsError, Transport};
 use crate::counters::SearchCounters;
 use crate::hello::Hello;
 use crate::limits::{
     MAX_HELLO_READ_BYTES, MAX_HELLOS_PER_SIDE, MAX_READ_BYTES, MAX_RESCAN_BYTES, MAX_SEARCH_BYTES,
 };
 use crate::record::{self, Item, Probe, RecordReader};
+use crate::{TlsError, Transport};
 
 /// Searches one direction of a stream for hellos.
 ///

@@ -79,7 +79,10 @@ fn fragment_len(header: &[u8], low: u8) -> Option<u16> {
 
 /// A part of a handshake in records.
 #[derive(Debug)]
-#[cfg_attr(not(feature = "packets"), expect(dead_code, reason = "only handshakes that are followed have them"))]
+#[cfg_attr(
+    not(feature = "packets"),
+    expect(dead_code, reason = "only handshakes that are followed have them")
+)]
 pub(crate) enum Item<'a> {
     Hello(Hello<'a>),
     /// Another message in the clear, including its header.

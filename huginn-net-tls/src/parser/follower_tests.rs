@@ -1,0 +1,258 @@
+//! Handshakes after their hellos, from records that the tests make (RFC 5246, RFC 8446).
+
+use huginn_net_core::StreamData;
+use proptest::prelude::*;
+
+use super::*;
+use crate::event::{KeyExchange, Resumption, TlsAlert, TlsHandshake};
+use crate::{Certificate, Version};
+
+const CERTIFICATE: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/certificates/p256.der"));
+const CLIENT: Side = Side::Client;
+const SERVER: Side = Side::Server;
+const CHANGE: &[u8] = &[20, 3, 3, 0, 1, 1];
+
+fn number(value: usize, width: usize) -> Vec<u8> {
+    value.to_be_bytes()[size_of::<usize>() - width..].to_vec()
+}
+
+fn prefixed(width: usize, bytes: &[u8]) -> Vec<u8> {
+    [number(bytes.len(), width), bytes.to_vec()].concat()
+}
+
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    [vec![kind], prefixed(3, body)].concat()
+}
+
+fn record(kind: u8, fragment: &[u8]) -> Vec<u8> {
+    [&[kind, 3, 3][..], &prefixed(2, fragment)].concat()
+}
+
+fn extension(kind: u16, data: &[u8]) -> Vec<u8> {
+    [kind.to_be_bytes().to_vec(), prefixed(2, data)].concat()
+}
+
+fn client_hello(session_id: &[u8], extensions: &[u8]) -> Vec<u8> {
+    let name = extension(0, &prefixed(2, &[&[0][..], &prefixed(2, b"www.example.com")].concat()));
+    let extensions = prefixed(2, &[&name, extensions].concat());
+    let fields = [&[3, 3][..], &[7; 32], &prefixed(1, session_id), &[0, 2, 0xc0, 0x2b], &[1, 0], &extensions];
+    record(22, &message(1, &fields.concat()))
+}
+
+/// A ServerHello with these extensions, as a message.
+fn server_hello(suite: u16, session_id: &[u8], extensions: &[u8]) -> Vec<u8> {
+    let fields = [&[3, 3][..], &[9; 32], &prefixed(1, session_id), &suite.to_be_bytes(), &[0]].concat();
+    message(2, &[fields, prefixed(2, extensions)].concat())
+}
+
+fn tls13() -> Vec<u8> {
+    extension(43, &[3, 4])
+}
+
+/// The messages of a server with TLS 1.2, with a certificate, a group and a request.
+fn answer() -> Vec<u8> {
+    let chain = prefixed(3, &prefixed(3, CERTIFICATE));
+    let request = [prefixed(1, &[1]), prefixed(2, &[4, 3]), prefixed(2, &[])].concat();
+    let messages = [
+        server_hello(0xc02b, &[], &[]),
+        message(11, &chain),
+        message(12, &[3, 0, 29, 32, 5, 5]),
+        message(13, &request),
+        message(14, &[]),
+    ];
+    record(22, &messages.concat())
+}
+
+/// Returns the events after the hellos.
+fn follow(pieces: &[(Side, &[u8])]) -> Vec<(Side, TlsEvent)> {
+    let settings = TlsParserSettings::default().handshakes(true);
+    let mut parser = TlsParser::new(StreamStart::Handshake, settings);
+    let (mut counters, mut events) = (TlsCounters::default(), Vec::new());
+    for (side, bytes) in pieces {
+        if parser.reads(*side) {
+            let data = StreamData::Bytes(bytes);
+            parser.on_data(*side, data, &mut counters, &mut |side, event| events.push((side, event)));
+        }
+    }
+    events.retain(|(_, event)| !matches!(event, TlsEvent::Client(_) | TlsEvent::Server(_)));
+    events
+}
+
+/// The only event after the hellos, a handshake.
+fn handshake(pieces: &[(Side, &[u8])]) -> TlsHandshake {
+    let events = follow(pieces);
+    let [(SERVER, TlsEvent::Handshake(found))] = &events[..] else { panic!("{events:?}") };
+    (**found).clone()
+}
+
+/// A handshake of TLS 1.2: what client and server send, in turn.
+fn full_handshake() -> [(Side, Vec<u8>); 4] {
+    let keys = [&record(22, &message(16, &[1; 33])), CHANGE, &record(22, &[0xaa; 40])].concat();
+    [
+        (CLIENT, client_hello(&[], &[])),
+        (SERVER, answer()),
+        (CLIENT, keys),
+        (SERVER, [CHANGE, &record(22, &[0xbb; 40]), &record(23, &[0; 99])].concat()),
+    ]
+}
+
+#[test]
+fn handshake_of_tls_12_has_certificates_and_group() {
+    let sent = full_handshake();
+    let pieces: Vec<_> = sent.iter().map(|(side, bytes)| (*side, &bytes[..])).collect();
+    let events = follow(&pieces);
+    let [(SERVER, TlsEvent::Certificates(chain)), (SERVER, TlsEvent::Handshake(found))] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!(chain.certificates, [Certificate::from_der(CERTIFICATE)]);
+    assert_eq!(chain.server_name.as_deref(), Some(&b"www.example.com"[..]));
+    assert!(found.completed && !found.retry && found.alerts.is_empty());
+    assert_eq!(found.version, Some(Version::TLS_1_2));
+    assert_eq!(found.resumption, Some(Resumption::No));
+    assert_eq!(found.key_exchange, Some(KeyExchange::Group(29)));
+    assert!(found.certificate_request.is_some());
+}
+
+proptest! {
+    #[test]
+    fn segmentation_changes_no_event(cuts in prop::collection::vec(1_usize..300, 1..40)) {
+        let sent = full_handshake();
+        let pieces: Vec<_> = sent.iter().map(|(side, bytes)| (*side, &bytes[..])).collect();
+        let mut lens = cuts.iter().cycle();
+        let mut cut = Vec::new();
+        for (side, bytes) in &pieces {
+            let mut rest = *bytes;
+            while !rest.is_empty() {
+                let (piece, after) = rest.split_at((*lens.next().unwrap()).min(rest.len()));
+                cut.push((*side, piece));
+                rest = after;
+            }
+        }
+        prop_assert_eq!(follow(&cut), follow(&pieces));
+    }
+}
+
+#[test]
+fn change_cipher_spec_after_the_hello_resumes_a_session() {
+    let answer = [&record(22, &server_hello(0xc02b, &[8; 32], &[])), CHANGE, &record(22, &[1; 40])].concat();
+    let finished = [CHANGE, &record(22, &[2; 40])].concat();
+    for (session_id, extensions, expected) in [
+        (&[8; 32][..], vec![], Some(Resumption::SessionId)),
+        (&[8; 32][..], extension(35, &[1; 160]), Some(Resumption::Ticket)),
+        (&[7; 32][..], extension(35, &[]), None),
+    ] {
+        let hello = client_hello(session_id, &extensions);
+        let found = handshake(&[(CLIENT, &hello), (SERVER, &answer), (CLIENT, &finished)]);
+        assert_eq!((found.completed, found.resumption), (true, expected));
+    }
+}
+
+#[test]
+fn alert_ends_a_handshake() {
+    let hello = client_hello(&[], &[]);
+    let refused = handshake(&[(CLIENT, &hello), (SERVER, &[21, 3, 3, 0, 2, 2, 40])]);
+    let alert = TlsAlert { sender: SERVER, code: Some((2, 40)) };
+    assert_eq!(alert.name(), Some("handshake_failure"));
+    assert_eq!(refused, TlsHandshake { alerts: vec![alert], ..TlsHandshake::default() });
+
+    let unknown_ca = record(21, &[2, 48]);
+    let events = follow(&[(CLIENT, &hello), (SERVER, &answer()), (CLIENT, &unknown_ca)]);
+    let Some((_, TlsEvent::Handshake(found))) = events.last() else { panic!("{events:?}") };
+    assert_eq!(found.alerts, [TlsAlert { sender: CLIENT, code: Some((2, 48)) }]);
+    assert_eq!((events.len(), found.completed, found.version), (2, false, Some(Version::TLS_1_2)));
+}
+
+#[test]
+fn warning_does_not_end_a_handshake() {
+    let warning = record(21, &[1, 112]);
+    let sent = full_handshake();
+    let server = [&warning[..], &sent[1].1].concat();
+    let events =
+        follow(&[(CLIENT, &sent[0].1), (SERVER, &server), (CLIENT, &sent[2].1), (SERVER, &sent[3].1)]);
+    let Some((_, TlsEvent::Handshake(found))) = events.last() else { panic!("{events:?}") };
+    assert!(found.completed);
+    assert_eq!(found.alerts, [TlsAlert { sender: SERVER, code: Some((1, 112)) }]);
+}
+
+#[test]
+fn handshake_of_tls_13_ends_with_the_clients_answer() {
+    let share = extension(51, &[&[0, 29][..], &prefixed(2, &[4; 32])].concat());
+    let hello = client_hello(&[8; 32], &[]);
+    let encrypted = [record(23, &[0; 23]), record(23, &[0; 900])].concat();
+    let full = [
+        &record(22, &server_hello(0x1301, &[8; 32], &[tls13(), share.clone()].concat())),
+        CHANGE,
+        &encrypted,
+    ];
+    let psk = extension(41, &[0, 0]);
+    let resumed =
+        [&record(22, &server_hello(0x1301, &[8; 32], &[tls13(), share, psk].concat())), &encrypted[..]];
+    let finished = [CHANGE, &record(23, &[0; 53])].concat();
+    for (answer, expected) in [(full.concat(), Resumption::No), (resumed.concat(), Resumption::Psk)] {
+        let found = handshake(&[(CLIENT, &hello), (SERVER, &answer), (CLIENT, &finished)]);
+        assert_eq!((found.completed, found.resumption), (true, Some(expected)));
+        assert_eq!(
+            (found.version, found.key_exchange),
+            (Some(Version::TLS_1_3), Some(KeyExchange::Group(29)))
+        );
+    }
+    let refused = [CHANGE, &record(23, &[0; 19])].concat();
+    let found = handshake(&[(CLIENT, &hello), (SERVER, &full.concat()), (CLIENT, &refused)]);
+    assert_eq!((found.completed, found.alerts), (false, vec![TlsAlert { sender: CLIENT, code: None }]));
+}
+
+/// Early data before and after the server's messages is not the answer of the client: the Finished message is.
+#[test]
+fn early_data_does_not_complete_a_handshake() {
+    let hello = client_hello(&[], &extension(42, &[]));
+    let early = [CHANGE, &record(23, &[0; 300])].concat();
+    let answer = [record(22, &server_hello(0x1301, &[], &tls13())), record(23, &[0; 120])].concat();
+    let pieces = [(CLIENT, &hello[..]), (CLIENT, &early), (SERVER, &answer), (CLIENT, &early[6..])];
+    assert_eq!(follow(&pieces), []);
+    let finished = [record(23, &[0; 21]), record(23, &[0; 53])].concat();
+    let found = handshake(&[&pieces[..], &[(CLIENT, &finished)]].concat());
+    assert!(found.completed);
+}
+
+#[test]
+fn hellos_are_those_without_following() {
+    let sent = full_handshake();
+    let hellos = |settings| {
+        let mut parser = TlsParser::new(StreamStart::Handshake, settings);
+        let (mut counters, mut events) = (TlsCounters::default(), Vec::new());
+        for (side, bytes) in &sent {
+            let data = StreamData::Bytes(bytes);
+            parser.on_data(*side, data, &mut counters, &mut |side, event| events.push((side, event)));
+        }
+        events.retain(|(_, event)| matches!(event, TlsEvent::Client(_) | TlsEvent::Server(_)));
+        (events, counters.hellos, counters.search)
+    };
+    let settings = TlsParserSettings::default();
+    assert_eq!(hellos(settings), hellos(settings.handshakes(true)));
+}
+
+#[test]
+fn long_messages_end_following_and_are_counted() {
+    let hello = client_hello(&[], &[]);
+    let answer = record(22, &[server_hello(0xc02b, &[], &[]), vec![11, 4, 0, 1]].concat());
+    let settings = TlsParserSettings::default().handshakes(true);
+    let mut parser = TlsParser::new(StreamStart::Handshake, settings);
+    let mut counters = TlsCounters::default();
+    for (side, bytes) in [(CLIENT, &hello), (SERVER, &answer)] {
+        parser.on_data(side, StreamData::Bytes(bytes), &mut counters, &mut |_, _| {});
+    }
+    assert_eq!((counters.search.messages_too_long, counters.search.malformed), (1, 0));
+    assert!(!parser.reads(CLIENT) && !parser.reads(SERVER));
+}
+
+#[test]
+fn primes_have_their_length_in_bits() {
+    let parse = |suite, body: &[u8]| KeyExchange::parse(suite, body);
+    let prime = [&[0, 5, 0, 0x7f][..], &[0xff; 3], &[0, 1, 2, 0, 0]].concat();
+    assert_eq!(parse(0x0033, &prime), Some(KeyExchange::FiniteField(31)));
+    assert_eq!(parse(0xc02f, &[3, 0, 23, 1, 4]), Some(KeyExchange::Group(23)));
+    // A pre-shared key, RSA, and an unknown suite.
+    for suite in [0xc035, 0x009c, 0xffff] {
+        assert_eq!(parse(suite, &prime), None);
+    }
+}
