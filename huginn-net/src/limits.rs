@@ -52,7 +52,7 @@ pub(crate) const MAX_ALIKE_HOPS: u8 = 3;
 pub(crate) const MAX_ALIKE_SERVERS: usize = 256;
 
 /// Length of the longest name of a group for key exchange, signature algorithm or extension, in bytes; a test holds it.
-pub(crate) const MAX_NUMBER_NAME_LEN: usize = 46;
+pub(crate) const MAX_NUMBER_NAME_LEN: usize = 42;
 
 /// Length of a length below 64 KiB in a list, in bytes: `65535,`.
 pub(crate) const MAX_LENGTH_LEN: usize = 6;

@@ -286,7 +286,10 @@ fn long_texts_are_cut_and_named() {
     let client = &of_kind(&lines, "tls_client")[0];
     assert_eq!(client["sni"], "n".repeat(100));
     assert_eq!(client["alpn"].as_array().unwrap().len(), 33);
-    assert_eq!(client["cut"], serde_json::json!(["sni", "alpn", "ja4_r", "ja4_ro", "ja4_stable_r", "ja3"]));
+    assert_eq!(
+        client["cut"],
+        serde_json::json!(["sni", "alpn", "unknown_extensions", "ja4_r", "ja4_ro", "ja4_stable_r", "ja3"])
+    );
     let (whole, _) = capture.analyze(Observers::default(), 1);
     let whole = &of_kind(&whole, "tls_client")[0];
     assert_eq!(whole.get("cut"), None);

@@ -53,7 +53,7 @@ fn builder(workers: usize, block_bytes: usize) -> Builder<Observers> {
 }
 
 fn with_connections() -> Builder<Observers> {
-    HuginnNet::builder_with(Observers::default().connections(true))
+    HuginnNet::builder_with(Observers::default().connections(true).handshakes(true))
 }
 
 #[test]

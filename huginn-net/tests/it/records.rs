@@ -32,7 +32,7 @@ fn analyze(path: &Path, observers: Observers, mut on_event: impl FnMut(&Event)) 
 fn all() -> Observers {
     let mut list = FingerprintList::default();
     list.add(b"t13d3112h2_e8f1e7e78f70_b26ce05bbdd6,curl\n").unwrap();
-    Observers::default().connections(true).profiles(true).fingerprint_list(Arc::new(list))
+    Observers::default().connections(true).handshakes(true).profiles(true).fingerprint_list(Arc::new(list))
 }
 
 /// Converts every number to `f64`, so that `1` equals `1.0`.
