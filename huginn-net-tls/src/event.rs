@@ -1,6 +1,7 @@
 //! The events of hellos.
 
 use crate::hello::{ClientHello, ServerHello};
+use crate::quic::{QuicClient, QuicServer};
 
 /// An event of a [`TlsObserver`](crate::TlsObserver). The subject of the event is the sender of the hello.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct TlsClient {
     pub hello: ClientHello<'static>,
     /// Whether this is its second hello, requested by the server.
     pub retry: bool,
+    /// What its QUIC packets show beside the hello; `None` over other transports.
+    pub quic: Option<QuicClient>,
 }
 
 /// The server of a TLS handshake.
@@ -28,4 +31,6 @@ pub struct TlsClient {
 pub struct TlsServer {
     /// Its ServerHello, or [HelloRetryRequest](ServerHello::is_retry_request).
     pub hello: ServerHello<'static>,
+    /// What its QUIC packets show beside the hello; `None` over other transports.
+    pub quic: Option<QuicServer>,
 }

@@ -54,6 +54,9 @@ pub(crate) const MAX_ALIKE_SERVERS: usize = 256;
 /// Length of the longest name of a group for key exchange, in bytes; a test holds it.
 pub(crate) const MAX_GROUP_NAME_LEN: usize = 31;
 
+/// Maximum shown bytes of the value of a QUIC transport parameter.
+pub(crate) const MAX_PARAMETER_LEN: usize = 128;
+
 /// Maximum stored length of a User-Agent or Server header, in bytes.
 pub(crate) const MAX_SOFTWARE_LEN: usize = 256;
 

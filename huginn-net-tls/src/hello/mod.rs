@@ -4,14 +4,21 @@ mod client_hello;
 mod extension;
 mod grease;
 pub(crate) mod handshake;
+mod quic_version;
 mod server_hello;
+mod transport_parameters;
 mod version;
 
 pub use self::client_hello::ClientHello;
 pub use self::extension::{AlpnList, Extension, Extensions, KeyShare, KeyShares, U16List, extension_type};
 pub use self::grease::is_grease;
 pub(crate) use self::grease::is_no_grease;
+pub use self::quic_version::QuicVersion;
 pub use self::server_hello::ServerHello;
+pub(crate) use self::transport_parameters::HexDigits;
+#[cfg(feature = "quic")]
+pub(crate) use self::transport_parameters::varint;
+pub use self::transport_parameters::{TransportParameter, TransportParameters, transport_parameter_id};
 pub use self::version::{Version, VersionParseError};
 
 use self::handshake::{CLIENT_HELLO, SERVER_HELLO};

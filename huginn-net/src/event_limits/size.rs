@@ -5,13 +5,15 @@
 use huginn_net_core::{Addresses, Event, Segment, Timestamp};
 use huginn_net_db::{ClientMatch, Label};
 use huginn_net_ssh::SshPeer;
+use huginn_net_tls::quic::QuicClient;
+use huginn_net_tls::{ClientHello, MAX_LISTED_PARAMETERS};
 
 use super::TextLimit;
 use crate::Finding;
 use crate::connection::Connection;
 use crate::finding::{HttpRequestFinding, HttpResponseFinding, HttpVerdict, TcpFinding};
 use crate::hosts::HostUpdate;
-use crate::limits::MAX_GROUP_NAME_LEN;
+use crate::limits::{MAX_GROUP_NAME_LEN, MAX_PARAMETER_LEN};
 
 /// Bytes of an escaped byte: `\u0001`, or `\\xff`.
 const ESCAPED: usize = 6;
@@ -61,6 +63,15 @@ const TLS_SOFTWARE: usize = 1800;
 
 /// Bytes of the JSON of a hello, without its texts and lists.
 const HELLO: usize = 590;
+
+/// Bytes of the QUIC object of a client, without its fingerprints and parameters.
+const QUIC: usize = 480;
+
+/// Bytes of the QUIC object of a server.
+const QUIC_SERVER: usize = 128;
+
+/// Bytes of a transport parameter in its list and in both fingerprints, without its value: id, name, and JSON.
+const PARAMETER: usize = 160;
 
 /// Bytes of the JSON of a connection, without its texts.
 const CONNECTION: usize = 480;
@@ -133,12 +144,14 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
                 limited(list.saturating_mul(2), limit),
                 groups(hello.supported_groups().len(), limit),
                 groups(hello.key_shares().count(), limit),
+                quic(finding.client.quic.as_ref(), hello),
             ])
         }
         Finding::TlsServer(finding) => {
             let hello = &finding.server.hello;
             let alpn = hello.alpn().map_or(0, |name| text(name, limit));
-            sum([252, GROUP, alpn, limited(hello.message().len().saturating_mul(2), limit)])
+            let quic = finding.server.quic.map_or(0, |_| QUIC_SERVER);
+            sum([252, GROUP, quic, alpn, limited(hello.message().len().saturating_mul(2), limit)])
         }
         Finding::SshClient(finding) => {
             sum([ssh(&finding.peer, limit), software(finding.software().as_ref())])
@@ -164,6 +177,19 @@ fn tcp(finding: &TcpFinding) -> u64 {
 /// Bytes of a list of groups.
 fn groups(count: usize, limit: TextLimit) -> usize {
     limit.fitting_of_len(MAX_GROUP_NAME_LEN).min(count).saturating_mul(GROUP)
+}
+
+/// Bytes of the QUIC object of a client. Each byte of a value has two digits in the list and in each fingerprint; an integer
+/// of one byte has up to three, and a version of four bytes up to eleven.
+fn quic(client: Option<&QuicClient>, hello: &ClientHello<'_>) -> usize {
+    if client.is_none() {
+        return 0;
+    }
+    let parameters = hello.transport_parameters().take(MAX_LISTED_PARAMETERS);
+    let values = parameters.map(|parameter| {
+        PARAMETER.saturating_add(parameter.value.len().min(MAX_PARAMETER_LEN).saturating_mul(9))
+    });
+    values.fold(QUIC, usize::saturating_add)
 }
 
 /// Bytes of a tool: its name is in two texts.

@@ -15,7 +15,7 @@ use huginn_net::finding::{
 use huginn_net::http::{Headers, language};
 use huginn_net::ssh::SshPeer;
 use huginn_net::tcp::Handshake;
-use huginn_net::tls::{TlsClient, TlsServer};
+use huginn_net::tls::{QuicFingerprint, TlsClient, TlsServer};
 use huginn_net::tls::{Transport, Version, is_grease, names};
 use huginn_net::{Escaped, Event, Finding, Side};
 
@@ -242,7 +242,7 @@ impl Blocks {
     }
 
     fn tls_client(&self, out: &mut impl Write, client: &TlsClient, limit: TextLimit) -> io::Result<()> {
-        let TlsClient { hello, retry, .. } = client;
+        let TlsClient { hello, retry, quic, .. } = client;
         let Self { known, .. } = self;
         let again = if *retry { ", asked for again" } else { "" };
         self.field(out, "protocol", format_args!("{}{again}", protocol(hello.transport(), hello.version())))?;
@@ -258,7 +258,10 @@ impl Blocks {
             self.field(out, "ech", "encrypted hello, or GREASE")?;
         }
         self.field(out, "ja4", format_args!("{known}{}{known:#}", hello.ja4()))?;
-        self.field(out, "ja3", hello.ja3_hash())
+        self.field(out, "ja3", hello.ja3_hash())?;
+        let Some(quic) = quic else { return Ok(()) };
+        let fingerprint = QuicFingerprint::sorted(quic.version, hello.transport_parameters());
+        self.wire(out, "quic", Some(fingerprint.as_str().as_bytes()), limit)
     }
 
     /// Writes the first texts of a list of `count`, unless it is empty.
