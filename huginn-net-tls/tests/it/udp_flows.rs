@@ -7,7 +7,7 @@
 )]
 
 use huginn_net_capture::CaptureReader;
-use huginn_net_core::{Event, Frame, LinkType, NextFrame, Side, Source, Timestamp};
+use huginn_net_core::{Event, Frame, LinkType, Side, Timestamp};
 use huginn_net_tls::{HuginnNetTls, TlsEvent, Transport};
 
 /// RFC 9001, appendix A.2: a client's Initial packet with a hello for `example.com`.
@@ -106,7 +106,7 @@ fn payloads(capture: &str, numbers: &[usize]) -> Vec<u8> {
     const HEADERS: usize = 14 + 20 + 8;
     let mut reader = CaptureReader::open(crate::captures::path(capture)).expect("a capture");
     let mut frames = Vec::new();
-    while let NextFrame::Frame(frame) = reader.next_frame().expect("a frame") {
+    while let Some(frame) = reader.next_frame().expect("a frame") {
         frames.push(frame.data[HEADERS..].to_vec());
     }
     numbers.iter().flat_map(|number| frames[number - 1].clone()).collect()
