@@ -181,7 +181,7 @@ fn groups(count: usize, limit: TextLimit) -> usize {
 
 /// Bytes of the QUIC object of a client. Each byte of a value has two digits in the list and in each fingerprint; an integer
 /// of one byte has up to three, and a version of four bytes up to eleven.
-fn quic(client: Option<&QuicClient>, hello: &ClientHello<'_>) -> usize {
+pub(crate) fn quic(client: Option<&QuicClient>, hello: &ClientHello<'_>) -> usize {
     if client.is_none() {
         return 0;
     }

@@ -117,3 +117,100 @@ impl QuicServerRecord<'_> {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests {
+    use huginn_net_tls::Transport;
+    use huginn_net_tls::quic::ClientInitials;
+
+    use super::*;
+    use crate::event_limits::{TextLimit, quic_bytes};
+
+    /// The client of RFC 9001, appendix A.2.
+    fn client() -> QuicClient {
+        let datagram = include_bytes!("../../../huginn-net-tls/hellos/rfc9001-a2-client-initial.bin");
+        let mut initials = ClientInitials::new();
+        initials.push(datagram).unwrap();
+        *initials.client().unwrap()
+    }
+
+    /// A hello with these transport parameters (RFC 8446, section 4.1.2).
+    fn hello(parameters: &[u8]) -> ClientHello<'static> {
+        let len = u16::try_from(parameters.len()).unwrap();
+        let extension = [&[0, 0x39][..], &len.to_be_bytes(), parameters].concat();
+        let block = (len + 4).to_be_bytes();
+        let body = [&[3, 3][..], &[0; 32], &[0, 0, 2, 0x13, 1, 1, 0], &block, &extension].concat();
+        let message = [&[1][..], &u32::try_from(body.len()).unwrap().to_be_bytes()[1..], &body].concat();
+        ClientHello::from_message(&message, Transport::Quic).unwrap().unwrap().value.into_owned()
+    }
+
+    fn record(hello: &ClientHello<'static>, check: impl FnOnce(&QuicClientRecord<'_>)) -> Vec<String> {
+        let mut cut = Vec::new();
+        let mut texts = LimitedTexts { limit: TextLimit::default(), cut: &mut cut };
+        check(&QuicClientRecord::new(&client(), hello, &mut texts));
+        cut.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn parameters_are_bounded_for_any_hello() {
+        let quote = [&[0x71, 0x29, 0x40, 200][..], &[b'"'; 200]].concat();
+        let versions = [&[0x11, 0x40, 200][..], &[0xfe; 200]].concat();
+        let largest = [&[4, 8][..], &[0xff; 8]].concat();
+        let long_id = [&[0xff; 8][..], &[0x40, 100], &[0xee; 100]].concat();
+        for part in [quote, versions, largest, long_id, vec![27, 0], vec![5, 0], vec![0x0f, 1, 7]] {
+            let parameters: Vec<u8> = part.iter().copied().cycle().take(60_000).collect();
+            let hello = hello(&parameters);
+            record(&hello, |quic| {
+                assert_eq!((quic.parameters.len(), quic.has_more_parameters), (64, true));
+                let text = serde_json::to_string(quic).unwrap();
+                let limit = quic_bytes(Some(&client()), &hello);
+                assert!(text.len() + 10 <= limit, "{} of {limit} bytes: {text}", text.len());
+            });
+        }
+    }
+
+    #[test]
+    fn long_values_are_cut_and_noted_once() {
+        let long = [&[0x30, 0x40, 129][..], &[0xab; 129]].concat();
+        let short = [&[0x30, 0x40, 128][..], &[0xab; 128]].concat();
+        let cut = record(&hello(&long.repeat(3)), |quic| {
+            assert!(quic.parameters.iter().all(|parameter| parameter.value == *"ab".repeat(128)));
+            assert!(!quic.has_more_parameters);
+        });
+        assert_eq!(cut, ["quic"]);
+        assert!(record(&hello(&short.repeat(3)), |_| {}).is_empty());
+    }
+
+    #[test]
+    fn values_are_integers_texts_or_digits() {
+        let parameters = [
+            &[0x01, 0x02, 0x67, 0x10][..],
+            &[0x71, 0x28, 0x04],
+            b"ORIG",
+            &[0x71, 0x29, 0x02, 0xff, b'a'],
+            &[0x11, 0x08, 0, 0, 0, 1, 0x6b, 0x33, 0x43, 0xcf],
+            &[0x0c, 0x00, 0x41, 0x00, 0x01, 0x09],
+        ];
+        record(&hello(&parameters.concat()), |quic| {
+            let found: Vec<_> = quic
+                .parameters
+                .iter()
+                .map(|TransportParameterRecord { id, name, value }| {
+                    (id.to_string(), name.as_ref().map(ToString::to_string), value.to_string())
+                })
+                .collect();
+            let expected = [
+                ("1", Some("max_idle_timeout"), "10000"),
+                ("3128", Some("google_connection_options"), "ORIG"),
+                ("3129", Some("user_agent"), "ff61"),
+                ("11", Some("version_information"), "1,2"),
+                ("c", Some("disable_active_migration"), ""),
+                ("100", None, "09"),
+            ];
+            let expected =
+                expected.map(|(id, name, value)| (id.to_owned(), name.map(str::to_owned), value.to_owned()));
+            assert_eq!(found, expected);
+        });
+    }
+}

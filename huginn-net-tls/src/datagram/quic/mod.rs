@@ -21,7 +21,6 @@ mod keys;
 #[cfg_attr(not(feature = "packets"), expect(dead_code, reason = "`ClientInitials` follows no Retry"))]
 mod packet;
 #[cfg(feature = "quic")]
-#[cfg_attr(not(feature = "packets"), expect(dead_code, reason = "`ClientInitials` reads no server"))]
 mod peers;
 #[cfg(feature = "quic")]
 mod reader;
