@@ -48,6 +48,9 @@ def main():
         with open(path, encoding="ascii") as f:
             for i, text in enumerate(sorted({field for field in f.read().split() if "_" in field})):
                 save("ja4_text", f"{os.path.basename(path)}-{i}", text.encode())
+    with open(os.path.join(HERE, "..", "docs", "quic-vectors.jsonl"), encoding="ascii") as f:
+        for i, vector in enumerate(map(json.loads, f)):
+            save("transport_parameters", f"vector-{i}", bytes.fromhex(vector["version"] + vector["parameters"]))
     save_http2()
     save_tables()
     save_clients()

@@ -155,11 +155,11 @@ impl HelloCounters {
                 if !hello.is_well_formed() {
                     count(&mut self.malformed);
                 }
-                TlsEvent::Client(TlsClient { hello: hello.into_owned(), retry })
+                TlsEvent::Client(TlsClient { hello: hello.into_owned(), retry, quic: None })
             }
             Hello::Server(hello) => {
                 count(&mut self.server);
-                TlsEvent::Server(TlsServer { hello: hello.into_owned() })
+                TlsEvent::Server(TlsServer { hello: hello.into_owned(), quic: None })
             }
         }
     }

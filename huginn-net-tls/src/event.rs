@@ -5,6 +5,7 @@ use huginn_net_wire::Side;
 use crate::certificate::Certificate;
 use crate::hello::{ClientHello, ServerHello, Version};
 use crate::names;
+use crate::quic::{QuicClient, QuicServer};
 
 /// An event of a [`TlsObserver`](crate::TlsObserver). Its subject is the sender; of a [`TlsHandshake`], the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub struct TlsClient {
     pub hello: ClientHello<'static>,
     /// Whether this is its second hello, requested by the server.
     pub retry: bool,
+    /// What its QUIC packets show beside the hello; `None` over other transports.
+    pub quic: Option<QuicClient>,
 }
 
 /// The server of a TLS handshake.
@@ -36,6 +39,8 @@ pub struct TlsClient {
 pub struct TlsServer {
     /// Its ServerHello, or [HelloRetryRequest](ServerHello::is_retry_request).
     pub hello: ServerHello<'static>,
+    /// What its QUIC packets show beside the hello; `None` over other transports.
+    pub quic: Option<QuicServer>,
 }
 
 /// The certificates that a side sends (RFC 5246, section 7.4.2). Since TLS 1.3 they are encrypted and thus not visible.

@@ -85,14 +85,16 @@ pub use event::{
 };
 pub use fingerprint::{
     ClientFamily, Ja3, Ja3Hash, Ja3HashParseError, Ja3s, Ja4, Ja4Field, Ja4Form, Ja4Hash, Ja4Head,
-    Ja4ParseError, Ja4Raw,
+    Ja4ParseError, Ja4Raw, QuicFingerprint,
 };
 pub use hello::{
     AlpnList, ClientHello, Ech, Extension, Extensions, Grease, GreaseList, KeyShare, KeyShares, OuterEch,
-    PskIdentities, PskIdentity, ServerHello, TrustAnchorId, TrustAnchors, U16List, Version,
-    VersionParseError, extension_type, is_grease,
+    PskIdentities, PskIdentity, QuicVersion, ServerHello, TransportParameter, TransportParameters,
+    TrustAnchorId, TrustAnchors, U16List, Version, VersionParseError, extension_type, is_grease,
+    transport_parameter_id,
 };
 pub use huginn_net_wire::Parsed;
+pub use limits::MAX_LISTED_PARAMETERS;
 #[cfg(feature = "packets")]
 pub use observer::{HuginnNetTls, TlsFlow, TlsObserver};
 #[cfg(feature = "packets")]

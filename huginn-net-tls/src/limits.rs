@@ -188,3 +188,28 @@ pub(crate) const MAX_SERIAL_LEN: usize = 64;
 /// Maximum authorities of a CertificateRequest message that are read: more than the root stores of browsers have.
 #[cfg(feature = "certificates")]
 pub(crate) const MAX_AUTHORITIES: usize = 512;
+
+/// Transport parameters of a QUIC client that a fingerprint and an event list: more than four times as many as any client
+/// in use sends.
+pub const MAX_LISTED_PARAMETERS: usize = 64;
+
+/// Transport parameters that are sorted without heap memory: more than almost all clients send.
+pub(crate) const INLINE_TRANSPORT_PARAMETERS: usize = 20;
+
+/// Bytes of a value in a QUIC fingerprint, for parameters whose value is neither an integer nor a list of versions.
+pub(crate) const MAX_FINGERPRINTED_VALUE_LEN: usize = 32;
+
+/// Versions of version_information in a QUIC fingerprint.
+pub(crate) const MAX_FINGERPRINTED_VERSIONS: usize = 16;
+
+/// Length of most QUIC fingerprints, in bytes, to reserve memory. A longer text grows the buffer.
+pub(crate) const TYPICAL_QUIC_FINGERPRINT_LEN: usize = 160;
+
+/// Maximum datagram sizes of a QUIC client that are kept: more datagrams than any hello in use needs.
+#[cfg(feature = "quic")]
+pub(crate) const MAX_DATAGRAM_SIZES: usize = 8;
+
+/// Maximum length of a UDP payload in a frame of 1500 bytes, which IPv4 leaves. A longer one may hold several datagrams that
+/// the network card of its sender would have separated.
+#[cfg(feature = "packets")]
+pub(crate) const MAX_ETHERNET_DATAGRAM_LEN: usize = 1472;

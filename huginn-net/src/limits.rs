@@ -63,6 +63,9 @@ pub(crate) const MAX_EXTENSION_LEN: usize = 31;
 /// Length of a place of GREASE in a list, in bytes: `"signature_algorithms[32766]",`.
 pub(crate) const MAX_GREASE_LEN: usize = 29;
 
+/// Maximum shown bytes of the value of a QUIC transport parameter.
+pub(crate) const MAX_PARAMETER_LEN: usize = 128;
+
 /// Maximum stored length of a User-Agent or Server header, in bytes.
 pub(crate) const MAX_SOFTWARE_LEN: usize = 256;
 

@@ -60,7 +60,13 @@ impl TlsUdpObserver {
         if let Some(quic) = flow.quic.as_mut().filter(|_| is_quic) {
             quic.on_datagram(payload, sender, &mut self.scratch, quic_counters, &mut |found| {
                 if let Ok(hello) = Hello::from_message(found.message, Transport::Quic) {
-                    emit(origin(found.sender, found.conflict), hellos.event(hello, found.retry));
+                    let mut event = hellos.event(hello, found.retry);
+                    match &mut event {
+                        TlsEvent::Client(client) => client.quic = found.peers.client,
+                        TlsEvent::Server(server) => server.quic = found.peers.server,
+                        TlsEvent::Certificates(_) | TlsEvent::Handshake(_) => {}
+                    }
+                    emit(origin(found.sender, found.conflict), event);
                 }
             });
         } else if let Some(datagrams) = &mut flow.datagrams {

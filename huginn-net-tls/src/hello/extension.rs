@@ -34,6 +34,10 @@ pub mod extension_type {
     pub const DRAFT_KEY_SHARE: u16 = 0x0028;
     /// RFC 8446, section 4.2.8.
     pub const KEY_SHARE: u16 = 0x0033;
+    /// RFC 9001, section 8.2.
+    pub const QUIC_TRANSPORT_PARAMETERS: u16 = 0x0039;
+    /// quic_transport_parameters of the drafts of RFC 9001.
+    pub const DRAFT_QUIC_TRANSPORT_PARAMETERS: u16 = 0xffa5;
     /// draft-vvv-tls-alps, application_settings; the number that Chrome used up to version 132.
     pub const OLD_APPLICATION_SETTINGS: u16 = 0x4469;
     /// draft-vvv-tls-alps, application_settings.

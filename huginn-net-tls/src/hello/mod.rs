@@ -6,7 +6,9 @@ mod extension;
 mod grease;
 pub(crate) mod handshake;
 mod offers;
+mod quic_version;
 mod server_hello;
+mod transport_parameters;
 mod trust_anchors;
 mod version;
 
@@ -16,7 +18,12 @@ pub use self::extension::{AlpnList, Extension, Extensions, KeyShare, KeyShares, 
 pub use self::grease::is_grease;
 pub(crate) use self::grease::is_no_grease;
 pub use self::offers::{Grease, GreaseList, PskIdentities, PskIdentity};
+pub use self::quic_version::QuicVersion;
 pub use self::server_hello::ServerHello;
+pub(crate) use self::transport_parameters::HexDigits;
+#[cfg(feature = "quic")]
+pub(crate) use self::transport_parameters::varint;
+pub use self::transport_parameters::{TransportParameter, TransportParameters, transport_parameter_id};
 pub use self::trust_anchors::{TrustAnchorId, TrustAnchors};
 pub use self::version::{Version, VersionParseError};
 

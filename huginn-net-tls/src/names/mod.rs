@@ -77,9 +77,19 @@ pub fn alert(description: u8) -> Option<&'static str> {
     look_up(ALERTS, description.into())
 }
 
-type Names = &'static [(u16, &'static str)];
+/// The name of a QUIC transport parameter (IANA, "QUIC Transport Parameters"); `reserved` of ids that are reserved to be
+/// ignored.
+///
+/// ```
+/// assert_eq!(huginn_net_tls::names::transport_parameter(0x20), Some("max_datagram_frame_size"));
+/// ```
+pub fn transport_parameter(id: u64) -> Option<&'static str> {
+    look_up(TRANSPORT_PARAMETERS, id).or((id % 31 == 27).then_some("reserved"))
+}
 
-fn look_up(names: Names, number: u16) -> Option<&'static str> {
+type Names<N = u16> = &'static [(N, &'static str)];
+
+fn look_up<N: Ord + Copy>(names: Names<N>, number: N) -> Option<&'static str> {
     let at = names.binary_search_by_key(&number, |(number, _)| *number).ok()?;
     names.get(at).map(|(_, name)| *name)
 }
@@ -335,22 +345,86 @@ const ALERTS: Names = &[
     (121, "ech_required"),
 ];
 
+/// Sorted by number.
+const TRANSPORT_PARAMETERS: Names<u64> = &[
+    (0x00, "original_destination_connection_id"),
+    (0x01, "max_idle_timeout"),
+    (0x02, "stateless_reset_token"),
+    (0x03, "max_udp_payload_size"),
+    (0x04, "initial_max_data"),
+    (0x05, "initial_max_stream_data_bidi_local"),
+    (0x06, "initial_max_stream_data_bidi_remote"),
+    (0x07, "initial_max_stream_data_uni"),
+    (0x08, "initial_max_streams_bidi"),
+    (0x09, "initial_max_streams_uni"),
+    (0x0a, "ack_delay_exponent"),
+    (0x0b, "max_ack_delay"),
+    (0x0c, "disable_active_migration"),
+    (0x0d, "preferred_address"),
+    (0x0e, "active_connection_id_limit"),
+    (0x0f, "initial_source_connection_id"),
+    (0x10, "retry_source_connection_id"),
+    (0x11, "version_information"),
+    (0x20, "max_datagram_frame_size"),
+    (0x3e, "initial_max_path_id"),
+    (0x1000, "cibir_encoding"),
+    (0x1057, "loss_bits"),
+    (0x173e, "discard"),
+    (0x26ab, "google_handshake_message"),
+    (0x2ab2, "grease_quic_bit"),
+    (0x3127, "initial_rtt"),
+    (0x3128, "google_connection_options"),
+    (0x3129, "user_agent"),
+    (0x312a, "google_support_handshake_done"),
+    (0x312b, "google_key_update_not_yet_supported"),
+    (0x4751, "google_quic_params"),
+    (0x4752, "google_version"),
+    (0x7157, "enable_time_stamp (old number)"),
+    (0x7158, "enable_time_stamp_v2"),
+    (0xde1a, "min_ack_delay (draft)"),
+    (0xff_73db, "version_information (draft)"),
+    (0x9f81_a176, "address_discovery (draft)"),
+    (0xff02_de1a, "min_ack_delay (draft)"),
+    (0xff03_de1a, "min_ack_delay (draft)"),
+    (0xff04_de1b, "min_ack_delay (draft)"),
+    (0x17_f758_6d2c_b571, "reset_stream_at (draft)"),
+    (0x0f73_9bbc_1b66_6d04, "enable_multipath (draft)"),
+    (0x0f73_9bbc_1b66_6d05, "enable_multipath (draft)"),
+    (0x0f73_9bbc_1b66_6d06, "enable_multipath (draft)"),
+    (0x0f73_9bbc_1b66_6d07, "initial_max_paths (draft)"),
+    (0x0f73_9bbc_1b66_6d09, "initial_max_path_id (draft)"),
+    (0x0f73_9bbc_1b66_6d0c, "initial_max_path_id (draft)"),
+    (0x0f73_9bbc_1b66_6d0d, "initial_max_path_id (draft)"),
+    (0x0f73_9bbc_1b66_6d11, "initial_max_path_id (draft)"),
+];
+
 #[cfg(test)]
 mod tests {
     use tls_parser::TlsCipherSuite;
 
     use super::cipher_suites::REGISTERED;
     use super::{
-        ALERTS, EXTENSIONS, GROUPS, SIGNATURE_SCHEMES, UNREGISTERED_CIPHER_SUITES, cipher_suite, extension,
-        look_up, signature_scheme,
+        ALERTS, EXTENSIONS, GROUPS, SIGNATURE_SCHEMES, TRANSPORT_PARAMETERS, UNREGISTERED_CIPHER_SUITES,
+        cipher_suite, extension, look_up, signature_scheme, transport_parameter,
     };
-    use crate::extension_type as kind;
+    use crate::{TransportParameter, extension_type as kind};
 
     #[test]
     fn tables_are_by_number_without_doubles() {
         for names in [REGISTERED, EXTENSIONS, GROUPS, SIGNATURE_SCHEMES, UNREGISTERED_CIPHER_SUITES, ALERTS] {
             assert!(names.is_sorted_by(|left: &(u16, _), right| left.0 < right.0));
         }
+    }
+
+    #[test]
+    fn transport_parameters_are_by_id_and_not_reserved() {
+        assert!(TRANSPORT_PARAMETERS.is_sorted_by(|left, right| left.0 < right.0));
+        for (id, name) in TRANSPORT_PARAMETERS {
+            assert_eq!(transport_parameter(*id), Some(*name));
+            assert!(!TransportParameter { id: *id, value: &[] }.is_reserved(), "{id:#x}");
+        }
+        assert_eq!(transport_parameter(31 * 1000 + 27), Some("reserved"));
+        assert_eq!(transport_parameter(0x12), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod captures;
 mod client_family;
 mod client_hello;
 mod ja4_vectors;
+mod quic_vectors;
 #[cfg(feature = "packets")]
 mod streams;
 #[cfg(feature = "packets")]

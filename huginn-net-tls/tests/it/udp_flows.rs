@@ -6,6 +6,7 @@
     reason = "a test may panic"
 )]
 
+use huginn_net_capture::CaptureReader;
 use huginn_net_core::{Event, Frame, LinkType, Side, Timestamp};
 use huginn_net_tls::{HuginnNetTls, TlsEvent, Transport};
 
@@ -98,4 +99,27 @@ fn well_known_port_is_server() {
         let (sender, port) = if swapped { (Side::Server, server) } else { (Side::Client, client) };
         assert_eq!(found, [(Transport::Quic, sender, port)], "{client} to {server}");
     }
+}
+
+/// The payloads of UDP packets with these numbers, from 1, in a capture of Ethernet and IPv4.
+fn payloads(capture: &str, numbers: &[usize]) -> Vec<u8> {
+    const HEADERS: usize = 14 + 20 + 8;
+    let mut reader = CaptureReader::open(crate::captures::path(capture)).expect("a capture");
+    let mut frames = Vec::new();
+    while let Some(frame) = reader.next_frame().expect("a frame") {
+        frames.push(frame.data[HEADERS..].to_vec());
+    }
+    numbers.iter().flat_map(|number| frames[number - 1].clone()).collect()
+}
+
+/// Datagrams of real clients as segmentation offload of the sender joins them. aioquic pads the datagram after its packet, so
+/// that tshark finds only the first of its hellos; Chromium pads within the packet, and sends its hello in two datagrams.
+#[test]
+fn datagrams_in_one_frame_are_divided() {
+    let aioquic = payloads("quic-aioquic.pcap", &[1, 5]);
+    let chromium = payloads("quic-chromium.pcap", &[1, 2]);
+    assert_eq!((aioquic.len(), chromium.len()), (2400, 2500));
+    let quic = (Transport::Quic, Side::Client, 50_000);
+    assert_eq!(reported(&[(Side::Client, &aioquic)], 50_000, 443), [quic, quic]);
+    assert_eq!(reported(&[(Side::Client, &chromium)], 50_000, 443), [quic]);
 }

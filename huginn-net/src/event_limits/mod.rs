@@ -24,6 +24,8 @@ use huginn_net_core::tally;
 pub(crate) use self::allowance::Allowance;
 pub(crate) use self::rates::{Rates, Ticket};
 pub(crate) use self::size::EventFrame;
+#[cfg(test)]
+pub(crate) use self::size::quic as quic_bytes;
 pub use self::text::TextLimit;
 use crate::limits::{
     MAX_CONNECTION_EVENTS_PER_SECOND, MAX_HOST_BYTES_PER_SECOND, MAX_HOST_EVENTS_PER_SECOND,

@@ -5,14 +5,17 @@
 use huginn_net_core::{Addresses, Event, Segment, Timestamp};
 use huginn_net_db::{ClientMatch, Label};
 use huginn_net_ssh::SshPeer;
-use huginn_net_tls::TrustAnchorId;
+use huginn_net_tls::quic::QuicClient;
+use huginn_net_tls::{ClientHello, MAX_LISTED_PARAMETERS, TrustAnchorId};
 
 use super::TextLimit;
 use crate::Finding;
 use crate::connection::Connection;
 use crate::finding::{HttpRequestFinding, HttpResponseFinding, HttpVerdict, TcpFinding};
 use crate::hosts::HostUpdate;
-use crate::limits::{MAX_EXTENSION_LEN, MAX_GREASE_LEN, MAX_LENGTH_LEN, MAX_NUMBER_NAME_LEN};
+use crate::limits::{
+    MAX_EXTENSION_LEN, MAX_GREASE_LEN, MAX_LENGTH_LEN, MAX_NUMBER_NAME_LEN, MAX_PARAMETER_LEN,
+};
 
 /// Bytes of an escaped byte: `\u0001`, or `\\xff`.
 const ESCAPED: usize = 6;
@@ -68,6 +71,15 @@ const ALERT: usize = 120;
 
 /// Bytes of `ech`.
 const ECH: usize = 150;
+
+/// Bytes of the QUIC object of a client, without its fingerprints and parameters.
+const QUIC: usize = 480;
+
+/// Bytes of the QUIC object of a server.
+const QUIC_SERVER: usize = 128;
+
+/// Bytes of a transport parameter in its list and in both fingerprints, without its value: id, name, and JSON.
+const PARAMETER: usize = 160;
 
 /// Bytes of the JSON of a connection, without its texts.
 const CONNECTION: usize = 480;
@@ -147,13 +159,16 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
                 // Each byte of an identifier has at most four characters.
                 hello.trust_anchors().map_or(0, |ids| names(ids.map(|TrustAnchorId(bytes)| bytes), limit)),
                 hello.ech().map_or(0, |_| ECH),
+                quic(finding.client.quic.as_ref(), hello),
             ])
         }
         Finding::TlsServer(finding) => {
             let hello = &finding.server.hello;
             let alpn = hello.alpn().map_or(0, |name| text(name, limit));
             let extensions = numbers(hello.extensions().count(), limit);
-            sum([310, NUMBER, alpn, extensions, limited(hello.message().len().saturating_mul(2), limit)])
+            let quic = finding.server.quic.map_or(0, |_| QUIC_SERVER);
+            let ja3s = limited(hello.message().len().saturating_mul(2), limit);
+            sum([310, NUMBER, quic, alpn, extensions, ja3s])
         }
         Finding::TlsHandshake(found) => sum([200, NUMBER, found.alerts.len().saturating_mul(ALERT)]),
         Finding::SshClient(finding) => {
@@ -191,6 +206,19 @@ fn list(len: usize, count: usize, limit: TextLimit) -> usize {
 fn names<'t>(names: impl Iterator<Item = &'t [u8]> + Clone, limit: TextLimit) -> usize {
     let names = names.clone().take(limit.fitting(names));
     names.fold(0, |sum, name| sum.saturating_add(text(name, limit)).saturating_add(3))
+}
+
+/// Bytes of the QUIC object of a client. Each byte of a value has two digits in the list and in each fingerprint; an integer
+/// of one byte has up to three, and a version of four bytes up to eleven.
+pub(crate) fn quic(client: Option<&QuicClient>, hello: &ClientHello<'_>) -> usize {
+    if client.is_none() {
+        return 0;
+    }
+    let parameters = hello.transport_parameters().take(MAX_LISTED_PARAMETERS);
+    let values = parameters.map(|parameter| {
+        PARAMETER.saturating_add(parameter.value.len().min(MAX_PARAMETER_LEN).saturating_mul(9))
+    });
+    values.fold(QUIC, usize::saturating_add)
 }
 
 /// Bytes of a tool: its name is in two texts.

@@ -12,6 +12,7 @@ use huginn_net_tls::{
 use serde::{Deserialize, Deserializer};
 
 use super::describe::records;
+use super::quic::{QuicClientRecord, QuicServerRecord};
 use super::text::{LimitedTexts, Text};
 use crate::connection::Connection;
 use crate::consistency::Consistency;
@@ -347,6 +348,8 @@ records! {
         ja3 in "ja3": Text<'a>,
         /// MD5 of the JA3 text
         ja3_hash in "ja3_hash": Text<'a>,
+        /// QUIC connection; left out over other transports
+        quic[omitted] in "quic": Option<QuicClientRecord<'a>>,
         /// Software with this fingerprint; null without a match
         software in "software": Option<SoftwareRecord<'a>>,
         /// Entries of the list of fingerprints; null if it has none for this fingerprint
@@ -402,6 +405,8 @@ records! {
         ja3s in "ja3s": Text<'a>,
         /// MD5 of the JA3S text
         ja3s_hash in "ja3s_hash": Text<'a>,
+        /// QUIC connection; left out over other transports
+        quic[omitted] in "quic_server": Option<QuicServerRecord<'a>>,
         /// Entries of the list of fingerprints; null if it has none for this fingerprint
         #[serde(default, deserialize_with = "present")]
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
@@ -672,7 +677,7 @@ impl<'a> SshServerRecord<'a> {
 
 impl<'a> TlsClientRecord<'a> {
     pub(super) fn new(finding: &'a TlsClientFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
-        let TlsClient { hello, retry, .. } = &finding.client;
+        let TlsClient { hello, retry, quic, .. } = &finding.client;
         let [sorted, original, stable] =
             [Ja4Form::Sorted, Ja4Form::Original, Ja4Form::SessionStable].map(|form| hello.ja4_raw(form));
         let ja3 = hello.ja3();
@@ -715,6 +720,7 @@ impl<'a> TlsClientRecord<'a> {
             ja4_stable_r: texts.ja4_raw("ja4_stable_r", stable),
             ja3_hash: Text::md5(ja3.hash().0),
             ja3: texts.ja3("ja3", ja3),
+            quic: quic.as_ref().map(|client| QuicClientRecord::new(client, hello, texts)),
             software: finding.software().map(Into::into),
             listed: listed(finding.listed()),
         }
@@ -778,7 +784,7 @@ impl From<TlsAlert> for AlertRecord<'_> {
 
 impl<'a> TlsServerRecord<'a> {
     pub(super) fn new(finding: &'a TlsServerFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
-        let TlsServer { hello, .. } = &finding.server;
+        let TlsServer { hello, quic, .. } = &finding.server;
         let ja3s = hello.ja3s();
         Self {
             transport: hello.transport().name().into(),
@@ -796,6 +802,7 @@ impl<'a> TlsServerRecord<'a> {
             retry: hello.is_retry_request(),
             ja3s_hash: Text::md5(ja3s.hash().0),
             ja3s: texts.owned("ja3s", ja3s.as_str().len(), ja3s),
+            quic: quic.as_ref().map(QuicServerRecord::new),
             listed: listed(finding.listed()),
         }
     }

@@ -27,6 +27,7 @@ mod event;
 mod flow;
 mod host;
 mod kinds;
+mod quic;
 mod text;
 
 pub use self::custom::CustomEventRecord;
@@ -45,6 +46,7 @@ pub use self::kinds::{
     ListedRecord, MismatchRecord, MtuRecord, NearestRecord, SoftwareRecord, SshClientRecord, SshServerRecord,
     TcpRecord, TlsClientRecord, TlsServerRecord, ToolRecord, UptimeRecord,
 };
+pub use self::quic::{QuicClientRecord, QuicServerRecord, TransportParameterRecord};
 pub use self::text::Text;
 pub use crate::community_id::{CommunityId, CommunityIdParseError};
 pub use crate::json::{JsonEvent, JsonHost};

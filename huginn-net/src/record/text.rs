@@ -160,6 +160,17 @@ impl<'a> LimitedTexts<'a, '_> {
         Text::from(Arc::from(Escaped(self.start(field, bytes)).to_string()))
     }
 
+    /// The start of bytes of which at most `len` are shown.
+    pub(super) fn start_within<'t>(&mut self, field: &'static str, len: usize, bytes: &'t [u8]) -> &'t [u8] {
+        let len = self.limit.bytes().map_or(len, |max| max.min(len));
+        bytes.get(..len).filter(|start| start.len() < bytes.len()).map_or(bytes, |start| {
+            if self.cut.last().is_none_or(|last| *last != *field) {
+                self.note(field);
+            }
+            start
+        })
+    }
+
     /// The start of a text, up to the limit.
     #[inline]
     fn start<'t>(&mut self, field: &'static str, bytes: &'t [u8]) -> &'t [u8] {

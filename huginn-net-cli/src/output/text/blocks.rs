@@ -16,8 +16,8 @@ use huginn_net::http::{Headers, language};
 use huginn_net::ssh::SshPeer;
 use huginn_net::tcp::Handshake;
 use huginn_net::tls::{
-    Ech, KeyExchange, KeyShare, OuterEch, Resumption, TlsAlert, TlsClient, TlsHandshake, TlsServer,
-    Transport, Version, is_grease, names,
+    Ech, KeyExchange, KeyShare, OuterEch, QuicFingerprint, Resumption, TlsAlert, TlsClient, TlsHandshake,
+    TlsServer, Transport, Version, is_grease, names,
 };
 use huginn_net::{Escaped, Event, Finding, Side};
 
@@ -245,7 +245,7 @@ impl Blocks {
     }
 
     fn tls_client(&self, out: &mut impl Write, client: &TlsClient, limit: TextLimit) -> io::Result<()> {
-        let TlsClient { hello, retry, .. } = client;
+        let TlsClient { hello, retry, quic, .. } = client;
         let Self { known, .. } = self;
         let again = if *retry { ", after a HelloRetryRequest" } else { "" };
         self.field(out, "protocol", format_args!("{}{again}", protocol(hello.transport(), hello.version())))?;
@@ -271,7 +271,10 @@ impl Blocks {
             self.field(out, "ech", ech_in_words(ech))?;
         }
         self.field(out, "ja4", format_args!("{known}{}{known:#}", hello.ja4()))?;
-        self.field(out, "ja3", hello.ja3_hash())
+        self.field(out, "ja3", hello.ja3_hash())?;
+        let Some(quic) = quic else { return Ok(()) };
+        let fingerprint = QuicFingerprint::sorted(quic.version, hello.transport_parameters());
+        self.wire(out, "quic", Some(fingerprint.as_str().as_bytes()), limit)
     }
 
     /// Writes the first texts of a list of `count`, unless it is empty.

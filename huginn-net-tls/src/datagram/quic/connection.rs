@@ -9,6 +9,7 @@ use super::QuicError;
 use super::frames::CryptoFrames;
 use super::keys::{Keys, Opened, PacketNumbers};
 use super::packet::{Initial, MAX_CONNECTION_ID};
+use super::peers::{QuicClient, QuicServer};
 use super::version::{FrameSet, Protection, is_reserved};
 use crate::datagram::stream_copies::{Chunk, CopiedMessage, StreamCopies, StreamLimits};
 use crate::hello::Hello;
@@ -26,6 +27,15 @@ pub(crate) struct Found<'a> {
     pub(crate) retry: bool,
     /// Whether other bytes were sent in its place.
     pub(crate) conflict: bool,
+    /// What the packets so far show of both sides.
+    pub(crate) peers: Peers,
+}
+
+/// Client and server of a connection, after their first decrypted packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Peers {
+    pub(crate) client: Option<QuicClient>,
+    pub(crate) server: Option<QuicServer>,
 }
 
 #[derive(Debug)]
@@ -44,6 +54,7 @@ pub(super) struct Connection {
     reserved: Option<&'static Protection>,
     sent_by_client: Direction,
     sent_by_server: Direction,
+    peers: Peers,
     retry_requested: bool,
     answered: bool,
 }
@@ -128,6 +139,7 @@ impl Connection {
         connection.reserved = is_reserved(packet.version).then_some(protection);
         connection.sent_by_client.keys = Some((packet.version, keys));
         connection.sent_by_client.numbers.insert(opened.number);
+        connection.add_client_packet(packet, opened.number);
         Some((connection, DecryptedPacket::new(opened, protection)))
     }
 
@@ -142,6 +154,7 @@ impl Connection {
             reserved: None,
             sent_by_client: Direction::default(),
             sent_by_server: Direction::default(),
+            peers: Peers::default(),
             retry_requested: false,
             answered: false,
         }
@@ -169,10 +182,21 @@ impl Connection {
         let (_, keys) = direction.keys.as_ref()?;
         let opened = keys.open(packet, direction.numbers, &mut scratch.packet)?;
         direction.numbers.insert(opened.number);
-        if !by_client {
+        if by_client {
+            self.add_client_packet(packet, opened.number);
+        } else {
             self.server_id = Some(ConnectionId::new(packet.source));
+            self.peers.server = Some(QuicServer::new(packet));
         }
         Some(DecryptedPacket::new(opened, protection))
+    }
+
+    fn add_client_packet(&mut self, packet: &Initial<'_>, number: u64) {
+        match &mut self.peers.client {
+            Some(client) if self.sent_by_client.hellos == 0 => client.add_datagram(packet),
+            Some(_) => {}
+            none => *none = Some(QuicClient::new(packet, number)),
+        }
     }
 
     /// Processes the frames of a packet and emits complete hellos.
@@ -187,7 +211,7 @@ impl Connection {
     ) -> Result<(), TlsError> {
         const LIMITS: StreamLimits =
             StreamLimits { window: MAX_CRYPTO_BYTES, messages: MAX_HELLOS_PER_CONNECTION };
-        let Self { client, sent_by_client, sent_by_server, retry_requested, answered, .. } = self;
+        let Self { client, sent_by_client, sent_by_server, retry_requested, answered, peers, .. } = self;
         let by_client = sender == *client;
         let (kind, direction) =
             if by_client { (CLIENT_HELLO, sent_by_client) } else { (SERVER_HELLO, sent_by_server) };
@@ -215,7 +239,7 @@ impl Connection {
                 }
             }
             *hellos = (*hellos).max(nth);
-            found(Found { sender, message, retry: by_client && nth > 1, conflict });
+            found(Found { sender, message, retry: by_client && nth > 1, conflict, peers: *peers });
         });
         read.and(outcome)
     }
@@ -229,6 +253,11 @@ impl Connection {
     /// Whether a ClientHello was complete.
     pub(super) const fn has_client_hello(&self) -> bool {
         self.sent_by_client.hellos > 0
+    }
+
+    /// What the client's Initial packets show beside its hello.
+    pub(super) const fn quic_client(&self) -> Option<&QuicClient> {
+        self.peers.client.as_ref()
     }
 
     /// Returns the memory used by the streams, in bytes.
@@ -280,6 +309,20 @@ impl Connection {
 
     pub(super) const fn server_id(&self) -> Option<ConnectionId> {
         self.server_id
+    }
+
+    /// Marks the connection as the client's next attempt after a Retry.
+    pub(super) const fn set_after_retry(&mut self) {
+        if let Some(client) = &mut self.peers.client {
+            client.after_retry = true;
+        }
+    }
+
+    /// Marks the connection as the client's next attempt after a Version Negotiation.
+    pub(super) const fn set_after_version_negotiation(&mut self) {
+        if let Some(client) = &mut self.peers.client {
+            client.after_version_negotiation = true;
+        }
     }
 
     /// The first ClientHello, while it is buffered.

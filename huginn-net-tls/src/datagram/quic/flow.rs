@@ -9,6 +9,7 @@ use huginn_net_wire::Side;
 use super::connection::{Connection, ConnectionId, Found, Match, Scratch};
 use super::frames::CryptoFrames;
 use super::packet::{Initial, Packet, Packets};
+use super::segments::datagrams;
 use super::{QuicCounters, QuicError};
 use crate::limits::{
     KEY_DERIVATION, MAX_CONNECTIONS_PER_FLOW, MAX_DATAGRAMS_AFTER_ANSWER, MAX_DATAGRAMS_AFTER_HELLO,
@@ -45,6 +46,8 @@ struct Followed {
     connection: Connection,
     /// The connection id in the server's Retry, which the client's next connection uses.
     retry: Option<ConnectionId>,
+    /// Whether the server answered with a Version Negotiation, and the client has not started again since.
+    has_version_negotiation: bool,
     /// The hash of its ClientHello, once that is no longer buffered.
     hello: Option<u64>,
     /// Whether its completion counts.
@@ -89,9 +92,28 @@ struct Arrival<'a> {
 }
 
 impl QuicFlow {
-    /// Parses the next datagram of either side and emits complete hellos.
+    /// Parses the next UDP payload of either side and emits complete hellos.
     #[inline]
     pub(crate) fn on_datagram(
+        &mut self,
+        payload: &[u8],
+        sender: Side,
+        scratch: &mut Scratch,
+        counters: &mut QuicCounters,
+        found: &mut impl FnMut(Found<'_>),
+    ) {
+        // Almost all datagrams have only a short header.
+        if payload.first().is_none_or(|first| first & 0x80 == 0) {
+            self.on_quiet_datagram();
+            return;
+        }
+        for datagram in datagrams(payload) {
+            self.on_long_header(datagram, sender, scratch, counters, found);
+        }
+        self.measure();
+    }
+
+    fn on_long_header(
         &mut self,
         datagram: &[u8],
         sender: Side,
@@ -99,17 +121,11 @@ impl QuicFlow {
         counters: &mut QuicCounters,
         found: &mut impl FnMut(Found<'_>),
     ) {
-        // Almost all datagrams have only a short header.
-        if datagram.first().is_none_or(|first| first & 0x80 == 0) {
-            self.on_quiet_datagram();
-            return;
-        }
         if self.read(datagram, sender, false, scratch, counters, found)
             && let Some(early) = self.early.take_if(|early| early.sender != sender)
         {
             self.read(&early.datagram, early.sender, true, scratch, counters, found);
         }
-        self.measure();
     }
 
     /// Whether a hello was found.
@@ -168,8 +184,11 @@ impl QuicFlow {
                 }
                 Ok(Packet::ZeroRtt) => quiet = false,
                 Ok(Packet::Retry { destination, source }) => self.on_retry(destination, source, sender),
+                Ok(Packet::VersionNegotiation { destination, source }) => {
+                    self.on_version_negotiation(destination, source, sender);
+                }
                 // Other packets name no keys.
-                Ok(Packet::VersionNegotiation | Packet::Handshake | Packet::Other) => {}
+                Ok(Packet::Handshake | Packet::Other) => {}
                 Err(error) if !again => counters.count(Err(error.into())),
                 Err(_) => {}
             }
@@ -251,17 +270,24 @@ impl QuicFlow {
         let mut is_counted = is_late;
         for slot in &mut self.connections {
             let Slot::Open(previous) = slot else { continue };
-            if previous.connection.client() == sender
-                && previous.retry.is_some_and(|retry| retry.is(id.bytes()))
-            {
+            if previous.connection.client() != sender {
+                continue;
+            }
+            if previous.retry.is_some_and(|retry| retry.is(id.bytes())) {
                 is_counted = true;
                 counts = std::mem::take(&mut previous.counts);
+                connection.set_after_retry();
+            }
+            if previous.connection.version() != packet.version
+                && std::mem::take(&mut previous.has_version_negotiation)
+            {
+                connection.set_after_version_negotiation();
             }
         }
         if !is_counted {
             counters.connections = counters.connections.saturating_add(1);
         }
-        let followed = Followed { connection, retry: None, hello: None, counts, is_short: true };
+        let followed = Followed { counts, ..Followed::new(connection) };
         let (is_repetition, outcome) =
             self.advance(Box::new(followed), opened.frames(scratch), arrival, counters, found);
         (!is_late || !is_repetition).then_some(outcome)
@@ -334,8 +360,7 @@ impl QuicFlow {
         if !is_known {
             arrival.has_started = true;
             let connection = Connection::new(packet, sender, packet.destination);
-            let followed = Followed { connection, retry: None, hello: None, counts: false, is_short: true };
-            self.keep(Box::new(followed), counters);
+            self.keep(Box::new(Followed::new(connection)), counters);
         }
     }
 
@@ -348,6 +373,20 @@ impl QuicFlow {
                 && followed.connection.server_id().is_none()
             {
                 followed.retry = Some(ConnectionId::new(source));
+            }
+        }
+    }
+
+    /// Records that the client is to start again in another version (RFC 9000, section 6.2).
+    fn on_version_negotiation(&mut self, destination: &[u8], source: &[u8], sender: Side) {
+        for slot in &mut self.connections {
+            if let Slot::Open(followed) = slot
+                && followed.connection.client() != sender
+                && followed.connection.client_id().is(destination)
+                && followed.connection.destination().is(source)
+                && followed.connection.server_id().is_none()
+            {
+                followed.has_version_negotiation = true;
             }
         }
     }
@@ -414,6 +453,19 @@ impl QuicFlow {
                 Slot::Finished(_) => size_of::<Finished>(),
             })
         });
+    }
+}
+
+impl Followed {
+    const fn new(connection: Connection) -> Self {
+        Self {
+            connection,
+            retry: None,
+            has_version_negotiation: false,
+            hello: None,
+            counts: false,
+            is_short: true,
+        }
     }
 }
 

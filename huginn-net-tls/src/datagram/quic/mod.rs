@@ -21,13 +21,19 @@ mod keys;
 #[cfg_attr(not(feature = "packets"), expect(dead_code, reason = "`ClientInitials` follows no Retry"))]
 mod packet;
 #[cfg(feature = "quic")]
+mod peers;
+#[cfg(feature = "quic")]
 mod reader;
+#[cfg(feature = "packets")]
+mod segments;
 #[cfg(feature = "quic")]
 mod version;
 
 #[cfg(feature = "packets")]
 pub use crate::counters::QuicCounters;
 pub use crate::error::QuicError;
+#[cfg(feature = "quic")]
+pub use peers::{QuicClient, QuicServer};
 #[cfg(feature = "quic")]
 pub use reader::ClientInitials;
 

@@ -6,6 +6,7 @@ use huginn_net_wire::{Cursor, Truncated};
 
 use super::QuicError;
 use super::version::{LongType, Protection, is_reserved};
+pub(super) use crate::hello::varint;
 
 /// Maximum length of a connection id in all versions so far, in bytes (RFC 9000, section 17.2).
 pub(super) const MAX_CONNECTION_ID: usize = 20;
@@ -23,7 +24,13 @@ pub(super) enum Packet<'a> {
         /// The connection id that the server chose.
         source: &'a [u8],
     },
-    VersionNegotiation,
+    /// A Version Negotiation (RFC 9000, section 17.2.1).
+    VersionNegotiation {
+        /// The source connection id of the client's packet.
+        destination: &'a [u8],
+        /// The destination connection id of the client's packet.
+        source: &'a [u8],
+    },
     /// A short header, padding, or not QUIC.
     Other,
 }
@@ -39,6 +46,10 @@ pub(super) struct Initial<'a> {
     pub(super) destination: &'a [u8],
     /// Source connection id.
     pub(super) source: &'a [u8],
+    /// Length of the token.
+    pub(super) token_len: u32,
+    /// Size of the datagram, if this is its first Initial packet.
+    pub(super) datagram_size: Option<u16>,
     /// The packet, up to the end that its length field announces, or to the end of the datagram.
     pub(super) bytes: &'a [u8],
     /// Set if the datagram ends before the packet does: the snap length cut it, or its length is wrong.
@@ -90,11 +101,16 @@ pub(crate) fn likely_sender(datagram: &[u8]) -> Side {
 /// The packets of a datagram. Ends after the first error.
 pub(super) struct Packets<'a> {
     rest: &'a [u8],
+    /// Size of the datagram, until its first Initial packet.
+    size: Option<u16>,
 }
 
 impl<'a> Packets<'a> {
     pub(super) const fn new(datagram: &'a [u8]) -> Self {
-        Self { rest: datagram }
+        // A UDP payload has at most 65,527 bytes.
+        #[expect(clippy::cast_possible_truncation, reason = "bounded by the type of the length")]
+        let size = if datagram.len() > u16::MAX as usize { u16::MAX } else { datagram.len() as u16 };
+        Self { rest: datagram, size: Some(size) }
     }
 }
 
@@ -107,7 +123,10 @@ impl<'a> Iterator for Packets<'a> {
             return None;
         }
         let mut cursor = Cursor::new(bytes);
-        let packet = read(&mut cursor, bytes);
+        let mut packet = read(&mut cursor, bytes);
+        if let Ok(Packet::Initial(initial)) = &mut packet {
+            initial.datagram_size = self.size.take();
+        }
         if matches!(packet, Ok(Packet::Initial(_) | Packet::ZeroRtt | Packet::Handshake)) {
             self.rest = cursor.rest();
         }
@@ -122,13 +141,26 @@ fn read<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<Packet<'a>, Quic
     }
     let version = cursor.u32_be()?;
     if version == 0 {
-        return Ok(Packet::VersionNegotiation);
+        // Other versions may have longer connection ids.
+        let mut ids = || Some((connection_id(cursor).ok()?, connection_id(cursor).ok()?));
+        let (destination, source) = ids().unwrap_or_default();
+        return Ok(Packet::VersionNegotiation { destination, source });
     }
     let protection = Protection::from_version(version).ok_or(QuicError::UnknownVersion { version })?;
     let destination = connection_id(cursor)?;
     let source = connection_id(cursor)?;
-    let initial = |Body { bytes, number_offset, cut }| {
-        Packet::Initial(Initial { version, protection, destination, source, bytes, cut, number_offset })
+    let initial = |Body { bytes, token_len, number_offset, cut }| {
+        Packet::Initial(Initial {
+            version,
+            protection,
+            destination,
+            source,
+            token_len,
+            datagram_size: None,
+            bytes,
+            cut,
+            number_offset,
+        })
     };
     match protection.long_type(first) {
         LongType::Initial => Ok(initial(body(cursor, bytes))),
@@ -150,6 +182,7 @@ fn read<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<Packet<'a>, Quic
 /// An Initial packet, and where its packet number is.
 struct Body<'a> {
     bytes: &'a [u8],
+    token_len: u32,
     number_offset: usize,
     cut: Option<Truncated>,
 }
@@ -158,19 +191,22 @@ struct Body<'a> {
 fn body<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Body<'a> {
     let fields = |cursor: &mut Cursor<'a>| {
         let token_len = varint(cursor)?;
-        take(cursor, token_len)?;
+        let token = take(cursor, token_len)?;
         let len = varint(cursor)?;
         let number_offset = cursor.position();
         take(cursor, len)?;
-        Ok(number_offset)
+        Ok((token.len(), number_offset))
     };
     match fields(cursor) {
-        Ok(number_offset) => {
-            Body { bytes: bytes.get(..cursor.position()).unwrap_or(bytes), number_offset, cut: None }
-        }
+        Ok((token_len, number_offset)) => Body {
+            bytes: bytes.get(..cursor.position()).unwrap_or(bytes),
+            token_len: u32::try_from(token_len).unwrap_or(u32::MAX),
+            number_offset,
+            cut: None,
+        },
         Err(cut) => {
             *cursor = Cursor::new(&[]);
-            Body { bytes, number_offset: bytes.len(), cut: Some(cut) }
+            Body { bytes, token_len: 0, number_offset: bytes.len(), cut: Some(cut) }
         }
     }
 }
@@ -187,13 +223,6 @@ fn skip_protected(cursor: &mut Cursor<'_>) -> Result<(), Truncated> {
     let len = varint(cursor)?;
     take(cursor, len)?;
     Ok(())
-}
-
-/// Reads a variable-length integer (RFC 9000, section 16): 0 to 2⁶² − 1.
-pub(super) fn varint(cursor: &mut Cursor<'_>) -> Result<u64, Truncated> {
-    let first = cursor.u8()?;
-    let more = cursor.take((1_usize << (first >> 6)).saturating_sub(1))?;
-    Ok(more.iter().fold(u64::from(first & 0x3f), |value, byte| value << 8 | u64::from(*byte)))
 }
 
 /// Reads as many bytes as the integer `len` announces.

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use huginn_net_wire::Side;
 
-use super::QuicError;
 use super::connection::{Connection, Found, Scratch};
 use super::packet::{Initial, Packet, Packets};
+use super::{QuicClient, QuicError};
 use crate::limits::{
     MAX_INITIAL_PACKETS, MAX_UNDECRYPTED, MAX_UNDECRYPTED_PER_DATAGRAM, MIN_CLIENT_DATAGRAM_LEN,
 };
@@ -75,6 +75,12 @@ impl ClientInitials {
             Some(hello) => hello.map(Some),
             None => outcome.map(|()| None),
         }
+    }
+
+    /// What the Initial packets so far show beside the hello: version, lengths of the connection ids and the token, sizes of
+    /// datagrams. `None` until a packet was decrypted.
+    pub fn client(&self) -> Option<&QuicClient> {
+        self.connection.as_ref()?.quic_client()
     }
 
     /// Heap memory of the reader, in bytes.

@@ -3,12 +3,13 @@
 
 mod flows;
 mod hostile;
+mod peers;
 mod seal;
 mod vectors;
 
 use huginn_net_core::Side;
 
-use super::connection::{Found, Scratch};
+use super::connection::{Found, Peers, Scratch};
 use super::flow::QuicFlow;
 use super::{ClientInitials, QuicCounters, likely_sender, looks_like_initial};
 use crate::{ClientHello, TlsError};
@@ -22,11 +23,13 @@ struct Run {
     found: Vec<(Side, Vec<u8>, bool)>,
     /// Indexes of hellos with a conflict.
     conflicts: Vec<usize>,
+    /// Client and server at each hello.
+    peers: Vec<Peers>,
 }
 
 impl Run {
     fn push(&mut self, sender: Side, datagram: &[u8]) {
-        let Self { found, conflicts, .. } = self;
+        let Self { found, conflicts, peers, .. } = self;
         self.flow.on_datagram(
             datagram,
             sender,
@@ -36,6 +39,7 @@ impl Run {
                 if hello.conflict {
                     conflicts.push(found.len());
                 }
+                peers.push(hello.peers);
                 found.push((hello.sender, hello.message.to_vec(), hello.retry));
             },
         );
