@@ -9,6 +9,7 @@ readonly MAX_LINES=30
 main() {
     check huginn-net-tls
     lean huginn-net-tls
+    check huginn-net-tls certificates
     check huginn-net-tls quic
     check huginn-net-tls serde
     # No tests here: those of huginn-net-http use the database, which needs the engine.

@@ -51,6 +51,7 @@ def main():
     with open(os.path.join(HERE, "..", "docs", "quic-vectors.jsonl"), encoding="ascii") as f:
         for i, vector in enumerate(map(json.loads, f)):
             save("transport_parameters", f"vector-{i}", bytes.fromhex(vector["version"] + vector["parameters"]))
+    save_certificates()
     save_http2()
     save_tables()
     save_clients()
@@ -106,6 +107,18 @@ def save_flows(name, segments):
             numbers = (seq & 0xFFFF, ack & 0xFFFF, len(segment.payload))
             out += struct.pack("<BBHHH", what, segment.flags, *numbers) + segment.payload
         save("tls_flow", f"{name}-{i}", out)
+
+
+def save_certificates():
+    """Writes seeds for certificate: certificates, a message with two of them, and a request with no names."""
+    certificates = []
+    for path in sorted(glob.glob(os.path.join(HERE, "..", "huginn-net-tls", "certificates", "*.der"))):
+        with open(path, "rb") as f:
+            certificates.append(f.read())
+        save("certificate", os.path.basename(path), certificates[-1])
+    certificates = b"".join(len(der).to_bytes(3, "big") + der for der in certificates[:2])
+    save("certificate", MADE, len(certificates).to_bytes(3, "big") + certificates)
+    save("certificate", "request", bytes([1, 64, 0, 2, 4, 3, 0, 4, 0, 2, 0x30, 0]))
 
 
 def save_hellos(name, segments):

@@ -20,13 +20,15 @@
 # NAME.ssh (ssh-*) has one line for each identification string and each fingerprint that tshark shows: source, port, then
 #   `banner` and the identification string, or `hassh` or `hasshserver` with the fingerprint and its algorithms.
 # NAME.ja3 and NAME.ja4 (tls-*, quic-*, dtls-*, starttls-*) come from tshark's dissection, through ja4_by_hand.py.
+# NAME.certificates (the same) has one line for each certificate that tshark shows, read by OpenSSL: frame, source, port,
+#   place in its message, SHA-256, serial number, start and end of the validity, subject and issuer as in RFC 4514.
 set -euo pipefail
 export TZ=UTC LC_ALL=C
 
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/layout.sh"
 database_folder=$captures/../huginn-net-db/signatures
-readonly KINDS="p0f tshark ja3 ja4 http ssh"
+readonly KINDS="p0f tshark ja3 ja4 certificates http ssh"
 
 # UTC with a summer time of zero shift. p0f parses the Date of a response with tm_isdst uninitialised; in plain UTC that
 # shifts some dates by an hour, and different ones in each run.
@@ -97,7 +99,10 @@ goldens() {
     p0f_view "$capture" "$out.p0f"
     tshark_view "$capture" "$out.tshark"
     case $name in
-    tls-* | quic-* | dtls-* | starttls-*) tls_view "$capture" "$out" ;;
+    tls-* | quic-* | dtls-* | starttls-*)
+        tls_view "$capture" "$out"
+        certificates_view "$capture" "$out.certificates"
+        ;;
     http-*) http_view "$capture" "$out.http" ;;
     ssh-*) ssh_view "$capture" "$out.ssh" ;;
     esac
@@ -171,6 +176,29 @@ tls_view() {
         ;;
     esac
     python3 "$here/ja4_by_hand.py" "$1" "$2.ja3" "$2.ja4" "${options[@]}"
+}
+
+# tshark joins the certificates of a frame with ','.
+certificates_view() {
+    local frame v4 v6 tcp udp certificates dtls certificate place
+    tshark -r "$1" -Y 'tls.handshake.certificate or dtls.handshake.certificate' -T fields -E separator='|' \
+        -e frame.number -e ip.src -e ipv6.src -e tcp.srcport -e udp.srcport -e tls.handshake.certificate \
+        -e dtls.handshake.certificate 2>/dev/null |
+        while IFS='|' read -r frame v4 v6 tcp udp certificates dtls; do
+            place=0
+            for certificate in ${certificates//,/ } ${dtls//,/ }; do
+                printf '%s\t%s\t%s\t%s\t%s\n' "$frame" "$v4$v6" "$tcp$udp" $place "$(read_certificate "$certificate")"
+                place=$((place + 1))
+            done
+        done >"$2"
+    [ -s "$2" ] || rm "$2"
+}
+
+# read_certificate HEX: prints the fields that OpenSSL reads, between tabs.
+read_certificate() {
+    xxd -r -p <<<"$1" | openssl x509 -inform DER -noout -fingerprint -sha256 -serial -dates -dateopt iso_8601 -subject -issuer \
+        -nameopt RFC2253,-esc_msb,utf8 |
+        sed '1s/://g; 1,2s/.*/\L&/; 3,4s/ /T/; s/^[^=]*=//' | paste -s -d '\t'
 }
 
 # tshark keeps the keys of the first version after a Version Negotiation, so frames up to $3 and later ones are read apart.

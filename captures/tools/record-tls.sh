@@ -20,8 +20,8 @@ readonly NAMES="tls-curl tls-gnutls tls-openssl tls-resumption tls-hello-retry t
     tls-rustls tls-firefox tls-chromium quic-firefox quic-chromium quic-go quic-retry quic-version2 quic-negotiation
     quic-reserved quic-aioquic starttls-smtp starttls-imap starttls-pop3 starttls-ftp starttls-ldap starttls-postgres starttls-mysql
     starttls-xmpp starttls-others tls-connect tls-socks tls-proxy-protocol
-    tls-large tls-small-segments tls-made-sslv2 tls-fast-open tls-made-mid-stream tls-made-padded-acks tls-openvpn
-    dtls-openssl dtls-gnutls dtls-fragments dtls-13 dtls-chromium dtls-firefox labelled"
+    tls-large tls-small-segments tls-certificates tls-made-sslv2 tls-fast-open tls-made-mid-stream tls-made-padded-acks tls-openvpn
+    dtls-openssl dtls-gnutls dtls-certificates dtls-fragments dtls-13 dtls-chromium dtls-firefox labelled"
 
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/layout.sh"
@@ -497,6 +497,70 @@ record_tls_made_sslv2() {
 }
 
 # TCP Fast Open: the hello is in the SYN (RFC 7413).
+# Chains of three certificates, certificates of clients, and none of a client, in TLS 1.2 to 1.0. Port 443 asks for no
+# certificate. Port 4433 sends records of 512 bytes, so that a message has several.
+record_tls_certificates() {
+    chains
+    local mutual=(-Verify 2 -CAfile "$tmp/root.pem") old=(-cipher DEFAULT:@SECLEVEL=0)
+    s_server 443 "${chain[@]}"
+    s_server 4431 "${chain[@]}" "${mutual[@]}"
+    s_server 4432 "${chain[@]}" "${mutual[@]}" "${old[@]}"
+    s_server 4433 "${chain[@]}" -max_send_frag 512
+    server gnutls-serv --port 4434 --x509certfile "$tmp/server-chain.pem" --x509keyfile "$tmp/server.key" \
+        --x509cafile "$tmp/root.pem" --require-client-cert >"$tmp/gnutls-serv.log" 2>&1 &
+    listening 4434 $!
+    go build -o "$tmp/mutual" "$here/tls-clients/mutual.go"
+    server "$tmp/mutual" "$tmp/server-chain.pem" "$tmp/server.key" "$tmp/root.pem" $SERVER4:4435 2>/dev/null &
+    listening 4435 $!
+    start tcp
+    s_client 443 -tls1_2 -servername www.example.test
+    s_client 443 -tls1_2 -servername other.example
+    s_client 443 -tls1_2 -noservername
+    s_client 4431 -tls1_2 -servername www.example.test "${own[@]}"
+    s_client 4432 -tls1_1 "${old[@]}" "${own[@]}"
+    s_client 4432 -tls1 "${old[@]}" "${own[@]}"
+    s_client 4433 -tls1_2 -servername a.example.net
+    quietly gnutls-cli --insecure -p 4434 --priority NORMAL:-VERS-TLS1.3 --x509certfile "$tmp/client-chain.pem" \
+        --x509keyfile "$tmp/client.key" www.example.test
+    s_client 4435 -servername www.example.test
+    keep tls-certificates 20
+}
+
+record_dtls_certificates() {
+    chains
+    s_server 4433 -dtls "${chain[@]}" -Verify 2 -CAfile "$tmp/root.pem"
+    start udp
+    s_client 4433 -dtls -servername www.example.test "${own[@]}"
+    s_client 4433 -dtls -mtu 512 "${own[@]}"
+    keep dtls-certificates 20
+}
+
+# Makes a root, an authority below it, and the certificates that it issues to a server and a client. chain and own are the
+# options of OpenSSL's server and client for them.
+chains() {
+    issued root "" "/C=DE/O=Example Trust/CN=Example Root" basicConstraints=critical,CA:TRUE
+    issued authority root "/C=DE/O=Example Trust/CN=Example Authority" basicConstraints=critical,CA:TRUE
+    issued server authority "/O=Example\\, Inc./CN=www.example.test" basicConstraints=CA:FALSE \
+        subjectAltName=DNS:www.example.test,DNS:*.example.net,IP:$SERVER4,IP:$SERVER6
+    issued client authority "/CN=Client/emailAddress=client@example.test" basicConstraints=CA:FALSE \
+        subjectAltName=email:client@example.test
+    cat "$tmp/authority.pem" "$tmp/root.pem" >"$tmp/authorities.pem"
+    local name
+    for name in server client; do cat "$tmp/$name.pem" "$tmp/authorities.pem" >"$tmp/$name-chain.pem"; done
+    chain=(-cert "$tmp/server.pem" -key "$tmp/server.key" -cert_chain "$tmp/authorities.pem")
+    own=(-cert "$tmp/client.pem" -key "$tmp/client.key" -cert_chain "$tmp/authority.pem")
+}
+
+# issued NAME ISSUER SUBJECT EXTENSION...: an empty issuer makes a root.
+issued() {
+    local name=$1 issuer=$2 subject=$3 extension options=()
+    shift 3
+    [ -z "$issuer" ] || options=(-CA "$tmp/$issuer.pem" -CAkey "$tmp/$issuer.key")
+    for extension; do options+=(-addext "$extension"); done
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj "$subject" \
+        -keyout "$tmp/$name.key" -out "$tmp/$name.pem" "${options[@]}" 2>/dev/null
+}
+
 record_tls_fast_open() {
     client sysctl -qw net.ipv4.tcp_fastopen=0x5
     server sysctl -qw net.ipv4.tcp_fastopen=0x203

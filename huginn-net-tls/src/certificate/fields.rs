@@ -29,7 +29,8 @@ pub struct CertificateFields {
     pub serial: Option<Box<str>>,
     /// The subject as RFC 4514 writes it: the most specific attribute comes first, as in `CN=www.example.com,O=Example`.
     /// Attributes have OpenSSL's short names, or their number; characters that are not printable are escaped. Empty if the
-    /// name is empty, `None` if its text exceeds 2 KiB.
+    /// name is empty. `None` if its text exceeds 2 KiB, or if it has an attribute of an unknown type whose number has no text
+    /// (2.40 and above, or parts of more than 32 bits).
     pub subject: Option<Box<str>>,
     /// The issuer, as [`subject`](Self::subject).
     pub issuer: Option<Box<str>>,

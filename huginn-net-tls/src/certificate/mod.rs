@@ -11,8 +11,10 @@ mod serial;
 mod tests;
 mod time;
 
+use std::fmt;
 use std::sync::Arc;
 
+use huginn_net_wire::Amount;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
@@ -91,5 +93,24 @@ impl Certificate {
     /// Whether a time is within the validity: [`CertificateFields::is_valid_at`]. `None` if the certificate cannot be read.
     pub fn is_valid_at(&self, seconds: i64) -> Option<bool> {
         Some(self.fields()?.is_valid_at(seconds))
+    }
+}
+
+/// Writes subject, issuer and validity in one line.
+impl fmt::Display for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(CertificateFields { subject, issuer, not_before, not_after, .. }) = self.fields() else {
+            return write!(
+                f,
+                "unreadable certificate of {}",
+                Amount(u64::try_from(self.len()).unwrap_or(u64::MAX), "byte(s)")
+            );
+        };
+        let [subject, issuer] = [subject, issuer].map(|name| match name.as_deref() {
+            Some("") => "(no name)",
+            Some(name) => name,
+            None => "(long name)",
+        });
+        write!(f, "{subject}, issued by {issuer}, valid from {not_before} to {not_after}")
     }
 }
