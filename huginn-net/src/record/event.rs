@@ -14,8 +14,8 @@ use super::describe::{FieldInfo, Fields, Object, Value as _, ValueVisitor, Visit
 use super::flow::FlowRecord;
 use super::kinds::{
     ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, MismatchRecord,
-    MtuRecord, SshClientRecord, SshServerRecord, TcpRecord, TlsClientRecord, TlsServerRecord, ToolRecord,
-    UptimeRecord,
+    MtuRecord, SshClientRecord, SshHandshakeRecord, SshServerRecord, TcpRecord, TlsClientRecord,
+    TlsServerRecord, ToolRecord, UptimeRecord,
 };
 use super::text::{LimitedTexts, Text};
 use crate::{Event, Finding};
@@ -149,6 +149,8 @@ kinds! {
     SshClient(SshClientRecord<'a>): "ssh_client",
     /// An SSH server.
     SshServer(SshServerRecord<'a>): "ssh_server",
+    /// The algorithms that SSH client and server agree on.
+    SshHandshake(SshHandshakeRecord<'a>): "ssh_handshake",
 }
 
 /// The name of the kind of an event: one of [`EVENT_NAMES`].
@@ -177,6 +179,7 @@ pub(crate) fn event_number(finding: &Finding) -> usize {
         Finding::TlsServer(_) => 13,
         Finding::SshClient(_) => 14,
         Finding::SshServer(_) => 15,
+        Finding::SshHandshake(_) => 16,
     }
 }
 
@@ -288,6 +291,9 @@ fn describe<'a, U: Use<'a>>(event: &'a Event, cut: &mut Vec<Text<'a>>, to: U) ->
         Finding::TlsServer(finding) => to.fields(TlsServerRecord::new(finding, texts), Kind::TlsServer),
         Finding::SshClient(finding) => to.fields(SshClientRecord::new(finding, texts), Kind::SshClient),
         Finding::SshServer(finding) => to.fields(SshServerRecord::new(finding, texts), Kind::SshServer),
+        Finding::SshHandshake(finding) => {
+            to.fields(SshHandshakeRecord::new(finding, texts), Kind::SshHandshake)
+        }
     }
 }
 

@@ -42,8 +42,9 @@ pub use self::host::{
 };
 pub use self::kinds::{
     ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, LabelRecord,
-    ListedRecord, MismatchRecord, MtuRecord, NearestRecord, SoftwareRecord, SshClientRecord, SshServerRecord,
-    TcpRecord, TlsClientRecord, TlsServerRecord, ToolRecord, UptimeRecord,
+    ListedRecord, MismatchRecord, MtuRecord, NearestRecord, SoftwareRecord, SshClientRecord,
+    SshHandshakeRecord, SshServerRecord, TcpRecord, TlsClientRecord, TlsServerRecord, ToolRecord,
+    UptimeRecord,
 };
 pub use self::text::Text;
 pub use crate::community_id::{CommunityId, CommunityIdParseError};

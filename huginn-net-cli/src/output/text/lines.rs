@@ -11,7 +11,7 @@ use huginn_net::finding::{
     TlsClientFinding, UptimeFinding,
 };
 use huginn_net::http::Headers;
-use huginn_net::ssh::SshPeer;
+use huginn_net::ssh::{Negotiation, SshPeer};
 use huginn_net::tcp::Handshake;
 use huginn_net::tls::{TlsServer, Transport};
 use huginn_net::{Escaped, Event, Finding, Side};
@@ -124,6 +124,7 @@ impl Lines {
             Finding::HttpResponse(finding) => self.http_response(out, finding),
             Finding::SshClient(SshClientFinding { peer, .. }) => self.ssh(out, peer),
             Finding::SshServer(finding) => self.ssh(out, &finding.peer),
+            Finding::SshHandshake(finding) => self.ssh_handshake(out, &finding.negotiation),
             Finding::TlsClient(finding) => self.tls_client(out, finding),
             Finding::TlsServer(finding) => tls_server(out, &finding.server),
             Finding::Uptime(finding) => uptime(out, finding),
@@ -231,6 +232,20 @@ impl Lines {
         }
     }
 
+    fn ssh_handshake(&self, out: &mut impl Write, negotiation: &Negotiation<'_>) -> io::Result<()> {
+        match (negotiation.kex(), negotiation.host_key(), negotiation.cipher(Side::Server)) {
+            (Some(kex), Some(host_key), Some(cipher)) if negotiation.is_complete() => {
+                self.known(out, Cut(kex))?;
+                let kind = if negotiation.is_post_quantum() == Some(true) { ", post-quantum" } else { "" };
+                write!(out, "{kind}, {}, {}", Cut(host_key), Cut(cipher))
+            }
+            _ => {
+                let alarm = self.alarm;
+                write!(out, "{alarm}nothing in common{alarm:#}")
+            }
+        }
+    }
+
     fn connection(&self, out: &mut impl Write, connection: &Connection) -> io::Result<()> {
         let Connection { client, server, .. } = connection;
         write!(
@@ -280,7 +295,7 @@ fn protocol_of(event: &Event) -> &'static str {
             Handshake::SynAck => "SYN+ACK",
         },
         Finding::HttpRequest(_) | Finding::HttpResponse(_) => "HTTP",
-        Finding::SshClient(_) | Finding::SshServer(_) => "SSH",
+        Finding::SshClient(_) | Finding::SshServer(_) | Finding::SshHandshake(_) => "SSH",
         Finding::TlsClient(finding) => transport(finding.client.hello.transport()),
         Finding::TlsServer(finding) => transport(finding.server.hello.transport()),
         Finding::Uptime(_) => "uptime",
