@@ -271,3 +271,223 @@ fn is_announcement(name: &[u8]) -> bool {
 fn owned(name: Agreed<'_>) -> Agreed<'static> {
     name.map(|name| Cow::Owned(name.into_owned()))
 }
+
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::MAX_PACKET_LEN;
+    use crate::kex_init::tests::kex_init_message;
+
+    /// The lists of a message, without the languages.
+    type Lists<'a> = [&'a str; 8];
+
+    const LISTS: Lists<'_> = ["k1,k2", "h1,h2", "a,b", "b,a", "m1,m2", "m2,m1", "none", "zlib,none"];
+
+    fn message(lists: Lists<'_>, follows: u8) -> Vec<u8> {
+        let lists: Vec<Vec<u8>> = lists.into_iter().chain(["", ""]).map(Into::into).collect();
+        kex_init_message(&lists, follows)
+    }
+
+    /// Negotiates these lists; a side guesses if its number is 1.
+    fn negotiate(client: (Lists<'_>, u8), server: (Lists<'_>, u8)) -> Negotiation<'static> {
+        let [client, server] = [client, server].map(|(lists, follows)| message(lists, follows));
+        let [client, server] = [&client, &server].map(|message| KexInit::from_payload(message).unwrap());
+        Negotiation::new(&client, &server).into_owned()
+    }
+
+    fn text(name: Option<&[u8]>) -> Option<String> {
+        name.map(|name| String::from_utf8(name.to_vec()).unwrap())
+    }
+
+    /// Replaces a list.
+    fn with<'a>(mut lists: Lists<'a>, index: usize, list: &'a str) -> Lists<'a> {
+        lists[index] = list;
+        lists
+    }
+
+    /// Section 7.1: the first algorithm on the client's list that is also on the server's.
+    #[test]
+    fn preference_of_client_decides_in_each_direction() {
+        let server = ["k3,k2,k1", "h2", "b,a", "b,a", "m2,m1", "m1,m2", "zlib,none", "none,zlib"];
+        let found = negotiate((LISTS, 0), (server, 0));
+        assert_eq!(
+            (text(found.kex()).as_deref(), text(found.host_key()).as_deref()),
+            (Some("k1"), Some("h2"))
+        );
+        let names = |side| {
+            [found.cipher(side), found.mac(side), found.compression(side)].map(|name| text(name).unwrap())
+        };
+        assert_eq!(names(Side::Client), ["a", "m1", "none"]);
+        assert_eq!(names(Side::Server), ["b", "m2", "zlib"]);
+        assert!(found.is_complete() && !found.is_strict_kex());
+        assert_eq!((found.guess(), found.is_post_quantum()), (None, Some(false)));
+    }
+
+    #[test]
+    fn list_without_common_name_agrees_on_nothing() {
+        for index in 0..LISTS.len() {
+            for list in ["x,y", "", ",", "A,K1"] {
+                let found = negotiate((LISTS, 0), (with(LISTS, index, list), 0));
+                let [client, server] = [Side::Client, Side::Server]
+                    .map(|side| [found.cipher(side), found.mac(side), found.compression(side)]);
+                let names = [
+                    found.kex(),
+                    found.host_key(),
+                    client[0],
+                    server[0],
+                    client[1],
+                    server[1],
+                    client[2],
+                    server[2],
+                ];
+                let missing: Vec<usize> = (0..names.len()).filter(|index| names[*index].is_none()).collect();
+                assert_eq!((missing, found.is_complete()), (vec![index], false), "{list:?}");
+            }
+        }
+        let found = negotiate((with(LISTS, 0, "x"), 1), (LISTS, 0));
+        assert_eq!((found.is_post_quantum(), found.guess()), (None, Some(KexGuess::Wrong)));
+    }
+
+    /// Names of the ciphers: the registry of IANA, and PROTOCOL files of OpenSSH.
+    #[test]
+    fn cipher_with_authentication_needs_no_mac() {
+        for cipher in ["chacha20-poly1305@openssh.com", "aes256-gcm@openssh.com", "AEAD_AES_128_GCM"] {
+            let lists = with(with(LISTS, 2, cipher), 4, "");
+            let found = negotiate((lists, 0), (lists, 0));
+            assert_eq!(text(found.mac(Side::Client)).as_deref(), Some("<implicit>"));
+            assert_eq!(text(found.mac(Side::Server)).as_deref(), Some("m2"));
+            assert!(found.is_complete());
+        }
+        let lists = with(with(LISTS, 2, "aes256-ctr,aes256-gcm@openssh.com"), 4, "");
+        assert_eq!(negotiate((lists, 0), (lists, 0)).mac(Side::Client), None);
+    }
+
+    /// RFC 8308, section 2.1: the names are no key exchange methods, so a side that has those of the other agrees on nothing.
+    #[test]
+    fn announcements_never_agree() {
+        for name in ["ext-info-c", "ext-info-s", "kexguess2@matt.ucc.asn.au", "kex-strict-c-v00@openssh.com"]
+        {
+            let lists = with(LISTS, 0, name);
+            assert_eq!(negotiate((lists, 0), (lists, 0)).kex(), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn strict_kex_needs_the_name_of_each_side() {
+        for (client, server, strict) in [
+            ("k1,kex-strict-c-v00@openssh.com", "k1,kex-strict-s-v00@openssh.com", true),
+            ("kex-strict-c,k1", "kex-strict-s,k1", true),
+            ("k1,kex-strict-c-v00@openssh.com", "k1", false),
+            ("k1", "k1,kex-strict-s-v00@openssh.com", false),
+            ("k1,kex-strict-s-v00@openssh.com", "k1,kex-strict-c-v00@openssh.com", false),
+            ("k1,kex-strict-c-v00@openssh.com", "k1,kex-strict-s", false),
+            ("k1,kex-strict-c-v00@openssh.co", "k1,kex-strict-s-v00@openssh.com", false),
+        ] {
+            let found = negotiate((with(LISTS, 0, client), 0), (with(LISTS, 0, server), 0));
+            assert_eq!(found.is_strict_kex(), strict, "{client} {server}");
+            assert_eq!(text(found.kex()).as_deref(), Some("k1"));
+        }
+    }
+
+    /// Names: IANA's registry, OpenSSH, TinySSH, AWS Transfer Family, Tectia, and the fork of OpenSSH of Open Quantum Safe.
+    #[test]
+    fn post_quantum_methods_are_known_by_name() {
+        for (kex, post_quantum) in [
+            ("mlkem768x25519-sha256", true),
+            ("mlkem768nistp256-sha256", true),
+            ("mlkem1024nistp384-sha384", true),
+            ("sntrup761x25519-sha512", true),
+            ("sntrup761x25519-sha512@openssh.com", true),
+            ("sntrup4591761x25519-sha512@tinyssh.org", true),
+            ("x25519-kyber-512r3-sha256-d00@amazon.com", true),
+            ("ecdh-nistp384-kyber-768r3-sha384-d00@openquantumsafe.org", true),
+            ("bike1-l1-fo-sha384@openquantumsafe.org", true),
+            ("curve25519-frodokem1344-sha512@ssh.com", true),
+            ("ecdh-nistp521-firesaber-sha512@ssh.com", true),
+            ("curve25519-sha256", false),
+            ("curve25519-sha256@libssh.org", false),
+            ("ecdh-sha2-nistp521", false),
+            ("ecdh-sha2-1.3.132.0.10", false),
+            ("diffie-hellman-group-exchange-sha256", false),
+            ("gss-group14-sha256-toWM5Slw5Ew8Mqkay+al2g==", false),
+            ("curve448-sha512", false),
+            ("rsa2048-sha256", false),
+            ("sm2kep-sha2-nistp256", false),
+        ] {
+            let lists = with(LISTS, 0, kex);
+            assert_eq!(negotiate((lists, 0), (lists, 0)).is_post_quantum(), Some(post_quantum), "{kex}");
+        }
+    }
+
+    /// RFC 4253, section 7, and `buf_match_algo` of Dropbear for the lists with `kexguess2@matt.ucc.asn.au`.
+    #[test]
+    fn guess_is_right_if_first_names_are_those_that_count() {
+        let [plain, extended] = ["k1,k2", "k1,k2,kexguess2@matt.ucc.asn.au"].map(|list| with(LISTS, 0, list));
+        let [other, other_extended] =
+            ["k2,k1", "k2,k1,kexguess2@matt.ucc.asn.au"].map(|list| with(LISTS, 0, list));
+        let [other_key, other_key_extended] = [with(plain, 1, "h2,h1"), with(extended, 1, "h2,h1")];
+        for (client, server, wanted) in [
+            (plain, plain, KexGuess::Right),
+            (plain, other, KexGuess::Wrong),
+            (plain, other_key, KexGuess::Wrong),
+            (plain, with(plain, 2, "x"), KexGuess::Wrong),
+            (extended, other, KexGuess::Wrong),
+            (extended, other_extended, KexGuess::Right),
+            (extended, other_key_extended, KexGuess::Right),
+            (with(extended, 0, "k3,k1,kexguess2@matt.ucc.asn.au"), extended, KexGuess::Wrong),
+            (with(extended, 1, "h3,h1"), extended, KexGuess::Wrong),
+        ] {
+            for follows in [(1, 0), (0, 1), (1, 1)] {
+                let found = negotiate((client, follows.0), (server, follows.1));
+                assert_eq!(found.guess(), Some(wanted), "{client:?} {server:?}");
+            }
+            assert_eq!(negotiate((client, 0), (server, 0)).guess(), None);
+        }
+    }
+
+    #[test]
+    fn time_is_not_quadratic() {
+        let names = |first: char| -> String {
+            (0..)
+                .map(|number| format!("{first}{number:x},"))
+                .take_while({
+                    let mut len = 0;
+                    move |name| {
+                        len += name.len();
+                        len < MAX_PACKET_LEN - 200
+                    }
+                })
+                .collect()
+        };
+        let (client, server) = (names('a'), names('b'));
+        let start = Instant::now();
+        for _ in 0..50 {
+            assert_eq!(negotiate((with(LISTS, 0, &client), 0), (with(LISTS, 0, &server), 0)).kex(), None);
+        }
+        assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    }
+
+    proptest! {
+        /// The rule of the RFC, word for word, without the sorted list.
+        #[test]
+        fn equals_rule_of_rfc(client in "([ab]{0,2},){0,6}[ab]{0,2}", server in "([ab]{0,2},){0,6}[ab]{0,2}") {
+            let wanted = client.split(',').filter(|name| !name.is_empty()).find(|name| server.split(',').any(|other| other == *name));
+            for index in [0, 1, 2, 5, 6] {
+                let found = negotiate((with(LISTS, index, &client), 0), (with(LISTS, index, &server), 0));
+                let name = match index {
+                    0 => found.kex(),
+                    1 => found.host_key(),
+                    2 => found.cipher(Side::Client),
+                    5 => found.mac(Side::Server),
+                    _ => found.compression(Side::Client),
+                };
+                prop_assert_eq!(text(name), wanted.map(str::to_owned));
+            }
+        }
+    }
+}
