@@ -5,7 +5,7 @@ use std::fmt;
 
 use huginn_net_core::Side;
 
-use crate::{KexInit, NameList};
+use crate::{KexInit, NameList, SshField};
 
 /// Names that both sides list to announce strict key exchange: of the client and of the server, as OpenSSH introduced them
 /// and as draft-ietf-sshm-strict-kex has them.
@@ -116,7 +116,7 @@ impl<'a> Negotiation<'a> {
             guess: None,
         };
         if client.first_kex_packet_follows() || server.first_kex_packet_follows() {
-            let is_right = negotiation.is_complete() && negotiation.confirms_guess(kex, host_key);
+            let is_right = negotiation.unmatched().is_none() && negotiation.confirms_guess(kex, host_key);
             negotiation.guess = Some(if is_right { KexGuess::Right } else { KexGuess::Wrong });
         }
         negotiation
@@ -168,10 +168,21 @@ impl<'a> Negotiation<'a> {
         self.guess
     }
 
-    /// Whether the sides agree on all algorithms. If not, the connection ends.
-    pub fn is_complete(&self) -> bool {
+    /// Returns the first list without a common name, in the order of the wire. Without one, the sides agree on all algorithms;
+    /// with one, the connection ends.
+    pub fn unmatched(&self) -> Option<SshField> {
         let Self { kex, host_key, client, server, .. } = self;
-        kex.is_some() && host_key.is_some() && client.is_complete() && server.is_complete()
+        let names = [
+            (SshField::KexAlgorithms, kex),
+            (SshField::ServerHostKeyAlgorithms, host_key),
+            (SshField::EncryptionClientToServer, &client.cipher),
+            (SshField::EncryptionServerToClient, &server.cipher),
+            (SshField::MacClientToServer, &client.mac),
+            (SshField::MacServerToClient, &server.mac),
+            (SshField::CompressionClientToServer, &client.compression),
+            (SshField::CompressionServerToClient, &server.compression),
+        ];
+        names.into_iter().find(|(_, name)| name.is_none()).map(|(field, _)| field)
     }
 
     /// Copies the names, so that the value owns them.
@@ -212,10 +223,6 @@ impl<'a> Protection<'a> {
             _ => agreed(mac, |_| true),
         };
         Self { cipher, mac, compression: agreed(compression, |_| true) }
-    }
-
-    const fn is_complete(&self) -> bool {
-        self.cipher.is_some() && self.mac.is_some() && self.compression.is_some()
     }
 
     fn into_owned(self) -> Protection<'static> {
@@ -324,29 +331,30 @@ mod tests {
         };
         assert_eq!(names(Side::Client), ["a", "m1", "none"]);
         assert_eq!(names(Side::Server), ["b", "m2", "zlib"]);
-        assert!(found.is_complete() && !found.is_strict_kex());
+        assert!(found.unmatched().is_none() && !found.is_strict_kex());
         assert_eq!((found.guess(), found.is_post_quantum()), (None, Some(false)));
     }
 
     #[test]
     fn list_without_common_name_agrees_on_nothing() {
-        for index in 0..LISTS.len() {
+        let fields = [
+            SshField::KexAlgorithms,
+            SshField::ServerHostKeyAlgorithms,
+            SshField::EncryptionClientToServer,
+            SshField::EncryptionServerToClient,
+            SshField::MacClientToServer,
+            SshField::MacServerToClient,
+            SshField::CompressionClientToServer,
+            SshField::CompressionServerToClient,
+        ];
+        for (index, field) in fields.into_iter().enumerate() {
             for list in ["x,y", "", ",", "A,K1"] {
                 let found = negotiate((LISTS, 0), (with(LISTS, index, list), 0));
-                let [client, server] = [Side::Client, Side::Server]
+                let [c, s] = [Side::Client, Side::Server]
                     .map(|side| [found.cipher(side), found.mac(side), found.compression(side)]);
-                let names = [
-                    found.kex(),
-                    found.host_key(),
-                    client[0],
-                    server[0],
-                    client[1],
-                    server[1],
-                    client[2],
-                    server[2],
-                ];
+                let names = [found.kex(), found.host_key(), c[0], s[0], c[1], s[1], c[2], s[2]];
                 let missing: Vec<usize> = (0..names.len()).filter(|index| names[*index].is_none()).collect();
-                assert_eq!((missing, found.is_complete()), (vec![index], false), "{list:?}");
+                assert_eq!((missing, found.unmatched()), (vec![index], Some(field)), "{list:?}");
             }
         }
         let found = negotiate((with(LISTS, 0, "x"), 1), (LISTS, 0));
@@ -361,7 +369,7 @@ mod tests {
             let found = negotiate((lists, 0), (lists, 0));
             assert_eq!(text(found.mac(Side::Client)).as_deref(), Some("<implicit>"));
             assert_eq!(text(found.mac(Side::Server)).as_deref(), Some("m2"));
-            assert!(found.is_complete());
+            assert_eq!(found.unmatched(), None);
         }
         let lists = with(with(LISTS, 2, "aes256-ctr,aes256-gcm@openssh.com"), 4, "");
         assert_eq!(negotiate((lists, 0), (lists, 0)).mac(Side::Client), None);

@@ -268,11 +268,13 @@ impl Blocks {
             }
             None => Ok(()),
         }?;
-        if negotiation.is_complete() {
-            return Ok(());
+        match negotiation.unmatched() {
+            Some(list) => {
+                let Self { unknown, .. } = self;
+                self.field(out, "fails", format_args!("{unknown}no match in {list}{unknown:#}"))
+            }
+            None => Ok(()),
         }
-        let Self { unknown, .. } = self;
-        self.field(out, "outcome", format_args!("{unknown}fails: nothing in common{unknown:#}"))
     }
 
     fn tls_client(&self, out: &mut impl Write, client: &TlsClient, limit: TextLimit) -> io::Result<()> {
@@ -398,14 +400,14 @@ impl Display for Wire<'_> {
     }
 }
 
-/// A name that both sides of SSH have; `none in common` without one.
+/// A name that both sides of SSH have; `no match` without one.
 struct Agreed<'a>(Option<&'a [u8]>, TextLimit);
 
 impl Display for Agreed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(name) => Wire(name, self.1).fmt(f),
-            None => f.write_str("none in common"),
+            None => f.write_str("no match"),
         }
     }
 }

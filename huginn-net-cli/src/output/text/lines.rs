@@ -233,17 +233,17 @@ impl Lines {
     }
 
     fn ssh_handshake(&self, out: &mut impl Write, negotiation: &Negotiation<'_>) -> io::Result<()> {
-        match (negotiation.kex(), negotiation.host_key(), negotiation.cipher(Side::Server)) {
-            (Some(kex), Some(host_key), Some(cipher)) if negotiation.is_complete() => {
-                self.known(out, Cut(kex))?;
-                let kind = if negotiation.is_post_quantum() == Some(true) { ", post-quantum" } else { "" };
-                write!(out, "{kind}, {}, {}", Cut(host_key), Cut(cipher))
-            }
-            _ => {
-                let alarm = self.alarm;
-                write!(out, "{alarm}nothing in common{alarm:#}")
-            }
+        if let Some(list) = negotiation.unmatched() {
+            let alarm = self.alarm;
+            return write!(out, "{alarm}no match in {list}{alarm:#}");
         }
+        self.known(out, Cut(negotiation.kex().unwrap_or_default()))?;
+        if negotiation.is_post_quantum() == Some(true) {
+            out.write_all(b", post-quantum")?;
+        }
+        let [host_key, cipher] =
+            [negotiation.host_key(), negotiation.cipher(Side::Server)].map(Option::unwrap_or_default);
+        write!(out, ", {}, {}", Cut(host_key), Cut(cipher))
     }
 
     fn connection(&self, out: &mut impl Write, connection: &Connection) -> io::Result<()> {
