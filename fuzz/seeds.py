@@ -52,6 +52,8 @@ def main():
         for i, vector in enumerate(map(json.loads, f)):
             save("transport_parameters", f"vector-{i}", bytes.fromhex(vector["version"] + vector["parameters"]))
     save_certificates()
+    for path in glob.glob(os.path.join(CAPTURES, "ssh", "*", "*.ssh")):
+        save_negotiations(os.path.basename(path), path)
     save_http2()
     save_tables()
     save_clients()
@@ -145,6 +147,18 @@ def save_ssh(name, segments):
     for i, payloads in enumerate(directions.values()):
         if any(payload.startswith(b"SSH-") for payload in payloads):
             save("ssh", f"{name}-{i}", b"\x64" + b"".join(payloads))
+
+
+def save_negotiations(name, path):
+    """Writes seeds for ssh_negotiation from a golden: both directions have the lists of HASSH, and the host keys are made up."""
+    with open(path, encoding="utf-8") as f:
+        rows = [line.rstrip("\n").split("\t") for line in f]
+    for i, (client, server) in enumerate(zip(rows, rows[1:])):
+        if (client[2], server[2]) == ("hassh", "hasshserver"):
+            sides = [row[4].split(";") for row in (client, server)]
+            lists = [text for kex, cipher, mac, zip_ in sides
+                     for text in (kex, "ssh-ed25519,rsa-sha2-256", cipher, cipher, mac, mac, zip_, zip_)]
+            save("ssh_negotiation", f"{name}-{i}", bytes([i % 2, 0]) + "\n".join(lists).encode())
 
 
 def save_streams(name, segments):

@@ -19,6 +19,7 @@
 #   status.
 # NAME.ssh (ssh-*) has one line for each identification string and each fingerprint that tshark shows: source, port, then
 #   `banner` and the identification string, or `hassh` or `hasshserver` with the fingerprint and its algorithms.
+# NAME.kex (ssh-negotiation) comes from record-ssh.sh: it is what the client printed while it was recorded.
 # NAME.ja3 and NAME.ja4 (tls-*, quic-*, dtls-*, starttls-*) come from tshark's dissection, through ja4_by_hand.py.
 # NAME.certificates (the same) has one line for each certificate that tshark shows, read by OpenSSL: frame, source, port,
 #   place in its message, SHA-256, serial number, start and end of the validity, subject and issuer as in RFC 4514.

@@ -7,7 +7,8 @@
 #
 # The requirements and addresses of record.sh apply. The script also needs Go and pip, with which it downloads and builds
 # programs in a temporary folder, outside the namespaces. It keeps only the first packets of every flow: the connections
-# end after the key exchange, without a login.
+# end after the key exchange, without a login. OpenSSH and Dropbear of Debian trixie run beside the system, from the folder of
+# record-clients.py.
 set -euo pipefail
 
 readonly PACKAGES="curl dropbear-bin ethtool gcc iproute2 libssh-dev openssh-client openssh-server putty-tools python3
@@ -17,7 +18,7 @@ readonly PROGRAMS="curl dbclient dropbear dropbearkey ethtool gcc go ip plink py
 export PYTHONDONTWRITEBYTECODE=1
 
 readonly NAMES="ssh-openssh ssh-dropbear ssh-libssh ssh-libssh2 ssh-python ssh-go ssh-putty ssh-tinyssh
-    ssh-small-segments ssh-endings ssh-lines"
+    ssh-small-segments ssh-endings ssh-lines ssh-negotiation ssh-guesses"
 
 here=$(cd "$(dirname "$0")" && pwd)
 programs=$here/ssh-programs
@@ -70,9 +71,12 @@ openssh() {
     serve "$port" "$(command -v sshd)" -D -f "$tmp/sshd-$port.conf"
 }
 
-dropbear_server() {
+dropbear_server() { serve "$1" dropbear -F -E -r "$(dropbear_key)" -p "$1" -P "$tmp/dropbear.pid"; }
+
+# Makes a host key of Dropbear, and prints its path.
+dropbear_key() {
     [ -e "$tmp/dropbear_key" ] || dropbearkey -t ed25519 -f "$tmp/dropbear_key" >/dev/null 2>&1
-    serve "$1" dropbear -F -E -r "$tmp/dropbear_key" -p "$1" -P "$tmp/dropbear.pid"
+    echo "$tmp/dropbear_key"
 }
 
 # ssh_to ADDRESS [ARGUMENT...]: runs OpenSSH's client.
@@ -169,11 +173,16 @@ record_ssh_putty() {
 }
 
 record_ssh_tinyssh() {
-    tinysshd-makekey "$tmp/tinyssh" >/dev/null
-    serve 22 socat TCP-LISTEN:22,reuseaddr,fork EXEC:"tinysshd $tmp/tinyssh"
+    serve 22 socat TCP-LISTEN:22,reuseaddr,fork EXEC:"tinysshd $(tinyssh_keys)"
     start
     ssh_to $SERVER4
     keep ssh-tinyssh 14
+}
+
+# Makes host keys of TinySSH, and prints their folder.
+tinyssh_keys() {
+    [ -e "$tmp/tinyssh" ] || tinysshd-makekey "$tmp/tinyssh" >/dev/null
+    echo "$tmp/tinyssh"
 }
 
 record_ssh_small_segments() {
@@ -204,6 +213,77 @@ record_ssh_lines() {
     ssh_to $SERVER4
     plink_to 22
     keep ssh-lines 18
+}
+
+# Connections of OpenSSH, and NAME.kex with what `ssh -vvv` prints of each: key exchange method, host key algorithm, then
+# cipher, MAC and compression of the client and of the server, and whether key exchange is strict. A dash is what it does not
+# print.
+record_ssh_negotiation() {
+    local ssh10
+    ssh10=$(trixie openssh-client usr/bin/ssh)
+    openssh 22
+    openssh 2201 "KexAlgorithms ecdh-sha2-nistp256" "Ciphers aes128-ctr,aes256-ctr" "MACs hmac-sha2-256" "Compression no"
+    newer_dropbear_server 2202
+    serve 2203 socat TCP-LISTEN:2203,reuseaddr,fork EXEC:"tinysshd $(tinyssh_keys)"
+    start
+    {
+        negotiate ssh 22
+        negotiate ssh 22 -C -c aes256-ctr -m umac-128-etm@openssh.com
+        negotiate ssh 22 -c aes128-gcm@openssh.com -o KexAlgorithms=diffie-hellman-group14-sha256
+        negotiate ssh 22 -c 3des-cbc
+        negotiate ssh 2201 -m hmac-sha2-512,hmac-sha2-256
+        negotiate "$ssh10" 22
+        negotiate "$ssh10" 2202
+        negotiate "$ssh10" 2202 -c aes128-ctr -m hmac-sha2-256
+        negotiate "$ssh10" 2203
+    } >"$(capture ssh-negotiation.kex)"
+    keep ssh-negotiation 14
+}
+
+# negotiate SSH PORT [ARGUMENT...]: runs an OpenSSH client, and prints what it says about the key exchange.
+negotiate() {
+    local ssh=$1 port=$2
+    shift 2
+    try $ssh -vvv -F none -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -p "$port" "$@" \
+        nobody@$SERVER4 true
+    tr -d '\r' <"$tmp/client.log" | awk -v OFS='\t' '
+        function direction() { return $5 OFS $7 OFS $9 }
+        BEGIN { kex = key = "-"; client = server = "-" OFS "-" OFS "-"; strict = "no" }
+        /: will use strict KEX ordering/ { strict = "yes" }
+        /^debug1: kex: algorithm: / { kex = $4 }
+        /^debug1: kex: host key algorithm: / { key = $6 }
+        /^debug1: kex: client->server cipher: / { client = direction() }
+        /^debug1: kex: server->client cipher: / { server = direction() }
+        END { print kex, key, client, server, strict }'
+}
+
+# Dropbear clients, which guess the first packet of the key exchange. Complete key exchanges: a wrong guess sends two packets.
+record_ssh_guesses() {
+    newer_dropbear_server 22
+    openssh 2201
+    openssh 2202 "KexAlgorithms curve25519-sha256,ecdh-sha2-nistp256"
+    openssh 2203 "KexAlgorithms ecdh-sha2-nistp256"
+    start
+    dbclient_to 22
+    dbclient_to 2201
+    dbclient_to 2202
+    dbclient_to 2203
+    keep ssh-guesses 14
+}
+
+# newer_dropbear_server PORT: by socat, because the daemon of this version executes itself again, which fails beside the system.
+newer_dropbear_server() {
+    printf '#!/bin/sh\nexec %s -i -r %s\n' "$(trixie dropbear-bin usr/sbin/dropbear)" "$(dropbear_key)" >"$tmp/dropbear"
+    chmod +x "$tmp/dropbear"
+    serve "$1" socat "TCP-LISTEN:$1,reuseaddr,fork" EXEC:"$tmp/dropbear"
+}
+
+# trixie PACKAGE PROGRAM: prints the command that starts a program of Debian trixie with the libraries of that suite.
+trixie() {
+    PYTHONPATH=$here/clients python3 -c 'import sys
+from registries import debian_suite
+_, folder, start = debian_suite("trixie", sys.argv[1])
+print(*start, folder / sys.argv[2])' "$@"
 }
 
 main "$@"

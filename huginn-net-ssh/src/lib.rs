@@ -1,7 +1,8 @@
-//! Passive SSH fingerprints: identification strings, HASSH and HASSHServer.
+//! Passive SSH fingerprints: identification strings, HASSH, HASSHServer and the algorithms that both sides agree on.
 //!
 //! HASSH is the MD5 of the algorithms that a client offers in its SSH_MSG_KEXINIT; HASSHServer is the same for a server.
-//! Both messages are sent unencrypted.
+//! Both messages are sent unencrypted. [`Negotiation`] is what client and server agree on by them: key exchange method, host
+//! key algorithm, ciphers, MACs and compression.
 //!
 //! A proxy, which has the bytes of a connection, parses them directly: [`Identification::parse`] parses the first line of
 //! a side, and [`KexInit::parse`] the packets after it. Both return the number of bytes consumed. [`SshReader`] parses
@@ -21,7 +22,8 @@
 //! # Ok::<(), huginn_net_ssh::SshError>(())
 //! ```
 //!
-//! [`HuginnNetSsh`] analyses packets: it reports both sides of the SSH connections of a capture, on any port.
+//! [`HuginnNetSsh`] analyses packets: it reports both sides of the SSH connections of a capture, and what
+//! they agree on, on any port.
 
 mod error;
 mod hassh;
@@ -29,6 +31,7 @@ mod identification;
 mod kex_init;
 mod limits;
 mod name_list;
+mod negotiation;
 mod observer;
 mod packet;
 mod parser;
@@ -38,7 +41,7 @@ mod reader;
 
 pub use error::{SshError, SshField};
 pub use hassh::{Hassh, HasshAlgorithms};
-pub use huginn_net_core::Parsed;
+pub use huginn_net_core::{Parsed, Side};
 pub use identification::Identification;
 pub use kex_init::KexInit;
 pub use limits::{
@@ -46,6 +49,7 @@ pub use limits::{
     MAX_PACKETS_BEFORE_KEX_INIT,
 };
 pub use name_list::NameList;
+pub use negotiation::{IMPLICIT_MAC, KexGuess, Negotiation};
 pub use observer::{
     HuginnNetSsh, SshCounters, SshEvent, SshFlow, SshObserver, SshParserCounters, SshPeerCounters,
 };

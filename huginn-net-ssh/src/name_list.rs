@@ -18,6 +18,11 @@ impl<'a> NameList<'a> {
     pub fn iter(self) -> impl Iterator<Item = &'a [u8]> {
         self.0.split(|byte| *byte == b',').filter(move |_| !self.0.is_empty())
     }
+
+    /// Whether the list has a name.
+    pub fn contains(self, name: &[u8]) -> bool {
+        self.iter().any(|other| other == name)
+    }
 }
 
 impl fmt::Debug for NameList<'_> {

@@ -5,7 +5,7 @@ use huginn_net_core::{
     StreamObserverCounters, Tally, first_sender, tally, without_padding,
 };
 
-use crate::{SshParser, SshPeer, SshPeers};
+use crate::{Negotiation, SshParser, SshPeer, SshPeers};
 
 /// An analyzer for SSH only.
 ///
@@ -28,14 +28,15 @@ use crate::{SshParser, SshPeer, SshPeers};
 /// ```
 pub type HuginnNetSsh = Analyzer<SshObserver>;
 
-/// Reports the client and the server of each SSH connection, on any port: their identification strings, and HASSH and
-/// HASSHServer.
+/// Reports the client and the server of each SSH connection, on any port: their identification strings, HASSH and
+/// HASSHServer, and the algorithms that they agree on.
 #[derive(Clone, Debug, Default)]
 pub struct SshObserver {
     counters: StreamObserverCounters<SshCounters>,
 }
 
-/// An event of an [`SshObserver`], reported once for each side of a connection. The event's subject is the sender.
+/// An event of an [`SshObserver`], reported once for each side of a connection, and once for both. The event's subject is the
+/// sender; that of a handshake is the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SshEvent {
@@ -43,6 +44,8 @@ pub enum SshEvent {
     Client(SshPeer),
     /// The server.
     Server(SshPeer),
+    /// The algorithms that both sides agree on, once both SSH_MSG_KEXINITs are complete.
+    Handshake(Box<Negotiation<'static>>),
 }
 
 /// Counters of SSH.

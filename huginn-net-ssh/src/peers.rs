@@ -1,17 +1,18 @@
-//! Combines parser events and the end of each direction into one report per side.
+//! Combines parser events and the end of each direction into one report per side, and one of both.
 
 use huginn_net_core::{Event, FlowId, Origin, PacketRef, Segment, Side, TcpFlags, TcpHeader};
 
-use crate::{Identification, KexInit, SshEvent, SshPeer, SshPeerCounters, SshStreamEvent};
+use crate::{Identification, KexInit, Negotiation, SshEvent, SshPeer, SshPeerCounters, SshStreamEvent};
 
 /// Combines the events of an [`SshParser`](crate::SshParser) into one [`SshEvent`] for each side.
 ///
 /// A side is reported with its SSH_MSG_KEXINIT once the message is complete. It is reported without one once the parser
-/// stops reading, the direction ends or the flow ends. The value takes one pointer until an identification string arrives.
+/// stops reading, the direction ends or the flow ends. After both SSH_MSG_KEXINITs follows an [`SshEvent::Handshake`]. The
+/// value takes one pointer until an identification string arrives.
 #[derive(Debug, Default)]
 pub struct SshPeers(Option<Box<Pending>>);
 
-/// Sides with an identification string that have not been reported yet.
+/// Sides with an identification string that have not been reported yet, and the SSH_MSG_KEXINIT of a reported one.
 #[derive(Debug, Default)]
 struct Pending {
     client: PendingSide,
@@ -28,6 +29,10 @@ struct PendingSide {
     end: Option<u32>,
     /// Whether a segment of the side was captured.
     is_seen: bool,
+    /// The SSH_MSG_KEXINIT, until that of the peer arrives.
+    kex_init: Option<KexInit<'static>>,
+    /// Whether the side has no SSH_MSG_KEXINIT.
+    lacks_kex_init: bool,
 }
 
 impl SshPeers {
@@ -63,6 +68,12 @@ impl SshPeers {
         emit: &mut impl FnMut(Side, SshEvent),
     ) {
         if let (Some(pending), Some(tcp)) = (&mut self.0, segment.tcp()) {
+            if !pending.has_side() {
+                if tcp.flags.intersects(TcpFlags::FIN | TcpFlags::RST) {
+                    self.0 = None;
+                }
+                return;
+            }
             pending.add_origin(segment, sender);
             let [client_ended, server_ended] = pending.ended(tcp, payload_len, sender);
             if client_ended {
@@ -77,7 +88,7 @@ impl SshPeers {
     /// Whether a side with an identification string has not been reported.
     #[inline]
     pub fn has_pending(&self) -> bool {
-        self.0.is_some()
+        self.0.as_ref().is_some_and(|pending| pending.has_side())
     }
 
     /// Reports the sides that have not been reported, at the end of the flow.
@@ -96,8 +107,8 @@ impl SshPeers {
     /// Returns the heap memory of the value, in bytes.
     pub fn buffered_bytes(&self) -> usize {
         let Some(pending) = &self.0 else { return 0 };
-        let len = |side: &PendingSide| side.identification.as_ref().map_or(0, |line| line.as_bytes().len());
-        size_of::<Pending>().saturating_add(len(&pending.client)).saturating_add(len(&pending.server))
+        let Pending { client, server, .. } = &**pending;
+        size_of::<Pending>().saturating_add(client.heap_bytes()).saturating_add(server.heap_bytes())
     }
 
     /// Reports a side if it sent an identification string.
@@ -114,7 +125,19 @@ impl SshPeers {
             Side::Server => (server, client),
         };
         let Some(identification) = own.identification.take() else { return };
-        if peer.identification.is_none() {
+        let negotiation = match (&kex_init, peer.kex_init.take()) {
+            (Some(kex_init), Some(other)) => {
+                let [client, server] = side.choose([kex_init, &other], [&other, kex_init]);
+                Some(Box::new(Negotiation::new(client, server).into_owned()))
+            }
+            (Some(kex_init), None) if !peer.lacks_kex_init => {
+                own.kex_init = Some(kex_init.clone());
+                None
+            }
+            _ => None,
+        };
+        own.lacks_kex_init = kex_init.is_none();
+        if peer.identification.is_none() && own.kex_init.is_none() {
             self.0 = None;
         }
         let peer = SshPeer { side, identification, kex_init };
@@ -124,10 +147,27 @@ impl SshPeers {
             Side::Server => SshEvent::Server(peer),
         };
         emit(side, event);
+        if let Some(negotiation) = negotiation {
+            emit(Side::Server, SshEvent::Handshake(negotiation));
+        }
+    }
+}
+
+impl PendingSide {
+    /// Returns the heap memory of the value, in bytes.
+    fn heap_bytes(&self) -> usize {
+        let identification = self.identification.as_ref().map_or(0, |line| line.as_bytes().len());
+        let kex_init = self.kex_init.as_ref().map_or(0, |kex_init| kex_init.as_bytes().len());
+        identification.saturating_add(kex_init)
     }
 }
 
 impl Pending {
+    /// Whether a side with an identification string has not been reported.
+    fn has_side(&self) -> bool {
+        self.client.identification.is_some() || self.server.identification.is_some()
+    }
+
     /// Notes the flow, and the segment as the packet of new identification strings.
     fn add_origin(&mut self, segment: &Segment<'_>, sender: Side) {
         self.flow.get_or_insert_with(|| FlowId::from_segment(segment, sender));

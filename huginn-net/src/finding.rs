@@ -10,7 +10,7 @@ use huginn_net_db::{
 };
 use huginn_net_http::http2::Akamai;
 use huginn_net_http::{Header, HttpSignature, HttpVersion, Request, Response, Role};
-use huginn_net_ssh::SshPeer;
+use huginn_net_ssh::{Negotiation, SshPeer};
 use huginn_net_tcp::{Clock, Mtu, TcpSignature};
 use huginn_net_tls::{TlsClient, TlsHandshake, TlsServer};
 
@@ -43,6 +43,8 @@ pub enum Finding {
     SshClient(SshClientFinding),
     /// The identification string of an SSH server, and its HASSHServer.
     SshServer(SshServerFinding),
+    /// The algorithms that SSH client and server agree on.
+    SshHandshake(Box<SshHandshakeFinding>),
     /// The fingerprints of a ClientHello, over TCP, QUIC or DTLS.
     TlsClient(Box<TlsClientFinding>),
     /// The fingerprints of a ServerHello.
@@ -78,6 +80,7 @@ impl Finding {
             Self::TlsServer(finding) => finding.clients.text_limit,
             Self::SshClient(finding) => finding.clients.text_limit,
             Self::SshServer(finding) => finding.clients.text_limit,
+            Self::SshHandshake(finding) => finding.text_limit,
             // Other kinds have no long texts.
             _ => TextLimit::NONE,
         }
@@ -269,6 +272,21 @@ impl SshServerFinding {
     /// Looks up the HASSHServer in the list of fingerprints; `None` without a list or without a fingerprint.
     pub fn listed(&self) -> Option<Vec<&ListEntry>> {
         lookup_hassh(&self.clients, &self.peer)
+    }
+}
+
+/// The algorithms that the sides of an SSH connection agree on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SshHandshakeFinding {
+    /// The algorithms.
+    pub negotiation: Negotiation<'static>,
+    text_limit: TextLimit,
+}
+
+impl SshHandshakeFinding {
+    pub(crate) fn new(negotiation: Negotiation<'static>, clients: &Clients) -> Self {
+        Self { negotiation, text_limit: clients.text_limit }
     }
 }
 

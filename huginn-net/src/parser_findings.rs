@@ -14,7 +14,7 @@ use huginn_net_tls::TlsEvent;
 use crate::consistency::{self, ClientLayers, Consistency, Outcome};
 use crate::finding::{
     Clients, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, SshClientFinding,
-    SshServerFinding, TlsClientFinding, TlsServerFinding,
+    SshHandshakeFinding, SshServerFinding, TlsClientFinding, TlsServerFinding,
 };
 use crate::hosts::{self, HttpUpdate, TlsUpdate, Update};
 use crate::observers::FlowOutput;
@@ -43,6 +43,9 @@ pub(crate) fn on_ssh(
     let finding = match event {
         SshEvent::Client(client) => Finding::SshClient(SshClientFinding::new(client, clients)),
         SshEvent::Server(server) => Finding::SshServer(SshServerFinding::new(server, clients)),
+        SshEvent::Handshake(negotiation) => {
+            Finding::SshHandshake(Box::new(SshHandshakeFinding::new(*negotiation, clients)))
+        }
         _ => return,
     };
     emit(side, Route::Report(finding));

@@ -51,7 +51,7 @@ PARTITION_BYTES = 32 << 20
 #: Events that an analysis of one protocol reports. Others need all protocols.
 _EVENTS_OF = {
     "tls": {"tls_client", "tls_server"},
-    "ssh": {"ssh_client", "ssh_server"},
+    "ssh": {"ssh_client", "ssh_server", "ssh_handshake"},
 }
 
 _TYPES = {

@@ -10,7 +10,7 @@
 use std::slice;
 
 use huginn_net_core::{Event, Frame, Frames, LinkType, Side, TcpFlags, Timestamp};
-use huginn_net_ssh::{HuginnNetSsh, Identification, SshCounters, SshEvent, SshPeer};
+use huginn_net_ssh::{HuginnNetSsh, Identification, Negotiation, SshCounters, SshEvent, SshPeer};
 use proptest::prelude::*;
 
 const CLIENT: &[u8] = include_bytes!("../../streams/openssh-client.bin");
@@ -24,17 +24,35 @@ const INITIAL_SEQ: [u32; 2] = [u32::MAX - 500, u32::MAX - 2];
 /// A segment: sender, flags, offset of the payload in the sender's stream, acknowledged bytes of the peer, payload.
 type Segment<'a> = (Side, TcpFlags, usize, usize, &'a [u8]);
 
+/// What is reported of segments.
+struct Observed {
+    peers: Vec<SshPeer>,
+    negotiations: Vec<Negotiation<'static>>,
+    counters: SshCounters,
+    buffered_bytes: u64,
+}
+
 /// Returns the peers reported for these segments, after a handshake or not, and the counters.
 fn observe<'a>(
     handshake: bool,
     segments: impl IntoIterator<Item = Segment<'a>>,
 ) -> (Vec<SshPeer>, SshCounters) {
+    let Observed { peers, counters, .. } = observe_all(handshake, segments);
+    (peers, counters)
+}
+
+/// Returns everything reported for these segments, after a handshake or not.
+fn observe_all<'a>(handshake: bool, segments: impl IntoIterator<Item = Segment<'a>>) -> Observed {
     let mut analyzer = HuginnNetSsh::builder().build();
-    let mut peers = Vec::new();
+    let (mut peers, mut negotiations) = (Vec::new(), Vec::new());
     let mut sink = |event: Event<SshEvent>| {
         let (side, peer) = match event.kind {
             SshEvent::Client(peer) => (Side::Client, peer),
             SshEvent::Server(peer) => (Side::Server, peer),
+            SshEvent::Handshake(negotiation) => {
+                assert_eq!((event.subject, peers.len()), (Side::Server, 2), "after both sides");
+                return negotiations.push(*negotiation);
+            }
             _ => panic!("another event"),
         };
         assert_eq!((side, event.subject), (peer.side, side));
@@ -64,7 +82,8 @@ fn observe<'a>(
         push(sender, flags | TcpFlags::ACK, at(own, offset), at(peer, acknowledged), payload);
     }
     let counters = analyzer.protocol().counters().parser;
-    (peers, counters)
+    let buffered_bytes = analyzer.counters().flows.buffered_bytes;
+    Observed { peers, negotiations, counters, buffered_bytes }
 }
 
 /// Builds a raw IPv4 packet.
@@ -129,6 +148,52 @@ fn reports_each_side_once() {
     assert_eq!(described(&peers), [openssh(Side::Client), openssh(Side::Server)]);
     assert_eq!((counters.parser.identifications, counters.peers.clients, counters.peers.servers), (2, 1, 1));
     assert_eq!((counters.peers.without_kex_init, counters.parser.malformed), (0, 0));
+}
+
+/// The names are those that tshark shows first in both lists.
+#[test]
+fn reports_agreed_algorithms_once_after_both_sides() {
+    let start = [client(0, CLIENT), server(0, SERVER)];
+    let after = [client(0, CLIENT), server(SERVER.len(), SERVER), client(CLIENT.len(), CLIENT)];
+    for order in [start, [start[1], start[0]]] {
+        let observed = observe_all(true, order.into_iter().chain(after));
+        let [negotiation] = observed.negotiations.as_slice() else { panic!("{:?}", observed.negotiations) };
+        assert_eq!(negotiation.kex(), Some(&b"sntrup761x25519-sha512"[..]));
+        assert_eq!(negotiation.cipher(Side::Server), Some(&b"chacha20-poly1305@openssh.com"[..]));
+        assert!(negotiation.is_strict_kex() && negotiation.unmatched().is_none());
+    }
+}
+
+#[test]
+fn reports_no_agreement_without_both_kex_inits() {
+    let (line, kex_init) = SERVER.split_at(line_len(SERVER));
+    let late = server(line.len(), kex_init);
+    for (segments, peers) in [
+        (vec![client(0, CLIENT), server(0, line)], 1),
+        (
+            vec![client(0, CLIENT), server(0, line), end(Side::Client, TcpFlags::RST, CLIENT.len(), 0), late],
+            2,
+        ),
+        (vec![server(0, b"SSH-1.5-a\n"), client(0, CLIENT)], 2),
+        (vec![client(0, CLIENT), server(0, line), server(line.len(), b"no packet of SSH"), late], 2),
+    ] {
+        let observed = observe_all(true, segments);
+        assert_eq!((observed.peers.len(), observed.negotiations.len()), (peers, 0));
+    }
+}
+
+#[test]
+fn end_of_connection_frees_kex_init_of_one_side() {
+    let len = CLIENT.len();
+    let start = [client(0, CLIENT), end(Side::Server, DATA, 0, len)];
+    let buffered_after =
+        |last: Segment<'_>| observe_all(true, start.into_iter().chain([last])).buffered_bytes;
+    let open = buffered_after(end(Side::Client, DATA, len, 0));
+    for flags in [TcpFlags::FIN, TcpFlags::RST] {
+        let freed = open - buffered_after(end(Side::Client, flags, len, 0));
+        assert!(freed > 1000, "{freed} of {open} bytes");
+    }
+    assert_eq!(buffered_after((Side::Server, DATA, 0, len, SERVER)), 0);
 }
 
 #[test]
@@ -289,7 +354,8 @@ proptest! {
         for segment in again {
             segments.insert(chance(segments.len()), segment);
         }
-        let (peers, _) = observe(true, segments);
+        let Observed { peers, negotiations, .. } = observe_all(true, segments);
+        prop_assert_eq!(negotiations.len(), usize::from(both));
         let mut found = described(&peers);
         found.sort_by_key(|(side, ..)| side.choose(0, 1));
         let wanted: Vec<_> = sides.iter().take(if both { 2 } else { 1 }).map(|(side, _)| openssh(*side)).collect();

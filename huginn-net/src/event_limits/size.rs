@@ -2,9 +2,9 @@
 //!
 //! Names that the operator chooses are not part of them: those of files, interfaces and the labels of fingerprint lists.
 
-use huginn_net_core::{Addresses, Event, Segment, Timestamp};
+use huginn_net_core::{Addresses, Event, Segment, Side, Timestamp};
 use huginn_net_db::{ClientMatch, Label};
-use huginn_net_ssh::SshPeer;
+use huginn_net_ssh::{Negotiation, SshPeer};
 use huginn_net_tls::quic::QuicClient;
 use huginn_net_tls::{ClientHello, MAX_LISTED_PARAMETERS, TrustAnchorId};
 
@@ -80,6 +80,9 @@ const QUIC_SERVER: usize = 128;
 
 /// Bytes of a transport parameter in its list and in both fingerprints, without its value: id, name, and JSON.
 const PARAMETER: usize = 160;
+
+/// Bytes of the JSON of what two SSH sides agree on, without the names.
+const NEGOTIATION: usize = 250;
 
 /// Bytes of the JSON of a connection, without its texts.
 const CONNECTION: usize = 480;
@@ -175,6 +178,7 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
             sum([ssh(&finding.peer, limit), software(finding.software().as_ref())])
         }
         Finding::SshServer(finding) => sum([ssh(&finding.peer, limit)]),
+        Finding::SshHandshake(finding) => sum([NEGOTIATION, negotiation(&finding.negotiation, limit)]),
         Finding::Uptime(_) | Finding::HostChange(_) | Finding::IpSharing(_) => CONCLUSION as u64,
         Finding::Mismatch(found) => {
             let reasons = found.reasons.iter().map(|reason| text(reason.as_bytes(), TextLimit::NONE));
@@ -264,6 +268,14 @@ fn ssh(peer: &SshPeer, limit: TextLimit) -> usize {
     [160, text(peer.identification.as_bytes(), limit), protocol, algorithms]
         .into_iter()
         .fold(0, usize::saturating_add)
+}
+
+/// Bytes of the names that two SSH sides agree on.
+fn negotiation(found: &Negotiation<'_>, limit: TextLimit) -> usize {
+    let direction = |side| [found.cipher(side), found.mac(side), found.compression(side)];
+    let names = [[found.kex(), found.host_key(), None], direction(Side::Client), direction(Side::Server)];
+    let names = names.into_iter().flatten().flatten();
+    names.fold(0, |sum: usize, name| sum.saturating_add(text(name, limit)))
 }
 
 fn connection(found: &Connection) -> u64 {

@@ -40,6 +40,7 @@ impl<'a> P0fLine<'a> {
             Finding::IpSharing(finding) => Logged::Change("ip sharing", finding),
             Finding::SshClient(_)
             | Finding::SshServer(_)
+            | Finding::SshHandshake(_)
             | Finding::TlsClient(_)
             | Finding::TlsServer(_)
             | Finding::TlsHandshake(_)

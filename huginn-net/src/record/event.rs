@@ -14,8 +14,8 @@ use super::describe::{FieldInfo, Fields, Object, Value as _, ValueVisitor, Visit
 use super::flow::FlowRecord;
 use super::kinds::{
     ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, MismatchRecord,
-    MtuRecord, SshClientRecord, SshServerRecord, TcpRecord, TlsClientRecord, TlsHandshakeRecord,
-    TlsServerRecord, ToolRecord, UptimeRecord,
+    MtuRecord, SshClientRecord, SshHandshakeRecord, SshServerRecord, TcpRecord, TlsClientRecord,
+    TlsHandshakeRecord, TlsServerRecord, ToolRecord, UptimeRecord,
 };
 use super::text::{LimitedTexts, Text};
 use crate::{Event, Finding};
@@ -151,6 +151,8 @@ kinds! {
     SshClient(SshClientRecord<'a>): "ssh_client",
     /// An SSH server.
     SshServer(SshServerRecord<'a>): "ssh_server",
+    /// The algorithms that SSH client and server agree on.
+    SshHandshake(SshHandshakeRecord<'a>): "ssh_handshake",
 }
 
 /// The name of the kind of an event: one of [`EVENT_NAMES`].
@@ -180,6 +182,7 @@ pub(crate) fn event_number(finding: &Finding) -> usize {
         Finding::TlsHandshake(_) => 14,
         Finding::SshClient(_) => 15,
         Finding::SshServer(_) => 16,
+        Finding::SshHandshake(_) => 17,
     }
 }
 
@@ -292,6 +295,9 @@ fn describe<'a, U: Use<'a>>(event: &'a Event, cut: &mut Vec<Text<'a>>, to: U) ->
         Finding::TlsHandshake(found) => to.fields((&**found).into(), Kind::TlsHandshake),
         Finding::SshClient(finding) => to.fields(SshClientRecord::new(finding, texts), Kind::SshClient),
         Finding::SshServer(finding) => to.fields(SshServerRecord::new(finding, texts), Kind::SshServer),
+        Finding::SshHandshake(finding) => {
+            to.fields(SshHandshakeRecord::new(finding, texts), Kind::SshHandshake)
+        }
     }
 }
 

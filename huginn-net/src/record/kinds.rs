@@ -5,7 +5,7 @@ use std::sync::Arc;
 use huginn_net_core::{Conflict, Side, Timestamp};
 use huginn_net_db::{ClientMatch, Label, NearestClient, Software};
 use huginn_net_http::language;
-use huginn_net_ssh::SshPeer;
+use huginn_net_ssh::{KexGuess, SshPeer};
 use huginn_net_tls::{
     Ech, Ja4, Ja4Form, KeyExchange, TlsAlert, TlsClient, TlsHandshake, TlsServer, is_grease, names,
 };
@@ -17,8 +17,8 @@ use super::text::{LimitedTexts, Text};
 use crate::connection::Connection;
 use crate::consistency::Consistency;
 use crate::finding::{
-    ChangeFinding, HttpRequestFinding, HttpResponseFinding, MtuFinding, SshClientFinding, SshServerFinding,
-    TcpFinding, TlsClientFinding, TlsServerFinding, UptimeFinding,
+    ChangeFinding, HttpRequestFinding, HttpResponseFinding, MtuFinding, SshClientFinding,
+    SshHandshakeFinding, SshServerFinding, TcpFinding, TlsClientFinding, TlsServerFinding, UptimeFinding,
 };
 use crate::fingerprint_list::ListEntry;
 use crate::hosts::ToolFinding;
@@ -282,6 +282,32 @@ records! {
         /// Entries of the list of fingerprints; null if it has none for this fingerprint
         #[serde(default, deserialize_with = "present")]
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
+    }
+
+    /// `ssh_handshake`: the algorithms that SSH client and server agree on.
+    pub struct SshHandshakeRecord<'a> in "ssh_" {
+        /// Key exchange method; null if none agrees, as for the next fields
+        kex: Option<Text<'a>>,
+        /// Host key algorithm of the server
+        host_key: Option<Text<'a>>,
+        /// Cipher of what the client sends
+        client_cipher: Option<Text<'a>>,
+        /// Cipher of what the server sends
+        server_cipher: Option<Text<'a>>,
+        /// MAC of what the client sends; `<implicit>` if the cipher has its own
+        client_mac: Option<Text<'a>>,
+        /// MAC of what the server sends; `<implicit>` if the cipher has its own
+        server_mac: Option<Text<'a>>,
+        /// Compression of what the client sends
+        client_compression: Option<Text<'a>>,
+        /// Compression of what the server sends
+        server_compression: Option<Text<'a>>,
+        /// Whether the key exchange method resists quantum computers
+        post_quantum: Option<bool>,
+        /// Whether both sides announce strict key exchange
+        strict_kex: bool,
+        /// Whether a guessed first packet of the key exchange is `right` or `wrong`; null without one
+        guess: Option<Text<'a>>,
     }
 
     /// `tls_client`: the fingerprints of a ClientHello.
@@ -672,6 +698,26 @@ impl<'a> SshServerRecord<'a> {
     pub(super) fn new(finding: &'a SshServerFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
         let (protocol, banner, hassh, hassh_algorithms) = ssh_fields(&finding.peer, texts);
         Self { protocol, banner, hassh, hassh_algorithms, listed: listed(finding.listed()) }
+    }
+}
+
+impl<'a> SshHandshakeRecord<'a> {
+    pub(super) fn new(finding: &'a SshHandshakeFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let negotiation = &finding.negotiation;
+        let mut text = |field, name: Option<&'a [u8]>| name.map(|name| texts.wire(field, name));
+        Self {
+            kex: text("kex", negotiation.kex()),
+            host_key: text("host_key", negotiation.host_key()),
+            client_cipher: text("client_cipher", negotiation.cipher(Side::Client)),
+            server_cipher: text("server_cipher", negotiation.cipher(Side::Server)),
+            client_mac: text("client_mac", negotiation.mac(Side::Client)),
+            server_mac: text("server_mac", negotiation.mac(Side::Server)),
+            client_compression: text("client_compression", negotiation.compression(Side::Client)),
+            server_compression: text("server_compression", negotiation.compression(Side::Server)),
+            post_quantum: negotiation.is_post_quantum(),
+            strict_kex: negotiation.is_strict_kex(),
+            guess: negotiation.guess().map(KexGuess::name).map(Into::into),
+        }
     }
 }
 

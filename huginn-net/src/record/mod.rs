@@ -43,8 +43,9 @@ pub use self::host::{
 };
 pub use self::kinds::{
     ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, LabelRecord,
-    ListedRecord, MismatchRecord, MtuRecord, NearestRecord, SoftwareRecord, SshClientRecord, SshServerRecord,
-    TcpRecord, TlsClientRecord, TlsServerRecord, ToolRecord, UptimeRecord,
+    ListedRecord, MismatchRecord, MtuRecord, NearestRecord, SoftwareRecord, SshClientRecord,
+    SshHandshakeRecord, SshServerRecord, TcpRecord, TlsClientRecord, TlsServerRecord, ToolRecord,
+    UptimeRecord,
 };
 pub use self::quic::{QuicClientRecord, QuicServerRecord, TransportParameterRecord};
 pub use self::text::Text;

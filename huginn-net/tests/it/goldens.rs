@@ -9,8 +9,9 @@ use huginn_net::core::DecodeConfig;
 use huginn_net::finding::{SshClientFinding, SshServerFinding};
 use huginn_net::http::HttpVersion;
 use huginn_net::p0f::P0fLine;
+use huginn_net::ssh::{KexGuess, Negotiation};
 use huginn_net::tcp::{TcpSignature, kind};
-use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers, Scope};
+use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers, Scope, Side};
 use huginn_net_core::{Decoder, Segment, TcpFlags, TcpHeader, TransportHeader};
 
 /// Returns the captures that have a golden with this extension, and the lines of the golden.
@@ -191,6 +192,54 @@ fn http_exchanges_equal_tshark() {
         rows.sort();
         golden.sort();
         assert_eq!(rows, golden, "{}", capture.display());
+    }
+}
+
+/// Returns the algorithms of each SSH connection of a capture, in order.
+fn negotiations(capture: &Path) -> Vec<Negotiation<'static>> {
+    let negotiation = |event: Event| match event.kind {
+        Finding::SshHandshake(finding) => Some(finding.negotiation),
+        _ => None,
+    };
+    events(capture).into_iter().filter_map(negotiation).collect()
+}
+
+/// The golden has what `ssh -vvv` prints of each connection: a dash after the first list without a common name.
+#[test]
+fn agreed_algorithms_equal_ssh() {
+    let capture = captures::path("ssh-negotiation.pcap");
+    let golden = fs::read_to_string(capture.with_extension("kex")).unwrap();
+    let found = negotiations(&capture);
+    assert_eq!((found.len(), golden.lines().count()), (9, 9));
+    for (found, row) in found.iter().zip(golden.lines()) {
+        let direction = |side| [found.cipher(side), found.mac(side), found.compression(side)];
+        let [client, server] = [Side::Client, Side::Server].map(direction);
+        let names = [&[found.kex(), found.host_key()][..], &client, &server].concat();
+        let names = names.into_iter().map(|name| String::from_utf8_lossy(name.unwrap_or(b"-")));
+        let (wanted, strict) = row.rsplit_once('\t').unwrap();
+        let printed = wanted.split('\t').position(|name| name == "-").map_or(8, |at| at + 1);
+        let names: Vec<_> = names.take(printed).collect();
+        assert_eq!(names, wanted.split('\t').take(printed).collect::<Vec<_>>());
+        assert_eq!(
+            (found.is_strict_kex(), found.unmatched().is_none()),
+            (strict == "yes", printed == 8),
+            "{row}"
+        );
+    }
+}
+
+/// tshark shows how many SSH_MSG_KEX_ECDH_INIT each client sends: two after a wrong guess.
+#[test]
+fn guesses_equal_messages_of_client() {
+    for (capture, wanted) in [
+        (
+            "ssh-guesses.pcap",
+            [KexGuess::Right, KexGuess::Wrong, KexGuess::Right, KexGuess::Wrong].map(Some).to_vec(),
+        ),
+        ("ssh-dropbear.pcap", vec![Some(KexGuess::Right), Some(KexGuess::Wrong), None]),
+    ] {
+        let found = negotiations(&captures::path(capture));
+        assert_eq!(found.iter().map(Negotiation::guess).collect::<Vec<_>>(), wanted, "{capture}");
     }
 }
 

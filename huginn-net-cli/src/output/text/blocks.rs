@@ -13,7 +13,7 @@ use huginn_net::finding::{
     HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SystemCheck, TcpFinding, UptimeFinding,
 };
 use huginn_net::http::{Headers, language};
-use huginn_net::ssh::SshPeer;
+use huginn_net::ssh::{KexGuess, Negotiation, SshPeer};
 use huginn_net::tcp::Handshake;
 use huginn_net::tls::{
     Ech, KeyExchange, KeyShare, OuterEch, QuicFingerprint, Resumption, TlsAlert, TlsClient, TlsHandshake,
@@ -95,6 +95,7 @@ impl Blocks {
             Finding::HttpResponse(finding) => self.http_response(out, finding, limit),
             Finding::SshClient(finding) => self.ssh(out, &finding.peer, limit),
             Finding::SshServer(finding) => self.ssh(out, &finding.peer, limit),
+            Finding::SshHandshake(finding) => self.ssh_handshake(out, &finding.negotiation, limit),
             Finding::TlsClient(finding) => self.tls_client(out, &finding.client, limit),
             Finding::TlsServer(finding) => self.tls_server(out, &finding.server, limit),
             Finding::TlsHandshake(found) => self.tls_handshake(out, found),
@@ -241,6 +242,41 @@ impl Blocks {
         match peer.hassh() {
             Some(hassh) => self.field(out, "hassh", format_args!("{known}{hassh}{known:#}")),
             None => self.field(out, "hassh", "none: no SSH_MSG_KEXINIT"),
+        }
+    }
+
+    fn ssh_handshake(
+        &self,
+        out: &mut impl Write,
+        negotiation: &Negotiation<'_>,
+        limit: TextLimit,
+    ) -> io::Result<()> {
+        let kind = match negotiation.is_post_quantum() {
+            Some(true) => " (post-quantum)",
+            _ => "",
+        };
+        self.field(out, "kex", format_args!("{}{kind}", Agreed(negotiation.kex(), limit)))?;
+        self.field(out, "host key", Agreed(negotiation.host_key(), limit))?;
+        for (name, sender) in [("to server", Side::Client), ("to client", Side::Server)] {
+            let [cipher, mac, compression] =
+                [negotiation.cipher(sender), negotiation.mac(sender), negotiation.compression(sender)]
+                    .map(|name| Agreed(name, limit));
+            self.field(out, name, format_args!("{cipher}, MAC {mac}, compression {compression}"))?;
+        }
+        self.field(out, "strict kex", if negotiation.is_strict_kex() { "yes" } else { "no" })?;
+        match negotiation.guess() {
+            Some(KexGuess::Right) => self.field(out, "guess", "right"),
+            Some(KexGuess::Wrong) => {
+                self.field(out, "guess", "wrong: the first packet of the key exchange is ignored")
+            }
+            None => Ok(()),
+        }?;
+        match negotiation.unmatched() {
+            Some(list) => {
+                let Self { unknown, .. } = self;
+                self.field(out, "fails", format_args!("{unknown}no match in {list}{unknown:#}"))
+            }
+            None => Ok(()),
         }
     }
 
@@ -406,6 +442,7 @@ fn title(event: &Event) -> &'static str {
         Finding::HttpResponse(_) => "HTTP response",
         Finding::SshClient(_) => "SSH client",
         Finding::SshServer(_) => "SSH server",
+        Finding::SshHandshake(_) => "SSH handshake",
         Finding::TlsClient(_) => "ClientHello",
         Finding::TlsServer(_) => "ServerHello",
         Finding::TlsHandshake(_) => "TLS handshake",
@@ -429,6 +466,18 @@ impl Display for Wire<'_> {
         let (start, is_cut) = limit.cut(text);
         write!(f, "{:#}", Escaped(start))?;
         if is_cut { write!(f, "... ({} bytes)", text.len()) } else { Ok(()) }
+    }
+}
+
+/// A name that both sides of SSH have; `no match` without one.
+struct Agreed<'a>(Option<&'a [u8]>, TextLimit);
+
+impl Display for Agreed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(name) => Wire(name, self.1).fmt(f),
+            None => f.write_str("no match"),
+        }
     }
 }
 

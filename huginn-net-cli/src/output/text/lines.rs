@@ -11,7 +11,7 @@ use huginn_net::finding::{
     TlsClientFinding, UptimeFinding,
 };
 use huginn_net::http::Headers;
-use huginn_net::ssh::SshPeer;
+use huginn_net::ssh::{Negotiation, SshPeer};
 use huginn_net::tcp::Handshake;
 use huginn_net::tls::{TlsServer, Transport};
 use huginn_net::{Escaped, Event, Finding, Side};
@@ -130,6 +130,7 @@ impl Lines {
             Finding::HttpResponse(finding) => self.http_response(out, finding),
             Finding::SshClient(SshClientFinding { peer, .. }) => self.ssh(out, peer),
             Finding::SshServer(finding) => self.ssh(out, &finding.peer),
+            Finding::SshHandshake(finding) => self.ssh_handshake(out, &finding.negotiation),
             Finding::TlsClient(finding) => self.tls_client(out, finding),
             Finding::TlsServer(finding) => tls_server(out, &finding.server),
             Finding::TlsHandshake(found) => {
@@ -241,6 +242,20 @@ impl Lines {
         }
     }
 
+    fn ssh_handshake(&self, out: &mut impl Write, negotiation: &Negotiation<'_>) -> io::Result<()> {
+        if let Some(list) = negotiation.unmatched() {
+            let alarm = self.alarm;
+            return write!(out, "{alarm}no match in {list}{alarm:#}");
+        }
+        self.known(out, Cut(negotiation.kex().unwrap_or_default()))?;
+        if negotiation.is_post_quantum() == Some(true) {
+            out.write_all(b", post-quantum")?;
+        }
+        let [host_key, cipher] =
+            [negotiation.host_key(), negotiation.cipher(Side::Server)].map(Option::unwrap_or_default);
+        write!(out, ", {}, {}", Cut(host_key), Cut(cipher))
+    }
+
     fn connection(&self, out: &mut impl Write, connection: &Connection) -> io::Result<()> {
         let Connection { client, server, .. } = connection;
         write!(
@@ -290,7 +305,7 @@ fn protocol_of(event: &Event) -> &'static str {
             Handshake::SynAck => "SYN+ACK",
         },
         Finding::HttpRequest(_) | Finding::HttpResponse(_) => "HTTP",
-        Finding::SshClient(_) | Finding::SshServer(_) => "SSH",
+        Finding::SshClient(_) | Finding::SshServer(_) | Finding::SshHandshake(_) => "SSH",
         Finding::TlsClient(finding) => transport(finding.client.hello.transport()),
         Finding::TlsServer(finding) => transport(finding.server.hello.transport()),
         Finding::TlsHandshake(_) => transport(Transport::Tcp),

@@ -35,7 +35,7 @@ impl Timeline {
             Finding::Tcp(_) | Finding::Mtu(_) => 0,
             Finding::HttpRequest(_) | Finding::HttpResponse(_) => 1,
             Finding::TlsClient(_) | Finding::TlsServer(_) => 2,
-            Finding::SshClient(_) | Finding::SshServer(_) => 3,
+            Finding::SshClient(_) | Finding::SshServer(_) | Finding::SshHandshake(_) => 3,
             _ => 4,
         };
         self.count(event.ts.as_secs(), group);
