@@ -24,8 +24,8 @@ pub(crate) use self::json::write as write_json;
 pub(crate) use self::offer::{SshOffer, TlsChoice, TlsOffer};
 use self::seen::Memory;
 pub(crate) use self::seen::{Seen, SeenList};
-pub(crate) use self::summary::Summary;
-pub(crate) use self::text::write as write_text;
+pub(crate) use self::summary::{JudgedServer, Summary};
+pub(crate) use self::text::{name_cell, percent, sentences, write as write_text};
 use crate::limits::{MAX_INVENTORY_HOSTS, MAX_INVENTORY_NAME_BYTES, MAX_INVENTORY_NAMES};
 
 /// An address, and a number for the VLAN tags and tunnels around it: equal private addresses may be two hosts.
@@ -253,5 +253,30 @@ impl<'a> NamesOf<'a> {
     /// Number of hellos with further names.
     pub(crate) fn left_out(self) -> u64 {
         self.0.map_or(0, |names| names.left_out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::MAX_INVENTORY_BYTES;
+
+    #[test]
+    fn full_table_has_no_room_for_another_host_but_counts_known_ones() {
+        let (mut hosts, mut memory) = (HashMap::<usize, u8>::default(), Memory::default());
+        for host in 0..MAX_INVENTORY_HOSTS {
+            assert!(record(&mut hosts, host, &mut memory).is_some());
+        }
+        assert!(record(&mut hosts, MAX_INVENTORY_HOSTS, &mut memory).is_none());
+        assert!(record(&mut hosts, 0, &mut memory).is_some());
+    }
+
+    #[test]
+    fn full_memory_has_no_room_for_another_value_but_shares_known_ones() {
+        let (mut values, mut memory) = (HashSet::default(), Memory::default());
+        let first = interned(&mut values, "first", 5, &mut memory).unwrap();
+        assert!(memory.take(MAX_INVENTORY_BYTES - 5));
+        assert!(interned(&mut values, "other", 5, &mut memory).is_none());
+        assert!(Arc::ptr_eq(&first, &interned(&mut values, "first", 5, &mut memory).unwrap()));
     }
 }

@@ -77,8 +77,8 @@ fn tls_sentences(summary: &Summary<'_>) -> Vec<String> {
             share(connections.unknown)
         ),
         format!(
-            "{} of {} never chose a hybrid or post-quantum group",
-            best.classical,
+            "{} of {} chose a hybrid or post-quantum group",
+            best.hybrid.saturating_add(best.post_quantum),
             amount(summary.tls_servers(), "server(s)")
         ),
     ];
