@@ -247,6 +247,30 @@ pub(crate) const MAX_REPORT_ROWS: usize = 100;
 /// Number of bars in a chart of a report.
 pub(crate) const MAX_REPORT_BARS: usize = 12;
 
+// Inventory of cryptography: what does not fit is counted.
+
+/// Maximum memory of an inventory, in bytes: that of the values that clients and servers sent, without spare room of its tables. The
+/// hellos of 100,000 hosts need a tenth.
+pub(crate) const MAX_INVENTORY_BYTES: usize = 256 << 20;
+
+/// Maximum number of servers, and of clients: forged addresses can be any number.
+pub(crate) const MAX_INVENTORY_HOSTS: usize = 1 << 18;
+
+/// Maximum number of different values of one kind of a host, such as hellos: each event looks through them.
+pub(crate) const MAX_INVENTORY_VALUES: usize = 256;
+
+/// Maximum number of names of a server address: content delivery networks have any number.
+pub(crate) const MAX_INVENTORY_NAMES: usize = 8;
+
+/// Maximum length of a name of a server, in bytes: that of a DNS name.
+pub(crate) const MAX_INVENTORY_NAME_BYTES: usize = 255;
+
+/// Number of servers and of clients that the human format lists without `--top`: a screen and a half with the sentences.
+pub(crate) const SHOWN_INVENTORY_HOSTS: usize = 15;
+
+/// Number of key exchanges that the human format lists.
+pub(crate) const SHOWN_KEY_EXCHANGES: usize = 10;
+
 /// Maximum number of hosts in the terminal view.
 pub(crate) const MAX_VIEW_HOSTS: usize = 1 << 16;
 

@@ -66,6 +66,7 @@ mod parser;
 mod record;
 #[cfg(feature = "serde")]
 mod serialize;
+pub mod strength;
 mod transport;
 
 #[cfg(feature = "certificates")]

@@ -7,6 +7,7 @@ mod generate;
 mod input;
 #[cfg(unix)]
 mod interfaces;
+mod inventory;
 #[cfg(unix)]
 mod live;
 mod output;
@@ -27,6 +28,7 @@ pub(crate) use self::generate::GenerateCommand;
 pub(crate) use self::input::InputArguments;
 #[cfg(unix)]
 pub(crate) use self::interfaces::{InterfacesArguments, ListFormat};
+pub(crate) use self::inventory::{InventoryArguments, InventoryFormat};
 #[cfg(unix)]
 pub(crate) use self::live::{BackendArgument, LiveArguments};
 pub(crate) use self::output::{ColorArgument, Format, OutputArguments};
@@ -58,6 +60,8 @@ pub(crate) enum Command {
     Pcap(PcapArguments),
     /// Write one HTML page about capture files
     Report(ReportArguments),
+    /// Inventory the cryptography of capture files: versions, key exchange, cipher suites, and what needs attention
+    Inventory(InventoryArguments),
     /// Watch capture files on the terminal while they are read: hosts, rare fingerprints, events
     Top(TopArguments),
     /// Analyse live traffic until SIGINT or SIGTERM

@@ -5,6 +5,7 @@ mod explain;
 mod generate;
 #[cfg(unix)]
 mod interfaces;
+mod inventory;
 mod learn;
 mod p0f;
 mod pcap;
@@ -24,6 +25,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome, Failure> {
     match command {
         Command::Pcap(args) => pcap::run(args),
         Command::Report(args) => report::run(args),
+        Command::Inventory(args) => inventory::run(args),
         Command::Top(args) => top::run(&args),
         #[cfg(unix)]
         Command::Live(args) => sensor::run(LivePlan::new(*args)?),

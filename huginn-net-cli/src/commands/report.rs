@@ -13,6 +13,7 @@ use crate::output::{Target, Zone};
 use crate::paths::name_of;
 use crate::plan::ReportPlan;
 use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Verbosity, Visitor};
+use crate::views::inventory::Inventory;
 use crate::views::overview::Overview;
 use crate::views::overview::timeline::Timeline;
 use crate::views::report::{self, HostList, Report};
@@ -45,16 +46,22 @@ fn create(output: &Target) -> Result<Box<dyn Write>, Failure> {
 struct Content {
     overview: Overview,
     timeline: Timeline,
+    inventory: Inventory,
     hosts: JoinedHosts,
 }
 
 impl Content {
     fn new(limits: &HostLimits) -> Self {
-        Self { overview: Overview::new(true), timeline: Timeline::default(), hosts: JoinedHosts::new(limits) }
+        Self {
+            overview: Overview::new(true),
+            timeline: Timeline::default(),
+            inventory: Inventory::default(),
+            hosts: JoinedHosts::new(limits),
+        }
     }
 
     fn write(&self, out: &mut impl Write, title: &str, zone: &Zone, run: &CaptureRun) -> Result<(), Failure> {
-        let Self { overview, timeline, hosts } = self;
+        let Self { overview, timeline, inventory, hosts } = self;
         let evicted = run.analyzer.shared_state().counters();
         let not_kept = evicted.evicted.saturating_add(evicted.evicted_for_memory);
         let counters = run.analyzer.counters();
@@ -67,6 +74,7 @@ impl Content {
             is_cut: run.interrupt().is_set(),
             overview,
             timeline,
+            inventory,
             hosts: &HostList::new(hosts, zone),
             host_counts: (hosts.profiles().count(), not_kept.saturating_add(hosts.left_out())),
             blind_spots: &run.examples.locate(&run.analyzer),
@@ -78,11 +86,12 @@ impl Content {
 
 impl Visitor for Content {
     fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
-        let Self { overview, timeline, .. } = self;
+        let Self { overview, timeline, inventory, .. } = self;
         overview.set_file(Some(capture.index));
         let add = &mut |event: Event| {
             overview.add(&event);
             timeline.add(&event);
+            inventory.add(&event);
         };
         analyzer.analyze(&mut capture.source, add).map(drop)
     }

@@ -1,4 +1,4 @@
-//! The plans of commands with few options: `report`, `top`, `db learn` and `explain`.
+//! The plans of commands with few options: `report`, `inventory`, `top`, `db learn` and `explain`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,14 @@ use huginn_net::finding::EventLimits;
 use huginn_net::hosts::HostLimits;
 use huginn_net::{Configure, HuginnNet};
 
+use super::output::open_text;
 use super::{AnalysisPlan, Databases, Inputs, ProgramList, output, rules};
-use crate::args::{ExplainArguments, LearnArguments, ReportArguments, TopArguments};
+use crate::args::{
+    ExplainArguments, InventoryArguments, InventoryFormat, LearnArguments, ReportArguments, TopArguments,
+};
 use crate::failure::Failure;
-use crate::output::{Target, Zone};
+use crate::limits::SHOWN_INVENTORY_HOSTS;
+use crate::output::{Target, TextFormat, TextWriter, Zone};
 use crate::paths::name_of;
 
 /// The plan of `report`.
@@ -47,6 +51,49 @@ impl ReportPlan {
             zone: Zone::new(args.local_time),
             is_quiet: args.quiet,
         })
+    }
+}
+
+/// The plan of `inventory`.
+pub(crate) struct InventoryPlan {
+    pub(crate) inputs: Inputs,
+    pub(crate) count: Option<u64>,
+    pub(crate) analyzer: HuginnNet,
+    pub(crate) format: InventoryFormat,
+    target: Target,
+    /// Number of servers and of clients in the human format.
+    pub(crate) top: usize,
+    pub(crate) zone: Zone,
+    pub(crate) is_quiet: bool,
+}
+
+impl InventoryPlan {
+    pub(crate) fn new(args: InventoryArguments) -> Result<Self, Failure> {
+        rules::check_inventory(&args)?;
+        let inputs = Inputs::find(&args.input)?;
+        let target = output::target(args.output.as_deref());
+        inputs.refuse_as_output(&target)?;
+        // Other protocols have no part in it.
+        let plan = AnalysisPlan::new(&args.analysis)?.configure(|builder| builder.tcp(false).http(false));
+        Ok(Self {
+            count: args.analysis.count,
+            analyzer: plan.build_for_files(inputs.longest())?,
+            inputs,
+            format: args.format,
+            target,
+            top: args.top.unwrap_or(SHOWN_INVENTORY_HOSTS),
+            zone: Zone::new(args.local_time),
+            is_quiet: args.quiet,
+        })
+    }
+
+    /// Opens the output.
+    pub(crate) fn create(&self) -> Result<TextWriter, Failure> {
+        let format = match self.format {
+            InventoryFormat::Human => TextFormat::Lines,
+            InventoryFormat::Json | InventoryFormat::Cyclonedx => TextFormat::Json,
+        };
+        open_text(&self.target, format, false)
     }
 }
 

@@ -16,7 +16,7 @@ mod program_list;
 mod rules;
 
 pub(crate) use self::analysis::AnalysisPlan;
-pub(crate) use self::captures::{ExplainPlan, LearnPlan, ReportPlan, TopPlan};
+pub(crate) use self::captures::{ExplainPlan, InventoryPlan, LearnPlan, ReportPlan, TopPlan};
 pub(crate) use self::databases::{Databases, read_file, signatures};
 pub(crate) use self::inputs::{InputFile, Inputs};
 #[cfg(unix)]

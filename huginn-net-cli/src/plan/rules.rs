@@ -15,7 +15,8 @@ use super::output::target;
 use crate::args::LiveArguments;
 use crate::args::{
     AnalysisArguments, ColorArgument, DatabaseArguments, EventArguments, ExplainArguments, Format,
-    OutputArguments, PacketArguments, PcapArguments, ProtocolArgument, TopArguments,
+    InventoryArguments, InventoryFormat, OutputArguments, PacketArguments, PcapArguments, ProtocolArgument,
+    TopArguments,
 };
 use crate::failure::Failure;
 #[cfg(unix)]
@@ -61,6 +62,28 @@ fn check_pcap_events(
         labels_nothing && !events.fingerprint_lists.is_empty(),
         "--fingerprint-list labels TLS and SSH events and HTTP/2 requests: add one of them to --events, such as tls_client",
     )])
+}
+
+/// Checks the options of `inventory`.
+pub(super) fn check_inventory(args: &InventoryArguments) -> Result<(), Failure> {
+    let PacketArguments { protocols, .. } = &args.analysis.packets;
+    let DatabaseArguments { db, clients } = &args.analysis.databases;
+    let is_human = args.format == InventoryFormat::Human;
+    refuse([
+        (
+            !protocols.contains(&ProtocolArgument::Tls) && !protocols.contains(&ProtocolArgument::Ssh),
+            "the inventory has TLS and SSH: add one of them to --protocols",
+        ),
+        (
+            db.is_some() || !clients.is_empty(),
+            "the inventory names no software: leave --db and --clients out",
+        ),
+        (
+            args.top.is_some() && !is_human,
+            "--top is for --format human: other formats have all servers and clients",
+        ),
+        (args.local_time && !is_human, "--local-time is for --format human: other formats have times in UTC"),
+    ])
 }
 
 /// Checks the options of `top`.

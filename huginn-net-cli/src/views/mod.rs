@@ -4,6 +4,7 @@
 pub(crate) mod columns;
 pub(crate) mod fingerprints;
 pub(crate) mod hosts;
+pub(crate) mod inventory;
 pub(crate) mod overview;
 pub(crate) mod report;
 pub(crate) mod terminal;

@@ -19,6 +19,7 @@ mod http;
 mod inexact;
 #[cfg(target_os = "linux")]
 mod interfaces;
+mod inventory;
 mod learn;
 mod learn_programs;
 mod lists;

@@ -1,6 +1,7 @@
 //! A report as one HTML page that loads nothing.
 
 mod charts;
+mod cryptography;
 mod hosts;
 mod page;
 mod security;

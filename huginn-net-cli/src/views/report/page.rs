@@ -7,10 +7,11 @@ use huginn_net::core::Amount;
 use huginn_net::tls::names::cipher_suite;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::{HostList, charts, security};
+use super::{HostList, charts, cryptography, security};
 use crate::blind_spots::LocatedSpot;
 use crate::limits::{MAX_REPORT_BARS, MAX_REPORT_ROWS};
 use crate::output::Zone;
+use crate::views::inventory::Inventory;
 use crate::views::overview::timeline::Timeline;
 use crate::views::overview::{Overview, SeenValue, ValueKind};
 
@@ -34,6 +35,7 @@ pub(crate) struct Report<'a> {
     pub(crate) is_cut: bool,
     pub(crate) overview: &'a Overview,
     pub(crate) timeline: &'a Timeline,
+    pub(crate) inventory: &'a Inventory,
     pub(crate) hosts: &'a HostList,
     /// Number of hosts, and how many more the limits on memory left out.
     pub(crate) host_counts: (usize, u64),
@@ -77,13 +79,14 @@ pub(crate) fn write(out: &mut impl Write, report: &Report<'_>) -> io::Result<()>
     out.write_all(page.into_string().as_bytes())
 }
 
-const SECTIONS: [(&str, &str); 8] = [
+const SECTIONS: [(&str, &str); 9] = [
     ("summary", "Summary"),
     ("hosts", "Hosts"),
     ("systems", "Systems"),
     ("software", "Software"),
     ("tls-clients", "TLS clients"),
     ("tls", "TLS versions and ciphers"),
+    ("cryptography", "Cryptography"),
     ("servers", "Servers"),
     ("blind-spots", "Blind spots"),
 ];
@@ -129,6 +132,7 @@ impl Report<'_> {
                 (self.cipher_bars())
                 (self.more(ValueKind::Sni, Order::MostHostsFirst))
             }))
+            (section("cryptography", &cryptography::inventory(self.inventory, self.zone)))
             (section("servers", &html! {
                 (self.table(ValueKind::ServerHeader, Order::MostHostsFirst))
                 (self.more(ValueKind::SynAck, Order::MostHostsFirst))

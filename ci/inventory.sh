@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Validates the CBOM of `huginn-net inventory` against the JSON schema of CycloneDX 1.6, and compares the counts of all formats:
+# ci/inventory.sh PROGRAM [CAPTURE_OR_DIRECTORY]...
+#
+# Without captures those of the project are read. Needs python3 with venv, and access to PyPI.
+set -euo pipefail
+
+readonly PROGRAM=$(realpath "$1")
+shift
+cd "$(dirname "$0")/.."
+[ $# -gt 0 ] || set -- captures
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+python3 -m venv "$tmp/venv"
+"$tmp/venv/bin/pip" install -q --disable-pip-version-check 'cyclonedx-python-lib[json-validation]==11.12.0'
+
+# write FORMAT FILE: some captures of the project end in the middle of a packet, which is status 1.
+write() {
+    local status=0
+    "$PROGRAM" inventory -q --format "$1" -o "$2" "${@:3}" 2>"$tmp/messages" || status=$?
+    if [ "$status" -gt 1 ]; then
+        cat "$tmp/messages" >&2
+        exit "$status"
+    fi
+}
+write cyclonedx "$tmp/cbom.json" "$@"
+write cyclonedx "$tmp/again.json" "$@"
+write json "$tmp/inventory.jsonl" "$@"
+cmp "$tmp/cbom.json" "$tmp/again.json"
+"$PROGRAM" pcap -q --format json --events tls_server --fields retry -o "$tmp/servers.jsonl" "$@" 2>"$tmp/messages" || true
+
+"$tmp/venv/bin/python" - "$tmp" <<'CHECK'
+import json
+import sys
+from pathlib import Path
+
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+folder = Path(sys.argv[1])
+text = (folder / "cbom.json").read_text()
+validator = JsonStrictValidator(SchemaVersion.V1_6)
+if error := validator.validate_str(text):
+    sys.exit(f"CBOM: {error}")
+bom = json.loads(text)
+# A validator that accepts everything would be noticed.
+if not validator.validate_str(json.dumps({**bom, "components": [{"type": "no-type", "name": ""}]})):
+    sys.exit("the validator accepts a component of an unknown type")
+references = [component["bom-ref"] for component in bom["components"]]
+if len(set(references)) != len(references):
+    sys.exit("CBOM: a bom-ref is not unique")
+
+lines = [json.loads(line) for line in (folder / "inventory.jsonl").read_text().splitlines()]
+totals, servers = lines[0], [line for line in lines if line["event"] == "inventory_server"]
+counted = sum(row["count"] for server in servers for row in server["tls"])
+events = [json.loads(line) for line in (folder / "servers.jsonl").read_text().splitlines()]
+hellos = sum(not event["retry"] for event in events)
+shown = sum(
+    int(place["additionalContext"].split()[0])
+    for component in bom["components"]
+    if component["cryptoProperties"]["assetType"] == "protocol" and component["cryptoProperties"]["protocolProperties"]["type"] != "ssh"
+    for place in component["evidence"]["occurrences"]
+)
+if not counted == hellos == shown == totals["tls_connections"] > 0:
+    sys.exit(f"connections: {counted} in servers, {hellos} events, {shown} in the CBOM, {totals['tls_connections']} in the totals")
+print(f"inventory: {len(references)} components, {len(servers)} servers, {counted} connections")
+CHECK

@@ -1,0 +1,56 @@
+//! `huginn-net inventory`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::values::parse_number;
+use super::{AnalysisArguments, InputArguments};
+
+const EXAMPLES: &str = "\
+Examples:
+  huginn-net inventory captures/                                  what needs attention, on one screen
+  huginn-net inventory --format json captures/ -o inventory.json  a line for each server and client
+  huginn-net inventory --format cyclonedx captures/ -o cbom.json  a CycloneDX CBOM
+
+docs/inventory.md describes the formats.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct InventoryArguments {
+    #[command(flatten)]
+    pub(crate) input: InputArguments,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
+
+    /// Format of the inventory
+    #[arg(long, value_enum, default_value = "human", help_heading = "Output", value_name = "FORMAT")]
+    pub(crate) format: InventoryFormat,
+
+    /// Write the inventory to this file; with '-' to standard output, as without it
+    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// List at most N servers and N clients in the human format [default: 15]
+    #[arg(long, help_heading = "Output", value_name = "N", value_parser = parse_number)]
+    pub(crate) top: Option<usize>,
+
+    /// Print times of the human format in the local time zone instead of UTC
+    #[arg(long, help_heading = "Output")]
+    pub(crate) local_time: bool,
+
+    /// Print only errors and warnings on standard error: no progress bar
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InventoryFormat {
+    /// Sentences and tables: what needs attention
+    Human,
+    /// JSON Lines: totals, then a line for each server and client
+    Json,
+    /// A cryptography bill of materials (CBOM): CycloneDX 1.6, JSON
+    Cyclonedx,
+}

@@ -1,0 +1,44 @@
+//! `huginn-net inventory`: the cryptography of capture files.
+
+use huginn_net::{Event, HuginnNet};
+
+use crate::args::{InventoryArguments, InventoryFormat};
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::plan::InventoryPlan;
+use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Verbosity, Visitor};
+use crate::views::columns;
+use crate::views::inventory::{self, Inventory, Summary};
+
+pub(super) fn run(args: InventoryArguments) -> Result<Outcome, Failure> {
+    let plan = InventoryPlan::new(args)?;
+    let mut writer = plan.create()?;
+    let InventoryPlan { inputs, count, analyzer, format, top, zone, is_quiet, .. } = plan;
+    let messages = if is_quiet { Verbosity::Quiet } else { Verbosity::Normal };
+    let mut run = CaptureRun::new(inputs, count, analyzer, messages);
+    run.interrupt().on_signals(OnInterrupt::EndTwice)?;
+    run.show_progress();
+    let mut counter = Counter(Inventory::default());
+    run.run(&mut counter)?;
+    let Counter(inventory) = counter;
+    let summary = Summary::new(&inventory);
+    let width = columns::width(writer.is_on_terminal());
+    let out = writer.begin_part()?;
+    match format {
+        InventoryFormat::Human => inventory::write_text(out, &inventory, &summary, top, width, &zone)?,
+        InventoryFormat::Json => inventory::write_json(out, &inventory, &summary, run.opened())?,
+        InventoryFormat::Cyclonedx => inventory::write_cyclonedx(out, &inventory, &summary)?,
+    }
+    writer.flush()?;
+    Ok(run.outcome())
+}
+
+/// Counts the events of captures.
+struct Counter(Inventory);
+
+impl Visitor for Counter {
+    fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
+        let Self(inventory) = self;
+        analyzer.analyze(&mut capture.source, &mut |event: Event| inventory.add(&event)).map(drop)
+    }
+}

@@ -1,0 +1,320 @@
+//! The inventory as a cryptography bill of materials: CycloneDX 1.6, JSON.
+//!
+//! It has what servers chose. What clients only offered is no asset in use.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+
+use huginn_net::Timestamp;
+use huginn_net::tls::Version;
+use huginn_net::tls::strength::{KeyExchangeKind, deprecated_by, weaknesses};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::summary::{KeyExchange, suite_name, version_name};
+use super::{Inventory, LeftOut, Seen, Summary, TlsChoice};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Bom {
+    bom_format: &'static str,
+    spec_version: &'static str,
+    serial_number: String,
+    version: u32,
+    metadata: Metadata,
+    components: Vec<Component>,
+    dependencies: Vec<Dependency>,
+    compositions: [Composition; 1],
+}
+
+#[derive(Serialize)]
+struct Metadata {
+    /// Time of the latest event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timestamp: Option<Timestamp>,
+    lifecycles: [Lifecycle; 1],
+    tools: Tools,
+    properties: Vec<Property>,
+}
+
+#[derive(Serialize)]
+struct Lifecycle {
+    phase: &'static str,
+}
+
+#[derive(Serialize)]
+struct Tools {
+    components: [Tool; 1],
+}
+
+#[derive(Serialize)]
+struct Tool {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: &'static str,
+    version: &'static str,
+}
+
+#[derive(Serialize)]
+struct Property {
+    name: &'static str,
+    value: String,
+}
+
+#[derive(Serialize)]
+struct Component {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(rename = "bom-ref")]
+    reference: String,
+    name: String,
+    #[serde(rename = "cryptoProperties")]
+    crypto: Crypto,
+    properties: Vec<Property>,
+    evidence: Evidence,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase", tag = "assetType")]
+enum Crypto {
+    #[serde(rename_all = "camelCase")]
+    Algorithm { algorithm_properties: Algorithm },
+    #[serde(rename_all = "camelCase")]
+    Protocol { protocol_properties: Protocol },
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Algorithm {
+    primitive: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nist_quantum_security_level: Option<u8>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Protocol {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    version: String,
+    cipher_suites: Vec<CipherSuite>,
+}
+
+#[derive(Serialize)]
+struct CipherSuite {
+    name: String,
+    /// The two bytes of the number.
+    identifiers: [String; 2],
+}
+
+#[derive(Serialize)]
+struct Evidence {
+    occurrences: Vec<Occurrence>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Occurrence {
+    location: String,
+    additional_context: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Dependency {
+    #[serde(rename = "ref")]
+    reference: String,
+    depends_on: Vec<String>,
+}
+
+/// A passive inventory is never complete.
+#[derive(Serialize)]
+struct Composition {
+    aggregate: &'static str,
+}
+
+/// Where and when something was chosen: servers by address.
+type Places = BTreeMap<SocketAddr, Seen>;
+
+/// Versions with their cipher suites and key exchanges.
+#[derive(Default)]
+struct VersionUse {
+    suites: BTreeSet<u16>,
+    key_exchanges: BTreeSet<KeyExchange>,
+    places: Places,
+}
+
+/// Writes the document.
+pub(crate) fn write(out: &mut impl Write, inventory: &Inventory, summary: &Summary<'_>) -> io::Result<()> {
+    let mut versions: BTreeMap<u16, VersionUse> = BTreeMap::new();
+    let mut exchanges: BTreeMap<KeyExchange, Places> = BTreeMap::new();
+    for judged in &summary.servers {
+        for (choice, seen) in judged.server.tls.iter() {
+            let used = versions.entry(choice.version.0).or_default();
+            used.suites.insert(choice.cipher_suite);
+            add_place(&mut used.places, judged.address, seen);
+            if let Some(exchange) = known(choice) {
+                used.key_exchanges.insert(exchange.clone());
+                add_place(exchanges.entry(exchange).or_default(), judged.address, seen);
+            }
+        }
+    }
+    let algorithms = exchanges.into_iter().map(|(exchange, places)| algorithm(&exchange, places));
+    let dependencies = versions.iter().map(|(number, used)| Dependency {
+        reference: protocol_reference(Version(*number)),
+        depends_on: used.key_exchanges.iter().map(algorithm_reference).collect(),
+    });
+    let dependencies = dependencies.collect();
+    let protocols = versions.into_iter().map(|(number, used)| protocol(Version(number), used));
+    let mut bom = Bom {
+        bom_format: "CycloneDX",
+        spec_version: "1.6",
+        serial_number: String::new(),
+        version: 1,
+        metadata: metadata(inventory),
+        components: algorithms.chain(protocols).collect(),
+        dependencies,
+        compositions: [Composition { aggregate: "incomplete" }],
+    };
+    bom.serial_number = serial_number(&serde_json::to_vec(&bom)?);
+    serde_json::to_writer_pretty(&mut *out, &bom)?;
+    out.write_all(b"\n")
+}
+
+fn metadata(inventory: &Inventory) -> Metadata {
+    let LeftOut { hosts, values } = inventory.left_out();
+    let properties = [("huginn-net:left_out.hosts", hosts), ("huginn-net:left_out.values", values)];
+    Metadata {
+        timestamp: inventory.span().map(|seen| seen.last),
+        lifecycles: [Lifecycle { phase: "discovery" }],
+        tools: Tools {
+            components: [Tool {
+                kind: "application",
+                name: "huginn-net",
+                version: env!("CARGO_PKG_VERSION"),
+            }],
+        },
+        properties: properties.map(|(name, count)| Property { name, value: count.to_string() }).into(),
+    }
+}
+
+/// A version 8 UUID (RFC 9562, section 5.8) from the hash of the document: the same captures yield the same number.
+fn serial_number(document: &[u8]) -> String {
+    let digest = Sha256::digest(document);
+    let mut bits = digest.iter().take(16).fold(0_u128, |bits, byte| bits << 8 | u128::from(*byte));
+    bits = bits & !(0xf << 76) | 0x8 << 76;
+    bits = bits & !(0b11 << 62) | 0b10 << 62;
+    let hex = format!("{bits:032x}");
+    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
+    format!("urn:uuid:{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))
+}
+
+fn add_place(places: &mut Places, address: SocketAddr, seen: &Seen) {
+    places.entry(address).and_modify(|known| known.add(seen)).or_insert(*seen);
+}
+
+/// The key exchange of a choice, if its kind is known.
+fn known(choice: &TlsChoice) -> Option<KeyExchange> {
+    Some(KeyExchange::of(choice)).filter(|exchange| exchange.kind.is_some())
+}
+
+fn algorithm_reference(exchange: &KeyExchange) -> String {
+    format!("crypto/key-exchange/{}", exchange.name.replace([' ', ','], "-"))
+}
+
+fn protocol_reference(version: Version) -> String {
+    format!("crypto/protocol/{}", version_name(version).replace(' ', "-"))
+}
+
+fn algorithm(exchange: &KeyExchange, places: Places) -> Component {
+    let kind = exchange.kind.unwrap_or(KeyExchangeKind::Classical);
+    let (primitive, level) = match kind {
+        KeyExchangeKind::Hybrid => ("combiner", quantum_level(&exchange.name)),
+        KeyExchangeKind::PostQuantum => ("kem", quantum_level(&exchange.name)),
+        // RSA encrypts the secret; (EC)DH agrees on it.
+        _ if exchange.name.starts_with("RSA") => ("pke", Some(0)),
+        _ => ("key-agree", Some(0)),
+    };
+    Component {
+        kind: "cryptographic-asset",
+        reference: algorithm_reference(exchange),
+        name: exchange.name.clone(),
+        crypto: Crypto::Algorithm {
+            algorithm_properties: Algorithm { primitive, nist_quantum_security_level: level },
+        },
+        properties: vec![Property { name: "huginn-net:key_exchange", value: kind.name().to_owned() }],
+        evidence: evidence(places),
+    }
+}
+
+/// The security category of ML-KEM in the name of a group (FIPS 203, section 8).
+fn quantum_level(name: &str) -> Option<u8> {
+    let levels = [("MLKEM512", 1), ("MLKEM768", 3), ("MLKEM1024", 5)];
+    levels.into_iter().find(|(part, _)| name.contains(part)).map(|(_, level)| level)
+}
+
+fn protocol(version: Version, used: VersionUse) -> Component {
+    let is_tls = version.name().is_some_and(|name| name.starts_with("TLS") || name.starts_with("SSL"));
+    let suites = used.suites.iter().map(|suite| {
+        let [high, low] = suite.to_be_bytes();
+        let identifiers = [high, low].map(|byte| format!("{byte:#04x}"));
+        CipherSuite { name: suite_name(*suite), identifiers }
+    });
+    let deprecated = deprecated_by(version)
+        .map(|document| Property { name: "huginn-net:deprecated_by", value: document.to_owned() });
+    let weak = used.suites.iter().flat_map(|suite| {
+        weaknesses(*suite).map(|weakness| Property {
+            name: "huginn-net:weak_cipher_suite",
+            value: format!("{}: {}", suite_name(*suite), weakness.name()),
+        })
+    });
+    let number = version_name(version);
+    Component {
+        kind: "cryptographic-asset",
+        reference: protocol_reference(version),
+        properties: deprecated.into_iter().chain(weak).collect(),
+        crypto: Crypto::Protocol {
+            protocol_properties: Protocol {
+                // CycloneDX 1.6 has no type for DTLS.
+                kind: if is_tls { "tls" } else { "other" },
+                version: number.split(' ').next_back().unwrap_or_default().to_owned(),
+                cipher_suites: suites.collect(),
+            },
+        },
+        name: number,
+        evidence: evidence(used.places),
+    }
+}
+
+fn evidence(places: Places) -> Evidence {
+    let occurrences = places.into_iter().map(|(address, seen)| Occurrence {
+        location: address.to_string(),
+        additional_context: format!("{} connections, {} to {}", seen.count, seen.first, seen.last),
+    });
+    Evidence { occurrences: occurrences.collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn serial_number_is_a_version_8_uuid_of_the_content() {
+        // SHA-256 of "abc" (FIPS 180-4) begins with ba7816bf 8f01cfea 414140de 5dae2223.
+        assert_eq!(serial_number(b"abc"), "urn:uuid:ba7816bf-8f01-8fea-8141-40de5dae2223");
+    }
+
+    #[test]
+    fn quantum_level_is_that_of_fips_203() {
+        let rows = [
+            ("X25519MLKEM768", Some(3)),
+            ("SecP384r1MLKEM1024", Some(5)),
+            ("MLKEM512", Some(1)),
+            ("X25519Kyber768Draft00", None),
+        ];
+        for (name, level) in rows {
+            assert_eq!(quantum_level(name), level, "{name}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The inventory as JSON Lines.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::net::IpAddr;
+
+use huginn_net::Timestamp;
+use huginn_net::tls::Version;
+use huginn_net::tls::strength::KeyExchangeKind;
+use serde::Serialize;
+
+use super::summary::{
+    JudgedClient, JudgedServer, KindCounts, group_name, scheme_name, suite_name, version_name,
+};
+use super::{Inventory, LeftOut, Seen, SeenList, SshOffer, Summary, TlsOffer};
+
+/// Totals.
+#[derive(Serialize)]
+struct Totals {
+    event: &'static str,
+    captures: u64,
+    first: Option<Timestamp>,
+    last: Option<Timestamp>,
+    tls_servers: u64,
+    tls_clients: u64,
+    tls_connections: u64,
+    /// Connections by the kind of their key exchange.
+    key_exchange: KindCounts,
+    /// Servers by the best kind of key exchange that they chose.
+    servers_by_key_exchange: KindCounts,
+    ssh_servers: usize,
+    ssh_clients: usize,
+    left_out: LeftOut,
+}
+
+/// A count, and the times of the earliest and of the latest event.
+#[derive(Serialize)]
+struct Counted<T: Serialize> {
+    #[serde(flatten)]
+    value: T,
+    count: u64,
+    first: Timestamp,
+    last: Timestamp,
+}
+
+fn counted<T: Serialize>(value: T, seen: &Seen) -> Counted<T> {
+    let Seen { count, first, last } = *seen;
+    Counted { value, count, first, last }
+}
+
+#[derive(Serialize)]
+struct ServerLine<'a> {
+    event: &'static str,
+    ip: IpAddr,
+    port: u16,
+    names: Vec<&'a str>,
+    names_left_out: u64,
+    problems: Vec<&'static str>,
+    hello_retry_requests: u64,
+    tls: Vec<Counted<Chosen>>,
+    ssh: Vec<Counted<&'a SshOffer>>,
+}
+
+/// What a server chose.
+#[derive(Serialize)]
+struct Chosen {
+    transport: &'static str,
+    version: String,
+    cipher_suite: String,
+    group: Option<String>,
+    key_exchange: Option<&'static str>,
+    forward_secrecy: Option<bool>,
+}
+
+#[derive(Serialize)]
+struct ClientLine<'a> {
+    event: &'static str,
+    ip: IpAddr,
+    problems: Vec<&'static str>,
+    /// Number of ClientHellos.
+    hellos: u64,
+    versions: Vec<Counted<Name>>,
+    cipher_suites: Vec<Counted<Name>>,
+    groups: Vec<Counted<Name>>,
+    key_shares: Vec<Counted<Name>>,
+    signature_algorithms: Vec<Counted<Name>>,
+    ssh: Vec<Counted<&'a SshOffer>>,
+}
+
+#[derive(Serialize)]
+struct Name {
+    name: String,
+}
+
+/// Writes the totals, then a line for each server and client. `captures`: number of captures.
+pub(crate) fn write(
+    out: &mut impl Write,
+    inventory: &Inventory,
+    summary: &Summary<'_>,
+    captures: u64,
+) -> io::Result<()> {
+    write_line(out, &totals(inventory, summary, captures))?;
+    for server in &summary.servers {
+        write_line(out, &server_line(server))?;
+    }
+    for client in &summary.clients {
+        write_line(out, &client_line(client))?;
+    }
+    Ok(())
+}
+
+fn write_line(out: &mut impl Write, line: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, line)?;
+    out.write_all(b"\n")
+}
+
+fn totals(inventory: &Inventory, summary: &Summary<'_>, captures: u64) -> Totals {
+    let span = inventory.span();
+    Totals {
+        event: "inventory",
+        captures,
+        first: span.map(|seen| seen.first),
+        last: span.map(|seen| seen.last),
+        tls_servers: summary.tls_servers(),
+        tls_clients: summary.tls_clients().count() as u64,
+        tls_connections: summary.connections.total(),
+        key_exchange: summary.connections,
+        servers_by_key_exchange: summary.best,
+        ssh_servers: summary.servers.iter().filter(|judged| !judged.server.ssh.is_empty()).count(),
+        ssh_clients: summary.clients.iter().filter(|judged| !judged.client.ssh.is_empty()).count(),
+        left_out: inventory.left_out(),
+    }
+}
+
+fn server_line<'a>(judged: &JudgedServer<'a>) -> ServerLine<'a> {
+    let chosen = judged.server.tls.iter().map(|(chosen, seen)| {
+        let chosen = Chosen {
+            transport: chosen.transport.name(),
+            version: version_name(chosen.version),
+            cipher_suite: suite_name(chosen.cipher_suite),
+            group: chosen.group.map(group_name),
+            key_exchange: chosen.key_exchange().map(KeyExchangeKind::name),
+            forward_secrecy: chosen.is_forward_secret(),
+        };
+        counted(chosen, seen)
+    });
+    ServerLine {
+        event: "inventory_server",
+        ip: judged.address.ip(),
+        port: judged.address.port(),
+        names: judged.names.by_count(),
+        names_left_out: judged.names.left_out(),
+        problems: judged.problems.names(),
+        hello_retry_requests: judged.server.retries,
+        tls: chosen.collect(),
+        ssh: ssh(&judged.server.ssh),
+    }
+}
+
+fn client_line<'a>(judged: &JudgedClient<'a>) -> ClientLine<'a> {
+    let offers = &judged.client.tls;
+    ClientLine {
+        event: "inventory_client",
+        ip: judged.address,
+        problems: judged.problems.names(),
+        hellos: offers.total().map_or(0, |seen| seen.count),
+        versions: names(offers, |offer| &offer.versions, |number| version_name(Version(number))),
+        cipher_suites: names(offers, |offer| &offer.cipher_suites, suite_name),
+        groups: names(offers, |offer| &offer.groups, group_name),
+        key_shares: names(offers, |offer| &offer.key_shares, group_name),
+        signature_algorithms: names(offers, |offer| &offer.signature_algorithms, scheme_name),
+        ssh: ssh(&judged.client.ssh),
+    }
+}
+
+/// The numbers of all hellos of a client, each with the number of hellos that had it.
+fn names(
+    offers: &SeenList<std::sync::Arc<TlsOffer>>,
+    list: impl Fn(&TlsOffer) -> &[u16],
+    name: impl Fn(u16) -> String,
+) -> Vec<Counted<Name>> {
+    let mut numbers: BTreeMap<u16, Seen> = BTreeMap::new();
+    for (offer, seen) in offers.iter() {
+        let mut own = list(offer).to_vec();
+        // A hello may repeat a number.
+        own.sort_unstable();
+        own.dedup();
+        for number in own {
+            numbers.entry(number).and_modify(|known| known.add(seen)).or_insert(*seen);
+        }
+    }
+    numbers.into_iter().map(|(number, seen)| counted(Name { name: name(number) }, &seen)).collect()
+}
+
+fn ssh(offers: &SeenList<std::sync::Arc<SshOffer>>) -> Vec<Counted<&SshOffer>> {
+    offers.iter().map(|(offer, seen)| counted(&**offer, seen)).collect()
+}

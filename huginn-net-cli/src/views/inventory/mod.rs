@@ -1,0 +1,282 @@
+//! Which cryptography clients offered and servers chose, counted by host. Memory is bounded: see [`LeftOut`].
+
+mod cyclonedx;
+mod json;
+mod offer;
+mod problem;
+mod seen;
+mod summary;
+mod text;
+
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use foldhash::{HashMap, HashSet};
+use huginn_net::ssh::SshPeer;
+use huginn_net::tls::{ServerHello, TlsClient};
+use huginn_net::{Escaped, Event, Finding, Side, Timestamp};
+use serde::Serialize;
+
+pub(crate) use self::cyclonedx::write as write_cyclonedx;
+pub(crate) use self::json::write as write_json;
+pub(crate) use self::offer::{SshOffer, TlsChoice, TlsOffer};
+use self::seen::Memory;
+pub(crate) use self::seen::{Seen, SeenList};
+pub(crate) use self::summary::{JudgedServer, Summary};
+pub(crate) use self::text::{name_cell, percent, sentences, write as write_text};
+use crate::limits::{MAX_INVENTORY_HOSTS, MAX_INVENTORY_NAME_BYTES, MAX_INVENTORY_NAMES};
+
+/// An address, and a number for the VLAN tags and tunnels around it: equal private addresses may be two hosts.
+type InTunnel<A> = (A, u64);
+
+/// The inventory of captures.
+#[derive(Debug, Default)]
+pub(crate) struct Inventory {
+    servers: HashMap<InTunnel<SocketAddr>, Server>,
+    clients: HashMap<InTunnel<IpAddr>, Client>,
+    /// Names that clients asked for, whether or not the server answered.
+    names: HashMap<InTunnel<SocketAddr>, Names>,
+    tls_offers: HashSet<Arc<TlsOffer>>,
+    ssh_offers: HashSet<Arc<SshOffer>>,
+    memory: Memory,
+    left_out: LeftOut,
+    span: Option<Seen>,
+}
+
+/// A server that answered.
+#[derive(Debug, Default)]
+pub(crate) struct Server {
+    /// What it chose, with the number of connections.
+    pub(crate) tls: SeenList<TlsChoice>,
+    /// Number of HelloRetryRequests.
+    pub(crate) retries: u64,
+    /// What it offered.
+    pub(crate) ssh: SeenList<Arc<SshOffer>>,
+}
+
+/// A client.
+#[derive(Debug, Default)]
+pub(crate) struct Client {
+    /// What it offered, with the number of first ClientHellos.
+    pub(crate) tls: SeenList<Arc<TlsOffer>>,
+    pub(crate) ssh: SeenList<Arc<SshOffer>>,
+}
+
+/// Server names of an address.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    list: SeenList<Box<str>>,
+    /// Number of hellos with further names.
+    left_out: u64,
+}
+
+/// Number of events that were not counted: limits were reached.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct LeftOut {
+    /// Events of further hosts.
+    pub(crate) hosts: u64,
+    /// Events with further values of hosts.
+    pub(crate) values: u64,
+}
+
+impl Inventory {
+    /// Counts an event.
+    pub(crate) fn add(&mut self, event: &Event) {
+        match &event.kind {
+            Finding::TlsClient(finding) => self.add_tls_client(event, &finding.client),
+            Finding::TlsServer(finding) => self.add_tls_server(event, &finding.server.hello),
+            Finding::SshClient(finding) => self.add_ssh(event, &finding.peer),
+            Finding::SshServer(finding) => self.add_ssh(event, &finding.peer),
+            _ => {}
+        }
+    }
+
+    /// Servers that answered, by address.
+    pub(crate) fn servers(&self) -> Vec<(SocketAddr, &Server, NamesOf<'_>)> {
+        let mut servers: Vec<_> = self.servers.iter().collect();
+        servers.sort_unstable_by_key(|(id, _)| **id);
+        let names = |id| NamesOf(self.names.get(id));
+        servers.into_iter().map(|(id, server)| (id.0, server, names(id))).collect()
+    }
+
+    /// Clients, by address.
+    pub(crate) fn clients(&self) -> Vec<(IpAddr, &Client)> {
+        let mut clients: Vec<_> = self.clients.iter().collect();
+        clients.sort_unstable_by_key(|(id, _)| **id);
+        clients.into_iter().map(|(id, client)| (id.0, client)).collect()
+    }
+
+    /// What was not counted.
+    pub(crate) fn left_out(&self) -> LeftOut {
+        self.left_out
+    }
+
+    /// Number of events, and the times of the earliest and of the latest.
+    pub(crate) fn span(&self) -> Option<Seen> {
+        self.span
+    }
+
+    fn add_tls_client(&mut self, event: &Event, client: &TlsClient) {
+        let (id, server) = roles(event, Side::Client);
+        if let Some(name) = client.hello.server_name() {
+            self.add_name(server, name, event.ts);
+        }
+        // The second hello of a handshake offers what the first one did.
+        if client.retry {
+            return;
+        }
+        self.count_time(event.ts);
+        let offer = TlsOffer::new(&client.hello);
+        let bytes = offer.bytes();
+        let Some(offer) = interned(&mut self.tls_offers, offer, bytes, &mut self.memory) else {
+            return increment(&mut self.left_out.values);
+        };
+        let Some(client) = record(&mut self.clients, id, &mut self.memory) else {
+            return increment(&mut self.left_out.hosts);
+        };
+        if !client.tls.add(offer, event.ts, &mut self.memory) {
+            increment(&mut self.left_out.values);
+        }
+    }
+
+    fn add_name(&mut self, server: InTunnel<SocketAddr>, name: &[u8], ts: Timestamp) {
+        // Names that there is no room for are rare, and counted at their server.
+        let Some(names) = record(&mut self.names, server, &mut self.memory) else { return };
+        let text = Escaped(name).to_string();
+        let is_known = names.list.iter().any(|(known, _)| **known == *text);
+        let fits = text.len() <= MAX_INVENTORY_NAME_BYTES && names.list.len() < MAX_INVENTORY_NAMES;
+        let has_room = is_known || fits && self.memory.take(text.len());
+        if !(has_room && names.list.add(text.into_boxed_str(), ts, &mut self.memory)) {
+            increment(&mut names.left_out);
+        }
+    }
+
+    fn add_tls_server(&mut self, event: &Event, hello: &ServerHello<'_>) {
+        self.count_time(event.ts);
+        let (_, id) = roles(event, Side::Server);
+        let Some(server) = record(&mut self.servers, id, &mut self.memory) else {
+            return increment(&mut self.left_out.hosts);
+        };
+        if hello.is_retry_request() {
+            // The server chooses in its ServerHello, which follows.
+            increment(&mut server.retries);
+        } else if !server.tls.add(TlsChoice::new(hello), event.ts, &mut self.memory) {
+            increment(&mut self.left_out.values);
+        }
+    }
+
+    fn add_ssh(&mut self, event: &Event, peer: &SshPeer) {
+        let Some(kex_init) = &peer.kex_init else { return };
+        self.count_time(event.ts);
+        let offer = SshOffer::new(kex_init, peer.identification.software_version(), peer.side);
+        let bytes = offer.bytes();
+        let Some(offer) = interned(&mut self.ssh_offers, offer, bytes, &mut self.memory) else {
+            return increment(&mut self.left_out.values);
+        };
+        let (client, server) = roles(event, peer.side);
+        let memory = &mut self.memory;
+        let list = match peer.side {
+            Side::Client => record(&mut self.clients, client, memory).map(|client| &mut client.ssh),
+            Side::Server => record(&mut self.servers, server, memory).map(|server| &mut server.ssh),
+        };
+        let Some(list) = list else { return increment(&mut self.left_out.hosts) };
+        if !list.add(offer, event.ts, memory) {
+            increment(&mut self.left_out.values);
+        }
+    }
+
+    fn count_time(&mut self, ts: Timestamp) {
+        let seen = Seen::once(ts);
+        self.span.get_or_insert(Seen { count: 0, ..seen }).add(&seen);
+    }
+}
+
+fn increment(count: &mut u64) {
+    *count = count.saturating_add(1);
+}
+
+/// Client and server of a handshake, by the role of the subject of an event. Whoever starts a flow can be the server: peers of
+/// WebRTC agree on it.
+fn roles(event: &Event, role: Side) -> (InTunnel<IpAddr>, InTunnel<SocketAddr>) {
+    let (client, server) = (event.flow.client, event.flow.server);
+    let (client, server) = if event.subject == role { (client, server) } else { (server, client) };
+    let tunnel = event.flow.tunnel_key();
+    ((client.ip(), tunnel), (server, tunnel))
+}
+
+/// The record with this key; `None` if there is no room for another one.
+fn record<'m, K: Hash + Eq, R: Default>(
+    records: &'m mut HashMap<K, R>,
+    key: K,
+    memory: &mut Memory,
+) -> Option<&'m mut R> {
+    let is_full = records.len() >= MAX_INVENTORY_HOSTS;
+    match records.entry(key) {
+        Entry::Occupied(entry) => Some(entry.into_mut()),
+        Entry::Vacant(_) if is_full || !memory.take(size_of::<(K, R)>()) => None,
+        Entry::Vacant(entry) => Some(entry.insert(R::default())),
+    }
+}
+
+/// The shared value that equals this one; `None` if there is no room for another one, which has this many bytes.
+fn interned<T: Hash + Eq>(
+    values: &mut HashSet<Arc<T>>,
+    value: T,
+    bytes: usize,
+    memory: &mut Memory,
+) -> Option<Arc<T>> {
+    if let Some(known) = values.get(&value) {
+        return Some(Arc::clone(known));
+    }
+    let has_room = memory.take(bytes);
+    has_room.then(|| {
+        let value = Arc::new(value);
+        values.insert(Arc::clone(&value));
+        value
+    })
+}
+
+/// The server names of an address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NamesOf<'a>(Option<&'a Names>);
+
+impl<'a> NamesOf<'a> {
+    /// The names, the most frequent first.
+    pub(crate) fn by_count(self) -> Vec<&'a str> {
+        let mut names: Vec<_> = self.0.into_iter().flat_map(|names| names.list.iter()).collect();
+        names.sort_by(|(name, seen), (other, more)| more.count.cmp(&seen.count).then(name.cmp(other)));
+        names.into_iter().map(|(name, _)| &**name).collect()
+    }
+
+    /// Number of hellos with further names.
+    pub(crate) fn left_out(self) -> u64 {
+        self.0.map_or(0, |names| names.left_out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::MAX_INVENTORY_BYTES;
+
+    #[test]
+    fn full_table_has_no_room_for_another_host_but_counts_known_ones() {
+        let (mut hosts, mut memory) = (HashMap::<usize, u8>::default(), Memory::default());
+        for host in 0..MAX_INVENTORY_HOSTS {
+            assert!(record(&mut hosts, host, &mut memory).is_some());
+        }
+        assert!(record(&mut hosts, MAX_INVENTORY_HOSTS, &mut memory).is_none());
+        assert!(record(&mut hosts, 0, &mut memory).is_some());
+    }
+
+    #[test]
+    fn full_memory_has_no_room_for_another_value_but_shares_known_ones() {
+        let (mut values, mut memory) = (HashSet::default(), Memory::default());
+        let first = interned(&mut values, "first", 5, &mut memory).unwrap();
+        assert!(memory.take(MAX_INVENTORY_BYTES - 5));
+        assert!(interned(&mut values, "other", 5, &mut memory).is_none());
+        assert!(Arc::ptr_eq(&first, &interned(&mut values, "first", 5, &mut memory).unwrap()));
+    }
+}

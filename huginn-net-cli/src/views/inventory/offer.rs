@@ -1,0 +1,124 @@
+//! What clients offer, and what servers choose.
+
+use huginn_net::ssh::{KexInit, NameList};
+use huginn_net::tls::strength::{KeyExchangeKind, group_kind, is_forward_secret, key_exchange};
+use huginn_net::tls::{ClientHello, ServerHello, Transport, U16List, Version, is_grease};
+use huginn_net::{Escaped, Side};
+use serde::Serialize;
+
+/// Signalling values, which are not cipher suites: RFC 5746, section 3.3, and RFC 7507.
+const SIGNALS: [u16; 2] = [0x00ff, 0x5600];
+
+/// What a ServerHello chose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TlsChoice {
+    pub(crate) transport: Transport,
+    pub(crate) version: Version,
+    pub(crate) cipher_suite: u16,
+    /// The group, if it was seen.
+    pub(crate) group: Option<u16>,
+}
+
+impl TlsChoice {
+    pub(super) fn new(hello: &ServerHello<'_>) -> Self {
+        Self {
+            transport: hello.transport(),
+            version: hello.version(),
+            cipher_suite: hello.cipher_suite(),
+            group: hello.group(),
+        }
+    }
+
+    /// What the key exchange relies on; `None` if unknown.
+    pub(crate) fn key_exchange(&self) -> Option<KeyExchangeKind> {
+        key_exchange(self.version, self.cipher_suite, self.group)
+    }
+
+    pub(crate) fn is_forward_secret(&self) -> Option<bool> {
+        is_forward_secret(self.version, self.cipher_suite, self.group)
+    }
+}
+
+/// What a ClientHello offered, without GREASE (RFC 8701).
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct TlsOffer {
+    /// Those of supported_versions; without that extension the highest version that the client accepts.
+    pub(crate) versions: Box<[u16]>,
+    pub(crate) cipher_suites: Box<[u16]>,
+    pub(crate) groups: Box<[u16]>,
+    /// Groups of key shares.
+    pub(crate) key_shares: Box<[u16]>,
+    pub(crate) signature_algorithms: Box<[u16]>,
+}
+
+impl TlsOffer {
+    pub(super) fn new(hello: &ClientHello<'_>) -> Self {
+        let versions = numbers(hello.supported_versions());
+        let is_suite = |suite: &u16| !is_grease(*suite) && !SIGNALS.contains(suite);
+        let shares = hello.key_shares().map(|share| share.group);
+        Self {
+            versions: if versions.is_empty() { Box::new([hello.legacy_version().0]) } else { versions },
+            cipher_suites: hello.cipher_suites().filter(is_suite).collect(),
+            groups: numbers(hello.supported_groups()),
+            key_shares: shares.filter(|group| !is_grease(*group)).collect(),
+            signature_algorithms: numbers(hello.signature_algorithms()),
+        }
+    }
+
+    /// The highest version.
+    pub(crate) fn highest_version(&self) -> Option<Version> {
+        self.versions.iter().map(|number| Version(*number)).max_by_key(|version| version.rank())
+    }
+
+    /// Whether a group is hybrid or post-quantum.
+    pub(crate) fn has_post_quantum_group(&self) -> bool {
+        self.groups.iter().any(|group| group_kind(*group).is_some_and(KeyExchangeKind::is_post_quantum))
+    }
+
+    /// Size of the lists, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let lists =
+            [&self.versions, &self.cipher_suites, &self.groups, &self.key_shares, &self.signature_algorithms];
+        lists.iter().fold(size_of::<Self>(), |sum, list| sum.saturating_add(size_of_val::<[u16]>(list)))
+    }
+}
+
+fn numbers(list: U16List<'_>) -> Box<[u16]> {
+    list.filter(|number| !is_grease(*number)).collect()
+}
+
+/// What a client or server offered in its SSH_MSG_KEXINIT (RFC 4253, section 7.1).
+#[derive(Debug, PartialEq, Eq, Hash, Serialize)]
+pub(crate) struct SshOffer {
+    pub(crate) software: Box<str>,
+    pub(crate) kex: Box<[Box<str>]>,
+    pub(crate) host_keys: Box<[Box<str>]>,
+    /// Ciphers and MACs of what the peer itself sends.
+    pub(crate) ciphers: Box<[Box<str>]>,
+    pub(crate) macs: Box<[Box<str>]>,
+}
+
+impl SshOffer {
+    pub(super) fn new(kex_init: &KexInit<'_>, software: &[u8], side: Side) -> Self {
+        let (ciphers, macs) = match side {
+            Side::Client => (kex_init.encryption_client_to_server(), kex_init.mac_client_to_server()),
+            Side::Server => (kex_init.encryption_server_to_client(), kex_init.mac_server_to_client()),
+        };
+        let names =
+            |list: NameList<'_>| list.iter().map(|name| Escaped(name).to_string().into_boxed_str()).collect();
+        Self {
+            software: Escaped(software).to_string().into_boxed_str(),
+            kex: names(kex_init.kex_algorithms()),
+            host_keys: names(kex_init.server_host_key_algorithms()),
+            ciphers: names(ciphers),
+            macs: names(macs),
+        }
+    }
+
+    /// Size of the lists, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let texts = [&self.kex, &self.host_keys, &self.ciphers, &self.macs].into_iter().flatten();
+        let own = size_of::<Self>().saturating_add(self.software.len());
+        texts.fold(own, |sum, text| sum.saturating_add(size_of::<Box<str>>()).saturating_add(text.len()))
+    }
+}

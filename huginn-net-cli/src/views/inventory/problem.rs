@@ -1,0 +1,108 @@
+//! What needs attention.
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Display};
+
+use huginn_net::tls::Version;
+use huginn_net::tls::strength::{KeyExchangeKind, SuiteWeakness, deprecated_by, weaknesses};
+
+use super::{Client, Server};
+
+/// What a server negotiated, or a client offered, that standards advise against.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Problems {
+    role: Role,
+    /// Weaknesses of cipher suites.
+    pub(crate) weak: BTreeSet<SuiteWeakness>,
+    /// Deprecated versions, the oldest first: negotiated ones; of a client, its highest version.
+    pub(crate) old: Vec<Version>,
+    /// Whether a key exchange without forward secrecy was negotiated.
+    pub(crate) no_forward_secrecy: bool,
+    /// Whether the key exchange was classical and never post-quantum or hybrid; of a client, whether it offered nothing else.
+    pub(crate) no_post_quantum: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Role {
+    #[default]
+    Server,
+    Client,
+}
+
+impl Problems {
+    pub(crate) fn of_server(server: &Server) -> Self {
+        let chosen = || server.tls.iter().map(|(choice, _)| choice);
+        let has = |kind| chosen().any(|choice| choice.key_exchange() == Some(kind));
+        let is_post_quantum = has(KeyExchangeKind::Hybrid) || has(KeyExchangeKind::PostQuantum);
+        let old = chosen().map(|choice| choice.version).filter(|version| deprecated_by(*version).is_some());
+        Self {
+            role: Role::Server,
+            weak: chosen().flat_map(|choice| weaknesses(choice.cipher_suite)).collect(),
+            old: sorted(old.collect()),
+            no_forward_secrecy: chosen().any(|choice| choice.is_forward_secret() == Some(false)),
+            no_post_quantum: has(KeyExchangeKind::Classical) && !is_post_quantum,
+        }
+    }
+
+    pub(crate) fn of_client(client: &Client) -> Self {
+        let offers = || client.tls.iter().map(|(offer, _)| offer);
+        let highest =
+            offers().filter_map(|offer| offer.highest_version()).max_by_key(|version| version.rank());
+        Self {
+            role: Role::Client,
+            weak: offers()
+                .flat_map(|offer| offer.cipher_suites.iter())
+                .flat_map(|suite| weaknesses(*suite))
+                .collect(),
+            old: highest.into_iter().filter(|version| deprecated_by(*version).is_some()).collect(),
+            no_forward_secrecy: false,
+            no_post_quantum: !client.tls.is_empty() && !offers().any(|offer| offer.has_post_quantum_group()),
+        }
+    }
+
+    /// The order of hosts: the worst problem, from 0 on; `None` without problems.
+    pub(crate) fn rank(&self) -> Option<usize> {
+        let is_broken = self.weak.first().is_some_and(|worst| *worst < SuiteWeakness::TripleDes);
+        let in_order = [
+            is_broken,
+            !self.old.is_empty(),
+            !self.weak.is_empty(),
+            self.no_forward_secrecy,
+            self.no_post_quantum,
+        ];
+        in_order.iter().position(|is_so| *is_so)
+    }
+
+    /// The names of the problems in JSON.
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        let all = [
+            (!self.weak.is_empty(), "weak_cipher_suite"),
+            (!self.old.is_empty(), "deprecated_version"),
+            (self.no_forward_secrecy, "no_forward_secrecy"),
+            (self.no_post_quantum, "no_post_quantum_key_exchange"),
+        ];
+        all.into_iter().filter_map(|(is_so, name)| is_so.then_some(name)).collect()
+    }
+}
+
+fn sorted(mut versions: Vec<Version>) -> Vec<Version> {
+    versions.sort_unstable_by_key(|version| version.rank());
+    versions.dedup();
+    versions
+}
+
+/// Writes the problems, the worst first: `RC4, TLS 1.0, no forward secrecy`; `classical only` if nothing is worse.
+impl Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at_most = if self.role == Role::Client { " at most" } else { "" };
+        let weak = self.weak.iter().map(|weakness| weakness.name().to_owned());
+        let old = self.old.iter().filter_map(|version| version.name());
+        let old = old.map(|name| format!("{name}{at_most}"));
+        let forward = self.no_forward_secrecy.then(|| "no forward secrecy".to_owned());
+        let mut texts: Vec<String> = weak.chain(old).chain(forward).collect();
+        if self.no_post_quantum && texts.is_empty() {
+            texts.push("classical only".to_owned());
+        }
+        f.write_str(&texts.join(", "))
+    }
+}

@@ -1,0 +1,230 @@
+//! Totals of an inventory.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
+
+use huginn_net::tls::strength::{KeyExchangeKind, SuiteWeakness, suite_key_exchange};
+use huginn_net::tls::{Version, names};
+use serde::Serialize;
+
+use super::problem::Problems;
+use super::{Client, Inventory, NamesOf, Seen, Server, TlsChoice};
+
+/// Servers and clients with their problems, and totals.
+#[derive(Debug)]
+pub(crate) struct Summary<'a> {
+    /// By address.
+    pub(crate) servers: Vec<JudgedServer<'a>>,
+    /// By address.
+    pub(crate) clients: Vec<JudgedClient<'a>>,
+    /// TLS connections of servers by the kind of their key exchange.
+    pub(crate) connections: KindCounts,
+    /// TLS servers by the best kind of key exchange that they chose.
+    pub(crate) best: KindCounts,
+    /// Key exchanges, the most frequent first.
+    pub(crate) key_exchanges: Vec<(KeyExchange, Usage)>,
+    /// Versions, the newest first.
+    pub(crate) versions: Vec<(Version, Usage)>,
+    /// Weaknesses of cipher suites, the worst first, with the number of servers.
+    pub(crate) weak: BTreeMap<SuiteWeakness, u64>,
+    pub(crate) no_forward_secrecy: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct JudgedServer<'a> {
+    pub(crate) address: SocketAddr,
+    pub(crate) server: &'a Server,
+    pub(crate) names: NamesOf<'a>,
+    pub(crate) problems: Problems,
+}
+
+#[derive(Debug)]
+pub(crate) struct JudgedClient<'a> {
+    pub(crate) address: IpAddr,
+    pub(crate) client: &'a Client,
+    pub(crate) problems: Problems,
+}
+
+/// Counts by the kind of a key exchange.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct KindCounts {
+    pub(crate) hybrid: u64,
+    pub(crate) post_quantum: u64,
+    pub(crate) classical: u64,
+    pub(crate) unknown: u64,
+}
+
+impl KindCounts {
+    fn add(&mut self, kind: Option<KeyExchangeKind>, count: u64) {
+        let sum = match kind {
+            Some(KeyExchangeKind::Hybrid) => &mut self.hybrid,
+            Some(KeyExchangeKind::PostQuantum) => &mut self.post_quantum,
+            Some(KeyExchangeKind::Classical) => &mut self.classical,
+            _ => &mut self.unknown,
+        };
+        *sum = sum.saturating_add(count);
+    }
+
+    pub(crate) fn total(self) -> u64 {
+        let Self { hybrid, post_quantum, classical, unknown } = self;
+        hybrid.saturating_add(post_quantum).saturating_add(classical).saturating_add(unknown)
+    }
+}
+
+/// A group, or what the cipher suite says about the key exchange.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct KeyExchange {
+    pub(crate) name: String,
+    pub(crate) kind: Option<KeyExchangeKind>,
+}
+
+impl KeyExchange {
+    pub(super) fn of(choice: &TlsChoice) -> Self {
+        let kind = choice.key_exchange();
+        let of_suite = || match suite_key_exchange(choice.cipher_suite) {
+            Some(name) => format!("{name}, group not seen"),
+            None => "not seen".to_owned(),
+        };
+        Self { name: choice.group.map_or_else(of_suite, group_name), kind }
+    }
+}
+
+/// Number of servers and connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Usage {
+    pub(crate) servers: u64,
+    pub(crate) connections: u64,
+}
+
+impl<'a> Summary<'a> {
+    pub(crate) fn new(inventory: &'a Inventory) -> Self {
+        let servers = inventory.servers().into_iter().map(|(address, server, names)| JudgedServer {
+            address,
+            server,
+            names,
+            problems: Problems::of_server(server),
+        });
+        let clients = inventory.clients().into_iter().map(|(address, client)| JudgedClient {
+            address,
+            client,
+            problems: Problems::of_client(client),
+        });
+        let mut summary = Self {
+            servers: servers.collect(),
+            clients: clients.collect(),
+            connections: KindCounts::default(),
+            best: KindCounts::default(),
+            key_exchanges: Vec::new(),
+            versions: Vec::new(),
+            weak: BTreeMap::new(),
+            no_forward_secrecy: 0,
+        };
+        summary.count();
+        summary
+    }
+
+    fn count(&mut self) {
+        let mut exchanges = Usages::default();
+        let mut versions = Usages::default();
+        for JudgedServer { server, problems, .. } in &self.servers {
+            let chosen = server.tls.iter();
+            for (choice, seen) in server.tls.iter() {
+                self.connections.add(choice.key_exchange(), seen.count);
+            }
+            if chosen.len() > 0 {
+                let best = server.tls.iter().filter_map(|(choice, _)| choice.key_exchange()).max();
+                self.best.add(best, 1);
+            }
+            exchanges.add_server(server.tls.iter().map(|(chosen, seen)| (KeyExchange::of(chosen), *seen)));
+            let rank = |version: Version| (version.rank(), version.0);
+            versions.add_server(server.tls.iter().map(|(chosen, seen)| (rank(chosen.version), *seen)));
+            for weakness in &problems.weak {
+                let count = self.weak.entry(*weakness).or_default();
+                *count = count.saturating_add(1);
+            }
+            self.no_forward_secrecy =
+                self.no_forward_secrecy.saturating_add(u64::from(problems.no_forward_secrecy));
+        }
+        self.key_exchanges = exchanges.0.into_iter().collect();
+        self.key_exchanges.sort_by_key(|(_, usage)| std::cmp::Reverse((usage.connections, usage.servers)));
+        let newest_first = versions.0.into_iter().rev();
+        self.versions = newest_first.map(|((_, number), usage)| (Version(number), usage)).collect();
+    }
+
+    /// Number of servers that chose something in TLS.
+    pub(crate) fn tls_servers(&self) -> u64 {
+        self.best.total()
+    }
+
+    /// Clients that offered something in TLS.
+    pub(crate) fn tls_clients(&self) -> impl Iterator<Item = &JudgedClient<'a>> {
+        self.clients.iter().filter(|judged| !judged.client.tls.is_empty())
+    }
+
+    /// Servers with problems, the worst first; among equal ones, those with most connections.
+    pub(crate) fn worst_servers(&self) -> Vec<&JudgedServer<'a>> {
+        let ranked = self.servers.iter().filter_map(|judged| {
+            let connections = judged.server.tls.total().map_or(0, |seen| seen.count);
+            Some((judged.problems.rank()?, std::cmp::Reverse(connections), judged))
+        });
+        let mut ranked: Vec<_> = ranked.collect();
+        ranked.sort_by_key(|(rank, connections, _)| (*rank, *connections));
+        ranked.into_iter().map(|(_, _, judged)| judged).collect()
+    }
+
+    /// Clients with problems, in the same order.
+    pub(crate) fn worst_clients(&self) -> Vec<&JudgedClient<'a>> {
+        let ranked = self.clients.iter().filter_map(|judged| {
+            let hellos = judged.client.tls.total().map_or(0, |seen| seen.count);
+            Some((judged.problems.rank()?, std::cmp::Reverse(hellos), judged))
+        });
+        let mut ranked: Vec<_> = ranked.collect();
+        ranked.sort_by_key(|(rank, hellos, _)| (*rank, *hellos));
+        ranked.into_iter().map(|(_, _, judged)| judged).collect()
+    }
+}
+
+/// Values with the number of servers and connections.
+#[derive(Debug)]
+struct Usages<K>(BTreeMap<K, Usage>);
+
+impl<K> Default for Usages<K> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<K: Ord + Clone> Usages<K> {
+    fn add_server(&mut self, values: impl Iterator<Item = (K, Seen)>) {
+        let mut own = BTreeSet::new();
+        for (value, seen) in values {
+            let usage = self.0.entry(value.clone()).or_default();
+            usage.connections = usage.connections.saturating_add(seen.count);
+            usage.servers = usage.servers.saturating_add(u64::from(own.insert(value)));
+        }
+    }
+}
+
+/// The name of a version, or its number.
+pub(crate) fn version_name(version: Version) -> String {
+    version.name().map_or_else(|| hex(version.0), str::to_owned)
+}
+
+/// The name of a group, or its number.
+pub(crate) fn group_name(group: u16) -> String {
+    names::group(group).map_or_else(|| hex(group), str::to_owned)
+}
+
+/// The name of a cipher suite, or its number.
+pub(crate) fn suite_name(suite: u16) -> String {
+    names::cipher_suite(suite).map_or_else(|| hex(suite), str::to_owned)
+}
+
+/// The name of a signature scheme, or its number.
+pub(crate) fn scheme_name(scheme: u16) -> String {
+    names::signature_scheme(scheme).map_or_else(|| hex(scheme), str::to_owned)
+}
+
+fn hex(number: u16) -> String {
+    format!("{number:#06x}")
+}

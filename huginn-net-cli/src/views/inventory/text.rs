@@ -1,0 +1,271 @@
+//! The inventory for people: sentences, then what needs attention.
+
+use std::io::{self, Write};
+
+use huginn_net::core::Amount;
+use huginn_net::tls::strength::{KeyExchangeKind, deprecated_by};
+use huginn_net::{Escaped, Timestamp};
+
+use super::problem::Problems;
+use super::summary::version_name;
+use super::{Inventory, LeftOut, NamesOf, Summary};
+use crate::limits::SHOWN_KEY_EXCHANGES;
+use crate::output::Zone;
+use crate::views::columns::{Layout, Table};
+
+/// Width of the column of titles.
+const TITLE_WIDTH: usize = 12;
+/// Length of a server name in a table, in characters.
+const NAME_WIDTH: usize = 20;
+
+const SERVER_HEADINGS: [&str; 5] = ["server", "name", "problems", "seen", "last seen"];
+const CLIENT_HEADINGS: [&str; 4] = ["client", "problems", "seen", "last seen"];
+
+/// Writes the inventory, with at most `top` servers and clients.
+pub(crate) fn write(
+    out: &mut impl Write,
+    inventory: &Inventory,
+    summary: &Summary<'_>,
+    top: usize,
+    width: Option<u16>,
+    zone: &Zone,
+) -> io::Result<()> {
+    for (title, sentence) in sentences(inventory, summary, zone) {
+        writeln!(out, "{title:TITLE_WIDTH$}{sentence}")?;
+    }
+    write_key_exchanges(out, summary, width)?;
+    write_servers(out, summary, top, width, zone)?;
+    write_clients(out, summary, top, width, zone)
+}
+
+/// What the inventory says: titles with sentences. A sentence without a title belongs to the title before.
+pub(crate) fn sentences(
+    inventory: &Inventory,
+    summary: &Summary<'_>,
+    zone: &Zone,
+) -> Vec<(&'static str, String)> {
+    let mut sentences = Vec::new();
+    if let Some(span) = inventory.span() {
+        let (first, last) = (zone.seconds(span.first), zone.seconds(span.last));
+        sentences.push(("time", format!("{first} to {last} {}", zone.name())));
+    }
+    let tls = tls_sentences(summary).into_iter().enumerate();
+    sentences.extend(tls.map(|(n, sentence)| (if n == 0 { "TLS servers" } else { "" }, sentence)));
+    sentences.extend(client_sentence(summary).map(|sentence| ("TLS clients", sentence)));
+    sentences.extend(ssh_sentence(summary).map(|sentence| ("SSH", sentence)));
+    if sentences.is_empty() {
+        sentences.push(("nothing", "no TLS hello and no SSH key exchange".to_owned()));
+    }
+    sentences.extend(left_out_sentence(inventory.left_out()).map(|sentence| ("left out", sentence)));
+    sentences
+}
+
+fn tls_sentences(summary: &Summary<'_>) -> Vec<String> {
+    let (connections, best) = (summary.connections, summary.best);
+    let total = connections.total();
+    if total == 0 {
+        return Vec::new();
+    }
+    let share = |count| percent(count, total);
+    let safe = connections.hybrid.saturating_add(connections.post_quantum);
+    let mut sentences = vec![
+        format!(
+            "{}: {} hybrid or post-quantum key exchange, {} classical, {} unknown",
+            amount(total, "connection(s)"),
+            share(safe),
+            share(connections.classical),
+            share(connections.unknown)
+        ),
+        format!(
+            "{} of {} chose a hybrid or post-quantum group",
+            best.hybrid.saturating_add(best.post_quantum),
+            amount(summary.tls_servers(), "server(s)")
+        ),
+    ];
+    let versions = summary.versions.iter();
+    let versions = versions.filter_map(|(version, usage)| Some((version.name()?, share(usage.connections))));
+    let versions: Vec<String> = versions.map(|(name, share)| format!("{name} {share}")).collect();
+    if !versions.is_empty() {
+        sentences.push(versions.join(", "));
+    }
+    let servers = |(name, servers)| format!("{name} ({})", amount(servers, "server(s)"));
+    let old = summary.versions.iter().filter(|(version, _)| deprecated_by(*version).is_some());
+    let old: Vec<String> =
+        old.map(|(version, usage)| servers((version_name(*version), usage.servers))).collect();
+    if !old.is_empty() {
+        sentences.push(format!("deprecated versions: {}", old.join(", ")));
+    }
+    let weak = summary.weak.iter().map(|(weakness, count)| servers((weakness.name().to_owned(), *count)));
+    let weak: Vec<String> = weak.collect();
+    if !weak.is_empty() {
+        sentences.push(format!("weak cipher suites: {}", weak.join(", ")));
+    }
+    if summary.no_forward_secrecy > 0 {
+        sentences.push(format!("no forward secrecy: {}", amount(summary.no_forward_secrecy, "server(s)")));
+    }
+    sentences
+}
+
+fn client_sentence(summary: &Summary<'_>) -> Option<String> {
+    let clients = summary.tls_clients().count() as u64;
+    let count = |is_counted: fn(&Problems) -> bool| {
+        summary.tls_clients().filter(|judged| is_counted(&judged.problems)).count() as u64
+    };
+    let with = clients.saturating_sub(count(|problems| problems.no_post_quantum));
+    let old = count(|problems| !problems.old.is_empty());
+    let weak = count(|problems| !problems.weak.is_empty());
+    let sentence = format!(
+        "{with} of {clients} offer a hybrid or post-quantum group, {old} only deprecated versions, {weak} weak cipher suites"
+    );
+    (clients > 0).then_some(sentence)
+}
+
+fn ssh_sentence(summary: &Summary<'_>) -> Option<String> {
+    let servers = summary.servers.iter().filter(|judged| !judged.server.ssh.is_empty()).count() as u64;
+    let clients = summary.clients.iter().filter(|judged| !judged.client.ssh.is_empty()).count() as u64;
+    let sentence = format!("{}, {}", amount(servers, "server(s)"), amount(clients, "client(s)"));
+    (servers > 0 || clients > 0).then_some(sentence)
+}
+
+fn left_out_sentence(left_out: LeftOut) -> Option<String> {
+    let LeftOut { hosts, values } = left_out;
+    let sentence = format!(
+        "{} of further hosts, {} with further values of hosts: limits were reached",
+        amount(hosts, "event(s)"),
+        amount(values, "event(s)")
+    );
+    (hosts > 0 || values > 0).then_some(sentence)
+}
+
+fn write_key_exchanges(out: &mut impl Write, summary: &Summary<'_>, width: Option<u16>) -> io::Result<()> {
+    if summary.key_exchanges.is_empty() {
+        return Ok(());
+    }
+    let total = summary.connections.total();
+    let mut table = Table::new(&["TLS key exchange", "kind", "servers", "connections", ""]);
+    for (exchange, usage) in summary.key_exchanges.iter().take(SHOWN_KEY_EXCHANGES) {
+        table.add_row(vec![
+            exchange.name.clone(),
+            exchange.kind.map_or("unknown", KeyExchangeKind::name).replace('_', "-"),
+            usage.servers.to_string(),
+            usage.connections.to_string(),
+            percent(usage.connections, total),
+        ]);
+    }
+    writeln!(out)?;
+    table.write(out, Layout { whole: &[0], numbers: &[2, 3, 4] }, width)?;
+    write_more(out, summary.key_exchanges.len().saturating_sub(SHOWN_KEY_EXCHANGES))
+}
+
+fn write_servers(
+    out: &mut impl Write,
+    summary: &Summary<'_>,
+    top: usize,
+    width: Option<u16>,
+    zone: &Zone,
+) -> io::Result<()> {
+    let servers = summary.worst_servers();
+    if servers.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nServers that need attention: {} of {}", servers.len(), summary.servers.len())?;
+    let mut table = Table::new(&SERVER_HEADINGS);
+    for judged in servers.iter().take(top) {
+        let seen = judged.server.tls.total();
+        table.add_row(vec![
+            judged.address.to_string(),
+            name_cell(judged.names),
+            judged.problems.to_string(),
+            seen.map_or(0, |seen| seen.count).to_string(),
+            seen.map(|seen| day(zone, seen.last)).unwrap_or_default(),
+        ]);
+    }
+    table.write(out, Layout { whole: &[0, 4], numbers: &[3] }, width)?;
+    write_more(out, servers.len().saturating_sub(top))
+}
+
+fn write_clients(
+    out: &mut impl Write,
+    summary: &Summary<'_>,
+    top: usize,
+    width: Option<u16>,
+    zone: &Zone,
+) -> io::Result<()> {
+    let clients = summary.worst_clients();
+    if clients.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nClients that need attention: {} of {}", clients.len(), summary.clients.len())?;
+    let mut table = Table::new(&CLIENT_HEADINGS);
+    for judged in clients.iter().take(top) {
+        let seen = judged.client.tls.total();
+        table.add_row(vec![
+            judged.address.to_string(),
+            judged.problems.to_string(),
+            seen.map_or(0, |seen| seen.count).to_string(),
+            seen.map(|seen| day(zone, seen.last)).unwrap_or_default(),
+        ]);
+    }
+    table.write(out, Layout { whole: &[0, 3], numbers: &[2] }, width)?;
+    write_more(out, clients.len().saturating_sub(top))
+}
+
+/// The most frequent name, cut, and the number of others.
+pub(crate) fn name_cell(names: NamesOf<'_>) -> String {
+    let all = names.by_count();
+    let Some(first) = all.first() else { return String::new() };
+    let name = format!("{:#}", Escaped(first.as_bytes()));
+    let cut: String = name.chars().take(NAME_WIDTH).collect();
+    let ellipsis = if cut.len() < name.len() { "…" } else { "" };
+    match all.len().saturating_sub(1) {
+        0 if names.left_out() == 0 => format!("{cut}{ellipsis}"),
+        others if names.left_out() == 0 => format!("{cut}{ellipsis} +{others}"),
+        others => format!("{cut}{ellipsis} +{others}…"),
+    }
+}
+
+/// The date of a time.
+fn day(zone: &Zone, ts: Timestamp) -> String {
+    zone.seconds(ts).to_string().chars().take(10).collect()
+}
+
+fn write_more(out: &mut impl Write, more: usize) -> io::Result<()> {
+    if more > 0 { writeln!(out, "and {more} more") } else { Ok(()) }
+}
+
+fn amount(count: u64, what: &str) -> String {
+    Amount(count, what).to_string()
+}
+
+/// A share in whole percent. What is rounded to nothing or everything is not: `< 1 %`, `> 99 %`.
+pub(crate) fn percent(part: u64, all: u64) -> String {
+    let share = u128::from(part).saturating_mul(100);
+    let rounded = share.saturating_add(u128::from(all / 2)).checked_div(u128::from(all)).unwrap_or(0);
+    match rounded {
+        0 if part > 0 => "< 1 %".to_owned(),
+        100 if part < all => "> 99 %".to_owned(),
+        _ => format!("{rounded} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percent;
+
+    #[test]
+    fn percent_is_rounded_but_not_to_nothing_or_everything() {
+        let rows = [
+            (0, 0, "0 %"),
+            (0, 7, "0 %"),
+            (1, 3, "33 %"),
+            (2, 3, "67 %"),
+            (1, 1000, "< 1 %"),
+            (999, 1000, "> 99 %"),
+            (1000, 1000, "100 %"),
+            (u64::MAX, u64::MAX, "100 %"),
+        ];
+        for (part, all, wanted) in rows {
+            assert_eq!(percent(part, all), wanted, "{part} of {all}");
+        }
+    }
+}

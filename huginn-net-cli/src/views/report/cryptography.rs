@@ -1,0 +1,66 @@
+//! The inventory of cryptography: sentences, key exchanges, and servers that need attention.
+
+use huginn_net::tls::strength::KeyExchangeKind;
+use maud::{Markup, html};
+
+use crate::limits::MAX_REPORT_ROWS;
+use crate::output::Zone;
+use crate::views::inventory::{Inventory, JudgedServer, Summary, name_cell, percent, sentences};
+
+/// The section.
+pub(super) fn inventory(inventory: &Inventory, zone: &Zone) -> Markup {
+    let summary = Summary::new(inventory);
+    html! {
+        ul { @for (title, sentence) in sentences(inventory, &summary, zone) {
+            li { @if !title.is_empty() { (title) ": " } (sentence) }
+        } }
+        @if !summary.key_exchanges.is_empty() { (key_exchanges(&summary)) }
+        (servers(&summary.worst_servers(), zone))
+    }
+}
+
+fn key_exchanges(summary: &Summary<'_>) -> Markup {
+    let total = summary.connections.total();
+    let shown = summary.key_exchanges.len().min(MAX_REPORT_ROWS);
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="TLS key exchanges" {
+            table #key-exchanges {
+                caption { "TLS key exchanges: most frequent " (shown) " of " (summary.key_exchanges.len()) }
+                thead { tr {
+                    th scope="col" { "key exchange" } th scope="col" { "kind" }
+                    th scope="col" { "servers" } th scope="col" { "connections" } th scope="col" { "share" }
+                } }
+                tbody { @for (exchange, usage) in summary.key_exchanges.iter().take(MAX_REPORT_ROWS) { tr {
+                    td.value { (exchange.name) }
+                    td { (exchange.kind.map_or("unknown", KeyExchangeKind::name).replace('_', "-")) }
+                    td.number { (usage.servers) } td.number { (usage.connections) }
+                    td.number { (percent(usage.connections, total)) }
+                } } }
+            }
+        }
+    }
+}
+
+fn servers(worst: &[&JudgedServer<'_>], zone: &Zone) -> Markup {
+    html! {
+        @if !worst.is_empty() {
+            div.scroll tabindex="0" role="region" aria-label="Servers that need attention" {
+                table #cryptography-servers {
+                    caption { "Servers that need attention: " (worst.len().min(MAX_REPORT_ROWS)) " of " (worst.len()) ", the worst first" }
+                    thead { tr {
+                        th scope="col" { "server" } th scope="col" { "name" } th scope="col" { "problems" }
+                        th scope="col" { "connections" } th scope="col" { "last seen" }
+                    } }
+                    tbody { @for judged in worst.iter().take(MAX_REPORT_ROWS) { tr {
+                        td { a href={ "#host=" (judged.address.ip()) } { (judged.address) } }
+                        td.value { (name_cell(judged.names)) }
+                        td { (judged.problems) }
+                        @if let Some(seen) = judged.server.tls.total() {
+                            td.number { (seen.count) } td { (zone.seconds(seen.last)) }
+                        } @else { td {} td {} }
+                    } } }
+                }
+            }
+        }
+    }
+}
