@@ -7,7 +7,7 @@ use huginn_net_db::{ClientMatch, Label, NearestClient, Software};
 use huginn_net_http::language;
 use huginn_net_ssh::SshPeer;
 use huginn_net_tls::names::cipher_suite;
-use huginn_net_tls::{Ja4, Ja4Form, TlsClient, TlsServer};
+use huginn_net_tls::{Certificate, Ja4, Ja4Form, TlsClient, TlsServer, Transport};
 use serde::{Deserialize, Deserializer};
 
 use super::describe::records;
@@ -347,6 +347,58 @@ records! {
         #[serde(default, deserialize_with = "present")]
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
+
+    /// `tls_certificates`: the certificates that a server or client sends, up to TLS 1.2.
+    pub struct TlsCertificatesRecord<'a> in "tls_" {
+        /// `tcp` or `dtls`
+        transport in "transport": Text<'a>,
+        /// The certificates in their order, that of the sender first
+        certificates in "certificate": Vec<CertificateRecord<'a>>,
+        /// Whether the message has more certificates
+        has_more_certificates: bool,
+        /// Whether the first certificate is for the server name that the client asks for
+        name_matches in "certificate_name_matches": Option<bool>,
+        /// Whether the first certificate is valid at the time of the packet
+        valid in "certificate_valid": Option<bool>,
+    }
+
+    /// A certificate.
+    pub struct CertificateRecord<'a> {
+        /// SHA-256 of the certificate
+        sha256: Text<'a>,
+        /// SHA-1 of the certificate
+        sha1: Text<'a>,
+        /// Length of the certificate in bytes
+        bytes: u64,
+        /// Whether it can be read; otherwise all other fields are null or empty
+        readable: bool,
+        /// Version: 1, 2 or 3
+        version: Option<u32>,
+        /// Serial number in hexadecimal
+        serial: Option<Text<'a>>,
+        /// Subject as in RFC 4514
+        subject: Option<Text<'a>>,
+        /// Issuer as in RFC 4514
+        issuer: Option<Text<'a>>,
+        /// Host names, IP addresses, email addresses and URIs of subjectAltName
+        names: Vec<Text<'a>>,
+        /// Whether it has more names, or unreadable ones
+        has_more_names: Option<bool>,
+        /// Start of the validity
+        not_before: Option<Text<'a>>,
+        /// End of the validity
+        not_after: Option<Text<'a>>,
+        /// Type of the public key
+        key: Option<Text<'a>>,
+        /// Size of the public key in bits
+        key_bits: Option<u32>,
+        /// Algorithm of the signature
+        signature_algorithm: Option<Text<'a>>,
+        /// Whether it names an authority
+        ca: Option<bool>,
+        /// Whether issuer and subject are equal
+        self_issued: Option<bool>,
+    }
 }
 
 /// The entries of a list of fingerprints; `None` without a list, `Some(None)` without an entry.
@@ -622,5 +674,102 @@ impl<'a> TlsServerRecord<'a> {
             ja3s: texts.owned("ja3s", ja3s.as_str().len(), ja3s),
             listed: listed(finding.listed()),
         }
+    }
+}
+
+impl<'a> TlsCertificatesRecord<'a> {
+    /// `server_name`: the name that the client asks for, for the certificates of a server.
+    #[allow(dead_code, reason = "the event follows")]
+    pub(super) fn new(
+        transport: Transport,
+        certificates: &'a [Certificate],
+        has_more_certificates: bool,
+        server_name: Option<&[u8]>,
+        ts: Timestamp,
+        texts: &mut LimitedTexts<'a, '_>,
+    ) -> Self {
+        let first = certificates.first();
+        let seconds = i64::try_from(ts.as_secs()).unwrap_or(i64::MAX);
+        Self {
+            transport: transport.name().into(),
+            certificates: certificates.iter().map(|found| CertificateRecord::new(found, texts)).collect(),
+            has_more_certificates,
+            name_matches: first.zip(server_name).and_then(|(first, name)| first.matches_name(name)),
+            valid: first.and_then(|first| first.is_valid_at(seconds)),
+        }
+    }
+}
+
+impl<'a> CertificateRecord<'a> {
+    pub(super) fn new(certificate: &'a Certificate, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        const FIELD: &str = "certificates";
+        let fields = certificate.fields();
+        let names = fields.and_then(|fields| fields.alternative_names.as_ref());
+        let mut name =
+            |name: &'a Option<Box<str>>| name.as_ref().map(|name| texts.of(FIELD, name.len(), name));
+        let [subject, issuer] = match fields {
+            Some(fields) => [&fields.subject, &fields.issuer].map(&mut name),
+            None => [None, None],
+        };
+        Self {
+            sha256: Text::digits(&certificate.sha256()),
+            sha1: Text::digits(&certificate.sha1()),
+            bytes: u64::try_from(certificate.len()).unwrap_or(u64::MAX),
+            readable: fields.is_some(),
+            version: fields.map(|fields| fields.version),
+            serial: fields.and_then(|fields| fields.serial.as_deref()).map(Into::into),
+            subject,
+            issuer,
+            names: texts.list(FIELD, names.iter().flat_map(|found| &*found.names)),
+            has_more_names: fields.map(|_| names.is_some_and(|found| found.has_more)),
+            not_before: fields.map(|fields| Text::of(&fields.not_before)),
+            not_after: fields.map(|fields| Text::of(&fields.not_after)),
+            key: fields.and_then(|fields| fields.key.as_deref()).map(Into::into),
+            key_bits: fields.and_then(|fields| fields.key_bits),
+            signature_algorithm: fields
+                .and_then(|fields| fields.signature_algorithm.as_deref())
+                .map(Into::into),
+            ca: fields.and_then(|fields| fields.is_ca),
+            self_issued: fields.map(|fields| fields.is_self_issued),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event_limits::TextLimit;
+
+    /// Expected values: `openssl x509 -text` of the certificate, in `huginn-net-tls/certificates/expected.tsv`.
+    #[test]
+    fn certificates_have_fields_and_limits() {
+        let der = include_bytes!("../../../huginn-net-tls/certificates/rsa2048.der");
+        let certificates = [Certificate::from_der(der), Certificate::from_der(b"junk")];
+        let (json, cut) = record(&certificates, TextLimit::NONE);
+        assert!(cut.is_empty());
+        assert_eq!((&json["name_matches"], &json["valid"]), (&true.into(), &false.into()));
+        let [first, second] = [0, 1].map(|place| &json["certificates"][place]);
+        assert_eq!(first["issuer"], "CN=Root,O=Authority,C=DE");
+        assert_eq!(first["names"][3], "2001:db8::1");
+        assert_eq!((&first["key"], &first["key_bits"]), (&"RSA".into(), &2048.into()));
+        assert_eq!((&first["ca"], &first["self_issued"]), (&false.into(), &false.into()));
+        assert_eq!((&second["readable"], &second["bytes"]), (&false.into(), &4.into()));
+        // Reference: `printf junk | sha1sum`.
+        assert_eq!(second["sha1"], "c911297212d955d650502555d84de2c922b6e4f9");
+        assert!(second["subject"].is_null() && second["ca"].is_null() && second["has_more_names"].is_null());
+        let (json, cut) = record(&certificates, TextLimit::new(Some(20)));
+        assert_eq!(cut, ["certificates"]);
+        assert_eq!(json["certificates"][0]["issuer"], "CN=Root,O=Authority,");
+        assert_eq!(json["certificates"][0]["names"], serde_json::json!(["www.example.com"]));
+    }
+
+    /// The record in JSON, and the fields that are cut.
+    fn record(certificates: &[Certificate], limit: TextLimit) -> (serde_json::Value, Vec<String>) {
+        let mut cut = Vec::new();
+        let mut texts = LimitedTexts { limit, cut: &mut cut };
+        let (name, ts) = (Some(&b"www.example.com"[..]), Timestamp::new(4_102_444_800, 0, 6));
+        let record = TlsCertificatesRecord::new(Transport::Tcp, certificates, true, name, ts, &mut texts);
+        let json = serde_json::to_value(&record).unwrap();
+        (json, cut.iter().map(ToString::to_string).collect())
     }
 }

@@ -41,9 +41,10 @@ pub use self::host::{
     TlsClientSeenRecord, VerdictRecord, fields_of_host,
 };
 pub use self::kinds::{
-    ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, LabelRecord,
-    ListedRecord, MismatchRecord, MtuRecord, NearestRecord, SoftwareRecord, SshClientRecord, SshServerRecord,
-    TcpRecord, TlsClientRecord, TlsServerRecord, ToolRecord, UptimeRecord,
+    CertificateRecord, ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord,
+    LabelRecord, ListedRecord, MismatchRecord, MtuRecord, NearestRecord, SoftwareRecord, SshClientRecord,
+    SshServerRecord, TcpRecord, TlsCertificatesRecord, TlsClientRecord, TlsServerRecord, ToolRecord,
+    UptimeRecord,
 };
 pub use self::text::Text;
 pub use crate::community_id::{CommunityId, CommunityIdParseError};
