@@ -113,6 +113,13 @@ pub struct TlsAlert {
     pub code: Option<(u8, u8)>,
 }
 
+impl TlsCertificates {
+    /// Creates the certificates of a side, for tests and own parsers.
+    pub fn new(certificates: Vec<Certificate>, has_more: bool, server_name: Option<&[u8]>) -> Self {
+        Self { certificates, has_more, server_name: server_name.map(Into::into) }
+    }
+}
+
 impl Resumption {
     /// The name in events: `no`, `session_id`, `ticket` or `psk`.
     pub const fn name(self) -> &'static str {

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
-use huginn_net_core::Conflict;
+use huginn_net_core::{Conflict, Side, Timestamp};
 use huginn_net_db::{
     ClientDatabase, ClientMatch, Database, Distance, HttpMatch, HttpParams, Label, SoftwareClaim,
     SoftwareName, SystemName, TcpMatch, TcpParams,
@@ -12,7 +12,7 @@ use huginn_net_http::http2::Akamai;
 use huginn_net_http::{Header, HttpSignature, HttpVersion, Request, Response, Role};
 use huginn_net_ssh::{Negotiation, SshPeer};
 use huginn_net_tcp::{Clock, Mtu, TcpSignature};
-use huginn_net_tls::{TlsClient, TlsHandshake, TlsServer};
+use huginn_net_tls::{CertificateRequest, TlsCertificates, TlsClient, TlsHandshake, TlsServer};
 
 use crate::consistency::Consistency;
 use crate::fingerprint_list::{FingerprintList, ListEntry};
@@ -50,7 +50,10 @@ pub enum Finding {
     /// The fingerprints of a ServerHello.
     TlsServer(TlsServerFinding),
     /// The end of a TLS handshake over TCP; only with [`Observers::handshakes`](crate::Observers::handshakes).
-    TlsHandshake(Box<TlsHandshake>),
+    TlsHandshake(Box<TlsHandshakeFinding>),
+    /// The certificates of a side of a TLS handshake over TCP, up to TLS 1.2; only with
+    /// [`Observers::handshakes`](crate::Observers::handshakes).
+    TlsCertificates(Box<TlsCertificatesFinding>),
     /// The uptime of a host, from its TCP timestamps.
     Uptime(UptimeFinding),
     /// A change of the fingerprint of a host: another host may have its address now, it may have moved, or its headers may be forged.
@@ -78,6 +81,8 @@ impl Finding {
             Self::HttpResponse(finding) => finding.verdict.text_limit,
             Self::TlsClient(finding) => finding.clients.text_limit,
             Self::TlsServer(finding) => finding.clients.text_limit,
+            Self::TlsHandshake(finding) => finding.text_limit,
+            Self::TlsCertificates(finding) => finding.text_limit,
             Self::SshClient(finding) => finding.clients.text_limit,
             Self::SshServer(finding) => finding.clients.text_limit,
             Self::SshHandshake(finding) => finding.text_limit,
@@ -252,6 +257,47 @@ impl TlsServerFinding {
     /// Looks up the JA3S in the list of fingerprints; `None` without a list.
     pub fn listed(&self) -> Option<Vec<&ListEntry>> {
         Some(self.clients.list.as_ref()?.lookup_computed(|| self.server.hello.ja3s().hash().0))
+    }
+}
+
+/// The end of a TLS handshake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TlsHandshakeFinding {
+    /// What its records show.
+    pub handshake: TlsHandshake,
+    pub(crate) text_limit: TextLimit,
+}
+
+impl TlsHandshakeFinding {
+    /// The request for a certificate of the client, if the server sent one in the clear and it can be read.
+    pub fn certificate_request(&self) -> Option<CertificateRequest<'_>> {
+        let TlsHandshake { certificate_request, version, .. } = &self.handshake;
+        CertificateRequest::from_body(certificate_request.as_deref()?, (*version)?).ok()
+    }
+}
+
+/// The certificates of a side of a TLS handshake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TlsCertificatesFinding {
+    /// The certificates, that of the sender first.
+    pub certificates: TlsCertificates,
+    pub(crate) text_limit: TextLimit,
+}
+
+impl TlsCertificatesFinding {
+    /// Whether the first certificate of a server is for the server name that the client asked for. `None` for a client,
+    /// without a name in the ClientHello, and if the certificate cannot be read.
+    pub fn name_matches(&self, subject: Side) -> Option<bool> {
+        let TlsCertificates { certificates, server_name, .. } = &self.certificates;
+        let name = server_name.as_deref().filter(|_| subject == Side::Server)?;
+        certificates.first()?.matches_name(name)
+    }
+
+    /// Whether the first certificate is valid at a time. `None` if it cannot be read.
+    pub fn is_valid_at(&self, ts: Timestamp) -> Option<bool> {
+        self.certificates.certificates.first()?.is_valid_at(i64::try_from(ts.as_secs()).unwrap_or(i64::MAX))
     }
 }
 

@@ -14,7 +14,8 @@ use huginn_net_tls::TlsEvent;
 use crate::consistency::{self, ClientLayers, Consistency, Outcome};
 use crate::finding::{
     Clients, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, SshClientFinding,
-    SshHandshakeFinding, SshServerFinding, TlsClientFinding, TlsServerFinding,
+    SshHandshakeFinding, SshServerFinding, TlsCertificatesFinding, TlsClientFinding, TlsHandshakeFinding,
+    TlsServerFinding,
 };
 use crate::hosts::{self, HttpUpdate, TlsUpdate, Update};
 use crate::observers::FlowOutput;
@@ -174,7 +175,15 @@ impl ParserFindings<'_> {
                 self.profiles.then_some(Update::TlsServer),
                 Finding::TlsServer(TlsServerFinding::new(server, self.clients)),
             ),
-            TlsEvent::Handshake(found) => (None, Finding::TlsHandshake(found)),
+            TlsEvent::Handshake(found) => {
+                let (handshake, text_limit) = (*found, self.clients.text_limit);
+                (None, Finding::TlsHandshake(Box::new(TlsHandshakeFinding { handshake, text_limit })))
+            }
+            TlsEvent::Certificates(certificates) => {
+                let text_limit = self.clients.text_limit;
+                let finding = TlsCertificatesFinding { certificates, text_limit };
+                (None, Finding::TlsCertificates(Box::new(finding)))
+            }
             _ => return,
         };
         emit(side, Route::Report(finding));

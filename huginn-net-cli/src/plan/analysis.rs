@@ -82,7 +82,9 @@ impl AnalysisPlan {
         output: Option<&OutputArguments>,
     ) -> Result<Self, Failure> {
         let handshakes = output.is_none_or(|output| {
-            let has_event = output.events.is_empty() || output.events.contains(&"tls_handshake");
+            let events = ["tls_handshake", "tls_certificates"];
+            let has_event =
+                output.events.is_empty() || events.iter().any(|event| output.events.contains(event));
             output.format != Format::P0f && has_event
         });
         let plan = match &*args.fingerprint_lists {

@@ -41,7 +41,9 @@ fn protocol(event: &str) -> Option<(ProtocolArgument, &'static str)> {
     match event {
         "tcp_syn" | "tcp_syn_ack" | "mtu" | "uptime" | "tool" => Some((ProtocolArgument::Tcp, "tcp")),
         "http_request" | "http_response" => Some((ProtocolArgument::Http, "http")),
-        "tls_client" | "tls_server" | "tls_handshake" => Some((ProtocolArgument::Tls, "tls")),
+        "tls_client" | "tls_server" | "tls_handshake" | "tls_certificates" => {
+            Some((ProtocolArgument::Tls, "tls"))
+        }
         "ssh_client" | "ssh_server" | "ssh_handshake" => Some((ProtocolArgument::Ssh, "ssh")),
         _ => None,
     }
@@ -54,7 +56,7 @@ mod tests {
     #[test]
     fn names_are_those_of_the_library() {
         let of_one_protocol = EVENT_NAMES.into_iter().filter(|event| protocol(event).is_some());
-        assert_eq!(of_one_protocol.count(), 13);
+        assert_eq!(of_one_protocol.count(), 14);
         assert!(P0F_EVENTS.iter().all(|event| EVENT_NAMES.contains(event)));
     }
 }

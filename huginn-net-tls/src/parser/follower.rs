@@ -20,6 +20,8 @@ pub(super) struct Follower {
     is_encrypted: bool,
     /// Whether the server repeated the session id of the client.
     repeats_session_id: bool,
+    /// Whether client and server sent a Certificate message.
+    has_certificates: [bool; 2],
     /// Whether client and server sent an encrypted message.
     has_finished: [bool; 2],
     is_over: bool,
@@ -102,6 +104,11 @@ impl Follower {
         let Some((&[kind, ..], body)) = message.split_first_chunk::<HEADER_LEN>() else { return };
         match (kind, sender) {
             (CertificateMessage::TYPE, _) => {
+                // To parse hostile certificates takes long: one message of each side is enough.
+                let [client, server] = &mut self.has_certificates;
+                if std::mem::replace(sender.choose(client, server), true) {
+                    return;
+                }
                 if sender == Side::Server {
                     self.found.resumption = Some(Resumption::No);
                 }

@@ -6,7 +6,7 @@ use huginn_net_core::{Addresses, Event, Segment, Side, Timestamp};
 use huginn_net_db::{ClientMatch, Label};
 use huginn_net_ssh::{Negotiation, SshPeer};
 use huginn_net_tls::quic::QuicClient;
-use huginn_net_tls::{ClientHello, MAX_LISTED_PARAMETERS, TrustAnchorId};
+use huginn_net_tls::{AlternativeName, Certificate, ClientHello, MAX_LISTED_PARAMETERS, TrustAnchorId};
 
 use super::TextLimit;
 use crate::Finding;
@@ -68,6 +68,9 @@ const HELLO: usize = 900;
 
 /// Bytes of an alert of a handshake.
 const ALERT: usize = 120;
+
+/// Bytes of a certificate, without its names.
+const CERTIFICATE: usize = 900;
 
 /// Bytes of `ech`.
 const ECH: usize = 150;
@@ -173,7 +176,16 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
             let ja3s = limited(hello.message().len().saturating_mul(2), limit);
             sum([310, NUMBER, quic, alpn, extensions, ja3s])
         }
-        Finding::TlsHandshake(found) => sum([200, NUMBER, found.alerts.len().saturating_mul(ALERT)]),
+        Finding::TlsHandshake(finding) => {
+            // The names of authorities are in DER, without escapes.
+            let request = finding.handshake.certificate_request.as_ref().map_or(0, Vec::len);
+            let alerts = finding.handshake.alerts.len().saturating_mul(ALERT);
+            sum([240, NUMBER, alerts, limited(request, limit).saturating_mul(ESCAPED)])
+        }
+        Finding::TlsCertificates(finding) => {
+            let certificates = finding.certificates.certificates.iter();
+            sum([120, certificates.fold(0, |sum, found| sum.saturating_add(certificate(found, limit)))])
+        }
         Finding::SshClient(finding) => {
             sum([ssh(&finding.peer, limit), software(finding.software().as_ref())])
         }
@@ -187,6 +199,28 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
         Finding::Conflict(_) => 60,
         Finding::Tool(found) => tool(&found.label),
         Finding::Connection(found) => connection(found),
+    }
+}
+
+/// Bytes of a certificate in its list.
+fn certificate(certificate: &Certificate, limit: TextLimit) -> usize {
+    let Some(fields) = certificate.fields() else { return CERTIFICATE };
+    let names = fields.alternative_names.iter().flat_map(|found| &*found.names);
+    let names = names.fold(0_usize, |sum, name| sum.saturating_add(alternative_name(name)).saturating_add(3));
+    let distinguished = [&fields.subject, &fields.issuer].into_iter().flatten();
+    distinguished
+        .fold(CERTIFICATE, |sum, name| sum.saturating_add(text(name.as_bytes(), limit)))
+        .saturating_add(names)
+}
+
+/// Bytes of a name of a certificate.
+fn alternative_name(name: &AlternativeName) -> usize {
+    match name {
+        AlternativeName::Dns(name) | AlternativeName::Email(name) | AlternativeName::Uri(name) => {
+            text(name.as_bytes(), TextLimit::NONE)
+        }
+        // The longest IPv6 address.
+        _ => 39,
     }
 }
 

@@ -44,6 +44,7 @@ impl<'a> P0fLine<'a> {
             | Finding::TlsClient(_)
             | Finding::TlsServer(_)
             | Finding::TlsHandshake(_)
+            | Finding::TlsCertificates(_)
             | Finding::Mismatch(_)
             | Finding::Conflict(_)
             | Finding::Tool(_)

@@ -14,8 +14,8 @@ use super::describe::{FieldInfo, Fields, Object, Value as _, ValueVisitor, Visit
 use super::flow::FlowRecord;
 use super::kinds::{
     ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, MismatchRecord,
-    MtuRecord, SshClientRecord, SshHandshakeRecord, SshServerRecord, TcpRecord, TlsClientRecord,
-    TlsHandshakeRecord, TlsServerRecord, ToolRecord, UptimeRecord,
+    MtuRecord, SshClientRecord, SshHandshakeRecord, SshServerRecord, TcpRecord, TlsCertificatesRecord,
+    TlsClientRecord, TlsHandshakeRecord, TlsServerRecord, ToolRecord, UptimeRecord,
 };
 use super::text::{LimitedTexts, Text};
 use crate::{Event, Finding};
@@ -147,6 +147,8 @@ kinds! {
     TlsServer(TlsServerRecord<'a>): "tls_server",
     /// The end of a TLS handshake.
     TlsHandshake(TlsHandshakeRecord<'a>): "tls_handshake",
+    /// The certificates of a TLS handshake.
+    TlsCertificates(TlsCertificatesRecord<'a>): "tls_certificates",
     /// An SSH client.
     SshClient(SshClientRecord<'a>): "ssh_client",
     /// An SSH server.
@@ -180,9 +182,10 @@ pub(crate) fn event_number(finding: &Finding) -> usize {
         Finding::TlsClient(_) => 12,
         Finding::TlsServer(_) => 13,
         Finding::TlsHandshake(_) => 14,
-        Finding::SshClient(_) => 15,
-        Finding::SshServer(_) => 16,
-        Finding::SshHandshake(_) => 17,
+        Finding::TlsCertificates(_) => 15,
+        Finding::SshClient(_) => 16,
+        Finding::SshServer(_) => 17,
+        Finding::SshHandshake(_) => 18,
     }
 }
 
@@ -292,7 +295,13 @@ fn describe<'a, U: Use<'a>>(event: &'a Event, cut: &mut Vec<Text<'a>>, to: U) ->
         }
         Finding::TlsClient(finding) => to.fields(TlsClientRecord::new(finding, texts), Kind::TlsClient),
         Finding::TlsServer(finding) => to.fields(TlsServerRecord::new(finding, texts), Kind::TlsServer),
-        Finding::TlsHandshake(found) => to.fields((&**found).into(), Kind::TlsHandshake),
+        Finding::TlsHandshake(finding) => {
+            to.fields(TlsHandshakeRecord::new(finding, texts), Kind::TlsHandshake)
+        }
+        Finding::TlsCertificates(finding) => {
+            let record = TlsCertificatesRecord::new(finding, event.subject, event.ts, texts);
+            to.fields(record, Kind::TlsCertificates)
+        }
         Finding::SshClient(finding) => to.fields(SshClientRecord::new(finding, texts), Kind::SshClient),
         Finding::SshServer(finding) => to.fields(SshServerRecord::new(finding, texts), Kind::SshServer),
         Finding::SshHandshake(finding) => {

@@ -7,7 +7,8 @@ use huginn_net_db::{ClientMatch, Label, NearestClient, Software};
 use huginn_net_http::language;
 use huginn_net_ssh::{KexGuess, SshPeer};
 use huginn_net_tls::{
-    Ech, Ja4, Ja4Form, KeyExchange, TlsAlert, TlsClient, TlsHandshake, TlsServer, is_grease, names,
+    Certificate, Ech, Ja4, Ja4Form, KeyExchange, TlsAlert, TlsCertificates, TlsClient, TlsServer, is_grease,
+    names,
 };
 use serde::{Deserialize, Deserializer};
 
@@ -18,7 +19,8 @@ use crate::connection::Connection;
 use crate::consistency::Consistency;
 use crate::finding::{
     ChangeFinding, HttpRequestFinding, HttpResponseFinding, MtuFinding, SshClientFinding,
-    SshHandshakeFinding, SshServerFinding, TcpFinding, TlsClientFinding, TlsServerFinding, UptimeFinding,
+    SshHandshakeFinding, SshServerFinding, TcpFinding, TlsCertificatesFinding, TlsClientFinding,
+    TlsHandshakeFinding, TlsServerFinding, UptimeFinding,
 };
 use crate::fingerprint_list::ListEntry;
 use crate::hosts::ToolFinding;
@@ -454,6 +456,8 @@ records! {
         dh_bits: Option<u32>,
         /// Whether the server asked for a certificate in the clear
         certificate_requested: bool,
+        /// Names of the authorities that the server accepts
+        certificate_authorities: Vec<Text<'a>>,
         /// Alerts of both sides
         alerts: Vec<AlertRecord<'a>>,
     }
@@ -470,6 +474,56 @@ records! {
         description: Option<u8>,
         /// Name of the description in IANA's registry
         name: Option<Text<'a>>,
+    }
+
+    /// `tls_certificates`: the certificates that a server or client sends, up to TLS 1.2.
+    pub struct TlsCertificatesRecord<'a> in "tls_" {
+        /// The certificates in their order, that of the sender first
+        certificates in "certificate": Vec<CertificateRecord<'a>>,
+        /// Whether the message has more certificates
+        has_more_certificates: bool,
+        /// Whether the first certificate is for the server name that the client asks for
+        name_matches in "certificate_name_matches": Option<bool>,
+        /// Whether the first certificate is valid at the time of the packet
+        valid in "certificate_valid": Option<bool>,
+    }
+
+    /// A certificate.
+    pub struct CertificateRecord<'a> {
+        /// SHA-256 of the certificate
+        sha256: Text<'a>,
+        /// SHA-1 of the certificate
+        sha1: Text<'a>,
+        /// Length of the certificate in bytes
+        bytes: u64,
+        /// Whether it can be read; otherwise all other fields are null or empty
+        readable: bool,
+        /// Version: 1, 2 or 3
+        version: Option<u32>,
+        /// Serial number in hexadecimal
+        serial: Option<Text<'a>>,
+        /// Subject as in RFC 4514
+        subject: Option<Text<'a>>,
+        /// Issuer as in RFC 4514
+        issuer: Option<Text<'a>>,
+        /// Host names, IP addresses, email addresses and URIs of subjectAltName
+        names: Vec<Text<'a>>,
+        /// Whether it has more names, or unreadable ones
+        has_more_names: Option<bool>,
+        /// Start of the validity
+        not_before: Option<Text<'a>>,
+        /// End of the validity
+        not_after: Option<Text<'a>>,
+        /// Type of the public key
+        key: Option<Text<'a>>,
+        /// Size of the public key in bits
+        key_bits: Option<u32>,
+        /// Algorithm of the signature
+        signature_algorithm: Option<Text<'a>>,
+        /// Whether it names an authority
+        ca: Option<bool>,
+        /// Whether issuer and subject are equal
+        self_issued: Option<bool>,
     }
 }
 
@@ -796,13 +850,16 @@ pub(super) fn length(len: usize) -> u16 {
     u16::try_from(len).unwrap_or(u16::MAX)
 }
 
-impl From<&TlsHandshake> for TlsHandshakeRecord<'_> {
-    fn from(found: &TlsHandshake) -> Self {
+impl<'a> TlsHandshakeRecord<'a> {
+    pub(super) fn new(finding: &'a TlsHandshakeFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let found = &finding.handshake;
         let (group, dh_bits) = match found.key_exchange {
             Some(KeyExchange::Group(group)) => (Some(group), None),
             Some(KeyExchange::FiniteField(bits)) => (None, Some(bits)),
             _ => (None, None),
         };
+        let authorities = finding.certificate_request().map(|request| request.authorities());
+        let names = authorities.into_iter().flatten().filter_map(|name| name.text());
         Self {
             completed: found.completed,
             version: found.version.map(Text::version),
@@ -811,6 +868,7 @@ impl From<&TlsHandshake> for TlsHandshakeRecord<'_> {
             group: group.map(Text::group),
             dh_bits,
             certificate_requested: found.certificate_request.is_some(),
+            certificate_authorities: texts.displayed("certificate_authorities", names),
             alerts: found.alerts.iter().copied().map(Into::into).collect(),
         }
     }
@@ -851,5 +909,101 @@ impl<'a> TlsServerRecord<'a> {
             quic: quic.as_ref().map(QuicServerRecord::new),
             listed: listed(finding.listed()),
         }
+    }
+}
+
+impl<'a> TlsCertificatesRecord<'a> {
+    /// `ts`: the time of the packet.
+    pub(super) fn new(
+        finding: &'a TlsCertificatesFinding,
+        subject: Side,
+        ts: Timestamp,
+        texts: &mut LimitedTexts<'a, '_>,
+    ) -> Self {
+        let TlsCertificates { certificates, has_more, .. } = &finding.certificates;
+        Self {
+            certificates: certificates.iter().map(|found| CertificateRecord::new(found, texts)).collect(),
+            has_more_certificates: *has_more,
+            name_matches: finding.name_matches(subject),
+            valid: finding.is_valid_at(ts),
+        }
+    }
+}
+
+impl<'a> CertificateRecord<'a> {
+    pub(super) fn new(certificate: &'a Certificate, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        const FIELD: &str = "certificates";
+        let fields = certificate.fields();
+        let names = fields.and_then(|fields| fields.alternative_names.as_ref());
+        let mut name =
+            |name: &'a Option<Box<str>>| name.as_ref().map(|name| texts.of(FIELD, name.len(), name));
+        let [subject, issuer] = match fields {
+            Some(fields) => [&fields.subject, &fields.issuer].map(&mut name),
+            None => [None, None],
+        };
+        Self {
+            sha256: Text::digits(&certificate.sha256()),
+            sha1: Text::digits(&certificate.sha1()),
+            bytes: u64::try_from(certificate.len()).unwrap_or(u64::MAX),
+            readable: fields.is_some(),
+            version: fields.map(|fields| fields.version),
+            serial: fields.and_then(|fields| fields.serial.as_deref()).map(Into::into),
+            subject,
+            issuer,
+            names: texts.displayed(FIELD, names.iter().flat_map(|found| &*found.names)),
+            has_more_names: fields.map(|_| names.is_some_and(|found| found.has_more)),
+            not_before: fields.map(|fields| Text::of(&fields.not_before)),
+            not_after: fields.map(|fields| Text::of(&fields.not_after)),
+            key: fields.and_then(|fields| fields.key.as_deref()).map(Into::into),
+            key_bits: fields.and_then(|fields| fields.key_bits),
+            signature_algorithm: fields
+                .and_then(|fields| fields.signature_algorithm.as_deref())
+                .map(Into::into),
+            ca: fields.and_then(|fields| fields.is_ca),
+            self_issued: fields.map(|fields| fields.is_self_issued),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event_limits::TextLimit;
+
+    /// Expected values: `openssl x509 -text` of the certificate, in `huginn-net-tls/certificates/expected.tsv`.
+    #[test]
+    fn certificates_have_fields_and_limits() {
+        let der = include_bytes!("../../../huginn-net-tls/certificates/rsa2048.der");
+        let certificates = [Certificate::from_der(der), Certificate::from_der(b"junk")];
+        let (json, cut) = record(&certificates, TextLimit::NONE);
+        assert!(cut.is_empty());
+        assert_eq!((&json["name_matches"], &json["valid"]), (&true.into(), &false.into()));
+        let [first, second] = [0, 1].map(|place| &json["certificates"][place]);
+        assert_eq!(first["issuer"], "CN=Root,O=Authority,C=DE");
+        assert_eq!(first["names"][3], "2001:db8::1");
+        assert_eq!((&first["key"], &first["key_bits"]), (&"RSA".into(), &2048.into()));
+        assert_eq!((&first["ca"], &first["self_issued"]), (&false.into(), &false.into()));
+        assert_eq!((&second["readable"], &second["bytes"]), (&false.into(), &4.into()));
+        // Reference: `printf junk | sha1sum`.
+        assert_eq!(second["sha1"], "c911297212d955d650502555d84de2c922b6e4f9");
+        assert!(second["subject"].is_null() && second["ca"].is_null() && second["has_more_names"].is_null());
+        let (json, cut) = record(&certificates, TextLimit::new(Some(20)));
+        assert_eq!(cut, ["certificates"]);
+        assert_eq!(json["certificates"][0]["issuer"], "CN=Root,O=Authority,");
+        assert_eq!(json["certificates"][0]["names"], serde_json::json!(["www.example.com"]));
+    }
+
+    /// The record in JSON, and the fields that are cut.
+    fn record(certificates: &[Certificate], limit: TextLimit) -> (serde_json::Value, Vec<String>) {
+        let finding = TlsCertificatesFinding {
+            certificates: TlsCertificates::new(certificates.to_vec(), true, Some(b"www.example.com")),
+            text_limit: limit,
+        };
+        let mut cut = Vec::new();
+        let mut texts = LimitedTexts { limit, cut: &mut cut };
+        let ts = Timestamp::new(4_102_444_800, 0, 6);
+        let record = TlsCertificatesRecord::new(&finding, Side::Server, ts, &mut texts);
+        let json = serde_json::to_value(&record).unwrap();
+        (json, cut.iter().map(ToString::to_string).collect())
     }
 }

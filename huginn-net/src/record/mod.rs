@@ -42,9 +42,10 @@ pub use self::host::{
     TlsClientSeenRecord, VerdictRecord, fields_of_host,
 };
 pub use self::kinds::{
-    ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, LabelRecord,
-    ListedRecord, MismatchRecord, MtuRecord, NearestRecord, SoftwareRecord, SshClientRecord,
-    SshHandshakeRecord, SshServerRecord, TcpRecord, TlsClientRecord, TlsServerRecord, ToolRecord,
+    AlertRecord, CertificateRecord, ChangeRecord, ConflictRecord, ConnectionRecord, EchRecord,
+    ExtensionRecord, HttpRequestRecord, HttpResponseRecord, LabelRecord, ListedRecord, MismatchRecord,
+    MtuRecord, NearestRecord, SoftwareRecord, SshClientRecord, SshHandshakeRecord, SshServerRecord,
+    TcpRecord, TlsCertificatesRecord, TlsClientRecord, TlsHandshakeRecord, TlsServerRecord, ToolRecord,
     UptimeRecord,
 };
 pub use self::quic::{QuicClientRecord, QuicServerRecord, TransportParameterRecord};

@@ -63,6 +63,13 @@ impl<'a> Text<'a> {
         Self(Value::Shared(Arc::new(value), TextLimit::NONE))
     }
 
+    /// Bytes as lower-case hexadecimal digits.
+    pub(super) fn digits(bytes: &[u8]) -> Self {
+        let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+        let digits: String = digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect();
+        Self::from(Arc::<str>::from(digits))
+    }
+
     /// A TLS version.
     #[inline]
     pub(super) fn version(version: Version) -> Self {
@@ -146,7 +153,10 @@ impl<'a> LimitedTexts<'a, '_> {
     /// Notes that a field is cut.
     #[cold]
     fn note(&mut self, field: &'static str) {
-        self.cut.push(field.into());
+        // A list of records has several texts.
+        if self.cut.last().is_none_or(|last| *last != *field) {
+            self.cut.push(field.into());
+        }
     }
 
     /// Bytes from the wire.
@@ -192,6 +202,20 @@ impl<'a> LimitedTexts<'a, '_> {
             self.note(field);
         }
         values.take(fitting).map(Text::wire).collect()
+    }
+
+    /// A list of values: as many as fit in the limit together.
+    pub(super) fn displayed(
+        &mut self,
+        field: &'static str,
+        values: impl Iterator<Item = impl Display>,
+    ) -> Vec<Text<'a>> {
+        let texts: Vec<Arc<str>> = values.map(|value| value.to_string().into()).collect();
+        let fitting = self.limit.fitting(texts.iter().map(|text| text.as_bytes()));
+        if fitting < texts.len() {
+            self.note(field);
+        }
+        texts.into_iter().take(fitting).map(Text::from).collect()
     }
 
     /// The groups of a hello without GREASE.

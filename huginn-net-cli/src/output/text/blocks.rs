@@ -10,14 +10,15 @@ use huginn_net::db::TcpMatch;
 use huginn_net::finding::Connection;
 use huginn_net::finding::TextLimit;
 use huginn_net::finding::{
-    HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SystemCheck, TcpFinding, UptimeFinding,
+    HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SystemCheck, TcpFinding,
+    TlsCertificatesFinding, UptimeFinding,
 };
 use huginn_net::http::{Headers, language};
 use huginn_net::ssh::{KexGuess, Negotiation, SshPeer};
 use huginn_net::tcp::Handshake;
 use huginn_net::tls::{
-    Ech, KeyExchange, KeyShare, OuterEch, QuicFingerprint, Resumption, TlsAlert, TlsClient, TlsHandshake,
-    TlsServer, Transport, Version, is_grease, names,
+    Ech, KeyExchange, KeyShare, OuterEch, QuicFingerprint, Resumption, TlsAlert, TlsCertificates, TlsClient,
+    TlsHandshake, TlsServer, Transport, Version, is_grease, names,
 };
 use huginn_net::{Escaped, Event, Finding, Side};
 
@@ -98,7 +99,8 @@ impl Blocks {
             Finding::SshHandshake(finding) => self.ssh_handshake(out, &finding.negotiation, limit),
             Finding::TlsClient(finding) => self.tls_client(out, &finding.client, limit),
             Finding::TlsServer(finding) => self.tls_server(out, &finding.server, limit),
-            Finding::TlsHandshake(found) => self.tls_handshake(out, found),
+            Finding::TlsHandshake(finding) => self.tls_handshake(out, &finding.handshake),
+            Finding::TlsCertificates(finding) => self.certificates(out, finding, event),
             Finding::Uptime(finding) => self.uptime(out, finding),
             Finding::HostChange(finding) | Finding::IpSharing(finding) => {
                 let reasons: Vec<&str> = finding.reasons.words().collect();
@@ -340,6 +342,45 @@ impl Blocks {
         self.field(out, "ja3s", hello.ja3s_hash())
     }
 
+    fn certificates(
+        &self,
+        out: &mut impl Write,
+        finding: &TlsCertificatesFinding,
+        event: &Event,
+    ) -> io::Result<()> {
+        let TlsCertificates { certificates, has_more, .. } = &finding.certificates;
+        if certificates.is_empty() {
+            self.field(out, "certificate", "none")?;
+        }
+        for certificate in certificates {
+            self.field(
+                out,
+                "certificate",
+                format_args!("{:#}", Escaped(certificate.to_string().as_bytes())),
+            )?;
+            if let Some(fields) = certificate.fields() {
+                let names = fields.alternative_names.iter().flat_map(|found| &*found.names);
+                let first: Vec<String> = names
+                    .clone()
+                    .take(MAX_LISTED)
+                    .map(|name| format!("{:#}", Escaped(name.to_string().as_bytes())))
+                    .collect();
+                self.start_of_list(out, "names", &first, names.count())?;
+                let key = fields.key.as_deref().unwrap_or("unknown");
+                match fields.key_bits {
+                    Some(bits) => self.field(out, "key", format_args!("{key}, {bits} bits"))?,
+                    None => self.field(out, "key", key)?,
+                }
+            }
+            self.field(out, "sha256", HexDigits(&certificate.sha256()))?;
+        }
+        if *has_more {
+            self.field(out, "certificate", "more follow")?;
+        }
+        let remarks = certificate_remarks(finding, event);
+        if remarks.is_empty() { Ok(()) } else { self.field(out, "remarks", Joined(&remarks)) }
+    }
+
     fn tls_handshake(&self, out: &mut impl Write, found: &TlsHandshake) -> io::Result<()> {
         self.field(out, "handshake", if found.completed { "completed" } else { "failed" })?;
         match found.resumption {
@@ -422,6 +463,26 @@ fn ech_in_words(ech: Ech<'_>) -> String {
     }
 }
 
+/// What is wrong with the first certificate.
+pub(super) fn certificate_remarks(finding: &TlsCertificatesFinding, event: &Event) -> Vec<&'static str> {
+    let first = finding.certificates.certificates.first().and_then(|first| first.fields());
+    let remarks = [
+        (finding.name_matches(event.subject) == Some(false), "not for the server name"),
+        (finding.is_valid_at(event.ts) == Some(false), "not valid at this time"),
+        (first.is_some_and(|fields| fields.is_self_issued), "self-issued"),
+    ];
+    remarks.into_iter().filter(|(applies, _)| *applies).map(|(_, remark)| remark).collect()
+}
+
+/// Bytes in lower-case hexadecimal.
+struct HexDigits<'a>(&'a [u8]);
+
+impl Display for HexDigits<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
 /// An alert: who sent it, and its name.
 pub(super) fn alert_in_words(alert: TlsAlert) -> String {
     match (alert.name(), alert.code) {
@@ -446,6 +507,7 @@ fn title(event: &Event) -> &'static str {
         Finding::TlsClient(_) => "ClientHello",
         Finding::TlsServer(_) => "ServerHello",
         Finding::TlsHandshake(_) => "TLS handshake",
+        Finding::TlsCertificates(_) => "Certificates",
         Finding::Uptime(_) => "Uptime",
         Finding::HostChange(_) => "Host change",
         Finding::IpSharing(_) => "IP sharing",

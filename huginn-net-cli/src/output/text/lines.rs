@@ -8,7 +8,7 @@ use huginn_net::core::TransportKind;
 use huginn_net::finding::Connection;
 use huginn_net::finding::{
     HttpRequestFinding, HttpResponseFinding, HttpVerdict, SshClientFinding, SystemCheck, TcpFinding,
-    TlsClientFinding, UptimeFinding,
+    TlsCertificatesFinding, TlsClientFinding, UptimeFinding,
 };
 use huginn_net::http::Headers;
 use huginn_net::ssh::{Negotiation, SshPeer};
@@ -16,7 +16,7 @@ use huginn_net::tcp::Handshake;
 use huginn_net::tls::{TlsServer, Transport};
 use huginn_net::{Escaped, Event, Finding, Side};
 
-use super::blocks::{Joined, alert_in_words, protocol};
+use super::blocks::{Joined, alert_in_words, certificate_remarks, protocol};
 use crate::limits::MAX_LINE_TEXT;
 use crate::output::Zone;
 
@@ -66,7 +66,7 @@ impl Lines {
         // The SYN has the MTU, and the hellos have what a completed handshake shows.
         let is_elsewhere = match &event.kind {
             Finding::Mtu(_) => true,
-            Finding::TlsHandshake(found) => found.completed,
+            Finding::TlsHandshake(finding) => finding.handshake.completed,
             _ => false,
         };
         if is_elsewhere {
@@ -133,7 +133,9 @@ impl Lines {
             Finding::SshHandshake(finding) => self.ssh_handshake(out, &finding.negotiation),
             Finding::TlsClient(finding) => self.tls_client(out, finding),
             Finding::TlsServer(finding) => tls_server(out, &finding.server),
-            Finding::TlsHandshake(found) => {
+            Finding::TlsCertificates(finding) => certificates(out, finding, event),
+            Finding::TlsHandshake(finding) => {
+                let found = &finding.handshake;
                 write!(out, "handshake {}", if found.completed { "completed" } else { "failed" })?;
                 found.alerts.iter().try_for_each(|alert| write!(out, ", {}", alert_in_words(*alert)))
             }
@@ -308,7 +310,7 @@ fn protocol_of(event: &Event) -> &'static str {
         Finding::SshClient(_) | Finding::SshServer(_) | Finding::SshHandshake(_) => "SSH",
         Finding::TlsClient(finding) => transport(finding.client.hello.transport()),
         Finding::TlsServer(finding) => transport(finding.server.hello.transport()),
-        Finding::TlsHandshake(_) => transport(Transport::Tcp),
+        Finding::TlsHandshake(_) | Finding::TlsCertificates(_) => transport(Transport::Tcp),
         Finding::Uptime(_) => "uptime",
         Finding::HostChange(_) => "change",
         Finding::IpSharing(_) => "sharing",
@@ -344,6 +346,18 @@ fn tls_server(out: &mut impl Write, server: &TlsServer) -> io::Result<()> {
         Some(name) => write!(out, ", {}", Cut(name)),
         None => Ok(()),
     }
+}
+
+/// Writes the first certificate, and what is wrong with it.
+fn certificates(out: &mut impl Write, finding: &TlsCertificatesFinding, event: &Event) -> io::Result<()> {
+    let Some(first) = finding.certificates.certificates.first() else {
+        return out.write_all(b"no certificate");
+    };
+    write!(out, "certificate {}", Cut(first.to_string().as_bytes()))?;
+    for remark in certificate_remarks(finding, event) {
+        write!(out, ", {remark}")?;
+    }
+    Ok(())
 }
 
 fn uptime(out: &mut impl Write, UptimeFinding { clock, .. }: &UptimeFinding) -> io::Result<()> {
