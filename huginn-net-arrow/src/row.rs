@@ -27,13 +27,15 @@ pub(crate) struct Row<'a> {
     next: usize,
     /// The places of the values of each element, within a list.
     list: Option<Range<usize>>,
+    /// The place of the values, within a list of an element.
+    inner: Option<Range<usize>>,
     /// Bytes of the texts that are set.
     text_len: usize,
 }
 
 impl<'a> Row<'a> {
     pub(crate) fn new(columns: &'a mut [Column], row: usize, targets: &'a [Target]) -> Self {
-        Self { columns, row, targets, next: 0, list: None, text_len: 0 }
+        Self { columns, row, targets, next: 0, list: None, inner: None, text_len: 0 }
     }
 
     /// Bytes of the texts that are set.
@@ -50,13 +52,16 @@ impl<'a> Row<'a> {
     fn append(&mut self, append: impl FnOnce(&mut Column)) {
         let place = self.next;
         self.next = place.saturating_add(1);
-        let (row, is_element) = (self.row, self.list.is_some());
+        let (row, is_element, is_inner) = (self.row, self.list.is_some(), self.inner.is_some());
         let Some(column) = self.column(place) else { return };
         if !is_element && !column.fill(row) {
             return;
         }
         let Column::List(lists) = column else { return append(column) };
-        append(lists.values());
+        match lists.values() {
+            Column::List(values) if is_inner => append(values.values()),
+            values => append(values),
+        }
         if !is_element {
             lists.append(true);
         }
@@ -144,6 +149,10 @@ impl ValueVisitor for Row<'_> {
 
     fn begin_list(&mut self, columns: usize) {
         let places = self.next..self.next.saturating_add(columns);
+        if self.list.is_some() {
+            self.inner = Some(places);
+            return;
+        }
         let row = self.row;
         for place in places.clone() {
             if let Some(column) = self.column(place) {
@@ -154,12 +163,23 @@ impl ValueVisitor for Row<'_> {
     }
 
     fn begin_element(&mut self) {
-        if let Some(places) = &self.list {
+        if let Some(places) = self.inner.as_ref().or(self.list.as_ref()) {
             self.next = places.start;
         }
     }
 
     fn end_list(&mut self) {
+        if let Some(places) = self.inner.take() {
+            self.next = places.end;
+            for place in places {
+                if let Some(Column::List(lists)) = self.column(place)
+                    && let Column::List(values) = lists.values()
+                {
+                    values.append(true);
+                }
+            }
+            return;
+        }
         let Some(places) = self.list.take() else { return };
         self.next = places.end;
         for place in places {
@@ -175,4 +195,52 @@ pub(crate) fn split_time(time: Timestamp) -> (i64, i32) {
     let total = time.as_nanos();
     // 64-bit nanoseconds are 51-bit microseconds.
     (i64::try_from(total / 1000).unwrap_or(i64::MAX), i32::try_from(total % 1000).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::builder::ArrayBuilder;
+    use arrow_array::cast::AsArray;
+    use arrow_schema::{DataType, Field};
+
+    use super::*;
+
+    fn list_of(element: DataType) -> DataType {
+        DataType::List(std::sync::Arc::new(Field::new("element", element, true)))
+    }
+
+    #[test]
+    fn elements_of_a_list_have_lists_of_their_own() {
+        let mut columns = [list_of(DataType::Utf8), list_of(list_of(DataType::Utf8)), DataType::Boolean]
+            .map(|data_type| Column::new(&data_type));
+        let targets = [0, 1, 2].map(|place| Target { column: Some(place), nanos: None });
+        for (number, elements) in
+            [&[("a", &["b", "c"][..]), ("d", &[])][..], &[], &[("e", &["f"])]].iter().enumerate()
+        {
+            let mut row = Row::new(&mut columns, number, &targets);
+            row.begin_list(2);
+            for (text, inner) in *elements {
+                row.begin_element();
+                row.text(text);
+                row.begin_list(1);
+                for text in *inner {
+                    row.begin_element();
+                    row.text(text);
+                }
+                row.end_list();
+            }
+            row.end_list();
+            row.bool(true);
+        }
+        let [texts, lists, flags] = columns.each_mut().map(ArrayBuilder::finish);
+        let lens =
+            |lists: &arrow_array::ListArray| lists.iter().map(|list| list.unwrap().len()).collect::<Vec<_>>();
+        assert_eq!(lens(texts.as_list()), [2, 0, 1]);
+        assert_eq!(lens(lists.as_list()), [2, 0, 1]);
+        let inner = lists.as_list::<i32>().values();
+        assert_eq!(lens(inner.as_list()), [2, 0, 1]);
+        let inner = inner.as_list::<i32>().values();
+        assert_eq!(inner.as_string::<i32>().iter().flatten().collect::<Vec<_>>(), ["b", "c", "f"]);
+        assert_eq!(flags.as_boolean().true_count(), 3);
+    }
 }

@@ -198,7 +198,7 @@ fn truncated_certificate_has_hashes_alone() {
 
 #[test]
 fn damaged_certificates_do_not_panic() {
-    for name in expected().into_keys() {
+    for name in ["p256", "rsa2048", "escapes", "universal", "dates-generalized"] {
         let der = read(name);
         let mut subjects = BTreeSet::new();
         for at in 0..der.len() {
