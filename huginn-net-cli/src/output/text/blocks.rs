@@ -350,7 +350,7 @@ impl Blocks {
     ) -> io::Result<()> {
         let TlsCertificates { certificates, has_more, .. } = &finding.certificates;
         if certificates.is_empty() {
-            self.field(out, "certificate", "none")?;
+            self.field(out, "cert", "none")?;
         }
         for certificate in certificates {
             self.field(
@@ -375,7 +375,7 @@ impl Blocks {
             self.field(out, "sha256", HexDigits(&certificate.sha256()))?;
         }
         if *has_more {
-            self.field(out, "certificate", "more follow")?;
+            self.field(out, "cert", "more follow")?;
         }
         let remarks = certificate_remarks(finding, event);
         if remarks.is_empty() { Ok(()) } else { self.field(out, "remarks", Joined(&remarks)) }
