@@ -280,6 +280,7 @@ pub(crate) fn varint(cursor: &mut Cursor<'_>) -> Result<u64, Truncated> {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
 mod tests {
     use proptest::prelude::*;
 

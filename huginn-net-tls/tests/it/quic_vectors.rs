@@ -1,5 +1,13 @@
 //! The vectors of docs/quic-vectors.jsonl, which `captures/tools/quic_vectors.py` computes from the specification.
 
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test may panic"
+)]
+
 use huginn_net_tls::{QuicFingerprint, QuicVersion, TransportParameters};
 use serde_json::Value;
 

@@ -2,6 +2,8 @@
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
+    clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::panic,
     reason = "a test may panic"
 )]
