@@ -82,6 +82,10 @@ def check_counts(program, arguments, folder):
     for kind in ("ja4", "sni", "tcp_syn_ack", "server_header", "hassh_server"):
         found = [line for line in fingerprints if line["kind"] == kind]
         expect(f"rows of {kind}", shown.rows.get((f"values-{kind}", "td.value"), 0), len(found))
+    inventory = lines(program, ["inventory", "-q", "--format", "json", *arguments])
+    worst = [line for line in inventory if line["event"] == "inventory_server" and line["problems"]]
+    rows = shown.rows.get(("cryptography-servers", "td.value"), 0)
+    expect("servers with problems of cryptography", rows, min(len(worst), 100))
     stats = subprocess.run([program, "pcap", "-q", "--stats", *arguments], capture_output=True, text=True)
     spots = json.loads(stats.stderr.splitlines()[-1])["blind_spots"]
     expect("blind spots", shown.rows.get(("blind-spot-list", "li"), 0), len(spots))

@@ -265,11 +265,17 @@ pub(crate) const MAX_INVENTORY_NAMES: usize = 8;
 /// Maximum length of a name of a server, in bytes: that of a DNS name.
 pub(crate) const MAX_INVENTORY_NAME_BYTES: usize = 255;
 
+/// Maximum number of handshakes of TLS 1.2 and older whose group may still come. At the limit all of them count without.
+pub(crate) const MAX_PENDING_CHOICES: usize = 1 << 16;
+
+/// Days before the end of its validity in which a certificate needs attention: those in which Let's Encrypt's clients renew theirs of 90 days.
+pub(crate) const CERTIFICATE_WARNING_DAYS: i64 = 30;
+
 /// Number of servers and of clients that the human format lists without `--top`: a screen and a half with the sentences.
-pub(crate) const SHOWN_INVENTORY_HOSTS: usize = 15;
+pub(crate) const SHOWN_INVENTORY_HOSTS: usize = 14;
 
 /// Number of key exchanges that the human format lists.
-pub(crate) const SHOWN_KEY_EXCHANGES: usize = 10;
+pub(crate) const SHOWN_KEY_EXCHANGES: usize = 8;
 
 /// Maximum number of hosts in the terminal view.
 pub(crate) const MAX_VIEW_HOSTS: usize = 1 << 16;

@@ -118,6 +118,9 @@ pub fn suite_key_exchange(cipher_suite: u16) -> Option<&'static str> {
     )
 }
 
+/// Length of the prime of a Diffie-Hellman group, in bits, that RFC 9325, section 4.4, asks for at least.
+pub const MIN_PRIME_BITS: u32 = 2048;
+
 /// The document that forbids a version, such as `RFC 8996`; `None` of versions that may be used and of unknown ones.
 pub const fn deprecated_by(version: Version) -> Option<&'static str> {
     match version {

@@ -32,7 +32,7 @@ pub(crate) struct InventoryArguments {
     #[arg(short, long, help_heading = "Output", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// List at most N servers and N clients in the human format [default: 15]
+    /// List at most N servers and N clients in the human format [default: 14]
     #[arg(long, help_heading = "Output", value_name = "N", value_parser = parse_number)]
     pub(crate) top: Option<usize>,
 

@@ -39,6 +39,8 @@ struct Counter(Inventory);
 impl Visitor for Counter {
     fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
         let Self(inventory) = self;
-        analyzer.analyze(&mut capture.source, &mut |event: Event| inventory.add(&event)).map(drop)
+        let outcome = analyzer.analyze(&mut capture.source, &mut |event: Event| inventory.add(&event));
+        inventory.count_pending();
+        outcome.map(drop)
     }
 }

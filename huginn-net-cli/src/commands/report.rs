@@ -93,7 +93,9 @@ impl Visitor for Content {
             timeline.add(&event);
             inventory.add(&event);
         };
-        analyzer.analyze(&mut capture.source, add).map(drop)
+        let outcome = analyzer.analyze(&mut capture.source, add);
+        inventory.count_pending();
+        outcome.map(drop)
     }
 
     fn end_capture(&mut self, analyzer: &HuginnNet, _capture: &OpenCapture<'_>) -> Result<(), Failure> {

@@ -40,7 +40,7 @@ impl ReportPlan {
         // A report covers the complete captures.
         let hosts = HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() };
         let plan = AnalysisPlan::new(&args.analysis)?;
-        let plan = plan.configure(|builder| builder.hosts(hosts).profiles(true));
+        let plan = plan.configure(|builder| builder.hosts(hosts).profiles(true).handshakes(true));
         Ok(Self {
             count: args.analysis.count,
             analyzer: plan.build_for_files(inputs.longest())?,
@@ -74,7 +74,8 @@ impl InventoryPlan {
         let target = output::target(args.output.as_deref());
         inputs.refuse_as_output(&target)?;
         // Other protocols have no part in it.
-        let plan = AnalysisPlan::new(&args.analysis)?.configure(|builder| builder.tcp(false).http(false));
+        let plan = AnalysisPlan::new(&args.analysis)?
+            .configure(|builder| builder.tcp(false).http(false).handshakes(true));
         Ok(Self {
             count: args.analysis.count,
             analyzer: plan.build_for_files(inputs.longest())?,

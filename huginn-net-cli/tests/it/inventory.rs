@@ -54,8 +54,8 @@ fn servers_have_what_tshark_shows() {
         chosen(&servers[0]),
         [
             ("TLS 1.3", "TLS_AES_256_GCM_SHA384", Some("x25519"), 3),
-            ("TLS 1.2", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", None, 1),
             ("TLS 1.3", "TLS_AES_256_GCM_SHA384", Some("x448"), 1),
+            ("TLS 1.2", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", Some("x25519"), 1),
         ]
     );
     assert_eq!(servers[0]["problems"], serde_json::json!(["no_post_quantum_key_exchange"]));
@@ -63,8 +63,8 @@ fn servers_have_what_tshark_shows() {
     assert_eq!(
         chosen(&servers[1]),
         [
-            ("TLS 1.1", "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", None, 1),
-            ("TLS 1.0", "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", None, 1),
+            ("TLS 1.1", "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", Some("x25519"), 1),
+            ("TLS 1.0", "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", Some("x25519"), 1),
         ]
     );
     assert_eq!(
@@ -81,9 +81,9 @@ fn retry_request_is_not_a_connection_and_second_hello_not_an_offer() {
     assert_eq!(
         chosen(&servers[0]),
         [
-            ("TLS 1.3", "TLS_AES_256_GCM_SHA384", Some("secp384r1"), 3),
             ("TLS 1.3", "TLS_AES_128_GCM_SHA256", Some("secp384r1"), 2),
-            ("TLS 1.2", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", None, 1),
+            ("TLS 1.3", "TLS_AES_256_GCM_SHA384", Some("secp384r1"), 3),
+            ("TLS 1.2", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", Some("secp384r1"), 1),
         ]
     );
     // 11 hellos, five of them the second ones of their connections with the same groups.
@@ -148,7 +148,7 @@ fn human_format_lists_worst_servers_first() {
 
 #[test]
 fn capture_without_handshakes_says_so() {
-    assert_eq!(stdout(&[], &["curl-nginx.pcap"]), "nothing     no TLS hello and no SSH key exchange\n");
+    assert_eq!(stdout(&[], &["curl-nginx.pcap"]), "nothing      no TLS hello and no SSH key exchange\n");
 }
 
 #[test]

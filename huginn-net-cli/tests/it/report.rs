@@ -177,3 +177,19 @@ fn damaged_capture_is_reported_and_shown() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("cut.pcap"));
     assert!(fs::read_to_string(path).unwrap().contains("libcurl 7.88"));
 }
+
+#[test]
+fn page_has_key_exchanges_and_servers_that_need_attention() {
+    let capture = captures::path("tls-openssl.pcap");
+    let page = page("cryptography.html", &[capture.to_str().unwrap()]);
+    let (_, section) = page.split_once("<section id=\"cryptography\"").unwrap();
+    let (section, _) = section.split_once("</section>").unwrap();
+    for text in [
+        // tshark: 7 ServerHellos, none with a hybrid group.
+        "7 connections: 0 % hybrid or post-quantum key exchange, 100 % classical, 0 % unknown",
+        "<td class=\"value\">x448</td><td>classical</td><td class=\"number\">1</td><td class=\"number\">1</td>",
+        "<a href=\"#host=192.0.2.2\">192.0.2.2:4443</a></td><td class=\"value\"></td><td>TLS 1.0, TLS 1.1</td>",
+    ] {
+        assert!(section.contains(text), "{text}\n{section}");
+    }
+}

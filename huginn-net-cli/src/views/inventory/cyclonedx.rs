@@ -7,12 +7,13 @@ use std::io::{self, Write};
 use std::net::SocketAddr;
 
 use huginn_net::Timestamp;
-use huginn_net::tls::Version;
 use huginn_net::tls::strength::{KeyExchangeKind, deprecated_by, weaknesses};
+use huginn_net::tls::{Certificate, Version};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::summary::{KeyExchange, suite_name, version_name};
+use super::certificate::sha256_of;
+use super::summary::{KeyExchangeName, suite_name, version_name};
 use super::{Inventory, LeftOut, Seen, Summary, TlsChoice};
 
 #[derive(Serialize)]
@@ -69,6 +70,8 @@ struct Component {
     #[serde(rename = "bom-ref")]
     reference: String,
     name: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hashes: Vec<Hash>,
     #[serde(rename = "cryptoProperties")]
     crypto: Crypto,
     properties: Vec<Property>,
@@ -82,6 +85,8 @@ enum Crypto {
     Algorithm { algorithm_properties: Algorithm },
     #[serde(rename_all = "camelCase")]
     Protocol { protocol_properties: Protocol },
+    #[serde(rename_all = "camelCase")]
+    Certificate { certificate_properties: CertificateContent },
 }
 
 #[derive(Serialize)]
@@ -99,6 +104,26 @@ struct Protocol {
     kind: &'static str,
     version: String,
     cipher_suites: Vec<CipherSuite>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CertificateContent {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    issuer_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_valid_before: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_valid_after: Option<String>,
+    certificate_format: &'static str,
+}
+
+#[derive(Serialize)]
+struct Hash {
+    alg: &'static str,
+    content: String,
 }
 
 #[derive(Serialize)]
@@ -141,14 +166,14 @@ type Places = BTreeMap<SocketAddr, Seen>;
 #[derive(Default)]
 struct VersionUse {
     suites: BTreeSet<u16>,
-    key_exchanges: BTreeSet<KeyExchange>,
+    key_exchanges: BTreeSet<KeyExchangeName>,
     places: Places,
 }
 
 /// Writes the document.
 pub(crate) fn write(out: &mut impl Write, inventory: &Inventory, summary: &Summary<'_>) -> io::Result<()> {
     let mut versions: BTreeMap<u16, VersionUse> = BTreeMap::new();
-    let mut exchanges: BTreeMap<KeyExchange, Places> = BTreeMap::new();
+    let mut exchanges: BTreeMap<KeyExchangeName, Places> = BTreeMap::new();
     for judged in &summary.servers {
         for (choice, seen) in judged.server.tls.iter() {
             let used = versions.entry(choice.version.0).or_default();
@@ -160,6 +185,17 @@ pub(crate) fn write(out: &mut impl Write, inventory: &Inventory, summary: &Summa
             }
         }
     }
+    let mut certificates: BTreeMap<[u8; 32], (&Certificate, Places)> = BTreeMap::new();
+    for judged in &summary.servers {
+        for (found, seen) in judged.server.certificates.iter() {
+            let certificate = &found.certificate;
+            let (_, places) =
+                certificates.entry(certificate.sha256()).or_insert_with(|| (certificate, Places::default()));
+            add_place(places, judged.address, seen);
+        }
+    }
+    let certificates = certificates.into_values();
+    let certificates = certificates.map(|(certificate, places)| certificate_component(certificate, places));
     let algorithms = exchanges.into_iter().map(|(exchange, places)| algorithm(&exchange, places));
     let dependencies = versions.iter().map(|(number, used)| Dependency {
         reference: protocol_reference(Version(*number)),
@@ -173,7 +209,7 @@ pub(crate) fn write(out: &mut impl Write, inventory: &Inventory, summary: &Summa
         serial_number: String::new(),
         version: 1,
         metadata: metadata(inventory),
-        components: algorithms.chain(protocols).collect(),
+        components: algorithms.chain(protocols).chain(certificates).collect(),
         dependencies,
         compositions: [Composition { aggregate: "incomplete" }],
     };
@@ -215,11 +251,11 @@ fn add_place(places: &mut Places, address: SocketAddr, seen: &Seen) {
 }
 
 /// The key exchange of a choice, if its kind is known.
-fn known(choice: &TlsChoice) -> Option<KeyExchange> {
-    Some(KeyExchange::of(choice)).filter(|exchange| exchange.kind.is_some())
+fn known(choice: &TlsChoice) -> Option<KeyExchangeName> {
+    Some(KeyExchangeName::of(choice)).filter(|exchange| exchange.kind.is_some())
 }
 
-fn algorithm_reference(exchange: &KeyExchange) -> String {
+fn algorithm_reference(exchange: &KeyExchangeName) -> String {
     format!("crypto/key-exchange/{}", exchange.name.replace([' ', ','], "-"))
 }
 
@@ -227,7 +263,7 @@ fn protocol_reference(version: Version) -> String {
     format!("crypto/protocol/{}", version_name(version).replace(' ', "-"))
 }
 
-fn algorithm(exchange: &KeyExchange, places: Places) -> Component {
+fn algorithm(exchange: &KeyExchangeName, places: Places) -> Component {
     let kind = exchange.kind.unwrap_or(KeyExchangeKind::Classical);
     let (primitive, level) = match kind {
         KeyExchangeKind::Hybrid => ("combiner", quantum_level(&exchange.name)),
@@ -240,6 +276,7 @@ fn algorithm(exchange: &KeyExchange, places: Places) -> Component {
         kind: "cryptographic-asset",
         reference: algorithm_reference(exchange),
         name: exchange.name.clone(),
+        hashes: Vec::new(),
         crypto: Crypto::Algorithm {
             algorithm_properties: Algorithm { primitive, nist_quantum_security_level: level },
         },
@@ -283,7 +320,42 @@ fn protocol(version: Version, used: VersionUse) -> Component {
             },
         },
         name: number,
+        hashes: Vec::new(),
         evidence: evidence(used.places),
+    }
+}
+
+fn certificate_component(certificate: &Certificate, places: Places) -> Component {
+    let fields = certificate.fields();
+    let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
+    let sha256 = sha256_of(certificate);
+    let subject = fields.and_then(|fields| text(&fields.subject));
+    let properties = [
+        ("huginn-net:key", fields.and_then(|fields| fields.key.as_deref()).map(str::to_owned)),
+        ("huginn-net:key_bits", fields.and_then(|fields| fields.key_bits).map(|bits| bits.to_string())),
+        (
+            "huginn-net:signature_algorithm",
+            fields.and_then(|fields| fields.signature_algorithm.as_deref()).map(str::to_owned),
+        ),
+    ];
+    let properties =
+        properties.into_iter().filter_map(|(name, value)| Some(Property { name, value: value? })).collect();
+    Component {
+        kind: "cryptographic-asset",
+        reference: format!("crypto/certificate/{sha256}"),
+        name: subject.clone().filter(|name| !name.is_empty()).unwrap_or_else(|| sha256.clone()),
+        hashes: vec![Hash { alg: "SHA-256", content: sha256 }],
+        crypto: Crypto::Certificate {
+            certificate_properties: CertificateContent {
+                subject_name: subject,
+                issuer_name: fields.and_then(|fields| text(&fields.issuer)),
+                not_valid_before: fields.map(|fields| fields.not_before.to_string()),
+                not_valid_after: fields.map(|fields| fields.not_after.to_string()),
+                certificate_format: "X.509",
+            },
+        },
+        properties,
+        evidence: evidence(places),
     }
 }
 

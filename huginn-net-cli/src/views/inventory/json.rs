@@ -1,5 +1,6 @@
 //! The inventory as JSON Lines.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::IpAddr;
@@ -9,8 +10,10 @@ use huginn_net::tls::Version;
 use huginn_net::tls::strength::KeyExchangeKind;
 use serde::Serialize;
 
+use super::certificate::CertificateRow;
 use super::summary::{
-    JudgedClient, JudgedServer, KindCounts, group_name, scheme_name, suite_name, version_name,
+    JudgedClient, JudgedServer, KindCounts, group_name, key_exchange_name, scheme_name, suite_name,
+    version_name,
 };
 use super::{Inventory, LeftOut, Seen, SeenList, SshOffer, Summary, TlsOffer};
 
@@ -28,6 +31,7 @@ struct Totals {
     key_exchange: KindCounts,
     /// Servers by the best kind of key exchange that they chose.
     servers_by_key_exchange: KindCounts,
+    certificates: usize,
     ssh_servers: usize,
     ssh_clients: usize,
     left_out: LeftOut,
@@ -58,6 +62,7 @@ struct ServerLine<'a> {
     problems: Vec<&'static str>,
     hello_retry_requests: u64,
     tls: Vec<Counted<Chosen>>,
+    certificates: Vec<Counted<CertificateRow<'a>>>,
     ssh: Vec<Counted<&'a SshOffer>>,
 }
 
@@ -126,6 +131,7 @@ fn totals(inventory: &Inventory, summary: &Summary<'_>, captures: u64) -> Totals
         tls_connections: summary.connections.total(),
         key_exchange: summary.connections,
         servers_by_key_exchange: summary.best,
+        certificates: inventory.certificates(),
         ssh_servers: summary.servers.iter().filter(|judged| !judged.server.ssh.is_empty()).count(),
         ssh_clients: summary.clients.iter().filter(|judged| !judged.client.ssh.is_empty()).count(),
         left_out: inventory.left_out(),
@@ -133,17 +139,23 @@ fn totals(inventory: &Inventory, summary: &Summary<'_>, captures: u64) -> Totals
 }
 
 fn server_line<'a>(judged: &JudgedServer<'a>) -> ServerLine<'a> {
-    let chosen = judged.server.tls.iter().map(|(chosen, seen)| {
+    let mut rows: Vec<_> = judged.server.tls.iter().collect();
+    rows.sort_by_key(|(chosen, _)| {
+        (Reverse(chosen.version.rank()), chosen.cipher_suite, chosen.group.map(key_exchange_name))
+    });
+    let chosen = rows.into_iter().map(|(chosen, seen)| {
         let chosen = Chosen {
             transport: chosen.transport.name(),
             version: version_name(chosen.version),
             cipher_suite: suite_name(chosen.cipher_suite),
-            group: chosen.group.map(group_name),
+            group: chosen.group.map(key_exchange_name),
             key_exchange: chosen.key_exchange().map(KeyExchangeKind::name),
             forward_secrecy: chosen.is_forward_secret(),
         };
         counted(chosen, seen)
     });
+    let certificates = judged.server.certificates.iter();
+    let certificates = certificates.map(|(found, seen)| counted(CertificateRow::new(found), seen));
     ServerLine {
         event: "inventory_server",
         ip: judged.address.ip(),
@@ -153,6 +165,7 @@ fn server_line<'a>(judged: &JudgedServer<'a>) -> ServerLine<'a> {
         problems: judged.problems.names(),
         hello_retry_requests: judged.server.retries,
         tls: chosen.collect(),
+        certificates: certificates.collect(),
         ssh: ssh(&judged.server.ssh),
     }
 }

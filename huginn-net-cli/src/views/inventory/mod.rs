@@ -1,5 +1,6 @@
 //! Which cryptography clients offered and servers chose, counted by host. Memory is bounded: see [`LeftOut`].
 
+mod certificate;
 mod cyclonedx;
 mod json;
 mod offer;
@@ -15,10 +16,12 @@ use std::sync::Arc;
 
 use foldhash::{HashMap, HashSet};
 use huginn_net::ssh::SshPeer;
-use huginn_net::tls::{ServerHello, TlsClient};
+use huginn_net::tls::{Certificate, ServerHello, TlsCertificates, TlsClient, TlsHandshake};
 use huginn_net::{Escaped, Event, Finding, Side, Timestamp};
 use serde::Serialize;
 
+use self::certificate::size_of_certificate;
+pub(crate) use self::certificate::{CertificateProblem, ServerCertificate};
 pub(crate) use self::cyclonedx::write as write_cyclonedx;
 pub(crate) use self::json::write as write_json;
 pub(crate) use self::offer::{SshOffer, TlsChoice, TlsOffer};
@@ -26,7 +29,9 @@ use self::seen::Memory;
 pub(crate) use self::seen::{Seen, SeenList};
 pub(crate) use self::summary::{JudgedServer, Summary};
 pub(crate) use self::text::{name_cell, percent, sentences, write as write_text};
-use crate::limits::{MAX_INVENTORY_HOSTS, MAX_INVENTORY_NAME_BYTES, MAX_INVENTORY_NAMES};
+use crate::limits::{
+    MAX_INVENTORY_HOSTS, MAX_INVENTORY_NAME_BYTES, MAX_INVENTORY_NAMES, MAX_PENDING_CHOICES,
+};
 
 /// An address, and a number for the VLAN tags and tunnels around it: equal private addresses may be two hosts.
 type InTunnel<A> = (A, u64);
@@ -40,6 +45,10 @@ pub(crate) struct Inventory {
     names: HashMap<InTunnel<SocketAddr>, Names>,
     tls_offers: HashSet<Arc<TlsOffer>>,
     ssh_offers: HashSet<Arc<SshOffer>>,
+    /// Certificates by their SHA-256.
+    certificates: HashMap<[u8; 32], Certificate>,
+    /// Choices whose group comes in another message, by client and server.
+    pending: HashMap<InTunnel<(SocketAddr, SocketAddr)>, (TlsChoice, Timestamp)>,
     memory: Memory,
     left_out: LeftOut,
     span: Option<Seen>,
@@ -52,6 +61,8 @@ pub(crate) struct Server {
     pub(crate) tls: SeenList<TlsChoice>,
     /// Number of HelloRetryRequests.
     pub(crate) retries: u64,
+    /// Certificates that it sent in the clear.
+    pub(crate) certificates: SeenList<ServerCertificate>,
     /// What it offered.
     pub(crate) ssh: SeenList<Arc<SshOffer>>,
 }
@@ -87,6 +98,7 @@ impl Inventory {
         match &event.kind {
             Finding::TlsClient(finding) => self.add_tls_client(event, &finding.client),
             Finding::TlsServer(finding) => self.add_tls_server(event, &finding.server.hello),
+            Finding::TlsHandshake(found) => self.add_handshake(event, found),
             Finding::SshClient(finding) => self.add_ssh(event, &finding.peer),
             Finding::SshServer(finding) => self.add_ssh(event, &finding.peer),
             _ => {}
@@ -108,6 +120,11 @@ impl Inventory {
         clients.into_iter().map(|(id, client)| (id.0, client)).collect()
     }
 
+    /// Number of different certificates.
+    pub(crate) fn certificates(&self) -> usize {
+        self.certificates.len()
+    }
+
     /// What was not counted.
     pub(crate) fn left_out(&self) -> LeftOut {
         self.left_out
@@ -119,9 +136,9 @@ impl Inventory {
     }
 
     fn add_tls_client(&mut self, event: &Event, client: &TlsClient) {
-        let (id, server) = roles(event, Side::Client);
+        let (address, server, tunnel) = roles(event, Side::Client);
         if let Some(name) = client.hello.server_name() {
-            self.add_name(server, name, event.ts);
+            self.add_name((server, tunnel), name, event.ts);
         }
         // The second hello of a handshake offers what the first one did.
         if client.retry {
@@ -133,7 +150,7 @@ impl Inventory {
         let Some(offer) = interned(&mut self.tls_offers, offer, bytes, &mut self.memory) else {
             return increment(&mut self.left_out.values);
         };
-        let Some(client) = record(&mut self.clients, id, &mut self.memory) else {
+        let Some(client) = record(&mut self.clients, (address.ip(), tunnel), &mut self.memory) else {
             return increment(&mut self.left_out.hosts);
         };
         if !client.tls.add(offer, event.ts, &mut self.memory) {
@@ -155,14 +172,83 @@ impl Inventory {
 
     fn add_tls_server(&mut self, event: &Event, hello: &ServerHello<'_>) {
         self.count_time(event.ts);
-        let (_, id) = roles(event, Side::Server);
-        let Some(server) = record(&mut self.servers, id, &mut self.memory) else {
-            return increment(&mut self.left_out.hosts);
-        };
+        let (client, server, tunnel) = roles(event, Side::Server);
+        let choice = TlsChoice::new(hello);
         if hello.is_retry_request() {
             // The server chooses in its ServerHello, which follows.
-            increment(&mut server.retries);
-        } else if !server.tls.add(TlsChoice::new(hello), event.ts, &mut self.memory) {
+            match record(&mut self.servers, (server, tunnel), &mut self.memory) {
+                Some(server) => increment(&mut server.retries),
+                None => increment(&mut self.left_out.hosts),
+            }
+        } else if choice.lacks_group() {
+            if self.pending.len() >= MAX_PENDING_CHOICES {
+                self.count_pending();
+            }
+            let earlier = self.pending.insert(((client, server), tunnel), (choice, event.ts));
+            if let Some((choice, ts)) = earlier {
+                self.count_choice((server, tunnel), choice, ts);
+            }
+        } else {
+            self.count_choice((server, tunnel), choice, event.ts);
+        }
+    }
+
+    /// Adds the group of a handshake to its choice.
+    fn add_handshake(&mut self, event: &Event, found: &TlsHandshake) {
+        let (client, server, tunnel) = roles(event, Side::Server);
+        let Some((choice, ts)) = self.pending.remove(&((client, server), tunnel)) else { return };
+        self.count_choice((server, tunnel), TlsChoice { group: found.key_exchange, ..choice }, ts);
+    }
+
+    /// Counts the certificates of a server. Those of clients are left out.
+    fn add_certificates(&mut self, event: &Event, found: &TlsCertificates) {
+        let (client, server, tunnel) = roles(event, Side::Server);
+        let is_pending = |client, server| self.pending.contains_key(&((client, server), tunnel));
+        let is_server =
+            is_pending(client, server) || event.subject == Side::Server && !is_pending(server, client);
+        if !is_server {
+            return;
+        }
+        for (n, certificate) in found.certificates.iter().enumerate() {
+            let Some(certificate) = self.shared_certificate(certificate) else {
+                increment(&mut self.left_out.values);
+                continue;
+            };
+            let Some(server) = record(&mut self.servers, (server, tunnel), &mut self.memory) else {
+                return increment(&mut self.left_out.hosts);
+            };
+            let found = ServerCertificate { certificate, is_own: n == 0 };
+            if !server.certificates.add(found, event.ts, &mut self.memory) {
+                increment(&mut self.left_out.values);
+            }
+        }
+    }
+
+    /// The known certificate that equals this one; `None` if there is no room for another one.
+    fn shared_certificate(&mut self, certificate: &Certificate) -> Option<Certificate> {
+        match self.certificates.entry(certificate.sha256()) {
+            Entry::Occupied(known) => Some(known.get().clone()),
+            Entry::Vacant(entry) => {
+                let has_room = self.memory.take(size_of_certificate(certificate));
+                has_room.then(|| entry.insert(certificate.clone()).clone())
+            }
+        }
+    }
+
+    /// Counts choices whose group was not seen. To be called at the end of each capture.
+    pub(crate) fn count_pending(&mut self) {
+        let mut pending: Vec<_> = self.pending.drain().collect();
+        pending.sort_unstable_by_key(|(id, (_, ts))| (ts.as_nanos(), *id));
+        for (((_, server), tunnel), (choice, ts)) in pending {
+            self.count_choice((server, tunnel), choice, ts);
+        }
+    }
+
+    fn count_choice(&mut self, server: InTunnel<SocketAddr>, choice: TlsChoice, ts: Timestamp) {
+        let Some(server) = record(&mut self.servers, server, &mut self.memory) else {
+            return increment(&mut self.left_out.hosts);
+        };
+        if !server.tls.add(choice, ts, &mut self.memory) {
             increment(&mut self.left_out.values);
         }
     }
@@ -175,11 +261,13 @@ impl Inventory {
         let Some(offer) = interned(&mut self.ssh_offers, offer, bytes, &mut self.memory) else {
             return increment(&mut self.left_out.values);
         };
-        let (client, server) = roles(event, peer.side);
+        let (client, server, tunnel) = roles(event, peer.side);
         let memory = &mut self.memory;
         let list = match peer.side {
-            Side::Client => record(&mut self.clients, client, memory).map(|client| &mut client.ssh),
-            Side::Server => record(&mut self.servers, server, memory).map(|server| &mut server.ssh),
+            Side::Client => {
+                record(&mut self.clients, (client.ip(), tunnel), memory).map(|client| &mut client.ssh)
+            }
+            Side::Server => record(&mut self.servers, (server, tunnel), memory).map(|server| &mut server.ssh),
         };
         let Some(list) = list else { return increment(&mut self.left_out.hosts) };
         if !list.add(offer, event.ts, memory) {
@@ -197,13 +285,12 @@ fn increment(count: &mut u64) {
     *count = count.saturating_add(1);
 }
 
-/// Client and server of a handshake, by the role of the subject of an event. Whoever starts a flow can be the server: peers of
-/// WebRTC agree on it.
-fn roles(event: &Event, role: Side) -> (InTunnel<IpAddr>, InTunnel<SocketAddr>) {
+/// Client, server and tunnel of a handshake, by the role of the subject of an event. Whoever starts a flow can be the server: peers
+/// of WebRTC agree on it.
+fn roles(event: &Event, role: Side) -> (SocketAddr, SocketAddr, u64) {
     let (client, server) = (event.flow.client, event.flow.server);
     let (client, server) = if event.subject == role { (client, server) } else { (server, client) };
-    let tunnel = event.flow.tunnel_key();
-    ((client.ip(), tunnel), (server, tunnel))
+    (client, server, event.flow.tunnel_key())
 }
 
 /// The record with this key; `None` if there is no room for another one.

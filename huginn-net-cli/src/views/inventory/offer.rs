@@ -1,8 +1,10 @@
 //! What clients offer, and what servers choose.
 
 use huginn_net::ssh::{KexInit, NameList};
-use huginn_net::tls::strength::{KeyExchangeKind, group_kind, is_forward_secret, key_exchange};
-use huginn_net::tls::{ClientHello, ServerHello, Transport, U16List, Version, is_grease};
+use huginn_net::tls::strength::{
+    KeyExchangeKind, MIN_PRIME_BITS, group_kind, is_forward_secret, key_exchange, suite_key_exchange,
+};
+use huginn_net::tls::{ClientHello, KeyExchange, ServerHello, Transport, U16List, Version, is_grease};
 use huginn_net::{Escaped, Side};
 use serde::Serialize;
 
@@ -16,7 +18,7 @@ pub(crate) struct TlsChoice {
     pub(crate) version: Version,
     pub(crate) cipher_suite: u16,
     /// The group, if it was seen.
-    pub(crate) group: Option<u16>,
+    pub(crate) group: Option<KeyExchange>,
 }
 
 impl TlsChoice {
@@ -25,17 +27,42 @@ impl TlsChoice {
             transport: hello.transport(),
             version: hello.version(),
             cipher_suite: hello.cipher_suite(),
-            group: hello.group(),
+            group: hello.group().map(KeyExchange::Group),
         }
     }
 
     /// What the key exchange relies on; `None` if unknown.
     pub(crate) fn key_exchange(&self) -> Option<KeyExchangeKind> {
-        key_exchange(self.version, self.cipher_suite, self.group)
+        match self.group {
+            Some(KeyExchange::FiniteField(_)) => Some(KeyExchangeKind::Classical),
+            _ => key_exchange(self.version, self.cipher_suite, self.named_group()),
+        }
     }
 
     pub(crate) fn is_forward_secret(&self) -> Option<bool> {
-        is_forward_secret(self.version, self.cipher_suite, self.group)
+        is_forward_secret(self.version, self.cipher_suite, self.named_group())
+    }
+
+    /// Whether another message than the ServerHello has the group.
+    pub(super) fn lacks_group(&self) -> bool {
+        self.group.is_none()
+            && suite_key_exchange(self.cipher_suite).is_some()
+            && self.transport == Transport::Tcp
+    }
+
+    /// The length of the prime of a Diffie-Hellman group of the server's own that is too short, in bits.
+    pub(crate) fn short_prime(&self) -> Option<u32> {
+        match self.group {
+            Some(KeyExchange::FiniteField(bits)) if bits < MIN_PRIME_BITS => Some(bits),
+            _ => None,
+        }
+    }
+
+    fn named_group(&self) -> Option<u16> {
+        match self.group {
+            Some(KeyExchange::Group(group)) => Some(group),
+            _ => None,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt::{self, Display};
 use huginn_net::tls::Version;
 use huginn_net::tls::strength::{KeyExchangeKind, SuiteWeakness, deprecated_by, weaknesses};
 
-use super::{Client, Server};
+use super::{CertificateProblem, Client, Server};
 
 /// What a server negotiated, or a client offered, that standards advise against.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +16,10 @@ pub(crate) struct Problems {
     pub(crate) weak: BTreeSet<SuiteWeakness>,
     /// Deprecated versions, the oldest first: negotiated ones; of a client, its highest version.
     pub(crate) old: Vec<Version>,
+    /// Length of the shortest prime of a Diffie-Hellman group that is too short, in bits.
+    pub(crate) short_prime: Option<u32>,
+    /// Problems of its own certificates.
+    pub(crate) certificates: BTreeSet<CertificateProblem>,
     /// Whether a key exchange without forward secrecy was negotiated.
     pub(crate) no_forward_secrecy: bool,
     /// Whether the key exchange was classical and never post-quantum or hybrid; of a client, whether it offered nothing else.
@@ -35,10 +39,15 @@ impl Problems {
         let has = |kind| chosen().any(|choice| choice.key_exchange() == Some(kind));
         let is_post_quantum = has(KeyExchangeKind::Hybrid) || has(KeyExchangeKind::PostQuantum);
         let old = chosen().map(|choice| choice.version).filter(|version| deprecated_by(*version).is_some());
+        let own_certificates = server.certificates.iter().filter(|(found, _)| found.is_own);
         Self {
             role: Role::Server,
             weak: chosen().flat_map(|choice| weaknesses(choice.cipher_suite)).collect(),
             old: sorted(old.collect()),
+            short_prime: chosen().filter_map(|choice| choice.short_prime()).min(),
+            certificates: own_certificates
+                .flat_map(|(own, seen)| CertificateProblem::of(&own.certificate, seen.last))
+                .collect(),
             no_forward_secrecy: chosen().any(|choice| choice.is_forward_secret() == Some(false)),
             no_post_quantum: has(KeyExchangeKind::Classical) && !is_post_quantum,
         }
@@ -55,6 +64,8 @@ impl Problems {
                 .flat_map(|suite| weaknesses(*suite))
                 .collect(),
             old: highest.into_iter().filter(|version| deprecated_by(*version).is_some()).collect(),
+            short_prime: None,
+            certificates: BTreeSet::new(),
             no_forward_secrecy: false,
             no_post_quantum: !client.tls.is_empty() && !offers().any(|offer| offer.has_post_quantum_group()),
         }
@@ -65,8 +76,11 @@ impl Problems {
         let is_broken = self.weak.first().is_some_and(|worst| *worst < SuiteWeakness::TripleDes);
         let in_order = [
             is_broken,
+            self.certificates.contains(&CertificateProblem::Expired),
             !self.old.is_empty(),
             !self.weak.is_empty(),
+            self.short_prime.is_some(),
+            !self.certificates.is_empty(),
             self.no_forward_secrecy,
             self.no_post_quantum,
         ];
@@ -78,10 +92,12 @@ impl Problems {
         let all = [
             (!self.weak.is_empty(), "weak_cipher_suite"),
             (!self.old.is_empty(), "deprecated_version"),
+            (self.short_prime.is_some(), "short_dh_prime"),
             (self.no_forward_secrecy, "no_forward_secrecy"),
             (self.no_post_quantum, "no_post_quantum_key_exchange"),
         ];
-        all.into_iter().filter_map(|(is_so, name)| is_so.then_some(name)).collect()
+        let names = all.into_iter().filter_map(|(is_so, name)| is_so.then_some(name));
+        names.chain(self.certificates.iter().map(|problem| problem.name())).collect()
     }
 }
 
@@ -98,8 +114,11 @@ impl Display for Problems {
         let weak = self.weak.iter().map(|weakness| weakness.name().to_owned());
         let old = self.old.iter().filter_map(|version| version.name());
         let old = old.map(|name| format!("{name}{at_most}"));
+        let certificates = self.certificates.iter().map(|problem| problem.text().to_owned());
+        let prime = self.short_prime.map(|bits| format!("{bits}-bit DH"));
         let forward = self.no_forward_secrecy.then(|| "no forward secrecy".to_owned());
-        let mut texts: Vec<String> = weak.chain(old).chain(forward).collect();
+        let mut texts: Vec<String> =
+            weak.chain(old).chain(certificates).chain(prime).chain(forward).collect();
         if self.no_post_quantum && texts.is_empty() {
             texts.push("classical only".to_owned());
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
 use huginn_net::tls::strength::{KeyExchangeKind, SuiteWeakness, suite_key_exchange};
-use huginn_net::tls::{Version, names};
+use huginn_net::tls::{KeyExchange, Version, names};
 use serde::Serialize;
 
 use super::problem::Problems;
@@ -22,8 +22,8 @@ pub(crate) struct Summary<'a> {
     /// TLS servers by the best kind of key exchange that they chose.
     pub(crate) best: KindCounts,
     /// Key exchanges, the most frequent first.
-    pub(crate) key_exchanges: Vec<(KeyExchange, Usage)>,
-    /// Versions, the newest first.
+    pub(crate) key_exchanges: Vec<(KeyExchangeName, Usage)>,
+    /// Versions, the most frequent first.
     pub(crate) versions: Vec<(Version, Usage)>,
     /// Weaknesses of cipher suites, the worst first, with the number of servers.
     pub(crate) weak: BTreeMap<SuiteWeakness, u64>,
@@ -73,19 +73,20 @@ impl KindCounts {
 
 /// A group, or what the cipher suite says about the key exchange.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct KeyExchange {
+pub(crate) struct KeyExchangeName {
     pub(crate) name: String,
     pub(crate) kind: Option<KeyExchangeKind>,
 }
 
-impl KeyExchange {
+impl KeyExchangeName {
     pub(super) fn of(choice: &TlsChoice) -> Self {
         let kind = choice.key_exchange();
         let of_suite = || match suite_key_exchange(choice.cipher_suite) {
-            Some(name) => format!("{name}, group not seen"),
+            Some(name) if name.contains("DH") => format!("{name}, group not seen"),
+            Some(name) => name.to_owned(),
             None => "not seen".to_owned(),
         };
-        Self { name: choice.group.map_or_else(of_suite, group_name), kind }
+        Self { name: choice.group.map_or_else(of_suite, key_exchange_name), kind }
     }
 }
 
@@ -135,9 +136,9 @@ impl<'a> Summary<'a> {
                 let best = server.tls.iter().filter_map(|(choice, _)| choice.key_exchange()).max();
                 self.best.add(best, 1);
             }
-            exchanges.add_server(server.tls.iter().map(|(chosen, seen)| (KeyExchange::of(chosen), *seen)));
-            let rank = |version: Version| (version.rank(), version.0);
-            versions.add_server(server.tls.iter().map(|(chosen, seen)| (rank(chosen.version), *seen)));
+            exchanges
+                .add_server(server.tls.iter().map(|(chosen, seen)| (KeyExchangeName::of(chosen), *seen)));
+            versions.add_server(server.tls.iter().map(|(chosen, seen)| (chosen.version.0, *seen)));
             for weakness in &problems.weak {
                 let count = self.weak.entry(*weakness).or_default();
                 *count = count.saturating_add(1);
@@ -147,8 +148,8 @@ impl<'a> Summary<'a> {
         }
         self.key_exchanges = exchanges.0.into_iter().collect();
         self.key_exchanges.sort_by_key(|(_, usage)| std::cmp::Reverse((usage.connections, usage.servers)));
-        let newest_first = versions.0.into_iter().rev();
-        self.versions = newest_first.map(|((_, number), usage)| (Version(number), usage)).collect();
+        self.versions = versions.0.into_iter().map(|(number, usage)| (Version(number), usage)).collect();
+        self.versions.sort_by_key(|(_, usage)| std::cmp::Reverse((usage.connections, usage.servers)));
     }
 
     /// Number of servers that chose something in TLS.
@@ -208,6 +209,15 @@ impl<K: Ord + Clone> Usages<K> {
 /// The name of a version, or its number.
 pub(crate) fn version_name(version: Version) -> String {
     version.name().map_or_else(|| hex(version.0), str::to_owned)
+}
+
+/// The name of a group, or the length of the prime of another one.
+pub(crate) fn key_exchange_name(group: KeyExchange) -> String {
+    match group {
+        KeyExchange::Group(group) => group_name(group),
+        KeyExchange::FiniteField(bits) => format!("{bits}-bit DH"),
+        _ => "unknown".to_owned(),
+    }
 }
 
 /// The name of a group, or its number.

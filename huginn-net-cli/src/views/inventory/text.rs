@@ -8,13 +8,13 @@ use huginn_net::{Escaped, Timestamp};
 
 use super::problem::Problems;
 use super::summary::version_name;
-use super::{Inventory, LeftOut, NamesOf, Summary};
-use crate::limits::SHOWN_KEY_EXCHANGES;
+use super::{CertificateProblem, Inventory, LeftOut, NamesOf, Summary};
+use crate::limits::{CERTIFICATE_WARNING_DAYS, SHOWN_KEY_EXCHANGES};
 use crate::output::Zone;
 use crate::views::columns::{Layout, Table};
 
 /// Width of the column of titles.
-const TITLE_WIDTH: usize = 12;
+const TITLE_WIDTH: usize = 13;
 /// Length of a server name in a table, in characters.
 const NAME_WIDTH: usize = 20;
 
@@ -51,6 +51,7 @@ pub(crate) fn sentences(
     }
     let tls = tls_sentences(summary).into_iter().enumerate();
     sentences.extend(tls.map(|(n, sentence)| (if n == 0 { "TLS servers" } else { "" }, sentence)));
+    sentences.extend(certificate_sentence(inventory, summary).map(|sentence| ("certificates", sentence)));
     sentences.extend(client_sentence(summary).map(|sentence| ("TLS clients", sentence)));
     sentences.extend(ssh_sentence(summary).map(|sentence| ("SSH", sentence)));
     if sentences.is_empty() {
@@ -104,6 +105,24 @@ fn tls_sentences(summary: &Summary<'_>) -> Vec<String> {
         sentences.push(format!("no forward secrecy: {}", amount(summary.no_forward_secrecy, "server(s)")));
     }
     sentences
+}
+
+fn certificate_sentence(inventory: &Inventory, summary: &Summary<'_>) -> Option<String> {
+    let certificates = inventory.certificates() as u64;
+    let with = |problem| {
+        let servers = summary.servers.iter();
+        servers.filter(|judged| judged.problems.certificates.contains(&problem)).count() as u64
+    };
+    let with_any =
+        summary.servers.iter().filter(|judged| !judged.server.certificates.is_empty()).count() as u64;
+    let sentence = format!(
+        "{} of {}; servers with an expired one: {}, with one that ends within {CERTIFICATE_WARNING_DAYS} days: {}",
+        certificates,
+        amount(with_any, "server(s)"),
+        with(CertificateProblem::Expired),
+        with(CertificateProblem::ExpiresSoon)
+    );
+    (certificates > 0).then_some(sentence)
 }
 
 fn client_sentence(summary: &Summary<'_>) -> Option<String> {

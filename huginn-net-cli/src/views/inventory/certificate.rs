@@ -1,0 +1,168 @@
+//! Certificates of servers.
+
+use huginn_net::Timestamp;
+use huginn_net::tls::{Certificate, CertificateFields};
+use serde::Serialize;
+
+use crate::limits::CERTIFICATE_WARNING_DAYS;
+
+const SECONDS_PER_DAY: i64 = 86_400;
+
+/// Shortest RSA and DSA key that NIST SP 800-131A, revision 2, allows for signatures, in bits.
+const MIN_KEY_BITS: u32 = 2048;
+
+/// A certificate in the chain of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ServerCertificate {
+    pub(crate) certificate: Certificate,
+    /// Whether it is the one of the server itself: the first in its chain.
+    pub(crate) is_own: bool,
+}
+
+/// What is wrong with a certificate, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum CertificateProblem {
+    /// It was used after its validity.
+    Expired,
+    /// Its key is shorter than NIST SP 800-131A allows.
+    ShortKey,
+    /// It is signed with MD5 or SHA-1 (RFC 9155 for hashes in TLS; NIST SP 800-131A for certificates).
+    WeakSignature,
+    /// Its validity ends soon.
+    ExpiresSoon,
+}
+
+impl CertificateProblem {
+    /// The name in JSON.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Expired => "certificate_expired",
+            Self::ShortKey => "certificate_key_short",
+            Self::WeakSignature => "certificate_signature_weak",
+            Self::ExpiresSoon => "certificate_expires_soon",
+        }
+    }
+
+    /// The text in a table.
+    pub(crate) const fn text(self) -> &'static str {
+        match self {
+            Self::Expired => "certificate expired",
+            Self::ShortKey => "short certificate key",
+            Self::WeakSignature => "weak certificate signature",
+            Self::ExpiresSoon => "certificate ends soon",
+        }
+    }
+
+    /// The problems of a certificate that was seen last at this time.
+    pub(super) fn of(certificate: &Certificate, last: Timestamp) -> impl Iterator<Item = Self> {
+        let problems = certificate.fields().map(|fields| {
+            let now = i64::try_from(last.as_secs()).unwrap_or(i64::MAX);
+            let left = fields.not_after.seconds().saturating_sub(now);
+            let is_soon = left >= 0 && left < CERTIFICATE_WARNING_DAYS.saturating_mul(SECONDS_PER_DAY);
+            [
+                (left < 0, Self::Expired),
+                (has_short_key(fields), Self::ShortKey),
+                (has_weak_signature(fields), Self::WeakSignature),
+                (is_soon, Self::ExpiresSoon),
+            ]
+        });
+        problems.into_iter().flatten().filter_map(|(is_so, problem)| is_so.then_some(problem))
+    }
+}
+
+fn has_short_key(fields: &CertificateFields) -> bool {
+    let is_sized = fields.key.as_deref().is_some_and(|key| key.starts_with("RSA") || key.starts_with("DSA"));
+    is_sized && fields.key_bits.is_some_and(|bits| bits < MIN_KEY_BITS)
+}
+
+/// Whether MD5 or SHA-1 is in OpenSSL's name of the signature algorithm. A signature with the certificate's own key protects
+/// nothing.
+fn has_weak_signature(fields: &CertificateFields) -> bool {
+    let is_weak = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        name.contains("md5") || name.contains("md2") || name.contains("sha1")
+    };
+    !fields.is_self_issued && fields.signature_algorithm.as_deref().is_some_and(is_weak)
+}
+
+/// A certificate in JSON.
+#[derive(Serialize)]
+pub(super) struct CertificateRow<'a> {
+    sha256: String,
+    /// Whether it is the one of the server itself.
+    own: bool,
+    subject: Option<&'a str>,
+    issuer: Option<&'a str>,
+    not_before: Option<String>,
+    not_after: Option<String>,
+    key: Option<&'a str>,
+    key_bits: Option<u32>,
+    signature_algorithm: Option<&'a str>,
+}
+
+impl<'a> CertificateRow<'a> {
+    pub(super) fn new(found: &'a ServerCertificate) -> Self {
+        let fields = found.certificate.fields();
+        Self {
+            sha256: sha256_of(&found.certificate),
+            own: found.is_own,
+            subject: fields.and_then(|fields| fields.subject.as_deref()),
+            issuer: fields.and_then(|fields| fields.issuer.as_deref()),
+            not_before: fields.map(|fields| fields.not_before.to_string()),
+            not_after: fields.map(|fields| fields.not_after.to_string()),
+            key: fields.and_then(|fields| fields.key.as_deref()),
+            key_bits: fields.and_then(|fields| fields.key_bits),
+            signature_algorithm: fields.and_then(|fields| fields.signature_algorithm.as_deref()),
+        }
+    }
+}
+
+/// The SHA-256 of a certificate in hexadecimal digits.
+pub(super) fn sha256_of(certificate: &Certificate) -> String {
+    certificate.sha256().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Approximate size of a certificate in memory, in bytes: its names and hashes.
+pub(super) fn size_of_certificate(certificate: &Certificate) -> usize {
+    certificate.len().saturating_add(size_of::<CertificateFields>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(der: &[u8], last: u64) -> Vec<CertificateProblem> {
+        CertificateProblem::of(&Certificate::from_der(der), Timestamp::new(last, 0, 0)).collect()
+    }
+
+    /// The key of `rsa1023` has 1023 bits, and it is signed with SHA-1, but by itself (`openssl x509 -text`).
+    #[test]
+    fn short_key_is_a_problem_and_own_signature_is_not() {
+        let der = include_bytes!("../../../../huginn-net-tls/certificates/rsa1023.der");
+        let found = problems(der, 1_800_000_000);
+        assert!(found.contains(&CertificateProblem::ShortKey), "{found:?}");
+        assert!(!found.contains(&CertificateProblem::WeakSignature), "{found:?}");
+    }
+
+    /// `openssl x509 -enddate` of `dates-utc`: Dec 31 23:59:59 2049 GMT, 2524607999 seconds since the epoch.
+    #[test]
+    fn validity_ends_after_its_last_second() {
+        const DAY: u64 = 86_400;
+        const END: u64 = 2_524_607_999;
+        let der = include_bytes!("../../../../huginn-net-tls/certificates/dates-utc.der");
+        let rows = [
+            (END - 30 * DAY, vec![]),
+            (END - 30 * DAY + 1, vec![CertificateProblem::ExpiresSoon]),
+            (END, vec![CertificateProblem::ExpiresSoon]),
+            (END + 1, vec![CertificateProblem::Expired]),
+        ];
+        for (last, wanted) in rows {
+            assert_eq!(problems(der, last), wanted, "{last}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_a_certificate_have_no_problems() {
+        assert_eq!(problems(b"\x30\x03\x02\x01\x05", 0), []);
+    }
+}
