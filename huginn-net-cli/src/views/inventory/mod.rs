@@ -98,7 +98,8 @@ impl Inventory {
         match &event.kind {
             Finding::TlsClient(finding) => self.add_tls_client(event, &finding.client),
             Finding::TlsServer(finding) => self.add_tls_server(event, &finding.server.hello),
-            Finding::TlsHandshake(found) => self.add_handshake(event, found),
+            Finding::TlsHandshake(finding) => self.add_handshake(event, &finding.handshake),
+            Finding::TlsCertificates(finding) => self.add_certificates(event, &finding.certificates),
             Finding::SshClient(finding) => self.add_ssh(event, &finding.peer),
             Finding::SshServer(finding) => self.add_ssh(event, &finding.peer),
             _ => {}
