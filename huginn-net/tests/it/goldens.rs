@@ -168,6 +168,40 @@ fn ja3_and_ja3s_equal_tshark() {
     }
 }
 
+/// Over TCP: certificates of DTLS are not read.
+#[test]
+fn certificates_equal_openssl() {
+    let over_tcp = |(capture, _): &(PathBuf, Vec<String>)| !capture.to_string_lossy().contains("/dtls/");
+    for (capture, mut golden) in goldens("certificates").into_iter().filter(over_tcp) {
+        let mut rows: Vec<String> = Vec::new();
+        let mut reader = HuginnNet::builder_with(Observers::default().handshakes(true)).build();
+        let mut events: Vec<Event> = Vec::new();
+        reader.analyze(CaptureReader::open(&capture).unwrap(), &mut events).unwrap();
+        for event in events {
+            let Finding::TlsCertificates(finding) = &event.kind else { continue };
+            let source = event.subject_addr();
+            for (index, certificate) in finding.certificates.certificates.iter().enumerate() {
+                let fields = certificate.fields().unwrap();
+                let sha256: String = certificate.sha256().iter().map(|byte| format!("{byte:02x}")).collect();
+                rows.push(format!(
+                    "{}\t{}\t{}\t{index}\t{sha256}\t{}\t{}\t{}\t{}\t{}",
+                    event.packet_number,
+                    source.ip(),
+                    source.port(),
+                    fields.serial.as_deref().unwrap(),
+                    fields.not_before,
+                    fields.not_after,
+                    fields.subject.as_deref().unwrap(),
+                    fields.issuer.as_deref().unwrap(),
+                ));
+            }
+        }
+        rows.sort();
+        golden.sort();
+        assert_eq!(rows, golden, "{}", capture.display());
+    }
+}
+
 #[test]
 fn http_exchanges_equal_tshark() {
     for (capture, mut golden) in goldens("http") {
