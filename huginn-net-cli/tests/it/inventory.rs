@@ -55,7 +55,7 @@ fn servers_have_what_tshark_shows() {
         [
             ("TLS 1.3", "TLS_AES_256_GCM_SHA384", Some("x25519"), 3),
             ("TLS 1.3", "TLS_AES_256_GCM_SHA384", Some("x448"), 1),
-            ("TLS 1.2", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", Some("x25519"), 1),
+            ("TLS 1.2", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", None, 1),
         ]
     );
     assert_eq!(servers[0]["problems"], serde_json::json!(["no_post_quantum_key_exchange"]));
@@ -63,8 +63,8 @@ fn servers_have_what_tshark_shows() {
     assert_eq!(
         chosen(&servers[1]),
         [
-            ("TLS 1.1", "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", Some("x25519"), 1),
-            ("TLS 1.0", "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", Some("x25519"), 1),
+            ("TLS 1.1", "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", None, 1),
+            ("TLS 1.0", "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", None, 1),
         ]
     );
     assert_eq!(
@@ -124,11 +124,23 @@ fn server_of_webrtc_is_the_one_that_sent_the_server_hello() {
 fn ssh_servers_have_their_algorithms() {
     let servers = lines("inventory_server", &["ssh-openssh.pcap"]);
     let small = servers.iter().find(|server| server["port"] == 2222).unwrap();
-    let offer = &small["ssh"][0];
+    let offer = &small["ssh_offered"][0];
     assert_eq!(offer["software"], "OpenSSH_9.2p1");
     assert_eq!(offer["kex"], serde_json::json!(["ecdh-sha2-nistp256", "kex-strict-s-v00@openssh.com"]));
     assert_eq!(offer["ciphers"], serde_json::json!(["aes128-ctr", "aes256-ctr"]));
     assert_eq!(offer["macs"], serde_json::json!(["hmac-sha2-256"]));
+    // Both sides agree on the only algorithms of the server.
+    let agreed = &small["ssh"][0];
+    let names =
+        ["kex", "host_key", "client_cipher", "server_cipher", "server_mac"].map(|name| agreed[name].as_str());
+    let wanted = ["ecdh-sha2-nistp256", "ssh-ed25519", "aes128-ctr", "aes128-ctr", "hmac-sha2-256"];
+    assert_eq!(names, wanted.map(Some));
+    assert_eq!((&agreed["post_quantum"], &agreed["count"]), (&false.into(), &1.into()));
+    assert_eq!(small["problems"], serde_json::json!(["no_post_quantum_key_exchange"]));
+    // OpenSSH 9.2 prefers sntrup761x25519-sha512.
+    let first = servers.iter().find(|server| server["port"] == 22 && server["ip"] == "2001:db8::2").unwrap();
+    assert!(first["ssh"][0]["kex"].as_str().unwrap().starts_with("sntrup761x25519-sha512"));
+    assert_eq!(first["problems"], serde_json::json!([]));
 }
 
 #[test]
@@ -136,7 +148,7 @@ fn human_format_lists_worst_servers_first() {
     let text = stdout(&["--top", "1"], &["tls-openssl.pcap", "quic-chromium.pcap"]);
     let has = |line: &str| assert!(text.contains(line), "{line}\n{text}");
     has("9 connections: 22 % hybrid or post-quantum key exchange, 78 % classical, 0 % unknown");
-    has("deprecated versions: TLS 1.1 (1 server), TLS 1.0 (1 server)");
+    has("deprecated versions: TLS 1.0 (1 server), TLS 1.1 (1 server)");
     has("Servers that need attention: 2 of ");
     has("\nand 1 more\n");
     let row = text.lines().find(|line| line.starts_with("192.0.2.2:4443 ")).unwrap();
