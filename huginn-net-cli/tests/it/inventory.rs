@@ -120,6 +120,32 @@ fn server_of_webrtc_is_the_one_that_sent_the_server_hello() {
     assert_eq!(chosen(&servers[0]), [("DTLS 1.3", "TLS_AES_128_GCM_SHA256", Some("X25519MLKEM768"), 1)]);
 }
 
+/// Hashes, names and dates by `openssl x509` of the bytes that tshark shows (`tls.handshake.certificate`).
+#[test]
+fn servers_have_their_certificates_and_not_those_of_clients() {
+    let files = ["tls-certificates.pcap"];
+    let servers = lines("inventory_server", &files);
+    let server = servers.iter().find(|server| server["port"] == 443).unwrap();
+    let certificates = server["certificates"].as_array().unwrap();
+    assert_eq!(certificates.len(), 3);
+    let own = &certificates[0];
+    assert!(own["sha256"].as_str().unwrap().starts_with("7c05d977441d20e3"));
+    assert_eq!(own["subject"], r"CN=www.example.test,O=Example\, Inc.");
+    assert_eq!(own["issuer"], "CN=Example Authority,O=Example Trust,C=DE");
+    assert_eq!(own["not_after"], "2036-11-23T18:15:17Z");
+    assert_eq!((&own["own"], &own["count"]), (&true.into(), &3.into()));
+    assert_eq!(certificates[2]["own"], false);
+    // Clients of 4431 and others send a certificate, too.
+    assert_eq!(lines("inventory", &files)[0]["certificates"], 3);
+    let bom: Value = serde_json::from_str(&stdout(&["--format", "cyclonedx"], &files)).unwrap();
+    let components = bom["components"].as_array().unwrap().iter();
+    let found: Vec<&Value> =
+        components.filter(|component| component["cryptoProperties"]["assetType"] == "certificate").collect();
+    assert_eq!(found.len(), 3);
+    let leaf = found.iter().find(|component| component["hashes"][0]["content"] == own["sha256"]).unwrap();
+    assert_eq!(leaf["cryptoProperties"]["certificateProperties"]["notValidAfter"], "2036-11-23T18:15:17Z");
+}
+
 #[test]
 fn ssh_servers_have_their_algorithms() {
     let servers = lines("inventory_server", &["ssh-openssh.pcap"]);
