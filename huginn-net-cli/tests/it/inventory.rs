@@ -55,7 +55,7 @@ fn servers_have_what_tshark_shows() {
         [
             ("TLS 1.3", "TLS_AES_256_GCM_SHA384", Some("x25519"), 3),
             ("TLS 1.3", "TLS_AES_256_GCM_SHA384", Some("x448"), 1),
-            ("TLS 1.2", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", Some("x25519"), 1),
+            ("TLS 1.2", "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", None, 1),
         ]
     );
     assert_eq!(servers[0]["problems"], serde_json::json!(["no_post_quantum_key_exchange"]));
@@ -63,8 +63,8 @@ fn servers_have_what_tshark_shows() {
     assert_eq!(
         chosen(&servers[1]),
         [
-            ("TLS 1.1", "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", Some("x25519"), 1),
-            ("TLS 1.0", "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", Some("x25519"), 1),
+            ("TLS 1.1", "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", None, 1),
+            ("TLS 1.0", "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA", None, 1),
         ]
     );
     assert_eq!(
@@ -120,15 +120,53 @@ fn server_of_webrtc_is_the_one_that_sent_the_server_hello() {
     assert_eq!(chosen(&servers[0]), [("DTLS 1.3", "TLS_AES_128_GCM_SHA256", Some("X25519MLKEM768"), 1)]);
 }
 
+/// Hashes, names and dates by `openssl x509` of the bytes that tshark shows (`tls.handshake.certificate`).
+#[test]
+fn servers_have_their_certificates_and_not_those_of_clients() {
+    let files = ["tls-certificates.pcap"];
+    let servers = lines("inventory_server", &files);
+    let server = servers.iter().find(|server| server["port"] == 443).unwrap();
+    let certificates = server["certificates"].as_array().unwrap();
+    assert_eq!(certificates.len(), 3);
+    let own = &certificates[0];
+    assert!(own["sha256"].as_str().unwrap().starts_with("7c05d977441d20e3"));
+    assert_eq!(own["subject"], r"CN=www.example.test,O=Example\, Inc.");
+    assert_eq!(own["issuer"], "CN=Example Authority,O=Example Trust,C=DE");
+    assert_eq!(own["not_after"], "2036-11-23T18:15:17Z");
+    assert_eq!((&own["own"], &own["count"]), (&true.into(), &3.into()));
+    assert_eq!(certificates[2]["own"], false);
+    // Clients of 4431 and others send a certificate, too.
+    assert_eq!(lines("inventory", &files)[0]["certificates"], 3);
+    let bom: Value = serde_json::from_str(&stdout(&["--format", "cyclonedx"], &files)).unwrap();
+    let components = bom["components"].as_array().unwrap().iter();
+    let found: Vec<&Value> =
+        components.filter(|component| component["cryptoProperties"]["assetType"] == "certificate").collect();
+    assert_eq!(found.len(), 3);
+    let leaf = found.iter().find(|component| component["hashes"][0]["content"] == own["sha256"]).unwrap();
+    assert_eq!(leaf["cryptoProperties"]["certificateProperties"]["notValidAfter"], "2036-11-23T18:15:17Z");
+}
+
 #[test]
 fn ssh_servers_have_their_algorithms() {
     let servers = lines("inventory_server", &["ssh-openssh.pcap"]);
     let small = servers.iter().find(|server| server["port"] == 2222).unwrap();
-    let offer = &small["ssh"][0];
+    let offer = &small["ssh_offered"][0];
     assert_eq!(offer["software"], "OpenSSH_9.2p1");
     assert_eq!(offer["kex"], serde_json::json!(["ecdh-sha2-nistp256", "kex-strict-s-v00@openssh.com"]));
     assert_eq!(offer["ciphers"], serde_json::json!(["aes128-ctr", "aes256-ctr"]));
     assert_eq!(offer["macs"], serde_json::json!(["hmac-sha2-256"]));
+    // Both sides agree on the only algorithms of the server.
+    let agreed = &small["ssh"][0];
+    let names =
+        ["kex", "host_key", "client_cipher", "server_cipher", "server_mac"].map(|name| agreed[name].as_str());
+    let wanted = ["ecdh-sha2-nistp256", "ssh-ed25519", "aes128-ctr", "aes128-ctr", "hmac-sha2-256"];
+    assert_eq!(names, wanted.map(Some));
+    assert_eq!((&agreed["post_quantum"], &agreed["count"]), (&false.into(), &1.into()));
+    assert_eq!(small["problems"], serde_json::json!(["no_post_quantum_key_exchange"]));
+    // OpenSSH 9.2 prefers sntrup761x25519-sha512.
+    let first = servers.iter().find(|server| server["port"] == 22 && server["ip"] == "2001:db8::2").unwrap();
+    assert!(first["ssh"][0]["kex"].as_str().unwrap().starts_with("sntrup761x25519-sha512"));
+    assert_eq!(first["problems"], serde_json::json!([]));
 }
 
 #[test]
@@ -136,7 +174,7 @@ fn human_format_lists_worst_servers_first() {
     let text = stdout(&["--top", "1"], &["tls-openssl.pcap", "quic-chromium.pcap"]);
     let has = |line: &str| assert!(text.contains(line), "{line}\n{text}");
     has("9 connections: 22 % hybrid or post-quantum key exchange, 78 % classical, 0 % unknown");
-    has("deprecated versions: TLS 1.1 (1 server), TLS 1.0 (1 server)");
+    has("deprecated versions: TLS 1.0 (1 server), TLS 1.1 (1 server)");
     has("Servers that need attention: 2 of ");
     has("\nand 1 more\n");
     let row = text.lines().find(|line| line.starts_with("192.0.2.2:4443 ")).unwrap();

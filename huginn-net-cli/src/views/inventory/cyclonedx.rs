@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
-use std::net::SocketAddr;
 
 use huginn_net::Timestamp;
 use huginn_net::tls::strength::{KeyExchangeKind, deprecated_by, weaknesses};
@@ -14,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::certificate::sha256_of;
 use super::summary::{KeyExchangeName, suite_name, version_name};
-use super::{Inventory, LeftOut, Seen, Summary, TlsChoice};
+use super::{Inventory, LeftOut, Place, Seen, Summary, TlsChoice};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -159,8 +158,11 @@ struct Composition {
     aggregate: &'static str,
 }
 
+/// Name of the component of SSH.
+const SSH: &str = "SSH 2.0";
+
 /// Where and when something was chosen: servers by address.
-type Places = BTreeMap<SocketAddr, Seen>;
+type Places = BTreeMap<Place, Seen>;
 
 /// Versions with their cipher suites and key exchanges.
 #[derive(Default)]
@@ -178,11 +180,21 @@ pub(crate) fn write(out: &mut impl Write, inventory: &Inventory, summary: &Summa
         for (choice, seen) in judged.server.tls.iter() {
             let used = versions.entry(choice.version.0).or_default();
             used.suites.insert(choice.cipher_suite);
-            add_place(&mut used.places, judged.address, seen);
+            add_place(&mut used.places, judged.place, seen);
             if let Some(exchange) = known(choice) {
                 used.key_exchanges.insert(exchange.clone());
-                add_place(exchanges.entry(exchange).or_default(), judged.address, seen);
+                add_place(exchanges.entry(exchange).or_default(), judged.place, seen);
             }
+        }
+    }
+    let mut ssh = VersionUse::default();
+    for judged in &summary.servers {
+        for (choice, seen) in judged.server.ssh.iter() {
+            add_place(&mut ssh.places, judged.place, seen);
+            let (Some(kex), kind @ Some(_)) = (&choice.kex, choice.kind()) else { continue };
+            let exchange = KeyExchangeName { name: kex.to_string(), kind };
+            ssh.key_exchanges.insert(exchange.clone());
+            add_place(exchanges.entry(exchange).or_default(), judged.place, seen);
         }
     }
     let mut certificates: BTreeMap<[u8; 32], (&Certificate, Places)> = BTreeMap::new();
@@ -191,18 +203,22 @@ pub(crate) fn write(out: &mut impl Write, inventory: &Inventory, summary: &Summa
             let certificate = &found.certificate;
             let (_, places) =
                 certificates.entry(certificate.sha256()).or_insert_with(|| (certificate, Places::default()));
-            add_place(places, judged.address, seen);
+            add_place(places, judged.place, seen);
         }
     }
     let certificates = certificates.into_values();
     let certificates = certificates.map(|(certificate, places)| certificate_component(certificate, places));
     let algorithms = exchanges.into_iter().map(|(exchange, places)| algorithm(&exchange, places));
-    let dependencies = versions.iter().map(|(number, used)| Dependency {
-        reference: protocol_reference(Version(*number)),
+    let used =
+        versions.iter().map(|(number, used)| (protocol_reference(&version_name(Version(*number))), used));
+    let used = used.chain((!ssh.places.is_empty()).then(|| (protocol_reference(SSH), &ssh)));
+    let dependencies = used.map(|(reference, used)| Dependency {
+        reference,
         depends_on: used.key_exchanges.iter().map(algorithm_reference).collect(),
     });
     let dependencies = dependencies.collect();
-    let protocols = versions.into_iter().map(|(number, used)| protocol(Version(number), used));
+    let protocols = versions.into_iter().map(|(number, used)| tls_component(Version(number), used));
+    let protocols = protocols.chain((!ssh.places.is_empty()).then_some(ssh).map(ssh_component));
     let mut bom = Bom {
         bom_format: "CycloneDX",
         spec_version: "1.6",
@@ -246,8 +262,8 @@ fn serial_number(document: &[u8]) -> String {
     format!("urn:uuid:{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))
 }
 
-fn add_place(places: &mut Places, address: SocketAddr, seen: &Seen) {
-    places.entry(address).and_modify(|known| known.add(seen)).or_insert(*seen);
+fn add_place(places: &mut Places, place: Place, seen: &Seen) {
+    places.entry(place).and_modify(|known| known.add(seen)).or_insert(*seen);
 }
 
 /// The key exchange of a choice, if its kind is known.
@@ -259,8 +275,8 @@ fn algorithm_reference(exchange: &KeyExchangeName) -> String {
     format!("crypto/key-exchange/{}", exchange.name.replace([' ', ','], "-"))
 }
 
-fn protocol_reference(version: Version) -> String {
-    format!("crypto/protocol/{}", version_name(version).replace(' ', "-"))
+fn protocol_reference(name: &str) -> String {
+    format!("crypto/protocol/{}", name.replace(' ', "-"))
 }
 
 fn algorithm(exchange: &KeyExchangeName, places: Places) -> Component {
@@ -287,11 +303,12 @@ fn algorithm(exchange: &KeyExchangeName, places: Places) -> Component {
 
 /// The security category of ML-KEM in the name of a group (FIPS 203, section 8).
 fn quantum_level(name: &str) -> Option<u8> {
-    let levels = [("MLKEM512", 1), ("MLKEM768", 3), ("MLKEM1024", 5)];
+    let levels = [("mlkem512", 1), ("mlkem768", 3), ("mlkem1024", 5)];
+    let name = name.to_ascii_lowercase();
     levels.into_iter().find(|(part, _)| name.contains(part)).map(|(_, level)| level)
 }
 
-fn protocol(version: Version, used: VersionUse) -> Component {
+fn tls_component(version: Version, used: VersionUse) -> Component {
     let is_tls = version.name().is_some_and(|name| name.starts_with("TLS") || name.starts_with("SSL"));
     let suites = used.suites.iter().map(|suite| {
         let [high, low] = suite.to_be_bytes();
@@ -309,7 +326,7 @@ fn protocol(version: Version, used: VersionUse) -> Component {
     let number = version_name(version);
     Component {
         kind: "cryptographic-asset",
-        reference: protocol_reference(version),
+        reference: protocol_reference(&number),
         properties: deprecated.into_iter().chain(weak).collect(),
         crypto: Crypto::Protocol {
             protocol_properties: Protocol {
@@ -321,6 +338,25 @@ fn protocol(version: Version, used: VersionUse) -> Component {
         },
         name: number,
         hashes: Vec::new(),
+        evidence: evidence(used.places),
+    }
+}
+
+/// SSH 2.0: the component has no suites, because each algorithm is agreed on by itself.
+fn ssh_component(used: VersionUse) -> Component {
+    Component {
+        kind: "cryptographic-asset",
+        reference: protocol_reference(SSH),
+        name: SSH.to_owned(),
+        hashes: Vec::new(),
+        crypto: Crypto::Protocol {
+            protocol_properties: Protocol {
+                kind: "ssh",
+                version: "2.0".to_owned(),
+                cipher_suites: Vec::new(),
+            },
+        },
+        properties: Vec::new(),
         evidence: evidence(used.places),
     }
 }
@@ -360,8 +396,8 @@ fn certificate_component(certificate: &Certificate, places: Places) -> Component
 }
 
 fn evidence(places: Places) -> Evidence {
-    let occurrences = places.into_iter().map(|(address, seen)| Occurrence {
-        location: address.to_string(),
+    let occurrences = places.into_iter().map(|(place, seen)| Occurrence {
+        location: place.to_string(),
         additional_context: format!("{} connections, {} to {}", seen.count, seen.first, seen.last),
     });
     Evidence { occurrences: occurrences.collect() }
@@ -384,6 +420,7 @@ mod tests {
             ("SecP384r1MLKEM1024", Some(5)),
             ("MLKEM512", Some(1)),
             ("X25519Kyber768Draft00", None),
+            ("mlkem768x25519-sha256", Some(3)),
         ];
         for (name, level) in rows {
             assert_eq!(quantum_level(name), level, "{name}");

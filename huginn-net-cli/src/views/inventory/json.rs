@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use huginn_net::Timestamp;
 use huginn_net::tls::Version;
@@ -15,7 +16,7 @@ use super::summary::{
     JudgedClient, JudgedServer, KindCounts, group_name, key_exchange_name, scheme_name, suite_name,
     version_name,
 };
-use super::{Inventory, LeftOut, Seen, SeenList, SshOffer, Summary, TlsOffer};
+use super::{Inventory, LeftOut, Seen, SeenList, SshChoice, SshOffer, Summary, TlsOffer};
 
 /// Totals.
 #[derive(Serialize)]
@@ -34,6 +35,8 @@ struct Totals {
     certificates: usize,
     ssh_servers: usize,
     ssh_clients: usize,
+    /// SSH connections by the kind of their key exchange.
+    ssh_key_exchange: KindCounts,
     left_out: LeftOut,
 }
 
@@ -57,13 +60,15 @@ struct ServerLine<'a> {
     event: &'static str,
     ip: IpAddr,
     port: u16,
+    transport: &'static str,
     names: Vec<&'a str>,
     names_left_out: u64,
     problems: Vec<&'static str>,
     hello_retry_requests: u64,
     tls: Vec<Counted<Chosen>>,
     certificates: Vec<Counted<CertificateRow<'a>>>,
-    ssh: Vec<Counted<&'a SshOffer>>,
+    ssh: Vec<Counted<&'a SshChoice>>,
+    ssh_offered: Vec<Counted<&'a SshOffer>>,
 }
 
 /// What a server chose.
@@ -89,7 +94,7 @@ struct ClientLine<'a> {
     groups: Vec<Counted<Name>>,
     key_shares: Vec<Counted<Name>>,
     signature_algorithms: Vec<Counted<Name>>,
-    ssh: Vec<Counted<&'a SshOffer>>,
+    ssh_offered: Vec<Counted<&'a SshOffer>>,
 }
 
 #[derive(Serialize)]
@@ -132,8 +137,9 @@ fn totals(inventory: &Inventory, summary: &Summary<'_>, captures: u64) -> Totals
         key_exchange: summary.connections,
         servers_by_key_exchange: summary.best,
         certificates: inventory.certificates(),
-        ssh_servers: summary.servers.iter().filter(|judged| !judged.server.ssh.is_empty()).count(),
-        ssh_clients: summary.clients.iter().filter(|judged| !judged.client.ssh.is_empty()).count(),
+        ssh_servers: summary.servers.iter().filter(|judged| !judged.server.ssh_offered.is_empty()).count(),
+        ssh_clients: summary.clients.iter().filter(|judged| !judged.client.ssh_offered.is_empty()).count(),
+        ssh_key_exchange: summary.ssh_connections,
         left_out: inventory.left_out(),
     }
 }
@@ -158,15 +164,17 @@ fn server_line<'a>(judged: &JudgedServer<'a>) -> ServerLine<'a> {
     let certificates = certificates.map(|(found, seen)| counted(CertificateRow::new(found), seen));
     ServerLine {
         event: "inventory_server",
-        ip: judged.address.ip(),
-        port: judged.address.port(),
+        ip: judged.place.address.ip(),
+        port: judged.place.address.port(),
+        transport: if judged.place.is_udp { "udp" } else { "tcp" },
         names: judged.names.by_count(),
         names_left_out: judged.names.left_out(),
         problems: judged.problems.names(),
         hello_retry_requests: judged.server.retries,
         tls: chosen.collect(),
         certificates: certificates.collect(),
-        ssh: ssh(&judged.server.ssh),
+        ssh: shared(&judged.server.ssh),
+        ssh_offered: shared(&judged.server.ssh_offered),
     }
 }
 
@@ -182,13 +190,13 @@ fn client_line<'a>(judged: &JudgedClient<'a>) -> ClientLine<'a> {
         groups: names(offers, |offer| &offer.groups, group_name),
         key_shares: names(offers, |offer| &offer.key_shares, group_name),
         signature_algorithms: names(offers, |offer| &offer.signature_algorithms, scheme_name),
-        ssh: ssh(&judged.client.ssh),
+        ssh_offered: shared(&judged.client.ssh_offered),
     }
 }
 
 /// The numbers of all hellos of a client, each with the number of hellos that had it.
 fn names(
-    offers: &SeenList<std::sync::Arc<TlsOffer>>,
+    offers: &SeenList<Arc<TlsOffer>>,
     list: impl Fn(&TlsOffer) -> &[u16],
     name: impl Fn(u16) -> String,
 ) -> Vec<Counted<Name>> {
@@ -205,6 +213,6 @@ fn names(
     numbers.into_iter().map(|(number, seen)| counted(Name { name: name(number) }, &seen)).collect()
 }
 
-fn ssh(offers: &SeenList<std::sync::Arc<SshOffer>>) -> Vec<Counted<&SshOffer>> {
-    offers.iter().map(|(offer, seen)| counted(&**offer, seen)).collect()
+fn shared<T: Serialize>(values: &SeenList<Arc<T>>) -> Vec<Counted<&T>> {
+    values.iter().map(|(value, seen)| counted(&**value, seen)).collect()
 }

@@ -10,11 +10,13 @@ mod summary;
 mod text;
 
 use std::collections::hash_map::Entry;
+use std::fmt::{self, Display};
 use std::hash::Hash;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use foldhash::{HashMap, HashSet};
+use huginn_net::core::TransportKind;
 use huginn_net::ssh::SshPeer;
 use huginn_net::tls::{Certificate, ServerHello, TlsCertificates, TlsClient, TlsHandshake};
 use huginn_net::{Escaped, Event, Finding, Side, Timestamp};
@@ -24,7 +26,7 @@ use self::certificate::size_of_certificate;
 pub(crate) use self::certificate::{CertificateProblem, ServerCertificate};
 pub(crate) use self::cyclonedx::write as write_cyclonedx;
 pub(crate) use self::json::write as write_json;
-pub(crate) use self::offer::{SshOffer, TlsChoice, TlsOffer};
+pub(crate) use self::offer::{SshChoice, SshOffer, TlsChoice, TlsOffer};
 use self::seen::Memory;
 pub(crate) use self::seen::{Seen, SeenList};
 pub(crate) use self::summary::{JudgedServer, Summary};
@@ -33,25 +35,49 @@ use crate::limits::{
     MAX_INVENTORY_HOSTS, MAX_INVENTORY_NAME_BYTES, MAX_INVENTORY_NAMES, MAX_PENDING_CHOICES,
 };
 
-/// An address, and a number for the VLAN tags and tunnels around it: equal private addresses may be two hosts.
-type InTunnel<A> = (A, u64);
+/// A number for the VLAN tags and tunnels around an address: equal private addresses may be two hosts.
+type Tunnel = u64;
+
+/// Where the port of a server is. Servers of TCP and UDP differ, even if HTTP/3 has the port of HTTP/2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Network {
+    tunnel: Tunnel,
+    is_udp: bool,
+}
+
+/// An address of a server, or of a server and a client.
+type InNetwork<A> = (A, Network);
 
 /// The inventory of captures.
 #[derive(Debug, Default)]
 pub(crate) struct Inventory {
-    servers: HashMap<InTunnel<SocketAddr>, Server>,
-    clients: HashMap<InTunnel<IpAddr>, Client>,
+    servers: HashMap<InNetwork<SocketAddr>, Server>,
+    clients: HashMap<(IpAddr, Tunnel), Client>,
     /// Names that clients asked for, whether or not the server answered.
-    names: HashMap<InTunnel<SocketAddr>, Names>,
+    names: HashMap<InNetwork<SocketAddr>, Names>,
     tls_offers: HashSet<Arc<TlsOffer>>,
     ssh_offers: HashSet<Arc<SshOffer>>,
+    ssh_choices: HashSet<Arc<SshChoice>>,
     /// Certificates by their SHA-256.
     certificates: HashMap<[u8; 32], Certificate>,
     /// Choices whose group comes in another message, by client and server.
-    pending: HashMap<InTunnel<(SocketAddr, SocketAddr)>, (TlsChoice, Timestamp)>,
+    pending: HashMap<InNetwork<(SocketAddr, SocketAddr)>, (TlsChoice, Timestamp)>,
     memory: Memory,
     left_out: LeftOut,
     span: Option<Seen>,
+}
+
+/// The port of a server. Displays as `192.0.2.1:443`, of UDP as `192.0.2.1:443/udp`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) address: SocketAddr,
+    pub(crate) is_udp: bool,
+}
+
+impl Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.address, if self.is_udp { "/udp" } else { "" })
+    }
 }
 
 /// A server that answered.
@@ -63,8 +89,16 @@ pub(crate) struct Server {
     pub(crate) retries: u64,
     /// Certificates that it sent in the clear.
     pub(crate) certificates: SeenList<ServerCertificate>,
-    /// What it offered.
-    pub(crate) ssh: SeenList<Arc<SshOffer>>,
+    /// What it and its clients agreed on.
+    pub(crate) ssh: SeenList<Arc<SshChoice>>,
+    pub(crate) ssh_offered: SeenList<Arc<SshOffer>>,
+}
+
+impl Server {
+    /// Its connections, of TLS and of SSH.
+    pub(crate) fn total(&self) -> Option<Seen> {
+        Seen::join(&[self.tls.total(), self.ssh.total()].into_iter().flatten().collect::<Vec<_>>())
+    }
 }
 
 /// A client.
@@ -72,7 +106,7 @@ pub(crate) struct Server {
 pub(crate) struct Client {
     /// What it offered, with the number of first ClientHellos.
     pub(crate) tls: SeenList<Arc<TlsOffer>>,
-    pub(crate) ssh: SeenList<Arc<SshOffer>>,
+    pub(crate) ssh_offered: SeenList<Arc<SshOffer>>,
 }
 
 /// Server names of an address.
@@ -102,16 +136,20 @@ impl Inventory {
             Finding::TlsCertificates(finding) => self.add_certificates(event, &finding.certificates),
             Finding::SshClient(finding) => self.add_ssh(event, &finding.peer),
             Finding::SshServer(finding) => self.add_ssh(event, &finding.peer),
+            Finding::SshHandshake(finding) => {
+                self.add_ssh_choice(event, SshChoice::new(&finding.negotiation))
+            }
             _ => {}
         }
     }
 
     /// Servers that answered, by address.
-    pub(crate) fn servers(&self) -> Vec<(SocketAddr, &Server, NamesOf<'_>)> {
+    pub(crate) fn servers(&self) -> Vec<(Place, &Server, NamesOf<'_>)> {
         let mut servers: Vec<_> = self.servers.iter().collect();
         servers.sort_unstable_by_key(|(id, _)| **id);
         let names = |id| NamesOf(self.names.get(id));
-        servers.into_iter().map(|(id, server)| (id.0, server, names(id))).collect()
+        let place = |id: &InNetwork<SocketAddr>| Place { address: id.0, is_udp: id.1.is_udp };
+        servers.into_iter().map(|(id, server)| (place(id), server, names(id))).collect()
     }
 
     /// Clients, by address.
@@ -137,9 +175,9 @@ impl Inventory {
     }
 
     fn add_tls_client(&mut self, event: &Event, client: &TlsClient) {
-        let (address, server, tunnel) = roles(event, Side::Client);
+        let (address, server, network) = roles(event, Side::Client);
         if let Some(name) = client.hello.server_name() {
-            self.add_name((server, tunnel), name, event.ts);
+            self.add_name((server, network), name, event.ts);
         }
         // The second hello of a handshake offers what the first one did.
         if client.retry {
@@ -151,7 +189,7 @@ impl Inventory {
         let Some(offer) = interned(&mut self.tls_offers, offer, bytes, &mut self.memory) else {
             return increment(&mut self.left_out.values);
         };
-        let Some(client) = record(&mut self.clients, (address.ip(), tunnel), &mut self.memory) else {
+        let Some(client) = record(&mut self.clients, (address.ip(), network.tunnel), &mut self.memory) else {
             return increment(&mut self.left_out.hosts);
         };
         if !client.tls.add(offer, event.ts, &mut self.memory) {
@@ -159,7 +197,7 @@ impl Inventory {
         }
     }
 
-    fn add_name(&mut self, server: InTunnel<SocketAddr>, name: &[u8], ts: Timestamp) {
+    fn add_name(&mut self, server: InNetwork<SocketAddr>, name: &[u8], ts: Timestamp) {
         // Names that there is no room for are rare, and counted at their server.
         let Some(names) = record(&mut self.names, server, &mut self.memory) else { return };
         let text = Escaped(name).to_string();
@@ -173,11 +211,11 @@ impl Inventory {
 
     fn add_tls_server(&mut self, event: &Event, hello: &ServerHello<'_>) {
         self.count_time(event.ts);
-        let (client, server, tunnel) = roles(event, Side::Server);
+        let (client, server, network) = roles(event, Side::Server);
         let choice = TlsChoice::new(hello);
         if hello.is_retry_request() {
             // The server chooses in its ServerHello, which follows.
-            match record(&mut self.servers, (server, tunnel), &mut self.memory) {
+            match record(&mut self.servers, (server, network), &mut self.memory) {
                 Some(server) => increment(&mut server.retries),
                 None => increment(&mut self.left_out.hosts),
             }
@@ -185,26 +223,26 @@ impl Inventory {
             if self.pending.len() >= MAX_PENDING_CHOICES {
                 self.count_pending();
             }
-            let earlier = self.pending.insert(((client, server), tunnel), (choice, event.ts));
+            let earlier = self.pending.insert(((client, server), network), (choice, event.ts));
             if let Some((choice, ts)) = earlier {
-                self.count_choice((server, tunnel), choice, ts);
+                self.count_choice((server, network), choice, ts);
             }
         } else {
-            self.count_choice((server, tunnel), choice, event.ts);
+            self.count_choice((server, network), choice, event.ts);
         }
     }
 
     /// Adds the group of a handshake to its choice.
     fn add_handshake(&mut self, event: &Event, found: &TlsHandshake) {
-        let (client, server, tunnel) = roles(event, Side::Server);
-        let Some((choice, ts)) = self.pending.remove(&((client, server), tunnel)) else { return };
-        self.count_choice((server, tunnel), TlsChoice { group: found.key_exchange, ..choice }, ts);
+        let (client, server, network) = roles(event, Side::Server);
+        let Some((choice, ts)) = self.pending.remove(&((client, server), network)) else { return };
+        self.count_choice((server, network), TlsChoice { group: found.key_exchange, ..choice }, ts);
     }
 
     /// Counts the certificates of a server. Those of clients are left out.
     fn add_certificates(&mut self, event: &Event, found: &TlsCertificates) {
-        let (client, server, tunnel) = roles(event, Side::Server);
-        let is_pending = |client, server| self.pending.contains_key(&((client, server), tunnel));
+        let (client, server, network) = roles(event, Side::Server);
+        let is_pending = |client, server| self.pending.contains_key(&((client, server), network));
         let is_server =
             is_pending(client, server) || event.subject == Side::Server && !is_pending(server, client);
         if !is_server {
@@ -215,7 +253,7 @@ impl Inventory {
                 increment(&mut self.left_out.values);
                 continue;
             };
-            let Some(server) = record(&mut self.servers, (server, tunnel), &mut self.memory) else {
+            let Some(server) = record(&mut self.servers, (server, network), &mut self.memory) else {
                 return increment(&mut self.left_out.hosts);
             };
             let found = ServerCertificate { certificate, is_own: n == 0 };
@@ -240,12 +278,12 @@ impl Inventory {
     pub(crate) fn count_pending(&mut self) {
         let mut pending: Vec<_> = self.pending.drain().collect();
         pending.sort_unstable_by_key(|(id, (_, ts))| (ts.as_nanos(), *id));
-        for (((_, server), tunnel), (choice, ts)) in pending {
-            self.count_choice((server, tunnel), choice, ts);
+        for (((_, server), network), (choice, ts)) in pending {
+            self.count_choice((server, network), choice, ts);
         }
     }
 
-    fn count_choice(&mut self, server: InTunnel<SocketAddr>, choice: TlsChoice, ts: Timestamp) {
+    fn count_choice(&mut self, server: InNetwork<SocketAddr>, choice: TlsChoice, ts: Timestamp) {
         let Some(server) = record(&mut self.servers, server, &mut self.memory) else {
             return increment(&mut self.left_out.hosts);
         };
@@ -262,16 +300,31 @@ impl Inventory {
         let Some(offer) = interned(&mut self.ssh_offers, offer, bytes, &mut self.memory) else {
             return increment(&mut self.left_out.values);
         };
-        let (client, server, tunnel) = roles(event, peer.side);
+        let (client, server, network) = roles(event, peer.side);
         let memory = &mut self.memory;
         let list = match peer.side {
-            Side::Client => {
-                record(&mut self.clients, (client.ip(), tunnel), memory).map(|client| &mut client.ssh)
+            Side::Client => record(&mut self.clients, (client.ip(), network.tunnel), memory)
+                .map(|client| &mut client.ssh_offered),
+            Side::Server => {
+                record(&mut self.servers, (server, network), memory).map(|server| &mut server.ssh_offered)
             }
-            Side::Server => record(&mut self.servers, (server, tunnel), memory).map(|server| &mut server.ssh),
         };
         let Some(list) = list else { return increment(&mut self.left_out.hosts) };
         if !list.add(offer, event.ts, memory) {
+            increment(&mut self.left_out.values);
+        }
+    }
+
+    fn add_ssh_choice(&mut self, event: &Event, choice: SshChoice) {
+        let (_, server, network) = roles(event, Side::Server);
+        let bytes = choice.bytes();
+        let Some(choice) = interned(&mut self.ssh_choices, choice, bytes, &mut self.memory) else {
+            return increment(&mut self.left_out.values);
+        };
+        let Some(server) = record(&mut self.servers, (server, network), &mut self.memory) else {
+            return increment(&mut self.left_out.hosts);
+        };
+        if !server.ssh.add(choice, event.ts, &mut self.memory) {
             increment(&mut self.left_out.values);
         }
     }
@@ -286,12 +339,13 @@ fn increment(count: &mut u64) {
     *count = count.saturating_add(1);
 }
 
-/// Client, server and tunnel of a handshake, by the role of the subject of an event. Whoever starts a flow can be the server: peers
+/// Client, server and network of a handshake, by the role of the subject of an event. Whoever starts a flow can be the server: peers
 /// of WebRTC agree on it.
-fn roles(event: &Event, role: Side) -> (SocketAddr, SocketAddr, u64) {
+fn roles(event: &Event, role: Side) -> (SocketAddr, SocketAddr, Network) {
     let (client, server) = (event.flow.client, event.flow.server);
     let (client, server) = if event.subject == role { (client, server) } else { (server, client) };
-    (client, server, event.flow.tunnel_key())
+    let is_udp = event.flow.transport == TransportKind::Udp;
+    (client, server, Network { tunnel: event.flow.tunnel_key(), is_udp })
 }
 
 /// The record with this key; `None` if there is no room for another one.

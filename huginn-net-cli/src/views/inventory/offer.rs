@@ -1,6 +1,6 @@
 //! What clients offer, and what servers choose.
 
-use huginn_net::ssh::{KexInit, NameList};
+use huginn_net::ssh::{KexInit, NameList, Negotiation};
 use huginn_net::tls::strength::{
     KeyExchangeKind, MIN_PRIME_BITS, group_kind, is_forward_secret, key_exchange, suite_key_exchange,
 };
@@ -112,6 +112,52 @@ impl TlsOffer {
 
 fn numbers(list: U16List<'_>) -> Box<[u16]> {
     list.filter(|number| !is_grease(*number)).collect()
+}
+
+/// What both sides of SSH agreed on; `None` where they had nothing in common.
+#[derive(Debug, PartialEq, Eq, Hash, Serialize)]
+pub(crate) struct SshChoice {
+    pub(crate) kex: Option<Box<str>>,
+    host_key: Option<Box<str>>,
+    client_cipher: Option<Box<str>>,
+    server_cipher: Option<Box<str>>,
+    client_mac: Option<Box<str>>,
+    server_mac: Option<Box<str>>,
+    pub(crate) post_quantum: Option<bool>,
+}
+
+impl SshChoice {
+    pub(super) fn new(found: &Negotiation<'_>) -> Self {
+        let text = |name: Option<&[u8]>| name.map(|name| Escaped(name).to_string().into_boxed_str());
+        Self {
+            kex: text(found.kex()),
+            host_key: text(found.host_key()),
+            client_cipher: text(found.cipher(Side::Client)),
+            server_cipher: text(found.cipher(Side::Server)),
+            client_mac: text(found.mac(Side::Client)),
+            server_mac: text(found.mac(Side::Server)),
+            post_quantum: found.is_post_quantum(),
+        }
+    }
+
+    /// The kind of the key exchange method, by its name: one with a classical part is hybrid.
+    pub(crate) fn kind(&self) -> Option<KeyExchangeKind> {
+        let kex = self.kex.as_deref()?;
+        Some(match self.post_quantum? {
+            false => KeyExchangeKind::Classical,
+            true if ["25519", "nistp", "ecdh", "448"].iter().any(|part| kex.contains(part)) => {
+                KeyExchangeKind::Hybrid
+            }
+            true => KeyExchangeKind::PostQuantum,
+        })
+    }
+
+    /// Size of the names, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let Self { kex, host_key, client_cipher, server_cipher, client_mac, server_mac, .. } = self;
+        let names = [kex, host_key, client_cipher, server_cipher, client_mac, server_mac];
+        names.into_iter().flatten().fold(size_of::<Self>(), |sum, name| sum.saturating_add(name.len()))
+    }
 }
 
 /// What a client or server offered in its SSH_MSG_KEXINIT (RFC 4253, section 7.1).

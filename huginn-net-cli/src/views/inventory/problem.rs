@@ -36,7 +36,9 @@ enum Role {
 impl Problems {
     pub(crate) fn of_server(server: &Server) -> Self {
         let chosen = || server.tls.iter().map(|(choice, _)| choice);
-        let has = |kind| chosen().any(|choice| choice.key_exchange() == Some(kind));
+        let ssh = || server.ssh.iter().filter_map(|(choice, _)| choice.kind());
+        let kinds = || chosen().filter_map(|choice| choice.key_exchange()).chain(ssh());
+        let has = |kind| kinds().any(|found| found == kind);
         let is_post_quantum = has(KeyExchangeKind::Hybrid) || has(KeyExchangeKind::PostQuantum);
         let old = chosen().map(|choice| choice.version).filter(|version| deprecated_by(*version).is_some());
         let own_certificates = server.certificates.iter().filter(|(found, _)| found.is_own);

@@ -1,14 +1,14 @@
 //! Totals of an inventory.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 use huginn_net::tls::strength::{KeyExchangeKind, SuiteWeakness, suite_key_exchange};
 use huginn_net::tls::{KeyExchange, Version, names};
 use serde::Serialize;
 
 use super::problem::Problems;
-use super::{Client, Inventory, NamesOf, Seen, Server, TlsChoice};
+use super::{Client, Inventory, NamesOf, Place, Seen, Server, TlsChoice};
 
 /// Servers and clients with their problems, and totals.
 #[derive(Debug)]
@@ -21,7 +21,9 @@ pub(crate) struct Summary<'a> {
     pub(crate) connections: KindCounts,
     /// TLS servers by the best kind of key exchange that they chose.
     pub(crate) best: KindCounts,
-    /// Key exchanges, the most frequent first.
+    /// SSH connections by the kind of their key exchange.
+    pub(crate) ssh_connections: KindCounts,
+    /// Key exchanges of TLS, the most frequent first.
     pub(crate) key_exchanges: Vec<(KeyExchangeName, Usage)>,
     /// Versions, the most frequent first.
     pub(crate) versions: Vec<(Version, Usage)>,
@@ -32,7 +34,7 @@ pub(crate) struct Summary<'a> {
 
 #[derive(Debug)]
 pub(crate) struct JudgedServer<'a> {
-    pub(crate) address: SocketAddr,
+    pub(crate) place: Place,
     pub(crate) server: &'a Server,
     pub(crate) names: NamesOf<'a>,
     pub(crate) problems: Problems,
@@ -99,8 +101,8 @@ pub(crate) struct Usage {
 
 impl<'a> Summary<'a> {
     pub(crate) fn new(inventory: &'a Inventory) -> Self {
-        let servers = inventory.servers().into_iter().map(|(address, server, names)| JudgedServer {
-            address,
+        let servers = inventory.servers().into_iter().map(|(place, server, names)| JudgedServer {
+            place,
             server,
             names,
             problems: Problems::of_server(server),
@@ -115,6 +117,7 @@ impl<'a> Summary<'a> {
             clients: clients.collect(),
             connections: KindCounts::default(),
             best: KindCounts::default(),
+            ssh_connections: KindCounts::default(),
             key_exchanges: Vec::new(),
             versions: Vec::new(),
             weak: BTreeMap::new(),
@@ -135,6 +138,9 @@ impl<'a> Summary<'a> {
             if chosen.len() > 0 {
                 let best = server.tls.iter().filter_map(|(choice, _)| choice.key_exchange()).max();
                 self.best.add(best, 1);
+            }
+            for (choice, seen) in server.ssh.iter() {
+                self.ssh_connections.add(choice.kind(), seen.count);
             }
             exchanges
                 .add_server(server.tls.iter().map(|(chosen, seen)| (KeyExchangeName::of(chosen), *seen)));
@@ -165,7 +171,7 @@ impl<'a> Summary<'a> {
     /// Servers with problems, the worst first; among equal ones, those with most connections.
     pub(crate) fn worst_servers(&self) -> Vec<&JudgedServer<'a>> {
         let ranked = self.servers.iter().filter_map(|judged| {
-            let connections = judged.server.tls.total().map_or(0, |seen| seen.count);
+            let connections = judged.server.total().map_or(0, |seen| seen.count);
             Some((judged.problems.rank()?, std::cmp::Reverse(connections), judged))
         });
         let mut ranked: Vec<_> = ranked.collect();

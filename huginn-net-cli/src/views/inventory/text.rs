@@ -140,9 +140,21 @@ fn client_sentence(summary: &Summary<'_>) -> Option<String> {
 }
 
 fn ssh_sentence(summary: &Summary<'_>) -> Option<String> {
-    let servers = summary.servers.iter().filter(|judged| !judged.server.ssh.is_empty()).count() as u64;
-    let clients = summary.clients.iter().filter(|judged| !judged.client.ssh.is_empty()).count() as u64;
-    let sentence = format!("{}, {}", amount(servers, "server(s)"), amount(clients, "client(s)"));
+    let servers =
+        summary.servers.iter().filter(|judged| !judged.server.ssh_offered.is_empty()).count() as u64;
+    let clients =
+        summary.clients.iter().filter(|judged| !judged.client.ssh_offered.is_empty()).count() as u64;
+    let kinds = summary.ssh_connections;
+    let share = |count| percent(count, kinds.total());
+    let sentence = format!(
+        "{} of {}, {}: {} hybrid or post-quantum, {} classical, {} unknown",
+        amount(kinds.total(), "connection(s)"),
+        amount(servers, "server(s)"),
+        amount(clients, "client(s)"),
+        share(kinds.hybrid.saturating_add(kinds.post_quantum)),
+        share(kinds.classical),
+        share(kinds.unknown)
+    );
     (servers > 0 || clients > 0).then_some(sentence)
 }
 
@@ -190,9 +202,9 @@ fn write_servers(
     writeln!(out, "\nServers that need attention: {} of {}", servers.len(), summary.servers.len())?;
     let mut table = Table::new(&SERVER_HEADINGS);
     for judged in servers.iter().take(top) {
-        let seen = judged.server.tls.total();
+        let seen = judged.server.total();
         table.add_row(vec![
-            judged.address.to_string(),
+            judged.place.to_string(),
             name_cell(judged.names),
             judged.problems.to_string(),
             seen.map_or(0, |seen| seen.count).to_string(),

@@ -52,10 +52,10 @@ fn servers(worst: &[&JudgedServer<'_>], zone: &Zone) -> Markup {
                         th scope="col" { "connections" } th scope="col" { "last seen" }
                     } }
                     tbody { @for judged in worst.iter().take(MAX_REPORT_ROWS) { tr {
-                        td { a href={ "#host=" (judged.address.ip()) } { (judged.address) } }
+                        td { a href={ "#host=" (judged.place.address.ip()) } { (judged.place) } }
                         td.value { (name_cell(judged.names)) }
                         td { (judged.problems) }
-                        @if let Some(seen) = judged.server.tls.total() {
+                        @if let Some(seen) = judged.server.total() {
                             td.number { (seen.count) } td { (zone.seconds(seen.last)) }
                         } @else { td {} td {} }
                     } } }
