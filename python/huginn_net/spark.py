@@ -50,7 +50,7 @@ PARTITION_BYTES = 32 << 20
 
 #: Events that an analysis of one protocol reports. Others need all protocols.
 _EVENTS_OF = {
-    "tls": {"tls_client", "tls_server"},
+    "tls": {"tls_client", "tls_server", "tls_handshake", "tls_certificates"},
     "ssh": {"ssh_client", "ssh_server", "ssh_handshake"},
 }
 
@@ -68,7 +68,10 @@ def _spark_type(name: str) -> DataType:
     if name.startswith("Timestamp"):
         return TimestampType()
     if name.startswith("List"):
-        return ArrayType(next(spark for arrow, spark in _TYPES.items() if arrow in name))
+        element = next(spark for arrow, spark in _TYPES.items() if arrow in name)
+        for _ in range(name.count("List")):
+            element = ArrayType(element)
+        return element
     return _TYPES[name]
 
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use huginn_net::core::{Analyzer, Filter};
 use huginn_net::hosts::{HostLimits, WithoutHosts};
 use huginn_net::record::JsonHost;
-use huginn_net::record::event_name;
+use huginn_net::record::{event_name, needs_handshakes};
 use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};
 use huginn_net_arrow::EventBatchBuilder;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
@@ -116,6 +116,7 @@ impl Options {
             .tls(has("tls"))
             .ssh(has("ssh"))
             .connections(self.connections)
+            .handshakes(self.events.is_empty() || self.events.iter().any(|event| needs_handshakes(event)))
             .profiles(profiles);
         if profiles {
             observers.hosts(HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() })

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use huginn_net::core::{DecodeConfig, FlowLimits, HashSeed};
 use huginn_net::finding::EventLimits;
+use huginn_net::record::needs_handshakes;
 use huginn_net::{Builder, Configure, Filter, HuginnNet, Observers, Scope};
 
 use super::databases::{Databases, fingerprint_list};
@@ -82,9 +83,8 @@ impl AnalysisPlan {
         output: Option<&OutputArguments>,
     ) -> Result<Self, Failure> {
         let handshakes = output.is_none_or(|output| {
-            let events = ["tls_handshake", "tls_certificates"];
             let has_event =
-                output.events.is_empty() || events.iter().any(|event| output.events.contains(event));
+                output.events.is_empty() || output.events.iter().any(|event| needs_handshakes(event));
             output.format != Format::P0f && has_event
         });
         let plan = match &*args.fingerprint_lists {

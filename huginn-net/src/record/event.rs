@@ -162,6 +162,17 @@ pub fn event_name(finding: &Finding) -> &'static str {
     EVENT_NAMES.get(event_number(finding)).copied().unwrap_or_default()
 }
 
+/// Whether events of this name need handshakes that are [followed](crate::Observers::handshakes).
+///
+/// ```
+/// use huginn_net::record::needs_handshakes;
+///
+/// assert!(needs_handshakes("tls_certificates") && !needs_handshakes("tls_client"));
+/// ```
+pub fn needs_handshakes(name: &str) -> bool {
+    matches!(name, "tls_handshake" | "tls_certificates")
+}
+
 /// The place of the kind in [`EVENT_NAMES`].
 pub(crate) fn event_number(finding: &Finding) -> usize {
     match finding {

@@ -33,7 +33,9 @@ mod text;
 pub use self::custom::CustomEventRecord;
 pub(crate) use self::describe::Fields;
 pub use self::describe::{FieldInfo, ValueType, ValueVisitor};
-pub use self::event::{EVENT_NAMES, EventRecord, Head, Kind, event_name, fields_of_event, visit_event};
+pub use self::event::{
+    EVENT_NAMES, EventRecord, Head, Kind, event_name, fields_of_event, needs_handshakes, visit_event,
+};
 pub(crate) use self::event::{add_event, event_number};
 pub use self::flow::{EndpointRecord, FlowRecord, Ip};
 pub use self::host::{
