@@ -74,6 +74,7 @@ macro_rules! kinds {
         /// The fields of an event that depend on its kind.
         #[derive(Clone, Debug, PartialEq)]
         #[non_exhaustive]
+        #[expect(clippy::large_enum_variant, reason = "a record is written where it is made, and rarely moved")]
         pub enum Kind<'a> {$(
             $(#[doc = $meaning])+
             $kind($record $(<$life>)?),

@@ -269,8 +269,8 @@ impl<'a> LimitedTexts<'a, '_> {
 
     /// Identifiers of trust anchors: as many as fit in the limit together. Each byte has at most four characters.
     pub(super) fn trust_anchors(&mut self, field: &'static str, anchors: TrustAnchors<'a>) -> Vec<Text<'a>> {
-        let fitting = self.limit.fitting(anchors.clone().map(|TrustAnchorId(bytes)| bytes));
-        if anchors.clone().nth(fitting).is_some() {
+        let fitting = self.limit.fitting(anchors.map(|TrustAnchorId(bytes)| bytes));
+        if anchors.into_iter().nth(fitting).is_some() {
             self.note(field);
         }
         anchors.take(fitting).map(Text::owned).collect()

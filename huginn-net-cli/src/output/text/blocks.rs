@@ -296,7 +296,7 @@ impl Blocks {
         let groups: Vec<String> = shares.clone().take(MAX_LISTED).map(key_share).collect();
         self.start_of_list(out, "key shares", &groups, shares.count())?;
         let anchors = hello.trust_anchors().unwrap_or_default();
-        let first: Vec<String> = anchors.clone().take(MAX_LISTED).map(|id| id.to_string()).collect();
+        let first: Vec<String> = anchors.take(MAX_LISTED).map(|id| id.to_string()).collect();
         self.start_of_list(out, "anchors", &first, anchors.count())?;
         match (hello.session_ticket(), hello.psk_identities().count()) {
             (_, keys @ 1..) => self.field(out, "resumes", amount(keys, "pre-shared key(s)"))?,
