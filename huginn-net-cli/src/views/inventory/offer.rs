@@ -106,7 +106,8 @@ impl TlsOffer {
     pub(super) fn bytes(&self) -> usize {
         let lists =
             [&self.versions, &self.cipher_suites, &self.groups, &self.key_shares, &self.signature_algorithms];
-        lists.iter().fold(size_of::<Self>(), |sum, list| sum.saturating_add(size_of_val::<[u16]>(list)))
+        let numbers = lists.iter().fold(0_usize, |sum, list| sum.saturating_add(list.len()));
+        numbers.saturating_mul(size_of::<u16>()).saturating_add(size_of::<Self>())
     }
 }
 
