@@ -33,6 +33,9 @@ const AEAD_CIPHERS: [&[u8]; 8] = [
 const POST_QUANTUM: [&[u8]; 6] =
     [b"mlkem", b"kyber", b"sntrup", b"frodokem", b"firesaber", b"@openquantumsafe.org"];
 
+/// Number of names of a client that are compared with each name of the server. Real connections mostly agree on one of them.
+const COMPARED_NAMES: usize = 4;
+
 /// The MAC of a cipher that authenticates what it encrypts, as `ssh -v` prints it.
 pub const IMPLICIT_MAC: &[u8] = b"<implicit>";
 
@@ -261,13 +264,17 @@ impl fmt::Debug for Negotiation<'_> {
 
 /// Returns the first name of the client that the server has, too.
 ///
-/// A list may have 17,000 names, so the names of the server are sorted rather than compared one by one.
+/// A list may have 17,000 names, so those of the server are sorted unless one of the first few names of the client agrees.
 fn agreed<'a>([client, server]: [NameList<'a>; 2], may_agree: impl Fn(&[u8]) -> bool) -> Agreed<'a> {
-    let mut offered: Vec<&[u8]> = server.iter().collect();
-    offered.sort_unstable();
     // A name has at least one character (RFC 4251, section 5).
     let mut names = client.iter().filter(|name| !name.is_empty() && may_agree(name));
-    names.find(|name| offered.binary_search(name).is_ok()).map(Cow::Borrowed)
+    let first = names.by_ref().take(COMPARED_NAMES).find(|name| server.contains(name));
+    let name = first.or_else(|| {
+        let mut offered: Vec<&[u8]> = server.iter().collect();
+        offered.sort_unstable();
+        names.find(|name| offered.binary_search(name).is_ok())
+    });
+    name.map(Cow::Borrowed)
 }
 
 /// Whether a name in the list of key exchange methods announces an extension (RFC 8308, section 2.1).
