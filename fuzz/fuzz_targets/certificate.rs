@@ -54,7 +54,8 @@ fn certificate(der: &[u8]) {
 
 /// Whether text is a name of a host, and not an address.
 fn is_host_name(name: &str) -> bool {
-    name.split('.').all(|label| !label.is_empty() && !label.contains('*')) && name.parse::<std::net::IpAddr>().is_err()
+    name.split('.').all(|label| !label.is_empty() && !label.contains('*'))
+        && name.parse::<std::net::IpAddr>().is_err()
 }
 
 fn is_printable(text: &str) -> bool {

@@ -3,7 +3,7 @@
 //! borrowed ones.
 #![no_main]
 
-use huginn_net_ssh::{IMPLICIT_MAC, KexGuess, KexInit, Negotiation, NameList, Side};
+use huginn_net_ssh::{IMPLICIT_MAC, KexGuess, KexInit, NameList, Negotiation, Side};
 use libfuzzer_sys::fuzz_target;
 
 /// Number of lists of a message, without the languages.
@@ -12,7 +12,9 @@ const LISTS: usize = 8;
 const MAX_LEN: usize = 4096;
 
 fuzz_target!(|data: &[u8]| {
-    let (Some((guesses, text)), true) = (data.split_first_chunk::<2>(), data.len() <= MAX_LEN) else { return };
+    let (Some((guesses, text)), true) = (data.split_first_chunk::<2>(), data.len() <= MAX_LEN) else {
+        return;
+    };
     let mut lists: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
     lists.resize(2 * LISTS, b"");
     let (client, server) = lists.split_at(LISTS);
@@ -28,7 +30,9 @@ fuzz_target!(|data: &[u8]| {
     let ([c1, m1, z1], [c2, m2, z2]) = (direction(Side::Client), direction(Side::Server));
     let names = [found.kex(), found.host_key(), c1, c2, m1, m2, z1, z2];
     assert_eq!(found.unmatched().is_none(), names.iter().all(Option::is_some));
-    for (index, (name, pair)) in names.iter().zip(lists_of(&client).into_iter().zip(lists_of(&server))).enumerate() {
+    for (index, (name, pair)) in
+        names.iter().zip(lists_of(&client).into_iter().zip(lists_of(&server))).enumerate()
+    {
         let is_mac = (4..6).contains(&index);
         if !(is_mac && *name == Some(IMPLICIT_MAC)) {
             check(*name, pair, index == 0);
@@ -42,7 +46,8 @@ fuzz_target!(|data: &[u8]| {
 /// The name is the first of the client that the server has, too. Key exchange methods may be passed over: some names announce
 /// extensions.
 fn check(name: Option<&[u8]>, (client, server): (NameList<'_>, NameList<'_>), is_kex: bool) {
-    let mut common = client.iter().filter(|name| !name.is_empty() && server.iter().any(|other| other == *name));
+    let mut common =
+        client.iter().filter(|name| !name.is_empty() && server.iter().any(|other| other == *name));
     match name {
         _ if !is_kex => assert_eq!(common.next(), name),
         Some(name) => assert!(common.any(|other| other == name)),

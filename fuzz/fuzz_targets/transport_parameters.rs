@@ -15,7 +15,9 @@ fuzz_target!(|data: &[u8]| {
         let inside = data.as_ptr_range();
         let mut len = 0;
         for parameter in parameters {
-            assert!(inside.start <= parameter.value.as_ptr() && parameter.value.as_ptr_range().end <= inside.end);
+            assert!(
+                inside.start <= parameter.value.as_ptr() && parameter.value.as_ptr_range().end <= inside.end
+            );
             assert!(parameter.integer().is_none() || parameter.versions().is_none());
             assert!(!parameter.is_reserved() || parameter.name() == Some("reserved"));
             assert!(parameter.value_text().to_string().len() <= parameter.value.len() * 3 + 20);
