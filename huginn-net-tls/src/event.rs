@@ -51,7 +51,7 @@ pub struct TlsCertificates {
     pub certificates: Vec<Certificate>,
     /// Whether the message has more of them, see [`CertificateMessage::has_more`](crate::CertificateMessage::has_more).
     pub has_more: bool,
-    /// The server name that the client asked for.
+    /// The server name that the client asked for, if a server sent the certificates.
     pub server_name: Option<Box<[u8]>>,
 }
 
@@ -75,7 +75,7 @@ pub struct TlsHandshake {
     pub key_exchange: Option<KeyExchange>,
     /// The body of the CertificateRequest, if the server sent one in the clear (RFC 5246, section 7.4.4).
     pub certificate_request: Option<Vec<u8>>,
-    /// Alerts of both sides before the end of the handshake, at most 8.
+    /// Alerts of both sides before the end of the handshake: the first ones, at most 8, and the one that ended it.
     pub alerts: Vec<TlsAlert>,
 }
 

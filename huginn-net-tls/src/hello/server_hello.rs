@@ -152,8 +152,16 @@ impl<'a> ServerHello<'a> {
 
     /// Whether the messages after this one are encrypted, as in TLS 1.3 and its drafts.
     pub(crate) fn encrypts_handshake(&self) -> bool {
-        self.extension(kind::SUPPORTED_VERSIONS).is_some()
-            || (0x7f00..0x8000).contains(&self.legacy_version.0)
+        !matches!(
+            self.version(),
+            Version::SSL_2
+                | Version::SSL_3
+                | Version::TLS_1_0
+                | Version::TLS_1_1
+                | Version::TLS_1_2
+                | Version::DTLS_1_0
+                | Version::DTLS_1_2
+        )
     }
 
     /// Whether it requests another ClientHello (RFC 8446, section 4.1.4).

@@ -8,15 +8,17 @@ use crate::hello::handshake::{HEADER_LEN, SERVER_KEY_EXCHANGE};
 use crate::hello::{ClientHello, Hello, ServerHello};
 use crate::limits::MAX_ALERTS;
 use crate::names;
-use crate::record::{ALERT, APPLICATION_DATA, HANDSHAKE, Item};
+use crate::record::{ALERT, HANDSHAKE, Item};
 
 /// The state of a handshake from the ClientHello to its end.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Follower {
+    /// The side that sent the ClientHello, which need not be the one that opened the connection.
+    client_side: Side,
     client: ClientFacts,
     found: TlsHandshake,
     cipher_suite: u16,
-    /// Whether the messages after the ServerHello are encrypted.
+    /// Whether the messages after the ServerHello are encrypted, as in TLS 1.3.
     is_encrypted: bool,
     /// Whether the server repeated the session id of the client.
     repeats_session_id: bool,
@@ -25,6 +27,22 @@ pub(super) struct Follower {
     /// Whether client and server sent an encrypted message.
     has_finished: [bool; 2],
     is_over: bool,
+}
+
+impl Default for Follower {
+    fn default() -> Self {
+        Self {
+            client_side: Side::Client,
+            client: ClientFacts::default(),
+            found: TlsHandshake::default(),
+            cipher_suite: 0,
+            is_encrypted: false,
+            repeats_session_id: false,
+            has_certificates: [false; 2],
+            has_finished: [false; 2],
+            is_over: false,
+        }
+    }
 }
 
 /// What the ClientHello says about earlier sessions, and the name that it asks for.
@@ -69,10 +87,22 @@ impl Follower {
             .saturating_add(self.client.session_id.len())
     }
 
+    /// The side that answers the ClientHello.
+    pub(super) fn server_side(&self) -> Side {
+        self.client_side.peer()
+    }
+
+    /// The role of a side in the handshake.
+    fn role(&self, sender: Side) -> Side {
+        if sender == self.client_side { Side::Client } else { Side::Server }
+    }
+
     /// Processes the next part of the handshake.
     pub(super) fn on_item(&mut self, sender: Side, item: &Item<'_>, emit: &mut impl FnMut(Side, TlsEvent)) {
         match item {
-            Item::Hello(Hello::Client(hello)) => self.client = ClientFacts::new(hello),
+            Item::Hello(Hello::Client(hello)) => {
+                (self.client_side, self.client) = (sender, ClientFacts::new(hello));
+            }
             Item::Hello(Hello::Server(hello)) => self.on_server_hello(hello),
             Item::Message(message) => self.on_message(sender, message, emit),
             Item::Alert([level, description]) => {
@@ -101,23 +131,24 @@ impl Follower {
     }
 
     fn on_message(&mut self, sender: Side, message: &[u8], emit: &mut impl FnMut(Side, TlsEvent)) {
+        const NEW_SESSION_TICKET: u8 = 4;
         let Some((&[kind, ..], body)) = message.split_first_chunk::<HEADER_LEN>() else { return };
-        match (kind, sender) {
+        let role = self.role(sender);
+        // A server that resumes a session sends none of the other messages (RFC 5246, section 7.3; RFC 5077, section 3.1).
+        if role == Side::Server && kind != NEW_SESSION_TICKET {
+            self.found.resumption = Some(Resumption::No);
+        }
+        match (kind, role) {
             (CertificateMessage::TYPE, _) => {
                 // To parse hostile certificates takes long: one message of each side is enough.
                 let [client, server] = &mut self.has_certificates;
-                if std::mem::replace(sender.choose(client, server), true) {
+                if std::mem::replace(role.choose(client, server), true) {
                     return;
                 }
-                if sender == Side::Server {
-                    self.found.resumption = Some(Resumption::No);
-                }
                 let message = CertificateMessage::from_body(body);
-                let found = TlsCertificates {
-                    certificates: message.certificates().map(Certificate::from_der).collect(),
-                    has_more: message.has_more(),
-                    server_name: self.client.server_name.clone(),
-                };
+                let certificates = message.certificates().map(Certificate::from_der).collect();
+                let server_name = self.client.server_name.as_deref().filter(|_| role == Side::Server);
+                let found = TlsCertificates::new(certificates, message.has_more(), server_name);
                 emit(sender, TlsEvent::Certificates(found));
             }
             (SERVER_KEY_EXCHANGE, Side::Server) => {
@@ -129,8 +160,12 @@ impl Follower {
     }
 
     fn on_alert(&mut self, alert: TlsAlert, emit: &mut impl FnMut(Side, TlsEvent)) {
-        if self.found.alerts.len() < MAX_ALERTS {
-            self.found.alerts.push(alert);
+        let alerts = &mut self.found.alerts;
+        if alerts.len() < MAX_ALERTS {
+            alerts.push(alert);
+        } else if let Some(last) = alerts.last_mut().filter(|_| alert.is_final()) {
+            // The cause of the end is worth more than another warning.
+            *last = alert;
         }
         if alert.is_final() {
             self.end(false, emit);
@@ -140,7 +175,8 @@ impl Follower {
     /// Processes a ChangeCipherSpec. Up to TLS 1.2, the server sends one at once if it resumes a session.
     fn on_change_cipher_spec(&mut self, sender: Side) {
         let is_known = self.found.resumption.is_some();
-        if sender == Side::Server && !self.is_encrypted && self.found.version.is_some() && !is_known {
+        let is_server = self.role(sender) == Side::Server;
+        if is_server && !self.is_encrypted && self.found.version.is_some() && !is_known {
             self.found.resumption = match (self.client.has_ticket, self.repeats_session_id) {
                 (true, _) => Some(Resumption::Ticket),
                 (false, true) => Some(Resumption::SessionId),
@@ -149,28 +185,47 @@ impl Follower {
         }
     }
 
+    /// Processes a record that is encrypted.
     fn on_encrypted(&mut self, sender: Side, kind: u8, len: u16, emit: &mut impl FnMut(Side, TlsEvent)) {
-        let [client, server] = &mut self.has_finished;
-        if self.is_encrypted && sender == Side::Client && !*server {
-            // Early data.
-            return;
+        if self.is_encrypted {
+            self.on_tls13_record(sender, len, emit);
+        } else {
+            self.on_tls12_record(sender, kind, emit);
         }
-        let own = sender.choose(client, server);
-        let is_alert = match kind {
-            ALERT => true,
-            APPLICATION_DATA => self.is_encrypted && !*own && is_encrypted_alert(len),
-            _ => false,
-        };
-        if is_alert {
-            return self.on_alert(TlsAlert { sender, code: None }, emit);
-        }
-        *own |= match (self.is_encrypted, kind) {
-            (true, APPLICATION_DATA) => {
-                sender == Side::Server || !self.client.has_early_data || is_finished_message(len)
+    }
+
+    /// Processes an encrypted record of TLS 1.3. Its content type is hidden; its length shows an alert.
+    fn on_tls13_record(&mut self, sender: Side, len: u16, emit: &mut impl FnMut(Side, TlsEvent)) {
+        let [_, server_has_finished] = self.has_finished;
+        let is_alert = is_encrypted_alert(len);
+        match self.role(sender) {
+            Side::Server if server_has_finished => {}
+            Side::Server if is_alert => self.on_alert(TlsAlert { sender, code: None }, emit),
+            Side::Server => self.has_finished = [false, true],
+            // Records of early data have any length, and that of the Finished message comes after them.
+            Side::Client if self.client.has_early_data => {
+                if server_has_finished && is_finished_message(len) {
+                    self.end(true, emit);
+                }
             }
-            (false, HANDSHAKE) => true,
-            _ => false,
-        };
+            // The capture has the answer of the client before the messages that it answers: what follows is unknown.
+            Side::Client if !server_has_finished => self.is_over = true,
+            Side::Client if is_alert => self.on_alert(TlsAlert { sender, code: None }, emit),
+            Side::Client => self.end(true, emit),
+        }
+    }
+
+    /// Processes a record after a ChangeCipherSpec, up to TLS 1.2.
+    fn on_tls12_record(&mut self, sender: Side, kind: u8, emit: &mut impl FnMut(Side, TlsEvent)) {
+        let role = self.role(sender);
+        let [client, server] = &mut self.has_finished;
+        let has_finished = role.choose(client, server);
+        match kind {
+            HANDSHAKE => *has_finished = true,
+            // After the Finished message of its sender, an alert may close a connection with a false start (RFC 7918).
+            ALERT if !*has_finished => return self.on_alert(TlsAlert { sender, code: None }, emit),
+            _ => {}
+        }
         if self.has_finished == [true; 2] {
             self.end(true, emit);
         }
@@ -182,7 +237,7 @@ impl Follower {
         }
         self.is_over = true;
         let found = TlsHandshake { completed, ..std::mem::take(&mut self.found) };
-        emit(Side::Server, TlsEvent::Handshake(Box::new(found)));
+        emit(self.server_side(), TlsEvent::Handshake(Box::new(found)));
     }
 }
 

@@ -147,6 +147,73 @@ fn change_cipher_spec_after_the_hello_resumes_a_session() {
     }
 }
 
+/// Suites with a pre-shared key have no Certificate (RFC 4279), yet the session is new.
+#[test]
+fn key_exchange_without_certificate_is_a_new_session() {
+    let hello = client_hello(&[], &extension(35, &[1; 160]));
+    let answer = record(22, &[server_hello(0x00a8, &[], &[]), message(14, &[])].concat());
+    let finished = [&record(22, &message(16, &[1; 33])), CHANGE, &record(22, &[2; 40])].concat();
+    let end = [CHANGE, &record(22, &[3; 40])].concat();
+    let found = handshake(&[(CLIENT, &hello), (SERVER, &answer), (CLIENT, &finished), (SERVER, &end)]);
+    assert_eq!((found.completed, found.resumption), (true, Some(Resumption::No)));
+}
+
+/// A client that begins on the accepting side, as in active FTP with TLS (RFC 4217).
+#[test]
+fn roles_are_those_of_the_hellos() {
+    let sent = full_handshake();
+    let pieces: Vec<_> = sent.iter().map(|(side, bytes)| (side.peer(), &bytes[..])).collect();
+    let events = follow(&pieces);
+    let [(CLIENT, TlsEvent::Certificates(chain)), (CLIENT, TlsEvent::Handshake(found))] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!(chain.server_name.as_deref(), Some(&b"www.example.com"[..]));
+    assert_eq!((found.completed, found.resumption), (true, Some(Resumption::No)));
+    assert_eq!(found.key_exchange, Some(KeyExchange::Group(29)));
+}
+
+/// A false start (RFC 7918): the client sends data and closes before the server's Finished message.
+#[test]
+fn alert_after_a_false_start_does_not_fail_the_handshake() {
+    let mut sent = full_handshake();
+    sent[2].1.extend([record(23, &[0; 50]), record(21, &[0; 26])].concat());
+    let pieces: Vec<_> = sent.iter().map(|(side, bytes)| (*side, &bytes[..])).collect();
+    let events = follow(&pieces);
+    let Some((_, TlsEvent::Handshake(found))) = events.last() else { panic!("{events:?}") };
+    assert!(found.completed && found.alerts.is_empty());
+}
+
+#[test]
+fn hello_after_the_handshake_changes_nothing() {
+    let mut sent = full_handshake();
+    let late = client_hello(&[7; 32], &extension(35, &[1; 160]));
+    sent[2].1 = [late, std::mem::take(&mut sent[2].1)].concat();
+    let pieces: Vec<_> = sent.iter().map(|(side, bytes)| (*side, &bytes[..])).collect();
+    let whole = full_handshake();
+    let expected: Vec<_> = whole.iter().map(|(side, bytes)| (*side, &bytes[..])).collect();
+    assert_eq!(follow(&pieces), follow(&expected));
+}
+
+#[test]
+fn alert_in_pieces_is_that_of_the_whole() {
+    let hello = client_hello(&[], &[]);
+    let alert = [21, 3, 3, 0, 2, 2, 40];
+    let whole = handshake(&[(CLIENT, &hello), (SERVER, &alert)]);
+    for at in 1..alert.len() {
+        let (start, rest) = alert.split_at(at);
+        assert_eq!(handshake(&[(CLIENT, &hello), (SERVER, start), (SERVER, rest)]), whole, "{at}");
+    }
+}
+
+#[test]
+fn final_alert_is_kept_after_many_warnings() {
+    let hello = client_hello(&[], &[]);
+    let alerts = [record(21, &[1, 112]).repeat(9), record(21, &[2, 40])].concat();
+    let found = handshake(&[(CLIENT, &hello), (SERVER, &alerts)]);
+    assert_eq!(found.alerts.len(), 8);
+    assert_eq!(found.alerts.last().unwrap().code, Some((2, 40)));
+}
+
 #[test]
 fn alert_ends_a_handshake() {
     let hello = client_hello(&[], &[]);
@@ -196,6 +263,15 @@ fn handshake_of_tls_13_ends_with_the_clients_answer() {
             (Some(Version::TLS_1_3), Some(KeyExchange::Group(29)))
         );
     }
+    // The answer of the client before the messages that it answers: nothing is known.
+    assert_eq!(
+        follow(&[(CLIENT, &hello), (SERVER, &full[..2].concat()), (CLIENT, &finished), (SERVER, full[2])]),
+        []
+    );
+    // In the clear (RFC 8446, section 5.2, has the outer type of encrypted records).
+    let plain = [CHANGE, &record(21, &[2, 42])].concat();
+    let found = handshake(&[(CLIENT, &hello), (SERVER, &full.concat()), (CLIENT, &plain)]);
+    assert_eq!(found.alerts, [TlsAlert { sender: CLIENT, code: Some((2, 42)) }]);
     let refused = [CHANGE, &record(23, &[0; 19])].concat();
     let found = handshake(&[(CLIENT, &hello), (SERVER, &full.concat()), (CLIENT, &refused)]);
     assert_eq!((found.completed, found.alerts), (false, vec![TlsAlert { sender: CLIENT, code: None }]));
@@ -207,7 +283,9 @@ fn early_data_does_not_complete_a_handshake() {
     let hello = client_hello(&[], &extension(42, &[]));
     let early = [CHANGE, &record(23, &[0; 300])].concat();
     let answer = [record(22, &server_hello(0x1301, &[], &tls13())), record(23, &[0; 120])].concat();
-    let pieces = [(CLIENT, &hello[..]), (CLIENT, &early), (SERVER, &answer), (CLIENT, &early[6..])];
+    let short = record(23, &[0; 19]);
+    let later = [&early[6..], &short].concat();
+    let pieces = [(CLIENT, &hello[..]), (CLIENT, &early), (SERVER, &answer), (CLIENT, &later)];
     assert_eq!(follow(&pieces), []);
     let finished = [record(23, &[0; 21]), record(23, &[0; 53])].concat();
     let found = handshake(&[&pieces[..], &[(CLIENT, &finished)]].concat());

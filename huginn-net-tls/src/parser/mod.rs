@@ -17,7 +17,7 @@ use crate::event::TlsEvent;
 use crate::hello::{ClientHello, Hello};
 use crate::limits::MAX_HELLOS_PER_HANDSHAKE;
 use crate::record::hello_search::{self, HelloSearch, PeerHello};
-use crate::record::{self, Item, Probe};
+use crate::record::{self, Item, Probe, ServerHelloFacts};
 use follower::Follower;
 
 /// Finds the hellos of a TCP connection: TLS anywhere in the stream, and TLS in OpenVPN's control channel.
@@ -100,11 +100,16 @@ impl StreamParser for TlsParser {
         counters: &mut TlsCounters,
         emit: &mut impl FnMut(Side, TlsEvent),
     ) {
+        let has_hellos = self.has_hellos();
         let Self { client, server, client_hellos, server_seen, retry_requested, agreed, follower, .. } = self;
         let TlsCounters { hellos, search, handshakes, .. } = counters;
         *server_seen |= side == Side::Server;
         let mut found: [Option<PeerHello>; 2] = [None; 2];
         let mut report = |side: Side, item: Item<'_>| {
+            // Who does not follow handshakes does not read on, and reports the same hellos.
+            if has_hellos && matches!(item, Item::Hello(_)) {
+                return;
+            }
             if let Some(follower) = follower {
                 follower.on_item(side, &item, &mut |side, event| {
                     handshakes.count(&event);
@@ -123,10 +128,11 @@ impl StreamParser for TlsParser {
                     let is_retry_request = hello.is_retry_request();
                     *retry_requested |= is_retry_request;
                     *agreed |= !is_retry_request;
-                    PeerHello::Server {
+                    PeerHello::Server(ServerHelloFacts {
                         is_retry_request,
+                        is_tls13: hello.encrypts_handshake(),
                         awaits_hello: *retry_requested && *client_hellos < MAX_HELLOS_PER_HANDSHAKE,
-                    }
+                    })
                 }
             };
             let [of_client, of_server] = &mut found;
@@ -215,17 +221,23 @@ impl StreamParser for TlsParser {
 impl TlsParser {
     /// Whether nothing further can be found. A second ClientHello may be captured after the server's answer.
     fn is_done(&self) -> bool {
+        self.has_hellos() && !self.follows() || self.client.is_done() && self.server.is_done()
+    }
+
+    /// Whether all hellos of the handshake were found.
+    fn has_hellos(&self) -> bool {
         let wanted = if self.retry_requested { 1 } else { 0 };
-        let has_hellos = self.agreed && self.client_hellos > wanted;
-        has_hellos && !self.follows() || self.client.is_done() && self.server.is_done()
+        self.agreed && self.client_hellos > wanted
     }
 
     /// Whether the rest of the handshake can be found.
     fn follows(&self) -> bool {
         let is_open = |follower: &Follower| {
+            let Self { client, server, .. } = self;
+            let (client, server) = follower.server_side().choose((server, client), (client, server));
             !follower.is_over()
-                && self.server.is_in_records()
-                && (self.client.is_in_records() || follower.awaits_certificates())
+                && server.is_in_records()
+                && (client.is_in_records() || follower.awaits_certificates())
         };
         self.follower.as_deref().is_some_and(is_open)
     }

@@ -11,7 +11,7 @@ use crate::hello::Hello;
 use crate::limits::{
     MAX_HELLO_READ_BYTES, MAX_HELLOS_PER_SIDE, MAX_READ_BYTES, MAX_RESCAN_BYTES, MAX_SEARCH_BYTES,
 };
-use crate::record::{self, Item, Probe, RecordReader};
+use crate::record::{self, Item, Probe, RecordReader, ServerHelloFacts};
 use crate::{TlsError, Transport};
 
 /// Searches one direction of a stream for hellos.
@@ -39,11 +39,7 @@ pub(crate) struct HelloSearch {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PeerHello {
     Client,
-    Server {
-        is_retry_request: bool,
-        /// Whether the client owes a second hello.
-        awaits_hello: bool,
-    },
+    Server(ServerHelloFacts),
 }
 
 #[derive(Debug, Default)]
@@ -89,10 +85,8 @@ impl HelloSearch {
     /// Processes a hello of the other side.
     pub(crate) fn on_peer_hello(&mut self, hello: PeerHello) {
         self.peer_began = true;
-        if let (State::Reading(reader), PeerHello::Server { is_retry_request, awaits_hello }) =
-            (&mut self.state, hello)
-        {
-            reader.on_server_hello(is_retry_request, awaits_hello);
+        if let (State::Reading(reader), PeerHello::Server(hello)) = (&mut self.state, hello) {
+            reader.on_server_hello(hello);
         }
     }
 
@@ -210,9 +204,17 @@ impl HelloSearch {
         found: &mut (impl FnMut(Item<'_>) + ?Sized),
     ) {
         while !bytes.is_empty() {
-            if self.may_begin_with_alert() && record::begins_with_alert(bytes) {
-                self.state = State::reading(self.follows);
+            if self.may_begin_with_alert() {
+                match record::probe_alert(bytes) {
+                    Probe::Yes => self.state = State::reading(self.follows),
+                    Probe::Unsure => {
+                        self.state = State::Searching(bytes.to_vec());
+                        return;
+                    }
+                    Probe::No => {}
+                }
             }
+            let may_be_alert = self.follows && self.peer_began;
             match &mut self.state {
                 State::Start(_) => match self.start(bytes, search, found) {
                     Some(rest) => bytes = rest,
@@ -235,7 +237,9 @@ impl HelloSearch {
                     let (first, rest) = bytes.split_at_checked(1).unwrap_or_default();
                     buffered.extend_from_slice(first);
                     bytes = rest;
-                    if record::probe(buffered) != Probe::Unsure {
+                    let is_unsure = record::probe(buffered) == Probe::Unsure
+                        || may_be_alert && record::probe_alert(buffered) == Probe::Unsure;
+                    if !is_unsure {
                         let buffered = std::mem::take(buffered);
                         self.advance(&buffered, search, found);
                     }

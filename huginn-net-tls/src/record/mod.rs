@@ -59,8 +59,12 @@ pub(crate) fn handshake_header(bytes: &[u8]) -> Probe {
 
 /// Whether these bytes start with a record with an alert in the clear (RFC 8446, section 6).
 #[cfg(feature = "packets")]
-pub(crate) fn begins_with_alert(bytes: &[u8]) -> bool {
-    matches!(bytes, [ALERT, 3, _, 0, 2, 1 | 2, ..])
+pub(crate) fn probe_alert(bytes: &[u8]) -> Probe {
+    match bytes {
+        [ALERT, 3, _, 0, 2, 1 | 2, ..] => Probe::Yes,
+        [] | [ALERT] | [ALERT, 3] | [ALERT, 3, _] | [ALERT, 3, _, 0] | [ALERT, 3, _, 0, 2] => Probe::Unsure,
+        _ => Probe::No,
+    }
 }
 
 /// The available part of the first record's fragment.
@@ -94,6 +98,16 @@ pub(crate) enum Item<'a> {
     Encrypted(u8, u16),
 }
 
+/// What a reader of the client needs to know of the server's hello.
+#[cfg(feature = "packets")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ServerHelloFacts {
+    pub(crate) is_retry_request: bool,
+    pub(crate) is_tls13: bool,
+    /// Whether the client owes a second hello.
+    pub(crate) awaits_hello: bool,
+}
+
 /// What a reader knows of the encryption of its side, if it follows a handshake after the hellos.
 #[derive(Clone, Copy, Debug, Default)]
 struct Following {
@@ -101,8 +115,10 @@ struct Following {
     agreed: bool,
     /// Whether a ChangeCipherSpec changes nothing, because another hello follows (RFC 8446, section D.4).
     awaits_hello: bool,
-    /// Whether the records are encrypted.
+    /// Whether the records after a ChangeCipherSpec are encrypted, as up to TLS 1.2.
     encrypted: bool,
+    /// Whether a ChangeCipherSpec changes nothing, as in TLS 1.3, where only records of application data are encrypted.
+    is_tls13: bool,
     /// The level of an alert whose description is in the next piece.
     alert_level: Option<u8>,
 }
@@ -149,16 +165,15 @@ impl RecordReader {
         self.joiner.accept(Messages::FromServerHello);
     }
 
-    /// Processes the server's hello, which the reader of the client does not see. `awaits_hello`: the client owes a second
-    /// hello.
+    /// Processes the server's hello, which the reader of the client does not see.
     #[cfg(feature = "packets")]
-    pub(crate) fn on_server_hello(&mut self, is_retry_request: bool, awaits_hello: bool) {
+    pub(crate) fn on_server_hello(&mut self, hello: ServerHelloFacts) {
         let Some(following) = &mut self.following else { return };
-        following.awaits_hello = awaits_hello;
-        if is_retry_request {
+        following.awaits_hello = hello.awaits_hello;
+        if hello.is_retry_request {
             following.encrypted = false;
         } else {
-            following.agreed = true;
+            (following.agreed, following.is_tls13) = (true, hello.is_tls13);
             self.joiner.accept(Messages::All);
         }
     }
@@ -282,7 +297,7 @@ impl RecordReader {
         let Some(following) = &mut self.following else { return };
         match kind {
             CHANGE_CIPHER_SPEC if self.missing == 0 => {
-                following.encrypted |= following.agreed && !following.awaits_hello;
+                following.encrypted |= following.agreed && !following.awaits_hello && !following.is_tls13;
                 each(Item::ChangeCipherSpec);
             }
             ALERT if !is_encrypted => {
@@ -305,7 +320,7 @@ impl Following {
             Hello::Client(_) => self.awaits_hello = false,
             Hello::Server(hello) if hello.is_retry_request() => self.awaits_hello = true,
             Hello::Server(hello) => {
-                *self = Self { agreed: true, encrypted: hello.encrypts_handshake(), ..Self::default() };
+                *self = Self { agreed: true, is_tls13: hello.encrypts_handshake(), ..Self::default() };
             }
         }
     }
