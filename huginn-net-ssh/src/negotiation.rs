@@ -33,6 +33,9 @@ const AEAD_CIPHERS: [&[u8]; 8] = [
 const POST_QUANTUM: [&[u8]; 6] =
     [b"mlkem", b"kyber", b"sntrup", b"frodokem", b"firesaber", b"@openquantumsafe.org"];
 
+/// Starts of the names of key exchange methods that quantum computers break (IANA, "Key Exchange Method Names").
+const CLASSICAL: [&[u8]; 6] = [b"curve", b"ecdh-", b"ecmqv-", b"diffie-hellman-", b"gss-", b"rsa"];
+
 /// Number of names of a client that are compared with each name of the server. Real connections mostly agree on one of them.
 const COMPARED_NAMES: usize = 4;
 
@@ -156,10 +159,13 @@ impl<'a> Negotiation<'a> {
     }
 
     /// Whether the key exchange method resists quantum computers, by its name: hybrid ones with ML-KEM, Kyber, NTRU Prime,
-    /// FrodoKEM or Saber, and those of Open Quantum Safe. `None` without a method.
+    /// FrodoKEM or Saber, and those of Open Quantum Safe. `None` without a method, and for one that is unknown.
     pub fn is_post_quantum(&self) -> Option<bool> {
         let kex = self.kex()?;
-        Some(POST_QUANTUM.iter().any(|part| memchr::memmem::find(kex, part).is_some()))
+        if POST_QUANTUM.iter().any(|part| memchr::memmem::find(kex, part).is_some()) {
+            return Some(true);
+        }
+        CLASSICAL.iter().any(|start| kex.starts_with(start)).then_some(false)
     }
 
     /// Whether the guess of the side that sends `first_kex_packet_follows` is right; `None` if neither side guesses.
@@ -382,7 +388,7 @@ mod tests {
         assert_eq!(negotiate((lists, 0), (lists, 0)).mac(Side::Client), None);
     }
 
-    /// RFC 8308, section 2.1: the names are no key exchange methods, so a side that has those of the other agrees on nothing.
+    /// RFC 8308, section 2.1: these names are not key exchange methods, so a side that has those of the other agrees on nothing.
     #[test]
     fn announcements_never_agree() {
         for name in ["ext-info-c", "ext-info-s", "kexguess2@matt.ucc.asn.au", "kex-strict-c-v00@openssh.com"]

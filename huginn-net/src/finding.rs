@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
-use huginn_net_core::{Conflict, Side, Timestamp};
+use huginn_net_core::{Conflict, Timestamp};
 use huginn_net_db::{
     ClientDatabase, ClientMatch, Database, Distance, HttpMatch, HttpParams, Label, SoftwareClaim,
     SoftwareName, SystemName, TcpMatch, TcpParams,
@@ -12,7 +12,7 @@ use huginn_net_http::http2::Akamai;
 use huginn_net_http::{Header, HttpSignature, HttpVersion, Request, Response, Role};
 use huginn_net_ssh::{Negotiation, SshPeer};
 use huginn_net_tcp::{Clock, Mtu, TcpSignature};
-use huginn_net_tls::{CertificateRequest, TlsCertificates, TlsClient, TlsHandshake, TlsServer};
+use huginn_net_tls::{CertificateRequest, TlsCertificates, TlsClient, TlsHandshake, TlsServer, Version};
 
 use crate::consistency::Consistency;
 use crate::fingerprint_list::{FingerprintList, ListEntry};
@@ -270,6 +270,15 @@ pub struct TlsHandshakeFinding {
 }
 
 impl TlsHandshakeFinding {
+    /// Whether the server asks for a certificate of the client. `None` if that is encrypted, as in TLS 1.3, or if the server
+    /// sent no ServerHello.
+    pub fn requests_certificate(&self) -> Option<bool> {
+        let TlsHandshake { certificate_request, version, .. } = &self.handshake;
+        let is_visible =
+            matches!((*version)?, Version::SSL_3 | Version::TLS_1_0 | Version::TLS_1_1 | Version::TLS_1_2);
+        is_visible.then_some(certificate_request.is_some())
+    }
+
     /// The request for a certificate of the client, if the server sent one in the clear and it can be read.
     pub fn certificate_request(&self) -> Option<CertificateRequest<'_>> {
         let TlsHandshake { certificate_request, version, .. } = &self.handshake;
@@ -287,12 +296,12 @@ pub struct TlsCertificatesFinding {
 }
 
 impl TlsCertificatesFinding {
-    /// Whether the first certificate of a server is for the server name that the client asked for. `None` for a client,
-    /// without a name in the ClientHello, and if the certificate cannot be read.
-    pub fn name_matches(&self, subject: Side) -> Option<bool> {
+    /// Whether the first certificate of a server is for the server name that the client asked for, see
+    /// [`Certificate::matches_name`](huginn_net_tls::Certificate::matches_name). `None` for a client, without a name in the
+    /// ClientHello, and if the certificate cannot be read.
+    pub fn name_matches(&self) -> Option<bool> {
         let TlsCertificates { certificates, server_name, .. } = &self.certificates;
-        let name = server_name.as_deref().filter(|_| subject == Side::Server)?;
-        certificates.first()?.matches_name(name)
+        certificates.first()?.matches_name(server_name.as_deref()?)
     }
 
     /// Whether the first certificate is valid at a time. `None` if it cannot be read.

@@ -111,7 +111,8 @@ impl CertificateFields {
     /// Whether the certificate is for a host, given by name or as the text of an IP address (RFC 9525, section 6).
     ///
     /// Names are compared without regard to ASCII case. `*.` matches exactly one label, of a name with at least two further
-    /// labels. IP addresses match IP addresses only. The common name counts only in a certificate without subjectAltName.
+    /// labels. IP addresses match IP addresses only. The common name counts only in a certificate without subjectAltName (RFC
+    /// 6125, section 6.4.4), which current browsers refuse.
     ///
     /// `None` if no listed name matches and further names are unknown.
     pub fn matches_name(&self, host: &[u8]) -> Option<bool> {

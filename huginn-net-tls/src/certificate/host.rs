@@ -1,6 +1,7 @@
 //! Names of hosts in certificates (RFC 9525).
 
 use std::net::IpAddr;
+use std::str;
 
 /// The IP address that a text is; `None` for the name of a host.
 pub(super) fn address(host: &[u8]) -> Option<IpAddr> {

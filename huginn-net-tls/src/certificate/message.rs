@@ -24,8 +24,8 @@ impl<'a> CertificateMessage<'a> {
     /// Length of a body up to which certificates are read, in bytes.
     pub const MAX_LEN: usize = MAX_CERTIFICATE_MESSAGE_LEN;
 
-    /// Parses the body of a message, without its header. Only the first [`MAX_LEN`](Self::MAX_LEN) bytes are needed. Of a
-    /// truncated body, the certificates that are complete are read.
+    /// Parses the body of a message, without its header. Only the first [`MAX_LEN`](Self::MAX_LEN) bytes are needed. The
+    /// complete certificates of a truncated body are read.
     pub fn from_body(body: &'a [u8]) -> Self {
         let mut cursor = Cursor::new(body.get(..Self::MAX_LEN).unwrap_or(body));
         let announced = cursor.u24_be().ok().and_then(|len| usize::try_from(len).ok());
@@ -111,6 +111,13 @@ impl<'a> CertificateRequest<'a> {
     /// The names of the accepted authorities, at most 512. An empty list accepts any.
     pub fn authorities(&self) -> AuthorityNames<'a> {
         AuthorityNames { rest: self.authorities, left: MAX_AUTHORITIES }
+    }
+
+    /// Whether the message has more than its [`authorities`](Self::authorities): beyond the limit, or truncated.
+    pub fn has_more_authorities(&self) -> bool {
+        let mut authorities = self.authorities();
+        while authorities.next().is_some() {}
+        !authorities.rest.is_empty()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::iter::FusedIterator;
+use std::str;
 
 use huginn_net_wire::{Cursor, Truncated};
 

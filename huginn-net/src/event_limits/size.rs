@@ -6,7 +6,9 @@ use huginn_net_core::{Addresses, Event, Segment, Side, Timestamp};
 use huginn_net_db::{ClientMatch, Label};
 use huginn_net_ssh::{Negotiation, SshPeer};
 use huginn_net_tls::quic::QuicClient;
-use huginn_net_tls::{AlternativeName, Certificate, ClientHello, MAX_LISTED_PARAMETERS, TrustAnchorId};
+use huginn_net_tls::{
+    AlternativeName, Certificate, ClientHello, MAX_LISTED_PARAMETERS, TrustAnchorId, TrustAnchors,
+};
 
 use super::TextLimit;
 use crate::Finding;
@@ -162,8 +164,7 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
                 list(MAX_LENGTH_LEN, hello.psk_identities().count(), limit),
                 list(MAX_EXTENSION_LEN, hello.unknown_extensions().count(), limit),
                 list(MAX_GREASE_LEN, hello.grease().count(), limit),
-                // Each byte of an identifier has at most four characters.
-                hello.trust_anchors().map_or(0, |ids| names(ids.map(|TrustAnchorId(bytes)| bytes), limit)),
+                hello.trust_anchors().map_or(0, trust_anchors),
                 hello.ech().map_or(0, |_| ECH),
                 quic(finding.client.quic.as_ref(), hello),
             ])
@@ -177,10 +178,10 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
             sum([310, NUMBER, quic, alpn, extensions, ja3s])
         }
         Finding::TlsHandshake(finding) => {
-            // The names of authorities are in DER, without escapes.
+            // A byte of a name has up to six characters, of which two are backslashes: `\C2\80`.
             let request = finding.handshake.certificate_request.as_ref().map_or(0, Vec::len);
             let alerts = finding.handshake.alerts.len().saturating_mul(ALERT);
-            sum([240, NUMBER, alerts, limited(request, limit).saturating_mul(ESCAPED)])
+            sum([280, NUMBER, alerts, limited(request.saturating_mul(6), limit).saturating_mul(4)])
         }
         Finding::TlsCertificates(finding) => {
             let certificates = finding.certificates.certificates.iter();
@@ -200,6 +201,11 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
         Finding::Tool(found) => tool(&found.label),
         Finding::Connection(found) => connection(found),
     }
+}
+
+/// Bytes of trust anchors: each byte of an identifier has at most four characters.
+fn trust_anchors(ids: TrustAnchors<'_>) -> usize {
+    ids.fold(0, |sum, TrustAnchorId(id)| sum.saturating_add(id.len().saturating_mul(4)).saturating_add(3))
 }
 
 /// Bytes of a certificate in its list.
@@ -393,7 +399,7 @@ mod tests {
         for max_text_bytes in [None, Some(4096), Some(20)] {
             let limits = EventLimits { max_text_bytes, ..EventLimits::NONE };
             for path in crate::captures::with_extension(&["pcap", "pcapng"]) {
-                let observers = Observers::default().connections(true).event_limits(limits);
+                let observers = Observers::default().connections(true).handshakes(true).event_limits(limits);
                 let Ok(capture) = CaptureReader::open(&path) else { continue };
                 let _ = HuginnNet::builder_with(observers).build().analyze(
                     capture,

@@ -311,7 +311,7 @@ fn describe<'a, U: Use<'a>>(event: &'a Event, cut: &mut Vec<Text<'a>>, to: U) ->
             to.fields(TlsHandshakeRecord::new(finding, texts), Kind::TlsHandshake)
         }
         Finding::TlsCertificates(finding) => {
-            let record = TlsCertificatesRecord::new(finding, event.subject, event.ts, texts);
+            let record = TlsCertificatesRecord::new(finding, event.ts, texts);
             to.fields(record, Kind::TlsCertificates)
         }
         Finding::SshClient(finding) => to.fields(SshClientRecord::new(finding, texts), Kind::SshClient),

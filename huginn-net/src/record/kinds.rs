@@ -7,8 +7,8 @@ use huginn_net_db::{ClientMatch, Label, NearestClient, Software};
 use huginn_net_http::language;
 use huginn_net_ssh::{KexGuess, SshPeer};
 use huginn_net_tls::{
-    Certificate, Ech, Ja4, Ja4Form, KeyExchange, TlsAlert, TlsCertificates, TlsClient, TlsServer, is_grease,
-    names,
+    Certificate, CertificateRequest, Ech, Ja4, Ja4Form, KeyExchange, TlsAlert, TlsCertificates, TlsClient,
+    TlsServer, is_grease, names,
 };
 use serde::{Deserialize, Deserializer};
 
@@ -449,15 +449,17 @@ records! {
         /// `no`, `session_id`, `ticket` or `psk`: whether and how the session continues an earlier one
         resumed: Option<Text<'a>>,
         /// Whether the server sent a HelloRetryRequest
-        retry: bool,
+        retry: Option<bool>,
         /// Group for key exchange that both sides use
         group: Option<Text<'a>>,
         /// Length of the prime of a Diffie-Hellman group of the server's own, in bits
         dh_bits: Option<u32>,
-        /// Whether the server asked for a certificate in the clear
-        certificate_requested: bool,
+        /// Whether the server asked for a certificate
+        certificate_requested: Option<bool>,
         /// Names of the authorities that the server accepts
-        certificate_authorities: Vec<Text<'a>>,
+        certificate_authorities: Option<Vec<Text<'a>>>,
+        /// Whether the server accepts more authorities, or has names that cannot be read
+        has_more_authorities: Option<bool>,
         /// Alerts of both sides
         alerts: Vec<AlertRecord<'a>>,
     }
@@ -807,7 +809,7 @@ impl<'a> TlsClientRecord<'a> {
             ),
             record_size_limit: hello.record_size_limit(),
             alps: texts.wires("alps", hello.alps()),
-            trust_anchors: texts.trust_anchors("trust_anchors", hello.trust_anchors().unwrap_or_default()),
+            trust_anchors: texts.displayed("trust_anchors", hello.trust_anchors().unwrap_or_default()),
             unknown_extensions: texts.extensions("unknown_extensions", hello.unknown_extensions()),
             grease: texts.grease("grease", hello.grease()),
             ech: hello.ech().map(Into::into),
@@ -858,17 +860,21 @@ impl<'a> TlsHandshakeRecord<'a> {
             Some(KeyExchange::FiniteField(bits)) => (None, Some(bits)),
             _ => (None, None),
         };
-        let authorities = finding.certificate_request().map(|request| request.authorities());
-        let names = authorities.into_iter().flatten().filter_map(|name| name.text());
+        let request = finding.certificate_request();
+        let names = request.map(|request| request.authorities().filter_map(|name| name.text()));
+        let is_readable = |request: &CertificateRequest<'_>| {
+            !request.has_more_authorities() && request.authorities().all(|name| name.text().is_some())
+        };
         Self {
             completed: found.completed,
             version: found.version.map(Text::version),
             resumed: found.resumption.map(|resumption| resumption.name().into()),
-            retry: found.retry,
+            retry: found.version.map(|_| found.retry).or(found.retry.then_some(true)),
             group: group.map(Text::group),
             dh_bits,
-            certificate_requested: found.certificate_request.is_some(),
-            certificate_authorities: texts.displayed("certificate_authorities", names),
+            certificate_requested: finding.requests_certificate(),
+            certificate_authorities: names.map(|names| texts.displayed("certificate_authorities", names)),
+            has_more_authorities: request.map(|request| !is_readable(&request)),
             alerts: found.alerts.iter().copied().map(Into::into).collect(),
         }
     }
@@ -916,7 +922,6 @@ impl<'a> TlsCertificatesRecord<'a> {
     /// `ts`: the time of the packet.
     pub(super) fn new(
         finding: &'a TlsCertificatesFinding,
-        subject: Side,
         ts: Timestamp,
         texts: &mut LimitedTexts<'a, '_>,
     ) -> Self {
@@ -924,7 +929,7 @@ impl<'a> TlsCertificatesRecord<'a> {
         Self {
             certificates: certificates.iter().map(|found| CertificateRecord::new(found, texts)).collect(),
             has_more_certificates: *has_more,
-            name_matches: finding.name_matches(subject),
+            name_matches: finding.name_matches(),
             valid: finding.is_valid_at(ts),
         }
     }
@@ -1002,7 +1007,7 @@ mod tests {
         let mut cut = Vec::new();
         let mut texts = LimitedTexts { limit, cut: &mut cut };
         let ts = Timestamp::new(4_102_444_800, 0, 6);
-        let record = TlsCertificatesRecord::new(&finding, Side::Server, ts, &mut texts);
+        let record = TlsCertificatesRecord::new(&finding, ts, &mut texts);
         let json = serde_json::to_value(&record).unwrap();
         (json, cut.iter().map(ToString::to_string).collect())
     }

@@ -5,9 +5,7 @@ use std::str;
 use std::sync::Arc;
 
 use huginn_net_core::{Escaped, md5_digits};
-use huginn_net_tls::{
-    Extension, Grease, Ja3, Ja4Raw, TrustAnchorId, TrustAnchors, Version, is_grease, names,
-};
+use huginn_net_tls::{Extension, Grease, Ja3, Ja4Raw, Version, is_grease, names};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::describe::{Value as RecordValue, ValueType, ValueVisitor};
@@ -265,15 +263,6 @@ impl<'a> LimitedTexts<'a, '_> {
         places: impl Iterator<Item = Grease> + Clone,
     ) -> Vec<Text<'a>> {
         self.list(field, MAX_GREASE_LEN, places).map(Text::owned).collect()
-    }
-
-    /// Identifiers of trust anchors: as many as fit in the limit together. Each byte has at most four characters.
-    pub(super) fn trust_anchors(&mut self, field: &'static str, anchors: TrustAnchors<'a>) -> Vec<Text<'a>> {
-        let fitting = self.limit.fitting(anchors.map(|TrustAnchorId(bytes)| bytes));
-        if anchors.into_iter().nth(fitting).is_some() {
-            self.note(field);
-        }
-        anchors.take(fitting).map(Text::owned).collect()
     }
 
     /// The values of a list, each with at most `len` bytes of text: as many as fit in the limit together.

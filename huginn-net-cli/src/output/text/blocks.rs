@@ -100,7 +100,7 @@ impl Blocks {
             Finding::TlsClient(finding) => self.tls_client(out, &finding.client, limit),
             Finding::TlsServer(finding) => self.tls_server(out, &finding.server, limit),
             Finding::TlsHandshake(finding) => self.tls_handshake(out, &finding.handshake),
-            Finding::TlsCertificates(finding) => self.certificates(out, finding, event),
+            Finding::TlsCertificates(finding) => self.certificates(out, finding, event, limit),
             Finding::Uptime(finding) => self.uptime(out, finding),
             Finding::HostChange(finding) | Finding::IpSharing(finding) => {
                 let reasons: Vec<&str> = finding.reasons.words().collect();
@@ -347,17 +347,14 @@ impl Blocks {
         out: &mut impl Write,
         finding: &TlsCertificatesFinding,
         event: &Event,
+        limit: TextLimit,
     ) -> io::Result<()> {
         let TlsCertificates { certificates, has_more, .. } = &finding.certificates;
         if certificates.is_empty() {
             self.field(out, "cert", "none")?;
         }
         for certificate in certificates {
-            self.field(
-                out,
-                "certificate",
-                format_args!("{:#}", Escaped(certificate.to_string().as_bytes())),
-            )?;
+            self.field(out, "cert", Wire(certificate.to_string().as_bytes(), limit))?;
             if let Some(fields) = certificate.fields() {
                 let names = fields.alternative_names.iter().flat_map(|found| &*found.names);
                 let first: Vec<String> = names
@@ -375,7 +372,7 @@ impl Blocks {
             self.field(out, "sha256", HexDigits(&certificate.sha256()))?;
         }
         if *has_more {
-            self.field(out, "cert", "more follow")?;
+            self.field(out, "cert", "more, which are not read")?;
         }
         let remarks = certificate_remarks(finding, event);
         if remarks.is_empty() { Ok(()) } else { self.field(out, "remarks", Joined(&remarks)) }
@@ -397,7 +394,7 @@ impl Blocks {
             _ => {}
         }
         if found.certificate_request.is_some() {
-            self.field(out, "asks for", "a certificate of the client")?;
+            self.field(out, "client cert", "requested")?;
         }
         found.alerts.iter().try_for_each(|alert| self.field(out, "alert", alert_in_words(*alert)))
     }
@@ -467,7 +464,7 @@ fn ech_in_words(ech: Ech<'_>) -> String {
 pub(super) fn certificate_remarks(finding: &TlsCertificatesFinding, event: &Event) -> Vec<&'static str> {
     let first = finding.certificates.certificates.first().and_then(|first| first.fields());
     let remarks = [
-        (finding.name_matches(event.subject) == Some(false), "not for the server name"),
+        (finding.name_matches() == Some(false), "not for the server name"),
         (finding.is_valid_at(event.ts) == Some(false), "not valid at this time"),
         (first.is_some_and(|fields| fields.is_self_issued), "self-issued"),
     ];

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use huginn_net::Timestamp;
+use huginn_net::core::Amount;
 use huginn_net::tls::strength::{KeyExchangeKind, deprecated_by, weaknesses};
 use huginn_net::tls::{Certificate, Version};
 use serde::Serialize;
@@ -272,11 +273,29 @@ fn known(choice: &TlsChoice) -> Option<KeyExchangeName> {
 }
 
 fn algorithm_reference(exchange: &KeyExchangeName) -> String {
-    format!("crypto/key-exchange/{}", exchange.name.replace([' ', ','], "-"))
+    format!("crypto/key-exchange/{}/{}", kind_name(exchange), encoded(&exchange.name))
 }
 
 fn protocol_reference(name: &str) -> String {
-    format!("crypto/protocol/{}", name.replace(' ', "-"))
+    format!("crypto/protocol/{}", encoded(name))
+}
+
+/// The kind of a key exchange, which distinguishes equal names of TLS and SSH.
+fn kind_name(exchange: &KeyExchangeName) -> &'static str {
+    exchange.kind.map_or("unknown", KeyExchangeKind::name)
+}
+
+/// A name with percent signs for what is not a letter, digit, hyphen, dot or underscore (RFC 3986, section 2.1), so that
+/// different names differ.
+fn encoded(name: &str) -> String {
+    let mut text = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => text.push(byte.into()),
+            _ => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
 }
 
 fn algorithm(exchange: &KeyExchangeName, places: Places) -> Component {
@@ -398,7 +417,12 @@ fn certificate_component(certificate: &Certificate, places: Places) -> Component
 fn evidence(places: Places) -> Evidence {
     let occurrences = places.into_iter().map(|(place, seen)| Occurrence {
         location: place.to_string(),
-        additional_context: format!("{} connections, {} to {}", seen.count, seen.first, seen.last),
+        additional_context: format!(
+            "{}, {} to {}",
+            Amount(seen.count, "connection(s)"),
+            seen.first,
+            seen.last
+        ),
     });
     Evidence { occurrences: occurrences.collect() }
 }

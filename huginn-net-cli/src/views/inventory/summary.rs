@@ -84,9 +84,9 @@ impl KeyExchangeName {
     pub(super) fn of(choice: &TlsChoice) -> Self {
         let kind = choice.key_exchange();
         let of_suite = || match suite_key_exchange(choice.cipher_suite) {
-            Some(name) if name.contains("DH") => format!("{name}, group not seen"),
+            Some(name) if name.contains("DH") => format!("{name}, unknown group"),
             Some(name) => name.to_owned(),
-            None => "not seen".to_owned(),
+            None => "unknown".to_owned(),
         };
         Self { name: choice.group.map_or_else(of_suite, key_exchange_name), kind }
     }
