@@ -1,22 +1,25 @@
 //! Feeds segments and datagrams of both sides of one connection. Eight bytes precede each payload: kind, sequence and
-//! acknowledgement number, and payload length (little-endian). Buffers stay within their limit, and every packet is
-//! counted.
+//! acknowledgement number, and payload length (little-endian). A bit of the first kind says whether handshakes are followed.
+//! Buffers stay within their limit, and every packet is counted.
 #![no_main]
 
 use huginn_net_core::{Event, FlowLimits, Frame, LinkType, Timestamp};
-use huginn_net_tls::{HuginnNetTls, TlsEvent};
+use huginn_net_tls::{HuginnNetTls, TlsEvent, TlsObserver};
 use libfuzzer_sys::fuzz_target;
 
 const MAX_BUFFERED_BYTES: usize = 64 << 10;
 
 const BY_SERVER: u8 = 1;
 const UDP: u8 = 2;
+const FOLLOW: u8 = 4;
 /// Below the sequence numbers that wrap.
 const FIRST: [u32; 2] = [0xffff_f000, 7];
 
 fuzz_target!(|data: &[u8]| {
     let limits = FlowLimits { max_buffered_bytes: MAX_BUFFERED_BYTES, ..FlowLimits::default() };
-    let mut analyzer = HuginnNetTls::builder().flow_limits(limits).build();
+    // Half of the inputs follow handshakes to their end.
+    let observer = TlsObserver::default().handshakes(data.first().is_some_and(|what| what & FOLLOW != 0));
+    let mut analyzer = HuginnNetTls::builder_with(observer).flow_limits(limits).build();
     let (mut rest, mut packets) = (data, 0);
     while let Some((&[what, flags, seq_0, seq_1, ack_0, ack_1, len_0, len_1], after)) =
         rest.split_first_chunk()

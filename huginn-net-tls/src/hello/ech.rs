@@ -4,7 +4,7 @@ use huginn_net_wire::Cursor;
 
 /// The extension encrypted_client_hello of a ClientHello (RFC 9849, section 5).
 ///
-/// GREASE ECH (section 6.2) has the same form as real ECH: only who has the server's keys can tell one from the other.
+/// GREASE ECH (section 6.2) has the same form as real ECH: only the server can tell one from the other.
 /// If ECH is real, the server name of the hello is that of the client-facing server, not the name that the client wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

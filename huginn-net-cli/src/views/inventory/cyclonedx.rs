@@ -1,6 +1,6 @@
 //! The inventory as a cryptography bill of materials: CycloneDX 1.6, JSON.
 //!
-//! It has what servers chose. What clients only offered is no asset in use.
+//! It has what servers chose. What clients only offered is not in use.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};

@@ -339,7 +339,7 @@ fn increment(count: &mut u64) {
     *count = count.saturating_add(1);
 }
 
-/// Client, server and network of a handshake, by the role of the subject of an event. Whoever starts a flow can be the server: peers
+/// Client, server and network of a handshake, by the role of the subject of an event. The side that starts a flow can be the server: peers
 /// of WebRTC agree on it.
 fn roles(event: &Event, role: Side) -> (SocketAddr, SocketAddr, Network) {
     let (client, server) = (event.flow.client, event.flow.server);
