@@ -22,7 +22,7 @@ const ORDER: &str = "\
     http_status http_server http_claimed_os http_os_agrees http_akamai http_akamai_hash software_library \
     software_application software_versions software_candidates software_match software_variant software_nearest_ja4_stable \
     software_nearest_name software_nearest_difference ssh_protocol ssh_banner hassh hassh_algorithms tls_version \
-    tls_version_name tls_sni tls_alpn tls_ech tls_retry ja4 ja4_r ja4_o ja4_ro ja4_stable ja4_stable_r ja3 ja3_hash listed_labels \
+    tls_version_name tls_sni tls_alpn tls_ech_type tls_retry ja4 ja4_r ja4_o ja4_ro ja4_stable ja4_stable_r ja3 ja3_hash listed_labels \
     listed_watch tls_cipher tls_cipher_name ja3s ja3s_hash uptime_minutes uptime_modulo_days uptime_frequency_hz \
     uptime_raw_frequency_hz change_reasons change_hits mismatch_outcome mismatch_reasons finding finding_reason \
     connection_start connection_start_nanos connection_duration connection_client_packets connection_server_packets \

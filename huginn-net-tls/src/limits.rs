@@ -164,6 +164,15 @@ pub(crate) const TYPICAL_JA3S_LEN: usize = 64;
 #[cfg(feature = "certificates")]
 pub(crate) const MAX_CERTIFICATE_MESSAGE_LEN: usize = 256 << 10;
 
+/// Certificates in a cache of each thread: more than the servers of most networks have.
+#[cfg(feature = "certificates")]
+pub(crate) const CERTIFICATE_CACHE_ENTRIES: usize = 128;
+
+/// Maximum length of a certificate in the cache, in bytes: more than almost all have. With what is read of it, an entry takes
+/// at most about 15 KB.
+#[cfg(feature = "certificates")]
+pub(crate) const MAX_CACHED_CERTIFICATE_LEN: usize = 4 << 10;
+
 /// Maximum certificates of a message that are read: more than any chain in use. Clients follow about 10.
 #[cfg(feature = "certificates")]
 pub(crate) const MAX_CERTIFICATES: usize = 16;

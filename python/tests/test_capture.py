@@ -142,7 +142,7 @@ def test_options_are_checked():
         with pytest.raises(ValueError):
             hn.read_pcap(CURL, **options)
     only = hn.read_pcap(CURL, protocols=["tls"]).to_arrow().column("event").unique().to_pylist()
-    assert sorted(only) == ["tls_client", "tls_server"]
+    assert sorted(only) == ["tls_certificates", "tls_client", "tls_server"]
 
 
 def sorted_rows(*tables):

@@ -11,12 +11,15 @@ mod serial;
 mod tests;
 mod time;
 
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
-use huginn_net_wire::Amount;
+use huginn_net_wire::{Amount, SeenCache};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
+
+use crate::limits::{CERTIFICATE_CACHE_ENTRIES, MAX_CACHED_CERTIFICATE_LEN};
 
 pub use self::fields::{AlternativeName, AlternativeNames, CertificateFields};
 pub use self::message::{
@@ -43,6 +46,10 @@ pub use self::time::CertificateTime;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate(Arc<Contents>);
 
+thread_local! {
+    static CACHE: RefCell<SeenCache<[u8], Certificate>> = RefCell::new(SeenCache::new(CERTIFICATE_CACHE_ENTRIES));
+}
+
 #[derive(Debug, PartialEq, Eq)]
 struct Contents {
     len: usize,
@@ -55,7 +62,15 @@ impl Certificate {
     /// Reads a certificate in DER.
     ///
     /// Any bytes are accepted: those that are not a certificate have hashes and a length, but no [fields](Self::fields).
+    ///
+    /// Each thread caches up to 128 repeated certificates of at most 4 KiB: servers send the same ones in each connection.
     pub fn from_der(der: &[u8]) -> Self {
+        let is_cacheable = der.len() <= MAX_CACHED_CERTIFICATE_LEN;
+        let cached = is_cacheable.then(|| SeenCache::recall(&CACHE, der, || Self::read(der))).flatten();
+        cached.unwrap_or_else(|| Self::read(der))
+    }
+
+    fn read(der: &[u8]) -> Self {
         Self(Arc::new(Contents {
             len: der.len(),
             sha256: Sha256::digest(der).into(),

@@ -436,3 +436,15 @@ fn certificate_request_has_algorithms_in_tls_1_2_alone() {
     let request = CertificateRequest::from_body(&many, Version::TLS_1_0).unwrap();
     assert_eq!(request.authorities().count(), 512);
 }
+
+/// The first sight is read, the second one is stored, the third one is that of the cache.
+#[test]
+fn repeated_certificates_are_equal_and_shared() {
+    let der = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/certificates/p384.der"));
+    let [first, second, third] = [(); 3].map(|()| Certificate::from_der(der));
+    assert!(first == second && second == third);
+    assert!(Arc::ptr_eq(&second.0, &third.0) && !Arc::ptr_eq(&first.0, &second.0));
+    let long = vec![0x30; MAX_CACHED_CERTIFICATE_LEN + 1];
+    let [_, second, third] = [(); 3].map(|()| Certificate::from_der(&long));
+    assert!(second == third && !Arc::ptr_eq(&second.0, &third.0));
+}
