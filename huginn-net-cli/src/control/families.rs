@@ -279,6 +279,26 @@ pub(super) const FAMILIES: &[Family] = &[
         &unlabeled("/tls/search/too_long"),
     ),
     several(
+        "tls_handshakes",
+        "TLS handshakes over TCP that were followed to their end",
+        &[
+            labeled("outcome", "completed", "/tls/handshakes/completed"),
+            labeled("outcome", "failed", "/tls/handshakes/failed"),
+        ],
+    ),
+    one(
+        Kind::Counter,
+        "tls_certificate_messages",
+        "TLS Certificate messages in the clear",
+        &unlabeled("/tls/handshakes/certificates"),
+    ),
+    one(
+        Kind::Counter,
+        "tls_messages_too_long",
+        "TLS messages after the hellos that are too long to be read",
+        &unlabeled("/tls/search/messages_too_long"),
+    ),
+    several(
         "tls_failures",
         "TLS parser failures",
         &[
