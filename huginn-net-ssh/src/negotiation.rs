@@ -33,8 +33,9 @@ const AEAD_CIPHERS: [&[u8]; 8] = [
 const POST_QUANTUM: [&[u8]; 6] =
     [b"mlkem", b"kyber", b"sntrup", b"frodokem", b"firesaber", b"@openquantumsafe.org"];
 
-/// Starts of the names of key exchange methods that quantum computers break (IANA, "Key Exchange Method Names").
-const CLASSICAL: [&[u8]; 6] = [b"curve", b"ecdh-", b"ecmqv-", b"diffie-hellman-", b"gss-", b"rsa"];
+/// Starts of the names of key exchange methods that quantum computers break (IANA, "Key Exchange Method Names"), and of one for SM2.
+const CLASSICAL: [&[u8]; 7] =
+    [b"curve", b"ecdh-", b"ecmqv-", b"diffie-hellman-", b"gss-", b"rsa", b"sm2kep-"];
 
 /// Number of names of a client that are compared with each name of the server. Real connections mostly agree on one of them.
 const COMPARED_NAMES: usize = 4;
@@ -345,7 +346,7 @@ mod tests {
         assert_eq!(names(Side::Client), ["a", "m1", "none"]);
         assert_eq!(names(Side::Server), ["b", "m2", "zlib"]);
         assert!(found.unmatched().is_none() && !found.is_strict_kex());
-        assert_eq!((found.guess(), found.is_post_quantum()), (None, Some(false)));
+        assert_eq!((found.guess(), found.is_post_quantum()), (None, None));
     }
 
     #[test]
