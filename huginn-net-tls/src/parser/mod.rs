@@ -17,7 +17,7 @@ use crate::event::TlsEvent;
 use crate::hello::{ClientHello, Hello};
 use crate::limits::MAX_HELLOS_PER_HANDSHAKE;
 use crate::record::hello_search::{self, HelloSearch, PeerHello};
-use crate::record::{self, Item, Probe, ServerHelloFacts};
+use crate::record::{self, Item, Probe};
 use follower::Follower;
 
 /// Finds the hellos of a TCP connection: TLS anywhere in the stream, and TLS in OpenVPN's control channel.
@@ -58,10 +58,20 @@ impl TlsParserSettings {
 /// The protocol of one direction.
 #[derive(Debug)]
 enum Reader {
-    /// Undecided, with the first bytes, and the search for hellos in case they are TLS.
-    Undecided(Vec<u8>, HelloSearch),
+    Undecided(Undecided),
     Tls(HelloSearch),
     OpenVpn(Box<OpenVpnStream>),
+}
+
+/// A direction whose protocol is not known yet.
+#[derive(Debug)]
+struct Undecided {
+    /// The first bytes.
+    buffered: Vec<u8>,
+    /// Whether the handshake is followed after the hellos.
+    follows: bool,
+    /// The hello of the other side.
+    peer_hello: Option<PeerHello>,
 }
 
 impl StreamParser for TlsParser {
@@ -110,7 +120,7 @@ impl StreamParser for TlsParser {
             if has_hellos && matches!(item, Item::Hello(_)) {
                 return;
             }
-            if let Some(follower) = follower {
+            if let Some(follower) = &mut *follower {
                 follower.on_item(side, &item, &mut |side, event| {
                     handshakes.count(&event);
                     emit(side, event);
@@ -118,25 +128,19 @@ impl StreamParser for TlsParser {
             }
             let Item::Hello(hello) = item else { return };
             let mut retry = false;
-            let peer_hello = match &hello {
+            match &hello {
                 Hello::Client(_) => {
                     retry = *client_hellos > 0 && (*retry_requested || !*server_seen);
                     *client_hellos = client_hellos.saturating_add(1);
-                    PeerHello::Client
                 }
-                Hello::Server(hello) => {
-                    let is_retry_request = hello.is_retry_request();
-                    *retry_requested |= is_retry_request;
-                    *agreed |= !is_retry_request;
-                    PeerHello::Server(ServerHelloFacts {
-                        is_retry_request,
-                        is_tls13: hello.encrypts_handshake(),
-                        awaits_hello: *retry_requested && *client_hellos < MAX_HELLOS_PER_HANDSHAKE,
-                    })
-                }
-            };
-            let [of_client, of_server] = &mut found;
-            *side.choose(of_client, of_server) = Some(peer_hello);
+                Hello::Server(hello) if hello.is_retry_request() => *retry_requested = true,
+                Hello::Server(_) => *agreed = true,
+            }
+            if follower.is_some() {
+                let awaits_hello = *retry_requested && *client_hellos < MAX_HELLOS_PER_HANDSHAKE;
+                let [of_client, of_server] = &mut found;
+                *side.choose(of_client, of_server) = Some(PeerHello::new(&hello, awaits_hello));
+            }
             emit(side, hellos.event(hello, retry));
         };
         let (reader, other) = match side {
@@ -156,11 +160,9 @@ impl StreamParser for TlsParser {
         {
             hellos.reconsider(search, &mut |item| report(side.peer(), item));
         }
-        if follower.is_some() {
-            let [of_client, of_server] = found;
-            of_client.into_iter().for_each(|hello| self.server.on_peer_hello(hello));
-            of_server.into_iter().for_each(|hello| self.client.on_peer_hello(hello));
-        }
+        let [of_client, of_server] = found;
+        of_client.into_iter().for_each(|hello| self.server.on_peer_hello(hello));
+        of_server.into_iter().for_each(|hello| self.client.on_peer_hello(hello));
         let is_done = self.is_done();
         self.reads = [&self.client, &self.server].map(|reader| !is_done && !reader.is_done());
     }
@@ -243,9 +245,18 @@ impl TlsParser {
     }
 }
 
+impl Undecided {
+    /// The search for hellos, if the protocol is TLS.
+    fn search(&self) -> HelloSearch {
+        let mut search = HelloSearch::from_start().following(self.follows);
+        self.peer_hello.into_iter().for_each(|hello| search.on_peer_hello(hello));
+        search
+    }
+}
+
 impl Reader {
     fn new(settings: TlsParserSettings) -> Self {
-        Self::Undecided(Vec::new(), HelloSearch::from_start().following(settings.handshakes))
+        Self::Undecided(Undecided { buffered: Vec::new(), follows: settings.handshakes, peer_hello: None })
     }
 
     fn push(&mut self, data: StreamData<'_>, search: &mut SearchCounters, found: &mut impl FnMut(Item<'_>)) {
@@ -257,36 +268,42 @@ impl Reader {
 
     fn read(&mut self, bytes: &[u8], search: &mut SearchCounters, found: &mut impl FnMut(Item<'_>)) {
         match self {
-            Self::Undecided(buffered, hellos) => {
-                let is_first_piece = buffered.is_empty();
-                if !is_first_piece {
-                    buffered.extend_from_slice(bytes);
-                }
-                let protocol = openvpn::stream_probe(if is_first_piece { bytes } else { buffered });
-                if protocol == Probe::Unsure {
-                    if is_first_piece {
-                        buffered.extend_from_slice(bytes);
+            Self::Undecided(undecided) if undecided.buffered.is_empty() => {
+                match Self::detect(undecided, bytes) {
+                    Some(reader) => {
+                        *self = reader;
+                        self.read(bytes, search, found);
                     }
-                    return;
+                    None => undecided.buffered.extend_from_slice(bytes),
                 }
-                let buffered = std::mem::take(buffered);
-                *self = if protocol == Probe::Yes {
-                    Self::OpenVpn(Box::default())
-                } else {
-                    Self::Tls(std::mem::take(hellos))
-                };
-                self.read(if is_first_piece { bytes } else { &buffered }, search, found);
+            }
+            Self::Undecided(undecided) => {
+                undecided.buffered.extend_from_slice(bytes);
+                if let Some(reader) = Self::detect(undecided, &undecided.buffered) {
+                    let buffered = std::mem::take(&mut undecided.buffered);
+                    *self = reader;
+                    self.read(&buffered, search, found);
+                }
             }
             Self::Tls(hellos) => hellos.push(bytes, search, found),
             Self::OpenVpn(stream) => stream.push(bytes, &mut |hello| found(Item::Hello(hello))),
         }
     }
 
+    /// Selects the reader for a direction by its first bytes; `None` if more are needed.
+    fn detect(undecided: &Undecided, bytes: &[u8]) -> Option<Self> {
+        match openvpn::stream_probe(bytes) {
+            Probe::Yes => Some(Self::OpenVpn(Box::default())),
+            Probe::No => Some(Self::Tls(undecided.search())),
+            Probe::Unsure => None,
+        }
+    }
+
     /// Records that the other side does not use OpenVPN.
     fn rule_out_openvpn(&mut self, search: &mut SearchCounters, found: &mut impl FnMut(Item<'_>)) {
-        if let Self::Undecided(buffered, hellos) = self {
-            let buffered = std::mem::take(buffered);
-            *self = Self::Tls(std::mem::take(hellos));
+        if let Self::Undecided(undecided) = self {
+            let buffered = std::mem::take(&mut undecided.buffered);
+            *self = Self::Tls(undecided.search());
             self.read(&buffered, search, found);
         }
     }
@@ -294,7 +311,8 @@ impl Reader {
     /// Processes a hello of the other side.
     fn on_peer_hello(&mut self, hello: PeerHello) {
         match self {
-            Self::Undecided(_, search) | Self::Tls(search) => search.on_peer_hello(hello),
+            Self::Undecided(undecided) => undecided.peer_hello = Some(hello),
+            Self::Tls(search) => search.on_peer_hello(hello),
             Self::OpenVpn(_) => {}
         }
     }
@@ -302,8 +320,8 @@ impl Reader {
     /// Records missing bytes.
     fn gap(&mut self) {
         match self {
-            Self::Undecided(_, search) => {
-                let mut search = std::mem::take(search);
+            Self::Undecided(undecided) => {
+                let mut search = undecided.search();
                 search.gap();
                 *self = Self::Tls(search);
             }
@@ -328,7 +346,7 @@ impl Reader {
 
     fn buffered_bytes(&self) -> usize {
         match self {
-            Self::Undecided(buffered, _) => buffered.capacity(),
+            Self::Undecided(undecided) => undecided.buffered.capacity(),
             Self::Tls(search) => search.buffered_bytes(),
             Self::OpenVpn(stream) => size_of::<OpenVpnStream>().saturating_add(stream.buffered_bytes()),
         }

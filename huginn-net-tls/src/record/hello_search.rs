@@ -42,6 +42,20 @@ pub(crate) enum PeerHello {
     Server(ServerHelloFacts),
 }
 
+impl PeerHello {
+    /// `awaits_hello`: the client owes a second hello.
+    pub(crate) fn new(hello: &Hello<'_>, awaits_hello: bool) -> Self {
+        match hello {
+            Hello::Client(_) => Self::Client,
+            Hello::Server(hello) => Self::Server(ServerHelloFacts {
+                is_retry_request: hello.is_retry_request(),
+                is_tls13: hello.encrypts_handshake(),
+                awaits_hello,
+            }),
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 enum State {
     /// At the start of the stream, where an SSL 2.0 hello may be; with its bytes so far.
