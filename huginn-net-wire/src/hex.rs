@@ -1,4 +1,21 @@
-//! Hexadecimal digits of hashes.
+//! Hexadecimal digits.
+
+use std::fmt::{self, Write};
+
+/// Displays bytes as lower-case hexadecimal digits.
+///
+/// ```
+/// assert_eq!(huginn_net_wire::HexDigits(&[0x0a, 0xff]).to_string(), "0aff");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct HexDigits<'a>(pub &'a [u8]);
+
+impl fmt::Display for HexDigits<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0x0f)]);
+        digits.map(char::from).try_for_each(|digit| f.write_char(digit))
+    }
+}
 
 /// Returns the lower-case hexadecimal digits of an MD5.
 ///

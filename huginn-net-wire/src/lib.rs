@@ -7,7 +7,7 @@
 //! - [`Parsed`] states how many bytes a value consumed;
 //! - [`Escaped`] displays bytes as text, [`Printable`] text without what is not [printable](is_printable), and [`quoted`]
 //!   the start of a text; [`Amount`] writes a number with its noun;
-//! - [`md5_digits`] and [`md5_from_digits`] convert hashes;
+//! - [`HexDigits`] displays bytes, [`md5_digits`] and [`md5_from_digits`] convert hashes;
 //! - [`SeenCache`] caches values computed from repeated keys.
 //!
 //! `huginn-net-core` re-exports all but the last.
@@ -30,7 +30,7 @@ pub use amount::Amount;
 pub use calendar::CivilDate;
 pub use cursor::{Cursor, Truncated};
 pub use escaped::{Escaped, Printable, is_printable};
-pub use hex::{md5_digits, md5_from_digits};
+pub use hex::{HexDigits, md5_digits, md5_from_digits};
 pub use parsed::Parsed;
 pub use quoted::quoted;
 pub use reassembly::{Reassembler, ReassemblyLimits};

@@ -74,7 +74,7 @@ fn servers_have_what_tshark_shows() {
 }
 
 #[test]
-fn retry_request_is_not_a_connection_and_second_hello_not_an_offer() {
+fn retry_counts_neither_connection_nor_offer() {
     let files = ["tls-hello-retry.pcap"];
     let servers = lines("inventory_server", &files);
     assert_eq!(servers[0]["hello_retry_requests"], 5);

@@ -1,6 +1,6 @@
 //! Serial numbers (RFC 5280, section 4.1.2.2).
 
-use std::fmt::Write;
+use huginn_net_wire::HexDigits;
 
 use crate::limits::MAX_SERIAL_LEN;
 
@@ -13,9 +13,8 @@ pub(super) fn text(bytes: &[u8]) -> Option<Box<str>> {
     let magnitude = if is_negative { negated(bytes) } else { bytes.to_vec() };
     let zeros = magnitude.iter().take_while(|byte| **byte == 0).count();
     let digits = magnitude.get(zeros..).filter(|digits| !digits.is_empty()).unwrap_or(&[0]);
-    let mut text = String::from(if is_negative { "-" } else { "" });
-    digits.iter().try_for_each(|byte| write!(text, "{byte:02x}")).ok()?;
-    Some(text.into())
+    let sign = if is_negative { "-" } else { "" };
+    Some(format!("{sign}{}", HexDigits(digits)).into())
 }
 
 fn negated(bytes: &[u8]) -> Vec<u8> {

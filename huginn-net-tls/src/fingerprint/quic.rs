@@ -2,11 +2,10 @@
 
 use std::fmt::{self, Write};
 
+use huginn_net_wire::HexDigits;
 use smallvec::SmallVec;
 
-use crate::hello::{
-    HexDigits, QuicVersion, TransportParameter, TransportParameters, transport_parameter_id as id,
-};
+use crate::hello::{QuicVersion, TransportParameter, TransportParameters, transport_parameter_id as id};
 use crate::limits::{
     INLINE_TRANSPORT_PARAMETERS, MAX_FINGERPRINTED_VALUE_LEN, MAX_FINGERPRINTED_VERSIONS,
     MAX_LISTED_PARAMETERS, TYPICAL_QUIC_FINGERPRINT_LEN,

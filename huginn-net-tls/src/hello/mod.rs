@@ -20,7 +20,6 @@ pub(crate) use self::grease::is_no_grease;
 pub use self::offers::{Grease, GreaseList, PskIdentities, PskIdentity};
 pub use self::quic_version::QuicVersion;
 pub use self::server_hello::ServerHello;
-pub(crate) use self::transport_parameters::HexDigits;
 #[cfg(feature = "quic")]
 pub(crate) use self::transport_parameters::varint;
 pub use self::transport_parameters::{TransportParameter, TransportParameters, transport_parameter_id};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::str;
 
-use huginn_net_wire::{Cursor, Truncated};
+use huginn_net_wire::{Cursor, HexDigits, Truncated};
 
 use super::{ClientHello, QuicVersion, extension_type as kind};
 use crate::names;
@@ -261,15 +261,6 @@ impl fmt::Display for ValueText<'_> {
             Ok(text) if is_text => f.write_str(text),
             _ => write!(f, "{}", HexDigits(value)),
         }
-    }
-}
-
-/// Displays bytes as hexadecimal digits.
-pub(crate) struct HexDigits<'a>(pub(crate) &'a [u8]);
-
-impl fmt::Display for HexDigits<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 

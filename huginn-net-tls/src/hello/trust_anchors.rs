@@ -3,6 +3,8 @@
 use std::fmt;
 use std::iter::FusedIterator;
 
+use huginn_net_wire::HexDigits;
+
 use super::extension::AlpnList;
 
 /// The trust anchors that a client names, in wire order, up to the first truncated one.
@@ -55,7 +57,7 @@ impl TrustAnchorId<'_> {
 impl fmt::Display for TrustAnchorId<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(arcs) = self.arcs() else {
-            return self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"));
+            return HexDigits(self.0).fmt(f);
         };
         for (index, arc) in arcs.enumerate() {
             let dot = if index == 0 { "" } else { "." };

@@ -123,7 +123,7 @@ struct Following {
     alert_level: Option<u8>,
 }
 
-/// Reads hellos from records, in pieces of any size. It follows the handshake after them if it is told to.
+/// Reads hellos from records, in pieces of any size. It can follow the handshake after them.
 #[derive(Debug, Default)]
 pub(crate) struct RecordReader {
     header: [u8; HEADER_LEN],

@@ -178,7 +178,7 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
             sum([310, NUMBER, quic, alpn, extensions, ja3s])
         }
         Finding::TlsHandshake(finding) => {
-            // A byte of a name has up to six characters, of which two are backslashes: `\C2\80`.
+            // A byte of a name has up to six characters, two of them backslashes: `\C2\80`.
             let request = finding.handshake.certificate_request.as_ref().map_or(0, Vec::len);
             let alerts = finding.handshake.alerts.len().saturating_mul(ALERT);
             sum([280, NUMBER, alerts, limited(request.saturating_mul(6), limit).saturating_mul(4)])

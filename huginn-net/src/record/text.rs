@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::str;
 use std::sync::Arc;
 
-use huginn_net_core::{Escaped, md5_digits};
+use huginn_net_core::{Escaped, HexDigits, md5_digits};
 use huginn_net_tls::{Extension, Grease, Ja3, Ja4Raw, Version, is_grease, names};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -63,9 +63,7 @@ impl<'a> Text<'a> {
 
     /// Bytes as lower-case hexadecimal digits.
     pub(super) fn digits(bytes: &[u8]) -> Self {
-        let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
-        let digits: String = digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect();
-        Self::from(Arc::<str>::from(digits))
+        Self::from(Arc::<str>::from(HexDigits(bytes).to_string()))
     }
 
     /// A TLS version.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Effects, Style};
 use huginn_net::consistency::Consistency;
-use huginn_net::core::Amount;
+use huginn_net::core::{Amount, HexDigits};
 use huginn_net::db::TcpMatch;
 use huginn_net::finding::Connection;
 use huginn_net::finding::TextLimit;
@@ -469,15 +469,6 @@ pub(super) fn certificate_remarks(finding: &TlsCertificatesFinding, event: &Even
         (first.is_some_and(|fields| fields.is_self_issued), "self-issued"),
     ];
     remarks.into_iter().filter(|(applies, _)| *applies).map(|(_, remark)| remark).collect()
-}
-
-/// Bytes in lower-case hexadecimal.
-struct HexDigits<'a>(&'a [u8]);
-
-impl Display for HexDigits<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
 }
 
 /// An alert: who sent it, and its name.

@@ -1,6 +1,7 @@
 //! Certificates of servers.
 
 use huginn_net::Timestamp;
+use huginn_net::core::HexDigits;
 use huginn_net::tls::{Certificate, CertificateFields};
 use serde::Serialize;
 
@@ -119,7 +120,7 @@ impl<'a> CertificateRow<'a> {
 
 /// The SHA-256 of a certificate in hexadecimal digits.
 pub(super) fn sha256_of(certificate: &Certificate) -> String {
-    certificate.sha256().iter().map(|byte| format!("{byte:02x}")).collect()
+    HexDigits(&certificate.sha256()).to_string()
 }
 
 /// Approximate size of a certificate in memory, in bytes: its names and hashes.

@@ -198,7 +198,7 @@ impl Inventory {
     }
 
     fn add_name(&mut self, server: InNetwork<SocketAddr>, name: &[u8], ts: Timestamp) {
-        // Names that there is no room for are rare, and counted at their server.
+        // Names beyond the limit of memory are rare, and counted at their server.
         let Some(names) = record(&mut self.names, server, &mut self.memory) else { return };
         let text = Escaped(name).to_string();
         let is_known = names.list.iter().any(|(known, _)| **known == *text);
@@ -263,7 +263,7 @@ impl Inventory {
         }
     }
 
-    /// The known certificate that equals this one; `None` if there is no room for another one.
+    /// The known certificate that equals this one; `None` if the limit of memory is reached.
     fn shared_certificate(&mut self, certificate: &Certificate) -> Option<Certificate> {
         match self.certificates.entry(certificate.sha256()) {
             Entry::Occupied(known) => Some(known.get().clone()),
@@ -348,7 +348,7 @@ fn roles(event: &Event, role: Side) -> (SocketAddr, SocketAddr, Network) {
     (client, server, Network { tunnel: event.flow.tunnel_key(), is_udp })
 }
 
-/// The record with this key; `None` if there is no room for another one.
+/// The record with this key; `None` for a new one at the limit of hosts or memory.
 fn record<'m, K: Hash + Eq, R: Default>(
     records: &'m mut HashMap<K, R>,
     key: K,
@@ -362,7 +362,7 @@ fn record<'m, K: Hash + Eq, R: Default>(
     }
 }
 
-/// The shared value that equals this one; `None` if there is no room for another one, which has this many bytes.
+/// The shared value that equals this one, which has this many bytes; `None` for a new one at the limit of memory.
 fn interned<T: Hash + Eq>(
     values: &mut HashSet<Arc<T>>,
     value: T,
@@ -404,7 +404,7 @@ mod tests {
     use crate::limits::MAX_INVENTORY_BYTES;
 
     #[test]
-    fn full_table_has_no_room_for_another_host_but_counts_known_ones() {
+    fn full_table_counts_known_hosts_only() {
         let (mut hosts, mut memory) = (HashMap::<usize, u8>::default(), Memory::default());
         for host in 0..MAX_INVENTORY_HOSTS {
             assert!(record(&mut hosts, host, &mut memory).is_some());
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn full_memory_has_no_room_for_another_value_but_shares_known_ones() {
+    fn full_memory_shares_known_values_only() {
         let (mut values, mut memory) = (HashSet::default(), Memory::default());
         let first = interned(&mut values, "first", 5, &mut memory).unwrap();
         assert!(memory.take(MAX_INVENTORY_BYTES - 5));

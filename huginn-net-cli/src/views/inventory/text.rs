@@ -8,7 +8,7 @@ use huginn_net::{Escaped, Timestamp};
 
 use super::problem::Problems;
 use super::summary::version_name;
-use super::{CertificateProblem, Inventory, LeftOut, NamesOf, Summary};
+use super::{CertificateProblem, Inventory, LeftOut, NamesOf, Seen, Summary};
 use crate::limits::{CERTIFICATE_WARNING_DAYS, SHOWN_KEY_EXCHANGES};
 use crate::output::Zone;
 use crate::views::columns::{Layout, Table};
@@ -196,23 +196,13 @@ fn write_servers(
     zone: &Zone,
 ) -> io::Result<()> {
     let servers = summary.worst_servers();
-    if servers.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\nServers that need attention: {} of {}", servers.len(), summary.servers.len())?;
-    let mut table = Table::new(&SERVER_HEADINGS);
-    for judged in servers.iter().take(top) {
-        let seen = judged.server.total();
-        table.add_row(vec![
-            judged.place.to_string(),
-            name_cell(judged.names),
-            judged.problems.to_string(),
-            seen.map_or(0, |seen| seen.count).to_string(),
-            seen.map(|seen| day(zone, seen.last)).unwrap_or_default(),
-        ]);
-    }
-    table.write(out, Layout { whole: &[0, 4], numbers: &[3] }, width)?;
-    write_more(out, servers.len().saturating_sub(top))
+    let rows = servers.iter().take(top).map(|judged| {
+        let [count, last] = seen_cells(judged.server.total(), zone);
+        vec![judged.place.to_string(), name_cell(judged.names), judged.problems.to_string(), count, last]
+    });
+    let [bad, all] = [servers.len(), summary.servers.len()];
+    let layout = Layout { whole: &[0, 4], numbers: &[3] };
+    write_problems(out, ("Servers", bad, all), &SERVER_HEADINGS, rows, layout, width)
 }
 
 fn write_clients(
@@ -223,22 +213,40 @@ fn write_clients(
     zone: &Zone,
 ) -> io::Result<()> {
     let clients = summary.worst_clients();
-    if clients.is_empty() {
+    let rows = clients.iter().take(top).map(|judged| {
+        let [count, last] = seen_cells(judged.client.tls.total(), zone);
+        vec![judged.address.to_string(), judged.problems.to_string(), count, last]
+    });
+    let [bad, all] = [clients.len(), summary.clients.len()];
+    let layout = Layout { whole: &[0, 3], numbers: &[2] };
+    write_problems(out, ("Clients", bad, all), &CLIENT_HEADINGS, rows, layout, width)
+}
+
+/// Writes a table with the first hosts that have problems: their kind, their number and that of all hosts. Writes nothing
+/// without problems.
+fn write_problems(
+    out: &mut impl Write,
+    (kind, bad, all): (&str, usize, usize),
+    headings: &[&'static str],
+    rows: impl ExactSizeIterator<Item = Vec<String>>,
+    layout: Layout<'_>,
+    width: Option<u16>,
+) -> io::Result<()> {
+    if bad == 0 {
         return Ok(());
     }
-    writeln!(out, "\nClients that need attention: {} of {}", clients.len(), summary.clients.len())?;
-    let mut table = Table::new(&CLIENT_HEADINGS);
-    for judged in clients.iter().take(top) {
-        let seen = judged.client.tls.total();
-        table.add_row(vec![
-            judged.address.to_string(),
-            judged.problems.to_string(),
-            seen.map_or(0, |seen| seen.count).to_string(),
-            seen.map(|seen| day(zone, seen.last)).unwrap_or_default(),
-        ]);
-    }
-    table.write(out, Layout { whole: &[0, 3], numbers: &[2] }, width)?;
-    write_more(out, clients.len().saturating_sub(top))
+    writeln!(out, "\n{kind} that need attention: {bad} of {all}")?;
+    let more = bad.saturating_sub(rows.len());
+    let mut table = Table::new(headings);
+    rows.for_each(|row| table.add_row(row));
+    table.write(out, layout, width)?;
+    write_more(out, more)
+}
+
+/// How often something was seen, and the day when it was last.
+fn seen_cells(seen: Option<Seen>, zone: &Zone) -> [String; 2] {
+    let last = seen.map(|seen| day(zone, seen.last)).unwrap_or_default();
+    [seen.map_or(0, |seen| seen.count).to_string(), last]
 }
 
 /// The most frequent name, cut, and the number of others.
