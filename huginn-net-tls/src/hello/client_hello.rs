@@ -6,7 +6,7 @@ use huginn_net_wire::{Cursor, Parsed};
 
 use super::extension::{AlpnList, Extension, Extensions, KeyShares, U16List, extension_type as kind};
 use super::handshake::{self, CLIENT_HELLO, at};
-use super::{Version, is_grease};
+use super::{Ech, Version, is_grease};
 use crate::computed::Computed;
 use crate::fingerprint::CachedFingerprints;
 use crate::{TlsError, TlsField, Transport};
@@ -198,6 +198,11 @@ impl<'a> ClientHello<'a> {
     /// Whether there is an extension encrypted_client_hello (RFC 9849); real and GREASE ECH are indistinguishable.
     pub fn has_ech(&self) -> bool {
         self.content(IndexedExtension::EncryptedClientHello).is_some()
+    }
+
+    /// The extension encrypted_client_hello (RFC 9849).
+    pub fn ech(&self) -> Option<Ech<'_>> {
+        self.content(IndexedExtension::EncryptedClientHello).map(Ech::parse)
     }
 
     /// Whether the client announces early data (RFC 8446, section 4.2.10).

@@ -5,7 +5,7 @@ use std::iter::FusedIterator;
 
 use super::extension::{AlpnList, Extension, U16List, extension_type as kind};
 use super::trust_anchors::TrustAnchors;
-use super::{ClientHello, Ech, is_grease};
+use super::{ClientHello, is_grease};
 use crate::names;
 
 /// A pre-shared key that a client offers (RFC 8446, section 4.2.11).
@@ -51,11 +51,6 @@ pub enum GreaseList {
 }
 
 impl ClientHello<'_> {
-    /// The extension encrypted_client_hello (RFC 9849).
-    pub fn ech(&self) -> Option<Ech<'_>> {
-        self.extension(kind::ENCRYPTED_CLIENT_HELLO).map(Ech::parse)
-    }
-
     /// The session ticket of TLS 1.2 (RFC 5077); empty if the client asks for one.
     pub fn session_ticket(&self) -> Option<&[u8]> {
         self.extension(kind::SESSION_TICKET)

@@ -14,10 +14,10 @@ use super::describe::{FieldInfo, Fields, Object, Value as _, ValueVisitor, Visit
 use super::flow::FlowRecord;
 use super::kinds::{
     ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, MismatchRecord,
-    MtuRecord, SshClientRecord, SshHandshakeRecord, SshServerRecord, TcpRecord, TlsCertificatesRecord,
-    TlsClientRecord, TlsHandshakeRecord, TlsServerRecord, ToolRecord, UptimeRecord,
+    MtuRecord, SshClientRecord, SshHandshakeRecord, SshServerRecord, TcpRecord, ToolRecord, UptimeRecord,
 };
 use super::text::{LimitedTexts, Text};
+use super::tls::{TlsCertificatesRecord, TlsClientRecord, TlsHandshakeRecord, TlsServerRecord};
 use crate::{Event, Finding};
 
 records! {

@@ -29,6 +29,7 @@ mod host;
 mod kinds;
 mod quic;
 mod text;
+mod tls;
 
 pub use self::custom::CustomEventRecord;
 pub(crate) use self::describe::Fields;
@@ -44,14 +45,16 @@ pub use self::host::{
     TlsClientSeenRecord, VerdictRecord, fields_of_host,
 };
 pub use self::kinds::{
-    AlertRecord, CertificateRecord, ChangeRecord, ConflictRecord, ConnectionRecord, EchRecord,
-    ExtensionRecord, HttpRequestRecord, HttpResponseRecord, LabelRecord, ListedRecord, MismatchRecord,
-    MtuRecord, NearestRecord, SoftwareRecord, SshClientRecord, SshHandshakeRecord, SshServerRecord,
-    TcpRecord, TlsCertificatesRecord, TlsClientRecord, TlsHandshakeRecord, TlsServerRecord, ToolRecord,
-    UptimeRecord,
+    ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, LabelRecord,
+    ListedRecord, MismatchRecord, MtuRecord, NearestRecord, SoftwareRecord, SshClientRecord,
+    SshHandshakeRecord, SshServerRecord, TcpRecord, ToolRecord, UptimeRecord,
 };
 pub use self::quic::{QuicClientRecord, QuicServerRecord, TransportParameterRecord};
 pub use self::text::Text;
+pub use self::tls::{
+    AlertRecord, CertificateRecord, EchRecord, ExtensionRecord, TlsCertificatesRecord, TlsClientRecord,
+    TlsHandshakeRecord, TlsServerRecord,
+};
 pub use crate::community_id::{CommunityId, CommunityIdParseError};
 pub use crate::json::{JsonEvent, JsonHost};
 

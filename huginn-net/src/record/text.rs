@@ -9,7 +9,7 @@ use huginn_net_tls::{Extension, Grease, Ja3, Ja4Raw, Version, is_grease, names};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::describe::{Value as RecordValue, ValueType, ValueVisitor};
-use super::kinds::{ExtensionRecord, length};
+use super::tls::{ExtensionRecord, length};
 use crate::event_limits::TextLimit;
 use crate::finding::HttpVerdict;
 use crate::limits::{MAX_EXTENSION_LEN, MAX_GREASE_LEN, MAX_LENGTH_LEN, MAX_NUMBER_NAME_LEN};
