@@ -39,10 +39,12 @@ use huginn_net_tls::TlsObserver;
 use rustix::time::{ClockId, clock_gettime};
 
 use memory_frames::MemoryFrames;
-use packets::{AT_LEAST, PAGES, Packets, Repeat, SHORT};
+use packets::{PAGES, Packets, Repeat, SHORT};
 
 /// Numbers of workers; the first one is the caller's thread.
 const WORKERS: [usize; 5] = [1, 2, 4, 8, 16];
+/// Minimum length of one pass, in bytes. A pass over less would measure how threads start.
+const AT_LEAST: usize = 256 << 20;
 /// Runs of each row. The quickest counts.
 const RUNS: usize = 7;
 

@@ -202,11 +202,31 @@ fn ip_version(frame: &[u8]) -> Option<u8> {
 fn move_to_network(frame: &mut [u8], network: usize) {
     assert!(network < 1 << 24, "too many networks");
     let [_, number @ ..] = (network as u32).to_be_bytes();
-    let places = if ip_version(frame) == Some(4) { [27, 31] } else { [26, 42] };
+    let is_ipv4 = ip_version(frame) == Some(4);
+    let before = is_ipv4.then(|| address_sum(frame));
+    let places = if is_ipv4 { [27, 31] } else { [26, 42] };
     for place in places {
         let address = &mut frame[place..place + number.len()];
         address.iter_mut().zip(number).for_each(|(byte, change)| *byte ^= change);
     }
+    if let Some(before) = before {
+        // A right checksum of the header stays right, a wrong one wrong (RFC 1624, section 3).
+        let after = u32::from(address_sum(frame));
+        let checksum = &mut frame[24..26];
+        let sum = u32::from(!u16::from_be_bytes([checksum[0], checksum[1]])) + u32::from(!before);
+        checksum.copy_from_slice(&(!folded(sum + after)).to_be_bytes());
+    }
+}
+
+/// Returns the sum of both IPv4 addresses, as the checksum of the header adds them.
+fn address_sum(frame: &[u8]) -> u16 {
+    folded(frame[26..34].chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum())
+}
+
+/// Returns a sum of 16-bit words in ones' complement.
+fn folded(sum: u32) -> u16 {
+    let sum = (sum & 0xffff) + (sum >> 16);
+    ((sum & 0xffff) + (sum >> 16)) as u16
 }
 
 /// Returns flags and payload of a TCP segment over IPv4.
