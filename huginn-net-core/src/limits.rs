@@ -70,6 +70,9 @@ pub(crate) const PREFETCH_DISTANCE: usize = 16;
 /// Distance between two prefetches of one frame in bytes: a cache line. Most headers span two lines.
 pub(crate) const CACHE_LINE_LEN: usize = 64;
 
+/// Length of the headers that name the flow of most frames, in bytes: Ethernet, IPv4 and TCP without options.
+pub(crate) const FIXED_HEADERS_LEN: usize = 54;
+
 /// Out-of-order bytes buffered per TCP direction, overhead included (128 KiB): twice the largest unscaled window, so a
 /// lost segment is bridged until its retransmission on all but very fast paths.
 pub(crate) const MAX_OUT_OF_ORDER_BYTES: usize = 1 << 17;

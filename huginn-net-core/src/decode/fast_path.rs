@@ -1,6 +1,8 @@
 //! The fast path of the decoder: an unfragmented TCP segment in IPv4 without options, or IPv6 without extension
 //! headers, in an untagged Ethernet frame. The code is short enough to be inlined into the analysis of the segment.
 
+use std::cell::Cell;
+
 use super::ip::{self, Header, IpPacket, Ipv4, Ipv6, protocol};
 use super::transport::{self, Datagram, Tcp};
 use super::{ethernet, ethertype};
@@ -27,12 +29,25 @@ pub(crate) trait LazySegment {
 }
 
 /// A segment of the fast path whose `meta` is known from sorting. Its headers are parsed again on demand.
-#[derive(Clone, Copy)]
 pub(crate) struct SortedSegment<'a> {
-    pub(crate) frame: Frame<'a>,
+    frame: Frame<'a>,
     /// Number of the frame in the capture.
-    pub(crate) number: u64,
-    pub(crate) meta: SegmentMeta,
+    number: u64,
+    meta: SegmentMeta,
+    was_read: Cell<bool>,
+}
+
+impl<'a> SortedSegment<'a> {
+    #[inline(always)]
+    pub(crate) fn new(frame: Frame<'a>, number: u64, meta: SegmentMeta) -> Self {
+        Self { frame, number, meta, was_read: Cell::new(false) }
+    }
+
+    /// Whether the headers were parsed.
+    #[inline(always)]
+    pub(crate) fn was_read(&self) -> bool {
+        self.was_read.get()
+    }
 }
 
 impl LazySegment for SortedSegment<'_> {
@@ -43,6 +58,7 @@ impl LazySegment for SortedSegment<'_> {
 
     #[inline(always)]
     fn segment(&self) -> Option<Segment<'_>> {
+        self.was_read.set(true);
         let FastPath { ts, number, packet, datagram } = FastPath::from_ipv4_frame(&self.frame, self.number)?;
         Some(super::segment((ts, number), &packet, &datagram, &TunnelPath::EMPTY))
     }
@@ -68,6 +84,12 @@ impl<'a> FastPath<'a> {
     pub(crate) fn from_ipv4_frame(frame: &Frame<'a>, number: u64) -> Option<Self> {
         let data = ethernet_payload(frame, ethertype::IPV4).filter(|data| data.first() == Some(&0x45))?;
         Self::from_packet(frame.ts, number, ip::ipv4(data).ok()?)
+    }
+
+    /// Whether the checksum of the IP header is right.
+    #[inline(always)]
+    pub(crate) fn ip_checksum_is_correct(&self) -> bool {
+        self.packet.header.checksum_is_correct()
     }
 }
 

@@ -164,17 +164,21 @@ impl Decoder {
         self.count_payload(&fast.packet, &fast.datagram, fast.ts);
     }
 
-    /// Whether a frame of the fast path counts as nothing but a TCP segment, unless checksums of segments are verified.
+    /// Whether a frame of the fast path counts as nothing but a TCP segment and its IP checksum, unless checksums of segments are
+    /// verified.
     #[inline(always)]
     pub(crate) fn is_plain(fast: &FastPath<'_>) -> bool {
-        fast.datagram.missing == 0 && fast.packet.header.checksum_is_correct()
+        fast.datagram.missing == 0
     }
 
     /// Counts a [plain](Self::is_plain) frame.
     #[inline(always)]
-    pub(crate) fn count_plain(&mut self) {
+    pub(crate) fn count_plain(&mut self, ip_checksum_is_correct: bool, ts: Timestamp) {
         add(&mut self.counters.frames, 1);
         add(&mut self.counters.tcp, 1);
+        if !ip_checksum_is_correct {
+            self.count_bad_ip_checksum(ts);
+        }
     }
 
     /// Whether frames may take the [fast path](FastPath), whose flow key has no interface.
@@ -397,10 +401,15 @@ impl Decoder {
     #[inline(always)]
     fn count_ip_checksum(&mut self, header: Ipv4<'_>, ts: Timestamp) {
         if !header.checksum_is_correct() {
-            add(&mut self.counters.bad_ip_checksum, 1);
-            if self.counters.bad_ip_checksum == 1 {
-                self.add_example("bad_ip_checksum", ts);
-            }
+            self.count_bad_ip_checksum(ts);
+        }
+    }
+
+    #[inline(always)]
+    fn count_bad_ip_checksum(&mut self, ts: Timestamp) {
+        add(&mut self.counters.bad_ip_checksum, 1);
+        if self.counters.bad_ip_checksum == 1 {
+            self.add_example("bad_ip_checksum", ts);
         }
     }
 

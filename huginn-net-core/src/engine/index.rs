@@ -1,40 +1,50 @@
 //! The index of a block: which frames each worker analyses. It is made once for all workers, so that none decodes the frames of
 //! another.
 
+use prefetch_index::prefetch_index;
+
 use super::ingest::Decoding;
 use super::packet_clock::{ClockSteps, PacketClock};
-use crate::decode::{FastPath, FrameFlow, LazySegment, SortedSegment, record_after};
-use crate::flow::{FlowPartitions, SegmentMeta};
-use crate::limits::PREFETCH_DISTANCE;
+use crate::decode::{FastPath, FrameFlow, LazySegment, record_after};
+use crate::flow::{FlowPartitions, PlainMeta};
+use crate::limits::{CACHE_LINE_LEN, FIXED_HEADERS_LEN, PREFETCH_DISTANCE};
 use crate::source::StoredFrame;
-use crate::{Block, Decoder, FlowKey, Frame, TcpFlags, Timestamp};
+use crate::{Block, Decoder, FlowKey, Frame, Timestamp};
 
 /// A block of frames with its index.
 pub(super) struct IndexedBlock<'f> {
     pub(super) frames: Block<'f>,
-    /// Number of the record before the first frame since the analyzer was built.
-    record_before: u64,
-    /// Packet time of each frame, in nanoseconds.
-    times: Vec<u64>,
+    /// Number and packet time of each frame.
+    moments: Vec<Moment>,
     /// The frames before which idle flows may end.
     time_steps: Vec<u32>,
     /// The tasks of each worker, in the order of the frames.
-    tasks: Vec<Vec<Task<'f>>>,
+    tasks: Vec<Vec<Task>>,
     /// The tasks of all workers: shared frames, and those before which idle flows may end.
-    common: Vec<CommonTask<'f>>,
+    common: Vec<CommonTask>,
     /// The state of numbers and packet time after the block.
     pub(super) end: BlockTime,
 }
 
-/// What a worker does at a frame. Tasks hold all that the worker reads besides the bytes of the frame: the worker then reads one
-/// list from its start to its end.
+/// What is known of a frame once the frames before it are.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Task<'f> {
-    stored: StoredFrame<'f>,
+pub(super) struct Moment {
     /// Packet time, in nanoseconds.
     now: u64,
     /// Number of the frame's record since the analyzer was built.
     pub(super) record: u64,
+}
+
+impl Moment {
+    #[inline(always)]
+    pub(super) fn now(&self) -> Timestamp {
+        Timestamp::from_nanos(self.now, 9)
+    }
+}
+
+/// What a worker does at a frame: 20 bytes, because one thread writes them for another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Task {
     /// Index of the frame in the block.
     pub(super) frame: u32,
     pub(super) kind: TaskKind,
@@ -42,8 +52,8 @@ pub(super) struct Task<'f> {
 
 /// A task of all workers.
 #[derive(Clone, Copy, Debug)]
-struct CommonTask<'f> {
-    task: Task<'f>,
+struct CommonTask {
+    task: Task,
     /// The worker of the frame, if it is not shared: the others only end idle flows.
     owner: Option<usize>,
 }
@@ -51,13 +61,26 @@ struct CommonTask<'f> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TaskKind {
     /// Analyse a [plain](Decoder::is_plain) frame: its flow belongs to the worker.
-    Plain { key: FlowKey, sender_is_low: bool, flags: TcpFlags },
+    Plain(PlainMeta),
     /// Decode and analyse the frame: its flow belongs to the worker. Frames without a segment belong to the first worker.
     Own,
     /// Decode the frame, as every worker does, and analyse the segments of own flows.
     Shared,
     /// End idle flows.
     Time,
+}
+
+impl TaskKind {
+    /// Whether the worker reads the bytes of the frame, whatever its flow.
+    #[inline(always)]
+    fn is_always_read(&self) -> bool {
+        match self {
+            Self::Plain(meta) => meta.has_control_flags(),
+            Self::Own => true,
+            // Few tasks are common ones.
+            Self::Shared | Self::Time => false,
+        }
+    }
 }
 
 /// The number of the last record of a block, packet time after it, and the steps counted until then.
@@ -74,24 +97,11 @@ impl BlockTime {
     }
 }
 
-impl Task<'_> {
+impl Task {
     /// Whether the flow of the frame belongs to the worker; unknown for shared frames.
     #[inline(always)]
     pub(super) fn is_own(&self) -> bool {
-        matches!(self.kind, TaskKind::Plain { .. } | TaskKind::Own)
-    }
-
-    /// Returns the segment of a plain frame.
-    #[inline(always)]
-    pub(super) fn sorted_segment<'a>(&self, frame: Frame<'a>, number: u64) -> Option<SortedSegment<'a>> {
-        let TaskKind::Plain { key, sender_is_low, flags } = self.kind else { return None };
-        let meta = SegmentMeta { key, sender_is_low, ts: frame.ts, flags };
-        Some(SortedSegment { frame, number, meta })
-    }
-
-    #[inline(always)]
-    pub(super) fn now(&self) -> Timestamp {
-        Timestamp::from_nanos(self.now, 9)
+        matches!(self.kind, TaskKind::Plain(_) | TaskKind::Own)
     }
 }
 
@@ -99,8 +109,7 @@ impl<'f> IndexedBlock<'f> {
     pub(super) fn new(block_bytes: usize, workers: usize) -> Self {
         Self {
             frames: Block::new(block_bytes),
-            record_before: 0,
-            times: Vec::new(),
+            moments: Vec::new(),
             time_steps: Vec::new(),
             tasks: std::iter::repeat_with(Vec::new).take(workers).collect(),
             common: Vec::new(),
@@ -110,38 +119,78 @@ impl<'f> IndexedBlock<'f> {
 
     pub(super) fn clear(&mut self) {
         self.frames.clear();
-        self.times.clear();
+        self.moments.clear();
         self.time_steps.clear();
         self.tasks.iter_mut().for_each(Vec::clear);
         self.common.clear();
     }
 
-    /// Calls `each` with the tasks of a worker and their frames, in the order of the frames. Each step prefetches the frame 16 tasks
-    /// ahead.
+    /// Calls `each` with the tasks of a worker, their moments and their frames, in the order of the frames. `each` returns whether it
+    /// read the bytes of the frame: those of plain segments are prefetched if many were read lately.
     #[inline(always)]
-    pub(super) fn each_task(&self, worker: usize, mut each: impl FnMut(&Task<'f>, Frame<'_>)) {
-        let own = self.tasks.get(worker).map_or(&[][..], Vec::as_slice);
-        let (_, buffer) = self.frames.stored();
-        let mut common = self.common.iter().peekable();
-        for (index, task) in own.iter().enumerate() {
-            if let Some(ahead) = own.get(index.saturating_add(PREFETCH_DISTANCE)) {
-                ahead.stored.prefetch(buffer);
-            }
-            while let Some(before) = common.next_if(|before| before.task.frame < task.frame) {
-                let before = before.of_worker(worker);
-                each(&before, before.stored.read(buffer));
-            }
-            each(task, task.stored.read(buffer));
+    pub(super) fn each_task(&self, worker: usize, mut each: impl FnMut(&Task, &Moment, Frame<'_>) -> bool) {
+        let mut own = self.tasks.get(worker).map_or(&[][..], Vec::as_slice);
+        let mut common = self.common.as_slice();
+        let mut reads = RecentReads::ALL;
+        // One call of `each`, so that the compiler inlines it.
+        loop {
+            let is_next = |before: &&CommonTask| own.first().is_none_or(|own| before.task.frame < own.frame);
+            let task = if let Some(before) = common.first().filter(is_next) {
+                common = common.get(1..).unwrap_or_default();
+                before.of_worker(worker)
+            } else {
+                self.prefetch(own, &reads);
+                let Some(task) = own.split_off_first() else { return };
+                *task
+            };
+            let ((stored, buffer), index) = (self.frames.stored(), task.frame as usize);
+            let (Some(moment), Some(frame)) = (self.moments.get(index), stored.get(index)) else { continue };
+            reads.add(each(&task, moment, frame.read(buffer)));
         }
-        for task in common {
-            let task = task.of_worker(worker);
-            each(&task, task.stored.read(buffer));
+    }
+
+    /// Prefetches the frame 16 tasks ahead, and the record of the frame 32 tasks ahead, which another thread wrote.
+    #[inline(always)]
+    fn prefetch(&self, tasks: &[Task], reads: &RecentReads) {
+        let (stored, buffer) = self.frames.stored();
+        if let Some(ahead) = tasks.get(2 * PREFETCH_DISTANCE) {
+            prefetch_index(stored, ahead.frame as usize);
+            prefetch_index(&self.moments, ahead.frame as usize);
+        }
+        if let Some(ahead) = tasks.get(PREFETCH_DISTANCE)
+            && (reads.are_frequent() || ahead.kind.is_always_read())
+            && let Some(frame) = stored.get(ahead.frame as usize)
+        {
+            frame.prefetch(buffer, CACHE_LINE_LEN);
         }
     }
 }
 
-impl<'f> CommonTask<'f> {
-    fn of_worker(&self, worker: usize) -> Task<'f> {
+/// How many of the latest tasks read the bytes of their frame. Of long connections, most segments are skipped unread, and a prefetch
+/// costs more than all else that is done for them.
+struct RecentReads {
+    /// Moving average over about 32 tasks; [`Self::ALL`] if all did.
+    average: u32,
+}
+
+impl RecentReads {
+    const ALL: Self = Self { average: 1 << 16 };
+
+    #[inline(always)]
+    fn add(&mut self, was_read: bool) {
+        let latest = if was_read { Self::ALL.average >> 5 } else { 0 };
+        self.average = self.average.wrapping_sub(self.average >> 5).wrapping_add(latest);
+    }
+
+    /// Whether more than an eighth of the tasks did.
+    #[inline(always)]
+    fn are_frequent(&self) -> bool {
+        self.average > Self::ALL.average >> 3
+    }
+}
+
+impl CommonTask {
+    fn of_worker(&self, worker: usize) -> Task {
         let is_own = self.owner.is_none_or(|owner| owner == worker);
         if is_own { self.task } else { Task { kind: TaskKind::Time, ..self.task } }
     }
@@ -162,16 +211,15 @@ impl Sequencer {
         Self { clock, record, step_nanos, next_step_nanos: 0 }
     }
 
-    /// Adds the packet times of the frames of a block.
+    /// Adds the moments of the frames of a block.
     pub(super) fn sequence(&mut self, block: &mut IndexedBlock<'_>) {
-        let IndexedBlock { frames, record_before, times, time_steps, end, .. } = block;
-        *record_before = self.record;
+        let IndexedBlock { frames, moments, time_steps, end, .. } = block;
         let (stored, _) = frames.stored();
-        times.reserve(stored.len());
+        moments.reserve(stored.len());
         for (frame, StoredFrame { ts, .. }) in (0_u32..).zip(stored) {
             self.record = record_after(self.record, *ts);
             let now = self.clock.tick(*ts).as_nanos();
-            times.push(now);
+            moments.push(Moment { now, record: self.record });
             if now >= self.next_step_nanos {
                 time_steps.push(frame);
                 let since_step = now.checked_rem(self.step_nanos).unwrap_or(0);
@@ -211,22 +259,26 @@ impl Sorter {
 
     /// Adds the tasks of a block.
     pub(super) fn sort(&mut self, block: &mut IndexedBlock<'_>) {
-        let IndexedBlock { frames, record_before, times, time_steps, tasks, common, .. } = block;
-        let (mut record, mut time_steps) = (*record_before, time_steps.iter().peekable());
+        let IndexedBlock { frames, time_steps, tasks, common, .. } = block;
+        let mut time_steps = time_steps.iter().peekable();
         let has_fast_path = self.decoder.has_fast_path();
         let (stored, buffer) = frames.stored();
-        for ((index, stored_frame), now) in (0_u32..).zip(stored).zip(times) {
+        let share = stored.len().checked_div(tasks.len()).unwrap_or(0);
+        tasks.iter_mut().for_each(|tasks| tasks.reserve(share));
+        for (index, stored_frame) in (0_u32..).zip(stored) {
             if let Some(ahead) = stored.get((index as usize).saturating_add(PREFETCH_DISTANCE)) {
-                ahead.prefetch(buffer);
+                ahead.prefetch(buffer, FIXED_HEADERS_LEN);
             }
-            record = record_after(record, stored_frame.ts);
             let frame = stored_frame.read(buffer);
             let (worker, kind) = match FastPath::from_ipv4_frame(&frame, 0).filter(|_| has_fast_path) {
                 Some(fast) => {
-                    let SegmentMeta { key, sender_is_low, flags, .. } = fast.meta();
-                    let is_plain = self.has_plain && Decoder::is_plain(&fast);
-                    let plain = || TaskKind::Plain { key, sender_is_low, flags };
-                    (Some(self.worker_of(&key)), if is_plain { plain() } else { TaskKind::Own })
+                    let meta = fast.meta();
+                    let kind = if self.has_plain && Decoder::is_plain(&fast) {
+                        TaskKind::Plain(PlainMeta::from_ipv4(&meta, fast.ip_checksum_is_correct()))
+                    } else {
+                        TaskKind::Own
+                    };
+                    (Some(self.worker_of(&meta.key)), kind)
                 }
                 // The copy keeps the frame in registers on the fast path.
                 None => match self.flow_of_slow(&{ frame }) {
@@ -235,7 +287,7 @@ impl Sorter {
                     FrameFlow::NeedsOrder => (None, TaskKind::Shared),
                 },
             };
-            let task = Task { stored: *stored_frame, now: *now, record, frame: index, kind };
+            let task = Task { frame: index, kind };
             let is_time_step = time_steps.next_if_eq(&&index).is_some();
             match worker {
                 Some(worker) if !is_time_step => {

@@ -175,9 +175,9 @@ impl Decoding {
 
     /// Counts a [plain](Decoder::is_plain) frame.
     #[inline(always)]
-    pub(super) fn count_plain(&mut self, frame: &Frame<'_>) {
+    pub(super) fn count_plain(&mut self, frame: &Frame<'_>, ip_checksum_is_correct: bool) {
         self.count(frame);
-        self.decoder.count_plain();
+        self.decoder.count_plain(ip_checksum_is_correct, frame.ts);
     }
 
     #[inline(always)]

@@ -1,26 +1,26 @@
 //! A worker thread: decodes and analyses the frames of its flows.
 
-use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use super::Counters;
 use super::counter_snapshot::{CounterSnapshot, Dropped};
-use super::index::{BlockTime, IndexedBlock, Sorter, Task, TaskKind};
+use super::event_queue::EventQueue;
+use super::index::{BlockTime, IndexedBlock, Moment, Sorter, Task, TaskKind};
 use super::ingest::{Decoding, SegmentHandler};
 use super::output_channel::OutputChannel;
 use super::packet_clock::ClockSteps;
 use super::render::Render;
 use super::ring::{Ring, Step};
-use super::router::{Routed, route};
-use crate::decode::LazySegment;
+use super::router::route;
+use crate::decode::{LazySegment, SortedSegment};
 use crate::flow::{FlowEvents, FlowOrder, FlowTable, Occasion};
 use crate::limits::MAX_OUTPUT_EVENTS;
-use crate::{Event, Frame, Protocol, Report, SharedState, Source, Timestamp};
+use crate::{Event, Frame, Protocol, Report, Source, Timestamp};
 
 /// The events of a worker from one block or a part of it.
 pub(super) struct WorkerOutput<P: Protocol, R: Render<Event<Report<P>>>> {
     /// Events with their place in the block.
-    pub(super) events: VecDeque<(EventOrder, RoutedBy<P, R>)>,
+    pub(super) events: EventQueue<EventOrder, P, R>,
     /// Memory that the rendered events share.
     pub(super) arena: R::Arena,
     /// Counters, set in the last output of a block.
@@ -58,16 +58,9 @@ pub(super) struct BlockEnd<C> {
     pub(super) taken_at: Option<Timestamp>,
 }
 
-/// An event of a worker: rendered, or for the shared state.
-pub(super) type RoutedBy<P, R> = Routed<<R as Render<Event<Report<P>>>>::Rendered, Ticket<P>, Update<P>>;
-
-type Ticket<P> = <<P as Protocol>::SharedState as SharedState<<P as Protocol>::Event>>::Ticket;
-
-type Update<P> = <<P as Protocol>::SharedState as SharedState<<P as Protocol>::Event>>::Update;
-
 impl<P: Protocol, R: Render<Event<Report<P>>>> Default for WorkerOutput<P, R> {
     fn default() -> Self {
-        Self { events: VecDeque::new(), arena: R::Arena::default(), block: None }
+        Self { events: EventQueue::default(), arena: R::Arena::default(), block: None }
     }
 }
 
@@ -107,7 +100,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> FlowEvents<P::Event> for BlockEve
             Occasion::CaptureEnd(order) => EventOrder::of_end(self.frame.saturating_add(1), order),
         };
         let WorkerOutput { events, arena, .. } = &mut self.output;
-        events.push_back((order, route::<P::Event, P::SharedState, R>(event, self.render, arena)));
+        events.push(order, route::<P::Event, P::SharedState, R>(event, self.render, arena));
         if events.len() >= MAX_OUTPUT_EVENTS {
             // Without a merging thread, the output is not needed.
             let _ = self.channel.replace(&mut self.output);
@@ -170,9 +163,9 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
         let Self { number, own, shared, flows, render, channel, .. } = self;
         let events = BlockEvents::new(*render, channel);
         let mut share = OwnFlows { is_own: true, flows, events };
-        block.each_task(*number, |task, frame| {
-            share.begin(task);
-            decode_task(own, shared, task, frame, &mut share);
+        block.each_task(*number, |task, moment, frame| {
+            share.begin(task, moment);
+            decode_task(own, shared, task, moment, frame, &mut share)
         });
         let output = share.events.output;
         self.end_block(output, block);
@@ -192,9 +185,9 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
     fn skip(&mut self, block: &IndexedBlock<'_>) {
         let Self { number, own, shared, flows, dropped, channel, .. } = self;
         let mut skipped = DropCounter { is_own: true, flows, segments: 0 };
-        block.each_task(*number, |task, frame| {
+        block.each_task(*number, |task, moment, frame| {
             skipped.is_own = task.is_own();
-            decode_task(own, shared, task, frame, &mut skipped);
+            decode_task(own, shared, task, moment, frame, &mut skipped)
         });
         dropped.add(Dropped { segments: skipped.segments, blocks: 1 });
         let output = channel.empty_output();
@@ -224,28 +217,32 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
 }
 
 /// Decodes the frame of a task, and passes its segments to `handler`. Without a decoder for shared frames, `own` decodes them, too.
+/// Returns whether it read the bytes of the frame.
 #[inline(always)]
 fn decode_task(
     own: &mut Decoding,
     shared: &mut Option<Decoding>,
-    task: &Task<'_>,
+    task: &Task,
+    moment: &Moment,
     frame: Frame<'_>,
     handler: &mut impl SegmentHandler,
-) {
+) -> bool {
     let decoding = match task.kind {
-        TaskKind::Plain { .. } | TaskKind::Own => own,
+        TaskKind::Plain(_) | TaskKind::Own => own,
         TaskKind::Shared => shared.as_mut().unwrap_or(own),
-        TaskKind::Time => return,
+        TaskKind::Time => return false,
     };
-    decoding.decoder.set_record(task.record);
+    decoding.decoder.set_record(moment.record);
     // The handlers of workers never break.
-    let _ = match task.sorted_segment(frame, decoding.decoder.number()) {
-        Some(segment) => {
-            decoding.count_plain(&frame);
-            handler.on_segment(&segment, task.now())
-        }
-        None => decoding.on_frame(&frame, task.now(), handler),
-    };
+    if let TaskKind::Plain(meta) = task.kind {
+        decoding.count_plain(&frame, meta.ip_checksum_is_correct);
+        let segment = SortedSegment::new(frame, decoding.decoder.number(), meta.at(frame.ts));
+        let _ = handler.on_segment(&segment, moment.now());
+        segment.was_read()
+    } else {
+        let _ = decoding.on_frame(&frame, moment.now(), handler);
+        true
+    }
 }
 
 /// Passes the segments of a worker's flows to the flow table.
@@ -259,10 +256,10 @@ struct OwnFlows<'a, P: Protocol, R: Render<Event<Report<P>>>> {
 impl<P: Protocol, R: Render<Event<Report<P>>>> OwnFlows<'_, P, R> {
     /// Begins a frame: ends idle flows.
     #[inline(always)]
-    fn begin(&mut self, task: &Task<'_>) {
+    fn begin(&mut self, task: &Task, moment: &Moment) {
         self.is_own = task.is_own();
         (self.events.frame, self.events.segment) = (task.frame, 0);
-        let _ = self.flows.expire_idle(task.now(), &mut self.events);
+        let _ = self.flows.expire_idle(moment.now(), &mut self.events);
     }
 }
 

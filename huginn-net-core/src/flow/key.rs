@@ -89,6 +89,38 @@ impl FlowKey {
     }
 }
 
+/// The key of a TCP flow in IPv4 outside tunnels, in 12 bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlainKey {
+    low: u32,
+    high: u32,
+    low_port: u16,
+    high_port: u16,
+}
+
+impl PlainKey {
+    /// Packs the key of a TCP flow in IPv4 outside tunnels.
+    #[inline(always)]
+    #[expect(clippy::cast_possible_truncation, reason = "an address with its port has 48 bits")]
+    pub(super) fn from_ipv4(key: &FlowKey) -> Self {
+        let FlowKey { low, high, .. } = *key;
+        Self {
+            low: (low >> 16) as u32,
+            high: (high >> 16) as u32,
+            low_port: low as u16,
+            high_port: high as u16,
+        }
+    }
+}
+
+impl From<PlainKey> for FlowKey {
+    #[inline(always)]
+    fn from(PlainKey { low, high, low_port, high_port }: PlainKey) -> Self {
+        let end = |address: u32, port: u16| (u64::from(address) << 16 | u64::from(port)).into();
+        Self { low: end(low, low_port), high: end(high, high_port), tunnel: 0, rest: IPV4 | TCP }
+    }
+}
+
 /// Returns the lesser endpoint, the greater one, and whether `one` is the lesser.
 #[inline]
 fn in_order<T: Ord>(one: T, other: T) -> (T, T, bool) {

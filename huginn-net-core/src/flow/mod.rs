@@ -16,4 +16,4 @@ pub use key::FlowKey;
 
 pub(crate) use flow_events::{FlowEvents, FlowOrder, Occasion};
 pub(crate) use partitions::FlowPartitions;
-pub(crate) use table::{FlowTable, SegmentMeta};
+pub(crate) use table::{FlowTable, PlainMeta, SegmentMeta};

@@ -1,6 +1,7 @@
 //! Blocks of frames.
 
-use super::prefetch;
+use prefetch_index::prefetch_index;
+
 use crate::limits::{LENT_FRAME_BYTES, MAX_BLOCK_FRAMES};
 use crate::{Frame, LinkType, Timestamp};
 
@@ -63,7 +64,8 @@ impl<'f> Block<'f> {
             buffer: Vec::new(),
             used: 0,
             len: 0,
-            frames: Vec::new(),
+            // As many lent frames as fit.
+            frames: Vec::with_capacity((limit / LENT_FRAME_BYTES).min(MAX_BLOCK_FRAMES)),
             taken_at: None,
             // A limit of zero would make the block full at once.
             limit: limit.max(1),
@@ -211,13 +213,15 @@ impl<'f> Block<'f> {
 }
 
 impl StoredFrame<'_> {
-    /// Prefetches the headers.
+    /// Prefetches the bytes 0 and `last`, which are in one cache line or two.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, buffer: &[u8]) {
-        match self.bytes {
-            Bytes::InBuffer { start, .. } => prefetch(buffer, start as usize),
-            Bytes::Lent(bytes) => prefetch(bytes, 0),
-        }
+    pub(crate) fn prefetch(&self, buffer: &[u8], last: usize) {
+        let (bytes, start) = match self.bytes {
+            Bytes::InBuffer { start, .. } => (buffer, start as usize),
+            Bytes::Lent(bytes) => (bytes, 0),
+        };
+        prefetch_index(bytes, start);
+        prefetch_index(bytes, start.wrapping_add(last));
     }
 
     /// Returns the frame; an empty one if its range exceeds the buffer of the block.

@@ -11,9 +11,6 @@ pub use channel::{FrameChannelClosed, FrameReceiver, FrameSender, frame_channel}
 pub use first_frames::FirstFrames;
 pub use frames::Frames;
 
-use prefetch_index::prefetch_index;
-
-use crate::limits::CACHE_LINE_LEN;
 use crate::{Frame, Timestamp};
 
 /// Supplies the frames of a capture in order.
@@ -152,11 +149,4 @@ impl<'f, S: Source<'f> + ?Sized> Source<'f> for &mut S {
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, Self::Error> {
         (**self).fill(block)
     }
-}
-
-/// Prefetches the headers of the frame that starts at this offset of these bytes.
-#[inline(always)]
-pub(crate) fn prefetch(bytes: &[u8], start: usize) {
-    prefetch_index(bytes, start);
-    prefetch_index(bytes, start.wrapping_add(CACHE_LINE_LEN));
 }
