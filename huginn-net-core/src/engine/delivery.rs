@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::CancelToken;
 use super::analysis_error::ThreadFailure;
-use super::event_queue::RoutedBy;
 use super::render::{Guarded, Output, Render};
 use super::router::{EventRouter, Routed};
+use super::worker::RoutedBy;
 use crate::{Event, Protocol, Report};
 
 /// The way of an event from a worker to the sink.
@@ -20,7 +20,6 @@ pub(super) struct Delivery<'a, P: Protocol, R: Render<Event<Report<P>>>> {
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> Delivery<'_, P, R> {
     /// Passes an event to the sink or to the shared state. Breaks when the sink does, and on cancellation.
-    #[inline(always)]
     pub(super) fn deliver(
         &mut self,
         event: RoutedBy<P, R>,

@@ -23,7 +23,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Lane<WorkerOutput<P, R>> {
         while output.events.is_empty() && output.block.is_none() {
             self.next_part(output)?;
         }
-        ControlFlow::Continue(output.events.first_key())
+        ControlFlow::Continue(output.events.front().map(|(order, _)| *order))
     }
 
     /// Replaces an output with the next one of the same block. Breaks if the worker has ended.
@@ -87,7 +87,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Merger<'_, P, R> {
         while let Some(mut first) = next.peek_mut() {
             let Reverse((order, index)) = &mut *first;
             let (Some(lane), Some(output)) = (lanes.get(*index), outputs.get_mut(*index)) else { break };
-            if let Some(event) = output.events.pop()
+            if let Some((_, event)) = output.events.pop_front()
                 && self.delivery.deliver(event, &output.arena)?.is_break()
             {
                 return Ok(ControlFlow::Break(()));

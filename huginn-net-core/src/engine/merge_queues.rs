@@ -43,7 +43,7 @@ struct OpenLane<P: Protocol, R: Render<Event<Report<P>>>> {
 impl<P: Protocol, R: Render<Event<Report<P>>>> OpenLane<P, R> {
     /// The capture time of the next event.
     fn next_time(&self) -> Option<u64> {
-        self.current.events.first_key()
+        self.current.events.front().map(|(time, _)| *time)
     }
 
     /// Whether an event of another lane, of this time, waits for the next output.
@@ -83,7 +83,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueMerger<'_, P, R> {
         let mut lanes: Vec<_> = lanes.into_iter().map(open).collect();
         while self.receive(&mut lanes).is_continue() {
             while let Some(OpenLane { current, .. }) = next_lane(&mut lanes) {
-                let Some(event) = current.events.pop() else { break };
+                let Some((_, event)) = current.events.pop_front() else { break };
                 let taken_at = current.end.as_ref().and_then(|end| end.taken_at);
                 self.taken_at = self.taken_at.into_iter().chain(taken_at).min_by_key(|time| time.as_nanos());
                 if self.delivery.deliver(event, &current.arena)?.is_break() {

@@ -4,7 +4,6 @@ mod analysis_error;
 mod analyzer;
 mod counter_snapshot;
 mod delivery;
-mod event_queue;
 mod hash_seed;
 mod index;
 mod ingest;

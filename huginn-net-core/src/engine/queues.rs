@@ -1,19 +1,19 @@
 //! Analysis of several sources at once, each in a thread of its own.
 
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::analysis_error::ThreadFailure;
 use super::counter_snapshot::{CounterSnapshot, CounterSnapshots};
 use super::delivery::Delivery;
-use super::event_queue::EventQueue;
 use super::ingest::{Ingest, SegmentHandler, TimeHandler};
 use super::merge_queues::QueueMerger;
 use super::output_channel::{OutputChannel, output_channel};
 use super::parallel::{Parts, join, start};
 use super::render::{Output, Render};
 use super::router::route;
-use super::worker::BlockEnd;
+use super::worker::{BlockEnd, RoutedBy};
 use super::{AnalysisError, CancelToken};
 use crate::decode::LazySegment;
 use crate::flow::{FlowEvents, FlowTable, Occasion};
@@ -23,7 +23,7 @@ use crate::{Event, NextFrame, Protocol, Report, Source, Timestamp};
 /// The events of some frames of a source.
 pub(super) struct QueueOutput<P: Protocol, R: Render<Event<Report<P>>>> {
     /// Events with the capture time of the frame at which each was found, in nanoseconds.
-    pub(super) events: EventQueue<u64, P, R>,
+    pub(super) events: VecDeque<(u64, RoutedBy<P, R>)>,
     /// Memory that the rendered events share.
     pub(super) arena: R::Arena,
     /// The counters after these frames.
@@ -44,7 +44,7 @@ pub(super) enum QueueState {
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> Default for QueueOutput<P, R> {
     fn default() -> Self {
-        Self { events: EventQueue::default(), arena: R::Arena::default(), end: None, state: QueueState::Busy }
+        Self { events: VecDeque::new(), arena: R::Arena::default(), end: None, state: QueueState::Busy }
     }
 }
 
@@ -247,7 +247,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> FlowEvents<P::Event> for QueueEve
     #[inline]
     fn on_event(&mut self, occasion: Occasion, event: Event<P::Event>) -> ControlFlow<()> {
         let QueueOutput { events, arena, .. } = &mut self.output;
-        events.push(self.frame_time, route::<P::Event, P::SharedState, R>(event, self.render, arena));
+        events.push_back((self.frame_time, route::<P::Event, P::SharedState, R>(event, self.render, arena)));
         // Many flows may end at once.
         if occasion != Occasion::Segment && events.len() >= MAX_OUTPUT_EVENTS {
             self.send(QueueState::Busy)

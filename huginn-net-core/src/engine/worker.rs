@@ -1,26 +1,26 @@
 //! A worker thread: decodes and analyses the frames of its flows.
 
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use super::Counters;
 use super::counter_snapshot::{CounterSnapshot, Dropped};
-use super::event_queue::EventQueue;
 use super::index::{BlockTime, IndexedBlock, Moment, Sorter, Task, TaskKind};
 use super::ingest::{Decoding, SegmentHandler};
 use super::output_channel::OutputChannel;
 use super::packet_clock::ClockSteps;
 use super::render::Render;
 use super::ring::{Ring, Step};
-use super::router::route;
+use super::router::{Routed, route};
 use crate::decode::{LazySegment, SortedSegment};
 use crate::flow::{FlowEvents, FlowOrder, FlowTable, Occasion};
 use crate::limits::MAX_OUTPUT_EVENTS;
-use crate::{Event, Frame, Protocol, Report, Source, Timestamp};
+use crate::{Event, Frame, Protocol, Report, SharedState, Source, Timestamp};
 
 /// The events of a worker from one block or a part of it.
 pub(super) struct WorkerOutput<P: Protocol, R: Render<Event<Report<P>>>> {
     /// Events with their place in the block.
-    pub(super) events: EventQueue<EventOrder, P, R>,
+    pub(super) events: VecDeque<(EventOrder, RoutedBy<P, R>)>,
     /// Memory that the rendered events share.
     pub(super) arena: R::Arena,
     /// Counters, set in the last output of a block.
@@ -58,9 +58,16 @@ pub(super) struct BlockEnd<C> {
     pub(super) taken_at: Option<Timestamp>,
 }
 
+/// An event of a worker: rendered, or for the shared state.
+pub(super) type RoutedBy<P, R> = Routed<<R as Render<Event<Report<P>>>>::Rendered, Ticket<P>, Update<P>>;
+
+type Ticket<P> = <<P as Protocol>::SharedState as SharedState<<P as Protocol>::Event>>::Ticket;
+
+type Update<P> = <<P as Protocol>::SharedState as SharedState<<P as Protocol>::Event>>::Update;
+
 impl<P: Protocol, R: Render<Event<Report<P>>>> Default for WorkerOutput<P, R> {
     fn default() -> Self {
-        Self { events: EventQueue::default(), arena: R::Arena::default(), block: None }
+        Self { events: VecDeque::new(), arena: R::Arena::default(), block: None }
     }
 }
 
@@ -100,7 +107,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> FlowEvents<P::Event> for BlockEve
             Occasion::CaptureEnd(order) => EventOrder::of_end(self.frame.saturating_add(1), order),
         };
         let WorkerOutput { events, arena, .. } = &mut self.output;
-        events.push(order, route::<P::Event, P::SharedState, R>(event, self.render, arena));
+        events.push_back((order, route::<P::Event, P::SharedState, R>(event, self.render, arena)));
         if events.len() >= MAX_OUTPUT_EVENTS {
             // Without a merging thread, the output is not needed.
             let _ = self.channel.replace(&mut self.output);
