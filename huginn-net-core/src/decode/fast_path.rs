@@ -147,6 +147,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::flow::PlainMeta;
     use crate::{DecodeConfig, Decoder};
 
     /// Builds an Ethernet frame with a TCP segment that has this many bytes of options and payload.
@@ -171,6 +172,10 @@ mod tests {
         Decoder::new(DecodeConfig { verify_checksums: true, ..DecodeConfig::default() })
     }
 
+    fn unverified() -> Decoder {
+        Decoder::new(DecodeConfig::default())
+    }
+
     #[test]
     fn fast_path_accepts_plain_tcp() {
         let packet = frame(false, 12, 100);
@@ -185,7 +190,7 @@ mod tests {
     }
 
     proptest! {
-        /// The fast path and the slow path give the same result for any frame, damaged ones included.
+        /// The fast path, the slow path and a sorted frame give the same result for any frame, damaged ones included.
         #[test]
         fn fast_path_equals_slow_path(
             is_ipv6: bool,
@@ -223,6 +228,18 @@ mod tests {
                 prop_assert_eq!(&decoded, &segments);
                 prop_assert_eq!(decoder.counters(), slow.counters());
                 counted.count(&fast);
+                if Decoder::is_plain(&fast) {
+                    let (mut sequential, mut sorted) = (unverified(), unverified());
+                    sequential.decode(&frame, &mut |_| {});
+                    sorted.count_plain(fast.ip_checksum_is_correct(), frame.ts);
+                    prop_assert_eq!(sorted.counters(), sequential.counters());
+                    let meta = PlainMeta::from_ipv4(&fast.meta(), true).at(frame.ts);
+                    prop_assert_eq!(meta, fast.meta());
+                    let segment = SortedSegment::new(frame, 1, meta);
+                    prop_assert!(!segment.was_read());
+                    prop_assert_eq!(&vec![check(&segment)], &segments);
+                    prop_assert!(segment.was_read());
+                }
                 check(&fast)
             } else if let Some(fast) = FastPath::from_ipv6_frame(&frame, 1) {
                 counted.count_without_ip_checksum(&fast);

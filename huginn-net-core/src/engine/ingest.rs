@@ -16,6 +16,9 @@ pub(super) struct Ingest {
 }
 
 /// Counts, filters and decodes frames.
+// In cache lines of its own, and in pairs of them, which processors fetch together: each worker writes to its counters at every frame, and
+// those of other workers and of the merging thread are next to it in memory.
+#[repr(align(128))]
 pub(super) struct Decoding {
     /// Kept apart from `bytes`: compilers merge adjacent counters into a form that takes twice as long.
     frames: u64,
