@@ -4,6 +4,8 @@ import os
 import re
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# Frames of 1,518 bytes on a full link.
+PACKETS_AT_1_GBPS = 81_274
 
 # (name in the table, page, operation, by)
 SEQUENTIAL = [
@@ -21,10 +23,21 @@ SEQUENTIAL = [
     ("all protocols, pages", "mixed", "pages, new flows: full analysis", "sequential"),
     ("all protocols, short connections", "mixed", "new flows: full analysis", "sequential"),
 ]
+# Each by one, two, four and eight workers.
 PARALLEL = [
-    (f"all protocols as JSON, start to end, {by}", "mixed", "new flows: full analysis, as JSON, start to end", by)
-    for by in ("sequential", "2 workers", "4 workers", "8 workers")
+    ("TCP, pages", "tcp", "pages, new flows: full analysis, start to end"),
+    ("TCP, short connections", "tcp", "short connections, new flows: full analysis, start to end"),
+    ("HTTP, pages", "http", "pages, new flows: full analysis, start to end"),
+    ("HTTP, many heads", "http", "many heads, new flows: full analysis, start to end"),
+    ("HTTP, kept alive", "http", "kept alive, new flows: full analysis, start to end"),
+    ("TLS, a ClientHello in every packet", "tls", "distinct hellos: full analysis, start to end"),
+    ("TLS, whole handshakes", "tls", "new flows: handshakes, full analysis, start to end"),
+    ("all protocols, pages", "mixed", "pages, new flows: full analysis, start to end"),
+    ("all protocols, short connections", "mixed", "new flows: full analysis, start to end"),
+    ("all protocols as JSON, pages", "mixed", "pages, new flows: full analysis, as JSON, start to end"),
+    ("all protocols as JSON, short connections", "mixed", "new flows: full analysis, as JSON, start to end"),
 ]
+WORKERS = {1: "sequential", 2: "2 workers", 4: "4 workers", 8: "8 workers"}
 MATCHING = [
     ("TCP, pages, nothing matched", "tcp", "pages, new flows: analysis, nothing matched", "sequential"),
     ("TCP, pages, operating system matched", "tcp", "pages, new flows: analysis, OS matched", "sequential"),
@@ -33,7 +46,6 @@ MATCHING = [
     ("HTTP, pages, browser matched", "http", "pages, new flows: analysis, browser matched", "sequential"),
     ("HTTP, pages, server matched", "http", "pages, new flows: analysis, server matched", "sequential"),
 ]
-TABLES = [("Sequential", SEQUENTIAL), ("Parallel", PARALLEL), ("Overhead of matching", MATCHING)]
 
 
 def page(name):
@@ -48,17 +60,37 @@ def page(name):
     return text.split("\n", 1)[0], rows
 
 
+def cells(pages, name, operation, by):
+    """Time and CPU time of a packet, packets a second, and CPU at 1 and 10 Gbps."""
+    if (operation, by) not in pages[name][1]:
+        raise SystemExit(f"benches/results/{name}.md has no row {operation!r}, {by!r}")
+    return pages[name][1][operation, by]
+
+
+def table(title, pages, wanted):
+    head = ["| packets | ns a packet | CPU ns | packets/s | at 1 Gbps | at 10 Gbps |", "|---|--:|--:|--:|--:|--:|"]
+    rows = [f"| {label} | " + " | ".join(cells(pages, *row)) + " |" for label, *row in wanted]
+    return [f"## {title}", "", *head, *rows, ""]
+
+
+def parallel_table(pages):
+    """Throughput and speedup from the time of a packet, and the CPU use of a full link from the CPU time of all threads."""
+    head = "| packets, start to end | workers | packets/s | speedup | CPU ns | CPU at 1 Gbps | CPU at 10 Gbps |"
+    rows = []
+    for label, *row in PARALLEL:
+        one = float(cells(pages, *row, WORKERS[1])[0])
+        for workers, by in WORKERS.items():
+            nanos, cpu, rate, *_ = cells(pages, *row, by)
+            speedup = f"{one / float(nanos):.2f}"
+            shares = [f"{float(cpu) * PACKETS_AT_1_GBPS * gbps / 1e7:.1f} %" for gbps in (1, 10)]
+            rows.append(f"| {label} | {workers} | {rate} | {speedup} | {cpu} | " + " | ".join(shares) + " |")
+    return ["## Parallel", "", head, "|---|--:|--:|--:|--:|--:|--:|", *rows, ""]
+
+
 def main():
     pages = {name: page(name) for name in ("tcp", "http", "tls", "mixed")}
-    lines = []
-    for title, wanted in TABLES:
-        lines += [f"## {title}", "", "| packets | ns a packet | CPU ns | packets/s | at 1 Gbps | at 10 Gbps |"]
-        lines += ["|---|--:|--:|--:|--:|--:|"]
-        for label, name, operation, by in wanted:
-            if (operation, by) not in pages[name][1]:
-                raise SystemExit(f"benches/results/{name}.md has no row {operation!r}, {by!r}")
-            lines.append(f"| {label} | " + " | ".join(pages[name][1][operation, by]) + " |")
-        lines.append("")
+    lines = table("Sequential", pages, SEQUENTIAL) + parallel_table(pages)
+    lines += table("Overhead of matching", pages, MATCHING)
     for conditions in dict.fromkeys(conditions for conditions, _ in pages.values()):
         links = [f"[{name}](results/{name}.md)" for name, (its_own, _) in pages.items() if its_own == conditions]
         lines += [f"Rows of {', '.join(links)}: {conditions}", ""]
