@@ -31,7 +31,7 @@ use huginn_net::record::JsonEvent;
 use huginn_net::{Event, HuginnNet};
 use huginn_net_capture::CaptureReader;
 use huginn_net_core::{
-    Analyzer, Block, Builder, DecodeConfig, Decoder, Fill, FlowKey, Frame, NextFrame, Protocol, Source,
+    Analyzer, Block, Builder, DecodeConfig, Decoder, Fill, FlowKey, Frame, NextFrame, Protocol, Report, Source,
 };
 use huginn_net_http::HuginnNetHttp;
 use huginn_net_tcp::TcpObserver;
@@ -60,6 +60,7 @@ fn main() {
     memory("HTTP, pages", &pages, HuginnNetHttp::builder);
     memory("HTTP, short connections", &short, HuginnNetHttp::builder);
     memory("TLS, short connections", &short, Analyzer::<TlsObserver>::builder);
+    memory("all protocols, short connections", &short, HuginnNet::builder);
     queues("TCP, pages, a queue for each worker", &pages, Analyzer::<TcpObserver>::builder);
     queues("TCP, short connections, a queue for each worker", &short, Analyzer::<TcpObserver>::builder);
     queues("HTTP, pages, a queue for each worker", &pages, HuginnNetHttp::builder);
@@ -87,12 +88,21 @@ fn as_json<'f, S: Source<'f, Error: Debug + Send> + Send>(name: &str, source: im
     });
 }
 
+/// The caller's thread receives and frees the events, or the workers free them and the caller's thread receives a value for each.
 fn memory<P: Protocol>(name: &str, packets: &Packets, builder: impl Fn() -> Builder<P>) {
     let frames: Vec<_> = packets.frames().collect();
     rows(name, |workers| {
         let mut analyzer = builder().workers(workers).build();
         analyzer
             .analyze(Measured(MemoryFrames::new(&frames)), &mut |event| _ = black_box(event))
+            .unwrap()
+            .events
+    });
+    rows(&format!("{name}, mapped by the workers"), |workers| {
+        let mut analyzer = builder().workers(workers).build();
+        let map = |event| black_box::<Event<Report<P>>>(event).ts;
+        analyzer
+            .analyze_map(Measured(MemoryFrames::new(&frames)), map, &mut |ts| _ = black_box(ts))
             .unwrap()
             .events
     });
