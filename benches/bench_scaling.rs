@@ -31,7 +31,8 @@ use huginn_net::record::JsonEvent;
 use huginn_net::{Event, HuginnNet};
 use huginn_net_capture::CaptureReader;
 use huginn_net_core::{
-    Analyzer, Block, Builder, DecodeConfig, Decoder, Fill, FlowKey, Frame, NextFrame, Protocol, Report, Source,
+    Analyzer, Block, Builder, DecodeConfig, Decoder, Fill, FlowKey, Frame, NextFrame, Protocol, Report,
+    Source,
 };
 use huginn_net_http::HuginnNetHttp;
 use huginn_net_tcp::TcpObserver;

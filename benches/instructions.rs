@@ -11,6 +11,10 @@
     reason = "a tool of the benches may panic"
 )]
 
+#[path = "hello_packets.rs"]
+mod hello_packets;
+#[path = "hellos.rs"]
+mod hellos;
 #[path = "memory_frames.rs"]
 mod memory_frames;
 #[path = "packets.rs"]
@@ -18,6 +22,7 @@ mod packets;
 
 use std::fmt::Write;
 use std::hint::black_box;
+use std::path::PathBuf;
 
 use huginn_net::hosts::Hosts;
 use huginn_net::{Database, Finding, HuginnNet};
@@ -50,7 +55,7 @@ fn main() {
         _ => {}
     };
     let mut text = String::with_capacity(8 << 10);
-    let tls = |event: Event<TlsEvent>| {
+    let mut tls = |event: Event<TlsEvent>| {
         if let TlsEvent::Client(client) = event.kind {
             text.clear();
             let (raw, ja3) = (client.hello.ja4_r(), client.hello.ja3());
@@ -58,25 +63,32 @@ fn main() {
             black_box(&text);
         }
     };
-    row("TCP, pages", &PAGES, HuginnNetTcp::builder(), |()| {}, tcp);
-    row("TCP, short connections", &SHORT, HuginnNetTcp::builder(), |()| {}, tcp);
-    row("HTTP, pages", &PAGES, HuginnNetHttp::builder(), |()| {}, http);
-    row("TLS, whole handshakes", &HANDSHAKES, HuginnNetTls::builder(), |()| {}, tls);
+    row("TCP, pages", &of(&PAGES), HuginnNetTcp::builder(), |()| {}, tcp);
+    row("TCP, short connections", &of(&SHORT), HuginnNetTcp::builder(), |()| {}, tcp);
+    row("HTTP, pages", &of(&PAGES), HuginnNetHttp::builder(), |()| {}, http);
+    row("TLS, whole handshakes", &of(&HANDSHAKES), HuginnNetTls::builder(), |()| {}, &mut tls);
+    let hellos =
+        hello_packets::each_in_one_packet(&hellos::from_captures(&HANDSHAKES.map(PathBuf::from)), AT_LEAST);
+    row("TLS, a ClientHello in every packet", &hellos, HuginnNetTls::builder(), |()| {}, &mut tls);
     let all = |event| _ = black_box::<Event<Finding>>(event);
-    row("all protocols, pages", &PAGES, HuginnNet::builder(), Hosts::clear, all);
-    row("all protocols, short connections", &ALL_PROTOCOLS, HuginnNet::builder(), Hosts::clear, all);
+    row("all protocols, pages", &of(&PAGES), HuginnNet::builder(), Hosts::clear, all);
+    row("all protocols, short connections", &of(&ALL_PROTOCOLS), HuginnNet::builder(), Hosts::clear, all);
 }
 
-/// Analyses the packets of captures twice with one analyzer. The first pass allocates memory and fills caches; only the
+/// Returns the packets of captures.
+fn of(captures: &[&str]) -> Packets {
+    Packets::from_captures(captures, Repeat::NewFlows, AT_LEAST, |_| true)
+}
+
+/// Analyses packets twice with one analyzer. The first pass allocates memory and fills caches; only the
 /// second one is counted. `forget` clears the shared state between them.
 fn row<P: Protocol>(
     name: &str,
-    captures: &[&str],
+    packets: &Packets,
     builder: Builder<P>,
     forget: impl FnOnce(&mut P::SharedState),
     mut on_event: impl FnMut(Event<Report<P>>),
 ) {
-    let packets = Packets::from_captures(captures, Repeat::NewFlows, AT_LEAST, |_| true);
     let frames: Vec<_> = packets.frames().collect();
     let mut analyzer = builder.build();
     analyzer.analyze(MemoryFrames::new(&frames), &mut on_event).unwrap();
