@@ -22,7 +22,7 @@ mod packets;
 
 use std::fmt::Write;
 use std::hint::black_box;
-use std::path::PathBuf;
+use std::path::Path;
 
 use huginn_net::hosts::Hosts;
 use huginn_net::{Database, Finding, HuginnNet};
@@ -32,7 +32,7 @@ use huginn_net_tcp::{HuginnNetTcp, TcpEvent};
 use huginn_net_tls::{HuginnNetTls, TlsEvent};
 
 use memory_frames::MemoryFrames;
-use packets::{ALL_PROTOCOLS, HANDSHAKES, PAGES, Packets, Repeat, SHORT};
+use packets::{ALL_PROTOCOLS, HANDSHAKES, PAGES, Packets, Repeat, SHORT, capture_path};
 
 /// Minimum length of a pass, in bytes. Instructions do not depend on caches, so that more would only take time.
 const AT_LEAST: usize = 8 << 20;
@@ -67,8 +67,10 @@ fn main() {
     row("TCP, short connections", &of(&SHORT), HuginnNetTcp::builder(), |()| {}, tcp);
     row("HTTP, pages", &of(&PAGES), HuginnNetHttp::builder(), |()| {}, http);
     row("TLS, whole handshakes", &of(&HANDSHAKES), HuginnNetTls::builder(), |()| {}, &mut tls);
-    let hellos =
-        hello_packets::each_in_one_packet(&hellos::from_captures(&HANDSHAKES.map(PathBuf::from)), AT_LEAST);
+    let hellos = hello_packets::each_in_one_packet(
+        &hellos::from_captures(&HANDSHAKES.map(|name| capture_path(Path::new(name)))),
+        AT_LEAST,
+    );
     row("TLS, a ClientHello in every packet", &hellos, HuginnNetTls::builder(), |()| {}, &mut tls);
     let all = |event| _ = black_box::<Event<Finding>>(event);
     row("all protocols, pages", &of(&PAGES), HuginnNet::builder(), Hosts::clear, all);

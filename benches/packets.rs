@@ -168,7 +168,7 @@ pub(crate) fn all_captures() -> Vec<PathBuf> {
 }
 
 /// Resolves the path of a capture, or its name without extension.
-fn capture_path(name: &Path) -> PathBuf {
+pub(crate) fn capture_path(name: &Path) -> PathBuf {
     match name.extension() {
         Some(_) => name.to_owned(),
         None => captures::path(&format!("{}.pcap", name.display())),

@@ -30,7 +30,7 @@ pub use amount::Amount;
 pub use calendar::CivilDate;
 pub use cursor::{Cursor, Truncated};
 pub use escaped::{Escaped, Printable, is_printable};
-pub use hex::{HexDigits, md5_digits, md5_from_digits};
+pub use hex::{HexDigits, byte_digits, digit as hex_digit, md5_digits, md5_from_digits, number_digits};
 pub use parsed::Parsed;
 pub use quoted::quoted;
 pub use reassembly::{Reassembler, ReassemblyLimits};

@@ -89,16 +89,7 @@ impl StreamParser for TlsParser {
     }
 
     fn new(_: StreamStart, settings: TlsParserSettings) -> Self {
-        Self {
-            client: Reader::new(settings),
-            server: Reader::new(settings),
-            client_hellos: 0,
-            server_seen: false,
-            retry_requested: false,
-            agreed: false,
-            follower: settings.handshakes.then(Box::default),
-            reads: [true; 2],
-        }
+        Self::reading(Reader::new(settings), Reader::new(settings), 0, settings)
     }
 
     /// Reports complete hellos. A ClientHello is a retry if the server requested it; if the server's data is missing,
@@ -205,23 +196,35 @@ impl StreamParser for TlsParser {
     }
 
     fn resume(
-        start: StreamStart,
+        _: StreamStart,
         settings: TlsParserSettings,
         _: Side,
         first_len: usize,
         early_data: u8,
     ) -> Self {
-        Self {
-            client: Reader::Tls(HelloSearch::after_hello(first_len, early_data != 0)),
-            server: Reader::Tls(HelloSearch::from_start()),
-            client_hellos: 1,
-            ..Self::new(start, settings)
-        }
+        let client = HelloSearch::after_hello(first_len, early_data != 0);
+        Self::reading(Reader::Tls(client), Reader::Tls(HelloSearch::from_start()), 1, settings)
     }
 }
 
 impl TlsParser {
+    /// Creates the state of a connection with this number of ClientHellos.
+    #[inline]
+    fn reading(client: Reader, server: Reader, client_hellos: u8, settings: TlsParserSettings) -> Self {
+        Self {
+            client,
+            server,
+            client_hellos,
+            server_seen: false,
+            retry_requested: false,
+            agreed: false,
+            follower: settings.handshakes.then(Box::default),
+            reads: [true; 2],
+        }
+    }
+
     /// Whether nothing further can be found. A second ClientHello may be captured after the server's answer.
+    #[inline]
     fn is_done(&self) -> bool {
         self.has_hellos() && !self.follows() || self.client.is_done() && self.server.is_done()
     }

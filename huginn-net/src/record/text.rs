@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::str;
 use std::sync::Arc;
 
-use huginn_net_core::{Escaped, HexDigits, md5_digits};
+use huginn_net_core::{Escaped, HexDigits, md5_digits, number_digits};
 use huginn_net_tls::{Extension, Grease, Ja3, Ja4Raw, Version, is_grease, names};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -33,8 +33,8 @@ enum Value<'a> {
     Version(Version),
     /// The hexadecimal digits of an MD5.
     Md5([u8; 32]),
-    /// A number with four hexadecimal digits.
-    Hex(u16),
+    /// The hexadecimal digits of a number.
+    Hex([u8; 4]),
 }
 
 impl RecordValue for Text<'_> {
@@ -75,7 +75,7 @@ impl<'a> Text<'a> {
     /// A number with four hexadecimal digits.
     #[inline]
     pub(super) fn hex(number: u16) -> Self {
-        Self(Value::Hex(number))
+        Self(Value::Hex(number_digits(number)))
     }
 
     /// A number of a registry: its name, or four hexadecimal digits.
@@ -113,6 +113,7 @@ impl Text<'_> {
             Value::Ja4Raw(raw) => Some(raw.as_str()),
             Value::Ja3(ja3) => Some(ja3.as_str()),
             Value::Md5(digits) => str::from_utf8(digits).ok(),
+            Value::Hex(digits) => str::from_utf8(digits).ok(),
             _ => None,
         }
     }
@@ -351,10 +352,12 @@ impl Display for Text<'_> {
             Value::Shared(value, limit) => write_limited(f, *limit, value),
             Value::HttpSignature(verdict, limit) => write_limited(f, *limit, verdict.raw_sig()),
             Value::Version(version) => Display::fmt(version, f),
-            Value::Hex(number) => write!(f, "{number:04x}"),
-            Value::Text(_) | Value::Read(_) | Value::Ja4Raw(_) | Value::Ja3(_) | Value::Md5(_) => {
-                f.write_str(self.as_str().unwrap_or_default())
-            }
+            Value::Text(_)
+            | Value::Read(_)
+            | Value::Ja4Raw(_)
+            | Value::Ja3(_)
+            | Value::Md5(_)
+            | Value::Hex(_) => f.write_str(self.as_str().unwrap_or_default()),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use huginn_net_tls::extension_type::SIGNATURE_ALGORITHMS;
 use huginn_net_tls::{Ja4Hash, Ja4Raw, Transport, Version};
+use huginn_net_wire::number_digits;
 
 use super::session::Session;
 use crate::clients::software::Entry;
@@ -75,11 +76,12 @@ pub(super) fn hash(extensions: &[u16], session: Session, algorithms: &str) -> Ja
         return Ja4Hash::EMPTY;
     }
     all.sort_unstable();
-    let mut text = String::new();
-    for (separator, number) in std::iter::once("").chain(std::iter::repeat(",")).zip(all) {
-        let _ = write!(text, "{separator}{number:04x}");
+    let mut text = Vec::with_capacity(all.len().saturating_mul(5).saturating_add(algorithms.len()));
+    for (index, number) in all.into_iter().enumerate() {
+        text.extend_from_slice(if index > 0 { b"," } else { b"" });
+        text.extend_from_slice(&number_digits(number));
     }
-    text.push_str(algorithms);
+    text.extend_from_slice(algorithms.as_bytes());
     Ja4Hash::from_list(text)
 }
 

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::{Ja4Field, Ja4ParseError, Scanner};
 use super::head::Ja4Head;
-use super::hex;
+use huginn_net_wire::byte_digits;
 
 /// A JA4: a readable head and the hashes of two lists. `ja4_o` and `ja4_stable` have the same format.
 ///
@@ -126,7 +126,7 @@ impl Ja4Hash {
     fn digits(self) -> [u8; Self::LEN] {
         let mut digits = [0; Self::LEN];
         for (target, byte) in digits.chunks_exact_mut(2).zip(self.0) {
-            target.copy_from_slice(&hex::digits_of_byte(byte));
+            target.copy_from_slice(&byte_digits(byte));
         }
         digits
     }

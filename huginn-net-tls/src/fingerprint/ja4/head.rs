@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::{self, FromStr};
 
 use super::error::{Ja4Field, Ja4ParseError, Scanner};
-use super::hex;
 use crate::Transport;
 use crate::hello::{ClientHello, Version};
+use huginn_net_wire::hex_digit;
 
 /// JA4_a: ten characters for transport, version, server name, two counts and ALPN.
 ///
@@ -160,7 +160,7 @@ const fn transport_letter(transport: Transport) -> u8 {
 
 fn count(number: usize) -> [u8; 2] {
     let number = u8::try_from(number.min(MAX_COUNT)).unwrap_or_default();
-    [hex::digit(number / 10), hex::digit(number % 10)]
+    [hex_digit(number / 10), hex_digit(number % 10)]
 }
 
 const fn number(tens: u8, ones: u8) -> u8 {
@@ -179,7 +179,7 @@ fn alpn_characters(value: &[u8]) -> [u8; 2] {
     if first.is_ascii_alphanumeric() && last.is_ascii_alphanumeric() {
         [*first, *last]
     } else {
-        [hex::digit(first >> 4), hex::digit(last & 0x0f)]
+        [hex_digit(first >> 4), hex_digit(last & 0x0f)]
     }
 }
 

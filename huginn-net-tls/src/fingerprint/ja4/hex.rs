@@ -1,5 +1,7 @@
 //! Hexadecimal numbers without the cost of formatting.
 
+use huginn_net_wire::number_digits;
+
 /// A comma-separated list of four-digit hexadecimal numbers under construction.
 pub(super) struct List<'a> {
     text: &'a mut Vec<u8>,
@@ -16,7 +18,7 @@ impl<'a> List<'a> {
 
     #[inline]
     pub(super) fn push(&mut self, number: u16) {
-        let [a, b, c, d] = hex_digits(number);
+        let [a, b, c, d] = number_digits(number);
         self.text.extend_from_slice(&[a, b, c, d, b',']);
     }
 
@@ -39,7 +41,7 @@ pub(super) const fn list_len(numbers: usize) -> usize {
 pub(super) fn overwrite_list(text: &mut [u8], numbers: impl Iterator<Item = u16>) {
     for (target, number) in text.chunks_mut(5).zip(numbers) {
         if let Some(digits) = target.first_chunk_mut() {
-            *digits = hex_digits(number);
+            *digits = number_digits(number);
         }
     }
 }
@@ -54,31 +56,6 @@ pub(super) fn numbers(lists: &[u8]) -> Vec<u16> {
     lists.split(|byte| matches!(byte, b'_' | b',')).filter(|digits| !digits.is_empty()).map(value).collect()
 }
 
-/// The four digits of a number.
-fn hex_digits(number: u16) -> [u8; 4] {
-    let [[a, b], [c, d]] = number.to_be_bytes().map(digits_of_byte);
-    [a, b, c, d]
-}
-
-/// The two digits of a byte.
-#[inline]
-pub(crate) fn digits_of_byte(byte: u8) -> [u8; 2] {
-    DIGITS.get(usize::from(byte)).copied().unwrap_or_default()
-}
-
-#[expect(clippy::indexing_slicing, reason = "evaluated and checked at compile time")]
-static DIGITS: [[u8; 2]; 256] = {
-    let mut digits = [[0; 2]; 256];
-    let mut byte = 0_u8;
-    loop {
-        digits[byte as usize] = [digit(byte >> 4), digit(byte & 0x0f)];
-        match byte.checked_add(1) {
-            Some(next) => byte = next,
-            None => break digits,
-        }
-    }
-};
-
 /// The value of a lower-case digit.
 pub(super) const fn hex_value(digit: u8) -> Option<u8> {
     match digit {
@@ -88,22 +65,16 @@ pub(super) const fn hex_value(digit: u8) -> Option<u8> {
     }
 }
 
-/// The digit for a value below 16.
-pub(crate) const fn digit(value: u8) -> u8 {
-    if value < 10 { value.wrapping_add(b'0') } else { value.wrapping_add(b'a' - 10) }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{List, digit, hex_digits, hex_value, list_len};
+    use huginn_net_wire::hex_digit;
+
+    use super::{List, hex_value, list_len};
 
     #[test]
-    fn digits_match_standard_library() {
-        for number in 0..=u16::MAX {
-            assert_eq!(hex_digits(number), format!("{number:04x}").as_bytes(), "{number}");
-        }
+    fn values_are_those_of_digits() {
         for value in 0..16 {
-            assert_eq!(hex_value(digit(value)), Some(value));
+            assert_eq!(hex_value(hex_digit(value)), Some(value));
         }
         assert_eq!((hex_value(b'A'), hex_value(b'g'), hex_value(b'/')), (None, None, None));
     }

@@ -7,7 +7,7 @@
 mod error;
 mod fingerprint;
 pub(crate) mod head;
-pub(crate) mod hex;
+mod hex;
 mod raw;
 
 pub use error::{Ja4Field, Ja4ParseError};
