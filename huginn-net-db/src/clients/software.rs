@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use huginn_net_tls::{ClientFamily, Ja4, Ja4Raw};
 
+use super::browser_fields::{BrowserImitation, imitated};
 use super::nearest::NearestClient;
 use super::table::{Key, Row};
 use super::variants::{HelloVariant, Session};
@@ -29,10 +30,16 @@ pub struct Software {
     pub candidates: Vec<Arc<str>>,
     /// The packages and scripts, or documents, of the recordings, with their dates.
     pub evidence: Vec<Arc<str>>,
+    /// The browser that a hello imitates, and the fields that show it. No library or application is named then, and only
+    /// imitations are candidates.
+    pub imitation: Option<BrowserImitation>,
 }
 
 impl fmt::Display for Software {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(imitation) = &self.imitation {
+            return write!(f, "imitation of {}", imitation.browser);
+        }
         let name = self.application.as_ref().or(self.library.as_ref());
         f.write_str(name.map_or("several clients", |name| name))?;
         match &self.versions {
@@ -96,6 +103,18 @@ impl ClientMatch {
     pub(super) fn with_variant(mut self, variant: HelloVariant) -> Self {
         self.variant = Some(variant).filter(|variant| *variant != HelloVariant::default());
         self
+    }
+
+    /// The match of a hello with these fields: the browser with the fingerprint did not send it.
+    pub(super) fn into_imitation(self, imitation: BrowserImitation) -> Self {
+        let Software { candidates, evidence, .. } = &*self.software;
+        let software = Software {
+            candidates: candidates.iter().filter(|name| imitated(name).is_some()).cloned().collect(),
+            evidence: evidence.clone(),
+            imitation: Some(imitation),
+            ..Software::default()
+        };
+        Self { software: Arc::new(software), ..self }
     }
 }
 
@@ -229,6 +248,7 @@ impl Entry {
             evidence: distinct(
                 &mut clients.iter().map(|row| format!("{} ({})", row.evidence, row.date).into()),
             ),
+            imitation: None,
         };
         let mut ja4: Vec<Ja4> = rows.iter().filter_map(|row| row.ja4).collect();
         ja4.sort_unstable();
@@ -267,6 +287,7 @@ impl Software {
             versions: application.and(common(software.map(|software| &software.versions))).cloned().flatten(),
             candidates: distinct(&mut of_genuine.chain(of_imitations).cloned()),
             evidence: distinct(&mut entries.iter().flat_map(|entry| &entry.software.evidence).cloned()),
+            imitation: None,
         }
     }
 
@@ -282,6 +303,7 @@ impl Software {
             versions: self.versions.filter(|_| keeps_versions),
             candidates: all.candidates,
             evidence: self.evidence,
+            imitation: None,
         }
     }
 }
