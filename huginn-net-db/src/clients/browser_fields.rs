@@ -30,7 +30,7 @@ pub enum ImitatedBrowser {
 }
 
 /// A field of a ClientHello that JA4 and JA3 ignore, and that has the same form in all versions of a browser.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum HelloField {
     /// The places of GREASE values (RFC 8701), and the contents of GREASE extensions.
@@ -53,11 +53,25 @@ impl ImitatedBrowser {
     }
 
     /// The TLS library.
-    const fn library(self) -> &'static str {
+    pub(super) const fn library(self) -> &'static str {
         match self {
             Self::Chromium => "BoringSSL",
             Self::Firefox => "NSS",
         }
+    }
+
+    /// The candidate for the structure of the browser, which any client can imitate.
+    pub(super) const fn or_imitation(self) -> &'static str {
+        match self {
+            Self::Chromium => "Chromium or an imitation",
+            Self::Firefox => "Firefox or an imitation",
+        }
+    }
+
+    /// The browser with this name in tables, such as `Chrome`.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        let has_name = |browser: &Self| browser.names().iter().any(|known| name.starts_with(known));
+        [Self::Chromium, Self::Firefox].into_iter().find(has_name)
     }
 
     /// How the names of the browser begin, in tables and in imitations.
@@ -70,15 +84,16 @@ impl ImitatedBrowser {
 
     /// The browser that has the fingerprint of this software, if no other genuine client has it.
     fn of_software(software: &Software) -> Option<Self> {
-        let library = software.library.as_deref()?;
-        let browser = [Self::Chromium, Self::Firefox].into_iter().find(|known| known.library() == library)?;
-        let is_browser = |name: &str| browser.names().iter().any(|known| name.starts_with(known));
-        let is_candidate = |name: &Arc<str>| is_browser(imitated(name).unwrap_or(name));
-        let names_browser = match &software.application {
-            Some(application) => is_browser(application),
-            None => !software.candidates.is_empty() && software.candidates.iter().all(is_candidate),
+        let name = |candidate: &Arc<str>| Self::from_name(imitated(candidate).unwrap_or(candidate));
+        let (browser, is_only) = match (&software.application, &*software.candidates) {
+            (Some(application), _) => (Self::from_name(application)?, true),
+            (None, [first, others @ ..]) => {
+                let browser = name(first)?;
+                (browser, others.iter().all(|other| name(other) == Some(browser)))
+            }
+            (None, []) => return None,
         };
-        names_browser.then_some(browser)
+        (is_only && software.library.as_deref() == Some(browser.library())).then_some(browser)
     }
 }
 
@@ -100,6 +115,11 @@ impl HelloField {
             Self::CompressCertificate => "compress_certificate",
             Self::EchPayloadLength => "ech.payload_length",
         }
+    }
+
+    /// The field with this [name](Self::name).
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|field| field.name() == name)
     }
 }
 
@@ -160,20 +180,19 @@ const BROWSER_FIELDS: [BrowserField; 5] = [
 ];
 
 impl BrowserImitation {
-    /// Compares a hello with the browser that has its fingerprint. `None` if no field differs, or if no browser has the
+    /// Compares a well-formed hello with the browser that has its fingerprint. `None` if no field differs, or if no browser has the
     /// fingerprint; this allocates no memory.
     pub(super) fn of_hello(software: &Software, hello: &ClientHello<'_>) -> Option<Self> {
         let browser = ImitatedBrowser::of_software(software)?;
         let differs = |known: &&BrowserField| known.browser == browser && !(known.holds)(hello);
         let fields: Vec<HelloField> =
             BROWSER_FIELDS.iter().filter(differs).map(|known| known.field).collect();
-        // The extensions of a damaged hello end early.
-        (!fields.is_empty() && hello.is_well_formed()).then_some(Self { browser, fields })
+        (!fields.is_empty()).then_some(Self { browser, fields })
     }
 }
 
 /// The browser that a candidate such as `curl_cffi as Chrome 120` imitates; `None` for a genuine client.
-pub(super) fn imitated(candidate: &str) -> Option<&str> {
+fn imitated(candidate: &str) -> Option<&str> {
     Some(candidate.split_once(" as ")?.1)
 }
 

@@ -195,9 +195,12 @@ impl ClientDatabase {
     /// differs, the software is an [imitation](Software::imitation).
     pub fn match_hello(&self, hello: &ClientHello<'_>) -> Option<ClientMatch> {
         let found = self.match_fingerprint(hello)?;
+        if !hello.is_well_formed() {
+            return Some(found);
+        }
         Some(match BrowserImitation::of_hello(&found.software, hello) {
             Some(imitation) => found.into_imitation(imitation),
-            None => found,
+            None => found.into_agreeing(),
         })
     }
 

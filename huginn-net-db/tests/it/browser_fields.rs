@@ -207,7 +207,37 @@ fn imitation_names_only_imitations() {
     assert_eq!((imitation.browser, &*imitation.fields), (ImitatedBrowser::Chromium, &[HelloField::Alps][..]));
     assert_eq!(software.to_string(), "imitation of Chromium");
     assert_eq!((&software.library, &software.application, &software.versions), (&None, &None, &None));
-    assert!(!software.candidates.is_empty() && software.candidates.iter().all(|name| name.contains(" as ")));
+}
+
+#[test]
+fn imitation_is_candidate_for_its_fields() {
+    let [same, other] = [239, 208].map(|payload| Hello::of_firefox().with(0xfe0d, ech(payload)).message(0));
+    let [same, other] =
+        [&same, &other].map(|bytes| ClientHello::from_message(bytes, Transport::Tcp).unwrap().unwrap().value);
+    let key = same.ja4_stable();
+    let row = |imitates: &str, application: &str, differs: &str| {
+        format!("{key}\tNSS\t{application}\t{imitates}\t{differs}\tyes\n")
+    };
+    let header = "ja4_stable\tlibrary\tapplication\timitates\tdiffers\town_settings\n";
+    let one = row("Firefox 140", "Parrot", "ech.payload_length");
+    let exact = row("Firefox 141", "Mimic", "");
+    let genuine = row("", "Firefox", "");
+    let names = |rows: &[&str], hello: &ClientHello<'_>| {
+        let database = ClientDatabase::parse(&format!("{header}{}", rows.concat())).unwrap();
+        let software = database.match_hello(hello).unwrap().software;
+        let by_fingerprint = database.match_ja4(key).unwrap().software.candidates.len();
+        (software.to_string(), software.candidates.join(", "), by_fingerprint)
+    };
+    let expect = |name: &str, candidates: &str, count: usize| (name.to_owned(), candidates.to_owned(), count);
+    assert_eq!(names(&[&one], &same), expect("NSS", "Firefox or an imitation", 1));
+    assert_eq!(names(&[&one], &other), expect("imitation of Firefox", "Parrot as Firefox", 1));
+    assert_eq!(names(&[&one, &exact], &same), expect("NSS", "Mimic as Firefox 141 and newer", 2));
+    let parrot = "Parrot as Firefox 140";
+    assert_eq!(
+        names(&[&one, &exact, &genuine], &same),
+        expect("Firefox", "Firefox, Mimic as Firefox 141 and newer", 3)
+    );
+    assert_eq!(names(&[&one, &exact, &genuine], &other), expect("imitation of Firefox", parrot, 3));
 }
 
 #[test]
