@@ -180,8 +180,8 @@ const BROWSER_FIELDS: [BrowserField; 5] = [
 ];
 
 impl BrowserImitation {
-    /// Compares a well-formed hello with the browser that has its fingerprint. `None` if no field differs, or if no browser has the
-    /// fingerprint; this allocates no memory.
+    /// Compares a well-formed hello with the browser that has its fingerprint. `None` if no field differs, or if no
+    /// browser has the fingerprint; this allocates no memory.
     pub(super) fn of_hello(software: &Software, hello: &ClientHello<'_>) -> Option<Self> {
         let browser = ImitatedBrowser::of_software(software)?;
         let differs = |known: &&BrowserField| known.browser == browser && !(known.holds)(hello);
@@ -198,11 +198,12 @@ fn imitated(candidate: &str) -> Option<&str> {
 
 /// BoringSSL (`ssl_write_client_cipher_list`, `ssl_add_clienthello_tlsext`): the first cipher suite, group and version are
 /// GREASE; the first extension is an empty one of GREASE, and the last one has one byte. pre_shared_key and padding follow.
+/// Chromium sends no GREASE in QUIC, and sent none before it had TLS 1.3.
 fn has_grease_of_boringssl(hello: &ClientHello<'_>) -> bool {
-    if hello.transport() != Transport::Tcp {
+    if hello.transport() != Transport::Tcp || hello.supported_versions().next().is_none() {
         return true;
     }
-    let is_first = |mut numbers: U16List<'_>| numbers.next().is_none_or(is_grease);
+    let is_first = |mut numbers: U16List<'_>| numbers.next().is_some_and(is_grease);
     let is_last = |kind| matches!(kind, extension_type::PADDING | extension_type::PRE_SHARED_KEY);
     let mut extensions = hello.extensions().filter(|extension| !is_last(extension.kind));
     let is_grease_of = |extension: Option<Extension<'_>>, len: usize| {

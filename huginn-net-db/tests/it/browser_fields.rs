@@ -193,6 +193,16 @@ fn fields_of_chromium_are_compared() {
 }
 
 #[test]
+fn grease_is_not_expected_without_tls_1_3_or_in_quic() {
+    let mut old = Hello::of_chromium();
+    old.suites.drain(..2);
+    let quic = old.clone().with(0x44cd, hex("0003 02 6833"));
+    assert_eq!(quic.software_over(Transport::Quic).software.imitation, None);
+    old.extensions.retain(|(kind, _)| *kind != extension_type::SUPPORTED_VERSIONS);
+    assert_eq!(old.imitation(), "");
+}
+
+#[test]
 fn padding_and_pre_shared_key_follow_grease() {
     let mut hello = Hello::of_chromium();
     hello.extensions.push((extension_type::PADDING, vec![0; 3]));
