@@ -81,7 +81,7 @@ impl Hello {
     /// The same with other data in an extension.
     fn with(mut self, kind: u16, data: Vec<u8>) -> Self {
         let extension = self.extensions.iter_mut().find(|(known, _)| *known == kind);
-        extension.expect("the extension").1 = data;
+        extension.unwrap().1 = data;
         self
     }
 
