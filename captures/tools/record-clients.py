@@ -36,7 +36,7 @@ from server import NAME, PREFACE, Server, Sshd  # noqa: E402
 
 PROGRAM = ["library", "library_version", "application", "application_version", "imitates", "own_settings", "evidence", "date"]
 SSH = ["hassh", *PROGRAM]
-TLS = ["ja4_stable", "ja4", "ja3_hash", *PROGRAM, "ja4_stable_r"]
+TLS = ["ja4_stable", "ja4", "ja3_hash", *PROGRAM, "differs", "ja4_stable_r"]
 HTTP2 = ["akamai_hash", *PROGRAM, "akamai"]
 
 
@@ -71,6 +71,11 @@ class Recorder:
         dump.wait()
         events = [event for event in self.events(protocol, capture) if event["event"] == f"{protocol}_client"]
         hellos = {event[fingerprint]: event for event in reversed(events) if event[fingerprint]}
+        for hello in hellos.values():
+            same = [event for event in events if event[fingerprint] == hello[fingerprint]]
+            # Fields of random contents differ from the browser in some hellos only.
+            differs = {field: None for event in same for field in (event.get("software") or {}).get("differs", [])}
+            hello["differs"] = ",".join(differs)
         if not hellos:
             print(f"no hello ({status}): {client.evidence}", file=sys.stderr)
         return list(reversed(hellos.values())), self.akamai()
@@ -136,6 +141,14 @@ def run_client(client, server, folder):
     return f"exit status {process.returncode}"
 
 
+def report_imitations(client, hellos):
+    """Names the fields in which a genuine client differs from what the database knows of its browser."""
+    for hello in hellos:
+        if hello["differs"]:
+            print(f"{client.evidence}: not like {hello['software']['imitates']} in {hello['differs']}", file=sys.stderr)
+            hello["differs"] = ""
+
+
 def user_agent_version(requests):
     """The version in the User-Agent of Chromium."""
     for request in requests:
@@ -187,6 +200,8 @@ def main():
         tls, http2, versions = [], [], {}
         for client in GROUPS[group]():
             hellos, requests = recorder.record(client)
+            if not client.imitates:
+                report_imitations(client, hellos)
             program = {name: getattr(client, name) for name in PROGRAM if name != "date"} | {"date": today}
             program["own_settings"] = "yes" if client.own_settings else ""
             version = client.application_version or user_agent_version(requests)

@@ -37,8 +37,8 @@ mod tcp;
 
 pub use builtin::SourceLine;
 pub use clients::{
-    ClientDatabase, ClientMatch, ClientTableError, ClientTableFault, Difference, HelloVariant, MatchKind,
-    NearestClient, Software,
+    BrowserImitation, ClientDatabase, ClientMatch, ClientTableError, ClientTableFault, Difference,
+    HelloField, HelloVariant, ImitatedBrowser, MatchKind, NearestClient, Software,
 };
 pub use database::{Database, Stats};
 pub use entry::{Entry, LinkEntry};

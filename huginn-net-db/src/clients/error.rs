@@ -50,6 +50,14 @@ pub enum ClientTableFault {
         /// The text.
         value: Box<str>,
     },
+    /// `differs` names an unknown field.
+    #[error(
+        "differs: '{value}' is not a field of a hello: expected grease, alps, compress_certificate or ech.payload_length"
+    )]
+    Field {
+        /// The text.
+        value: Box<str>,
+    },
     /// `own_settings` is neither empty nor `yes`.
     #[error("own_settings: '{value}' is neither empty nor 'yes'")]
     OwnSettings {

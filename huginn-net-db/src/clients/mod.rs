@@ -1,5 +1,6 @@
 //! Names the software behind the fingerprints of clients: TLS, HTTP/2 and SSH.
 
+mod browser_fields;
 mod error;
 mod nearest;
 mod software;
@@ -15,6 +16,7 @@ use foldhash::fast::RandomState;
 use huginn_net_http::http2::AkamaiHash;
 use huginn_net_tls::{ClientFamily, ClientHello, Ja3Hash, Ja4, Ja4Hash, Ja4Raw};
 
+pub use browser_fields::{BrowserImitation, HelloField, ImitatedBrowser};
 pub use error::{ClientTableError, ClientTableFault};
 pub use nearest::{Difference, NearestClient};
 pub use software::{ClientMatch, MatchKind, Software};
@@ -188,7 +190,21 @@ impl ClientDatabase {
     /// A known stable JA4 is preferred, then a computed one. Otherwise the structure of the hello may identify the library;
     /// then [`ClientMatch::nearest`] is the most similar known fingerprint, if one has the same cipher suites, or the same
     /// extensions and signature algorithms.
+    ///
+    /// A hello with the fingerprint of a browser is compared with what the browser sends in [other fields](HelloField). If one
+    /// differs, the software is an [imitation](Software::imitation).
     pub fn match_hello(&self, hello: &ClientHello<'_>) -> Option<ClientMatch> {
+        let found = self.match_fingerprint(hello)?;
+        if !hello.is_well_formed() {
+            return Some(found);
+        }
+        Some(match BrowserImitation::of_hello(&found.software, hello) {
+            Some(imitation) => found.into_imitation(imitation),
+            None => found.into_agreeing(),
+        })
+    }
+
+    fn match_fingerprint(&self, hello: &ClientHello<'_>) -> Option<ClientMatch> {
         let ja4 = hello.ja4();
         if let Some(entry) = self.tls.get(&hello.ja4_stable()) {
             if entry.has_ja4(ja4) {

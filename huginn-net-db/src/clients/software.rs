@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use huginn_net_tls::{ClientFamily, Ja4, Ja4Raw};
 
+use super::browser_fields::{BrowserImitation, HelloField, ImitatedBrowser};
 use super::nearest::NearestClient;
 use super::table::{Key, Row};
 use super::variants::{HelloVariant, Session};
@@ -29,10 +30,28 @@ pub struct Software {
     pub candidates: Vec<Arc<str>>,
     /// The packages and scripts, or documents, of the recordings, with their dates.
     pub evidence: Vec<Arc<str>>,
+    /// The browser that a hello imitates, and the fields that show it. No library or application is named then, and only
+    /// imitations that were recorded with these fields are candidates.
+    pub imitation: Option<BrowserImitation>,
+    /// The imitations among the candidates that differ from their browser in fields.
+    pub(super) differing: Vec<DifferingImitation>,
+    /// The same for a hello in which no field differs; `None` if that is the same.
+    pub(super) agreeing: Option<Arc<Software>>,
+}
+
+/// A candidate, and the fields in which it differs from the browser that it imitates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct DifferingImitation {
+    name: Arc<str>,
+    browser: Option<ImitatedBrowser>,
+    fields: Vec<HelloField>,
 }
 
 impl fmt::Display for Software {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(imitation) = &self.imitation {
+            return write!(f, "imitation of {}", imitation.browser);
+        }
         let name = self.application.as_ref().or(self.library.as_ref());
         f.write_str(name.map_or("several clients", |name| name))?;
         match &self.versions {
@@ -96,6 +115,33 @@ impl ClientMatch {
     pub(super) fn with_variant(mut self, variant: HelloVariant) -> Self {
         self.variant = Some(variant).filter(|variant| *variant != HelloVariant::default());
         self
+    }
+
+    /// The match of a hello with these fields: the browser with the fingerprint did not send it.
+    pub(super) fn into_imitation(self, imitation: BrowserImitation) -> Self {
+        let has_all =
+            |known: &&DifferingImitation| imitation.fields.iter().all(|field| known.fields.contains(field));
+        let software = Software {
+            candidates: self
+                .software
+                .differing
+                .iter()
+                .filter(has_all)
+                .map(|known| Arc::clone(&known.name))
+                .collect(),
+            evidence: self.software.evidence.clone(),
+            imitation: Some(imitation),
+            ..Software::default()
+        };
+        Self { software: Arc::new(software), ..self }
+    }
+
+    /// The match of a hello in which no field differs.
+    pub(super) fn into_agreeing(self) -> Self {
+        match &self.software.agreeing {
+            Some(agreeing) => Self { software: Arc::clone(agreeing), ..self },
+            None => self,
+        }
     }
 }
 
@@ -220,7 +266,7 @@ impl Entry {
             }
             (None, None) => String::new(),
         };
-        let (candidates, genuine_candidates) = candidates(&genuine, &imitations, recorded);
+        let (candidates, genuine_candidates, differing) = candidates(&genuine, &imitations, recorded);
         let software = Software {
             library: library.map(Into::into),
             application: application.map(Into::into),
@@ -229,7 +275,10 @@ impl Entry {
             evidence: distinct(
                 &mut clients.iter().map(|row| format!("{} ({})", row.evidence, row.date).into()),
             ),
-        };
+            differing,
+            ..Software::default()
+        }
+        .with_agreeing();
         let mut ja4: Vec<Ja4> = rows.iter().filter_map(|row| row.ja4).collect();
         ja4.sort_unstable();
         ja4.dedup();
@@ -267,7 +316,10 @@ impl Software {
             versions: application.and(common(software.map(|software| &software.versions))).cloned().flatten(),
             candidates: distinct(&mut of_genuine.chain(of_imitations).cloned()),
             evidence: distinct(&mut entries.iter().flat_map(|entry| &entry.software.evidence).cloned()),
+            differing: entries.iter().flat_map(|entry| &entry.software.differing).cloned().collect(),
+            ..Self::default()
         }
+        .with_agreeing()
     }
 
     /// The same without the names that `all` clients do not share, and with the candidates of all.
@@ -282,7 +334,24 @@ impl Software {
             versions: self.versions.filter(|_| keeps_versions),
             candidates: all.candidates,
             evidence: self.evidence,
+            differing: all.differing,
+            ..Self::default()
         }
+        .with_agreeing()
+    }
+
+    /// Adds the software of a hello in which no field differs. Without another candidate, the browser may have sent it.
+    fn with_agreeing(mut self) -> Self {
+        let Some(DifferingImitation { browser, .. }) = self.differing.first() else { return self };
+        let differs = |name: &Arc<str>| self.differing.iter().any(|known| known.name == *name);
+        let mut candidates: Vec<Arc<str>> =
+            self.candidates.iter().filter(|name| !differs(name)).cloned().collect();
+        if let ([], Some(browser)) = (&*candidates, browser) {
+            candidates.push(browser.or_imitation().into());
+        }
+        let agreeing = Self { candidates, differing: Vec::new(), ..self.clone() };
+        self.agreeing = Some(Arc::new(agreeing));
+        self
     }
 }
 
@@ -307,12 +376,13 @@ fn versions_of(name: &str, found: &Versions<'_>, all: &SortedVersions<'_>) -> St
     found.get(name).zip(all.get(name)).map(|(found, all)| ranges(found, all)).unwrap_or_default()
 }
 
-/// The names of genuine clients, then of imitations, with their versions; and the number of genuine ones.
+/// The names of genuine clients, then of imitations, with their versions; the number of genuine ones; and the imitations
+/// that differ from their browser in fields.
 fn candidates(
     genuine: &[&Row<'_>],
     imitations: &[&Row<'_>],
     recorded: &Recorded<'_>,
-) -> (Vec<Arc<str>>, usize) {
+) -> (Vec<Arc<str>>, usize, Vec<DifferingImitation>) {
     let with_versions = |name: &str, found: &Versions<'_>, all: &SortedVersions<'_>| {
         let versions = versions_of(name, found, all);
         if versions.is_empty() { name.to_owned() } else { format!("{name} {versions}") }
@@ -320,19 +390,32 @@ fn candidates(
     let found = programs(genuine);
     let mut candidates: Vec<Arc<str>> =
         found.keys().map(|name| with_versions(name, &found, &recorded.applications).into()).collect();
-    let mut imitators = BTreeMap::<&str, Vec<&Row<'_>>>::new();
+    let mut differing = Vec::new();
+    let mut imitators = BTreeMap::<(&str, &[HelloField]), Vec<&Row<'_>>>::new();
     for row in imitations {
-        imitators.entry(row.application).or_default().push(row);
+        imitators.entry((row.application, &row.differs)).or_default().push(row);
     }
-    for (imitator, rows) in imitators {
+    for ((imitator, fields), rows) in imitators {
         let found = programs(&rows);
-        candidates.extend(
-            found.keys().map(|name| {
-                format!("{imitator} as {}", with_versions(name, &found, &recorded.imitated)).into()
-            }),
-        );
+        for imitated in found.keys() {
+            let name: Arc<str> =
+                format!("{imitator} as {}", with_versions(imitated, &found, &recorded.imitated)).into();
+            // An imitation that was recorded with and without the fields may send both.
+            if candidates.contains(&name) {
+                continue;
+            }
+            if !fields.is_empty() {
+                let browser = ImitatedBrowser::from_name(imitated);
+                differing.push(DifferingImitation {
+                    name: Arc::clone(&name),
+                    browser,
+                    fields: fields.to_vec(),
+                });
+            }
+            candidates.push(name);
+        }
     }
-    (candidates, found.len())
+    (candidates, found.len(), differing)
 }
 
 impl<'a> Row<'a> {
@@ -365,11 +448,12 @@ fn split_version(text: &str) -> (&str, &str) {
 
 /// The software that a family of libraries names. Any client can imitate a browser's structure.
 pub(super) fn from_family(family: ClientFamily) -> Software {
-    let (library, browser) = match family {
-        ClientFamily::Chromium => ("BoringSSL", Some("Chromium or an imitation")),
-        ClientFamily::Firefox => ("NSS", Some("Firefox or an imitation")),
-        family => (family.name(), None),
+    let browser = match family {
+        ClientFamily::Chromium => Some(ImitatedBrowser::Chromium),
+        ClientFamily::Firefox => Some(ImitatedBrowser::Firefox),
+        _ => None,
     };
-    let candidates = browser.into_iter().map(Into::into).collect();
+    let library = browser.map_or(family.name(), ImitatedBrowser::library);
+    let candidates = browser.into_iter().map(|browser| browser.or_imitation().into()).collect();
     Software { library: Some(library.into()), candidates, ..Software::default() }
 }

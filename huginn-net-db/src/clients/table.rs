@@ -3,6 +3,7 @@
 use huginn_net_tls::{Ja3Hash, Ja4, Ja4Raw};
 use huginn_net_wire::quoted;
 
+use super::browser_fields::HelloField;
 use super::error::{ClientTableError, ClientTableFault};
 
 /// The fingerprint of a row.
@@ -48,6 +49,8 @@ pub(super) struct Row<'a> {
     pub(super) application: &'a str,
     pub(super) application_version: &'a str,
     pub(super) imitates: &'a str,
+    /// The fields in which an imitation differs from the browser.
+    pub(super) differs: Vec<HelloField>,
     /// Whether the application has TLS settings of its own.
     pub(super) own_settings: bool,
     pub(super) evidence: &'a str,
@@ -55,7 +58,7 @@ pub(super) struct Row<'a> {
 }
 
 /// Columns, in the order of the fields in [`Fields`].
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 16] = [
     "ja4_stable",
     "akamai_hash",
     "hassh",
@@ -68,6 +71,7 @@ const COLUMNS: [&str; 15] = [
     "application",
     "application_version",
     "imitates",
+    "differs",
     "own_settings",
     "evidence",
     "date",
@@ -126,6 +130,7 @@ impl<'a> Row<'a> {
             application,
             application_version,
             imitates,
+            differs,
             own_settings,
             evidence,
             date,
@@ -156,6 +161,7 @@ impl<'a> Row<'a> {
             application,
             application_version,
             imitates,
+            differs: parse_fields(differs)?,
             own_settings: match own_settings {
                 "yes" => true,
                 "" => false,
@@ -165,6 +171,14 @@ impl<'a> Row<'a> {
             date,
         })
     }
+}
+
+/// Parses names of fields, separated by commas.
+fn parse_fields(text: &str) -> Result<Vec<HelloField>, ClientTableFault> {
+    let names = text.split(',').filter(|_| !text.is_empty());
+    let field =
+        |name| HelloField::from_name(name).ok_or_else(|| ClientTableFault::Field { value: quoted(name) });
+    names.map(field).collect()
 }
 
 /// Parses 32 lower-case hexadecimal digits.

@@ -241,6 +241,10 @@ fn errors_name_line_and_fault() {
             (2, ClientTableFault::OwnSettings { value: "Yes".into() }),
         ),
         (
+            error(&format!("ja4_stable\tapplication\tdiffers\n{row}\tA\talps,ech\n")),
+            (2, ClientTableFault::Field { value: "ech".into() }),
+        ),
+        (
             error(&format!("ja4_stable\tapplication\tja4_stable_r\n{row}\tA\tt13d0102h2_1301_002b_0403\n")),
             (2, ClientTableFault::OtherLists { ja4_stable: row.parse().unwrap() }),
         ),

@@ -1,5 +1,6 @@
 //! Integration tests of `huginn-net-db`.
 
+mod browser_fields;
 mod builtin;
 mod client_variants;
 mod clients;

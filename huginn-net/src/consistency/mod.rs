@@ -149,6 +149,7 @@ impl fmt::Display for Consistency {
 /// | Sec-CH-UA or Sec-CH-UA-Platform contradicts the User-Agent | imitation |
 /// | Accept, Accept-Language and Accept-Encoding are all missing (except with CONNECT) | imitation |
 /// | Via, Forwarded or X-Forwarded-For is present, and a layer contradicts | proxy |
+/// | TLS [imitates](Software::imitation) a browser | imitation |
 /// | TLS or HTTP/2 contradicts, and the headers contradict | imitation |
 /// | the headers are [exactly](HttpMatch::is_exact) those of other software | imitation |
 /// | TLS is the browser's own, and HTTP/2, the headers or their order contradicts | imitation |
@@ -181,7 +182,11 @@ pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
     ];
     let compared = Compared {
         hints: either(hints),
-        tls: layers.tls.and_then(|software| reasons.compare("TLS is", software, claim.compare_tls(software))),
+        tls: layers.tls.and_then(|software| match &software.imitation {
+            Some(imitation) => reasons.compare("TLS imitates", imitation, Some(false)),
+            None => reasons.compare("TLS is", software, claim.compare_tls(software)),
+        }),
+        tls_imitates: layers.tls.is_some_and(|software| software.imitation.is_some()),
         http2: either([
             layers.http2.and_then(|found| {
                 let agrees = claim.compare_http2(found);
@@ -265,6 +270,8 @@ struct Compared {
     /// Client hints: headers that say what the User-Agent says.
     hints: Option<bool>,
     tls: Option<bool>,
+    /// Whether TLS is that of an imitation of a browser.
+    tls_imitates: bool,
     http2: Option<bool>,
     /// The software and the completeness of the headers.
     headers: Option<bool>,
@@ -295,7 +302,8 @@ impl Compared {
             Outcome::Imitation
         } else if self.has_proxy && (differ_any || differ_system) {
             Outcome::Proxy
-        } else if (differ_connection && differ_headers)
+        } else if self.tls_imitates
+            || (differ_connection && differ_headers)
             || self.is_exactly_other
             || (has_own(&[tls]) && differ_any)
             || (self.has_other_program && ([tls, http2] == [Some(false); 2] || !has_own_above_tls))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use huginn_net_core::{Conflict, Side, Timestamp};
-use huginn_net_db::{ClientMatch, Label, NearestClient, Software};
+use huginn_net_db::{BrowserImitation, ClientMatch, Label, NearestClient, Software};
 use huginn_net_http::language;
 use huginn_net_ssh::{KexGuess, SshPeer};
 use huginn_net_tls::Ja4;
@@ -227,6 +227,10 @@ records! {
         kind as "match": Text<'a>,
         /// What the hello has other than the recorded one
         variant[omitted]: Option<Text<'a>>,
+        /// Browser that the hello imitates
+        imitates[omitted]: Option<Text<'a>>,
+        /// Fields of the hello that the imitated browser sends in another form
+        differs[omitted]: Option<Vec<Text<'a>>>,
         /// The most similar known fingerprint, of a structural match
         nearest[omitted]: Option<NearestRecord<'a>>,
     }
@@ -485,7 +489,9 @@ impl<'a> HttpResponseRecord<'a> {
 impl From<ClientMatch> for SoftwareRecord<'_> {
     fn from(found: ClientMatch) -> Self {
         let ClientMatch { software, kind, variant, nearest, .. } = found;
-        let Software { library, application, versions, candidates, .. } = &*software;
+        let Software { library, application, versions, candidates, imitation, .. } = &*software;
+        let fields =
+            |imitation: &BrowserImitation| imitation.fields.iter().map(|field| field.name().into()).collect();
         Self {
             library: library.clone().map(Into::into),
             application: application.clone().map(Into::into),
@@ -493,6 +499,8 @@ impl From<ClientMatch> for SoftwareRecord<'_> {
             candidates: candidates.iter().map(|name| Arc::clone(name).into()).collect(),
             kind: kind.name().into(),
             variant: variant.map(Text::owned),
+            imitates: imitation.as_ref().map(|imitation| imitation.browser.name().into()),
+            differs: imitation.as_ref().map(fields),
             nearest: nearest.map(Into::into),
         }
     }

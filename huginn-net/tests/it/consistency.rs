@@ -5,6 +5,7 @@ use std::path::Path;
 
 use huginn_net::consistency::{ClientBytes, ClientBytesError, Consistency, Outcome};
 use huginn_net::hosts::Explanation;
+use huginn_net::tls::ClientHello;
 use huginn_net::{CaptureReader, ClientDatabase, Database, Event, Finding, HuginnNet, Observers};
 use serde_json::Value;
 
@@ -183,4 +184,66 @@ fn connections_report_one_mismatch() {
     let is_forgery = |explanation| explanation == Explanation::Imitation;
     assert!(client.verdict().contradictions.iter().any(|found| is_forgery(found.explanation)));
     assert_eq!(client.verdict().system.as_deref(), Some("Linux"));
+}
+
+/// The field of the recorded hello that shows an imitation of a browser.
+fn imitation(tls: &[u8]) -> Option<String> {
+    let hello = ClientHello::from_records(tls).unwrap()?.value;
+    let found = ClientDatabase::builtin().match_hello(&hello)?;
+    found.software.imitation.as_ref().map(ToString::to_string)
+}
+
+#[test]
+fn fields_of_recorded_browsers_are_their_own() {
+    let all = recorded();
+    let mut browsers = 0;
+    for client in all.iter().filter(|client| client.imitates.is_empty()) {
+        assert_eq!(imitation(&client.tls), None, "{}", client.name);
+        let hello = ClientHello::from_records(&client.tls).unwrap().unwrap().value;
+        browsers += usize::from(hello.has_ech());
+    }
+    assert!(browsers >= 20, "{browsers}");
+}
+
+#[test]
+fn field_of_other_library_is_imitation_below_perfect_layers() {
+    // BoringSSL as Firefox: headers and HTTP/2 are those of Firefox, the length of ECH is not.
+    let all = recorded();
+    let mut found = 0;
+    for client in all.iter().filter(|client| !client.imitates.is_empty()) {
+        let Some(imitation) = imitation(&client.tls) else { continue };
+        assert_eq!(imitation, "Firefox (ech.payload_length)", "{} as {}", client.name, client.imitates);
+        let verdict = client.check();
+        assert_eq!(verdict.outcome, Outcome::Imitation, "{verdict}");
+        assert!(
+            verdict.reasons.contains(&"TLS imitates Firefox (ech.payload_length)".to_owned()),
+            "{verdict}"
+        );
+        found += 1;
+    }
+    assert!(found >= 1, "{found}");
+}
+
+#[test]
+fn changed_field_of_a_browser_is_imitation() {
+    let all = recorded();
+    let is_browser = |client: &&Recorded| client.imitates.is_empty() && client.name.starts_with("Chromium 1");
+    let mut changed = 0;
+    for client in all.iter().filter(is_browser) {
+        // application_settings that names h2: the length of the extension, of the list and of the name.
+        let alps = [0, 5, 0, 3, 2, b'h', b'2'];
+        let mut tls = client.tls.clone();
+        let Some(start) = tls.windows(alps.len()).position(|window| window == alps) else { continue };
+        tls[start + 5] = b'{';
+        let bytes = ClientBytes { tls: Some(&tls), ..client.bytes() };
+        let found = bytes.check(&Database::builtin(), ClientDatabase::builtin()).unwrap();
+        if found.reasons.is_empty() {
+            // A headless browser claims nothing.
+            continue;
+        }
+        assert_eq!(found.outcome, Outcome::Imitation, "{}: {found}", client.name);
+        assert!(found.reasons.contains(&"TLS imitates Chromium (alps)".to_owned()), "{found}");
+        changed += 1;
+    }
+    assert!(changed >= 4, "{changed}");
 }
