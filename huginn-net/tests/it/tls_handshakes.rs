@@ -6,10 +6,11 @@ use std::path::Path;
 
 use huginn_net::core::FlowId;
 use huginn_net::finding::TlsHandshakeFinding;
-use huginn_net::tls::{ClientHello, KeyExchange, Resumption, ServerHello};
-use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet};
+use huginn_net::tls::{ClientHello, Ech, KeyExchange, Resumption, ServerHello, TlsHandshake, Version, names};
+use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet, Side};
 use serde_json::{Map, Value, json};
 
+use crate::captures;
 use crate::goldens::goldens;
 
 /// The fields that tshark 4.0.17 cannot show of a line: those in which it knows no extension of this number. It knows ALPS only by
@@ -200,4 +201,119 @@ fn handshakes_equal_tshark() {
             assert_eq!(handshakes(&capture), Vec::<Value>::new(), "{}", capture.display());
         }
     }
+}
+
+/// The clients ask for secret.example.test, with ECHConfigs of public.example.test whose numbers are 1 and 2. The server accepts the
+/// first two connections and rejects the last one, which an observer cannot tell.
+#[test]
+fn only_outer_hellos_of_ech_are_visible() {
+    let events = events(&captures::path("tls-ech.pcap"));
+    let offered = events.iter().filter_map(|event| {
+        let Finding::TlsClient(finding) = &event.kind else { return None };
+        let hello = &finding.client.hello;
+        let Some(Ech::Outer(ech)) = hello.ech() else { panic!("{hello:?}") };
+        let name = String::from_utf8_lossy(hello.server_name().unwrap()).into_owned();
+        Some((name, finding.client.retry, ech.config_id, ech.kdf, ech.aead, ech.enc.len()))
+    });
+    let public = |retry, config, enc| ("public.example.test".to_owned(), retry, config, 1, 1, enc);
+    let wanted = [public(false, 1, 32), public(false, 1, 32), public(true, 1, 0), public(false, 2, 32)];
+    assert_eq!(offered.collect::<Vec<_>>(), wanted);
+    let completed = events.iter().filter_map(|event| match &event.kind {
+        Finding::TlsHandshake(finding) => Some((finding.handshake.completed, finding.handshake.retry)),
+        _ => None,
+    });
+    assert_eq!(completed.collect::<Vec<_>>(), [(true, false), (true, true), (true, false)]);
+}
+
+#[test]
+fn sessions_are_resumed_as_recorded() {
+    let wanted = [
+        (Version::TLS_1_0, Resumption::No),
+        (Version::TLS_1_0, Resumption::SessionId),
+        (Version::TLS_1_1, Resumption::No),
+        (Version::TLS_1_1, Resumption::SessionId),
+        (Version::TLS_1_2, Resumption::No),
+        (Version::TLS_1_2, Resumption::SessionId),
+        (Version::TLS_1_2, Resumption::No),
+        (Version::TLS_1_2, Resumption::Ticket),
+        (Version::TLS_1_3, Resumption::No),
+        (Version::TLS_1_3, Resumption::Psk),
+        // Early data.
+        (Version::TLS_1_3, Resumption::No),
+        (Version::TLS_1_3, Resumption::Psk),
+        // RSA, a Diffie-Hellman group with and without certificates, external pre-shared keys.
+        (Version::TLS_1_2, Resumption::No),
+        (Version::TLS_1_2, Resumption::No),
+        (Version::TLS_1_2, Resumption::No),
+        (Version::TLS_1_2, Resumption::No),
+        (Version::TLS_1_3, Resumption::Psk),
+    ];
+    let found = completed("tls-sessions.pcap");
+    assert_eq!(
+        found.iter().map(|found| (found.version.unwrap(), found.resumption.unwrap())).collect::<Vec<_>>(),
+        wanted
+    );
+    let primes = found.iter().filter_map(|found| match found.key_exchange {
+        Some(KeyExchange::FiniteField(bits)) => Some(bits),
+        _ => None,
+    });
+    assert_eq!(primes.collect::<Vec<_>>(), [1024, 1024]);
+}
+
+#[test]
+fn post_quantum_groups_are_those_recorded() {
+    let found = completed("tls-post-quantum.pcap");
+    let groups = found.iter().map(|found| match found.key_exchange {
+        Some(KeyExchange::Group(group)) => (names::group(group).unwrap(), found.retry),
+        _ => panic!("{found:?}"),
+    });
+    let wanted = [
+        ("X25519MLKEM768", false),
+        ("SecP256r1MLKEM768", false),
+        ("SecP384r1MLKEM1024", false),
+        ("MLKEM768", false),
+        ("X25519MLKEM768", true),
+        ("x25519", false),
+    ];
+    assert_eq!(groups.collect::<Vec<_>>(), wanted);
+}
+
+/// A client that lacks a certificate which the server requires completes a handshake of TLS 1.3: the alert comes later, encrypted.
+#[test]
+fn alerts_end_handshakes() {
+    let ends = events(&captures::path("tls-alerts.pcap")).into_iter().filter_map(|event| {
+        let Finding::TlsHandshake(finding) = event.kind else { return None };
+        let found = finding.handshake;
+        let alert = found.alerts.last().map(|alert| (alert.sender, alert.name().unwrap_or("encrypted")));
+        assert_eq!(alert.is_none(), found.completed);
+        Some((found.version.and_then(Version::name), alert))
+    });
+    let (client, server) = (|name| Some((Side::Client, name)), |name| Some((Side::Server, name)));
+    let (old, new) = (Some("TLS 1.2"), Some("TLS 1.3"));
+    let wanted = [
+        (None, server("internal_error")),
+        (None, server("handshake_failure")),
+        (None, server("handshake_failure")),
+        (old, client("unknown_ca")),
+        (new, client("unknown_ca")),
+        (new, client("encrypted")),
+        (old, client("bad_certificate")),
+        (old, server("handshake_failure")),
+        (new, None),
+        (old, server("unknown_ca")),
+        (new, None),
+        (new, None),
+    ];
+    assert_eq!(ends.collect::<Vec<_>>(), wanted);
+}
+
+/// The handshakes of a capture, all of which complete.
+fn completed(capture: &str) -> Vec<TlsHandshake> {
+    let found = events(&captures::path(capture)).into_iter().filter_map(|event| match event.kind {
+        Finding::TlsHandshake(finding) => Some(finding.handshake),
+        _ => None,
+    });
+    let found: Vec<TlsHandshake> = found.collect();
+    assert!(found.iter().all(|found| found.completed && found.alerts.is_empty()), "{found:?}");
+    found
 }
