@@ -585,11 +585,13 @@ record_tls_alerts() {
 # Hybrid groups by OpenSSL 3.5 at both ends: the default, the two others, an old client, and a HelloRetryRequest.
 record_tls_post_quantum() {
     local openssl
-    openssl=$(openssl_of_trixie)
-    server sh -c 'sleep 600 | "$@"' - "$openssl" s_server -accept 443 -cert "$tmp/cert.pem" -key "$tmp/key.pem" \
+    openssl=$(trixie openssl usr/bin/openssl)
+    # shellcheck disable=SC2086
+    server sh -c 'sleep 600 | "$@"' - $openssl s_server -accept 443 -cert "$tmp/cert.pem" -key "$tmp/key.pem" \
         >"$tmp/s_server-443.log" 2>&1 &
     listening 443 $!
-    server sh -c 'sleep 600 | "$@"' - "$openssl" s_server -accept 4431 -cert "$tmp/cert.pem" -key "$tmp/key.pem" \
+    # shellcheck disable=SC2086
+    server sh -c 'sleep 600 | "$@"' - $openssl s_server -accept 4431 -cert "$tmp/cert.pem" -key "$tmp/key.pem" \
         -groups X25519MLKEM768:SecP256r1MLKEM768:SecP384r1MLKEM1024:MLKEM768 >"$tmp/s_server-4431.log" 2>&1 &
     listening 4431 $!
     start tcp
@@ -606,29 +608,8 @@ record_tls_post_quantum() {
 new_s_client() {
     local port=$1
     shift
-    (sleep 0.5) | client "$openssl" s_client -connect "$SERVER4:$port" -servername www.example.test "$@" >/dev/null 2>&1 || true
-}
-
-# Prints the path of OpenSSL 3.5 from Debian 13, in a folder of its own with the C library that it needs.
-openssl_of_trixie() {
-    local folder=$tmp/trixie options libraries
-    if [ ! -e "$folder/openssl" ]; then
-        mkdir -p "$folder"/{lists/partial,archives/partial,packages}
-        : >"$folder/status"
-        echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian trixie main" \
-            >"$folder/sources.list"
-        options=(-qq -o Dir::State::Lists="$folder/lists" -o Dir::State::Status="$folder/status" -o Dir::Cache="$folder"
-            -o Dir::Etc::SourceList="$folder/sources.list" -o Dir::Etc::SourceParts=- -o APT::Sandbox::User=root)
-        apt-get "${options[@]}" update >&2
-        (cd "$folder/packages" && apt-get "${options[@]}" download openssl libssl3t64 libc6 libzstd1 zlib1g >&2)
-        local package
-        for package in "$folder"/packages/*.deb; do dpkg-deb -x "$package" "$folder/root"; done
-        libraries=$(echo "$folder"/root/usr/lib/*-linux-gnu)
-        printf '#!/bin/sh\nexec "%s" --library-path "%s" "%s" "$@"\n' "$(echo "$libraries"/ld-linux-*)" "$libraries" \
-            "$folder/root/usr/bin/openssl" >"$folder/openssl"
-        chmod +x "$folder/openssl"
-    fi
-    echo "$folder/openssl"
+    # shellcheck disable=SC2086
+    (sleep 0.5) | client $openssl s_client -connect "$SERVER4:$port" -servername www.example.test "$@" >/dev/null 2>&1 || true
 }
 
 # Encrypted Client Hello: accepted, accepted after a HelloRetryRequest, and rejected, since the client has the configuration of
