@@ -140,7 +140,9 @@ fn handshakes_are_absent_or_equal() {
             let mut left: Vec<&Found> = clean.iter().collect();
             for event in &found {
                 match left.iter().position(|wanted| wanted.is_said_by(event)) {
-                    Some(position) => drop(left.remove(position)),
+                    Some(position) => {
+                        left.remove(position);
+                    }
                     None => wrong.push(format!("{place}: {} {} {:?}", event.flow, event.kind, event.values)),
                 }
             }
