@@ -7,8 +7,8 @@
 #
 # Exit status: 0 if all goldens are up to date or written, 1 if --check finds a difference, 2 for wrong usage.
 #
-# The goldens of a capture are NAME.p0f and NAME.tshark, also NAME.ja3 and NAME.ja4 for TLS, NAME.http for HTTP and
-# NAME.ssh for SSH.
+# The goldens of a capture are NAME.p0f and NAME.tshark, also NAME.ja3, NAME.ja4, NAME.hellos and NAME.handshakes for TLS,
+# NAME.http for HTTP and NAME.ssh for SSH.
 #
 # NAME.p0f is the log of p0f 3.09b with this project's own database, in UTC. It is absent if p0f logs nothing, because it
 #   does not support the link type or the tunnel.
@@ -21,7 +21,10 @@
 #   `banner` and the identification string, or `hassh` or `hasshserver` with the fingerprint and its algorithms.
 # NAME.kex (ssh-negotiation) comes from record-ssh.sh: it is what the client printed while it was recorded.
 # NAME.ja3 and NAME.ja4 (tls-*, quic-*, dtls-*, starttls-*) come from tshark's dissection, through ja4_by_hand.py.
-# NAME.certificates (the same) has one line for each certificate that tshark shows, read by OpenSSL: frame, source, port,
+# NAME.hellos (the same) has what tshark shows of each hello beside its fingerprint, and NAME.handshakes (tls-*, starttls-*) how
+#   each handshake over TCP ends, through tls_fields.py, whose first lines describe both. NAME.handshakes is absent if no
+#   handshake ends or shows certificates.
+# NAME.certificates (tls-*, quic-*, dtls-*, starttls-*) has one line for each certificate that tshark shows, read by OpenSSL: frame, source, port,
 #   place in its message, SHA-256, serial number, start and end of the validity, subject and issuer as in RFC 4514.
 set -euo pipefail
 export TZ=UTC LC_ALL=C
@@ -29,7 +32,7 @@ export TZ=UTC LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/layout.sh"
 database_folder=$captures/../huginn-net-db/signatures
-readonly KINDS="p0f tshark ja3 ja4 certificates http ssh"
+readonly KINDS="p0f tshark ja3 ja4 hellos handshakes certificates http ssh"
 
 # UTC with a summer time of zero shift. p0f parses the Date of a response with tm_isdst uninitialised; in plain UTC that
 # shifts some dates by an hour, and different ones in each run.
@@ -177,6 +180,13 @@ tls_view() {
         ;;
     esac
     python3 "$here/ja4_by_hand.py" "$1" "$2.ja3" "$2.ja4" "${options[@]}"
+    case $1 in
+    */tls-* | */starttls-*)
+        python3 "$here/tls_fields.py" "$1" "$2.hellos" --handshakes "$2.handshakes" "${options[@]}"
+        [ -s "$2.handshakes" ] || rm "$2.handshakes"
+        ;;
+    *) python3 "$here/tls_fields.py" "$1" "$2.hellos" "${options[@]}" ;;
+    esac
 }
 
 # tshark joins the certificates of a frame with ','.
@@ -210,6 +220,9 @@ tls_view_in_two() {
     python3 "$here/ja4_by_hand.py" "$part-1.pcap" "$part-1.ja3" "$part-1.ja4"
     python3 "$here/ja4_by_hand.py" "$part-2.pcap" "$part-2.ja3" "$part-2.ja4"
     cat "$part-1.ja4" "$part-2.ja4" >"$2.ja4"
+    python3 "$here/tls_fields.py" "$part-1.pcap" "$part-1.hellos"
+    python3 "$here/tls_fields.py" "$part-2.pcap" "$part-2.hellos"
+    cat "$part-1.hellos" "$part-2.hellos" >"$2.hellos"
     awk -v FS='\t' -v OFS='\t' -v before="$3" 'FILENAME ~ /2.ja3$/ { $1 += before } 1' \
         "$part-1.ja3" "$part-2.ja3" >"$2.ja3"
 }

@@ -162,8 +162,11 @@ def source(packet):
     return shown["src"], shown["srcport"]
 
 
-def dissected(capture, arguments):
-    shown = "tls.handshake.type in {1,2} or dtls.handshake.type in {1,2}"
+HELLOS = "tls.handshake.type in {1,2} or dtls.handshake.type in {1,2}"
+
+
+def dissected(capture, arguments, shown=HELLOS):
+    """The packets that a display filter shows."""
     command = ["tshark", "-r", capture, "-Y", shown, "-T", "pdml"]
     with subprocess.Popen(command + arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as tshark:
         for _, element in ET.iterparse(tshark.stdout):

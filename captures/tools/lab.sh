@@ -138,3 +138,11 @@ stop_recording() {
     wait "${recorders[@]}"
     recorders=()
 }
+
+# trixie PACKAGE PROGRAM: prints the command that starts a program of Debian trixie with the libraries of that suite.
+trixie() {
+    PYTHONPATH=$here/clients python3 -c 'import sys
+from registries import debian_suite
+_, folder, start = debian_suite("trixie", sys.argv[1])
+print(*start, folder / sys.argv[2])' "$@"
+}

@@ -18,7 +18,7 @@ readonly PROGRAMS="curl dbclient dropbear dropbearkey ethtool gcc go ip plink py
 export PYTHONDONTWRITEBYTECODE=1
 
 readonly NAMES="ssh-openssh ssh-dropbear ssh-libssh ssh-libssh2 ssh-python ssh-go ssh-putty ssh-tinyssh
-    ssh-small-segments ssh-endings ssh-lines ssh-negotiation ssh-guesses"
+    ssh-small-segments ssh-endings ssh-lines ssh-negotiation ssh-guesses ssh-weak"
 
 here=$(cd "$(dirname "$0")" && pwd)
 programs=$here/ssh-programs
@@ -257,6 +257,22 @@ negotiate() {
         END { print kex, key, client, server, strict }'
 }
 
+# Methods that are no longer safe: a server that agrees on them, and one that offers them to a client that prefers others.
+record_ssh_weak() {
+    local weak=("KexAlgorithms +diffie-hellman-group1-sha1,diffie-hellman-group14-sha1" "HostKeyAlgorithms +ssh-rsa"
+        "Ciphers +3des-cbc,aes128-cbc" "MACs +hmac-md5,hmac-sha1-96" "HostKey $tmp/rsa_key")
+    ssh-keygen -q -t rsa -b 2048 -N '' -f "$tmp/rsa_key"
+    openssh 22 "${weak[@]}"
+    openssh 2201 "${weak[@]}"
+    openssh 2202
+    start
+    ssh_to $SERVER4 -o KexAlgorithms=diffie-hellman-group1-sha1 -o HostKeyAlgorithms=ssh-rsa -c 3des-cbc -m hmac-md5
+    ssh_to $SERVER4 -o KexAlgorithms=diffie-hellman-group14-sha1 -c aes128-cbc -m hmac-sha1-96
+    ssh_to $SERVER4 -p 2201
+    ssh_to $SERVER4 -p 2202
+    keep ssh-weak 14
+}
+
 # Dropbear clients, which guess the first packet of the key exchange. Complete key exchanges: a wrong guess sends two packets.
 record_ssh_guesses() {
     newer_dropbear_server 22
@@ -276,14 +292,6 @@ newer_dropbear_server() {
     printf '#!/bin/sh\nexec %s -i -r %s\n' "$(trixie dropbear-bin usr/sbin/dropbear)" "$(dropbear_key)" >"$tmp/dropbear"
     chmod +x "$tmp/dropbear"
     serve "$1" socat "TCP-LISTEN:$1,reuseaddr,fork" EXEC:"$tmp/dropbear"
-}
-
-# trixie PACKAGE PROGRAM: prints the command that starts a program of Debian trixie with the libraries of that suite.
-trixie() {
-    PYTHONPATH=$here/clients python3 -c 'import sys
-from registries import debian_suite
-_, folder, start = debian_suite("trixie", sys.argv[1])
-print(*start, folder / sys.argv[2])' "$@"
 }
 
 main "$@"

@@ -20,7 +20,7 @@ readonly NAMES="tls-curl tls-gnutls tls-openssl tls-resumption tls-hello-retry t
     tls-rustls tls-firefox tls-chromium quic-firefox quic-chromium quic-go quic-retry quic-version2 quic-negotiation
     quic-reserved quic-aioquic starttls-smtp starttls-imap starttls-pop3 starttls-ftp starttls-ldap starttls-postgres starttls-mysql
     starttls-xmpp starttls-others tls-connect tls-socks tls-proxy-protocol
-    tls-large tls-small-segments tls-certificates tls-made-sslv2 tls-fast-open tls-made-mid-stream tls-made-padded-acks tls-openvpn
+    tls-large tls-small-segments tls-certificates tls-sessions tls-alerts tls-post-quantum tls-ech tls-made-sslv2 tls-fast-open tls-made-mid-stream tls-made-padded-acks tls-openvpn
     dtls-openssl dtls-gnutls dtls-certificates dtls-fragments dtls-13 dtls-chromium dtls-firefox labelled"
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -524,6 +524,110 @@ record_tls_certificates() {
         --x509keyfile "$tmp/client.key" www.example.test
     s_client 4435 -servername www.example.test
     keep tls-certificates 20
+}
+
+# Whole handshakes: sessions that TLS 1.0 to 1.3 resume by session id, ticket and pre-shared key; early data; key exchange by
+# RSA, by a Diffie-Hellman group of the server's own, without certificates, and by external pre-shared keys.
+record_tls_sessions() {
+    local key=00112233445566778899aabbccddeeff weak=ALL:@SECLEVEL=0 version
+    openssl req -x509 -newkey rsa:2048 -nodes -days 3650 -subj /CN=www.example.test -keyout "$tmp/rsa.key" \
+        -out "$tmp/rsa.pem" 2>/dev/null
+    openssl dhparam -out "$tmp/dh.pem" 1024 2>/dev/null
+    s_server 443 -early_data
+    s_server 4431 -no_ticket -cipher $weak
+    s_server 4432 -cipher $weak -cert "$tmp/rsa.pem" -key "$tmp/rsa.key" -dhparam "$tmp/dh.pem"
+    s_server 4433 -nocert -psk $key -ciphersuites TLS_AES_128_GCM_SHA256
+    echo early >"$tmp/early.txt"
+    start tcp
+    for version in tls1 tls1_1 tls1_2; do
+        twice 4431 -$version -cipher $weak
+    done
+    twice 443 -tls1_2
+    twice 443 -tls1_3
+    s_client 443 -tls1_3 -sess_out "$tmp/session"
+    s_client 443 -tls1_3 -sess_in "$tmp/session" -early_data "$tmp/early.txt"
+    s_client 4432 -tls1_2 -cipher AES128-SHA256
+    s_client 4432 -tls1_2 -cipher DHE-RSA-AES128-GCM-SHA256:@SECLEVEL=0
+    s_client 4432 -tls1_2 -cipher ADH-AES128-SHA256:@SECLEVEL=0
+    s_client 4433 -tls1_2 -psk $key -psk_identity client
+    s_client 4433 -tls1_3 -psk $key
+    keep tls-sessions 16
+}
+
+# twice PORT [ARGUMENT...]: connects, and again with the session of the first connection.
+twice() {
+    s_client "$@" -sess_out "$tmp/session"
+    s_client "$@" -sess_in "$tmp/session"
+}
+
+# Handshakes that end with an alert of the server or client, in the clear and encrypted, and certificates of clients in TLS 1.3.
+record_tls_alerts() {
+    chains
+    local mutual=(-Verify 2 -CAfile "$tmp/root.pem" -verify_return_error) distrust=(-verify_return_error -CAfile "$tmp/cert.pem")
+    s_server 443 "${chain[@]}" -groups X25519
+    s_server 4431 "${chain[@]}" "${mutual[@]}"
+    start tcp
+    s_client 443 -tls1_1 -cipher DEFAULT:@SECLEVEL=0
+    s_client 443 -tls1_2 -cipher AES128-SHA
+    s_client 443 -tls1_3 -groups P-521
+    s_client 443 -tls1_2 "${distrust[@]}"
+    s_client 443 -tls1_3 "${distrust[@]}"
+    quietly gnutls-cli --x509cafile "$tmp/cert.pem" --priority NORMAL:-VERS-ALL:+VERS-TLS1.3 www.example.test
+    quietly gnutls-cli --x509cafile "$tmp/cert.pem" --priority NORMAL:-VERS-ALL:+VERS-TLS1.2 www.example.test
+    s_client 4431 -tls1_2
+    s_client 4431 -tls1_3
+    s_client 4431 -tls1_2 -cert "$tmp/cert.pem" -key "$tmp/key.pem"
+    s_client 4431 -tls1_3 -cert "$tmp/cert.pem" -key "$tmp/key.pem"
+    s_client 4431 -tls1_3 "${own[@]}"
+    keep tls-alerts 16
+}
+
+# Hybrid groups by OpenSSL 3.5 at both ends: the default, the two others, an old client, and a HelloRetryRequest.
+record_tls_post_quantum() {
+    local openssl
+    openssl=$(trixie openssl usr/bin/openssl)
+    # shellcheck disable=SC2086
+    server sh -c 'sleep 600 | "$@"' - $openssl s_server -accept 443 -cert "$tmp/cert.pem" -key "$tmp/key.pem" \
+        >"$tmp/s_server-443.log" 2>&1 &
+    listening 443 $!
+    # shellcheck disable=SC2086
+    server sh -c 'sleep 600 | "$@"' - $openssl s_server -accept 4431 -cert "$tmp/cert.pem" -key "$tmp/key.pem" \
+        -groups X25519MLKEM768:SecP256r1MLKEM768:SecP384r1MLKEM1024:MLKEM768 >"$tmp/s_server-4431.log" 2>&1 &
+    listening 4431 $!
+    start tcp
+    new_s_client 443
+    new_s_client 4431 -groups SecP256r1MLKEM768
+    new_s_client 4431 -groups SecP384r1MLKEM1024
+    new_s_client 4431 -groups MLKEM768
+    new_s_client 4431 -groups '*X25519:X25519MLKEM768'
+    s_client 443 -tls1_3
+    keep tls-post-quantum 16
+}
+
+# new_s_client PORT [ARGUMENT...]: the client of OpenSSL 3.5.
+new_s_client() {
+    local port=$1
+    shift
+    # shellcheck disable=SC2086
+    (sleep 0.5) | client $openssl s_client -connect "$SERVER4:$port" -servername www.example.test "$@" >/dev/null 2>&1 || true
+}
+
+# Encrypted Client Hello: accepted, accepted after a HelloRetryRequest, and rejected, since the client has the configuration of
+# another server.
+record_tls_ech() {
+    go build -o "$tmp/ech" "$here/tls-clients/ech.go"
+    "$tmp/ech" config "$tmp/own" 1
+    "$tmp/ech" config "$tmp/other" 2
+    server "$tmp/ech" serve "$tmp/cert.pem" "$tmp/key.pem" $SERVER4:443 "$tmp/own" 2>/dev/null &
+    listening 443 $!
+    server "$tmp/ech" serve-p384 "$tmp/cert.pem" "$tmp/key.pem" $SERVER4:4431 "$tmp/own" 2>/dev/null &
+    listening 4431 $!
+    start tcp
+    client "$tmp/ech" connect $SERVER4:443 "$tmp/own" >"$tmp/ech.log"
+    client "$tmp/ech" connect $SERVER4:4431 "$tmp/own" >>"$tmp/ech.log"
+    client "$tmp/ech" connect $SERVER4:443 "$tmp/other" >>"$tmp/ech.log"
+    diff "$tmp/ech.log" - <<<"accepted: true"$'\n'"accepted: true"$'\n'"not accepted: tls: server rejected ECH"
+    keep tls-ech 18
 }
 
 record_dtls_certificates() {

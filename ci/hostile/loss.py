@@ -8,6 +8,9 @@ impaired capture if all its bytes are still there. A complete message must be re
 analysis of its connection alone must say why not. The exit status is 1 if one is neither, or if PROGRAM fails. Packets of other
 connections, of the other direction, and of the same direction before and after the message may be missing.
 
+An event of a handshake needs several messages: tls_handshake, tls_certificates, ssh_handshake. In an impaired capture it must be absent
+or have the values of the capture as it is, and it must be reported if its connection begins with all packets up to its own, in order.
+
 --before names a second program, for comparison. Without --captures, the captures of this project are taken, except
 attempts to hide a name (captures/evasion), whose contents compete for the same bytes.
 """
@@ -41,6 +44,14 @@ VALUES = {
     "http_response": ("version", "status", "server_header", "sig"),
     "ssh_client": ("banner", "hassh_algorithms"),
     "ssh_server": ("banner", "hassh_algorithms"),
+}
+# The events of handshakes, and their values.
+HANDSHAKES = {
+    "tls_handshake": ("completed", "version", "resumed", "retry", "group", "dh_bits", "certificate_requested",
+                      "certificate_authorities", "has_more_authorities", "alerts"),
+    "tls_certificates": ("subject", "certificates", "has_more_certificates", "name_matches"),
+    "ssh_handshake": ("kex", "host_key", "client_cipher", "server_cipher", "client_mac", "server_mac", "client_compression",
+                      "server_compression", "post_quantum", "strict_kex", "guess"),
 }
 # Blind spots that do not explain a missing message, and those that do if no handshake was captured.
 NO_REASON = {"one_direction", "bad_ip_checksum", "bad_transport_checksum", "ech", "not_data", "time_steps_back",
@@ -100,7 +111,8 @@ def files(folder):
 
 
 def print_table(totals, before):
-    columns = [("packets lost", "lost"), ("complete", "complete"), ("reported", "reported"), ("with reason", "reasoned"), ("without", "silent")]
+    columns = [("packets lost", "lost"), ("complete", "complete"), ("reported", "reported"), ("with reason", "reasoned"), ("without", "silent"),
+               ("handshakes", "handshakes")]
     heads = "".join(f"{head:>14}" for head, _ in columns)
     print(f"{'impairment':<18}{heads}{'share':>10}" + (f"{'before':>10}" if before else ""))
     for kind, counter in totals.items():
@@ -145,6 +157,11 @@ def judge(arguments, programs, path, kinds, number):
                     if n == 0:
                         failures.append(f"{path}, {kind}, seed {seed}: {error}")
                     continue
+                if n == 0:
+                    wrong = analysis.wrong_handshakes(found, impaired, counter)
+                    failures += [f"{path}, {kind}, seed {seed}: {text}" for text in wrong]
+                    if wrong:
+                        save(arguments.save, path, kind, impaired)
                 complete, missing = analysis.compare(found, impaired)
                 counter["complete" + " before" * n] += complete
                 counter["reported" + " before" * n] += complete - len(missing)
@@ -209,6 +226,35 @@ class Analysis:
         competing = {ends(event) for _, event in messages if "conflict" in event}
         self.reused = capture.reused
         self.messages = [Message(capture, key, event) for key, event in messages if ends(event) not in competing]
+        self.capture, self.competing = capture, competing | {ends(event) for event in events if "conflict" in event}
+        self.handshakes = [event for event in events if self.is_handshake(event)]
+
+    def is_handshake(self, event):
+        """Whether an event is one of a handshake whose connection can be judged: not in a tunnel, with ports used once."""
+        flows = {flow for flow in self.reused if ends_of(flow) == ends(event)}
+        return event["event"] in HANDSHAKES and not event.get("tunnel") and not flows and ends(event) not in self.competing
+
+    def wrong_handshakes(self, found, impaired, counter):
+        """Texts about events of handshakes that are wrong or missing. Counts complete ones."""
+        left, wrong = list(self.handshakes), []
+        for event in filter(self.is_handshake, found[0]):
+            wanted = next((wanted for wanted in left if says(event, wanted)), None)
+            if wanted is None:
+                wrong.append(f"wrong {handshake_values(event)}")
+            else:
+                left.remove(wanted)
+        complete = [event for event in self.handshakes if self.begins_with(event, impaired)]
+        counter["handshakes"] += len(complete)
+        return wrong + [f"missing {handshake_values(event)}" for event in complete if any(event is other for other in left)]
+
+    def begins_with(self, event, impaired):
+        """Whether the impaired connection begins with all packets up to that of the event, in order."""
+        flow = self.capture.flows[event["packet"] - 1]
+        if flow is None:
+            return False
+        wanted = [number for number in range(event["packet"]) if self.capture.flows[number] == flow]
+        order = dict.fromkeys(packet[0] for packet in impaired if self.capture.flows[packet[0]] == flow)
+        return list(order)[: len(wanted)] == wanted
 
     def compare(self, found, impaired):
         """Returns the number of complete messages, and those that are missing."""
@@ -226,6 +272,24 @@ class Analysis:
             if reported[message.key] < 0:
                 missing.append(message)
         return complete, missing
+
+
+def handshake_values(event):
+    return event["event"], ends(event), [event.get(name) for name in HANDSHAKES[event["event"]]]
+
+
+def says(event, wanted):
+    """Whether an event says the same as another one, or that it does not know: the name that the client asked for; all but an
+    alert, if no ServerHello was seen."""
+    if (event["event"], ends(event)) != (wanted["event"], ends(wanted)):
+        return False
+    unknown = HANDSHAKES["tls_handshake"] if event["event"] == "tls_handshake" and event["version"] is None else ("name_matches",)
+    names = HANDSHAKES[event["event"]]
+    return all(event.get(name) == wanted.get(name) or event.get(name) is None and name in unknown for name in names)
+
+
+def ends_of(flow):
+    return tuple(sorted(f"{ipaddress.ip_address(address)} {port}" for address, port in flow[1:]))
 
 
 def ends(event):

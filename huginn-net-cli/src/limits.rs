@@ -274,6 +274,9 @@ pub(crate) const CERTIFICATE_WARNING_DAYS: i64 = 30;
 /// Number of servers and of clients that the human format lists without `--top`: a screen and a half with the sentences.
 pub(crate) const SHOWN_INVENTORY_HOSTS: usize = 14;
 
+/// Number of weak SSH methods of a host that the human format and the report list, the worst ones.
+pub(crate) const SHOWN_WEAK_METHODS: usize = 3;
+
 /// Number of key exchanges that the human format lists.
 pub(crate) const SHOWN_KEY_EXCHANGES: usize = 8;
 

@@ -22,6 +22,8 @@
 //! # Ok::<(), huginn_net_ssh::SshError>(())
 //! ```
 //!
+//! [`strength`] names weak methods and the documents that advise against them.
+//!
 //! [`HuginnNetSsh`] analyses packets: it reports both sides of the SSH connections of a capture, and what
 //! they agree on, on any port.
 
@@ -38,6 +40,7 @@ mod parser;
 mod peer;
 mod peers;
 mod reader;
+pub mod strength;
 
 pub use error::{SshError, SshField};
 pub use hassh::{Hassh, HasshAlgorithms};

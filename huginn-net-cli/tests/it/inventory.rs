@@ -169,6 +169,65 @@ fn ssh_servers_have_their_algorithms() {
     assert_eq!(first["problems"], serde_json::json!([]));
 }
 
+/// The server on port 22 agreed on the weak methods that the one on port 2201 only offers; that on port 2202 has the defaults of
+/// OpenSSH 9.2.
+#[test]
+fn weak_ssh_methods_are_problems() {
+    let files = ["ssh-weak.pcap"];
+    let weak = |host: &Value| -> Vec<(String, String, bool)> {
+        let rows = host["weak_ssh"].as_array().unwrap().iter();
+        let text = |row: &Value, name: &str| row[name].as_str().unwrap().to_owned();
+        rows.map(|row| (text(row, "method"), text(row, "weakness"), row["agreed"] == true)).collect()
+    };
+    let methods = [
+        ("diffie-hellman-group1-sha1", "short_prime"),
+        ("3des-cbc", "short_block"),
+        ("hmac-md5", "md5"),
+        ("diffie-hellman-group14-sha1", "sha1_key_exchange"),
+        ("ssh-rsa", "sha1_signature"),
+        ("hmac-sha1-96", "short_mac"),
+        ("aes128-cbc", "cbc"),
+    ];
+    let all =
+        |agreed| methods.map(|(name, weakness)| (name.to_owned(), weakness.to_owned(), agreed)).to_vec();
+    let servers = lines("inventory_server", &files);
+    let ports: Vec<_> = servers.iter().map(|server| server["port"].as_u64().unwrap()).collect();
+    assert_eq!(ports, [22, 2201, 2202]);
+    assert_eq!(
+        (weak(&servers[0]), weak(&servers[1]), weak(&servers[2])),
+        (all(true), all(false), Vec::new())
+    );
+    let problems: Vec<&Value> = servers.iter().map(|server| &server["problems"]).collect();
+    let wanted = [
+        serde_json::json!(["weak_ssh_method", "no_post_quantum_key_exchange"]),
+        serde_json::json!(["weak_ssh_method_offered"]),
+        serde_json::json!([]),
+    ];
+    assert_eq!(problems, wanted.iter().collect::<Vec<_>>());
+    let clients = lines("inventory_client", &files);
+    assert_eq!(
+        (weak(&clients[0]), &clients[0]["problems"]),
+        (all(false), &serde_json::json!(["weak_ssh_method"]))
+    );
+
+    let text = stdout(&[], &files);
+    let has = |line: &str| assert!(text.contains(line), "{line}\n{text}");
+    has("4 connections of 3 servers, 1 client: 50 % hybrid or post-quantum, 50 % classical, 0 % unknown");
+    has(
+        "weak methods in use: diffie-hellman-group1-sha1 (1 server), 3des-cbc (1 server), hmac-md5 (1 server), ",
+    );
+    has("1 server offered other weak methods");
+    has("\nSSH key exchange ");
+    has("Servers that need attention: 2 of 3");
+    let bom: Value = serde_json::from_str(&stdout(&["--format", "cyclonedx"], &files)).unwrap();
+    let mut components = bom["components"].as_array().unwrap().iter();
+    let ssh =
+        components.find(|component| component["cryptoProperties"]["protocolProperties"]["type"] == "ssh");
+    let properties = ssh.unwrap()["properties"].as_array().unwrap();
+    let first = serde_json::json!({"name": "huginn-net:weak_ssh_method", "value": "diffie-hellman-group1-sha1: short_prime"});
+    assert_eq!((properties.len(), &properties[0]), (7, &first));
+}
+
 #[test]
 fn human_format_lists_worst_servers_first() {
     let text = stdout(&["--top", "1"], &["tls-openssl.pcap", "quic-chromium.pcap"]);

@@ -193,3 +193,20 @@ fn page_has_key_exchanges_and_servers_that_need_attention() {
         assert!(section.contains(text), "{text}\n{section}");
     }
 }
+
+#[test]
+fn page_has_key_exchanges_and_weak_methods_of_ssh() {
+    let capture = captures::path("ssh-weak.pcap");
+    let page = page("ssh.html", &[capture.to_str().unwrap()]);
+    let (_, section) = page.split_once("<section id=\"cryptography\"").unwrap();
+    let (section, _) = section.split_once("</section>").unwrap();
+    for text in [
+        "SSH: 4 connections of 3 servers, 1 client: 50 % hybrid or post-quantum, 50 % classical, 0 % unknown",
+        "weak methods in use: diffie-hellman-group1-sha1 (1 server), 3des-cbc (1 server)",
+        "<td class=\"value\">diffie-hellman-group1-sha1</td><td>classical</td>",
+        "<td>diffie-hellman-group1-sha1, 3des-cbc, hmac-md5 and 4 more</td>",
+        "<td>offers diffie-hellman-group1-sha1, 3des-cbc, hmac-md5 and 4 more</td>",
+    ] {
+        assert!(section.contains(text), "{text}\n{section}");
+    }
+}

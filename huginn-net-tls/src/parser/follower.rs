@@ -16,6 +16,7 @@ pub(super) struct Follower {
     /// The side that sent the ClientHello, which need not be the one that opened the connection.
     client_side: Side,
     client: ClientFacts,
+    has_client_hello: bool,
     found: TlsHandshake,
     cipher_suite: u16,
     /// Whether the messages after the ServerHello are encrypted, as in TLS 1.3.
@@ -26,6 +27,8 @@ pub(super) struct Follower {
     has_certificates: [bool; 2],
     /// Whether client and server sent an encrypted message.
     has_finished: [bool; 2],
+    /// Whether bytes are missing that may have been part of the handshake: what follows them says nothing certain about it.
+    lacks_bytes: bool,
     is_over: bool,
 }
 
@@ -34,12 +37,14 @@ impl Default for Follower {
         Self {
             client_side: Side::Client,
             client: ClientFacts::default(),
+            has_client_hello: false,
             found: TlsHandshake::default(),
             cipher_suite: 0,
             is_encrypted: false,
             repeats_session_id: false,
             has_certificates: [false; 2],
             has_finished: [false; 2],
+            lacks_bytes: false,
             is_over: false,
         }
     }
@@ -92,6 +97,12 @@ impl Follower {
         self.client_side.peer()
     }
 
+    /// Records that bytes of a side are missing. Before the ClientHello, the server may have sent a HelloRetryRequest: packets
+    /// need not be captured in order.
+    pub(super) fn on_gap(&mut self, sender: Side) {
+        self.lacks_bytes |= self.has_client_hello || self.role(sender) == Side::Server;
+    }
+
     /// The role of a side in the handshake.
     fn role(&self, sender: Side) -> Side {
         if sender == self.client_side { Side::Client } else { Side::Server }
@@ -102,6 +113,7 @@ impl Follower {
         match item {
             Item::Hello(Hello::Client(hello)) => {
                 (self.client_side, self.client) = (sender, ClientFacts::new(hello));
+                self.has_client_hello = true;
             }
             Item::Hello(Hello::Server(hello)) => self.on_server_hello(hello),
             Item::Message(message) => self.on_message(sender, message, emit),
@@ -236,6 +248,9 @@ impl Follower {
             return;
         }
         self.is_over = true;
+        if self.lacks_bytes {
+            return;
+        }
         let found = TlsHandshake { completed, ..std::mem::take(&mut self.found) };
         emit(self.server_side(), TlsEvent::Handshake(Box::new(found)));
     }

@@ -292,6 +292,29 @@ fn early_data_does_not_complete_a_handshake() {
     assert!(found.completed);
 }
 
+/// A missing CertificateRequest, HelloRetryRequest or alert would make the event wrong.
+#[test]
+fn missing_bytes_leave_the_end_of_a_handshake_out() {
+    let is_end = |event: &TlsEvent| matches!(event, TlsEvent::Handshake(_));
+    let sent = full_handshake();
+    for gap in 0..=sent.len() {
+        for side in [CLIENT, SERVER] {
+            let mut parser =
+                TlsParser::new(StreamStart::Handshake, TlsParserSettings::default().handshakes(true));
+            let (mut counters, mut events) = (TlsCounters::default(), Vec::new());
+            let pieces = sent.iter().map(|(side, bytes)| (*side, StreamData::Bytes(bytes)));
+            let mut pieces: Vec<_> = pieces.collect();
+            pieces.insert(gap, (side, StreamData::Gap(7)));
+            for (side, data) in pieces {
+                parser.on_data(side, data, &mut counters, &mut |_, event| events.push(event));
+            }
+            // What a client sends before its ClientHello is not part of the handshake, nor is what follows the end.
+            let is_harmless = gap == sent.len() || gap == 0 && side == CLIENT;
+            assert!(!events.iter().any(is_end) || is_harmless, "{side:?} {gap}");
+        }
+    }
+}
+
 #[test]
 fn hellos_are_those_without_following() {
     let sent = full_handshake();

@@ -101,6 +101,9 @@ impl StreamParser for TlsParser {
         counters: &mut TlsCounters,
         emit: &mut impl FnMut(Side, TlsEvent),
     ) {
+        if let (StreamData::Gap(_), Some(follower)) = (&data, &mut self.follower) {
+            follower.on_gap(side);
+        }
         let has_hellos = self.has_hellos();
         let Self { client, server, client_hellos, server_seen, retry_requested, agreed, follower, .. } = self;
         let TlsCounters { hellos, search, handshakes, .. } = counters;

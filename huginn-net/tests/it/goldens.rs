@@ -15,7 +15,7 @@ use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers, Scope, Sid
 use huginn_net_core::{Decoder, Segment, TcpFlags, TcpHeader, TransportHeader};
 
 /// Returns the captures that have a golden with this extension, and the lines of the golden.
-fn goldens(extension: &str) -> Vec<(PathBuf, Vec<String>)> {
+pub(crate) fn goldens(extension: &str) -> Vec<(PathBuf, Vec<String>)> {
     let mut found = Vec::new();
     for golden in captures::with_extension(&[extension]) {
         let capture = ["pcap", "pcapng"].map(|kind| golden.with_extension(kind));

@@ -32,4 +32,5 @@ mod records;
 mod software;
 mod stages;
 mod time_steps;
+mod tls_handshakes;
 mod tools;

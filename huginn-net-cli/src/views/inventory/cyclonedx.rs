@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::certificate::sha256_of;
 use super::summary::{KeyExchangeName, suite_name, version_name};
-use super::{Inventory, LeftOut, Place, Seen, Summary, TlsChoice};
+use super::{Inventory, LeftOut, Place, Seen, Summary, TlsChoice, WeakMethod};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -170,6 +170,8 @@ type Places = BTreeMap<Place, Seen>;
 struct VersionUse {
     suites: BTreeSet<u16>,
     key_exchanges: BTreeSet<KeyExchangeName>,
+    /// Weak methods of SSH.
+    weak_methods: BTreeSet<WeakMethod>,
     places: Places,
 }
 
@@ -192,8 +194,9 @@ pub(crate) fn write(out: &mut impl Write, inventory: &Inventory, summary: &Summa
     for judged in &summary.servers {
         for (choice, seen) in judged.server.ssh.iter() {
             add_place(&mut ssh.places, judged.place, seen);
-            let (Some(kex), kind @ Some(_)) = (&choice.kex, choice.kind()) else { continue };
-            let exchange = KeyExchangeName { name: kex.to_string(), kind };
+            ssh.weak_methods.extend(choice.weak_methods());
+            let exchange = KeyExchangeName::of_ssh(choice).filter(|exchange| exchange.kind.is_some());
+            let Some(exchange) = exchange else { continue };
             ssh.key_exchanges.insert(exchange.clone());
             add_place(exchanges.entry(exchange).or_default(), judged.place, seen);
         }
@@ -361,8 +364,12 @@ fn tls_component(version: Version, used: VersionUse) -> Component {
     }
 }
 
-/// SSH 2.0: the component has no suites, because each algorithm is agreed on by itself.
+/// SSH 2.0, with the weak methods in use: the component has no suites, because each algorithm is agreed on by itself.
 fn ssh_component(used: VersionUse) -> Component {
+    let weak = used.weak_methods.iter().map(|method| Property {
+        name: "huginn-net:weak_ssh_method",
+        value: format!("{}: {}", method.name, method.weakness.name()),
+    });
     Component {
         kind: "cryptographic-asset",
         reference: protocol_reference(SSH),
@@ -375,7 +382,7 @@ fn ssh_component(used: VersionUse) -> Component {
                 cipher_suites: Vec::new(),
             },
         },
-        properties: Vec::new(),
+        properties: weak.collect(),
         evidence: evidence(used.places),
     }
 }

@@ -1,7 +1,7 @@
 //! The inventory as JSON Lines.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::summary::{
     JudgedClient, JudgedServer, KindCounts, group_name, key_exchange_name, scheme_name, suite_name,
     version_name,
 };
-use super::{Inventory, LeftOut, Seen, SeenList, SshChoice, SshOffer, Summary, TlsOffer};
+use super::{Inventory, LeftOut, Seen, SeenList, SshChoice, SshOffer, Summary, TlsOffer, WeakMethod};
 
 /// Totals.
 #[derive(Serialize)]
@@ -69,6 +69,28 @@ struct ServerLine<'a> {
     certificates: Vec<Counted<CertificateRow<'a>>>,
     ssh: Vec<Counted<&'a SshChoice>>,
     ssh_offered: Vec<Counted<&'a SshOffer>>,
+    weak_ssh: Vec<WeakSsh<'a>>,
+}
+
+/// A weak method of SSH.
+#[derive(Serialize)]
+struct WeakSsh<'a> {
+    method: &'a str,
+    weakness: &'static str,
+    source: &'static str,
+    /// Whether client and server agreed on it; otherwise it was only offered.
+    agreed: bool,
+}
+
+impl<'a> WeakSsh<'a> {
+    fn all(methods: &'a BTreeSet<WeakMethod>, agreed: bool) -> impl Iterator<Item = Self> {
+        methods.iter().map(move |method| Self {
+            method: &method.name,
+            weakness: method.weakness.name(),
+            source: method.weakness.source(),
+            agreed,
+        })
+    }
 }
 
 /// What a server chose.
@@ -95,6 +117,7 @@ struct ClientLine<'a> {
     key_shares: Vec<Counted<Name>>,
     signature_algorithms: Vec<Counted<Name>>,
     ssh_offered: Vec<Counted<&'a SshOffer>>,
+    weak_ssh: Vec<WeakSsh<'a>>,
 }
 
 #[derive(Serialize)]
@@ -144,7 +167,7 @@ fn totals(inventory: &Inventory, summary: &Summary<'_>, captures: u64) -> Totals
     }
 }
 
-fn server_line<'a>(judged: &JudgedServer<'a>) -> ServerLine<'a> {
+fn server_line<'a>(judged: &'a JudgedServer<'a>) -> ServerLine<'a> {
     let mut rows: Vec<_> = judged.server.tls.iter().collect();
     rows.sort_by_key(|(chosen, _)| {
         (Reverse(chosen.version.rank()), chosen.cipher_suite, chosen.group.map(key_exchange_name))
@@ -175,10 +198,13 @@ fn server_line<'a>(judged: &JudgedServer<'a>) -> ServerLine<'a> {
         certificates: certificates.collect(),
         ssh: shared(&judged.server.ssh),
         ssh_offered: shared(&judged.server.ssh_offered),
+        weak_ssh: WeakSsh::all(&judged.problems.weak_ssh, true)
+            .chain(WeakSsh::all(&judged.problems.weak_ssh_offered, false))
+            .collect(),
     }
 }
 
-fn client_line<'a>(judged: &JudgedClient<'a>) -> ClientLine<'a> {
+fn client_line<'a>(judged: &'a JudgedClient<'a>) -> ClientLine<'a> {
     let offers = &judged.client.tls;
     ClientLine {
         event: "inventory_client",
@@ -191,6 +217,7 @@ fn client_line<'a>(judged: &JudgedClient<'a>) -> ClientLine<'a> {
         key_shares: names(offers, |offer| &offer.key_shares, group_name),
         signature_algorithms: names(offers, |offer| &offer.signature_algorithms, scheme_name),
         ssh_offered: shared(&judged.client.ssh_offered),
+        weak_ssh: WeakSsh::all(&judged.problems.weak_ssh, false).collect(),
     }
 }
 

@@ -26,10 +26,10 @@ use self::certificate::size_of_certificate;
 pub(crate) use self::certificate::{CertificateProblem, ServerCertificate};
 pub(crate) use self::cyclonedx::write as write_cyclonedx;
 pub(crate) use self::json::write as write_json;
-pub(crate) use self::offer::{SshChoice, SshOffer, TlsChoice, TlsOffer};
+pub(crate) use self::offer::{SshChoice, SshOffer, TlsChoice, TlsOffer, WeakMethod};
 use self::seen::Memory;
 pub(crate) use self::seen::{Seen, SeenList};
-pub(crate) use self::summary::{JudgedServer, Summary};
+pub(crate) use self::summary::{JudgedServer, KeyExchangeName, Summary, Usage};
 pub(crate) use self::text::{name_cell, percent, sentences, write as write_text};
 use crate::limits::{
     MAX_INVENTORY_HOSTS, MAX_INVENTORY_NAME_BYTES, MAX_INVENTORY_NAMES, MAX_PENDING_CHOICES,
@@ -107,6 +107,13 @@ pub(crate) struct Client {
     /// What it offered, with the number of first ClientHellos.
     pub(crate) tls: SeenList<Arc<TlsOffer>>,
     pub(crate) ssh_offered: SeenList<Arc<SshOffer>>,
+}
+
+impl Client {
+    /// Its offers, of TLS and of SSH.
+    pub(crate) fn total(&self) -> Option<Seen> {
+        Seen::join(&[self.tls.total(), self.ssh_offered.total()].into_iter().flatten().collect::<Vec<_>>())
+    }
 }
 
 /// Server names of an address.

@@ -1,5 +1,8 @@
 //! What clients offer, and what servers choose.
 
+use huginn_net::ssh::strength::{
+    MethodWeakness, cipher_weakness, host_key_weakness, kex_weakness, mac_weakness,
+};
 use huginn_net::ssh::{KexInit, NameList, Negotiation};
 use huginn_net::tls::strength::{
     KeyExchangeKind, MIN_PRIME_BITS, group_kind, is_forward_secret, key_exchange, suite_key_exchange,
@@ -153,11 +156,41 @@ impl SshChoice {
         })
     }
 
+    /// The weak methods.
+    pub(super) fn weak_methods(&self) -> impl Iterator<Item = WeakMethod> {
+        let Self { kex, host_key, client_cipher, server_cipher, client_mac, server_mac, .. } = self;
+        let judged: [(&Option<Box<str>>, Judge); 6] = [
+            (kex, kex_weakness),
+            (host_key, host_key_weakness),
+            (client_cipher, cipher_weakness),
+            (server_cipher, cipher_weakness),
+            (client_mac, mac_weakness),
+            (server_mac, mac_weakness),
+        ];
+        judged.into_iter().filter_map(|(name, judge)| WeakMethod::new(name.as_deref()?, judge))
+    }
+
     /// Size of the names, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let Self { kex, host_key, client_cipher, server_cipher, client_mac, server_mac, .. } = self;
         let names = [kex, host_key, client_cipher, server_cipher, client_mac, server_mac];
         names.into_iter().flatten().fold(size_of::<Self>(), |sum, name| sum.saturating_add(name.len()))
+    }
+}
+
+/// Returns the weakness of a method by its name.
+type Judge = fn(&[u8]) -> Option<MethodWeakness>;
+
+/// A weak method of SSH.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct WeakMethod {
+    pub(crate) weakness: MethodWeakness,
+    pub(crate) name: String,
+}
+
+impl WeakMethod {
+    fn new(name: &str, judge: Judge) -> Option<Self> {
+        Some(Self { weakness: judge(name.as_bytes())?, name: name.to_owned() })
     }
 }
 
@@ -187,6 +220,20 @@ impl SshOffer {
             ciphers: names(ciphers),
             macs: names(macs),
         }
+    }
+
+    /// The weak methods.
+    pub(super) fn weak_methods(&self) -> impl Iterator<Item = WeakMethod> {
+        let judged: [(&[Box<str>], Judge); 4] = [
+            (&self.kex, kex_weakness),
+            (&self.host_keys, host_key_weakness),
+            (&self.ciphers, cipher_weakness),
+            (&self.macs, mac_weakness),
+        ];
+        let weak = |(names, judge): (&'_ [Box<str>], Judge)| -> Vec<WeakMethod> {
+            names.iter().filter_map(|name| WeakMethod::new(name, judge)).collect()
+        };
+        judged.into_iter().flat_map(weak)
     }
 
     /// Size of the lists, in bytes.

@@ -6,7 +6,8 @@ use std::fmt::{self, Display};
 use huginn_net::tls::Version;
 use huginn_net::tls::strength::{KeyExchangeKind, SuiteWeakness, deprecated_by, weaknesses};
 
-use super::{CertificateProblem, Client, Server};
+use super::{CertificateProblem, Client, Server, WeakMethod};
+use crate::limits::SHOWN_WEAK_METHODS;
 
 /// What a server negotiated, or a client offered, that standards advise against.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +19,10 @@ pub(crate) struct Problems {
     pub(crate) old: Vec<Version>,
     /// Length of the shortest prime of a Diffie-Hellman group that is too short, in bits.
     pub(crate) short_prime: Option<u32>,
+    /// Weak methods of SSH, the worst first: those that a server and its clients agreed on; those that a client offered.
+    pub(crate) weak_ssh: BTreeSet<WeakMethod>,
+    /// Weak methods of SSH that a server offered and that no client agreed on, the worst first.
+    pub(crate) weak_ssh_offered: BTreeSet<WeakMethod>,
     /// Problems of its own certificates.
     pub(crate) certificates: BTreeSet<CertificateProblem>,
     /// Whether a key exchange without forward secrecy was negotiated.
@@ -41,11 +46,17 @@ impl Problems {
         let has = |kind| kinds().any(|found| found == kind);
         let is_post_quantum = has(KeyExchangeKind::Hybrid) || has(KeyExchangeKind::PostQuantum);
         let old = chosen().map(|choice| choice.version).filter(|version| deprecated_by(*version).is_some());
+        let weak_ssh: BTreeSet<WeakMethod> =
+            server.ssh.iter().flat_map(|(choice, _)| choice.weak_methods()).collect();
+        let offered = server.ssh_offered.iter().flat_map(|(offer, _)| offer.weak_methods());
+        let weak_ssh_offered = offered.filter(|method| !weak_ssh.contains(method)).collect();
         let own_certificates = server.certificates.iter().filter(|(found, _)| found.is_own);
         Self {
             role: Role::Server,
             weak: chosen().flat_map(|choice| weaknesses(choice.cipher_suite)).collect(),
             old: sorted(old.collect()),
+            weak_ssh,
+            weak_ssh_offered,
             short_prime: chosen().filter_map(|choice| choice.short_prime()).min(),
             certificates: own_certificates
                 .flat_map(|(own, seen)| CertificateProblem::of(&own.certificate, seen.last))
@@ -66,6 +77,8 @@ impl Problems {
                 .flat_map(|suite| weaknesses(*suite))
                 .collect(),
             old: highest.into_iter().filter(|version| deprecated_by(*version).is_some()).collect(),
+            weak_ssh: client.ssh_offered.iter().flat_map(|(offer, _)| offer.weak_methods()).collect(),
+            weak_ssh_offered: BTreeSet::new(),
             short_prime: None,
             certificates: BTreeSet::new(),
             no_forward_secrecy: false,
@@ -75,15 +88,17 @@ impl Problems {
 
     /// The order of hosts: the worst problem, from 0 on; `None` without problems.
     pub(crate) fn rank(&self) -> Option<usize> {
-        let is_broken = self.weak.first().is_some_and(|worst| *worst < SuiteWeakness::TripleDes);
+        let is_broken = self.weak.first().is_some_and(|worst| *worst < SuiteWeakness::TripleDes)
+            || self.weak_ssh.first().is_some_and(|worst| worst.weakness.is_broken());
         let in_order = [
             is_broken,
             self.certificates.contains(&CertificateProblem::Expired),
             !self.old.is_empty(),
-            !self.weak.is_empty(),
+            !self.weak.is_empty() || !self.weak_ssh.is_empty(),
             self.short_prime.is_some(),
             !self.certificates.is_empty(),
             self.no_forward_secrecy,
+            !self.weak_ssh_offered.is_empty(),
             self.no_post_quantum,
         ];
         in_order.iter().position(|is_so| *is_so)
@@ -94,6 +109,8 @@ impl Problems {
         let all = [
             (!self.weak.is_empty(), "weak_cipher_suite"),
             (!self.old.is_empty(), "deprecated_version"),
+            (!self.weak_ssh.is_empty(), "weak_ssh_method"),
+            (!self.weak_ssh_offered.is_empty(), "weak_ssh_method_offered"),
             (self.short_prime.is_some(), "short_dh_prime"),
             (self.no_forward_secrecy, "no_forward_secrecy"),
             (self.no_post_quantum, "no_post_quantum_key_exchange"),
@@ -101,6 +118,16 @@ impl Problems {
         let names = all.into_iter().filter_map(|(is_so, name)| is_so.then_some(name));
         names.chain(self.certificates.iter().map(|problem| problem.name())).collect()
     }
+}
+
+/// The worst methods and the number of others, as one text: `ssh-dss, 3des-cbc and 2 more`; `None` without any.
+fn methods(weak: &BTreeSet<WeakMethod>, verb: &str) -> Option<String> {
+    let shown: Vec<&str> = weak.iter().take(SHOWN_WEAK_METHODS).map(|method| method.name.as_str()).collect();
+    let more = match weak.len().saturating_sub(shown.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!shown.is_empty()).then(|| format!("{verb}{}{more}", shown.join(", ")))
 }
 
 fn sorted(mut versions: Vec<Version>) -> Vec<Version> {
@@ -116,11 +143,19 @@ impl Display for Problems {
         let weak = self.weak.iter().map(|weakness| weakness.name().to_owned());
         let old = self.old.iter().filter_map(|version| version.name());
         let old = old.map(|name| format!("{name}{at_most}"));
+        let ssh = methods(&self.weak_ssh, "");
+        let ssh_offered = methods(&self.weak_ssh_offered, "offers ");
         let certificates = self.certificates.iter().map(|problem| problem.text().to_owned());
         let prime = self.short_prime.map(|bits| format!("{bits}-bit DH"));
         let forward = self.no_forward_secrecy.then(|| "no forward secrecy".to_owned());
-        let mut texts: Vec<String> =
-            weak.chain(old).chain(certificates).chain(prime).chain(forward).collect();
+        let mut texts: Vec<String> = weak
+            .chain(old)
+            .chain(ssh)
+            .chain(certificates)
+            .chain(prime)
+            .chain(forward)
+            .chain(ssh_offered)
+            .collect();
         if self.no_post_quantum && texts.is_empty() {
             texts.push("classical only".to_owned());
         }

@@ -8,7 +8,7 @@ use huginn_net::tls::{KeyExchange, Version, names};
 use serde::Serialize;
 
 use super::problem::Problems;
-use super::{Client, Inventory, NamesOf, Place, Seen, Server, TlsChoice};
+use super::{Client, Inventory, NamesOf, Place, Seen, Server, SshChoice, TlsChoice, WeakMethod};
 
 /// Servers and clients with their problems, and totals.
 #[derive(Debug)]
@@ -23,6 +23,10 @@ pub(crate) struct Summary<'a> {
     pub(crate) best: KindCounts,
     /// SSH connections by the kind of their key exchange.
     pub(crate) ssh_connections: KindCounts,
+    /// Key exchanges of SSH, the most frequent first.
+    pub(crate) ssh_key_exchanges: Vec<(KeyExchangeName, Usage)>,
+    /// Weak methods of SSH that were agreed on, the worst first, with the number of servers.
+    pub(crate) weak_ssh: BTreeMap<WeakMethod, u64>,
     /// Key exchanges of TLS, the most frequent first.
     pub(crate) key_exchanges: Vec<(KeyExchangeName, Usage)>,
     /// Versions, the most frequent first.
@@ -81,6 +85,11 @@ pub(crate) struct KeyExchangeName {
 }
 
 impl KeyExchangeName {
+    /// The key exchange method of SSH; `None` if the sides have none in common.
+    pub(super) fn of_ssh(choice: &SshChoice) -> Option<Self> {
+        Some(Self { name: choice.kex.as_ref()?.to_string(), kind: choice.kind() })
+    }
+
     pub(super) fn of(choice: &TlsChoice) -> Self {
         let kind = choice.key_exchange();
         let of_suite = || match suite_key_exchange(choice.cipher_suite) {
@@ -118,6 +127,8 @@ impl<'a> Summary<'a> {
             connections: KindCounts::default(),
             best: KindCounts::default(),
             ssh_connections: KindCounts::default(),
+            ssh_key_exchanges: Vec::new(),
+            weak_ssh: BTreeMap::new(),
             key_exchanges: Vec::new(),
             versions: Vec::new(),
             weak: BTreeMap::new(),
@@ -128,7 +139,7 @@ impl<'a> Summary<'a> {
     }
 
     fn count(&mut self) {
-        let mut exchanges = Usages::default();
+        let [mut exchanges, mut ssh_exchanges] = [Usages::default(), Usages::default()];
         let mut versions = Usages::default();
         for JudgedServer { server, problems, .. } in &self.servers {
             let chosen = server.tls.iter();
@@ -145,6 +156,13 @@ impl<'a> Summary<'a> {
             exchanges
                 .add_server(server.tls.iter().map(|(chosen, seen)| (KeyExchangeName::of(chosen), *seen)));
             versions.add_server(server.tls.iter().map(|(chosen, seen)| (chosen.version.0, *seen)));
+            let ssh = server.ssh.iter();
+            ssh_exchanges
+                .add_server(ssh.filter_map(|(choice, seen)| Some((KeyExchangeName::of_ssh(choice)?, *seen))));
+            for method in &problems.weak_ssh {
+                let count = self.weak_ssh.entry(method.clone()).or_default();
+                *count = count.saturating_add(1);
+            }
             for weakness in &problems.weak {
                 let count = self.weak.entry(*weakness).or_default();
                 *count = count.saturating_add(1);
@@ -152,8 +170,8 @@ impl<'a> Summary<'a> {
             self.no_forward_secrecy =
                 self.no_forward_secrecy.saturating_add(u64::from(problems.no_forward_secrecy));
         }
-        self.key_exchanges = exchanges.0.into_iter().collect();
-        self.key_exchanges.sort_by_key(|(_, usage)| std::cmp::Reverse((usage.connections, usage.servers)));
+        self.key_exchanges = exchanges.most_frequent_first();
+        self.ssh_key_exchanges = ssh_exchanges.most_frequent_first();
         self.versions = versions.0.into_iter().map(|(number, usage)| (Version(number), usage)).collect();
         self.versions.sort_by_key(|(_, usage)| std::cmp::Reverse((usage.connections, usage.servers)));
     }
@@ -182,7 +200,7 @@ impl<'a> Summary<'a> {
     /// Clients with problems, in the same order.
     pub(crate) fn worst_clients(&self) -> Vec<&JudgedClient<'a>> {
         let ranked = self.clients.iter().filter_map(|judged| {
-            let hellos = judged.client.tls.total().map_or(0, |seen| seen.count);
+            let hellos = judged.client.total().map_or(0, |seen| seen.count);
             Some((judged.problems.rank()?, std::cmp::Reverse(hellos), judged))
         });
         let mut ranked: Vec<_> = ranked.collect();
@@ -202,6 +220,12 @@ impl<K> Default for Usages<K> {
 }
 
 impl<K: Ord + Clone> Usages<K> {
+    fn most_frequent_first(self) -> Vec<(K, Usage)> {
+        let mut usages: Vec<(K, Usage)> = self.0.into_iter().collect();
+        usages.sort_by_key(|(_, usage)| std::cmp::Reverse((usage.connections, usage.servers)));
+        usages
+    }
+
     fn add_server(&mut self, values: impl Iterator<Item = (K, Seen)>) {
         let mut own = BTreeSet::new();
         for (value, seen) in values {

@@ -7,7 +7,7 @@ use huginn_net::tls::strength::{KeyExchangeKind, deprecated_by};
 use huginn_net::{Escaped, Timestamp};
 
 use super::problem::Problems;
-use super::summary::version_name;
+use super::summary::{KeyExchangeName, Usage, version_name};
 use super::{CertificateProblem, Inventory, LeftOut, NamesOf, Seen, Summary};
 use crate::limits::{CERTIFICATE_WARNING_DAYS, SHOWN_KEY_EXCHANGES};
 use crate::output::Zone;
@@ -33,7 +33,9 @@ pub(crate) fn write(
     for (title, sentence) in sentences(inventory, summary, zone) {
         writeln!(out, "{title:TITLE_WIDTH$}{sentence}")?;
     }
-    write_key_exchanges(out, summary, width)?;
+    let connections = (summary.connections.total(), summary.ssh_connections.total());
+    write_key_exchanges(out, "TLS key exchange", &summary.key_exchanges, connections.0, width)?;
+    write_key_exchanges(out, "SSH key exchange", &summary.ssh_key_exchanges, connections.1, width)?;
     write_servers(out, summary, top, width, zone)?;
     write_clients(out, summary, top, width, zone)
 }
@@ -53,7 +55,8 @@ pub(crate) fn sentences(
     sentences.extend(tls.map(|(n, sentence)| (if n == 0 { "TLS servers" } else { "" }, sentence)));
     sentences.extend(certificate_sentence(inventory, summary).map(|sentence| ("certificates", sentence)));
     sentences.extend(client_sentence(summary).map(|sentence| ("TLS clients", sentence)));
-    sentences.extend(ssh_sentence(summary).map(|sentence| ("SSH", sentence)));
+    let ssh = ssh_sentences(summary).into_iter().enumerate();
+    sentences.extend(ssh.map(|(n, sentence)| (if n == 0 { "SSH" } else { "" }, sentence)));
     if sentences.is_empty() {
         sentences.push(("nothing", "no TLS hello and no SSH key exchange".to_owned()));
     }
@@ -139,7 +142,7 @@ fn client_sentence(summary: &Summary<'_>) -> Option<String> {
     (clients > 0).then_some(sentence)
 }
 
-fn ssh_sentence(summary: &Summary<'_>) -> Option<String> {
+fn ssh_sentences(summary: &Summary<'_>) -> Vec<String> {
     let servers =
         summary.servers.iter().filter(|judged| !judged.server.ssh_offered.is_empty()).count() as u64;
     let clients =
@@ -155,7 +158,17 @@ fn ssh_sentence(summary: &Summary<'_>) -> Option<String> {
         share(kinds.classical),
         share(kinds.unknown)
     );
-    (servers > 0 || clients > 0).then_some(sentence)
+    if servers == 0 && clients == 0 {
+        return Vec::new();
+    }
+    let weak = summary.weak_ssh.iter();
+    let weak: Vec<String> =
+        weak.map(|(method, count)| format!("{} ({})", method.name, amount(*count, "server(s)"))).collect();
+    let weak = (!weak.is_empty()).then(|| format!("weak methods in use: {}", weak.join(", ")));
+    let offer = summary.servers.iter().filter(|judged| !judged.problems.weak_ssh_offered.is_empty()).count();
+    let offer =
+        (offer > 0).then(|| format!("{} offered other weak methods", amount(offer as u64, "server(s)")));
+    [Some(sentence), weak, offer].into_iter().flatten().collect()
 }
 
 fn left_out_sentence(left_out: LeftOut) -> Option<String> {
@@ -168,13 +181,18 @@ fn left_out_sentence(left_out: LeftOut) -> Option<String> {
     (hosts > 0 || values > 0).then_some(sentence)
 }
 
-fn write_key_exchanges(out: &mut impl Write, summary: &Summary<'_>, width: Option<u16>) -> io::Result<()> {
-    if summary.key_exchanges.is_empty() {
+fn write_key_exchanges(
+    out: &mut impl Write,
+    heading: &'static str,
+    key_exchanges: &[(KeyExchangeName, Usage)],
+    total: u64,
+    width: Option<u16>,
+) -> io::Result<()> {
+    if key_exchanges.is_empty() {
         return Ok(());
     }
-    let total = summary.connections.total();
-    let mut table = Table::new(&["TLS key exchange", "kind", "servers", "connections", ""]);
-    for (exchange, usage) in summary.key_exchanges.iter().take(SHOWN_KEY_EXCHANGES) {
+    let mut table = Table::new(&[heading, "kind", "servers", "connections", ""]);
+    for (exchange, usage) in key_exchanges.iter().take(SHOWN_KEY_EXCHANGES) {
         table.add_row(vec![
             exchange.name.clone(),
             exchange.kind.map_or("unknown", KeyExchangeKind::name).replace('_', "-"),
@@ -185,7 +203,7 @@ fn write_key_exchanges(out: &mut impl Write, summary: &Summary<'_>, width: Optio
     }
     writeln!(out)?;
     table.write(out, Layout { whole: &[0], numbers: &[2, 3, 4] }, width)?;
-    write_more(out, summary.key_exchanges.len().saturating_sub(SHOWN_KEY_EXCHANGES))
+    write_more(out, key_exchanges.len().saturating_sub(SHOWN_KEY_EXCHANGES))
 }
 
 fn write_servers(
@@ -214,7 +232,7 @@ fn write_clients(
 ) -> io::Result<()> {
     let clients = summary.worst_clients();
     let rows = clients.iter().take(top).map(|judged| {
-        let [count, last] = seen_cells(judged.client.tls.total(), zone);
+        let [count, last] = seen_cells(judged.client.total(), zone);
         vec![judged.address.to_string(), judged.problems.to_string(), count, last]
     });
     let [bad, all] = [clients.len(), summary.clients.len()];

@@ -5,7 +5,9 @@ use maud::{Markup, html};
 
 use crate::limits::MAX_REPORT_ROWS;
 use crate::output::Zone;
-use crate::views::inventory::{Inventory, JudgedServer, Summary, name_cell, percent, sentences};
+use crate::views::inventory::{
+    Inventory, JudgedServer, KeyExchangeName, Summary, Usage, name_cell, percent, sentences,
+};
 
 /// The section.
 pub(super) fn inventory(inventory: &Inventory, zone: &Zone) -> Markup {
@@ -14,28 +16,30 @@ pub(super) fn inventory(inventory: &Inventory, zone: &Zone) -> Markup {
         ul { @for (title, sentence) in sentences(inventory, &summary, zone) {
             li { @if !title.is_empty() { (title) ": " } (sentence) }
         } }
-        @if !summary.key_exchanges.is_empty() { (key_exchanges(&summary)) }
+        (key_exchanges("TLS", "key-exchanges", &summary.key_exchanges, summary.connections.total()))
+        (key_exchanges("SSH", "ssh-key-exchanges", &summary.ssh_key_exchanges, summary.ssh_connections.total()))
         (servers(&summary.worst_servers(), zone))
     }
 }
 
-fn key_exchanges(summary: &Summary<'_>) -> Markup {
-    let total = summary.connections.total();
-    let shown = summary.key_exchanges.len().min(MAX_REPORT_ROWS);
+fn key_exchanges(protocol: &str, id: &str, all: &[(KeyExchangeName, Usage)], total: u64) -> Markup {
+    let shown = all.len().min(MAX_REPORT_ROWS);
     html! {
-        div.scroll tabindex="0" role="region" aria-label="TLS key exchanges" {
-            table #key-exchanges {
-                caption { "TLS key exchanges: most frequent " (shown) " of " (summary.key_exchanges.len()) }
-                thead { tr {
-                    th scope="col" { "key exchange" } th scope="col" { "kind" }
-                    th scope="col" { "servers" } th scope="col" { "connections" } th scope="col" { "share" }
-                } }
-                tbody { @for (exchange, usage) in summary.key_exchanges.iter().take(MAX_REPORT_ROWS) { tr {
-                    td.value { (exchange.name) }
-                    td { (exchange.kind.map_or("unknown", KeyExchangeKind::name).replace('_', "-")) }
-                    td.number { (usage.servers) } td.number { (usage.connections) }
-                    td.number { (percent(usage.connections, total)) }
-                } } }
+        @if !all.is_empty() {
+            div.scroll tabindex="0" role="region" aria-label={ (protocol) " key exchanges" } {
+                table id=(id) {
+                    caption { (protocol) " key exchanges: most frequent " (shown) " of " (all.len()) }
+                    thead { tr {
+                        th scope="col" { "key exchange" } th scope="col" { "kind" }
+                        th scope="col" { "servers" } th scope="col" { "connections" } th scope="col" { "share" }
+                    } }
+                    tbody { @for (exchange, usage) in all.iter().take(MAX_REPORT_ROWS) { tr {
+                        td.value { (exchange.name) }
+                        td { (exchange.kind.map_or("unknown", KeyExchangeKind::name).replace('_', "-")) }
+                        td.number { (usage.servers) } td.number { (usage.connections) }
+                        td.number { (percent(usage.connections, total)) }
+                    } } }
+                }
             }
         }
     }
