@@ -169,13 +169,13 @@ const BROWSER_FIELDS: [BrowserField; 5] = [
     BrowserField {
         browser: ImitatedBrowser::Chromium,
         field: HelloField::EchPayloadLength,
-        holds: |hello| has_ech_payload(hello, 16),
+        holds: |hello| has_ech_payload(hello, &[16]),
     },
-    // NSS pads the inner hello to one byte less than a multiple of 32.
+    // NSS pads the inner hello to one byte less than a multiple of 32, and in newer versions to the multiple.
     BrowserField {
         browser: ImitatedBrowser::Firefox,
         field: HelloField::EchPayloadLength,
-        holds: |hello| has_ech_payload(hello, 15),
+        holds: |hello| has_ech_payload(hello, &[15, 16]),
     },
 ];
 
@@ -230,10 +230,10 @@ fn has_certificate_compression_of_chromium(hello: &ClientHello<'_>) -> bool {
         || hello.certificate_compression().eq([BROTLI])
 }
 
-/// Whether the length of the encrypted inner hello has this remainder of 32, if there is one.
-fn has_ech_payload(hello: &ClientHello<'_>, remainder: usize) -> bool {
+/// Whether the length of the encrypted inner hello has one of these remainders of 32, if there is one.
+fn has_ech_payload(hello: &ClientHello<'_>, remainders: &[usize]) -> bool {
     match hello.ech() {
-        Some(Ech::Outer(outer)) => outer.payload.len() % 32 == remainder,
+        Some(Ech::Outer(outer)) => remainders.contains(&(outer.payload.len() % 32)),
         _ => true,
     }
 }

@@ -146,7 +146,7 @@ fn browsers_are_not_called_imitations() {
         let hello = Hello::of_chromium().with(extension_type::ENCRYPTED_CLIENT_HELLO, ech(payload));
         assert_eq!(hello.imitation(), "", "{payload}");
     }
-    for payload in [239, 271, 399] {
+    for payload in [239, 271, 399, 144, 240, 368] {
         let hello = Hello::of_firefox().with(extension_type::ENCRYPTED_CLIENT_HELLO, ech(payload));
         assert_eq!(hello.imitation(), "", "{payload}");
     }
@@ -158,8 +158,7 @@ fn ech_payload_that_the_library_does_not_send_is_imitation() {
         let hello = Hello::of_chromium().with(extension_type::ENCRYPTED_CLIENT_HELLO, ech(payload));
         assert_eq!(hello.imitation(), "Chromium (ech.payload_length)", "{payload}");
     }
-    // The lengths of BoringSSL, with which curl_cffi imitates Firefox.
-    for payload in [144, 176, 208, 240] {
+    for payload in [162, 195, 210, 241] {
         let hello = Hello::of_firefox().with(extension_type::ENCRYPTED_CLIENT_HELLO, ech(payload));
         assert_eq!(hello.imitation(), "Firefox (ech.payload_length)", "{payload}");
     }
@@ -221,7 +220,7 @@ fn imitation_names_only_imitations() {
 
 #[test]
 fn imitation_is_candidate_for_its_fields() {
-    let [same, other] = [239, 208].map(|payload| Hello::of_firefox().with(0xfe0d, ech(payload)).message(0));
+    let [same, other] = [239, 195].map(|payload| Hello::of_firefox().with(0xfe0d, ech(payload)).message(0));
     let [same, other] =
         [&same, &other].map(|bytes| ClientHello::from_message(bytes, Transport::Tcp).unwrap().unwrap().value);
     let key = same.ja4_stable();
