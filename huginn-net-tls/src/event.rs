@@ -55,14 +55,15 @@ pub struct TlsCertificates {
     pub server_name: Option<Box<[u8]>>,
 }
 
-/// What the records of a TLS connection over TCP show of its handshake, at its end: when both sides have agreed on keys, or
-/// an alert ends it. A connection that ends before has no such event.
+/// What the records of a TLS connection over TCP or of DTLS show of its handshake, at its end: when both sides have agreed on
+/// keys, or an alert ends it. A connection that ends before has no such event, and a DTLS handshake neither if lost datagrams
+/// leave open what the server sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsHandshake {
-    /// Whether the handshake completed. Up to TLS 1.2: each side sent a message after its ChangeCipherSpec. TLS 1.3: the
-    /// client answered the encrypted messages of the server with more than an alert; whether the server accepts a
-    /// certificate of the client is then still open.
+    /// Whether the handshake completed. Up to TLS 1.2 and DTLS 1.2: each side sent a message after its ChangeCipherSpec. TLS 1.3:
+    /// the client answered the encrypted messages of the server with more than an alert; DTLS 1.3: the client sent application
+    /// data. Whether the server accepts a certificate of the client is then still open.
     pub completed: bool,
     /// The version that the server selected; `None` if the server sent no ServerHello.
     pub version: Option<Version>,

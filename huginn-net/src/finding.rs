@@ -49,9 +49,9 @@ pub enum Finding {
     TlsClient(Box<TlsClientFinding>),
     /// The fingerprints of a ServerHello.
     TlsServer(TlsServerFinding),
-    /// The end of a TLS handshake over TCP; only with [`Observers::handshakes`](crate::Observers::handshakes).
+    /// The end of a TLS handshake over TCP, or of DTLS; only with [`Observers::handshakes`](crate::Observers::handshakes).
     TlsHandshake(Box<TlsHandshakeFinding>),
-    /// The certificates of a side of a TLS handshake over TCP, up to TLS 1.2; only with
+    /// The certificates of a side of a handshake over TCP up to TLS 1.2, or of DTLS up to 1.2; only with
     /// [`Observers::handshakes`](crate::Observers::handshakes).
     TlsCertificates(Box<TlsCertificatesFinding>),
     /// The uptime of a host, from its TCP timestamps.
@@ -274,8 +274,15 @@ impl TlsHandshakeFinding {
     /// sent no ServerHello.
     pub fn requests_certificate(&self) -> Option<bool> {
         let TlsHandshake { certificate_request, version, .. } = &self.handshake;
-        let is_visible =
-            matches!((*version)?, Version::SSL_3 | Version::TLS_1_0 | Version::TLS_1_1 | Version::TLS_1_2);
+        let is_visible = matches!(
+            (*version)?,
+            Version::SSL_3
+                | Version::TLS_1_0
+                | Version::TLS_1_1
+                | Version::TLS_1_2
+                | Version::DTLS_1_0
+                | Version::DTLS_1_2
+        );
         is_visible.then_some(certificate_request.is_some())
     }
 

@@ -168,11 +168,9 @@ fn ja3_and_ja3s_equal_tshark() {
     }
 }
 
-/// Over TCP: certificates of DTLS are not read.
 #[test]
 fn certificates_equal_openssl() {
-    let over_tcp = |(capture, _): &(PathBuf, Vec<String>)| !capture.to_string_lossy().contains("/dtls/");
-    for (capture, mut golden) in goldens("certificates").into_iter().filter(over_tcp) {
+    for (capture, mut golden) in goldens("certificates") {
         let mut rows: Vec<String> = Vec::new();
         let mut reader = HuginnNet::builder_with(Observers::default().handshakes(true)).build();
         let mut events: Vec<Event> = Vec::new();
