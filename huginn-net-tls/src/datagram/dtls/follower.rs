@@ -8,12 +8,15 @@ use super::record::{Content, Record};
 use crate::counters::DatagramCounters;
 use crate::event::{TlsCertificates, TlsEvent};
 use crate::follower::Follower;
+use crate::hello::handshake::{CLIENT_HELLO, SERVER_HELLO};
 use crate::hello::{ClientHello, Hello, ServerHello};
 use crate::limits::MAX_DTLS_DATAGRAMS_AFTER_HELLO;
 use crate::record::{ALERT, HANDSHAKE, Item};
 
 /// Message type (IANA, "TLS HandshakeType"): the last message of a server before the client's answer, up to DTLS 1.2.
 const SERVER_HELLO_DONE: u8 = 14;
+/// Level of an alert (RFC 5246, section 7.2).
+const FATAL: u8 = 2;
 
 /// The state of a handshake from its first hello to its end.
 #[derive(Debug, Default)]
@@ -23,6 +26,8 @@ pub(super) struct DtlsFollower {
     server: Flight,
     /// `random` and server name of the ClientHello.
     offer: Option<Offer>,
+    /// The number of the record with the start of the last ClientHello.
+    hello_record: u64,
     /// Whether a ClientHello with another content came before the end: the server may answer either.
     is_ambiguous: bool,
     /// Whether the server accepted a handshake.
@@ -98,7 +103,7 @@ impl DtlsFollower {
         let is_other = self.offer.as_ref().is_some_and(|earlier| !retry || *earlier != offer);
         let is_ambiguous = self.is_ambiguous || has_conflict || is_other;
         if !retry || self.has_answered {
-            *self = Self::default();
+            *self = Self { hello_record: self.hello_record, ..Self::default() };
         }
         (self.offer, self.is_ambiguous) = (Some(offer), is_ambiguous);
         self.client.messages.on_hello(number);
@@ -133,7 +138,15 @@ impl DtlsFollower {
                 if flight.change_cipher_spec.is_none() && flight.last_alert != Some(record.number) =>
             {
                 flight.last_alert = Some(record.number);
-                self.emit(sender, &Item::Alert(alert), emit);
+                if self.has_answered || sender == Side::Server && self.is_first_answer(record) {
+                    self.emit(sender, &Item::Alert(alert), emit);
+                } else {
+                    // A ServerHello was lost, or comes later.
+                    self.is_over |= matches!(alert, [FATAL, _]);
+                }
+            }
+            Content::Handshake(_) if sender == Side::Client && record.starts(CLIENT_HELLO) => {
+                self.hello_record = record.number;
             }
             Content::Encrypted { kind: HANDSHAKE, .. } => flight.has_finished |= flight.messages.has_hello(),
             // The first encrypted record has the Finished message, unless the handshake failed.
@@ -145,6 +158,12 @@ impl DtlsFollower {
             Content::Unified { epoch_bits } => self.on_unified(sender, epoch_bits, emit),
             _ => {}
         }
+    }
+
+    /// Whether no ServerHello can precede this record of the server, which takes the record number of the ClientHello for its
+    /// first answer (RFC 6347, section 4.2.1).
+    fn is_first_answer(&self, record: &Record<'_>) -> bool {
+        record.number <= self.hello_record && self.server.messages.is_empty()
     }
 
     /// Processes a record of DTLS 1.3. The keys of a handshake have epoch 2, those of application data epoch 3, which a client
@@ -247,7 +266,7 @@ struct RecordsSeen {
 
 impl RecordsSeen {
     fn add(&mut self, record: &Record<'_>) {
-        if self.first != Some(record.number) && record.starts_server_hello() {
+        if self.first != Some(record.number) && record.starts(SERVER_HELLO) {
             *self = Self { first: Some(record.number), seen: 0 };
         }
         if let Some(bit) = self.bit(record.number) {

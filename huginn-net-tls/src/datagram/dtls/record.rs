@@ -3,7 +3,6 @@
 use huginn_net_wire::Cursor;
 
 use super::fragment;
-use crate::hello::handshake::SERVER_HELLO;
 use crate::record::{ALERT, APPLICATION_DATA, CHANGE_CIPHER_SPEC, HANDSHAKE};
 
 /// The last content type (IANA, "TLS ContentType"), ACK. The first one is change_cipher_spec.
@@ -49,12 +48,12 @@ impl Record<'_> {
         !matches!(self.content, Content::Encrypted { .. } | Content::Unified { .. })
     }
 
-    /// Whether a ServerHello starts here.
-    pub(super) fn starts_server_hello(&self) -> bool {
+    /// Whether a message of this type starts here.
+    pub(super) fn starts(&self, kind: u8) -> bool {
         let Content::Handshake(fragments) = self.content else { return false };
         let mut fragments = Cursor::new(fragments);
         std::iter::from_fn(|| fragment::next(&mut fragments))
-            .any(|fragment| fragment.kind == SERVER_HELLO && fragment.offset == 0)
+            .any(|fragment| fragment.kind == kind && fragment.offset == 0)
     }
 }
 
