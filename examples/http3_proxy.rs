@@ -66,7 +66,8 @@ impl Proxy {
     async fn serve(self, incoming: Incoming) -> Outcome {
         let connection = incoming.await?;
         let quic_hello = QuicHelloRecorder::hello(&connection);
-        let parts = ConnectionParts { quic_hello, ..ConnectionParts::default() };
+        let quic_version = QuicHelloRecorder::version(&connection);
+        let parts = ConnectionParts { quic_hello, quic_version, ..ConnectionParts::default() };
         let fingerprint = ConnectionFingerprint::new(self.fingerprinter.clone(), parts);
         let mut connection = h3::server::Connection::new(h3_quinn::Connection::new(connection)).await?;
         while let Some(request) = connection.accept().await? {

@@ -1,6 +1,6 @@
 //! Feeds segments and datagrams of both sides of one connection. Eight bytes precede each payload: kind, sequence and
 //! acknowledgement number, and payload length (little-endian). A bit of the first kind says whether handshakes are followed.
-//! Buffers stay within their limit, and every packet is counted.
+//! Buffers stay within their limit, every packet is counted, and only followed handshakes have certificates and an end.
 #![no_main]
 
 use huginn_net_core::{Event, FlowLimits, Frame, LinkType, Timestamp};
@@ -18,7 +18,8 @@ const FIRST: [u32; 2] = [0xffff_f000, 7];
 fuzz_target!(|data: &[u8]| {
     let limits = FlowLimits { max_buffered_bytes: MAX_BUFFERED_BYTES, ..FlowLimits::default() };
     // Half of the inputs follow handshakes to their end.
-    let observer = TlsObserver::default().handshakes(data.first().is_some_and(|what| what & FOLLOW != 0));
+    let follows = data.first().is_some_and(|what| what & FOLLOW != 0);
+    let observer = TlsObserver::default().handshakes(follows);
     let mut analyzer = HuginnNetTls::builder_with(observer).flow_limits(limits).build();
     let (mut rest, mut packets) = (data, 0);
     while let Some((&[what, flags, seq_0, seq_1, ack_0, ack_1, len_0, len_1], after)) =
@@ -35,6 +36,7 @@ fuzz_target!(|data: &[u8]| {
         let _ = analyzer.push(&frame, &mut |event: Event<TlsEvent>| match event.kind {
             TlsEvent::Client(client) => assert_eq!(client.hello.ja4_r().ja4(), client.hello.ja4()),
             TlsEvent::Server(server) => assert_eq!(server.hello.ja3s_hash(), server.hello.ja3s().hash()),
+            TlsEvent::Certificates(_) | TlsEvent::Handshake(_) => assert!(follows),
             _ => {}
         });
         let buffered = analyzer.counters().flows.buffered_bytes;

@@ -67,6 +67,12 @@ typedef enum {
     HUGINN_FIELD_VERDICT = 17,
     // The claim and what contradicts it.
     HUGINN_FIELD_VERDICT_REASONS = 18,
+    // The groups of the key shares and the lengths of their keys in bytes, joined by commas: X25519MLKEM768:1216,x25519:32.
+    HUGINN_FIELD_KEY_SHARES = 19,
+    // The kind of the extension encrypted_client_hello: outer, inner or other.
+    HUGINN_FIELD_ECH = 20,
+    // The QUIC fingerprint in its sorted form.
+    HUGINN_FIELD_QUIC = 21,
 } huginn_field;
 
 // The first bytes of one connection, by layer, and the fingerprint that was computed of them.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use huginn_net::consistency::ClientBytes;
 use huginn_net::tls::quic::ClientInitials;
-use huginn_net::tls::{ClientHello, Transport};
+use huginn_net::tls::{ClientHello, QuicVersion, Transport};
 use huginn_net_proxy::{ClientFingerprint, Recording, RecordingStatus};
 
 use crate::{HuginnField, HuginnFingerprinter, HuginnStatus};
@@ -18,6 +18,8 @@ pub struct HuginnClient {
     quic: ClientInitials,
     /// A ClientHello without records: from QUIC, or from a TLS library.
     hello: Option<ClientHello<'static>>,
+    /// The version of the hello from QUIC.
+    quic_version: Option<QuicVersion>,
     fingerprint: Option<ClientFingerprint>,
 }
 
@@ -29,6 +31,7 @@ impl HuginnClient {
             http: Recording::http(),
             quic: ClientInitials::new(),
             hello: None,
+            quic_version: None,
             fingerprint: None,
         }
     }
@@ -58,6 +61,7 @@ impl HuginnClient {
             Ok(Some(hello)) => {
                 self.fingerprint = None;
                 self.hello = Some(hello);
+                self.quic_version = self.quic.client().map(|client| client.version);
                 self.quic = ClientInitials::new();
                 Ok(())
             }
@@ -71,7 +75,7 @@ impl HuginnClient {
         match ClientHello::from_message(message, Transport::Tcp) {
             Ok(Some(parsed)) => {
                 self.fingerprint = None;
-                self.hello = Some(parsed.value.into_owned());
+                (self.hello, self.quic_version) = (Some(parsed.value.into_owned()), None);
                 Ok(())
             }
             Ok(None) => Err(HuginnStatus::Incomplete),
@@ -84,6 +88,7 @@ impl HuginnClient {
             syn: Some(&*self.syn).filter(|syn| !syn.is_empty()),
             tls: self.tls.complete(),
             hello: self.hello.as_ref(),
+            quic_version: self.quic_version,
             http: self.http.complete(),
         };
         self.fingerprint = Some(fingerprinter.inner().fingerprint(&bytes));

@@ -46,10 +46,16 @@ pub enum HuginnField {
     Verdict = 17,
     /// The claim and what contradicts it.
     VerdictReasons = 18,
+    /// The groups of the key shares and the lengths of their keys in bytes, joined by commas: X25519MLKEM768:1216,x25519:32.
+    KeyShares = 19,
+    /// The kind of the extension encrypted_client_hello: outer, inner or other.
+    Ech = 20,
+    /// The QUIC fingerprint in its sorted form.
+    Quic = 21,
 }
 
 impl HuginnField {
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 22] = [
         Self::Ja4,
         Self::Ja4R,
         Self::Ja4O,
@@ -69,6 +75,9 @@ impl HuginnField {
         Self::ClientName,
         Self::Verdict,
         Self::VerdictReasons,
+        Self::KeyShares,
+        Self::Ech,
+        Self::Quic,
     ];
 
     /// The field of a number, which C may choose freely.
@@ -98,6 +107,9 @@ impl HuginnField {
             Self::ClientName => FingerprintField::ClientName,
             Self::Verdict => FingerprintField::Verdict,
             Self::VerdictReasons => FingerprintField::VerdictReasons,
+            Self::KeyShares => FingerprintField::KeyShares,
+            Self::Ech => FingerprintField::Ech,
+            Self::Quic => FingerprintField::Quic,
         };
         field.value(found)
     }
@@ -112,7 +124,7 @@ mod tests {
         for (number, field) in (0..).zip(HuginnField::ALL) {
             assert_eq!((field as u32, HuginnField::from_number(number)), (number, Some(field)));
         }
-        assert_eq!(HuginnField::from_number(19), None);
+        assert_eq!(HuginnField::from_number(22), None);
         assert_eq!(HuginnField::from_number(u32::MAX), None);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use huginn_net::consistency::ClientBytes;
-use huginn_net::tls::ClientHello;
+use huginn_net::tls::{ClientHello, QuicVersion};
 
 use crate::{ClientFingerprint, ConnectionLayers, Fingerprinter, Recording, RecordingHandle, SavedSyn};
 
@@ -41,6 +41,8 @@ pub struct ConnectionParts {
     pub hello: Option<Recording>,
     /// Its ClientHello in QUIC, instead of `hello`.
     pub quic_hello: Option<ClientHello<'static>>,
+    /// The QUIC version of `quic_hello`, for the QUIC fingerprint.
+    pub quic_version: Option<QuicVersion>,
     /// Its first request, which may still be recorded.
     pub http: Option<RecordingHandle>,
     /// A fingerprint of the client from elsewhere, such as the header of a load balancer. It fills the layers that the other
@@ -147,6 +149,7 @@ impl ConnectionFingerprint {
             syn: parts.syn.as_ref().map(SavedSyn::as_bytes),
             tls: parts.hello.as_ref().and_then(Recording::complete),
             hello: parts.quic_hello.as_ref(),
+            quic_version: parts.quic_version,
             http: http.as_ref().and_then(Recording::complete),
         });
         let fingerprint = Arc::new(fingerprint.or(parts.known.clone().unwrap_or_default()));

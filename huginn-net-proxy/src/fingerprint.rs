@@ -103,6 +103,19 @@ pub struct TlsFingerprint {
     /// The MD5 of JA3.
     #[cfg_attr(feature = "serde", serde(with = "as_text"))]
     pub ja3_hash: Ja3Hash,
+    /// The groups of the key shares without GREASE, each with the length of its key in bytes, such as `x25519:32`.
+    #[cfg_attr(
+        feature = "serde",
+        serde(default, skip_serializing_if = "Option::is_none", with = "optional")
+    )]
+    pub key_shares: Option<JoinedNames>,
+    /// The kind of the extension encrypted_client_hello (RFC 9849): `outer`, `inner` or `other`. Browsers send `outer` also as
+    /// GREASE.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub ech: Option<String>,
+    /// The QUIC fingerprint in its sorted form (docs/quic-fingerprint.md); `None` if the QUIC version is not known.
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    pub quic: Option<String>,
     /// The software that the hello names, such as `libcurl 7.88`.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub software: Option<String>,

@@ -8,7 +8,10 @@ use huginn_net::db::{ClientMatch, Distance, TcpMatch};
 use huginn_net::http::http2::{Akamai, Http2Event, Http2Reader, PREFACE};
 use huginn_net::http::{HttpSignature, Request};
 use huginn_net::tcp::TcpSignature;
-use huginn_net::tls::{ClientHello, Ja4Form, Ja4Raw};
+use huginn_net::tls::{
+    ClientHello, Ech, Ja4Form, Ja4Raw, KeyShare, QuicFingerprint, QuicVersion, Transport, is_grease,
+    names as tls_names,
+};
 use huginn_net::{ClientDatabase, Database, Escaped};
 
 use crate::fingerprint::{
@@ -97,7 +100,7 @@ impl Fingerprinter {
         };
         let fingerprint = ClientFingerprint {
             tcp: syn.map(|syn| tcp(&syn, layers.system.as_ref())),
-            tls: hello.map(|hello| tls(&hello, layers.tls.as_ref())),
+            tls: hello.map(|hello| tls(&hello, client.quic_version, layers.tls.as_ref())),
             http: layers.request.as_ref().map(|request| self.http(request, &layers)),
             consistency: layers.request.as_ref().map(|request| self.verdict(&layers, request)),
         };
@@ -146,7 +149,11 @@ fn tcp(syn: &TcpSignature, found: Option<&TcpMatch>) -> TcpFingerprint {
     }
 }
 
-fn tls(hello: &ClientHello<'_>, found: Option<&ClientMatch>) -> TlsFingerprint {
+fn tls(
+    hello: &ClientHello<'_>,
+    quic_version: Option<QuicVersion>,
+    found: Option<&ClientMatch>,
+) -> TlsFingerprint {
     let [sorted, original, stable] =
         [Ja4Form::Sorted, Ja4Form::Original, Ja4Form::SessionStable].map(|form| hello.ja4_raw(form));
     let ja3 = hello.ja3();
@@ -162,6 +169,11 @@ fn tls(hello: &ClientHello<'_>, found: Option<&ClientMatch>) -> TlsFingerprint {
         ja4_stable_r: bounded(&stable),
         ja3: text(ja3.as_str()),
         ja3_hash: ja3.hash(),
+        key_shares: text(KeyShareList(hello)).and_then(JoinedNames::new),
+        ech: hello.ech().map(|ech| ech_kind(&ech).to_owned()),
+        quic: quic_version
+            .filter(|_| hello.transport() == Transport::Quic)
+            .and_then(|version| text(QuicFingerprint::sorted(version, hello.transport_parameters()))),
         software: found.map(|found| found.software.to_string()),
     }
 }
@@ -169,6 +181,31 @@ fn tls(hello: &ClientHello<'_>, found: Option<&ClientMatch>) -> TlsFingerprint {
 fn verdict(found: &Consistency) -> ClientVerdict {
     let reasons = text(found.reasons.join(JoinedReasons::SEPARATOR)).and_then(JoinedReasons::new);
     ClientVerdict { outcome: found.outcome, reasons: reasons.unwrap_or_default() }
+}
+
+const fn ech_kind(ech: &Ech<'_>) -> &'static str {
+    match ech {
+        Ech::Outer(_) => "outer",
+        Ech::Inner => "inner",
+        _ => "other",
+    }
+}
+
+/// Displays the groups of the key shares without GREASE, each with the length of its key.
+struct KeyShareList<'a>(&'a ClientHello<'a>);
+
+impl Display for KeyShareList<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shares = self.0.key_shares().filter(|share| !is_grease(share.group));
+        for (index, KeyShare { group, key, .. }) in shares.enumerate() {
+            f.write_str(if index == 0 { "" } else { JoinedNames::SEPARATOR })?;
+            match tls_names::group(group) {
+                Some(name) => write!(f, "{name}:{}", key.len())?,
+                None => write!(f, "{group:04x}:{}", key.len())?,
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The names as a list; `None` if there are none, or if their text is too long.

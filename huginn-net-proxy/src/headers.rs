@@ -55,6 +55,12 @@ pub enum FingerprintField {
     Ja3,
     /// `ja3-hash`
     Ja3Hash,
+    /// `key-shares`: see [`TlsFingerprint::key_shares`](crate::TlsFingerprint::key_shares).
+    KeyShares,
+    /// `ech`: see [`TlsFingerprint::ech`](crate::TlsFingerprint::ech).
+    Ech,
+    /// `quic`: the QUIC fingerprint.
+    Quic,
     /// `akamai`
     Akamai,
     /// `akamai-hash`
@@ -86,6 +92,9 @@ impl FingerprintField {
         Self::Ja4StableR,
         Self::Ja3,
         Self::Ja3Hash,
+        Self::KeyShares,
+        Self::Ech,
+        Self::Quic,
         Self::Akamai,
         Self::AkamaiHash,
         Self::HeaderOrder,
@@ -121,6 +130,9 @@ impl FingerprintField {
             Self::Ja4StableR => "ja4-stable-r",
             Self::Ja3 => "ja3",
             Self::Ja3Hash => "ja3-hash",
+            Self::KeyShares => "key-shares",
+            Self::Ech => "ech",
+            Self::Quic => "quic",
             Self::Akamai => "akamai",
             Self::AkamaiHash => "akamai-hash",
             Self::HeaderOrder => "header-order",
@@ -146,6 +158,9 @@ impl FingerprintField {
             Self::Ja4StableR => text(tls?.ja4_stable_r.as_ref()),
             Self::Ja3 => borrowed(tls?.ja3.as_deref()),
             Self::Ja3Hash => text(Some(&tls?.ja3_hash)),
+            Self::KeyShares => borrowed(tls?.key_shares.as_ref().map(JoinedNames::as_str)),
+            Self::Ech => borrowed(tls?.ech.as_deref()),
+            Self::Quic => borrowed(tls?.quic.as_deref()),
             Self::Akamai => borrowed(http?.akamai.as_deref()),
             Self::AkamaiHash => text(http?.akamai_hash.as_ref()),
             Self::HeaderOrder => borrowed(http?.header_order.as_ref().map(JoinedNames::as_str)),

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use huginn_net::tls::{ClientHello, Transport};
+use huginn_net::tls::{ClientHello, QuicVersion, Transport};
 use quinn::crypto::{
     ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey, ServerConfig, Session, UnsupportedVersion,
 };
@@ -44,6 +44,8 @@ pub struct QuicHelloRecorder(Arc<dyn ServerConfig>);
 pub struct QuicHandshake {
     /// The ClientHello; `None` if it cannot be parsed. The first one, if the server requested a second.
     pub hello: Option<ClientHello<'static>>,
+    /// The QUIC version of the connection.
+    pub version: QuicVersion,
     /// The data of the TLS library, such as `quinn::crypto::rustls::HandshakeData`.
     pub data: Box<dyn Any>,
 }
@@ -61,6 +63,12 @@ impl QuicHelloRecorder {
     pub fn hello(connection: &quinn::Connection) -> Option<ClientHello<'static>> {
         connection.handshake_data()?.downcast::<QuicHandshake>().ok()?.hello
     }
+
+    /// The QUIC version of a connection whose configuration has a recorder, for
+    /// [`ConnectionParts::quic_version`](crate::ConnectionParts::quic_version). `None` before the handshake.
+    pub fn version(connection: &quinn::Connection) -> Option<QuicVersion> {
+        Some(connection.handshake_data()?.downcast::<QuicHandshake>().ok()?.version)
+    }
 }
 
 impl fmt::Debug for QuicHelloRecorder {
@@ -71,7 +79,11 @@ impl fmt::Debug for QuicHelloRecorder {
 
 impl fmt::Debug for QuicHandshake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QuicHandshake").field("hello", &self.hello).finish_non_exhaustive()
+        let Self { hello, version, .. } = self;
+        f.debug_struct("QuicHandshake")
+            .field("hello", hello)
+            .field("version", version)
+            .finish_non_exhaustive()
     }
 }
 
@@ -86,7 +98,8 @@ impl ServerConfig for QuicHelloRecorder {
 
     fn start_session(self: Arc<Self>, version: u32, params: &TransportParameters) -> Box<dyn Session> {
         let session = Arc::clone(&self.0).start_session(version, params);
-        Box::new(RecordedSession { session, hello: Hello::Incomplete(Vec::new()) })
+        let (hello, version) = (Hello::Incomplete(Vec::new()), QuicVersion(version));
+        Box::new(RecordedSession { session, hello, version })
     }
 }
 
@@ -94,6 +107,7 @@ impl ServerConfig for QuicHelloRecorder {
 struct RecordedSession {
     session: Box<dyn Session>,
     hello: Hello,
+    version: QuicVersion,
 }
 
 enum Hello {
@@ -132,7 +146,7 @@ impl Session for RecordedSession {
             Hello::Complete(hello) => Some(hello.clone()),
             Hello::Incomplete(_) | Hello::Invalid => None,
         };
-        Some(Box::new(QuicHandshake { hello, data }))
+        Some(Box::new(QuicHandshake { hello, version: self.version, data }))
     }
 
     fn initial_keys(&self, dst_cid: &ConnectionId, side: Side) -> Keys {

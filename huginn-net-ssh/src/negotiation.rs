@@ -46,6 +46,10 @@ pub const IMPLICIT_MAC: &[u8] = b"<implicit>";
 /// The algorithms that client and server agree on: in each list, the first name of the client that the server lists, too
 /// (RFC 4253, section 7.1).
 ///
+/// The algorithms are those of the first key exchange. A passive observer cannot see others: a side that starts a key
+/// re-exchange (section 9) has sent its SSH_MSG_NEWKEYS, after which everything is encrypted. A second SSH_MSG_KEXINIT before
+/// that is forbidden (section 7.1), and is not read.
+///
 /// A field is `None` if no name agrees: the connection then ends. Only names are compared: the rule of the RFC that a host key
 /// algorithm must support what the key exchange method needs (encryption or signatures) has no effect with methods in use,
 /// which all need signatures at most. Names of the list of key exchange methods that announce an extension, such as

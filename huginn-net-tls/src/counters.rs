@@ -13,7 +13,7 @@ use crate::hello::Hello;
 pub struct TlsCounters {
     /// Hellos reported.
     pub hellos: HelloCounters,
-    /// Handshakes over TCP that were followed to their end.
+    /// Handshakes over TCP and of DTLS that were followed to their end.
     pub handshakes: HandshakeCounters,
     /// Failures of the search for hellos in TCP streams.
     pub search: SearchCounters,
@@ -25,7 +25,7 @@ pub struct TlsCounters {
 
 tally!(TlsCounters { hellos, handshakes, search, quic, udp });
 
-/// Handshakes over TCP that were followed to their end.
+/// Handshakes over TCP and of DTLS that were followed to their end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
@@ -99,7 +99,8 @@ tally!(QuicCounters {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct DatagramCounters {
-    /// Fragments and packets that arrived too early to be buffered.
+    /// Fragments and packets that arrived too early to be buffered. In handshakes that are followed also fragments that contradict
+    /// others, and messages of more than 256 KiB: the rest of the handshake is not read.
     pub refused: u64,
     /// Hellos that cannot be parsed, and sessions with other data instead of a hello.
     pub malformed: u64,

@@ -55,14 +55,15 @@ pub struct TlsCertificates {
     pub server_name: Option<Box<[u8]>>,
 }
 
-/// What the records of a TLS connection over TCP show of its handshake, at its end: when both sides have agreed on keys, or
-/// an alert ends it. A connection that ends before has no such event.
+/// What the records of a TLS connection over TCP or of DTLS show of its handshake, at its end: when both sides have agreed on
+/// keys, or an alert ends it. A connection that ends before has no such event, and a DTLS handshake neither if lost datagrams
+/// leave open what the server sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsHandshake {
-    /// Whether the handshake completed. Up to TLS 1.2: each side sent a message after its ChangeCipherSpec. TLS 1.3: the
-    /// client answered the encrypted messages of the server with more than an alert; whether the server accepts a
-    /// certificate of the client is then still open.
+    /// Whether the handshake completed. Up to TLS 1.2 and DTLS 1.2: each side sent a message after its ChangeCipherSpec. TLS 1.3:
+    /// the client answered the encrypted messages of the server with more than an alert; DTLS 1.3: the client sent application
+    /// data. Whether the server accepts a certificate of the client is then still open.
     pub completed: bool,
     /// The version that the server selected; `None` if the server sent no ServerHello.
     pub version: Option<Version>,
@@ -75,6 +76,9 @@ pub struct TlsHandshake {
     pub key_exchange: Option<KeyExchange>,
     /// The body of the CertificateRequest, if the server sent one in the clear (RFC 5246, section 7.4.4).
     pub certificate_request: Option<Vec<u8>>,
+    /// Whether the server sent its last message before the answer of the client: up to TLS 1.2, ServerHelloDone or, if it
+    /// resumes a session, ChangeCipherSpec. It has asked for a certificate by then, or does not.
+    pub server_is_done: bool,
     /// Alerts of both sides before the end of the handshake: the first ones, at most 8, and the one that ended it.
     pub alerts: Vec<TlsAlert>,
 }

@@ -56,6 +56,8 @@ mod error;
 #[cfg(feature = "packets")]
 mod event;
 mod fingerprint;
+#[cfg(feature = "packets")]
+mod follower;
 mod hello;
 mod limits;
 pub mod names;

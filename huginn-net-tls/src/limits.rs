@@ -49,6 +49,21 @@ pub(crate) const PAYLOAD_OVERHEAD: usize = 64;
 #[cfg(feature = "packets")]
 pub(crate) const MAX_DTLS_MESSAGE_BYTES: usize = 1 << 16;
 
+/// Maximum DTLS messages of a side that are buffered before an earlier one is complete: more than a flight has without its hello
+/// (RFC 6347, section 4.2.4).
+#[cfg(feature = "packets")]
+pub(crate) const MAX_DTLS_MESSAGES_AHEAD: u16 = 8;
+
+/// Limit of buffered bytes of the DTLS messages of a side after its hello: a Certificate message of
+/// [`MAX_CERTIFICATE_MESSAGE_LEN`] bytes while it grows.
+#[cfg(feature = "packets")]
+pub(crate) const MAX_DTLS_FLIGHT_BYTES: usize = 2 * MAX_CERTIFICATE_MESSAGE_LEN;
+
+/// Encrypted datagrams after a DTLS ServerHello until the handshake is no longer followed: its end was lost. It leaves room for
+/// reordered datagrams, and for those of an earlier association on the same ports.
+#[cfg(feature = "packets")]
+pub(crate) const MAX_DTLS_DATAGRAMS_AFTER_HELLO: u8 = 64;
+
 /// Maximum length of the first packet of a session, in bytes; more than any MTU in use with OpenVPN.
 #[cfg(feature = "packets")]
 pub(crate) const MAX_FIRST_OPENVPN_PACKET_LEN: usize = 4096;

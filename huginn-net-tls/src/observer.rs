@@ -49,11 +49,12 @@ impl Default for TlsFlow {
 }
 
 impl TlsObserver {
-    /// Follows each handshake over TCP after its hellos, or not (default). Its certificates and its end are then
+    /// Follows each handshake over TCP and of DTLS after its hellos, or not (default). Its certificates and its end are then
     /// reported, too. It takes more time and memory: connections are read for longer.
     #[must_use]
     pub fn handshakes(mut self, follow: bool) -> Self {
         self.settings = self.settings.handshakes(follow);
+        self.udp = TlsUdpObserver::with_settings(self.settings);
         self
     }
 
@@ -72,7 +73,7 @@ impl Protocol for TlsObserver {
     fn shared_state(&self) {}
 
     fn fork(&self) -> Self {
-        Self { settings: self.settings, ..Self::default() }
+        Self::default().handshakes(self.settings.handshakes)
     }
 
     fn join(&mut self, worker: Self) {

@@ -49,9 +49,9 @@ pub enum Finding {
     TlsClient(Box<TlsClientFinding>),
     /// The fingerprints of a ServerHello.
     TlsServer(TlsServerFinding),
-    /// The end of a TLS handshake over TCP; only with [`Observers::handshakes`](crate::Observers::handshakes).
+    /// The end of a TLS handshake over TCP, or of DTLS; only with [`Observers::handshakes`](crate::Observers::handshakes).
     TlsHandshake(Box<TlsHandshakeFinding>),
-    /// The certificates of a side of a TLS handshake over TCP, up to TLS 1.2; only with
+    /// The certificates of a side of a handshake over TCP up to TLS 1.2, or of DTLS up to 1.2; only with
     /// [`Observers::handshakes`](crate::Observers::handshakes).
     TlsCertificates(Box<TlsCertificatesFinding>),
     /// The uptime of a host, from its TCP timestamps.
@@ -270,13 +270,20 @@ pub struct TlsHandshakeFinding {
 }
 
 impl TlsHandshakeFinding {
-    /// Whether the server asks for a certificate of the client. `None` if that is encrypted, as in TLS 1.3, or if the server
-    /// sent no ServerHello.
+    /// Whether the server asks for a certificate of the client. `None` if that is encrypted, as in TLS 1.3, or if an alert ended
+    /// the handshake before the last message of the server.
     pub fn requests_certificate(&self) -> Option<bool> {
-        let TlsHandshake { certificate_request, version, .. } = &self.handshake;
-        let is_visible =
-            matches!((*version)?, Version::SSL_3 | Version::TLS_1_0 | Version::TLS_1_1 | Version::TLS_1_2);
-        is_visible.then_some(certificate_request.is_some())
+        let TlsHandshake { certificate_request, version, server_is_done, .. } = &self.handshake;
+        let is_visible = matches!(
+            (*version)?,
+            Version::SSL_3
+                | Version::TLS_1_0
+                | Version::TLS_1_1
+                | Version::TLS_1_2
+                | Version::DTLS_1_0
+                | Version::DTLS_1_2
+        );
+        (is_visible && (certificate_request.is_some() || *server_is_done)).then_some(certificate_request.is_some())
     }
 
     /// The request for a certificate of the client, if the server sent one in the clear and it can be read.

@@ -137,12 +137,14 @@ pub(crate) fn client_fingerprint(
         recording
     };
     let (tls, http) = (record(Recording::tls(), tls), record(Recording::http(), http));
-    let bytes = ClientBytes { syn, tls: tls.complete(), hello: hello.as_ref(), http: http.complete() };
+    let quic_version = initials.client().map(|client| client.version);
+    let (tls, http) = (tls.complete(), http.complete());
+    let bytes = ClientBytes { syn, tls, hello: hello.as_ref(), quic_version, http };
     serde_json::to_string(&Fingerprinter::default().fingerprint(&bytes)).map_err(invalid)
 }
 
 /// Describes a fingerprint in text, as `huginn-net explain` does: JA4, JA3, JA3S, HASSH, Akamai's fingerprint of HTTP/2, the
-/// MD5 of these, or a p0f signature. With a second JA4 it lists the differences.
+/// MD5 of these, a QUIC fingerprint, or a p0f signature. With a second JA4 it lists the differences.
 ///
 /// Raises ValueError for other texts.
 #[pyfunction]

@@ -280,7 +280,7 @@ pub(super) const FAMILIES: &[Family] = &[
     ),
     several(
         "tls_handshakes",
-        "TLS handshakes over TCP that were followed to their end",
+        "TLS handshakes over TCP, and of DTLS, that were followed to their end",
         &[
             labeled("outcome", "completed", "/tls/handshakes/completed"),
             labeled("outcome", "failed", "/tls/handshakes/failed"),

@@ -397,3 +397,26 @@ fn rejects_text_of_no_kind() {
     let output = explain(&["771,4865,0", "t13d0103h2_a1b2c3d4e5f6_111111111111"]);
     assert_eq!(output.status.code(), Some(2));
 }
+
+#[test]
+fn explains_quic_fingerprint() {
+    let text = explanation(&["1|4:786432;1:30000;g;f*0;11:1,g,1;3128:x4f524947"]);
+    assert_has_lines(
+        &text,
+        &[
+            "1             QUIC version 1 (RFC 9000)",
+            "6 transport parameters",
+            "4           initial_max_data: 786432 bytes",
+            "1           max_idle_timeout: 30000 ms",
+            "g           reserved, to be ignored (GREASE)",
+            "f           initial_source_connection_id: 0 bytes, whose content is left out",
+            "11          version_information: version 1 chosen, available: reserved, 1",
+            "3128        google_connection_options: 4f524947 (ORIG)",
+            "sorted        1|1:30000;4:786432;f*0;11:1,1,g;3128:x4f524947;g",
+        ],
+    );
+    let output = explain(&["1|4:5;4:y"]);
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("no QUIC fingerprint: \"4:y\" is no transport parameter"), "{error}");
+}

@@ -133,6 +133,9 @@ static void hello_of_quic(const huginn_fingerprinter *fingerprinter, struct byte
     CHECK(huginn_client_push_quic(client, initial.start, initial.length) == HUGINN_STATUS_OK);
     CHECK(huginn_client_fingerprint(client, fingerprinter) == HUGINN_STATUS_OK);
     CHECK_VALUE(client, HUGINN_FIELD_SNI, "example.com");
+    CHECK_VALUE(client, HUGINN_FIELD_QUIC, "1|1:30000;4:4611686018427387903;5:65535;6:65535;7:65535;8:16;9:16;f*8");
+    CHECK_VALUE(client, HUGINN_FIELD_KEY_SHARES, "x25519:32");
+    CHECK(huginn_client_value(client, HUGINN_FIELD_ECH, NULL, 0, NULL) == HUGINN_STATUS_ABSENT);
     huginn_client_free(client);
 }
 

@@ -6,8 +6,8 @@ use huginn_net::http::http2::Akamai;
 use huginn_net::tls::{ClientHello, Version};
 use huginn_net::{ClientDatabase, Database};
 use huginn_net_proxy::{
-    ClientFingerprint, ConnectionFingerprint, ConnectionParts, Fingerprinter, MAX_TEXT_LEN, Recorder,
-    Recording,
+    ClientFingerprint, ConnectionFingerprint, ConnectionParts, Fingerprinter, JoinedNames, MAX_TEXT_LEN,
+    Recorder, Recording,
 };
 
 use crate::{HELLO, HTTP1, HTTP2, in_tls_records};
@@ -52,6 +52,8 @@ fn all_layers_have_values_of_their_parsers() {
         (Some("www.example.test"), "h2,http/1.1")
     );
     assert_eq!((tls.version, tls.software.as_deref()), (Version::TLS_1_3, Some("libcurl 7.88")));
+    assert_eq!(tls.key_shares.as_ref().map(JoinedNames::as_str), Some("x25519:32"));
+    assert_eq!((tls.ech.as_deref(), tls.quic.as_deref()), (None, None));
 
     let akamai = Akamai::from_client_bytes(HTTP2).unwrap().unwrap().value;
     assert_eq!(http.akamai, Some(akamai.to_string()));

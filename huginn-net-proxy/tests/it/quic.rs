@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use huginn_net::tls::ClientHello;
+use huginn_net::tls::{ClientHello, QuicFingerprint, QuicVersion};
 use huginn_net_proxy::{
     ConnectionFingerprint, ConnectionParts, Fingerprinter, QuicHandshake, QuicHelloRecorder,
 };
@@ -125,13 +125,18 @@ async fn connect(server: &mut Server, address: SocketAddr, protocols: usize) -> 
 #[tokio::test]
 async fn hello_has_the_fingerprints_of_quic() {
     let mut server = serve(false);
-    let address = server.address;
-    let hello = connect(&mut server, address, 1).await;
+    let client = client(server.certificate.clone(), 1);
+    let _connection = client.connect(server.address, NAME).unwrap().await.unwrap();
+    let (hello, connection) = server.next().await;
+    let (hello, quic_version) = (hello.unwrap(), QuicHelloRecorder::version(&connection));
     let ja4 = hello.ja4();
     assert!(ja4.to_string().starts_with("q13d") && ja4.to_string().contains("h3_"), "{ja4}");
-    let parts = ConnectionParts { quic_hello: Some(hello), ..ConnectionParts::default() };
+    let quic = QuicFingerprint::sorted(QuicVersion::V1, hello.transport_parameters()).to_string();
+    assert!(quic.contains(";f*"), "{quic}");
+    let parts = ConnectionParts { quic_hello: Some(hello), quic_version, ..ConnectionParts::default() };
     let found = ConnectionFingerprint::new(Fingerprinter::default(), parts).fingerprint();
     let tls = found.tls.as_ref().unwrap();
+    assert_eq!(tls.quic, Some(quic));
     assert_eq!((tls.ja4, tls.alpn.as_ref().unwrap().as_str(), tls.sni.as_deref()), (ja4, "h3", Some(NAME)));
 }
 

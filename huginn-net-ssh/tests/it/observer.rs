@@ -10,10 +10,11 @@
 use std::slice;
 
 use huginn_net_core::{Event, Frame, Frames, LinkType, Side, TcpFlags, Timestamp};
-use huginn_net_ssh::{HuginnNetSsh, Identification, Negotiation, SshCounters, SshEvent, SshPeer};
+use huginn_net_ssh::{HuginnNetSsh, Identification, KexGuess, Negotiation, SshCounters, SshEvent, SshPeer};
 use proptest::prelude::*;
 
 const CLIENT: &[u8] = include_bytes!("../../streams/openssh-client.bin");
+const DROPBEAR: &[u8] = include_bytes!("../../streams/dropbear-client.bin");
 const SERVER: &[u8] = include_bytes!("../../streams/openssh-server.bin");
 const CLIENT_HASSH: &str = "472b5de333ad665af5cbf10ff892c4df";
 const SERVER_HASSH: &str = "425d29fe50d8e4f5e37efb6e24bcf660";
@@ -162,6 +163,36 @@ fn reports_agreed_algorithms_once_after_both_sides() {
         assert_eq!(negotiation.cipher(Side::Server), Some(&b"chacha20-poly1305@openssh.com"[..]));
         assert!(negotiation.is_strict_kex() && negotiation.unmatched().is_none());
     }
+}
+
+/// A second SSH_MSG_KEXINIT before SSH_MSG_NEWKEYS is forbidden (RFC 4253, section 7.1): the first one counts, with its guess.
+/// That of a later exchange (section 9) is encrypted, and so are all bytes after SSH_MSG_NEWKEYS.
+#[test]
+fn second_kex_init_changes_no_agreement() {
+    const NEWKEYS: &[u8] = &[0, 0, 0, 12, 10, 21, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let guesses = [CLIENT, DROPBEAR].map(|first| {
+        let expected = observe_all(true, [client(0, first), server(0, SERVER)]).negotiations;
+        assert_eq!(expected.len(), 1);
+        // The other one has other lists, and Dropbear guesses the first packet.
+        let other = if first == CLIENT { DROPBEAR } else { CLIENT };
+        let (_, second) = other.split_at(line_len(other));
+        for between in [&[][..], NEWKEYS, b"encrypted"] {
+            let rest = [between, second, NEWKEYS, second].concat();
+            let whole = [first, &rest].concat();
+            for segments in [
+                vec![client(0, &whole), server(0, SERVER)],
+                vec![client(0, first), client(first.len(), &rest), server(0, SERVER)],
+                vec![client(0, first), server(0, SERVER), client(first.len(), &rest)],
+                vec![server(0, SERVER), client(first.len(), &rest), client(0, first)],
+            ] {
+                let observed = observe_all(true, segments);
+                assert_eq!((observed.peers.len(), &observed.negotiations), (2, &expected));
+                assert_eq!(observed.counters.parser.malformed, 0);
+            }
+        }
+        expected[0].guess()
+    });
+    assert_eq!(guesses, [None, Some(KexGuess::Wrong)]);
 }
 
 #[test]

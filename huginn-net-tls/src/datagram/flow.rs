@@ -1,4 +1,4 @@
-//! Hellos in UDP flows except QUIC.
+//! Hellos in UDP flows except QUIC, and handshakes after them in DTLS.
 
 use huginn_net_core::{Origin, Side};
 
@@ -6,6 +6,7 @@ use super::dtls::{self, DtlsFlow};
 use super::openvpn::{self, OpenVpnFlow};
 use super::rdpudp::{self, RdpUdpFlow};
 use crate::counters::DatagramCounters;
+use crate::event::TlsEvent;
 use crate::hello::Hello;
 
 /// The protocol that carries TLS.
@@ -24,11 +25,21 @@ fn detect_carrier(payload: &[u8]) -> Option<(Side, Carrier)> {
     dtls().or_else(vpn).or_else(rdp)
 }
 
-/// Finds the hellos of both sides of a UDP flow.
+/// A part of a handshake.
+pub(crate) enum Found<'a> {
+    /// A complete hello, and whether it is a client's second one.
+    Hello { hello: Hello<'a>, retry: bool },
+    /// What follows the hellos.
+    Followed(TlsEvent),
+}
+
+/// Finds the hellos of both sides of a UDP flow, and what follows them if DTLS handshakes are followed.
 #[derive(Debug)]
 pub(crate) struct DatagramFlow {
     reader: Reader,
     has_found_hello: bool,
+    /// Whether handshakes are followed.
+    follows: bool,
 }
 
 #[derive(Debug)]
@@ -41,9 +52,9 @@ enum Reader {
 impl DatagramFlow {
     /// Creates the flow that starts with this datagram and returns its sender; `None` if no hello is to be expected.
     #[inline]
-    pub(crate) fn from_first_datagram(payload: &[u8]) -> Option<(Side, Self)> {
+    pub(crate) fn from_first_datagram(payload: &[u8], follows: bool) -> Option<(Side, Self)> {
         let (sender, carrier) = detect_carrier(payload)?;
-        Some((sender, Self { reader: Reader::new(carrier), has_found_hello: false }))
+        Some((sender, Self { reader: Reader::new(carrier, follows), has_found_hello: false, follows }))
     }
 
     /// Whether a hello was found.
@@ -51,31 +62,34 @@ impl DatagramFlow {
         self.has_found_hello
     }
 
-    /// Parses the next datagram. Emits complete hellos, each with its sender and whether it is a client's second one. Any
-    /// datagram may start a new handshake.
+    /// Parses the next datagram. Emits what it completes, each with its sender. Any datagram may start a new handshake.
     pub(crate) fn on_datagram(
         &mut self,
         payload: &[u8],
         sender: Side,
         counters: &mut DatagramCounters,
-        found: &mut impl FnMut(Origin, Hello<'_>, bool),
+        found: &mut impl FnMut(Origin, Found<'_>),
     ) {
-        let Self { reader, has_found_hello } = self;
+        let Self { reader, has_found_hello, follows } = self;
         if !*has_found_hello {
-            reader.switch_carrier(payload);
+            reader.switch_carrier(payload, *follows);
         }
-        let mut found = |origin, hello: Hello<'_>, retry| {
+        let mut found = |origin, part: Found<'_>| {
             *has_found_hello = true;
-            found(origin, hello, retry);
+            found(origin, part);
         };
         match reader {
             Reader::Dtls(flow) => flow.on_datagram(payload, sender, counters, &mut found),
             Reader::OpenVpn(flow) => {
-                let found = &mut |side: Side, hello: Hello<'_>, retry| found(side.into(), hello, retry);
+                let found = &mut |side: Side, hello: Hello<'_>, retry| {
+                    found(side.into(), Found::Hello { hello, retry });
+                };
                 flow.on_datagram(payload, sender, counters, found);
             }
             Reader::RdpUdp(flow) => {
-                let found = &mut |side: Side, hello: Hello<'_>, retry| found(side.into(), hello, retry);
+                let found = &mut |side: Side, hello: Hello<'_>, retry| {
+                    found(side.into(), Found::Hello { hello, retry });
+                };
                 flow.on_datagram(payload, sender, counters, found);
             }
         }
@@ -92,19 +106,19 @@ impl DatagramFlow {
 }
 
 impl Reader {
-    fn new(carrier: Carrier) -> Self {
+    fn new(carrier: Carrier, follows: bool) -> Self {
         match carrier {
-            Carrier::Dtls => Self::Dtls(DtlsFlow::default()),
+            Carrier::Dtls => Self::Dtls(DtlsFlow::new(follows)),
             Carrier::OpenVpn => Self::OpenVpn(OpenVpnFlow::default()),
             Carrier::RdpUdp => Self::RdpUdp(RdpUdpFlow::default()),
         }
     }
 
     /// Switches to another carrier if this datagram starts a flow over it: the previous datagram was misdetected.
-    fn switch_carrier(&mut self, payload: &[u8]) {
+    fn switch_carrier(&mut self, payload: &[u8], follows: bool) {
         let Some((_, carrier)) = detect_carrier(payload) else { return };
         if carrier != self.carrier() {
-            *self = Self::new(carrier);
+            *self = Self::new(carrier, follows);
         }
     }
 
@@ -125,7 +139,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// A found hello: its sender, its JA3 or JA3S, and whether it is a client's second hello.
-    pub(crate) type Found = (Side, String, bool);
+    pub(crate) type FoundHello = (Side, String, bool);
 
     /// The datagrams or segments of a recorded dialogue, each after its sender (0: the client) and its length.
     pub(crate) fn dialogue(mut bytes: &[u8]) -> Vec<(Side, &[u8])> {
@@ -147,7 +161,7 @@ pub(crate) mod tests {
         [&[22, 3, 3, 0, 44, 2, 0, 0, 40, 3, 3][..], &random, &[0, 0x13, 1, 0, 0, 0]].concat()
     }
 
-    pub(crate) fn fingerprint(sender: Side, hello: &Hello<'_>, retry: bool) -> Found {
+    pub(crate) fn fingerprint(sender: Side, hello: &Hello<'_>, retry: bool) -> FoundHello {
         let hash = match hello {
             Hello::Client(hello) => hello.ja3_hash(),
             Hello::Server(hello) => hello.ja3s_hash(),
@@ -156,12 +170,13 @@ pub(crate) mod tests {
     }
 
     /// The hellos found in a flow that starts with the first of these datagrams.
-    fn follow(datagrams: &[(Side, &[u8])]) -> Vec<Found> {
-        let (opener, mut flow) = DatagramFlow::from_first_datagram(datagrams[0].1).expect("a flow");
+    fn follow(datagrams: &[(Side, &[u8])]) -> Vec<FoundHello> {
+        let (opener, mut flow) = DatagramFlow::from_first_datagram(datagrams[0].1, false).expect("a flow");
         assert_eq!(opener, datagrams[0].0);
         let (mut found, mut counters) = (Vec::new(), DatagramCounters::default());
         for (sender, datagram) in datagrams {
-            flow.on_datagram(datagram, *sender, &mut counters, &mut |origin, hello, retry| {
+            flow.on_datagram(datagram, *sender, &mut counters, &mut |origin, part| {
+                let Found::Hello { hello, retry } = part else { panic!("no handshake is followed") };
                 assert_eq!(origin.conflict, None);
                 found.push(fingerprint(origin.subject, &hello, retry));
             });
@@ -171,7 +186,7 @@ pub(crate) mod tests {
         found
     }
 
-    fn expect(found: &[(Side, &str, bool)]) -> Vec<Found> {
+    fn expect(found: &[(Side, &str, bool)]) -> Vec<FoundHello> {
         found.iter().map(|(side, hash, retry)| (*side, (*hash).to_owned(), *retry)).collect()
     }
 
@@ -233,11 +248,11 @@ pub(crate) mod tests {
             let len = u16::try_from(fragment.len()).unwrap().to_be_bytes();
             [&[22, 0xfe, 0xfd][..], &[0; 8], &len, &fragment].concat()
         };
-        let (_, mut flow) = DatagramFlow::from_first_datagram(&hello(0)).unwrap();
+        let (_, mut flow) = DatagramFlow::from_first_datagram(&hello(0), false).unwrap();
         let mut found = 0;
         for random in 0..200 {
             let counters = &mut DatagramCounters::default();
-            flow.on_datagram(&hello(random), Side::Client, counters, &mut |_, _, _| found += 1);
+            flow.on_datagram(&hello(random), Side::Client, counters, &mut |_, _| found += 1);
         }
         assert_eq!(found, 200);
     }
@@ -252,7 +267,7 @@ pub(crate) mod tests {
         for datagram in
             [&[][..], &[22], &[0x38], &[0x38; 14], &[0; 1200], &[0xff; 1232], dns, stun, &ntp, &crypt]
         {
-            assert!(DatagramFlow::from_first_datagram(datagram).is_none(), "{datagram:02x?}");
+            assert!(DatagramFlow::from_first_datagram(datagram, false).is_none(), "{datagram:02x?}");
         }
     }
 
@@ -265,15 +280,15 @@ pub(crate) mod tests {
             tail in prop::collection::vec(any::<u8>(), 0..60),
         ) {
             let datagrams = dialogue(capture);
-            let (_, mut flow) = DatagramFlow::from_first_datagram(datagrams[0].1).unwrap();
+            let (_, mut flow) = DatagramFlow::from_first_datagram(datagrams[0].1, true).unwrap();
             for (which, position, byte, turn) in corrupted {
                 let (sender, datagram) = which.get(&datagrams);
                 let mut datagram = datagram.to_vec();
                 *position.get_mut(&mut datagram[..]) = byte;
                 datagram.extend_from_slice(&tail);
                 let sender = if turn { sender.peer() } else { *sender };
-                let _ = DatagramFlow::from_first_datagram(&datagram);
-                flow.on_datagram(&datagram, sender, &mut DatagramCounters::default(), &mut |_, _, _| {});
+                let _ = DatagramFlow::from_first_datagram(&datagram, false);
+                flow.on_datagram(&datagram, sender, &mut DatagramCounters::default(), &mut |_, _| {});
                 prop_assert!(flow.buffered_bytes() < 400_000);
             }
         }
@@ -284,11 +299,12 @@ pub(crate) mod tests {
             mut datagram in prop::collection::vec(any::<u8>(), 1..120),
         ) {
             datagram[0] = first;
-            let _ = DatagramFlow::from_first_datagram(&datagram);
+            let _ = DatagramFlow::from_first_datagram(&datagram, false);
             for carrier in [Carrier::Dtls, Carrier::OpenVpn, Carrier::RdpUdp] {
-                let mut flow = DatagramFlow { reader: Reader::new(carrier), has_found_hello: false };
+                let (reader, follows) = (Reader::new(carrier, true), true);
+                let mut flow = DatagramFlow { reader, has_found_hello: false, follows };
                 for sender in [Side::Client, Side::Server] {
-                    flow.on_datagram(&datagram, sender, &mut DatagramCounters::default(), &mut |_, _, _| {});
+                    flow.on_datagram(&datagram, sender, &mut DatagramCounters::default(), &mut |_, _| {});
                 }
             }
         }

@@ -2,18 +2,19 @@
 
 use huginn_net_core::{Conflict, Interest, Origin, Segment, Side};
 
-use super::flow::DatagramFlow;
+use super::flow::{DatagramFlow, Found};
 use super::quic::{self, QuicFlow, Scratch};
-use crate::Transport;
 use crate::counters::TlsCounters;
 use crate::event::TlsEvent;
 use crate::hello::Hello;
+use crate::{TlsParserSettings, Transport};
 
-/// Reports the hellos of UDP flows: QUIC, DTLS, and TLS in OpenVPN and RDP.
+/// Reports the hellos of UDP flows: QUIC, DTLS, and TLS in OpenVPN and RDP. It can follow handshakes of DTLS.
 #[derive(Clone, Debug, Default)]
 pub struct TlsUdpObserver {
     /// Buffers for the decryption of QUIC packets.
     scratch: Scratch,
+    settings: TlsParserSettings,
 }
 
 /// The state of one UDP flow of a [`TlsUdpObserver`].
@@ -26,6 +27,12 @@ pub struct TlsUdpFlow {
 }
 
 impl TlsUdpObserver {
+    /// Creates an observer with these settings.
+    #[must_use]
+    pub fn with_settings(settings: TlsParserSettings) -> Self {
+        Self { settings, ..Self::default() }
+    }
+
     /// The sender of a datagram, if it starts a flow of a client or server.
     ///
     /// In midstream, the side with a well-known port is the server; otherwise the content of the datagram decides.
@@ -35,7 +42,7 @@ impl TlsUdpObserver {
             return None;
         }
         if !quic::looks_like_initial(payload) {
-            return DatagramFlow::from_first_datagram(payload).map(|(sender, _)| sender);
+            return DatagramFlow::from_first_datagram(payload, false).map(|(sender, _)| sender);
         }
         let (source, destination) = segment.transport.ports();
         Some(match (source < 1024, destination < 1024) {
@@ -55,8 +62,8 @@ impl TlsUdpObserver {
         counters: &mut TlsCounters,
         emit: &mut impl FnMut(Origin, TlsEvent),
     ) -> Interest {
-        let is_quic = flow.detect(payload);
-        let TlsCounters { hellos, quic: quic_counters, udp, .. } = counters;
+        let is_quic = flow.detect(payload, self.settings);
+        let TlsCounters { hellos, handshakes, quic: quic_counters, udp, .. } = counters;
         if let Some(quic) = flow.quic.as_mut().filter(|_| is_quic) {
             quic.on_datagram(payload, sender, &mut self.scratch, quic_counters, &mut |found| {
                 if let Ok(hello) = Hello::from_message(found.message, Transport::Quic) {
@@ -70,8 +77,15 @@ impl TlsUdpObserver {
                 }
             });
         } else if let Some(datagrams) = &mut flow.datagrams {
-            datagrams.on_datagram(payload, sender, udp, &mut |origin, hello, retry| {
-                emit(origin, hellos.event(hello, retry));
+            datagrams.on_datagram(payload, sender, udp, &mut |origin, part| {
+                let event = match part {
+                    Found::Hello { hello, retry } => hellos.event(hello, retry),
+                    Found::Followed(event) => {
+                        handshakes.count(&event);
+                        event
+                    }
+                };
+                emit(origin, event);
             });
         }
         Interest::More
@@ -94,7 +108,7 @@ impl TlsUdpFlow {
     }
 
     /// Prepares the state for a datagram, of either side. Returns whether it is one of QUIC.
-    fn detect(&mut self, payload: &[u8]) -> bool {
+    fn detect(&mut self, payload: &[u8], settings: TlsParserSettings) -> bool {
         let has_hello = self.quic.as_ref().is_some_and(QuicFlow::has_found_hello);
         // Almost all datagrams of QUIC have a short header, with a fixed bit of 1.
         if has_hello && payload.first().is_none_or(|first| first & 0xc0 != 0) && self.datagrams.is_none() {
@@ -105,7 +119,9 @@ impl TlsUdpFlow {
             return true;
         }
         let has_other_hello = self.datagrams.as_ref().is_some_and(|datagrams| datagrams.has_found_hello());
-        if !has_other_hello && let Some((_, datagrams)) = DatagramFlow::from_first_datagram(payload) {
+        if !has_other_hello
+            && let Some((_, datagrams)) = DatagramFlow::from_first_datagram(payload, settings.handshakes)
+        {
             self.datagrams.get_or_insert_with(|| Box::new(datagrams));
             return false;
         }

@@ -14,6 +14,9 @@ pub(crate) const CLIENT_HELLO: u8 = 1;
 pub(crate) const SERVER_HELLO: u8 = 2;
 #[cfg(feature = "packets")]
 pub(crate) const SERVER_KEY_EXCHANGE: u8 = 12;
+/// The last message of a server before the answer of the client, up to TLS 1.2.
+#[cfg(feature = "packets")]
+pub(crate) const SERVER_HELLO_DONE: u8 = 14;
 
 /// Length of a message header, in bytes.
 pub(crate) const HEADER_LEN: usize = 4;

@@ -1,6 +1,5 @@
 //! The stream parser of TLS over TCP.
 
-mod follower;
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects)]
 mod follower_tests;
@@ -14,11 +13,11 @@ use crate::Transport;
 use crate::counters::{SearchCounters, TlsCounters};
 use crate::datagram::openvpn::{self, OpenVpnStream};
 use crate::event::TlsEvent;
+use crate::follower::Follower;
 use crate::hello::{ClientHello, Hello};
 use crate::limits::MAX_HELLOS_PER_HANDSHAKE;
 use crate::record::hello_search::{self, HelloSearch, PeerHello};
 use crate::record::{self, Item, Probe};
-use follower::Follower;
 
 /// Finds the hellos of a TCP connection: TLS anywhere in the stream, and TLS in OpenVPN's control channel.
 #[derive(Debug)]

@@ -19,7 +19,7 @@ use crate::limits::{MAX_HELLOS_PER_SIDE, MAX_IDLE_RECORDS};
 use crate::{TlsError, Transport};
 
 /// Content types (IANA, "TLS ContentType").
-const CHANGE_CIPHER_SPEC: u8 = 20;
+pub(crate) const CHANGE_CIPHER_SPEC: u8 = 20;
 pub(crate) const ALERT: u8 = 21;
 pub(crate) const HANDSHAKE: u8 = 22;
 pub(crate) const APPLICATION_DATA: u8 = 23;
@@ -96,6 +96,8 @@ pub(crate) enum Item<'a> {
     ChangeCipherSpec,
     /// The content type of an encrypted record, and the length of its fragment.
     Encrypted(u8, u16),
+    /// A record of DTLS 1.3 whose epoch shows that its sender has sent its Finished message.
+    Finished,
 }
 
 /// What a reader of the client needs to know of the server's hello.

@@ -6,7 +6,7 @@ use huginn_net_db::{ClientDatabase, Database};
 use huginn_net_http::http2::{Http2Error, Http2Event, Http2Reader, PREFACE};
 use huginn_net_http::{HttpError, HttpSignature, Request};
 use huginn_net_tcp::{TcpError, TcpSignature};
-use huginn_net_tls::{ClientHello, TlsError};
+use huginn_net_tls::{ClientHello, QuicVersion, TlsError};
 
 use super::{ClientLayers, Consistency, check, firm_system};
 
@@ -19,6 +19,8 @@ pub struct ClientBytes<'a> {
     pub tls: Option<&'a [u8]>,
     /// Its ClientHello, if it is known without records: from QUIC, or from a TLS library. Ignored beside `tls`.
     pub hello: Option<&'a ClientHello<'a>>,
+    /// The QUIC version of the Initial packets with `hello`, for the QUIC fingerprint.
+    pub quic_version: Option<QuicVersion>,
     /// The head of an HTTP/1 request, or the first bytes of an HTTP/2 client with its first request; decrypted.
     pub http: Option<&'a [u8]>,
 }

@@ -6,6 +6,7 @@ use huginn_net_http::{HttpSignature, Role};
 use huginn_net_tcp::{ParseError, TcpSignature};
 use huginn_net_tls::Ja4ParseError;
 
+use super::quic::{self, QuicText};
 use super::value::Value;
 
 /// A fingerprint of any kind, parsed from its text.
@@ -27,6 +28,8 @@ pub(super) enum Kind {
     Hash([u8; 16]),
     /// The algorithms of a HASSH or HASSHServer.
     HasshAlgorithms(String),
+    /// A QUIC fingerprint, and its text.
+    Quic(QuicText, String),
     /// A p0f signature of a SYN or SYN+ACK.
     Tcp(Box<TcpSignature>),
     /// A p0f signature of a request, and the same text as a signature of a response.
@@ -40,11 +43,16 @@ pub enum FingerprintError {
     /// Malformed JA4.
     #[error("no JA4: {0}")]
     Ja4(#[from] Ja4ParseError),
+    /// Malformed QUIC fingerprint, with the item that is wrong.
+    #[error("no QUIC fingerprint: \"{0}\" is no transport parameter")]
+    Quic(String),
     /// Malformed p0f signature.
     #[error("no p0f signature of TCP: {0}")]
     Tcp(#[from] ParseError),
     /// Unknown kind.
-    #[error("neither JA4, JA3, JA3S, HASSH, an MD5 of 32 digits, Akamai's fingerprint nor a p0f signature")]
+    #[error(
+        "neither JA4, JA3, JA3S, HASSH, an MD5 of 32 digits, Akamai's or a QUIC fingerprint nor a p0f signature"
+    )]
     Unknown,
 }
 
@@ -59,12 +67,15 @@ impl FromStr for Fingerprint {
 impl FromStr for Kind {
     type Err = FingerprintError;
 
-    /// Decides by the separators: Akamai's text has three bars and no brackets. p0f's signatures have colons; those of HTTP
+    /// Decides by the separators: Akamai's text has three bars and no brackets, that of QUIC one after a version. p0f's signatures have colons; those of HTTP
     /// have two colons at least and begin with a version. JA4 has underscores or begins with a transport. HASSH has
     /// three semicolons.
     fn from_str(text: &str) -> Result<Self, FingerprintError> {
         if text.matches('|').count() == 3 && !text.contains('[') {
             return Ok(Self::Akamai(text.to_owned()));
+        }
+        if quic::is_quic(text) {
+            return Ok(Self::Quic(text.parse()?, text.to_owned()));
         }
         let http = |role| HttpSignature::from_raw_sig(role, text);
         if let Some((request, response)) = http(Role::Request).zip(http(Role::Response)) {

@@ -1,4 +1,5 @@
-//! Descriptions of fingerprints in text: of JA4, JA3, JA3S, HASSH, Akamai's fingerprint of HTTP/2, and p0f's signatures.
+//! Descriptions of fingerprints in text: of JA4, JA3, JA3S, HASSH, QUIC clients, Akamai's fingerprint of HTTP/2, and p0f's
+//! signatures.
 //!
 //! ```
 //! use huginn_net::explain::Fingerprint;
@@ -16,6 +17,7 @@ mod compare;
 mod fingerprint;
 mod head;
 mod lists;
+mod quic;
 mod search;
 mod session_forms;
 mod software;
@@ -74,6 +76,7 @@ impl Fingerprint {
                 writeln!(out, "hassh         {hash}")?;
                 software::of_match(out, clients.match_hassh(hash.0).as_ref())
             }
+            Kind::Quic(quic, text) => quic.describe(out, text),
             Kind::Tcp(signature) => explain_tcp(out, **signature, database),
             Kind::Http(signatures) => explain_http(out, signatures, database),
         }

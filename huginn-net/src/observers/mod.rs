@@ -103,11 +103,12 @@ impl Observers {
         Self { tls: run, ..self }
     }
 
-    /// Follows TLS handshakes over TCP to their end, or not (default), and reports
+    /// Follows TLS handshakes over TCP, and of DTLS, to their end, or not (default), and reports
     /// [`TlsHandshake`](huginn_net_tls::TlsHandshake) findings. It takes more time and memory: connections are read for longer.
     #[must_use]
     pub fn handshakes(self, follow: bool) -> Self {
-        Self { tls_settings: self.tls_settings.handshakes(follow), ..self }
+        let tls_settings = self.tls_settings.handshakes(follow);
+        Self { tls_settings, tls_udp: TlsUdpObserver::with_settings(tls_settings), ..self }
     }
 
     /// Enables or disables SSH fingerprints.
@@ -209,7 +210,7 @@ impl Protocol for Observers {
     fn fork(&self) -> Self {
         Self {
             tcp: self.tcp.as_ref().map(TcpObserver::fork),
-            tls_udp: TlsUdpObserver::default(),
+            tls_udp: TlsUdpObserver::with_settings(self.tls_settings),
             counters: ProtocolCounters::default(),
             database: Arc::clone(&self.database),
             clients: self.clients.clone(),

@@ -141,7 +141,7 @@ records! {
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
 
-    /// `tls_handshake`: the end of a TLS handshake over TCP.
+    /// `tls_handshake`: the end of a TLS handshake over TCP, or of DTLS.
     pub struct TlsHandshakeRecord<'a> in "tls_" {
         /// Whether the handshake completed; otherwise an alert ended it
         completed: bool,

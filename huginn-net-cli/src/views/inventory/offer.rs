@@ -50,7 +50,7 @@ impl TlsChoice {
     pub(super) fn lacks_group(&self) -> bool {
         self.group.is_none()
             && suite_key_exchange(self.cipher_suite).is_some()
-            && self.transport == Transport::Tcp
+            && self.transport != Transport::Quic
     }
 
     /// The length of the prime of a Diffie-Hellman group of the server's own that is too short, in bits.

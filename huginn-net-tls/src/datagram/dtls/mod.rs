@@ -1,7 +1,12 @@
-//! Hellos in datagrams of DTLS 1.0, 1.2 and 1.3 (RFC 4347, RFC 6347, RFC 9147).
+//! Hellos, certificates and handshakes in datagrams of DTLS 1.0, 1.2 and 1.3 (RFC 4347, RFC 6347, RFC 9147).
 
+mod follower;
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod follower_tests;
 mod fragment;
 mod joiner;
+mod messages;
 mod record;
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects)]
@@ -11,19 +16,20 @@ use huginn_net_core::{Conflict, Origin};
 use huginn_net_wire::{Cursor, Side};
 use smallvec::SmallVec;
 
+use super::flow::Found;
 use crate::Transport;
 use crate::counters::DatagramCounters;
 use crate::hello::Hello;
 use crate::limits::MAX_NEW_COPIES;
+use follower::DtlsFollower;
 use fragment::Fragment;
 use joiner::HelloJoiner;
-use record::Record;
+use record::Content;
 
 /// The sender of this datagram, if it starts with a fragment of an unencrypted hello or HelloVerifyRequest.
 pub(crate) fn hello_sender(payload: &[u8]) -> Option<Side> {
-    let Record::Handshake(fragments) = record::next(&mut Cursor::new(record::within(payload)))? else {
-        return None;
-    };
+    let record = record::next(&mut Cursor::new(record::within(payload)))?;
+    let Content::Handshake(fragments) = record.content else { return None };
     fragment::next(&mut Cursor::new(fragments))?.sender()
 }
 
@@ -35,40 +41,66 @@ pub(crate) fn hello_sender(payload: &[u8]) -> Option<Side> {
 pub(crate) struct DtlsFlow {
     client: HelloJoiner,
     server: HelloJoiner,
+    /// Whether handshakes are followed after the hellos.
+    follows: bool,
+    /// The handshake after the hellos, if it is followed and not over.
+    follower: Option<Box<DtlsFollower>>,
 }
 
 impl DtlsFlow {
-    /// Parses the next datagram. Emits complete hellos, with whether each is a client's second one.
+    /// Creates a flow that follows handshakes after the hellos, or not.
+    pub(crate) fn new(follows: bool) -> Self {
+        Self { follows, ..Self::default() }
+    }
+
+    /// Parses the next datagram. Emits complete hellos, with whether each is a client's second one, and what follows them if
+    /// handshakes are followed.
     pub(crate) fn on_datagram(
         &mut self,
         payload: &[u8],
         sender: Side,
         counters: &mut DatagramCounters,
-        found: &mut impl FnMut(Origin, Hello<'_>, bool),
+        found: &mut impl FnMut(Origin, Found<'_>),
     ) {
-        if record::is_encrypted(payload) {
+        let is_encrypted = record::is_encrypted(payload);
+        if is_encrypted && self.follower.is_none() {
             return;
+        }
+        if is_encrypted && let Some(follower) = &mut self.follower {
+            follower.on_encrypted_datagram();
         }
         let mut records = Cursor::new(record::within(payload));
         let mut copies = MAX_NEW_COPIES;
         while let Some(record) = record::next(&mut records) {
-            let mut fragments = match record {
-                Record::Handshake(fragments) => Cursor::new(fragments),
-                Record::Encrypted | Record::Other => continue,
-            };
+            if let Some(follower) = &mut self.follower {
+                follower.on_record(sender, &record, &mut |side, event| {
+                    found(side.into(), Found::Followed(event))
+                });
+            }
+            let Content::Handshake(fragments) = record.content else { continue };
+            let mut fragments = Cursor::new(fragments);
             while let Some(fragment) = fragment::next(&mut fragments) {
                 if fragment.is_no_hello_start() {
                     counters.malformed = counters.malformed.saturating_add(1);
                 } else if fragment.has_part_of_hello() && fragment.sender() == Some(sender) {
                     self.on_fragment(&fragment, sender, &mut copies, counters, found);
+                } else if fragment.sender().is_none()
+                    && let Some(follower) = &mut self.follower
+                {
+                    follower.on_fragment(sender, &fragment, counters);
                 }
             }
+        }
+        if let Some(follower) = &mut self.follower {
+            follower.advance(&mut |side, event| found(side.into(), Found::Followed(event)));
+            self.follower.take_if(|follower| follower.is_over());
         }
     }
 
     /// Returns the memory used by incomplete messages, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
-        self.client.buffered_bytes().saturating_add(self.server.buffered_bytes())
+        let follower = self.follower.as_ref().map_or(0, |follower| follower.buffered_bytes());
+        self.client.buffered_bytes().saturating_add(self.server.buffered_bytes()).saturating_add(follower)
     }
 
     fn on_fragment(
@@ -77,7 +109,7 @@ impl DtlsFlow {
         sender: Side,
         copies: &mut u8,
         counters: &mut DatagramCounters,
-        found: &mut impl FnMut(Origin, Hello<'_>, bool),
+        found: &mut impl FnMut(Origin, Found<'_>),
     ) {
         let joiner = sender.choose(&mut self.client, &mut self.server);
         let mut messages = SmallVec::<[(Vec<u8>, bool); 1]>::new();
@@ -103,8 +135,12 @@ impl DtlsFlow {
                 // All HelloRetryRequests have the same `random`.
                 self.server = HelloJoiner::default();
             }
+            if self.follows {
+                let follower = self.follower.get_or_insert_default();
+                follower.on_hello(&hello, fragment.message_seq, retry, conflict);
+            }
             let conflict = conflict.then_some(Conflict::Content);
-            found(Origin { conflict, ..sender.into() }, hello, retry);
+            found(Origin { conflict, ..sender.into() }, Found::Hello { hello, retry });
         }
     }
 }

@@ -2,10 +2,11 @@ use huginn_net_wire::Side;
 use proptest::prelude::*;
 
 use super::*;
+use crate::TlsEvent;
 use crate::datagram::flow::tests::{DTLS, dialogue};
 
 /// A hello: its sender, the message, and whether it is a client's second hello.
-type Found = (Side, Vec<u8>, bool);
+type FoundHello = (Side, Vec<u8>, bool);
 
 const CLIENT_HELLO: u8 = 1;
 const SERVER_HELLO: u8 = 2;
@@ -56,14 +57,19 @@ fn unfragmented(kind: u8, seq: u16, body: &[u8]) -> Vec<u8> {
 struct TestFlow {
     flow: DtlsFlow,
     counters: DatagramCounters,
-    found: Vec<Found>,
+    found: Vec<FoundHello>,
+    followed: Vec<(Side, TlsEvent)>,
     conflicts: usize,
 }
 
 impl TestFlow {
     fn push(&mut self, sender: Side, datagram: &[u8]) {
-        let Self { flow, counters, found, conflicts } = self;
-        flow.on_datagram(datagram, sender, counters, &mut |origin, hello, retry| {
+        let Self { flow, counters, found, followed, conflicts } = self;
+        flow.on_datagram(datagram, sender, counters, &mut |origin, part| {
+            let (hello, retry) = match part {
+                Found::Hello { hello, retry } => (hello, retry),
+                Found::Followed(event) => return followed.push((origin.subject, event)),
+            };
             *conflicts += usize::from(origin.conflict.is_some());
             let message = match hello {
                 Hello::Client(hello) => hello.message().to_vec(),

@@ -2,7 +2,7 @@ use huginn_net_wire::Side;
 use proptest::prelude::*;
 
 use super::*;
-use crate::datagram::flow::tests::{Found, dialogue, fingerprint};
+use crate::datagram::flow::tests::{FoundHello, dialogue, fingerprint};
 use crate::record::Probe;
 
 /// Recorded on loopback from OpenVPN 2.6.14: `--tls-client --proto tcp-client`.
@@ -44,7 +44,7 @@ fn hello() -> Vec<u8> {
 struct TestFlow {
     flow: OpenVpnFlow,
     counters: DatagramCounters,
-    found: Vec<Found>,
+    found: Vec<FoundHello>,
 }
 
 impl TestFlow {

@@ -4,7 +4,7 @@ use huginn_net_wire::Side;
 
 use crate::certificate::{Certificate, CertificateMessage, CertificateRequest};
 use crate::event::{KeyExchange, Resumption, TlsAlert, TlsCertificates, TlsEvent, TlsHandshake};
-use crate::hello::handshake::{HEADER_LEN, SERVER_KEY_EXCHANGE};
+use crate::hello::handshake::{HEADER_LEN, SERVER_HELLO_DONE, SERVER_KEY_EXCHANGE};
 use crate::hello::{ClientHello, Hello, ServerHello};
 use crate::limits::MAX_ALERTS;
 use crate::names;
@@ -12,7 +12,7 @@ use crate::record::{ALERT, HANDSHAKE, Item};
 
 /// The state of a handshake from the ClientHello to its end.
 #[derive(Debug)]
-pub(super) struct Follower {
+pub(crate) struct Follower {
     /// The side that sent the ClientHello, which need not be the one that opened the connection.
     client_side: Side,
     client: ClientFacts,
@@ -72,18 +72,18 @@ impl ClientFacts {
 
 impl Follower {
     /// Whether the handshake has ended.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
 
     /// Whether certificates of the server can still be found, even if the client's data is missing.
-    pub(super) fn awaits_certificates(&self) -> bool {
+    pub(crate) fn awaits_certificates(&self) -> bool {
         let [_, server] = self.has_finished;
         !self.is_encrypted && !server && self.found.resumption.is_none()
     }
 
     /// Returns the heap memory, in bytes.
-    pub(super) fn buffered_bytes(&self) -> usize {
+    pub(crate) fn buffered_bytes(&self) -> usize {
         let name = self.client.server_name.as_ref().map_or(0, |name| name.len());
         let request = self.found.certificate_request.as_ref().map_or(0, Vec::len);
         size_of::<Self>()
@@ -93,13 +93,13 @@ impl Follower {
     }
 
     /// The side that answers the ClientHello.
-    pub(super) fn server_side(&self) -> Side {
+    pub(crate) fn server_side(&self) -> Side {
         self.client_side.peer()
     }
 
     /// Records that bytes of a side are missing. Before the ClientHello, the server may have sent a HelloRetryRequest: packets
     /// need not be captured in order.
-    pub(super) fn on_gap(&mut self, sender: Side) {
+    pub(crate) fn on_gap(&mut self, sender: Side) {
         self.lacks_bytes |= self.has_client_hello || self.role(sender) == Side::Server;
     }
 
@@ -109,19 +109,28 @@ impl Follower {
     }
 
     /// Processes the next part of the handshake.
-    pub(super) fn on_item(&mut self, sender: Side, item: &Item<'_>, emit: &mut impl FnMut(Side, TlsEvent)) {
+    pub(crate) fn on_item(&mut self, sender: Side, item: &Item<'_>, emit: &mut impl FnMut(Side, TlsEvent)) {
         match item {
-            Item::Hello(Hello::Client(hello)) => {
-                (self.client_side, self.client) = (sender, ClientFacts::new(hello));
-                self.has_client_hello = true;
-            }
-            Item::Hello(Hello::Server(hello)) => self.on_server_hello(hello),
+            Item::Hello(hello) => self.on_hello(sender, hello),
             Item::Message(message) => self.on_message(sender, message, emit),
             Item::Alert([level, description]) => {
                 self.on_alert(TlsAlert { sender, code: Some((*level, *description)) }, emit);
             }
             Item::ChangeCipherSpec => self.on_change_cipher_spec(sender),
             Item::Encrypted(kind, len) => self.on_encrypted(sender, *kind, *len, emit),
+            Item::Finished if self.role(sender) == Side::Client => self.end(true, emit),
+            Item::Finished => {}
+        }
+    }
+
+    /// Processes a hello.
+    pub(crate) fn on_hello(&mut self, sender: Side, hello: &Hello<'_>) {
+        match hello {
+            Hello::Client(hello) => {
+                (self.client_side, self.client) = (sender, ClientFacts::new(hello));
+                self.has_client_hello = true;
+            }
+            Hello::Server(hello) => self.on_server_hello(hello),
         }
     }
 
@@ -167,6 +176,7 @@ impl Follower {
                 self.found.key_exchange = KeyExchange::parse(self.cipher_suite, body);
             }
             (CertificateRequest::TYPE, Side::Server) => self.found.certificate_request = Some(body.to_vec()),
+            (SERVER_HELLO_DONE, Side::Server) => self.found.server_is_done = true,
             _ => {}
         }
     }
@@ -188,6 +198,7 @@ impl Follower {
     fn on_change_cipher_spec(&mut self, sender: Side) {
         let is_known = self.found.resumption.is_some();
         let is_server = self.role(sender) == Side::Server;
+        self.found.server_is_done |= is_server;
         if is_server && !self.is_encrypted && self.found.version.is_some() && !is_known {
             self.found.resumption = match (self.client.has_ticket, self.repeats_session_id) {
                 (true, _) => Some(Resumption::Ticket),
@@ -271,7 +282,7 @@ const fn is_finished_message(len: u16) -> bool {
 impl KeyExchange {
     /// Parses the body of a ServerKeyExchange; `None` if the cipher suite uses neither ECDHE nor DHE, or a pre-shared key,
     /// whose hint comes first.
-    pub(super) fn parse(cipher_suite: u16, body: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(cipher_suite: u16, body: &[u8]) -> Option<Self> {
         let suite = names::cipher_suite(cipher_suite).filter(|name| !name.contains("_PSK_"))?;
         let uses = |names: [&str; 2]| names.iter().any(|name| suite.contains(name));
         if uses(["ECDHE_", "ECDH_anon_"]) {
