@@ -52,6 +52,7 @@ mod parser_findings;
 mod quoted;
 pub mod record;
 mod scope;
+pub mod select;
 mod stages;
 mod system_check;
 

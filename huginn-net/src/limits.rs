@@ -144,3 +144,11 @@ pub(crate) const MAX_SHOWN_EVIDENCE: usize = 5;
 /// Number of events that an [`EventStream`](crate::EventStream) buffers.
 #[cfg(feature = "tokio")]
 pub(crate) const STREAM_EVENTS: usize = 1024;
+
+// Conditions that select events.
+
+/// Maximum number of comparisons of a condition: their results are bits of a number.
+pub(crate) const MAX_TESTS: usize = 128;
+
+/// Maximum number of `not` and parentheses in each other: the parser and the condition recurse.
+pub(crate) const MAX_CONDITION_DEPTH: usize = 64;

@@ -14,6 +14,7 @@ mod output;
 mod p0f;
 mod pcap;
 mod report;
+mod select;
 mod top;
 mod values;
 
@@ -35,6 +36,7 @@ pub(crate) use self::output::{ColorArgument, Format, OutputArguments};
 pub(crate) use self::p0f::P0fArguments;
 pub(crate) use self::pcap::PcapArguments;
 pub(crate) use self::report::ReportArguments;
+pub(crate) use self::select::SelectArguments;
 pub(crate) use self::top::TopArguments;
 pub(crate) use self::values::{Limit, ProtocolArgument, SeedArgument, Workers};
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
 
+use super::SelectArguments;
 use super::values::parse_event;
 
 /// Selects the format and the destination of events.
@@ -21,6 +22,9 @@ pub(crate) struct OutputArguments {
     /// Write only these events (docs/events.md)
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = parse_event)]
     pub(crate) events: Vec<&'static str>,
+
+    #[command(flatten)]
+    pub(crate) select: SelectArguments,
 
     /// Write only these fields of the JSON of events, such as ts,client.ip,sni,ja4, in JSON, CSV or TSV [default: all fields
     /// in JSON; time, kind, addresses and the main fingerprints in CSV and TSV]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{AnalysisArguments, InputArguments};
+use super::{AnalysisArguments, InputArguments, SelectArguments};
 
 const EXAMPLE: &str = "\
 Example:
@@ -18,6 +18,9 @@ pub(crate) struct ReportArguments {
 
     #[command(flatten)]
     pub(crate) analysis: AnalysisArguments,
+
+    #[command(flatten)]
+    pub(crate) select: SelectArguments,
 
     /// Write the page to this file, or with '-' to standard output
     #[arg(short, long, help_heading = "Output", value_name = "FILE")]

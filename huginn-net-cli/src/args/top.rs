@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{AnalysisArguments, EventArguments, InputArguments};
+use super::{AnalysisArguments, EventArguments, InputArguments, SelectArguments};
 
 const EXAMPLE: &str = "\
 Keys: ? lists them, q quits.
@@ -18,6 +18,9 @@ pub(crate) struct TopArguments {
 
     #[command(flatten)]
     pub(crate) analysis: AnalysisArguments,
+
+    #[command(flatten)]
+    pub(crate) select: SelectArguments,
 
     #[command(flatten)]
     pub(crate) events: EventArguments,

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::{Target, Zone};
 use crate::paths::name_of;
-use crate::plan::ReportPlan;
+use crate::plan::{ReportPlan, Selected};
 use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Verbosity, Visitor};
 use crate::views::inventory::Inventory;
 use crate::views::overview::Overview;
@@ -19,13 +19,14 @@ use crate::views::overview::timeline::Timeline;
 use crate::views::report::{self, HostList, Report};
 
 pub(super) fn run(args: ReportArguments) -> Result<Outcome, Failure> {
-    let ReportPlan { inputs, count, analyzer, hosts, output, title, zone, is_quiet } = ReportPlan::new(args)?;
+    let ReportPlan { inputs, count, analyzer, hosts, selected, output, title, zone, is_quiet } =
+        ReportPlan::new(args)?;
     let mut out = BufWriter::new(create(&output)?);
     let messages = if is_quiet { Verbosity::Quiet } else { Verbosity::Normal };
     let mut run = CaptureRun::new(inputs, count, analyzer, messages);
     run.interrupt().on_signals(OnInterrupt::EndTwice)?;
     run.show_progress();
-    let mut content = Content::new(&hosts);
+    let mut content = Content::new(&hosts, selected);
     run.run(&mut content)?;
     content.write(&mut out, &title, &zone, &run)?;
     out.flush()?;
@@ -44,6 +45,7 @@ fn create(output: &Target) -> Result<Box<dyn Write>, Failure> {
 
 /// What the page shows of events and hosts.
 struct Content {
+    selected: Selected,
     overview: Overview,
     timeline: Timeline,
     inventory: Inventory,
@@ -51,8 +53,9 @@ struct Content {
 }
 
 impl Content {
-    fn new(limits: &HostLimits) -> Self {
+    fn new(limits: &HostLimits, selected: Selected) -> Self {
         Self {
+            selected,
             overview: Overview::new(true),
             timeline: Timeline::default(),
             inventory: Inventory::default(),
@@ -61,7 +64,7 @@ impl Content {
     }
 
     fn write(&self, out: &mut impl Write, title: &str, zone: &Zone, run: &CaptureRun) -> Result<(), Failure> {
-        let Self { overview, timeline, inventory, hosts } = self;
+        let Self { overview, timeline, inventory, hosts, .. } = self;
         let evicted = run.analyzer.shared_state().counters();
         let not_kept = evicted.evicted.saturating_add(evicted.evicted_for_memory);
         let counters = run.analyzer.counters();
@@ -86,9 +89,12 @@ impl Content {
 
 impl Visitor for Content {
     fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
-        let Self { overview, timeline, inventory, .. } = self;
+        let Self { selected, overview, timeline, inventory, .. } = self;
         overview.set_file(Some(capture.index));
         let add = &mut |event: Event| {
+            if !selected.contains(&event, capture.name.as_deref(), None) {
+                return;
+            }
             overview.add(&event);
             timeline.add(&event);
             inventory.add(&event);

@@ -12,13 +12,13 @@ use crate::args::TopArguments;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::paths::name_of;
-use crate::plan::TopPlan;
+use crate::plan::{Selected, TopPlan};
 use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Verbosity, Visitor};
 use crate::stderr;
 use crate::views::terminal::{Counts, Feed, TerminalView, sample_counts};
 
 pub(super) fn run(args: &TopArguments) -> Result<Outcome, Failure> {
-    let TopPlan { inputs, count, analyzer, zone } = TopPlan::new(args)?;
+    let TopPlan { inputs, count, analyzer, selected, zone } = TopPlan::new(args)?;
     let files = inputs.files.len();
     let feed = Arc::new(Feed::new(zone.clone()));
     let run = CaptureRun::new(inputs, count, analyzer, Verbosity::Quiet);
@@ -32,7 +32,7 @@ pub(super) fn run(args: &TopArguments) -> Result<Outcome, Failure> {
     let has_failed = Arc::new(AtomicBool::new(false));
     let analysis = {
         let (feed, has_failed) = (Arc::clone(&feed), Arc::clone(&has_failed));
-        move || analyse(run, ToFeed { feed: &feed, files, has_failed: &has_failed })
+        move || analyse(run, ToFeed { feed: &feed, selected, files, has_failed: &has_failed })
     };
     let starting = |source| Failure::Start { doing: "the analysis thread", source };
     thread::Builder::new().name("huginn-analysis".to_owned()).spawn(analysis).map_err(starting)?;
@@ -67,6 +67,7 @@ fn analyse(mut run: CaptureRun, mut to: ToFeed<'_>) {
 /// Adds events and errors to the view.
 struct ToFeed<'a> {
     feed: &'a Feed,
+    selected: Selected,
     /// Number of files.
     files: usize,
     has_failed: &'a AtomicBool,
@@ -79,7 +80,12 @@ impl Visitor for ToFeed<'_> {
             Some(name) => format!("{number} of {}: {name}", self.files),
             None => name_of(capture.path),
         });
-        analyzer.analyze(&mut capture.source, &mut |event: Event| self.feed.add(&event)).map(drop)
+        let add = &mut |event: Event| {
+            if self.selected.contains(&event, capture.name.as_deref(), None) {
+                self.feed.add(&event);
+            }
+        };
+        analyzer.analyze(&mut capture.source, add).map(drop)
     }
 
     fn report(&mut self, error: &dyn Display) -> Result<(), Failure> {

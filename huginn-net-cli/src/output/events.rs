@@ -8,6 +8,8 @@ use huginn_net::{AnalysisError, Event, HuginnNet, Source};
 #[cfg(feature = "parquet")]
 use super::BatchWriter;
 use super::{Renderer, TextWriter};
+#[cfg(feature = "parquet")]
+use crate::plan::Selected;
 
 /// Where the events of captures go.
 pub(crate) struct EventOutput {
@@ -25,6 +27,7 @@ enum Form {
     #[cfg(feature = "parquet")]
     Table {
         writer: Box<BatchWriter>,
+        selected: Box<Selected>,
         /// The capture, if events name it.
         file: Option<String>,
     },
@@ -36,8 +39,8 @@ impl EventOutput {
     }
 
     #[cfg(feature = "parquet")]
-    pub(crate) fn table(writer: BatchWriter) -> Self {
-        Self::new(Form::Table { writer: Box::new(writer), file: None })
+    pub(crate) fn table(writer: BatchWriter, selected: Selected) -> Self {
+        Self::new(Form::Table { writer: Box::new(writer), selected: Box::new(selected), file: None })
     }
 
     fn new(form: Form) -> Self {
@@ -73,9 +76,13 @@ impl EventOutput {
                 analyzer.analyze_text(source, render, &mut |text: &[u8]| proceed(writer.write(text), outcome))
             }
             #[cfg(feature = "parquet")]
-            Form::Table { writer, file } => analyzer.analyze(source, &mut |event: Event| {
+            Form::Table { writer, selected, file } => analyzer.analyze(source, &mut |event: Event| {
                 on_event(&event);
-                proceed(writer.append(&event, file.as_deref()), outcome)
+                if selected.contains(&event, file.as_deref(), None) {
+                    proceed(writer.append(&event, file.as_deref()), outcome)
+                } else {
+                    ControlFlow::Continue(())
+                }
             }),
         };
         analyzed.map(drop)

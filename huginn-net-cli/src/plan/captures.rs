@@ -10,7 +10,7 @@ use huginn_net::hosts::HostLimits;
 use huginn_net::{Configure, HuginnNet};
 
 use super::output::open_text;
-use super::{AnalysisPlan, Databases, Inputs, ProgramList, output, rules};
+use super::{AnalysisPlan, Databases, Inputs, ProgramList, Selected, output, rules};
 use crate::args::{
     ExplainArguments, InventoryArguments, InventoryFormat, LearnArguments, ReportArguments, TopArguments,
 };
@@ -25,6 +25,7 @@ pub(crate) struct ReportPlan {
     pub(crate) count: Option<u64>,
     pub(crate) analyzer: HuginnNet,
     pub(crate) hosts: HostLimits,
+    pub(crate) selected: Selected,
     pub(crate) output: Target,
     pub(crate) title: String,
     pub(crate) zone: Zone,
@@ -46,6 +47,7 @@ impl ReportPlan {
             analyzer: plan.build_for_files(inputs.longest())?,
             inputs,
             hosts,
+            selected: Selected::new(&args.select, Vec::new())?,
             output,
             title: args.title,
             zone: Zone::new(args.local_time),
@@ -103,6 +105,7 @@ pub(crate) struct TopPlan {
     pub(crate) inputs: Inputs,
     pub(crate) count: Option<u64>,
     pub(crate) analyzer: HuginnNet,
+    pub(crate) selected: Selected,
     pub(crate) zone: Zone,
 }
 
@@ -115,6 +118,7 @@ impl TopPlan {
             count: args.analysis.count,
             analyzer: plan.build_for_files(inputs.longest())?,
             inputs,
+            selected: Selected::new(&args.select, Vec::new())?,
             zone: Zone::new(args.local_time),
         })
     }

@@ -77,7 +77,7 @@ fn add_paths(before: &str, fields: &[FieldInfo], paths: &mut Vec<String>) {
 }
 
 /// Names the most similar paths of the events that are written.
-fn suggest(unknown: &str, written: &[&'static str]) -> String {
+pub(super) fn suggest(unknown: &str, written: &[&'static str]) -> String {
     let mut known = Vec::new();
     for fields in written.iter().filter_map(|event| fields_of_event(event)) {
         add_paths("", &fields, &mut known);

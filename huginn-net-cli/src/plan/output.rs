@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anstream::{AutoStream, ColorChoice};
 
+use super::Selected;
 use super::fields::DEFAULT_COLUMNS;
 use crate::args::{ColorArgument, Format, OutputArguments};
 use crate::failure::Failure;
@@ -27,22 +28,24 @@ pub(crate) struct OutputPlan {
 /// The two cases of output.
 pub(crate) enum OutputContent {
     Text(TextOptions),
-    /// A table with these events; with all if there are none.
+    /// A table with these events.
     #[cfg(feature = "parquet")]
-    Table(TableFormat, Vec<&'static str>),
+    Table(TableFormat, Selected),
 }
 
 impl OutputPlan {
     pub(crate) fn new(args: &OutputArguments, pages: bool) -> Result<Self, Failure> {
         let target = target(args.output.as_deref());
+        let selected = Selected::new(&args.select, args.events.clone())?;
+        let text = |format| text(args, selected.clone(), &target, format);
         let content = match args.format {
-            Format::Parquet | Format::Arrow => table(args)?,
-            Format::Human if args.verbose => text(args, &target, TextFormat::Blocks),
-            Format::Human => text(args, &target, TextFormat::Lines),
-            Format::Json => text(args, &target, TextFormat::Json),
-            Format::Csv => text(args, &target, TextFormat::Csv),
-            Format::Tsv => text(args, &target, TextFormat::Tsv),
-            Format::P0f => text(args, &target, TextFormat::P0fLog),
+            Format::Parquet | Format::Arrow => table(args.format, selected)?,
+            Format::Human if args.verbose => text(TextFormat::Blocks),
+            Format::Human => text(TextFormat::Lines),
+            Format::Json => text(TextFormat::Json),
+            Format::Csv => text(TextFormat::Csv),
+            Format::Tsv => text(TextFormat::Tsv),
+            Format::P0f => text(TextFormat::P0fLog),
         };
         Ok(Self { target, content, pages })
     }
@@ -57,13 +60,13 @@ impl OutputPlan {
                 Ok(EventOutput::text_output(renderer, writer))
             }
             #[cfg(feature = "parquet")]
-            OutputContent::Table(format, events) => {
+            OutputContent::Table(format, selected) => {
                 if matches!(self.target, Target::Stdout) && io::IsTerminal::is_terminal(&io::stdout()) {
                     return Err(Failure::TableOnTerminal);
                 }
-                let writer = BatchWriter::create(&self.target, format, &events);
+                let writer = BatchWriter::create(&self.target, format, &selected.events);
                 let writer = writer.map_err(|source| creating(&self.target, source))?;
-                Ok(EventOutput::table(writer))
+                Ok(EventOutput::table(writer, selected))
             }
         }
     }
@@ -87,7 +90,7 @@ pub(super) fn target(typed: Option<&Path>) -> Target {
     file.map_or(Target::Stdout, |path| Target::File(PathBuf::from(path)))
 }
 
-fn text(args: &OutputArguments, target: &Target, format: TextFormat) -> OutputContent {
+fn text(args: &OutputArguments, selected: Selected, target: &Target, format: TextFormat) -> OutputContent {
     let is_table = matches!(format, TextFormat::Csv | TextFormat::Tsv);
     let fields = match &*args.fields {
         [] if is_table => DEFAULT_COLUMNS.map(str::to_owned).to_vec(),
@@ -95,7 +98,7 @@ fn text(args: &OutputArguments, target: &Target, format: TextFormat) -> OutputCo
     };
     OutputContent::Text(TextOptions {
         format,
-        events: args.events.clone(),
+        selected,
         fields,
         has_colour: has_colour(args.color, target),
         zone: Zone::new(args.local_time),
@@ -103,13 +106,13 @@ fn text(args: &OutputArguments, target: &Target, format: TextFormat) -> OutputCo
 }
 
 #[cfg(feature = "parquet")]
-fn table(args: &OutputArguments) -> Result<OutputContent, Failure> {
-    let format = if args.format == Format::Arrow { TableFormat::Arrow } else { TableFormat::Parquet };
-    Ok(OutputContent::Table(format, args.events.clone()))
+fn table(format: Format, selected: Selected) -> Result<OutputContent, Failure> {
+    let format = if format == Format::Arrow { TableFormat::Arrow } else { TableFormat::Parquet };
+    Ok(OutputContent::Table(format, selected))
 }
 
 #[cfg(not(feature = "parquet"))]
-fn table(_args: &OutputArguments) -> Result<OutputContent, Failure> {
+fn table(_: Format, _: Selected) -> Result<OutputContent, Failure> {
     Err(Failure::NoTables)
 }
 

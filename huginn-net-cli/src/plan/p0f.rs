@@ -10,6 +10,7 @@ use huginn_net::{Configure, HuginnNet};
 use huginn_net_live::{LiveOptions, interfaces};
 
 use super::AnalysisPlan;
+use super::Selected;
 #[cfg(unix)]
 use super::live::{LiveMessages, LiveOutputPlan, LiveParts, LivePlan};
 #[cfg(unix)]
@@ -135,7 +136,7 @@ fn live_plan(args: P0fArguments) -> Result<LivePlan, Failure> {
     let format = if args.log.is_some() { TextFormat::P0fLog } else { TextFormat::P0fBlocks };
     let content = OutputContent::Text(TextOptions {
         format,
-        events: Vec::new(),
+        selected: Selected::default(),
         fields: Vec::new(),
         has_colour: false,
         zone: Zone::new(false),

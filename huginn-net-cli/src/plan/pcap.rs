@@ -7,7 +7,7 @@ use huginn_net::{Configure, HuginnNet};
 
 use super::output::open_text;
 use super::rules;
-use super::{AnalysisPlan, Inputs, OutputPlan, output};
+use super::{AnalysisPlan, Inputs, OutputPlan, Selected, output};
 use crate::args::{Format, PcapArguments};
 use crate::failure::Failure;
 use crate::output::{Target, TextFormat, TextWriter, Zone};
@@ -49,6 +49,8 @@ pub(crate) struct TablesPlan {
     pub(crate) is_json: bool,
     /// Hosts; `None` if fingerprints are written.
     pub(crate) hosts: Option<HostScope>,
+    /// The events whose fingerprints are counted.
+    pub(crate) selected: Selected,
     /// Selections of fingerprints, and their kinds.
     pub(crate) selections: Vec<Selection>,
     pub(crate) kinds: Vec<ValueKind>,
@@ -72,7 +74,7 @@ impl PcapPlan {
         let writes_tables = args.summary || args.top.is_some() || args.rare.is_some();
         let analyzer = analysis(&args, writes_tables)?.build_for_files(inputs.longest())?;
         let content =
-            if writes_tables { Content::Tables(TablesPlan::new(&args)) } else { Content::of_events(&args)? };
+            if writes_tables { Content::Tables(TablesPlan::new(&args)?) } else { Content::of_events(&args)? };
         Ok(Self {
             inputs,
             count: args.analysis.count,
@@ -94,16 +96,17 @@ impl Content {
 }
 
 impl TablesPlan {
-    fn new(args: &PcapArguments) -> Self {
+    fn new(args: &PcapArguments) -> Result<Self, Failure> {
         let selected = &args.output.events;
         let is_selected = |kind: &ValueKind| selected.is_empty() || selected.contains(&kind.event());
         let scope = if args.merge { HostScope::AllFiles } else { HostScope::EachFile };
         let is_json = args.output.format == Format::Json;
-        Self {
+        Ok(Self {
             target: output::target(args.output.output.as_deref()),
             pages: !args.no_pager,
             is_json,
             hosts: args.summary.then_some(scope),
+            selected: Selected::new(&args.output.select, Vec::new())?,
             selections: [args.top.map(Selection::Top), args.rare.map(Selection::Rare)]
                 .into_iter()
                 .flatten()
@@ -111,7 +114,7 @@ impl TablesPlan {
             kinds: ValueKind::fingerprints().filter(is_selected).collect(),
             zone: Zone::new(args.output.local_time),
             has_totals: !is_json && !args.output.quiet,
-        }
+        })
     }
 
     /// Opens the output.

@@ -236,8 +236,9 @@ fn check_events(
         place == WhereEvents::Shown
             && (format != Format::Human
                 || !output.events.is_empty()
+                || output.select.is_set()
                 || output.color == ColorArgument::Always),
-        "--tui shows all events: --format, --events and --color are for events in a file, which -o FILE names",
+        "--tui shows all events: --format, --events, --where and --color are for events in a file, which -o FILE names",
     )])?;
     check_additions(&analysis.packets, events)?;
     let scope = Scope { format, protocols: &analysis.packets.protocols, connections: events.connections };
@@ -257,6 +258,10 @@ fn check_summary(args: &PcapArguments) -> Result<(), Failure> {
         (
             !args.output.events.is_empty(),
             "--summary writes hosts, which --events does not select: leave one of them out",
+        ),
+        (
+            args.output.select.is_set(),
+            "--summary writes hosts, and --where, --from and --to select events: leave one of them out",
         ),
     ])?;
     check_totals(args)

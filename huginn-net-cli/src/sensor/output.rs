@@ -3,8 +3,6 @@
 use std::ops::ControlFlow;
 
 use huginn_net::core::{Source, TextSink};
-#[cfg(feature = "parquet")]
-use huginn_net::record::event_name;
 use huginn_net::{AnalysisError, Counters, Event, HuginnNet, Timestamp};
 use huginn_net_live::{LiveStats, Stopper};
 
@@ -21,6 +19,8 @@ use crate::output::{EventSender, OutputError, TableFiles};
 use crate::output::{Messages, OutputQueue, Renderer, Target};
 #[cfg(feature = "parquet")]
 use crate::paths::{PathName, check_directory_writable};
+#[cfg(feature = "parquet")]
+use crate::plan::Selected;
 use crate::plan::{LiveOutputPlan, OutputContent};
 
 /// The two cases of output: what turns events into what the queue takes.
@@ -33,8 +33,9 @@ pub(super) enum EventWriter {
     #[cfg(feature = "parquet")]
     Table {
         sender: EventSender,
-        /// Names of the events that are written; all if empty.
-        selected: Vec<&'static str>,
+        selected: Selected,
+        /// Names of the interfaces, by their index; empty unless events name theirs.
+        interfaces: Vec<String>,
     },
 }
 
@@ -57,10 +58,14 @@ pub(super) fn open(
             };
             let folder = |source| OutputError::Folder { path: PathName(path.clone()), source };
             check_directory_writable(&path).map_err(folder)?;
-            let files =
-                TableFiles { path, rotation: plan.rotation, hour_folders: plan.hour_folders, interfaces };
+            let files = TableFiles {
+                path,
+                rotation: plan.rotation,
+                hour_folders: plan.hour_folders,
+                interfaces: interfaces.clone(),
+            };
             let (queue, sender) = files.write(QUEUED_EVENTS, messages)?;
-            Ok((queue, EventWriter::Table { sender, selected }))
+            Ok((queue, EventWriter::Table { sender, selected, interfaces }))
         }
     }
 }
@@ -107,10 +112,11 @@ impl LiveEvents<'_> {
                 analyzer.analyze_queues_text(sources, render, &mut sink)
             }
             #[cfg(feature = "parquet")]
-            EventWriter::Table { sender, selected } => {
+            EventWriter::Table { sender, selected, interfaces } => {
                 let mut sink = |event: Event| {
                     on_event(&event);
-                    if selected.is_empty() || selected.contains(&event_name(&event.kind)) {
+                    let interface = interfaces.get(usize::from(event.ts.interface())).map(String::as_str);
+                    if selected.contains(&event, None, interface) {
                         latency.record(&[event.ts.as_nanos()], stats.taken_at());
                         sender.push(event);
                     }

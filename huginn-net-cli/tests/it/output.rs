@@ -282,3 +282,36 @@ fn error_quotes_a_long_line_in_part() {
     let message = String::from_utf8(output.stderr).unwrap();
     assert!(message.contains("line 1 is longer than 4096 bytes"), "{message}");
 }
+
+#[test]
+fn conditions_select_events_of_each_format() {
+    let file = capture("tls-clients.pcap");
+    let names = |args: &[&str]| -> Vec<String> {
+        let mut args = args.to_vec();
+        args.extend(["-q", "--format", "csv", "--fields", "event,sni", &file]);
+        stdout(&args).lines().skip(1).map(str::to_owned).collect()
+    };
+    let all = names(&[]);
+    let hellos = names(&["--where", "sni ~ 'EXAMPLE' and event == 'tls_client'"]);
+    assert!(hellos.len() > 3 && hellos.len() < all.len(), "{hellos:?}");
+    assert!(hellos.iter().all(|row| row.starts_with("tls_client,") && row.contains("example")));
+    let others = names(&["--where", "not (sni ~ 'example' and event == 'tls_client')"]);
+    assert_eq!(hellos.len() + others.len(), all.len());
+    assert_eq!(names(&["--from", "2020-01-01", "--to", "2021-01-01"]), [""; 0]);
+    assert_eq!(names(&["--from", "2020-01-01"]), all);
+    let lines = stdout(&["-q", "--where", "event == 'tls_client'", &file]);
+    let json = stdout(&["-q", "--format", "json", "--where", "event == 'tls_client'", &file]);
+    assert_eq!(json.lines().count(), names(&["--events", "tls_client"]).len());
+    assert!(!lines.is_empty() && !lines.contains("SYN"), "{lines}");
+    let top = stdout(&["-q", "--top", "5", "--format", "json", "--where", "event == 'tls_server'", &file]);
+    assert!(!top.is_empty() && !top.contains("\"ja4\""), "{top}");
+}
+
+#[test]
+fn error_of_a_condition_points_at_its_place() {
+    let output = run(&["--where", "client.ip in 10.0.0.0/8 and snii == 'a'", &capture("tls-curl.pcap")]);
+    assert_eq!(output.status.code(), Some(2));
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert!(printed.contains("at character 29: unknown field 'snii': did you mean 'sni'?"), "{printed}");
+    assert!(printed.contains("\n  client.ip in 10.0.0.0/8 and snii == 'a'\n                              ^"), "{printed}");
+}

@@ -54,7 +54,7 @@ impl ValueType {
     }
 
     /// The number of columns: fields that are not objects.
-    const fn columns(self) -> usize {
+    pub(crate) const fn columns(self) -> usize {
         let mut fields = self.fields();
         if fields.is_empty() {
             return 1;

@@ -49,12 +49,14 @@ struct Tables {
 
 impl Visitor for Tables {
     fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
-        let overview = &mut self.overview;
+        let Self { plan, overview, .. } = self;
         if let Some(overview) = overview {
             overview.set_file(capture.name.as_ref().map(|_| capture.index));
         }
         let count = &mut |event: Event| {
-            if let Some(overview) = overview {
+            if let Some(overview) = overview
+                && plan.selected.contains(&event, capture.name.as_deref(), None)
+            {
                 overview.add(&event);
             }
         };

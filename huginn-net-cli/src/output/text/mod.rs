@@ -9,13 +9,14 @@ use std::io::Write;
 
 use huginn_net::Event;
 use huginn_net::p0f::P0fLine;
-use huginn_net::record::{JsonEvent, event_name};
+use huginn_net::record::JsonEvent;
 
 use self::blocks::Blocks;
 use self::fields::Fields;
 pub(crate) use self::lines::Lines;
 pub(crate) use self::writer::TextWriter;
 use super::Zone;
+use crate::plan::Selected;
 
 /// Formats of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +38,8 @@ pub(crate) enum TextFormat {
 #[derive(Clone, Debug)]
 pub(crate) struct TextOptions {
     pub(crate) format: TextFormat,
-    /// Names of the events that are written; all if empty.
-    pub(crate) events: Vec<&'static str>,
+    /// The events that are written.
+    pub(crate) selected: Selected,
     /// Paths of the columns of CSV and TSV, and of the fields of JSON; all fields if empty.
     pub(crate) fields: Vec<String>,
     pub(crate) has_colour: bool,
@@ -50,7 +51,7 @@ pub(crate) struct Renderer {
     format: TextFormat,
     blocks: Blocks,
     lines: Lines,
-    events: Vec<&'static str>,
+    selected: Selected,
     fields: Fields,
     /// Names of the interfaces, by their index; empty unless events name theirs.
     interfaces: Vec<String>,
@@ -59,12 +60,12 @@ pub(crate) struct Renderer {
 
 impl Renderer {
     pub(crate) fn new(options: TextOptions) -> Self {
-        let TextOptions { format, events, fields, has_colour, zone } = options;
+        let TextOptions { format, selected, fields, has_colour, zone } = options;
         Self {
             format,
             blocks: Blocks::new(has_colour, zone.clone()),
             lines: Lines::new(has_colour, zone),
-            events,
+            selected,
             fields: Fields::new(fields, format == TextFormat::Tsv),
             interfaces: Vec::new(),
             file: None,
@@ -104,7 +105,7 @@ impl Renderer {
 
     /// Appends an event as text; nothing where the format has none for it.
     pub(crate) fn render(&self, event: &Event, text: &mut Vec<u8>) {
-        if !self.events.is_empty() && !self.events.contains(&event_name(&event.kind)) {
+        if !self.selected.contains(event, self.file.as_deref(), self.interface(event)) {
             return;
         }
         // Writing to memory does not fail.

@@ -1,0 +1,199 @@
+//! Checks of one value.
+
+use std::cmp::Ordering;
+use std::net::IpAddr;
+
+use huginn_net_core::{IpNet, Timestamp};
+use memchr::memmem::Finder;
+
+use crate::record::ValueType;
+
+/// What a field must be.
+#[derive(Clone, Debug)]
+pub(super) enum Check {
+    /// There is a value.
+    Present,
+    /// The comparison with a value holds.
+    Compare(Comparison, Operand),
+    /// Equal to one of the values, or in one of the networks.
+    In(Vec<Operand>),
+    /// The text matches.
+    Like(Pattern),
+}
+
+/// A comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Comparison {
+    Equal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// A value of a condition.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Operand {
+    Text(String),
+    /// A text that is a time.
+    Time(Timestamp),
+    Integer(u64),
+    Float(f64),
+    Bool(bool),
+    Network(IpNet),
+}
+
+/// A value of a field.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Value<'a> {
+    Text(&'a str),
+    Time(Timestamp),
+    Integer(u64),
+    Float(f64),
+    Bool(bool),
+}
+
+impl Check {
+    /// Reads texts as times if the values of the field are times. `None` if values of the type cannot be checked.
+    pub(super) fn of_type(&self, value_type: ValueType) -> Option<Self> {
+        let typed = |operand: &Operand| operand.of_type(value_type);
+        match self {
+            Self::Present => Some(Self::Present),
+            Self::Compare(comparison, operand) => {
+                let is_ordered = *comparison == Comparison::Equal
+                    || !matches!(operand, Operand::Bool(_) | Operand::Network(_));
+                typed(operand).filter(|_| is_ordered).map(|operand| Self::Compare(*comparison, operand))
+            }
+            Self::In(operands) => operands.iter().map(typed).collect::<Option<Vec<_>>>().map(Self::In),
+            Self::Like(pattern) => {
+                matches!(element(value_type), ValueType::Text).then(|| Self::Like(pattern.clone()))
+            }
+        }
+    }
+
+    /// The texts that the value may be equal to.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        let operands = match self {
+            Self::Compare(_, operand) => std::slice::from_ref(operand),
+            Self::In(operands) => operands,
+            Self::Present | Self::Like(_) => &[],
+        };
+        operands.iter().filter_map(|operand| match operand {
+            Operand::Text(text) => Some(text.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Whether a value is as it must be.
+    pub(super) fn holds(&self, value: Value<'_>) -> bool {
+        match self {
+            Self::Present => true,
+            Self::Compare(comparison, operand) => {
+                operand.order(value).is_some_and(|order| comparison.holds(order))
+            }
+            Self::In(operands) => {
+                operands.iter().any(|operand| operand.order(value) == Some(Ordering::Equal))
+            }
+            Self::Like(pattern) => matches!(value, Value::Text(text) if pattern.matches(text)),
+        }
+    }
+}
+
+impl Comparison {
+    fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Equal => order.is_eq(),
+            Self::Less => order.is_lt(),
+            Self::LessOrEqual => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterOrEqual => order.is_ge(),
+        }
+    }
+}
+
+/// The type of the elements of a list, or that of the value itself.
+pub(super) fn element(value_type: ValueType) -> ValueType {
+    match value_type {
+        ValueType::List(of) => element(*of),
+        other => other,
+    }
+}
+
+impl Operand {
+    fn of_type(&self, value_type: ValueType) -> Option<Self> {
+        match (self, element(value_type)) {
+            (Self::Text(_) | Self::Network(_), ValueType::Text)
+            | (Self::Integer(_) | Self::Float(_), ValueType::Integer { .. } | ValueType::Float)
+            | (Self::Bool(_), ValueType::Bool) => Some(self.clone()),
+            (Self::Text(text), ValueType::Time) => time(text).map(Self::Time),
+            _ => None,
+        }
+    }
+
+    /// The order of a value beside this one. A network contains its addresses: they are equal.
+    fn order(&self, value: Value<'_>) -> Option<Ordering> {
+        #[expect(clippy::cast_precision_loss, reason = "a comparison with a fraction")]
+        match (value, self) {
+            (Value::Text(text), Self::Text(other)) => Some(text.cmp(other.as_str())),
+            (Value::Text(text), Self::Network(network)) => {
+                let address: IpAddr = text.parse().ok()?;
+                network.contains(&address).then_some(Ordering::Equal)
+            }
+            (Value::Time(ts), Self::Time(other)) => Some(ts.as_nanos().cmp(&other.as_nanos())),
+            (Value::Integer(number), Self::Integer(other)) => Some(number.cmp(other)),
+            (Value::Integer(number), Self::Float(other)) => (number as f64).partial_cmp(other),
+            (Value::Float(number), Self::Integer(other)) => number.partial_cmp(&(*other as f64)),
+            (Value::Float(number), Self::Float(other)) => number.partial_cmp(other),
+            (Value::Bool(value), Self::Bool(other)) => Some(value.cmp(other)),
+            _ => None,
+        }
+    }
+}
+
+/// Reads a time in UTC: a date, or a date and the time of day to the minute, the second or a fraction of it.
+///
+/// ```
+/// use huginn_net::select::parse_time;
+///
+/// assert_eq!(parse_time("2022-03-17 08:38").unwrap().to_string(), "2022-03-17T08:38:00Z");
+/// assert_eq!(parse_time("noon"), None);
+/// ```
+pub fn time(text: &str) -> Option<Timestamp> {
+    let text = text.strip_suffix('Z').unwrap_or(text);
+    let (date, of_day) = text.split_once([' ', 'T']).unwrap_or((text, "00:00"));
+    let seconds = if of_day.len() == "00:00".len() { ":00" } else { "" };
+    format!("{date}T{of_day}{seconds}Z").parse().ok()
+}
+
+/// A pattern of texts: parts that follow each other, with anything between them.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern {
+    /// The parts in lower case; the text starts with the first one and ends with the last one.
+    parts: Vec<String>,
+}
+
+impl Pattern {
+    /// A pattern with `*`, or a part of the text.
+    pub(super) fn new(pattern: &str) -> Self {
+        let lower = pattern.to_ascii_lowercase();
+        let whole = if lower.contains('*') { lower } else { format!("*{lower}*") };
+        Self { parts: whole.split('*').map(str::to_owned).collect() }
+    }
+
+    /// Whether a text matches. Each byte is examined once for each part that follows it.
+    fn matches(&self, text: &str) -> bool {
+        let lower = text.to_ascii_lowercase();
+        let [first, others @ .., last] = &*self.parts else { return false };
+        let Some(mut rest) =
+            lower.strip_prefix(first.as_str()).and_then(|rest| rest.strip_suffix(last.as_str()))
+        else {
+            return false;
+        };
+        others.iter().all(|part| {
+            let found = Finder::new(part).find(rest.as_bytes());
+            let behind = found.and_then(|at| rest.get(at.saturating_add(part.len())..));
+            rest = behind.unwrap_or_default();
+            behind.is_some()
+        })
+    }
+}

@@ -1,0 +1,200 @@
+//! The fields that a condition names, in each kind of event.
+
+use std::fmt::Display;
+
+use huginn_net_core::Timestamp;
+
+use super::check::{Check, Value, element};
+use super::error::{SelectionError, SelectionErrorKind};
+use super::parse::Test;
+use crate::record::{EVENT_NAMES, FieldInfo, ValueType, ValueVisitor, fields_of_event};
+
+/// The tests of a condition at the places of their fields, for each kind of event.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    by_event: Vec<Vec<PlacedTest>>,
+}
+
+/// A test at the columns of its field.
+#[derive(Clone, Debug)]
+pub(super) struct PlacedTest {
+    column: usize,
+    columns: usize,
+    check: Check,
+    /// Number of the test.
+    number: usize,
+}
+
+/// The results of the tests of a condition, a bit for each.
+pub(super) type Results = u128;
+
+impl Places {
+    pub(super) fn new(tests: Vec<Test>) -> Result<Self, SelectionError> {
+        let mut by_event = vec![Vec::new(); EVENT_NAMES.len()];
+        for (number, Test { path, check, position }) in tests.into_iter().enumerate() {
+            if path == "event" && !check.texts().all(|name| EVENT_NAMES.contains(&name)) {
+                let kind = SelectionErrorKind::Type {
+                    field: path,
+                    expected: "the name of an event, such as 'tls_client'",
+                };
+                return Err(SelectionError { position, kind });
+            }
+            let mut found = None;
+            let mut is_placed = false;
+            for (tests, event) in by_event.iter_mut().zip(EVENT_NAMES) {
+                let fields = fields_of_event(event).unwrap_or_default();
+                let Some(place) = find(&path, &fields) else { continue };
+                found = Some(place.value_type);
+                if let Some(check) = check.of_type(place.value_type) {
+                    tests.push(PlacedTest {
+                        column: place.column,
+                        columns: place.value_type.columns(),
+                        check,
+                        number,
+                    });
+                    is_placed = true;
+                }
+            }
+            let kind = match found {
+                Some(_) if is_placed => continue,
+                Some(value_type) => {
+                    SelectionErrorKind::Type { field: path, expected: description(value_type) }
+                }
+                None => SelectionErrorKind::UnknownField(path),
+            };
+            return Err(SelectionError { position, kind });
+        }
+        Ok(Self { by_event })
+    }
+
+    /// The tests of a kind of event.
+    pub(super) fn of_event(&self, name: &str) -> &[PlacedTest] {
+        let index = EVENT_NAMES.iter().position(|event| *event == name);
+        index.and_then(|index| self.by_event.get(index)).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The place of a field.
+struct Place {
+    column: usize,
+    value_type: ValueType,
+}
+
+/// Finds a field by its path.
+fn find(path: &str, fields: &[FieldInfo]) -> Option<Place> {
+    let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
+    let mut column = 0_usize;
+    for field in fields {
+        if field.name == name {
+            let Some(rest) = rest else { return Some(Place { column, value_type: field.value_type }) };
+            let within = find(rest, field.value_type.fields())?;
+            return Some(Place { column: column.saturating_add(within.column), ..within });
+        }
+        column = column.saturating_add(field.value_type.columns());
+    }
+    None
+}
+
+/// What the values of a type are compared with.
+fn description(value_type: ValueType) -> &'static str {
+    match element(value_type) {
+        ValueType::Text => "a text: write 'text', or a network such as 10.0.0.0/8",
+        ValueType::Bool => "true or false: write == true or == false",
+        ValueType::Integer { .. } | ValueType::Float => "a number: write 443",
+        ValueType::Time => "a time: write '2022-03-17 08:38'",
+        ValueType::Object(_) | ValueType::List(_) => {
+            "an object: name one of its fields, or compare it with null"
+        }
+    }
+}
+
+/// Tests the values of an event in the order of its fields.
+pub(super) struct Tester<'s> {
+    tests: &'s [PlacedTest],
+    column: usize,
+    /// The first column and the number of columns of each list around the next value.
+    lists: Vec<(usize, usize)>,
+    results: Results,
+}
+
+impl<'s> Tester<'s> {
+    pub(super) fn new(tests: &'s [PlacedTest]) -> Self {
+        Self { tests, column: 0, lists: Vec::new(), results: 0 }
+    }
+
+    pub(super) fn results(&self) -> Results {
+        self.results
+    }
+
+    /// Tests the value of the next column.
+    fn take<'v>(&mut self, value: impl FnOnce() -> Value<'v>) {
+        let Self { tests, column, results, .. } = self;
+        let is_at =
+            |test: &&PlacedTest| (test.column..test.column.saturating_add(test.columns)).contains(column);
+        let mut wanted = tests.iter().filter(is_at).peekable();
+        if wanted.peek().is_some() {
+            let value = value();
+            for test in wanted.filter(|test| test.check.holds(value)) {
+                *results |= bit(test.number);
+            }
+        }
+        *column = column.saturating_add(1);
+    }
+}
+
+/// The bit of a test in the results.
+pub(super) fn bit(number: usize) -> Results {
+    u32::try_from(number).ok().and_then(|number| 1_u128.checked_shl(number)).unwrap_or_default()
+}
+
+impl ValueVisitor for Tester<'_> {
+    fn text(&mut self, text: &str) {
+        self.take(|| Value::Text(text));
+    }
+
+    fn display(&mut self, value: impl Display) {
+        let mut text = String::new();
+        let is_tested = self
+            .tests
+            .iter()
+            .any(|test| (test.column..test.column.saturating_add(test.columns)).contains(&self.column));
+        if is_tested {
+            text = value.to_string();
+        }
+        self.take(|| Value::Text(&text));
+    }
+
+    fn bool(&mut self, value: bool) {
+        self.take(|| Value::Bool(value));
+    }
+
+    fn integer(&mut self, value: u64) {
+        self.take(|| Value::Integer(value));
+    }
+
+    fn float(&mut self, value: f64) {
+        self.take(|| Value::Float(value));
+    }
+
+    fn time(&mut self, time: Timestamp) {
+        self.take(|| Value::Time(time));
+    }
+
+    fn absent(&mut self, columns: usize) {
+        self.column = self.column.saturating_add(columns);
+    }
+
+    fn begin_list(&mut self, columns: usize) {
+        self.lists.push((self.column, columns));
+    }
+
+    fn begin_element(&mut self) {
+        self.column = self.lists.last().map_or(self.column, |(first, _)| *first);
+    }
+
+    fn end_list(&mut self) {
+        if let Some((first, columns)) = self.lists.pop() {
+            self.column = first.saturating_add(columns);
+        }
+    }
+}

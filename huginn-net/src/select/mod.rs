@@ -1,0 +1,78 @@
+//! Conditions on the fields of events, which select events before they are written.
+//!
+//! ```
+//! use huginn_net::{CaptureReader, Event, HuginnNet, select::Selection};
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tcp/curl-nginx/curl-nginx.pcap");
+//! let selection: Selection = "event == 'tcp_syn' and client.ip in 127.0.0.0/8".parse()?;
+//! let mut selected = 0;
+//! HuginnNet::builder().build().analyze(CaptureReader::open(path)?, &mut |event: Event| {
+//!     selected += u32::from(selection.selects(&event, None, None));
+//! })?;
+//! # let _ = selected;
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Conditions
+//! A condition compares a field of the JSON with a value; a path with points names a field of an object:
+//!
+//! | condition | selects events |
+//! |---|---|
+//! | `sni == 'example.org'`, `!=` | whose field is equal, or is not |
+//! | `client.port < 1024`, `<=`, `>`, `>=` | whose field is less or greater; texts by their bytes |
+//! | `ts >= '2022-03-17 08:38'` | at that time (UTC) or later |
+//! | `server.ip in 10.0.0.0/8` | whose address is in the network |
+//! | `event in ('tls_client', 'ssh_client')` | whose field is one of the values or in one of the networks |
+//! | `sni ~ '*.ru'`, `user_agent ~ 'curl'` | whose text matches the pattern, where `*` is any text, or without `*` contains it; upper and lower case are equal |
+//! | `software.library == null` | without a value |
+//! | `not C`, `C and D`, `C or D`, `(C)` | combined; `!`, `&&` and `\|\|` are the same |
+//!
+//! Texts are in single or double quotes. A list fulfils a condition if one of its elements does. Without a value, a condition is false, and
+//! `!=` and `not` are true.
+
+mod check;
+mod error;
+mod fields;
+mod parse;
+#[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
+mod tests;
+
+use std::str::FromStr;
+
+pub use self::check::time as parse_time;
+pub use self::error::{SelectionError, SelectionErrorKind};
+
+use self::fields::{Places, Tester};
+use self::parse::Condition;
+use crate::Event;
+use crate::record::{FlowRecord, event_name, visit_event};
+
+/// A condition on the fields of events.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    condition: Condition,
+    places: Places,
+}
+
+impl Selection {
+    /// Whether the condition holds for an event, which is written with the capture file and the interface if there are several.
+    pub fn selects(&self, event: &Event, file: Option<&str>, interface: Option<&str>) -> bool {
+        let placed = self.places.of_event(event_name(&event.kind));
+        let mut tester = Tester::new(placed);
+        if !placed.is_empty() {
+            visit_event(event, &FlowRecord::from(&event.flow), file, interface, &mut tester);
+        }
+        self.condition.holds(tester.results())
+    }
+}
+
+/// Parses a condition.
+impl FromStr for Selection {
+    type Err = SelectionError;
+
+    fn from_str(text: &str) -> Result<Self, SelectionError> {
+        let (condition, tests) = parse::condition(text)?;
+        Ok(Self { condition, places: Places::new(tests)? })
+    }
+}

@@ -1,0 +1,151 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::record::EventRecord;
+use crate::{HuginnNet, Observers};
+
+/// The events of the captures of this project, with their JSON.
+fn events() -> Vec<(Event, serde_json::Value)> {
+    let mut events = Vec::new();
+    for path in crate::captures::with_extension(&["pcap", "pcapng"]) {
+        let Ok(capture) = crate::CaptureReader::open(&path) else { continue };
+        let observers = Observers::default().handshakes(true);
+        let _ = HuginnNet::builder_with(observers).build().analyze(capture, &mut |event: Event| {
+            let json = serde_json::to_value(EventRecord::from_event(&event)).unwrap();
+            events.push((event, json));
+        });
+    }
+    events
+}
+
+/// Counts the events that a condition selects, and those whose JSON is as `expected` says.
+fn check(
+    events: &[(Event, serde_json::Value)],
+    condition: &str,
+    expected: impl Fn(&serde_json::Value) -> bool,
+) {
+    let selection: Selection = condition.parse().unwrap_or_else(|error| panic!("{condition}: {error}"));
+    let mut selected = 0;
+    for (event, json) in events {
+        let is_selected = selection.selects(event, None, None);
+        assert_eq!(is_selected, expected(json), "{condition}: {json}");
+        selected += u32::from(is_selected);
+    }
+    assert!(selected > 0, "{condition} selects nothing");
+}
+
+#[test]
+fn conditions_select_what_the_json_says() {
+    let events = events();
+    let text = |json: &serde_json::Value, name: &str| json[name].as_str().unwrap_or_default().to_owned();
+    check(&events, "event == 'tls_client'", |json| json["event"] == "tls_client");
+    check(&events, "event in ('tls_client','ssh_client')", |json| {
+        json["event"] == "tls_client" || json["event"] == "ssh_client"
+    });
+    check(&events, "sni ~ '*.example' and not (software.library == 'NSS')", |json| {
+        text(json, "sni").ends_with(".example") && json["software"]["library"] != "NSS"
+    });
+    check(&events, "user_agent ~ 'CURL/'", |json| text(json, "user_agent").contains("curl/"));
+    check(&events, "server.port == 443 && subject != 'server'", |json| {
+        json["server"]["port"] == 443 && json["subject"] != "server"
+    });
+    check(&events, "client.port >= 40000 or server.port < 100", |json| {
+        json["client"]["port"].as_u64() >= Some(40000) || json["server"]["port"].as_u64() < Some(100)
+    });
+    check(&events, "client.ip in (10.0.0.0/8, ::/0)", |json| {
+        let ip: std::net::IpAddr = json["client"]["ip"].as_str().unwrap().parse().unwrap();
+        ip.is_ipv6() || ip.to_string().starts_with("10.")
+    });
+    check(&events, "alpn == \"h2\"", |json| match &json["alpn"] {
+        serde_json::Value::Array(names) => names.iter().any(|name| name == "h2"),
+        name => name == "h2",
+    });
+    check(&events, "certificates.key_bits < 2048", |json| {
+        json["certificates"].as_array().is_some_and(|found| {
+            found.iter().any(|found| found["key_bits"].as_u64().is_some_and(|bits| bits < 2048))
+        })
+    });
+    check(&events, "software == null", |json| json["software"].is_null());
+    check(&events, "ech != null", |json| json["ech"].is_object());
+    check(&events, "retry == true", |json| json["retry"] == true);
+    check(&events, "ts >= '2026-11-01' and ts < '2100-01-01T00:00:00.5Z'", |json| {
+        text(json, "ts").as_str() >= "2026-11"
+    });
+}
+
+#[test]
+fn errors_name_the_place() {
+    for (condition, message) in [
+        ("", "at character 1: the condition ends, expected a field, such as sni"),
+        ("snni == 'a'", "at character 1: unknown field 'snni'"),
+        ("sni = 'a'", "at character 5: found \"=\", expected ==, !=, <, <=, >, >=, in or ~"),
+        (
+            "sni == a",
+            "at character 8: found \"a\", expected a 'text' in quotes, a number, an address or network, true or false",
+        ),
+        ("sni == 'a", "at character 8: the text has no closing quote"),
+        ("(sni == 'a'", "at character 12: the condition ends, expected )"),
+        ("sni == 'a' sni", "at character 12: found \"sni\", expected 'and', 'or' or the end"),
+        ("sni == 7", "at character 1: 'sni' is a text: write 'text', or a network such as 10.0.0.0/8"),
+        ("client.port == '7'", "at character 1: 'client.port' is a number: write 443"),
+        ("ts > 'noon'", "at character 1: 'ts' is a time: write '2022-03-17 08:38'"),
+        (
+            "client == '::1'",
+            "at character 1: 'client' is an object: name one of its fields, or compare it with null",
+        ),
+        ("retry > true", "at character 1: 'retry' is true or false: write == true or == false"),
+        ("event == 'tls'", "at character 1: 'event' is the name of an event, such as 'tls_client'"),
+        ("sni == 'ü' and x == 1", "at character 16: unknown field 'x'"),
+    ] {
+        assert_eq!(condition.parse::<Selection>().unwrap_err().to_string(), message, "{condition}");
+    }
+    let deep = format!("{}sni == 'a'", "not ".repeat(100));
+    assert!(deep.parse::<Selection>().unwrap_err().to_string().contains("more than 64"));
+    let long = ["sni == 'a'"; 129].join(" or ");
+    assert!(long.parse::<Selection>().unwrap_err().to_string().contains("more than 128"));
+    assert!(["sni == 'a'"; 128].join(" or ").parse::<Selection>().is_ok());
+}
+
+#[test]
+fn times_are_read_to_any_precision() {
+    for (text, expected) in [
+        ("2022-03-17", "2022-03-17T00:00:00Z"),
+        ("2022-03-17 08:38", "2022-03-17T08:38:00Z"),
+        ("2022-03-17T08:38:09Z", "2022-03-17T08:38:09Z"),
+        ("2022-03-17 08:38:09.25", "2022-03-17T08:38:09.25Z"),
+    ] {
+        assert_eq!(check::time(text).map(|time| time.to_string()).as_deref(), Some(expected));
+    }
+    for text in ["", "2022-13-17", "2022-03-17 25:00", "08:38", "2022-03-17 08"] {
+        assert_eq!(check::time(text), None, "{text}");
+    }
+}
+
+proptest! {
+    /// Patterns match as a regular expression would, by a slow definition.
+    #[test]
+    fn patterns_match_by_their_definition(pattern in "[ab*]{0,6}", text in "[abB]{0,8}") {
+        fn slow(pattern: &[u8], text: &[u8]) -> bool {
+            match (pattern, text) {
+                ([], []) => true,
+                ([b'*', rest @ ..], _) if slow(rest, text) => true,
+                ([b'*', ..], [_, text @ ..]) => slow(pattern, text),
+                ([first, rest @ ..], [byte, text @ ..]) => *first == byte.to_ascii_lowercase() && slow(rest, text),
+                _ => false,
+            }
+        }
+        let whole = if pattern.contains('*') { pattern.clone() } else { format!("*{pattern}*") };
+        let expected = slow(whole.as_bytes(), text.as_bytes());
+        let check = check::Check::Like(check::Pattern::new(&pattern));
+        prop_assert_eq!(check.holds(check::Value::Text(&text)), expected, "{} {}", pattern, text);
+    }
+
+    /// Any text is a condition or an error with a place in it.
+    #[test]
+    fn any_text_is_read(text in "[a-z=!<>~()'\"0-9 ,.&|]{0,40}") {
+        if let Err(error) = text.parse::<Selection>() {
+            prop_assert!(error.position <= text.chars().count());
+            prop_assert!(!error.to_string().is_empty());
+        }
+    }
+}
