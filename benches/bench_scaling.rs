@@ -101,7 +101,7 @@ fn memory<P: Protocol>(name: &str, packets: &Packets, builder: impl Fn() -> Buil
     });
     rows(&format!("{name}, mapped by the workers"), |workers| {
         let mut analyzer = builder().workers(workers).build();
-        let map = |event| black_box::<Event<Report<P>>>(event).ts;
+        let map = |event: huginn_net_core::Event<Report<P>>| black_box(event).ts;
         analyzer
             .analyze_map(Measured(MemoryFrames::new(&frames)), map, &mut |ts| _ = black_box(ts))
             .unwrap()

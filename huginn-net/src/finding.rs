@@ -283,7 +283,8 @@ impl TlsHandshakeFinding {
                 | Version::DTLS_1_0
                 | Version::DTLS_1_2
         );
-        (is_visible && (certificate_request.is_some() || *server_is_done)).then_some(certificate_request.is_some())
+        (is_visible && (certificate_request.is_some() || *server_is_done))
+            .then_some(certificate_request.is_some())
     }
 
     /// The request for a certificate of the client, if the server sent one in the clear and it can be read.
