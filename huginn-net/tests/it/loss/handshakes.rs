@@ -14,7 +14,7 @@ use crate::mutants::Random;
 use crate::packet::Packet;
 
 /// Seeds of each impairment.
-const ROUNDS: u64 = 2;
+const ROUNDS: u64 = 1;
 
 /// The kinds of events, and their values.
 const EVENTS: [(&str, &[&str]); 3] = [
@@ -155,7 +155,6 @@ fn handshakes_are_absent_or_equal() {
         }
     }
     let [events, complete, found] = counts;
-    println!("{events} events, {complete} of complete connections, {found} found");
     assert!(wrong.is_empty(), "{} wrong: {:#?}", wrong.len(), &wrong[..wrong.len().min(20)]);
-    assert!(complete > 2000 && found > complete, "{complete} complete, {found} found");
+    assert!(complete > 1000 && found > complete, "{events} events, {complete} complete, {found} found");
 }
