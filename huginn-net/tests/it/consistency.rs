@@ -206,25 +206,6 @@ fn fields_of_recorded_browsers_are_their_own() {
 }
 
 #[test]
-fn field_of_other_library_is_imitation_below_perfect_layers() {
-    // BoringSSL as Firefox: headers and HTTP/2 are those of Firefox, the length of ECH is not.
-    let all = recorded();
-    let mut found = 0;
-    for client in all.iter().filter(|client| !client.imitates.is_empty()) {
-        let Some(imitation) = imitation(&client.tls) else { continue };
-        assert_eq!(imitation, "Firefox (ech.payload_length)", "{} as {}", client.name, client.imitates);
-        let verdict = client.check();
-        assert_eq!(verdict.outcome, Outcome::Imitation, "{verdict}");
-        assert!(
-            verdict.reasons.contains(&"TLS imitates Firefox (ech.payload_length)".to_owned()),
-            "{verdict}"
-        );
-        found += 1;
-    }
-    assert!(found >= 1, "{found}");
-}
-
-#[test]
 fn changed_field_of_a_browser_is_imitation() {
     let all = recorded();
     let is_browser = |client: &&Recorded| client.imitates.is_empty() && client.name.starts_with("Chromium 1");
