@@ -6,10 +6,8 @@ use std::ops::ControlFlow;
 use huginn_net::{AnalysisError, Event, HuginnNet, Source};
 
 #[cfg(feature = "parquet")]
-use super::BatchWriter;
+use super::{BatchWriter, Selected};
 use super::{Renderer, TextWriter};
-#[cfg(feature = "parquet")]
-use crate::plan::Selected;
 
 /// Where the events of captures go.
 pub(crate) struct EventOutput {

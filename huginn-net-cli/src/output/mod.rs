@@ -9,6 +9,7 @@ mod pager;
 mod progress;
 #[cfg(unix)]
 mod queue;
+mod selected;
 #[cfg(feature = "parquet")]
 mod table;
 mod text;
@@ -26,6 +27,7 @@ pub(crate) use self::progress::Progress;
 pub(crate) use self::queue::messages::Messages;
 #[cfg(unix)]
 pub(crate) use self::queue::{OutputCounters, OutputHandle, OutputQueue};
+pub(crate) use self::selected::Selected;
 #[cfg(feature = "parquet")]
 pub(crate) use self::table::BatchWriter;
 #[cfg(all(unix, feature = "parquet"))]

@@ -10,13 +10,13 @@ use huginn_net::hosts::HostLimits;
 use huginn_net::{Configure, HuginnNet};
 
 use super::output::open_text;
-use super::{AnalysisPlan, Databases, Inputs, ProgramList, Selected, output, rules};
+use super::{AnalysisPlan, Databases, Inputs, ProgramList, output, rules, select};
 use crate::args::{
     ExplainArguments, InventoryArguments, InventoryFormat, LearnArguments, ReportArguments, TopArguments,
 };
 use crate::failure::Failure;
 use crate::limits::SHOWN_INVENTORY_HOSTS;
-use crate::output::{Target, TextFormat, TextWriter, Zone};
+use crate::output::{Selected, Target, TextFormat, TextWriter, Zone};
 use crate::paths::name_of;
 
 /// The plan of `report`.
@@ -47,7 +47,7 @@ impl ReportPlan {
             analyzer: plan.build_for_files(inputs.longest())?,
             inputs,
             hosts,
-            selected: Selected::new(&args.select, Vec::new())?,
+            selected: select::selected(&args.select, Vec::new())?,
             output,
             title: args.title,
             zone: Zone::new(args.local_time),
@@ -118,7 +118,7 @@ impl TopPlan {
             count: args.analysis.count,
             analyzer: plan.build_for_files(inputs.longest())?,
             inputs,
-            selected: Selected::new(&args.select, Vec::new())?,
+            selected: select::selected(&args.select, Vec::new())?,
             zone: Zone::new(args.local_time),
         })
     }

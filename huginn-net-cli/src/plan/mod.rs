@@ -26,4 +26,3 @@ pub(crate) use self::output::{OutputContent, OutputPlan};
 pub(crate) use self::p0f::{P0fFilePlan, P0fPlan};
 pub(crate) use self::pcap::{Content, HostScope, PcapPlan, TablesPlan};
 pub(crate) use self::program_list::ProgramList;
-pub(crate) use self::select::Selected;

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use anstream::{AutoStream, ColorChoice};
 
-use super::Selected;
 use super::fields::DEFAULT_COLUMNS;
+use super::select;
 use crate::args::{ColorArgument, Format, OutputArguments};
 use crate::failure::Failure;
 #[cfg(feature = "parquet")]
 use crate::output::{BatchWriter, TableFormat};
-use crate::output::{EventOutput, Renderer, Target, TextFormat, TextOptions, TextWriter, Zone};
+use crate::output::{EventOutput, Renderer, Selected, Target, TextFormat, TextOptions, TextWriter, Zone};
 use crate::paths::name_of;
 
 /// Names of standard output.
@@ -36,7 +36,7 @@ pub(crate) enum OutputContent {
 impl OutputPlan {
     pub(crate) fn new(args: &OutputArguments, pages: bool) -> Result<Self, Failure> {
         let target = target(args.output.as_deref());
-        let selected = Selected::new(&args.select, args.events.clone())?;
+        let selected = select::selected(&args.select, args.events.clone())?;
         let text = |format| text(args, selected.clone(), &target, format);
         let content = match args.format {
             Format::Parquet | Format::Arrow => table(args.format, selected)?,

@@ -10,7 +10,6 @@ use huginn_net::{Configure, HuginnNet};
 use huginn_net_live::{LiveOptions, interfaces};
 
 use super::AnalysisPlan;
-use super::Selected;
 #[cfg(unix)]
 use super::live::{LiveMessages, LiveOutputPlan, LiveParts, LivePlan};
 #[cfg(unix)]
@@ -19,7 +18,7 @@ use super::pcap::P0F_HOST_IDLE;
 use crate::args::{DatabaseArguments, P0fArguments};
 use crate::failure::Failure;
 #[cfg(unix)]
-use crate::output::{Rotation, Target, TextFormat, TextOptions, Zone};
+use crate::output::{Rotation, Selected, Target, TextFormat, TextOptions, Zone};
 use crate::stderr;
 
 /// The plan of `p0f`.

@@ -7,10 +7,10 @@ use huginn_net::{Configure, HuginnNet};
 
 use super::output::open_text;
 use super::rules;
-use super::{AnalysisPlan, Inputs, OutputPlan, Selected, output};
+use super::{AnalysisPlan, Inputs, OutputPlan, output, select};
 use crate::args::{Format, PcapArguments};
 use crate::failure::Failure;
-use crate::output::{Target, TextFormat, TextWriter, Zone};
+use crate::output::{Selected, Target, TextFormat, TextWriter, Zone};
 use crate::views::fingerprints::Selection;
 use crate::views::overview::{Overview, ValueKind};
 
@@ -106,7 +106,7 @@ impl TablesPlan {
             pages: !args.no_pager,
             is_json,
             hosts: args.summary.then_some(scope),
-            selected: Selected::new(&args.output.select, Vec::new())?,
+            selected: select::selected(&args.output.select, Vec::new())?,
             selections: [args.top.map(Selection::Top), args.rare.map(Selection::Rare)]
                 .into_iter()
                 .flatten()

@@ -1,42 +1,25 @@
-//! The events that are wanted.
+//! Conditions on events.
 
 use std::sync::Arc;
 
-use huginn_net::record::{EVENT_NAMES, event_name};
-use huginn_net::select::{Selection, SelectionError, SelectionErrorKind};
-use huginn_net::{Event, Timestamp};
+use huginn_net::record::EVENT_NAMES;
+use huginn_net::select::{SelectionError, SelectionErrorKind};
 
 use super::fields::suggest;
 use crate::args::SelectArguments;
 use crate::failure::Failure;
+use crate::output::Selected;
 
-/// Selects events by kind, fields and time; all by default.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Selected {
-    /// Names of the kinds; all if empty.
-    pub(crate) events: Vec<&'static str>,
-    condition: Option<Arc<Selection>>,
-    from: Option<Timestamp>,
-    to: Option<Timestamp>,
-}
-
-impl Selected {
-    /// Reads the condition.
-    pub(crate) fn new(args: &SelectArguments, events: Vec<&'static str>) -> Result<Self, Failure> {
-        let SelectArguments { condition, from, to } = args;
-        let read = |text: &String| text.parse().map(Arc::new).map_err(|error| wrong(text, &error));
-        Ok(Self { events, condition: condition.as_ref().map(read).transpose()?, from: *from, to: *to })
+/// Reads what selects events, of these kinds, or of all if there are none.
+pub(super) fn selected(args: &SelectArguments, events: Vec<&'static str>) -> Result<Selected, Failure> {
+    let SelectArguments { condition, from, to } = args;
+    if let (Some(from), Some(to)) = (from, to)
+        && from.as_nanos() >= to.as_nanos()
+    {
+        return Err(Failure::Usage("--to is not after --from: no time is between them".into()));
     }
-
-    /// Whether an event is wanted, which is written with the capture file and the interface if there are several.
-    #[inline]
-    pub(crate) fn contains(&self, event: &Event, file: Option<&str>, interface: Option<&str>) -> bool {
-        let Self { events, condition, from, to } = self;
-        (events.is_empty() || events.contains(&event_name(&event.kind)))
-            && from.is_none_or(|from| event.ts.as_nanos() >= from.as_nanos())
-            && to.is_none_or(|to| event.ts.as_nanos() < to.as_nanos())
-            && condition.as_ref().is_none_or(|condition| condition.selects(event, file, interface))
-    }
+    let read = |text: &String| text.parse().map(Arc::new).map_err(|error| wrong(text, &error));
+    Ok(Selected { events, condition: condition.as_ref().map(read).transpose()?, from: *from, to: *to })
 }
 
 /// Points at the error of a condition.

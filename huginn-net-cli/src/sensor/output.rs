@@ -15,12 +15,10 @@ use crate::limits::OUTPUT_QUEUE_BYTES;
 #[cfg(feature = "parquet")]
 use crate::limits::QUEUED_EVENTS;
 #[cfg(feature = "parquet")]
-use crate::output::{EventSender, OutputError, TableFiles};
+use crate::output::{EventSender, OutputError, Selected, TableFiles};
 use crate::output::{Messages, OutputQueue, Renderer, Target};
 #[cfg(feature = "parquet")]
 use crate::paths::{PathName, check_directory_writable};
-#[cfg(feature = "parquet")]
-use crate::plan::Selected;
 use crate::plan::{LiveOutputPlan, OutputContent};
 
 /// The two cases of output: what turns events into what the queue takes.

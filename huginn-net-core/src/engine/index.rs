@@ -50,6 +50,8 @@ pub(super) struct Task {
     pub(super) kind: TaskKind,
 }
 
+const _: () = assert!(size_of::<Task>() == 20);
+
 /// A task of all workers.
 #[derive(Clone, Copy, Debug)]
 struct CommonTask {

@@ -192,10 +192,11 @@ impl ClientDatabase {
     /// extensions and signature algorithms.
     ///
     /// A hello with the fingerprint of a browser is compared with what the browser sends in [other fields](HelloField). If one
-    /// differs, the software is an [imitation](Software::imitation).
+    /// differs, the software is an [imitation](Software::imitation). The structure alone is no such fingerprint.
     pub fn match_hello(&self, hello: &ClientHello<'_>) -> Option<ClientMatch> {
         let found = self.match_fingerprint(hello)?;
-        if !hello.is_well_formed() {
+        // Structure alone may be that of a relative of the browser.
+        if !hello.is_well_formed() || found.kind == MatchKind::Structural {
             return Some(found);
         }
         Some(match BrowserImitation::of_hello(&found.software, hello) {

@@ -190,13 +190,14 @@ impl ClientHello<'_> {
 impl ClientFamily {
     pub(crate) fn from_hello(hello: &ClientHello<'_>) -> Option<Self> {
         let offers = |kind| hello.extensions().any(|extension| extension.kind == kind);
-        if APPLICATION_SETTINGS.into_iter().chain([CHANNEL_ID]).any(offers) {
+        let has_grease = hello.cipher_suites().any(is_grease);
+        // Conscrypt of Android offers channel_id, too, and sends no GREASE.
+        if APPLICATION_SETTINGS.into_iter().any(offers) || has_grease && offers(CHANNEL_ID) {
             return Some(Self::Chromium);
         }
         if offers(DELEGATED_CREDENTIALS) && offers(RECORD_SIZE_LIMIT) {
             return Some(Self::Firefox);
         }
-        let has_grease = hello.cipher_suites().any(is_grease);
         let suites: SmallVec<[u16; INLINE_CIPHER_SUITES]> =
             hello.cipher_suites().filter(|suite| !is_grease(*suite)).collect();
         if has_grease {
@@ -226,16 +227,36 @@ mod tests {
 
     /// A hello with these suites and without extensions.
     fn family(suites: &[u16]) -> Option<ClientFamily> {
+        family_with(suites, &[])
+    }
+
+    /// A hello with these suites, and empty extensions of these types.
+    fn family_with(suites: &[u16], extensions: &[u16]) -> Option<ClientFamily> {
         let mut body = vec![3, 3];
         body.extend([0; 33]);
         let suites: Vec<u8> = suites.iter().flat_map(|suite| suite.to_be_bytes()).collect();
         body.extend(u16::try_from(suites.len()).unwrap().to_be_bytes());
         body.extend(suites);
         body.extend([1, 0]);
+        let extensions: Vec<u8> =
+            extensions.iter().flat_map(|kind| [kind.to_be_bytes(), [0; 2]]).flatten().collect();
+        if !extensions.is_empty() {
+            body.extend(u16::try_from(extensions.len()).unwrap().to_be_bytes());
+            body.extend(extensions);
+        }
         let mut message = vec![1, 0];
         message.extend(u16::try_from(body.len()).unwrap().to_be_bytes());
         message.extend(body);
         ClientHello::parse_message(&message, Transport::Tcp).unwrap().family()
+    }
+
+    #[test]
+    fn channel_id_is_of_chromium_with_grease_only() {
+        let suites = [0x3a3a, 0xc02b, 0xc02f];
+        assert_eq!(family_with(&suites, &[CHANNEL_ID]), Some(ClientFamily::Chromium));
+        // nDPI: 015e8fbd-android.pcap, the services of Android 9.
+        assert_eq!(family_with(&suites[1..], &[CHANNEL_ID]), None);
+        assert_eq!(family_with(&suites[1..], &APPLICATION_SETTINGS[..1]), Some(ClientFamily::Chromium));
     }
 
     #[test]

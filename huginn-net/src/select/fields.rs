@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use huginn_net_core::Timestamp;
 
-use super::check::{Check, Value, element};
+use super::check::{Check, Operand, Value, element};
 use super::error::{SelectionError, SelectionErrorKind};
 use super::parse::Test;
 use crate::record::{EVENT_NAMES, FieldInfo, ValueType, ValueVisitor, fields_of_event};
@@ -39,12 +39,11 @@ impl Places {
                 };
                 return Err(SelectionError { position, kind });
             }
-            let mut found = None;
-            let mut is_placed = false;
+            let (mut found, mut is_placed) = (None, false);
             for (tests, event) in by_event.iter_mut().zip(EVENT_NAMES) {
                 let fields = fields_of_event(event).unwrap_or_default();
                 let Some(place) = find(&path, &fields) else { continue };
-                found = Some(place.value_type);
+                found = Some(description(place.value_type, &check));
                 if let Some(check) = check.of_type(place.value_type) {
                     tests.push(PlacedTest {
                         column: place.column,
@@ -57,9 +56,7 @@ impl Places {
             }
             let kind = match found {
                 Some(_) if is_placed => continue,
-                Some(value_type) => {
-                    SelectionErrorKind::Type { field: path, expected: description(value_type) }
-                }
+                Some(expected) => SelectionErrorKind::Type { field: path, expected },
                 None => SelectionErrorKind::UnknownField(path),
             };
             return Err(SelectionError { position, kind });
@@ -95,16 +92,26 @@ fn find(path: &str, fields: &[FieldInfo]) -> Option<Place> {
     None
 }
 
+/// How the values of a type are compared.
+fn description(value_type: ValueType, check: &Check) -> &'static str {
+    match (element(value_type), check) {
+        (ValueType::Object(_), _) => "an object: name one of its fields, or compare it with null",
+        (_, Check::Like(_)) => "no text: ~ is for texts",
+        (ValueType::Text, Check::Compare(_, Operand::Network(_))) => {
+            "compared with an address or network by ==, != or in"
+        }
+        (value_type, _) => description_of_value(value_type),
+    }
+}
+
 /// What the values of a type are compared with.
-fn description(value_type: ValueType) -> &'static str {
-    match element(value_type) {
+fn description_of_value(value_type: ValueType) -> &'static str {
+    match value_type {
         ValueType::Text => "a text: write 'text', or a network such as 10.0.0.0/8",
         ValueType::Bool => "true or false: write == true or == false",
         ValueType::Integer { .. } | ValueType::Float => "a number: write 443",
-        ValueType::Time => "a time: write '2022-03-17 08:38'",
-        ValueType::Object(_) | ValueType::List(_) => {
-            "an object: name one of its fields, or compare it with null"
-        }
+        ValueType::Time => "a time: write '2022-03-17 08:38', in UTC",
+        ValueType::Object(_) | ValueType::List(_) => "compared with null only",
     }
 }
 

@@ -88,12 +88,17 @@ fn errors_name_the_place() {
         ("sni == 'a' sni", "at character 12: found \"sni\", expected 'and', 'or' or the end"),
         ("sni == 7", "at character 1: 'sni' is a text: write 'text', or a network such as 10.0.0.0/8"),
         ("client.port == '7'", "at character 1: 'client.port' is a number: write 443"),
-        ("ts > 'noon'", "at character 1: 'ts' is a time: write '2022-03-17 08:38'"),
+        ("ts > 'noon'", "at character 1: 'ts' is a time: write '2022-03-17 08:38', in UTC"),
         (
             "client == '::1'",
             "at character 1: 'client' is an object: name one of its fields, or compare it with null",
         ),
         ("retry > true", "at character 1: 'retry' is true or false: write == true or == false"),
+        ("client.port ~ '44'", "at character 1: 'client.port' is no text: ~ is for texts"),
+        (
+            "client.ip < 10.0.0.0/8",
+            "at character 1: 'client.ip' is compared with an address or network by ==, != or in",
+        ),
         ("event == 'tls'", "at character 1: 'event' is the name of an event, such as 'tls_client'"),
         ("sni == 'ü' and x == 1", "at character 16: unknown field 'x'"),
     ] {

@@ -15,8 +15,7 @@ use self::blocks::Blocks;
 use self::fields::Fields;
 pub(crate) use self::lines::Lines;
 pub(crate) use self::writer::TextWriter;
-use super::Zone;
-use crate::plan::Selected;
+use super::{Selected, Zone};
 
 /// Formats of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

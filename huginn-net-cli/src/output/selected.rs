@@ -1,0 +1,31 @@
+//! The events that are wanted.
+
+use std::sync::Arc;
+
+use huginn_net::record::event_name;
+use huginn_net::select::Selection;
+use huginn_net::{Event, Timestamp};
+
+/// Selects events by kind, fields and time; all by default.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selected {
+    /// Names of the kinds; all if empty.
+    pub(crate) events: Vec<&'static str>,
+    pub(crate) condition: Option<Arc<Selection>>,
+    /// The first time.
+    pub(crate) from: Option<Timestamp>,
+    /// The time after the last one.
+    pub(crate) to: Option<Timestamp>,
+}
+
+impl Selected {
+    /// Whether an event is wanted, which is written with the capture file and the interface if there are several.
+    #[inline]
+    pub(crate) fn contains(&self, event: &Event, file: Option<&str>, interface: Option<&str>) -> bool {
+        let Self { events, condition, from, to } = self;
+        (events.is_empty() || events.contains(&event_name(&event.kind)))
+            && from.is_none_or(|from| event.ts.as_nanos() >= from.as_nanos())
+            && to.is_none_or(|to| event.ts.as_nanos() < to.as_nanos())
+            && condition.as_ref().is_none_or(|condition| condition.selects(event, file, interface))
+    }
+}
