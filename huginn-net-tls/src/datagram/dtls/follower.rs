@@ -24,8 +24,8 @@ pub(super) struct DtlsFollower {
     server: Flight,
     /// `random` and server name of the ClientHello.
     offer: Option<Offer>,
-    /// The number of the record with the start of the last ClientHello.
-    hello_record: u64,
+    /// The lowest number of a record with the latest ClientHello.
+    hello_record: Option<u64>,
     /// Whether a ClientHello with another content came before the end: the server may answer either.
     is_ambiguous: bool,
     /// Whether the server accepted a handshake.
@@ -40,6 +40,19 @@ pub(super) struct DtlsFollower {
     records: RecordsSeen,
     encrypted_datagrams: u8,
     is_over: bool,
+}
+
+/// How a hello was received.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Received {
+    /// The number of the message.
+    pub(super) number: u16,
+    /// The lowest number of its records.
+    pub(super) record: u64,
+    /// Whether it is a client's second one.
+    pub(super) retry: bool,
+    /// Whether another content was sent for it.
+    pub(super) conflict: bool,
 }
 
 /// What a ClientHello has in common with its repetition with a cookie.
@@ -79,31 +92,32 @@ impl DtlsFollower {
             .saturating_add(self.server.messages.buffered_bytes())
     }
 
-    /// Processes a hello: its message number, whether it is a client's second one, and whether another content was sent for it.
-    pub(super) fn on_hello(&mut self, hello: &Hello<'_>, number: u16, retry: bool, has_conflict: bool) {
+    /// Processes a hello.
+    pub(super) fn on_hello(&mut self, hello: &Hello<'_>, received: &Received) {
         let sender = match hello {
             Hello::Client(hello) => {
-                self.on_client_hello(hello, number, retry, has_conflict);
+                self.on_client_hello(hello, received);
                 Side::Client
             }
             Hello::Server(hello) => {
                 // Which of two answers the client accepts is unknown.
-                self.is_over |= has_conflict || self.has_answered;
-                self.on_server_hello(hello, number);
+                self.is_over |= received.conflict || self.has_answered;
+                self.on_server_hello(hello, received.number);
                 Side::Server
             }
         };
         self.follower.on_hello(sender, hello);
     }
 
-    fn on_client_hello(&mut self, hello: &ClientHello<'_>, number: u16, retry: bool, has_conflict: bool) {
+    fn on_client_hello(&mut self, hello: &ClientHello<'_>, received: &Received) {
+        let Received { number, record, retry, conflict } = *received;
         let offer = Offer { random: hello.random().into(), server_name: hello.server_name().map(Into::into) };
         let is_other = self.offer.as_ref().is_some_and(|earlier| !retry || *earlier != offer);
-        let is_ambiguous = self.is_ambiguous || has_conflict || is_other;
+        let is_ambiguous = self.is_ambiguous || conflict || is_other;
         if !retry || self.has_answered {
-            *self = Self { hello_record: self.hello_record, ..Self::default() };
+            *self = Self::default();
         }
-        (self.offer, self.is_ambiguous) = (Some(offer), is_ambiguous);
+        (self.offer, self.is_ambiguous, self.hello_record) = (Some(offer), is_ambiguous, Some(record));
         self.client.messages.on_hello(number);
     }
 
@@ -144,7 +158,7 @@ impl DtlsFollower {
                 }
             }
             Content::Handshake(_) if sender == Side::Client && record.starts(CLIENT_HELLO) => {
-                self.hello_record = record.number;
+                self.hello_record = self.hello_record.map(|number| number.min(record.number));
             }
             Content::Encrypted { kind: HANDSHAKE, .. } => flight.has_finished |= flight.messages.has_hello(),
             // The first encrypted record has the Finished message, unless the handshake failed.
@@ -159,9 +173,9 @@ impl DtlsFollower {
     }
 
     /// Whether no ServerHello can precede this record of the server, which takes the record number of the ClientHello for its
-    /// first answer (RFC 6347, section 4.2.1).
+    /// first answer (RFC 6347, section 4.2.1). With the number of a retransmission, it may follow an answer to an earlier copy.
     fn is_first_answer(&self, record: &Record<'_>) -> bool {
-        record.number <= self.hello_record && self.server.messages.is_empty()
+        self.hello_record == Some(record.number) && self.server.messages.is_empty()
     }
 
     /// Processes a record of DTLS 1.3. The keys of a handshake have epoch 2, those of application data epoch 3, which a client

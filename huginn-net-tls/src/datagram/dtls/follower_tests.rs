@@ -323,6 +323,31 @@ fn alert_ends_a_handshake_whose_messages_are_known() {
 }
 
 #[test]
+fn alert_without_server_hello_needs_the_record_number_of_the_hello() {
+    let hello = client_hello(7, "www.example.com", &[]);
+    let hello_in = |nth| (CLIENT, message(nth, 0, 1, &hello));
+    let alert = |nth| (SERVER, record(ALERT, 0, nth, &[2, 40]));
+    let is_reported = |datagrams: &[Datagram]| run(datagrams).handshake().is_some();
+    for nth in 0..6 {
+        assert_eq!(is_reported(&[hello_in(3), alert(nth)]), nth == 3, "hello in 3, alert in {nth}");
+        // The server may have answered the first copy in the records from 0 on, unless the alert is in that record.
+        assert_eq!(is_reported(&[hello_in(0), hello_in(5), alert(nth)]), nth == 0, "alert in {nth}");
+        assert_eq!(is_reported(&[hello_in(5), hello_in(0), alert(nth)]), nth == 0, "alert in {nth}, reordered");
+    }
+    // A hello of two fragments takes two records.
+    let part = |nth, start, end| (CLIENT, record(HANDSHAKE, 0, nth, &fragment(1, 0, &hello, start, end)));
+    let parts = [part(4, 50, hello.len()), part(3, 0, 50)];
+    assert!(is_reported(&[parts[0].clone(), parts[1].clone(), alert(3)]));
+    assert!(!is_reported(&[parts[1].clone(), parts[0].clone(), alert(4)]));
+    // The hello with a cookie is answered with its own number, after copies of the first one.
+    let mut again = hello.clone();
+    again.splice(67..68, [4, 1, 2, 3, 4]);
+    let again = (CLIENT, message(2, 1, 1, &again));
+    assert!(is_reported(&[hello_in(0), hello_in(1), again.clone(), alert(2)]));
+    assert!(!is_reported(&[hello_in(0), hello_in(1), again, alert(1)]));
+}
+
+#[test]
 fn warning_counts_once() {
     let mut datagrams = full_handshake();
     let warning = (SERVER, record(ALERT, 0, 0, &[1, 112]));

@@ -18,6 +18,8 @@ struct Message {
     /// clients reuse it for the hello with the cookie.
     message_seq: u16,
     message_len: u32,
+    /// The lowest number of the records with its fragments, until it is complete.
+    record: u64,
     /// `None` until known.
     random: Option<[u8; 32]>,
     /// The bytes of the body; `None` once no other content matters.
@@ -26,15 +28,17 @@ struct Message {
 }
 
 impl HelloJoiner {
-    /// Adds a fragment of a hello. Emits the message, with TLS's header, when it becomes complete, once for each content that
-    /// was sent for its bytes, and whether it is a further content.
+    /// Adds a fragment of a hello from the record with this number. Emits the message, with TLS's header, when it becomes
+    /// complete, once for each content that was sent for its bytes, with whether it is a further content, and the lowest number
+    /// of its records.
     ///
     /// Each further content takes one from `copies`. Returns false if the fragment does not fit in the buffer.
     pub(super) fn push(
         &mut self,
         fragment: &Fragment<'_>,
+        record: u64,
         copies: &mut u8,
-        each: &mut impl FnMut(Vec<u8>, bool),
+        each: &mut impl FnMut(Vec<u8>, bool, u64),
     ) -> bool {
         let known = [&mut self.latest, &mut self.before]
             .into_iter()
@@ -45,14 +49,14 @@ impl HelloJoiner {
                 if slot.as_ref().is_some_and(|message| message.is_older_than(fragment)) {
                     *slot = None;
                 }
-                slot.get_or_insert_with(|| Message::from_fragment(fragment))
+                slot.get_or_insert_with(|| Message::from_fragment(fragment, record))
             }
             None => {
                 self.before = self.latest.take();
-                self.latest.insert(Message::from_fragment(fragment))
+                self.latest.insert(Message::from_fragment(fragment, record))
             }
         };
-        message.push(fragment, copies, each)
+        message.push(fragment, record, copies, each)
     }
 
     /// Drops the bytes of complete messages, but recognises them still.
@@ -72,9 +76,9 @@ impl HelloJoiner {
 }
 
 impl Message {
-    fn from_fragment(fragment: &Fragment<'_>) -> Self {
+    fn from_fragment(fragment: &Fragment<'_>, record: u64) -> Self {
         let Fragment { message_seq, message_len, .. } = *fragment;
-        Self { message_seq, message_len, random: None, body: Some(Box::default()), is_complete: false }
+        Self { message_seq, message_len, record, random: None, body: Some(Box::default()), is_complete: false }
     }
 
     /// Whether the fragment belongs to this message, to a retransmission or to a similar message.
@@ -91,11 +95,16 @@ impl Message {
     fn push(
         &mut self,
         fragment: &Fragment<'_>,
+        record: u64,
         copies: &mut u8,
-        each: &mut impl FnMut(Vec<u8>, bool),
+        each: &mut impl FnMut(Vec<u8>, bool, u64),
     ) -> bool {
         const LIMITS: StreamLimits = StreamLimits { window: MAX_DTLS_MESSAGE_BYTES, messages: 1 };
         let Some(body) = &mut self.body else { return true };
+        if !self.is_complete {
+            self.record = self.record.min(record);
+        }
+        let record = self.record;
         let refused = body.push(&[(u64::from(fragment.offset), fragment.bytes)], LIMITS, Some(copies));
         let Ok(len) = usize::try_from(self.message_len) else { return false };
         let [_, header @ ..] = self.message_len.to_be_bytes();
@@ -103,7 +112,7 @@ impl Message {
         body.read_whole(len, &mut |message| {
             *is_complete = true;
             random.get_or_insert(random_of(message.bytes));
-            each([&[fragment.kind], &header[..], message.bytes].concat(), message.conflict);
+            each([&[fragment.kind], &header[..], message.bytes].concat(), message.conflict, record);
         });
         refused.is_none()
     }

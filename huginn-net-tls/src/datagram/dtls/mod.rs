@@ -21,7 +21,7 @@ use crate::Transport;
 use crate::counters::DatagramCounters;
 use crate::hello::Hello;
 use crate::limits::MAX_NEW_COPIES;
-use follower::DtlsFollower;
+use follower::{DtlsFollower, Received};
 use fragment::Fragment;
 use joiner::HelloJoiner;
 use record::Content;
@@ -83,7 +83,7 @@ impl DtlsFlow {
                 if fragment.is_no_hello_start() {
                     counters.malformed = counters.malformed.saturating_add(1);
                 } else if fragment.has_part_of_hello() && fragment.sender() == Some(sender) {
-                    self.on_fragment(&fragment, sender, &mut copies, counters, found);
+                    self.on_fragment(&fragment, sender, record.number, &mut copies, counters, found);
                 } else if fragment.sender().is_none()
                     && let Some(follower) = &mut self.follower
                 {
@@ -107,16 +107,19 @@ impl DtlsFlow {
         &mut self,
         fragment: &Fragment<'_>,
         sender: Side,
+        record: u64,
         copies: &mut u8,
         counters: &mut DatagramCounters,
         found: &mut impl FnMut(Origin, Found<'_>),
     ) {
         let joiner = sender.choose(&mut self.client, &mut self.server);
-        let mut messages = SmallVec::<[(Vec<u8>, bool); 1]>::new();
-        if !joiner.push(fragment, copies, &mut |message, conflict| messages.push((message, conflict))) {
+        let mut messages = SmallVec::<[(Vec<u8>, bool, u64); 1]>::new();
+        if !joiner.push(fragment, record, copies, &mut |message, conflict, record| {
+            messages.push((message, conflict, record));
+        }) {
             counters.refused = counters.refused.saturating_add(1);
         }
-        for (message, conflict) in messages {
+        for (message, conflict, record) in messages {
             let Ok(hello) = Hello::from_message(&message, Transport::Dtls) else {
                 counters.malformed = counters.malformed.saturating_add(1);
                 continue;
@@ -137,7 +140,7 @@ impl DtlsFlow {
             }
             if self.follows {
                 let follower = self.follower.get_or_insert_default();
-                follower.on_hello(&hello, fragment.message_seq, retry, conflict);
+                follower.on_hello(&hello, &Received { number: fragment.message_seq, record, retry, conflict });
             }
             let conflict = conflict.then_some(Conflict::Content);
             found(Origin { conflict, ..sender.into() }, Found::Hello { hello, retry });
