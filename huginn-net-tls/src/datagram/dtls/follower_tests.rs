@@ -348,6 +348,43 @@ fn alert_without_server_hello_needs_the_record_number_of_the_hello() {
 }
 
 #[test]
+fn end_without_certainty_lasts_until_another_first_hello() {
+    let full = full_handshake();
+    let answer_to = |random: u8| {
+        let mut hello = server_hello(&[], &[]);
+        hello[2..34].copy_from_slice(&[random; 32]);
+        (SERVER, message(0, 0, 2, &hello))
+    };
+    let hello = |random| (CLIENT, message(9, 0, 1, &client_hello(random, "www.example.net", &[])));
+    let rejected = (CLIENT, record(ALERT, 0, 7, &[2, 40]));
+    let contradictory = vec![full[0].clone(), answer_to(1), answer_to(2), answer_to(3)];
+    let two_hellos = vec![full[0].clone(), hello(6), rejected.clone(), answer_to(3)];
+    let repeated = vec![full[0].clone(), hello(6), rejected.clone(), full[0].clone(), answer_to(3)];
+    let unanswered = vec![rejected, answer_to(3)];
+    for start in [contradictory, two_hellos, repeated, [&full[..1], &unanswered].concat()] {
+        let uncertain = [&start, &full[2..]].concat();
+        let mut run = run(&uncertain);
+        assert_eq!((&run.events[..], run.flow.buffered_bytes()), (&[][..], 0));
+        // Another handshake on these ports.
+        let mut next = full.clone();
+        (next[0], next[1]) = (hello(5), answer_to(4));
+        next.iter().for_each(|datagram| run.push(datagram));
+        assert_eq!((run.certificates(), run.handshake().map(|found| found.completed)), (2, Some(true)));
+    }
+}
+
+/// Contradictory hellos beyond those that are kept: no later one is certain to be another.
+#[test]
+fn many_first_hellos_end_following() {
+    let full = full_handshake();
+    let hello = |random| (CLIENT, message(9, 0, 1, &client_hello(random, "www.example.net", &[])));
+    let mut datagrams: Vec<_> = (10..40).map(hello).collect();
+    datagrams.push((CLIENT, record(ALERT, 0, 7, &[2, 40])));
+    datagrams.extend(full);
+    assert_eq!(run(&datagrams).events, []);
+}
+
+#[test]
 fn warning_counts_once() {
     let mut datagrams = full_handshake();
     let warning = (SERVER, record(ALERT, 0, 0, &[1, 112]));

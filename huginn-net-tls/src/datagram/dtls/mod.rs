@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 use super::flow::Found;
 use crate::Transport;
 use crate::counters::DatagramCounters;
-use crate::hello::Hello;
+use crate::hello::{ClientHello, Hello};
 use crate::limits::MAX_NEW_COPIES;
 use follower::{DtlsFollower, Received};
 use fragment::Fragment;
@@ -45,6 +45,39 @@ pub(crate) struct DtlsFlow {
     follows: bool,
     /// The handshake after the hellos, if it is followed and not over.
     follower: Option<Box<DtlsFollower>>,
+    /// Whether the handshake is over: no hello continues it.
+    has_ended: bool,
+    /// The ClientHellos of the handshake, or of the one that is over.
+    offered: Offered,
+}
+
+/// What distinguishes the ClientHellos of a handshake: the end of their `random`.
+#[derive(Debug, Default)]
+struct Offered {
+    known: [[u8; 4]; 4],
+    count: u8,
+}
+
+impl Offered {
+    fn add(&mut self, hello: &ClientHello<'_>) {
+        let random = end_of_random(hello);
+        if !self.may_have(random) {
+            if let Some(slot) = self.known.get_mut(usize::from(self.count)) {
+                *slot = random;
+            }
+            self.count = self.count.saturating_add(1);
+        }
+    }
+
+    /// Whether a hello with this end of its `random` is one of these. If there were more than are kept, it may be.
+    fn may_have(&self, random: [u8; 4]) -> bool {
+        let count = usize::from(self.count);
+        self.known.get(..count).is_none_or(|known| known.contains(&random))
+    }
+}
+
+fn end_of_random(hello: &ClientHello<'_>) -> [u8; 4] {
+    hello.random().last_chunk().copied().unwrap_or_default()
 }
 
 impl DtlsFlow {
@@ -93,8 +126,24 @@ impl DtlsFlow {
         }
         if let Some(follower) = &mut self.follower {
             follower.advance(&mut |side, event| found(side.into(), Found::Followed(event)));
-            self.follower.take_if(|follower| follower.is_over());
+            self.has_ended |= self.follower.take_if(|follower| follower.is_over()).is_some();
         }
+    }
+
+    /// Hands a hello to the follower. After the end of a handshake, only another first ClientHello begins one: which handshake a
+    /// further ServerHello or a repeated ClientHello belongs to is unknown.
+    fn follow_hello(&mut self, hello: &Hello<'_>, received: &Received) {
+        if self.has_ended {
+            let Hello::Client(hello) = hello else { return };
+            if received.retry || received.conflict || self.offered.may_have(end_of_random(hello)) {
+                return;
+            }
+            (self.has_ended, self.offered) = (false, Offered::default());
+        }
+        if let Hello::Client(hello) = hello {
+            self.offered.add(hello);
+        }
+        self.follower.get_or_insert_default().on_hello(hello, received);
     }
 
     /// Returns the memory used by incomplete messages, in bytes.
@@ -139,8 +188,8 @@ impl DtlsFlow {
                 self.server = HelloJoiner::default();
             }
             if self.follows {
-                let follower = self.follower.get_or_insert_default();
-                follower.on_hello(&hello, &Received { number: fragment.message_seq, record, retry, conflict });
+                let received = Received { number: fragment.message_seq, record, retry, conflict };
+                self.follow_hello(&hello, &received);
             }
             let conflict = conflict.then_some(Conflict::Content);
             found(Origin { conflict, ..sender.into() }, Found::Hello { hello, retry });
