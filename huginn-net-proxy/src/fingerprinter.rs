@@ -9,7 +9,7 @@ use huginn_net::http::http2::{Akamai, Http2Event, Http2Reader, PREFACE};
 use huginn_net::http::{HttpSignature, Request};
 use huginn_net::tcp::TcpSignature;
 use huginn_net::tls::{
-    ClientHello, Ech, Ja4Form, Ja4Raw, KeyShare, QuicFingerprint, QuicVersion, Transport, is_grease,
+    ClientHello, Ja4Form, Ja4Raw, KeyShare, QuicFingerprint, QuicVersion, Transport, is_grease,
     names as tls_names,
 };
 use huginn_net::{ClientDatabase, Database, Escaped};
@@ -170,7 +170,7 @@ fn tls(
         ja3: text(ja3.as_str()),
         ja3_hash: ja3.hash(),
         key_shares: text(KeyShareList(hello)).and_then(JoinedNames::new),
-        ech: hello.ech().map(|ech| ech_kind(&ech).to_owned()),
+        ech: hello.ech().map(|ech| ech.kind_name().to_owned()),
         quic: quic_version
             .filter(|_| hello.transport() == Transport::Quic)
             .and_then(|version| text(QuicFingerprint::sorted(version, hello.transport_parameters()))),
@@ -181,14 +181,6 @@ fn tls(
 fn verdict(found: &Consistency) -> ClientVerdict {
     let reasons = text(found.reasons.join(JoinedReasons::SEPARATOR)).and_then(JoinedReasons::new);
     ClientVerdict { outcome: found.outcome, reasons: reasons.unwrap_or_default() }
-}
-
-const fn ech_kind(ech: &Ech<'_>) -> &'static str {
-    match ech {
-        Ech::Outer(_) => "outer",
-        Ech::Inner => "inner",
-        _ => "other",
-    }
 }
 
 /// Displays the groups of the key shares without GREASE, each with the length of its key.

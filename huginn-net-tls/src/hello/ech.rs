@@ -33,6 +33,16 @@ pub struct OuterEch<'a> {
 }
 
 impl<'a> Ech<'a> {
+    /// Returns the name of the form: `outer`, `inner` or `other`.
+    #[must_use]
+    pub const fn kind_name(&self) -> &'static str {
+        match self {
+            Self::Outer(_) => "outer",
+            Self::Inner => "inner",
+            Self::Other => "other",
+        }
+    }
+
     /// Parses the data of the extension.
     pub(crate) fn parse(data: &'a [u8]) -> Self {
         const INNER: &[u8] = &[1];
@@ -68,6 +78,13 @@ mod tests {
         let expected = OuterEch { kdf: 1, aead: 3, config_id: 9, enc: &[7, 7], payload: &[8, 8, 8] };
         assert_eq!(Ech::parse(&outer), Ech::Outer(expected));
         assert_eq!(Ech::parse(&[1]), Ech::Inner);
+    }
+
+    #[test]
+    fn each_form_has_a_name() {
+        let outer = [0, 0, 1, 0, 3, 9, 0, 0, 0, 0];
+        let names = [&outer[..], &[1], &[]].map(|data| Ech::parse(data).kind_name());
+        assert_eq!(names, ["outer", "inner", "other"]);
     }
 
     #[test]

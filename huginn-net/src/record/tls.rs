@@ -284,13 +284,12 @@ impl<'a> TlsClientRecord<'a> {
 
 impl From<Ech<'_>> for EchRecord<'_> {
     fn from(ech: Ech<'_>) -> Self {
-        let (kind, outer) = match ech {
-            Ech::Outer(outer) => ("outer", Some(outer)),
-            Ech::Inner => ("inner", None),
-            _ => ("other", None),
+        let outer = match ech {
+            Ech::Outer(outer) => Some(outer),
+            _ => None,
         };
         Self {
-            kind: kind.into(),
+            kind: ech.kind_name().into(),
             config_id: outer.map(|outer| outer.config_id),
             kdf: outer.map(|outer| Text::number(outer.kdf, names::hpke_kdf)),
             aead: outer.map(|outer| Text::number(outer.aead, names::hpke_aead)),
