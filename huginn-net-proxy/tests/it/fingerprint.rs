@@ -64,6 +64,14 @@ fn all_layers_have_values_of_their_parsers() {
     assert_eq!(found.consistency.as_ref().unwrap().outcome, Outcome::Unknown);
 }
 
+/// The first ClientHello of `captures/tls/tls-ech/tls-ech.pcap`, of Go.
+#[test]
+fn encrypted_client_hello_has_its_form() {
+    let hello = include_bytes!("../../../huginn-net-tls/hellos/go-ech.bin");
+    let tls = fingerprint(&ClientBytes { tls: Some(hello), ..ClientBytes::default() }).tls.unwrap();
+    assert_eq!(tls.ech.as_deref(), Some("outer"));
+}
+
 #[test]
 fn http1_has_order_and_signature() {
     for bytes in [HTTP1.to_vec(), [b"\r\n", HTTP1].concat()] {
