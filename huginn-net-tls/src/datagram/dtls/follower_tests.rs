@@ -332,7 +332,11 @@ fn alert_without_server_hello_needs_the_record_number_of_the_hello() {
         assert_eq!(is_reported(&[hello_in(3), alert(nth)]), nth == 3, "hello in 3, alert in {nth}");
         // The server may have answered the first copy in the records from 0 on, unless the alert is in that record.
         assert_eq!(is_reported(&[hello_in(0), hello_in(5), alert(nth)]), nth == 0, "alert in {nth}");
-        assert_eq!(is_reported(&[hello_in(5), hello_in(0), alert(nth)]), nth == 0, "alert in {nth}, reordered");
+        assert_eq!(
+            is_reported(&[hello_in(5), hello_in(0), alert(nth)]),
+            nth == 0,
+            "alert in {nth}, reordered"
+        );
     }
     // A hello of two fragments takes two records.
     let part = |nth, start, end| (CLIENT, record(HANDSHAKE, 0, nth, &fragment(1, 0, &hello, start, end)));

@@ -78,7 +78,14 @@ impl HelloJoiner {
 impl Message {
     fn from_fragment(fragment: &Fragment<'_>, record: u64) -> Self {
         let Fragment { message_seq, message_len, .. } = *fragment;
-        Self { message_seq, message_len, record, random: None, body: Some(Box::default()), is_complete: false }
+        Self {
+            message_seq,
+            message_len,
+            record,
+            random: None,
+            body: Some(Box::default()),
+            is_complete: false,
+        }
     }
 
     /// Whether the fragment belongs to this message, to a retransmission or to a similar message.
