@@ -142,7 +142,8 @@ impl<'f> IndexedBlock<'f> {
                 before.of_worker(worker)
             } else {
                 self.prefetch(own, &reads);
-                let Some(task) = own.split_off_first() else { return };
+                let Some((task, others)) = own.split_first() else { return };
+                own = others;
                 *task
             };
             let ((stored, buffer), index) = (self.frames.stored(), task.frame as usize);
