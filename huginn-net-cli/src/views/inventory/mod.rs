@@ -26,7 +26,7 @@ use self::certificate::size_of_certificate;
 pub(crate) use self::certificate::{CertificateProblem, ServerCertificate};
 pub(crate) use self::cyclonedx::write as write_cyclonedx;
 pub(crate) use self::json::write as write_json;
-pub(crate) use self::offer::{SshChoice, SshOffer, TlsChoice, TlsOffer, WeakMethod};
+pub(crate) use self::offer::{SshChoice, SshOffer, TlsChoice, TlsOffer};
 use self::seen::Memory;
 pub(crate) use self::seen::{Seen, SeenList};
 pub(crate) use self::summary::{JudgedServer, KeyExchangeName, Summary, Usage};

@@ -6,7 +6,7 @@ use huginn_net::core::Amount;
 use huginn_net::tls::strength::{KeyExchangeKind, deprecated_by};
 use huginn_net::{Escaped, Timestamp};
 
-use super::problem::Problems;
+use super::problem::{Problems, method_text, worst_methods};
 use super::summary::{KeyExchangeName, Usage, version_name};
 use super::{CertificateProblem, Inventory, LeftOut, NamesOf, Seen, Summary};
 use crate::limits::{CERTIFICATE_WARNING_DAYS, SHOWN_KEY_EXCHANGES};
@@ -162,9 +162,9 @@ fn ssh_sentences(summary: &Summary<'_>) -> Vec<String> {
         return Vec::new();
     }
     let weak = summary.weak_ssh.iter();
-    let weak: Vec<String> =
-        weak.map(|(method, count)| format!("{} ({})", method.name, amount(*count, "server(s)"))).collect();
-    let weak = (!weak.is_empty()).then(|| format!("weak methods in use: {}", weak.join(", ")));
+    let weak =
+        weak.map(|(method, count)| format!("{} ({})", method_text(method), amount(*count, "server(s)")));
+    let weak = worst_methods(weak, "weak methods in use: ");
     let offer = summary.servers.iter().filter(|judged| !judged.problems.weak_ssh_offered.is_empty()).count();
     let offer =
         (offer > 0).then(|| format!("{} offered other weak methods", amount(offer as u64, "server(s)")));
