@@ -297,6 +297,35 @@ fn weak_ssh(host: &Value) -> Vec<(&str, &str, bool)> {
 }
 
 #[test]
+fn failed_ssh_negotiation_has_no_method_in_use() {
+    let client = ["diffie-hellman-group1-sha1", "ssh-rsa", "3des-cbc", "hmac-md5"];
+    let others = [
+        ["diffie-hellman-group1-sha1", "ssh-rsa", "aes128-ctr", "hmac-md5"],
+        ["diffie-hellman-group1-sha1", "ssh-rsa", "3des-cbc", "hmac-sha2-256"],
+        ["curve25519-sha256", "ssh-rsa", "3des-cbc", "hmac-md5"],
+        ["diffie-hellman-group1-sha1", "ssh-ed25519", "3des-cbc", "hmac-md5"],
+    ];
+    let path = ssh_capture("failed.pcap", &others.map(|server| (client, server)));
+    let path = path.to_str().unwrap();
+    let servers = lines("inventory_server", &[path]);
+    assert_eq!(servers.len(), 4);
+    for server in &servers {
+        assert_eq!(server["problems"], serde_json::json!(["weak_ssh_method_offered"]), "{server}");
+        let weak = weak_ssh(server);
+        assert!(!weak.is_empty() && weak.iter().all(|(_, _, agreed)| !agreed), "{server}");
+    }
+    let text = stdout(&[], &[path]);
+    assert!(!text.contains("in use") && !text.contains("SSH key exchange"), "{text}");
+    let bom = stdout(&["--format", "cyclonedx"], &[path]);
+    assert!(!bom.contains("weak_ssh_method") && !bom.contains("group1-sha1"), "{bom}");
+    // Without a failure the same methods are in use.
+    let path = ssh_capture("agreed.pcap", &[(client, client)]);
+    let servers = lines("inventory_server", &[path.to_str().unwrap()]);
+    assert!(weak_ssh(&servers[0]).iter().all(|(_, _, agreed)| *agreed));
+    assert_eq!(weak_ssh(&servers[0]).len(), 4);
+}
+
+#[test]
 fn methods_none_say_what_is_missing() {
     let lists = ["curve25519-sha256", "ssh-ed25519", "none", "none"];
     let path = ssh_capture("none.pcap", &[(lists, lists)]);

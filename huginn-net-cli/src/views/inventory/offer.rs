@@ -126,6 +126,9 @@ pub(crate) struct SshChoice {
     client_mac: Option<Box<str>>,
     server_mac: Option<Box<str>>,
     pub(crate) post_quantum: Option<bool>,
+    /// Whether each list has a common name. Otherwise the connection ends, and no method is in use.
+    #[serde(skip)]
+    is_complete: bool,
 }
 
 impl SshChoice {
@@ -139,12 +142,18 @@ impl SshChoice {
             client_mac: text(found.mac(Side::Client)),
             server_mac: text(found.mac(Side::Server)),
             post_quantum: found.is_post_quantum(),
+            is_complete: found.unmatched().is_none(),
         }
     }
 
-    /// The kind of the key exchange method, by its name: one with a classical part is hybrid.
+    /// The key exchange method in use; `None` if the sides did not agree on all methods.
+    pub(crate) fn kex_in_use(&self) -> Option<&str> {
+        self.kex.as_deref().filter(|_| self.is_complete)
+    }
+
+    /// The kind of the key exchange method in use, by its name: one with a classical part is hybrid.
     pub(crate) fn kind(&self) -> Option<KeyExchangeKind> {
-        let kex = self.kex.as_deref()?;
+        let kex = self.kex_in_use()?;
         Some(match self.post_quantum? {
             false => KeyExchangeKind::Classical,
             true if ["25519", "nistp", "ecdh", "448"].iter().any(|part| kex.contains(part)) => {
@@ -154,7 +163,7 @@ impl SshChoice {
         })
     }
 
-    /// The weak methods.
+    /// The weak methods in use: none if the sides did not agree on all methods.
     pub(super) fn weak_methods(&self) -> impl Iterator<Item = WeakMethod> {
         let Self { kex, host_key, client_cipher, server_cipher, client_mac, server_mac, .. } = self;
         let judged: [(&Option<Box<str>>, Judge); 6] = [
@@ -165,7 +174,8 @@ impl SshChoice {
             (client_mac, weak_mac),
             (server_mac, weak_mac),
         ];
-        judged.into_iter().filter_map(|(name, judge)| judge(name.as_deref()?.as_bytes()))
+        let judged = judged.into_iter().filter(move |_| self.is_complete);
+        judged.filter_map(|(name, judge)| judge(name.as_deref()?.as_bytes()))
     }
 
     /// Size of the names, in bytes.

@@ -86,9 +86,9 @@ pub(crate) struct KeyExchangeName {
 }
 
 impl KeyExchangeName {
-    /// The key exchange method of SSH; `None` if the sides have none in common.
+    /// The key exchange method of SSH; `None` if the sides did not agree on all methods.
     pub(super) fn of_ssh(choice: &SshChoice) -> Option<Self> {
-        Some(Self { name: choice.kex.as_ref()?.to_string(), kind: choice.kind() })
+        Some(Self { name: choice.kex_in_use()?.to_owned(), kind: choice.kind() })
     }
 
     pub(super) fn of(choice: &TlsChoice) -> Self {
