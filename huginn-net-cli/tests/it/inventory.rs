@@ -255,7 +255,7 @@ fn ssh_hello([kex, host_keys, ciphers, macs]: Lists<'_>) -> Vec<u8> {
 
 /// Writes a capture of raw IPv4 packets with one connection for each pair of client and server, the first one to port 22, the
 /// next one to port 23 and so on, and returns its path.
-fn ssh_capture(name: &str, connections: &[(Lists<'_>, Lists<'_>)]) -> PathBuf {
+pub(crate) fn ssh_capture(name: &str, connections: &[(Lists<'_>, Lists<'_>)]) -> PathBuf {
     let mut file = [0xa1b2_c3d4_u32, 0x0002_0004, 0, 0, 262_144, 101].map(u32::to_be_bytes).concat();
     for (n, (client, server)) in connections.iter().enumerate() {
         let port = 22 + n as u8;
@@ -338,13 +338,19 @@ fn methods_none_say_what_is_missing() {
     assert!(row.contains(" no encryption, no MAC "), "{row}");
 }
 
+/// Names of peers that clear the screen, are long or many.
 #[test]
-fn ssh_names_of_peers_are_judged_by_tables_only() {
+fn ssh_names_of_peers_are_printable_short_and_judged_by_tables_only() {
+    let long = format!("\u{1b}[2J\u{7}\u{202e}{}", "x".repeat(1000));
     let many: Vec<String> = (0..2000).map(|n| format!("own{n}-cbc")).collect();
     let many = many.join(",");
-    let lists = ["curve25519-sha256", "ssh-ed25519", many.as_str(), "hmac-sha2-256"];
+    let lists = [long.as_str(), "ssh-ed25519", many.as_str(), "hmac-sha2-256"];
     let path = ssh_capture("hostile.pcap", &[(lists, lists)]);
     let path = path.to_str().unwrap();
+    let text = stdout(&[], &[path]);
+    assert!(text.contains("\n\\x1b[2J\\x07\\xe2\\x80\\xaexxx"), "{text}");
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n' || c == '\u{202e}'), "{text:?}");
+    assert!(text.contains("x…") && text.lines().all(|line| line.chars().count() <= 140), "{text}");
     for host in lines("inventory_server", &[path]).iter().chain(&lines("inventory_client", &[path])) {
         assert!(weak_ssh(host).is_empty(), "{}", host["problems"]);
     }

@@ -30,7 +30,7 @@ pub(crate) use self::offer::{SshChoice, SshOffer, TlsChoice, TlsOffer};
 use self::seen::Memory;
 pub(crate) use self::seen::{Seen, SeenList};
 pub(crate) use self::summary::{JudgedServer, KeyExchangeName, Summary, Usage};
-pub(crate) use self::text::{name_cell, percent, sentences, write as write_text};
+pub(crate) use self::text::{method_cell, name_cell, percent, sentences, write as write_text};
 use crate::limits::{
     MAX_INVENTORY_HOSTS, MAX_INVENTORY_NAME_BYTES, MAX_INVENTORY_NAMES, MAX_PENDING_CHOICES,
 };

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use huginn_net::core::Amount;
+use huginn_net::core::{Amount, Printable};
 use huginn_net::tls::strength::{KeyExchangeKind, deprecated_by};
 use huginn_net::{Escaped, Timestamp};
 
@@ -17,6 +17,8 @@ use crate::views::columns::{Layout, Table};
 const TITLE_WIDTH: usize = 13;
 /// Length of a server name in a table, in characters.
 const NAME_WIDTH: usize = 20;
+/// Length of the name of a method in a table, in characters: RFC 4251, section 6, permits no longer ones.
+const METHOD_WIDTH: usize = 64;
 
 const SERVER_HEADINGS: [&str; 5] = ["server", "name", "problems", "seen", "last seen"];
 const CLIENT_HEADINGS: [&str; 4] = ["client", "problems", "seen", "last seen"];
@@ -194,7 +196,7 @@ fn write_key_exchanges(
     let mut table = Table::new(&[heading, "kind", "servers", "connections", ""]);
     for (exchange, usage) in key_exchanges.iter().take(SHOWN_KEY_EXCHANGES) {
         table.add_row(vec![
-            exchange.name.clone(),
+            method_cell(&exchange.name),
             exchange.kind.map_or("unknown", KeyExchangeKind::name).replace('_', "-"),
             usage.servers.to_string(),
             usage.connections.to_string(),
@@ -271,13 +273,25 @@ fn seen_cells(seen: Option<Seen>, zone: &Zone) -> [String; 2] {
 pub(crate) fn name_cell(names: NamesOf<'_>) -> String {
     let all = names.by_count();
     let Some(first) = all.first() else { return String::new() };
-    let name = format!("{:#}", Escaped(first.as_bytes()));
-    let cut: String = name.chars().take(NAME_WIDTH).collect();
-    let ellipsis = if cut.len() < name.len() { "…" } else { "" };
+    let name = cut(&format!("{:#}", Escaped(first.as_bytes())), NAME_WIDTH);
     match all.len().saturating_sub(1) {
-        0 if names.left_out() == 0 => format!("{cut}{ellipsis}"),
-        others if names.left_out() == 0 => format!("{cut}{ellipsis} +{others}"),
-        others => format!("{cut}{ellipsis} +{others}…"),
+        0 if names.left_out() == 0 => name,
+        others if names.left_out() == 0 => format!("{name} +{others}"),
+        others => format!("{name} +{others}…"),
+    }
+}
+
+/// The name of a key exchange, which may come from the wire: printable, and cut.
+pub(crate) fn method_cell(name: &str) -> String {
+    let start: String = name.chars().take(METHOD_WIDTH.saturating_add(1)).collect();
+    cut(&Printable(&start).to_string(), METHOD_WIDTH)
+}
+
+/// The first characters of a text, with an ellipsis for others.
+fn cut(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
 }
 
