@@ -138,6 +138,8 @@ fn servers_have_their_certificates_and_not_those_of_clients() {
     assert_eq!(own["not_after"], "2036-11-23T18:15:17Z");
     assert_eq!((&own["own"], &own["count"]), (&true.into(), &3.into()));
     assert_eq!(certificates[2]["own"], false);
+    let text = stdout(&[], &files);
+    assert!(text.contains("\ncertificates 3 certificates of "), "{text}");
     // Clients of 4431 and others send a certificate, too.
     assert_eq!(lines("inventory", &files)[0]["certificates"], 3);
     let bom: Value = serde_json::from_str(&stdout(&["--format", "cyclonedx"], &files)).unwrap();

@@ -122,7 +122,7 @@ fn certificate_sentence(inventory: &Inventory, summary: &Summary<'_>) -> Option<
         summary.servers.iter().filter(|judged| !judged.server.certificates.is_empty()).count() as u64;
     let sentence = format!(
         "{} of {}; servers with an expired one: {}, with one that ends within {CERTIFICATE_WARNING_DAYS} days: {}",
-        certificates,
+        amount(certificates, "certificate(s)"),
         amount(with_any, "server(s)"),
         with(CertificateProblem::Expired),
         with(CertificateProblem::ExpiresSoon)
