@@ -1,24 +1,39 @@
 //! What published documents say about the strength of SSH methods.
 //!
-//! A name that is not in the tables has no known weakness, which is not a statement that it is strong.
+//! Only names in the tables are judged: those of RFCs, of IANA's registry "SSH Protocol Parameters", and of OpenSSH and other
+//! implementations. A name that is not in the tables has no known weakness, which is not a statement that it is strong.
 //!
 //! ```
-//! use huginn_net_ssh::strength::{MethodWeakness, cipher_weakness, host_key_weakness, kex_weakness, mac_weakness};
+//! use huginn_net_ssh::strength::{MethodWeakness, weak_cipher, weak_host_key, weak_kex, weak_mac};
 //!
-//! assert_eq!(kex_weakness(b"diffie-hellman-group1-sha1"), Some(MethodWeakness::ShortPrime));
-//! assert_eq!(host_key_weakness(b"ssh-rsa"), Some(MethodWeakness::Sha1Signature));
-//! assert_eq!(cipher_weakness(b"3des-cbc"), Some(MethodWeakness::ShortBlock));
-//! assert_eq!(mac_weakness(b"hmac-sha1-96"), Some(MethodWeakness::ShortMac));
-//! assert_eq!(kex_weakness(b"curve25519-sha256"), None);
-//! assert_eq!(MethodWeakness::ShortPrime.source(), "RFC 9142");
+//! let group1 = weak_kex(b"diffie-hellman-group1-sha1").unwrap();
+//! assert_eq!((group1.weakness, group1.source), (MethodWeakness::ShortPrime, "RFC 9142"));
+//! assert_eq!(weak_host_key(b"ssh-rsa").unwrap().weakness, MethodWeakness::Sha1Signature);
+//! assert_eq!(weak_cipher(b"3des-cbc").unwrap().weakness, MethodWeakness::ShortBlock);
+//! assert_eq!(weak_mac(b"hmac-sha1-96").unwrap().weakness, MethodWeakness::ShortMac);
+//! assert_eq!(weak_kex(b"curve25519-sha256"), None);
 //! ```
+
+/// A weak method of the tables. The order is that of the weaknesses, then that of the names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct WeakMethod {
+    /// The worst weakness.
+    pub weakness: MethodWeakness,
+    /// The name. A GSS method has `*` for the hash of its mechanism, as in RFC 4462: `gss-group1-sha1-*`.
+    pub name: &'static str,
+    /// The document that advises against the method.
+    pub source: &'static str,
+}
 
 /// The worst weakness of a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum MethodWeakness {
-    /// `none` as a cipher or MAC: no encryption, or no protection against changes.
-    NoProtection,
+    /// `none` as a cipher: no encryption.
+    NoEncryption,
+    /// `none` as a MAC: no protection against changes.
+    NoMac,
     /// DES, with a key of 56 bits.
     Des,
     /// RC4.
@@ -43,8 +58,9 @@ pub enum MethodWeakness {
 
 impl MethodWeakness {
     /// All weaknesses, the worst first.
-    pub const ALL: [Self; 11] = [
-        Self::NoProtection,
+    pub const ALL: [Self; 12] = [
+        Self::NoEncryption,
+        Self::NoMac,
         Self::Des,
         Self::Rc4,
         Self::ShortPrime,
@@ -60,7 +76,8 @@ impl MethodWeakness {
     /// The name, such as `rc4`.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::NoProtection => "no_protection",
+            Self::NoEncryption => "no_encryption",
+            Self::NoMac => "no_mac",
             Self::Des => "des",
             Self::Rc4 => "rc4",
             Self::ShortPrime => "short_prime",
@@ -74,112 +91,161 @@ impl MethodWeakness {
         }
     }
 
-    /// The document that advises against it.
-    pub const fn source(self) -> &'static str {
-        match self {
-            Self::NoProtection => "RFC 4253, sections 6.3 and 6.4",
-            Self::Des => "RFC 4772",
-            Self::Rc4 => "RFC 8758",
-            Self::ShortPrime => "RFC 9142",
-            Self::Dss => "OpenSSH 7.0",
-            Self::ShortBlock => "CVE-2016-2183; OpenSSH 7.4",
-            Self::Md5 | Self::ShortMac => "OpenSSH 7.2",
-            Self::Sha1KeyExchange => "RFC 9142; OpenSSH 8.2",
-            Self::Sha1Signature => "RFC 8332; OpenSSH 8.8",
-            Self::Cbc => "CVE-2008-5161; OpenSSH 6.7",
-        }
-    }
-
-    /// Whether an attacker with moderate means breaks it: no encryption, DES, RC4, and a prime of 1024 bits.
+    /// Whether an attacker with moderate means breaks it: no encryption, no MAC, DES and RC4.
     pub const fn is_broken(self) -> bool {
-        matches!(self, Self::NoProtection | Self::Des | Self::Rc4 | Self::ShortPrime)
+        matches!(self, Self::NoEncryption | Self::NoMac | Self::Des | Self::Rc4)
     }
 }
 
-/// The weakness of a key exchange method (RFC 4253, section 8; RFC 4419; RFC 4432; RFC 4462; RFC 9142).
-pub fn kex_weakness(method: &[u8]) -> Option<MethodWeakness> {
-    let is_short = [&b"diffie-hellman-group1-"[..], b"gss-group1-", b"rsa1024-"]
-        .iter()
-        .any(|start| method.starts_with(start));
-    if is_short {
-        return Some(MethodWeakness::ShortPrime);
-    }
-    // The name of a GSS method ends with the hash of its mechanism, or with `*` in documents.
-    let has_sha1 = method.ends_with(b"-sha1") || method.starts_with(b"gss-") && contains(method, b"-sha1-");
-    has_sha1.then_some(MethodWeakness::Sha1KeyExchange)
+/// Methods with the same weakness and the document that advises against them.
+type Row = (MethodWeakness, &'static str, &'static [&'static str]);
+
+const KEX: &[Row] = &[
+    (
+        MethodWeakness::ShortPrime,
+        "RFC 9142",
+        &["diffie-hellman-group1-sha1", "gss-group1-sha1-*", "rsa1024-sha1"],
+    ),
+    (
+        MethodWeakness::Sha1KeyExchange,
+        "RFC 9142",
+        &["diffie-hellman-group-exchange-sha1", "gss-gex-sha1-*", "gss-group14-sha1-*"],
+    ),
+    // RFC 9142 still permits it.
+    (MethodWeakness::Sha1KeyExchange, "OpenSSH 8.2", &["diffie-hellman-group14-sha1"]),
+];
+
+const HOST_KEYS: &[Row] = &[
+    (
+        MethodWeakness::Dss,
+        "OpenSSH 7.0",
+        &[
+            "ssh-dss",
+            "ssh-dss-cert-v00@openssh.com",
+            "ssh-dss-cert-v01@openssh.com",
+            "x509v3-ssh-dss",
+            "x509v3-sign-dss",
+            "spki-sign-dss",
+            "pgp-sign-dss",
+        ],
+    ),
+    (
+        MethodWeakness::Sha1Signature,
+        "RFC 8332; OpenSSH 8.8",
+        &[
+            "ssh-rsa",
+            "ssh-rsa-cert-v00@openssh.com",
+            "ssh-rsa-cert-v01@openssh.com",
+            "x509v3-ssh-rsa",
+            "x509v3-sign-rsa",
+            "spki-sign-rsa",
+            "pgp-sign-rsa",
+        ],
+    ),
+];
+
+const CIPHERS: &[Row] = &[
+    (MethodWeakness::NoEncryption, "RFC 4253, section 6.3", &["none"]),
+    (MethodWeakness::Des, "RFC 4772", &["des-cbc", "des-cbc@ssh.com"]),
+    (MethodWeakness::Rc4, "RFC 8758", &["arcfour", "arcfour128", "arcfour256"]),
+    (
+        MethodWeakness::ShortBlock,
+        "CVE-2016-2183; OpenSSH 7.4",
+        &[
+            "3des-cbc",
+            "3des-ctr",
+            "blowfish-cbc",
+            "blowfish-ctr",
+            "cast128-cbc",
+            "cast128-ctr",
+            "cast128-12-cbc@ssh.com",
+            "idea-cbc",
+            "idea-ctr",
+        ],
+    ),
+    (
+        MethodWeakness::Cbc,
+        "CVE-2008-5161; OpenSSH 6.7",
+        &[
+            "aes128-cbc",
+            "aes192-cbc",
+            "aes256-cbc",
+            "camellia128-cbc",
+            "camellia192-cbc",
+            "camellia256-cbc",
+            "camellia128-cbc@openssh.org",
+            "camellia192-cbc@openssh.org",
+            "camellia256-cbc@openssh.org",
+            "rijndael-cbc@lysator.liu.se",
+            "rijndael-cbc@ssh.com",
+            "rijndael128-cbc",
+            "rijndael192-cbc",
+            "rijndael256-cbc",
+            "seed-cbc@ssh.com",
+            "serpent128-cbc",
+            "serpent192-cbc",
+            "serpent256-cbc",
+            "twofish-cbc",
+            "twofish128-cbc",
+            "twofish192-cbc",
+            "twofish256-cbc",
+        ],
+    ),
+];
+
+const MACS: &[Row] = &[
+    (MethodWeakness::NoMac, "RFC 4253, section 6.4", &["none"]),
+    (
+        MethodWeakness::Md5,
+        "OpenSSH 7.2",
+        &["hmac-md5", "hmac-md5-96", "hmac-md5-etm@openssh.com", "hmac-md5-96-etm@openssh.com"],
+    ),
+    (MethodWeakness::ShortMac, "OpenSSH 7.2", &["hmac-sha1-96", "hmac-sha1-96-etm@openssh.com"]),
+];
+
+/// Returns the weak key exchange method with this name (RFC 4253, section 8; RFC 4419; RFC 4432; RFC 4462; RFC 9142).
+pub fn weak_kex(method: &[u8]) -> Option<WeakMethod> {
+    find(KEX, method)
 }
 
-/// The weakness of a host key algorithm (RFC 4253, section 6.6; RFC 6187; PROTOCOL.certkeys of OpenSSH).
-pub fn host_key_weakness(algorithm: &[u8]) -> Option<MethodWeakness> {
-    match without_version(algorithm) {
-        b"ssh-dss" | b"x509v3-ssh-dss" | b"x509v3-sign-dss" | b"spki-sign-dss" | b"pgp-sign-dss" => {
-            Some(MethodWeakness::Dss)
-        }
-        b"ssh-rsa" | b"x509v3-ssh-rsa" | b"x509v3-sign-rsa" | b"spki-sign-rsa" | b"pgp-sign-rsa" => {
-            Some(MethodWeakness::Sha1Signature)
-        }
-        _ => None,
-    }
+/// Returns the weak host key algorithm with this name (RFC 4253, section 6.6; RFC 6187; PROTOCOL.certkeys of OpenSSH).
+pub fn weak_host_key(algorithm: &[u8]) -> Option<WeakMethod> {
+    find(HOST_KEYS, algorithm)
 }
 
-/// The weakness of a cipher (RFC 4253, section 6.3; RFC 4344; RFC 4345).
-pub fn cipher_weakness(cipher: &[u8]) -> Option<MethodWeakness> {
-    let name = without_domain(cipher);
-    let starts = |start: &[u8]| name.starts_with(start);
-    if name == b"none" {
-        Some(MethodWeakness::NoProtection)
-    } else if starts(b"des-") {
-        Some(MethodWeakness::Des)
-    } else if starts(b"arcfour") {
-        Some(MethodWeakness::Rc4)
-    } else if [&b"3des-"[..], b"blowfish-", b"cast128-", b"idea-"].iter().any(|start| starts(start)) {
-        Some(MethodWeakness::ShortBlock)
-    } else if name.ends_with(b"-cbc") {
-        Some(MethodWeakness::Cbc)
-    } else {
-        None
-    }
+/// Returns the weak cipher with this name (RFC 4253, section 6.3; RFC 4344; RFC 4345; draft-kanno-secsh-camellia; the manual of
+/// Tectia).
+pub fn weak_cipher(cipher: &[u8]) -> Option<WeakMethod> {
+    find(CIPHERS, cipher)
 }
 
-/// The weakness of a MAC (RFC 4253, section 6.4). HMAC with SHA-1 in full length has none that is known.
-pub fn mac_weakness(mac: &[u8]) -> Option<MethodWeakness> {
-    let name = without_domain(mac);
-    let name = name.strip_suffix(b"-etm").unwrap_or(name);
-    match name {
-        b"none" => Some(MethodWeakness::NoProtection),
-        b"hmac-md5" | b"hmac-md5-96" => Some(MethodWeakness::Md5),
-        b"hmac-sha1-96" => Some(MethodWeakness::ShortMac),
-        _ => None,
-    }
+/// Returns the weak MAC with this name (RFC 4253, section 6.4). HMAC with SHA-1 in full length has no known weakness.
+pub fn weak_mac(mac: &[u8]) -> Option<WeakMethod> {
+    find(MACS, mac)
 }
 
-/// The name before `@` and the domain of who defined it (RFC 4251, section 6).
-fn without_domain(name: &[u8]) -> &[u8] {
-    name.split(|byte| *byte == b'@').next().unwrap_or(name)
-}
-
-/// The key type of a certificate of OpenSSH, such as `ssh-rsa` of `ssh-rsa-cert-v01@openssh.com`; other names as they are.
-fn without_version(name: &[u8]) -> &[u8] {
-    let plain = without_domain(name);
-    [&b"-cert-v01"[..], b"-cert-v00"].iter().find_map(|end| plain.strip_suffix(*end)).unwrap_or(plain)
-}
-
-fn contains(name: &[u8], part: &[u8]) -> bool {
-    memchr::memmem::find(name, part).is_some()
+fn find(table: &[Row], method: &[u8]) -> Option<WeakMethod> {
+    table.iter().find_map(|(weakness, source, names)| {
+        let name = names.iter().find(|name| match name.strip_suffix('*') {
+            Some(start) => method.starts_with(start.as_bytes()),
+            None => name.as_bytes() == method,
+        });
+        Some(WeakMethod { weakness: *weakness, name: name?, source })
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    type Judge = fn(&[u8]) -> Option<MethodWeakness>;
+    type Judge = fn(&[u8]) -> Option<WeakMethod>;
 
     /// Names of IANA's registry "SSH Protocol Parameters", and of OpenSSH and others.
     #[test]
     fn methods_have_weaknesses_of_documents() {
         let rows: [(Judge, &[(&str, Option<MethodWeakness>)]); 4] = [
             (
-                kex_weakness,
+                weak_kex,
                 &[
                     ("diffie-hellman-group1-sha1", Some(MethodWeakness::ShortPrime)),
                     ("gss-group1-sha1-toWM5Slw5Ew8Mqkay+al2g==", Some(MethodWeakness::ShortPrime)),
@@ -188,6 +254,7 @@ mod tests {
                     ("diffie-hellman-group-exchange-sha1", Some(MethodWeakness::Sha1KeyExchange)),
                     ("gss-gex-sha1-toWM5Slw5Ew8Mqkay+al2g==", Some(MethodWeakness::Sha1KeyExchange)),
                     ("gss-group14-sha1-*", Some(MethodWeakness::Sha1KeyExchange)),
+                    ("own-sha1", None),
                     ("diffie-hellman-group14-sha256", None),
                     ("diffie-hellman-group16-sha512", None),
                     ("diffie-hellman-group-exchange-sha256", None),
@@ -201,7 +268,7 @@ mod tests {
                 ],
             ),
             (
-                host_key_weakness,
+                weak_host_key,
                 &[
                     ("ssh-dss", Some(MethodWeakness::Dss)),
                     ("ssh-dss-cert-v01@openssh.com", Some(MethodWeakness::Dss)),
@@ -220,9 +287,9 @@ mod tests {
                 ],
             ),
             (
-                cipher_weakness,
+                weak_cipher,
                 &[
-                    ("none", Some(MethodWeakness::NoProtection)),
+                    ("none", Some(MethodWeakness::NoEncryption)),
                     ("des-cbc", Some(MethodWeakness::Des)),
                     ("des-cbc@ssh.com", Some(MethodWeakness::Des)),
                     ("arcfour", Some(MethodWeakness::Rc4)),
@@ -236,16 +303,21 @@ mod tests {
                     ("aes128-cbc", Some(MethodWeakness::Cbc)),
                     ("aes256-cbc", Some(MethodWeakness::Cbc)),
                     ("rijndael-cbc@lysator.liu.se", Some(MethodWeakness::Cbc)),
+                    ("seed-cbc@ssh.com", Some(MethodWeakness::Cbc)),
                     ("twofish-cbc", Some(MethodWeakness::Cbc)),
+                    ("cast128-12-cbc@ssh.com", Some(MethodWeakness::ShortBlock)),
+                    ("own1-cbc", None),
+                    ("des-own", None),
+                    ("none@example.test", None),
                     ("aes128-ctr", None),
                     ("aes256-gcm@openssh.com", None),
                     ("chacha20-poly1305@openssh.com", None),
                 ],
             ),
             (
-                mac_weakness,
+                weak_mac,
                 &[
-                    ("none", Some(MethodWeakness::NoProtection)),
+                    ("none", Some(MethodWeakness::NoMac)),
                     ("hmac-md5", Some(MethodWeakness::Md5)),
                     ("hmac-md5-96", Some(MethodWeakness::Md5)),
                     ("hmac-md5-etm@openssh.com", Some(MethodWeakness::Md5)),
@@ -262,7 +334,7 @@ mod tests {
         let mut seen = Vec::new();
         for (judge, names) in rows {
             for (name, wanted) in names {
-                assert_eq!(judge(name.as_bytes()), *wanted, "{name}");
+                assert_eq!(judge(name.as_bytes()).map(|method| method.weakness), *wanted, "{name}");
                 seen.extend(*wanted);
             }
         }
@@ -270,8 +342,39 @@ mod tests {
     }
 
     #[test]
+    fn name_and_source_are_those_of_the_table() {
+        let found =
+            |judge: Judge, name: &str| judge(name.as_bytes()).map(|method| (method.name, method.source));
+        let rows: [(Judge, &str, &str, &str); 8] = [
+            (weak_kex, "diffie-hellman-group1-sha1", "diffie-hellman-group1-sha1", "RFC 9142"),
+            (weak_kex, "gss-group1-sha1-toWM5Slw5Ew8Mqkay+al2g==", "gss-group1-sha1-*", "RFC 9142"),
+            (
+                weak_kex,
+                "diffie-hellman-group-exchange-sha1",
+                "diffie-hellman-group-exchange-sha1",
+                "RFC 9142",
+            ),
+            (weak_kex, "diffie-hellman-group14-sha1", "diffie-hellman-group14-sha1", "OpenSSH 8.2"),
+            (weak_cipher, "none", "none", "RFC 4253, section 6.3"),
+            (weak_mac, "none", "none", "RFC 4253, section 6.4"),
+            (weak_mac, "hmac-md5-etm@openssh.com", "hmac-md5-etm@openssh.com", "OpenSSH 7.2"),
+            (weak_cipher, "aes128-cbc", "aes128-cbc", "CVE-2008-5161; OpenSSH 6.7"),
+        ];
+        for (judge, name, wanted, source) in rows {
+            assert_eq!(found(judge, name), Some((wanted, source)), "{name}");
+        }
+    }
+
+    #[test]
+    fn group_of_1024_bits_is_not_broken_by_moderate_means() {
+        let broken = MethodWeakness::ALL.into_iter().filter(|weakness| weakness.is_broken());
+        let names: Vec<_> = broken.map(MethodWeakness::name).collect();
+        assert_eq!(names, ["no_encryption", "no_mac", "des", "rc4"]);
+    }
+
+    #[test]
     fn any_bytes_are_judged() {
-        for judge in [kex_weakness as Judge, host_key_weakness, cipher_weakness, mac_weakness] {
+        for judge in [weak_kex as Judge, weak_host_key, weak_cipher, weak_mac] {
             for name in [&b""[..], b"@", b"-cbc@", b"\xff\x00"] {
                 let _ = judge(name);
             }

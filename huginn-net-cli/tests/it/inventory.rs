@@ -1,6 +1,8 @@
 //! `huginn-net inventory`: what servers chose and clients offered. Counts are those of tshark 4.0.17 for the same captures
 //! (`tls.handshake.type`, `tls.handshake.ciphersuite`, `tls.handshake.extensions_key_share_group` and so on).
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -10,7 +12,8 @@ use crate::captures;
 fn run(args: &[&str], files: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
     command.arg("inventory").args(args).env("COLUMNS", "100");
-    command.args(files.iter().map(|file| captures::path(file))).output().unwrap()
+    let path = |file: &&str| if file.starts_with('/') { PathBuf::from(file) } else { captures::path(file) };
+    command.args(files.iter().map(path)).output().unwrap()
 }
 
 fn stdout(args: &[&str], files: &[&str]) -> String {
@@ -135,6 +138,8 @@ fn servers_have_their_certificates_and_not_those_of_clients() {
     assert_eq!(own["not_after"], "2036-11-23T18:15:17Z");
     assert_eq!((&own["own"], &own["count"]), (&true.into(), &3.into()));
     assert_eq!(certificates[2]["own"], false);
+    let text = stdout(&[], &files);
+    assert!(text.contains("\ncertificates 3 certificates of "), "{text}");
     // Clients of 4431 and others send a certificate, too.
     assert_eq!(lines("inventory", &files)[0]["certificates"], 3);
     let bom: Value = serde_json::from_str(&stdout(&["--format", "cyclonedx"], &files)).unwrap();
@@ -174,11 +179,6 @@ fn ssh_servers_have_their_algorithms() {
 #[test]
 fn weak_ssh_methods_are_problems() {
     let files = ["ssh-weak.pcap"];
-    let weak = |host: &Value| -> Vec<(String, String, bool)> {
-        let rows = host["weak_ssh"].as_array().unwrap().iter();
-        let text = |row: &Value, name: &str| row[name].as_str().unwrap().to_owned();
-        rows.map(|row| (text(row, "method"), text(row, "weakness"), row["agreed"] == true)).collect()
-    };
     let methods = [
         ("diffie-hellman-group1-sha1", "short_prime"),
         ("3des-cbc", "short_block"),
@@ -188,15 +188,21 @@ fn weak_ssh_methods_are_problems() {
         ("hmac-sha1-96", "short_mac"),
         ("aes128-cbc", "cbc"),
     ];
-    let all =
-        |agreed| methods.map(|(name, weakness)| (name.to_owned(), weakness.to_owned(), agreed)).to_vec();
+    let all = |agreed| methods.map(|(name, weakness)| (name, weakness, agreed)).to_vec();
     let servers = lines("inventory_server", &files);
     let ports: Vec<_> = servers.iter().map(|server| server["port"].as_u64().unwrap()).collect();
     assert_eq!(ports, [22, 2201, 2202]);
     assert_eq!(
-        (weak(&servers[0]), weak(&servers[1]), weak(&servers[2])),
+        (weak_ssh(&servers[0]), weak_ssh(&servers[1]), weak_ssh(&servers[2])),
         (all(true), all(false), Vec::new())
     );
+    let source = |method: &str| {
+        let mut rows = servers[0]["weak_ssh"].as_array().unwrap().iter();
+        rows.find(|row| row["method"] == method).unwrap()["source"].as_str().unwrap()
+    };
+    // RFC 9142 permits it.
+    assert_eq!(source("diffie-hellman-group14-sha1"), "OpenSSH 8.2");
+    assert_eq!(source("diffie-hellman-group1-sha1"), "RFC 9142");
     let problems: Vec<&Value> = servers.iter().map(|server| &server["problems"]).collect();
     let wanted = [
         serde_json::json!(["weak_ssh_method", "no_post_quantum_key_exchange"]),
@@ -206,7 +212,7 @@ fn weak_ssh_methods_are_problems() {
     assert_eq!(problems, wanted.iter().collect::<Vec<_>>());
     let clients = lines("inventory_client", &files);
     assert_eq!(
-        (weak(&clients[0]), &clients[0]["problems"]),
+        (weak_ssh(&clients[0]), &clients[0]["problems"]),
         (all(false), &serde_json::json!(["weak_ssh_method"]))
     );
 
@@ -214,7 +220,7 @@ fn weak_ssh_methods_are_problems() {
     let has = |line: &str| assert!(text.contains(line), "{line}\n{text}");
     has("4 connections of 3 servers, 1 client: 50 % hybrid or post-quantum, 50 % classical, 0 % unknown");
     has(
-        "weak methods in use: diffie-hellman-group1-sha1 (1 server), 3des-cbc (1 server), hmac-md5 (1 server), ",
+        "weak methods in use: diffie-hellman-group1-sha1 (1 server), 3des-cbc (1 server), hmac-md5 (1 server) and 4 more\n",
     );
     has("1 server offered other weak methods");
     has("\nSSH key exchange ");
@@ -226,6 +232,146 @@ fn weak_ssh_methods_are_problems() {
     let properties = ssh.unwrap()["properties"].as_array().unwrap();
     let first = serde_json::json!({"name": "huginn-net:weak_ssh_method", "value": "diffie-hellman-group1-sha1: short_prime"});
     assert_eq!((properties.len(), &properties[0]), (7, &first));
+}
+
+/// Key exchange methods, host key algorithms, ciphers and MACs of both directions.
+type Lists<'a> = [&'a str; 4];
+
+/// The first bytes of a peer: its identification and an SSH_MSG_KEXINIT with these lists (RFC 4253, section 7.1).
+fn ssh_hello([kex, host_keys, ciphers, macs]: Lists<'_>) -> Vec<u8> {
+    let mut payload = vec![20_u8; 17];
+    for list in [kex, host_keys, ciphers, ciphers, macs, macs, "none", "none", "", ""] {
+        payload.extend((list.len() as u32).to_be_bytes());
+        payload.extend(list.as_bytes());
+    }
+    payload.extend([0_u8; 5]);
+    // The packet has a multiple of 8 bytes: five before the payload, and at least four of padding (section 6).
+    let padding = 4 + (15 - payload.len() % 8) % 8;
+    let mut hello = b"SSH-2.0-example\r\n".to_vec();
+    hello.extend((payload.len() as u32 + padding as u32 + 1).to_be_bytes());
+    hello.push(padding as u8);
+    hello.extend(payload);
+    hello.extend(vec![0_u8; padding]);
+    hello
+}
+
+/// Writes a capture of raw IPv4 packets with one connection for each pair of client and server, the first one to port 22, the
+/// next one to port 23 and so on, and returns its path.
+pub(crate) fn ssh_capture(name: &str, connections: &[(Lists<'_>, Lists<'_>)]) -> PathBuf {
+    let mut file = [0xa1b2_c3d4_u32, 0x0002_0004, 0, 0, 262_144, 101].map(u32::to_be_bytes).concat();
+    for (n, (client, server)) in connections.iter().enumerate() {
+        let port = 22 + n as u8;
+        let (client, server) = (ssh_hello(*client), ssh_hello(*server));
+        let after = 1 + client.len() as u32;
+        let packets: [(bool, u32, u32, u8, &[u8]); 4] = [
+            (true, 0, 0, 0x02, &[]),
+            (false, 0, 1, 0x12, &[]),
+            (true, 1, 1, 0x18, &client),
+            (false, 1, after, 0x18, &server),
+        ];
+        for (from_client, seq, ack, flags, payload) in packets {
+            let len = 40 + payload.len() as u32;
+            file.extend([1_700_000_000, n as u32, len, len].map(u32::to_be_bytes).concat());
+            file.extend([0x45, 0, (len >> 8) as u8, len as u8, 0, 0, 0x40, 0, 64, 6, 0, 0]);
+            let ends = [([192_u8, 0, 2, 1], [0x9c, 0x40]), ([192, 0, 2, 2], [0, port])];
+            let [from, to] = if from_client { ends } else { [ends[1], ends[0]] };
+            file.extend([from.0, to.0].concat());
+            file.extend([from.1, to.1].concat());
+            file.extend([seq, ack].map(u32::to_be_bytes).concat());
+            file.extend([0x50, flags, 0xff, 0xff, 0, 0, 0, 0]);
+            file.extend(payload);
+        }
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("inventory");
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(name);
+    fs::write(&path, file).unwrap();
+    path
+}
+
+/// The weak methods of a host: name, weakness, and whether both sides agreed on it.
+fn weak_ssh(host: &Value) -> Vec<(&str, &str, bool)> {
+    let rows = host["weak_ssh"].as_array().unwrap().iter();
+    rows.map(|row| {
+        (row["method"].as_str().unwrap(), row["weakness"].as_str().unwrap(), row["agreed"] == true)
+    })
+    .collect()
+}
+
+#[test]
+fn failed_ssh_negotiation_has_no_method_in_use() {
+    let client = ["diffie-hellman-group1-sha1", "ssh-rsa", "3des-cbc", "hmac-md5"];
+    let others = [
+        ["diffie-hellman-group1-sha1", "ssh-rsa", "aes128-ctr", "hmac-md5"],
+        ["diffie-hellman-group1-sha1", "ssh-rsa", "3des-cbc", "hmac-sha2-256"],
+        ["curve25519-sha256", "ssh-rsa", "3des-cbc", "hmac-md5"],
+        ["diffie-hellman-group1-sha1", "ssh-ed25519", "3des-cbc", "hmac-md5"],
+    ];
+    let path = ssh_capture("failed.pcap", &others.map(|server| (client, server)));
+    let path = path.to_str().unwrap();
+    let servers = lines("inventory_server", &[path]);
+    assert_eq!(servers.len(), 4);
+    for server in &servers {
+        assert_eq!(server["problems"], serde_json::json!(["weak_ssh_method_offered"]), "{server}");
+        let weak = weak_ssh(server);
+        assert!(!weak.is_empty() && weak.iter().all(|(_, _, agreed)| !agreed), "{server}");
+    }
+    let text = stdout(&[], &[path]);
+    assert!(!text.contains("in use") && !text.contains("SSH key exchange"), "{text}");
+    let bom = stdout(&["--format", "cyclonedx"], &[path]);
+    assert!(!bom.contains("weak_ssh_method") && !bom.contains("group1-sha1"), "{bom}");
+    // Without a failure the same methods are in use.
+    let path = ssh_capture("agreed.pcap", &[(client, client)]);
+    let servers = lines("inventory_server", &[path.to_str().unwrap()]);
+    assert!(weak_ssh(&servers[0]).iter().all(|(_, _, agreed)| *agreed));
+    assert_eq!(weak_ssh(&servers[0]).len(), 4);
+}
+
+#[test]
+fn methods_none_say_what_is_missing() {
+    let lists = ["curve25519-sha256", "ssh-ed25519", "none", "none"];
+    let path = ssh_capture("none.pcap", &[(lists, lists)]);
+    let path = path.to_str().unwrap();
+    let servers = lines("inventory_server", &[path]);
+    assert_eq!(weak_ssh(&servers[0]), [("none", "no_encryption", true), ("none", "no_mac", true)]);
+    let text = stdout(&[], &[path]);
+    assert!(text.contains("weak methods in use: no encryption (1 server), no MAC (1 server)\n"), "{text}");
+    let row = text.lines().find(|line| line.starts_with("192.0.2.2:22 ")).unwrap();
+    assert!(row.contains(" no encryption, no MAC "), "{row}");
+}
+
+/// Names of peers that clear the screen, are long or many.
+#[test]
+fn ssh_names_of_peers_are_printable_short_and_judged_by_tables_only() {
+    let long = format!("\u{1b}[2J\u{7}\u{202e}{}", "x".repeat(1000));
+    let many: Vec<String> = (0..1000).map(|n| format!("own{n}-cbc")).collect();
+    let many = many.join(",");
+    let lists = [long.as_str(), "ssh-ed25519", many.as_str(), "hmac-sha2-256"];
+    let path = ssh_capture("hostile.pcap", &[(lists, lists)]);
+    let path = path.to_str().unwrap();
+    let text = stdout(&[], &[path]);
+    assert!(text.contains("\n\\x1b[2J\\x07\\xe2\\x80\\xaexxx"), "{text}");
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n' || c == '\u{202e}'), "{text:?}");
+    assert!(text.contains("x…") && text.lines().all(|line| line.chars().count() <= 140), "{text}");
+    for host in lines("inventory_server", &[path]).iter().chain(&lines("inventory_client", &[path])) {
+        assert!(weak_ssh(host).is_empty(), "{}", host["problems"]);
+    }
+}
+
+/// A server with a 1024-bit group precedes those with weak ciphers, as one of TLS does.
+#[test]
+fn ssh_group_of_1024_bits_follows_broken_methods() {
+    let rest = ["ssh-ed25519", "aes128-ctr", "hmac-sha2-256"];
+    let lists = |kex, cipher| [kex, rest[0], cipher, rest[2]];
+    let servers = [
+        lists("curve25519-sha256", "3des-cbc"),
+        lists("diffie-hellman-group1-sha1", rest[1]),
+        lists("curve25519-sha256", "arcfour"),
+    ];
+    let path = ssh_capture("ranks.pcap", &servers.map(|lists| (lists, lists)));
+    let text = stdout(&[], &[path.to_str().unwrap()]);
+    let ports = text.lines().filter_map(|line| line.strip_prefix("192.0.2.2:")?.get(..2));
+    assert_eq!(ports.collect::<Vec<_>>(), ["24", "23", "22"], "{text}");
 }
 
 #[test]

@@ -210,3 +210,17 @@ fn page_has_key_exchanges_and_weak_methods_of_ssh() {
         assert!(section.contains(text), "{text}\n{section}");
     }
 }
+
+#[test]
+fn names_of_ssh_peers_are_printable_on_the_page() {
+    let long = format!("\u{1b}[2J\u{7}<b>{}", "x".repeat(1000));
+    let lists = [long.as_str(), "ssh-ed25519", "none", "none"];
+    let capture = crate::inventory::ssh_capture("page.pcap", &[(lists, lists)]);
+    let page = page("ssh_names.html", &[capture.to_str().unwrap()]);
+    let (_, section) = page.split_once("<section id=\"cryptography\"").unwrap();
+    let (section, _) = section.split_once("</section>").unwrap();
+    assert!(section.contains("<td class=\"value\">\\x1b[2J\\x07&lt;b&gt;xxx"), "{section}");
+    assert!(section.contains("x…</td>") && !section.contains(&"x".repeat(64)), "{section}");
+    assert!(!section.contains(|c: char| c.is_control() && c != '\n'), "{section:?}");
+    assert!(section.contains("<td>no encryption, no MAC</td>"), "{section}");
+}

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use huginn_net::Timestamp;
 use huginn_net::core::Amount;
+use huginn_net::ssh::strength::WeakMethod;
 use huginn_net::tls::strength::{KeyExchangeKind, deprecated_by, weaknesses};
 use huginn_net::tls::{Certificate, Version};
 use serde::Serialize;
@@ -14,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::certificate::sha256_of;
 use super::summary::{KeyExchangeName, suite_name, version_name};
-use super::{Inventory, LeftOut, Place, Seen, Summary, TlsChoice, WeakMethod};
+use super::{Inventory, LeftOut, Place, Seen, Summary, TlsChoice};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use huginn_net::Timestamp;
+use huginn_net::ssh::strength::WeakMethod;
 use huginn_net::tls::Version;
 use huginn_net::tls::strength::KeyExchangeKind;
 use serde::Serialize;
@@ -16,7 +17,7 @@ use super::summary::{
     JudgedClient, JudgedServer, KindCounts, group_name, key_exchange_name, scheme_name, suite_name,
     version_name,
 };
-use super::{Inventory, LeftOut, Seen, SeenList, SshChoice, SshOffer, Summary, TlsOffer, WeakMethod};
+use super::{Inventory, LeftOut, Seen, SeenList, SshChoice, SshOffer, Summary, TlsOffer};
 
 /// Totals.
 #[derive(Serialize)]
@@ -69,25 +70,25 @@ struct ServerLine<'a> {
     certificates: Vec<Counted<CertificateRow<'a>>>,
     ssh: Vec<Counted<&'a SshChoice>>,
     ssh_offered: Vec<Counted<&'a SshOffer>>,
-    weak_ssh: Vec<WeakSsh<'a>>,
+    weak_ssh: Vec<WeakSsh>,
 }
 
 /// A weak method of SSH.
 #[derive(Serialize)]
-struct WeakSsh<'a> {
-    method: &'a str,
+struct WeakSsh {
+    method: &'static str,
     weakness: &'static str,
     source: &'static str,
     /// Whether client and server agreed on it; otherwise it was only offered.
     agreed: bool,
 }
 
-impl<'a> WeakSsh<'a> {
-    fn all(methods: &'a BTreeSet<WeakMethod>, agreed: bool) -> impl Iterator<Item = Self> {
+impl WeakSsh {
+    fn all(methods: &BTreeSet<WeakMethod>, agreed: bool) -> impl Iterator<Item = Self> {
         methods.iter().map(move |method| Self {
-            method: &method.name,
+            method: method.name,
             weakness: method.weakness.name(),
-            source: method.weakness.source(),
+            source: method.source,
             agreed,
         })
     }
@@ -117,7 +118,7 @@ struct ClientLine<'a> {
     key_shares: Vec<Counted<Name>>,
     signature_algorithms: Vec<Counted<Name>>,
     ssh_offered: Vec<Counted<&'a SshOffer>>,
-    weak_ssh: Vec<WeakSsh<'a>>,
+    weak_ssh: Vec<WeakSsh>,
 }
 
 #[derive(Serialize)]

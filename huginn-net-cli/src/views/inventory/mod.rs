@@ -26,11 +26,11 @@ use self::certificate::size_of_certificate;
 pub(crate) use self::certificate::{CertificateProblem, ServerCertificate};
 pub(crate) use self::cyclonedx::write as write_cyclonedx;
 pub(crate) use self::json::write as write_json;
-pub(crate) use self::offer::{SshChoice, SshOffer, TlsChoice, TlsOffer, WeakMethod};
+pub(crate) use self::offer::{SshChoice, SshOffer, TlsChoice, TlsOffer};
 use self::seen::Memory;
 pub(crate) use self::seen::{Seen, SeenList};
 pub(crate) use self::summary::{JudgedServer, KeyExchangeName, Summary, Usage};
-pub(crate) use self::text::{name_cell, percent, sentences, write as write_text};
+pub(crate) use self::text::{method_cell, name_cell, percent, sentences, write as write_text};
 use crate::limits::{
     MAX_INVENTORY_HOSTS, MAX_INVENTORY_NAME_BYTES, MAX_INVENTORY_NAMES, MAX_PENDING_CHOICES,
 };

@@ -1,8 +1,6 @@
 //! What clients offer, and what servers choose.
 
-use huginn_net::ssh::strength::{
-    MethodWeakness, cipher_weakness, host_key_weakness, kex_weakness, mac_weakness,
-};
+use huginn_net::ssh::strength::{WeakMethod, weak_cipher, weak_host_key, weak_kex, weak_mac};
 use huginn_net::ssh::{KexInit, NameList, Negotiation};
 use huginn_net::tls::strength::{
     KeyExchangeKind, MIN_PRIME_BITS, group_kind, is_forward_secret, key_exchange, suite_key_exchange,
@@ -128,6 +126,9 @@ pub(crate) struct SshChoice {
     client_mac: Option<Box<str>>,
     server_mac: Option<Box<str>>,
     pub(crate) post_quantum: Option<bool>,
+    /// Whether each list has a common name. Otherwise the connection ends, and no method is in use.
+    #[serde(skip)]
+    is_complete: bool,
 }
 
 impl SshChoice {
@@ -141,12 +142,18 @@ impl SshChoice {
             client_mac: text(found.mac(Side::Client)),
             server_mac: text(found.mac(Side::Server)),
             post_quantum: found.is_post_quantum(),
+            is_complete: found.unmatched().is_none(),
         }
     }
 
-    /// The kind of the key exchange method, by its name: one with a classical part is hybrid.
+    /// The key exchange method in use; `None` if the sides did not agree on all methods.
+    pub(crate) fn kex_in_use(&self) -> Option<&str> {
+        self.kex.as_deref().filter(|_| self.is_complete)
+    }
+
+    /// The kind of the key exchange method in use, by its name: one with a classical part is hybrid.
     pub(crate) fn kind(&self) -> Option<KeyExchangeKind> {
-        let kex = self.kex.as_deref()?;
+        let kex = self.kex_in_use()?;
         Some(match self.post_quantum? {
             false => KeyExchangeKind::Classical,
             true if ["25519", "nistp", "ecdh", "448"].iter().any(|part| kex.contains(part)) => {
@@ -156,18 +163,19 @@ impl SshChoice {
         })
     }
 
-    /// The weak methods.
+    /// The weak methods in use: none if the sides did not agree on all methods.
     pub(super) fn weak_methods(&self) -> impl Iterator<Item = WeakMethod> {
         let Self { kex, host_key, client_cipher, server_cipher, client_mac, server_mac, .. } = self;
         let judged: [(&Option<Box<str>>, Judge); 6] = [
-            (kex, kex_weakness),
-            (host_key, host_key_weakness),
-            (client_cipher, cipher_weakness),
-            (server_cipher, cipher_weakness),
-            (client_mac, mac_weakness),
-            (server_mac, mac_weakness),
+            (kex, weak_kex),
+            (host_key, weak_host_key),
+            (client_cipher, weak_cipher),
+            (server_cipher, weak_cipher),
+            (client_mac, weak_mac),
+            (server_mac, weak_mac),
         ];
-        judged.into_iter().filter_map(|(name, judge)| WeakMethod::new(name.as_deref()?, judge))
+        let judged = judged.into_iter().filter(move |_| self.is_complete);
+        judged.filter_map(|(name, judge)| judge(name.as_deref()?.as_bytes()))
     }
 
     /// Size of the names, in bytes.
@@ -178,21 +186,8 @@ impl SshChoice {
     }
 }
 
-/// Returns the weakness of a method by its name.
-type Judge = fn(&[u8]) -> Option<MethodWeakness>;
-
-/// A weak method of SSH.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct WeakMethod {
-    pub(crate) weakness: MethodWeakness,
-    pub(crate) name: String,
-}
-
-impl WeakMethod {
-    fn new(name: &str, judge: Judge) -> Option<Self> {
-        Some(Self { weakness: judge(name.as_bytes())?, name: name.to_owned() })
-    }
-}
+/// Returns the weak method with a name.
+type Judge = fn(&[u8]) -> Option<WeakMethod>;
 
 /// What a client or server offered in its SSH_MSG_KEXINIT (RFC 4253, section 7.1).
 #[derive(Debug, PartialEq, Eq, Hash, Serialize)]
@@ -225,15 +220,14 @@ impl SshOffer {
     /// The weak methods.
     pub(super) fn weak_methods(&self) -> impl Iterator<Item = WeakMethod> {
         let judged: [(&[Box<str>], Judge); 4] = [
-            (&self.kex, kex_weakness),
-            (&self.host_keys, host_key_weakness),
-            (&self.ciphers, cipher_weakness),
-            (&self.macs, mac_weakness),
+            (&self.kex, weak_kex),
+            (&self.host_keys, weak_host_key),
+            (&self.ciphers, weak_cipher),
+            (&self.macs, weak_mac),
         ];
-        let weak = |(names, judge): (&'_ [Box<str>], Judge)| -> Vec<WeakMethod> {
-            names.iter().filter_map(|name| WeakMethod::new(name, judge)).collect()
-        };
-        judged.into_iter().flat_map(weak)
+        judged
+            .into_iter()
+            .flat_map(|(names, judge)| names.iter().filter_map(move |name| judge(name.as_bytes())))
     }
 
     /// Size of the lists, in bytes.

@@ -1,12 +1,14 @@
 //! What needs attention.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 
+use huginn_net::ssh::strength::{MethodWeakness, WeakMethod};
 use huginn_net::tls::Version;
 use huginn_net::tls::strength::{KeyExchangeKind, SuiteWeakness, deprecated_by, weaknesses};
 
-use super::{CertificateProblem, Client, Server, WeakMethod};
+use super::{CertificateProblem, Client, Server};
 use crate::limits::SHOWN_WEAK_METHODS;
 
 /// What a server negotiated, or a client offered, that standards advise against.
@@ -90,12 +92,14 @@ impl Problems {
     pub(crate) fn rank(&self) -> Option<usize> {
         let is_broken = self.weak.first().is_some_and(|worst| *worst < SuiteWeakness::TripleDes)
             || self.weak_ssh.first().is_some_and(|worst| worst.weakness.is_broken());
+        let is_short = |method: &WeakMethod| method.weakness == MethodWeakness::ShortPrime;
         let in_order = [
             is_broken,
             self.certificates.contains(&CertificateProblem::Expired),
             !self.old.is_empty(),
+            // The same for TLS and SSH.
+            self.short_prime.is_some() || self.weak_ssh.iter().any(is_short),
             !self.weak.is_empty() || !self.weak_ssh.is_empty(),
-            self.short_prime.is_some(),
             !self.certificates.is_empty(),
             self.no_forward_secrecy,
             !self.weak_ssh_offered.is_empty(),
@@ -120,13 +124,23 @@ impl Problems {
     }
 }
 
+/// The name of a method for people: `none` does not say what is missing.
+pub(super) fn method_text(method: &WeakMethod) -> &'static str {
+    match method.weakness {
+        MethodWeakness::NoEncryption => "no encryption",
+        MethodWeakness::NoMac => "no MAC",
+        _ => method.name,
+    }
+}
+
 /// The worst methods and the number of others, as one text: `ssh-dss, 3des-cbc and 2 more`; `None` without any.
-fn methods(weak: &BTreeSet<WeakMethod>, verb: &str) -> Option<String> {
-    let shown: Vec<&str> = weak.iter().take(SHOWN_WEAK_METHODS).map(|method| method.name.as_str()).collect();
-    let more = match weak.len().saturating_sub(shown.len()) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+pub(super) fn worst_methods(
+    texts: impl ExactSizeIterator<Item: Into<Cow<'static, str>>>,
+    verb: &str,
+) -> Option<String> {
+    let more = texts.len().saturating_sub(SHOWN_WEAK_METHODS);
+    let shown: Vec<Cow<'static, str>> = texts.take(SHOWN_WEAK_METHODS).map(Into::into).collect();
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     (!shown.is_empty()).then(|| format!("{verb}{}{more}", shown.join(", ")))
 }
 
@@ -143,8 +157,8 @@ impl Display for Problems {
         let weak = self.weak.iter().map(|weakness| weakness.name().to_owned());
         let old = self.old.iter().filter_map(|version| version.name());
         let old = old.map(|name| format!("{name}{at_most}"));
-        let ssh = methods(&self.weak_ssh, "");
-        let ssh_offered = methods(&self.weak_ssh_offered, "offers ");
+        let ssh = worst_methods(self.weak_ssh.iter().map(method_text), "");
+        let ssh_offered = worst_methods(self.weak_ssh_offered.iter().map(method_text), "offers ");
         let certificates = self.certificates.iter().map(|problem| problem.text().to_owned());
         let prime = self.short_prime.map(|bits| format!("{bits}-bit DH"));
         let forward = self.no_forward_secrecy.then(|| "no forward secrecy".to_owned());

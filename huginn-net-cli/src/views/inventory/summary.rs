@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use huginn_net::ssh::strength::WeakMethod;
 use huginn_net::tls::strength::{KeyExchangeKind, SuiteWeakness, suite_key_exchange};
 use huginn_net::tls::{KeyExchange, Version, names};
 use serde::Serialize;
 
 use super::problem::Problems;
-use super::{Client, Inventory, NamesOf, Place, Seen, Server, SshChoice, TlsChoice, WeakMethod};
+use super::{Client, Inventory, NamesOf, Place, Seen, Server, SshChoice, TlsChoice};
 
 /// Servers and clients with their problems, and totals.
 #[derive(Debug)]
@@ -85,9 +86,9 @@ pub(crate) struct KeyExchangeName {
 }
 
 impl KeyExchangeName {
-    /// The key exchange method of SSH; `None` if the sides have none in common.
+    /// The key exchange method of SSH; `None` if the sides did not agree on all methods.
     pub(super) fn of_ssh(choice: &SshChoice) -> Option<Self> {
-        Some(Self { name: choice.kex.as_ref()?.to_string(), kind: choice.kind() })
+        Some(Self { name: choice.kex_in_use()?.to_owned(), kind: choice.kind() })
     }
 
     pub(super) fn of(choice: &TlsChoice) -> Self {
@@ -160,7 +161,7 @@ impl<'a> Summary<'a> {
             ssh_exchanges
                 .add_server(ssh.filter_map(|(choice, seen)| Some((KeyExchangeName::of_ssh(choice)?, *seen))));
             for method in &problems.weak_ssh {
-                let count = self.weak_ssh.entry(method.clone()).or_default();
+                let count = self.weak_ssh.entry(*method).or_default();
                 *count = count.saturating_add(1);
             }
             for weakness in &problems.weak {

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use huginn_net::core::Amount;
+use huginn_net::core::{Amount, Printable};
 use huginn_net::tls::strength::{KeyExchangeKind, deprecated_by};
 use huginn_net::{Escaped, Timestamp};
 
-use super::problem::Problems;
+use super::problem::{Problems, method_text, worst_methods};
 use super::summary::{KeyExchangeName, Usage, version_name};
 use super::{CertificateProblem, Inventory, LeftOut, NamesOf, Seen, Summary};
 use crate::limits::{CERTIFICATE_WARNING_DAYS, SHOWN_KEY_EXCHANGES};
@@ -17,6 +17,8 @@ use crate::views::columns::{Layout, Table};
 const TITLE_WIDTH: usize = 13;
 /// Length of a server name in a table, in characters.
 const NAME_WIDTH: usize = 20;
+/// Length of the name of a method in a table, in characters: RFC 4251, section 6, permits no longer ones.
+const METHOD_WIDTH: usize = 64;
 
 const SERVER_HEADINGS: [&str; 5] = ["server", "name", "problems", "seen", "last seen"];
 const CLIENT_HEADINGS: [&str; 4] = ["client", "problems", "seen", "last seen"];
@@ -120,7 +122,7 @@ fn certificate_sentence(inventory: &Inventory, summary: &Summary<'_>) -> Option<
         summary.servers.iter().filter(|judged| !judged.server.certificates.is_empty()).count() as u64;
     let sentence = format!(
         "{} of {}; servers with an expired one: {}, with one that ends within {CERTIFICATE_WARNING_DAYS} days: {}",
-        certificates,
+        amount(certificates, "certificate(s)"),
         amount(with_any, "server(s)"),
         with(CertificateProblem::Expired),
         with(CertificateProblem::ExpiresSoon)
@@ -162,9 +164,9 @@ fn ssh_sentences(summary: &Summary<'_>) -> Vec<String> {
         return Vec::new();
     }
     let weak = summary.weak_ssh.iter();
-    let weak: Vec<String> =
-        weak.map(|(method, count)| format!("{} ({})", method.name, amount(*count, "server(s)"))).collect();
-    let weak = (!weak.is_empty()).then(|| format!("weak methods in use: {}", weak.join(", ")));
+    let weak =
+        weak.map(|(method, count)| format!("{} ({})", method_text(method), amount(*count, "server(s)")));
+    let weak = worst_methods(weak, "weak methods in use: ");
     let offer = summary.servers.iter().filter(|judged| !judged.problems.weak_ssh_offered.is_empty()).count();
     let offer =
         (offer > 0).then(|| format!("{} offered other weak methods", amount(offer as u64, "server(s)")));
@@ -194,7 +196,7 @@ fn write_key_exchanges(
     let mut table = Table::new(&[heading, "kind", "servers", "connections", ""]);
     for (exchange, usage) in key_exchanges.iter().take(SHOWN_KEY_EXCHANGES) {
         table.add_row(vec![
-            exchange.name.clone(),
+            method_cell(&exchange.name),
             exchange.kind.map_or("unknown", KeyExchangeKind::name).replace('_', "-"),
             usage.servers.to_string(),
             usage.connections.to_string(),
@@ -271,13 +273,25 @@ fn seen_cells(seen: Option<Seen>, zone: &Zone) -> [String; 2] {
 pub(crate) fn name_cell(names: NamesOf<'_>) -> String {
     let all = names.by_count();
     let Some(first) = all.first() else { return String::new() };
-    let name = format!("{:#}", Escaped(first.as_bytes()));
-    let cut: String = name.chars().take(NAME_WIDTH).collect();
-    let ellipsis = if cut.len() < name.len() { "…" } else { "" };
+    let name = cut(&format!("{:#}", Escaped(first.as_bytes())), NAME_WIDTH);
     match all.len().saturating_sub(1) {
-        0 if names.left_out() == 0 => format!("{cut}{ellipsis}"),
-        others if names.left_out() == 0 => format!("{cut}{ellipsis} +{others}"),
-        others => format!("{cut}{ellipsis} +{others}…"),
+        0 if names.left_out() == 0 => name,
+        others if names.left_out() == 0 => format!("{name} +{others}"),
+        others => format!("{name} +{others}…"),
+    }
+}
+
+/// The name of a key exchange, which may come from the wire: printable, and cut.
+pub(crate) fn method_cell(name: &str) -> String {
+    let start: String = name.chars().take(METHOD_WIDTH.saturating_add(1)).collect();
+    cut(&Printable(&start).to_string(), METHOD_WIDTH)
+}
+
+/// The first characters of a text, with an ellipsis for others.
+fn cut(text: &str, width: usize) -> String {
+    match text.char_indices().nth(width) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
 }
 

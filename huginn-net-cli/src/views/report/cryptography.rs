@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use crate::limits::MAX_REPORT_ROWS;
 use crate::output::Zone;
 use crate::views::inventory::{
-    Inventory, JudgedServer, KeyExchangeName, Summary, Usage, name_cell, percent, sentences,
+    Inventory, JudgedServer, KeyExchangeName, Summary, Usage, method_cell, name_cell, percent, sentences,
 };
 
 /// The section.
@@ -34,7 +34,7 @@ fn key_exchanges(protocol: &str, id: &str, all: &[(KeyExchangeName, Usage)], tot
                         th scope="col" { "servers" } th scope="col" { "connections" } th scope="col" { "share" }
                     } }
                     tbody { @for (exchange, usage) in all.iter().take(MAX_REPORT_ROWS) { tr {
-                        td.value { (exchange.name) }
+                        td.value { (method_cell(&exchange.name)) }
                         td { (exchange.kind.map_or("unknown", KeyExchangeKind::name).replace('_', "-")) }
                         td.number { (usage.servers) } td.number { (usage.connections) }
                         td.number { (percent(usage.connections, total)) }
