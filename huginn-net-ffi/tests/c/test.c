@@ -177,7 +177,7 @@ static void what_callers_can_do_wrong(huginn_fingerprinter *fingerprinter) {
     CHECK(huginn_client_fingerprint(client, NULL) == HUGINN_STATUS_INVALID_ARGUMENT);
     CHECK(huginn_client_fingerprint(NULL, fingerprinter) == HUGINN_STATUS_INVALID_ARGUMENT);
     CHECK(huginn_client_fingerprint(client, fingerprinter) == HUGINN_STATUS_OK);
-    CHECK(huginn_client_value(client, 19, message, sizeof message, NULL) == HUGINN_STATUS_INVALID_ARGUMENT);
+    CHECK(huginn_client_value(client, 22, message, sizeof message, NULL) == HUGINN_STATUS_INVALID_ARGUMENT);
     CHECK(huginn_client_value(client, HUGINN_FIELD_JA4, NULL, 10, NULL) == HUGINN_STATUS_INVALID_ARGUMENT);
     CHECK(huginn_client_value(client, HUGINN_FIELD_JA4, message, sizeof message, &length) == HUGINN_STATUS_ABSENT);
     CHECK(length == 0 && message[0] == '\0');
