@@ -239,11 +239,13 @@ mod tests {
     use super::*;
 
     type Judge = fn(&[u8]) -> Option<WeakMethod>;
+    /// A method, and its weakness.
+    type Row<'a> = (&'a str, Option<MethodWeakness>);
 
     /// Names of IANA's registry "SSH Protocol Parameters", and of OpenSSH and others.
     #[test]
     fn methods_have_weaknesses_of_documents() {
-        let rows: [(Judge, &[(&str, Option<MethodWeakness>)]); 4] = [
+        let rows: [(Judge, &[Row<'_>]); 4] = [
             (
                 weak_kex,
                 &[
