@@ -1,7 +1,5 @@
 //! The events that are wanted.
 
-use std::sync::Arc;
-
 use huginn_net::record::event_name;
 use huginn_net::select::Selection;
 use huginn_net::{Event, Timestamp};
@@ -11,7 +9,7 @@ use huginn_net::{Event, Timestamp};
 pub(crate) struct Selected {
     /// Names of the kinds; all if empty.
     pub(crate) events: Vec<&'static str>,
-    pub(crate) condition: Option<Arc<Selection>>,
+    pub(crate) condition: Option<Selection>,
     /// The first time.
     pub(crate) from: Option<Timestamp>,
     /// The time after the last one.

@@ -37,15 +37,18 @@ impl OutputPlan {
     pub(crate) fn new(args: &OutputArguments, pages: bool) -> Result<Self, Failure> {
         let target = target(args.output.as_deref());
         let selected = select::selected(&args.select, args.events.clone())?;
-        let text = |format| text(args, selected.clone(), &target, format);
-        let content = match args.format {
-            Format::Parquet | Format::Arrow => table(args.format, selected)?,
-            Format::Human if args.verbose => text(TextFormat::Blocks),
-            Format::Human => text(TextFormat::Lines),
-            Format::Json => text(TextFormat::Json),
-            Format::Csv => text(TextFormat::Csv),
-            Format::Tsv => text(TextFormat::Tsv),
-            Format::P0f => text(TextFormat::P0fLog),
+        let format = match args.format {
+            Format::Parquet | Format::Arrow => None,
+            Format::Human if args.verbose => Some(TextFormat::Blocks),
+            Format::Human => Some(TextFormat::Lines),
+            Format::Json => Some(TextFormat::Json),
+            Format::Csv => Some(TextFormat::Csv),
+            Format::Tsv => Some(TextFormat::Tsv),
+            Format::P0f => Some(TextFormat::P0fLog),
+        };
+        let content = match format {
+            Some(format) => text(args, selected, &target, format),
+            None => table(args.format, selected)?,
         };
         Ok(Self { target, content, pages })
     }

@@ -1,7 +1,5 @@
 //! Conditions on events.
 
-use std::sync::Arc;
-
 use huginn_net::record::EVENT_NAMES;
 use huginn_net::select::{SelectionError, SelectionErrorKind};
 
@@ -18,7 +16,7 @@ pub(super) fn selected(args: &SelectArguments, events: Vec<&'static str>) -> Res
     {
         return Err(Failure::Usage("--to is not after --from: no time is between them".into()));
     }
-    let read = |text: &String| text.parse().map(Arc::new).map_err(|error| wrong(text, &error));
+    let read = |text: &String| text.parse().map_err(|error| wrong(text, &error));
     Ok(Selected { events, condition: condition.as_ref().map(read).transpose()?, from: *from, to: *to })
 }
 

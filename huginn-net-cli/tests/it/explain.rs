@@ -418,5 +418,5 @@ fn explains_quic_fingerprint() {
     let output = explain(&["1|4:5;4:y"]);
     assert_eq!(output.status.code(), Some(2));
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("no QUIC fingerprint: \"4:y\" is no transport parameter"), "{error}");
+    assert!(error.contains("no QUIC fingerprint: \"4:y\" is not a transport parameter"), "{error}");
 }

@@ -342,7 +342,7 @@ fn methods_none_say_what_is_missing() {
 
 /// Names of peers that clear the screen, are long or many.
 #[test]
-fn ssh_names_of_peers_are_printable_short_and_judged_by_tables_only() {
+fn ssh_names_from_the_wire_are_printable_and_short() {
     let long = format!("\u{1b}[2J\u{7}\u{202e}{}", "x".repeat(1000));
     let many: Vec<String> = (0..1000).map(|n| format!("own{n}-cbc")).collect();
     let many = many.join(",");

@@ -192,7 +192,7 @@ impl ClientDatabase {
     /// extensions and signature algorithms.
     ///
     /// A hello with the fingerprint of a browser is compared with what the browser sends in [other fields](HelloField). If one
-    /// differs, the software is an [imitation](Software::imitation). The structure alone is no such fingerprint.
+    /// differs, the software is an [imitation](Software::imitation). A structure without a known fingerprint is not compared.
     pub fn match_hello(&self, hello: &ClientHello<'_>) -> Option<ClientMatch> {
         let found = self.match_fingerprint(hello)?;
         // Structure alone may be that of a relative of the browser.

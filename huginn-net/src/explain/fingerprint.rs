@@ -44,7 +44,7 @@ pub enum FingerprintError {
     #[error("no JA4: {0}")]
     Ja4(#[from] Ja4ParseError),
     /// Malformed QUIC fingerprint, with the item that is wrong.
-    #[error("no QUIC fingerprint: \"{0}\" is no transport parameter")]
+    #[error("no QUIC fingerprint: \"{0}\" is not a transport parameter")]
     Quic(String),
     /// Malformed p0f signature.
     #[error("no p0f signature of TCP: {0}")]

@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 use std::net::IpAddr;
 
 use huginn_net_core::{IpNet, Timestamp};
-use memchr::memmem::Finder;
 
 use crate::record::ValueType;
 
@@ -190,8 +189,7 @@ impl Pattern {
             return false;
         };
         others.iter().all(|part| {
-            let found = Finder::new(part).find(rest.as_bytes());
-            let behind = found.and_then(|at| rest.get(at.saturating_add(part.len())..));
+            let behind = rest.split_once(part.as_str()).map(|(_, behind)| behind);
             rest = behind.unwrap_or_default();
             behind.is_some()
         })

@@ -7,7 +7,8 @@ use huginn_net_core::Timestamp;
 use super::check::{Check, Operand, Value, element};
 use super::error::{SelectionError, SelectionErrorKind};
 use super::parse::Test;
-use crate::record::{EVENT_NAMES, FieldInfo, ValueType, ValueVisitor, fields_of_event};
+use crate::Finding;
+use crate::record::{EVENT_NAMES, FieldInfo, ValueType, ValueVisitor, event_number, fields_of_event};
 
 /// The tests of a condition at the places of their fields, for each kind of event.
 #[derive(Clone, Debug)]
@@ -23,6 +24,13 @@ pub(super) struct PlacedTest {
     check: Check,
     /// Number of the test.
     number: usize,
+}
+
+impl PlacedTest {
+    /// Whether a column is one of the field's.
+    fn covers(&self, column: usize) -> bool {
+        (self.column..self.column.saturating_add(self.columns)).contains(&column)
+    }
 }
 
 /// The results of the tests of a condition, a bit for each.
@@ -64,10 +72,9 @@ impl Places {
         Ok(Self { by_event })
     }
 
-    /// The tests of a kind of event.
-    pub(super) fn of_event(&self, name: &str) -> &[PlacedTest] {
-        let index = EVENT_NAMES.iter().position(|event| *event == name);
-        index.and_then(|index| self.by_event.get(index)).map_or(&[], Vec::as_slice)
+    /// The tests of the kind of an event.
+    pub(super) fn of_kind(&self, finding: &Finding) -> &[PlacedTest] {
+        self.by_event.get(event_number(finding)).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -95,23 +102,17 @@ fn find(path: &str, fields: &[FieldInfo]) -> Option<Place> {
 /// How the values of a type are compared.
 fn description(value_type: ValueType, check: &Check) -> &'static str {
     match (element(value_type), check) {
-        (ValueType::Object(_), _) => "an object: name one of its fields, or compare it with null",
-        (_, Check::Like(_)) => "no text: ~ is for texts",
+        (ValueType::Object(_) | ValueType::List(_), _) => {
+            "an object: name one of its fields, or compare it with null"
+        }
+        (_, Check::Like(_)) => "not a text: ~ is for texts",
         (ValueType::Text, Check::Compare(_, Operand::Network(_))) => {
             "compared with an address or network by ==, != or in"
         }
-        (value_type, _) => description_of_value(value_type),
-    }
-}
-
-/// What the values of a type are compared with.
-fn description_of_value(value_type: ValueType) -> &'static str {
-    match value_type {
-        ValueType::Text => "a text: write 'text', or a network such as 10.0.0.0/8",
-        ValueType::Bool => "true or false: write == true or == false",
-        ValueType::Integer { .. } | ValueType::Float => "a number: write 443",
-        ValueType::Time => "a time: write '2022-03-17 08:38', in UTC",
-        ValueType::Object(_) | ValueType::List(_) => "compared with null only",
+        (ValueType::Text, _) => "a text: write 'text', or a network such as 10.0.0.0/8",
+        (ValueType::Bool, _) => "true or false: write == true or == false",
+        (ValueType::Integer { .. } | ValueType::Float, _) => "a number: write 443",
+        (ValueType::Time, _) => "a time: write '2022-03-17 08:38', in UTC",
     }
 }
 
@@ -136,9 +137,7 @@ impl<'s> Tester<'s> {
     /// Tests the value of the next column.
     fn take<'v>(&mut self, value: impl FnOnce() -> Value<'v>) {
         let Self { tests, column, results, .. } = self;
-        let is_at =
-            |test: &&PlacedTest| (test.column..test.column.saturating_add(test.columns)).contains(column);
-        let mut wanted = tests.iter().filter(is_at).peekable();
+        let mut wanted = tests.iter().filter(|test| test.covers(*column)).peekable();
         if wanted.peek().is_some() {
             let value = value();
             for test in wanted.filter(|test| test.check.holds(value)) {
@@ -160,14 +159,8 @@ impl ValueVisitor for Tester<'_> {
     }
 
     fn display(&mut self, value: impl Display) {
-        let mut text = String::new();
-        let is_tested = self
-            .tests
-            .iter()
-            .any(|test| (test.column..test.column.saturating_add(test.columns)).contains(&self.column));
-        if is_tested {
-            text = value.to_string();
-        }
+        let is_tested = self.tests.iter().any(|test| test.covers(self.column));
+        let text = if is_tested { value.to_string() } else { String::new() };
         self.take(|| Value::Text(&text));
     }
 

@@ -46,7 +46,7 @@ pub use self::error::{SelectionError, SelectionErrorKind};
 use self::fields::{Places, Tester};
 use self::parse::Condition;
 use crate::Event;
-use crate::record::{FlowRecord, event_name, visit_event};
+use crate::record::{FlowRecord, visit_event};
 
 /// A condition on the fields of events.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ pub struct Selection {
 impl Selection {
     /// Whether the condition holds for an event, which is written with the capture file and the interface if there are several.
     pub fn selects(&self, event: &Event, file: Option<&str>, interface: Option<&str>) -> bool {
-        let placed = self.places.of_event(event_name(&event.kind));
+        let placed = self.places.of_kind(&event.kind);
         let mut tester = Tester::new(placed);
         if !placed.is_empty() {
             visit_event(event, &FlowRecord::from(&event.flow), file, interface, &mut tester);

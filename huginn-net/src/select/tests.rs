@@ -94,7 +94,7 @@ fn errors_name_the_place() {
             "at character 1: 'client' is an object: name one of its fields, or compare it with null",
         ),
         ("retry > true", "at character 1: 'retry' is true or false: write == true or == false"),
-        ("client.port ~ '44'", "at character 1: 'client.port' is no text: ~ is for texts"),
+        ("client.port ~ '44'", "at character 1: 'client.port' is not a text: ~ is for texts"),
         (
             "client.ip < 10.0.0.0/8",
             "at character 1: 'client.ip' is compared with an address or network by ==, != or in",

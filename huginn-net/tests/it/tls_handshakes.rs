@@ -307,7 +307,7 @@ fn alerts_end_handshakes() {
     assert_eq!(ends.collect::<Vec<_>>(), wanted);
 }
 
-/// The handshakes of a capture, all of which complete.
+/// The handshakes of a capture in which all complete.
 fn completed(capture: &str) -> Vec<TlsHandshake> {
     let found = events(&captures::path(capture)).into_iter().filter_map(|event| match event.kind {
         Finding::TlsHandshake(finding) => Some(finding.handshake),

@@ -1,7 +1,6 @@
 //! Lists of extensions that clients and libraries send, and their hashes.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use huginn_net_tls::extension_type::SIGNATURE_ALGORITHMS;
@@ -60,28 +59,30 @@ pub(super) fn offers_1_3(raw: &Ja4Raw) -> bool {
 }
 
 /// The text that follows the extensions in the hashed list.
-pub(super) fn text_of_algorithms(algorithms: &[u16]) -> String {
-    let mut text = String::new();
-    for (separator, number) in std::iter::once('_').chain(std::iter::repeat(',')).zip(algorithms) {
-        // A String cannot fail.
-        let _ = write!(text, "{separator}{number:04x}");
-    }
+pub(super) fn text_of_algorithms(algorithms: &[u16]) -> Vec<u8> {
+    let mut text = Vec::new();
+    append(&mut text, b"_", algorithms);
     text
 }
 
+/// Appends numbers after `first`, with commas between them.
+fn append(text: &mut Vec<u8>, first: &[u8], numbers: &[u16]) {
+    for (separator, number) in std::iter::once(first).chain(std::iter::repeat(&b","[..])).zip(numbers) {
+        text.extend_from_slice(separator);
+        text.extend_from_slice(&number_digits(*number));
+    }
+}
+
 /// JA4_c of these sorted extensions, with those of a session, before the text of the algorithms.
-pub(super) fn hash(extensions: &[u16], session: Session, algorithms: &str) -> Ja4Hash {
+pub(super) fn hash(extensions: &[u16], session: Session, algorithms: &[u8]) -> Ja4Hash {
     let mut all: Vec<u16> = extensions.iter().copied().chain(session.extensions()).collect();
     if all.is_empty() {
         return Ja4Hash::EMPTY;
     }
     all.sort_unstable();
     let mut text = Vec::with_capacity(all.len().saturating_mul(5).saturating_add(algorithms.len()));
-    for (index, number) in all.into_iter().enumerate() {
-        text.extend_from_slice(if index > 0 { b"," } else { b"" });
-        text.extend_from_slice(&number_digits(number));
-    }
-    text.extend_from_slice(algorithms.as_bytes());
+    append(&mut text, b"", &all);
+    text.extend_from_slice(algorithms);
     Ja4Hash::from_list(text)
 }
 
@@ -125,7 +126,7 @@ impl<'a> LibraryLists<'a> {
         let lists: BTreeSet<Vec<u16>> =
             self.extensions.iter().flat_map(|list| toggled(list, &optional)).collect();
         let sessions: Vec<Session> = Session::all(self.offers_1_3).collect();
-        let algorithms: Vec<String> = self.algorithms.iter().map(|list| text_of_algorithms(list)).collect();
+        let algorithms: Vec<Vec<u8>> = self.algorithms.iter().map(|list| text_of_algorithms(list)).collect();
         lists.into_iter().flat_map(move |list| {
             let has_algorithms = list.contains(&SIGNATURE_ALGORITHMS);
             let mut hashes = Vec::new();

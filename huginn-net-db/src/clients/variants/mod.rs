@@ -65,7 +65,7 @@ impl VariantIndex {
                 self.insert(lists::hash(&extensions, session, &algorithms), entry, session, variant);
                 if algorithms.is_empty() {
                     let variant = variant.with(Change::UNDERSCORE, true);
-                    self.insert(lists::hash(&extensions, session, "_"), entry, session, variant);
+                    self.insert(lists::hash(&extensions, session, b"_"), entry, session, variant);
                 }
             }
         }

@@ -323,7 +323,7 @@ fn alert_ends_a_handshake_whose_messages_are_known() {
 }
 
 #[test]
-fn alert_without_server_hello_needs_the_record_number_of_the_hello() {
+fn alert_without_server_hello_is_reported_with_record_number_of_hello() {
     let hello = client_hello(7, "www.example.com", &[]);
     let hello_in = |nth| (CLIENT, message(nth, 0, 1, &hello));
     let alert = |nth| (SERVER, record(ALERT, 0, nth, &[2, 40]));

@@ -95,11 +95,8 @@ impl DtlsFlow {
         counters: &mut DatagramCounters,
         found: &mut impl FnMut(Origin, Found<'_>),
     ) {
-        let is_encrypted = record::is_encrypted(payload);
-        if is_encrypted && self.follower.is_none() {
-            return;
-        }
-        if is_encrypted && let Some(follower) = &mut self.follower {
+        if record::is_encrypted(payload) {
+            let Some(follower) = &mut self.follower else { return };
             follower.on_encrypted_datagram();
         }
         let mut records = Cursor::new(record::within(payload));
