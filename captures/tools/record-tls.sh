@@ -21,6 +21,7 @@ readonly NAMES="tls-curl tls-gnutls tls-openssl tls-resumption tls-hello-retry t
     quic-reserved quic-aioquic starttls-smtp starttls-imap starttls-pop3 starttls-ftp starttls-ldap starttls-postgres starttls-mysql
     starttls-xmpp starttls-others tls-connect tls-socks tls-proxy-protocol
     tls-large tls-small-segments tls-certificates tls-sessions tls-alerts tls-post-quantum tls-ech tls-made-sslv2 tls-fast-open tls-made-mid-stream tls-made-padded-acks tls-openvpn
+    tls-openvpn-certificates
     dtls-openssl dtls-gnutls dtls-certificates dtls-fragments dtls-13 dtls-chromium dtls-firefox labelled"
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -701,6 +702,17 @@ record_tls_openvpn() {
     openvpn_pair udp --tls-auth "$tmp/shared.key"
     openvpn_pair tcp --tls-auth "$tmp/shared.key"
     keep tls-openvpn 12
+}
+
+# Whole handshakes of TLS 1.2, with certificates of both sides, and of TLS 1.3.
+record_tls_openvpn_certificates() {
+    openvpn --genkey secret "$tmp/shared.key"
+    start port 1194
+    openvpn_pair udp --tls-version-max 1.2
+    openvpn_pair tcp --tls-version-max 1.2
+    openvpn_pair udp --tls-version-max 1.2 --tls-auth "$tmp/shared.key"
+    openvpn_pair udp
+    keep tls-openvpn-certificates 40
 }
 
 # openvpn_pair udp|tcp [ARGUMENT...]

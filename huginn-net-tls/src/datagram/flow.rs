@@ -1,4 +1,4 @@
-//! Hellos in UDP flows except QUIC, and handshakes after them in DTLS.
+//! Hellos in UDP flows except QUIC, and handshakes after them.
 
 use huginn_net_core::{Origin, Side};
 
@@ -33,7 +33,7 @@ pub(crate) enum Found<'a> {
     Followed(TlsEvent),
 }
 
-/// Finds the hellos of both sides of a UDP flow, and what follows them if DTLS handshakes are followed.
+/// Finds the hellos of both sides of a UDP flow, and what follows them if handshakes are followed.
 #[derive(Debug)]
 pub(crate) struct DatagramFlow {
     reader: Reader,
@@ -78,20 +78,12 @@ impl DatagramFlow {
             *has_found_hello = true;
             found(origin, part);
         };
+        // Packets whose numbers define the order of the bytes have one content.
+        let mut found_in_order = |side: Side, part: Found<'_>| found(side.into(), part);
         match reader {
             Reader::Dtls(flow) => flow.on_datagram(payload, sender, counters, &mut found),
-            Reader::OpenVpn(flow) => {
-                let found = &mut |side: Side, hello: Hello<'_>, retry| {
-                    found(side.into(), Found::Hello { hello, retry });
-                };
-                flow.on_datagram(payload, sender, counters, found);
-            }
-            Reader::RdpUdp(flow) => {
-                let found = &mut |side: Side, hello: Hello<'_>, retry| {
-                    found(side.into(), Found::Hello { hello, retry });
-                };
-                flow.on_datagram(payload, sender, counters, found);
-            }
+            Reader::OpenVpn(flow) => flow.on_datagram(payload, sender, counters, &mut found_in_order),
+            Reader::RdpUdp(flow) => flow.on_datagram(payload, sender, counters, &mut found_in_order),
         }
     }
 
@@ -109,8 +101,8 @@ impl Reader {
     fn new(carrier: Carrier, follows: bool) -> Self {
         match carrier {
             Carrier::Dtls => Self::Dtls(DtlsFlow::new(follows)),
-            Carrier::OpenVpn => Self::OpenVpn(OpenVpnFlow::default()),
-            Carrier::RdpUdp => Self::RdpUdp(RdpUdpFlow::default()),
+            Carrier::OpenVpn => Self::OpenVpn(OpenVpnFlow::new(follows)),
+            Carrier::RdpUdp => Self::RdpUdp(RdpUdpFlow::new(follows)),
         }
     }
 

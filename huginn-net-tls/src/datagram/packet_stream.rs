@@ -2,19 +2,26 @@
 
 use huginn_net_wire::Side;
 
+use super::flow::Found;
 use super::reorder_buffer::ReorderBuffer;
 use crate::counters::DatagramCounters;
+use crate::follower::Follower;
 use crate::hello::Hello;
-use crate::limits::MAX_HELLOS_PER_HANDSHAKE;
+use crate::limits::{MAX_HELLOS_PER_HANDSHAKE, MAX_READ_BYTES};
+use crate::record::hello_search::PeerHello;
 use crate::record::{Item, RecordReader};
 
-/// Reads the hellos of one side from numbered packets; a record starts in the first one.
+/// Reads the records of one side from numbered packets; a record starts in the first one.
 #[derive(Debug)]
 pub(crate) struct PacketStream {
     reorder_buffer: ReorderBuffer,
-    /// `None` once no further hello can be found.
+    /// `None` once nothing further can be found.
     reader: Option<RecordReader>,
     hellos: u8,
+    /// Whether the handshake is followed after the hellos.
+    follows: bool,
+    /// Bytes of records read.
+    taken: u32,
 }
 
 /// The reason for discarding a packet.
@@ -27,35 +34,43 @@ pub(crate) enum PacketError {
 }
 
 impl PacketStream {
-    /// Creates a stream that starts with the packet of this number.
-    pub(crate) fn starting_at(number: u32) -> Self {
-        let (reorder_buffer, reader) = (ReorderBuffer::starting_at(number), Some(RecordReader::default()));
-        Self { reorder_buffer, reader, hellos: 0 }
+    /// Creates a stream that starts with the packet of this number. It follows the handshake after the hellos, if `follows`.
+    pub(crate) fn starting_at(number: u32, follows: bool) -> Self {
+        let mut reader = RecordReader::default();
+        if follows {
+            reader.follow();
+        }
+        let reorder_buffer = ReorderBuffer::starting_at(number);
+        Self { reorder_buffer, reader: Some(reader), hellos: 0, follows, taken: 0 }
     }
 
-    /// Handles a packet and emits complete hellos, each with its number in the handshake.
+    /// Handles a packet and emits complete hellos, and what follows them if the handshake is followed, each with the number of
+    /// hellos until then.
     pub(crate) fn push(
         &mut self,
         number: u32,
         payload: &[u8],
-        found: &mut (impl FnMut(Hello<'_>, u8) + ?Sized),
+        found: &mut (impl FnMut(Item<'_>, u8) + ?Sized),
     ) -> Result<(), PacketError> {
-        let Self { reorder_buffer, reader, hellos } = self;
+        let Self { reorder_buffer, reader, hellos, follows, taken } = self;
         if reader.is_none() {
             return Ok(());
         }
         let is_accepted = reorder_buffer.push(number, payload, &mut |payload| {
             let outcome = reader.as_mut().map(|reader| {
                 reader.push(payload, &mut |item| {
-                    if let Item::Hello(hello) = item
-                        && *hellos < MAX_HELLOS_PER_HANDSHAKE
-                    {
+                    if matches!(item, Item::Hello(_)) {
+                        if *hellos >= MAX_HELLOS_PER_HANDSHAKE {
+                            return;
+                        }
                         *hellos = hellos.saturating_add(1);
-                        found(hello, *hellos);
                     }
+                    found(item, *hellos);
                 })
             });
-            if matches!(outcome, Some(Err(_))) || *hellos >= MAX_HELLOS_PER_HANDSHAKE {
+            *taken = taken.saturating_add(u32::try_from(payload.len()).unwrap_or(u32::MAX));
+            let has_all_hellos = !*follows && *hellos >= MAX_HELLOS_PER_HANDSHAKE;
+            if matches!(outcome, Some(Err(_))) || has_all_hellos || *taken > MAX_READ_BYTES {
                 *reader = None;
             }
         });
@@ -66,9 +81,21 @@ impl PacketStream {
         if *hellos > 0 { Ok(()) } else { Err(PacketError::NoHello) }
     }
 
-    /// Whether no further hello can be found.
+    /// Whether nothing further can be found.
     pub(crate) fn has_ended(&self) -> bool {
         self.reader.is_none()
+    }
+
+    /// Processes a hello of the other side.
+    pub(crate) fn on_peer_hello(&mut self, hello: PeerHello) {
+        if let (Some(reader), PeerHello::Server(hello)) = (&mut self.reader, hello) {
+            reader.on_server_hello(hello);
+        }
+    }
+
+    /// Reads nothing further.
+    fn end(&mut self) {
+        (self.reader, self.reorder_buffer) = (None, ReorderBuffer::default());
     }
 
     /// Returns the memory used by buffered packets and incomplete messages, in bytes.
@@ -84,12 +111,24 @@ pub(crate) struct PacketStreams {
     client: Option<PacketStream>,
     server: Option<PacketStream>,
     retry_requested: bool,
+    /// The handshake after the hellos, if it is followed.
+    follower: Option<Box<Follower>>,
 }
 
 impl PacketStreams {
+    /// Creates streams that follow the handshake after the hellos, if `follows`.
+    pub(crate) fn new(follows: bool) -> Self {
+        Self { follower: follows.then(Box::default), ..Self::default() }
+    }
+
     /// Starts, or restarts, the stream of a side at this packet number.
     pub(crate) fn start(&mut self, side: Side, number: u32) {
-        *self.stream_mut(side) = Some(PacketStream::starting_at(number));
+        if self.has_started(side) {
+            // Messages of the other side may answer either stream.
+            self.follower = None;
+        }
+        let follows = self.follower.is_some();
+        *self.stream_mut(side) = Some(PacketStream::starting_at(number, follows));
     }
 
     /// Whether the stream of a side has started.
@@ -97,12 +136,12 @@ impl PacketStreams {
         side.choose(&self.client, &self.server).is_some()
     }
 
-    /// Whether no further hello can be found in the stream of a side.
+    /// Whether nothing further can be found in the stream of a side.
     pub(crate) fn has_ended(&self, side: Side) -> bool {
         side.choose(&self.client, &self.server).as_ref().is_some_and(PacketStream::has_ended)
     }
 
-    /// Handles a packet and emits complete hellos, with whether each is a client's second one.
+    /// Handles a packet. Emits complete hellos, and what follows them if the handshake is followed.
     ///
     /// A second ClientHello counts if the server requested it, or if no packet of the server was captured.
     pub(crate) fn push(
@@ -111,22 +150,37 @@ impl PacketStreams {
         number: u32,
         payload: &[u8],
         counters: &mut DatagramCounters,
-        found: &mut impl FnMut(Side, Hello<'_>, bool),
+        found: &mut impl FnMut(Side, Found<'_>),
     ) {
         let is_second_allowed = self.retry_requested || self.server.is_none();
-        let mut retry_requested = self.retry_requested;
-        let Some(stream) = self.stream_mut(sender) else { return };
-        let outcome = stream.push(number, payload, &mut |hello, nth| {
-            let retry = match &hello {
-                Hello::Client(_) => nth > 1 && is_second_allowed,
-                Hello::Server(hello) => {
-                    retry_requested |= hello.is_retry_request();
-                    false
-                }
-            };
-            found(sender, hello, retry);
+        let client_hellos = self.client.as_ref().map_or(0, |stream| stream.hellos);
+        let Self { client, server, retry_requested, follower } = self;
+        let (stream, peer) = match sender {
+            Side::Client => (client, server),
+            Side::Server => (server, client),
+        };
+        let Some(stream) = stream else { return };
+        let outcome = stream.push(number, payload, &mut |item, nth| {
+            if let Some(follower) = &mut *follower {
+                follower.on_item(sender, &item, &mut |side, event| found(side, Found::Followed(event)));
+            }
+            let Item::Hello(hello) = item else { return };
+            let mut retry = false;
+            match &hello {
+                Hello::Client(_) => retry = nth > 1 && is_second_allowed,
+                Hello::Server(hello) => *retry_requested |= hello.is_retry_request(),
+            }
+            if follower.is_some()
+                && let Some(peer) = peer
+            {
+                let awaits_hello = *retry_requested && client_hellos < MAX_HELLOS_PER_HANDSHAKE;
+                peer.on_peer_hello(PeerHello::new(&hello, awaits_hello));
+            }
+            found(sender, Found::Hello { hello, retry });
         });
-        self.retry_requested = retry_requested;
+        if self.follower.as_ref().is_some_and(|follower| follower.is_over()) {
+            [&mut self.client, &mut self.server].into_iter().flatten().for_each(PacketStream::end);
+        }
         match outcome {
             Ok(()) => {}
             Err(PacketError::TooEarly) => counters.refused = counters.refused.saturating_add(1),
@@ -134,10 +188,11 @@ impl PacketStreams {
         }
     }
 
-    /// Returns the memory used by buffered packets and incomplete messages, in bytes.
+    /// Returns the memory used by buffered packets, incomplete messages and the followed handshake, in bytes.
     pub(crate) fn buffered_bytes(&self) -> usize {
         let bytes = |stream: &Option<PacketStream>| stream.as_ref().map_or(0, PacketStream::buffered_bytes);
-        bytes(&self.client).saturating_add(bytes(&self.server))
+        let follower = self.follower.as_ref().map_or(0, |follower| follower.buffered_bytes());
+        bytes(&self.client).saturating_add(bytes(&self.server)).saturating_add(follower)
     }
 
     fn stream_mut(&mut self, side: Side) -> &mut Option<PacketStream> {

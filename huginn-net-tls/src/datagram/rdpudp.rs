@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use huginn_net_wire::{Cursor, Side};
 
+use super::flow::Found;
 use super::packet_stream::PacketStreams;
 use crate::counters::DatagramCounters;
-use crate::hello::Hello;
 use crate::record;
 
 /// The sender of this datagram, if a record with a hello starts in it.
@@ -14,27 +14,34 @@ pub(crate) fn hello_sender(datagram: &[u8]) -> Option<Side> {
     HelloStart::parse(datagram).map(|start| start.sender)
 }
 
-/// Reads the hellos of a connection over the reliable transport.
+/// Reads the hellos of a connection over the reliable transport, and can follow the handshake after them.
 ///
 /// The stream of each side starts with the packet in which a record with a hello starts; earlier packets negotiate
 /// sizes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct RdpUdpFlow {
     version: Option<Version>,
     streams: PacketStreams,
+    /// Whether handshakes are followed.
+    follows: bool,
 }
 
 impl RdpUdpFlow {
-    /// Parses the next datagram. Emits complete hellos, with whether each is a client's second one.
+    /// Creates the state of a flow. It follows handshakes after the hellos, if `follows`.
+    pub(crate) fn new(follows: bool) -> Self {
+        Self { version: None, streams: PacketStreams::new(follows), follows }
+    }
+
+    /// Parses the next datagram, and emits the parts of a handshake that it completes.
     pub(crate) fn on_datagram(
         &mut self,
         datagram: &[u8],
         sender: Side,
         counters: &mut DatagramCounters,
-        found: &mut impl FnMut(Side, Hello<'_>, bool),
+        found: &mut impl FnMut(Side, Found<'_>),
     ) {
         if is_connection_request(datagram) {
-            *self = Self::default();
+            *self = Self::new(self.follows);
         }
         if !self.streams.has_started(sender) {
             let Some(start) = HelloStart::parse(datagram).filter(|start| start.sender == sender) else {
@@ -172,6 +179,7 @@ fn payload_v2(datagram: &[u8]) -> Option<(u32, Vec<u8>)> {
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects)]
 mod tests {
+    use crate::hello::Hello;
     use super::*;
 
     /// Sent by curl with OpenSSL 3: a record with a ClientHello.
@@ -214,10 +222,10 @@ mod tests {
 
     fn found(datagrams: &[Vec<u8>]) -> Vec<Vec<u8>> {
         let (mut flow, mut counters, mut found) =
-            (RdpUdpFlow::default(), DatagramCounters::default(), Vec::new());
+            (RdpUdpFlow::new(false), DatagramCounters::default(), Vec::new());
         for datagram in datagrams {
-            flow.on_datagram(datagram, Side::Client, &mut counters, &mut |_, hello, _| {
-                let Hello::Client(hello) = hello else { panic!("a ClientHello") };
+            flow.on_datagram(datagram, Side::Client, &mut counters, &mut |_, part| {
+                let Found::Hello { hello: Hello::Client(hello), .. } = part else { panic!("a ClientHello") };
                 found.push(hello.message().to_vec());
             });
         }

@@ -9,7 +9,7 @@ use crate::event::TlsEvent;
 use crate::hello::Hello;
 use crate::{TlsParserSettings, Transport};
 
-/// Reports the hellos of UDP flows: QUIC, DTLS, and TLS in OpenVPN and RDP. It can follow handshakes of DTLS.
+/// Reports the hellos of UDP flows: QUIC, DTLS, and TLS in OpenVPN and RDP. It can follow handshakes of all except QUIC.
 #[derive(Clone, Debug, Default)]
 pub struct TlsUdpObserver {
     /// Buffers for the decryption of QUIC packets.

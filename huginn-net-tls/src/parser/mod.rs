@@ -257,6 +257,13 @@ impl Undecided {
         self.peer_hello.into_iter().for_each(|hello| search.on_peer_hello(hello));
         search
     }
+
+    /// The state of a control channel, if the protocol is OpenVPN.
+    fn openvpn(&self) -> OpenVpnStream {
+        let mut stream = OpenVpnStream::new(self.follows);
+        self.peer_hello.into_iter().for_each(|hello| stream.on_peer_hello(hello));
+        stream
+    }
 }
 
 impl Reader {
@@ -291,14 +298,14 @@ impl Reader {
                 }
             }
             Self::Tls(hellos) => hellos.push(bytes, search, found),
-            Self::OpenVpn(stream) => stream.push(bytes, &mut |hello| found(Item::Hello(hello))),
+            Self::OpenVpn(stream) => stream.push(bytes, found),
         }
     }
 
     /// Selects the reader for a direction by its first bytes; `None` if more are needed.
     fn detect(undecided: &Undecided, bytes: &[u8]) -> Option<Self> {
         match openvpn::stream_probe(bytes) {
-            Probe::Yes => Some(Self::OpenVpn(Box::default())),
+            Probe::Yes => Some(Self::OpenVpn(Box::new(undecided.openvpn()))),
             Probe::No => Some(Self::Tls(undecided.search())),
             Probe::Unsure => None,
         }
@@ -318,7 +325,7 @@ impl Reader {
         match self {
             Self::Undecided(undecided) => undecided.peer_hello = Some(hello),
             Self::Tls(search) => search.on_peer_hello(hello),
-            Self::OpenVpn(_) => {}
+            Self::OpenVpn(stream) => stream.on_peer_hello(hello),
         }
     }
 
@@ -346,7 +353,11 @@ impl Reader {
 
     /// Whether the reader is in the records of TLS.
     fn is_in_records(&self) -> bool {
-        matches!(self, Self::Tls(search) if search.is_in_records())
+        match self {
+            Self::Undecided(_) => false,
+            Self::Tls(search) => search.is_in_records(),
+            Self::OpenVpn(stream) => !stream.is_done(),
+        }
     }
 
     fn buffered_bytes(&self) -> usize {

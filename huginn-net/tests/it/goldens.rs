@@ -200,10 +200,10 @@ fn certificates_equal_openssl() {
     }
 }
 
-/// tshark shows the Finished message of the second side in these packets of DTLS 1.2; in DTLS 1.3 they are the first application data
-/// of the client. The other captures end before.
+/// tshark shows the Finished message of the second side in these packets of DTLS 1.2 and of OpenVPN with TLS 1.2; in version 1.3 they
+/// are the first encrypted data of the client after the server's Finished message. The other captures end before.
 #[test]
-fn handshakes_of_dtls_end_with_both_finished() {
+fn handshakes_in_datagrams_end_with_both_finished() {
     for (capture, wanted) in [
         ("dtls-certificates.pcap", vec![18, 40]),
         ("dtls-openssl.pcap", vec![6]),
@@ -212,6 +212,7 @@ fn handshakes_of_dtls_end_with_both_finished() {
         ("dtls-firefox.pcap", vec![11]),
         ("dtls-fragments.pcap", vec![]),
         ("dtls-gnutls.pcap", vec![]),
+        ("tls-openvpn-certificates.pcap", vec![6, 21, 34, 42]),
     ] {
         let mut reader = HuginnNet::builder_with(Observers::default().handshakes(true)).build();
         let mut ends = Vec::new();

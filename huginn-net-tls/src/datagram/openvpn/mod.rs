@@ -11,32 +11,39 @@ mod tests;
 
 use huginn_net_wire::Side;
 
+use super::flow::Found;
 use super::packet_stream::PacketStreams;
 use crate::counters::DatagramCounters;
-use crate::hello::Hello;
 use packet::{Kind, Packet, SessionId, SessionStart};
 
 pub(crate) use packet::session_initiator;
 pub(crate) use stream::{OpenVpnStream, stream_probe};
 
-/// Reads the hellos of a control channel over UDP.
+/// Reads the hellos of a control channel over UDP, and can follow the handshake after them.
 ///
 /// A new session id on the same ports resets the state.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct OpenVpnFlow {
     client: Option<Session>,
     server: Option<Session>,
     streams: PacketStreams,
+    /// Whether handshakes are followed.
+    follows: bool,
 }
 
 impl OpenVpnFlow {
-    /// Parses the next datagram. Emits complete hellos, with whether each is a client's second one.
+    /// Creates the state of a flow. It follows handshakes after the hellos, if `follows`.
+    pub(crate) fn new(follows: bool) -> Self {
+        Self { client: None, server: None, streams: PacketStreams::new(follows), follows }
+    }
+
+    /// Parses the next datagram, and emits the parts of a handshake that it completes.
     pub(crate) fn on_datagram(
         &mut self,
         datagram: &[u8],
         sender: Side,
         counters: &mut DatagramCounters,
-        found: &mut impl FnMut(Side, Hello<'_>, bool),
+        found: &mut impl FnMut(Side, Found<'_>),
     ) {
         if !matches!(Kind::from_packet(datagram), Kind::HardReset(_) | Kind::Control) {
             return;
@@ -68,7 +75,7 @@ impl OpenVpnFlow {
 
     fn open(&mut self, start: &SessionStart) {
         if start.sender == Side::Client && self.client.is_some() {
-            *self = Self::default();
+            *self = Self::new(self.follows);
         }
         *start.sender.choose(&mut self.client, &mut self.server) = Some(Session::from_start(start));
         self.streams.start(start.sender, start.id);

@@ -3,9 +3,9 @@
 use super::Session;
 use super::packet::{Kind, SessionStart};
 use crate::datagram::packet_stream::PacketStream;
-use crate::hello::Hello;
 use crate::limits::MAX_FIRST_OPENVPN_PACKET_LEN;
-use crate::record::Probe;
+use crate::record::hello_search::PeerHello;
+use crate::record::{Item, Probe};
 
 const PREFIX_LEN: usize = 2;
 
@@ -33,9 +33,13 @@ pub(crate) fn stream_probe(bytes: &[u8]) -> Probe {
     }
 }
 
-/// Reads the hellos of one direction of a TCP connection.
-#[derive(Debug, Default)]
+/// Reads the hellos of one direction of a TCP connection, and can follow the handshake after them.
+#[derive(Debug)]
 pub(crate) struct OpenVpnStream {
+    /// Whether the handshake is followed.
+    follows: bool,
+    /// The last hello of the other side.
+    peer_hello: Option<PeerHello>,
     session: Option<(Session, PacketStream)>,
     /// An incomplete packet, with its length prefix.
     partial: Vec<u8>,
@@ -44,8 +48,21 @@ pub(crate) struct OpenVpnStream {
 }
 
 impl OpenVpnStream {
-    /// Parses the next bytes, from the first of the connection on, and emits complete hellos.
-    pub(crate) fn push(&mut self, mut bytes: &[u8], found: &mut (impl FnMut(Hello<'_>) + ?Sized)) {
+    /// Creates the state of a direction. It follows the handshake after the hellos, if `follows`.
+    pub(crate) fn new(follows: bool) -> Self {
+        Self { follows, peer_hello: None, session: None, partial: Vec::new(), in_use: false }
+    }
+
+    /// Processes a hello of the other side.
+    pub(crate) fn on_peer_hello(&mut self, hello: PeerHello) {
+        match &mut self.session {
+            Some((_, stream)) => stream.on_peer_hello(hello),
+            None => self.peer_hello = Some(hello),
+        }
+    }
+
+    /// Parses the next bytes, from the first of the connection on, and emits the parts of the handshake that they complete.
+    pub(crate) fn push(&mut self, mut bytes: &[u8], found: &mut (impl FnMut(Item<'_>) + ?Sized)) {
         if !self.partial.is_empty() {
             bytes = fill(&mut self.partial, bytes);
             if packet_len(&self.partial).is_none_or(|len| self.partial.len() < len) {
@@ -61,7 +78,7 @@ impl OpenVpnStream {
         self.partial.extend_from_slice(bytes);
     }
 
-    /// Whether no further hello can be found.
+    /// Whether nothing further can be found.
     pub(crate) fn is_done(&self) -> bool {
         self.in_use || self.session.as_ref().is_some_and(|(_, stream)| stream.has_ended())
     }
@@ -72,18 +89,20 @@ impl OpenVpnStream {
         session.saturating_add(self.partial.capacity())
     }
 
-    fn on_packet(&mut self, packet: &[u8], found: &mut (impl FnMut(Hello<'_>) + ?Sized)) {
+    fn on_packet(&mut self, packet: &[u8], found: &mut (impl FnMut(Item<'_>) + ?Sized)) {
         if Kind::from_packet(packet) == Kind::Data {
             self.in_use = true;
         }
         let start = if self.session.is_none() { SessionStart::parse(packet) } else { None };
         if let Some(start) = start {
-            self.session = Some((Session::from_start(&start), PacketStream::starting_at(start.id)));
+            let mut stream = PacketStream::starting_at(start.id, self.follows);
+            self.peer_hello.into_iter().for_each(|hello| stream.on_peer_hello(hello));
+            self.session = Some((Session::from_start(&start), stream));
         }
         let Some((session, stream)) = &mut self.session else { return };
         let Some(packet) = session.parse(packet) else { return };
         // The counters of the connection cover failures here, because its bytes are in order.
-        let _ = stream.push(packet.id, packet.tls, &mut |hello, _| found(hello));
+        let _ = stream.push(packet.id, packet.tls, &mut |item, _| found(item));
     }
 }
 

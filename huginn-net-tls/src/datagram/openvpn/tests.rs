@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::datagram::flow::tests::{FoundHello, dialogue, fingerprint};
-use crate::record::Probe;
+use crate::record::{Item, Probe};
 
 /// Recorded on loopback from OpenVPN 2.6.14: `--tls-client --proto tcp-client`.
 const TCP: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/openvpn-tcp.bin"));
@@ -40,17 +40,23 @@ fn hello() -> Vec<u8> {
     stream[start..start + 5 + len].to_vec()
 }
 
-#[derive(Default)]
 struct TestFlow {
     flow: OpenVpnFlow,
     counters: DatagramCounters,
     found: Vec<FoundHello>,
 }
 
+impl Default for TestFlow {
+    fn default() -> Self {
+        Self { flow: OpenVpnFlow::new(false), counters: DatagramCounters::default(), found: Vec::new() }
+    }
+}
+
 impl TestFlow {
     fn push(&mut self, sender: Side, datagram: &[u8]) {
         let Self { flow, counters, found } = self;
-        flow.on_datagram(datagram, sender, counters, &mut |sender, hello, retry| {
+        flow.on_datagram(datagram, sender, counters, &mut |sender, part| {
+            let Found::Hello { hello, retry } = part else { panic!("no handshake is followed") };
             found.push(fingerprint(sender, &hello, retry));
         });
     }
@@ -240,9 +246,12 @@ fn segmentation_changes_no_hello() {
         .copied()
         .collect();
     for step in 1..stream.len() {
-        let (mut reader, mut found) = (OpenVpnStream::default(), Vec::new());
+        let (mut reader, mut found) = (OpenVpnStream::new(false), Vec::new());
         for piece in stream.chunks(step) {
-            reader.push(piece, &mut |hello| found.push(fingerprint(Side::Client, &hello, false)));
+            reader.push(piece, &mut |item| {
+                let Item::Hello(hello) = item else { panic!("no handshake is followed") };
+                found.push(fingerprint(Side::Client, &hello, false));
+            });
         }
         assert_eq!(found, [(Side::Client, CLIENT.to_owned(), false)], "in steps of {step}");
     }
@@ -254,7 +263,7 @@ proptest! {
         pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..20),
         corrupted in any::<prop::sample::Index>(),
     ) {
-        let (mut reader, mut start) = (OpenVpnStream::default(), dialogue(TCP)[0].1.to_vec());
+        let (mut reader, mut start) = (OpenVpnStream::new(false), dialogue(TCP)[0].1.to_vec());
         *corrupted.get_mut(&mut start[..]) ^= 1;
         let _ = stream_probe(&start);
         for piece in [start].iter().chain(&pieces) {
