@@ -212,6 +212,7 @@ fn handshakes_in_datagrams_end_with_both_finished() {
         ("dtls-firefox.pcap", vec![11]),
         ("dtls-fragments.pcap", vec![]),
         ("dtls-gnutls.pcap", vec![]),
+        ("tls-openvpn.pcap", vec![5, 20, 26, 41]),
         ("tls-openvpn-certificates.pcap", vec![6, 21, 34, 42]),
     ] {
         let mut reader = HuginnNet::builder_with(Observers::default().handshakes(true)).build();

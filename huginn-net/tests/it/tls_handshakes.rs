@@ -7,7 +7,7 @@ use std::path::Path;
 use huginn_net::core::FlowId;
 use huginn_net::finding::TlsHandshakeFinding;
 use huginn_net::tls::{ClientHello, Ech, KeyExchange, Resumption, ServerHello, TlsHandshake, Version, names};
-use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet, Side};
+use huginn_net::{CaptureReader, Configure, Event, Finding, Frame, HuginnNet, Side};
 use serde_json::{Map, Value, json};
 
 use crate::captures;
@@ -185,8 +185,8 @@ fn hellos_equal_tshark() {
     assert!(counts[0] > 2000, "{counts:?}");
 }
 
-/// Also over all captures of TCP without a golden: those have no handshake that ends, and no certificates. The ends of DTLS have a test
-/// of their own.
+/// Also over all captures of TCP without a golden: those have no handshake that ends, and no certificates. The ends of DTLS and
+/// OpenVPN have a test of their own.
 #[test]
 fn handshakes_equal_tshark() {
     let mut counts = [0; 2];
@@ -196,11 +196,49 @@ fn handshakes_equal_tshark() {
     }
     assert!(counts[0] > 500, "{counts:?}");
     for (capture, _) in goldens("hellos") {
-        let is_dtls = capture.ancestors().any(|folder| folder.ends_with("dtls"));
-        if !is_dtls && !capture.with_extension("handshakes").exists() {
+        let is_other = ["dtls/", "tls-openvpn"].iter().any(|name| capture.to_str().unwrap().contains(name));
+        if !is_other && !capture.with_extension("handshakes").exists() {
             assert_eq!(handshakes(&capture), Vec::<Value>::new(), "{}", capture.display());
         }
     }
+}
+
+/// Each packet of the capture is left out once.
+#[test]
+fn missing_packets_of_openvpn_change_no_handshake() {
+    let capture = captures::path("tls-openvpn-certificates.pcap");
+    let mut frames = Vec::new();
+    let mut reader = CaptureReader::open(&capture).unwrap();
+    while let Some(frame) = reader.next_frame().unwrap() {
+        frames.push((frame.ts, frame.link, frame.data.to_vec()));
+    }
+    let found_without = |left_out: Option<usize>| {
+        let mut analyzer = HuginnNet::builder().handshakes(true).build();
+        let mut found = Vec::new();
+        let mut sink = |event: Event| {
+            if matches!(event.kind, Finding::TlsHandshake(_) | Finding::TlsCertificates(_)) {
+                found.push((event.flow, format!("{:?}", event.kind)));
+            }
+        };
+        for (index, (ts, link, data)) in frames.iter().enumerate() {
+            if left_out != Some(index) {
+                let frame = Frame { ts: *ts, link: *link, data, wire_len: data.len().try_into().unwrap() };
+                let _ = analyzer.push(&frame, &mut sink);
+            }
+        }
+        analyzer.finish(&mut sink);
+        found
+    };
+    let whole = found_without(None);
+    assert_eq!(whole.len(), 10);
+    let mut fewer = 0;
+    for left_out in 0..frames.len() {
+        let found = found_without(Some(left_out));
+        fewer += usize::from(found.len() < whole.len());
+        let unknown: Vec<_> = found.iter().filter(|event| !whole.contains(event)).collect();
+        assert!(unknown.is_empty(), "without packet {}: {unknown:#?}", left_out + 1);
+    }
+    assert!(fewer > 10, "{fewer}");
 }
 
 /// The clients ask for secret.example.test, with ECHConfigs of public.example.test whose numbers are 1 and 2. The server accepts the
