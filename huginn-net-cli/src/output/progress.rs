@@ -31,11 +31,11 @@ impl Progress {
         Self { bar: None, started: Instant::now(), is_drawn: false, done: 0, packets: 0, file: (0, 0) }
     }
 
-    /// A bar over this number of bytes; hidden unless standard error is a terminal.
-    pub(crate) fn new(total: u64) -> Self {
+    /// A bar over this number of bytes, or what was read if it is unknown; hidden unless standard error is a terminal.
+    pub(crate) fn new(total: Option<u64>) -> Self {
         let is_shown = io::stderr().is_terminal();
-        let bar = is_shown.then(|| ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden()));
-        let template = "{wide_bar} {percent}% {msg}";
+        let bar = is_shown.then(|| ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden()));
+        let template = if total.is_some() { "{wide_bar} {percent}% {msg}" } else { "{binary_bytes} {msg}" };
         let bar = bar.map(|bar| match ProgressStyle::with_template(template) {
             Ok(style) => bar.with_style(style),
             Err(_) => bar,

@@ -24,5 +24,5 @@ pub(crate) use self::inputs::{InputFile, Inputs};
 pub(crate) use self::live::{LiveMessages, LiveOutputPlan, LivePlan};
 pub(crate) use self::output::{OutputContent, OutputPlan};
 pub(crate) use self::p0f::{P0fFilePlan, P0fPlan};
-pub(crate) use self::pcap::{Content, HostScope, PcapPlan, TablesPlan};
+pub(crate) use self::pcap::{Content, HostScope, PcapPlan, TableFormat, TablesPlan};
 pub(crate) use self::program_list::ProgramList;

@@ -46,7 +46,7 @@ pub(crate) struct TablesPlan {
     target: Target,
     pages: bool,
     /// Whether objects of JSON are written, instead of tables.
-    pub(crate) is_json: bool,
+    pub(crate) format: TableFormat,
     /// Hosts; `None` if fingerprints are written.
     pub(crate) hosts: Option<HostScope>,
     /// The events whose fingerprints are counted.
@@ -57,6 +57,14 @@ pub(crate) struct TablesPlan {
     pub(crate) zone: Zone,
     /// Whether totals are written.
     pub(crate) has_totals: bool,
+}
+
+/// The form of tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TableFormat {
+    Human,
+    Json,
+    Csv,
 }
 
 /// The hosts of a summary.
@@ -100,11 +108,15 @@ impl TablesPlan {
         let selected = &args.output.events;
         let is_selected = |kind: &ValueKind| selected.is_empty() || selected.contains(&kind.event());
         let scope = if args.merge { HostScope::AllFiles } else { HostScope::EachFile };
-        let is_json = args.output.format == Format::Json;
+        let format = match args.output.format {
+            Format::Json => TableFormat::Json,
+            Format::Csv => TableFormat::Csv,
+            _ => TableFormat::Human,
+        };
         Ok(Self {
             target: output::target(args.output.output.as_deref()),
             pages: !args.no_pager,
-            is_json,
+            format,
             hosts: args.summary.then_some(scope),
             selected: select::selected(&args.output.select, Vec::new())?,
             selections: [args.top.map(Selection::Top), args.rare.map(Selection::Rare)]
@@ -113,13 +125,17 @@ impl TablesPlan {
                 .collect(),
             kinds: ValueKind::fingerprints().filter(is_selected).collect(),
             zone: Zone::new(args.output.local_time),
-            has_totals: !is_json && !args.output.quiet,
+            has_totals: format == TableFormat::Human && !args.output.quiet,
         })
     }
 
     /// Opens the output.
     pub(crate) fn create(&self) -> Result<TextWriter, Failure> {
-        let format = if self.is_json { TextFormat::Json } else { TextFormat::Lines };
+        let format = match self.format {
+            TableFormat::Human => TextFormat::Lines,
+            TableFormat::Json => TextFormat::Json,
+            TableFormat::Csv => TextFormat::Csv,
+        };
         open_text(&self.target, format, self.pages)
     }
 

@@ -287,8 +287,16 @@ fn check_totals(args: &PcapArguments) -> Result<(), Failure> {
     let PcapArguments { events, output, .. } = args;
     refuse([
         (
-            !matches!(output.format, Format::Human | Format::Json),
-            "--summary, --top and --rare write --format human or json",
+            args.summary && !matches!(output.format, Format::Human | Format::Json),
+            "--summary writes --format human or json",
+        ),
+        (
+            !matches!(output.format, Format::Human | Format::Json | Format::Csv),
+            "--top and --rare write --format human, json or csv",
+        ),
+        (
+            output.format == Format::Csv && args.top.is_some() && args.rare.is_some(),
+            "--top and --rare are two tables: with --format csv, run the program once for each",
         ),
         (
             !output.fields.is_empty(),

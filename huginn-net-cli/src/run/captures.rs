@@ -73,7 +73,7 @@ impl Captures {
     /// Shows a progress bar over all captures.
     pub(crate) fn show_progress(&mut self) {
         let total = self.files.iter().try_fold(0_u64, |sum, input| Some(sum.saturating_add(input.len?)));
-        self.progress = total.map_or_else(Progress::hidden, Progress::new);
+        self.progress = Progress::new(total);
     }
 
     /// The flag that ends the analysis once it is set.
@@ -159,15 +159,21 @@ pub(crate) fn open(path: &Path, max_ratio: Option<NonZeroU32>) -> Result<Capture
     Ok(if capture.input_len().is_some() { capture.decompress_ahead() } else { capture })
 }
 
-/// An error of a capture, with the option that avoids it.
+/// An error of a capture, with what avoids it.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}{hint}", hint = self.hint())]
 pub(crate) struct CaptureFailure(#[from] CaptureError);
 
 impl CaptureFailure {
     fn hint(&self) -> &'static str {
-        match self.0 {
+        match &self.0 {
             CaptureError::CompressionRatio { .. } => "; --max-compression-ratio sets another limit, or none",
+            CaptureError::NotACapture { head, .. } if head.starts_with(b"\xfd7zXZ\0") => {
+                "; try 'xz -dc FILE | huginn-net pcap -'"
+            }
+            CaptureError::NotACapture { head, .. } if head.starts_with(b"BZh") => {
+                "; try 'bzip2 -dc FILE | huginn-net pcap -'"
+            }
             _ => "",
         }
     }

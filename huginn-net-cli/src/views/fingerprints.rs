@@ -10,8 +10,10 @@ use super::columns::{Layout, Table};
 use super::overview::{Overview, SeenValue, ValueKind};
 use crate::output::Zone;
 
-const HEADINGS: [&str; 6] = ["fingerprint", "name", "hosts", "events", "first client", "first seen"];
-const LAYOUT: Layout<'static> = Layout { whole: &[4, 5], numbers: &[2, 3] };
+/// Headings of a table; the last one only if there are several files.
+const HEADINGS: [&str; 8] =
+    ["fingerprint", "name", "hosts", "events", "first client", "first seen", "packet", "file"];
+const LAYOUT: Layout<'static> = Layout { whole: &[4, 5, 6], numbers: &[2, 3, 6] };
 
 /// Selects fingerprints of each kind.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +41,7 @@ pub(crate) fn write(
     kinds: &[ValueKind],
     width: Option<u16>,
     zone: &Zone,
+    file_name: &dyn Fn(usize) -> Option<String>,
 ) -> io::Result<()> {
     let mut separator = "";
     for kind in kinds {
@@ -53,16 +56,23 @@ pub(crate) fn write(
         };
         let cut = if values.left_out() > 0 { ", limit reached" } else { "" };
         writeln!(out, "{separator}{}: {which} {} of {}{cut}", kind.title(), shown.len(), values.len())?;
-        let mut table = Table::new(&HEADINGS);
+        let has_files = shown.iter().any(|(_, seen)| seen.first.file.is_some());
+        let columns = HEADINGS.len().saturating_sub(usize::from(!has_files));
+        let mut table = Table::new(HEADINGS.get(..columns).unwrap_or(&HEADINGS));
         for (value, seen) in shown {
-            table.add_row(vec![
+            let mut row = vec![
                 value.to_owned(),
                 seen.name.as_deref().unwrap_or_default().to_owned(),
                 seen.hosts().to_string(),
                 seen.count.to_string(),
                 seen.first.client.ip().to_string(),
                 zone.seconds(seen.first.ts).to_string(),
-            ]);
+                seen.first.packet.to_string(),
+            ];
+            if has_files {
+                row.push(seen.first.file.and_then(file_name).unwrap_or_default());
+            }
+            table.add_row(row);
         }
         table.write(out, LAYOUT, width)?;
         separator = "\n";
@@ -88,6 +98,7 @@ struct First<'a> {
     ts: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<&'a str>,
+    packet: u64,
     client: Endpoint,
     server: Endpoint,
 }
@@ -126,6 +137,7 @@ pub(crate) fn write_json(
                 first: First {
                     ts: first.ts,
                     file: file.as_deref(),
+                    packet: first.packet,
                     client: first.client.into(),
                     server: first.server.into(),
                 },
@@ -136,4 +148,38 @@ pub(crate) fn write_json(
         }
     }
     Ok(())
+}
+
+/// Writes the fingerprints of each kind as CSV.
+pub(crate) fn write_csv(
+    out: &mut impl Write,
+    overview: &Overview,
+    selection: Selection,
+    kinds: &[ValueKind],
+    file_name: &dyn Fn(usize) -> Option<String>,
+) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record([
+        "kind", "value", "name", "hosts", "events", "first_ts", "last_ts", "client", "server", "packet",
+        "file",
+    ])?;
+    for kind in kinds {
+        for (value, seen) in selection.of(overview, *kind) {
+            let SeenValue { name, count, first, last, .. } = seen;
+            csv.write_record([
+                kind.name(),
+                value,
+                name.as_deref().unwrap_or_default(),
+                &seen.hosts().to_string(),
+                &count.to_string(),
+                &first.ts.to_string(),
+                &last.to_string(),
+                &first.client.to_string(),
+                &first.server.to_string(),
+                &first.packet.to_string(),
+                &first.file.and_then(file_name).unwrap_or_default(),
+            ])?;
+        }
+    }
+    csv.flush()
 }

@@ -165,6 +165,34 @@ fn fingerprints_are_counted_as_events_show_them() {
 }
 
 #[test]
+fn fingerprints_name_their_first_packet() {
+    let capture = captures::path("tls-curl.pcap").display().to_string();
+    let first = json(&["--events", "tls_server", &capture]).remove(0);
+    let of_kind = |lines: &[Value], kind: &str| lines.iter().filter(|line| line["kind"] == kind).count();
+    let lines = json(&["-q", "--top", "9", "--events", "tls_server", &capture]);
+    assert!(of_kind(&lines, "ja3s") > 0 && of_kind(&lines, "tls_cipher") > 0);
+    let line = lines.iter().find(|line| line["value"] == first["ja3s_hash"]).unwrap();
+    assert_eq!(line["first"]["packet"], first["packet"]);
+
+    let output = run(&["-q", "--top", "9", "--events", "tls_server", "--format", "csv", &capture]);
+    let mut csv = csv::Reader::from_reader(&output.stdout[..]);
+    let column = |name| csv.headers().unwrap().iter().position(|heading| heading == name).unwrap();
+    let [value, packet, file] = ["value", "packet", "file"].map(column);
+    let rows: Vec<_> = csv.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), lines.len());
+    for (row, line) in rows.iter().zip(&lines) {
+        assert_eq!(row[value], *line["value"].as_str().unwrap());
+        assert_eq!(row[packet], line["first"]["packet"].to_string());
+        assert_eq!(row[file], *"");
+    }
+
+    let output = run(&["-q", "--top", "9", "--events", "tls_server", &capture, &capture]);
+    let table = text(&output.stdout);
+    assert!(table.lines().any(|line| line.ends_with("packet   file")), "{table}");
+    assert!(table.lines().any(|line| line.ends_with("tls-curl.pcap")), "{table}");
+}
+
+#[test]
 fn tables_of_fingerprints_end_with_totals() {
     let output = run(&["--rare", "2", &captures::path("tls-curl.pcap").display().to_string()]);
     let printed = text(&output.stdout);

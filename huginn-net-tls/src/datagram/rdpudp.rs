@@ -179,8 +179,8 @@ fn payload_v2(datagram: &[u8]) -> Option<(u32, Vec<u8>)> {
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects)]
 mod tests {
-    use crate::hello::Hello;
     use super::*;
+    use crate::hello::Hello;
 
     /// Sent by curl with OpenSSL 3: a record with a ClientHello.
     const HELLO: &[u8] = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/hellos/curl-openssl.bin"));

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 
 use crate::failure::Failure;
 use crate::output::TextWriter;
-use crate::plan::{HostScope, TablesPlan};
+use crate::plan::{HostScope, TableFormat, TablesPlan};
 use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Visitor};
 use crate::stderr;
 use crate::views::columns;
@@ -105,7 +105,7 @@ impl Tables {
         profiles: impl Iterator<Item = &'h HostProfile>,
         file: Option<&str>,
     ) -> io::Result<()> {
-        if !self.plan.is_json {
+        if self.plan.format == TableFormat::Human {
             let width = columns::width(self.writer.is_on_terminal());
             return hosts::write(self.writer.begin_part()?, profiles, file, width, &self.plan.zone);
         }
@@ -124,11 +124,18 @@ impl Tables {
         let Self { plan, writer, overview: Some(overview), .. } = self else { return Ok(()) };
         let width = columns::width(writer.is_on_terminal());
         for selection in plan.selections.iter().copied() {
-            if plan.is_json {
-                fingerprints::write_json(writer.out(), overview, selection, &plan.kinds, file_name)?;
-            } else {
-                let out = writer.begin_part()?;
-                fingerprints::write(out, overview, selection, &plan.kinds, width, &plan.zone)?;
+            let kinds = &plan.kinds;
+            match plan.format {
+                TableFormat::Json => {
+                    fingerprints::write_json(writer.out(), overview, selection, kinds, file_name)?;
+                }
+                TableFormat::Csv => {
+                    fingerprints::write_csv(writer.out(), overview, selection, kinds, file_name)?;
+                }
+                TableFormat::Human => {
+                    let out = writer.begin_part()?;
+                    fingerprints::write(out, overview, selection, kinds, width, &plan.zone, file_name)?;
+                }
             }
         }
         Ok(())

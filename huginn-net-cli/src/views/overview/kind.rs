@@ -20,13 +20,14 @@ pub(crate) enum ValueKind {
     Sni,
     TlsVersion,
     TlsCipher,
+    Ja3s,
     Hassh,
     HasshServer,
 }
 
 impl ValueKind {
     /// All kinds, in the order of their declaration.
-    pub(crate) const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 20] = [
         Self::System,
         Self::Software,
         Self::TlsClient,
@@ -44,6 +45,7 @@ impl ValueKind {
         Self::Sni,
         Self::TlsVersion,
         Self::TlsCipher,
+        Self::Ja3s,
         Self::Hassh,
         Self::HasshServer,
     ];
@@ -73,6 +75,7 @@ impl ValueKind {
             Self::Sni => "sni",
             Self::TlsVersion => "tls_version",
             Self::TlsCipher => "tls_cipher",
+            Self::Ja3s => "ja3s",
             Self::Hassh => "hassh",
             Self::HasshServer => "hassh_server",
         }
@@ -98,6 +101,7 @@ impl ValueKind {
             Self::Sni => "TLS server name",
             Self::TlsVersion => "TLS version",
             Self::TlsCipher => "TLS cipher suite",
+            Self::Ja3s => "JA3S",
             Self::Hassh => "HASSH",
             Self::HasshServer => "HASSH of servers",
         }
@@ -111,7 +115,7 @@ impl ValueKind {
             Self::Software | Self::HttpRequest | Self::Akamai | Self::UserAgent => "http_request",
             Self::HttpResponse | Self::ServerHeader => "http_response",
             Self::TlsClient | Self::Ja4 | Self::Ja3 | Self::Sni => "tls_client",
-            Self::TlsVersion | Self::TlsCipher => "tls_server",
+            Self::TlsVersion | Self::TlsCipher | Self::Ja3s => "tls_server",
             Self::SshClient | Self::Hassh => "ssh_client",
             Self::HasshServer => "ssh_server",
             Self::Mismatch => "mismatch",

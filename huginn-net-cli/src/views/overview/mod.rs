@@ -1,6 +1,7 @@
 //! Names and fingerprints of events, counted by kind, with the hosts that sent them.
 
 mod kind;
+mod repeatable;
 pub(crate) mod timeline;
 
 use std::collections::hash_map::Entry;
@@ -14,6 +15,7 @@ use huginn_net::tcp::Handshake;
 use huginn_net::{Escaped, Event, Finding, Side, Timestamp};
 
 pub(crate) use self::kind::ValueKind;
+use self::repeatable::Repeatable;
 use crate::limits::{MAX_OVERVIEW_PAIRS, MAX_OVERVIEW_TEXT, MAX_OVERVIEW_TOOL_HOSTS, MAX_OVERVIEW_VALUES};
 
 /// Values of each kind, counted over events. Memory is bounded: see [`Values::left_out`].
@@ -70,6 +72,8 @@ pub(crate) struct FirstSeen {
     pub(crate) ts: Timestamp,
     pub(crate) client: SocketAddr,
     pub(crate) server: SocketAddr,
+    /// Number of the packet in the capture file.
+    pub(crate) packet: u64,
     /// Index of the capture file.
     pub(crate) file: Option<usize>,
 }
@@ -104,8 +108,13 @@ impl Overview {
         if let Finding::Tcp(finding) = &event.kind {
             self.add_tool(event, host, finding);
         }
-        let first =
-            FirstSeen { ts: event.ts, client: event.flow.client, server: event.flow.server, file: self.file };
+        let first = FirstSeen {
+            ts: event.ts,
+            client: event.flow.client,
+            server: event.flow.server,
+            packet: event.packet_number,
+            file: self.file,
+        };
         let mut counter = Counter { kinds: &mut self.kinds, text: &mut self.text, host, first };
         counter.count_names(&event.kind);
         if self.has_fingerprints {
@@ -300,7 +309,7 @@ impl Counter<'_> {
             }
             Finding::HttpRequest(finding) => {
                 let name = || finding.verdict.label().map(ToString::to_string);
-                self.count(ValueKind::HttpRequest, &finding.verdict.raw_sig(), name);
+                self.count(ValueKind::HttpRequest, &Repeatable(finding.verdict.raw_sig()), name);
                 if let Some(akamai) = &finding.akamai {
                     let name = || finding.software.as_ref().map(|found| found.software.to_string());
                     self.count(ValueKind::Akamai, akamai, name);
@@ -311,7 +320,7 @@ impl Counter<'_> {
             }
             Finding::HttpResponse(finding) => {
                 let name = || finding.verdict.label().map(ToString::to_string);
-                self.count(ValueKind::HttpResponse, &finding.verdict.raw_sig(), name);
+                self.count(ValueKind::HttpResponse, &Repeatable(finding.verdict.raw_sig()), name);
                 if let Some(text) = finding.response.server() {
                     self.count(ValueKind::ServerHeader, &escaped(text), name);
                 }
@@ -329,6 +338,7 @@ impl Counter<'_> {
                 let hello = &finding.server.hello;
                 self.count(ValueKind::TlsVersion, &hello.version(), || None);
                 self.count(ValueKind::TlsCipher, &format_args!("{:04x}", hello.cipher_suite()), || None);
+                self.count(ValueKind::Ja3s, &hello.ja3s_hash(), || None);
             }
             Finding::SshClient(finding) => {
                 if let Some(hassh) = finding.peer.hassh() {
