@@ -66,6 +66,20 @@ check_top() {
     press '?'
     expect "Any key closes this help."
     press x
+    press / n g i n x Enter
+    expect "hosts: 1,"
+    press Enter
+    expect "host 192.0.2.2"
+    expect "software    nginx"
+    press Escape
+    expect "hosts: 1,"
+    press Escape
+    expect "hosts: 4,"
+    press Tab Tab z Enter
+    expect "connection 192.0.2.1:"
+    press Escape
+    expect "events, the newest first"
+    press z
     press p
     expect "paused"
     tmux resize-window -t "$SESSION" -x 40 -y 10

@@ -286,6 +286,9 @@ pub(crate) const MAX_VIEW_HOSTS: usize = 1 << 16;
 /// Number of events that the terminal view keeps.
 pub(crate) const MAX_VIEW_LINES: usize = 1000;
 
+/// Maximum length of a filter in the terminal view, in bytes: more than a line of a terminal shows.
+pub(crate) const MAX_VIEW_FILTER: usize = 200;
+
 /// Number of messages in the terminal view; older ones are only written.
 pub(crate) const MAX_VIEW_MESSAGES: usize = 3;
 

@@ -88,17 +88,21 @@ impl Lines {
         out.write_all(b"\n")
     }
 
-    /// Writes time, interface, addresses and protocol.
-    fn write_head(&self, out: &mut impl Write, event: &Event, interface: Option<&str>) -> io::Result<()> {
-        let is_alarm = matches!(
+    /// Whether an event is about its host rather than about a packet: a tool, a contradiction, a change.
+    pub(crate) fn is_alarm(event: &Event) -> bool {
+        matches!(
             event.kind,
             Finding::Mismatch(_)
                 | Finding::Conflict(_)
                 | Finding::Tool(_)
                 | Finding::HostChange(_)
                 | Finding::IpSharing(_)
-        );
-        let style = if is_alarm { self.alarm } else { self.protocol };
+        )
+    }
+
+    /// Writes time, interface, addresses and protocol.
+    fn write_head(&self, out: &mut impl Write, event: &Event, interface: Option<&str>) -> io::Result<()> {
+        let style = if Self::is_alarm(event) { self.alarm } else { self.protocol };
         let time = self.zone.shift(event.ts).text();
         let time = time.as_ref().get(11..).unwrap_or_default();
         let time = time.split(|byte| *byte == b'Z').next().unwrap_or_default();

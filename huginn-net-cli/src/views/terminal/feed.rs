@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 use std::fmt::{self, Display, Write as _};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
@@ -11,6 +11,7 @@ use huginn_net::finding::HttpVerdict;
 use huginn_net::hosts::HostId;
 use huginn_net::{Escaped, Event, Finding, Timestamp};
 
+use super::view::{Panel, Target, View};
 use crate::limits::{MAX_LINE_TEXT, MAX_VIEW_HOSTS, MAX_VIEW_LINES, MAX_VIEW_MESSAGES, MAX_VIEW_RARE};
 use crate::output::Lines;
 use crate::output::Zone;
@@ -34,12 +35,22 @@ impl fmt::Debug for Feed {
 struct State {
     overview: Overview,
     hosts: HashMap<HostId, HostSeen>,
-    newest: VecDeque<String>,
+    newest: VecDeque<EventLine>,
     messages: VecDeque<String>,
     counts: Counts,
     source: String,
     /// Memory of the line that is written.
     line: Vec<u8>,
+}
+
+/// An event as a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct EventLine {
+    pub(super) client: SocketAddr,
+    pub(super) server: SocketAddr,
+    /// Whether it is about its host rather than about a packet: a tool, a contradiction, a change.
+    pub(super) is_alarm: bool,
+    pub(super) text: String,
 }
 
 /// Names and number of events of a host.
@@ -95,8 +106,10 @@ pub(super) struct Shown {
     pub(super) hosts: Vec<(IpAddr, HostSeen)>,
     pub(super) rare: Vec<RareValue>,
     /// The newest first.
-    pub(super) newest: Vec<String>,
+    pub(super) newest: Vec<EventLine>,
     pub(super) messages: Vec<String>,
+    /// Lines of the details, if they are open.
+    pub(super) details: Vec<String>,
 }
 
 impl Feed {
@@ -125,11 +138,12 @@ impl Feed {
         let text = line.trim_ascii_end();
         if !text.is_empty() {
             // Old lines give their memory to new ones.
-            let mut kept =
-                if newest.len() >= MAX_VIEW_LINES { newest.pop_front() } else { None }.unwrap_or_default();
+            let oldest = if newest.len() >= MAX_VIEW_LINES { newest.pop_front() } else { None };
+            let mut kept = oldest.map(|line| line.text).unwrap_or_default();
             kept.clear();
             kept.push_str(&String::from_utf8_lossy(text));
-            newest.push_back(kept);
+            let (client, server) = (event.flow.client, event.flow.server);
+            newest.push_back(EventLine { client, server, is_alarm: Lines::is_alarm(event), text: kept });
         }
     }
 
@@ -160,18 +174,23 @@ impl Feed {
         self.lock().messages.iter().cloned().collect()
     }
 
-    /// Returns the contents of a screen with this number of rows for hosts and for events.
-    pub(super) fn show(&self, order: HostOrder, hosts: usize, lines: usize) -> Shown {
+    /// Returns the contents of a screen with at most `rows` rows below the selected ones.
+    pub(super) fn show(&self, view: &View, rows: usize) -> Shown {
         let state = self.lock();
+        let filter = RowFilter::new(&view.filter);
+        let rows_of = |panel| view.selected(panel).saturating_add(rows);
+        let (host_count, hosts) = state.first_hosts(view.order, rows_of(Panel::Hosts), &filter);
+        let lines = state.newest.iter().rev().filter(|line| filter.selects(&line.text));
         Shown {
             counts: state.counts.clone(),
             events: state.overview.events(),
             source: state.source.clone(),
-            host_count: state.hosts.len(),
-            hosts: state.first_hosts(order, hosts),
-            rare: state.rare(),
-            newest: state.newest.iter().rev().take(lines).cloned().collect(),
+            host_count,
+            hosts,
+            rare: state.rare(&filter),
+            newest: lines.take(rows_of(Panel::Events)).cloned().collect(),
             messages: state.messages.iter().cloned().collect(),
+            details: view.details.map(|target| state.details(target)).unwrap_or_default(),
         }
     }
 
@@ -212,8 +231,18 @@ impl State {
         }
     }
 
-    fn first_hosts(&self, order: HostOrder, rows: usize) -> Vec<(IpAddr, HostSeen)> {
-        let mut hosts: Vec<_> = self.hosts.iter().collect();
+    /// The number of hosts that the filter selects, and the first ones.
+    fn first_hosts(
+        &self,
+        order: HostOrder,
+        rows: usize,
+        filter: &RowFilter,
+    ) -> (usize, Vec<(IpAddr, HostSeen)>) {
+        let is_shown = |(id, host): &(&HostId, &HostSeen)| {
+            filter.is_empty() || filter.selects(&self.host_text(**id, host))
+        };
+        let mut hosts: Vec<_> = self.hosts.iter().filter(is_shown).collect();
+        let count = hosts.len();
         let key = |(id, host): &(&HostId, &HostSeen)| {
             let rank = match order {
                 HostOrder::MostEvents => host.events,
@@ -230,10 +259,49 @@ impl State {
             let tool = self.overview.tool(*id).map(|found| found.to_string()).unwrap_or_default();
             (id.ip(), HostSeen { tool, ..host.clone() })
         };
-        hosts.into_iter().map(shown).collect()
+        (count, hosts.into_iter().map(shown).collect())
     }
 
-    fn rare(&self) -> Vec<RareValue> {
+    /// The text of a row.
+    fn host_text(&self, id: HostId, host: &HostSeen) -> String {
+        let tool = self.overview.tool(id).map(|found| found.to_string()).unwrap_or_default();
+        let HostSeen { system, software, tls_client, .. } = host;
+        format!("{} {system} {software} {tls_client} {tool}", id.ip())
+    }
+
+    /// What a host is, and the newest events of a host or a connection.
+    fn details(&self, target: Target) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let Target::Host(ip) = target {
+            for (id, host) in self.hosts.iter().filter(|(id, _)| id.ip() == ip) {
+                let tool = self.overview.tool(*id).map(|found| found.to_string()).unwrap_or_default();
+                let HostSeen { system, software, tls_client, is_mismatch, .. } = host;
+                let difference = if *is_mismatch { "differs from what it says" } else { "" };
+                for (name, value) in [
+                    ("system", &**system),
+                    ("software", software),
+                    ("TLS client", tls_client),
+                    ("tool", &tool),
+                    ("remark", difference),
+                ] {
+                    if !value.is_empty() {
+                        lines.push(format!("{name:<11} {value}"));
+                    }
+                }
+                lines.push(format!("{:<11} {}", "events", host.events));
+            }
+            lines.push(String::new());
+        }
+        let is_own = |line: &&EventLine| match target {
+            Target::Host(ip) => line.client.ip() == ip || line.server.ip() == ip,
+            Target::Connection { client, server } => (line.client, line.server) == (client, server),
+        };
+        let own = self.newest.iter().rev().filter(is_own);
+        lines.extend(own.map(|line| line.text.clone()));
+        lines
+    }
+
+    fn rare(&self, filter: &RowFilter) -> Vec<RareValue> {
         let values = RARE_KINDS.into_iter().flat_map(|kind| {
             let rare = self.overview.values(kind).rare(MAX_VIEW_RARE);
             rare.into_iter().map(move |(value, seen)| RareValue {
@@ -244,10 +312,35 @@ impl State {
                 client: seen.first.client.ip(),
             })
         });
-        let mut values: Vec<RareValue> = values.collect();
+        let is_shown = |value: &RareValue| {
+            let RareValue { kind, value, name, client, .. } = value;
+            filter.is_empty() || filter.selects(&format!("{kind} {client} {name} {value}"))
+        };
+        let mut values: Vec<RareValue> = values.filter(is_shown).collect();
         // Unnamed values come first among equally rare ones: they are the more interesting.
         values.sort_by_key(|value| (value.hosts, !value.name.is_empty()));
         values
+    }
+}
+
+/// Words that a row must have, in any order and case.
+struct RowFilter(Vec<String>);
+
+impl RowFilter {
+    fn new(text: &str) -> Self {
+        Self(text.split_whitespace().map(str::to_lowercase).collect())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn selects(&self, row: &str) -> bool {
+        if self.is_empty() {
+            return true;
+        }
+        let row = row.to_lowercase();
+        self.0.iter().all(|word| row.contains(word))
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod feed;
 mod screen;
+mod view;
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
@@ -14,8 +15,10 @@ use ratatui::crossterm::event::{
     self, Event as TerminalEvent, KeyCode, KeyEvent, KeyEventKind, KeyModifiers,
 };
 
+use self::feed::Shown;
 pub(crate) use self::feed::{Counts, Feed};
-use self::screen::{Rates, View};
+use self::screen::Rates;
+use self::view::{Panel, Target, View};
 use crate::limits::SCREEN_INTERVAL;
 use crate::output::Zone;
 
@@ -56,27 +59,32 @@ impl TerminalView {
     pub(crate) fn run(mut self, feed: &Feed, is_stopped: &AtomicBool) -> io::Result<()> {
         let mut view = View::default();
         let mut rates = Rates::new(Instant::now());
-        let mut shown = feed::Shown::default();
+        let mut shown = Shown::default();
         let mut due = Instant::now();
+        // Whether the user asked for other contents, which a pause does not delay.
+        let mut is_stale = false;
         while !is_stopped.load(Ordering::Relaxed) {
             let now = Instant::now();
-            if now >= due && !view.is_paused {
+            if now >= due && !view.is_paused || std::mem::take(&mut is_stale) {
                 let rows = usize::from(self.terminal.size()?.height);
-                let offset = |panel| view.offset(panel).saturating_add(rows);
-                shown = feed.show(view.order, offset(screen::Panel::Hosts), offset(screen::Panel::Events));
+                shown = feed.show(&view, rows);
                 rates.update(shown.counts.packets, shown.events, now);
                 due = now.checked_add(SCREEN_INTERVAL).unwrap_or(now);
             }
             self.terminal.draw(|frame| screen::draw(frame, &shown, &mut view, &rates, &self.zone))?;
             let wait = if due > now { due.saturating_duration_since(now) } else { SCREEN_INTERVAL };
             if event::poll(wait)? {
+                let (filter, details) = (view.filter.clone(), view.details);
                 let outcome = match event::read()? {
-                    TerminalEvent::Key(key) if key.kind != KeyEventKind::Release => on_key(&mut view, key),
+                    TerminalEvent::Key(key) if key.kind != KeyEventKind::Release => {
+                        on_key(&mut view, &shown, key)
+                    }
                     _ => Outcome::GoesOn,
                 };
                 if outcome == Outcome::Quit {
                     break;
                 }
+                is_stale = view.filter != filter || view.details != details;
                 due = due.min(Instant::now());
             }
         }
@@ -109,7 +117,7 @@ pub(crate) fn sample_counts(
     thread.map(drop).map_err(ViewError::Start)
 }
 
-fn on_key(view: &mut View, key: KeyEvent) -> Outcome {
+fn on_key(view: &mut View, shown: &Shown, key: KeyEvent) -> Outcome {
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     if is_control && matches!(key.code, KeyCode::Char('c' | 'd')) {
         return Outcome::Quit;
@@ -117,18 +125,46 @@ fn on_key(view: &mut View, key: KeyEvent) -> Outcome {
     if std::mem::take(&mut view.has_help) {
         return Outcome::GoesOn;
     }
+    if view.is_typing {
+        match key.code {
+            KeyCode::Enter => view.is_typing = false,
+            KeyCode::Backspace => view.erase_character(),
+            KeyCode::Char(character) => view.type_character(character),
+            KeyCode::Esc => _ = view.close(),
+            _ => {}
+        }
+        return Outcome::GoesOn;
+    }
     match key.code {
-        KeyCode::Char('q') | KeyCode::Esc => return Outcome::Quit,
+        KeyCode::Char('q') => return Outcome::Quit,
+        KeyCode::Esc => return if view.close() { Outcome::GoesOn } else { Outcome::Quit },
         KeyCode::Char('?' | 'h') => view.has_help = true,
         KeyCode::Char('p' | ' ') => view.is_paused = !view.is_paused,
         KeyCode::Char('s') => view.change_order(),
+        KeyCode::Char('z') => view.is_zoomed = !view.is_zoomed,
+        KeyCode::Char('/') => view.is_typing = true,
+        KeyCode::Enter if view.details.is_some() => view.open_details(None),
+        KeyCode::Enter => view.open_details(target(view, shown)),
         KeyCode::Tab => view.focus_next(),
-        KeyCode::Up | KeyCode::Char('k') => view.scroll(-1),
-        KeyCode::Down | KeyCode::Char('j') => view.scroll(1),
-        KeyCode::PageUp => view.scroll(-10),
-        KeyCode::PageDown => view.scroll(10),
-        KeyCode::Home => view.scroll_to_top(),
+        KeyCode::Up | KeyCode::Char('k') => view.move_by(-1),
+        KeyCode::Down | KeyCode::Char('j') => view.move_by(1),
+        KeyCode::PageUp => view.move_by(-10),
+        KeyCode::PageDown => view.move_by(10),
+        KeyCode::Home => view.move_by(isize::MIN),
         _ => {}
     }
     Outcome::GoesOn
+}
+
+/// What the selected row is about.
+fn target(view: &View, shown: &Shown) -> Option<Target> {
+    let index = view.selected(view.focus);
+    match view.focus {
+        Panel::Hosts => shown.hosts.get(index).map(|(ip, _)| Target::Host(*ip)),
+        Panel::Rare => shown.rare.get(index).map(|value| Target::Host(value.client)),
+        Panel::Events => {
+            let line = shown.newest.get(index)?;
+            Some(Target::Connection { client: line.client, server: line.server })
+        }
+    }
 }

@@ -8,9 +8,10 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Clear, Paragraph, Row, Table};
+use ratatui::widgets::{Block, Borders, Clear, Paragraph, Row, Table, Wrap};
 
-use super::feed::{HostOrder, HostSeen, RareValue, Shown};
+use super::feed::{EventLine, HostOrder, HostSeen, RareValue, Shown};
+use super::view::{Panel, Target, View};
 use crate::limits::RATE_INTERVAL;
 use crate::output::Zone;
 
@@ -18,82 +19,22 @@ const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const ALARM: Style = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
 const KNOWN: Style = Style::new().fg(Color::Green);
 const FOCUS: Style = Style::new().fg(Color::Cyan);
+const SELECTED: Style = Style::new().add_modifier(Modifier::REVERSED);
 
-const HELP: [&str; 8] = [
+const HELP: [&str; 12] = [
     "q, Ctrl-C         quit",
     "Tab               next panel",
-    "↑ ↓ PgUp PgDn     scroll the panel",
+    "↑ ↓ PgUp PgDn     select a row",
     "Home              back to the top",
+    "Enter             details: host, first client of a fingerprint, connection of an event",
+    "/                 filter rows by words; Enter keeps it",
+    "z                 the panel fills the screen",
+    "Esc               close details, remove the filter; then quit",
     "s                 sort hosts: most events, or latest first",
     "p, Space          pause: the screen stands still, the analysis goes on",
     "?                 this help",
     "Any key closes this help.",
 ];
-
-/// A part of the screen that scrolls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Panel {
-    #[default]
-    Hosts,
-    Rare,
-    Events,
-}
-
-impl Panel {
-    fn next(self) -> Self {
-        match self {
-            Self::Hosts => Self::Rare,
-            Self::Rare => Self::Events,
-            Self::Events => Self::Hosts,
-        }
-    }
-}
-
-/// The choices of the user: focus, scroll positions, order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct View {
-    pub(super) focus: Panel,
-    /// Rows above the first one that is shown, by panel.
-    offsets: [usize; 3],
-    pub(super) order: HostOrder,
-    pub(super) is_paused: bool,
-    pub(super) has_help: bool,
-}
-
-impl View {
-    pub(super) fn offset(&self, panel: Panel) -> usize {
-        self.offsets.get(panel as usize).copied().unwrap_or(0)
-    }
-
-    pub(super) fn focus_next(&mut self) {
-        self.focus = self.focus.next();
-    }
-
-    /// Scrolls the panel that has the focus, backwards if `rows` is negative.
-    pub(super) fn scroll(&mut self, rows: isize) {
-        if let Some(offset) = self.offsets.get_mut(self.focus as usize) {
-            *offset = offset.saturating_add_signed(rows);
-        }
-    }
-
-    pub(super) fn scroll_to_top(&mut self) {
-        self.scroll(isize::MIN);
-    }
-
-    pub(super) fn change_order(&mut self) {
-        self.order = match self.order {
-            HostOrder::MostEvents => HostOrder::Latest,
-            HostOrder::Latest => HostOrder::MostEvents,
-        };
-    }
-
-    /// Scrolls back to the last row, where a panel has fewer rows than before.
-    fn limit(&mut self, panel: Panel, rows: usize) {
-        if let Some(offset) = self.offsets.get_mut(panel as usize) {
-            *offset = (*offset).min(rows.saturating_sub(1));
-        }
-    }
-}
 
 /// Packets and events per second.
 #[derive(Debug)]
@@ -128,30 +69,62 @@ fn per_second(count: u64, elapsed: Duration) -> f64 {
 /// Draws the screen.
 pub(super) fn draw(frame: &mut Frame<'_>, shown: &Shown, view: &mut View, rates: &Rates, zone: &Zone) {
     let message_rows = u16::try_from(shown.messages.len()).unwrap_or(u16::MAX);
-    let [head, hosts, rare, events, messages, keys] = Layout::vertical([
+    let [head, panels, messages, keys] = Layout::vertical([
         Constraint::Length(3),
-        Constraint::Fill(5),
-        Constraint::Fill(3),
-        Constraint::Fill(4),
+        Constraint::Fill(1),
         Constraint::Length(message_rows),
         Constraint::Length(1),
     ])
     .areas(frame.area());
-    view.limit(Panel::Hosts, shown.host_count);
-    view.limit(Panel::Rare, shown.rare.len());
-    view.limit(Panel::Events, shown.newest.len());
     draw_head(frame, head, shown, rates, view.is_paused);
-    draw_hosts(frame, hosts, shown, view, zone);
-    draw_rare(frame, rare, &shown.rare, view);
-    draw_events(frame, events, &shown.newest, view);
+    if let Some(target) = view.details {
+        draw_details(frame, panels, target, shown, view);
+    } else {
+        draw_panels(frame, panels, shown, view, zone);
+    }
     let warnings: Vec<Line<'_>> =
         shown.messages.iter().map(|message| Line::styled(message.as_str(), ALARM)).collect();
     frame.render_widget(Paragraph::new(warnings), messages);
-    let help = "q quit  Tab panel  ↑↓ scroll  s sort  p pause  ? help";
-    frame.render_widget(Paragraph::new(help).style(DIM), keys);
+    let (filter, is_typing) = (&view.filter, view.is_typing);
+    let last = if is_typing || !filter.is_empty() {
+        let cursor = if is_typing { "_" } else { "" };
+        Line::styled(format!("/{filter}{cursor}"), FOCUS)
+    } else {
+        Line::styled(
+            "q quit  Tab panel  ↑↓ select  Enter details  / filter  z zoom  s sort  p pause  ? help",
+            DIM,
+        )
+    };
+    frame.render_widget(Paragraph::new(last), keys);
     if view.has_help {
         draw_help(frame);
     }
+}
+
+fn draw_panels(frame: &mut Frame<'_>, area: Rect, shown: &Shown, view: &mut View, zone: &Zone) {
+    let size = |panel, part| match view.is_zoomed {
+        false => Constraint::Fill(part),
+        true if view.focus == panel => Constraint::Fill(1),
+        true => Constraint::Length(0),
+    };
+    let [hosts, rare, events] =
+        Layout::vertical([size(Panel::Hosts, 5), size(Panel::Rare, 3), size(Panel::Events, 4)]).areas(area);
+    draw_hosts(frame, hosts, shown, view, zone);
+    draw_rare(frame, rare, &shown.rare, view);
+    draw_events(frame, events, &shown.newest, view);
+}
+
+fn draw_details(frame: &mut Frame<'_>, area: Rect, target: Target, shown: &Shown, view: &mut View) {
+    let title = match target {
+        Target::Host(ip) => format!("host {ip} "),
+        Target::Connection { client, server } => format!("connection {client} - {server} "),
+    };
+    let last = u16::try_from(shown.details.len().saturating_sub(1)).unwrap_or(u16::MAX);
+    view.details_top = view.details_top.min(last);
+    let lines: Vec<Line<'_>> = shown.details.iter().map(|line| Line::raw(line.as_str())).collect();
+    let block = Block::new().borders(Borders::TOP).border_style(FOCUS).title(Span::styled(title, FOCUS));
+    let details = Paragraph::new(lines).wrap(Wrap { trim: false }).scroll((view.details_top, 0)).block(block);
+    frame.render_widget(details, area);
 }
 
 fn draw_head(frame: &mut Frame<'_>, area: Rect, shown: &Shown, rates: &Rates, is_paused: bool) {
@@ -187,14 +160,22 @@ pub(super) fn rows(area: Rect, headings: u16) -> usize {
     usize::from(area.height.saturating_sub(1).saturating_sub(headings))
 }
 
-fn draw_hosts(frame: &mut Frame<'_>, area: Rect, shown: &Shown, view: &View, zone: &Zone) {
+/// The style of a row, which marks the selected one of the panel that has the focus.
+fn row_style(style: Style, panel: Panel, index: usize, view: &View) -> Style {
+    if view.focus == panel && view.selected(panel) == index { style.patch(SELECTED) } else { style }
+}
+
+fn draw_hosts(frame: &mut Frame<'_>, area: Rect, shown: &Shown, view: &mut View, zone: &Zone) {
+    let visible = rows(area, 1);
+    let top = view.fit(Panel::Hosts, shown.host_count, visible);
+
     let order = match view.order {
         HostOrder::MostEvents => "tools, then most events first",
         HostOrder::Latest => "tools, then latest first",
     };
     let title = format!("hosts: {}, {order} ", shown.host_count);
-    let hosts = shown.hosts.iter().skip(view.offset(Panel::Hosts)).take(rows(area, 1));
-    let row = |host: &HostSeen, ip: String| {
+    let hosts = shown.hosts.iter().enumerate().skip(top).take(visible);
+    let row = |index, host: &HostSeen, ip: String| {
         let row = Row::new([
             ip,
             host.events.to_string(),
@@ -203,7 +184,8 @@ fn draw_hosts(frame: &mut Frame<'_>, area: Rect, shown: &Shown, view: &View, zon
             host.software.clone(),
             host.tls_client.clone(),
         ]);
-        if !host.tool.is_empty() || host.is_mismatch { row.style(ALARM) } else { row }
+        let is_alarm = !host.tool.is_empty() || host.is_mismatch;
+        row.style(row_style(if is_alarm { ALARM } else { Style::new() }, Panel::Hosts, index, view))
     };
     let widths = [
         address_width(shown.hosts.iter().map(|(ip, _)| ip)),
@@ -213,7 +195,7 @@ fn draw_hosts(frame: &mut Frame<'_>, area: Rect, shown: &Shown, view: &View, zon
         Constraint::Fill(3),
         Constraint::Fill(4),
     ];
-    let table = Table::new(hosts.map(|(ip, host)| row(host, ip.to_string())), widths)
+    let table = Table::new(hosts.map(|(index, (ip, host))| row(index, host, ip.to_string())), widths)
         .header(Row::new(["address", "events", "last", "system", "software", "TLS client"]).style(DIM))
         .block(block(title, Panel::Hosts, view));
     frame.render_widget(table, area);
@@ -231,16 +213,19 @@ fn clock(zone: &Zone, ts: Timestamp) -> String {
     text.get(11..).unwrap_or_default().to_owned()
 }
 
-fn draw_rare(frame: &mut Frame<'_>, area: Rect, rare: &[RareValue], view: &View) {
-    let values = rare.iter().skip(view.offset(Panel::Rare)).take(rows(area, 1));
-    let table_rows = values.map(|value| {
-        Row::new([
+fn draw_rare(frame: &mut Frame<'_>, area: Rect, rare: &[RareValue], view: &mut View) {
+    let visible = rows(area, 1);
+    let top = view.fit(Panel::Rare, rare.len(), visible);
+    let values = rare.iter().enumerate().skip(top).take(visible);
+    let table_rows = values.map(|(index, value)| {
+        let row = Row::new([
             value.kind.to_owned(),
             value.hosts.to_string(),
             value.client.to_string(),
             value.name.clone(),
             value.value.clone(),
-        ])
+        ]);
+        row.style(row_style(Style::new(), Panel::Rare, index, view))
     });
     let widths = [
         Constraint::Length(12),
@@ -255,9 +240,15 @@ fn draw_rare(frame: &mut Frame<'_>, area: Rect, rare: &[RareValue], view: &View)
     frame.render_widget(table, area);
 }
 
-fn draw_events(frame: &mut Frame<'_>, area: Rect, newest: &[String], view: &View) {
-    let lines = newest.iter().skip(view.offset(Panel::Events)).take(rows(area, 0));
-    let lines: Vec<Line<'_>> = lines.map(|line| Line::raw(line.as_str())).collect();
+fn draw_events(frame: &mut Frame<'_>, area: Rect, newest: &[EventLine], view: &mut View) {
+    let visible = rows(area, 0);
+    let top = view.fit(Panel::Events, newest.len(), visible);
+    let line = |(index, line)| {
+        let EventLine { text, is_alarm, .. }: &EventLine = line;
+        let style = if *is_alarm { ALARM } else { Style::new() };
+        Line::styled(text.as_str(), row_style(style, Panel::Events, index, view))
+    };
+    let lines: Vec<Line<'_>> = newest.iter().enumerate().skip(top).take(visible).map(line).collect();
     let block = block("events, the newest first ".to_owned(), Panel::Events, view);
     frame.render_widget(Paragraph::new(lines).block(block), area);
 }
@@ -286,6 +277,11 @@ mod tests {
         HostSeen { events, system: system.to_owned(), ..HostSeen::default() }
     }
 
+    fn event(text: &str) -> EventLine {
+        let (client, server) = (([192, 0, 2, 1], 40000).into(), ([192, 0, 2, 2], 443).into());
+        EventLine { client, server, is_alarm: false, text: text.to_owned() }
+    }
+
     fn shown() -> Shown {
         let address = |last| IpAddr::from([192, 0, 2, last]);
         Shown {
@@ -306,8 +302,9 @@ mod tests {
                 hosts: 1,
                 client: address(1),
             }],
-            newest: vec!["second event".to_owned(), "first event".to_owned()],
+            newest: vec![event("second event"), event("first event")],
             messages: Vec::new(),
+            details: Vec::new(),
         }
     }
 
@@ -362,24 +359,57 @@ mod tests {
     }
 
     #[test]
-    fn panel_with_focus_scrolls_to_its_last_row() {
+    fn panel_with_focus_scrolls_to_its_selected_row() {
+        let mut shown = shown();
+        shown.newest = (0..100).map(|number| event(&format!("event {number}."))).collect();
         let mut view = View { focus: Panel::Events, ..View::default() };
-        view.scroll(1);
+        view.move_by(50);
+        let screen = lines(&shown, &mut view, (80, 24));
+        assert!(contains(&screen, "event 50.") && !contains(&screen, "event 0."), "{screen:#?}");
+        view.move_by(1000);
+        assert!(contains(&lines(&shown, &mut view, (80, 24)), "event 99."));
+        view.move_by(isize::MIN);
+        assert!(contains(&lines(&shown, &mut view, (80, 24)), "event 0."));
+    }
+
+    #[test]
+    fn zoomed_panel_fills_the_screen() {
+        let mut view = View { focus: Panel::Events, is_zoomed: true, ..View::default() };
         let screen = lines(&shown(), &mut view, (80, 24));
-        assert!(contains(&screen, "first event") && !contains(&screen, "second event"));
-        view.scroll(100);
-        assert!(contains(&lines(&shown(), &mut view, (80, 24)), "first event"));
-        assert_eq!(view.offset(Panel::Events), 1);
-        view.scroll_to_top();
-        assert!(contains(&lines(&shown(), &mut view, (80, 24)), "second event"));
+        assert!(contains(&screen, "second event") && !contains(&screen, "rare fingerprints"), "{screen:#?}");
+    }
+
+    #[test]
+    fn details_take_the_place_of_panels() {
+        let mut shown = shown();
+        shown.details = vec!["system      Linux".to_owned(), "x".repeat(200)];
+        let mut view = View::default();
+        view.open_details(Some(Target::Host(IpAddr::from([192, 0, 2, 1]))));
+        let screen = lines(&shown, &mut view, (80, 24));
+        assert!(contains(&screen, "host 192.0.2.1") && contains(&screen, "system      Linux"), "{screen:#?}");
+        assert!(!contains(&screen, "rare fingerprints"));
+        let wrapped = screen.iter().filter(|line| line.contains("xxxx")).count();
+        assert_eq!(wrapped, 3, "long lines are wrapped");
+    }
+
+    #[test]
+    fn filter_is_shown() {
+        let mut view = View { is_typing: true, ..View::default() };
+        "curl".chars().for_each(|character| view.type_character(character));
+        assert!(contains(&lines(&shown(), &mut view, (80, 24)), "/curl_"));
     }
 
     #[test]
     fn control_characters_do_not_reach_the_terminal() {
         let mut shown = shown();
-        shown.newest = vec!["a\u{1b}[31mb\rc".to_owned()];
-        let lines = lines(&shown, &mut View::default(), (80, 24));
-        assert!(lines.iter().all(|line| !line.contains(char::is_control)), "{lines:?}");
+        shown.newest = vec![event("a\u{1b}[31mb\rc")];
+        shown.details = vec!["d\u{1b}[31me\rf".to_owned()];
+        let mut details = View::default();
+        details.open_details(Some(Target::Host(IpAddr::from([192, 0, 2, 1]))));
+        for mut view in [View::default(), details] {
+            let lines = lines(&shown, &mut view, (80, 24));
+            assert!(lines.iter().all(|line| !line.contains(char::is_control)), "{lines:?}");
+        }
     }
 
     #[test]
