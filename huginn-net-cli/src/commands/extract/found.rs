@@ -162,3 +162,55 @@ pub(super) fn comment(lines: &Lines, event: &Event) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use huginn_net::core::{FlowId, TransportKind};
+
+    use super::*;
+
+    fn flow(port: u16) -> FlowKey {
+        let client = ([192, 0, 2, 1], port).into();
+        FlowKey::from_flow(&FlowId::new(client, ([192, 0, 2, 2], 80).into(), TransportKind::Tcp, None))
+            .unwrap()
+    }
+
+    fn left_out(events_of_flows: u64, events: u64, comments: u64) -> LeftOut {
+        LeftOut { events_of_flows, events, comments, fragments: 0 }
+    }
+
+    #[test]
+    fn what_exceeds_a_limit_is_counted() {
+        let mut found = Found::new(FoundLimits { flows: 2, events: 4, comment_bytes: 6 });
+        for (port, packet) in [(1, 1), (2, 2), (3, 3), (2, 4), (3, 5)] {
+            found.add(flow(port), packet, "ab");
+        }
+        assert_eq!(found.left_out(), left_out(2, 0, 0));
+        found.add(flow(1), 6, "c");
+        assert_eq!(found.left_out(), left_out(2, 0, 1), "no room for its comment");
+        found.add(flow(1), 7, "d");
+        assert_eq!(found.left_out(), left_out(2, 1, 1));
+        assert_eq!((found.flows().len(), found.events().len()), (2, 4));
+        let comments: Vec<_> = found.events().iter().map(|event| found.comment(event)).collect();
+        assert_eq!(comments, [Some("ab"), Some("ab"), Some("ab"), None]);
+    }
+
+    #[test]
+    fn events_are_found_by_packet_in_their_order() {
+        let mut found = Found::new(FoundLimits::default());
+        for (packet, comment) in [(5, "a"), (2, "b"), (5, "c"), (9, "d")] {
+            found.add(flow(1), packet, comment);
+        }
+        found.sort();
+        let mut next = 0;
+        let mut comments = |packet| -> Vec<&str> {
+            let events = found.of_packet(packet, &mut next).iter();
+            events.filter_map(|event| found.comment(event)).collect()
+        };
+        assert!(comments(1).is_empty());
+        assert_eq!(comments(2), ["b"]);
+        assert!(comments(4).is_empty());
+        assert_eq!(comments(5), ["a", "c"]);
+        assert_eq!(comments(10), [""; 0], "packet 9 was not read again");
+    }
+}

@@ -248,3 +248,70 @@ impl PendingFragments {
         packets
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use huginn_net::core::TcpFlags;
+
+    use super::*;
+
+    fn tcp(flags: TcpFlags, seq: u32, ack: u32) -> TcpHeader<'static> {
+        TcpHeader { src_port: 1, dst_port: 2, seq, ack, flags, window: 0, urgent: 0, options: &[] }
+    }
+
+    fn syn(seq: u32) -> TcpHeader<'static> {
+        tcp(TcpFlags::SYN, seq, 0)
+    }
+
+    fn answer(ack: u32) -> TcpHeader<'static> {
+        tcp(TcpFlags::SYN | TcpFlags::ACK, 9, ack)
+    }
+
+    #[test]
+    fn answered_syn_begins_another_connection() {
+        let mut flow = ScannedFlow::default();
+        assert_eq!(flow.on_tcp(&syn(100), true, 1), None);
+        flow.on_event(1);
+        assert_eq!(flow.on_tcp(&answer(101), false, 2), Some((0, 0, 0)), "none before the first");
+        flow.on_event(4);
+        assert_eq!(flow.on_tcp(&syn(100), true, 5), None, "repeated");
+        assert_eq!(flow.on_tcp(&answer(101), false, 6), None, "repeated");
+        assert_eq!(flow.on_tcp(&syn(u32::MAX), true, 7), None);
+        flow.on_event(7);
+        assert_eq!(flow.on_tcp(&answer(0), false, 8), Some((1, 6, 4)));
+        assert_eq!((flow.start, flow.last_event), (7, 7));
+    }
+
+    #[test]
+    fn syn_without_right_answer_is_part_of_its_connection() {
+        let mut flow = ScannedFlow::default();
+        flow.on_event(1);
+        for (header, is_from_low) in [
+            (syn(500), true),
+            (answer(501), true),
+            (answer(500), false),
+            (tcp(TcpFlags::ACK, 9, 501), false),
+            (syn(700), true),
+            (answer(501), false),
+        ] {
+            assert_eq!(flow.on_tcp(&header, is_from_low, 5), None, "{header:?}");
+        }
+        flow.on_event(5);
+        assert_eq!((flow.start, flow.last_event), (0, 1), "the event is that of the SYN");
+        assert_eq!(flow.syn.map(|syn| syn.last_event), Some(5));
+    }
+
+    #[test]
+    fn forgotten_datagrams_leave_room() {
+        let mut pending = PendingFragments::default();
+        for datagram in 1..=MAX_PENDING_DATAGRAMS as u64 {
+            pending.add(datagram, datagram);
+        }
+        pending.add(9000, 9000);
+        assert_eq!((pending.take(1), pending.take(2), pending.left_out), (vec![], vec![2], 0));
+        for packet in 0..=MAX_PENDING_FRAGMENTS as u64 {
+            pending.add(10_000, packet);
+        }
+        assert!(pending.left_out > 0 && pending.count <= MAX_PENDING_FRAGMENTS);
+    }
+}

@@ -91,14 +91,14 @@ fn fragments_of_one_datagram_share_a_number() {
     }
     // The same identification later is another datagram.
     push(fragment4(7, 17, 0, true, &parts[0].2));
-    let (first, second) = (Some(1), Some(2));
-    let want = [
-        [(true, None), (false, first), (false, second)].as_slice(),
-        &[(true, None), (false, first), (false, second)],
-        &[(true, None), (true, first), (true, second)],
-        &[(true, None), (false, Some(3))],
-    ];
-    assert_eq!(numbers, want.concat());
+    let (buffered, complete) = ((false, [Some(1), Some(2)]), (true, [Some(1), Some(2)]));
+    let mut want = vec![(true, None)];
+    for (has_segment, datagrams) in [buffered, buffered, complete] {
+        want.extend(datagrams.map(|datagram| (has_segment, datagram)));
+        want.push((true, None));
+    }
+    want.push((false, Some(3)));
+    assert_eq!(numbers, want);
 }
 
 proptest! {
