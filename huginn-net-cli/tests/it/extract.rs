@@ -210,7 +210,7 @@ fn link_types_and_interfaces_are_kept() {
 fn comments_have_the_words_of_the_line() {
     let folder = folder("comments");
     let original = capture("tls-clients.pcap");
-    let condition = ["--where", "sni == 'www.example.test' and software.library == 'OpenSSL'"];
+    let condition = ["--where", "sni == 'www.example.test' and ja4 ~ 't12d*'"];
     let (_, packets) = read(&extract(&folder.join("a.pcapng"), &[&condition[..], &[&original]].concat()));
     let comments: Vec<&String> = packets.iter().flat_map(|packet| &packet.comments).collect();
     let want = "huginn-net: TLS: OpenSSL, www.example.test, t12d2807h1_d943125447b4_a44c6288192a";
