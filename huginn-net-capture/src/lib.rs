@@ -1,14 +1,16 @@
-//! Capture files: pcap and pcapng, plain or compressed, from a path or any reader.
+//! Capture files: pcap and pcapng, plain or compressed, from a path or any reader; and a writer of pcapng.
 
 mod byte_order;
 mod error;
 mod file_type;
 mod input;
+mod interface;
 mod limits;
 mod pcap;
 mod pcapng;
 mod read_ahead;
 mod stream;
+mod writer;
 mod zstd;
 
 #[cfg(test)]
@@ -22,6 +24,8 @@ use std::ops::Range;
 use std::path::Path;
 
 pub use error::{CaptureError, Compression, Defect, Part};
+pub use interface::{CaptureInterface, TimeResolution};
+pub use writer::PcapngWriter;
 
 use error::ReadError;
 use huginn_net_core::{
@@ -182,6 +186,24 @@ impl CaptureReader {
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         let Some(record) = self.next_record()? else { return Ok(None) };
         Ok(Some(self.lend(record)))
+    }
+
+    /// Lends the next frame with the interface that captured it, as [`PcapngWriter`] needs it. Returns `None` at the end and after
+    /// an error.
+    ///
+    /// # Errors
+    /// Those of [`next_frame`](Self::next_frame).
+    pub fn next_frame_with_interface(
+        &mut self,
+    ) -> Result<Option<(Frame<'_>, CaptureInterface)>, CaptureError> {
+        let Some(record) = self.next_record()? else { return Ok(None) };
+        let described = match &self.format {
+            Format::Pcap(pcap) => Some(pcap.interface()),
+            Format::Pcapng(pcapng) => pcapng.described_interface(record.ts.interface()),
+        };
+        // Records of interfaces without a description are errors.
+        let unknown = CaptureInterface { link: record.link, snap_len: 0, resolution: TimeResolution::NANOS };
+        Ok(Some((self.lend(record), described.unwrap_or(unknown))))
     }
 
     /// Lends the next frame with the process that sent or received it. Returns `None` at the end and after an error.

@@ -3,6 +3,7 @@
 use super::Record;
 use super::byte_order::ByteOrder;
 use super::error::{Defect, Part, ReadError};
+use super::interface::{CaptureInterface, TimeResolution};
 use super::limits::MAX_FRAME_LEN;
 use super::stream::Stream;
 use huginn_net_core::{Cursor, LinkType, Timestamp, Truncated};
@@ -30,6 +31,7 @@ pub(super) struct Pcap {
     nanos: bool,
     record_header_len: usize,
     lengths: Lengths,
+    snap_len: u32,
     link: LinkType,
 }
 
@@ -80,13 +82,20 @@ impl Pcap {
             return Err(Defect::Version { major, minor }.into());
         }
         // Time zone and accuracy are always 0, and records may exceed the snap length.
-        head.skip(12)?;
+        head.skip(8)?;
+        let snap_len = order.u32(&mut head)?;
         // The upper half describes the frame check sequence.
         let [_, _, high, low] = order.u32(&mut head)?.to_be_bytes();
         let link = LinkType(u16::from_be_bytes([high, low]));
         stream.take(FILE_HEADER_LEN);
         let lengths = Lengths::of_version(minor);
-        Ok(Some(Self { order, nanos, record_header_len, lengths, link }))
+        Ok(Some(Self { order, nanos, record_header_len, lengths, snap_len, link }))
+    }
+
+    /// What the file header says of the interface.
+    pub(super) fn interface(&self) -> CaptureInterface {
+        let resolution = if self.nanos { TimeResolution::NANOS } else { TimeResolution::MICROS };
+        CaptureInterface { link: self.link, snap_len: self.snap_len, resolution }
     }
 
     /// Returns the next record if all of it is buffered, as most are.

@@ -61,6 +61,12 @@ pub(crate) enum Failure {
     #[cfg(feature = "parquet")]
     #[error("--format parquet and arrow write no text to a terminal: name a file with -o, or a pipe")]
     TableOnTerminal,
+    /// Captures are not text.
+    #[error("extract writes no text to a terminal: name a file with -o, or a pipe")]
+    CaptureOnTerminal,
+    /// An extract needs a second reading of its capture.
+    #[error("{path}: extract reads captures twice, and needs a regular file: save it first")]
+    ExtractOfPipe { path: String },
     /// Options that have no effect together.
     #[error("{0}")]
     Usage(Cow<'static, str>),

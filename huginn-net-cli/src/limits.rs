@@ -193,6 +193,33 @@ pub(crate) const MAX_SAMPLE_BYTES: usize = 64 << 20;
 /// Maximum number of values in a line about key shares or trust anchors. Browsers send two or three key shares.
 pub(crate) const MAX_LISTED: usize = 16;
 
+// `extract`: bounds of the memory for one capture, about 250 MiB together.
+
+/// Maximum number of flows with selected events: more than a person looks through.
+pub(crate) const MAX_EXTRACTED_FLOWS: usize = 1 << 19;
+
+/// Maximum number of selected events.
+pub(crate) const MAX_EXTRACTED_EVENTS: usize = 1 << 21;
+
+/// Maximum length of all comments together, in bytes. The packets of events beyond it are written without.
+pub(crate) const MAX_EXTRACTED_COMMENT_BYTES: usize = 64 << 20;
+
+/// Maximum number of IP fragments of the flows.
+pub(crate) const MAX_EXTRACTED_FRAGMENTS: usize = 1 << 20;
+
+/// Maximum number of fragments of incomplete datagrams; beyond it, those of the oldest datagrams are left out. The decoder keeps 4,096
+/// datagrams of up to 8,192 fragments, but usually a few.
+pub(crate) const MAX_PENDING_FRAGMENTS: usize = 1 << 20;
+
+/// Maximum number of such datagrams: twice as many as the decoder keeps, which forgets some without notice.
+pub(crate) const MAX_PENDING_DATAGRAMS: usize = 1 << 13;
+
+/// Maximum length of a comment, in bytes: a few lines on the screen.
+pub(crate) const MAX_COMMENT_BYTES: usize = 1000;
+
+/// Maximum number of comments on a packet; the last one counts the others.
+pub(crate) const MAX_PACKET_COMMENTS: usize = 16;
+
 /// Maximum length of a captured text in a line of the human format, in bytes.
 pub(crate) const MAX_LINE_TEXT: usize = 80;
 

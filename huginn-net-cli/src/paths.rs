@@ -59,6 +59,12 @@ pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
+/// Whether two paths are equal: this system does not tell whether they name one file.
+#[cfg(not(unix))]
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    one == other
+}
+
 /// Returns the temporary path of a file that replaces `path` once it is complete.
 #[cfg(unix)]
 pub(crate) fn new_name(path: &Path) -> PathBuf {

@@ -1,5 +1,6 @@
 //! Timestamp resolution and offset of an interface.
 
+use crate::interface::TimeResolution;
 use huginn_net_core::Timestamp;
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
@@ -12,6 +13,7 @@ pub(super) struct Clock {
     offset: i64,
     /// Decimal digits of a second that the unit resolves.
     digits: u8,
+    pub(super) resolution: TimeResolution,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -24,13 +26,14 @@ enum Unit {
 
 impl Default for Clock {
     fn default() -> Self {
-        Self { unit: Unit::Micros, offset: 0, digits: 6 }
+        Self { unit: Unit::Micros, offset: 0, digits: 6, resolution: TimeResolution::MICROS }
     }
 }
 
 impl Clock {
     /// Sets the resolution from `if_tsresol`: a negative power of two if the highest bit is set, else of ten.
     pub(super) fn set_resolution(&mut self, resolution: u8) {
+        self.resolution = TimeResolution::from_tsresol(resolution);
         let exponent = resolution & 0x7f;
         let decimals;
         if resolution & 0x80 == 0 {

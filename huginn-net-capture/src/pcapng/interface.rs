@@ -2,6 +2,7 @@
 
 use crate::byte_order::ByteOrder;
 use crate::error::ReadError;
+use crate::interface::CaptureInterface;
 use crate::pcapng::clock::Clock;
 use crate::pcapng::options::Options;
 use huginn_net_core::{Cursor, LinkType};
@@ -44,5 +45,11 @@ impl Interface {
             }
         }
         Ok(Self { link, snap_len, clock })
+    }
+
+    /// What the block says of the interface.
+    pub(super) fn described(&self) -> CaptureInterface {
+        let Self { link, snap_len, clock } = *self;
+        CaptureInterface { link, snap_len, resolution: clock.resolution }
     }
 }

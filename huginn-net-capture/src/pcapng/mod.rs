@@ -8,6 +8,7 @@ mod process;
 use super::Record;
 use super::byte_order::ByteOrder;
 use super::error::{Defect, Part, ReadError};
+use super::interface::CaptureInterface;
 use super::limits::{MAX_BUFFERED_BLOCK_LEN, MAX_FRAME_LEN, MAX_INTERFACES};
 use super::stream::Stream;
 use huginn_net_core::{Cursor, FrameProcess, Timestamp};
@@ -17,18 +18,18 @@ use process::{PROCESS_INFORMATION, Processes};
 /// Number of bytes that [`probe`] needs.
 pub(super) const PROBE_LEN: usize = 12;
 
-const SECTION_HEADER: u32 = 0x0a0d_0d0a;
-const INTERFACE_DESCRIPTION: u32 = 1;
+pub(super) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+pub(super) const INTERFACE_DESCRIPTION: u32 = 1;
 const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
-const ENHANCED_PACKET: u32 = 6;
+pub(super) const ENHANCED_PACKET: u32 = 6;
 const SYSTEMD_JOURNAL: u32 = 9;
 const CUSTOM: u32 = 0xbad;
 const CUSTOM_NOT_COPIED: u32 = 0x4000_0bad;
 /// Events of both versions, and large ones. Wireshark does not count those with flags.
 const SYSDIG_EVENTS: [u32; 3] = [0x204, 0x216, 0x221];
 
-const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+pub(super) const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
 /// Length of block type and block length before the body, in bytes.
 const BLOCK_HEADER_LEN: usize = 8;
@@ -139,6 +140,11 @@ impl Pcapng {
             }
         }
         Ok(None)
+    }
+
+    /// Returns the interface of a frame by its index, if the section describes it.
+    pub(super) fn described_interface(&self, index: u16) -> Option<CaptureInterface> {
+        self.interfaces.get(usize::from(index)).map(Interface::described)
     }
 
     /// Returns the number of records so far that are not packets.

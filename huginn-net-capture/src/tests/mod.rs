@@ -13,6 +13,7 @@ mod inputs;
 mod pcap;
 mod pcapng;
 mod processes;
+mod writer;
 
 use std::io::Cursor;
 

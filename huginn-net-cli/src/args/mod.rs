@@ -3,6 +3,7 @@
 mod analysis;
 mod db;
 mod explain;
+mod extract;
 mod generate;
 mod input;
 #[cfg(unix)]
@@ -25,6 +26,7 @@ pub(crate) use self::analysis::{
 };
 pub(crate) use self::db::{DbCommand, LearnArguments};
 pub(crate) use self::explain::ExplainArguments;
+pub(crate) use self::extract::ExtractArguments;
 pub(crate) use self::generate::GenerateCommand;
 pub(crate) use self::input::InputArguments;
 #[cfg(unix)]
@@ -62,6 +64,8 @@ pub(crate) enum Command {
     Pcap(PcapArguments),
     /// Write one HTML page about capture files
     Report(ReportArguments),
+    /// Write the packets of connections to a pcapng file, with comments on those that events come from
+    Extract(ExtractArguments),
     /// Inventory the cryptography of capture files: versions, key exchange, cipher suites, and what needs attention
     Inventory(InventoryArguments),
     /// Watch capture files on the terminal while they are read: hosts, rare fingerprints, events

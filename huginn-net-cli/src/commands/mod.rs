@@ -2,6 +2,7 @@
 
 mod db;
 mod explain;
+mod extract;
 mod generate;
 #[cfg(unix)]
 mod interfaces;
@@ -25,6 +26,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome, Failure> {
     match command {
         Command::Pcap(args) => pcap::run(args),
         Command::Report(args) => report::run(args),
+        Command::Extract(args) => extract::run(args),
         Command::Inventory(args) => inventory::run(args),
         Command::Top(args) => top::run(&args),
         #[cfg(unix)]

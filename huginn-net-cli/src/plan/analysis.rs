@@ -33,12 +33,7 @@ impl AnalysisPlan {
     /// An analysis with all options.
     pub(crate) fn new(args: &AnalysisArguments) -> Result<Self, Failure> {
         let plan = Self::of_packets(&args.packets, &args.databases)?;
-        let decode = DecodeConfig {
-            verify_checksums: args.checksums,
-            vlan_in_flow_key: !args.no_vlan_tracking,
-            interface_in_flow_key: args.interface_tracking,
-            ..DecodeConfig::default()
-        };
+        let decode = decode_config(args);
         let seed = args.seed.map(|seed| match seed {
             SeedArgument::Number(number) => HashSeed::Fixed(number),
             SeedArgument::Random => hash_seed::random(),
@@ -148,6 +143,16 @@ impl AnalysisPlan {
         let workers = self.typed_workers().unwrap_or(auto);
         let builder = self.builder.hash_seed(seed).workers(workers);
         filtered(builder, self.expression.as_deref()).map(Builder::build)
+    }
+}
+
+/// Returns how frames become segments.
+pub(super) fn decode_config(args: &AnalysisArguments) -> DecodeConfig {
+    DecodeConfig {
+        verify_checksums: args.checksums,
+        vlan_in_flow_key: !args.no_vlan_tracking,
+        interface_in_flow_key: args.interface_tracking,
+        ..DecodeConfig::default()
     }
 }
 

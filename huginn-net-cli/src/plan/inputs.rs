@@ -14,7 +14,7 @@ use crate::args::InputArguments;
 use crate::failure::Failure;
 use crate::limits::{MAX_CAPTURE_LIST_BYTES, MAX_PATH_BYTES};
 use crate::output::Target;
-use crate::paths::name_of;
+use crate::paths::{is_same_file, name_of};
 use crate::stderr;
 
 /// A capture file that the command line names, or that was found.
@@ -133,7 +133,9 @@ impl Inputs {
     pub(crate) fn refuse_as_output(&self, output: &Target) -> Result<(), Failure> {
         let Target::File(path) = output else { return Ok(()) };
         let Some(output) = path.canonicalize().ok().filter(|path| path.is_file()) else { return Ok(()) };
-        let is_output = |input: &&InputFile| input.path.canonicalize().is_ok_and(|path| path == output);
+        let is_output = |input: &&InputFile| {
+            input.path.canonicalize().is_ok_and(|path| path == output) || is_same_file(&input.path, &output)
+        };
         match self.files.iter().find(is_output) {
             Some(input) => Err(Failure::OverInput { path: name_of(&input.path) }),
             None => Ok(()),

@@ -5,6 +5,7 @@ mod analysis;
 mod captures;
 mod databases;
 mod events;
+mod extract;
 mod fields;
 mod inputs;
 #[cfg(unix)]
@@ -19,6 +20,7 @@ mod select;
 pub(crate) use self::analysis::AnalysisPlan;
 pub(crate) use self::captures::{ExplainPlan, InventoryPlan, LearnPlan, ReportPlan, TopPlan};
 pub(crate) use self::databases::{Databases, read_file, signatures};
+pub(crate) use self::extract::{Decoding, ExtractPlan, ExtractedPackets, FrameFilter};
 pub(crate) use self::inputs::{InputFile, Inputs};
 #[cfg(unix)]
 pub(crate) use self::live::{LiveMessages, LiveOutputPlan, LivePlan};

@@ -14,9 +14,9 @@ use super::output::target;
 #[cfg(unix)]
 use crate::args::LiveArguments;
 use crate::args::{
-    AnalysisArguments, ColorArgument, DatabaseArguments, EventArguments, ExplainArguments, Format,
-    InventoryArguments, InventoryFormat, OutputArguments, PacketArguments, PcapArguments, ProtocolArgument,
-    TopArguments,
+    AnalysisArguments, ColorArgument, DatabaseArguments, EventArguments, ExplainArguments, ExtractArguments,
+    Format, InventoryArguments, InventoryFormat, OutputArguments, PacketArguments, PcapArguments,
+    ProtocolArgument, TopArguments,
 };
 use crate::failure::Failure;
 #[cfg(unix)]
@@ -90,6 +90,19 @@ pub(super) fn check_inventory(args: &InventoryArguments) -> Result<(), Failure> 
 pub(super) fn check_top(args: &TopArguments) -> Result<(), Failure> {
     check_analysis(&args.analysis)?;
     check_additions(&args.analysis.packets, &args.events)
+}
+
+/// Checks the options of `extract`.
+pub(super) fn check_extract(args: &ExtractArguments) -> Result<(), Failure> {
+    check_analysis(&args.analysis)?;
+    let EventArguments { connections, .. } = args.event_additions;
+    let protocols = &args.analysis.packets.protocols;
+    check_additions(&args.analysis.packets, &args.event_additions)?;
+    let scope = Scope { format: Format::Json, protocols, connections };
+    match args.events.iter().find_map(|event| scope.obstacle(event)) {
+        Some(advice) => fail(advice),
+        None => Ok(()),
+    }
 }
 
 /// Checks the options of `live`.

@@ -13,6 +13,7 @@ mod captures;
 mod db;
 mod event_limits;
 mod explain;
+mod extract;
 mod generate;
 mod hostile_texts;
 mod http;

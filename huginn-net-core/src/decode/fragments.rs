@@ -32,6 +32,8 @@ pub(super) struct FragmentTable {
     last_age: u64,
     /// Memory used by the datagrams, in bytes.
     buffered_bytes: usize,
+    /// The record of the last fragment, and the number of its datagram.
+    latest: (u64, u64),
 }
 
 /// The identity of a fragmented datagram.
@@ -123,13 +125,20 @@ impl FragmentTable {
             by_age: BTreeMap::new(),
             last_age: 0,
             buffered_bytes: 0,
+            latest: (0, 0),
         }
     }
 
-    /// Adds a fragment, and returns the datagram if it is now complete.
+    /// Returns the number of the datagram that a fragment of this record belongs to.
+    pub(super) fn datagram_of(&self, record: u64) -> Option<u64> {
+        let (latest, datagram) = self.latest;
+        (latest == record && datagram != 0).then_some(datagram)
+    }
+
+    /// Adds a fragment of a record, and returns the datagram if it is now complete.
     pub(super) fn add(
         &mut self,
-        ts: Timestamp,
+        (ts, record): (Timestamp, u64),
         tunnel: u64,
         packet: &IpPacket<'_>,
         counters: &mut DecodeCounters,
@@ -157,6 +166,7 @@ impl FragmentTable {
             self.buffered_bytes = self.buffered_bytes.saturating_add(datagram.memory());
             datagram
         });
+        self.latest = (record, datagram.age);
         let before = datagram.memory();
         let added = datagram.add(packet, fragment);
         self.buffered_bytes = self.buffered_bytes.saturating_sub(before).saturating_add(datagram.memory());

@@ -250,6 +250,12 @@ impl Decoder {
         if self.needs_order { FrameFlow::NeedsOrder } else { flow }
     }
 
+    /// Returns the number of the fragmented datagram that the latest frame belongs to, whether it completed the datagram or not;
+    /// `None` if the frame had no valid fragment. Each datagram has another number.
+    pub fn fragmented_datagram(&self) -> Option<u64> {
+        self.fragments.datagram_of(self.record)
+    }
+
     /// Returns the counters since the decoder was created.
     pub fn counters(&self) -> &DecodeCounters {
         &self.counters
@@ -479,7 +485,8 @@ impl Decoder {
             ]
         };
         let before = counted(&self.counters);
-        let datagram = self.fragments.add(context.ts, self.path.key_word(), packet, &mut self.counters);
+        let (frame, tunnel) = ((context.ts, self.record), self.path.key_word());
+        let datagram = self.fragments.add(frame, tunnel, packet, &mut self.counters);
         for ((counter, before), (_, after)) in before.into_iter().zip(counted(&self.counters)) {
             if before == 0 && after > 0 {
                 self.add_example(counter, context.ts);

@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use crate::{Addresses, Segment, TransportHeader, TransportKind};
+use crate::{Addresses, FlowId, Segment, TransportHeader, TransportKind};
 
 /// An undirected 4-tuple with its transport and tunnel, packed into fixed words.
 ///
@@ -34,6 +34,25 @@ impl FlowKey {
             TransportHeader::Udp(_) => UDP,
         };
         Self::new(segment.ip.addresses, segment.transport.ports(), transport, segment.tunnel.key_word())
+    }
+
+    /// Returns the key of the segments of a flow; `None` if its endpoints have different IP versions.
+    pub fn from_flow(flow: &FlowId) -> Option<Self> {
+        let addresses = match (flow.client, flow.server) {
+            (SocketAddr::V4(client), SocketAddr::V4(server)) => {
+                Addresses::V4 { src: *client.ip(), dst: *server.ip() }
+            }
+            (SocketAddr::V6(client), SocketAddr::V6(server)) => {
+                Addresses::V6 { src: *client.ip(), dst: *server.ip() }
+            }
+            _ => return None,
+        };
+        let ports = (flow.client.port(), flow.server.port());
+        let transport = match flow.transport {
+            TransportKind::Tcp => TCP,
+            TransportKind::Udp => UDP,
+        };
+        Some(Self::new(addresses, ports, transport, flow.tunnel_key()).0)
     }
 
     /// Returns the key of a TCP segment outside tunnels, and whether its sender is the low endpoint.
@@ -179,6 +198,28 @@ mod tests {
             payload_missing: 0,
             tunnel: &tunnel,
         })
+    }
+
+    #[test]
+    fn key_of_flow_is_that_of_its_segments() {
+        let (vlan, greedy) = ([TunnelLayer::Vlan(7)], [TunnelLayer::Gre, TunnelLayer::Vxlan(9)]);
+        let mut tunnel = TunnelPath::EMPTY;
+        assert!(tunnel.push(TunnelLayer::Vlan(7)));
+        for (one, other) in [("10.0.0.1", "192.0.2.200"), ("2001:db8::1", "::ffff:10.0.0.1")] {
+            for (src, dst, ports) in [(one, other, (50_000, 443)), (other, one, (443, 50_000))] {
+                let end = |text: &str, port| SocketAddr::new(text.parse().unwrap(), port);
+                let (client, server) = (end(src, ports.0), end(dst, ports.1));
+                let plain = FlowId::new(client, server, TransportKind::Udp, None);
+                assert_eq!(FlowKey::from_flow(&plain), Some(key(src, dst, ports, &[]).0));
+                let tagged = FlowId { tunnel: Some(Box::new(tunnel)), ..plain.clone() };
+                assert_eq!(FlowKey::from_flow(&tagged), Some(key(src, dst, ports, &vlan).0));
+                assert_ne!(FlowKey::from_flow(&tagged), Some(key(src, dst, ports, &greedy).0));
+                let tcp = FlowId { transport: TransportKind::Tcp, ..plain };
+                assert_ne!(FlowKey::from_flow(&tcp), Some(key(src, dst, ports, &[]).0));
+                let mixed = FlowId { server: SocketAddr::from(([10, 0, 0, 1], 1)), ..tcp.clone() };
+                assert_eq!(FlowKey::from_flow(&mixed).is_some(), client.is_ipv4());
+            }
+        }
     }
 
     #[test]

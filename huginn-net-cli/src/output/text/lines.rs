@@ -7,8 +7,8 @@ use anstyle::{AnsiColor, Effects, Style};
 use huginn_net::core::TransportKind;
 use huginn_net::finding::Connection;
 use huginn_net::finding::{
-    HttpRequestFinding, HttpResponseFinding, HttpVerdict, SshClientFinding, SystemCheck, TcpFinding,
-    TlsCertificatesFinding, TlsClientFinding, UptimeFinding,
+    HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SshClientFinding, SystemCheck,
+    TcpFinding, TlsCertificatesFinding, TlsClientFinding, UptimeFinding,
 };
 use huginn_net::http::Headers;
 use huginn_net::ssh::{Negotiation, SshPeer};
@@ -73,6 +73,21 @@ impl Lines {
             return Ok(());
         }
         self.write_head(out, event, interface)?;
+        self.write_words(out, event)?;
+        if let Some(tunnel) = &event.flow.tunnel {
+            write!(out, " [{}]", Joined(tunnel.layers()))?;
+        }
+        out.write_all(b"\n")
+    }
+
+    /// Writes an event as a comment on its packet: the protocol and what the line says of it, without time and addresses.
+    pub(crate) fn write_comment(&self, out: &mut impl Write, event: &Event) -> io::Result<()> {
+        write!(out, "{}: ", protocol_of(event))?;
+        self.write_words(out, event)
+    }
+
+    /// Writes what an event found, and what else is known of it.
+    fn write_words(&self, out: &mut impl Write, event: &Event) -> io::Result<()> {
         self.write_content(out, event)?;
         for entry in event.kind.listed().into_iter().flatten() {
             let style = if entry.is_watched() { self.alarm } else { self.known };
@@ -82,10 +97,7 @@ impl Lines {
             let alarm = self.alarm;
             write!(out, ", {alarm}conflict: {}{alarm:#}", conflict.as_str())?;
         }
-        if let Some(tunnel) = &event.flow.tunnel {
-            write!(out, " [{}]", Joined(tunnel.layers()))?;
-        }
-        out.write_all(b"\n")
+        Ok(())
     }
 
     /// Whether an event is about its host rather than about a packet: a tool, a contradiction, a change.
@@ -130,6 +142,10 @@ impl Lines {
     fn write_content(&self, out: &mut impl Write, event: &Event) -> io::Result<()> {
         match &event.kind {
             Finding::Tcp(finding) => self.tcp(out, finding),
+            Finding::Mtu(MtuFinding { mtu, link, .. }) => match link {
+                Some(link) => write!(out, "{mtu} bytes, {link}"),
+                None => write!(out, "{mtu} bytes"),
+            },
             Finding::HttpRequest(finding) => self.http_request(out, finding),
             Finding::HttpResponse(finding) => self.http_response(out, finding),
             Finding::SshClient(SshClientFinding { peer, .. }) => self.ssh(out, peer),

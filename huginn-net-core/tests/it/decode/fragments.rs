@@ -72,6 +72,35 @@ fn text(len: usize) -> Vec<u8> {
     (0..len).map(|byte| u8::try_from(byte % 251).unwrap()).collect()
 }
 
+#[test]
+fn fragments_of_one_datagram_share_a_number() {
+    let mut capture = Capture::new(DecodeConfig::default());
+    let datagram = udp(1000, 53, &text(32));
+    let parts = cut(&datagram, &[2]);
+    assert_eq!(parts.len(), 3);
+    let mut numbers: Vec<(bool, Option<u64>)> = Vec::new();
+    let mut push = |packet: Vec<u8>| {
+        let has_segment = !capture.push(&packet).is_empty();
+        numbers.push((has_segment, capture.decoder.fragmented_datagram()));
+    };
+    push(ipv4(17, &datagram));
+    for (start, more, bytes) in &parts {
+        push(fragment4(7, 17, *start, *more, bytes));
+        push(fragment4(8, 17, *start, *more, bytes));
+        push(ipv4(17, &datagram));
+    }
+    // The same identification later is another datagram.
+    push(fragment4(7, 17, 0, true, &parts[0].2));
+    let (buffered, complete) = ((false, [Some(1), Some(2)]), (true, [Some(1), Some(2)]));
+    let mut want = vec![(true, None)];
+    for (has_segment, datagrams) in [buffered, buffered, complete] {
+        want.extend(datagrams.map(|datagram| (has_segment, datagram)));
+        want.push((true, None));
+    }
+    want.push((false, Some(3)));
+    assert_eq!(numbers, want);
+}
+
 proptest! {
     #[test]
     fn reassembles_any_fragmentation_in_any_order(

@@ -1,0 +1,58 @@
+//! `huginn-net extract`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::values::parse_event;
+use super::{AnalysisArguments, EventArguments, InputArguments, SelectArguments};
+
+const EXAMPLES: &str = "\
+Examples:
+  huginn-net extract --where \"sni ~ '*.ru'\" -o evidence.pcapng captures/  the connections with these names
+  huginn-net extract --events tls_client --handshakes -o hellos.pcapng a.pcap  up to the ClientHello
+  huginn-net extract --annotate -o annotated.pcapng a.pcap                  all packets, with comments
+
+docs/extract.md describes what is written.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ExtractArguments {
+    #[command(flatten)]
+    pub(crate) input: InputArguments,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
+
+    #[command(flatten)]
+    pub(crate) event_additions: EventArguments,
+
+    /// Write packets to this pcapng file, or with '-' to standard output
+    #[arg(short, long, help_heading = "Output", value_name = "FILE")]
+    pub(crate) output: PathBuf,
+
+    /// Only connections with these events (docs/events.md)
+    #[arg(
+        long,
+        help_heading = "Output",
+        value_name = "KIND",
+        value_delimiter = ',',
+        value_parser = parse_event
+    )]
+    pub(crate) events: Vec<&'static str>,
+
+    #[command(flatten)]
+    pub(crate) select: SelectArguments,
+
+    /// Write each connection only up to the packet of its last selected event
+    #[arg(long, help_heading = "Output")]
+    pub(crate) handshakes: bool,
+
+    /// Write all packets of the captures, with comments on those that selected events come from
+    #[arg(long, help_heading = "Output", conflicts_with = "handshakes")]
+    pub(crate) annotate: bool,
+
+    /// Print only errors and warnings on standard error: no progress bar, no totals
+    #[arg(short, long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,124 @@
+//! What `extract` reads and writes.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+use huginn_net::HuginnNet;
+use huginn_net::capture::PcapngWriter;
+use huginn_net::core::{DecodeConfig, Frame};
+
+use super::{AnalysisPlan, Inputs, output, rules, select};
+use crate::args::ExtractArguments;
+use crate::failure::Failure;
+use crate::output::{Selected, Target};
+use crate::paths::name_of;
+
+/// The plan of `extract`.
+pub(crate) struct ExtractPlan {
+    pub(crate) inputs: Inputs,
+    pub(crate) count: Option<u64>,
+    pub(crate) analyzer: HuginnNet,
+    pub(crate) selected: Selected,
+    pub(crate) packets: ExtractedPackets,
+    pub(crate) decoding: Decoding,
+    pub(crate) target: Target,
+    pub(crate) is_quiet: bool,
+}
+
+/// The packets that are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExtractedPackets {
+    /// Those of connections with selected events.
+    Connections,
+    /// Those of connections up to their last selected event.
+    Handshakes,
+    /// All.
+    All,
+}
+
+/// How frames become segments when they are read again: as in the analysis.
+pub(crate) struct Decoding {
+    pub(crate) config: DecodeConfig,
+    pub(crate) filter: FrameFilter,
+}
+
+/// The filter expression of the analysis: frames that it rejects are neither numbered nor written.
+pub(crate) struct FrameFilter(#[cfg(feature = "libpcap")] Option<huginn_net::core::Bpf>);
+
+impl ExtractPlan {
+    pub(crate) fn new(args: ExtractArguments) -> Result<Self, Failure> {
+        rules::check_extract(&args)?;
+        let inputs = Inputs::find(&args.input)?;
+        refuse_pipes(&inputs)?;
+        let target = output::target(Some(&args.output));
+        inputs.refuse_as_output(&target)?;
+        let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.event_additions, None)?;
+        let packets = match (args.annotate, args.handshakes) {
+            (true, _) => ExtractedPackets::All,
+            (false, true) => ExtractedPackets::Handshakes,
+            (false, false) => ExtractedPackets::Connections,
+        };
+        Ok(Self {
+            count: args.analysis.count,
+            decoding: Decoding {
+                config: super::analysis::decode_config(&args.analysis),
+                filter: FrameFilter::new(args.analysis.filter.as_deref())?,
+            },
+            analyzer: plan.build_for_files(inputs.longest())?,
+            inputs,
+            selected: select::selected(&args.select, args.events)?,
+            packets,
+            target,
+            is_quiet: args.quiet,
+        })
+    }
+
+    /// Opens the output.
+    pub(crate) fn create(&self) -> Result<PcapngWriter<Box<dyn Write>>, Failure> {
+        let out: Box<dyn Write> = match &self.target {
+            Target::Stdout if io::stdout().is_terminal() => return Err(Failure::CaptureOnTerminal),
+            Target::Stdout => Box::new(BufWriter::new(io::stdout().lock())),
+            Target::File(path) => {
+                let failed = |source| Failure::Create { path: name_of(path), source };
+                Box::new(BufWriter::new(File::create(path).map_err(failed)?))
+            }
+        };
+        Ok(PcapngWriter::new(out, concat!("huginn-net ", env!("CARGO_PKG_VERSION")))?)
+    }
+}
+
+impl FrameFilter {
+    #[cfg(feature = "libpcap")]
+    fn new(expression: Option<&str>) -> Result<Self, Failure> {
+        Ok(Self(expression.map(huginn_net::core::Bpf::new).transpose()?))
+    }
+
+    /// An expression is refused when the analyzer is built.
+    #[cfg(not(feature = "libpcap"))]
+    fn new(_: Option<&str>) -> Result<Self, Failure> {
+        Ok(Self())
+    }
+
+    /// Whether a frame is analysed.
+    #[cfg(feature = "libpcap")]
+    pub(crate) fn passes(&mut self, frame: &Frame<'_>) -> bool {
+        self.0.as_mut().is_none_or(|bpf| bpf.passes(frame))
+    }
+
+    /// Whether a frame is analysed.
+    #[cfg(not(feature = "libpcap"))]
+    pub(crate) fn passes(&mut self, _: &Frame<'_>) -> bool {
+        true
+    }
+}
+
+/// Fails if an input cannot be read twice.
+fn refuse_pipes(inputs: &Inputs) -> Result<(), Failure> {
+    let is_pipe =
+        |path: &Path| path.as_os_str() == "-" || fs::metadata(path).is_ok_and(|found| !found.is_file());
+    match inputs.files.iter().find(|input| is_pipe(&input.path)) {
+        Some(input) => Err(Failure::ExtractOfPipe { path: name_of(&input.path) }),
+        None => Ok(()),
+    }
+}
