@@ -93,6 +93,8 @@ impl HostProfile {
         self.server_headers.join(&other.server_headers, PartialEq::eq);
         self.tls_clients.join(&other.tls_clients, |one, other| one.ja4 == other.ja4);
         self.languages.join(&other.languages, PartialEq::eq);
+        self.peers.join(&other.peers);
+        self.names.join(&other.names);
         self.conflicts.join(&other.conflicts, PartialEq::eq);
         self.answers.join(&other.answers);
         self.own_answer.join(&other.own_answer);
