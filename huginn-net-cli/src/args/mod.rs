@@ -2,7 +2,9 @@
 
 mod analysis;
 mod db;
+mod diff;
 mod explain;
+mod follow;
 mod generate;
 mod input;
 #[cfg(unix)]
@@ -24,7 +26,9 @@ pub(crate) use self::analysis::{
     AnalysisArguments, DatabaseArguments, EventArguments, LimitArguments, PacketArguments,
 };
 pub(crate) use self::db::{DbCommand, LearnArguments};
+pub(crate) use self::diff::DiffArguments;
 pub(crate) use self::explain::ExplainArguments;
+pub(crate) use self::follow::{FollowArguments, ListOutputArguments, ListOutputFormat};
 pub(crate) use self::generate::GenerateCommand;
 pub(crate) use self::input::InputArguments;
 #[cfg(unix)]
@@ -62,6 +66,10 @@ pub(crate) enum Command {
     Pcap(PcapArguments),
     /// Write one HTML page about capture files
     Report(ReportArguments),
+    /// Follow a host, a server name or a fingerprint through capture files
+    Follow(FollowArguments),
+    /// Compare two sets of capture files: hosts, fingerprints, software and servers that are new, gone or changed
+    Diff(DiffArguments),
     /// Inventory the cryptography of capture files: versions, key exchange, cipher suites, and what needs attention
     Inventory(InventoryArguments),
     /// Watch capture files on the terminal while they are read: hosts, rare fingerprints, events

@@ -1,7 +1,9 @@
 //! The subcommands, one file each: arguments become a plan, which is carried out.
 
 mod db;
+mod diff;
 mod explain;
+mod follow;
 mod generate;
 #[cfg(unix)]
 mod interfaces;
@@ -25,6 +27,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome, Failure> {
     match command {
         Command::Pcap(args) => pcap::run(args),
         Command::Report(args) => report::run(args),
+        Command::Follow(args) => follow::run(args),
+        Command::Diff(args) => diff::run(args),
         Command::Inventory(args) => inventory::run(args),
         Command::Top(args) => top::run(&args),
         #[cfg(unix)]

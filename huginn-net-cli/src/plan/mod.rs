@@ -6,6 +6,7 @@ mod captures;
 mod databases;
 mod events;
 mod fields;
+mod follow;
 mod inputs;
 #[cfg(unix)]
 mod live;
@@ -19,6 +20,7 @@ mod select;
 pub(crate) use self::analysis::AnalysisPlan;
 pub(crate) use self::captures::{ExplainPlan, InventoryPlan, LearnPlan, ReportPlan, TopPlan};
 pub(crate) use self::databases::{Databases, read_file, signatures};
+pub(crate) use self::follow::{DiffPlan, FollowPlan, host_limits};
 pub(crate) use self::inputs::{InputFile, Inputs};
 #[cfg(unix)]
 pub(crate) use self::live::{LiveMessages, LiveOutputPlan, LivePlan};
