@@ -11,8 +11,10 @@
 #[path = "../../../captures/tools/captures.rs"]
 mod captures;
 mod db;
+mod diff;
 mod event_limits;
 mod explain;
+mod follow;
 mod generate;
 mod hostile_texts;
 mod http;

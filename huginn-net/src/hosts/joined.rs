@@ -1,6 +1,7 @@
 //! Profiles of hosts over several captures.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use super::{Activity, Findings, HostId, HostLimits, HostProfile, Hosts, SystemSeen, TopValues};
 use crate::limits::MAX_TOP_VALUES;
@@ -58,6 +59,11 @@ impl JoinedHosts {
     /// The profiles, sorted as [`Hosts::profiles`].
     pub fn profiles(&self) -> impl Iterator<Item = &HostProfile> {
         self.profiles.values()
+    }
+
+    /// The profiles of an address: outside of tunnels first, then one for each tunnel.
+    pub fn profiles_of(&self, ip: IpAddr) -> impl Iterator<Item = &HostProfile> {
+        self.profiles.range(HostId((ip, 0))..=HostId((ip, u64::MAX))).map(|(_, profile)| profile)
     }
 
     /// Number of profiles that were left out; a host counts once for each capture.

@@ -76,6 +76,7 @@ fn joined_hosts_have_counts_of_both_captures() {
     let ip = |host: &&HostProfile| host.ip.to_string() == "192.0.2.1";
     let joined = joined(&names, &HostLimits::default());
     let both = joined.profiles().find(ip).unwrap();
+    assert_eq!(joined.profiles_of(both.ip).map(|host| host.ip).collect::<Vec<_>>(), [both.ip]);
     let [one, other] = names.map(|name| host(name, "192.0.2.1"));
     assert_eq!(both.as_client.handshakes, one.as_client.handshakes + other.as_client.handshakes);
     assert_eq!(both.sharings.count, other.sharings.count);

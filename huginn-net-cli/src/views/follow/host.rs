@@ -22,7 +22,14 @@ use crate::views::overview::{Overview, ValueKind};
 const TITLE_WIDTH: usize = 15;
 const CONNECTION_HEADINGS: [&str; 11] =
     ["time", "", "peer", "name", "what", "fingerprint", "sent", "received", "lasted", "packet", "file"];
-const CONNECTION_LAYOUT: Layout<'static> = Layout { whole: &[0, 1, 2, 5], numbers: &[6, 7, 8, 9] };
+/// Addresses, names and fingerprints are read as one word each, where there is room.
+const NARROW: Layout<'static> = Layout { whole: &[0, 1, 2], numbers: &[6, 7, 8, 9] };
+const WITH_NAMES: Layout<'static> = Layout { whole: &[0, 1, 2, 3], numbers: &[6, 7, 8, 9] };
+const WIDE: Layout<'static> = Layout { whole: &[0, 1, 2, 3, 5], numbers: &[6, 7, 8, 9] };
+/// Columns from which on there is room for fingerprints.
+const WIDE_COLUMNS: u16 = 140;
+/// Length of the longest name that is not wrapped, in characters.
+const MAX_WHOLE_NAME: usize = 32;
 const REMARK_HEADINGS: [&str; 6] = ["time", "event", "peer", "what", "packet", "file"];
 const REMARK_LAYOUT: Layout<'static> = Layout { whole: &[0, 1, 2], numbers: &[4] };
 
@@ -157,7 +164,7 @@ impl FollowedHost {
             writeln!(out, "{:TITLE_WIDTH$}{}, which sent nothing that a profile counts", "host", self.ip)?;
         }
         for host in hosts {
-            write_profile(out, host, context.zone)?;
+            write_profile(out, host, context)?;
         }
         self.write_connections(out, context)?;
         self.write_remarks(out, context)?;
@@ -179,10 +186,18 @@ impl FollowedHost {
             None => writeln!(out, " ({})", context.zone.name())?,
         }
         let mut table = Table::new(&CONNECTION_HEADINGS);
+        let mut has_short_names = true;
         for (entry, connection) in connections.iter().take(SHOWN_CONNECTIONS) {
-            table.add_row(self.connection_row(entry, connection, is_one_day, context));
+            let row = self.connection_row(entry, connection, is_one_day, context);
+            has_short_names &= row.get(3).is_none_or(|name| name.chars().count() <= MAX_WHOLE_NAME);
+            table.add_row(row);
         }
-        table.write(out, CONNECTION_LAYOUT, context.width)?;
+        let layout = match context.width {
+            _ if !has_short_names => NARROW,
+            Some(width) if width < WIDE_COLUMNS => WITH_NAMES,
+            _ => WIDE,
+        };
+        table.write(out, layout, context.width)?;
         let more = all.saturating_sub(connections.len().min(SHOWN_CONNECTIONS) as u64);
         write_more(out, more, "connections; --from, --to and --where select others")
     }
@@ -205,6 +220,8 @@ impl FollowedHost {
         let time = context.zone.seconds(connection.start).to_string();
         let time = if is_one_day { time.get(11..).unwrap_or_default().to_owned() } else { time };
         let name = connection.host.as_deref().map(|host| format!("{:#}", Escaped(start_of(host))));
+        // A request to an address names what the column of peers has.
+        let name = name.filter(|name| *name != peer.ip().to_string() && *name != peer.to_string());
         vec![
             time,
             arrow.to_owned(),
@@ -271,10 +288,10 @@ impl FollowedHost {
 }
 
 /// Writes what a host is, and why.
-fn write_profile(out: &mut impl Write, host: &HostProfile, zone: &Zone) -> io::Result<()> {
+fn write_profile(out: &mut impl Write, host: &HostProfile, context: &Context<'_>) -> io::Result<()> {
     let verdict = host.verdict();
     let HostRow { address, system, software, tls_clients, link, hops, uptime, seen, remarks } =
-        HostRow::new(host, &verdict, zone);
+        HostRow::new(host, &verdict, context.zone);
     let evidence: Vec<String> = verdict.evidence.iter().map(ToString::to_string).collect();
     let contradictions: Vec<String> = verdict.contradictions.iter().map(ToString::to_string).collect();
     let [asked, asked_of] = [Side::Client, Side::Server].map(|role| contacts(host.names(), role, name));
@@ -297,11 +314,30 @@ fn write_profile(out: &mut impl Write, host: &HostProfile, zone: &Zone) -> io::R
         ("contacted", contacted),
         ("contacted by", contacted_by),
     ] {
-        for (n, line) in text.lines().enumerate() {
+        let width = context.width.map(|width| usize::from(width).saturating_sub(TITLE_WIDTH));
+        for (n, line) in text.lines().flat_map(|line| wrapped(line, width)).enumerate() {
             writeln!(out, "{:TITLE_WIDTH$}{line}", if n == 0 { title } else { "" })?;
         }
     }
     Ok(())
+}
+
+/// Breaks a line at spaces, so that its parts have at most this many characters, unless a word is longer.
+fn wrapped(line: &str, width: Option<usize>) -> Vec<String> {
+    let Some(width) = width else { return vec![line.to_owned()] };
+    let mut parts = Vec::new();
+    let (mut part, mut length) = (String::new(), 0_usize);
+    for word in line.split_inclusive(' ') {
+        let characters = word.chars().count();
+        if length > 0 && length.saturating_add(word.trim_end().chars().count()) > width {
+            parts.push(std::mem::take(&mut part).trim_end().to_owned());
+            length = 0;
+        }
+        part.push_str(word);
+        length = length.saturating_add(characters);
+    }
+    parts.push(part);
+    parts
 }
 
 fn connection_of(entry: &Entry) -> Option<&Connection> {
@@ -383,4 +419,16 @@ fn remark(finding: &Finding) -> String {
 
 fn date(zone: &Zone, connection: &Connection) -> String {
     zone.seconds(connection.start).to_string().chars().take(10).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrapped;
+
+    #[test]
+    fn long_line_is_broken_at_spaces() {
+        assert_eq!(wrapped("aa bb, cc dddddd", Some(5)), ["aa", "bb,", "cc", "dddddd"]);
+        assert_eq!(wrapped("aa bb, cc", Some(6)), ["aa bb,", "cc"]);
+        assert_eq!(wrapped("aa bb, cc", None), ["aa bb, cc"]);
+    }
 }

@@ -49,7 +49,7 @@ pub(crate) struct Context<'a> {
 impl Context<'_> {
     /// The profiles of an address: one for each tunnel.
     fn profiles(&self, ip: IpAddr) -> impl Iterator<Item = &HostProfile> {
-        self.hosts.profiles().filter(move |host| host.ip == ip)
+        self.hosts.profiles_of(ip)
     }
 }
 
@@ -125,7 +125,7 @@ impl Followed {
     pub(crate) fn is_empty(&self, hosts: &JoinedHosts) -> bool {
         match (&self.content, &self.subject) {
             (Content::Host(host), Subject::Host(ip)) => {
-                host.is_empty() && !hosts.profiles().any(|host| host.ip == *ip)
+                host.is_empty() && hosts.profiles_of(*ip).next().is_none()
             }
             (Content::Host(host), _) => host.is_empty(),
             (Content::Senders(senders), _) => senders.is_empty(),
@@ -146,7 +146,7 @@ impl Followed {
     pub(crate) fn write_text(&self, out: &mut impl Write, context: &Context<'_>) -> io::Result<()> {
         match &self.content {
             Content::Host(host) => host.write_text(out, context),
-            Content::Senders(senders) => senders.write_text(out, &self.subject.to_string(), context),
+            Content::Senders(senders) => senders.write_text(out, &self.subject, context),
         }
     }
 

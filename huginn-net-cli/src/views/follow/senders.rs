@@ -10,7 +10,7 @@ use huginn_net::core::Amount;
 use huginn_net::{Event, Timestamp};
 use serde::Serialize;
 
-use super::{Context, write_more};
+use super::{Context, Subject, write_more};
 use crate::limits::{MAX_FOLLOWED_SENDERS, MAX_FOLLOWED_SERVERS, SHOWN_ROWS};
 use crate::views::columns::{Layout, Table};
 
@@ -94,14 +94,22 @@ impl Senders {
     pub(super) fn write_text(
         &self,
         out: &mut impl Write,
-        subject: &str,
+        subject: &Subject,
         context: &Context<'_>,
     ) -> io::Result<()> {
         let senders = self.sorted();
-        writeln!(out, "{subject}: sent by {}", Amount(senders.len() as u64, "host(s)"))?;
+        let hosts = Amount(senders.len() as u64, "host(s)");
         let servers: Vec<String> = self.servers.iter().map(ToString::to_string).collect();
+        let servers = servers.join(", ");
         let more = if self.has_more_servers { " and others" } else { "" };
-        writeln!(out, "to {}{more}\n", servers.join(", "))?;
+        match subject {
+            Subject::Fingerprint(_) | Subject::Host(_) => {
+                writeln!(out, "{subject}: sent by {hosts}, in connections with {servers}{more}\n")?;
+            }
+            Subject::ServerName(_) | Subject::ServerAddress(_) => {
+                writeln!(out, "{subject}: {hosts} asked {servers}{more}\n")?;
+            }
+        }
         let mut table = Table::new(&HEADINGS);
         for (ip, sender) in senders.iter().take(SHOWN_ROWS) {
             table.add_row(vec![
