@@ -307,6 +307,30 @@ pub(crate) const SHOWN_WEAK_METHODS: usize = 3;
 /// Number of key exchanges that the human format lists.
 pub(crate) const SHOWN_KEY_EXCHANGES: usize = 8;
 
+/// Maximum number of connections, and of other events, that `follow` keeps of a host: some 50 MB.
+pub(crate) const MAX_FOLLOWED_EVENTS: usize = 1 << 16;
+
+/// Maximum number of open connections of a host whose first packet and User-Agent `follow` remembers.
+pub(crate) const MAX_FOLLOWED_FLOWS: usize = 1 << 16;
+
+/// Maximum number of hosts that `follow --server` and `--fingerprint` list: forged addresses can be any number.
+pub(crate) const MAX_FOLLOWED_SENDERS: usize = 1 << 16;
+
+/// Maximum number of servers of a name, and of names of a server in a comparison: content delivery networks have any number.
+pub(crate) const MAX_FOLLOWED_SERVERS: usize = 32;
+
+/// Number of connections of a host that the human format of `follow` lists, the first ones.
+pub(crate) const SHOWN_CONNECTIONS: usize = 500;
+
+/// Number of rows of other tables of `follow` and `diff`.
+pub(crate) const SHOWN_ROWS: usize = 100;
+
+/// Number of fingerprints of each kind, of peers and of names that `follow` lists of a host.
+pub(crate) const SHOWN_OF_HOST: usize = 8;
+
+/// Maximum number of servers of a side in a comparison.
+pub(crate) const MAX_COMPARED_SERVERS: usize = 1 << 16;
+
 /// Maximum number of hosts in the terminal view.
 pub(crate) const MAX_VIEW_HOSTS: usize = 1 << 16;
 

@@ -33,6 +33,10 @@ pub(crate) const MAX_CONTRADICTIONS: u8 = 2;
 /// Maximum number of distinct values in a list of a profile.
 pub(crate) const MAX_TOP_VALUES: usize = 8;
 
+/// Maximum number of peers, and of names, of a profile: half of them the most used ones. With the longest names 10 KiB, usually
+/// less than 1 KiB.
+pub(crate) const MAX_CONTACTS: usize = 32;
+
 /// Maximum number of ports in the list of the ports that a tool sent to: 8 KiB, as much as the bitmap of all ports that
 /// replaces it.
 pub(crate) const MAX_LISTED_PORTS: usize = 4096;

@@ -87,7 +87,7 @@ impl ParserFindings<'_> {
                 Scope::Full => language_of(&event),
                 Scope::P0f => hosts::p0f_language_of(&verdict.signature),
             };
-            update = update.for_profile(&verdict, language, firm_system(self.systems, side));
+            update = update.for_profile(&verdict, language, name_of(&event), firm_system(self.systems, side));
         }
         let mut mismatch = None;
         let finding = match event {
@@ -201,6 +201,12 @@ fn firm_system([client, server]: &[Option<HandshakeSystem>; 2], side: Side) -> O
 fn language_of(event: &HttpEvent) -> Option<Cow<'static, str>> {
     let HttpEvent::Request(found) = event else { return None };
     found.request.language().map(hosts::language_of)
+}
+
+/// The name that a request asks for.
+fn name_of(event: &HttpEvent) -> Option<Box<[u8]>> {
+    let HttpEvent::Request(found) = event else { return None };
+    found.request.host().and_then(hosts::asked_name)
 }
 
 /// The signature to look up, and whether p0f would count it for the host.

@@ -2,8 +2,10 @@
 
 mod analysis;
 mod db;
+mod diff;
 mod explain;
 mod extract;
+mod follow;
 mod generate;
 mod input;
 #[cfg(unix)]
@@ -25,8 +27,10 @@ pub(crate) use self::analysis::{
     AnalysisArguments, DatabaseArguments, EventArguments, LimitArguments, PacketArguments,
 };
 pub(crate) use self::db::{DbCommand, LearnArguments};
+pub(crate) use self::diff::DiffArguments;
 pub(crate) use self::explain::ExplainArguments;
 pub(crate) use self::extract::ExtractArguments;
+pub(crate) use self::follow::{FollowArguments, ListOutputArguments, ListOutputFormat};
 pub(crate) use self::generate::GenerateCommand;
 pub(crate) use self::input::InputArguments;
 #[cfg(unix)]
@@ -66,6 +70,10 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Write the packets of connections to a pcapng file, with comments on those that events come from
     Extract(ExtractArguments),
+    /// Follow a host, a server name or a fingerprint through capture files
+    Follow(FollowArguments),
+    /// Compare two sets of capture files: hosts, fingerprints, software and servers that are new, gone or changed
+    Diff(DiffArguments),
     /// Inventory the cryptography of capture files: versions, key exchange, cipher suites, and what needs attention
     Inventory(InventoryArguments),
     /// Watch capture files on the terminal while they are read: hosts, rare fingerprints, events

@@ -1,8 +1,10 @@
 //! The subcommands, one file each: arguments become a plan, which is carried out.
 
 mod db;
+mod diff;
 mod explain;
 mod extract;
+mod follow;
 mod generate;
 #[cfg(unix)]
 mod interfaces;
@@ -27,6 +29,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Pcap(args) => pcap::run(args),
         Command::Report(args) => report::run(args),
         Command::Extract(args) => extract::run(args),
+        Command::Follow(args) => follow::run(args),
+        Command::Diff(args) => diff::run(args),
         Command::Inventory(args) => inventory::run(args),
         Command::Top(args) => top::run(&args),
         #[cfg(unix)]

@@ -7,6 +7,7 @@ mod databases;
 mod events;
 mod extract;
 mod fields;
+mod follow;
 mod inputs;
 #[cfg(unix)]
 mod live;
@@ -21,6 +22,7 @@ pub(crate) use self::analysis::AnalysisPlan;
 pub(crate) use self::captures::{ExplainPlan, InventoryPlan, LearnPlan, ReportPlan, TopPlan};
 pub(crate) use self::databases::{Databases, read_file, signatures};
 pub(crate) use self::extract::{Decoding, ExtractPlan, ExtractedPackets, FrameFilter};
+pub(crate) use self::follow::{DiffPlan, FollowPlan, host_limits};
 pub(crate) use self::inputs::{InputFile, Inputs};
 #[cfg(unix)]
 pub(crate) use self::live::{LiveMessages, LiveOutputPlan, LivePlan};

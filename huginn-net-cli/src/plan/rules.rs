@@ -15,8 +15,8 @@ use super::output::target;
 use crate::args::LiveArguments;
 use crate::args::{
     AnalysisArguments, ColorArgument, DatabaseArguments, EventArguments, ExplainArguments, ExtractArguments,
-    Format, InventoryArguments, InventoryFormat, OutputArguments, PacketArguments, PcapArguments,
-    ProtocolArgument, TopArguments,
+    Format, InventoryArguments, InventoryFormat, ListOutputArguments, ListOutputFormat, OutputArguments,
+    PacketArguments, PcapArguments, ProtocolArgument, TopArguments,
 };
 use crate::failure::Failure;
 #[cfg(unix)]
@@ -84,6 +84,14 @@ pub(super) fn check_inventory(args: &InventoryArguments) -> Result<(), Failure> 
         ),
         (args.local_time && !is_human, "--local-time is for --format human: other formats have times in UTC"),
     ])
+}
+
+/// Checks the output of `follow` and `diff`.
+pub(super) fn check_list_output(args: &ListOutputArguments) -> Result<(), Failure> {
+    refuse([(
+        args.local_time && args.format != ListOutputFormat::Human,
+        "--local-time is for --format human: other formats have times in UTC",
+    )])
 }
 
 /// Checks the options of `top`.

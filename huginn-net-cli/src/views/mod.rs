@@ -2,7 +2,9 @@
 //! terminal view.
 
 pub(crate) mod columns;
+pub(crate) mod diff;
 pub(crate) mod fingerprints;
+pub(crate) mod follow;
 pub(crate) mod hosts;
 pub(crate) mod inventory;
 pub(crate) mod overview;

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 const HOSTILE: &str = "\u{1b}[2J\u{7}\u{202e}\u{2066}\u{200b}\u{feff}\u{61c}\u{e0041}\u{9b}\u{7f}";
 
 /// Writes a capture of raw IPv4 packets, each payload from its own client, and returns its path.
-fn capture(name: &str, payloads: &[Vec<u8>]) -> PathBuf {
+pub(crate) fn capture(name: &str, payloads: &[Vec<u8>]) -> PathBuf {
     let mut file = [0xa1b2_c3d4_u32, 0x0002_0004, 0, 0, 262_144, 101].map(u32::to_be_bytes).concat();
     for (client, payload) in payloads.iter().enumerate() {
         for (seq, flags, payload) in [(0_u32, 0x02, &[][..]), (1, 0x18, payload)] {
@@ -29,7 +29,7 @@ fn capture(name: &str, payloads: &[Vec<u8>]) -> PathBuf {
 }
 
 /// A hello, a request and a banner, each with a text that begins with `start`.
-fn payloads(start: &str) -> Vec<Vec<u8>> {
+pub(crate) fn payloads(start: &str) -> Vec<Vec<u8>> {
     let text = format!("{start}{HOSTILE}");
     let mut hello = include_bytes!("../../../huginn-net-tls/hellos/curl-openssl.bin").to_vec();
     let name = huginn_net::tls::ClientHello::from_records(&hello).unwrap().unwrap().value;
@@ -49,7 +49,7 @@ fn run(args: &[&str], path: &Path) -> Output {
 }
 
 /// Checks that a terminal shows each character of a text as itself.
-fn check(bytes: &[u8], what: &str) {
+pub(crate) fn check(bytes: &[u8], what: &str) {
     let text = std::str::from_utf8(bytes).unwrap();
     let bad = text.chars().find(|c| !huginn_net::core::is_printable(*c) && !matches!(c, '\n' | '\t'));
     assert_eq!(bad, None, "{what}: {text:?}");

@@ -11,9 +11,11 @@
 #[path = "../../../captures/tools/captures.rs"]
 mod captures;
 mod db;
+mod diff;
 mod event_limits;
 mod explain;
 mod extract;
+mod follow;
 mod generate;
 mod hostile_texts;
 mod http;

@@ -66,6 +66,10 @@ fn host_is_one_event_with_all_fields() {
         "tls_clients",
         "languages",
         "left_out",
+        "peers",
+        "peers_left_out",
+        "names",
+        "names_left_out",
         "changes",
         "change_reasons",
         "shared",
@@ -74,7 +78,7 @@ fn host_is_one_event_with_all_fields() {
     ] {
         assert!(client.contains_key(field), "{field} is missing");
     }
-    assert_eq!(client.len(), 27, "the event has no tunnel and no file");
+    assert_eq!(client.len(), 31, "the event has no tunnel and no file");
     assert_eq!((&client["event"], &client["ts"]), (&"host".into(), &client["last_seen"]));
     assert_eq!((&client["link"], &client["mtu"]), (&"Ethernet".into(), &1500.into()));
     assert_eq!((&client["shared"], &client["uptime"]), (&true.into(), &serde_json::Value::Null));

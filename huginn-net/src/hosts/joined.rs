@@ -1,6 +1,7 @@
 //! Profiles of hosts over several captures.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use super::{Activity, Findings, HostId, HostLimits, HostProfile, Hosts, SystemSeen, TopValues};
 use crate::limits::MAX_TOP_VALUES;
@@ -60,6 +61,11 @@ impl JoinedHosts {
         self.profiles.values()
     }
 
+    /// The profiles of an address: outside of tunnels first, then one for each tunnel.
+    pub fn profiles_of(&self, ip: IpAddr) -> impl Iterator<Item = &HostProfile> {
+        self.profiles.range(HostId((ip, 0))..=HostId((ip, u64::MAX))).map(|(_, profile)| profile)
+    }
+
     /// Number of profiles that were left out; a host counts once for each capture.
     pub fn left_out(&self) -> u64 {
         self.left_out
@@ -93,6 +99,8 @@ impl HostProfile {
         self.server_headers.join(&other.server_headers, PartialEq::eq);
         self.tls_clients.join(&other.tls_clients, |one, other| one.ja4 == other.ja4);
         self.languages.join(&other.languages, PartialEq::eq);
+        self.peers.join(&other.peers);
+        self.names.join(&other.names);
         self.conflicts.join(&other.conflicts, PartialEq::eq);
         self.answers.join(&other.answers);
         self.own_answer.join(&other.own_answer);

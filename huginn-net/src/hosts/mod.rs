@@ -4,6 +4,7 @@ mod answers;
 mod change;
 mod clocks;
 mod conflict;
+mod contacts;
 mod evaluate;
 mod joined;
 mod profile;
@@ -28,6 +29,8 @@ use huginn_net_db::Label;
 use huginn_net_tcp::{Clock, ClockReading, TcpSignature};
 
 pub use self::answers::AlikeServers;
+pub(crate) use self::contacts::asked_name;
+pub use self::contacts::{Contact, Contacts};
 pub use self::joined::JoinedHosts;
 pub use self::profile::{
     Activity, Claim, Findings, HostProfile, Latest, Mismatch, SoftwareSeen, SystemSeen, TlsClientSeen,
@@ -292,6 +295,17 @@ impl Hosts {
     }
 }
 
+impl Hosts {
+    /// Adds a name that a client asked for to its server, if the server has sent something before.
+    fn on_name(&mut self, name: Box<[u8]>, flow: &FlowId, tunnel: u64, now: Timestamp) {
+        let Some((slot, server)) = self.map.touch_mut(&(flow.server.ip(), tunnel), now) else { return };
+        let Some(profile) = server.profile.as_deref_mut() else { return };
+        profile.on_name(name, Side::Server);
+        let heap_bytes = server.heap_bytes();
+        self.map.set_buffered_bytes(slot, heap_bytes);
+    }
+}
+
 impl SharedState<Route<Finding, HostUpdate>> for Hosts {
     type Report = Finding;
     type Update = HostUpdate;
@@ -312,7 +326,7 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
 
     fn on_update(&mut self, update: huginn_net_core::Event<HostUpdate>, report: &mut impl FnMut(Event)) {
         // A worker may run ahead of the host table and send a timestamp after the table decided on the clock.
-        if matches!(&update.kind.0, Update::Timestamp(_, clock) if clock.is_decided(update.subject)) {
+        if matches!(&update.kind.update, Update::Timestamp(_, clock) if clock.is_decided(update.subject)) {
             return;
         }
         let now = match self.scope {
@@ -334,11 +348,12 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         let context =
             UpdateContext { ts: update.ts, flow: &update.flow, side: update.subject, scope: self.scope };
         let packet_number = update.packet_number;
-        let answer = match &update.kind.0 {
+        let answer = match &update.kind.update {
             Update::Tcp(tcp) if self.profiles && update.subject == Side::Server => Some(tcp.signature),
             _ => None,
         };
-        let result = match update.kind.0 {
+        let name = update.kind.name().filter(|_| self.profiles).map(Box::from);
+        let result = match update.kind.update {
             Update::Tcp(update) => host.on_handshake(update, &context),
             Update::Http(update) => host.on_head(&update, &context),
             Update::Timestamp(reading, clock) => host.on_timestamp(reading, &clock, &context),
@@ -352,6 +367,9 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         self.map.set_buffered_bytes(slot, heap_bytes);
         if let Some(signature) = answer {
             self.on_answer(&signature, context.flow, key.1, now);
+        }
+        if let Some(name) = name {
+            self.on_name(name, context.flow, key.1, now);
         }
         if result.is_empty() {
             return;

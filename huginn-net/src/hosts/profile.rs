@@ -12,6 +12,7 @@ use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
 use super::answers::{AlikeServers, Answers, OwnAnswer, is_public};
 use super::conflict::Conflict;
+use super::contacts::Contacts;
 use super::scores::Conclusion;
 use super::update::SoftwareMatch;
 use super::{
@@ -69,6 +70,8 @@ pub struct HostProfile {
     pub sharings: Findings,
     /// The latest results.
     pub latest: Latest,
+    pub(super) peers: Contacts<IpAddr>,
+    pub(super) names: Contacts<Box<[u8]>>,
     pub(super) conflicts: TopValues<Conflict>,
     /// The SYN+ACKs of its servers.
     pub(super) answers: Answers,
@@ -216,6 +219,8 @@ impl HostProfile {
             changes: Findings::default(),
             sharings: Findings::default(),
             latest: Latest::default(),
+            peers: Contacts::default(),
+            names: Contacts::default(),
             conflicts: TopValues::default(),
             answers: Answers::default(),
             own_answer: OwnAnswer::default(),
@@ -225,6 +230,20 @@ impl HostProfile {
     /// The most likely operating system, with the evidence for and against it.
     pub fn verdict(&self) -> Verdict {
         Verdict::from_profile(self)
+    }
+
+    /// Addresses of its peers with the number of connections in which the host sent what a profile counts: a handshake, an
+    /// HTTP head or a TLS hello.
+    pub fn peers(&self) -> &Contacts<IpAddr> {
+        &self.peers
+    }
+
+    /// Names that the host asked for as a client, or was asked for as a server: server_name of ClientHellos and Host of
+    /// requests, in lower case and without port.
+    ///
+    /// A server has a name only if it sent something before the client asked: with QUIC, in an earlier connection.
+    pub fn names(&self) -> &Contacts<Box<[u8]>> {
+        &self.names
     }
 
     /// Whether all of its packets show at most three hops, and none is of a tool.
@@ -280,6 +299,8 @@ impl HostProfile {
             self.server_headers.heap_bytes(text),
             self.tls_clients.heap_bytes(|seen| seen.software.as_ref().map_or(0, |name| name.len())),
             self.languages.heap_bytes(language),
+            self.peers.heap_bytes(|_| 0),
+            self.names.heap_bytes(|name| name.len()),
             self.conflicts.heap_bytes(Conflict::heap_bytes),
             self.answers.heap_bytes(),
             self.own_answer.heap_bytes(),
@@ -296,7 +317,14 @@ impl HostProfile {
         if update.ts.as_nanos() > self.last_seen.as_nanos() {
             self.last_seen = update.ts;
         }
-        match &update.kind.0 {
+        if update.kind.is_first {
+            let peer = update.subject.choose(update.flow.server, update.flow.client).ip();
+            self.peers.count(update.subject, |seen| *seen == peer, || peer);
+        }
+        if let Some(name) = update.kind.name() {
+            self.on_name(name.into(), update.subject);
+        }
+        match &update.kind.update {
             Update::Tcp(tcp) => self.on_handshake(tcp, update.subject),
             Update::Mtu(finding) => self.on_mtu(finding),
             Update::Http(head) => {
@@ -354,6 +382,11 @@ impl HostProfile {
             }
             self.latest.on_handshake(matched.as_ref(), distance);
         }
+    }
+
+    /// Counts a name that the host asked for, or was asked for.
+    pub(super) fn on_name(&mut self, name: Box<[u8]>, role: Side) {
+        self.names.count(role, |seen| *seen == name, || name.clone());
     }
 
     fn on_mtu(&mut self, finding: &MtuFinding) {

@@ -9,6 +9,7 @@ use huginn_net_http::{HttpSignature, Role, language};
 use huginn_net_tcp::{Clock, ClockReading, TcpSignature};
 use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
+use super::asked_name;
 use super::clocks::P0fClock;
 use super::server_header;
 use super::tools::Tools;
@@ -17,12 +18,16 @@ use crate::limits::{MAX_LANGUAGE_TAG_LEN, MAX_SOFTWARE_LEN};
 
 /// An update of [`Hosts`](crate::hosts::Hosts) for the host that is the subject of the event.
 #[derive(Clone, Debug)]
-pub struct HostUpdate(pub(super) Update);
+pub struct HostUpdate {
+    pub(super) update: Update,
+    /// Whether it is the first one of the host in the connection; set only if profiles are enabled.
+    pub(super) is_first: bool,
+}
 
 impl HostUpdate {
     /// Number of events that the host table may report for the update.
     pub(crate) fn max_conclusions(&self) -> u64 {
-        match &self.0 {
+        match &self.update {
             Update::Tcp(_) => 1_u64.saturating_add(self.tool().is_some().into()),
             Update::Clock(_) | Update::Timestamp(..) => 1,
             Update::Http(update) if update.counts => 2,
@@ -32,18 +37,32 @@ impl HostUpdate {
 
     /// The tool that made the packet, which the host table may report beside a change.
     pub(crate) fn tool(&self) -> Option<&Label> {
-        match &self.0 {
+        match &self.update {
             Update::Tcp(update) => {
                 Some(&*update.matched.as_ref()?.label).filter(|label| Tools::names_tool(label))
             }
             _ => None,
         }
     }
+
+    /// The name that a hello or a request asks for.
+    pub(super) fn name(&self) -> Option<&[u8]> {
+        match &self.update {
+            Update::Http(update) => update.name.as_deref(),
+            Update::TlsClient(update) => update.name.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Marks the first update of a host in a connection.
+    pub(crate) fn set_first(&mut self) {
+        self.is_first = true;
+    }
 }
 
 impl From<Update> for HostUpdate {
     fn from(update: Update) -> Self {
-        Self(update)
+        Self { update, is_first: false }
     }
 }
 
@@ -103,6 +122,8 @@ pub(crate) struct HttpUpdate {
     pub(crate) software: Option<Box<[u8]>>,
     /// The preferred language; sent only if profiles are enabled.
     pub(crate) language: Option<Cow<'static, str>>,
+    /// The name that a request asks for; sent only if profiles are enabled.
+    pub(crate) name: Option<Box<[u8]>>,
     /// The firm system match of the sender, from the handshake of the same connection.
     pub(crate) tcp: Option<Arc<Label>>,
 }
@@ -129,6 +150,7 @@ impl HttpUpdate {
             counts,
             software: None,
             language: None,
+            name: None,
             tcp: None,
         }
     }
@@ -138,11 +160,12 @@ impl HttpUpdate {
         self,
         verdict: &HttpVerdict,
         language: Option<Cow<'static, str>>,
+        name: Option<Box<[u8]>>,
         tcp: Option<Arc<Label>>,
     ) -> Self {
         let software =
             verdict.signature.software().map(|text| text.get(..MAX_SOFTWARE_LEN).unwrap_or(text).into());
-        Self { forwarded: verdict.signature.is_forwarded(), software, language, tcp, ..self }
+        Self { forwarded: verdict.signature.is_forwarded(), software, language, name, tcp, ..self }
     }
 
     /// The system that the User-Agent or Server names, and the text that names it.
@@ -178,6 +201,8 @@ pub(crate) struct TlsUpdate {
     pub(crate) family: Option<ClientFamily>,
     /// The software that the hello names, as text.
     pub(crate) software: Option<Box<str>>,
+    /// The name that the hello asks for.
+    pub(crate) name: Option<Box<[u8]>>,
     /// The firm system match of the sender, from the handshake of the same connection.
     pub(crate) tcp: Option<Arc<Label>>,
 }
@@ -186,6 +211,13 @@ impl TlsUpdate {
     pub(crate) fn new(finding: &TlsClientFinding, tcp: Option<Arc<Label>>) -> Self {
         let hello = &finding.client.hello;
         let software = finding.software().map(|found| found.software.to_string().into());
-        Self { ja4: hello.ja4(), transport: hello.transport(), family: hello.family(), software, tcp }
+        Self {
+            ja4: hello.ja4(),
+            transport: hello.transport(),
+            family: hello.family(),
+            software,
+            name: hello.server_name().and_then(asked_name),
+            tcp,
+        }
     }
 }

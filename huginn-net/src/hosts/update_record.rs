@@ -33,6 +33,7 @@ pub struct HostUpdateRecord {
     is_udp: bool,
     tunnel: Option<TunnelRecord>,
     of_server: bool,
+    is_first: bool,
     update: UpdateRecord,
 }
 
@@ -84,6 +85,7 @@ enum UpdateRecord {
         transport: TransportRecord,
         family: Option<String>,
         software: Option<String>,
+        name: Option<Vec<u8>>,
         tcp: Option<LabelRecord>,
     },
     TlsServer,
@@ -151,6 +153,7 @@ struct HttpRecord {
     counts: bool,
     software_hash: u64,
     software: Option<Vec<u8>>,
+    name: Option<Vec<u8>>,
     language: Option<String>,
     tcp: Option<LabelRecord>,
 }
@@ -182,7 +185,8 @@ impl HostUpdateRecord {
             is_udp: flow.transport == TransportKind::Udp,
             tunnel: flow.tunnel.as_deref().map(TunnelRecord::new),
             of_server: *subject == Side::Server,
-            update: UpdateRecord::new(&kind.0)?,
+            is_first: kind.is_first,
+            update: UpdateRecord::new(&kind.update)?,
         })
     }
 
@@ -211,7 +215,7 @@ impl HostUpdateRecord {
         let flow = FlowId::new(self.client, self.server, transport, tunnel);
         let ts = Timestamp::from_nanos(self.ts_nanos, self.ts_digits);
         let subject = if self.of_server { Side::Server } else { Side::Client };
-        let update = HostUpdate(self.update.read(database)?);
+        let update = HostUpdate { update: self.update.read(database)?, is_first: self.is_first };
         Ok(Event::new(ts, self.packet_number, flow, subject, update))
     }
 }
@@ -228,7 +232,7 @@ impl UpdateRecord {
             }
             Update::Http(update) => Self::Http(Box::new(HttpRecord::new(update))),
             Update::Mtu(finding) => Self::Mtu(finding.mtu.0),
-            Update::TlsClient(TlsUpdate { ja4, transport, family, software, tcp }) => Self::TlsClient {
+            Update::TlsClient(TlsUpdate { ja4, transport, family, software, name, tcp }) => Self::TlsClient {
                 ja4: ja4.to_string(),
                 transport: match transport {
                     Transport::Tcp => TransportRecord::Tcp,
@@ -237,6 +241,7 @@ impl UpdateRecord {
                 },
                 family: family.map(|family| family.name().to_owned()),
                 software: software.as_deref().map(str::to_owned),
+                name: name.as_deref().map(<[u8]>::to_vec),
                 tcp: tcp.as_deref().map(LabelRecord::new),
             },
             Update::TlsServer => Self::TlsServer,
@@ -264,7 +269,7 @@ impl UpdateRecord {
                 let mtu = Mtu(bytes);
                 Update::Mtu(MtuFinding { mtu, link: database.match_mtu(mtu).cloned() })
             }
-            Self::TlsClient { ja4, transport, family, software, tcp } => Update::TlsClient(TlsUpdate {
+            Self::TlsClient { ja4, transport, family, software, name, tcp } => Update::TlsClient(TlsUpdate {
                 ja4: ja4.parse()?,
                 transport: match transport {
                     TransportRecord::Tcp => Transport::Tcp,
@@ -279,6 +284,7 @@ impl UpdateRecord {
                     None => None,
                 },
                 software: software.map(String::into_boxed_str),
+                name: name.map(Vec::into_boxed_slice),
                 tcp: LabelRecord::read(tcp, database)?,
             }),
             Self::TlsServer => Update::TlsServer,
@@ -328,6 +334,7 @@ impl HttpRecord {
             counts: update.counts,
             software_hash: update.software_hash,
             software: update.software.as_deref().map(<[u8]>::to_vec),
+            name: update.name.as_deref().map(<[u8]>::to_vec),
             language: update.language.as_deref().map(str::to_owned),
             tcp: update.tcp.as_deref().map(LabelRecord::new),
         }
@@ -351,6 +358,7 @@ impl HttpRecord {
             counts: self.counts,
             software_hash: self.software_hash,
             software: self.software.map(Vec::into_boxed_slice),
+            name: self.name.map(Vec::into_boxed_slice),
             language: self.language.map(|text| match language::known(&text) {
                 Some(name) => Cow::Borrowed(name),
                 None => Cow::Owned(text),

@@ -19,6 +19,8 @@ use crate::parser_findings::HandshakeSystem;
 pub struct FlowState {
     pub(super) protocols: ProtocolStates,
     pub(super) allowance: Allowance,
+    /// Whether client and server have updated their hosts; set only if profiles are enabled.
+    pub(super) has_updated: [bool; 2],
 }
 
 /// The state of one flow, per protocol.

@@ -197,6 +197,16 @@ tally!(ProtocolCounters { streams, http, tls, ssh, events_suppressed });
 /// Output of the protocols: a finding for the sink, or an update of the host table.
 pub(crate) type FlowOutput = Route<Finding, HostUpdate>;
 
+/// Marks an update of a host that is its first one in the connection.
+fn mark_first([client, server]: &mut [bool; 2], side: Side, output: &mut FlowOutput) {
+    if let Route::Update(update) = output {
+        let has_updated = side.choose(client, server);
+        if !std::mem::replace(has_updated, true) {
+            update.set_first();
+        }
+    }
+}
+
 impl Protocol for Observers {
     type Flow = FlowState;
     type Event = Route<Finding, HostUpdate>;
@@ -246,7 +256,7 @@ impl Protocol for Observers {
     /// Skips most segments of an open connection: acknowledgements, and the next part of a body.
     #[inline(always)]
     fn skip_segment(&mut self, segment: &Segment<'_>, sender: Side, flow: &mut FlowState) -> bool {
-        let FlowState { protocols, allowance } = flow;
+        let FlowState { protocols, allowance, .. } = flow;
         let ProtocolStates { tcp: handshake, transport, ssh_peers, .. } = protocols;
         let (Some(tcp), TransportState::Tcp(streams)) = (segment.tcp(), transport) else { return false };
         let is_read = self.scope != Scope::Full
@@ -271,19 +281,21 @@ impl Protocol for Observers {
         if self.is_hidden(segment) {
             return Interest::More;
         }
-        let FlowState { protocols, allowance } = flow;
+        let FlowState { protocols, allowance, has_updated } = flow;
         if self.scope == Scope::P0f {
             return self.analyze(segment, sender, protocols, emit);
         }
         allowance.add_segment(self.event_limits.max_output_ratio, segment);
         let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
-        let mut emit = |origin: Origin, output: FlowOutput| match allowance.admits(
-            &limits,
-            EventFrame::from_segment(segment),
-            &output,
-        ) {
-            Some(text_bytes) => emit(Origin { text_bytes, ..origin }, output),
-            None => suppressed = suppressed.saturating_add(1),
+        let profiles = self.profiles;
+        let mut emit = |origin: Origin, mut output: FlowOutput| {
+            if profiles {
+                mark_first(has_updated, origin.subject, &mut output);
+            }
+            match allowance.admits(&limits, EventFrame::from_segment(segment), &output) {
+                Some(text_bytes) => emit(Origin { text_bytes, ..origin }, output),
+                None => suppressed = suppressed.saturating_add(1),
+            }
         };
         let interest = if self.connections {
             self.summarize(segment, sender, protocols, &mut emit)
@@ -304,7 +316,7 @@ impl Protocol for Observers {
     }
 
     fn on_end(&mut self, flow: FlowState, emit: &mut impl FnMut(Event<FlowOutput>)) {
-        let FlowState { mut protocols, mut allowance } = flow;
+        let FlowState { mut protocols, mut allowance, mut has_updated } = flow;
         let mut connection = protocols.connection.take();
         let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
         let mut admit = |event: Event<FlowOutput>| {
@@ -314,7 +326,11 @@ impl Protocol for Observers {
                 suppressed = suppressed.saturating_add(1);
             }
         };
-        self.end_stream(&mut protocols, &mut |event| {
+        let profiles = self.profiles;
+        self.end_stream(&mut protocols, &mut |mut event| {
+            if profiles {
+                mark_first(&mut has_updated, event.subject, &mut event.kind);
+            }
             if let Some(connection) = &mut connection {
                 connection.on_output(&event.kind);
             }

@@ -1,6 +1,8 @@
 //! Hosts as records.
 
-use huginn_net_core::{Timestamp, TunnelPath};
+use std::net::IpAddr;
+
+use huginn_net_core::{Side, Timestamp, TunnelPath};
 use huginn_net_db::SoftwareClaim;
 use huginn_net_tcp::{Clock, Handshake};
 use huginn_net_tls::Ja4;
@@ -11,8 +13,8 @@ use super::flow::Ip;
 use super::kinds::{LabelRecord, ToolRecord};
 use super::text::Text;
 use crate::hosts::{
-    Activity, AlikeServers, Claim, Contradiction, Counted, Evidence, HostProfile, SoftwareSeen, Statement,
-    SystemSeen, TlsClientSeen, Verdict,
+    Activity, AlikeServers, Claim, Contact, Contradiction, Counted, Evidence, HostProfile, SoftwareSeen,
+    Statement, SystemSeen, TlsClientSeen, Verdict,
 };
 
 records! {
@@ -65,8 +67,16 @@ records! {
         tls_clients: Vec<TlsClientSeenRecord<'a>>,
         /// Preferred languages of its requests
         languages: Vec<LanguageRecord<'a>>,
-        /// Number of observations that the lists leave out
+        /// Number of observations that these lists leave out
         left_out: u32,
+        /// Peers by descending number of connections: the most used and the rarest ones
+        peers: Vec<PeerRecord<'a>>,
+        /// Number of connections with peers that `peers` leaves out
+        peers_left_out: u32,
+        /// Names that the host asked for, or was asked for, by descending count: the most used and the rarest ones
+        names: Vec<NameRecord<'a>>,
+        /// Number of hellos and requests with names that `names` leaves out
+        names_left_out: u32,
         /// Number of reported changes
         changes: u32,
         /// Their reasons: names of p0f
@@ -191,6 +201,30 @@ records! {
         count: u32,
     }
 
+    /// A peer of a host.
+    pub struct PeerRecord<'a> {
+        /// Address of the peer
+        ip: Ip,
+        /// Role of the host: `client` or `server`
+        role: Text<'a>,
+        /// Number of connections
+        count: u32,
+        /// Whether there may be more: earlier ones were left out
+        at_least: bool,
+    }
+
+    /// A name that a host asked for, or was asked for.
+    pub struct NameRecord<'a> {
+        /// The name, in lower case
+        name: Text<'a>,
+        /// Role of the host: `client` or `server`
+        role: Text<'a>,
+        /// Number of hellos and requests
+        count: u32,
+        /// Whether there may be more: earlier ones were left out
+        at_least: bool,
+    }
+
     /// The most likely system of a host.
     pub struct VerdictRecord<'a> {
         /// The system; null without evidence, or with several systems
@@ -296,6 +330,10 @@ impl<'a> HostRecord<'a> {
                 .map(|seen| LanguageRecord { language: (&*seen.value).into(), count: seen.count })
                 .collect(),
             left_out: host.left_out(),
+            peers: host.peers().by_count().map(Into::into).collect(),
+            peers_left_out: host.peers().left_out(),
+            names: host.names().by_count().map(Into::into).collect(),
+            names_left_out: host.names().left_out(),
             changes: host.changes.count,
             change_reasons: host.changes.reasons.names().map(Into::into).collect(),
             shared: host.sharings.count > 0,
@@ -380,6 +418,27 @@ impl<'a> From<&'a Counted<TlsClientSeen>> for TlsClientSeenRecord<'a> {
             software: software.as_deref().map(Text::from),
             count: seen.count,
         }
+    }
+}
+
+const fn role_name(role: Side) -> &'static str {
+    match role {
+        Side::Client => "client",
+        Side::Server => "server",
+    }
+}
+
+impl From<&Contact<IpAddr>> for PeerRecord<'_> {
+    fn from(peer: &Contact<IpAddr>) -> Self {
+        let Contact { value, role, count, is_at_least } = peer;
+        Self { ip: Ip(*value), role: role_name(*role).into(), count: *count, at_least: *is_at_least }
+    }
+}
+
+impl<'a> From<&'a Contact<Box<[u8]>>> for NameRecord<'a> {
+    fn from(name: &'a Contact<Box<[u8]>>) -> Self {
+        let Contact { value, role, count, is_at_least } = name;
+        Self { name: Text::wire(value), role: role_name(*role).into(), count: *count, at_least: *is_at_least }
     }
 }
 

@@ -41,8 +41,8 @@ pub(crate) use self::event::{add_event, event_number};
 pub use self::flow::{EndpointRecord, FlowRecord, Ip};
 pub use self::host::{
     ActivityRecord, AlikeServersRecord, ClaimRecord, ClockRecord, ContradictionRecord, EvidenceRecord,
-    HostRecord, LanguageRecord, ServerActivityRecord, SoftwareSeenRecord, StatementRecord, SystemSeenRecord,
-    TlsClientSeenRecord, VerdictRecord, fields_of_host,
+    HostRecord, LanguageRecord, NameRecord, PeerRecord, ServerActivityRecord, SoftwareSeenRecord,
+    StatementRecord, SystemSeenRecord, TlsClientSeenRecord, VerdictRecord, fields_of_host,
 };
 pub use self::kinds::{
     ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, LabelRecord,

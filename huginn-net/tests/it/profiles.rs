@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::captures;
 use huginn_net::hosts::{HostCounters, HostId, HostLimits, HostProfile, JoinedHosts, Reasons};
 use huginn_net::record::JsonHost;
-use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers};
+use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers, Side};
 
 fn hosts(capture: &Path, observers: Observers, workers: usize) -> Vec<HostProfile> {
     let workers = NonZeroUsize::new(workers).unwrap();
@@ -76,6 +76,7 @@ fn joined_hosts_have_counts_of_both_captures() {
     let ip = |host: &&HostProfile| host.ip.to_string() == "192.0.2.1";
     let joined = joined(&names, &HostLimits::default());
     let both = joined.profiles().find(ip).unwrap();
+    assert_eq!(joined.profiles_of(both.ip).map(|host| host.ip).collect::<Vec<_>>(), [both.ip]);
     let [one, other] = names.map(|name| host(name, "192.0.2.1"));
     assert_eq!(both.as_client.handshakes, one.as_client.handshakes + other.as_client.handshakes);
     assert_eq!(both.sharings.count, other.sharings.count);
@@ -115,6 +116,33 @@ fn client_and_server_roles_are_profiled() {
     assert_eq!((server.as_client.handshakes, server.as_server.handshakes), (0, 3));
     assert_eq!((server.as_client.heads, server.as_server.heads), (0, 4));
     assert!(server.browsers.is_empty() && server.user_agents.is_empty());
+}
+
+#[test]
+fn peers_and_names_are_counted_for_both_sides() {
+    let contacts = |ip| {
+        let host = host("curl-nginx.pcap", ip);
+        let peers: Vec<_> =
+            host.peers().by_count().map(|peer| (peer.value.to_string(), peer.role, peer.count)).collect();
+        let names = host.names().by_count();
+        let names: Vec<_> =
+            names.map(|name| (String::from_utf8_lossy(&name.value).into_owned(), name.role)).collect();
+        (peers, names)
+    };
+    let (peers, names) = contacts("192.0.2.1");
+    assert_eq!(peers, [("192.0.2.2".to_owned(), Side::Client, 3)]);
+    let (server_peers, server_names) = contacts("192.0.2.2");
+    assert_eq!(server_peers, [("192.0.2.1".to_owned(), Side::Server, 3)]);
+    let of_server: Vec<_> = names.into_iter().map(|(name, _)| (name, Side::Server)).collect();
+    assert_eq!(server_names, of_server);
+}
+
+#[test]
+fn names_of_hellos_are_those_of_reference() {
+    let client = host("tls-firefox.pcap", "192.0.2.1");
+    let asked: u32 = client.names().by_count().map(|name| name.count).sum();
+    assert!(asked > 0 && asked <= client.as_client.hellos, "{:?}", client.names());
+    assert!(client.names().by_count().all(|name| name.value.ends_with(b".test")), "{:?}", client.names());
 }
 
 #[test]

@@ -180,6 +180,11 @@ impl Overview {
 }
 
 impl Values {
+    /// A value with its count.
+    pub(crate) fn get(&self, text: &str) -> Option<&SeenValue> {
+        self.seen.get(text)
+    }
+
     /// Number of different values.
     pub(crate) fn len(&self) -> usize {
         self.seen.len()

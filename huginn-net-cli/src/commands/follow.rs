@@ -1,0 +1,68 @@
+//! `huginn-net follow`: one host, or who sent something.
+
+use huginn_net::hosts::JoinedHosts;
+use huginn_net::{Event, HuginnNet};
+
+use crate::args::FollowArguments;
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::output::Selected;
+use crate::plan::{FollowPlan, host_limits};
+use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Verbosity, Visitor};
+use crate::stderr;
+use crate::views::columns;
+use crate::views::follow::{Context, Followed};
+
+pub(super) fn run(args: FollowArguments) -> Result<Outcome, Failure> {
+    let FollowPlan { inputs, count, analyzer, subject, selected, output } = FollowPlan::new(args)?;
+    let mut writer = output.create()?;
+    let messages = if output.is_quiet { Verbosity::Quiet } else { Verbosity::Normal };
+    let mut run = CaptureRun::new(inputs, count, analyzer, messages);
+    run.interrupt().on_signals(OnInterrupt::EndTwice)?;
+    run.show_progress();
+    let followed = Followed::new(subject);
+    let mut follower = Follower { followed, selected, hosts: JoinedHosts::new(&host_limits()) };
+    run.run(&mut follower)?;
+    let Follower { followed, hosts, .. } = follower;
+    let name = |index| run.name(index).filter(|_| run.opened() > 1);
+    let width = columns::width(writer.is_on_terminal());
+    let context = Context { hosts: &hosts, file_name: &name, width, zone: &output.zone };
+    let out = writer.begin_part()?;
+    if followed.is_empty(&hosts) {
+        stderr::report(&followed.nothing());
+    } else if output.is_json {
+        followed.write_json(out, &context)?;
+    } else {
+        followed.write_text(out, &context)?;
+    }
+    writer.flush()?;
+    Ok(run.outcome())
+}
+
+/// Keeps what concerns the subject.
+struct Follower {
+    followed: Followed,
+    selected: Selected,
+    hosts: JoinedHosts,
+}
+
+impl Visitor for Follower {
+    fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
+        let Self { followed, selected, .. } = self;
+        followed.begin_file(capture.index);
+        let add = &mut |event: Event| {
+            if followed.concerns(&event) {
+                followed.note(&event);
+                if selected.contains(&event, capture.name.as_deref(), None) {
+                    followed.add(event);
+                }
+            }
+        };
+        analyzer.analyze(&mut capture.source, add).map(drop)
+    }
+
+    fn end_capture(&mut self, analyzer: &HuginnNet, _capture: &OpenCapture<'_>) -> Result<(), Failure> {
+        self.hosts.add(analyzer.shared_state());
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! The plans of `follow` and `diff`.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use huginn_net::hosts::HostLimits;
+use huginn_net::{Configure, HuginnNet};
+
+use super::output::open_text;
+use super::{AnalysisPlan, Inputs, output, rules, select};
+use crate::args::{
+    AnalysisArguments, DiffArguments, FollowArguments, InputArguments, ListOutputArguments, ListOutputFormat,
+};
+use crate::failure::Failure;
+use crate::output::{Selected, Target, TextFormat, TextWriter, Zone};
+use crate::views::follow::Subject;
+
+/// Limits of the hosts: the plans cover the complete captures.
+pub(crate) fn host_limits() -> HostLimits {
+    HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() }
+}
+
+/// Where a list goes, and how it is written.
+pub(crate) struct ListOutput {
+    target: Target,
+    pub(crate) is_json: bool,
+    pub(crate) zone: Zone,
+    pub(crate) is_quiet: bool,
+}
+
+impl ListOutput {
+    fn new(args: &ListOutputArguments) -> Result<Self, Failure> {
+        rules::check_list_output(args)?;
+        Ok(Self {
+            target: output::target(args.output.as_deref()),
+            is_json: args.format == ListOutputFormat::Json,
+            zone: Zone::new(args.local_time),
+            is_quiet: args.quiet,
+        })
+    }
+
+    /// Opens the output.
+    pub(crate) fn create(&self) -> Result<TextWriter, Failure> {
+        let format = if self.is_json { TextFormat::Json } else { TextFormat::Lines };
+        open_text(&self.target, format, false)
+    }
+}
+
+/// The plan of `follow`.
+pub(crate) struct FollowPlan {
+    pub(crate) inputs: Inputs,
+    pub(crate) count: Option<u64>,
+    pub(crate) analyzer: HuginnNet,
+    pub(crate) subject: Subject,
+    pub(crate) selected: Selected,
+    pub(crate) output: ListOutput,
+}
+
+impl FollowPlan {
+    pub(crate) fn new(args: FollowArguments) -> Result<Self, Failure> {
+        rules::check_analysis(&args.analysis)?;
+        let output = ListOutput::new(&args.output)?;
+        let selected = select::selected(&args.select, Vec::new())?;
+        let FollowArguments { mut values, server, fingerprint, decompression, analysis, .. } = args;
+        let subject = match (server, fingerprint) {
+            (Some(server), _) => of_server(&server),
+            (None, Some(value)) => Subject::Fingerprint(value),
+            (None, None) if values.len() > 1 => first_value(&values.remove(0))?,
+            (None, None) => {
+                let advice = "name a host or a server and its captures: 'huginn-net follow ADDRESS FILE'";
+                return Err(Failure::Usage(advice.into()));
+            }
+        };
+        let inputs = Inputs::find(&InputArguments { files: values, decompression })?;
+        inputs.refuse_as_output(&output.target)?;
+        let analyzer = analyzer(&analysis, &inputs)?;
+        Ok(Self { inputs, count: analysis.count, analyzer, subject, selected, output })
+    }
+}
+
+/// An address is a host, and everything else the name of a server.
+fn first_value(value: &std::path::Path) -> Result<Subject, Failure> {
+    let text = value.to_str().ok_or_else(|| Failure::Usage("the name is not UTF-8".into()))?;
+    Ok(match text.parse::<IpAddr>() {
+        Ok(ip) => Subject::Host(ip.to_canonical()),
+        Err(_) => of_server(text),
+    })
+}
+
+fn of_server(text: &str) -> Subject {
+    match text.parse::<IpAddr>() {
+        Ok(ip) => Subject::ServerAddress(ip.to_canonical()),
+        Err(_) => Subject::ServerName(text.to_ascii_lowercase()),
+    }
+}
+
+fn analyzer(args: &AnalysisArguments, inputs: &Inputs) -> Result<HuginnNet, Failure> {
+    let plan = AnalysisPlan::new(args)?;
+    let plan = plan.configure(|builder| builder.hosts(host_limits()).profiles(true).connections(true));
+    plan.build_for_files(inputs.longest())
+}
+
+/// The plan of `diff`.
+pub(crate) struct DiffPlan {
+    /// Captures and analyzers of before and after.
+    pub(crate) sides: [(Inputs, HuginnNet); 2],
+    pub(crate) count: Option<u64>,
+    pub(crate) selected: Selected,
+    pub(crate) output: ListOutput,
+}
+
+impl DiffPlan {
+    pub(crate) fn new(args: DiffArguments) -> Result<Self, Failure> {
+        rules::check_analysis(&args.analysis)?;
+        let output = ListOutput::new(&args.output)?;
+        let DiffArguments { before, after, decompression, analysis, .. } = args;
+        if [&before, &after].iter().all(|path| path.as_os_str() == "-" || path.as_os_str() == "@-") {
+            return Err(Failure::Usage("standard input can be read only once: name it once".into()));
+        }
+        let side = |path: PathBuf| -> Result<(Inputs, HuginnNet), Failure> {
+            let inputs = Inputs::find(&InputArguments { files: vec![path], decompression })?;
+            inputs.refuse_as_output(&output.target)?;
+            let plan = AnalysisPlan::new(&analysis)?;
+            let plan = plan.configure(|builder| builder.hosts(host_limits()).profiles(true));
+            let analyzer = plan.build_for_files(inputs.longest())?;
+            Ok((inputs, analyzer))
+        };
+        let sides = [side(before)?, side(after)?];
+        let selected = select::selected(&args.select, Vec::new())?;
+        Ok(Self { sides, count: analysis.count, selected, output })
+    }
+}

@@ -1,0 +1,232 @@
+//! One host with its connections, or the hosts that sent something.
+
+mod host;
+mod senders;
+
+use std::fmt::{self, Display};
+use std::io::{self, Write};
+use std::net::IpAddr;
+
+use huginn_net::hosts::{HostProfile, JoinedHosts};
+use huginn_net::{Escaped, Event, Finding, Side};
+
+use self::host::FollowedHost;
+use self::senders::Senders;
+use super::overview::{Overview, ValueKind};
+use crate::output::Zone;
+
+/// What is followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// A host.
+    Host(IpAddr),
+    /// A name that clients asked for, in lower case.
+    ServerName(String),
+    /// The address of a server.
+    ServerAddress(IpAddr),
+    /// A fingerprint, or another value that an overview counts.
+    Fingerprint(String),
+}
+
+impl Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host(ip) | Self::ServerAddress(ip) => write!(f, "{ip}"),
+            Self::ServerName(text) | Self::Fingerprint(text) => write!(f, "{:#}", Escaped(text.as_bytes())),
+        }
+    }
+}
+
+/// What all views of a run share.
+pub(crate) struct Context<'a> {
+    pub(crate) hosts: &'a JoinedHosts,
+    /// Names a capture by its index, if there are several.
+    pub(crate) file_name: &'a dyn Fn(usize) -> Option<String>,
+    pub(crate) width: Option<u16>,
+    pub(crate) zone: &'a Zone,
+}
+
+impl Context<'_> {
+    /// The profiles of an address: one for each tunnel.
+    fn profiles(&self, ip: IpAddr) -> impl Iterator<Item = &HostProfile> {
+        self.hosts.profiles_of(ip)
+    }
+}
+
+/// The events that concern a subject.
+pub(crate) struct Followed {
+    subject: Subject,
+    content: Content,
+    /// Index of the capture that the next events come from.
+    file: usize,
+}
+
+enum Content {
+    Host(Box<FollowedHost>),
+    Senders(Senders),
+}
+
+impl Followed {
+    pub(crate) fn new(subject: Subject) -> Self {
+        let content = match subject {
+            Subject::Host(ip) => Content::Host(Box::new(FollowedHost::new(ip))),
+            _ => Content::Senders(Senders::default()),
+        };
+        Self { subject, content, file: 0 }
+    }
+
+    /// Begins a capture.
+    pub(crate) fn begin_file(&mut self, index: usize) {
+        self.file = index;
+        if let Content::Host(host) = &mut self.content {
+            host.begin_file(index);
+        }
+    }
+
+    /// Whether an event concerns the subject.
+    pub(crate) fn concerns(&self, event: &Event) -> bool {
+        match &self.subject {
+            Subject::Host(ip) => [event.flow.client, event.flow.server].iter().any(|end| end.ip() == *ip),
+            Subject::ServerAddress(ip) => event.flow.server.ip() == *ip && is_asking(event),
+            Subject::ServerName(name) => asked_name(event).is_some_and(|asked| is_name(asked, name)),
+            // The value decides.
+            Subject::Fingerprint(_) => !matches!(event.kind, Finding::Connection(_)),
+        }
+    }
+
+    /// Remembers what a later event of the flow is shown with.
+    pub(crate) fn note(&mut self, event: &Event) {
+        if let Content::Host(host) = &mut self.content {
+            host.note(event);
+        }
+    }
+
+    /// Adds an event that concerns the subject.
+    pub(crate) fn add(&mut self, event: Event) {
+        let Self { subject, content, file } = self;
+        match (content, subject) {
+            (Content::Host(host), _) => host.add(event, *file),
+            (Content::Senders(senders), Subject::Fingerprint(value)) => {
+                let mut overview = Overview::new(true);
+                overview.add(&event);
+                let mut kinds = ValueKind::fingerprints();
+                if let Some(seen) = kinds.find_map(|kind| overview.values(kind).get(value)) {
+                    let name = seen.name.as_deref().map(str::to_owned);
+                    senders.add(&event, event.subject_addr().ip(), name, *file);
+                }
+            }
+            (Content::Senders(senders), _) => {
+                senders.add(&event, event.flow.client.ip(), name_of(&event), *file)
+            }
+        }
+    }
+
+    /// Whether nothing was found.
+    pub(crate) fn is_empty(&self, hosts: &JoinedHosts) -> bool {
+        match (&self.content, &self.subject) {
+            (Content::Host(host), Subject::Host(ip)) => {
+                host.is_empty() && hosts.profiles_of(*ip).next().is_none()
+            }
+            (Content::Host(host), _) => host.is_empty(),
+            (Content::Senders(senders), _) => senders.is_empty(),
+        }
+    }
+
+    /// Says that nothing was found.
+    pub(crate) fn nothing(&self) -> String {
+        let subject = &self.subject;
+        match subject {
+            Subject::Host(_) => format!("No packet of a host {subject} that an event describes"),
+            Subject::ServerName(_) => format!("No client asked for the name {subject}"),
+            Subject::ServerAddress(_) => format!("No client asked a server {subject} for anything"),
+            Subject::Fingerprint(_) => format!("No host sent {subject}"),
+        }
+    }
+
+    pub(crate) fn write_text(&self, out: &mut impl Write, context: &Context<'_>) -> io::Result<()> {
+        match &self.content {
+            Content::Host(host) => host.write_text(out, context),
+            Content::Senders(senders) => senders.write_text(out, &self.subject, context),
+        }
+    }
+
+    pub(crate) fn write_json(&self, out: &mut impl Write, context: &Context<'_>) -> io::Result<()> {
+        match &self.content {
+            Content::Host(host) => host.write_json(out, context),
+            Content::Senders(senders) => senders.write_json(out, context),
+        }
+    }
+}
+
+/// Whether a client sent something by which it is known: a SYN, a hello, a request.
+fn is_asking(event: &Event) -> bool {
+    let is_known = matches!(
+        event.kind,
+        Finding::Tcp(_) | Finding::HttpRequest(_) | Finding::TlsClient(_) | Finding::SshClient(_)
+    );
+    is_known && event.subject == Side::Client
+}
+
+/// The name that a hello or a request asks for.
+fn asked_name(event: &Event) -> Option<&[u8]> {
+    match &event.kind {
+        Finding::TlsClient(finding) => finding.client.hello.server_name(),
+        Finding::HttpRequest(finding) => finding.request.host(),
+        _ => None,
+    }
+}
+
+/// Whether a text is this name, in any case and with any port.
+fn is_name(text: &[u8], name: &str) -> bool {
+    let Some((start, rest)) = text.split_at_checked(name.len()) else { return false };
+    let is_port = match rest {
+        [] => true,
+        [b':', port @ ..] => port.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    is_port && start.eq_ignore_ascii_case(name.as_bytes())
+}
+
+/// The software of a client, as the event shows it.
+fn name_of(event: &Event) -> Option<String> {
+    match &event.kind {
+        Finding::TlsClient(finding) => finding.software().map(|found| found.software.to_string()),
+        Finding::HttpRequest(finding) => match (finding.verdict.name(), finding.request.user_agent()) {
+            (Some(name), _) => Some(name.to_string()),
+            (None, Some(text)) => Some(format!("{:#}", Escaped(start_of(text)))),
+            (None, None) => None,
+        },
+        Finding::SshClient(finding) => finding.software().map(|found| found.software.to_string()),
+        _ => None,
+    }
+}
+
+/// The first bytes of a captured text that a cell shows.
+fn start_of(text: &[u8]) -> &[u8] {
+    text.get(..crate::limits::MAX_LINE_TEXT).unwrap_or(text)
+}
+
+/// Writes how many rows a table leaves out.
+fn write_more(out: &mut impl Write, more: u64, what: &str) -> io::Result<()> {
+    if more > 0 { writeln!(out, "and {more} more {what}") } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_name;
+
+    #[test]
+    fn name_matches_in_any_case_and_with_any_port() {
+        let rows: [(&[u8], bool); 6] = [
+            (b"example.org", true),
+            (b"EXAMPLE.org:8080", true),
+            (b"example.org.", false),
+            (b"www.example.org", false),
+            (b"example.or", false),
+            (b"example.org:x", false),
+        ];
+        for (text, wanted) in rows {
+            assert_eq!(is_name(text, "example.org"), wanted, "{}", text.escape_ascii());
+        }
+    }
+}

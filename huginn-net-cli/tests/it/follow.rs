@@ -1,0 +1,144 @@
+//! `huginn-net follow`: one host, and who sent something.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::captures;
+use crate::hostile_texts::{capture, check, payloads};
+
+fn run(args: &[&str], files: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
+    command.arg("follow").args(args).env("COLUMNS", "160");
+    let path = |file: &&str| if file.starts_with('/') { PathBuf::from(file) } else { captures::path(file) };
+    command.args(files.iter().map(path)).output().unwrap()
+}
+
+fn stdout(args: &[&str], files: &[&str]) -> String {
+    let output = run(args, files);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn lines(args: &[&str], files: &[&str]) -> Vec<Value> {
+    let text = stdout(&[&["--format", "json"], args].concat(), files);
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn host_has_evidence_connections_and_changes() {
+    let screen = stdout(&["192.0.2.1"], &["hosts-ua.pcap"]);
+    for line in [
+        "system         Linux 4.20 or newer",
+        "evidence       TCP says Linux (Linux 4.20 or newer, 12 SYNs)",
+        "contradictions TCP says Linux, User-Agent says Windows, 4 times: unexplained (NAT, a proxy or a forgery)",
+        "contacted      192.0.2.2 (12)",
+        "connections: 12, on 2026-11-21 (UTC)",
+        "changes, contradictions and tools: 20",
+    ] {
+        assert!(screen.lines().any(|found| found == line), "{line}\n{screen}");
+    }
+    assert!(screen.lines().all(|line| line.chars().count() <= 160), "{screen}");
+    assert!(
+        screen.contains("unexplained: User-Agent says Chromium 126 on Windows; TCP says Linux"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn json_is_host_then_connections_by_start_then_findings() {
+    let all = lines(&["192.0.2.1"], &["hosts-ua.pcap"]);
+    let kinds: Vec<&str> = all.iter().map(|line| line["event"].as_str().unwrap()).collect();
+    assert_eq!((kinds[0], &kinds[1..13], kinds[13]), ("host", &["connection"; 12][..], "mismatch"));
+    assert_eq!(all[0]["peers"][0]["count"], 12);
+    let starts: Vec<&str> = all[1..13].iter().map(|line| line["start"].as_str().unwrap()).collect();
+    assert!(starts.is_sorted(), "{starts:?}");
+    let agents = all.iter().filter(|line| line["kind"] == "user_agent").count();
+    assert_eq!(agents, 3);
+}
+
+#[test]
+fn name_lists_clients_of_all_servers_and_address_of_server_too() {
+    let named = lines(&["WWW.example.test"], &["tls-clients.pcap"]);
+    let asked = lines(&["--server", "www.example.test"], &["tls-clients.pcap"]);
+    assert_eq!(named, asked);
+    assert_eq!(named.len(), 2, "{named:?}");
+    assert_eq!((&named[0]["event"], &named[0]["ip"]), (&"sender".into(), &"192.0.2.1".into()));
+    assert!(named.iter().all(|line| line["system"].as_str().unwrap().starts_with("Linux")), "{named:?}");
+    let of_server = lines(&["--server", "192.0.2.2"], &["tls-clients.pcap"]);
+    assert_eq!(of_server.len(), 1);
+    assert!(of_server[0]["count"].as_u64() > named[0]["count"].as_u64());
+}
+
+#[test]
+fn fingerprint_lists_senders_with_packet_and_file() {
+    let events = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
+        .args(["pcap", "-q", "--format", "json", "--events", "tls_client"])
+        .arg(captures::path("tls-clients.pcap"))
+        .output()
+        .unwrap();
+    let events: Vec<Value> = String::from_utf8(events.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let ja4 = events[0]["ja4"].as_str().unwrap();
+    let from = |event: &&Value| event["ja4"] == ja4 && event["client"]["ip"] == events[0]["client"]["ip"];
+    let senders = lines(&["--ja4", ja4], &["curl-nginx.pcap", "tls-clients.pcap"]);
+    let sender = senders.iter().find(|line| line["ip"] == events[0]["client"]["ip"]).unwrap();
+    assert_eq!(sender["packet"], events[0]["packet"]);
+    assert_eq!(sender["count"], events.iter().filter(from).count());
+    assert!(sender["file"].as_str().unwrap().ends_with("tls-clients.pcap"));
+}
+
+#[test]
+fn nothing_found_is_message_and_status_0() {
+    for (args, message) in [
+        (&["192.0.2.99"][..], "No packet of a host 192.0.2.99"),
+        (&["no.such.test"], "No client asked for the name no.such.test"),
+        (&["--server", "192.0.2.99"], "No client asked a server 192.0.2.99"),
+        (&["--fingerprint", "t13"], "No host sent t13"),
+    ] {
+        let output = run(args, &["curl-nginx.pcap"]);
+        assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b""[..]), "{args:?}");
+        let found = String::from_utf8(output.stderr).unwrap();
+        assert!(found.contains(message), "{found}");
+    }
+}
+
+#[test]
+fn time_and_condition_select_connections() {
+    let all = stdout(&["192.0.2.1", "--from", "2030-01-01"], &["hosts-ua.pcap"]);
+    assert!(all.contains("no connections"), "{all}");
+    let some = lines(&["192.0.2.1", "--where", "mismatch != null"], &["hosts-ua.pcap"]);
+    let connections = some.iter().filter(|line| line["event"] == "connection").count();
+    assert_eq!(connections, 8);
+}
+
+#[test]
+fn connections_of_several_files_are_joined() {
+    let screen = stdout(&["192.0.2.1"], &["hosts-ua.pcap", "hosts-nat.pcap"]);
+    assert!(screen.contains("connections: 36"), "{screen}");
+    assert!(screen.contains("hosts-ua.pcap") && screen.contains("hosts-nat.pcap"), "{screen}");
+    let one = stdout(&["192.0.2.1"], &["hosts-ua.pcap"]);
+    assert!(!one.contains("hosts-ua.pcap"), "{one}");
+}
+
+#[test]
+fn hostile_texts_are_printable() {
+    let path = capture("follow.pcap", &payloads("=x"));
+    let path = path.to_str().unwrap();
+    for host in ["192.0.2.10", "192.0.2.11", "192.0.2.12", "192.0.2.2"] {
+        check(stdout(&[host], &[path]).as_bytes(), host);
+    }
+    check(stdout(&["--server", "192.0.2.2"], &[path]).as_bytes(), "server");
+    let nothing = run(&["\u{1b}[2J\u{202e}"], &[path]);
+    check(&nothing.stderr, "a name");
+}
+
+#[test]
+fn number_of_workers_does_not_change_output() {
+    let with = |workers| stdout(&["--format", "json", "-w", workers, "192.0.2.2"], &["tls-clients.pcap"]);
+    assert_eq!(with("1"), with("3"));
+}
