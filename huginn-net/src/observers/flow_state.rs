@@ -13,12 +13,15 @@ use crate::consistency::Outcome;
 use crate::event_limits::Allowance;
 use crate::p0f_flow::P0fFlow;
 use crate::parser_findings::HandshakeSystem;
+use crate::watch::FlowMatches;
 
 /// The state of one flow.
 #[derive(Debug, Default)]
 pub struct FlowState {
     pub(super) protocols: ProtocolStates,
     pub(super) allowance: Allowance,
+    /// The entries of watch lists that the flow has matched.
+    pub(super) matches: Option<Box<FlowMatches>>,
 }
 
 /// The state of one flow, per protocol.

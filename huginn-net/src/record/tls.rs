@@ -277,7 +277,7 @@ impl<'a> TlsClientRecord<'a> {
             ja3: texts.ja3("ja3", ja3),
             quic: quic.as_ref().map(|client| QuicClientRecord::new(client, hello, texts)),
             software: finding.software().map(Into::into),
-            listed: listed(finding.listed()),
+            listed: listed(finding.clients.listed()),
         }
     }
 }
@@ -365,7 +365,7 @@ impl<'a> TlsServerRecord<'a> {
             ja3s_hash: Text::md5(ja3s.hash().0),
             ja3s: texts.owned("ja3s", ja3s.as_str().len(), ja3s),
             quic: quic.as_ref().map(QuicServerRecord::new),
-            listed: listed(finding.listed()),
+            listed: listed(finding.clients.listed()),
         }
     }
 }
