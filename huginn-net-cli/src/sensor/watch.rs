@@ -188,10 +188,7 @@ impl Notices {
             self.unreported = self.unreported.saturating_sub(repeats);
             return match repeats {
                 0 => print(notice),
-                _ => print(&format_args!(
-                    "{notice}; {} since its last line",
-                    Amount(repeats, "more match(es)")
-                )),
+                _ => print(&format_args!("{notice}; {} since its last line", Amount(repeats, "more hit(s)"))),
             };
         }
         if self.last.len() >= MAX_NOTICED {
@@ -219,7 +216,7 @@ impl Notices {
         let unreported = std::mem::take(&mut self.unreported);
         if unreported > 0 {
             self.last.values_mut().for_each(|last| last.repeats = 0);
-            print(&Amount(unreported, "more match(es) of watch lists without a line"));
+            print(&Amount(unreported, "more hit(s) of watch lists without a line"));
         }
     }
 }
@@ -298,10 +295,10 @@ mod tests {
         }
         assert_eq!(said.take(), ["1 x", "2 x", "1 y"]);
         notices.add(key(1, "x"), &"1 x", at(60), &print);
-        assert_eq!(said.take(), ["1 x; 2 more matches since its last line"]);
+        assert_eq!(said.take(), ["1 x; 2 more hits since its last line"]);
         notices.flush(at(60), &print);
         notices.report_rest(&print);
-        assert_eq!(said.take(), ["1 more match of watch lists without a line"]);
+        assert_eq!(said.take(), ["1 more hit of watch lists without a line"]);
         notices.add(key(2, "x"), &"2 x", at(200), &print);
         assert_eq!(said.take(), ["2 x"]);
     }
@@ -318,7 +315,7 @@ mod tests {
         assert_eq!(said.take().len(), MAX_NOTICED);
         let later = start.checked_add(WATCH_NOTICE_INTERVAL).unwrap();
         notices.flush(later, &print);
-        assert_eq!(said.take(), ["10 more matches of watch lists without a line"]);
+        assert_eq!(said.take(), ["10 more hits of watch lists without a line"]);
         notices.add(key(2, "new"), &"new", later, &print);
         assert_eq!((said.take(), notices.last.len()), (vec!["new".to_owned()], 1));
     }

@@ -86,10 +86,10 @@ fn other_fields_do_not_depend_on_lists() {
 
 #[test]
 fn human_blocks_escape_labels() {
-    let list = file("human.csv", &format!("ja4,label,watch\n{JA4},\"a\x1b[2J\nb\",1\n{JA3},c,0\n"));
+    let list = file("human.csv", &format!("fingerprint,label,watch\n{JA4},\"a\x1b[2J\nb\",1\n{JA3},c,0\n"));
     let lines = stdout("human", &[&list]);
     assert!(lines.contains(", c\n"), "{lines}");
-    let hit = format!("  match     a\\x1b[2J\\x0ab, ja4 {JA4} of tls_client, localhost, {list}:2\n");
+    let hit = format!("  match     a\\x1b[2J\\x0ab, ja4 {JA4} of tls_client, www.example.test, {list}:2\n");
     assert!(lines.contains(&hit), "{lines}");
     assert!(!lines.contains('\x1b'), "{lines}");
     let blocks = String::from_utf8(command("human", &[&list]).arg("-v").output().unwrap().stdout).unwrap();

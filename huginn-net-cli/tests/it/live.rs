@@ -374,8 +374,8 @@ fn matches_are_counted_and_reported_at_once() {
         assert!(first.contains(&format!(" -> {address} (\\x1b")), "{first}");
         let end = format!(r"): ja4_stable {ja4_stable}, bad\x1b one [{}:2]", list.display());
         assert!(first.ends_with(&end), "{first}");
-        let more = format!("huginn-net: {} more matches of watch lists without a line", events.len() - 1);
-        assert_eq!(rest, more.replace(" 1 more matches", " 1 more match"));
+        let more = format!("huginn-net: {} more hits of watch lists without a line", events.len() - 1);
+        assert_eq!(rest, more.replace(" 1 more hits", " 1 more hit"));
         let counted =
             format!(r#""watch_lists":{{"{}":{{"entries":2,"matches":{}}}}}"#, list.display(), events.len());
         assert!(counters.contains(&counted), "{counters}");

@@ -246,6 +246,7 @@ fn wrong(text: &str, expected: &'static str) -> WatchListFault {
 
 /// Recognises the type of a value by its form. A User-Agent may be any text.
 pub(super) fn recognised(text: &str) -> Option<Key> {
+    use IndicatorType as T;
     let hash = || {
         Some(match text.len() {
             32 => Key::new(Kind::Md5, text.parse::<AkamaiHash>().ok()?.0),
@@ -258,7 +259,6 @@ pub(super) fn recognised(text: &str) -> Option<Key> {
         Some(Value::Key(key)) => Some(key),
         _ => None,
     };
-    use IndicatorType as T;
     hash()
         .or_else(|| [T::Ja4, T::Ja4Raw, T::Akamai, T::Address].into_iter().find_map(of))
         .or_else(|| endpoint(text))
