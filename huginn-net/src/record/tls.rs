@@ -81,7 +81,7 @@ records! {
         quic[omitted] in "quic": Option<QuicClientRecord<'a>>,
         /// Software with this fingerprint; null without a match
         software in "software": Option<SoftwareRecord<'a>>,
-        /// Entries of the list of fingerprints; null if it has none for this fingerprint
+        /// Entries of the watch lists for the values of the event; null if there are none
         #[serde(default, deserialize_with = "present")]
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
@@ -136,7 +136,7 @@ records! {
         ja3s_hash in "ja3s_hash": Text<'a>,
         /// QUIC connection; left out over other transports
         quic[omitted] in "quic_server": Option<QuicServerRecord<'a>>,
-        /// Entries of the list of fingerprints; null if it has none for this fingerprint
+        /// Entries of the watch lists for the values of the event; null if there are none
         #[serde(default, deserialize_with = "present")]
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
