@@ -1,7 +1,7 @@
-//! Parses any text as a table of clients and as a list of fingerprints, and queries those that are accepted.
+//! Parses any text as a table of clients and as a watch list, and queries those that are accepted.
 #![no_main]
 
-use huginn_net::fingerprint_list::FingerprintList;
+use huginn_net::watch::WatchLists;
 use huginn_net_db::ClientDatabase;
 use huginn_net_http::http2::AkamaiHash;
 use huginn_net_tls::{ClientHello, Ja3Hash};
@@ -11,9 +11,9 @@ const HELLO: &[u8] = include_bytes!("../../huginn-net-tls/hellos/curl-openssl.bi
 
 fuzz_target!(|data: &[u8]| {
     let hello = ClientHello::from_records(HELLO).ok().flatten().expect("a complete hello").value;
-    let mut list = FingerprintList::default();
-    if list.add(data).is_ok() {
-        assert!(list.lookup_hello(&hello).len() <= data.len());
+    let mut lists = WatchLists::default();
+    if lists.add("list", data).is_ok() {
+        assert!(lists.lookup_hello(&hello).len() <= data.len());
     }
     let Ok(text) = std::str::from_utf8(data) else { return };
     let clients = match ClientDatabase::parse(text) {

@@ -11,14 +11,13 @@
 mod captures;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
-use huginn_net::fingerprint_list::FingerprintList;
 use huginn_net::record::JsonEvent;
+use huginn_net::watch::{WatchListHandle, WatchLists};
 use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};
 use huginn_net_arrow::{ColumnInfo, EventBatchBuilder, columns};
 use serde_json::{Value, json};
@@ -180,9 +179,9 @@ t13d3112h2_e8f1e7e78f70_b26ce05bbdd6,\"a, b\",no
 #[test]
 fn rows_equal_json() {
     let columns = columns();
-    let mut list = FingerprintList::default();
-    list.add(LIST.as_bytes()).unwrap();
-    let list = Arc::new(list);
+    let mut lists = WatchLists::default();
+    lists.add("list", LIST.as_bytes()).unwrap();
+    let lists = WatchListHandle::new(lists);
     let mut seen = BTreeSet::new();
     let mut rows = 0;
     let mut readers: Vec<CaptureReader> = captures::with_extension(&["pcap", "pcapng"])
@@ -193,10 +192,8 @@ fn rows_equal_json() {
     let request = std::io::Cursor::new(request_with_many_headers());
     readers.push(CaptureReader::from_reader("request.pcap", request).unwrap());
     for reader in readers {
-        let observers = Observers::new(Database::builtin())
-            .connections(true)
-            .handshakes(true)
-            .fingerprint_list(Arc::clone(&list));
+        let observers =
+            Observers::new(Database::builtin()).connections(true).handshakes(true).watch_lists(lists.clone());
         let mut builder = EventBatchBuilder::new();
         let mut lines: Vec<Value> = Vec::new();
         let file = Some("a \"name\"");

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io;
 
 use huginn_net::db::ClientTableError;
-use huginn_net::fingerprint_list::FingerprintListError;
+use huginn_net::watch::WatchListError;
 use huginn_net::{CaptureError, DatabaseError};
 #[cfg(unix)]
 use huginn_net_live::LiveError;
@@ -28,9 +28,9 @@ pub(crate) enum Failure {
     /// A table of clients has an invalid line.
     #[error("{path}: {source}")]
     Clients { path: String, source: ClientTableError },
-    /// A fingerprint list has an invalid line.
+    /// A watch list has an invalid line.
     #[error("{path}: {source}")]
-    List { path: String, source: FingerprintListError },
+    List { path: String, source: WatchListError },
     /// A list of programs has an invalid line.
     #[error("{path}: line {line}, column {}: {}", .source.column(), without_position(.source))]
     Programs { path: String, line: usize, source: serde_json::Error },

@@ -32,7 +32,7 @@ pub(crate) const MAX_CAPTURE_LIST_BYTES: u64 = 32 << 20;
 /// Maximum length of a path in such a list, in bytes: `PATH_MAX` of Linux.
 pub(crate) const MAX_PATH_BYTES: usize = 4096;
 
-/// Maximum size of a file of `--fingerprint-list`, in bytes: over a million entries. The file is read into memory.
+/// Maximum size of a file of `--fingerprints`, in bytes: several million entries. The file is read into memory.
 pub(crate) const MAX_LIST_BYTES: u64 = 256 << 20;
 
 // `explain`: bounds of the search for deviations, which tries every variant of one list with every variant of the
@@ -50,14 +50,15 @@ pub(crate) const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// Minimum interval between two warnings of losses, so that lasting losses do not fill the log.
 pub(crate) const LOSS_WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Minimum interval between two lines about watched fingerprints, so that one client does not fill the log. Events and metrics
-/// have all of them.
+/// Minimum interval between two lines about the same client, server and value of a watch list, so that one client does not
+/// fill the log. Events and metrics have all matches.
 pub(crate) const WATCH_NOTICE_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Maximum number of labels in a line about a watched fingerprint; the event has all of them.
-pub(crate) const MAX_NOTICE_LABELS: usize = 4;
+/// Maximum number of clients, servers and values whose last line is remembered, in some megabytes. Beyond it, matches are
+/// counted in one line for each interval.
+pub(crate) const MAX_NOTICED: usize = 1 << 14;
 
-/// Maximum length of a label or a host name in a line about a watched fingerprint, in bytes.
+/// Maximum length of a label, value or host name in a line about a match, in bytes.
 pub(crate) const MAX_NOTICE_TEXT_BYTES: usize = 255;
 
 /// Number of hosts that one query copies. The analysis pauses during a query, so a long list takes several.

@@ -11,8 +11,17 @@ pub(crate) enum Outcome {
     Failed,
     /// Wrong usage.
     Usage,
+    /// A watch list had a hit.
+    Watched,
     /// SIGINT ended the analysis; the status is that of shells.
     Interrupted,
+}
+
+impl Outcome {
+    /// The outcome of an analysis that had a hit of a watch list or not. Failures and SIGINT come first.
+    pub(crate) fn with_hit(self, has_hit: bool) -> Self {
+        if has_hit && self == Self::Complete { Self::Watched } else { self }
+    }
 }
 
 impl From<Outcome> for ExitCode {
@@ -21,6 +30,7 @@ impl From<Outcome> for ExitCode {
             Outcome::Complete => 0,
             Outcome::Failed => 1,
             Outcome::Usage => 2,
+            Outcome::Watched => 3,
             Outcome::Interrupted => 130,
         })
     }

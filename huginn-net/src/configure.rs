@@ -6,8 +6,8 @@ use huginn_net_core::Builder;
 use huginn_net_db::{ClientDatabase, Database};
 
 use crate::event_limits::EventLimits;
-use crate::fingerprint_list::FingerprintList;
 use crate::hosts::HostLimits;
+use crate::watch::WatchListHandle;
 use crate::{Observers, Scope};
 
 /// The settings of the protocols, for the builder of a [`HuginnNet`](crate::HuginnNet); those of the engine are methods of
@@ -66,10 +66,10 @@ pub trait Configure: Sized {
         self.observers(|observers| observers.clients(clients))
     }
 
-    /// Sets a list of fingerprints; see [`Observers::fingerprint_list`].
+    /// Sets watch lists; see [`Observers::watch_lists`].
     #[must_use]
-    fn fingerprint_list(self, list: Arc<FingerprintList>) -> Self {
-        self.observers(|observers| observers.fingerprint_list(list))
+    fn watch_lists(self, lists: WatchListHandle) -> Self {
+        self.observers(|observers| observers.watch_lists(lists))
     }
 
     /// Sets the limits of the host table.

@@ -15,14 +15,15 @@ use huginn_net_tcp::{Clock, Mtu, TcpSignature};
 use huginn_net_tls::{CertificateRequest, TlsCertificates, TlsClient, TlsHandshake, TlsServer, Version};
 
 use crate::consistency::Consistency;
-use crate::fingerprint_list::{FingerprintList, ListEntry};
 use crate::header_text::is_product_list;
 use crate::hosts::{Reasons, ToolFinding};
 use crate::scope::Scope;
+use crate::watch::ListEntry;
 
 pub use crate::connection::{Connection, Traffic};
 pub use crate::event_limits::{EventLimits, SuppressedEvents, TextLimit};
 pub use crate::system_check::SystemCheck;
+pub use crate::watch::Match;
 
 /// A finding with its flow and its time stamp.
 pub type Event = huginn_net_core::Event<Finding>;
@@ -71,6 +72,8 @@ pub enum Finding {
     Tool(Box<ToolFinding>),
     /// A connection that ended; only with [`Observers::connections`](crate::Observers::connections).
     Connection(Box<Connection>),
+    /// A value of the event before it that a list watches; only with [`Observers::watch_lists`](crate::Observers::watch_lists).
+    Match(Box<Match>),
 }
 
 impl Finding {
@@ -86,22 +89,36 @@ impl Finding {
             Self::SshClient(finding) => finding.clients.text_limit,
             Self::SshServer(finding) => finding.clients.text_limit,
             Self::SshHandshake(finding) => finding.text_limit,
+            Self::Match(finding) => finding.text_limit,
             // Other kinds have no long texts.
             _ => TextLimit::NONE,
         }
     }
 
-    /// Looks up the fingerprints of the finding in the [list of fingerprints](crate::Configure::fingerprint_list). `None`
-    /// without a list, and for a finding without a fingerprint that a list can have: only TLS, SSH and HTTP/2 have one.
-    pub fn listed(&self) -> Option<Vec<&ListEntry>> {
+    /// The entries of [watch lists](crate::Configure::watch_lists) with a value of the finding, in their order. `None` without
+    /// lists, and for other findings than those of TLS hellos, SSH peers and HTTP requests.
+    pub fn listed(&self) -> Option<&[ListEntry]> {
         match self {
-            Self::HttpRequest(finding) => finding.listed(),
-            Self::TlsClient(finding) => finding.listed(),
-            Self::TlsServer(finding) => finding.listed(),
-            Self::SshClient(finding) => finding.listed(),
-            Self::SshServer(finding) => finding.listed(),
+            Self::HttpRequest(finding) => finding.clients.listed(),
+            Self::TlsClient(finding) => finding.clients.listed(),
+            Self::TlsServer(finding) => finding.clients.listed(),
+            Self::SshClient(finding) => finding.clients.listed(),
+            Self::SshServer(finding) => finding.clients.listed(),
             _ => None,
         }
+    }
+
+    /// Sets the entries of watch lists.
+    pub(crate) fn set_listed(&mut self, entries: &[ListEntry]) {
+        let clients = match self {
+            Self::HttpRequest(finding) => &mut finding.clients,
+            Self::TlsClient(finding) => &mut finding.clients,
+            Self::TlsServer(finding) => &mut finding.clients,
+            Self::SshClient(finding) => &mut finding.clients,
+            Self::SshServer(finding) => &mut finding.clients,
+            _ => return,
+        };
+        clients.listed = Some(entries.into());
     }
 }
 
@@ -191,12 +208,13 @@ pub struct ChangeFinding {
     pub hits: [u8; 4],
 }
 
-/// The database that names clients, a list of fingerprints, and the limit of texts.
+/// The database that names clients, the entries of watch lists, and the limit of texts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clients {
     /// The database, if it is not the built-in one, which is parsed when the first client is named.
     pub(crate) database: Option<Arc<ClientDatabase>>,
-    pub(crate) list: Option<Arc<FingerprintList>>,
+    /// The entries of watch lists, if there are lists.
+    pub(crate) listed: Option<Box<[ListEntry]>>,
     pub(crate) text_limit: TextLimit,
 }
 
@@ -210,6 +228,10 @@ impl PartialEq for Clients {
 impl Eq for Clients {}
 
 impl Clients {
+    pub(crate) fn listed(&self) -> Option<&[ListEntry]> {
+        self.listed.as_deref()
+    }
+
     pub(crate) fn get(&self) -> &ClientDatabase {
         self.database.as_deref().unwrap_or_else(|| ClientDatabase::builtin())
     }
@@ -221,7 +243,7 @@ impl Clients {
 pub struct TlsClientFinding {
     /// The ClientHello.
     pub client: TlsClient,
-    clients: Clients,
+    pub(crate) clients: Clients,
 }
 
 impl TlsClientFinding {
@@ -233,11 +255,6 @@ impl TlsClientFinding {
     pub fn software(&self) -> Option<ClientMatch> {
         self.clients.get().match_hello(&self.client.hello)
     }
-
-    /// Looks up the hello in the list of fingerprints; `None` without a list.
-    pub fn listed(&self) -> Option<Vec<&ListEntry>> {
-        Some(self.clients.list.as_ref()?.lookup_hello(&self.client.hello))
-    }
 }
 
 /// A TLS server.
@@ -246,17 +263,12 @@ impl TlsClientFinding {
 pub struct TlsServerFinding {
     /// The ServerHello.
     pub server: TlsServer,
-    clients: Clients,
+    pub(crate) clients: Clients,
 }
 
 impl TlsServerFinding {
     pub(crate) fn new(server: TlsServer, clients: &Clients) -> Self {
         Self { server, clients: clients.clone() }
-    }
-
-    /// Looks up the JA3S in the list of fingerprints; `None` without a list.
-    pub fn listed(&self) -> Option<Vec<&ListEntry>> {
-        Some(self.clients.list.as_ref()?.lookup_computed(|| self.server.hello.ja3s().hash().0))
     }
 }
 
@@ -324,17 +336,12 @@ impl TlsCertificatesFinding {
 pub struct SshServerFinding {
     /// The identification string and the algorithms.
     pub peer: SshPeer,
-    clients: Clients,
+    pub(crate) clients: Clients,
 }
 
 impl SshServerFinding {
     pub(crate) fn new(peer: SshPeer, clients: &Clients) -> Self {
         Self { peer, clients: clients.clone() }
-    }
-
-    /// Looks up the HASSHServer in the list of fingerprints; `None` without a list or without a fingerprint.
-    pub fn listed(&self) -> Option<Vec<&ListEntry>> {
-        lookup_hassh(&self.clients, &self.peer)
     }
 }
 
@@ -359,7 +366,7 @@ impl SshHandshakeFinding {
 pub struct SshClientFinding {
     /// The identification string and the algorithms.
     pub peer: SshPeer,
-    clients: Clients,
+    pub(crate) clients: Clients,
 }
 
 impl SshClientFinding {
@@ -371,17 +378,6 @@ impl SshClientFinding {
     pub fn software(&self) -> Option<ClientMatch> {
         self.clients.get().match_hassh(self.peer.hassh_algorithms()?.hash().0)
     }
-
-    /// Looks up the HASSH in the list of fingerprints; `None` without a list or without a fingerprint.
-    pub fn listed(&self) -> Option<Vec<&ListEntry>> {
-        lookup_hassh(&self.clients, &self.peer)
-    }
-}
-
-/// Looks up the HASSH or HASSHServer of a peer that has one.
-fn lookup_hassh<'a>(clients: &'a Clients, peer: &SshPeer) -> Option<Vec<&'a ListEntry>> {
-    let (list, algorithms) = (clients.list.as_ref()?, peer.hassh_algorithms()?);
-    Some(list.lookup_computed(|| algorithms.hash().0))
 }
 
 /// An HTTP request and its match in the database.
@@ -399,13 +395,6 @@ pub struct HttpRequestFinding {
     /// The signature and its match.
     pub verdict: HttpVerdict,
     pub(crate) clients: Clients,
-}
-
-impl HttpRequestFinding {
-    /// Looks up the Akamai fingerprint in the list of fingerprints; `None` without a list or without a fingerprint.
-    pub fn listed(&self) -> Option<Vec<&ListEntry>> {
-        Some(self.clients.list.as_ref()?.lookup_hash(self.akamai.as_ref()?.hash().0))
-    }
 }
 
 /// An HTTP response and its match in the database.

@@ -40,7 +40,6 @@ mod event_limits;
 mod event_stream;
 pub mod explain;
 pub mod finding;
-pub mod fingerprint_list;
 mod header_text;
 pub mod hosts;
 mod json;
@@ -55,6 +54,7 @@ mod scope;
 pub mod select;
 mod stages;
 mod system_check;
+pub mod watch;
 
 pub use configure::Configure;
 #[cfg(feature = "tokio")]

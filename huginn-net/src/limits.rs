@@ -76,10 +76,25 @@ pub(crate) const MAX_SOFTWARE_LEN: usize = 256;
 /// Maximum stored length of a language tag, in bytes (RFC 5646, section 4.4.1).
 pub(crate) const MAX_LANGUAGE_TAG_LEN: usize = 35;
 
-// Fingerprint lists.
+// Watch lists.
 
-/// Maximum length of a label in a fingerprint list, in bytes: an event has all labels of its client.
+/// Maximum length of a label in a list, in bytes: a match has it, and an event the labels of its values.
 pub(crate) const MAX_LIST_LABEL_BYTES: usize = 4096;
+
+/// Maximum number of entries of a list: some 700 MB of memory. The largest public lists have a few million.
+pub(crate) const MAX_LIST_ENTRIES: usize = 8 << 20;
+
+/// Maximum number of User-Agents with `*` in a list: each is compared with each User-Agent, in about a microsecond.
+pub(crate) const MAX_LIST_PATTERNS: usize = 1000;
+
+/// Maximum size of a JSON document, in bytes: parsed, it takes ten times as much memory.
+pub(crate) const MAX_LIST_DOCUMENT_BYTES: usize = 64 << 20;
+
+/// Maximum number of entries that an event has: a list may have the same value any number of times.
+pub(crate) const MAX_EVENT_MATCHES: usize = 16;
+
+/// Maximum number of matches of a flow, so that a flow takes at most 1 KiB to remember them.
+pub(crate) const MAX_FLOW_MATCHES: usize = 64;
 
 // Browsers.
 

@@ -43,10 +43,10 @@ pub(crate) struct PacketArguments {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Analysis")]
 pub(crate) struct EventArguments {
-    /// List of labels: CSV or JSON Lines with a JA4, stable JA4, JA3, JA3S, HASSH or Akamai fingerprint and a label; may be
-    /// repeated. A column 'watch' marks fingerprints that 'live' reports on standard error
-    #[arg(long = "fingerprint-list", value_name = "FILE")]
-    pub(crate) fingerprint_lists: Vec<PathBuf>,
+    /// Watch list: fingerprints, names, certificates, addresses and User-Agents, as lines, CSV, JSON Lines, MISP or STIX 2.1
+    /// (docs/watch-lists.md); may be repeated. A hit is an event 'match', and the exit status is 3
+    #[arg(long, value_name = "FILE")]
+    pub(crate) fingerprints: Vec<PathBuf>,
 
     /// Report each connection at its end: packets, bytes, and what all layers showed (event 'connection')
     #[arg(long)]

@@ -15,7 +15,7 @@ use super::{AnalysisArguments, EventArguments, OutputArguments};
 const LIVE_HELP: &str = "\
 Signals:
   SIGINT, SIGTERM  write queued events and exit; another one after 1 s exits at once
-  SIGHUP           reopen --output
+  SIGHUP           reopen --output, and read --fingerprints again
   SIGUSR1          write host profiles to --hosts-file
 
 Example:

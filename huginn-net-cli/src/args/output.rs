@@ -23,6 +23,10 @@ pub(crate) struct OutputArguments {
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = parse_event)]
     pub(crate) events: Vec<&'static str>,
 
+    /// Write only hits of --fingerprints: the same as --events match
+    #[arg(long, requires = "fingerprints", conflicts_with = "events")]
+    pub(crate) only_matches: bool,
+
     #[command(flatten)]
     pub(crate) select: SelectArguments,
 

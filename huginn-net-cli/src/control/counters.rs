@@ -22,13 +22,25 @@ pub(crate) struct LiveCounters {
     pub(crate) output: OutputCounters,
     /// Event latency.
     pub(crate) latency: LatencyCounters,
-    /// Number of events with a fingerprint that a list marks as watched.
-    pub(crate) watched_events: u64,
+    /// Counters of each watch list, by name.
+    pub(crate) watch_lists: BTreeMap<String, WatchListCounters>,
     /// Seconds since the start of the program.
     pub(crate) uptime_seconds: u64,
     /// Wall clock times, which only the metrics have.
     #[serde(skip)]
     pub(crate) times: Times,
+}
+
+/// Counters of one watch list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct WatchListCounters {
+    /// Number of entries.
+    pub(crate) entries: u64,
+    /// Matches since the start.
+    pub(crate) matches: u64,
+    /// When the list was read, in nanoseconds since the Unix epoch; only the metrics have it.
+    #[serde(skip)]
+    pub(crate) loaded_at: u64,
 }
 
 /// Wall clock times in nanoseconds since the Unix epoch.

@@ -10,7 +10,9 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use serde_json::Value;
 
-use super::counters::{CaptureCounters, LatencyTotals, LiveCounters, QueueCounters, Times};
+use super::counters::{
+    CaptureCounters, LatencyTotals, LiveCounters, QueueCounters, Times, WatchListCounters,
+};
 use super::families::{FAMILIES, Family, Kind, Member};
 
 /// Prefix of all metric names.
@@ -104,6 +106,7 @@ struct Snapshot {
     all: Value,
     events_by_kind: BTreeMap<&'static str, u64>,
     times: Times,
+    watch_lists: BTreeMap<String, WatchListCounters>,
     capture: Vec<(String, CaptureCounters)>,
     capture_to_event: LatencyTotals,
     own: LatencyTotals,
@@ -116,13 +119,14 @@ impl Snapshot {
         let latency = counters.latency.clone();
         let (capture_to_event, own) = (latency.capture_to_event_us.total, latency.own_us.total);
         let (events_by_kind, times) = (counters.events_by_kind.clone(), counters.times);
-        Ok(Self { all, events_by_kind, times, capture, capture_to_event, own })
+        let watch_lists = counters.watch_lists.clone();
+        Ok(Self { all, events_by_kind, times, watch_lists, capture, capture_to_event, own })
     }
 }
 
 impl Collector for Snapshot {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let Self { all, events_by_kind, times, capture, capture_to_event, own } = self;
+        let Self { all, events_by_kind, times, watch_lists, capture, capture_to_event, own } = self;
         encoder
             .encode_descriptor("build", "Version of the program", None, MetricType::Info)?
             .encode_info(&BUILD)?;
@@ -131,6 +135,7 @@ impl Collector for Snapshot {
         }
         encode_kinds(events_by_kind, &mut encoder)?;
         encode_times(times, &mut encoder)?;
+        encode_watch_lists(watch_lists, &mut encoder)?;
         encode_capture(capture, &mut encoder)?;
         let help = "Time from the capture of a packet to its event, since the start";
         encode_durations("capture_to_event", help, capture_to_event, &mut encoder)?;
@@ -187,6 +192,33 @@ fn encode_times(times: &Times, encoder: &mut DescriptorEncoder<'_>) -> fmt::Resu
         encoder
             .encode_descriptor(name, help, None, MetricType::Gauge)?
             .encode_gauge(&seconds(nanos / 1000))?;
+    }
+    Ok(())
+}
+
+type WatchListGetter = fn(&WatchListCounters) -> u64;
+
+/// Metrics of each watch list.
+const WATCH_LISTS: [(&str, &str, Kind, WatchListGetter); 3] = [
+    ("matches", "Matches of a watch list", Kind::Counter, |list| list.matches),
+    ("watch_list_entries", "Entries of a watch list", Kind::Gauge, |list| list.entries),
+    (
+        "watch_list_loaded_timestamp_seconds",
+        "Time at which a watch list was read, in seconds since the Unix epoch",
+        Kind::Gauge,
+        |list| list.loaded_at / 1_000_000_000,
+    ),
+];
+
+fn encode_watch_lists(
+    lists: &BTreeMap<String, WatchListCounters>,
+    encoder: &mut DescriptorEncoder<'_>,
+) -> fmt::Result {
+    for (name, help, kind, value) in WATCH_LISTS {
+        let mut metric = encoder.encode_descriptor(name, help, None, kind.metric_type())?;
+        for (list, counters) in lists {
+            encode_value(kind, value(counters), &mut metric.encode_family(&[("list", list.as_str())])?)?;
+        }
     }
     Ok(())
 }

@@ -436,11 +436,5 @@ pub(super) const FAMILIES: &[Family] = &[
             labeled("what", "rotation", "/output/rotation_errors"),
         ],
     ),
-    one(
-        Kind::Counter,
-        "watched_events",
-        "Events with a fingerprint that a list marks as watched",
-        &unlabeled("/watched_events"),
-    ),
     one(Kind::Gauge, "uptime_seconds", "Time since the program started", &unlabeled("/uptime_seconds")),
 ];

@@ -2,8 +2,9 @@
 
 use std::io;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use huginn_net::{AnalysisError, Event, HuginnNet, Source};
+use huginn_net::{AnalysisError, Event, Finding, HuginnNet, Source};
 
 #[cfg(feature = "parquet")]
 use super::{BatchWriter, Selected};
@@ -14,6 +15,8 @@ pub(crate) struct EventOutput {
     form: Form,
     /// The error that ended the analysis.
     outcome: io::Result<()>,
+    /// Whether a match of a watch list was found that is selected.
+    has_hit: AtomicBool,
 }
 
 /// The form of the output.
@@ -42,7 +45,7 @@ impl EventOutput {
     }
 
     fn new(form: Form) -> Self {
-        Self { form, outcome: Ok(()) }
+        Self { form, outcome: Ok(()), has_hit: AtomicBool::new(false) }
     }
 
     /// Begins a capture; `name` if events name theirs.
@@ -64,11 +67,17 @@ impl EventOutput {
         source: S,
         on_event: impl Fn(&Event) + Sync,
     ) -> Result<(), AnalysisError<S::Error>> {
-        let Self { form, outcome } = self;
+        let Self { form, outcome, has_hit } = self;
+        let note_hit = |event: &Event, is_selected: &dyn Fn() -> bool| {
+            if matches!(event.kind, Finding::Match(_)) && is_selected() {
+                has_hit.store(true, Ordering::Relaxed);
+            }
+        };
         let analyzed = match form {
             Form::Text { renderer, writer } => {
                 let render = |event: &Event, text: &mut Vec<u8>| {
                     on_event(event);
+                    note_hit(event, &|| renderer.selects(event));
                     renderer.render(event, text);
                 };
                 analyzer.analyze_text(source, render, &mut |text: &[u8]| proceed(writer.write(text), outcome))
@@ -77,6 +86,7 @@ impl EventOutput {
             Form::Table { writer, selected, file } => analyzer.analyze(source, &mut |event: Event| {
                 on_event(&event);
                 if selected.contains(&event, file.as_deref(), None) {
+                    note_hit(&event, &|| true);
                     proceed(writer.append(&event, file.as_deref()), outcome)
                 } else {
                     ControlFlow::Continue(())
@@ -84,6 +94,11 @@ impl EventOutput {
             }),
         };
         analyzed.map(drop)
+    }
+
+    /// Whether a match of a watch list was found that is selected.
+    pub(crate) fn has_hit(&self) -> bool {
+        self.has_hit.load(Ordering::Relaxed)
     }
 
     /// The error that made the writer stop the analysis, if one did.

@@ -1,8 +1,6 @@
 //! How packets are analysed.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -11,7 +9,8 @@ use huginn_net::finding::EventLimits;
 use huginn_net::record::needs_handshakes;
 use huginn_net::{Builder, Configure, Filter, HuginnNet, Observers, Scope};
 
-use super::databases::{Databases, fingerprint_list};
+use super::databases::Databases;
+use super::watch_files::WatchFiles;
 use crate::args::{
     AnalysisArguments, DatabaseArguments, EventArguments, Format, LimitArguments, OutputArguments,
     PacketArguments, ProtocolArgument, SeedArgument, Workers,
@@ -19,6 +18,7 @@ use crate::args::{
 use crate::failure::Failure;
 use crate::hash_seed;
 use crate::limits::{MAX_AUTO_WORKERS, MIN_PARALLEL_LEN};
+use crate::stderr;
 
 /// The analyzer of a command line, before its input is known.
 pub(crate) struct AnalysisPlan {
@@ -27,6 +27,7 @@ pub(crate) struct AnalysisPlan {
     seed: Option<HashSeed>,
     /// A filter expression of pcap-filter(7).
     expression: Option<String>,
+    watch: Option<WatchFiles>,
 }
 
 impl AnalysisPlan {
@@ -67,10 +68,16 @@ impl AnalysisPlan {
             Some(clients) => builder.clients(clients),
             None => builder,
         };
-        Ok(Self { builder, workers: Workers::Count(NonZeroUsize::MIN), seed: None, expression: None })
+        Ok(Self {
+            builder,
+            workers: Workers::Count(NonZeroUsize::MIN),
+            seed: None,
+            expression: None,
+            watch: None,
+        })
     }
 
-    /// Adds labels, connections and handshakes to events. Handshakes are not followed for an output without them; `None` shows
+    /// Adds watch lists, connections and handshakes to events. Handshakes are not followed for an output without them; `None` shows
     /// all events.
     pub(crate) fn with_events(
         self,
@@ -78,20 +85,34 @@ impl AnalysisPlan {
         output: Option<&OutputArguments>,
     ) -> Result<Self, Failure> {
         let handshakes = output.is_none_or(|output| {
-            let has_event =
-                output.events.is_empty() || output.events.iter().any(|event| needs_handshakes(event));
+            let writes_all = output.events.is_empty() && !output.only_matches;
+            let has_event = writes_all || output.events.iter().any(|event| needs_handshakes(event));
             output.format != Format::P0f && has_event
         });
-        let plan = match &*args.fingerprint_lists {
-            [] => self,
-            paths => self.with_fingerprint_lists(paths)?,
+        let watch = match &*args.fingerprints {
+            [] => None,
+            paths => {
+                let (files, loaded) = WatchFiles::read(paths)?;
+                loaded.warnings.iter().for_each(|warning| stderr::report(warning));
+                Some(files)
+            }
         };
-        Ok(plan.configure(|builder| builder.connections(args.connections).handshakes(handshakes)))
+        let has_certificates = watch.as_ref().is_some_and(|files| files.handle.lists().has_certificates());
+        let plan = self.configure(|builder| {
+            builder.connections(args.connections).handshakes(handshakes || has_certificates)
+        });
+        let handle = watch.as_ref().map(|files| files.handle.clone());
+        let plan = plan.configure(|builder| match handle {
+            Some(handle) => builder.watch_lists(handle),
+            None => builder,
+        });
+        Ok(Self { watch, ..plan })
     }
 
-    fn with_fingerprint_lists(self, paths: &[PathBuf]) -> Result<Self, Failure> {
-        let list = Arc::new(fingerprint_list(paths)?);
-        Ok(self.configure(|builder| builder.fingerprint_list(list)))
+    /// The watch lists, if there are any.
+    #[cfg(unix)]
+    pub(crate) fn watch_files(&self) -> Option<WatchFiles> {
+        self.watch.clone()
     }
 
     /// Limits the analysis to what p0f does.

@@ -5,14 +5,12 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use huginn_net::fingerprint_list::FingerprintList;
 use huginn_net::{ClientDatabase, Database};
 
 use crate::args::DatabaseArguments;
 use crate::failure::Failure;
-use crate::limits::{MAX_CLIENTS_BYTES, MAX_DATABASE_BYTES, MAX_LIST_BYTES};
+use crate::limits::{MAX_CLIENTS_BYTES, MAX_DATABASE_BYTES};
 use crate::paths::name_of;
-use crate::stderr;
 
 /// The databases of a command line.
 pub(crate) struct Databases {
@@ -55,23 +53,6 @@ fn clients(paths: &[PathBuf]) -> Result<ClientDatabase, Failure> {
     let clients = ClientDatabase::from_tables(texts.iter().map(String::as_str));
     // Each table has been parsed.
     Ok(clients.unwrap_or_default().or_builtin())
-}
-
-/// The entries of lists of fingerprints, in the order of the files.
-pub(super) fn fingerprint_list(paths: &[PathBuf]) -> Result<FingerprintList, Failure> {
-    let mut list = FingerprintList::default();
-    for path in paths {
-        let name = || name_of(path);
-        let text = read_file(path, MAX_LIST_BYTES)?;
-        let before = list.len();
-        let rows_before = list.rows_without_fingerprint();
-        list.add(&text).map_err(|source| Failure::List { path: name(), source })?;
-        let skipped = list.rows_without_fingerprint().saturating_sub(rows_before);
-        if list.len() == before && skipped > 0 {
-            stderr::report(&format_args!("{}: none of {skipped} rows has a JA4 or a JA3 hash", name()));
-        }
-    }
-    Ok(list)
 }
 
 /// Reads a file of at most `limit` bytes.

@@ -13,6 +13,8 @@ pub(super) struct Scope<'a> {
     pub(super) format: Format,
     pub(super) protocols: &'a [ProtocolArgument],
     pub(super) connections: bool,
+    /// Whether there are watch lists.
+    pub(super) watches: bool,
 }
 
 impl Scope<'_> {
@@ -23,6 +25,9 @@ impl Scope<'_> {
         }
         if event == "connection" && !self.connections {
             return Some("the event 'connection' needs --connections".to_owned());
+        }
+        if event == "match" && !self.watches {
+            return Some("the event 'match' needs --fingerprints".to_owned());
         }
         let (protocol, name) = protocol(event)?;
         let is_missing = !self.protocols.contains(&protocol);

@@ -9,7 +9,7 @@ use huginn_net::{Configure, HuginnNet};
 use huginn_net_live::{Backend, LiveOptions};
 
 use super::output::{OutputContent, OutputPlan};
-use super::{AnalysisPlan, rules};
+use super::{AnalysisPlan, WatchFiles, rules};
 use crate::args::{BackendArgument, Format, LiveArguments};
 use crate::control::SocketConfig;
 use crate::failure::Failure;
@@ -24,6 +24,7 @@ pub(crate) struct LivePlan {
     /// Queues of each interface: one for each worker, if the kernel can divide the frames.
     pub(crate) queues: NonZeroUsize,
     pub(crate) analyzer: HuginnNet,
+    pub(crate) watch: Option<WatchFiles>,
     pub(crate) count: Option<u64>,
     pub(crate) output: LiveOutputPlan,
     pub(crate) metrics: Option<SocketAddr>,
@@ -65,6 +66,7 @@ pub(super) struct LiveParts {
     pub(super) backend: Option<Backend>,
     pub(super) capture: LiveOptions,
     pub(super) analysis: AnalysisPlan,
+    pub(super) watch: Option<WatchFiles>,
     pub(super) count: Option<u64>,
     pub(super) output: LiveOutputPlan,
     pub(super) metrics: Option<SocketAddr>,
@@ -94,7 +96,7 @@ impl LivePlan {
         if capture.immediate_mode {
             options.buffer_timeout = Duration::ZERO;
         }
-        let OutputPlan { target, content, .. } = OutputPlan::new(&output, false)?;
+        let OutputPlan { target, content, .. } = OutputPlan::new(&output, &events, false)?;
         Self::from_parts(LiveParts {
             interfaces: args.interfaces,
             backend: capture.backend.map(|backend| match backend {
@@ -102,6 +104,7 @@ impl LivePlan {
                 BackendArgument::Libpcap => Backend::Pcap,
             }),
             capture: options,
+            watch: plan.watch_files(),
             analysis: plan,
             count: analysis.count,
             output: LiveOutputPlan {
@@ -148,6 +151,7 @@ impl LivePlan {
         let policy = Policy {
             user: parts.user,
             writable: output.file().into_iter().map(Path::to_owned).chain(hosts_file.clone()).collect(),
+            readable: parts.watch.iter().flat_map(|files| files.paths()).cloned().collect(),
             makes_folders: output.hour_folders,
             removable: p0f_socket.iter().map(|socket| socket.path.clone()).collect(),
             sandbox: parts.sandbox,
@@ -157,6 +161,7 @@ impl LivePlan {
             capture: options,
             queues,
             analyzer,
+            watch: parts.watch,
             count: parts.count,
             output,
             metrics: parts.metrics,

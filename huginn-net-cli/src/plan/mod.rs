@@ -17,6 +17,7 @@ mod pcap;
 mod program_list;
 mod rules;
 mod select;
+mod watch_files;
 
 pub(crate) use self::analysis::AnalysisPlan;
 pub(crate) use self::captures::{ExplainPlan, InventoryPlan, LearnPlan, ReportPlan, TopPlan};
@@ -30,3 +31,4 @@ pub(crate) use self::output::{OutputContent, OutputPlan};
 pub(crate) use self::p0f::{P0fFilePlan, P0fPlan};
 pub(crate) use self::pcap::{Content, HostScope, PcapPlan, TableFormat, TablesPlan};
 pub(crate) use self::program_list::ProgramList;
+pub(crate) use self::watch_files::WatchFiles;

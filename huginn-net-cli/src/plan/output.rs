@@ -7,7 +7,7 @@ use anstream::{AutoStream, ColorChoice};
 
 use super::fields::DEFAULT_COLUMNS;
 use super::select;
-use crate::args::{ColorArgument, Format, OutputArguments};
+use crate::args::{ColorArgument, EventArguments, Format, OutputArguments};
 use crate::failure::Failure;
 #[cfg(feature = "parquet")]
 use crate::output::{BatchWriter, TableFormat};
@@ -16,6 +16,9 @@ use crate::paths::name_of;
 
 /// Names of standard output.
 const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
+/// The event of a hit of a watch list.
+const MATCH: &str = "match";
 
 /// The output of a command line, before it is opened.
 pub(crate) struct OutputPlan {
@@ -34,9 +37,9 @@ pub(crate) enum OutputContent {
 }
 
 impl OutputPlan {
-    pub(crate) fn new(args: &OutputArguments, pages: bool) -> Result<Self, Failure> {
+    pub(crate) fn new(args: &OutputArguments, events: &EventArguments, pages: bool) -> Result<Self, Failure> {
         let target = target(args.output.as_deref());
-        let selected = select::selected(&args.select, args.events.clone())?;
+        let selected = select::selected(&args.select, written(args, events))?;
         let format = match args.format {
             Format::Parquet | Format::Arrow => None,
             Format::Human if args.verbose => Some(TextFormat::Blocks),
@@ -85,6 +88,18 @@ fn creating(target: &Target, source: io::Error) -> Failure {
         Target::Stdout => Failure::Write(source),
         Target::File(path) => Failure::Create { path: name_of(path), source },
     }
+}
+
+/// The kinds of events that are written; all if there are none. Matches are among them if there are watch lists.
+pub(super) fn written(args: &OutputArguments, events: &EventArguments) -> Vec<&'static str> {
+    if args.only_matches {
+        return vec![MATCH];
+    }
+    let mut kinds = args.events.clone();
+    if !kinds.is_empty() && !events.fingerprints.is_empty() && !kinds.contains(&MATCH) {
+        kinds.push(MATCH);
+    }
+    kinds
 }
 
 /// Standard output, or a file.

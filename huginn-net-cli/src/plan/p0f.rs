@@ -145,6 +145,7 @@ fn live_plan(args: P0fArguments) -> Result<LivePlan, Failure> {
         backend: None,
         capture,
         analysis,
+        watch: None,
         count: None,
         output: LiveOutputPlan {
             target: args.log.map_or(Target::Stdout, Target::File),

@@ -99,7 +99,7 @@ impl Content {
     fn of_events(args: &PcapArguments) -> Result<Self, Failure> {
         let has_totals = args.output.format == Format::Human && !args.output.quiet;
         let totals = has_totals.then(|| Zone::new(args.output.local_time));
-        Ok(Self::Events { output: OutputPlan::new(&args.output, !args.no_pager)?, totals })
+        Ok(Self::Events { output: OutputPlan::new(&args.output, &args.events, !args.no_pager)?, totals })
     }
 }
 

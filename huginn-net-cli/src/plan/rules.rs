@@ -5,12 +5,11 @@
 
 use std::borrow::Cow;
 
-use huginn_net::record::{FieldInfo, fields_of_event};
-
 use super::events::Scope;
 use super::fields::check_fields;
 #[cfg(unix)]
 use super::output::target;
+use super::output::written;
 #[cfg(unix)]
 use crate::args::LiveArguments;
 use crate::args::{
@@ -39,29 +38,11 @@ pub(super) fn check_pcap(args: &PcapArguments) -> Result<(), Failure> {
     check_analysis(analysis)?;
     let writes_events = !args.summary && args.top.is_none() && args.rare.is_none();
     match writes_events {
-        true => check_pcap_events(analysis, events, output)?,
+        true => check_events(analysis, events, output, WhereEvents::Written)?,
         false if args.summary => check_summary(args)?,
         false => check_fingerprints(args)?,
     }
     check_output(output, writes_events)
-}
-
-fn is_listed(field: &FieldInfo) -> bool {
-    field.name == "listed"
-}
-
-fn check_pcap_events(
-    analysis: &AnalysisArguments,
-    events: &EventArguments,
-    output: &OutputArguments,
-) -> Result<(), Failure> {
-    check_events(analysis, events, output, WhereEvents::Written)?;
-    let has_label = |event: &&str| fields_of_event(event).is_some_and(|fields| fields.iter().any(is_listed));
-    let labels_nothing = !output.events.is_empty() && !output.events.iter().any(has_label);
-    refuse([(
-        labels_nothing && !events.fingerprint_lists.is_empty(),
-        "--fingerprint-list labels TLS and SSH events and HTTP/2 requests: add one of them to --events, such as tls_client",
-    )])
 }
 
 /// Checks the options of `inventory`.
@@ -96,17 +77,19 @@ pub(super) fn check_list_output(args: &ListOutputArguments) -> Result<(), Failur
 
 /// Checks the options of `top`.
 pub(super) fn check_top(args: &TopArguments) -> Result<(), Failure> {
-    check_analysis(&args.analysis)?;
-    check_additions(&args.analysis.packets, &args.events)
+    check_analysis(&args.analysis)
 }
 
 /// Checks the options of `extract`.
 pub(super) fn check_extract(args: &ExtractArguments) -> Result<(), Failure> {
     check_analysis(&args.analysis)?;
-    let EventArguments { connections, .. } = args.event_additions;
-    let protocols = &args.analysis.packets.protocols;
-    check_additions(&args.analysis.packets, &args.event_additions)?;
-    let scope = Scope { format: Format::Json, protocols, connections };
+    let EventArguments { connections, fingerprints, .. } = &args.event_additions;
+    let scope = Scope {
+        format: Format::Json,
+        protocols: &args.analysis.packets.protocols,
+        connections: *connections,
+        watches: !fingerprints.is_empty(),
+    };
     match args.events.iter().find_map(|event| scope.obstacle(event)) {
         Some(advice) => fail(advice),
         None => Ok(()),
@@ -190,15 +173,6 @@ pub(super) fn check_analysis(args: &AnalysisArguments) -> Result<(), Failure> {
     check_databases(&args.databases, &args.packets)
 }
 
-/// Checks the options that add to events.
-fn check_additions(packets: &PacketArguments, events: &EventArguments) -> Result<(), Failure> {
-    let labels_nothing = packets.protocols.iter().all(|protocol| *protocol == ProtocolArgument::Tcp);
-    refuse([(
-        !events.fingerprint_lists.is_empty() && labels_nothing,
-        "--fingerprint-list labels TLS, SSH and HTTP/2: add one of them to --protocols",
-    )])
-}
-
 /// Where events go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WhereEvents {
@@ -240,8 +214,8 @@ fn check_events(
             "--format p0f has no event 'connection': leave --connections out, or choose another format",
         ),
         (
-            format == Format::P0f && !events.fingerprint_lists.is_empty(),
-            "--format p0f has no labels of --fingerprint-list: leave it out, or choose another format",
+            format == Format::P0f && !events.fingerprints.is_empty(),
+            "--format p0f has no event 'match': leave --fingerprints out, or choose another format",
         ),
         (
             format == Format::P0f && !analysis.databases.clients.is_empty(),
@@ -257,16 +231,21 @@ fn check_events(
         place == WhereEvents::Shown
             && (format != Format::Human
                 || !output.events.is_empty()
+                || output.only_matches
                 || output.select.is_set()
                 || output.color == ColorArgument::Always),
         "--tui shows all events: --format, --events, --where and --color are for events in a file, which -o FILE names",
     )])?;
-    check_additions(&analysis.packets, events)?;
-    let scope = Scope { format, protocols: &analysis.packets.protocols, connections: events.connections };
+    let scope = Scope {
+        format,
+        protocols: &analysis.packets.protocols,
+        connections: events.connections,
+        watches: !events.fingerprints.is_empty(),
+    };
     if let Some(advice) = output.events.iter().find_map(|event| scope.obstacle(event)) {
         return fail(advice);
     }
-    check_fields(&output.fields, &scope.possible(&output.events))
+    check_fields(&output.fields, &scope.possible(&written(output, events)))
 }
 
 /// Checks the options of `pcap --summary`.
@@ -294,8 +273,12 @@ fn check_fingerprints(args: &PcapArguments) -> Result<(), Failure> {
     if let Some(event) = args.output.events.iter().find(|event| !has_fingerprint(event)) {
         return fail(format!("--top and --rare count fingerprints, and the event '{event}' has none"));
     }
-    let scope =
-        Scope { format: args.output.format, protocols: &args.analysis.packets.protocols, connections: true };
+    let scope = Scope {
+        format: args.output.format,
+        protocols: &args.analysis.packets.protocols,
+        connections: true,
+        watches: true,
+    };
     check_totals(args)?;
     match args.output.events.iter().find_map(|event| scope.obstacle(event)) {
         Some(advice) => fail(advice),
@@ -325,8 +308,8 @@ fn check_totals(args: &PcapArguments) -> Result<(), Failure> {
         ),
         (events.connections, "--connections adds events, which --summary, --top and --rare do not write"),
         (
-            !events.fingerprint_lists.is_empty(),
-            "--fingerprint-list labels events, which --summary, --top and --rare do not write",
+            !events.fingerprints.is_empty(),
+            "--fingerprints adds events, which --summary, --top and --rare do not write",
         ),
         (
             output.local_time && output.format != Format::Human,

@@ -1,4 +1,4 @@
-//! Landlock sandbox (`landlock(7)`): allows only the output directories and the counters of interfaces.
+//! Landlock sandbox (`landlock(7)`): allows only the output directories, those of watch lists, and the counters of interfaces.
 
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
@@ -36,6 +36,15 @@ pub(super) fn confine(policy: &Policy) -> Result<Confinement, PrivilegeError> {
         // A missing path needs no rule.
         if let Ok(folder) = PathFd::new(path) {
             rules.push(PathBeneath::new(folder, make_bitflags!(AccessFs::{ReadFile | ReadDir})));
+        }
+    }
+    for path in &policy.readable {
+        // Editors replace files, so the rule covers the folders of the file and of what a link points to.
+        let target = fs::canonicalize(path).ok();
+        for path in std::iter::once(path).chain(&target) {
+            if let Ok(folder) = PathFd::new(parent_directory(path)) {
+                rules.push(PathBeneath::new(folder, make_bitflags!(AccessFs::{ReadFile})));
+            }
         }
     }
     for path in &policy.removable {

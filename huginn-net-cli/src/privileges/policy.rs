@@ -9,6 +9,8 @@ pub(crate) struct Policy {
     pub(crate) user: Option<String>,
     /// Files that stay writable, renamable and removable, with their folders.
     pub(crate) writable: Vec<PathBuf>,
+    /// Files that are read again, by the same names.
+    pub(crate) readable: Vec<PathBuf>,
     /// Whether folders are made in the folders of these files.
     pub(crate) makes_folders: bool,
     /// Files that are only removed, at exit.

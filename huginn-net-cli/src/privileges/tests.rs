@@ -75,6 +75,7 @@ fn child_checks_file_access() {
     let mut policy = Policy {
         user: std::env::var(USER).ok(),
         writable: vec![file.clone()],
+        readable: Vec::new(),
         makes_folders: false,
         removable: vec![folder.join("run/socket")],
         sandbox: true,

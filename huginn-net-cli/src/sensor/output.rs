@@ -9,7 +9,7 @@ use huginn_net_live::{LiveStats, Stopper};
 use super::event_counters::EventCounters;
 use super::latency::Latency;
 use super::view::LiveView;
-use super::watch::WatchedFingerprints;
+use super::watch::Watched;
 use crate::failure::Failure;
 use crate::limits::OUTPUT_QUEUE_BYTES;
 #[cfg(feature = "parquet")]
@@ -73,7 +73,7 @@ pub(super) struct LiveEvents<'a> {
     pub(super) writer: EventWriter,
     pub(super) queue: &'a OutputQueue,
     pub(super) counters: &'a EventCounters,
-    pub(super) watched: &'a WatchedFingerprints,
+    pub(super) watched: &'a Watched,
     pub(super) latency: &'a Latency,
     pub(super) stats: LiveStats,
     pub(super) stopper: &'a Stopper,

@@ -15,14 +15,14 @@ use super::report::{Ticker, report_totals, write_counters};
 use super::service_manager::ServiceManager;
 use super::status::LiveStatus;
 use super::view::LiveView;
-use super::watch::WatchedFingerprints;
+use super::watch::{Reloader, Watched};
 use super::{Opened, StandardError, is_on_terminal, named_interfaces, starting};
 use crate::blind_spots::ExampleFiles;
 use crate::control::{ControlServer, Readings, Sockets};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::{Messages, OutputHandle, OutputQueue};
-use crate::plan::{LiveMessages, LivePlan};
+use crate::plan::{LiveMessages, LivePlan, WatchFiles};
 use crate::signals::{PendingSignals, Signal, SignalThread};
 
 /// A capture whose threads run, but for the analysis itself.
@@ -48,15 +48,15 @@ pub(super) struct Sensor {
 struct Measures {
     latency: Arc<Latency>,
     counters: Arc<EventCounters>,
-    watched: Arc<WatchedFingerprints>,
+    watched: Arc<Watched>,
 }
 
 impl Measures {
-    fn new(messages: &Messages) -> Result<Self, Failure> {
+    fn new(watch: Option<WatchFiles>, messages: &Messages) -> Result<Self, Failure> {
         Ok(Self {
             latency: Arc::new(Latency::new().map_err(starting("latency measurement"))?),
             counters: Arc::default(),
-            watched: Arc::new(WatchedFingerprints::new(messages.clone())),
+            watched: Arc::new(Watched::new(watch, messages.clone())),
         })
     }
 }
@@ -75,11 +75,12 @@ impl Sensor {
         let (queue, writer) = output::open(plan.output, named_interfaces(&source.stats()), messages.clone())?;
         let stopper = source.stopper();
         stop_with_reader(&queue, &stopper);
-        let measures = Measures::new(messages)?;
+        let measures = Measures::new(plan.watch, messages)?;
         let status = Arc::new(status(&analyzer, source, queue.handle(), &measures));
         let hosts = HostsWriter::start(Arc::clone(&status), plan.hosts_file, messages.clone())
             .map_err(starting("the host profile thread"))?;
-        let signals = watch_signals(signals, ends_with_terminal, &stopper, queue.handle(), hosts)?;
+        let lists = measures.watched.start_reloading().map_err(starting("the thread of watch lists"))?;
+        let signals = watch_signals(signals, ends_with_terminal, &stopper, queue.handle(), hosts, lists)?;
         let server = serve(sockets, &status)?;
         let manager = Arc::new(ServiceManager::from_env());
         let (of_ticker, to) = (Arc::clone(&manager), messages.clone());
@@ -155,7 +156,8 @@ impl Sensor {
             messages.print(error);
         }
         standard_error.queue.finish();
-        Ok(if outcome.is_ok() && lost == 0 { Outcome::Complete } else { Outcome::Failed })
+        let ended = if outcome.is_ok() && lost == 0 { Outcome::Complete } else { Outcome::Failed };
+        Ok(ended.with_hit(measures.watched.count() > 0))
     }
 }
 
@@ -204,13 +206,17 @@ fn watch_signals(
     stopper: &Stopper,
     output: OutputHandle,
     hosts: HostsWriter,
+    lists: Option<Reloader>,
 ) -> Result<SignalThread, Failure> {
     let stopper = stopper.clone();
     let on_signal = move |signal| match signal {
         Signal::Stop => stopper.stop(),
         // SIGHUP on a terminal means that the terminal is gone.
         Signal::Reopen if ends_with_terminal => stopper.stop(),
-        Signal::Reopen => output.reopen(),
+        Signal::Reopen => {
+            output.reopen();
+            lists.iter().for_each(Reloader::request);
+        }
         Signal::Dump => hosts.request(),
     };
     pending_signals.watch(on_signal).map_err(starting("the signal thread"))

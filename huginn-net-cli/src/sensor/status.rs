@@ -11,7 +11,7 @@ use huginn_net_live::{InterfaceState, LiveStats};
 use super::event_counters::EventCounters;
 use super::health::{MonitoredSource, Progress};
 use super::latency::Latency;
-use super::watch::WatchedFingerprints;
+use super::watch::Watched;
 use crate::analysis_counters::AnalysisCounters;
 use crate::control::Health;
 use crate::control::counters::{CaptureCounters, LiveCounters, QueueCounters, Times};
@@ -25,7 +25,7 @@ pub(super) struct LiveStatus {
     output: OutputHandle,
     latency: Arc<Latency>,
     events: Arc<EventCounters>,
-    watched: Arc<WatchedFingerprints>,
+    watched: Arc<Watched>,
     progress: Progress,
     started: Instant,
     started_at: Timestamp,
@@ -47,7 +47,7 @@ impl LiveStatus {
         output: OutputHandle,
         latency: Arc<Latency>,
         events: Arc<EventCounters>,
-        watched: Arc<WatchedFingerprints>,
+        watched: Arc<Watched>,
     ) -> Self {
         let started = Instant::now();
         Self {
@@ -64,8 +64,8 @@ impl LiveStatus {
         }
     }
 
-    /// The watched fingerprints.
-    pub(super) fn watched(&self) -> &WatchedFingerprints {
+    /// The hits of watch lists.
+    pub(super) fn watched(&self) -> &Watched {
         &self.watched
     }
 
@@ -148,7 +148,7 @@ impl LiveStatus {
             capture: capture.collect(),
             output: self.output.counters(),
             latency: self.latency.counters(),
-            watched_events: self.watched.count(),
+            watch_lists: self.watched.counters(),
             uptime_seconds: self.started.elapsed().as_secs(),
             times: Times {
                 started: self.started_at.as_nanos(),

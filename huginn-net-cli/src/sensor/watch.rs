@@ -1,56 +1,79 @@
-//! Counts and reports watched fingerprints.
+//! Counts and reports hits of watch lists, and reads the lists again.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Instant, SystemTime};
+use std::{io, thread};
 
-use huginn_net::core::{Amount, FlowId};
-use huginn_net::fingerprint_list::ListEntry;
-use huginn_net::record::event_name;
-use huginn_net::{Escaped, Event, Finding};
+use huginn_net::core::Amount;
+use huginn_net::finding::Match;
+use huginn_net::{Escaped, Event, Finding, Timestamp};
 
-use crate::limits::{MAX_NOTICE_LABELS, MAX_NOTICE_TEXT_BYTES, WATCH_NOTICE_INTERVAL};
+use crate::control::counters::WatchListCounters;
+use crate::limits::{MAX_NOTICE_TEXT_BYTES, MAX_NOTICED, WATCH_NOTICE_INTERVAL};
 use crate::output::Messages;
+use crate::plan::WatchFiles;
 
-/// Counts the events of watched fingerprints and reports them on standard error, from any thread.
+/// Counts matches and reports them on standard error, from any thread.
 #[derive(Debug)]
-pub(super) struct WatchedFingerprints {
-    count: AtomicU64,
+pub(super) struct Watched {
+    files: Option<WatchFiles>,
+    /// Matches of each list since the start, by name. The names of the files do not change.
+    counts: BTreeMap<Arc<str>, AtomicU64>,
+    /// When the lists were read, in nanoseconds since the Unix epoch.
+    loaded_at: AtomicU64,
     notices: Mutex<Notices>,
     messages: Messages,
 }
 
-impl WatchedFingerprints {
-    pub(super) fn new(messages: Messages) -> Self {
-        Self { count: AtomicU64::new(0), notices: Mutex::default(), messages }
+impl Watched {
+    pub(super) fn new(files: Option<WatchFiles>, messages: Messages) -> Self {
+        let lists = files.as_ref().map(|files| files.handle.lists());
+        let names = lists.iter().flat_map(|lists| lists.summaries()).map(|list| Arc::clone(&list.name));
+        let counts = names.map(|name| (name, AtomicU64::new(0))).collect();
+        Self { files, counts, loaded_at: AtomicU64::new(now()), notices: Mutex::default(), messages }
     }
 
-    /// Number of events of watched fingerprints since the start.
+    /// Number of matches since the start.
     pub(super) fn count(&self) -> u64 {
-        self.count.load(Ordering::Relaxed)
+        self.counts.values().map(|count| count.load(Ordering::Relaxed)).fold(0, u64::saturating_add)
     }
 
-    /// Counts and reports an event if a list marks its fingerprint as watched.
+    /// The counters of each list, by name.
+    pub(super) fn counters(&self) -> BTreeMap<String, WatchListCounters> {
+        let Some(files) = &self.files else { return BTreeMap::new() };
+        let lists = files.handle.lists();
+        let loaded_at = self.loaded_at.load(Ordering::Relaxed);
+        let counters = lists.summaries().iter().map(|list| {
+            let matches = self.counts.get(&list.name).map_or(0, |count| count.load(Ordering::Relaxed));
+            (list.name.to_string(), WatchListCounters { entries: list.entries, matches, loaded_at })
+        });
+        counters.collect()
+    }
+
+    /// Counts and reports an event that is a match.
     pub(super) fn on_event(&self, event: &Event) {
-        let Some(mut entries) = event.kind.listed() else { return };
-        entries.retain(|entry| entry.is_watched());
-        if entries.is_empty() {
-            return;
+        let Finding::Match(found) = &event.kind else { return };
+        if let Some(count) = self.counts.get(&found.list) {
+            count.fetch_add(1, Ordering::Relaxed);
         }
-        self.count.fetch_add(1, Ordering::Relaxed);
+        let notice = Notice { event, found };
         self.with_notices(|notices| {
-            let notice = Notice { event, entries: &entries };
-            notices.add(&notice, Instant::now(), &|message| self.messages.print(message));
+            let key = Key::new(event, found);
+            notices.add(key, &notice, Instant::now(), &|message| self.messages.print(message));
         });
     }
 
-    /// Reports how many events had no line of their own, once a line is due.
+    /// Reports how many matches had no line of their own, once a line is due.
     pub(super) fn report_due(&self, now: Instant) {
         self.with_notices(|notices| notices.flush(now, &|message| self.messages.print(message)));
     }
 
-    /// Reports how many events had no line of their own.
+    /// Reports how many matches had no line of their own.
     pub(super) fn finish(&self) {
         self.with_notices(|notices| notices.report_rest(&|message| self.messages.print(message)));
     }
@@ -58,72 +81,173 @@ impl WatchedFingerprints {
     fn with_notices(&self, update: impl FnOnce(&mut Notices)) {
         update(&mut self.notices.lock().unwrap_or_else(PoisonError::into_inner));
     }
+
+    /// Reads the lists again, and reports the result.
+    fn reload(&self) {
+        let Some(files) = &self.files else { return };
+        match files.reload() {
+            Ok(loaded) => {
+                self.loaded_at.store(now(), Ordering::Relaxed);
+                let (entries, took) = (loaded.entries, loaded.took);
+                for warning in &loaded.warnings {
+                    self.messages.print(warning);
+                }
+                self.messages.print(&format_args!("watch lists read again in {took:.1?}: {entries} entries"));
+            }
+            Err(error) => {
+                self.messages.print(&format_args!("{error}; the watch lists stay as they were"));
+            }
+        }
+    }
+
+    /// Starts a thread that reads the lists again on request, if there are any.
+    pub(super) fn start_reloading(self: &Arc<Self>) -> io::Result<Option<Reloader>> {
+        if self.files.is_none() {
+            return Ok(None);
+        }
+        // Requests while the lists are read are one.
+        let (requests, received): (SyncSender<()>, Receiver<()>) = mpsc::sync_channel(1);
+        let watched = Arc::clone(self);
+        thread::Builder::new().name("huginn-lists".to_owned()).spawn(move || {
+            while received.recv().is_ok() {
+                watched.reload();
+            }
+        })?;
+        Ok(Some(Reloader { requests }))
+    }
 }
 
-/// The time of the last line, and the number of events since.
+/// Requests that the lists are read again. The thread ends with the last request.
+#[derive(Debug)]
+pub(super) struct Reloader {
+    requests: SyncSender<()>,
+}
+
+impl Reloader {
+    pub(super) fn request(&self) {
+        // A request that is pending has the same effect.
+        let _ = self.requests.try_send(());
+    }
+}
+
+fn now() -> u64 {
+    Timestamp::from(SystemTime::now()).as_nanos()
+}
+
+/// What has a line at once: a client, a server and the value of a list.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    client: IpAddr,
+    server: SocketAddr,
+    list: Arc<str>,
+    line: Option<u32>,
+    value: Arc<str>,
+}
+
+impl Key {
+    fn new(event: &Event, found: &Match) -> Self {
+        Self {
+            client: event.flow.client.ip(),
+            server: event.flow.server,
+            list: Arc::clone(&found.list),
+            line: found.line,
+            value: Arc::clone(&found.value),
+        }
+    }
+}
+
+/// The last lines, and the matches since.
 #[derive(Debug, Default)]
 struct Notices {
-    at: Option<Instant>,
+    last: HashMap<Key, Last>,
+    /// The time of the last count.
+    counted_at: Option<Instant>,
+    /// Matches without a line since.
     unreported: u64,
 }
 
+/// The last line of a key.
+#[derive(Debug)]
+struct Last {
+    at: Instant,
+    repeats: u64,
+}
+
 impl Notices {
-    /// Prints a line for an event, at most one in [`WATCH_NOTICE_INTERVAL`].
-    fn add(&mut self, notice: &dyn fmt::Display, now: Instant, print: &dyn Fn(&dyn fmt::Display)) {
-        if !self.is_due(now) {
+    /// Prints a line for a match: at once for a new key, then at most one in [`WATCH_NOTICE_INTERVAL`], with the number of
+    /// matches since the line before it.
+    fn add(&mut self, key: Key, notice: &dyn fmt::Display, now: Instant, print: &dyn Fn(&dyn fmt::Display)) {
+        if let Some(last) = self.last.get_mut(&key) {
+            if !is_over(Some(last.at), now) {
+                last.repeats = last.repeats.saturating_add(1);
+                self.unreported = self.unreported.saturating_add(1);
+                return;
+            }
+            let repeats = std::mem::take(&mut last.repeats);
+            last.at = now;
+            self.unreported = self.unreported.saturating_sub(repeats);
+            return match repeats {
+                0 => print(notice),
+                _ => print(&format_args!("{notice}; {} since its last line", Amount(repeats, "more hit(s)"))),
+            };
+        }
+        if self.last.len() >= MAX_NOTICED {
+            self.last.retain(|_, last| !is_over(Some(last.at), now));
+        }
+        if self.last.len() >= MAX_NOTICED {
             self.unreported = self.unreported.saturating_add(1);
             return;
         }
-        self.report_rest(print);
         print(notice);
-        self.at = Some(now);
+        self.last.insert(key, Last { at: now, repeats: 0 });
     }
 
+    /// Prints the number of matches without a line, once an interval is over.
     fn flush(&mut self, now: Instant, print: &dyn Fn(&dyn fmt::Display)) {
-        if self.unreported > 0 && self.is_due(now) {
+        if self.unreported == 0 {
+            self.counted_at = Some(now);
+        } else if is_over(self.counted_at, now) {
             self.report_rest(print);
-            self.at = Some(now);
+            self.counted_at = Some(now);
         }
     }
 
     fn report_rest(&mut self, print: &dyn Fn(&dyn fmt::Display)) {
         let unreported = std::mem::take(&mut self.unreported);
         if unreported > 0 {
-            let events = Amount(unreported, "more event(s) of watched fingerprints since the last line");
-            print(&events);
+            self.last.values_mut().for_each(|last| last.repeats = 0);
+            print(&Amount(unreported, "more hit(s) of watch lists without a line"));
         }
-    }
-
-    fn is_due(&self, now: Instant) -> bool {
-        self.at.is_none_or(|at| now.saturating_duration_since(at) >= WATCH_NOTICE_INTERVAL)
     }
 }
 
-/// One line about a watched fingerprint. Texts are shortened, control characters escaped.
+fn is_over(at: Option<Instant>, now: Instant) -> bool {
+    at.is_none_or(|at| now.saturating_duration_since(at) >= WATCH_NOTICE_INTERVAL)
+}
+
+/// One line about a match. Texts are shortened, control characters escaped.
 struct Notice<'a> {
     event: &'a Event,
-    entries: &'a [&'a ListEntry],
+    found: &'a Match,
 }
 
 impl fmt::Display for Notice<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { event, entries } = self;
-        let FlowId { client, server, .. } = event.flow;
-        write!(f, "watched {}: {client} -> {server}", event_name(&event.kind))?;
-        let name = match &event.kind {
-            Finding::TlsClient(finding) => finding.client.hello.server_name(),
-            Finding::HttpRequest(finding) => finding.request.host(),
-            _ => None,
-        };
-        if let Some(name) = name {
+        let Self { event, found } = self;
+        let Match { list, line, kind, value, label, event: name, server_name, host, .. } = found;
+        let (client, server) = (event.flow.client, event.flow.server);
+        write!(f, "match {} {name}: {client} -> {server}", event.ts)?;
+        if let Some(name) = server_name.as_deref().or(host.as_deref()) {
             write!(f, " ({})", Short(name))?;
         }
-        for (number, entry) in entries.iter().take(MAX_NOTICE_LABELS).enumerate() {
-            write!(f, "{} {}", if number == 0 { ":" } else { "," }, Short(entry.label().as_bytes()))?;
+        write!(f, ": {} {}", kind.name(), Short(value.as_bytes()))?;
+        if !label.is_empty() {
+            write!(f, ", {}", Short(label.as_bytes()))?;
         }
-        match entries.len().saturating_sub(MAX_NOTICE_LABELS) {
-            0 => Ok(()),
-            more => write!(f, " and {more} more"),
+        write!(f, " [{}", Short(list.as_bytes()))?;
+        match line {
+            Some(line) => write!(f, ":{line}]"),
+            None => f.write_str("]"),
         }
     }
 }
@@ -147,29 +271,53 @@ mod tests {
 
     use super::*;
 
+    fn key(client: u8, value: &str) -> Key {
+        Key {
+            client: [192, 0, 2, client].into(),
+            server: ([198, 51, 100, 1], 443).into(),
+            list: "list".into(),
+            line: Some(1),
+            value: value.into(),
+        }
+    }
+
     #[test]
-    fn prints_one_line_per_interval() {
+    fn each_victim_and_value_has_a_line_at_once() {
         let said = RefCell::new(Vec::new());
         let print = |message: &dyn fmt::Display| said.borrow_mut().push(message.to_string());
         let mut notices = Notices::default();
         let start = Instant::now();
         let at = |seconds| start.checked_add(Duration::from_secs(seconds)).unwrap();
-        for (seconds, client) in [(0, Some("a")), (1, Some("b")), (59, Some("c")), (59, None), (60, None)] {
-            match client {
-                Some(client) => notices.add(&client, at(seconds), &print),
-                None => notices.flush(at(seconds), &print),
-            }
+        for (seconds, client, value) in
+            [(0, 1, "x"), (0, 2, "x"), (1, 1, "y"), (1, 1, "x"), (2, 1, "x"), (59, 2, "x")]
+        {
+            notices.add(key(client, value), &format_args!("{client} {value}"), at(seconds), &print);
         }
-        assert_eq!(said.take(), ["a", "2 more events of watched fingerprints since the last line"]);
-        // A count is a line, too.
-        notices.add(&"d", at(119), &print);
-        notices.add(&"e", at(120), &print);
-        notices.add(&"f", at(121), &print);
-        notices.flush(at(179), &print);
-        assert_eq!(said.take(), ["1 more event of watched fingerprints since the last line", "e"]);
+        assert_eq!(said.take(), ["1 x", "2 x", "1 y"]);
+        notices.add(key(1, "x"), &"1 x", at(60), &print);
+        assert_eq!(said.take(), ["1 x; 2 more hits since its last line"]);
+        notices.flush(at(60), &print);
         notices.report_rest(&print);
-        notices.report_rest(&print);
-        assert_eq!(said.take(), ["1 more event of watched fingerprints since the last line"]);
+        assert_eq!(said.take(), ["1 more hit of watch lists without a line"]);
+        notices.add(key(2, "x"), &"2 x", at(200), &print);
+        assert_eq!(said.take(), ["2 x"]);
+    }
+
+    #[test]
+    fn lines_of_a_flood_are_bounded_and_counted() {
+        let said = RefCell::new(Vec::new());
+        let print = |message: &dyn fmt::Display| said.borrow_mut().push(message.to_string());
+        let mut notices = Notices::default();
+        let start = Instant::now();
+        for value in 0..MAX_NOTICED + 10 {
+            notices.add(key(1, &value.to_string()), &"line", start, &print);
+        }
+        assert_eq!(said.take().len(), MAX_NOTICED);
+        let later = start.checked_add(WATCH_NOTICE_INTERVAL).unwrap();
+        notices.flush(later, &print);
+        assert_eq!(said.take(), ["10 more hits of watch lists without a line"]);
+        notices.add(key(2, "new"), &"new", later, &print);
+        assert_eq!((said.take(), notices.last.len()), (vec!["new".to_owned()], 1));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::limits::REPEATED_STOP_WINDOW;
 pub(crate) enum Signal {
     /// SIGINT or SIGTERM: write queued events and exit. Another one a second later ends the program at once.
     Stop,
-    /// SIGHUP: reopen the output file.
+    /// SIGHUP: reopen the output file, and read watch lists again.
     Reopen,
     /// SIGUSR1: write host profiles.
     Dump,

@@ -106,7 +106,7 @@ impl View {
         match outcome {
             Outcome::Interrupted => self.missing.push("the analysis was interrupted"),
             Outcome::Failed => self.missing.push("a capture could not be read to its end"),
-            Outcome::Complete | Outcome::Usage => {}
+            Outcome::Complete | Outcome::Usage | Outcome::Watched => {}
         }
         let left_out =
             FINGERPRINTS.iter().chain(&SOFTWARE).any(|kind| self.overview.values(*kind).left_out() > 0);

@@ -117,7 +117,7 @@ fn file_names_are_printable_in_messages() {
         (&["pcap", "-o", under.to_str().unwrap()], &path, 2),
         (&["pcap", "--db", damaged.to_str().unwrap()], &path, 2),
         (&["pcap", "--clients", missing.to_str().unwrap()], &path, 2),
-        (&["pcap", "--fingerprint-list", missing.to_str().unwrap()], &path, 2),
+        (&["pcap", "--fingerprints", missing.to_str().unwrap()], &path, 2),
         (&["pcap", HOSTILE, "--format", HOSTILE], &path, 2),
         (&["db", "lint"], &damaged, 1),
         (&["db", "lint"], &missing, 1),

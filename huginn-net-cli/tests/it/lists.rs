@@ -1,4 +1,4 @@
-//! `--fingerprint-list`: labels of fingerprints in events, and errors.
+//! `--fingerprints`: matches, labels of events, exit statuses and errors.
 
 use std::fmt::Write;
 use std::fs;
@@ -29,7 +29,7 @@ fn command(format: &str, lists: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
     command.args(["pcap", "--format", format]).env_remove("CLICOLOR_FORCE");
     for list in lists {
-        command.args(["--fingerprint-list", list]);
+        command.args(["--fingerprints", list]);
     }
     command.arg(captures::path("tls-rustls.pcap"));
     command
@@ -37,7 +37,7 @@ fn command(format: &str, lists: &[&str]) -> Command {
 
 fn stdout(format: &str, lists: &[&str]) -> String {
     let output = pcap(format, lists);
-    assert!(output.status.success(), "{output:?}");
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -54,7 +54,7 @@ fn listed(lists: &[&str]) -> Vec<String> {
 fn events_have_labels_of_all_lists() {
     let csv = file(
         "both.csv",
-        &format!("# own\nJA4,Name,Watch\n{JA4},\"a \"\"b\"\"\",\n{JA4_STABLE},\"c\x1b[2J\",yes\n"),
+        &format!("# own\nJA4,Name,Watch\n{JA4},\"a \"\"b\"\"\",no\n{JA4_STABLE},\"c\x1b[2J\",yes\n"),
     );
     let json = file("both.jsonl", &format!("{{\"hash\":\"{JA3}\",\"label\":\"d\\ne\",\"watch\":false}}\n"));
     let other = file("other.csv", "ja3_md5,reason\n00000000000000000000000000000000,no\n");
@@ -77,7 +77,7 @@ fn events_have_labels_of_all_lists() {
 fn other_fields_do_not_depend_on_lists() {
     let without = stdout("json", &[]);
     assert!(!without.contains("listed"));
-    let list = file("plain.csv", &format!("{JA4},x\n"));
+    let list = file("plain.csv", &format!("ja4,label,watch\n{JA4},x,no\n"));
     let with = stdout("json", &[&list]);
     let with =
         with.replace(r#","listed":[{"label":"x","watch":false}]"#, "").replace(r#","listed":null"#, "");
@@ -86,9 +86,11 @@ fn other_fields_do_not_depend_on_lists() {
 
 #[test]
 fn human_blocks_escape_labels() {
-    let list = file("human.csv", &format!("ja4,label,watch\n{JA4},\"a\x1b[2J\nb\",1\n{JA3},c,0\n"));
+    let list = file("human.csv", &format!("fingerprint,label,watch\n{JA4},\"a\x1b[2J\nb\",1\n{JA3},c,0\n"));
     let lines = stdout("human", &[&list]);
-    assert!(lines.contains(", a\\x1b[2J\\x0ab, c\n"), "{lines}");
+    assert!(lines.contains(", c\n"), "{lines}");
+    let hit = format!("  match     a\\x1b[2J\\x0ab, ja4 {JA4} of tls_client, www.example.test, {list}:2\n");
+    assert!(lines.contains(&hit), "{lines}");
     assert!(!lines.contains('\x1b'), "{lines}");
     let blocks = String::from_utf8(command("human", &[&list]).arg("-v").output().unwrap().stdout).unwrap();
     assert!(blocks.contains("  listed     a\\x1b[2J\\x0ab (watched)\n  listed     c\n"), "{blocks}");
@@ -99,10 +101,10 @@ fn human_blocks_escape_labels() {
 fn invalid_lists_name_file_and_line() {
     let good = file("good.csv", &format!("{JA4},x\n"));
     for (name, text, line) in [
-        ("value.csv", format!("{JA4},x\nno-ja4,y\n"), "line 2: 'no-ja4' is not a JA4"),
+        ("value.csv", format!("{JA4},x\nno-ja4,y\n"), "line 2: 'no-ja4' is not a value of a known type"),
         ("watch.jsonl", format!("{{\"ja4\":\"{JA4}\",\"label\":\"\",\"watch\":2}}"), "line 1: watch: '2'"),
-        ("label.csv", format!("\n{JA4}\n"), "line 2: no label"),
-        ("escape.csv", "\x1b[2J,x".to_owned(), r"line 1: '\x1b[2J' is not a JA4"),
+        ("type.csv", format!("type,value\njarm,{JA4}\n"), "line 2: unknown type 'jarm'"),
+        ("escape.csv", "\x1b[2J,x".to_owned(), r"line 1: '\x1b[2J' is not a value"),
     ] {
         let bad = file(name, &text);
         let output = pcap("json", &[&good, &bad]);
@@ -120,7 +122,7 @@ fn list_without_any_fingerprint_is_reported() {
     let list = file("other-kinds.csv", "Application,ja4,ja4h\nx,,ge11\ny,,po11\n");
     let output = pcap("json", &[&list]);
     assert!(output.status.success());
-    let want = format!("huginn-net: {list}: none of 2 rows has a JA4 or a JA3 hash\n");
+    let want = format!("huginn-net: {list}: 0 entries; left out 2 without a value\n");
     assert_eq!(String::from_utf8(output.stderr).unwrap(), want);
 }
 
@@ -131,7 +133,63 @@ fn large_list_finds_first_and_last_entry() {
         writeln!(text, "{number:032x},label {number}").unwrap();
     }
     writeln!(text, "{JA4},last").unwrap();
-    let want = r#"[{"label":"first","watch":false},{"label":"last","watch":false}]"#;
+    let want = r#"[{"label":"first","watch":true},{"label":"last","watch":true}]"#;
     let found = listed(&[&file("large.csv", &text)]);
     assert_eq!(found, [want, "null"]);
+}
+
+#[test]
+fn only_matches_are_written_after_a_hit() {
+    let list = file("only.csv", &format!("type,value,label\nja4,{JA4},loader\nip,0.0.0.0/0,any\n"));
+    let output = command("json", &[&list]).arg("--only-matches").output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let events: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(events.iter().all(|event| event["event"] == "match" && event["list"] == *list));
+    let hit = events.iter().find(|event| event["type"] == "ja4").unwrap();
+    assert_eq!(
+        (&hit["value"], &hit["label"], &hit["line"], &hit["ja4"]),
+        (&JA4.into(), &"loader".into(), &2.into(), &JA4.into())
+    );
+    assert_eq!((&hit["matched_event"], &hit["subject"]), (&"tls_client".into(), &"client".into()));
+    assert_eq!(
+        command("json", &[&list]).args(["--events", "match"]).output().unwrap().stdout,
+        text.as_bytes()
+    );
+}
+
+#[test]
+fn matches_follow_their_events_whatever_is_selected() {
+    let list = file("follow.csv", &format!("{JA4},loader\n"));
+    let names = |arguments: &[&str]| -> Vec<String> {
+        let output = command("csv", &[&list]).args(["--fields", "event"]).args(arguments).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().lines().skip(1).map(str::to_owned).collect()
+    };
+    let all = names(&[]);
+    let at = all.iter().position(|name| name == "match").unwrap();
+    assert_eq!(all[at - 1], "tls_client");
+    assert_eq!(all.iter().filter(|name| *name == "match").count(), 1);
+    let syns = names(&["--events", "tcp_syn"]);
+    assert!(syns.iter().any(|name| name == "match") && syns.iter().any(|name| name == "tcp_syn"));
+    assert!(!syns.iter().any(|name| name == "tls_client"));
+}
+
+#[test]
+fn exit_status_says_whether_a_list_had_a_hit() {
+    let hit = file("hit.csv", &format!("{JA4}\n"));
+    let miss = file("miss.txt", "203.0.113.9\n");
+    let label = file("label.csv", &format!("ja4,label,watch\n{JA4},x,no\n"));
+    let status = |lists: &[&str], arguments: &[&str]| {
+        command("json", lists).args(arguments).output().unwrap().status.code()
+    };
+    assert_eq!(status(&[&hit], &[]), Some(3));
+    assert_eq!(status(&[&miss], &[]), Some(0));
+    assert_eq!(status(&[&label], &[]), Some(0));
+    assert_eq!(status(&[&miss, &hit], &["-q"]), Some(3));
+    assert_eq!(status(&[&hit], &["--where", "event == 'match' and label == 'other'"]), Some(0));
+    // Errors come first.
+    assert_eq!(status(&[&hit], &["no-such-capture.pcap"]), Some(1));
+    assert_eq!(status(&[], &["--only-matches"]), Some(2));
+    assert_eq!(status(&[], &["--events", "match"]), Some(2));
 }

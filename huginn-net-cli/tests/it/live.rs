@@ -327,7 +327,7 @@ fn hello_with_escape() -> Vec<u8> {
 
 #[test]
 #[ignore = "needs root"]
-fn watched_fingerprints_are_counted_and_reported() {
+fn matches_are_counted_and_reported_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let (list, stderr) = (folder.path().join("list.csv"), folder.path().join("stderr"));
     let hello = hello_with_escape();
@@ -340,14 +340,7 @@ fn watched_fingerprints_are_counted_and_reported() {
         let file = folder.path().join(workers);
         let mut child = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
             .args(["live", "-i", "lo", "--format", "json", "-q", "--stats", "--no-sandbox", "-w", workers])
-            .args([
-                "--port",
-                &port,
-                "-o",
-                file.to_str().unwrap(),
-                "--fingerprint-list",
-                list.to_str().unwrap(),
-            ])
+            .args(["--port", &port, "-o", file.to_str().unwrap(), "--fingerprints", list.to_str().unwrap()])
             .stderr(File::create(&stderr).unwrap())
             .spawn()
             .unwrap();
@@ -366,7 +359,7 @@ fn watched_fingerprints_are_counted_and_reported() {
             drop(server.accept().unwrap());
             thread::sleep(Duration::from_millis(50));
         }
-        assert!(terminate(&mut child).0.success());
+        assert_eq!(terminate(&mut child).0.code(), Some(3));
         let events = clients();
         let listed = r#""listed":[{"label":"bad\u001b one","watch":true},{"label":"quiet","watch":false}]"#;
         assert!(events.iter().all(|event| event.contains(listed)), "{events:?}");
@@ -374,15 +367,58 @@ fn watched_fingerprints_are_counted_and_reported() {
         assert!(!stderr.contains('\x1b'), "{stderr}");
         let lines: Vec<&str> = stderr.lines().collect();
         let [first, rest, counters] = lines[..] else { panic!("{stderr}") };
-        assert!(first.starts_with("huginn-net: watched tls_client: 127.0.0.1:"), "{first}");
-        let end = format!(" -> {address} (\\x1b");
-        assert!(first.contains(&end) && first.ends_with(r"): bad\x1b one"), "{first}");
-        let more = format!(
-            "huginn-net: {} more events of watched fingerprints since the last line",
-            events.len() - 1
+        assert!(
+            first.starts_with("huginn-net: match 20") && first.contains("Z tls_client: 127.0.0.1:"),
+            "{first}"
         );
-        assert_eq!(rest, more.replace(" 1 more events", " 1 more event"));
-        assert!(counters.contains(&format!(r#""watched_events":{},"#, events.len())), "{counters}");
+        assert!(first.contains(&format!(" -> {address} (\\x1b")), "{first}");
+        let end = format!(r"): ja4_stable {ja4_stable}, bad\x1b one [{}:2]", list.display());
+        assert!(first.ends_with(&end), "{first}");
+        let more = format!("huginn-net: {} more hits of watch lists without a line", events.len() - 1);
+        assert_eq!(rest, more.replace(" 1 more hits", " 1 more hit"));
+        let counted =
+            format!(r#""watch_lists":{{"{}":{{"entries":2,"matches":{}}}}}"#, list.display(), events.len());
+        assert!(counters.contains(&counted), "{counters}");
         assert!(counters.ends_with(r#","blind_spots":[]}"#), "{counters}");
     }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn sighup_reads_watch_lists_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (list, stderr) = (folder.path().join("list.txt"), folder.path().join("stderr"));
+    fs::write(&list, "203.0.113.9\n").unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
+        .args(["live", "-i", "lo", "-q", "-o", "/dev/null", "--fingerprints", list.to_str().unwrap()])
+        .stderr(File::create(&stderr).unwrap())
+        .spawn()
+        .unwrap();
+    let wait_for = |text: &str| {
+        let start_time = Instant::now();
+        while !fs::read_to_string(&stderr).unwrap().contains(text) {
+            assert!(
+                start_time.elapsed() < Duration::from_secs(20),
+                "{}",
+                fs::read_to_string(&stderr).unwrap()
+            );
+            thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let hang_up = |child: &Child| {
+        Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap();
+    };
+    // The program handles SIGHUP from its start on.
+    thread::sleep(Duration::from_millis(500));
+    fs::write(&list, "not a value\n").unwrap();
+    hang_up(&child);
+    wait_for("list.txt: line 1: 'not a value' is not a value of a known type");
+    wait_for("; the watch lists stay as they were");
+    fs::write(&list, "127.0.0.1\n").unwrap();
+    hang_up(&child);
+    wait_for("watch lists read again in ");
+    drop(TcpStream::connect(server.local_addr().unwrap()).unwrap());
+    wait_for(": ip 127.0.0.1 [");
+    assert_eq!(terminate(&mut child).0.code(), Some(3));
 }

@@ -258,7 +258,7 @@ fn endless_file_is_an_error_with_a_limit() {
     for args in [
         vec!["--clients", "/dev/zero", &path],
         vec!["--db", "/dev/zero", &path],
-        vec!["--fingerprint-list", "/dev/zero", &path],
+        vec!["--fingerprints", "/dev/zero", &path],
         vec!["@/dev/zero"],
     ] {
         let output = run(&args);
@@ -272,7 +272,7 @@ fn endless_file_is_an_error_with_a_limit() {
 fn error_quotes_a_long_line_in_part() {
     let (path, file) = (capture("curl-nginx.pcap"), scratch("long-line"));
     fs::write(&file, format!("\x1b[31m{}", "x".repeat(1 << 20))).unwrap();
-    for option in ["--db", "--clients", "--fingerprint-list"] {
+    for option in ["--db", "--clients", "--fingerprints"] {
         let output = run(&[option, &file, &path]);
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{option}: {message}");

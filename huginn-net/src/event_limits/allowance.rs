@@ -4,6 +4,7 @@ use huginn_net_core::{Route, Segment, TcpHeader};
 
 use super::size::EventFrame;
 use super::{EventLimits, TextLimit};
+use crate::Finding;
 use crate::observers::FlowOutput;
 
 /// Bytes of the record of a frame in a capture file (pcap), which a frame has beside its headers.
@@ -51,6 +52,13 @@ impl Allowance {
         let captured = segment.payload.len().wrapping_add(headers) as u64;
         let allowed = captured.wrapping_mul(output_ratio.unwrap_or(0).into());
         self.bytes = self.bytes.saturating_add(allowed.cast_signed());
+    }
+
+    /// Takes the [bytes](crate::Event::text_bytes) of a match, which is reported in place of later events.
+    pub(crate) fn charge(&mut self, limits: &ConnectionLimits, frame: EventFrame, finding: &Finding) -> u32 {
+        let bytes = frame.event_bytes(finding, limits.text);
+        self.bytes = self.bytes.saturating_sub_unsigned(bytes);
+        u32::try_from(bytes).unwrap_or(u32::MAX)
     }
 
     /// Returns the [bytes](crate::Event::text_bytes) of an output if it is reported. Updates of hosts always pass, and take

@@ -1,6 +1,6 @@
 //! Upper bounds for the length of events as JSON, CSV, TSV and in the human format.
 //!
-//! Names that the operator chooses are not part of them: those of files, interfaces and the labels of fingerprint lists.
+//! Names that the operator chooses are not part of them: those of files, interfaces and the names and labels of watch lists.
 
 use huginn_net_core::{Addresses, Event, Segment, Side, Timestamp};
 use huginn_net_db::{ClientMatch, Label};
@@ -18,6 +18,7 @@ use crate::hosts::HostUpdate;
 use crate::limits::{
     MAX_EXTENSION_LEN, MAX_GREASE_LEN, MAX_LENGTH_LEN, MAX_NUMBER_NAME_LEN, MAX_PARAMETER_LEN,
 };
+use crate::watch::Match;
 
 /// Bytes of an escaped byte: `\u0001`, or `\\xff`.
 const ESCAPED: usize = 6;
@@ -88,6 +89,9 @@ const PARAMETER: usize = 160;
 
 /// Bytes of the JSON of what two SSH sides agree on, without the names.
 const NEGOTIATION: usize = 250;
+
+/// Bytes of the JSON of a match, without its texts.
+const MATCH: usize = 320;
 
 /// Bytes of the JSON of a connection, without its texts.
 const CONNECTION: usize = 480;
@@ -200,6 +204,7 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
         Finding::Conflict(_) => 60,
         Finding::Tool(found) => tool(&found.label),
         Finding::Connection(found) => connection(found),
+        Finding::Match(found) => matched(found, limit),
     }
 }
 
@@ -316,6 +321,13 @@ fn negotiation(found: &Negotiation<'_>, limit: TextLimit) -> usize {
     let names = [[found.kex(), found.host_key(), None], direction(Side::Client), direction(Side::Server)];
     let names = names.into_iter().flatten().flatten();
     names.fold(0, |sum: usize, name| sum.saturating_add(text(name, limit)))
+}
+
+/// Bytes of a match, without the name of the list and the label.
+fn matched(found: &Match, limit: TextLimit) -> u64 {
+    let texts = [&found.server_name, &found.host, &found.user_agent];
+    let texts = texts.into_iter().flatten().fold(0_usize, |sum, part| sum.saturating_add(text(part, limit)));
+    sum([MATCH, text(found.value.as_bytes(), TextLimit::NONE), texts, software(found.software.as_ref())])
 }
 
 fn connection(found: &Connection) -> u64 {

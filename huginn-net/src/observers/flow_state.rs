@@ -13,6 +13,7 @@ use crate::consistency::Outcome;
 use crate::event_limits::Allowance;
 use crate::p0f_flow::P0fFlow;
 use crate::parser_findings::HandshakeSystem;
+use crate::watch::FlowMatches;
 
 /// The state of one flow.
 #[derive(Debug, Default)]
@@ -21,6 +22,8 @@ pub struct FlowState {
     pub(super) allowance: Allowance,
     /// Whether client and server have updated their hosts; set only if profiles are enabled.
     pub(super) has_updated: [bool; 2],
+    /// The entries of watch lists that the flow has matched.
+    pub(super) matches: Option<Box<FlowMatches>>,
 }
 
 /// The state of one flow, per protocol.

@@ -23,11 +23,11 @@ use crate::blind_spots;
 use crate::connection::OpenConnection;
 use crate::event_limits::{EventFrame, EventLimits, SuppressedEvents};
 use crate::finding::{Clients, MtuFinding, TcpFinding};
-use crate::fingerprint_list::FingerprintList;
 use crate::hosts::{self, HostLimits, HostUpdate, Hosts, TcpUpdate, Update};
 use crate::p0f_flow::{ends_http, is_hidden_from_p0f};
 use crate::parser_findings::{HandshakeSystem, ParserFindings, on_ssh};
 use crate::scope::Scope;
+use crate::watch::{Matches, WatchListHandle, Watcher};
 
 /// The enabled protocols and their signature database.
 ///
@@ -48,6 +48,7 @@ pub struct Observers {
     event_limits: EventLimits,
     profiles: bool,
     connections: bool,
+    watcher: Option<Box<Watcher>>,
     /// The earliest segment that each counter of blind spots counted.
     examples: Examples,
     /// These counters when examples were last added, and the sum of what they count.
@@ -73,6 +74,7 @@ impl Observers {
             event_limits: EventLimits::default(),
             profiles: false,
             connections: false,
+            watcher: None,
             examples: Examples::default(),
             examined: [0; blind_spots::PROTOCOL_KINDS],
             examined_sum: 0,
@@ -129,11 +131,14 @@ impl Observers {
         Self { clients: Clients { database: Some(clients), ..self.clients }, ..self }
     }
 
-    /// Sets a list of fingerprints (default: none). Events of TLS, SSH and HTTP/2 then have its
-    /// [entries](crate::Finding::listed).
+    /// Sets watch lists (default: none). A [`Match`](crate::finding::Match) follows each event with a value that a list
+    /// watches; TLS hellos, SSH peers and HTTP requests also have its [entries](crate::Finding::listed). A flow reports each
+    /// entry once; addresses are compared at its first event. Not in the [scope of p0f](Scope::P0f).
+    ///
+    /// Certificates need [handshakes](Self::handshakes).
     #[must_use]
-    pub fn fingerprint_list(self, list: Arc<FingerprintList>) -> Self {
-        Self { clients: Clients { list: Some(list), ..self.clients }, ..self }
+    pub fn watch_lists(self, lists: WatchListHandle) -> Self {
+        Self { watcher: Some(Box::new(Watcher::new(lists))), ..self }
     }
 
     /// Sets the limits of the host table.
@@ -224,6 +229,7 @@ impl Protocol for Observers {
             counters: ProtocolCounters::default(),
             database: Arc::clone(&self.database),
             clients: self.clients.clone(),
+            watcher: self.watcher.clone(),
             examples: Examples::default(),
             examined: [0; blind_spots::PROTOCOL_KINDS],
             examined_sum: 0,
@@ -281,20 +287,37 @@ impl Protocol for Observers {
         if self.is_hidden(segment) {
             return Interest::More;
         }
-        let FlowState { protocols, allowance, has_updated } = flow;
+        let FlowState { protocols, allowance, has_updated, matches } = flow;
         if self.scope == Scope::P0f {
             return self.analyze(segment, sender, protocols, emit);
         }
         allowance.add_segment(self.event_limits.max_output_ratio, segment);
         let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
         let profiles = self.profiles;
+        let mut watcher = self.watcher.take();
         let mut emit = |origin: Origin, mut output: FlowOutput| {
             if profiles {
                 mark_first(has_updated, origin.subject, &mut output);
             }
-            match allowance.admits(&limits, EventFrame::from_segment(segment), &output) {
+            let frame = EventFrame::from_segment(segment);
+            let found = match (&mut watcher, &mut output) {
+                (Some(watcher), Route::Report(finding)) => {
+                    let (own, other) = (segment.source(), segment.destination());
+                    let addresses = || sender.choose((own, other), (other, own));
+                    Some(watcher.on_finding(finding, origin.subject, matches, addresses))
+                }
+                _ => None,
+            };
+            match allowance.admits(&limits, frame, &output) {
                 Some(text_bytes) => emit(Origin { text_bytes, ..origin }, output),
                 None => suppressed = suppressed.saturating_add(1),
+            }
+            let Some(found) = found else { return };
+            suppressed = suppressed.saturating_add(found.suppressed);
+            for (subject, found) in found.reported {
+                let finding = Finding::Match(Box::new(found));
+                let text_bytes = allowance.charge(&limits, frame, &finding);
+                emit(Origin { subject, text_bytes, ..origin }, Route::Report(finding));
             }
         };
         let interest = if self.connections {
@@ -302,6 +325,7 @@ impl Protocol for Observers {
         } else {
             self.analyze(segment, sender, protocols, &mut emit)
         };
+        self.watcher = watcher;
         if suppressed > 0 {
             self.count_suppressed(suppressed);
             self.add_examples(segment, sender);
@@ -316,14 +340,34 @@ impl Protocol for Observers {
     }
 
     fn on_end(&mut self, flow: FlowState, emit: &mut impl FnMut(Event<FlowOutput>)) {
-        let FlowState { mut protocols, mut allowance, mut has_updated } = flow;
+        let FlowState { mut protocols, mut allowance, mut has_updated, mut matches } = flow;
+        let mut watcher = self.watcher.take();
         let mut connection = protocols.connection.take();
         let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
-        let mut admit = |event: Event<FlowOutput>| {
-            if allowance.admits(&limits, EventFrame::from_event(&event), &event.kind).is_some() {
+        let mut admit = |mut event: Event<FlowOutput>| {
+            let frame = EventFrame::from_event(&event);
+            let (subject, addresses) = (event.subject, (event.flow.client, event.flow.server));
+            let found = match (&mut watcher, &mut event.kind) {
+                (Some(watcher), Route::Report(finding)) => {
+                    watcher.on_finding(finding, subject, &mut matches, || addresses)
+                }
+                _ => Matches::default(),
+            };
+            suppressed = suppressed.saturating_add(found.suppressed);
+            // An event without a match moves.
+            let origin = (!found.reported.is_empty()).then(|| event.clone());
+            if allowance.admits(&limits, frame, &event.kind).is_some() {
                 emit(event);
             } else {
                 suppressed = suppressed.saturating_add(1);
+            }
+            for (subject, found) in found.reported {
+                let Some(mut event) = origin.clone() else { break };
+                let finding = Finding::Match(Box::new(found));
+                event.text_bytes = allowance.charge(&limits, frame, &finding);
+                event.subject = subject;
+                event.kind = Route::Report(finding);
+                emit(event);
             }
         };
         let profiles = self.profiles;
@@ -337,6 +381,7 @@ impl Protocol for Observers {
             admit(event);
         });
         connection.and_then(|connection| connection.into_event()).into_iter().for_each(admit);
+        self.watcher = watcher;
         if suppressed > 0 {
             self.count_suppressed(suppressed);
         }
@@ -344,7 +389,7 @@ impl Protocol for Observers {
     }
 
     #[inline]
-    fn buffered_bytes(FlowState { protocols, .. }: &FlowState) -> usize {
+    fn buffered_bytes(FlowState { protocols, matches, .. }: &FlowState) -> usize {
         let connection = protocols.connection.as_ref().map_or(0, |connection| connection.heap_bytes());
         let transport = match &protocols.transport {
             TransportState::Tcp(streams) => {
@@ -353,7 +398,8 @@ impl Protocol for Observers {
             TransportState::Udp(datagrams) => datagrams.buffered_bytes(),
         };
         let p0f = protocols.p0f.as_ref().map_or(0, |p0f| size_of_val(&**p0f));
-        transport.saturating_add(connection).saturating_add(p0f)
+        let matches = matches.as_ref().map_or(0, |matches| matches.heap_bytes());
+        transport.saturating_add(connection).saturating_add(p0f).saturating_add(matches)
     }
 }
 

@@ -48,7 +48,8 @@ impl<'a> P0fLine<'a> {
             | Finding::Mismatch(_)
             | Finding::Conflict(_)
             | Finding::Tool(_)
-            | Finding::Connection(_) => return None,
+            | Finding::Connection(_)
+            | Finding::Match(_) => return None,
         };
         Some(Self { event, finding })
     }

@@ -13,8 +13,9 @@ use super::VERSION;
 use super::describe::{FieldInfo, Fields, Object, Value as _, ValueVisitor, Visit, records};
 use super::flow::FlowRecord;
 use super::kinds::{
-    ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, MismatchRecord,
-    MtuRecord, SshClientRecord, SshHandshakeRecord, SshServerRecord, TcpRecord, ToolRecord, UptimeRecord,
+    ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, MatchRecord,
+    MismatchRecord, MtuRecord, SshClientRecord, SshHandshakeRecord, SshServerRecord, TcpRecord, ToolRecord,
+    UptimeRecord,
 };
 use super::text::{LimitedTexts, Text};
 use super::tls::{TlsCertificatesRecord, TlsClientRecord, TlsHandshakeRecord, TlsServerRecord};
@@ -156,6 +157,8 @@ kinds! {
     SshServer(SshServerRecord<'a>): "ssh_server",
     /// The algorithms that SSH client and server agree on.
     SshHandshake(SshHandshakeRecord<'a>): "ssh_handshake",
+    /// A value that a list watches.
+    Match(MatchRecord<'a>): "match",
 }
 
 /// The name of the kind of an event: one of [`EVENT_NAMES`].
@@ -198,6 +201,7 @@ pub(crate) fn event_number(finding: &Finding) -> usize {
         Finding::SshClient(_) => 16,
         Finding::SshServer(_) => 17,
         Finding::SshHandshake(_) => 18,
+        Finding::Match(_) => 19,
     }
 }
 
@@ -319,6 +323,7 @@ fn describe<'a, U: Use<'a>>(event: &'a Event, cut: &mut Vec<Text<'a>>, to: U) ->
         Finding::SshHandshake(finding) => {
             to.fields(SshHandshakeRecord::new(finding, texts), Kind::SshHandshake)
         }
+        Finding::Match(found) => to.fields(MatchRecord::new(found, texts), Kind::Match),
     }
 }
 

@@ -17,8 +17,8 @@ use crate::finding::{
     ChangeFinding, HttpRequestFinding, HttpResponseFinding, MtuFinding, SshClientFinding,
     SshHandshakeFinding, SshServerFinding, TcpFinding, UptimeFinding,
 };
-use crate::fingerprint_list::ListEntry;
 use crate::hosts::ToolFinding;
+use crate::watch::{ListEntry, Match};
 
 records! {
     /// The label of a database entry.
@@ -184,7 +184,7 @@ records! {
         /// Software with this fingerprint; null without a match
         #[serde(default, deserialize_with = "present")]
         software[omitted] in "software": Option<Option<SoftwareRecord<'a>>>,
-        /// Entries of the list of fingerprints; null if it has none for this fingerprint
+        /// Entries of the watch lists for the values of the event; null if there are none
         #[serde(default, deserialize_with = "present")]
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
@@ -245,11 +245,11 @@ records! {
         difference: Text<'a>,
     }
 
-    /// An entry of a list of fingerprints.
+    /// An entry of a watch list.
     pub struct ListedRecord<'a> {
         /// The label, as the list has it
         label in "labels": Text<'a>,
-        /// Whether the list marks the fingerprint as watched
+        /// Whether the entry is watched: events `match` report it
         watch: bool,
     }
 
@@ -265,7 +265,7 @@ records! {
         hassh_algorithms in "hassh_algorithms": Option<Text<'a>>,
         /// Software with this fingerprint; null without a match
         software in "software": Option<SoftwareRecord<'a>>,
-        /// Entries of the list of fingerprints; null if it has none for this fingerprint
+        /// Entries of the watch lists for the values of the event; null if there are none
         #[serde(default, deserialize_with = "present")]
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
@@ -280,7 +280,7 @@ records! {
         hassh in "hassh": Option<Text<'a>>,
         /// The algorithms behind the hash
         hassh_algorithms in "hassh_algorithms": Option<Text<'a>>,
-        /// Entries of the list of fingerprints; null if it has none for this fingerprint
+        /// Entries of the watch lists for the values of the event; null if there are none
         #[serde(default, deserialize_with = "present")]
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
@@ -310,10 +310,36 @@ records! {
         /// Whether a guessed first packet of the key exchange is `right` or `wrong`; null without one
         guess: Option<Text<'a>>,
     }
+
+    /// `match`: a value of the event before it that a list watches.
+    pub struct MatchRecord<'a> in "match_" {
+        /// Name of the list
+        list: Text<'a>,
+        /// Line of the list; null in JSON documents
+        line: Option<u32>,
+        /// What the value was compared with: `ja4`, `host`, `ip` and others
+        kind as "type": Text<'a>,
+        /// Value, as the list has it
+        value: Text<'a>,
+        /// Label, as the list has it
+        label in "match_label": Text<'a>,
+        /// Kind of the event that has the value
+        matched_event in "match_event": Text<'a>,
+        /// Server name of the event
+        sni in "tls_sni": Option<Text<'a>>,
+        /// Host header of the event
+        host in "http_host": Option<Text<'a>>,
+        /// User-Agent header of the event
+        user_agent in "http_user_agent": Option<Text<'a>>,
+        /// JA4 of the event
+        ja4 in "ja4": Option<Ja4>,
+        /// Software that the event shows; null without a match
+        software in "software": Option<SoftwareRecord<'a>>,
+    }
 }
 
-/// The entries of a list of fingerprints; `None` without a list, `Some(None)` without an entry.
-pub(super) fn listed(entries: Option<Vec<&ListEntry>>) -> Option<Option<Vec<ListedRecord<'_>>>> {
+/// The entries of watch lists; `None` without a list, `Some(None)` without an entry.
+pub(super) fn listed(entries: Option<&[ListEntry]>) -> Option<Option<Vec<ListedRecord<'_>>>> {
     entries.map(|entries| {
         let entries: Vec<_> = entries
             .into_iter()
@@ -440,6 +466,29 @@ impl<'a> ConnectionRecord<'a> {
     }
 }
 
+impl<'a> MatchRecord<'a> {
+    pub(super) fn new(found: &'a Match, texts: &mut LimitedTexts<'a, '_>) -> Self {
+        let Match {
+            list, line, kind, value, label, event, server_name, host, user_agent, ja4, software, ..
+        } = found;
+        let mut wire =
+            |field, text: &'a Option<Box<[u8]>>| text.as_deref().map(|text| texts.wire(field, text));
+        Self {
+            list: list.into(),
+            line: *line,
+            kind: kind.name().into(),
+            value: value.into(),
+            label: label.into(),
+            matched_event: (*event).into(),
+            sni: wire("sni", server_name),
+            host: wire("host", host),
+            user_agent: wire("user_agent", user_agent),
+            ja4: *ja4,
+            software: software.clone().map(Into::into),
+        }
+    }
+}
+
 impl<'a> HttpRequestRecord<'a> {
     #[inline(always)]
     pub(super) fn new(finding: &'a HttpRequestFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
@@ -462,7 +511,7 @@ impl<'a> HttpRequestRecord<'a> {
             akamai: akamai.as_deref().map(|akamai| texts.of("akamai", usize::MAX, akamai)),
             akamai_hash: akamai.as_deref().map(|akamai| Text::md5(akamai.hash().0)),
             software: akamai.as_deref().map(|_| software.clone().map(Into::into)),
-            listed: listed(finding.listed()),
+            listed: listed(finding.clients.listed()),
         }
     }
 }
@@ -535,14 +584,14 @@ impl<'a> SshClientRecord<'a> {
     pub(super) fn new(finding: &'a SshClientFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
         let (protocol, banner, hassh, hassh_algorithms) = ssh_fields(&finding.peer, texts);
         let software = finding.software().map(Into::into);
-        Self { protocol, banner, hassh, hassh_algorithms, software, listed: listed(finding.listed()) }
+        Self { protocol, banner, hassh, hassh_algorithms, software, listed: listed(finding.clients.listed()) }
     }
 }
 
 impl<'a> SshServerRecord<'a> {
     pub(super) fn new(finding: &'a SshServerFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
         let (protocol, banner, hassh, hassh_algorithms) = ssh_fields(&finding.peer, texts);
-        Self { protocol, banner, hassh, hassh_algorithms, listed: listed(finding.listed()) }
+        Self { protocol, banner, hassh, hassh_algorithms, listed: listed(finding.clients.listed()) }
     }
 }
 

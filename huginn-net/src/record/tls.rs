@@ -81,7 +81,7 @@ records! {
         quic[omitted] in "quic": Option<QuicClientRecord<'a>>,
         /// Software with this fingerprint; null without a match
         software in "software": Option<SoftwareRecord<'a>>,
-        /// Entries of the list of fingerprints; null if it has none for this fingerprint
+        /// Entries of the watch lists for the values of the event; null if there are none
         #[serde(default, deserialize_with = "present")]
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
@@ -136,7 +136,7 @@ records! {
         ja3s_hash in "ja3s_hash": Text<'a>,
         /// QUIC connection; left out over other transports
         quic[omitted] in "quic_server": Option<QuicServerRecord<'a>>,
-        /// Entries of the list of fingerprints; null if it has none for this fingerprint
+        /// Entries of the watch lists for the values of the event; null if there are none
         #[serde(default, deserialize_with = "present")]
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
@@ -277,7 +277,7 @@ impl<'a> TlsClientRecord<'a> {
             ja3: texts.ja3("ja3", ja3),
             quic: quic.as_ref().map(|client| QuicClientRecord::new(client, hello, texts)),
             software: finding.software().map(Into::into),
-            listed: listed(finding.listed()),
+            listed: listed(finding.clients.listed()),
         }
     }
 }
@@ -365,7 +365,7 @@ impl<'a> TlsServerRecord<'a> {
             ja3s_hash: Text::md5(ja3s.hash().0),
             ja3s: texts.owned("ja3s", ja3s.as_str().len(), ja3s),
             quic: quic.as_ref().map(QuicServerRecord::new),
-            listed: listed(finding.listed()),
+            listed: listed(finding.clients.listed()),
         }
     }
 }

@@ -166,21 +166,21 @@ pub fn time(text: &str) -> Option<Timestamp> {
 
 /// A pattern of texts: parts that follow each other, with anything between them.
 #[derive(Clone, Debug)]
-pub(super) struct Pattern {
+pub(crate) struct Pattern {
     /// The parts in lower case; the text starts with the first one and ends with the last one.
     parts: Vec<String>,
 }
 
 impl Pattern {
     /// A pattern with `*`, or a part of the text.
-    pub(super) fn new(pattern: &str) -> Self {
+    pub(crate) fn new(pattern: &str) -> Self {
         let lower = pattern.to_ascii_lowercase();
         let whole = if lower.contains('*') { lower } else { format!("*{lower}*") };
         Self { parts: whole.split('*').map(str::to_owned).collect() }
     }
 
     /// Whether a text matches. Each byte is examined once for each part that follows it.
-    fn matches(&self, text: &str) -> bool {
+    pub(crate) fn matches(&self, text: &str) -> bool {
         let lower = text.to_ascii_lowercase();
         let [first, others @ .., last] = &*self.parts else { return false };
         let Some(mut rest) =

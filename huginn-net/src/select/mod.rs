@@ -40,6 +40,7 @@ mod tests;
 
 use std::str::FromStr;
 
+pub(crate) use self::check::Pattern;
 pub use self::check::time as parse_time;
 pub use self::error::{SelectionError, SelectionErrorKind};
 

@@ -141,7 +141,7 @@ proptest! {
         }
         let whole = if pattern.contains('*') { pattern.clone() } else { format!("*{pattern}*") };
         let expected = slow(whole.as_bytes(), text.as_bytes());
-        let check = check::Check::Like(check::Pattern::new(&pattern));
+        let check = check::Check::Like(Pattern::new(&pattern));
         prop_assert_eq!(check.holds(check::Value::Text(&text)), expected, "{} {}", pattern, text);
     }
 

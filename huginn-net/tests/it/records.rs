@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::captures;
-use huginn_net::fingerprint_list::FingerprintList;
 use huginn_net::record::{EVENT_NAMES, EventRecord, FieldInfo, HostRecord, fields_of_event, fields_of_host};
 use huginn_net::record::{JsonEvent, JsonHost};
+use huginn_net::watch::{WatchListHandle, WatchLists};
 use huginn_net::{CaptureReader, Event, HuginnNet, Observers};
 use serde_json::Value;
 
@@ -30,9 +29,10 @@ fn analyze(path: &Path, observers: Observers, mut on_event: impl FnMut(&Event)) 
 }
 
 fn all() -> Observers {
-    let mut list = FingerprintList::default();
-    list.add(b"t13d3112h2_e8f1e7e78f70_b26ce05bbdd6,curl\n").unwrap();
-    Observers::default().connections(true).handshakes(true).profiles(true).fingerprint_list(Arc::new(list))
+    let mut lists = WatchLists::default();
+    lists.add("list", b"t13d3112h2_e8f1e7e78f70_b26ce05bbdd6,curl\n").unwrap();
+    let lists = WatchListHandle::new(lists);
+    Observers::default().connections(true).handshakes(true).profiles(true).watch_lists(lists)
 }
 
 /// Converts every number to `f64`, so that `1` equals `1.0`.

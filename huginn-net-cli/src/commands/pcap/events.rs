@@ -13,8 +13,8 @@ use crate::stderr;
 use crate::views::overview::Overview;
 use crate::views::totals;
 
-/// Writes the events of a run. `totals`: the zone of the totals, if they are written.
-pub(super) fn write(run: &mut CaptureRun, output: OutputPlan, totals: Option<Zone>) -> Result<(), Failure> {
+/// Writes the events of a run. `totals`: the zone of the totals, if they are written. Returns whether a watch list had a hit.
+pub(super) fn write(run: &mut CaptureRun, output: OutputPlan, totals: Option<Zone>) -> Result<bool, Failure> {
     let mut output = output.create()?;
     let (has_pager, on_terminal) =
         output.text().map_or((false, false), |text| (text.has_pager(), text.is_on_terminal()));
@@ -32,7 +32,9 @@ pub(super) fn write(run: &mut CaptureRun, output: OutputPlan, totals: Option<Zon
     if let (Some(text), Some(overview), Some(zone)) = (output.text(), overview, totals) {
         totals::write(text.begin_part()?, &overview, &run.analyzer, &run.examples, None, &zone)?;
     }
-    Ok(output.finish()?)
+    let has_hit = output.has_hit();
+    output.finish()?;
+    Ok(has_hit)
 }
 
 /// Writes events as they come, and counts their names for the totals.

@@ -17,12 +17,15 @@ pub(super) fn run(args: PcapArguments) -> Result<Outcome, Failure> {
         (false, false) => Verbosity::Normal,
     };
     let mut run = CaptureRun::new(inputs, count, analyzer, messages);
-    match content {
+    let has_hit = match content {
         Content::Events { output, totals } => events::write(&mut run, output, totals)?,
-        Content::Tables(plan) => tables::write(&mut run, plan, is_quiet)?,
-    }
+        Content::Tables(plan) => {
+            tables::write(&mut run, plan, is_quiet)?;
+            false
+        }
+    };
     if has_stats {
         run.write_stats()?;
     }
-    Ok(run.outcome())
+    Ok(run.outcome().with_hit(has_hit))
 }

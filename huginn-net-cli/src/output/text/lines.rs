@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Effects, Style};
 use huginn_net::core::TransportKind;
 use huginn_net::finding::Connection;
 use huginn_net::finding::{
-    HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SshClientFinding, SystemCheck,
+    HttpRequestFinding, HttpResponseFinding, HttpVerdict, Match, MtuFinding, SshClientFinding, SystemCheck,
     TcpFinding, TlsCertificatesFinding, TlsClientFinding, UptimeFinding,
 };
 use huginn_net::http::Headers;
@@ -89,9 +89,10 @@ impl Lines {
     /// Writes what an event found, and what else is known of it.
     fn write_words(&self, out: &mut impl Write, event: &Event) -> io::Result<()> {
         self.write_content(out, event)?;
-        for entry in event.kind.listed().into_iter().flatten() {
-            let style = if entry.is_watched() { self.alarm } else { self.known };
-            write!(out, ", {style}{}{style:#}", Cut(entry.label().as_bytes()))?;
+        // The lines of matches have the labels of watched entries.
+        for entry in event.kind.listed().into_iter().flatten().filter(|entry| !entry.is_watched()) {
+            let known = self.known;
+            write!(out, ", {known}{}{known:#}", Cut(entry.label().as_bytes()))?;
         }
         if let Some(conflict) = event.conflict {
             let alarm = self.alarm;
@@ -107,6 +108,7 @@ impl Lines {
             Finding::Mismatch(_)
                 | Finding::Conflict(_)
                 | Finding::Tool(_)
+                | Finding::Match(_)
                 | Finding::HostChange(_)
                 | Finding::IpSharing(_)
         )
@@ -168,6 +170,7 @@ impl Lines {
             Finding::Conflict(_) => out.write_all(b"two contents for the same bytes"),
             Finding::Tool(found) => self.known(out, found),
             Finding::Connection(connection) => self.connection(out, connection),
+            Finding::Match(found) => self.matched(out, found),
             _ => Ok(()),
         }
     }
@@ -278,6 +281,20 @@ impl Lines {
         write!(out, ", {}, {}", Cut(host_key), Cut(cipher))
     }
 
+    fn matched(&self, out: &mut impl Write, found: &Match) -> io::Result<()> {
+        let Match { list, line, kind, value, label, event, server_name, host, .. } = found;
+        let alarm = self.alarm;
+        if !label.is_empty() {
+            write!(out, "{alarm}{}{alarm:#}, ", Cut(label.as_bytes()))?;
+        }
+        write!(out, "{} {} of {event}", kind.name(), Cut(value.as_bytes()))?;
+        if let Some(name) = server_name.as_deref().or(host.as_deref()) {
+            write!(out, ", {}", Cut(name))?;
+        }
+        write!(out, ", {}", Cut(list.as_bytes()))?;
+        line.map_or(Ok(()), |line| write!(out, ":{line}"))
+    }
+
     fn connection(&self, out: &mut impl Write, connection: &Connection) -> io::Result<()> {
         let Connection { client, server, .. } = connection;
         write!(
@@ -337,6 +354,7 @@ fn protocol_of(event: &Event) -> &'static str {
         Finding::Mismatch(_) => "mismatch",
         Finding::Conflict(_) => "conflict",
         Finding::Tool(_) => "tool",
+        Finding::Match(_) => "match",
         Finding::Connection(_) => match event.flow.transport {
             TransportKind::Tcp => "TCP end",
             TransportKind::Udp => "UDP end",

@@ -104,7 +104,7 @@ impl Renderer {
 
     /// Appends an event as text; nothing where the format has none for it.
     pub(crate) fn render(&self, event: &Event, text: &mut Vec<u8>) {
-        if !self.selected.contains(event, self.file.as_deref(), self.interface(event)) {
+        if !self.selects(event) {
             return;
         }
         // Writing to memory does not fail.
@@ -136,6 +136,11 @@ impl Renderer {
                 }
             }
         }
+    }
+
+    /// Whether an event is written.
+    pub(crate) fn selects(&self, event: &Event) -> bool {
+        self.selected.contains(event, self.file.as_deref(), self.interface(event))
     }
 
     fn write_json(&self, event: &Event, text: &mut Vec<u8>) {

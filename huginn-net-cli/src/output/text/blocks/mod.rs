@@ -12,7 +12,8 @@ use huginn_net::db::TcpMatch;
 use huginn_net::finding::Connection;
 use huginn_net::finding::TextLimit;
 use huginn_net::finding::{
-    HttpRequestFinding, HttpResponseFinding, HttpVerdict, MtuFinding, SystemCheck, TcpFinding, UptimeFinding,
+    HttpRequestFinding, HttpResponseFinding, HttpVerdict, Match, MtuFinding, SystemCheck, TcpFinding,
+    UptimeFinding,
 };
 use huginn_net::http::{Headers, language};
 use huginn_net::ssh::{KexGuess, Negotiation, SshPeer};
@@ -118,7 +119,31 @@ impl Blocks {
                 self.field(out, "sent", found.sent())
             }
             Finding::Connection(connection) => self.connection(out, connection),
+            Finding::Match(found) => self.matched(out, found, limit),
             _ => Ok(()),
+        }
+    }
+
+    fn matched(&self, out: &mut impl Write, found: &Match, limit: TextLimit) -> io::Result<()> {
+        let Match {
+            list, line, kind, value, label, event, server_name, host, user_agent, ja4, software, ..
+        } = found;
+        self.verdict(out, "label", Some(format_args!("{:#}", Escaped(label.as_bytes()))))?;
+        self.field(out, kind.name(), format_args!("{:#}", Escaped(value.as_bytes())))?;
+        self.field(out, "event", event)?;
+        let place = line.map_or_else(String::new, |line| format!(", line {line}"));
+        self.field(out, "list", format_args!("{:#}{place}", Escaped(list.as_bytes())))?;
+        for (name, text) in [("sni", server_name), ("host", host), ("user agent", user_agent)] {
+            if let Some(text) = text {
+                self.field(out, name, Wire(text, limit))?;
+            }
+        }
+        if let Some(ja4) = ja4 {
+            self.field(out, "ja4", ja4)?;
+        }
+        match software {
+            Some(found) => self.verdict(out, "software", Some(&found.software)),
+            None => Ok(()),
         }
     }
 
@@ -350,6 +375,7 @@ fn title(event: &Event) -> &'static str {
         Finding::Mismatch(_) => "Mismatch",
         Finding::Conflict(_) => "Conflict",
         Finding::Tool(_) => "Tool",
+        Finding::Match(_) => "Match",
         Finding::Connection(_) => "Connection",
         _ => "MTU",
     }

@@ -1,0 +1,38 @@
+//! What an event has that a list watches.
+
+use std::sync::Arc;
+
+use huginn_net_db::ClientMatch;
+use huginn_net_tls::Ja4;
+
+use super::IndicatorType;
+use crate::event_limits::TextLimit;
+
+/// A value of an event that a list watches. It follows its event; its subject is the side that the value belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Match {
+    /// The name of the list.
+    pub list: Arc<str>,
+    /// The line of the list, from 1; `None` in JSON documents.
+    pub line: Option<u32>,
+    /// What the value was compared with.
+    pub kind: IndicatorType,
+    /// The value of the list: for a network the network, for a name with others below it `.name` or `*.name`.
+    pub value: Arc<str>,
+    /// The label, which may be empty or contain control characters.
+    pub label: Arc<str>,
+    /// The name of the kind of the event.
+    pub event: &'static str,
+    /// The server name of the event.
+    pub server_name: Option<Box<[u8]>>,
+    /// The Host header of the event.
+    pub host: Option<Box<[u8]>>,
+    /// The User-Agent header of the event.
+    pub user_agent: Option<Box<[u8]>>,
+    /// The JA4 of the event.
+    pub ja4: Option<Ja4>,
+    /// The software that the event shows.
+    pub software: Option<ClientMatch>,
+    pub(crate) text_limit: TextLimit,
+}

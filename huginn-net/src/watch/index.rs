@@ -1,0 +1,206 @@
+//! The entries of lists by their keys.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+
+use super::ListEntry;
+use super::rows::{Row, Rows};
+use super::value::{Key, Kind, Value};
+use crate::limits::MAX_EVENT_MATCHES;
+use crate::select::Pattern;
+
+/// Entries by their keys. An entry of a million takes 60 to 90 bytes, without its label.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Index {
+    entries: Vec<Entry>,
+    by_key: HashMap<Key, Chain, RandomState>,
+    patterns: Vec<UserAgentPattern>,
+    labels: Vec<Arc<str>>,
+    by_label: HashMap<Arc<str>, u32, RandomState>,
+    pub(super) has: Present,
+}
+
+/// An entry of a list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// Index of its label.
+    label: u32,
+    /// Its line, from 1; 0 if it has none.
+    pub(super) line: u32,
+    /// The next entry with the same key.
+    next: Option<NextEntry>,
+    pub(super) list: u16,
+    pub(super) watch: bool,
+}
+
+/// Index of an entry, plus 1.
+type NextEntry = std::num::NonZeroU32;
+
+/// The entries of a key.
+#[derive(Clone, Copy, Debug)]
+struct Chain {
+    first: u32,
+    last: u32,
+}
+
+#[derive(Clone, Debug)]
+struct UserAgentPattern {
+    text: Box<str>,
+    pattern: Pattern,
+    entry: u32,
+}
+
+/// The kinds of keys that lists have: others are not computed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Present {
+    kinds: u32,
+    /// Lengths of the prefixes of networks.
+    pub(super) net4: u64,
+    pub(super) net6: [u64; 3],
+    /// Numbers of labels of the names with others below them.
+    pub(super) suffix_labels: u128,
+}
+
+impl Present {
+    fn bit(kind: Kind) -> u32 {
+        let number = match kind {
+            Kind::Ja4 => 0,
+            Kind::Ja4Stable => 1,
+            Kind::Ja4Raw => 2,
+            Kind::Md5 => 3,
+            Kind::Ja3 => 4,
+            Kind::Ja3s => 5,
+            Kind::Hassh => 6,
+            Kind::HasshServer => 7,
+            Kind::Akamai => 8,
+            Kind::Signature => 9,
+            Kind::Name => 10,
+            Kind::Suffix => 11,
+            Kind::Below => 12,
+            Kind::Sha256 => 13,
+            Kind::Sha1 => 14,
+            Kind::Net4(_) => 15,
+            Kind::Net6(_) => 16,
+            Kind::Endpoint => 17,
+            Kind::UserAgent => 18,
+        };
+        1_u32.checked_shl(number).unwrap_or_default()
+    }
+
+    /// Whether a list has a key of one of these kinds.
+    pub(super) fn any(self, kinds: &[Kind]) -> bool {
+        kinds.iter().any(|kind| self.kinds & Self::bit(*kind) != 0)
+    }
+
+    fn add(&mut self, kind: Kind) {
+        self.kinds |= Self::bit(kind);
+        match kind {
+            Kind::Net4(len) => self.net4 |= 1_u64.checked_shl(len.into()).unwrap_or_default(),
+            Kind::Net6(len) => {
+                if let Some(word) = self.net6.get_mut(usize::from(len / 64)) {
+                    *word |= 1_u64.checked_shl(u32::from(len % 64)).unwrap_or_default();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The lengths of prefixes of networks, the longest first.
+    pub(super) fn prefixes(self, is_v4: bool) -> impl Iterator<Item = u8> {
+        let [low, middle, high] = if is_v4 { [self.net4, 0, 0] } else { self.net6 };
+        let word = move |len: u8| match len / 64 {
+            0 => low,
+            1 => middle,
+            _ => high,
+        };
+        (0..=128_u8)
+            .rev()
+            .filter(move |len| word(*len) & 1_u64.checked_shl(u32::from(len % 64)).unwrap_or_default() != 0)
+    }
+}
+
+impl Index {
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) fn has_certificates(&self) -> bool {
+        self.has.any(&[Kind::Sha256, Kind::Sha1])
+    }
+
+    /// Adds the rows of a list.
+    pub(super) fn add(&mut self, list: u16, rows: Rows) {
+        let Rows { rows, labels, suffix_labels, .. } = rows;
+        self.has.suffix_labels |= suffix_labels;
+        self.entries.reserve(rows.len());
+        self.by_key.reserve(rows.len());
+        let labels: Vec<u32> = labels.into_iter().map(|label| self.intern(label)).collect();
+        for Row { value, label, line, watch } in rows {
+            let number = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+            let label =
+                usize::try_from(label).ok().and_then(|label| labels.get(label)).copied().unwrap_or_default();
+            self.entries.push(Entry { label, line, next: None, list, watch });
+            match value {
+                Value::Key(key) => {
+                    self.has.add(key.kind);
+                    let chain = self.by_key.entry(key).or_insert(Chain { first: number, last: number });
+                    if chain.last != number {
+                        let last = usize::try_from(chain.last).ok();
+                        if let Some(last) = last.and_then(|last| self.entries.get_mut(last)) {
+                            last.next = NextEntry::new(number.saturating_add(1));
+                        }
+                        chain.last = number;
+                    }
+                }
+                Value::Pattern(text) => {
+                    let pattern = Pattern::new(&text);
+                    self.patterns.push(UserAgentPattern { text, pattern, entry: number });
+                }
+            }
+        }
+    }
+
+    fn intern(&mut self, label: Arc<str>) -> u32 {
+        if let Some(known) = self.by_label.get(&label) {
+            return *known;
+        }
+        let number = u32::try_from(self.labels.len()).unwrap_or(u32::MAX);
+        self.labels.push(Arc::clone(&label));
+        self.by_label.insert(label, number);
+        number
+    }
+
+    pub(super) fn entry(&self, number: u32) -> Option<&Entry> {
+        self.entries.get(usize::try_from(number).ok()?)
+    }
+
+    pub(super) fn label(&self, entry: &Entry) -> Arc<str> {
+        let label = usize::try_from(entry.label).ok().and_then(|label| self.labels.get(label));
+        label.map_or_else(|| "".into(), Arc::clone)
+    }
+
+    /// The entry as a label of an event.
+    pub(super) fn list_entry(&self, number: u32) -> Option<ListEntry> {
+        let entry = self.entry(number)?;
+        Some(ListEntry { label: self.label(entry), watch: entry.watch })
+    }
+
+    /// The numbers of the first entries of a key.
+    pub(super) fn entries_of(&self, key: &Key) -> impl Iterator<Item = u32> + '_ {
+        let first = self.by_key.get(key).map(|chain| chain.first);
+        std::iter::successors(first, |number| Some(self.entry(*number)?.next?.get().saturating_sub(1)))
+            .take(MAX_EVENT_MATCHES)
+    }
+
+    /// The patterns that a User-Agent matches, with the numbers of their entries.
+    pub(super) fn patterns_of<'a>(&'a self, user_agent: &str) -> impl Iterator<Item = (&'a str, u32)> {
+        let matching = self.patterns.iter().filter(move |found| found.pattern.matches(user_agent));
+        matching.map(|found| (&*found.text, found.entry)).collect::<Vec<_>>().into_iter()
+    }
+
+    pub(super) fn has_patterns(&self) -> bool {
+        !self.patterns.is_empty()
+    }
+}

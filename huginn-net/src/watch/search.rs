@@ -1,0 +1,201 @@
+//! Compares the values of events with lists.
+
+use std::net::SocketAddr;
+
+use huginn_net_core::{Escaped, HexDigits, IpNet, Side};
+use huginn_net_tls::{ClientHello, Ja4Form};
+
+use super::index::Index;
+use super::value::{IndicatorType, Key, Kind, at_sender, normal_name};
+use crate::Finding;
+use crate::limits::MAX_EVENT_MATCHES;
+
+/// An entry that an event matches.
+pub(super) struct Hit {
+    /// Number of the entry.
+    pub(super) entry: u32,
+    pub(super) kind: IndicatorType,
+    /// The value of the list.
+    pub(super) value: Box<str>,
+    /// The side that has the value, if it is not the subject of the event.
+    pub(super) side: Option<Side>,
+}
+
+/// Finds the entries of an event, at most [`MAX_EVENT_MATCHES`].
+pub(super) struct Search<'i> {
+    index: &'i Index,
+    hits: Vec<Hit>,
+}
+
+impl<'i> Search<'i> {
+    pub(super) fn new(index: &'i Index) -> Self {
+        Self { index, hits: Vec::new() }
+    }
+
+    /// The entries in the order of the lists.
+    pub(super) fn finish(mut self) -> Vec<Hit> {
+        self.hits.sort_by_key(|hit| hit.entry);
+        // JA4 and stable JA4 may be equal.
+        self.hits.dedup_by_key(|hit| (hit.entry, hit.side == Some(Side::Server)));
+        self.hits.truncate(MAX_EVENT_MATCHES);
+        self.hits
+    }
+
+    /// Looks up the values of a finding.
+    pub(super) fn finding(&mut self, finding: &Finding) {
+        use IndicatorType as T;
+        match finding {
+            Finding::Tcp(found) if self.has(&[Kind::Signature]) => {
+                let text = at_sender(&found.signature.to_string());
+                self.text(&[Kind::Signature], T::Signature, text.as_bytes());
+            }
+            Finding::HttpRequest(found) => {
+                if let Some(host) = found.request.host() {
+                    self.host(without_port(host));
+                }
+                if let Some(akamai) = found.akamai.as_deref() {
+                    self.md5(Kind::Akamai, T::Akamai, || akamai.hash().0);
+                }
+                if let Some(user_agent) = found.request.user_agent() {
+                    self.user_agent(user_agent);
+                }
+            }
+            Finding::TlsClient(found) => {
+                self.hello(&found.client.hello);
+            }
+            Finding::TlsServer(found) => self.md5(Kind::Ja3s, T::Ja3s, || found.server.hello.ja3s().hash().0),
+            Finding::TlsCertificates(found) if self.index.has_certificates() => {
+                for certificate in &found.certificates.certificates {
+                    self.hash(Kind::Sha256, T::CertificateSha256, &certificate.sha256());
+                    self.hash(Kind::Sha1, T::CertificateSha1, &certificate.sha1());
+                }
+            }
+            Finding::SshClient(found) => {
+                if let Some(algorithms) = found.peer.hassh_algorithms() {
+                    self.md5(Kind::Hassh, T::Hassh, || algorithms.hash().0);
+                }
+            }
+            Finding::SshServer(found) => {
+                if let Some(algorithms) = found.peer.hassh_algorithms() {
+                    self.md5(Kind::HasshServer, T::HasshServer, || algorithms.hash().0);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Looks up the fingerprints and the server name of a ClientHello.
+    pub(super) fn hello(&mut self, hello: &ClientHello<'_>) {
+        use IndicatorType as T;
+        if self.has(&[Kind::Ja4, Kind::Ja4Stable, Kind::Ja4Raw]) {
+            for (form, kinds, kind) in [
+                (Ja4Form::Sorted, &[Kind::Ja4][..], T::Ja4),
+                (Ja4Form::SessionStable, &[Kind::Ja4, Kind::Ja4Stable], T::Ja4Stable),
+            ] {
+                let raw = hello.ja4_raw(form);
+                self.text(kinds, kind, raw.ja4().to_string().as_bytes());
+                self.text(&[Kind::Ja4Raw], T::Ja4Raw, raw.as_str().as_bytes());
+            }
+        }
+        self.md5(Kind::Ja3, T::Ja3, || hello.ja3_hash().0);
+        if let Some(name) = hello.server_name() {
+            self.host(name);
+        }
+    }
+
+    /// Looks up the addresses of client and server.
+    pub(super) fn addresses(&mut self, client: SocketAddr, server: SocketAddr) {
+        let has = self.index.has;
+        for (side, address) in [(Side::Client, client), (Side::Server, server)] {
+            for len in has.prefixes(address.is_ipv4()) {
+                let Some(key) = Key::network(address.ip(), len) else { continue };
+                let value = || match IpNet::new(address.ip(), len) {
+                    Ok(network) if len < network.max_prefix_len() => network.trunc().to_string(),
+                    _ => address.ip().to_string(),
+                };
+                self.key(&key, IndicatorType::Address, value, Some(side));
+            }
+            if has.any(&[Kind::Endpoint]) {
+                let key = Key::endpoint(address);
+                self.key(&key, IndicatorType::Address, || address.to_string(), Some(side));
+            }
+        }
+    }
+
+    fn has(&self, kinds: &[Kind]) -> bool {
+        self.index.has.any(kinds)
+    }
+
+    fn key(&mut self, key: &Key, kind: IndicatorType, value: impl Fn() -> String, side: Option<Side>) {
+        for entry in self.index.entries_of(key) {
+            self.hits.push(Hit { entry, kind, value: value().into(), side });
+        }
+    }
+
+    /// Looks up a text in the keys of several kinds.
+    fn text(&mut self, kinds: &[Kind], kind: IndicatorType, text: &[u8]) {
+        for key_kind in kinds.iter().filter(|kind| self.index.has.any(&[**kind])) {
+            self.key(&Key::text(*key_kind, text), kind, || Escaped(text).to_string(), None);
+        }
+    }
+
+    /// Looks up an MD5, which is computed only if a list has one of its kind.
+    fn md5(&mut self, key_kind: Kind, kind: IndicatorType, md5: impl FnOnce() -> [u8; 16]) {
+        if !self.has(&[key_kind, Kind::Md5]) {
+            return;
+        }
+        let md5 = md5();
+        for key_kind in [key_kind, Kind::Md5] {
+            self.key(&Key::new(key_kind, md5), kind, || HexDigits(&md5).to_string(), None);
+        }
+    }
+
+    fn hash(&mut self, key_kind: Kind, kind: IndicatorType, hash: &[u8]) {
+        self.key(&Key::hash(key_kind, hash), kind, || HexDigits(hash).to_string(), None);
+    }
+
+    /// Looks up a host, and the names above it.
+    fn host(&mut self, name: &[u8]) {
+        if !self.has(&[Kind::Name, Kind::Suffix, Kind::Below]) {
+            return;
+        }
+        let Some(name) = normal_name(name) else { return };
+        let kind = IndicatorType::Host;
+        self.text(&[Kind::Name], kind, name.as_bytes());
+        let mut suffix = name.as_str();
+        let mut labels = u32::try_from(name.split('.').count()).unwrap_or(u32::MAX);
+        loop {
+            let is_listed =
+                self.index.has.suffix_labels & 1_u128.checked_shl(labels).unwrap_or_default() != 0;
+            if is_listed {
+                self.key(&Key::text(Kind::Suffix, suffix.as_bytes()), kind, || format!(".{suffix}"), None);
+            }
+            if is_listed && suffix.len() < name.len() {
+                self.key(&Key::text(Kind::Below, suffix.as_bytes()), kind, || format!("*.{suffix}"), None);
+            }
+            let Some((_, rest)) = suffix.split_once('.') else { return };
+            suffix = rest;
+            labels = labels.saturating_sub(1);
+        }
+    }
+
+    fn user_agent(&mut self, text: &[u8]) {
+        let kind = IndicatorType::UserAgent;
+        self.text(&[Kind::UserAgent], kind, text);
+        if self.index.has_patterns() {
+            let index = self.index;
+            for (pattern, entry) in index.patterns_of(&Escaped(text).to_string()) {
+                self.hits.push(Hit { entry, kind, value: pattern.into(), side: None });
+            }
+        }
+    }
+}
+
+/// A Host header without its port.
+fn without_port(host: &[u8]) -> &[u8] {
+    let colon = host.iter().rposition(|byte| *byte == b':');
+    match colon.and_then(|at| Some((host.get(..at)?, host.get(at..)?))) {
+        Some((name, port)) if port.iter().skip(1).all(u8::is_ascii_digit) => name,
+        _ => host,
+    }
+}

@@ -1,0 +1,390 @@
+//! The values of lists: their types, and the keys that find them.
+
+use std::net::{IpAddr, SocketAddr};
+
+use huginn_net_core::{IpNet, quoted};
+use huginn_net_http::http2::AkamaiHash;
+use huginn_net_tcp::TcpSignature;
+use huginn_net_tls::{Ja4, Ja4Raw};
+use sha2::{Digest, Sha256};
+
+use super::error::WatchListFault;
+use crate::limits::MAX_HOST_BYTES;
+
+/// What a value of a list is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum IndicatorType {
+    /// JA4 of a ClientHello.
+    Ja4,
+    /// JA4 without the extensions of a resumed session.
+    Ja4Stable,
+    /// A JA4 with its values: `ja4_r` or `ja4_stable_r`.
+    Ja4Raw,
+    /// The MD5 of a JA3.
+    Ja3,
+    /// The MD5 of a JA3S.
+    Ja3s,
+    /// HASSH of an SSH client.
+    Hassh,
+    /// HASSHServer of an SSH server.
+    HasshServer,
+    /// The MD5 of an Akamai HTTP/2 fingerprint.
+    Akamai,
+    /// A raw p0f signature of a SYN or SYN+ACK, at any distance.
+    Signature,
+    /// A server name of TLS or QUIC, or a Host header.
+    Host,
+    /// SHA-256 of a certificate.
+    CertificateSha256,
+    /// SHA-1 of a certificate.
+    CertificateSha1,
+    /// An address, network, or address with port, of client or server.
+    Address,
+    /// A User-Agent header.
+    UserAgent,
+}
+
+impl IndicatorType {
+    /// The name in events.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ja4 => "ja4",
+            Self::Ja4Stable => "ja4_stable",
+            Self::Ja4Raw => "ja4_r",
+            Self::Ja3 => "ja3_hash",
+            Self::Ja3s => "ja3s_hash",
+            Self::Hassh => "hassh",
+            Self::HasshServer => "hassh_server",
+            Self::Akamai => "akamai_hash",
+            Self::Signature => "sig",
+            Self::Host => "host",
+            Self::CertificateSha256 => "certificate_sha256",
+            Self::CertificateSha1 => "certificate_sha1",
+            Self::Address => "ip",
+            Self::UserAgent => "user_agent",
+        }
+    }
+
+    /// Whether an entry of the type labels events without being watched.
+    pub(super) fn has_labels(self) -> bool {
+        !matches!(self, Self::Signature | Self::CertificateSha256 | Self::CertificateSha1 | Self::Address)
+    }
+}
+
+/// The type that a list states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Declared {
+    /// None: it is recognised.
+    Any,
+    Type(IndicatorType),
+    /// A host name, and those below it.
+    Domain,
+    /// An address, perhaps with a port.
+    Endpoint,
+}
+
+impl Declared {
+    /// The type with a name; `-` and `_` are the same.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        use IndicatorType as T;
+        let name = name.trim().to_ascii_lowercase().replace(['-', ' ', '.'], "_");
+        Some(match &*name {
+            "ja4" | "ja4_fingerprint" | "ja4_hash" => Self::Type(T::Ja4),
+            "ja4_stable" | "ja4_s1" => Self::Type(T::Ja4Stable),
+            "ja4_r" | "ja4_raw" | "ja4_stable_r" | "ja4_s1r" => Self::Type(T::Ja4Raw),
+            "ja3" | "ja3_hash" | "ja3_md5" | "ja3_fingerprint_md5" | "ja3_fingerprint" => Self::Type(T::Ja3),
+            "ja3s" | "ja3s_hash" | "ja3s_md5" => Self::Type(T::Ja3s),
+            "hassh" | "hassh_md5" => Self::Type(T::Hassh),
+            "hassh_server" | "hasshserver" | "hasshserver_md5" => Self::Type(T::HasshServer),
+            "akamai" | "akamai_hash" => Self::Type(T::Akamai),
+            "sig" | "tcp_sig" | "tcp_syn" | "raw_sig" => Self::Type(T::Signature),
+            "host" | "hostname" | "sni" | "server_name" | "fqdn" | "domain" | "domain_name" => {
+                Self::Type(T::Host)
+            }
+            "certificate_sha256" | "cert_sha256" | "x509_fingerprint_sha256" => {
+                Self::Type(T::CertificateSha256)
+            }
+            "certificate_sha1" | "cert_sha1" | "x509_fingerprint_sha1" => Self::Type(T::CertificateSha1),
+            "ip" | "ip_address" | "address" | "addr" | "network" | "net" | "cidr" | "dst_ip" | "dstip"
+            | "src_ip" | "srcip" | "ip_dst" | "ip_src" | "ipv4" | "ipv6" => Self::Type(T::Address),
+            "ip:port" | "ip_port" | "ip_dst|port" | "ip_src|port" => Self::Endpoint,
+            "user_agent" | "useragent" | "http_user_agent" => Self::Type(T::UserAgent),
+            _ => return None,
+        })
+    }
+}
+
+/// What distinguishes keys with the same bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Ja4,
+    Ja4Stable,
+    Ja4Raw,
+    /// The MD5 of a fingerprint of any kind.
+    Md5,
+    Ja3,
+    Ja3s,
+    Hassh,
+    HasshServer,
+    Akamai,
+    Signature,
+    /// A host.
+    Name,
+    /// A host and those below it.
+    Suffix,
+    /// The hosts below a name.
+    Below,
+    Sha256,
+    Sha1,
+    /// A network of IPv4 with this length of its prefix.
+    Net4(u8),
+    Net6(u8),
+    Endpoint,
+    UserAgent,
+}
+
+/// What finds an entry: a value itself, or 128 bits of its SHA-256.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub(super) kind: Kind,
+    pub(super) bytes: [u8; 16],
+}
+
+impl Key {
+    pub(super) fn new(kind: Kind, bytes: [u8; 16]) -> Self {
+        Self { kind, bytes }
+    }
+
+    /// The key of a text.
+    pub(super) fn text(kind: Kind, text: &[u8]) -> Self {
+        Self::new(kind, first_16(&Sha256::digest(text)))
+    }
+
+    /// The key of a SHA-1 or SHA-256.
+    pub(super) fn hash(kind: Kind, hash: &[u8]) -> Self {
+        Self::new(kind, first_16(hash))
+    }
+
+    /// The key of the network of an address.
+    pub(super) fn network(address: IpAddr, prefix_len: u8) -> Option<Self> {
+        let network = IpNet::new(address, prefix_len).ok()?.network();
+        Some(match network {
+            IpAddr::V4(v4) => Self::new(Kind::Net4(prefix_len), v4.to_ipv6_mapped().octets()),
+            IpAddr::V6(v6) => Self::new(Kind::Net6(prefix_len), v6.octets()),
+        })
+    }
+
+    /// The key of an address with a port.
+    pub(super) fn endpoint(endpoint: SocketAddr) -> Self {
+        Self::text(Kind::Endpoint, endpoint.to_string().as_bytes())
+    }
+}
+
+fn first_16(bytes: &[u8]) -> [u8; 16] {
+    bytes.first_chunk().copied().unwrap_or_default()
+}
+
+/// A value of a list.
+pub(super) enum Value {
+    Key(Key),
+    /// A User-Agent with `*`.
+    Pattern(Box<str>),
+}
+
+impl Value {
+    /// Reads a value. A `port` belongs to an address.
+    pub(super) fn parse(declared: Declared, text: &str, port: Option<u16>) -> Result<Self, WatchListFault> {
+        let key = match declared {
+            Declared::Any => recognised(text)
+                .map(Value::Key)
+                .ok_or_else(|| WatchListFault::Unknown { value: quoted(text) }),
+            Declared::Type(kind) => of_type(kind, text).ok_or_else(|| wrong(text, kind.name())),
+            Declared::Domain => host(text)
+                .map(|(_, name)| Self::Key(Key::text(Kind::Suffix, name.as_bytes())))
+                .ok_or_else(|| wrong(text, "host")),
+            Declared::Endpoint => {
+                endpoint(text).map(Self::Key).ok_or_else(|| wrong(text, "address and port"))
+            }
+        }?;
+        match (port, &key) {
+            (Some(port), Self::Key(Key { kind: Kind::Net4(32) | Kind::Net6(128), .. })) => {
+                let address: IpAddr = text.parse().map_err(|_| wrong(text, "ip"))?;
+                Ok(Self::Key(Key::endpoint(SocketAddr::new(address, port))))
+            }
+            _ => Ok(key),
+        }
+    }
+
+    /// The type of the value; `None` for an MD5 of any kind.
+    pub(super) fn indicator_type(&self) -> Option<IndicatorType> {
+        use IndicatorType as T;
+        let Self::Key(key) = self else { return Some(T::UserAgent) };
+        Some(match key.kind {
+            Kind::Ja4 => T::Ja4,
+            Kind::Ja4Stable => T::Ja4Stable,
+            Kind::Ja4Raw => T::Ja4Raw,
+            Kind::Md5 => return None,
+            Kind::Ja3 => T::Ja3,
+            Kind::Ja3s => T::Ja3s,
+            Kind::Hassh => T::Hassh,
+            Kind::HasshServer => T::HasshServer,
+            Kind::Akamai => T::Akamai,
+            Kind::Signature => T::Signature,
+            Kind::Name | Kind::Suffix | Kind::Below => T::Host,
+            Kind::Sha256 => T::CertificateSha256,
+            Kind::Sha1 => T::CertificateSha1,
+            Kind::Net4(_) | Kind::Net6(_) | Kind::Endpoint => T::Address,
+            Kind::UserAgent => T::UserAgent,
+        })
+    }
+}
+
+fn wrong(text: &str, expected: &'static str) -> WatchListFault {
+    WatchListFault::Value { value: quoted(text), expected }
+}
+
+/// Recognises the type of a value by its form. A User-Agent may be any text.
+pub(super) fn recognised(text: &str) -> Option<Key> {
+    use IndicatorType as T;
+    let hash = || {
+        Some(match text.len() {
+            32 => Key::new(Kind::Md5, text.parse::<AkamaiHash>().ok()?.0),
+            40 => Key::hash(Kind::Sha1, &hex(text)?),
+            64 => Key::hash(Kind::Sha256, &hex(text)?),
+            _ => return None,
+        })
+    };
+    let of = |kind| match of_type(kind, text) {
+        Some(Value::Key(key)) => Some(key),
+        _ => None,
+    };
+    hash()
+        .or_else(|| [T::Ja4, T::Ja4Raw, T::Akamai, T::Address].into_iter().find_map(of))
+        .or_else(|| endpoint(text))
+        .or_else(|| [T::Signature, T::Ja3, T::Host].into_iter().find_map(of))
+}
+
+fn of_type(kind: IndicatorType, text: &str) -> Option<Value> {
+    use IndicatorType as T;
+    let md5 = |kind| text.parse().ok().map(|AkamaiHash(md5)| Key::new(kind, md5));
+    let key = match kind {
+        T::Ja4 | T::Ja4Stable => {
+            let ja4: Ja4 = text.parse().ok()?;
+            let kind = if kind == T::Ja4 { Kind::Ja4 } else { Kind::Ja4Stable };
+            Key::text(kind, ja4.to_string().as_bytes())
+        }
+        T::Ja4Raw => {
+            let raw: Ja4Raw = text.parse().ok()?;
+            Key::text(Kind::Ja4Raw, raw.as_str().as_bytes())
+        }
+        T::Ja3 => md5(Kind::Ja3)
+            .or_else(|| is_ja3(text).then(|| Key::new(Kind::Ja3, AkamaiHash::from_text(text).0)))?,
+        T::Ja3s => md5(Kind::Ja3s)?,
+        T::Hassh => md5(Kind::Hassh)?,
+        T::HasshServer => md5(Kind::HasshServer)?,
+        T::Akamai => md5(Kind::Akamai)
+            .or_else(|| is_akamai(text).then(|| Key::new(Kind::Akamai, AkamaiHash::from_text(text).0)))?,
+        T::Signature => {
+            let signature: TcpSignature = text.parse().ok()?;
+            Key::text(Kind::Signature, at_sender(&signature.to_string()).as_bytes())
+        }
+        T::Host => {
+            let (kind, name) = host(text)?;
+            Key::text(kind, name.as_bytes())
+        }
+        T::CertificateSha256 => {
+            hex(text).filter(|hash| hash.len() == 32).map(|hash| Key::hash(Kind::Sha256, &hash))?
+        }
+        T::CertificateSha1 => {
+            hex(text).filter(|hash| hash.len() == 20).map(|hash| Key::hash(Kind::Sha1, &hash))?
+        }
+        T::Address => {
+            let network: IpNet =
+                text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))?;
+            Key::network(network.addr(), network.prefix_len())?
+        }
+        T::UserAgent if text.is_empty() => return None,
+        T::UserAgent if text.contains('*') => return Some(Value::Pattern(text.into())),
+        T::UserAgent => Key::text(Kind::UserAgent, text.as_bytes()),
+    };
+    Some(Value::Key(key))
+}
+
+fn endpoint(text: &str) -> Option<Key> {
+    let text = text.replace('|', ":");
+    text.parse().ok().map(Key::endpoint)
+}
+
+/// The bytes of hexadecimal digits, perhaps with colons between them.
+fn hex(text: &str) -> Option<Vec<u8>> {
+    let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b':').collect();
+    digits
+        .chunks(2)
+        .map(|pair| {
+            let pair =
+                std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2 && !pair.starts_with('+'))?;
+            u8::from_str_radix(pair, 16).ok()
+        })
+        .collect()
+}
+
+/// Reads the name of a host, `.name` for it and those below, or `*.name` for those below. Returns it in lower case.
+fn host(text: &str) -> Option<(Kind, String)> {
+    let (kind, name) = match (text.strip_prefix("*."), text.strip_prefix('.')) {
+        (Some(name), _) => (Kind::Below, name),
+        (None, Some(name)) => (Kind::Suffix, name),
+        (None, None) => (Kind::Name, text),
+    };
+    let name = normal_name(name.as_bytes())?;
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+    };
+    let last = name.rsplit('.').next()?;
+    let is_name = name.split('.').all(is_label)
+        && (kind != Kind::Name || name.contains('.'))
+        && !last.bytes().all(|byte| byte.is_ascii_digit());
+    is_name.then_some((kind, name))
+}
+
+/// A host name in lower case, without the point of the root. `None` for what no list can have.
+pub(super) fn normal_name(name: &[u8]) -> Option<String> {
+    let name = name.strip_suffix(b".").unwrap_or(name);
+    let name =
+        std::str::from_utf8(name).ok().filter(|name| name.len() <= MAX_HOST_BYTES && name.is_ascii())?;
+    Some(name.to_ascii_lowercase())
+}
+
+/// A signature with the TTL that its sender set, instead of what is left and the distance: `64` for `57+7`.
+pub(super) fn at_sender(signature: &str) -> String {
+    let Some((version, rest)) = signature.split_once(':') else { return signature.to_owned() };
+    let Some((ttl, rest)) = rest.split_once(':') else { return signature.to_owned() };
+    let sum = ttl.split_once('+').and_then(|(left, distance)| {
+        let [left, distance] = [left, distance].map(|part| part.parse::<u16>().ok());
+        Some(left?.saturating_add(distance?))
+    });
+    match sum {
+        Some(initial) => format!("{version}:{initial}:{rest}"),
+        None => signature.to_owned(),
+    }
+}
+
+/// Whether a text has the form of a JA3: five parts of decimal numbers with dashes.
+fn is_ja3(text: &str) -> bool {
+    let parts: Vec<&str> = text.split(',').collect();
+    let is_part = |part: &&str| part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    parts.len() == 5 && parts.iter().all(is_part) && parts.first().is_some_and(|version| !version.is_empty())
+}
+
+/// Whether a text has the form of an Akamai fingerprint: four parts, and the last one names several pseudo-header fields, as
+/// every request has them. The start of an unquoted one in CSV has one.
+fn is_akamai(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('|').collect();
+    let [settings, window_update, priorities, pseudo_headers] = &*parts else { return false };
+    let are_numbers = [settings, window_update, priorities]
+        .iter()
+        .all(|part| part.bytes().all(|byte| byte.is_ascii_digit() || b":;,".contains(&byte)));
+    let is_name = |name: &str| name.len() == 1 && name.bytes().all(|byte| byte.is_ascii_lowercase());
+    are_numbers && pseudo_headers.contains(',') && pseudo_headers.split(',').all(is_name)
+}

@@ -1,0 +1,195 @@
+//! Lists that are replaced while an analysis runs, and the matches of each flow.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use huginn_net_core::Side;
+
+use super::found::Match;
+use super::search::{Hit, Search};
+use super::{ListEntry, WatchLists};
+use crate::Finding;
+use crate::limits::MAX_FLOW_MATCHES;
+use crate::record::event_name;
+
+/// Lists that several threads share, and that can be replaced at any time. Clones share them.
+#[derive(Clone)]
+pub struct WatchListHandle(Arc<Shared>);
+
+struct Shared {
+    lists: Mutex<Arc<WatchLists>>,
+    /// Number of replacements.
+    generation: AtomicU64,
+}
+
+impl WatchListHandle {
+    /// Shares lists.
+    pub fn new(lists: WatchLists) -> Self {
+        Self(Arc::new(Shared { lists: Mutex::new(Arc::new(lists)), generation: AtomicU64::new(0) }))
+    }
+
+    /// The lists.
+    pub fn lists(&self) -> Arc<WatchLists> {
+        Arc::clone(&self.0.lists.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces the lists. Running analyses use the new ones from their next event on, and never wait for them.
+    pub fn replace(&self, lists: WatchLists) {
+        let lists = Arc::new(lists);
+        let mut current = self.0.lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = std::mem::replace(&mut *current, lists);
+        self.0.generation.fetch_add(1, Ordering::Release);
+        drop(current);
+        drop(old);
+    }
+
+    fn generation(&self) -> u64 {
+        self.0.generation.load(Ordering::Acquire)
+    }
+}
+
+impl fmt::Debug for WatchListHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("WatchListHandle").field(&self.lists().summaries()).finish()
+    }
+}
+
+/// Compares the events of one worker with the lists.
+#[derive(Clone)]
+pub(crate) struct Watcher {
+    handle: WatchListHandle,
+    lists: Arc<WatchLists>,
+    generation: u64,
+}
+
+impl fmt::Debug for Watcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.handle.fmt(f)
+    }
+}
+
+/// The entries that a flow has matched.
+#[derive(Debug)]
+pub(crate) struct FlowMatches {
+    generation: u64,
+    entries: Vec<(u32, Side)>,
+}
+
+impl FlowMatches {
+    pub(crate) fn heap_bytes(&self) -> usize {
+        size_of::<Self>().saturating_add(self.entries.capacity().saturating_mul(size_of::<(u32, Side)>()))
+    }
+}
+
+/// What the lists have for an event.
+#[derive(Default)]
+pub(crate) struct Matches {
+    /// New matches of the flow, with the side that has the value.
+    pub(crate) reported: Vec<(Side, Match)>,
+    /// Number of matches beyond the limit of the flow.
+    pub(crate) suppressed: u64,
+}
+
+impl Watcher {
+    pub(crate) fn new(handle: WatchListHandle) -> Self {
+        let generation = handle.generation();
+        Self { lists: handle.lists(), generation, handle }
+    }
+
+    /// Takes the current lists.
+    fn update(&mut self) {
+        let generation = self.handle.generation();
+        if generation != self.generation {
+            self.lists = self.handle.lists();
+            self.generation = generation;
+        }
+    }
+
+    /// Labels a finding, and returns its matches that the flow does not have yet. `addresses`: client and server.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn on_finding(
+        &mut self,
+        finding: &mut Finding,
+        subject: Side,
+        flow: &mut Option<Box<FlowMatches>>,
+        addresses: impl FnOnce() -> (SocketAddr, SocketAddr),
+    ) -> Matches {
+        self.update();
+        let index = &self.lists.index;
+        let is_first = flow.as_ref().is_none_or(|flow| flow.generation != self.generation);
+        let mut search = Search::new(index);
+        search.finding(finding);
+        let of_finding = search.finish();
+        let labels: Vec<ListEntry> =
+            of_finding.iter().filter_map(|hit| index.list_entry(hit.entry)).collect();
+        finding.set_listed(&labels);
+        let mut of_flow = Vec::new();
+        if is_first {
+            let mut search = Search::new(index);
+            let (client, server) = addresses();
+            search.addresses(client, server);
+            of_flow = search.finish();
+            *flow = Some(Box::new(FlowMatches { generation: self.generation, entries: Vec::new() }));
+        }
+        let mut matches = Matches::default();
+        for hit in of_finding.into_iter().chain(of_flow) {
+            let Some(flow) = flow.as_mut() else { break };
+            let side = hit.side.unwrap_or(subject);
+            if flow.entries.contains(&(hit.entry, side))
+                || !index.entry(hit.entry).is_some_and(|entry| entry.watch)
+            {
+                continue;
+            }
+            if flow.entries.len() >= MAX_FLOW_MATCHES {
+                matches.suppressed = matches.suppressed.saturating_add(1);
+                continue;
+            }
+            flow.entries.push((hit.entry, side));
+            matches.reported.extend(self.lists.describe(hit, finding).map(|found| (side, found)));
+        }
+        matches
+    }
+}
+
+impl WatchLists {
+    /// Describes a match with what the finding shows.
+    fn describe(&self, hit: Hit, finding: &Finding) -> Option<Match> {
+        let entry = self.index.entry(hit.entry)?;
+        let owned = |text: Option<&[u8]>| text.map(Box::from);
+        let mut found = Match {
+            list: self.list_name(entry),
+            line: Some(entry.line).filter(|line| *line > 0),
+            kind: hit.kind,
+            value: hit.value.into(),
+            label: self.index.label(entry),
+            event: event_name(finding),
+            server_name: None,
+            host: None,
+            user_agent: None,
+            ja4: None,
+            software: None,
+            text_limit: finding.text_limit(),
+        };
+        match finding {
+            Finding::TlsClient(client) => {
+                found.server_name = owned(client.client.hello.server_name());
+                found.ja4 = Some(client.client.hello.ja4());
+                found.software = client.software();
+            }
+            Finding::TlsCertificates(certificates) => {
+                found.server_name = owned(certificates.certificates.server_name.as_deref());
+            }
+            Finding::HttpRequest(request) => {
+                found.host = owned(request.request.host());
+                found.user_agent = owned(request.request.user_agent());
+                found.software.clone_from(&request.software);
+            }
+            Finding::SshClient(client) => found.software = client.software(),
+            _ => {}
+        }
+        Some(found)
+    }
+}
