@@ -1,20 +1,20 @@
 //! How packets are analysed.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use huginn_net::core::{DecodeConfig, FlowLimits, HashSeed};
-use huginn_net::finding::EventLimits;
+use huginn_net::finding::{EventLimits, NoticeSettings};
 use huginn_net::record::needs_handshakes;
 use huginn_net::{Builder, Configure, Filter, HuginnNet, Observers, Scope};
 
 use super::databases::{Databases, fingerprint_list};
 use crate::args::{
     AnalysisArguments, DatabaseArguments, EventArguments, Format, LimitArguments, OutputArguments,
-    PacketArguments, ProtocolArgument, SeedArgument, Workers,
+    PacketArguments, ProtocolArgument, SeedArgument, ThresholdArguments, Workers,
 };
 use crate::failure::Failure;
 use crate::hash_seed;
@@ -75,8 +75,8 @@ impl AnalysisPlan {
         Ok(Self { builder, workers: Workers::Count(NonZeroUsize::MIN), seed: None, expression: None })
     }
 
-    /// Adds labels, connections and handshakes to events. Handshakes are not followed for an output without them; `None` shows
-    /// all events.
+    /// Adds labels, connections, handshakes and findings to events. Handshakes are not followed for an output without them;
+    /// `None` shows all events.
     pub(crate) fn with_events(
         self,
         args: &EventArguments,
@@ -91,7 +91,11 @@ impl AnalysisPlan {
             [] => self,
             paths => self.with_fingerprint_lists(paths)?,
         };
-        Ok(plan.configure(|builder| builder.connections(args.connections).handshakes(handshakes)))
+        let is_selected = output.is_some_and(|output| output.events.contains(&"finding"));
+        let notices = (args.findings || is_selected).then(|| notice_settings(args.thresholds));
+        Ok(plan.configure(|builder| {
+            builder.connections(args.connections).handshakes(handshakes).notices(notices)
+        }))
     }
 
     fn with_fingerprint_lists(self, paths: &[PathBuf]) -> Result<Self, Failure> {
@@ -169,6 +173,15 @@ fn filtered(builder: Builder<Observers>, expression: Option<&str>) -> Result<Bui
 #[cfg(not(feature = "libpcap"))]
 fn filtered(builder: Builder<Observers>, expression: Option<&str>) -> Result<Builder<Observers>, Failure> {
     if expression.is_some() { Err(Failure::NoBpf) } else { Ok(builder) }
+}
+
+fn notice_settings(args: ThresholdArguments) -> NoticeSettings {
+    let of = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+    NoticeSettings {
+        scan_ports: of(args.scan_ports),
+        scan_hosts: of(args.scan_hosts),
+        beacon_contacts: of(args.beacon_count),
+    }
 }
 
 fn event_limits(args: LimitArguments) -> EventLimits {

@@ -219,6 +219,14 @@ fn check_events(
             "--format p0f has no event 'connection': leave --connections out, or choose another format",
         ),
         (
+            format == Format::P0f && events.findings,
+            "--format p0f has no event 'finding': leave --findings out, or choose another format",
+        ),
+        (
+            events.findings && !output.events.is_empty() && !output.events.contains(&"finding"),
+            "--findings reports the event 'finding': add it to --events, or leave --findings out",
+        ),
+        (
             format == Format::P0f && !events.fingerprint_lists.is_empty(),
             "--format p0f has no labels of --fingerprint-list: leave it out, or choose another format",
         ),
@@ -295,6 +303,7 @@ fn check_totals(args: &PcapArguments) -> Result<(), Failure> {
             "--fields selects fields of events, which --summary, --top and --rare do not write",
         ),
         (events.connections, "--connections adds events, which --summary, --top and --rare do not write"),
+        (events.findings, "--findings adds events, which --summary, --top and --rare do not write"),
         (
             !events.fingerprint_lists.is_empty(),
             "--fingerprint-list labels events, which --summary, --top and --rare do not write",

@@ -117,6 +117,12 @@ impl Blocks {
                 self.verdict(out, "tool", Some(&found.label))?;
                 self.field(out, "sent", found.sent())
             }
+            Finding::Notice(found) => {
+                self.field(out, "kind", found.name())?;
+                self.field(out, "reason", found)?;
+                self.field(out, "packets", Joined(&found.packets))?;
+                self.field(out, "see", found.page())
+            }
             Finding::Connection(connection) => self.connection(out, connection),
             _ => Ok(()),
         }
@@ -349,6 +355,7 @@ fn title(event: &Event) -> &'static str {
         Finding::IpSharing(_) => "IP sharing",
         Finding::Mismatch(_) => "Mismatch",
         Finding::Conflict(_) => "Conflict",
+        Finding::Notice(_) => "Finding",
         Finding::Tool(_) => "Tool",
         Finding::Connection(_) => "Connection",
         _ => "MTU",
