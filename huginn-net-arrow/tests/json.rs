@@ -11,12 +11,14 @@
 mod captures;
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
+use huginn_net::finding::NoticeSettings;
 use huginn_net::fingerprint_list::FingerprintList;
 use huginn_net::record::JsonEvent;
 use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};
@@ -183,6 +185,9 @@ fn rows_equal_json() {
     let mut list = FingerprintList::default();
     list.add(LIST.as_bytes()).unwrap();
     let list = Arc::new(list);
+    let of = |number| NonZeroU32::new(number).unwrap();
+    // Thresholds that short captures reach.
+    let notices = NoticeSettings { scan_ports: of(10), scan_hosts: of(10), beacon_contacts: of(3) };
     let mut seen = BTreeSet::new();
     let mut rows = 0;
     let mut readers: Vec<CaptureReader> = captures::with_extension(&["pcap", "pcapng"])
@@ -196,6 +201,7 @@ fn rows_equal_json() {
         let observers = Observers::new(Database::builtin())
             .connections(true)
             .handshakes(true)
+            .notices(Some(notices))
             .fingerprint_list(Arc::clone(&list));
         let mut builder = EventBatchBuilder::new();
         let mut lines: Vec<Value> = Vec::new();

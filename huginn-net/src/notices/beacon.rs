@@ -184,6 +184,12 @@ impl Beacons {
         of(self.candidates.counters()).saturating_add(of(self.series.counters()))
     }
 
+    /// Number of pairs with fewer than three contacts, and of others.
+    #[cfg(test)]
+    pub(super) fn entries(&self) -> (u64, u64) {
+        (self.candidates.counters().entries, self.series.counters().entries)
+    }
+
     pub(super) fn clear(&mut self) {
         *self = Self::new(self.contacts);
     }

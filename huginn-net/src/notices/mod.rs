@@ -4,6 +4,8 @@ mod beacon;
 mod once;
 mod scan;
 mod service;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::{self, Display};
 use std::net::IpAddr;

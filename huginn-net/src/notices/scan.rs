@@ -295,7 +295,7 @@ impl Client {
         }
     }
 
-    /// Adds a SYN to a scan that was found before, and reports it at ten times as many targets.
+    /// Adds a SYN to a scan that was found before, and reports it at the next power of ten of targets.
     fn grow<K>(&mut self, event: &Event<K>, report: &mut impl FnMut(Event<Notice>)) {
         let server = event.flow.server;
         let Some(scan) = self.scans.iter_mut().find(|scan| scan.target.includes(server)) else { return };
@@ -305,7 +305,7 @@ impl Client {
         if count < scan.report_at {
             return;
         }
-        scan.report_at = count.saturating_mul(10);
+        scan.report_at = next_power_of_ten(count);
         if scan.tool.is_some() || is_unanswered(scan.answered.len() as usize, count as usize) {
             report(at_packet(event, NoticeKind::Scan(scan.notice(event.ts)), scan.packets.clone()));
         }
@@ -377,10 +377,19 @@ impl Client {
                 scan.answered.insert(*server);
             }
         }
-        scan.report_at = scan.targets.len().saturating_mul(10);
+        scan.report_at = next_power_of_ten(scan.targets.len());
         let client = SocketAddr::new(ip, last.client_port);
         let flow = FlowId::new(client, *server, TransportKind::Tcp, self.tunnel.clone());
         let notice = Notice { kind: NoticeKind::Scan(scan.notice(last.ts)), packets: scan.packets.clone() };
+        // Later targets count for the next report.
+        scan.syns = 0;
+        for (server, one) in self.targets.iter().filter(|(server, _)| target.includes(**server)) {
+            scan.targets.insert(*server);
+            scan.syns = scan.syns.saturating_add(one.syns.into());
+            if one.is_answered {
+                scan.answered.insert(*server);
+            }
+        }
         self.scans.push(scan);
         Some(Event::new(last.ts, last.packet_number, flow, Side::Client, notice))
     }
@@ -450,6 +459,11 @@ impl TargetSet {
             Self::Hosts(hosts) => hosts.heap_bytes(),
         }
     }
+}
+
+/// The lowest power of ten above a number.
+fn next_power_of_ten(number: u32) -> u32 {
+    10_u32.checked_pow(number.checked_ilog10().map_or(0, |power| power.saturating_add(1))).unwrap_or(u32::MAX)
 }
 
 /// Whether almost all targets of a group got a packet of a tool only.
