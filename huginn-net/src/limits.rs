@@ -159,10 +159,10 @@ pub(crate) const MAX_CONDITION_DEPTH: usize = 64;
 
 /// Ports of a host that make a scan: more than any client uses of one server in a minute, except for a scanner, or one that
 /// transfers files by FTP, whose ports answer.
-pub(crate) const SCAN_PORTS: NonZeroU32 = NonZeroU32::new(100).unwrap();
+pub(crate) const SCAN_PORTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(99);
 
 /// Hosts on a port that make a scan: more than a browser contacts in a minute.
-pub(crate) const SCAN_HOSTS: NonZeroU32 = NonZeroU32::new(100).unwrap();
+pub(crate) const SCAN_HOSTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(99);
 
 /// Time in which the targets of a scan are counted, in nanoseconds.
 pub(crate) const SCAN_WINDOW_NANOS: u64 = 60_000_000_000;
@@ -198,7 +198,7 @@ pub(crate) const MAX_SCAN_CLIENTS: usize = 1 << 16;
 pub(crate) const MAX_SCAN_BYTES: usize = 32 << 20;
 
 /// Contacts at regular intervals that make a beacon: at random times, fewer than one of 10^11 series is so regular.
-pub(crate) const BEACON_CONTACTS: NonZeroU32 = NonZeroU32::new(20).unwrap();
+pub(crate) const BEACON_CONTACTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(19);
 
 /// Maximum number of contacts that a caller may ask for: 4 KiB of intervals.
 pub(crate) const MAX_BEACON_CONTACTS: u32 = 1000;

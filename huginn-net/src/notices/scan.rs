@@ -194,6 +194,12 @@ impl Scans {
         }
         let heap_bytes = client.heap_bytes();
         self.clients.set_buffered_bytes(slot, heap_bytes);
+        // Time may stand still.
+        if self.due.len() > MAX_SCAN_CLIENTS
+            && let Some((_, key)) = self.due.pop_front()
+        {
+            self.evaluate(&key, now, report);
+        }
     }
 
     /// Counts a SYN+ACK.
