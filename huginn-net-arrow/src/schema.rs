@@ -27,9 +27,7 @@ const ORDER: &str = "\
     uptime_raw_frequency_hz change_reasons change_hits mismatch_outcome mismatch_reasons finding finding_reason \
     connection_start connection_start_nanos connection_duration connection_client_packets connection_server_packets \
     connection_client_bytes connection_server_bytes connection_host connection_client_system connection_server_system \
-    connection_client_software connection_server_software connection_tls_client connection_hassh_server finding_scanned \
-    finding_target finding_targets finding_answered finding_syns finding_duration finding_tool finding_contacts \
-    finding_period finding_jitter finding_application finding_service finding_packets finding_page";
+    connection_client_software connection_server_software connection_tls_client connection_hassh_server";
 
 /// The field that has no column: the schema has a version of its own.
 const VERSION_FIELD: &str = "v";
