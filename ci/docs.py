@@ -19,7 +19,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
 # Options that make the program write these events.
-OPTIONS = {"connection": ["--connections"], "host": ["--summary"], "fingerprint": ["--rare", "100"]}
+OPTIONS = {"connection": ["--connections"], "finding": ["--findings"], "host": ["--summary"], "fingerprint": ["--rare", "100"]}
 
 
 def run(command, path):

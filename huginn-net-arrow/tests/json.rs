@@ -11,11 +11,13 @@
 mod captures;
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
+use huginn_net::finding::NoticeSettings;
 use huginn_net::record::JsonEvent;
 use huginn_net::watch::{WatchListHandle, WatchLists};
 use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};
@@ -182,6 +184,9 @@ fn rows_equal_json() {
     let mut lists = WatchLists::default();
     lists.add("list", LIST.as_bytes()).unwrap();
     let lists = WatchListHandle::new(lists);
+    let of = |number| NonZeroU32::new(number).unwrap();
+    // Thresholds that short captures reach.
+    let notices = NoticeSettings { scan_ports: of(10), scan_hosts: of(10), beacon_contacts: of(3) };
     let mut seen = BTreeSet::new();
     let mut rows = 0;
     let mut readers: Vec<CaptureReader> = captures::with_extension(&["pcap", "pcapng"])
@@ -192,8 +197,11 @@ fn rows_equal_json() {
     let request = std::io::Cursor::new(request_with_many_headers());
     readers.push(CaptureReader::from_reader("request.pcap", request).unwrap());
     for reader in readers {
-        let observers =
-            Observers::new(Database::builtin()).connections(true).handshakes(true).watch_lists(lists.clone());
+        let observers = Observers::new(Database::builtin())
+            .connections(true)
+            .handshakes(true)
+            .notices(Some(notices))
+            .watch_lists(lists.clone());
         let mut builder = EventBatchBuilder::new();
         let mut lines: Vec<Value> = Vec::new();
         let file = Some("a \"name\"");

@@ -1,6 +1,7 @@
 //! Counters of an analysis.
 
 use huginn_net::core::Tally;
+use huginn_net::finding::NoticeCounters;
 use huginn_net::hosts::{HostCounters, Hosts};
 use huginn_net::{Counters, HuginnNet, ProtocolCounters};
 use serde::Serialize;
@@ -16,13 +17,15 @@ pub(crate) struct AnalysisCounters {
     pub(crate) protocols: ProtocolCounters,
     /// Counters of the host table.
     pub(crate) hosts: HostCounters,
+    /// Counters of findings.
+    pub(crate) findings: NoticeCounters,
 }
 
 impl AnalysisCounters {
     /// Joins counters; those of suppressed events are in the protocols and in the host table.
     pub(crate) fn new(engine: Counters, mut protocols: ProtocolCounters, hosts: &Hosts) -> Self {
         protocols.events_suppressed.add(&hosts.events_suppressed());
-        Self { engine, protocols, hosts: hosts.counters() }
+        Self { engine, protocols, hosts: hosts.counters(), findings: hosts.notices() }
     }
 
     pub(crate) fn from_analyzer(analyzer: &HuginnNet) -> Self {

@@ -6,6 +6,7 @@ use huginn_net_core::Builder;
 use huginn_net_db::{ClientDatabase, Database};
 
 use crate::event_limits::EventLimits;
+use crate::finding::NoticeSettings;
 use crate::hosts::HostLimits;
 use crate::watch::WatchListHandle;
 use crate::{Observers, Scope};
@@ -94,6 +95,13 @@ pub trait Configure: Sized {
     #[must_use]
     fn profiles(self, remember: bool) -> Self {
         self.observers(|observers| observers.profiles(remember))
+    }
+
+    /// Reports scans, beacons, contradictions and imitations with these thresholds, or none (default); see
+    /// [`Observers::notices`].
+    #[must_use]
+    fn notices(self, settings: Option<NoticeSettings>) -> Self {
+        self.observers(|observers| observers.notices(settings))
     }
 
     /// Enables or disables (default) a summary of each connection; see [`Observers::connections`].

@@ -1,7 +1,7 @@
 //! Findings: the results that the analyzer reports to a sink.
 
 use std::fmt::{self, Display};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use huginn_net_core::{Conflict, Timestamp};
 use huginn_net_db::{
@@ -22,6 +22,10 @@ use crate::watch::ListEntry;
 
 pub use crate::connection::{Connection, Traffic};
 pub use crate::event_limits::{EventLimits, SuppressedEvents, TextLimit};
+pub use crate::notices::{
+    BeaconNotice, BeaconTarget, ContradictionNotice, ImitationNotice, Notice, NoticeCounters, NoticeKind,
+    NoticeSettings, ScanNotice, ScanTarget,
+};
 pub use crate::system_check::SystemCheck;
 pub use crate::watch::Match;
 
@@ -70,6 +74,9 @@ pub enum Finding {
     Conflict(Conflict),
     /// A tool that sends packets of its own, a scanner or a packet maker; after 1, 10, 100, 1000 SYNs and so on.
     Tool(Box<ToolFinding>),
+    /// A conclusion from several connections of a client: a scan, a beacon, a contradiction or an imitation; only with
+    /// [`Observers::notices`](crate::Observers::notices).
+    Notice(Box<Notice>),
     /// A connection that ended; only with [`Observers::connections`](crate::Observers::connections).
     Connection(Box<Connection>),
     /// A value of the event before it that a list watches; only with [`Observers::watch_lists`](crate::Observers::watch_lists).
@@ -244,16 +251,30 @@ pub struct TlsClientFinding {
     /// The ClientHello.
     pub client: TlsClient,
     pub(crate) clients: Clients,
+    software: NamedOnce,
 }
+
+/// What a database named before. Always equal, as a database is.
+#[derive(Clone, Debug, Default)]
+struct NamedOnce(OnceLock<Option<ClientMatch>>);
+
+impl PartialEq for NamedOnce {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for NamedOnce {}
 
 impl TlsClientFinding {
     pub(crate) fn new(client: TlsClient, clients: &Clients) -> Self {
-        Self { client, clients: clients.clone() }
+        Self { client, clients: clients.clone(), software: NamedOnce::default() }
     }
 
-    /// Names the software that sent the hello.
+    /// Names the software that sent the hello. Later calls return the same without another search.
     pub fn software(&self) -> Option<ClientMatch> {
-        self.clients.get().match_hello(&self.client.hello)
+        let search = || self.clients.get().match_hello(&self.client.hello);
+        self.software.0.get_or_init(search).clone()
     }
 }
 

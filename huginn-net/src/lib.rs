@@ -44,6 +44,7 @@ mod header_text;
 pub mod hosts;
 mod json;
 mod limits;
+mod notices;
 mod observers;
 pub mod p0f;
 mod p0f_flow;

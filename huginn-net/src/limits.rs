@@ -1,5 +1,7 @@
 //! Limits of host tracking and of lists, each with its unit and its reason.
 
+use std::num::NonZeroU32;
+
 // Scores of host changes and shared addresses, as in p0f 3.09b.
 
 /// Number of scores in the history of a host.
@@ -171,3 +173,82 @@ pub(crate) const MAX_TESTS: usize = 128;
 
 /// Maximum number of `not` and parentheses in each other: the parser and the condition recurse.
 pub(crate) const MAX_CONDITION_DEPTH: usize = 64;
+
+// Findings above fingerprints; docs/findings.md has them.
+
+/// Ports of a host that make a scan: more than any client uses of one server in a minute, except for a scanner, or one that
+/// transfers files by FTP, whose ports answer.
+pub(crate) const SCAN_PORTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(99);
+
+/// Hosts on a port that make a scan: more than a browser contacts in a minute.
+pub(crate) const SCAN_HOSTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(99);
+
+/// Time in which the targets of a scan are counted, in nanoseconds.
+pub(crate) const SCAN_WINDOW_NANOS: u64 = 60_000_000_000;
+
+/// Time in which a server answers a SYN, in nanoseconds: the first retransmission timeout (RFC 6298, section 2).
+pub(crate) const SCAN_ANSWER_NANOS: u64 = 1_000_000_000;
+
+/// Maximum share of the targets of a scan that answer, unless the packets are those of a tool: more answer a crawler.
+pub(crate) const MAX_SCAN_ANSWERS_PERCENT: usize = 10;
+
+/// Minimum share of the targets of a client that have the port of a scan: peer-to-peer programs contact many ports.
+pub(crate) const MIN_SCAN_PORT_PERCENT: usize = 50;
+
+/// Minimum share of the targets of a scan with packets of a tool before the scan is that of the tool.
+pub(crate) const MIN_SCAN_TOOL_PERCENT: usize = 90;
+
+/// SYN+ACKs to other clients that show that a capture has the packets of servers, if the client itself got none.
+pub(crate) const MIN_ANSWERS_OF_OTHERS: u64 = 10;
+
+/// Targets in a minute, most of which answered, after which a client without answers lost its network.
+pub(crate) const MIN_BUSY_TARGETS: u32 = 20;
+
+/// Maximum number of targets of a client that are counted in a minute: 100 KiB.
+pub(crate) const MAX_SCAN_TARGETS: u32 = 1024;
+
+/// Maximum number of scans of a client that are followed: 100 KiB.
+pub(crate) const MAX_SCANS_PER_CLIENT: usize = 4;
+
+/// Maximum number of clients whose connections are counted: 8 MiB.
+pub(crate) const MAX_SCAN_CLIENTS: usize = 1 << 16;
+
+/// Maximum memory of their targets and scans, in bytes.
+pub(crate) const MAX_SCAN_BYTES: usize = 32 << 20;
+
+/// Contacts at regular intervals that make a beacon: at random times, fewer than one of 10^11 series is so regular.
+pub(crate) const BEACON_CONTACTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(19);
+
+/// Maximum number of contacts that a caller may ask for: 4 KiB of intervals.
+pub(crate) const MAX_BEACON_CONTACTS: u32 = 1000;
+
+/// Time without activity after which the next one is another contact, in milliseconds: connections of one visit follow each
+/// other.
+pub(crate) const BEACON_GAP_MILLIS: u64 = 2000;
+
+/// Minimum period of a beacon, in milliseconds: five times the gap, which makes short random intervals more alike.
+pub(crate) const MIN_BEACON_PERIOD_MILLIS: u32 = 10_000;
+
+/// Maximum deviation of an interval from the median: beacons commonly vary by up to 20 %.
+pub(crate) const MAX_BEACON_DEVIATION_PERCENT: u32 = 25;
+
+/// Minimum share of the intervals within that deviation: some contacts are lost or repeated.
+pub(crate) const MIN_BEACON_REGULAR_PERCENT: usize = 90;
+
+/// Maximum number of pairs of client and server with fewer than three contacts: 10 MiB.
+pub(crate) const MAX_BEACON_CANDIDATES: usize = 1 << 16;
+
+/// Maximum number of pairs with more contacts: 4 MiB, and their intervals.
+pub(crate) const MAX_BEACON_SERIES: usize = 1 << 14;
+
+/// Maximum memory of intervals and names, in bytes.
+pub(crate) const MAX_BEACON_BYTES: usize = 16 << 20;
+
+/// Time after which a client without connections is forgotten, in seconds: 26 hours, so that a daily contact is not.
+pub(crate) const NOTICE_IDLE_SECS: u64 = 93_600;
+
+/// Maximum number of packets that a finding names as its evidence.
+pub(crate) const MAX_NOTICE_PACKETS: usize = 8;
+
+/// Maximum number of findings that are remembered so that they are reported once: 6 MiB.
+pub(crate) const MAX_NOTICES_ONCE: usize = 1 << 16;

@@ -17,7 +17,7 @@ use crate::finding::{
     SshHandshakeFinding, SshServerFinding, TlsCertificatesFinding, TlsClientFinding, TlsHandshakeFinding,
     TlsServerFinding,
 };
-use crate::hosts::{self, HttpUpdate, TlsUpdate, Update};
+use crate::hosts::{self, HttpUpdate, RequestFacts, TlsUpdate, Update};
 use crate::observers::FlowOutput;
 use crate::scope::Scope;
 
@@ -58,6 +58,7 @@ pub(crate) struct ParserFindings<'a> {
     pub(crate) clients: &'a Clients,
     pub(crate) scope: Scope,
     pub(crate) profiles: bool,
+    pub(crate) notices: bool,
     pub(crate) systems: &'a [Option<HandshakeSystem>; 2],
     /// The outcome of the last reported mismatch of the connection.
     pub(crate) mismatch: &'a Cell<Option<Outcome>>,
@@ -89,6 +90,7 @@ impl ParserFindings<'_> {
             };
             update = update.for_profile(&verdict, language, name_of(&event), firm_system(self.systems, side));
         }
+        let has_notices = self.notices && scope == Scope::Full;
         let mut mismatch = None;
         let finding = match event {
             HttpEvent::Request(HttpRequest { request, exchange, akamai, .. }) => {
@@ -97,8 +99,13 @@ impl ParserFindings<'_> {
                 if scope == Scope::Full {
                     mismatch = self.mismatch(&request, akamai.as_deref(), software.as_ref(), &verdict);
                 }
-                update.is_imitation =
-                    mismatch.as_ref().is_some_and(|found| found.outcome == Outcome::Imitation);
+                let imitation = mismatch.as_ref().filter(|found| found.outcome == Outcome::Imitation);
+                update.is_imitation = imitation.is_some();
+                if has_notices {
+                    let contact =
+                        RequestFacts::from_request(&request, &verdict, software.as_ref(), imitation);
+                    update = update.for_notices(contact, &verdict, firm_system(self.systems, side));
+                }
                 let found = HttpRequestFinding {
                     request,
                     exchange,
@@ -167,6 +174,12 @@ impl ParserFindings<'_> {
         let (update, finding) = match event {
             TlsEvent::Client(client) => {
                 let finding = Box::new(TlsClientFinding::new(client, self.clients));
+                if self.notices && self.scope == Scope::Full {
+                    emit(
+                        side,
+                        Route::Update(Update::Request(Box::new(RequestFacts::from_hello(&finding))).into()),
+                    );
+                }
                 let tcp = || firm_system(self.systems, Side::Client);
                 let update = self.profiles.then(|| Update::TlsClient(TlsUpdate::new(&finding, tcp())));
                 (update, Finding::TlsClient(finding))

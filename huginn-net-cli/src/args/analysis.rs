@@ -51,6 +51,31 @@ pub(crate) struct EventArguments {
     /// Report each connection at its end: packets, bytes, and what all layers showed (event 'connection')
     #[arg(long)]
     pub(crate) connections: bool,
+
+    /// Report scans, beacons, and clients that contradict themselves or imitate other software (event 'finding';
+    /// docs/findings.md)
+    #[arg(long)]
+    pub(crate) findings: bool,
+
+    #[command(flatten)]
+    pub(crate) thresholds: ThresholdArguments,
+}
+
+/// Thresholds of findings.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Analysis")]
+pub(crate) struct ThresholdArguments {
+    /// Report a scan once so many ports of a host got a SYN in a minute; at most 1024
+    #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(2..=1024))]
+    pub(crate) scan_ports: u32,
+
+    /// Report a scan once so many hosts got a SYN on one port in a minute; at most 1024
+    #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(2..=1024))]
+    pub(crate) scan_hosts: u32,
+
+    /// Report a beacon after so many contacts at regular intervals
+    #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(3..=1000))]
+    pub(crate) beacon_count: u32,
 }
 
 /// Selects packets and databases, and configures the analysis.

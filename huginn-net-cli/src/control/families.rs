@@ -401,6 +401,22 @@ pub(super) const FAMILIES: &[Family] = &[
     one(Kind::Counter, "host_changes", "Changes of hosts reported", &unlabeled("/hosts/changes")),
     one(Kind::Counter, "ip_sharings", "Addresses reported as shared", &unlabeled("/hosts/sharings")),
     one(Kind::Counter, "tool_reports", "Reports of scanners and packet makers", &unlabeled("/hosts/tools")),
+    several(
+        "findings",
+        "Findings above fingerprints",
+        &[
+            labeled("kind", "scan", "/findings/scans"),
+            labeled("kind", "beacon", "/findings/beacons"),
+            labeled("kind", "contradiction", "/findings/contradictions"),
+            labeled("kind", "imitation", "/findings/imitations"),
+        ],
+    ),
+    one(
+        Kind::Counter,
+        "finding_clients_evicted",
+        "Clients and pairs of client and server that findings forgot because too many were followed",
+        &unlabeled("/findings/evicted"),
+    ),
     one(Kind::Counter, "output_lines_written", "Lines written", &unlabeled("/output/written_lines")),
     one(Kind::Counter, "output_bytes_written", "Bytes of lines written", &unlabeled("/output/written_bytes")),
     one(

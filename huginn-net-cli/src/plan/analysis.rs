@@ -1,11 +1,11 @@
 //! How packets are analysed.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::thread;
 use std::time::Duration;
 
 use huginn_net::core::{DecodeConfig, FlowLimits, HashSeed};
-use huginn_net::finding::EventLimits;
+use huginn_net::finding::{EventLimits, NoticeSettings};
 use huginn_net::record::needs_handshakes;
 use huginn_net::{Builder, Configure, Filter, HuginnNet, Observers, Scope};
 
@@ -13,7 +13,7 @@ use super::databases::Databases;
 use super::watch_files::WatchFiles;
 use crate::args::{
     AnalysisArguments, DatabaseArguments, EventArguments, Format, LimitArguments, OutputArguments,
-    PacketArguments, ProtocolArgument, SeedArgument, Workers,
+    PacketArguments, ProtocolArgument, SeedArgument, ThresholdArguments, Workers,
 };
 use crate::failure::Failure;
 use crate::hash_seed;
@@ -77,8 +77,8 @@ impl AnalysisPlan {
         })
     }
 
-    /// Adds watch lists, connections and handshakes to events. Handshakes are not followed for an output without them; `None` shows
-    /// all events.
+    /// Adds watch lists, connections, handshakes and findings to events. Handshakes are not followed for an output without them;
+    /// `None` shows all events.
     pub(crate) fn with_events(
         self,
         args: &EventArguments,
@@ -98,8 +98,11 @@ impl AnalysisPlan {
             }
         };
         let has_certificates = watch.as_ref().is_some_and(|files| files.handle.lists().has_certificates());
+        let is_selected = output.is_some_and(|output| output.events.contains(&"finding"));
+        let notices = (args.findings || is_selected).then(|| notice_settings(args.thresholds));
         let plan = self.configure(|builder| {
-            builder.connections(args.connections).handshakes(handshakes || has_certificates)
+            let handshakes = handshakes || has_certificates;
+            builder.connections(args.connections).handshakes(handshakes).notices(notices)
         });
         let handle = watch.as_ref().map(|files| files.handle.clone());
         let plan = plan.configure(|builder| match handle {
@@ -195,6 +198,15 @@ fn filtered(builder: Builder<Observers>, expression: Option<&str>) -> Result<Bui
 #[cfg(not(feature = "libpcap"))]
 fn filtered(builder: Builder<Observers>, expression: Option<&str>) -> Result<Builder<Observers>, Failure> {
     if expression.is_some() { Err(Failure::NoBpf) } else { Ok(builder) }
+}
+
+fn notice_settings(args: ThresholdArguments) -> NoticeSettings {
+    let of = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+    NoticeSettings {
+        scan_ports: of(args.scan_ports),
+        scan_hosts: of(args.scan_hosts),
+        beacon_contacts: of(args.beacon_count),
+    }
 }
 
 fn event_limits(args: LimitArguments) -> EventLimits {

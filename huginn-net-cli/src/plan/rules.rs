@@ -218,6 +218,14 @@ fn check_events(
             "--format p0f has no event 'match': leave --fingerprints out, or choose another format",
         ),
         (
+            format == Format::P0f && events.findings,
+            "--format p0f has no event 'finding': leave --findings out, or choose another format",
+        ),
+        (
+            events.findings && !output.events.is_empty() && !output.events.contains(&"finding"),
+            "--findings reports the event 'finding': add it to --events, or leave --findings out",
+        ),
+        (
             format == Format::P0f && !analysis.databases.clients.is_empty(),
             "--format p0f has names of --db only: leave --clients out, or choose another format",
         ),
@@ -307,6 +315,7 @@ fn check_totals(args: &PcapArguments) -> Result<(), Failure> {
             "--fields selects fields of events, which --summary, --top and --rare do not write",
         ),
         (events.connections, "--connections adds events, which --summary, --top and --rare do not write"),
+        (events.findings, "--findings adds events, which --summary, --top and --rare do not write"),
         (
             !events.fingerprints.is_empty(),
             "--fingerprints adds events, which --summary, --top and --rare do not write",

@@ -19,6 +19,21 @@ pub(super) struct Delivery<'a, P: Protocol, R: Render<Event<Report<P>>>> {
 }
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> Delivery<'_, P, R> {
+    /// Ends the capture for the shared state, unless the analysis is cancelled.
+    pub(super) fn end(&mut self) -> Result<(), ThreadFailure> {
+        if self.cancel.is_cancelled() {
+            return Ok(());
+        }
+        let Self { router, render, output, .. } = self;
+        let mut guarded = Guarded::new(*output);
+        let mut end = || router.end::<P::Event, R>(render, &mut R::Arena::default(), &mut guarded);
+        match catch_unwind(AssertUnwindSafe(&mut end)) {
+            Ok(_) => Ok(()),
+            Err(payload) if guarded.in_sink => resume_unwind(payload),
+            Err(payload) => Err(ThreadFailure::panicked("caller", &*payload)),
+        }
+    }
+
     /// Passes an event to the sink or to the shared state. Breaks when the sink does, and on cancellation.
     pub(super) fn deliver(
         &mut self,

@@ -67,7 +67,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Merger<'_, P, R> {
                 lane.take_back(output);
             }
         }
-        Ok(())
+        self.delivery.end()
     }
 
     /// Delivers the events of one block, then updates the counters. Breaks when the sink does or a worker has ended.

@@ -94,7 +94,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueMerger<'_, P, R> {
                 }
             }
         }
-        Ok(())
+        if lanes.iter().any(OpenLane::is_receiving) { Ok(()) } else { self.delivery.end() }
     }
 
     /// Receives outputs until there is an event to deliver. Answers snapshot requests meanwhile. Breaks when the sink does, and when all

@@ -83,6 +83,29 @@ impl<M> EventRouter<M> {
         output.event(rendered, arena)
     }
 
+    /// Ends a capture for the shared state, renders its conclusions and delivers them. Breaks when the sink does.
+    pub(super) fn end<E, R: Render<Event<M::Report>>>(
+        &mut self,
+        render: &R,
+        arena: &mut R::Arena,
+        output: &mut dyn Output<R::Rendered, R::Arena>,
+    ) -> ControlFlow<()>
+    where
+        M: SharedState<E>,
+    {
+        let mut outcome = ControlFlow::Continue(());
+        let Self { shared_state, events } = self;
+        shared_state.on_end(&mut |event| {
+            if outcome.is_continue() {
+                *events = events.saturating_add(1);
+                let rendered = render.render(event, arena);
+                outcome = output.event(rendered, arena);
+            }
+        });
+        R::clear(arena);
+        outcome
+    }
+
     /// Applies an update to the shared state, and passes its conclusions to `report`. Breaks when `report` does.
     pub(super) fn on_update<E>(
         &mut self,

@@ -51,9 +51,12 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> TimeHandler for SequentialPath<'_
 }
 
 impl<P: Protocol, R: Render<Event<Report<P>>>> SequentialPath<'_, P, R> {
-    /// Ends every flow.
+    /// Ends every flow, then the capture for the shared state.
     pub(super) fn end(&mut self, now: Timestamp) {
-        let _ = self.flows.end(now, &mut self.reporter);
+        if self.flows.end(now, &mut self.reporter).is_continue() {
+            let Reporter { router, render, arena, output } = &mut self.reporter;
+            let _ = router.end::<P::Event, R>(*render, arena, *output);
+        }
     }
 }
 

@@ -207,6 +207,11 @@ impl<EA, EB, A: SharedState<EA>, B: SharedState<EB>> SharedState<Either<EA, EB>>
             }
         }
     }
+
+    fn on_end(&mut self, report: &mut impl FnMut(Event<Self::Report>)) {
+        self.0.on_end(&mut |event| report(event.map(Either::First)));
+        self.1.on_end(&mut |event| report(event.map(Either::Second)));
+    }
 }
 
 impl<A: Tally, B: Tally> Tally for (A, B) {

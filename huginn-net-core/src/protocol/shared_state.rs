@@ -28,6 +28,10 @@ pub trait SharedState<E> {
 
     /// Applies the next update, in capture order. Conclusions go to `report`.
     fn on_update(&mut self, update: Event<Self::Update>, report: &mut impl FnMut(Event<Self::Report>));
+
+    /// Ends a capture, after its last update: reports what no later update can change. The default reports nothing. Not called
+    /// after a cancellation or when the sink stops.
+    fn on_end(&mut self, _report: &mut impl FnMut(Event<Self::Report>)) {}
 }
 
 /// The destination of a protocol event.

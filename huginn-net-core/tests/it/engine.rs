@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use huginn_net_core::{
-    Analyzer, Either, Event, Filter, FlowId, FlowLimits, Frames, Interest, Origin, Protocol, Report, Route,
-    Segment, SharedState, Side, Sink, TcpFlags,
+    Analyzer, Either, Event, Filter, FlowId, FlowLimits, Frame, Frames, Interest, Origin, Protocol, Report,
+    Route, Segment, SharedState, Side, Sink, TcpFlags, Timestamp, TransportKind,
 };
 
 use crate::packet::{Endpoint, frame};
@@ -422,6 +423,13 @@ impl SharedState<bool> for SynsOfClients {
         let count = *count;
         report(update.map(|()| count));
     }
+
+    /// Reports the number of clients, as a number above 100.
+    fn on_end(&mut self, report: &mut impl FnMut(Event<u32>)) {
+        let flow = FlowId::new(CLIENT.into(), SERVER.into(), TransportKind::Tcp, None);
+        let clients = u32::try_from(self.0.len()).unwrap();
+        report(Event::new(Timestamp::from_nanos(0, 6), 0, flow, Side::Client, 100 + clients));
+    }
 }
 
 #[test]
@@ -429,11 +437,20 @@ fn shared_state_reports_in_order_and_outlives_flows() {
     let other = ([10, 0, 0, 2], 1);
     let packets = [CLIENT, (CLIENT.0, 2), other, (CLIENT.0, 3)]
         .map(|client| tcp(client, SERVER, TcpFlags::SYN, 1, b""));
+    let frames = || Frames::new(packets.iter().map(|packet| frame(0, packet)));
     let mut analyzer = Analyzer::<Syns>::builder().build();
     let mut events: Vec<Event<u32>> = Vec::new();
-    let counters = analyzer.analyze(Frames::new(packets.iter().map(|packet| frame(0, packet))), &mut events);
-    assert_eq!(events.iter().map(|event| event.kind).collect::<Vec<_>>(), [0, 1, 0, 2, 0, 1, 0, 3]);
-    assert_eq!(counters.unwrap().events, 8);
+    let counters = analyzer.analyze(frames(), &mut events);
+    assert_eq!(events.iter().map(|event| event.kind).collect::<Vec<_>>(), [0, 1, 0, 2, 0, 1, 0, 3, 102]);
+    assert_eq!(counters.unwrap().events, 9);
+    let mut parallel: Vec<Event<u32>> = Vec::new();
+    let workers = NonZeroUsize::new(2).unwrap();
+    Analyzer::<Syns>::builder().workers(workers).build().analyze(frames(), &mut parallel).unwrap();
+    assert_eq!(parallel, events);
+    let mut queued: Vec<Event<u32>> = Vec::new();
+    let none = || Frames::new(std::iter::empty::<Frame<'static>>());
+    Analyzer::<Syns>::builder().build().analyze_queues(vec![none(), none()], &mut queued).unwrap();
+    assert_eq!(queued.iter().map(|event| event.kind).collect::<Vec<_>>(), [100]);
     assert_eq!(analyzer.shared_state().0.len(), 2);
     assert!(analyzer.push(&frame(0, &packets[0]), &mut Limited(1)).is_break());
     assert_eq!(analyzer.shared_state().0[&IpAddr::from(CLIENT.0)], 3, "no update is applied after the break");

@@ -13,10 +13,13 @@ use huginn_net_tls::{
 use super::TextLimit;
 use crate::Finding;
 use crate::connection::Connection;
-use crate::finding::{HttpRequestFinding, HttpResponseFinding, HttpVerdict, TcpFinding};
+use crate::finding::{
+    BeaconTarget, HttpRequestFinding, HttpResponseFinding, HttpVerdict, Notice, NoticeKind, TcpFinding,
+};
 use crate::hosts::HostUpdate;
 use crate::limits::{
     MAX_EXTENSION_LEN, MAX_GREASE_LEN, MAX_LENGTH_LEN, MAX_NUMBER_NAME_LEN, MAX_PARAMETER_LEN,
+    MAX_SOFTWARE_LEN,
 };
 use crate::watch::Match;
 
@@ -55,6 +58,9 @@ const PARAMS: usize = 72;
 
 /// Bytes of a clock, or of the reasons of a change.
 const CONCLUSION: usize = 200;
+
+/// Bytes of a conclusion from several connections, without the texts of its software and names: its numbers and packets.
+const NOTICE: usize = 900;
 
 /// Bytes of a tool, without the texts of its label.
 const TOOL: usize = 300;
@@ -202,10 +208,34 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
             sum([60, reasons.fold(0, |sum, len| sum.saturating_add(len).saturating_add(16))])
         }
         Finding::Conflict(_) => 60,
+        Finding::Notice(found) => notice(found),
         Finding::Tool(found) => tool(&found.label),
         Finding::Connection(found) => connection(found),
         Finding::Match(found) => matched(found, limit),
     }
+}
+
+/// Bytes of a conclusion: its texts are in its reason, and some in a field of their own.
+fn notice(found: &Notice) -> u64 {
+    let texts = match &found.kind {
+        NoticeKind::Scan(scan) => scan.tool.as_deref().map_or(0, label_text),
+        NoticeKind::Beacon(beacon) => {
+            let name = match &beacon.target {
+                BeaconTarget::Name(name) => text(name, TextLimit::NONE),
+                BeaconTarget::Address(_) => 0,
+            };
+            let user_agent =
+                beacon.user_agent.as_deref().map_or(0, |text| text.len().saturating_mul(ESCAPED));
+            let software = [&beacon.software, &beacon.library].into_iter().flatten();
+            software.fold(name.saturating_add(user_agent), |sum, name| sum.saturating_add(name.len()))
+        }
+        // Its texts are those of the database, and a quotation.
+        NoticeKind::Contradiction(_) => MAX_SOFTWARE_LEN,
+        NoticeKind::Imitation(found) => found.contradicts.iter().fold(found.claim.len(), |sum, reason| {
+            sum.saturating_add(text(reason.as_bytes(), TextLimit::NONE)).saturating_add(2)
+        }),
+    };
+    sum([NOTICE, texts.saturating_mul(2)])
 }
 
 /// Bytes of trust anchors: each byte of an identifier has at most four characters.
@@ -411,7 +441,9 @@ mod tests {
         for max_text_bytes in [None, Some(4096), Some(20)] {
             let limits = EventLimits { max_text_bytes, ..EventLimits::NONE };
             for path in crate::captures::with_extension(&["pcap", "pcapng"]) {
-                let observers = Observers::default().connections(true).handshakes(true).event_limits(limits);
+                let notices = Some(crate::finding::NoticeSettings::default());
+                let observers = Observers::default().connections(true).handshakes(true).notices(notices);
+                let observers = observers.event_limits(limits);
                 let Ok(capture) = CaptureReader::open(&path) else { continue };
                 let _ = HuginnNet::builder_with(observers).build().analyze(
                     capture,

@@ -17,6 +17,11 @@ pub(super) struct Conflict {
     explanation: Explanation,
 }
 
+/// The contradiction between a request and the handshake of its connection.
+pub(crate) fn contradiction_of_head(update: &HttpUpdate) -> Option<Contradiction> {
+    Some(Conflict::from_head(update)?.to_contradiction(1))
+}
+
 impl Conflict {
     /// The conflict between an HTTP head and the handshake of its connection.
     pub(super) fn from_head(update: &HttpUpdate) -> Option<Self> {

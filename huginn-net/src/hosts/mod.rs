@@ -29,6 +29,7 @@ use huginn_net_db::Label;
 use huginn_net_tcp::{Clock, ClockReading, TcpSignature};
 
 pub use self::answers::AlikeServers;
+pub(crate) use self::conflict::contradiction_of_head;
 pub(crate) use self::contacts::asked_name;
 pub use self::contacts::{Contact, Contacts};
 pub use self::joined::JoinedHosts;
@@ -38,10 +39,13 @@ pub use self::profile::{
 pub use self::reasons::Reasons;
 pub use self::span::TimeSpan;
 pub(crate) use self::stack::{is_firm, is_middlebox, same_stack};
+pub(crate) use self::tools::{HostSet, PortSet};
 pub use self::tools::{ToolFinding, Tools};
 pub use self::top_values::{Counted, TopValues};
 pub use self::update::HostUpdate;
-pub(crate) use self::update::{HttpUpdate, TcpUpdate, TlsUpdate, Update, language_of, p0f_language_of};
+pub(crate) use self::update::{
+    HttpUpdate, RequestFacts, TcpUpdate, TlsUpdate, Update, language_of, p0f_language_of,
+};
 pub use self::update_record::{HostUpdateRecord, HostUpdateRecordError};
 pub use self::verdict::{
     Cause, Contradiction, Evidence, EvidenceLayer, Explanation, Grade, Statement, Verdict,
@@ -54,7 +58,8 @@ use self::clocks::{ClockVerdict, HostClock};
 use self::scores::{Conclusion, Scores};
 use self::tunneled::Tunneled;
 use crate::event_limits::{EventLimits, Rates, SuppressedEvents, Ticket};
-use crate::finding::{ChangeFinding, UptimeFinding};
+use crate::finding::{ChangeFinding, NoticeCounters, NoticeSettings, UptimeFinding};
+use crate::notices::Notices;
 use crate::{Event, Finding, Scope};
 
 /// Limits of the host table.
@@ -138,6 +143,7 @@ pub struct Hosts {
     tunneled: Tunneled,
     counters: HostCounters,
     rates: Rates,
+    notices: Option<Box<Notices>>,
 }
 
 /// An address and its tunnel: equal private addresses in two tunnels are two hosts.
@@ -201,7 +207,18 @@ impl Hosts {
             tunneled,
             counters: HostCounters::default(),
             rates: Rates::new(events, scope),
+            notices: None,
         }
+    }
+
+    /// Reports conclusions from several connections with these thresholds, or none.
+    pub(crate) fn with_notices(self, settings: Option<NoticeSettings>) -> Self {
+        Self { notices: settings.map(|settings| Box::new(Notices::new(&settings))), ..self }
+    }
+
+    /// Counters of the findings that [`Observers::notices`](crate::Observers::notices) enables.
+    pub fn notices(&self) -> NoticeCounters {
+        self.notices.as_ref().map_or_else(NoticeCounters::default, |notices| notices.counters())
     }
 
     /// The counters since the table was created.
@@ -262,6 +279,9 @@ impl Hosts {
         self.counters.cleared = self.counters.cleared.saturating_add(self.map.counters().entries);
         self.map.clear();
         self.tunneled.clear();
+        if let Some(notices) = &mut self.notices {
+            notices.clear();
+        }
     }
 }
 
@@ -325,6 +345,16 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
     }
 
     fn on_update(&mut self, update: huginn_net_core::Event<HostUpdate>, report: &mut impl FnMut(Event)) {
+        if let Some(notices) = &mut self.notices {
+            notices.on_update(&update, &mut |event| {
+                if self.rates.admits(&Ticket::new(&event, &event.kind)) {
+                    report(event);
+                }
+            });
+            if matches!(update.kind.update, Update::Request(_)) {
+                return;
+            }
+        }
         // A worker may run ahead of the host table and send a timestamp after the table decided on the clock.
         if matches!(&update.kind.update, Update::Timestamp(_, clock) if clock.is_decided(update.subject)) {
             return;
@@ -358,7 +388,9 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
             Update::Http(update) => host.on_head(&update, &context),
             Update::Timestamp(reading, clock) => host.on_timestamp(reading, &clock, &context),
             Update::Clock(clock) => host.on_clock(clock, &context),
-            Update::Mtu(_) | Update::TlsClient(_) | Update::TlsServer => UpdateResult::default(),
+            Update::Mtu(_) | Update::TlsClient(_) | Update::TlsServer | Update::Request(_) => {
+                UpdateResult::default()
+            }
         };
         if let Some(profile) = &mut host.profile {
             profile.on_learned(&result, context.ts);
@@ -381,6 +413,15 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
                 report(event);
             }
         }
+    }
+
+    fn on_end(&mut self, report: &mut impl FnMut(Event)) {
+        let Some(notices) = &mut self.notices else { return };
+        notices.on_end(&mut |event| {
+            if self.rates.admits(&Ticket::new(&event, &event.kind)) {
+                report(event);
+            }
+        });
     }
 }
 

@@ -333,7 +333,7 @@ impl HostProfile {
             }
             Update::TlsClient(hello) => self.on_hello(hello),
             Update::TlsServer => self.as_server.hellos = self.as_server.hellos.saturating_add(1),
-            Update::Clock(_) | Update::Timestamp(..) => {}
+            Update::Clock(_) | Update::Timestamp(..) | Update::Request(_) => {}
         }
     }
 

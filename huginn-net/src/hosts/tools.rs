@@ -186,7 +186,7 @@ impl ToolSeen {
             label: Arc::clone(&self.label),
             syns: self.syns,
             ports: self.ports.len(),
-            hosts: u32::try_from(self.hosts.listed.len()).unwrap_or(u32::MAX),
+            hosts: self.hosts.len(),
             has_more_hosts: self.hosts.has_more,
             first_seen: self.first_seen,
             last_seen: self.last_seen,
@@ -230,7 +230,7 @@ impl Display for Sent<'_> {
 
 /// A set of ports: a sorted list of at most 8 KiB, or a bitmap of 8 KiB.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum PortSet {
+pub(crate) enum PortSet {
     List(Vec<u16>),
     Bitmap { words: Box<[u64; 1024]>, len: u32 },
 }
@@ -242,7 +242,7 @@ impl Default for PortSet {
 }
 
 impl PortSet {
-    fn insert(&mut self, port: u16) {
+    pub(crate) fn insert(&mut self, port: u16) {
         match self {
             Self::List(ports) => {
                 let Err(index) = ports.binary_search(&port) else { return };
@@ -263,7 +263,7 @@ impl PortSet {
         }
     }
 
-    fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         match self {
             Self::List(ports) => u32::try_from(ports.len()).unwrap_or(u32::MAX),
             Self::Bitmap { len, .. } => *len,
@@ -282,7 +282,7 @@ impl PortSet {
         }
     }
 
-    fn heap_bytes(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         match self {
             Self::List(ports) => ports.capacity().saturating_mul(size_of::<u16>()),
             Self::Bitmap { words, .. } => size_of_val(&**words),
@@ -292,13 +292,13 @@ impl PortSet {
 
 /// A set of addresses, sorted, that says whether it left out some.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct HostSet {
+pub(crate) struct HostSet {
     listed: Vec<IpAddr>,
     has_more: bool,
 }
 
 impl HostSet {
-    fn insert(&mut self, ip: IpAddr) {
+    pub(crate) fn insert(&mut self, ip: IpAddr) {
         let Err(index) = self.listed.binary_search(&ip) else { return };
         if self.listed.len() < MAX_TOOL_TARGETS {
             self.listed.insert(index, ip);
@@ -307,7 +307,17 @@ impl HostSet {
         }
     }
 
-    fn heap_bytes(&self) -> usize {
+    /// Number of listed addresses.
+    pub(crate) fn len(&self) -> u32 {
+        u32::try_from(self.listed.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether there are more.
+    pub(crate) fn has_more(&self) -> bool {
+        self.has_more
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
         self.listed.capacity().saturating_mul(size_of::<IpAddr>())
     }
 }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use huginn_net_db::{Label, SoftwareClaim, TcpMatch};
-use huginn_net_http::{HttpSignature, Role, language};
+use huginn_net_db::{ClientMatch, Label, SoftwareClaim, TcpMatch};
+use huginn_net_http::{HttpSignature, Request, Role, language};
 use huginn_net_tcp::{Clock, ClockReading, TcpSignature};
 use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
@@ -13,8 +13,9 @@ use super::asked_name;
 use super::clocks::P0fClock;
 use super::server_header;
 use super::tools::Tools;
-use crate::finding::{HttpVerdict, MtuFinding, SystemCheck, TlsClientFinding};
-use crate::limits::{MAX_LANGUAGE_TAG_LEN, MAX_SOFTWARE_LEN};
+use crate::consistency::Consistency;
+use crate::finding::{HttpVerdict, ImitationNotice, MtuFinding, SystemCheck, TlsClientFinding};
+use crate::limits::{MAX_HOST_BYTES, MAX_LANGUAGE_TAG_LEN, MAX_QUOTED_BYTES, MAX_SOFTWARE_LEN};
 
 /// An update of [`Hosts`](crate::hosts::Hosts) for the host that is the subject of the event.
 #[derive(Clone, Debug)]
@@ -25,13 +26,22 @@ pub struct HostUpdate {
 }
 
 impl HostUpdate {
+    /// The update.
+    pub(crate) fn update(&self) -> &Update {
+        &self.update
+    }
+
     /// Number of events that the host table may report for the update.
     pub(crate) fn max_conclusions(&self) -> u64 {
         match &self.update {
             Update::Tcp(_) => 1_u64.saturating_add(self.tool().is_some().into()),
             Update::Clock(_) | Update::Timestamp(..) => 1,
             Update::Http(update) if update.counts => 2,
-            Update::Http(_) | Update::Mtu(_) | Update::TlsClient(_) | Update::TlsServer => 0,
+            Update::Http(_)
+            | Update::Mtu(_)
+            | Update::TlsClient(_)
+            | Update::TlsServer
+            | Update::Request(_) => 0,
         }
     }
 
@@ -83,6 +93,8 @@ pub(crate) enum Update {
     TlsClient(TlsUpdate),
     /// A ServerHello; sent only if profiles are enabled.
     TlsServer,
+    /// A ClientHello; sent only if findings above fingerprints are enabled.
+    Request(Box<RequestFacts>),
 }
 
 /// A SYN or SYN+ACK, and its match.
@@ -126,6 +138,74 @@ pub(crate) struct HttpUpdate {
     pub(crate) name: Option<Box<[u8]>>,
     /// The firm system match of the sender, from the handshake of the same connection.
     pub(crate) tcp: Option<Arc<Label>>,
+    /// What a request says of client and server; sent only if findings above fingerprints are enabled.
+    pub(crate) contact: Option<Box<RequestFacts>>,
+}
+
+/// What a ClientHello or a request says of its client and its server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RequestFacts {
+    /// The server name or Host header, in lower case, at most 255 bytes.
+    pub(crate) name: Option<Box<[u8]>>,
+    /// The first bytes of the User-Agent.
+    pub(crate) user_agent: Option<Box<[u8]>>,
+    /// The application that the fingerprint names.
+    pub(crate) software: Option<Arc<str>>,
+    /// The TLS library that the fingerprint names.
+    pub(crate) library: Option<Arc<str>>,
+    /// Why the client is not the software that it claims to be.
+    pub(crate) imitation: Option<Box<ImitationNotice>>,
+}
+
+impl RequestFacts {
+    /// The contact of a ClientHello.
+    pub(crate) fn from_hello(finding: &TlsClientFinding) -> Self {
+        let found = finding.software().map(|found| found.software);
+        let imitation = found.as_deref().and_then(|software| {
+            let imitation = software.imitation.as_ref()?;
+            let fields: Vec<&str> = imitation.fields.iter().map(|field| field.name()).collect();
+            Some(Box::new(ImitationNotice {
+                claim: format!("TLS imitates {}", imitation.browser.name()),
+                contradicts: vec![format!("these fields differ: {}", fields.join(", "))],
+            }))
+        });
+        Self {
+            name: finding.client.hello.server_name().map(host_name),
+            user_agent: None,
+            software: found.as_deref().and_then(|software| software.application.clone()),
+            library: found.as_deref().and_then(|software| software.library.clone()),
+            imitation,
+        }
+    }
+
+    /// The contact of a request. `imitation`: why the client is not the browser that it claims to be.
+    pub(crate) fn from_request(
+        request: &Request,
+        verdict: &HttpVerdict,
+        software: Option<&ClientMatch>,
+        imitation: Option<&Consistency>,
+    ) -> Self {
+        let agrees = verdict.params.claim == SoftwareClaim::Agrees;
+        let matched = verdict.matched.as_ref().filter(|found| agrees && found.label.is_tool());
+        let by_settings = software.and_then(|found| found.software.application.clone());
+        let imitation = imitation.and_then(|found| {
+            let (claim, contradicts) = found.reasons.split_first()?;
+            Some(Box::new(ImitationNotice { claim: claim.clone(), contradicts: contradicts.to_vec() }))
+        });
+        let user_agent = request.user_agent();
+        Self {
+            name: request.host().map(host_name),
+            user_agent: user_agent.map(|text| text.get(..MAX_QUOTED_BYTES).unwrap_or(text).into()),
+            software: matched.map(|found| Arc::clone(&found.label.name)).or(by_settings),
+            library: None,
+            imitation,
+        }
+    }
+}
+
+/// The start of a host name in lower case.
+fn host_name(name: &[u8]) -> Box<[u8]> {
+    name.get(..MAX_HOST_BYTES).unwrap_or(name).to_ascii_lowercase().into()
 }
 
 impl HttpUpdate {
@@ -152,7 +232,19 @@ impl HttpUpdate {
             language: None,
             name: None,
             tcp: None,
+            contact: None,
         }
+    }
+
+    /// Adds the fields for findings above fingerprints.
+    pub(crate) fn for_notices(
+        self,
+        contact: RequestFacts,
+        verdict: &HttpVerdict,
+        tcp: Option<Arc<Label>>,
+    ) -> Self {
+        let forwarded = verdict.signature.is_forwarded();
+        Self { forwarded, tcp, contact: Some(Box::new(contact)), ..self }
     }
 
     /// Adds the fields for profiles.

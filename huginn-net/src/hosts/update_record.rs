@@ -12,8 +12,8 @@ use huginn_net_tls::{ClientFamily, Ja4ParseError, Transport};
 use serde::{Deserialize, Serialize};
 
 use super::HostUpdate;
-use super::update::{HttpUpdate, SoftwareMatch, TcpUpdate, TlsUpdate, Update};
-use crate::finding::{MtuFinding, SystemCheck};
+use super::update::{HttpUpdate, RequestFacts, SoftwareMatch, TcpUpdate, TlsUpdate, Update};
+use crate::finding::{ImitationNotice, MtuFinding, SystemCheck};
 
 /// An update of a host with its flow and time, in a form that serde stores and reads.
 ///
@@ -89,6 +89,17 @@ enum UpdateRecord {
         tcp: Option<LabelRecord>,
     },
     TlsServer,
+    Request(Box<RequestFactsRecord>),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct RequestFactsRecord {
+    name: Option<Vec<u8>>,
+    user_agent: Option<Vec<u8>>,
+    software: Option<String>,
+    library: Option<String>,
+    /// The claim, and what contradicts it.
+    imitation: Option<(String, Vec<String>)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -156,6 +167,7 @@ struct HttpRecord {
     name: Option<Vec<u8>>,
     language: Option<String>,
     tcp: Option<LabelRecord>,
+    contact: Option<RequestFactsRecord>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -245,6 +257,7 @@ impl UpdateRecord {
                 tcp: tcp.as_deref().map(LabelRecord::new),
             },
             Update::TlsServer => Self::TlsServer,
+            Update::Request(contact) => Self::Request(Box::new(RequestFactsRecord::new(contact))),
             Update::Tcp(_) | Update::Timestamp(..) => return None,
         })
     }
@@ -288,6 +301,7 @@ impl UpdateRecord {
                 tcp: LabelRecord::read(tcp, database)?,
             }),
             Self::TlsServer => Update::TlsServer,
+            Self::Request(record) => Update::Request(Box::new(record.read())),
         })
     }
 }
@@ -337,6 +351,7 @@ impl HttpRecord {
             name: update.name.as_deref().map(<[u8]>::to_vec),
             language: update.language.as_deref().map(str::to_owned),
             tcp: update.tcp.as_deref().map(LabelRecord::new),
+            contact: update.contact.as_deref().map(RequestFactsRecord::new),
         }
     }
 
@@ -364,7 +379,33 @@ impl HttpRecord {
                 None => Cow::Owned(text),
             }),
             tcp: LabelRecord::read(self.tcp, database)?,
+            contact: self.contact.map(|contact| Box::new(contact.read())),
         })
+    }
+}
+
+impl RequestFactsRecord {
+    fn new(contact: &RequestFacts) -> Self {
+        let RequestFacts { name, user_agent, software, library, imitation } = contact;
+        Self {
+            name: name.as_deref().map(<[u8]>::to_vec),
+            user_agent: user_agent.as_deref().map(<[u8]>::to_vec),
+            software: software.as_deref().map(str::to_owned),
+            library: library.as_deref().map(str::to_owned),
+            imitation: imitation.as_ref().map(|found| (found.claim.clone(), found.contradicts.clone())),
+        }
+    }
+
+    fn read(self) -> RequestFacts {
+        let imitation =
+            |(claim, contradicts): (String, Vec<String>)| Box::new(ImitationNotice { claim, contradicts });
+        RequestFacts {
+            name: self.name.map(Vec::into_boxed_slice),
+            user_agent: self.user_agent.map(Vec::into_boxed_slice),
+            software: self.software.map(Arc::from),
+            library: self.library.map(Arc::from),
+            imitation: self.imitation.map(imitation),
+        }
     }
 }
 

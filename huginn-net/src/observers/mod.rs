@@ -22,7 +22,7 @@ use crate::Finding;
 use crate::blind_spots;
 use crate::connection::OpenConnection;
 use crate::event_limits::{EventFrame, EventLimits, SuppressedEvents};
-use crate::finding::{Clients, MtuFinding, TcpFinding};
+use crate::finding::{Clients, MtuFinding, NoticeSettings, TcpFinding};
 use crate::hosts::{self, HostLimits, HostUpdate, Hosts, TcpUpdate, Update};
 use crate::p0f_flow::{ends_http, is_hidden_from_p0f};
 use crate::parser_findings::{HandshakeSystem, ParserFindings, on_ssh};
@@ -49,6 +49,7 @@ pub struct Observers {
     profiles: bool,
     connections: bool,
     watcher: Option<Box<Watcher>>,
+    notices: Option<NoticeSettings>,
     /// The earliest segment that each counter of blind spots counted.
     examples: Examples,
     /// These counters when examples were last added, and the sum of what they count.
@@ -75,6 +76,7 @@ impl Observers {
             profiles: false,
             connections: false,
             watcher: None,
+            notices: None,
             examples: Examples::default(),
             examined: [0; blind_spots::PROTOCOL_KINDS],
             examined_sum: 0,
@@ -156,7 +158,8 @@ impl Observers {
 
     /// Returns an empty host table, for the updates of [`WithoutHosts`](crate::hosts::WithoutHosts).
     pub fn host_table(&self) -> Hosts {
-        Hosts::new(&self.hosts, self.event_limits, self.scope, self.profiles)
+        let hosts = Hosts::new(&self.hosts, self.event_limits, self.scope, self.profiles);
+        hosts.with_notices(self.notices.filter(|_| self.scope == Scope::Full))
     }
 
     /// Enables or disables (default) a [`HostProfile`](crate::hosts::HostProfile) of each host: links, software and TLS
@@ -164,6 +167,13 @@ impl Observers {
     #[must_use]
     pub fn profiles(self, remember: bool) -> Self {
         Self { profiles: remember, ..self }
+    }
+
+    /// Reports [`Notice`](crate::finding::Notice) findings with these thresholds, or none (default): scans, beacons,
+    /// contradictions and imitations. They cost time for every SYN, ClientHello and request. The scope of p0f has none.
+    #[must_use]
+    pub fn notices(self, settings: Option<NoticeSettings>) -> Self {
+        Self { notices: settings, ..self }
     }
 
     /// Enables or disables (default) a [`Connection`](crate::finding::Connection) finding at the end of each flow with
@@ -679,6 +689,7 @@ impl Observers {
                 clients: &self.clients,
                 scope: self.scope,
                 profiles: self.profiles,
+                notices: self.notices.is_some(),
                 systems,
                 mismatch,
             },
@@ -733,9 +744,16 @@ impl Observers {
             *transport = TransportState::Udp(TlsUdpFlow::default());
         }
         let TransportState::Udp(datagrams) = transport else { return Interest::Done };
-        let Self { tls_udp, counters, database, clients, scope, profiles, .. } = self;
-        let findings =
-            ParserFindings { database, clients, scope: *scope, profiles: *profiles, systems, mismatch };
+        let Self { tls_udp, counters, database, clients, scope, profiles, notices, .. } = self;
+        let findings = ParserFindings {
+            database,
+            clients,
+            scope: *scope,
+            profiles: *profiles,
+            notices: notices.is_some(),
+            systems,
+            mismatch,
+        };
         tls_udp.on_datagram(segment.payload, sender, datagrams, &mut counters.tls, &mut |origin, event| {
             let emit = &mut |subject, output| emit(Origin { subject, ..origin }, output);
             findings.on_tls(origin.subject, event, emit);

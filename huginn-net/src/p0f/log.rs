@@ -47,6 +47,7 @@ impl<'a> P0fLine<'a> {
             | Finding::TlsCertificates(_)
             | Finding::Mismatch(_)
             | Finding::Conflict(_)
+            | Finding::Notice(_)
             | Finding::Tool(_)
             | Finding::Connection(_)
             | Finding::Match(_) => return None,

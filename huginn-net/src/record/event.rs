@@ -13,7 +13,7 @@ use super::VERSION;
 use super::describe::{FieldInfo, Fields, Object, Value as _, ValueVisitor, Visit, records};
 use super::flow::FlowRecord;
 use super::kinds::{
-    ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, MatchRecord,
+    ChangeRecord, ConnectionRecord, FindingRecord, HttpRequestRecord, HttpResponseRecord, MatchRecord,
     MismatchRecord, MtuRecord, SshClientRecord, SshHandshakeRecord, SshServerRecord, TcpRecord, ToolRecord,
     UptimeRecord,
 };
@@ -135,8 +135,8 @@ kinds! {
     Tool(ToolRecord<'a>): "tool",
     /// A client that is not the browser that it claims to be.
     Mismatch(MismatchRecord<'a>): "mismatch",
-    /// What else was noticed.
-    Finding(ConflictRecord<'a>): "finding",
+    /// What several connections show, or two contents for the same bytes.
+    Finding(FindingRecord<'a>): "finding",
     /// A connection that ended.
     Connection(ConnectionRecord<'a>): "connection",
     /// An HTTP request.
@@ -190,7 +190,7 @@ pub(crate) fn event_number(finding: &Finding) -> usize {
         Finding::IpSharing(_) => 5,
         Finding::Tool(_) => 6,
         Finding::Mismatch(_) => 7,
-        Finding::Conflict(_) => 8,
+        Finding::Conflict(_) | Finding::Notice(_) => 8,
         Finding::Connection(_) => 9,
         Finding::HttpRequest(_) => 10,
         Finding::HttpResponse(_) => 11,
@@ -300,6 +300,7 @@ fn describe<'a, U: Use<'a>>(event: &'a Event, cut: &mut Vec<Text<'a>>, to: U) ->
         Finding::IpSharing(finding) => to.fields(finding.into(), Kind::IpSharing),
         Finding::Mismatch(finding) => to.fields(finding.into(), Kind::Mismatch),
         Finding::Conflict(reason) => to.fields(reason.into(), Kind::Finding),
+        Finding::Notice(notice) => to.fields((&**notice).into(), Kind::Finding),
         Finding::Tool(found) => to.fields((&**found).into(), Kind::Tool),
         Finding::Connection(connection) => {
             let transport = event.flow.transport.name();

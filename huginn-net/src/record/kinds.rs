@@ -14,8 +14,9 @@ use super::text::{LimitedTexts, Text};
 use crate::connection::Connection;
 use crate::consistency::Consistency;
 use crate::finding::{
-    ChangeFinding, HttpRequestFinding, HttpResponseFinding, MtuFinding, SshClientFinding,
-    SshHandshakeFinding, SshServerFinding, TcpFinding, UptimeFinding,
+    BeaconNotice, BeaconTarget, ChangeFinding, HttpRequestFinding, HttpResponseFinding, MtuFinding, Notice,
+    NoticeKind, ScanNotice, ScanTarget, SshClientFinding, SshHandshakeFinding, SshServerFinding, TcpFinding,
+    UptimeFinding,
 };
 use crate::hosts::ToolFinding;
 use crate::watch::{ListEntry, Match};
@@ -83,12 +84,41 @@ records! {
         reasons: Vec<Text<'a>>,
     }
 
-    /// `finding`: what else was noticed.
-    pub struct ConflictRecord<'a> in "finding_" {
-        /// Kind of the finding: `conflict`
+    /// `finding`: what several connections show, or two contents for the same bytes.
+    pub struct FindingRecord<'a> in "finding_" {
+        /// Kind of the finding: `conflict`, `scan`, `beacon`, `contradiction` or `imitation`
         finding in "finding": Text<'a>,
-        /// What distinguishes the packets of a conflict
+        /// The reason in words; of a conflict, what distinguishes its packets
         reason: Text<'a>,
+        /// What is scanned: `ports` of a host or `hosts` on a port
+        scanned[omitted]: Option<Text<'a>>,
+        /// Address or port that is scanned; server name or address of a beacon
+        target[omitted]: Option<Text<'a>>,
+        /// Number of scanned ports or hosts
+        targets[omitted]: Option<u32>,
+        /// How many of them answered
+        answered[omitted]: Option<u32>,
+        /// Number of SYNs of a scan, without retransmissions
+        syns[omitted]: Option<u64>,
+        /// Time from the first SYN of a scan to the last one, in seconds
+        duration[omitted]: Option<f64>,
+        /// Tool that scans, if it is known
+        tool[omitted]: Option<Text<'a>>,
+        /// Number of contacts of a beacon
+        contacts[omitted]: Option<u32>,
+        /// Median of the time between contacts, in seconds
+        period[omitted]: Option<f64>,
+        /// Mean deviation from it, in percent
+        jitter[omitted]: Option<f64>,
+        /// Software of a beacon, if the fingerprint or the User-Agent names it
+        application[omitted]: Option<Text<'a>>,
+        /// Service of a beacon that the name or the port stands for
+        service[omitted]: Option<Text<'a>>,
+        /// Numbers of the first packets that show it, at most eight
+        #[serde(default)]
+        packets[omitted]: Vec<u64>,
+        /// Section of the documentation that explains the kind
+        page[omitted]: Option<Text<'a>>,
     }
 
     /// `tool`: a tool that sends packets of its own, and what it sent until now.
@@ -413,9 +443,83 @@ impl<'a> From<&'a Consistency> for MismatchRecord<'a> {
     }
 }
 
-impl From<&Conflict> for ConflictRecord<'_> {
+impl<'a> FindingRecord<'a> {
+    fn new(finding: &'a str, reason: Text<'a>) -> Self {
+        Self {
+            finding: finding.into(),
+            reason,
+            scanned: None,
+            target: None,
+            targets: None,
+            answered: None,
+            syns: None,
+            duration: None,
+            tool: None,
+            contacts: None,
+            period: None,
+            jitter: None,
+            application: None,
+            service: None,
+            packets: Vec::new(),
+            page: None,
+        }
+    }
+
+    /// Adds the numbers of a scan.
+    fn with_scan(self, scan: &'a ScanNotice) -> Self {
+        let (scanned, target) = match &scan.target {
+            ScanTarget::Host(ip) => ("ports", Text::of(ip)),
+            ScanTarget::Port(port) => ("hosts", Text::of(port)),
+        };
+        Self {
+            scanned: Some(scanned.into()),
+            target: Some(target),
+            targets: Some(scan.targets),
+            answered: Some(scan.answered),
+            syns: Some(scan.syns),
+            duration: Some(scan.duration()),
+            tool: scan.tool.as_deref().map(Text::of),
+            ..self
+        }
+    }
+
+    /// Adds the numbers of a beacon.
+    fn with_beacon(self, beacon: &'a BeaconNotice) -> Self {
+        let target = match &beacon.target {
+            BeaconTarget::Name(name) => Text::wire(name),
+            BeaconTarget::Address(address) => Text::of(address),
+        };
+        let user_agent = || beacon.user_agent.as_deref().map(Text::wire);
+        Self {
+            target: Some(target),
+            contacts: Some(beacon.contacts),
+            period: Some(beacon.period()),
+            jitter: Some(beacon.jitter()),
+            application: beacon.software.as_ref().map(Into::into).or_else(user_agent),
+            service: beacon.service.map(Into::into),
+            ..self
+        }
+    }
+}
+
+impl From<&Conflict> for FindingRecord<'_> {
     fn from(reason: &Conflict) -> Self {
-        Self { finding: "conflict".into(), reason: reason.as_str().into() }
+        Self::new("conflict", reason.as_str().into())
+    }
+}
+
+impl<'a> From<&'a Notice> for FindingRecord<'a> {
+    fn from(notice: &'a Notice) -> Self {
+        let record = Self {
+            packets: notice.packets.clone(),
+            page: Some(notice.page().into()),
+            ..Self::new(notice.name(), Text::owned(notice))
+        };
+        match &notice.kind {
+            NoticeKind::Scan(scan) => record.with_scan(scan),
+            NoticeKind::Beacon(beacon) => record.with_beacon(beacon),
+            NoticeKind::Contradiction(_) | NoticeKind::Imitation(_) => record,
+        }
     }
 }
 

@@ -45,7 +45,7 @@ pub use self::host::{
     StatementRecord, SystemSeenRecord, TlsClientSeenRecord, VerdictRecord, fields_of_host,
 };
 pub use self::kinds::{
-    ChangeRecord, ConflictRecord, ConnectionRecord, HttpRequestRecord, HttpResponseRecord, LabelRecord,
+    ChangeRecord, ConnectionRecord, FindingRecord, HttpRequestRecord, HttpResponseRecord, LabelRecord,
     ListedRecord, MismatchRecord, MtuRecord, NearestRecord, SoftwareRecord, SshClientRecord,
     SshHandshakeRecord, SshServerRecord, TcpRecord, ToolRecord, UptimeRecord,
 };

@@ -19,6 +19,7 @@ mod goldens;
 mod heads;
 mod loss;
 mod mutants;
+mod notices;
 mod one_device;
 mod own_protocols;
 mod p0f_answers;

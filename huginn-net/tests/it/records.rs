@@ -1,9 +1,11 @@
 //! Checks that records are the JSON of the program, can be read again, and describe every field.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use crate::captures;
+use huginn_net::finding::NoticeSettings;
 use huginn_net::record::{EVENT_NAMES, EventRecord, FieldInfo, HostRecord, fields_of_event, fields_of_host};
 use huginn_net::record::{JsonEvent, JsonHost};
 use huginn_net::watch::{WatchListHandle, WatchLists};
@@ -31,8 +33,11 @@ fn analyze(path: &Path, observers: Observers, mut on_event: impl FnMut(&Event)) 
 fn all() -> Observers {
     let mut lists = WatchLists::default();
     lists.add("list", b"t13d3112h2_e8f1e7e78f70_b26ce05bbdd6,curl\n").unwrap();
-    let lists = WatchListHandle::new(lists);
-    Observers::default().connections(true).handshakes(true).profiles(true).watch_lists(lists)
+    let of = |number| NonZeroU32::new(number).unwrap();
+    // Thresholds that short captures reach.
+    let notices = NoticeSettings { scan_ports: of(10), scan_hosts: of(10), beacon_contacts: of(3) };
+    let observers = Observers::default().connections(true).handshakes(true).profiles(true);
+    observers.notices(Some(notices)).watch_lists(WatchListHandle::new(lists))
 }
 
 /// Converts every number to `f64`, so that `1` equals `1.0`.

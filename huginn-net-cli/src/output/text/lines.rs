@@ -107,6 +107,7 @@ impl Lines {
             event.kind,
             Finding::Mismatch(_)
                 | Finding::Conflict(_)
+                | Finding::Notice(_)
                 | Finding::Tool(_)
                 | Finding::Match(_)
                 | Finding::HostChange(_)
@@ -168,6 +169,7 @@ impl Lines {
             }
             Finding::Mismatch(found) => write!(out, "{:#}", Escaped(found.to_string().as_bytes())),
             Finding::Conflict(_) => out.write_all(b"two contents for the same bytes"),
+            Finding::Notice(found) => write!(out, "{}: {found}", found.name()),
             Finding::Tool(found) => self.known(out, found),
             Finding::Connection(connection) => self.connection(out, connection),
             Finding::Match(found) => self.matched(out, found),
@@ -353,6 +355,7 @@ fn protocol_of(event: &Event) -> &'static str {
         Finding::IpSharing(_) => "sharing",
         Finding::Mismatch(_) => "mismatch",
         Finding::Conflict(_) => "conflict",
+        Finding::Notice(_) => "finding",
         Finding::Tool(_) => "tool",
         Finding::Match(_) => "match",
         Finding::Connection(_) => match event.flow.transport {

@@ -118,6 +118,12 @@ impl Blocks {
                 self.verdict(out, "tool", Some(&found.label))?;
                 self.field(out, "sent", found.sent())
             }
+            Finding::Notice(found) => {
+                self.field(out, "kind", found.name())?;
+                self.field(out, "reason", found)?;
+                self.field(out, "packets", Joined(&found.packets))?;
+                self.field(out, "see", found.page())
+            }
             Finding::Connection(connection) => self.connection(out, connection),
             Finding::Match(found) => self.matched(out, found, limit),
             _ => Ok(()),
@@ -374,6 +380,7 @@ fn title(event: &Event) -> &'static str {
         Finding::IpSharing(_) => "IP sharing",
         Finding::Mismatch(_) => "Mismatch",
         Finding::Conflict(_) => "Conflict",
+        Finding::Notice(_) => "Finding",
         Finding::Tool(_) => "Tool",
         Finding::Match(_) => "Match",
         Finding::Connection(_) => "Connection",

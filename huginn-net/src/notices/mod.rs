@@ -1,0 +1,229 @@
+//! Findings above fingerprints: what several connections of a client show together.
+
+mod beacon;
+mod once;
+mod scan;
+mod service;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::{self, Display};
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use huginn_net_core::{Event, PacketClock, Side, Timestamp};
+use huginn_net_tcp::Handshake;
+
+use self::beacon::Beacons;
+pub use self::beacon::{BeaconNotice, BeaconTarget};
+use self::once::Once;
+pub use self::once::{ContradictionNotice, ImitationNotice};
+use self::scan::Scans;
+pub use self::scan::{ScanNotice, ScanTarget};
+use crate::Finding;
+use crate::hosts::{HostUpdate, HttpUpdate, TcpUpdate, Update};
+use crate::limits::{BEACON_CONTACTS, MAX_BEACON_CONTACTS, NOTICE_IDLE_SECS, SCAN_HOSTS, SCAN_PORTS};
+
+/// Thresholds of findings above fingerprints. docs/findings.md has the rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoticeSettings {
+    /// Ports of a host that make a scan (default 100).
+    pub scan_ports: NonZeroU32,
+    /// Hosts on a port that make a scan (default 100).
+    pub scan_hosts: NonZeroU32,
+    /// Contacts at regular intervals that make a beacon (default 20; at least 3, at most 1000).
+    pub beacon_contacts: NonZeroU32,
+}
+
+impl Default for NoticeSettings {
+    fn default() -> Self {
+        Self { scan_ports: SCAN_PORTS, scan_hosts: SCAN_HOSTS, beacon_contacts: BEACON_CONTACTS }
+    }
+}
+
+/// A conclusion from several connections of a client, with its numbers and its evidence.
+///
+/// [`Display`] is the reason in words: `sends SYNs to 100 ports of 192.0.2.7 in 5 s, 3 answer`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Notice {
+    /// The conclusion.
+    pub kind: NoticeKind,
+    /// Numbers of the first packets that show it, at most eight.
+    pub packets: Vec<u64>,
+}
+
+/// The kinds of conclusions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoticeKind {
+    /// The client looks for open ports, or for hosts with an open port.
+    Scan(ScanNotice),
+    /// The client contacts a server at regular intervals.
+    Beacon(BeaconNotice),
+    /// The layers of a connection name different systems.
+    Contradiction(ContradictionNotice),
+    /// The client is not the software that it claims to be.
+    Imitation(ImitationNotice),
+}
+
+impl Notice {
+    /// The name: `scan`, `beacon`, `contradiction` or `imitation`.
+    pub const fn name(&self) -> &'static str {
+        match self.kind {
+            NoticeKind::Scan(_) => "scan",
+            NoticeKind::Beacon(_) => "beacon",
+            NoticeKind::Contradiction(_) => "contradiction",
+            NoticeKind::Imitation(_) => "imitation",
+        }
+    }
+
+    /// The section of the documentation that explains the kind.
+    pub const fn page(&self) -> &'static str {
+        match self.kind {
+            NoticeKind::Scan(_) => "docs/findings.md#scan",
+            NoticeKind::Beacon(_) => "docs/findings.md#beacon",
+            NoticeKind::Contradiction(_) => "docs/findings.md#contradiction",
+            NoticeKind::Imitation(_) => "docs/findings.md#imitation",
+        }
+    }
+}
+
+impl Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            NoticeKind::Scan(found) => found.fmt(f),
+            NoticeKind::Beacon(found) => found.fmt(f),
+            NoticeKind::Contradiction(found) => found.fmt(f),
+            NoticeKind::Imitation(found) => found.fmt(f),
+        }
+    }
+}
+
+/// Counters of findings above fingerprints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[non_exhaustive]
+pub struct NoticeCounters {
+    /// Scans.
+    pub scans: u64,
+    /// Beacons.
+    pub beacons: u64,
+    /// Hosts with a contradiction.
+    pub contradictions: u64,
+    /// Clients that are not the software that they claim to be.
+    pub imitations: u64,
+    /// Clients and servers that were evicted before enough connections were seen.
+    pub evicted: u64,
+}
+
+/// An address and its tunnel.
+type ClientKey = (IpAddr, u64);
+
+/// The state that leads to conclusions. Updates arrive in the order of the capture.
+#[derive(Debug)]
+pub(crate) struct Notices {
+    /// Time of the updates, for idle timeouts.
+    clock: PacketClock,
+    scans: Scans,
+    beacons: Beacons,
+    once: Once,
+    counters: NoticeCounters,
+}
+
+impl Notices {
+    pub(crate) fn new(settings: &NoticeSettings) -> Self {
+        let contacts = settings.beacon_contacts.get().clamp(3, MAX_BEACON_CONTACTS);
+        Self {
+            clock: PacketClock::new(Duration::from_secs(NOTICE_IDLE_SECS)),
+            scans: Scans::new(settings.scan_ports.get(), settings.scan_hosts.get()),
+            beacons: Beacons::new(contacts),
+            once: Once::new(),
+            counters: NoticeCounters::default(),
+        }
+    }
+
+    pub(crate) fn counters(&self) -> NoticeCounters {
+        let evicted = self.scans.evicted().saturating_add(self.beacons.evicted());
+        NoticeCounters { evicted: self.counters.evicted.saturating_add(evicted), ..self.counters }
+    }
+
+    /// Forgets all clients; keeps the counters.
+    pub(crate) fn clear(&mut self) {
+        self.counters = self.counters();
+        self.scans.clear();
+        self.beacons.clear();
+        self.once.clear();
+        self.clock = PacketClock::new(Duration::from_secs(NOTICE_IDLE_SECS));
+    }
+
+    /// Takes an update of the host table.
+    pub(crate) fn on_update(&mut self, update: &Event<HostUpdate>, report: &mut impl FnMut(Event<Finding>)) {
+        let Self { clock, scans, beacons, once, counters } = self;
+        let now = clock.tick(update.ts);
+        let mut report = |event: Event<Notice>| {
+            counters.count(&event.kind);
+            report(event.map(|notice| Finding::Notice(Box::new(notice))));
+        };
+        scans.on_time(now, &mut report);
+        match update.kind.update() {
+            Update::Tcp(TcpUpdate { signature, matched, .. }) => match signature.handshake {
+                Handshake::Syn => {
+                    let label = matched.as_ref().map(|found| &found.label);
+                    scans.on_syn(update, label, now, &mut report);
+                    beacons.on_syn(update, now, &mut report);
+                }
+                Handshake::SynAck => scans.on_answer(update, now),
+            },
+            Update::Request(contact) => {
+                beacons.on_contact(update, contact, now, &mut report);
+                once.on_contact(update, contact, now, &mut report);
+            }
+            Update::Http(http) => {
+                if let Some(contact) = &http.contact {
+                    beacons.on_contact(update, contact, now, &mut report);
+                    once.on_contact(update, contact, now, &mut report);
+                }
+                once.on_head(update, http, now, &mut report);
+            }
+            _ => {}
+        }
+    }
+
+    /// Reports what no later update can change.
+    pub(crate) fn on_end(&mut self, report: &mut impl FnMut(Event<Finding>)) {
+        let Self { clock, scans, counters, .. } = self;
+        scans.on_end(clock.now(), &mut |event: Event<Notice>| {
+            counters.count(&event.kind);
+            report(event.map(|notice| Finding::Notice(Box::new(notice))));
+        });
+    }
+}
+
+impl NoticeCounters {
+    fn count(&mut self, notice: &Notice) {
+        let counter = match notice.kind {
+            NoticeKind::Scan(_) => &mut self.scans,
+            NoticeKind::Beacon(_) => &mut self.beacons,
+            NoticeKind::Contradiction(_) => &mut self.contradictions,
+            NoticeKind::Imitation(_) => &mut self.imitations,
+        };
+        *counter = counter.saturating_add(1);
+    }
+}
+
+/// The client of an update.
+fn client_of<K>(event: &Event<K>) -> ClientKey {
+    (event.flow.client.ip(), event.flow.tunnel_key())
+}
+
+/// The event of a conclusion at the packet of an update.
+fn at_packet<K>(event: &Event<K>, kind: NoticeKind, packets: Vec<u64>) -> Event<Notice> {
+    let Event { ts, packet_number, flow, .. } = event;
+    Event::new(*ts, *packet_number, flow.clone(), Side::Client, Notice { kind, packets })
+}
+
+/// The time between two timestamps, in milliseconds; zero if the second one is earlier.
+fn millis_between(first: Timestamp, last: Timestamp) -> u64 {
+    last.as_millis().saturating_sub(first.as_millis())
+}

@@ -1,0 +1,489 @@
+//! Scans: many ports of a host, or many hosts on a port, of which almost none answer.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt::{self, Display};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use foldhash::fast::RandomState;
+use huginn_net_core::{
+    Amount, Event, FlowId, IdleLimits, IdleMap, Side, Timestamp, TransportKind, TunnelPath,
+};
+use huginn_net_db::Label;
+
+use super::{ClientKey, Notice, NoticeKind, at_packet, client_of, millis_between};
+use crate::hosts::{HostSet, PortSet, TimeSpan, Tools};
+use crate::limits::{
+    MAX_NOTICE_PACKETS, MAX_SCAN_ANSWERS_PERCENT, MAX_SCAN_BYTES, MAX_SCAN_CLIENTS, MAX_SCAN_TARGETS,
+    MAX_SCANS_PER_CLIENT, MIN_ANSWERS_OF_OTHERS, MIN_BUSY_TARGETS, MIN_SCAN_PORT_PERCENT,
+    MIN_SCAN_TOOL_PERCENT, SCAN_ANSWER_NANOS, SCAN_WINDOW_NANOS,
+};
+
+/// Connections that a client tried to ports of a host or to hosts on a port.
+///
+/// [`Display`] is a sentence: `sends SYNs to 100 ports of 192.0.2.7 in 5 s, 3 answer`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ScanNotice {
+    /// What was scanned.
+    pub target: ScanTarget,
+    /// Number of ports or hosts.
+    pub targets: u32,
+    /// Whether there are more hosts than were counted.
+    pub has_more: bool,
+    /// Number of ports or hosts that answered with a SYN+ACK.
+    pub answered: u32,
+    /// Number of SYNs, without retransmissions.
+    pub syns: u64,
+    /// Time of the first SYN.
+    pub first_seen: Timestamp,
+    /// Time of the last SYN.
+    pub last_seen: Timestamp,
+    /// The tool that sends the SYNs, if the database knows it.
+    pub tool: Option<Arc<Label>>,
+}
+
+/// What a client scans.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum ScanTarget {
+    /// Ports of this host.
+    Host(IpAddr),
+    /// Hosts on this port.
+    Port(u16),
+}
+
+impl ScanNotice {
+    /// Time from the first SYN to the last one, in seconds.
+    pub fn duration(&self) -> f64 {
+        millis_between(self.first_seen, self.last_seen) as f64 / 1e3
+    }
+}
+
+impl Display for ScanNotice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { target, targets, has_more, answered, first_seen, last_seen, tool, .. } = self;
+        let more = if *has_more { "more than " } else { "" };
+        let count = u64::from(*targets);
+        match target {
+            ScanTarget::Host(ip) => write!(f, "sends SYNs to {} of {ip}", Amount(count, "port(s)"))?,
+            ScanTarget::Port(port) => {
+                write!(f, "sends SYNs to {more}{} on port {port}", Amount(count, "host(s)"))?;
+            }
+        }
+        write!(f, " in {}, ", TimeSpan::between(*first_seen, *last_seen))?;
+        match answered {
+            0 => f.write_str("none answers")?,
+            1 => f.write_str("1 answers")?,
+            answered => write!(f, "{answered} answer")?,
+        }
+        match tool {
+            Some(tool) => write!(f, "; the packets are those of {tool}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The connections of each client in the last minute, and the scans that were found.
+#[derive(Debug)]
+pub(super) struct Scans {
+    clients: IdleMap<ClientKey, Client>,
+    /// Clients to evaluate once their last servers had time to answer, by time.
+    due: VecDeque<(u64, ClientKey)>,
+    /// SYN+ACKs to all clients.
+    answers: u64,
+    ports: u32,
+    hosts: u32,
+}
+
+#[derive(Debug)]
+struct Client {
+    window_start: u64,
+    targets: HashMap<SocketAddr, Target, RandomState>,
+    /// Number of targets that answered.
+    answered: u32,
+    /// Targets of the window before, and how many of them answered.
+    previous: (u32, u32),
+    /// SYN+ACKs since the client is known.
+    answers: u64,
+    is_due: bool,
+    /// The tool of the last SYN of a tool.
+    tool: Option<Arc<Label>>,
+    tunnel: Option<Box<TunnelPath>>,
+    scans: Vec<OpenScan>,
+}
+
+/// A server address and port, and the first SYN to it.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    at: u64,
+    ts: Timestamp,
+    packet_number: u64,
+    client_port: u16,
+    syns: u32,
+    is_answered: bool,
+    by_tool: bool,
+}
+
+/// A scan that was reported, and may grow.
+#[derive(Debug)]
+struct OpenScan {
+    target: ScanTarget,
+    targets: TargetSet,
+    answered: TargetSet,
+    syns: u64,
+    first_seen: Timestamp,
+    packets: Vec<u64>,
+    tool: Option<Arc<Label>>,
+    /// Number of targets at which the scan is reported next.
+    report_at: u32,
+}
+
+#[derive(Debug)]
+enum TargetSet {
+    Ports(PortSet),
+    Hosts(HostSet),
+}
+
+impl Scans {
+    pub(super) fn new(ports: u32, hosts: u32) -> Self {
+        let limits = IdleLimits {
+            max_entries: MAX_SCAN_CLIENTS,
+            idle_timeout: Duration::from_nanos(SCAN_WINDOW_NANOS.saturating_mul(2)),
+            max_buffered_bytes: MAX_SCAN_BYTES,
+        };
+        // Not more targets are kept.
+        let ports = ports.min(MAX_SCAN_TARGETS);
+        let hosts = hosts.min(MAX_SCAN_TARGETS);
+        Self { clients: IdleMap::new(&limits), due: VecDeque::new(), answers: 0, ports, hosts }
+    }
+
+    pub(super) fn evicted(&self) -> u64 {
+        let counters = self.clients.counters();
+        counters.evicted.saturating_add(counters.evicted_for_memory)
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::new(self.ports, self.hosts);
+    }
+
+    /// Counts a SYN.
+    pub(super) fn on_syn<K>(
+        &mut self,
+        event: &Event<K>,
+        label: Option<&Arc<Label>>,
+        now: Timestamp,
+        report: &mut impl FnMut(Event<Notice>),
+    ) {
+        let tool = label.filter(|label| Tools::names_tool(label));
+        let (key, at) = (client_of(event), now.as_nanos());
+        let new = || Client::new(at, event.flow.tunnel.clone());
+        let slot = self.clients.touch(&key, now).or_else(|| self.clients.insert(key, now, new()));
+        let Some((slot, client)) = slot.and_then(|slot| Some((slot, self.clients.get_mut(slot)?))) else {
+            return;
+        };
+        client.grow(event, report);
+        client.add(event, tool.is_some(), at);
+        if !client.is_due && client.targets.len() >= self.ports.min(self.hosts) as usize {
+            client.is_due = true;
+            self.due.push_back((at.saturating_add(SCAN_ANSWER_NANOS), key));
+        }
+        if let Some(tool) = tool {
+            client.tool = Some(Arc::clone(tool));
+        }
+        let heap_bytes = client.heap_bytes();
+        self.clients.set_buffered_bytes(slot, heap_bytes);
+        // Time may stand still.
+        if self.due.len() > MAX_SCAN_CLIENTS
+            && let Some((_, key)) = self.due.pop_front()
+        {
+            self.evaluate(&key, now, report);
+        }
+    }
+
+    /// Counts a SYN+ACK.
+    pub(super) fn on_answer<K>(&mut self, event: &Event<K>, now: Timestamp) {
+        self.answers = self.answers.saturating_add(1);
+        let Some((slot, client)) = self.clients.touch_mut(&client_of(event), now) else { return };
+        client.answer(event.flow.server);
+        let heap_bytes = client.heap_bytes();
+        self.clients.set_buffered_bytes(slot, heap_bytes);
+    }
+
+    /// Evaluates the clients whose last servers had time to answer.
+    pub(super) fn on_time(&mut self, now: Timestamp, report: &mut impl FnMut(Event<Notice>)) {
+        while let Some((_, key)) = self.due.front().copied().filter(|(at, _)| *at <= now.as_nanos()) {
+            self.due.pop_front();
+            self.evaluate(&key, now, report);
+        }
+    }
+
+    /// Evaluates the clients that are left at the end of a capture.
+    pub(super) fn on_end(&mut self, now: Timestamp, report: &mut impl FnMut(Event<Notice>)) {
+        for (_, key) in std::mem::take(&mut self.due) {
+            self.evaluate(&key, now, report);
+        }
+    }
+
+    fn evaluate(&mut self, key: &ClientKey, now: Timestamp, report: &mut impl FnMut(Event<Notice>)) {
+        let Some((slot, client)) = self.clients.touch_mut(key, now) else { return };
+        client.is_due = false;
+        let answers_of_others = self.answers.saturating_sub(client.answers);
+        let sees_answers = client.answers > 0 || answers_of_others >= MIN_ANSWERS_OF_OTHERS;
+        for (target, group) in client.groups(self.ports, self.hosts, now) {
+            if client.scans.len() < MAX_SCANS_PER_CLIENT && client.is_scan(&group, target, sees_answers) {
+                client.open(key.0, target, &group).into_iter().for_each(&mut *report);
+            }
+        }
+        let heap_bytes = client.heap_bytes();
+        self.clients.set_buffered_bytes(slot, heap_bytes);
+    }
+}
+
+impl Client {
+    fn new(at: u64, tunnel: Option<Box<TunnelPath>>) -> Self {
+        Self {
+            window_start: at,
+            targets: HashMap::default(),
+            answered: 0,
+            previous: (0, 0),
+            answers: 0,
+            is_due: false,
+            tool: None,
+            tunnel,
+            scans: Vec::new(),
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let targets = self.targets.capacity().saturating_mul(size_of::<(SocketAddr, Target)>());
+        let own = targets.saturating_add(self.scans.capacity().saturating_mul(size_of::<OpenScan>()));
+        self.scans.iter().fold(own, |sum, scan| {
+            sum.saturating_add(scan.targets.heap_bytes()).saturating_add(scan.answered.heap_bytes())
+        })
+    }
+
+    /// Adds the target of a SYN to the window.
+    fn add<K>(&mut self, event: &Event<K>, by_tool: bool, at: u64) {
+        if at.saturating_sub(self.window_start) >= SCAN_WINDOW_NANOS {
+            let count = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);
+            self.previous = (count, self.answered);
+            self.targets.clear();
+            (self.answered, self.window_start) = (0, at);
+        }
+        let server = event.flow.server;
+        if let Some(target) = self.targets.get_mut(&server) {
+            target.syns = target.syns.saturating_add(1);
+            target.by_tool &= by_tool;
+        } else if self.targets.len() < MAX_SCAN_TARGETS as usize {
+            let target = Target {
+                at,
+                ts: event.ts,
+                packet_number: event.packet_number,
+                client_port: event.flow.client.port(),
+                syns: 1,
+                is_answered: false,
+                by_tool,
+            };
+            self.targets.insert(server, target);
+        }
+    }
+
+    fn answer(&mut self, server: SocketAddr) {
+        self.answers = self.answers.saturating_add(1);
+        if let Some(target) = self.targets.get_mut(&server).filter(|target| !target.is_answered) {
+            target.is_answered = true;
+            self.answered = self.answered.saturating_add(1);
+        }
+        if let Some(scan) = self.scans.iter_mut().find(|scan| scan.target.includes(server)) {
+            scan.answered.insert(server);
+        }
+    }
+
+    /// Adds a SYN to a scan that was found before, and reports it at the next power of ten of targets.
+    fn grow<K>(&mut self, event: &Event<K>, report: &mut impl FnMut(Event<Notice>)) {
+        let server = event.flow.server;
+        let Some(scan) = self.scans.iter_mut().find(|scan| scan.target.includes(server)) else { return };
+        scan.targets.insert(server);
+        scan.syns = scan.syns.saturating_add(1);
+        let count = scan.targets.len();
+        if count < scan.report_at {
+            return;
+        }
+        scan.report_at = next_power_of_ten(count);
+        if scan.tool.is_some() || is_unanswered(scan.answered.len() as usize, count as usize) {
+            report(at_packet(event, NoticeKind::Scan(scan.notice(event.ts)), scan.packets.clone()));
+        }
+    }
+
+    /// The targets of each host with so many ports, and of each port with so many hosts, that were not reported yet. Targets
+    /// count once they had time to answer.
+    fn groups(&self, ports: u32, hosts: u32, now: Timestamp) -> Vec<(ScanTarget, Vec<(SocketAddr, Target)>)> {
+        let mut groups: BTreeMap<ScanTarget, Vec<(SocketAddr, Target)>> = BTreeMap::new();
+        let latest = now.as_nanos().saturating_sub(SCAN_ANSWER_NANOS);
+        for (server, target) in self.targets.iter().filter(|(_, target)| target.is_settled(latest)) {
+            for key in [ScanTarget::Host(server.ip()), ScanTarget::Port(server.port())] {
+                groups.entry(key).or_default().push((*server, *target));
+            }
+        }
+        let is_known = |target: &ScanTarget| self.scans.iter().any(|scan| scan.target == *target);
+        groups.retain(|target, group| {
+            let min = match target {
+                ScanTarget::Host(_) => ports,
+                ScanTarget::Port(_) => hosts,
+            };
+            group.len() >= min as usize && !is_known(target)
+        });
+        for group in groups.values_mut() {
+            group.sort_unstable_by_key(|(server, target)| (target.packet_number, *server));
+        }
+        groups.into_iter().collect()
+    }
+
+    /// Whether connections to a group of targets are a scan.
+    fn is_scan(&self, group: &[(SocketAddr, Target)], target: ScanTarget, sees_answers: bool) -> bool {
+        if is_by_tool(group) {
+            return true;
+        }
+        // Programs that look for peers contact many hosts on many ports.
+        let has_one_port = match target {
+            ScanTarget::Host(_) => true,
+            ScanTarget::Port(_) => is_percent(group.len(), self.targets.len(), MIN_SCAN_PORT_PERCENT),
+        };
+        let answered = group.iter().filter(|(_, target)| target.is_answered).count();
+        // A client whose servers just answered lost its network.
+        let (before, answered_before) = self.previous;
+        let lost_network = before >= MIN_BUSY_TARGETS && answered_before > before / 2;
+        has_one_port && is_unanswered(answered, group.len()) && sees_answers && !lost_network
+    }
+
+    /// Keeps a scan, and returns its event: that of the last packet.
+    fn open(
+        &mut self,
+        ip: IpAddr,
+        target: ScanTarget,
+        group: &[(SocketAddr, Target)],
+    ) -> Option<Event<Notice>> {
+        let ((_, first), (server, last)) = (group.first()?, group.last()?);
+        let mut scan = OpenScan {
+            target,
+            targets: TargetSet::new(target),
+            answered: TargetSet::new(target),
+            syns: 0,
+            first_seen: first.ts,
+            packets: group.iter().take(MAX_NOTICE_PACKETS).map(|(_, one)| one.packet_number).collect(),
+            tool: self.tool.clone().filter(|_| is_by_tool(group)),
+            report_at: 0,
+        };
+        for (server, one) in group {
+            scan.targets.insert(*server);
+            scan.syns = scan.syns.saturating_add(one.syns.into());
+            if one.is_answered {
+                scan.answered.insert(*server);
+            }
+        }
+        scan.report_at = next_power_of_ten(scan.targets.len());
+        let client = SocketAddr::new(ip, last.client_port);
+        let flow = FlowId::new(client, *server, TransportKind::Tcp, self.tunnel.clone());
+        let notice = Notice { kind: NoticeKind::Scan(scan.notice(last.ts)), packets: scan.packets.clone() };
+        // Later targets count for the next report.
+        scan.syns = 0;
+        for (server, one) in self.targets.iter().filter(|(server, _)| target.includes(**server)) {
+            scan.targets.insert(*server);
+            scan.syns = scan.syns.saturating_add(one.syns.into());
+            if one.is_answered {
+                scan.answered.insert(*server);
+            }
+        }
+        self.scans.push(scan);
+        Some(Event::new(last.ts, last.packet_number, flow, Side::Client, notice))
+    }
+}
+
+impl Target {
+    /// Whether the target answered or had time to do so: its first SYN is not later than `latest`. Packets of a tool need no
+    /// answer.
+    fn is_settled(&self, latest: u64) -> bool {
+        self.is_answered || self.by_tool || self.at <= latest
+    }
+}
+
+impl OpenScan {
+    fn notice(&self, last_seen: Timestamp) -> ScanNotice {
+        ScanNotice {
+            target: self.target,
+            targets: self.targets.len(),
+            has_more: self.targets.has_more(),
+            answered: self.answered.len(),
+            syns: self.syns,
+            first_seen: self.first_seen,
+            last_seen,
+            tool: self.tool.clone(),
+        }
+    }
+}
+
+impl ScanTarget {
+    fn includes(self, server: SocketAddr) -> bool {
+        match self {
+            Self::Host(ip) => server.ip() == ip,
+            Self::Port(port) => server.port() == port,
+        }
+    }
+}
+
+impl TargetSet {
+    fn new(target: ScanTarget) -> Self {
+        match target {
+            ScanTarget::Host(_) => Self::Ports(PortSet::default()),
+            ScanTarget::Port(_) => Self::Hosts(HostSet::default()),
+        }
+    }
+
+    fn insert(&mut self, server: SocketAddr) {
+        match self {
+            Self::Ports(ports) => ports.insert(server.port()),
+            Self::Hosts(hosts) => hosts.insert(server.ip()),
+        }
+    }
+
+    fn len(&self) -> u32 {
+        match self {
+            Self::Ports(ports) => ports.len(),
+            Self::Hosts(hosts) => hosts.len(),
+        }
+    }
+
+    fn has_more(&self) -> bool {
+        matches!(self, Self::Hosts(hosts) if hosts.has_more())
+    }
+
+    fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Ports(ports) => ports.heap_bytes(),
+            Self::Hosts(hosts) => hosts.heap_bytes(),
+        }
+    }
+}
+
+/// The lowest power of ten above a number.
+fn next_power_of_ten(number: u32) -> u32 {
+    10_u32.checked_pow(number.checked_ilog10().map_or(0, |power| power.saturating_add(1))).unwrap_or(u32::MAX)
+}
+
+/// Whether almost all targets of a group got a packet of a tool only.
+fn is_by_tool(group: &[(SocketAddr, Target)]) -> bool {
+    let by_tool = group.iter().filter(|(_, target)| target.by_tool).count();
+    is_percent(by_tool, group.len(), MIN_SCAN_TOOL_PERCENT)
+}
+
+/// Whether so few targets answer that the connections are a scan.
+fn is_unanswered(answered: usize, targets: usize) -> bool {
+    answered.saturating_mul(100) <= targets.saturating_mul(MAX_SCAN_ANSWERS_PERCENT)
+}
+
+/// Whether `part` is at least so many percent of `all`.
+fn is_percent(part: usize, all: usize, percent: usize) -> bool {
+    part.saturating_mul(100) >= all.saturating_mul(percent)
+}

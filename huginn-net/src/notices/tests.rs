@@ -1,0 +1,461 @@
+//! Tests over updates of synthetic traffic.
+#![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times are short")]
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use huginn_net_core::{FlowId, TransportKind};
+use huginn_net_tcp::TcpSignature;
+
+use super::*;
+use crate::hosts::RequestFacts;
+use crate::limits::{MAX_BEACON_CANDIDATES, MAX_BEACON_SERIES};
+
+const DAY: u64 = 86_400_000;
+const START: u64 = 1_790_000_000_000;
+
+/// Updates with their times, in milliseconds.
+#[derive(Default)]
+struct Traffic(Vec<(u64, Event<HostUpdate>)>);
+
+fn address(host: u32, port: u16) -> SocketAddr {
+    (Ipv4Addr::from(host), port).into()
+}
+
+/// A server of a name, or of a number.
+fn server(number: u32, port: u16) -> SocketAddr {
+    address(0xc633_6400 + number, port)
+}
+
+fn client(number: u32) -> u32 {
+    0x0a00_0000 + number
+}
+
+impl Traffic {
+    fn add(&mut self, at: u64, client: u32, server: SocketAddr, side: Side, update: Update) {
+        let flow = FlowId::new(address(client, 40_000), server, TransportKind::Tcp, None);
+        let ts = Timestamp::from_nanos((START + at) * 1_000_000, 6);
+        let number = self.0.len() as u64 + 1;
+        self.0.push((at, Event::new(ts, number, flow, side, update.into())));
+    }
+
+    fn handshake(&mut self, at: u64, client: u32, server: SocketAddr, handshake: Handshake) {
+        let mut signature: TcpSignature = "4:64+0:0:1460:64240,7:mss,sok,ts,nop,ws:df,id+:0".parse().unwrap();
+        signature.handshake = handshake;
+        let side = if handshake == Handshake::Syn { Side::Client } else { Side::Server };
+        let update = TcpUpdate { signature, matched: None, clock: None };
+        self.add(at, client, server, side, Update::Tcp(update));
+    }
+
+    fn syn(&mut self, at: u64, client: u32, server: SocketAddr) {
+        self.handshake(at, client, server, Handshake::Syn);
+    }
+
+    fn answer(&mut self, at: u64, client: u32, server: SocketAddr) {
+        self.handshake(at, client, server, Handshake::SynAck);
+    }
+
+    /// A connection that is answered, with a ClientHello or a request.
+    fn contact(&mut self, at: u64, client: u32, server: SocketAddr, contact: &RequestFacts) {
+        self.syn(at, client, server);
+        self.answer(at + 20, client, server);
+        self.add(at + 40, client, server, Side::Client, Update::Request(Box::new(contact.clone())));
+    }
+
+    /// Returns the findings, at the end of the capture, too.
+    fn findings(mut self, settings: NoticeSettings) -> Vec<Event<Finding>> {
+        self.0.sort_by_key(|(at, _)| *at);
+        let mut notices = Notices::new(&settings);
+        let mut found = Vec::new();
+        for (_, update) in &self.0 {
+            notices.on_update(update, &mut |event| found.push(event));
+        }
+        notices.on_end(&mut |event| found.push(event));
+        found
+    }
+
+    fn texts(self) -> Vec<String> {
+        let of = |event: Event<Finding>| match event.kind {
+            Finding::Notice(notice) => format!("{}: {notice}", notice.name()),
+            other => panic!("{other:?}"),
+        };
+        self.findings(NoticeSettings::default()).into_iter().map(of).collect()
+    }
+}
+
+fn named(name: &str) -> RequestFacts {
+    RequestFacts {
+        name: Some(name.as_bytes().into()),
+        user_agent: None,
+        software: None,
+        library: None,
+        imitation: None,
+    }
+}
+
+/// Pseudorandom numbers (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number from 0 to 1.
+    fn uniform(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// The time to the next event of a Poisson process, in milliseconds.
+    fn exponential(&mut self, mean: f64) -> u64 {
+        (-mean * (1.0 - self.uniform()).ln()) as u64
+    }
+
+    fn between(&mut self, from: f64, to: f64) -> u64 {
+        (from + (to - from) * self.uniform()) as u64
+    }
+}
+
+#[test]
+fn ports_of_a_host_without_answers_are_a_scan() {
+    let mut traffic = Traffic::default();
+    for port in 1..=100 {
+        traffic.syn(u64::from(port) * 20, client(1), server(1, port));
+    }
+    traffic.answer(450, client(1), server(1, 22));
+    // The next packet shows that the servers had time to answer.
+    traffic.syn(4000, client(2), server(2, 80));
+    let texts = traffic.texts();
+    assert_eq!(texts, ["scan: sends SYNs to 100 ports of 198.51.100.1 in 1 s, 1 answers"]);
+}
+
+#[test]
+fn scan_has_its_numbers_and_the_flow_of_its_last_packet() {
+    let mut traffic = Traffic::default();
+    for host in 1..=100 {
+        traffic.syn(u64::from(host) * 20, client(1), server(host, 445));
+        traffic.syn(u64::from(host) * 20 + 5, client(1), server(host, 445));
+    }
+    traffic.answer(450, client(1), server(7, 445));
+    traffic.syn(4000, client(2), server(2, 80));
+    let found = traffic.findings(NoticeSettings::default());
+    let [event] = &*found else { panic!("{found:?}") };
+    let Finding::Notice(notice) = &event.kind else { panic!("{event:?}") };
+    let NoticeKind::Scan(scan) = &notice.kind else { panic!("{notice:?}") };
+    assert_eq!(notice.packets, [1, 3, 5, 7, 9, 11, 13, 15]);
+    assert_eq!((scan.target, scan.targets, scan.answered, scan.syns), (ScanTarget::Port(445), 100, 1, 200));
+    assert_eq!((event.packet_number, event.flow.server), (199, server(100, 445)));
+    assert_eq!((event.subject, notice.page()), (Side::Client, "docs/findings.md#scan"));
+    let reason = "sends SYNs to 100 hosts on port 445 in 1 s, 1 answers";
+    assert_eq!(notice.to_string(), reason);
+}
+
+#[test]
+fn scan_is_reported_again_at_powers_of_ten() {
+    let mut traffic = Traffic::default();
+    for port in 1..=5000 {
+        traffic.syn(u64::from(port) * 20, client(1), server(1, port));
+    }
+    traffic.answer(30, client(1), server(1, 1));
+    let texts = traffic.texts();
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert!(texts[1].contains("to 1000 ports of 198.51.100.1 in 19 s"), "{texts:?}");
+}
+
+/// Connections that look like a scan in one respect only.
+#[test]
+fn other_traffic_is_not_a_scan() {
+    let mut rows: Vec<(&str, Traffic)> = Vec::new();
+    let mut with = |name, make: &dyn Fn(&mut Traffic)| {
+        let mut traffic = Traffic::default();
+        make(&mut traffic);
+        traffic.syn(200_000, client(9), server(9, 80));
+        rows.push((name, traffic));
+    };
+    with("99 ports", &|traffic| {
+        traffic.answer(0, client(1), server(1, 1));
+        (1..=99).for_each(|port| traffic.syn(u64::from(port), client(1), server(1, port)));
+    });
+    with("ports that answer, as of FTP in passive mode", &|traffic| {
+        for port in 50_000..50_500 {
+            let at = u64::from(port - 50_000) * 50;
+            traffic.syn(at, client(1), server(1, port));
+            traffic.answer(at + 30, client(1), server(1, port));
+        }
+    });
+    with("a capture without the packets of servers", &|traffic| {
+        (1..=500).for_each(|port| traffic.syn(u64::from(port), client(1), server(1, port)));
+    });
+    with("a crawler whose servers answer after 800 ms", &|traffic| {
+        for host in 0..250 {
+            traffic.syn(u64::from(host), client(1), server(host, 443));
+            traffic.answer(u64::from(host) + 800, client(1), server(host, 443));
+        }
+    });
+    with("a peer-to-peer program with many ports", &|traffic| {
+        traffic.answer(0, client(1), server(1, 6881));
+        for peer in 0..900 {
+            let port = if peer % 5 == 0 { 6881 } else { 10_000 + peer as u16 };
+            traffic.syn(u64::from(peer) * 10, client(1), server(peer, port));
+        }
+    });
+    with("a client that lost its network", &|traffic| {
+        for host in 0..100 {
+            traffic.syn(u64::from(host) * 500, client(1), server(host, 443));
+            traffic.answer(u64::from(host) * 500 + 30, client(1), server(host, 443));
+        }
+        (100..250).for_each(|host| traffic.syn(61_000 + u64::from(host), client(1), server(host, 443)));
+    });
+    with("slow connections", &|traffic| {
+        traffic.answer(0, client(1), server(1, 1));
+        (1..=100).for_each(|port| traffic.syn(u64::from(port) * 1500, client(1), server(1, port)));
+    });
+    for (name, traffic) in rows {
+        assert_eq!(traffic.texts(), [""; 0], "{name}");
+    }
+}
+
+/// The end of a capture may cut off answers.
+#[test]
+fn servers_without_time_to_answer_are_not_counted_at_the_end() {
+    let mut traffic = Traffic::default();
+    traffic.answer(0, client(1), server(1, 1));
+    (1..=150).for_each(|port| traffic.syn(u64::from(port), client(1), server(1, port)));
+    assert_eq!(traffic.texts(), [""; 0]);
+}
+
+/// Contacts of a client to one name, at these times.
+fn contacts(times: impl IntoIterator<Item = u64>, contact: &RequestFacts) -> Traffic {
+    let mut traffic = Traffic::default();
+    times.into_iter().for_each(|at| traffic.contact(at, client(1), server(1, 443), contact));
+    traffic
+}
+
+#[test]
+fn regular_contacts_are_a_beacon_with_what_is_known() {
+    let regular = || (0..40).map(|n| n * 60_000);
+    let text = |contact: &RequestFacts| contacts(regular(), contact).texts();
+    let mut contact = named("c2.example");
+    assert_eq!(
+        text(&contact),
+        ["beacon: connects to c2.example every 60.0 s (jitter 0.0 %), 20 times: software unknown"]
+    );
+    contact.library = Some("OpenSSL".into());
+    assert_eq!(
+        text(&contact),
+        [
+            "beacon: connects to c2.example every 60.0 s (jitter 0.0 %), 20 times: software unknown (TLS library OpenSSL)"
+        ]
+    );
+    contact.user_agent = Some((*b"check_http/v2.3").into());
+    assert_eq!(
+        text(&contact),
+        ["beacon: polls c2.example every 60.0 s (jitter 0.0 %), 20 times: User-Agent says check_http/v2.3"]
+    );
+    contact.software = Some("curl".into());
+    contact.name = Some((*b"mtalk.google.com").into());
+    assert_eq!(
+        text(&contact),
+        [
+            "beacon: polls mtalk.google.com every 60.0 s (jitter 0.0 %), 20 times: software curl, service push messages"
+        ]
+    );
+}
+
+#[test]
+fn connections_without_a_name_are_a_beacon_to_their_address() {
+    let mut traffic = Traffic::default();
+    (0..30).for_each(|n| traffic.syn(n * 90_000, client(1), server(3, 4444)));
+    let found = traffic.findings(NoticeSettings {
+        beacon_contacts: NonZeroU32::new(12).unwrap(),
+        ..NoticeSettings::default()
+    });
+    let [event] = &*found else { panic!("{found:?}") };
+    let Finding::Notice(notice) = &event.kind else { panic!("{event:?}") };
+    assert_eq!(notice.packets, [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(event.packet_number, 12);
+    let reason = "connects to 198.51.100.3:4444 every 90.0 s (jitter 0.0 %), 12 times: software unknown";
+    assert_eq!(notice.to_string(), reason);
+}
+
+#[test]
+fn beacons_with_jitter_are_found() {
+    for seed in 0..200 {
+        let mut random = Random(seed);
+        let period = random.between(12_000.0, 1_800_000.0) as f64;
+        let jitter = f64::from((seed % 5) as u32) * 0.05;
+        // Cobalt Strike shortens its sleep, others vary it in both directions.
+        let longest = if seed % 2 == 0 { 1.0 } else { 1.0 + jitter };
+        let mut at = 0;
+        let times: Vec<u64> = (0..80)
+            .map(|_| {
+                at += random.between(period * (1.0 - jitter), period * longest);
+                at
+            })
+            .collect();
+        let texts = contacts(times, &named("c2.example")).texts();
+        assert_eq!(texts.len(), 1, "seed {seed}, jitter {jitter}: {texts:?}");
+    }
+}
+
+#[test]
+fn lost_contacts_do_not_hide_a_beacon() {
+    let times = (0..60).filter(|n| n % 15 != 7).map(|n| n * 60_000);
+    assert_eq!(contacts(times, &named("c2.example")).texts().len(), 1);
+}
+
+#[test]
+fn random_contacts_are_not_a_beacon() {
+    for seed in 0..1000 {
+        let mut random = Random(seed);
+        let mean = random.between(3_000.0, 600_000.0) as f64;
+        let mut at = 0;
+        let times: Vec<u64> = (0..400)
+            .map(|_| {
+                at += random.exponential(mean);
+                at
+            })
+            .collect();
+        let texts = contacts(times, &named("www.example")).texts();
+        assert_eq!(texts, [""; 0], "seed {seed}, mean {mean} ms");
+    }
+}
+
+#[test]
+fn quick_polls_and_streams_are_not_a_beacon() {
+    for period in [500, 1900, 5000, 9900] {
+        let times = (0..200).map(|n| n * period);
+        assert_eq!(contacts(times, &named("www.example")).texts(), [""; 0], "{period} ms");
+    }
+}
+
+/// Ten days of two clients that browse, update, fetch mail and are monitored.
+#[test]
+fn ten_days_of_normal_traffic_have_named_pollers_only() {
+    let mut random = Random(7);
+    let mut traffic = Traffic::default();
+    let browser = |name: &str| RequestFacts { software: Some("Chromium".into()), ..named(name) };
+    for number in 1..=2 {
+        let (client, start) = (client(number), random.between(0.0, 60_000.0));
+        // Browsing: visits at random, each to some of 200 names at once.
+        let mut at = start;
+        while at < 10 * DAY {
+            at += random.exponential(90_000.0);
+            for _ in 0..random.between(1.0, 15.0) {
+                let site = random.between(0.0, 200.0) as u32;
+                let when = at + random.between(0.0, 5_000.0);
+                traffic.contact(when, client, server(site, 443), &browser(&format!("site{site}.example")));
+            }
+        }
+        // Updates of packages: each hour, and at most half an hour later.
+        let apt =
+            RequestFacts { user_agent: Some((*b"Debian APT-HTTP/1.3").into()), ..named("deb.debian.org") };
+        for hour in 0..240 {
+            let when = start + hour * 3_600_000 + random.between(0.0, 1_800_000.0);
+            traffic.contact(when, client, server(230, 80), &apt);
+        }
+        // Updates of the browser: every five hours.
+        let update = named("update.googleapis.com");
+        (0..48).for_each(|n| traffic.contact(start + n * 18_000_000, client, server(231, 443), &update));
+        // Mail: every five minutes, and a second connection half a second later.
+        for n in 0..2880 {
+            let when = start + n * 300_000 + random.between(0.0, 3_000.0);
+            traffic.contact(when, client, server(232, 993), &named("imap.example"));
+            traffic.contact(when + 500, client, server(232, 993), &named("imap.example"));
+        }
+        // A page that asks for news, eight hours on a day.
+        for (day, n) in (0..10).flat_map(|day| (0..960).map(move |n| (day, n))) {
+            let when = start + day * DAY + n * 30_000 + random.between(0.0, 500.0);
+            traffic.contact(when, client, server(233, 443), &browser("app.example"));
+        }
+    }
+    // Monitoring of five servers: requests each minute, and of a database without any name.
+    let check =
+        RequestFacts { user_agent: Some((*b"check_http/v2.3.5").into()), ..named("intranet.example") };
+    for n in 0..14_400 {
+        traffic.contact(n * 60_000 + random.between(0.0, 1_000.0), client(100), server(240, 80), &check);
+        let when = n * 60_000 + 30_000;
+        traffic.syn(when, client(100), server(241, 5432));
+        traffic.answer(when + 1, client(100), server(241, 5432));
+    }
+    let mut targets: Vec<String> = Vec::new();
+    for event in traffic.findings(NoticeSettings::default()) {
+        let Finding::Notice(notice) = &event.kind else { panic!("{event:?}") };
+        let NoticeKind::Beacon(beacon) = &notice.kind else { panic!("{notice}") };
+        assert!(beacon.is_known() && notice.to_string().starts_with("polls "), "{notice}");
+        // An update within half an hour after each hour is regular by chance at times.
+        if beacon.service != Some("software updates")
+            || !matches!(&beacon.target, BeaconTarget::Name(name) if **name == *b"deb.debian.org")
+        {
+            targets.push(beacon.target.to_string());
+        }
+    }
+    targets.sort();
+    let of_each = ["app.example", "imap.example", "intranet.example", "update.googleapis.com"];
+    let expected: Vec<&str> = ["198.51.100.241:5432"]
+        .into_iter()
+        .chain(of_each.into_iter().flat_map(|name| {
+            let clients = if name == "intranet.example" { 1 } else { 2 };
+            std::iter::repeat_n(name, clients)
+        }))
+        .collect();
+    assert_eq!(targets, expected);
+}
+
+#[test]
+fn a_million_pairs_have_bounded_memory_and_hide_no_beacon() {
+    let mut notices = Notices::new(&NoticeSettings::default());
+    let mut found = Vec::new();
+    for second in 0..1000_u64 {
+        let mut traffic = Traffic::default();
+        for n in 0..1000_u32 {
+            let pair = second as u32 * 1000 + n;
+            traffic.syn(second * 1000, client(pair % 50_000), address(0x2000_0000 + pair, 80));
+        }
+        if second % 30 == 0 {
+            traffic.contact(second * 1000 + 500, client(60_000), server(1, 443), &named("c2.example"));
+        }
+        for (_, update) in &traffic.0 {
+            notices.on_update(update, &mut |event| found.push(event));
+        }
+    }
+    assert_eq!(found.len(), 1, "{found:?}");
+    let (candidates, series) = notices.beacons.entries();
+    assert!(candidates <= MAX_BEACON_CANDIDATES as u64 && series <= MAX_BEACON_SERIES as u64);
+    assert!(notices.counters().evicted > 900_000, "{:?}", notices.counters());
+}
+
+#[test]
+fn imitation_is_reported_once_for_each_claim() {
+    let imitating = |claim: &str| RequestFacts {
+        imitation: Some(Box::new(ImitationNotice {
+            claim: claim.to_owned(),
+            contradicts: vec!["TCP says Linux".to_owned()],
+        })),
+        ..named("www.example")
+    };
+    let mut traffic = Traffic::default();
+    for n in 0..10 {
+        traffic.contact(n * 1000, client(1), server(1, 443), &imitating("User-Agent says Firefox 133"));
+    }
+    traffic.contact(20_000, client(1), server(1, 443), &imitating("User-Agent says Chromium 131"));
+    traffic.contact(30_000, client(2), server(1, 443), &imitating("User-Agent says Chromium 131"));
+    let texts = traffic.texts();
+    assert_eq!(texts.len(), 3, "{texts:?}");
+    assert_eq!(texts[0], "imitation: User-Agent says Firefox 133; TCP says Linux");
+}
+
+#[test]
+fn cleared_state_reports_again_and_keeps_its_counters() {
+    let mut notices = Notices::new(&NoticeSettings::default());
+    for _ in 0..2 {
+        let traffic = contacts((0..20).map(|n| n * 60_000), &named("c2.example"));
+        let mut found = 0;
+        traffic.0.iter().for_each(|(_, update)| notices.on_update(update, &mut |_| found += 1));
+        assert_eq!(found, 1);
+        notices.clear();
+    }
+    assert_eq!(notices.counters().beacons, 2);
+}

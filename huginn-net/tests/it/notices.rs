@@ -1,0 +1,154 @@
+//! Checks findings above fingerprints over captures; tests over synthetic traffic are beside the code.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+
+use huginn_net::core::Frames;
+use huginn_net::finding::{Notice, NoticeSettings};
+use huginn_net::record::JsonEvent;
+use huginn_net::{CaptureReader, Configure, Event, Finding, Frame, HuginnNet, LinkType, Scope, Timestamp};
+
+use crate::captures;
+
+fn of(number: u32) -> NonZeroU32 {
+    NonZeroU32::new(number).unwrap()
+}
+
+/// Thresholds that the short captures reach.
+fn low() -> NoticeSettings {
+    NoticeSettings { scan_ports: of(10), scan_hosts: of(10), beacon_contacts: of(12) }
+}
+
+fn notices(capture: &str, analyzer: &mut HuginnNet) -> Vec<Notice> {
+    let mut found = Vec::new();
+    let sink = &mut |event: Event| {
+        if let Finding::Notice(notice) = event.kind {
+            found.push(*notice);
+        }
+    };
+    analyzer.analyze(CaptureReader::open(captures::path(capture)).unwrap(), sink).unwrap();
+    found
+}
+
+fn texts(capture: &str, settings: NoticeSettings) -> Vec<String> {
+    let mut analyzer = HuginnNet::builder().notices(Some(settings)).build();
+    let found = notices(capture, &mut analyzer);
+    found.iter().map(|notice| format!("{}: {notice}", notice.name())).collect()
+}
+
+#[test]
+fn scan_of_a_tool_is_found_and_names_it() {
+    assert_eq!(
+        texts("nmap-scan.pcap", low()),
+        [
+            "scan: sends SYNs to 18 ports of 192.0.2.2 in 2 s, 3 answer; the packets are those of Nmap SYN scan"
+        ]
+    );
+    assert_eq!(texts("nmap-scan.pcap", NoticeSettings::default()), [""; 0], "20 SYNs are few");
+}
+
+#[test]
+fn single_probes_are_not_a_scan() {
+    for capture in ["masscan.pcap", "zmap.pcap", "nmap-syn.pcap"] {
+        assert_eq!(texts(capture, low()), [""; 0], "{capture}");
+    }
+}
+
+#[test]
+fn imitations_and_contradictions_are_reported_once() {
+    assert_eq!(
+        texts("http-imitation.pcap", NoticeSettings::default()),
+        [
+            "imitation: User-Agent says Chromium 131 on Windows; the headers are those of Python urllib; TCP says Linux",
+            "imitation: User-Agent says Chromium 131 on Linux; the headers are those of curl",
+            "imitation: User-Agent says Firefox 133 on Windows; the headers are those of Wget; TCP says Linux",
+            "contradiction: TCP says Linux, User-Agent says Windows: unexplained (NAT, a proxy or a forgery)",
+        ]
+    );
+    assert_eq!(
+        texts("hosts-ua.pcap", NoticeSettings::default()),
+        ["contradiction: TCP says Linux, User-Agent says Windows: unexplained (NAT, a proxy or a forgery)"]
+    );
+}
+
+#[test]
+fn poller_is_named() {
+    let found = texts("hosts-plain.pcap", NoticeSettings::default());
+    assert_eq!(found.len(), 3);
+    assert_eq!(found[0], "beacon: polls 192.0.2.2 every 72.0 s (jitter 0.0 %), 20 times: software Firefox");
+}
+
+#[test]
+fn findings_are_those_of_one_worker_and_need_to_be_enabled() {
+    for capture in ["nmap-scan.pcap", "hosts-plain.pcap", "http-imitation.pcap", "hosts-ua.pcap"] {
+        let builder = || HuginnNet::builder().notices(Some(low()));
+        let expected = notices(capture, &mut builder().build());
+        let workers = NonZeroUsize::new(3).unwrap();
+        let mut parallel = builder().workers(workers).block_bytes(4096).build();
+        assert_eq!(notices(capture, &mut parallel), expected, "{capture}");
+        let counters = parallel.shared_state().notices();
+        let sum = counters.scans + counters.beacons + counters.contradictions + counters.imitations;
+        assert_eq!((sum, expected.is_empty()), (expected.len() as u64, false), "{capture}");
+        assert_eq!(notices(capture, &mut HuginnNet::builder().build()), [], "{capture}");
+        assert_eq!(notices(capture, &mut builder().scope(Scope::P0f).build()), [], "{capture}");
+    }
+}
+
+#[test]
+fn second_capture_begins_anew() {
+    let mut analyzer = HuginnNet::builder().notices(Some(low())).build();
+    let first = notices("nmap-scan.pcap", &mut analyzer);
+    analyzer.shared_state_mut().clear();
+    assert_eq!(notices("nmap-scan.pcap", &mut analyzer), first);
+}
+
+#[test]
+fn json_has_reason_numbers_packets_and_page() {
+    let mut lines = Vec::new();
+    let mut analyzer = HuginnNet::builder().notices(Some(low())).build();
+    let sink = &mut |event: Event| {
+        if let Finding::Notice(_) = event.kind {
+            let line = JsonEvent { event: &event, file: None }.to_string();
+            lines.push(serde_json::from_str::<serde_json::Value>(&line).unwrap());
+        }
+    };
+    for capture in ["nmap-scan.pcap", "hosts-plain.pcap"] {
+        analyzer.analyze(CaptureReader::open(captures::path(capture)).unwrap(), sink).unwrap();
+    }
+    let scan = &lines[0];
+    assert_eq!((&scan["event"], &scan["finding"]), (&"finding".into(), &"scan".into()));
+    assert_eq!((&scan["scanned"], &scan["target"]), (&"ports".into(), &"192.0.2.2".into()));
+    assert_eq!((&scan["targets"], &scan["answered"], &scan["syns"]), (&18.into(), &3.into(), &18.into()));
+    assert_eq!(scan["packets"], serde_json::json!([1, 3, 5, 7, 9, 12, 14, 16]));
+    assert_eq!(scan["page"], "docs/findings.md#scan");
+    let beacon = &lines[1];
+    assert_eq!((&beacon["contacts"], &beacon["period"]), (&12.into(), &72.0.into()));
+    assert!(beacon["jitter"].as_f64().unwrap() < 0.1, "{beacon}");
+    assert_eq!((&beacon["application"], &beacon["scanned"]), (&"Firefox".into(), &serde_json::Value::Null));
+}
+
+/// NTP polls every 64 s to 1024 s over UDP, which has no handshake and no name.
+#[test]
+fn ten_days_of_ntp_yield_nothing() {
+    let mut packets = Vec::new();
+    for client in 1_u8..=5 {
+        let period = 64_u64 << client;
+        for n in 0..864_000 / period {
+            let mut data = vec![0; 12];
+            data.extend([8, 0, 0x45, 0, 0, 76, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, client, 198, 51, 100, 7]);
+            data.extend([0, 123, 0, 123, 0, 56, 0, 0, 0x23]);
+            data.resize(90, 0);
+            packets.push((Timestamp::from_nanos((1_790_000_000 + n * period) * 1_000_000_000, 6), data));
+        }
+    }
+    packets.sort_by_key(|(ts, _)| ts.as_nanos());
+    let frames = packets.iter().map(|(ts, data)| Frame {
+        ts: *ts,
+        link: LinkType::ETHERNET,
+        data,
+        wire_len: data.len() as u32,
+    });
+    let mut analyzer = HuginnNet::builder().notices(Some(low())).build();
+    let mut events: Vec<Event> = Vec::new();
+    let counters = analyzer.analyze(Frames::new(frames), &mut events).unwrap();
+    assert!(events.is_empty() && counters.frames > 10_000, "{events:?}");
+}
