@@ -23,8 +23,8 @@ use crate::watch::ListEntry;
 pub use crate::connection::{Connection, Traffic};
 pub use crate::event_limits::{EventLimits, SuppressedEvents, TextLimit};
 pub use crate::notices::{
-    BeaconNotice, BeaconTarget, ContradictionNotice, ImitationNotice, Notice, NoticeCounters, NoticeKind,
-    NoticeSettings, ScanNotice, ScanTarget,
+    BeaconNotice, BeaconTarget, ContradictionNotice, ImitationNotice, NoticeCounters, NoticeSettings,
+    ScanNotice, ScanTarget, TrafficNotice, TrafficNoticeKind,
 };
 pub use crate::system_check::SystemCheck;
 pub use crate::watch::Match;
@@ -76,7 +76,7 @@ pub enum Finding {
     Tool(Box<ToolFinding>),
     /// A conclusion from several connections of a client: a scan, a beacon, a contradiction or an imitation; only with
     /// [`Observers::notices`](crate::Observers::notices).
-    Notice(Box<Notice>),
+    Notice(Box<TrafficNotice>),
     /// A connection that ended; only with [`Observers::connections`](crate::Observers::connections).
     Connection(Box<Connection>),
     /// A value of the event before it that a list watches; only with [`Observers::watch_lists`](crate::Observers::watch_lists).

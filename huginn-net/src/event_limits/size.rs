@@ -14,7 +14,8 @@ use super::TextLimit;
 use crate::Finding;
 use crate::connection::Connection;
 use crate::finding::{
-    BeaconTarget, HttpRequestFinding, HttpResponseFinding, HttpVerdict, Notice, NoticeKind, TcpFinding,
+    BeaconTarget, HttpRequestFinding, HttpResponseFinding, HttpVerdict, TcpFinding, TrafficNotice,
+    TrafficNoticeKind,
 };
 use crate::hosts::HostUpdate;
 use crate::limits::{
@@ -216,10 +217,10 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
 }
 
 /// Bytes of a conclusion: its texts are in its reason, and some in a field of their own.
-fn notice(found: &Notice) -> u64 {
+fn notice(found: &TrafficNotice) -> u64 {
     let texts = match &found.kind {
-        NoticeKind::Scan(scan) => scan.tool.as_deref().map_or(0, label_text),
-        NoticeKind::Beacon(beacon) => {
+        TrafficNoticeKind::Scan(scan) => scan.tool.as_deref().map_or(0, label_text),
+        TrafficNoticeKind::Beacon(beacon) => {
             let name = match &beacon.target {
                 BeaconTarget::Name(name) => text(name, TextLimit::NONE),
                 BeaconTarget::Address(_) => 0,
@@ -230,10 +231,12 @@ fn notice(found: &Notice) -> u64 {
             software.fold(name.saturating_add(user_agent), |sum, name| sum.saturating_add(name.len()))
         }
         // Its texts are those of the database, and a quotation.
-        NoticeKind::Contradiction(_) => MAX_SOFTWARE_LEN,
-        NoticeKind::Imitation(found) => found.contradicts.iter().fold(found.claim.len(), |sum, reason| {
-            sum.saturating_add(text(reason.as_bytes(), TextLimit::NONE)).saturating_add(2)
-        }),
+        TrafficNoticeKind::Contradiction(_) => MAX_SOFTWARE_LEN,
+        TrafficNoticeKind::Imitation(found) => {
+            found.contradicts.iter().fold(found.claim.len(), |sum, reason| {
+                sum.saturating_add(text(reason.as_bytes(), TextLimit::NONE)).saturating_add(2)
+            })
+        }
     };
     sum([NOTICE, texts.saturating_mul(2)])
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use huginn_net_core::{Event, IdleLimits, IdleMap, Timestamp, TransportKind};
 
 use super::service::service;
-use super::{ClientKey, Notice, NoticeKind, at_packet, client_of};
+use super::{ClientKey, TrafficNotice, TrafficNoticeKind, at_packet, client_of};
 use crate::hosts::RequestFacts;
 use crate::limits::{
     BEACON_GAP_MILLIS, MAX_BEACON_BYTES, MAX_BEACON_CANDIDATES, MAX_BEACON_DEVIATION_PERCENT,
@@ -199,7 +199,7 @@ impl Beacons {
         &mut self,
         event: &Event<K>,
         now: Timestamp,
-        report: &mut impl FnMut(Event<Notice>),
+        report: &mut impl FnMut(Event<TrafficNotice>),
     ) {
         self.on_activity(event, address_key(event), None, None, now, report);
     }
@@ -210,7 +210,7 @@ impl Beacons {
         event: &Event<K>,
         contact: &RequestFacts,
         now: Timestamp,
-        report: &mut impl FnMut(Event<Notice>),
+        report: &mut impl FnMut(Event<TrafficNotice>),
     ) {
         let by_address = (client_of(event), address_key(event));
         let name = contact.name.as_deref();
@@ -237,7 +237,7 @@ impl Beacons {
         name: Option<&[u8]>,
         contact: Option<&RequestFacts>,
         now: Timestamp,
-        report: &mut impl FnMut(Event<Notice>),
+        report: &mut impl FnMut(Event<TrafficNotice>),
     ) {
         let (key, at) = ((client_of(event), target), event.ts.as_millis());
         let contacts = self.contacts;
@@ -264,7 +264,7 @@ impl Beacons {
                 user_agent: contact.and_then(|contact| contact.user_agent.clone()),
                 service: service(name, event.flow.server.port()),
             };
-            at_packet(event, NoticeKind::Beacon(kind), series.packets.clone())
+            at_packet(event, TrafficNoticeKind::Beacon(kind), series.packets.clone())
         });
         let heap_bytes = series.heap_bytes();
         self.series.set_buffered_bytes(slot, heap_bytes);

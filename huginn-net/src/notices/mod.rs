@@ -47,9 +47,9 @@ impl Default for NoticeSettings {
 /// [`Display`] is the reason in words: `sends SYNs to 100 ports of 192.0.2.7 in 5 s, 3 answer`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Notice {
+pub struct TrafficNotice {
     /// The conclusion.
-    pub kind: NoticeKind,
+    pub kind: TrafficNoticeKind,
     /// Numbers of the first packets that show it, at most eight.
     pub packets: Vec<u64>,
 }
@@ -57,7 +57,7 @@ pub struct Notice {
 /// The kinds of conclusions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum NoticeKind {
+pub enum TrafficNoticeKind {
     /// The client looks for open ports, or for hosts with an open port.
     Scan(ScanNotice),
     /// The client contacts a server at regular intervals.
@@ -68,35 +68,35 @@ pub enum NoticeKind {
     Imitation(ImitationNotice),
 }
 
-impl Notice {
+impl TrafficNotice {
     /// The name: `scan`, `beacon`, `contradiction` or `imitation`.
     pub const fn name(&self) -> &'static str {
         match self.kind {
-            NoticeKind::Scan(_) => "scan",
-            NoticeKind::Beacon(_) => "beacon",
-            NoticeKind::Contradiction(_) => "contradiction",
-            NoticeKind::Imitation(_) => "imitation",
+            TrafficNoticeKind::Scan(_) => "scan",
+            TrafficNoticeKind::Beacon(_) => "beacon",
+            TrafficNoticeKind::Contradiction(_) => "contradiction",
+            TrafficNoticeKind::Imitation(_) => "imitation",
         }
     }
 
     /// The section of the documentation that explains the kind.
     pub const fn page(&self) -> &'static str {
         match self.kind {
-            NoticeKind::Scan(_) => "docs/findings.md#scan",
-            NoticeKind::Beacon(_) => "docs/findings.md#beacon",
-            NoticeKind::Contradiction(_) => "docs/findings.md#contradiction",
-            NoticeKind::Imitation(_) => "docs/findings.md#imitation",
+            TrafficNoticeKind::Scan(_) => "docs/findings.md#scan",
+            TrafficNoticeKind::Beacon(_) => "docs/findings.md#beacon",
+            TrafficNoticeKind::Contradiction(_) => "docs/findings.md#contradiction",
+            TrafficNoticeKind::Imitation(_) => "docs/findings.md#imitation",
         }
     }
 }
 
-impl Display for Notice {
+impl Display for TrafficNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            NoticeKind::Scan(found) => found.fmt(f),
-            NoticeKind::Beacon(found) => found.fmt(f),
-            NoticeKind::Contradiction(found) => found.fmt(f),
-            NoticeKind::Imitation(found) => found.fmt(f),
+            TrafficNoticeKind::Scan(found) => found.fmt(f),
+            TrafficNoticeKind::Beacon(found) => found.fmt(f),
+            TrafficNoticeKind::Contradiction(found) => found.fmt(f),
+            TrafficNoticeKind::Imitation(found) => found.fmt(f),
         }
     }
 }
@@ -161,7 +161,7 @@ impl Notices {
     pub(crate) fn on_update(&mut self, update: &Event<HostUpdate>, report: &mut impl FnMut(Event<Finding>)) {
         let Self { clock, scans, beacons, once, counters } = self;
         let now = clock.tick(update.ts);
-        let mut report = |event: Event<Notice>| {
+        let mut report = |event: Event<TrafficNotice>| {
             counters.count(&event.kind);
             report(event.map(|notice| Finding::Notice(Box::new(notice))));
         };
@@ -193,7 +193,7 @@ impl Notices {
     /// Reports what no later update can change.
     pub(crate) fn on_end(&mut self, report: &mut impl FnMut(Event<Finding>)) {
         let Self { clock, scans, counters, .. } = self;
-        scans.on_end(clock.now(), &mut |event: Event<Notice>| {
+        scans.on_end(clock.now(), &mut |event: Event<TrafficNotice>| {
             counters.count(&event.kind);
             report(event.map(|notice| Finding::Notice(Box::new(notice))));
         });
@@ -201,12 +201,12 @@ impl Notices {
 }
 
 impl NoticeCounters {
-    fn count(&mut self, notice: &Notice) {
+    fn count(&mut self, notice: &TrafficNotice) {
         let counter = match notice.kind {
-            NoticeKind::Scan(_) => &mut self.scans,
-            NoticeKind::Beacon(_) => &mut self.beacons,
-            NoticeKind::Contradiction(_) => &mut self.contradictions,
-            NoticeKind::Imitation(_) => &mut self.imitations,
+            TrafficNoticeKind::Scan(_) => &mut self.scans,
+            TrafficNoticeKind::Beacon(_) => &mut self.beacons,
+            TrafficNoticeKind::Contradiction(_) => &mut self.contradictions,
+            TrafficNoticeKind::Imitation(_) => &mut self.imitations,
         };
         *counter = counter.saturating_add(1);
     }
@@ -218,9 +218,9 @@ fn client_of<K>(event: &Event<K>) -> ClientKey {
 }
 
 /// The event of a conclusion at the packet of an update.
-fn at_packet<K>(event: &Event<K>, kind: NoticeKind, packets: Vec<u64>) -> Event<Notice> {
+fn at_packet<K>(event: &Event<K>, kind: TrafficNoticeKind, packets: Vec<u64>) -> Event<TrafficNotice> {
     let Event { ts, packet_number, flow, .. } = event;
-    Event::new(*ts, *packet_number, flow.clone(), Side::Client, Notice { kind, packets })
+    Event::new(*ts, *packet_number, flow.clone(), Side::Client, TrafficNotice { kind, packets })
 }
 
 /// The time between two timestamps, in milliseconds; zero if the second one is earlier.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use huginn_net_core::{Event, IdleLimits, IdleMap, Timestamp};
 use huginn_net_http::Role;
 
-use super::{ClientKey, HttpUpdate, Notice, NoticeKind, at_packet, client_of};
+use super::{ClientKey, HttpUpdate, TrafficNotice, TrafficNoticeKind, at_packet, client_of};
 use crate::hosts::{Contradiction, RequestFacts, contradiction_of_head};
 use crate::limits::{MAX_NOTICES_ONCE, NOTICE_IDLE_SECS};
 
@@ -72,11 +72,11 @@ impl Once {
         event: &Event<K>,
         contact: &RequestFacts,
         now: Timestamp,
-        report: &mut impl FnMut(Event<Notice>),
+        report: &mut impl FnMut(Event<TrafficNotice>),
     ) {
         let Some(imitation) = &contact.imitation else { return };
         if self.is_first((client_of(event), hash(&imitation.claim)), now) {
-            let kind = NoticeKind::Imitation((**imitation).clone());
+            let kind = TrafficNoticeKind::Imitation((**imitation).clone());
             report(at_packet(event, kind, vec![event.packet_number]));
         }
     }
@@ -87,7 +87,7 @@ impl Once {
         event: &Event<K>,
         head: &HttpUpdate,
         now: Timestamp,
-        report: &mut impl FnMut(Event<Notice>),
+        report: &mut impl FnMut(Event<TrafficNotice>),
     ) {
         // A proxy explains it, and so does an imitation, which is a finding of its own.
         if head.role != Role::Request || head.forwarded || head.is_imitation {
@@ -95,7 +95,7 @@ impl Once {
         }
         let Some(contradiction) = contradiction_of_head(head) else { return };
         if self.is_first((client_of(event), 0), now) {
-            let kind = NoticeKind::Contradiction(ContradictionNotice { contradiction });
+            let kind = TrafficNoticeKind::Contradiction(ContradictionNotice { contradiction });
             report(at_packet(event, kind, vec![event.packet_number]));
         }
     }

@@ -12,7 +12,7 @@ use huginn_net_core::{
 };
 use huginn_net_db::Label;
 
-use super::{ClientKey, Notice, NoticeKind, at_packet, client_of, millis_between};
+use super::{ClientKey, TrafficNotice, TrafficNoticeKind, at_packet, client_of, millis_between};
 use crate::hosts::{HostSet, PortSet, TimeSpan, Tools};
 use crate::limits::{
     MAX_NOTICE_PACKETS, MAX_SCAN_ANSWERS_PERCENT, MAX_SCAN_BYTES, MAX_SCAN_CLIENTS, MAX_SCAN_TARGETS,
@@ -174,7 +174,7 @@ impl Scans {
         event: &Event<K>,
         label: Option<&Arc<Label>>,
         now: Timestamp,
-        report: &mut impl FnMut(Event<Notice>),
+        report: &mut impl FnMut(Event<TrafficNotice>),
     ) {
         let tool = label.filter(|label| Tools::names_tool(label));
         let (key, at) = (client_of(event), now.as_nanos());
@@ -212,7 +212,7 @@ impl Scans {
     }
 
     /// Evaluates the clients whose last servers had time to answer.
-    pub(super) fn on_time(&mut self, now: Timestamp, report: &mut impl FnMut(Event<Notice>)) {
+    pub(super) fn on_time(&mut self, now: Timestamp, report: &mut impl FnMut(Event<TrafficNotice>)) {
         while let Some((_, key)) = self.due.front().copied().filter(|(at, _)| *at <= now.as_nanos()) {
             self.due.pop_front();
             self.evaluate(&key, now, report);
@@ -220,13 +220,13 @@ impl Scans {
     }
 
     /// Evaluates the clients that are left at the end of a capture.
-    pub(super) fn on_end(&mut self, now: Timestamp, report: &mut impl FnMut(Event<Notice>)) {
+    pub(super) fn on_end(&mut self, now: Timestamp, report: &mut impl FnMut(Event<TrafficNotice>)) {
         for (_, key) in std::mem::take(&mut self.due) {
             self.evaluate(&key, now, report);
         }
     }
 
-    fn evaluate(&mut self, key: &ClientKey, now: Timestamp, report: &mut impl FnMut(Event<Notice>)) {
+    fn evaluate(&mut self, key: &ClientKey, now: Timestamp, report: &mut impl FnMut(Event<TrafficNotice>)) {
         let Some((slot, client)) = self.clients.touch_mut(key, now) else { return };
         client.is_due = false;
         let answers_of_others = self.answers.saturating_sub(client.answers);
@@ -302,7 +302,7 @@ impl Client {
     }
 
     /// Adds a SYN to a scan that was found before, and reports it at the next power of ten of targets.
-    fn grow<K>(&mut self, event: &Event<K>, report: &mut impl FnMut(Event<Notice>)) {
+    fn grow<K>(&mut self, event: &Event<K>, report: &mut impl FnMut(Event<TrafficNotice>)) {
         let server = event.flow.server;
         let Some(scan) = self.scans.iter_mut().find(|scan| scan.target.includes(server)) else { return };
         scan.targets.insert(server);
@@ -313,7 +313,7 @@ impl Client {
         }
         scan.report_at = next_power_of_ten(count);
         if scan.tool.is_some() || is_unanswered(scan.answered.len() as usize, count as usize) {
-            report(at_packet(event, NoticeKind::Scan(scan.notice(event.ts)), scan.packets.clone()));
+            report(at_packet(event, TrafficNoticeKind::Scan(scan.notice(event.ts)), scan.packets.clone()));
         }
     }
 
@@ -364,7 +364,7 @@ impl Client {
         ip: IpAddr,
         target: ScanTarget,
         group: &[(SocketAddr, Target)],
-    ) -> Option<Event<Notice>> {
+    ) -> Option<Event<TrafficNotice>> {
         let ((_, first), (server, last)) = (group.first()?, group.last()?);
         let mut scan = OpenScan {
             target,
@@ -386,7 +386,10 @@ impl Client {
         scan.report_at = next_power_of_ten(scan.targets.len());
         let client = SocketAddr::new(ip, last.client_port);
         let flow = FlowId::new(client, *server, TransportKind::Tcp, self.tunnel.clone());
-        let notice = Notice { kind: NoticeKind::Scan(scan.notice(last.ts)), packets: scan.packets.clone() };
+        let notice = TrafficNotice {
+            kind: TrafficNoticeKind::Scan(scan.notice(last.ts)),
+            packets: scan.packets.clone(),
+        };
         // Later targets count for the next report.
         scan.syns = 0;
         for (server, one) in self.targets.iter().filter(|(server, _)| target.includes(**server)) {

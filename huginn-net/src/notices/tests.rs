@@ -143,7 +143,7 @@ fn scan_has_its_numbers_and_the_flow_of_its_last_packet() {
     let found = traffic.findings(NoticeSettings::default());
     let [event] = &*found else { panic!("{found:?}") };
     let Finding::Notice(notice) = &event.kind else { panic!("{event:?}") };
-    let NoticeKind::Scan(scan) = &notice.kind else { panic!("{notice:?}") };
+    let TrafficNoticeKind::Scan(scan) = &notice.kind else { panic!("{notice:?}") };
     assert_eq!(notice.packets, [1, 3, 5, 7, 9, 11, 13, 15]);
     assert_eq!((scan.target, scan.targets, scan.answered, scan.syns), (ScanTarget::Port(445), 100, 1, 200));
     assert_eq!((event.packet_number, event.flow.server), (199, server(100, 445)));
@@ -383,7 +383,7 @@ fn ten_days_of_normal_traffic_have_named_pollers_only() {
     let mut targets: Vec<String> = Vec::new();
     for event in traffic.findings(NoticeSettings::default()) {
         let Finding::Notice(notice) = &event.kind else { panic!("{event:?}") };
-        let NoticeKind::Beacon(beacon) = &notice.kind else { panic!("{notice}") };
+        let TrafficNoticeKind::Beacon(beacon) = &notice.kind else { panic!("{notice}") };
         assert!(beacon.is_known() && notice.to_string().starts_with("polls "), "{notice}");
         // An update within half an hour after each hour is regular by chance at times.
         if beacon.service != Some("software updates")

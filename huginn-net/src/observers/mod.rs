@@ -169,7 +169,7 @@ impl Observers {
         Self { profiles: remember, ..self }
     }
 
-    /// Reports [`Notice`](crate::finding::Notice) findings with these thresholds, or none (default): scans, beacons,
+    /// Reports [`TrafficNotice`](crate::finding::TrafficNotice) findings with these thresholds, or none (default): scans, beacons,
     /// contradictions and imitations. They cost time for every SYN, ClientHello and request. The scope of p0f has none.
     #[must_use]
     pub fn notices(self, settings: Option<NoticeSettings>) -> Self {

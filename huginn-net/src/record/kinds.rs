@@ -14,9 +14,9 @@ use super::text::{LimitedTexts, Text};
 use crate::connection::Connection;
 use crate::consistency::Consistency;
 use crate::finding::{
-    BeaconNotice, BeaconTarget, ChangeFinding, HttpRequestFinding, HttpResponseFinding, MtuFinding, Notice,
-    NoticeKind, ScanNotice, ScanTarget, SshClientFinding, SshHandshakeFinding, SshServerFinding, TcpFinding,
-    UptimeFinding,
+    BeaconNotice, BeaconTarget, ChangeFinding, HttpRequestFinding, HttpResponseFinding, MtuFinding,
+    ScanNotice, ScanTarget, SshClientFinding, SshHandshakeFinding, SshServerFinding, TcpFinding,
+    TrafficNotice, TrafficNoticeKind, UptimeFinding,
 };
 use crate::hosts::ToolFinding;
 use crate::watch::{ListEntry, Match};
@@ -508,17 +508,17 @@ impl From<&Conflict> for FindingRecord<'_> {
     }
 }
 
-impl<'a> From<&'a Notice> for FindingRecord<'a> {
-    fn from(notice: &'a Notice) -> Self {
+impl<'a> From<&'a TrafficNotice> for FindingRecord<'a> {
+    fn from(notice: &'a TrafficNotice) -> Self {
         let record = Self {
             packets: notice.packets.clone(),
             page: Some(notice.page().into()),
             ..Self::new(notice.name(), Text::owned(notice))
         };
         match &notice.kind {
-            NoticeKind::Scan(scan) => record.with_scan(scan),
-            NoticeKind::Beacon(beacon) => record.with_beacon(beacon),
-            NoticeKind::Contradiction(_) | NoticeKind::Imitation(_) => record,
+            TrafficNoticeKind::Scan(scan) => record.with_scan(scan),
+            TrafficNoticeKind::Beacon(beacon) => record.with_beacon(beacon),
+            TrafficNoticeKind::Contradiction(_) | TrafficNoticeKind::Imitation(_) => record,
         }
     }
 }
