@@ -120,7 +120,12 @@ fn time_and_condition_select_connections() {
 fn connections_of_several_files_are_joined() {
     let screen = stdout(&["192.0.2.1"], &["hosts-ua.pcap", "hosts-nat.pcap"]);
     assert!(screen.contains("connections: 36"), "{screen}");
-    assert!(screen.contains("hosts-ua.pcap") && screen.contains("hosts-nat.pcap"), "{screen}");
+    let all = lines(&["192.0.2.1"], &["hosts-ua.pcap", "hosts-nat.pcap"]);
+    let of = |file: &str| {
+        let connections = all.iter().filter(|line| line["event"] == "connection");
+        connections.filter(|line| line["file"].as_str().unwrap().ends_with(file)).count()
+    };
+    assert_eq!((of("hosts-ua.pcap"), of("hosts-nat.pcap")), (12, 24));
     let one = stdout(&["192.0.2.1"], &["hosts-ua.pcap"]);
     assert!(!one.contains("hosts-ua.pcap"), "{one}");
 }
