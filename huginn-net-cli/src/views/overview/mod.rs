@@ -5,7 +5,7 @@ pub(crate) mod timeline;
 
 use std::collections::hash_map::Entry;
 use std::fmt::{Display, Write as _};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use foldhash::{HashMap, HashSet};
 use huginn_net::finding::TcpFinding;
@@ -62,6 +62,11 @@ impl SeenValue {
     pub(crate) fn hosts(&self) -> usize {
         self.hosts.len()
     }
+
+    /// The addresses of those hosts.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = IpAddr> {
+        self.hosts.iter().map(|host| host.ip())
+    }
 }
 
 /// The first event with a value.
@@ -72,6 +77,7 @@ pub(crate) struct FirstSeen {
     pub(crate) server: SocketAddr,
     /// Index of the capture file.
     pub(crate) file: Option<usize>,
+    pub(crate) packet: u64,
 }
 
 impl Overview {
@@ -104,8 +110,13 @@ impl Overview {
         if let Finding::Tcp(finding) = &event.kind {
             self.add_tool(event, host, finding);
         }
-        let first =
-            FirstSeen { ts: event.ts, client: event.flow.client, server: event.flow.server, file: self.file };
+        let first = FirstSeen {
+            ts: event.ts,
+            client: event.flow.client,
+            server: event.flow.server,
+            file: self.file,
+            packet: event.packet_number,
+        };
         let mut counter = Counter { kinds: &mut self.kinds, text: &mut self.text, host, first };
         counter.count_names(&event.kind);
         if self.has_fingerprints {
@@ -365,6 +376,6 @@ impl Counter<'_> {
 }
 
 /// The last position, at most `limit`, at which the text can be cut.
-fn last_boundary(text: &str, limit: usize) -> usize {
+pub(crate) fn last_boundary(text: &str, limit: usize) -> usize {
     (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0)
 }
