@@ -3,7 +3,7 @@
 #
 # usage: docs/images/record.sh PROGRAM
 #
-# Needs aha, chromium, poppler-utils and tmux.
+# Needs aha, chromium, imagemagick, poppler-utils and tmux.
 set -euo pipefail
 
 program=$(realpath "$1")
@@ -26,14 +26,24 @@ picture() {
 }
 
 cd ../../captures
-"$program" report -q . -o "$folder/report.html" --title "Recorded programs"
-# 0 is dark, 1 is light.
-browse --window-size=1280,1150 --blink-settings=preferredColorScheme=1 --screenshot="$images/report-light.png" \
-    "$folder/report.html"
-browse --window-size=1280,1150 --blink-settings=preferredColorScheme=0 --screenshot="$images/report-dark.png" \
-    "$folder/report.html"
+"$program" report -q http/http-imitation tcp/nmap-syn tls/tls-clients tls/tls-curl -o "$folder/report.html" --title "Recorded programs"
+
+# report NAME THEME SIZE FRAGMENT: a screen of the report. Theme 0 is dark, 1 is light.
+report() {
+    browse --window-size="$3" --blink-settings=preferredColorScheme="$2" --virtual-time-budget=2000 \
+        --screenshot="$images/report-$1.png" "$folder/report.html$4"
+}
+
+report light 1 1280,1100 ""
+report dark 0 1280,1100 "#host=192.0.2.2"
+report narrow 1 640,1100 "#hosts"
+report wide 0 1920,900 "#hosts"
 browse --no-pdf-header-footer --print-to-pdf="$folder/report.pdf" "$folder/report.html"
 pdftoppm -png -r 70 -f 1 -l 1 -singlefile "$folder/report.pdf" "$images/report-print"
+# 64 colours are enough for text.
+for image in "$images"/report-*.png; do
+    convert "$image" -strip -dither None -colors 64 "PNG8:$image"
+done
 
 "$program" pcap --color always tls/tls-clients/*.pcap http/http-imitation/*.pcap | tail -n 34 | picture first-screen 1480,650
 

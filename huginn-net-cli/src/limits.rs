@@ -275,6 +275,9 @@ pub(crate) const MAX_REPORT_SHOWN_NAMES: (usize, usize) = (6, 4);
 /// Maximum number of hosts of a kind that a report lists under what stands out.
 pub(crate) const MAX_REPORT_ITEMS: usize = 20;
 
+/// Maximum number of rare values of a kind that a report lists under what stands out: there are many in most networks.
+pub(crate) const MAX_REPORT_RARE_ITEMS: usize = 5;
+
 /// Maximum length of a value in a link that filters hosts, in bytes: the hosts have longer texts cut.
 pub(crate) const MAX_REPORT_LINK_BYTES: usize = 64;
 

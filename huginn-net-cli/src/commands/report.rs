@@ -67,7 +67,8 @@ impl Content {
 
     fn write(&self, out: &mut impl Write, title: &str, zone: &Zone, run: &CaptureRun) -> Result<(), Failure> {
         let Self { overview, timeline, inventory, activity, hosts, .. } = self;
-        let file_name = &|index| run.name(index);
+        let folder = common_folder(run);
+        let file_name = &|index| Some(run.name(index)?.split_off(folder.len()));
         let sources = HostSources { hosts, activity, overview, span: timeline.main_span(), file_name, zone };
         let evicted = run.analyzer.shared_state().counters();
         let not_kept = evicted.evicted.saturating_add(evicted.evicted_for_memory);
@@ -83,6 +84,7 @@ impl Content {
             timeline,
             inventory,
             activity,
+            folder: &folder,
             file_name,
             hosts: &HostList::new(&sources),
             host_counts: (hosts.profiles().count(), not_kept.saturating_add(hosts.left_out())),
@@ -91,6 +93,19 @@ impl Content {
         };
         Ok(report::write(out, &page)?)
     }
+}
+
+/// The folder of all captures with the separator after it; empty if they have none in common.
+fn common_folder(run: &CaptureRun) -> String {
+    let names = (0..).map_while(|index| run.name(index));
+    let common = names.reduce(|one, other| {
+        let same = one.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b);
+        let end = same.last().map_or(0, |((at, character), _)| at.saturating_add(character.len_utf8()));
+        one.get(..end).unwrap_or_default().to_owned()
+    });
+    let common = common.unwrap_or_default();
+    let end = common.rfind('/').map_or(0, |slash| slash.saturating_add(1));
+    common.get(..end).unwrap_or_default().to_owned()
 }
 
 impl Visitor for Content {

@@ -168,11 +168,15 @@ impl Activity {
         self.hosts.get(&(host.ip, tunnel))
     }
 
-    /// Packet number and file of the first event of this kind that an address has.
-    pub(super) fn first_step(&self, ip: IpAddr, kind: &str) -> Option<(u64, usize)> {
-        let hosts = self.hosts.get(&(ip, 0)).into_iter();
-        let step = hosts.flat_map(|host| &host.steps).find(|step| step.kind == kind)?;
-        Some((step.packet, step.file))
+    /// Packet number and file of the first event of this kind and value that an address has; `None` if the address has it in
+    /// several tunnels.
+    pub(super) fn first_step(&self, ip: IpAddr, kind: &str, value: &str) -> Option<(u64, usize)> {
+        let hosts = self.hosts.iter().filter(|((address, _), _)| *address == ip);
+        let mut steps = hosts.filter_map(|(_, host)| {
+            host.steps.iter().find(|step| step.kind == kind && *step.value == *value)
+        });
+        let step = steps.next()?;
+        steps.next().is_none().then_some((step.packet, step.file))
     }
 }
 
@@ -362,7 +366,9 @@ mod tests {
     fn names_are_the_most_used_and_the_rarest() {
         let mut names = Names::default();
         for (name, count) in [("b", 3), ("a", 9), ("d", 1), ("c", 2)] {
-            (0..count).for_each(|_| drop(names.add(name, false)));
+            for _ in 0..count {
+                names.add(name, false);
+            }
         }
         assert_eq!(names.shown(1, 1), (vec![("a", 9), ("d", 1)], 2));
         assert_eq!(names.shown(3, 3), (vec![("a", 9), ("b", 3), ("c", 2), ("d", 1)], 0));

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use huginn_net::core::Amount;
 
 use super::page::Report;
-use crate::limits::MAX_REPORT_ITEMS;
+use crate::limits::{MAX_REPORT_ITEMS, MAX_REPORT_RARE_ITEMS};
 use crate::views::overview::{SeenValue, ValueKind};
 
 /// How much an item matters.
@@ -41,20 +41,43 @@ pub(super) struct Item {
 pub(super) struct Group {
     pub(super) items: Vec<Item>,
     pub(super) more: Option<String>,
+    /// The section that has the others.
+    pub(super) section: &'static str,
 }
 
 impl Group {
-    /// The first items. `more` names the others by their number.
+    /// The first items. `more` names the others by their number; the table of hosts has them.
     fn first(items: impl Iterator<Item = Item>, total: usize, more: impl Fn(u64) -> String) -> Self {
-        let items: Vec<Item> = items.take(MAX_REPORT_ITEMS).collect();
+        Self::cut(items.take(MAX_REPORT_ITEMS), total, more, "hosts")
+    }
+
+    /// Fewer items, since one host may have many. The section of rare values has the others.
+    fn first_rare(items: impl Iterator<Item = Item>, total: usize, more: impl Fn(u64) -> String) -> Self {
+        Self::cut(items.take(MAX_REPORT_RARE_ITEMS), total, more, "rare")
+    }
+
+    fn cut(
+        items: impl Iterator<Item = Item>,
+        total: usize,
+        more: impl Fn(u64) -> String,
+        section: &'static str,
+    ) -> Self {
+        let items: Vec<Item> = items.collect();
         let left_out = total.saturating_sub(items.len());
-        Self { items, more: (left_out > 0).then(|| more(left_out as u64)) }
+        Self { items, more: (left_out > 0).then(|| more(left_out as u64)), section }
     }
 }
 
 /// All items, those that matter most first.
 pub(super) fn groups(report: &Report<'_>) -> Vec<Group> {
-    vec![tools(report), mismatches(report), contradictions(report), lone_clients(report), devices(report)]
+    vec![
+        tools(report),
+        mismatches(report),
+        contradictions(report),
+        lone_clients(report, ValueKind::UserAgent, "User-Agent"),
+        lone_clients(report, ValueKind::Ja4, "TLS client"),
+        devices(report),
+    ]
 }
 
 fn tools(report: &Report<'_>) -> Group {
@@ -64,7 +87,7 @@ fn tools(report: &Report<'_>) -> Group {
         host: id.ip(),
         reason: format!("sends packets of a tool, {}", found.label),
         numbers: found.sent().to_string(),
-        packet: report.activity.first_step(id.ip(), "tool"),
+        packet: report.activity.first_step(id.ip(), "tool", &format!("{:#}", found.label)),
     });
     let has_more = usize::from(report.overview.has_more_tools());
     let total = tools.len().saturating_add(has_more);
@@ -100,22 +123,27 @@ fn contradictions(report: &Report<'_>) -> Group {
     })
 }
 
-/// Clients that one host of several has.
-fn lone_clients(report: &Report<'_>) -> Group {
-    let (hosts, _) = report.overview.hosts();
-    let clients = report.overview.values(ValueKind::Ja4).rare(usize::MAX);
-    let lone: Vec<_> = clients.iter().filter(|(_, seen)| seen.hosts() == 1 && hosts > 2).collect();
-    let items = lone.iter().map(|(ja4, seen)| Item {
+/// TLS clients, and User-Agents without a name, that one host of several has.
+fn lone_clients(report: &Report<'_>, kind: ValueKind, title: &str) -> Group {
+    let values = report.overview.values(kind);
+    let has_others = values.all_hosts() > 2;
+    let clients = values.rare(usize::MAX);
+    let is_odd = |seen: &SeenValue| kind == ValueKind::Ja4 || seen.name.is_none();
+    let lone: Vec<_> =
+        clients.iter().filter(|(_, seen)| seen.hosts() == 1 && has_others && is_odd(seen)).collect();
+    let items = lone.iter().map(|(value, seen)| Item {
         severity: Severity::Low,
         host: seen.first.client.ip(),
         reason: match &seen.name {
-            Some(name) => format!("alone has the TLS client {ja4}, {name}"),
-            None => format!("alone has the TLS client {ja4}, which has no name"),
+            Some(name) => format!("alone has the {title} {value}, {name}"),
+            None => format!("alone has the {title} {value}, which has no name"),
         },
         numbers: Amount(seen.count, "event(s)").to_string(),
         packet: place(seen),
     });
-    Group::first(items, lone.len(), |more| format!("{} of one host only", Amount(more, "more TLS client(s)")))
+    Group::first_rare(items, lone.len(), |more| {
+        format!("{} of one host only", Amount(more, &format!("more {title}(s)")))
+    })
 }
 
 /// Clients whose connections one device ends.

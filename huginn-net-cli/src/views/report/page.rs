@@ -14,7 +14,7 @@ use crate::limits::{MAX_REPORT_BARS, MAX_REPORT_LINK_BYTES, MAX_REPORT_ROWS};
 use crate::output::Zone;
 use crate::views::inventory::Inventory;
 use crate::views::overview::timeline::Timeline;
-use crate::views::overview::{Overview, SeenValue, ValueKind};
+use crate::views::overview::{Overview, SeenValue, ValueKind, last_boundary};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -38,7 +38,9 @@ pub(crate) struct Report<'a> {
     pub(crate) timeline: &'a Timeline,
     pub(crate) inventory: &'a Inventory,
     pub(crate) activity: &'a Activity,
-    /// Names a file by its index.
+    /// The folder of all captures with the separator after it; empty if they have none in common.
+    pub(crate) folder: &'a str,
+    /// Names a file below that folder by its index.
     pub(crate) file_name: &'a dyn Fn(usize) -> Option<String>,
     pub(crate) hosts: &'a HostList,
     /// Number of hosts, and how many more the limits on memory left out.
@@ -98,14 +100,21 @@ fn contents() -> Markup {
     html! { nav aria-label="Sections" { @for (id, title) in SECTIONS { a href={ "#" (id) } { (title) } " " } } }
 }
 
+fn title_of(id: &str) -> &str {
+    SECTIONS.iter().find(|(known, _)| *known == id).map_or(id, |(_, title)| title)
+}
+
 fn section(id: &str, body: &Markup) -> Markup {
-    let title = SECTIONS.iter().find(|(known, _)| *known == id).map_or(id, |(_, title)| title);
+    let title = title_of(id);
     html! { section id=(id) aria-labelledby={ (id) "-title" } { h2 id={ (id) "-title" } { (title) } (body) } }
 }
 
 impl Report<'_> {
     fn subtitle(&self) -> String {
-        let captures = Amount(self.captures as u64, "capture(s)");
+        let mut captures = Amount(self.captures as u64, "capture(s)").to_string();
+        if !self.folder.trim_start_matches("./").is_empty() {
+            let _ = write!(captures, " in {}", self.folder);
+        }
         let cut = if self.is_cut { ", interrupted before the end" } else { "" };
         match self.span {
             Some((first, last)) => {
@@ -179,7 +188,7 @@ impl Report<'_> {
             ul.findings #items {
                 @for group in &groups {
                     @for item in &group.items { (self.item(item)) }
-                    @if let Some(more) = &group.more { li.more { span {} span { (more) ": first in " a href="#hosts" { "the table of hosts" } } } }
+                    @if let Some(more) = &group.more { li.more { span {} span { (more) ": see " a href={ "#" (group.section) } { (title_of(group.section)) } } } }
                 }
                 @if !self.blind_spots.is_empty() {
                     li.more { span {} span { (count_of(self.blind_spots.len() as u64, "kind(s)")) " of traffic that the analysis could not use: " a href="#blind-spots" { "blind spots" } } }
@@ -289,7 +298,7 @@ impl Report<'_> {
                             td.number { @if is_searchable(kind) { a href={ "#q=" (encoded(value)) } { (seen.hosts()) } } @else { (seen.hosts()) } }
                             td.number { (seen.count) }
                             td { (host_link(seen)) } td { (self.zone.seconds(seen.first.ts)) }
-                            td { (seen.first.packet) @if let Some(name) = seen.first.file.and_then(self.file_name) { " of " (name) } }
+                            td.place { (seen.first.packet) @if let Some(name) = seen.first.file.and_then(self.file_name) { " of " (name) } }
                         } } }
                     }
                 }
@@ -334,7 +343,7 @@ fn is_searchable(kind: ValueKind) -> bool {
 /// A text for the fragment of an address, its first bytes if it is long: percent-encoded (RFC 3986, section 2.1).
 fn encoded(text: &str) -> String {
     let mut encoded = String::new();
-    for byte in text.bytes().take(MAX_REPORT_LINK_BYTES) {
+    for byte in text.get(..last_boundary(text, MAX_REPORT_LINK_BYTES)).unwrap_or_default().bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
             encoded.push(char::from(byte));
         } else {
