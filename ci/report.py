@@ -280,8 +280,8 @@ class Tab:
                 return pressed
         sys.exit(f"report: {presses} tabulators do not reach {condition}")
 
-    def resize(self, width):
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+    def resize(self, width, height=900):
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def close(self):
         self.browser.call("Page.close", self.session)

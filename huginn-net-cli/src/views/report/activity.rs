@@ -312,7 +312,7 @@ fn write_value(text: &mut String, finding: &Finding) -> bool {
         }
         Finding::TlsServer(finding) => {
             let hello = &finding.server.hello;
-            put(text, &hello.version());
+            put(text, &format_args!("version {}", hello.version()));
             match cipher_suite(hello.cipher_suite()) {
                 Some(name) => put(text, &format_args!(", {name}")),
                 None => put(text, &format_args!(", cipher suite {:04x}", hello.cipher_suite())),
