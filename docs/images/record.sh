@@ -3,7 +3,7 @@
 #
 # usage: docs/images/record.sh PROGRAM
 #
-# Needs aha, chromium, poppler-utils and tmux.
+# Needs aha, chromium, Pillow, python3 and tmux.
 set -euo pipefail
 
 program=$(realpath "$1")
@@ -26,14 +26,41 @@ picture() {
 }
 
 cd ../../captures
-"$program" report -q . -o "$folder/report.html" --title "Recorded programs"
-# 0 is dark, 1 is light.
-browse --window-size=1280,1150 --blink-settings=preferredColorScheme=1 --screenshot="$images/report-light.png" \
-    "$folder/report.html"
-browse --window-size=1280,1150 --blink-settings=preferredColorScheme=0 --screenshot="$images/report-dark.png" \
-    "$folder/report.html"
-browse --no-pdf-header-footer --print-to-pdf="$folder/report.pdf" "$folder/report.html"
-pdftoppm -png -r 70 -f 1 -l 1 -singlefile "$folder/report.pdf" "$images/report-print"
+"$program" report -q http/http-imitation tcp/nmap-syn tls/tls-clients tls/tls-curl -o "$folder/report.html" --title "Recorded programs"
+
+python3 - "$folder" "$images" ../ci <<'END'
+import base64
+import io
+import sys
+from pathlib import Path
+
+from PIL import Image
+
+folder, images, checks = map(Path, sys.argv[1:])
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(checks))
+from report import Browser
+
+SCREENS = {
+    "light": ("screen", "light", 1280, 1100, ""),
+    "dark": ("screen", "dark", 1280, 1100, "#host=192.0.2.2"),
+    "narrow": ("screen", "light", 640, 1100, "#host=192.0.2.2"),
+    "wide": ("screen", "dark", 1920, 900, "#q=192.0.2"),
+    "print": ("print", "light", 800, 1100, ""),
+}
+with Browser(folder) as browser:
+    for name, (media, theme, width, height, fragment) in SCREENS.items():
+        tab = browser.open(folder / "report.html")
+        tab.call("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": theme}])
+        tab.resize(width, height)
+        tab.run(f"location.hash = '{fragment}'")
+        tab.run("new Promise((done) => setTimeout(done, 300))")
+        shot = tab.call("Page.captureScreenshot", format="png")
+        # 48 colours are enough for text.
+        image = Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB")
+        image.quantize(48, dither=Image.Dither.NONE).save(images / f"report-{name}.png", optimize=True)
+        tab.close()
+END
 
 "$program" pcap --color always tls/tls-clients/*.pcap http/http-imitation/*.pcap | tail -n 34 | picture first-screen 1480,650
 

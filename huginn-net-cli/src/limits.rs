@@ -262,12 +262,52 @@ pub(crate) const ROW_GROUP_ROWS: usize = 1 << 18;
 #[cfg(feature = "parquet")]
 pub(crate) const ROW_GROUP_BYTES: usize = 64 << 20;
 
-/// Maximum number of intervals in a timeline.
+/// Maximum number of intervals in the chart of a timeline.
 pub(crate) const MAX_TIMELINE_INTERVALS: u64 = 120;
+
+/// Maximum number of intervals with events that a timeline keeps: 64 bytes each.
+pub(crate) const MAX_TIMELINE_BINS: usize = 4096;
 
 /// Maximum length of the hosts of a report as JSON, in bytes. A page of 2 MB loads at once, and the rest of it has less
 /// than 500 kB.
 pub(crate) const MAX_REPORT_HOST_BYTES: usize = 1_400_000;
+
+/// Maximum length of the rows of hosts as JSON, in bytes: the rest of [`MAX_REPORT_HOST_BYTES`] has room for the names,
+/// timelines and activity of the first hosts.
+pub(crate) const MAX_REPORT_ROW_BYTES: usize = 900_000;
+
+/// Maximum number of hosts whose activity a report keeps; the page has no room for more rows.
+pub(crate) const MAX_REPORT_TRACKED_HOSTS: usize = 1 << 15;
+
+/// Maximum number of events in the timelines of all hosts of a report: about 200 bytes each.
+pub(crate) const MAX_REPORT_STEPS: usize = 1 << 17;
+
+/// Maximum number of events of each kind in the timeline of a host, so that no kind hides another one.
+pub(crate) const MAX_REPORT_STEPS_OF_KIND: usize = 16;
+
+/// Maximum length of a text in the timeline of a host, in bytes; longer ones are cut.
+pub(crate) const MAX_REPORT_STEP_TEXT: usize = 160;
+
+/// Maximum number of names that a report keeps of a host. Each event is compared with all of them.
+pub(crate) const MAX_REPORT_HOST_NAMES: usize = 48;
+
+/// Maximum number of names of all hosts of a report: about 60 bytes each.
+pub(crate) const MAX_REPORT_TRACKED_NAMES: usize = 1 << 18;
+
+/// Maximum number of intervals with events that a report keeps of a host.
+pub(crate) const MAX_REPORT_HOST_SECONDS: usize = 64;
+
+/// Number of names of a host that a report shows: the most used ones, and the rarest ones.
+pub(crate) const MAX_REPORT_SHOWN_NAMES: (usize, usize) = (6, 4);
+
+/// Maximum number of hosts of a kind that a report lists under what stands out.
+pub(crate) const MAX_REPORT_ITEMS: usize = 20;
+
+/// Maximum number of rare values of a kind that a report lists under what stands out: there are many in most networks.
+pub(crate) const MAX_REPORT_RARE_ITEMS: usize = 5;
+
+/// Maximum length of a value in a link that filters hosts, in bytes: the hosts have longer texts cut.
+pub(crate) const MAX_REPORT_LINK_BYTES: usize = 64;
 
 /// Maximum number of rows of a table in a report, other than that of hosts.
 pub(crate) const MAX_REPORT_ROWS: usize = 100;

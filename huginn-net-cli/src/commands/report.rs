@@ -16,7 +16,7 @@ use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Verbosity
 use crate::views::inventory::Inventory;
 use crate::views::overview::Overview;
 use crate::views::overview::timeline::Timeline;
-use crate::views::report::{self, HostList, Report};
+use crate::views::report::{self, Activity, HostList, HostSources, Report};
 
 pub(super) fn run(args: ReportArguments) -> Result<Outcome, Failure> {
     let ReportPlan { inputs, count, analyzer, hosts, selected, output, title, zone, is_quiet } =
@@ -49,6 +49,7 @@ struct Content {
     overview: Overview,
     timeline: Timeline,
     inventory: Inventory,
+    activity: Activity,
     hosts: JoinedHosts,
 }
 
@@ -59,12 +60,16 @@ impl Content {
             overview: Overview::new(true),
             timeline: Timeline::default(),
             inventory: Inventory::default(),
+            activity: Activity::default(),
             hosts: JoinedHosts::new(limits),
         }
     }
 
     fn write(&self, out: &mut impl Write, title: &str, zone: &Zone, run: &CaptureRun) -> Result<(), Failure> {
-        let Self { overview, timeline, inventory, hosts, .. } = self;
+        let Self { overview, timeline, inventory, activity, hosts, .. } = self;
+        let folder = common_folder(run);
+        let file_name = &|index| Some(run.name(index)?.split_off(folder.len()));
+        let sources = HostSources { hosts, activity, overview, span: timeline.main_span(), file_name, zone };
         let evicted = run.analyzer.shared_state().counters();
         let not_kept = evicted.evicted.saturating_add(evicted.evicted_for_memory);
         let counters = run.analyzer.counters();
@@ -78,7 +83,10 @@ impl Content {
             overview,
             timeline,
             inventory,
-            hosts: &HostList::new(hosts, zone),
+            activity,
+            folder: &folder,
+            file_name,
+            hosts: &HostList::new(&sources),
             host_counts: (hosts.profiles().count(), not_kept.saturating_add(hosts.left_out())),
             blind_spots: &run.examples.locate(&run.analyzer),
             zone,
@@ -87,16 +95,31 @@ impl Content {
     }
 }
 
+/// The folder of all captures with the separator after it; empty if they have none in common.
+fn common_folder(run: &CaptureRun) -> String {
+    let names = (0..).map_while(|index| run.name(index));
+    let common = names.reduce(|one, other| {
+        let same = one.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b);
+        let end = same.last().map_or(0, |((at, character), _)| at.saturating_add(character.len_utf8()));
+        one.get(..end).unwrap_or_default().to_owned()
+    });
+    let common = common.unwrap_or_default();
+    let end = common.rfind('/').map_or(0, |slash| slash.saturating_add(1));
+    common.get(..end).unwrap_or_default().to_owned()
+}
+
 impl Visitor for Content {
     fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
-        let Self { selected, overview, timeline, inventory, .. } = self;
+        let Self { selected, overview, timeline, inventory, activity, .. } = self;
         overview.set_file(Some(capture.index));
+        activity.set_file(capture.index);
         let add = &mut |event: Event| {
             if !selected.contains(&event, capture.name.as_deref(), None) {
                 return;
             }
             overview.add(&event);
             timeline.add(&event);
+            activity.add(&event);
             inventory.add(&event);
         };
         let outcome = analyzer.analyze(&mut capture.source, add);

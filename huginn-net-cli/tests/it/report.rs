@@ -31,8 +31,27 @@ fn page(name: &str, captures: &[&str]) -> String {
 #[derive(Deserialize)]
 struct Hosts {
     texts: Vec<String>,
-    /// Columns, contradictions and evidence.
-    hosts: Vec<[Vec<usize>; 3]>,
+    /// Columns, contradictions, evidence and details.
+    hosts: Vec<(Vec<usize>, Vec<usize>, Vec<usize>, Option<Details>)>,
+}
+
+/// Names that a host asked for and was asked for, numbers of what is left out, activity, and the timeline.
+type Details = (Vec<usize>, Vec<usize>, [u64; 3], String, Vec<i64>);
+
+impl Hosts {
+    fn details(&self, address: &str) -> &Details {
+        let host = self.hosts.iter().find(|host| self.texts[host.0[0]] == address).unwrap();
+        host.3.as_ref().unwrap()
+    }
+
+    /// Packet number, file, event, value and peer of each step.
+    fn steps(&self, address: &str) -> Vec<(i64, [&str; 4])> {
+        let text = |number: &i64| &*self.texts[usize::try_from(*number).unwrap()];
+        let steps = self.details(address).4.chunks(7);
+        steps
+            .map(|step| (step[1], [text(&step[2]), text(&step[3]), text(&step[4]), text(&step[5])]))
+            .collect()
+    }
 }
 
 fn hosts(page: &str) -> Hosts {
@@ -88,13 +107,67 @@ fn page_shows_hosts_clients_and_blind_spots() {
     }
     let Hosts { texts, hosts } = hosts(&page);
     assert_eq!(hosts.len(), 4);
-    let [columns, _, evidence] = &hosts[0];
+    let (columns, _, evidence, _) = &hosts[0];
     assert_eq!(texts[columns[0]], "192.0.2.1");
     let evidence: Vec<&str> = evidence.iter().map(|index| &*texts[*index]).collect();
     assert!(
         evidence.iter().any(|line| line.starts_with("TCP says Linux (Linux 4.20 or newer")),
         "{evidence:?}"
     );
+}
+
+#[test]
+fn host_has_names_activity_and_timeline_with_packets() {
+    let page = page("steps.html", &[captures::path("tls-curl.pcap").to_str().unwrap()]);
+    let hosts = hosts(&page);
+    let (asked, served, more, spark, _) = hosts.details("192.0.2.1");
+    assert_eq!(hosts.texts[asked[0]], "www.example.test");
+    assert!(served.is_empty() && *more == [0; 3], "{served:?} {more:?}");
+    assert!(spark.len() == 24 && spark.contains('9'), "{spark}");
+    assert_eq!(hosts.texts[hosts.details("192.0.2.2").1[0]], "www.example.test");
+    let steps = hosts.steps("192.0.2.1");
+    // tshark: frame 4 has the ClientHello.
+    let (packet, [file, _, value, peer]) = steps.iter().find(|(_, step)| step[1] == "tls_client").unwrap();
+    assert_eq!((*packet, *file, *peer), (4, "tls-curl.pcap", "192.0.2.2:443"));
+    assert!(value.starts_with("www.example.test, t13d") && value.contains("libcurl 7.88"), "{value}");
+}
+
+#[test]
+fn queries_of_requests_are_not_in_timelines() {
+    let capture = place("query.pcap");
+    let texts = ("GET / HTTP/1.1\r\nHost: www.example.test", "GET /p?token=secret HTTP/1.1\r\nHost: ab");
+    fs::write(&capture, replaced("curl-nginx.pcap", &[texts])).unwrap();
+    let hosts = hosts(&page("query.html", &[capture.to_str().unwrap()]));
+    assert!(hosts.texts.iter().any(|text| text.starts_with("GET ab/p, curl")), "{:?}", hosts.texts);
+    assert!(hosts.texts.iter().all(|text| !text.contains("secret")), "{:?}", hosts.texts);
+}
+
+#[test]
+fn time_of_an_unset_clock_is_outside_of_the_timeline() {
+    const FILE_HEADER: usize = 24;
+    let capture = place("unset.pcap");
+    let mut bytes = replaced("tls-curl.pcap", &[]);
+    bytes[FILE_HEADER..FILE_HEADER + 4].copy_from_slice(&5_u32.to_le_bytes());
+    fs::write(&capture, bytes).unwrap();
+    let page = page("unset.html", &[capture.to_str().unwrap()]);
+    assert!(page.contains(" outside, from 1970-01-01 00:00:05 to 1970-01-01 00:00:05 UTC"), "{page}");
+    assert!(page.contains("events for each second"), "{page}");
+}
+
+#[test]
+fn what_stands_out_has_severity_host_and_packet() {
+    let capture = captures::path("nmap-syn.pcap");
+    let page = page("tool.html", &[capture.to_str().unwrap()]);
+    let (_, list) = page.split_once("id=\"items\"").unwrap();
+    let (item, _) = list.split_once("</li>").unwrap();
+    for text in [
+        "<strong class=\"severity high\">high</strong>",
+        "sends packets of a tool, ",
+        " SYNs to ",
+        " packet 1 of nmap-syn.pcap",
+    ] {
+        assert!(item.contains(text), "{text}: {item}");
+    }
 }
 
 #[test]

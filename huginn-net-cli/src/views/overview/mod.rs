@@ -6,7 +6,7 @@ pub(crate) mod timeline;
 
 use std::collections::hash_map::Entry;
 use std::fmt::{Display, Write as _};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use foldhash::{HashMap, HashSet};
 use huginn_net::finding::TcpFinding;
@@ -63,6 +63,11 @@ impl SeenValue {
     /// Number of hosts that sent it.
     pub(crate) fn hosts(&self) -> usize {
         self.hosts.len()
+    }
+
+    /// The addresses of those hosts.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = IpAddr> {
+        self.hosts.iter().map(|host| host.ip())
     }
 }
 
@@ -380,6 +385,6 @@ impl Counter<'_> {
 }
 
 /// The last position, at most `limit`, at which the text can be cut.
-fn last_boundary(text: &str, limit: usize) -> usize {
+pub(crate) fn last_boundary(text: &str, limit: usize) -> usize {
     (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0)
 }

@@ -1,11 +1,13 @@
 //! Charts as SVG.
 
+use huginn_net::Timestamp;
+use huginn_net::core::Amount;
 use maud::{Markup, PreEscaped, html};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::output::Zone;
-use crate::views::overview::timeline::{GROUP_NAMES, GROUPS, Timeline};
+use crate::views::overview::timeline::{GROUP_NAMES, GROUPS, Outside, Timeline, TimelineChart};
 
 /// Colours of the groups, distinct for most kinds of colour blindness; the style of the page lightens them in the dark.
 const COLOURS: [RGBColor; GROUPS] = [
@@ -26,10 +28,10 @@ const NAME_WIDTH: i32 = 250;
 
 /// Events over time, as stacked bars; nothing without events.
 pub(super) fn timeline(timeline: &Timeline, zone: &Zone) -> Option<Markup> {
-    let intervals = timeline.intervals();
+    let TimelineChart { width, intervals, outside } = timeline.chart()?;
     let highest = intervals.iter().map(|(_, counts)| counts.iter().sum::<u64>()).max().filter(|n| *n > 0)?;
     let mut svg = String::new();
-    let drawn = draw_timeline(&mut svg, &intervals, highest, timeline.width(), zone);
+    let drawn = draw_timeline(&mut svg, &intervals, highest, width, zone);
     drawn.ok()?;
     let seen: Vec<usize> = (0..GROUPS)
         .filter(|group| intervals.iter().any(|(_, counts)| counts.get(*group) > Some(&0)))
@@ -41,7 +43,11 @@ pub(super) fn timeline(timeline: &Timeline, zone: &Zone) -> Option<Markup> {
                 @for group in seen {
                     span.key { svg width="12" height="12" aria-hidden="true" { rect width="12" height="12" fill=(hex(group)) {} } " " (GROUP_NAMES[group]) }
                 }
-                span.dim { "events for each " (duration(timeline.width())) }
+                span.dim { "events for each " (duration(width)) }
+                @if let Some(Outside { events, first, last }) = outside {
+                    @let seconds = |at| zone.seconds(Timestamp::new(at, 0, 0)).to_string();
+                    span.warning { (Amount(events, "event(s)").to_string()) " outside, from " (seconds(first)) " to " (seconds(last)) " " (zone.name()) }
+                }
             }
         }
     })
@@ -89,7 +95,7 @@ fn draw_timeline(
         }
         let step = count.div_euclid(5).max(1);
         if index.checked_rem(step) == Some(0) && count.saturating_sub(index).saturating_mul(2) > step {
-            let at = huginn_net::Timestamp::new(*start, 0, 0);
+            let at = Timestamp::new(*start, 0, 0);
             let label = zone.seconds(at).to_string();
             // Days are enough where an interval has several.
             let label = if width >= 86_400 { label.get(..10).unwrap_or(&label) } else { &label };

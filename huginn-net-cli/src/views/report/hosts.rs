@@ -1,21 +1,32 @@
 //! The hosts of a report as data for its script.
 
+use std::cmp::Reverse;
 use std::net::IpAddr;
 
-use foldhash::HashMap;
-use huginn_net::Escaped;
+use foldhash::{HashMap, HashSet};
+use huginn_net::core::TransportKind;
 use huginn_net::hosts::{HostProfile, JoinedHosts, Verdict};
+use huginn_net::{Escaped, Timestamp};
 use serde::Serialize;
 
-use crate::limits::{MAX_HOSTS_WITH_TOOLS_FIRST, MAX_REPORT_HOST_BYTES, MAX_REPORT_ROWS};
+use super::activity::{Activity, HostActivity, Names, Step};
+use crate::limits::{
+    MAX_HOSTS_WITH_TOOLS_FIRST, MAX_REPORT_HOST_BYTES, MAX_REPORT_ITEMS, MAX_REPORT_ROW_BYTES,
+    MAX_REPORT_ROWS, MAX_REPORT_SHOWN_NAMES,
+};
 use crate::output::Zone;
 use crate::views::hosts::HostRow;
+use crate::views::overview::{Overview, ValueKind};
 
 /// Hosts, each with its evidence. Equal texts are stored once: hosts refer to them by index.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct HostList {
     texts: Vec<String>,
     hosts: Vec<HostEntry>,
+    /// Time that the steps of timelines count from, in milliseconds since the Unix epoch.
+    base: i64,
+    /// Name of the time zone.
+    zone: &'static str,
     #[serde(skip)]
     indices: HashMap<String, usize>,
     /// Approximate length of the list as JSON, in bytes.
@@ -24,81 +35,179 @@ pub(crate) struct HostList {
     #[serde(skip)]
     left_out: usize,
     #[serde(skip)]
+    without_details: usize,
+    #[serde(skip)]
     with_contradictions: usize,
+    /// The first hosts with contradictions.
+    #[serde(skip)]
+    contradictions: Vec<(IpAddr, Vec<String>)>,
     /// Clients whose connections one device ends, each with a sentence.
     #[serde(skip)]
     devices: Vec<(IpAddr, String)>,
 }
 
-/// Columns, contradictions and evidence.
+/// Columns, contradictions and evidence, and details if there is room.
 #[derive(Debug, Serialize)]
-struct HostEntry(Vec<usize>, Vec<usize>, Vec<usize>);
+struct HostEntry(Vec<usize>, Vec<usize>, Vec<usize>, Option<Details>);
+
+/// Names that the host asked for and names that it was asked for, each followed by its count; the numbers of names and
+/// events that are left out; the activity; and seven numbers for each step of the timeline: milliseconds since the base,
+/// packet number, file, event, value, peer, and twice the port of the host, plus 1 for UDP.
+#[derive(Debug, Serialize)]
+struct Details(Vec<u64>, Vec<u64>, [u64; 3], String, Vec<i64>);
+
+/// Where the activity of hosts comes from.
+#[derive(Clone, Copy)]
+pub(crate) struct HostSources<'a> {
+    pub(crate) hosts: &'a JoinedHosts,
+    pub(crate) activity: &'a Activity,
+    pub(crate) overview: &'a Overview,
+    /// The first and the last second of the activity.
+    pub(crate) span: Option<(u64, u64)>,
+    /// Names a file by its index.
+    pub(crate) file_name: &'a dyn Fn(usize) -> Option<String>,
+    pub(crate) zone: &'a Zone,
+}
 
 /// The ranks of hosts in the list, the highest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     HasTool,
     Contradicting,
+    Rare,
     Other,
 }
 
-impl Rank {
-    const ALL: [Self; 3] = [Self::HasTool, Self::Contradicting, Self::Other];
-
-    /// The rank of each host. Only the first hosts with tools precede all others: more of them would hide those.
-    fn of_hosts(hosts: &JoinedHosts) -> Vec<Self> {
+impl HostSources<'_> {
+    /// The hosts, those of interest first: with tools, with contradictions or mismatches, with a TLS client of their own, then
+    /// those that asked for most names. Only the first hosts with tools precede all others: more of them would hide those.
+    fn ranked(&self) -> Vec<&HostProfile> {
+        let mismatching: HashSet<IpAddr> = self
+            .overview
+            .values(ValueKind::Mismatch)
+            .top(usize::MAX)
+            .iter()
+            .flat_map(|(_, seen)| seen.addresses())
+            .collect();
+        let rare: HashSet<IpAddr> = self
+            .overview
+            .values(ValueKind::Ja4)
+            .rare(usize::MAX)
+            .iter()
+            .take_while(|(_, seen)| seen.hosts() == 1)
+            .map(|(_, seen)| seen.first.client.ip())
+            .collect();
         let mut with_tools = 0_usize;
-        let rank = |host: &HostProfile| {
-            with_tools = with_tools.saturating_add(usize::from(!host.tools.is_empty()));
-            match (host.tools.is_empty(), host.verdict().contradictions.is_empty()) {
-                (false, _) if with_tools <= MAX_HOSTS_WITH_TOOLS_FIRST => Self::HasTool,
-                (_, false) => Self::Contradicting,
-                _ => Self::Other,
-            }
-        };
-        hosts.profiles().map(rank).collect()
+        let mut ranked: Vec<_> = self
+            .hosts
+            .profiles()
+            .map(|host| {
+                with_tools = with_tools.saturating_add(usize::from(!host.tools.is_empty()));
+                let rank = if !host.tools.is_empty() && with_tools <= MAX_HOSTS_WITH_TOOLS_FIRST {
+                    Rank::HasTool
+                } else if mismatching.contains(&host.ip) || !host.verdict().contradictions.is_empty() {
+                    Rank::Contradicting
+                } else if rare.contains(&host.ip) {
+                    Rank::Rare
+                } else {
+                    Rank::Other
+                };
+                let names = self.activity.of(host).map_or(0, |activity| activity.asked.len());
+                ((rank, Reverse(names)), host)
+            })
+            .collect();
+        // The sort is stable: equal hosts stay in the order of their addresses.
+        ranked.sort_by_key(|(key, _)| *key);
+        ranked.into_iter().map(|(_, host)| host).collect()
     }
 }
 
 impl HostList {
-    /// Lists hosts: first those with tools, then those with contradictions, then the others, until the list is as large as
-    /// a page may be.
-    pub(crate) fn new(hosts: &JoinedHosts, zone: &Zone) -> Self {
-        let mut list = Self::default();
-        let ranks = Rank::of_hosts(hosts);
-        for rank in Rank::ALL {
-            let ranked = hosts.profiles().zip(&ranks).filter(|(_, of_host)| **of_host == rank);
-            for (host, _) in ranked {
-                let verdict = host.verdict();
-                let is_contradicting = !verdict.contradictions.is_empty();
-                list.with_contradictions =
-                    list.with_contradictions.saturating_add(usize::from(is_contradicting));
-                if let Some(alike) = host.one_device().filter(|_| list.devices.len() < MAX_REPORT_ROWS) {
-                    list.devices.push((host.ip, alike.to_string()));
+    /// Lists hosts, those of interest first, until the list is as large as a page may be. Then adds names, activity and
+    /// timelines in the same order.
+    pub(crate) fn new(sources: &HostSources<'_>) -> Self {
+        let zone = sources.zone;
+        let start = sources.span.map_or(0, |(first, _)| first);
+        let base = milliseconds(Timestamp::new(start, 0, 0), zone);
+        let mut list = Self { base, zone: zone.name(), ..Self::default() };
+        let ranked = sources.ranked();
+        for host in &ranked {
+            let verdict = host.verdict();
+            if !verdict.contradictions.is_empty() {
+                list.with_contradictions = list.with_contradictions.saturating_add(1);
+                if list.contradictions.len() < MAX_REPORT_ITEMS {
+                    let texts = verdict.contradictions.iter().map(ToString::to_string).collect();
+                    list.contradictions.push((host.ip, texts));
                 }
-                if list.bytes < MAX_REPORT_HOST_BYTES {
-                    list.add(host, &verdict, zone);
-                } else {
-                    list.left_out = list.left_out.saturating_add(1);
-                }
+            }
+            if let Some(alike) = host.one_device().filter(|_| list.devices.len() < MAX_REPORT_ROWS) {
+                list.devices.push((host.ip, alike.to_string()));
+            }
+            if list.bytes < MAX_REPORT_ROW_BYTES {
+                list.add(host, &verdict, zone);
+            } else {
+                list.left_out = list.left_out.saturating_add(1);
+            }
+        }
+        for (index, host) in ranked.into_iter().take(list.hosts.len()).enumerate() {
+            let Some(activity) = sources.activity.of(host) else { continue };
+            if list.bytes >= MAX_REPORT_HOST_BYTES {
+                list.without_details = list.without_details.saturating_add(1);
+                continue;
+            }
+            let details = list.details(activity, sources);
+            if let Some(entry) = list.hosts.get_mut(index) {
+                entry.3 = Some(details);
             }
         }
         list
     }
 
+    fn details(&mut self, activity: &HostActivity, sources: &HostSources<'_>) -> Details {
+        let (asked, more_asked) = self.names(&activity.asked);
+        let (served, more_served) = self.names(&activity.served);
+        let spark = sources.span.map_or_else(String::new, |span| activity.spark(span));
+        let mut steps: Vec<&Step> = activity.steps.iter().collect();
+        steps.sort_by_key(|step| step.ts.as_nanos());
+        let mut numbers = Vec::new();
+        for step in steps {
+            let file = (sources.file_name)(step.file).unwrap_or_default();
+            let udp = u64::from(step.transport == TransportKind::Udp);
+            let texts = [file, step.kind.to_owned(), step.value.to_string(), step.peer.to_string()];
+            let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+            numbers.push(milliseconds(step.ts, sources.zone).saturating_sub(self.base));
+            numbers.push(number(step.packet));
+            for text in texts {
+                numbers.push(number(self.index(text) as u64));
+            }
+            numbers.push(number(u64::from(step.port).saturating_mul(2).saturating_add(udp)));
+        }
+        let more = [more_asked, more_served, activity.more_steps];
+        let lens = asked.iter().chain(&served).chain(&more).map(|number| printed_len(*number));
+        let of_steps = numbers
+            .iter()
+            .map(|number| printed_len(number.unsigned_abs()).saturating_add(usize::from(*number < 0)));
+        self.bytes = lens.chain(of_steps).fold(self.bytes, usize::saturating_add);
+        self.bytes = self.bytes.saturating_add(spark.len()).saturating_add(16);
+        Details(asked, served, more, spark, numbers)
+    }
+
+    /// Indices of names with their counts, and the number of the names or events that are left out.
+    fn names(&mut self, names: &Names) -> (Vec<u64>, u64) {
+        let (most, rarest) = MAX_REPORT_SHOWN_NAMES;
+        let (shown, left_out) = names.shown(most, rarest);
+        let mut numbers = Vec::new();
+        for (name, count) in shown {
+            numbers.push(self.index(name.to_owned()) as u64);
+            numbers.push(count);
+        }
+        (numbers, names.more.saturating_add(left_out as u64))
+    }
+
     fn add(&mut self, host: &HostProfile, verdict: &Verdict, zone: &Zone) {
         let row = HostRow::new(host, verdict, zone);
         let uptime = row.uptime;
-        let columns = [
-            row.address,
-            row.system,
-            row.software,
-            row.tls_clients,
-            row.link,
-            row.hops,
-            row.seen,
-            row.remarks,
-        ];
+        let columns = [row.address, row.system, row.software, row.tls_clients, row.seen, row.remarks];
         let columns = columns.into_iter().map(|text| self.index(text)).collect();
         let contradictions =
             verdict.contradictions.iter().map(|found| self.index(found.to_string())).collect();
@@ -116,14 +225,19 @@ impl HostList {
         for language in host.languages.by_count() {
             evidence.push(self.index(format!("language {}", language.value)));
         }
+        for (title, text) in [("link", row.link), ("hops", row.hops)] {
+            if !text.is_empty() {
+                evidence.push(self.index(format!("{title} {text}")));
+            }
+        }
         if !uptime.is_empty() {
             evidence.push(self.index(format!("uptime {uptime}")));
         }
-        let entry = HostEntry(columns, contradictions, evidence);
+        let entry = HostEntry(columns, contradictions, evidence, None);
         let indices = entry.0.iter().chain(&entry.1).chain(&entry.2);
-        self.bytes = indices.fold(self.bytes, |sum, index| sum.saturating_add(printed_len(*index)));
-        // Brackets, and the commas between them.
-        self.bytes = self.bytes.saturating_add(8);
+        self.bytes = indices.fold(self.bytes, |sum, index| sum.saturating_add(printed_len(*index as u64)));
+        // Brackets, the commas between them, and `null`.
+        self.bytes = self.bytes.saturating_add(13);
         self.hosts.push(entry);
     }
 
@@ -154,13 +268,28 @@ impl HostList {
         self.left_out
     }
 
+    /// Number of listed hosts whose names, activity and timeline there was no room for.
+    pub(super) fn without_details(&self) -> usize {
+        self.without_details
+    }
+
+    /// The first hosts with contradictions.
+    pub(super) fn contradictions(&self) -> &[(IpAddr, Vec<String>)] {
+        &self.contradictions
+    }
+
     /// Number of hosts with contradictions, those included that were left out.
     pub(super) fn with_contradictions(&self) -> usize {
         self.with_contradictions
     }
 }
 
-/// Length of an index and the comma after it.
-fn printed_len(index: usize) -> usize {
-    index.checked_ilog10().map_or(2, |log| usize::try_from(log).unwrap_or(0).saturating_add(2))
+/// Length of a number and the comma after it.
+fn printed_len(number: u64) -> usize {
+    number.checked_ilog10().map_or(2, |log| usize::try_from(log).unwrap_or(0).saturating_add(2))
+}
+
+/// Milliseconds of a time in its zone, as if that were UTC.
+fn milliseconds(ts: Timestamp, zone: &Zone) -> i64 {
+    i64::try_from(zone.shift(ts).as_nanos() / 1_000_000).unwrap_or(i64::MAX)
 }

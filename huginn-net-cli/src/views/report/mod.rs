@@ -1,10 +1,13 @@
 //! A report as one HTML page that loads nothing.
 
+mod activity;
 mod charts;
 mod cryptography;
+mod findings;
 mod hosts;
 mod page;
 mod security;
 
-pub(crate) use self::hosts::HostList;
+pub(crate) use self::activity::Activity;
+pub(crate) use self::hosts::{HostList, HostSources};
 pub(crate) use self::page::{Report, write};

@@ -1,5 +1,6 @@
 //! The page: what stands out first, then hosts, names, fingerprints and blind spots.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use huginn_net::Timestamp;
@@ -7,20 +8,20 @@ use huginn_net::core::Amount;
 use huginn_net::tls::names::cipher_suite;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::{HostList, charts, cryptography, security};
+use super::{Activity, HostList, charts, cryptography, findings, security};
 use crate::blind_spots::LocatedSpot;
-use crate::limits::{MAX_REPORT_BARS, MAX_REPORT_ROWS};
+use crate::limits::{MAX_REPORT_BARS, MAX_REPORT_LINK_BYTES, MAX_REPORT_ROWS};
 use crate::output::Zone;
 use crate::views::inventory::Inventory;
 use crate::views::overview::timeline::Timeline;
-use crate::views::overview::{Overview, SeenValue, ValueKind};
+use crate::views::overview::{Overview, SeenValue, ValueKind, last_boundary};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Headings of the columns of the table of hosts, as [`HostList`] has them.
-const HOST_HEADINGS: [&str; 8] =
-    ["address", "system", "software", "TLS client", "link", "hops", "seen", "remarks"];
+/// Headings of the columns of the table of hosts, as [`HostList`] has them; the last one is that of names.
+const HOST_HEADINGS: [&str; 7] =
+    ["address", "system", "software", "TLS client", "seen", "remarks", "names asked for"];
 
 /// Contents of a report.
 pub(crate) struct Report<'a> {
@@ -36,6 +37,11 @@ pub(crate) struct Report<'a> {
     pub(crate) overview: &'a Overview,
     pub(crate) timeline: &'a Timeline,
     pub(crate) inventory: &'a Inventory,
+    pub(crate) activity: &'a Activity,
+    /// The folder of all captures with the separator after it; empty if they have none in common.
+    pub(crate) folder: &'a str,
+    /// Names a file below that folder by its index.
+    pub(crate) file_name: &'a dyn Fn(usize) -> Option<String>,
     pub(crate) hosts: &'a HostList,
     /// Number of hosts, and how many more the limits on memory left out.
     pub(crate) host_counts: (usize, u64),
@@ -67,7 +73,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report<'_>) -> io::Result<()>
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                a.skip href="#summary" { "Skip to the summary" }
+                a.skip href="#stands-out" { "Skip to what stands out" }
                 header { h1 { (report.title) } p.dim { (report.subtitle()) } (contents()) }
                 main { (report.body()) }
                 footer.dim { "Written by huginn-net " (env!("CARGO_PKG_VERSION")) ". This page loads nothing." }
@@ -79,15 +85,13 @@ pub(crate) fn write(out: &mut impl Write, report: &Report<'_>) -> io::Result<()>
     out.write_all(page.into_string().as_bytes())
 }
 
-const SECTIONS: [(&str, &str); 9] = [
-    ("summary", "Summary"),
+const SECTIONS: [(&str, &str); 7] = [
+    ("stands-out", "What stands out"),
     ("hosts", "Hosts"),
-    ("systems", "Systems"),
-    ("software", "Software"),
-    ("tls-clients", "TLS clients"),
-    ("tls", "TLS versions and ciphers"),
-    ("cryptography", "Cryptography"),
+    ("rare", "What is rare"),
+    ("common", "What is common"),
     ("servers", "Servers"),
+    ("cryptography", "Cryptography"),
     ("blind-spots", "Blind spots"),
 ];
 
@@ -96,14 +100,21 @@ fn contents() -> Markup {
     html! { nav aria-label="Sections" { @for (id, title) in SECTIONS { a href={ "#" (id) } { (title) } " " } } }
 }
 
+fn title_of(id: &str) -> &str {
+    SECTIONS.iter().find(|(known, _)| *known == id).map_or(id, |(_, title)| title)
+}
+
 fn section(id: &str, body: &Markup) -> Markup {
-    let title = SECTIONS.iter().find(|(known, _)| *known == id).map_or(id, |(_, title)| title);
+    let title = title_of(id);
     html! { section id=(id) aria-labelledby={ (id) "-title" } { h2 id={ (id) "-title" } { (title) } (body) } }
 }
 
 impl Report<'_> {
     fn subtitle(&self) -> String {
-        let captures = Amount(self.captures as u64, "capture(s)");
+        let mut captures = Amount(self.captures as u64, "capture(s)").to_string();
+        if !self.folder.trim_start_matches("./").is_empty() {
+            let _ = write!(captures, " in {}", self.folder);
+        }
         let cut = if self.is_cut { ", interrupted before the end" } else { "" };
         match self.span {
             Some((first, last)) => {
@@ -119,32 +130,34 @@ impl Report<'_> {
             html! { (self.bars(kind)) (self.more(kind, Order::MostHostsFirst)) }
         };
         html! {
-            (section("summary", &self.summary()))
+            (section("stands-out", &self.stands_out()))
             (section("hosts", &self.host_table()))
-            (section("systems", &names(ValueKind::System)))
-            (section("software", &names(ValueKind::Software)))
-            (section("tls-clients", &html! {
+            (section("rare", &html! {
                 (self.table(ValueKind::Ja4, Order::FewestHostsFirst))
+                (self.more(ValueKind::UserAgent, Order::FewestHostsFirst))
+                (self.more(ValueKind::Sni, Order::FewestHostsFirst))
+                (self.more(ValueKind::SshClient, Order::FewestHostsFirst))
+                (self.more(ValueKind::Hassh, Order::FewestHostsFirst))
+            }))
+            (section("common", &html! {
+                (names(ValueKind::System))
+                (names(ValueKind::Software))
                 (self.bars(ValueKind::TlsClient))
             }))
-            (section("tls", &html! {
-                (self.bars(ValueKind::TlsVersion))
-                (self.cipher_bars())
-                (self.more(ValueKind::Sni, Order::MostHostsFirst))
-            }))
-            (section("cryptography", &cryptography::inventory(self.inventory, self.zone)))
             (section("servers", &html! {
                 (self.table(ValueKind::ServerHeader, Order::MostHostsFirst))
                 (self.more(ValueKind::SynAck, Order::MostHostsFirst))
                 (self.more(ValueKind::HasshServer, Order::MostHostsFirst))
-                @if self.overview.values(ValueKind::SshClient).len() > 0 { h3 { "SSH clients" } }
-                (self.more(ValueKind::SshClient, Order::MostHostsFirst))
+                (self.bars(ValueKind::TlsVersion))
+                (self.cipher_bars())
             }))
+            (section("cryptography", &cryptography::inventory(self.inventory, self.zone)))
             (section("blind-spots", &self.blind_spots()))
         }
     }
 
-    fn summary(&self) -> Markup {
+    /// Items about hosts, then totals and events over time.
+    fn stands_out(&self) -> Markup {
         let overview = self.overview;
         let clients = overview.values(ValueKind::Ja4);
         let cards = [
@@ -156,54 +169,44 @@ impl Report<'_> {
             ("hosts with mismatches", overview.values(ValueKind::Mismatch).all_hosts() as u64),
         ];
         html! {
+            (self.items())
+            h3 { "How much" }
             dl.cards { @for (name, count) in cards { div { dt { (name) } dd { (count) } } } }
-            h3 { "What stands out" }
-            (self.stands_out())
             @if let Some(chart) = charts::timeline(self.timeline, self.zone) { h3 { "Events over time" } (chart) }
         }
     }
 
-    /// Tools, mismatches, contradictions, and clients that only one host has.
-    fn stands_out(&self) -> Markup {
-        let mismatches = self.overview.values(ValueKind::Mismatch);
-        let contradicting = self.hosts.with_contradictions();
-        let clients = self.overview.values(ValueKind::Ja4).rare(usize::MAX);
-        let (hosts, _) = self.overview.hosts();
-        let lone = clients.iter().filter(|(_, seen)| seen.hosts() == 1 && hosts > 2).count();
-        let nameless = clients.iter().filter(|(_, seen)| seen.name.is_none()).count();
-        let shown = mismatches.top(MAX_REPORT_ROWS);
-        let tools = self.overview.tools();
+    fn items(&self) -> Markup {
+        let groups = findings::groups(self);
+        let nothing = groups.iter().all(|group| group.items.is_empty());
         html! {
-            ul.findings {
-                @for (ip, found) in tools.iter().take(MAX_REPORT_ROWS).map(|(id, found)| (id.ip(), found)) {
-                    li.warning { a href={ "#host=" (ip) } { (ip) } " sends packets of a tool: " (found) }
+            @if self.overview.events() == 0 {
+                p.warning { "No findings: see " a href="#blind-spots" { "blind spots" } }
+            } @else if nothing {
+                p { "No host stands out." }
+            }
+            ul.findings #items {
+                @for group in &groups {
+                    @for item in &group.items { (self.item(item)) }
+                    @if let Some(more) = &group.more { li.more { span {} span { (more) ": see " a href={ "#" (group.section) } { (title_of(group.section)) } } } }
                 }
-                @if tools.len() > MAX_REPORT_ROWS || self.overview.has_more_tools() {
-                    li.warning { "The " a href="#hosts" { "table of hosts" } " has more tools, first." }
-                }
-                @for (ip, text) in self.hosts.devices() {
-                    li.warning { a href={ "#host=" (ip) } { (ip) } ": " (text) }
-                }
-                @for (reasons, seen) in &shown {
-                    li.warning {
-                        (host_link(seen))
-                        @if seen.hosts() > 1 { " and " (seen.hosts().saturating_sub(1)) " more" }
-                        ": " (reasons)
-                    }
-                }
-                @if mismatches.len() > shown.len() {
-                    li.warning { (mismatches.len().saturating_sub(shown.len())) " more kinds of mismatches" }
-                }
-                @if contradicting > 0 {
-                    li.warning { (count_of(contradicting as u64, "host(s)")) " with contradictions between layers: first in " a href="#hosts" { "the table of hosts" } }
-                }
-                @if lone > 0 {
-                    li { (count_of(lone as u64, "TLS client(s)")) " of one host only: first in " a href="#tls-clients" { "the table of TLS clients" } }
-                }
-                @if nameless > 0 { li { (count_of(nameless as u64, "TLS fingerprint(s)")) " without a name" } }
-                @if self.overview.events() == 0 { li.warning { "No findings: see " a href="#blind-spots" { "blind spots" } } }
                 @if !self.blind_spots.is_empty() {
-                    li { (count_of(self.blind_spots.len() as u64, "kind(s)")) " of traffic that the analysis could not use: " a href="#blind-spots" { "blind spots" } }
+                    li.more { span {} span { (count_of(self.blind_spots.len() as u64, "kind(s)")) " of traffic that the analysis could not use: " a href="#blind-spots" { "blind spots" } } }
+                }
+            }
+        }
+    }
+
+    fn item(&self, item: &findings::Item) -> Markup {
+        html! {
+            li {
+                strong class={ "severity " (item.severity.word()) } { (item.severity.word()) }
+                span {
+                    a href={ "#host=" (item.host) } { (item.host) } " " (item.reason)
+                    @if !item.numbers.is_empty() { " (" (item.numbers) ")" }
+                    @if let Some((packet, file)) = item.packet {
+                        span.dim { " packet " (packet) @if let Some(name) = (self.file_name)(file) { " of " (name) } }
+                    }
                 }
             }
         }
@@ -216,26 +219,30 @@ impl Report<'_> {
             noscript { p.warning { "The table of hosts needs JavaScript. All other sections are complete without it." } }
             p #host-tools hidden {
                 label for="host-filter" { "Filter " }
-                input #host-filter type="search" autocomplete="off" spellcheck="false" placeholder="address, system, client, JA4 …";
+                input #host-filter type="search" autocomplete="off" spellcheck="false" placeholder="name, SNI, JA4, User-Agent, address …";
                 " " output #host-count for="host-filter" {}
             }
             @if self.hosts.left_out() > 0 {
                 p.warning {
-                    "The table has " (self.hosts.len()) " of " (hosts) " hosts: those with tools first, then those with contradictions, then by address. "
+                    "The table has " (self.hosts.len()) " of " (hosts) " hosts: those with tools first, then those with contradictions or mismatches, with a rare TLS client, and with most names. "
                     "All other sections count all hosts; "
                     code { "huginn-net pcap --summary --merge --format json" } " lists them."
                 }
+            }
+            @if self.hosts.without_details() > 0 {
+                p.warning { "The page has no room for the names, activity and timeline of " (count_of(self.hosts.without_details() as u64, "host(s)")) ", the last of the table." }
             }
             @if not_counted > 0 {
                 p.warning { "The limit of hosts was reached: " (not_counted) " more were not kept." }
             }
             div.scroll tabindex="0" role="region" aria-label="Table of hosts" {
                 table #host-table {
-                    caption { "Open an address for its evidence." }
+                    caption { "Hosts of interest first. Open an address for its evidence and its timeline." }
                     thead { tr { @for heading in HOST_HEADINGS { th scope="col" { button type="button" { (heading) } } } } }
                     tbody {}
                 }
             }
+            template #spark { svg.spark role="img" { path {} } }
             button #host-more type="button" hidden { "Show more hosts" }
         }
     }
@@ -262,7 +269,8 @@ impl Report<'_> {
     /// A table of values, behind a line to open if there is one.
     fn more(&self, kind: ValueKind, order: Order) -> Markup {
         let count = self.overview.values(kind).len();
-        html! { @if count > 0 { details { summary { (count) " " (kind.title()) } (self.table(kind, order)) } } }
+        let rarest = if order == Order::FewestHostsFirst { ", the rarest first" } else { "" };
+        html! { @if count > 0 { details { summary { (kind.title()) ": " (count) (rarest) } (self.table(kind, order)) } } }
     }
 
     fn table(&self, kind: ValueKind, order: Order) -> Markup {
@@ -282,13 +290,15 @@ impl Report<'_> {
                             th scope="col" { "value" }
                             @if has_names { th scope="col" { "name" } }
                             th scope="col" { "hosts" } th scope="col" { "events" }
-                            th scope="col" { "first client" } th scope="col" { "first seen" }
+                            th scope="col" { "first client" } th scope="col" { "first seen" } th scope="col" { "packet" }
                         } }
                         tbody { @for (value, seen) in &rows { tr {
                             td.value { (value) }
                             @if has_names { td { (seen.name.as_deref().unwrap_or_default()) } }
-                            td.number { (seen.hosts()) } td.number { (seen.count) }
+                            td.number { @if is_searchable(kind) { a href={ "#q=" (encoded(value)) } { (seen.hosts()) } } @else { (seen.hosts()) } }
+                            td.number { (seen.count) }
                             td { (host_link(seen)) } td { (self.zone.seconds(seen.first.ts)) }
+                            td.place { (seen.first.packet) @if let Some(name) = seen.first.file.and_then(self.file_name) { " of " (name) } }
                         } } }
                     }
                 }
@@ -322,6 +332,26 @@ fn labelled_bars(kind: ValueKind, rows: &[(String, u64)]) -> Markup {
 fn host_link(seen: &SeenValue) -> Markup {
     let host = seen.first.client.ip();
     html! { a href={ "#host=" (host) } { (host) } }
+}
+
+/// Whether the filter of hosts finds values of this kind.
+fn is_searchable(kind: ValueKind) -> bool {
+    use ValueKind::{Hassh, HasshServer, Ja4, ServerHeader, Sni, UserAgent};
+    matches!(kind, Ja4 | Sni | UserAgent | ServerHeader | Hassh | HasshServer)
+}
+
+/// A text for the fragment of an address, its first bytes if it is long: percent-encoded (RFC 3986, section 2.1).
+fn encoded(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.get(..last_boundary(text, MAX_REPORT_LINK_BYTES)).unwrap_or_default().bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            // Writing to memory does not fail.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
 }
 
 fn count_of(count: u64, what: &str) -> String {

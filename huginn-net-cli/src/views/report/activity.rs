@@ -1,0 +1,391 @@
+//! What hosts did and when: names that clients ask for, first events of each kind, and events over time.
+
+use std::collections::hash_map::Entry;
+use std::fmt::{Display, Write as _};
+use std::hash::{BuildHasher, Hasher};
+use std::net::{IpAddr, SocketAddr};
+
+use foldhash::HashMap;
+use foldhash::fast::FixedState;
+use huginn_net::core::TransportKind;
+use huginn_net::hosts::HostProfile;
+use huginn_net::record::event_name;
+use huginn_net::tls::names::cipher_suite;
+use huginn_net::{Escaped, Event, Finding, Side, Timestamp};
+
+use crate::limits::{
+    MAX_REPORT_HOST_NAMES, MAX_REPORT_HOST_SECONDS, MAX_REPORT_STEP_TEXT, MAX_REPORT_STEPS,
+    MAX_REPORT_STEPS_OF_KIND, MAX_REPORT_TRACKED_HOSTS, MAX_REPORT_TRACKED_NAMES,
+};
+use crate::views::overview::last_boundary;
+use crate::views::overview::timeline::Bins;
+
+/// Number of intervals in the activity of a host.
+pub(super) const SPARK_BINS: usize = 24;
+
+/// Address, and the number of the VLAN tags and tunnels.
+type Key = (IpAddr, u64);
+
+/// Activity of the hosts of events. Memory is bounded: what exceeds the limits is counted.
+#[derive(Debug, Default)]
+pub(crate) struct Activity {
+    hosts: HashMap<Key, HostActivity>,
+    /// Index of the capture file that the next events come from.
+    file: usize,
+    /// Number of steps of all hosts.
+    steps: usize,
+    /// Number of names of all hosts.
+    names: usize,
+    /// Memory of the text that is compared.
+    text: String,
+}
+
+/// Activity of one host.
+#[derive(Debug, Default)]
+pub(super) struct HostActivity {
+    bins: Bins<u32>,
+    /// Names that the host asked for.
+    pub(super) asked: Names,
+    /// Names that clients asked this host for.
+    pub(super) served: Names,
+    pub(super) steps: Vec<Step>,
+    /// Number of events whose step there was no room for.
+    pub(super) more_steps: u64,
+}
+
+/// Names with the number of events of each.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    seen: Vec<(Box<str>, u64)>,
+    /// Number of events with a name that there was no room for.
+    pub(super) more: u64,
+}
+
+/// The first event of its kind with this value and this peer.
+#[derive(Debug)]
+pub(super) struct Step {
+    /// Hash of kind, value and peer.
+    hash: u64,
+    pub(super) ts: Timestamp,
+    pub(super) packet: u64,
+    pub(super) file: usize,
+    pub(super) kind: &'static str,
+    pub(super) value: Box<str>,
+    /// Port of the host.
+    pub(super) port: u16,
+    pub(super) peer: SocketAddr,
+    pub(super) transport: TransportKind,
+}
+
+impl Activity {
+    /// Sets the index of the capture file that the next events come from.
+    pub(crate) fn set_file(&mut self, file: usize) {
+        self.file = file;
+    }
+
+    /// Adds an event.
+    pub(crate) fn add(&mut self, event: &Event) {
+        let tunnel = event.flow.tunnel_key();
+        let own = event.subject_addr();
+        let mut text = std::mem::take(&mut self.text);
+        if let Some(host) = self.host((own.ip(), tunnel)) {
+            host.bins.entry(event.ts.as_secs(), MAX_REPORT_HOST_SECONDS, |count| {
+                *count = count.saturating_add(1);
+            });
+            self.add_step(event, (own.ip(), tunnel), &mut text);
+        }
+        text.clear();
+        if write_name(&mut text, &event.kind) {
+            let is_full = self.names >= MAX_REPORT_TRACKED_NAMES;
+            let mut added = 0_usize;
+            if let Some(client) = self.host((event.flow.client.ip(), tunnel)) {
+                added = added.saturating_add(client.asked.add(&text, is_full));
+            }
+            if let Some(server) = self.host((event.flow.server.ip(), tunnel)) {
+                added = added.saturating_add(server.served.add(&text, is_full));
+            }
+            self.names = self.names.saturating_add(added);
+        }
+        self.text = text;
+    }
+
+    fn host(&mut self, key: Key) -> Option<&mut HostActivity> {
+        let is_full = self.hosts.len() >= MAX_REPORT_TRACKED_HOSTS;
+        match self.hosts.entry(key) {
+            Entry::Occupied(entry) => Some(entry.into_mut()),
+            Entry::Vacant(_) if is_full => None,
+            Entry::Vacant(entry) => Some(entry.insert(HostActivity::default())),
+        }
+    }
+
+    fn add_step(&mut self, event: &Event, key: Key, text: &mut String) {
+        text.clear();
+        if !write_value(text, &event.kind) {
+            return;
+        }
+        text.truncate(last_boundary(text, MAX_REPORT_STEP_TEXT));
+        let kind = event_name(&event.kind);
+        let is_client = event.subject == Side::Client;
+        let (own, peer) = if is_client {
+            (event.flow.client, event.flow.server)
+        } else {
+            (event.flow.server, event.flow.client)
+        };
+        // Signatures of SYNs repeat with each peer, and responses with each client.
+        let told_peer = match event.kind {
+            Finding::Tcp(_) | Finding::HostChange(_) | Finding::IpSharing(_) | Finding::Tool(_) => None,
+            _ if is_client => Some(peer),
+            _ => None,
+        };
+        let hash = hash(kind, text, told_peer);
+        let is_full = self.steps >= MAX_REPORT_STEPS;
+        let Some(host) = self.hosts.get_mut(&key) else { return };
+        if host.steps.iter().any(|step| step.hash == hash) {
+            return;
+        }
+        let of_kind = host.steps.iter().filter(|step| step.kind == kind).count();
+        if is_full || of_kind >= MAX_REPORT_STEPS_OF_KIND {
+            host.more_steps = host.more_steps.saturating_add(1);
+            return;
+        }
+        self.steps = self.steps.saturating_add(1);
+        host.steps.push(Step {
+            hash,
+            ts: event.ts,
+            packet: event.packet_number,
+            file: self.file,
+            kind,
+            value: text.as_str().into(),
+            port: own.port(),
+            peer,
+            transport: event.flow.transport,
+        });
+    }
+
+    /// The activity of a host.
+    pub(super) fn of(&self, host: &HostProfile) -> Option<&HostActivity> {
+        let tunnel = host.tunnel.as_ref().map_or(0, |tunnel| tunnel.key_word());
+        self.hosts.get(&(host.ip, tunnel))
+    }
+
+    /// Packet number and file of the first event of this kind and value that an address has; `None` if the address has it in
+    /// several tunnels.
+    pub(super) fn first_step(&self, ip: IpAddr, kind: &str, value: &str) -> Option<(u64, usize)> {
+        let hosts = self.hosts.iter().filter(|((address, _), _)| *address == ip);
+        let mut steps = hosts.filter_map(|(_, host)| {
+            host.steps.iter().find(|step| step.kind == kind && *step.value == *value)
+        });
+        let step = steps.next()?;
+        steps.next().is_none().then_some((step.packet, step.file))
+    }
+}
+
+impl HostActivity {
+    /// Events in equal intervals of this time, in seconds, as digits from 0 to 9; empty without any.
+    pub(super) fn spark(&self, (first, last): (u64, u64)) -> String {
+        let mut counts = [0_u64; SPARK_BINS];
+        let width = last.saturating_sub(first).saturating_add(1);
+        for (seconds, count) in self.bins.iter().filter(|(seconds, _)| *seconds <= last) {
+            // The interval of a bin may begin before the first event.
+            let offset = seconds.saturating_sub(first);
+            if seconds.saturating_add(self.bins.width()) <= first {
+                continue;
+            }
+            let index = offset.saturating_mul(SPARK_BINS as u64).checked_div(width).unwrap_or(0);
+            let index = usize::try_from(index).unwrap_or(0);
+            if let Some(sum) = counts.get_mut(index) {
+                *sum = sum.saturating_add((*count).into());
+            }
+        }
+        let Some(highest) = counts.iter().copied().max().filter(|highest| *highest > 0) else {
+            return String::new();
+        };
+        let digit = |count: u64| {
+            let level = count.saturating_mul(9).div_ceil(highest);
+            u32::try_from(level).ok().and_then(|level| char::from_digit(level, 10)).unwrap_or('0')
+        };
+        counts.into_iter().map(digit).collect()
+    }
+}
+
+impl Names {
+    /// Counts a name, and returns the number of names that became more.
+    fn add(&mut self, name: &str, is_full: bool) -> usize {
+        if let Some((_, count)) = self.seen.iter_mut().find(|(seen, _)| **seen == *name) {
+            *count = count.saturating_add(1);
+            return 0;
+        }
+        if is_full || self.seen.len() >= MAX_REPORT_HOST_NAMES {
+            self.more = self.more.saturating_add(1);
+            return 0;
+        }
+        self.seen.push((name.into(), 1));
+        1
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// The most used names, then the rarest ones, and the number of the others.
+    pub(super) fn shown(&self, most: usize, rarest: usize) -> (Vec<(&str, u64)>, usize) {
+        let mut names: Vec<(&str, u64)> = self.seen.iter().map(|(name, count)| (&**name, *count)).collect();
+        names.sort_unstable_by(|(name, count), (other, of_other)| of_other.cmp(count).then(name.cmp(other)));
+        let left_out = names.len().saturating_sub(most.saturating_add(rarest));
+        names.drain(most.min(names.len())..most.saturating_add(left_out).min(names.len()));
+        (names, left_out)
+    }
+}
+
+fn hash(kind: &str, value: &str, peer: Option<SocketAddr>) -> u64 {
+    let mut hasher = FixedState::default().build_hasher();
+    hasher.write(kind.as_bytes());
+    hasher.write_u8(0);
+    hasher.write(value.as_bytes());
+    std::hash::Hash::hash(&peer, &mut hasher);
+    hasher.finish()
+}
+
+/// Writes the name that a client asks for, in lower case and without a port. Returns whether there is one.
+fn write_name(text: &mut String, finding: &Finding) -> bool {
+    match finding {
+        Finding::TlsClient(finding) => {
+            let Some(name) = finding.client.hello.server_name() else { return false };
+            put(text, &Escaped(name));
+        }
+        Finding::HttpRequest(finding) => {
+            let Some(name) = finding.request.host() else { return false };
+            put(text, &Escaped(without_port(name)));
+        }
+        _ => return false,
+    }
+    text.truncate(last_boundary(text, MAX_REPORT_STEP_TEXT));
+    text.make_ascii_lowercase();
+    !text.is_empty()
+}
+
+/// A host without its port. Colons in an address of IPv6 stay.
+fn without_port(host: &[u8]) -> &[u8] {
+    let Some(colon) = host.iter().rposition(|byte| *byte == b':') else { return host };
+    let (name, port) = host.split_at(colon);
+    let has_digits = port.get(1..).is_some_and(|port| port.iter().all(u8::is_ascii_digit));
+    let is_name = !name.contains(&b':') || name.ends_with(b"]");
+    if has_digits && is_name { name } else { host }
+}
+
+/// Writes what an event shows, without secrets: queries of requests are cut. Returns whether a timeline has such events.
+fn write_value(text: &mut String, finding: &Finding) -> bool {
+    match finding {
+        Finding::Tcp(finding) => match &finding.matched {
+            Some(found) => {
+                put(text, &found.name());
+                put(text, &format_args!(", {}", finding.signature));
+            }
+            None => put(text, &finding.signature),
+        },
+        Finding::HttpRequest(finding) => {
+            let request = &finding.request;
+            let path = request.path().unwrap_or_default();
+            let end = path.iter().position(|byte| *byte == b'?').unwrap_or(path.len());
+            put(text, &Escaped(request.method()));
+            put(text, &format_args!(" {:#}", Escaped(request.host().unwrap_or_default())));
+            put(text, &Escaped(path.get(..end).unwrap_or(path)));
+            if let Some(agent) = request.user_agent() {
+                put(text, &format_args!(", {:#}", Escaped(agent)));
+            }
+        }
+        Finding::HttpResponse(finding) => {
+            put(text, &finding.response.status());
+            if let Some(server) = finding.response.server() {
+                put(text, &format_args!(", {:#}", Escaped(server)));
+            }
+        }
+        Finding::TlsClient(finding) => {
+            let hello = &finding.client.hello;
+            if let Some(name) = hello.server_name() {
+                put(text, &format_args!("{:#}, ", Escaped(name)));
+            }
+            put(text, &hello.ja4());
+            if let Some(found) = finding.software() {
+                put(text, &format_args!(", {}", found.software));
+            }
+        }
+        Finding::TlsServer(finding) => {
+            let hello = &finding.server.hello;
+            put(text, &format_args!("version {}", hello.version()));
+            match cipher_suite(hello.cipher_suite()) {
+                Some(name) => put(text, &format_args!(", {name}")),
+                None => put(text, &format_args!(", cipher suite {:04x}", hello.cipher_suite())),
+            }
+        }
+        Finding::SshClient(finding) => {
+            put(text, &Escaped(finding.peer.identification.software_version()));
+            if let Some(hassh) = finding.peer.hassh() {
+                put(text, &format_args!(", {hassh}"));
+            }
+        }
+        Finding::SshServer(finding) => {
+            put(text, &Escaped(finding.peer.identification.software_version()));
+            if let Some(hassh) = finding.peer.hassh() {
+                put(text, &format_args!(", {hassh}"));
+            }
+        }
+        Finding::HostChange(finding) | Finding::IpSharing(finding) => put(text, &finding.reasons),
+        Finding::Mismatch(found) => put(text, &Escaped(found.to_string().as_bytes())),
+        Finding::Conflict(found) => put(text, &found.as_str()),
+        Finding::Tool(found) => put(text, &found.label),
+        _ => return false,
+    }
+    true
+}
+
+/// Appends a value in its alternate form, which has no quotation marks.
+fn put(text: &mut String, value: &dyn Display) {
+    // Writing to memory does not fail.
+    let _ = write!(text, "{value:#}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn port_is_cut_from_names_only() {
+        for (host, name) in [
+            ("a.example:8080", "a.example"),
+            ("a.example", "a.example"),
+            ("[2001:db8::1]:443", "[2001:db8::1]"),
+            ("2001:db8::1", "2001:db8::1"),
+            ("a.example:x", "a.example:x"),
+        ] {
+            assert_eq!(without_port(host.as_bytes()), name.as_bytes(), "{host}");
+        }
+    }
+
+    #[test]
+    fn names_are_the_most_used_and_the_rarest() {
+        let mut names = Names::default();
+        for (name, count) in [("b", 3), ("a", 9), ("d", 1), ("c", 2)] {
+            for _ in 0..count {
+                names.add(name, false);
+            }
+        }
+        assert_eq!(names.shown(1, 1), (vec![("a", 9), ("d", 1)], 2));
+        assert_eq!(names.shown(3, 3), (vec![("a", 9), ("b", 3), ("c", 2), ("d", 1)], 0));
+        for n in 0..100 {
+            names.add(&format!("name{n}"), false);
+        }
+        assert_eq!((names.len(), names.more), (MAX_REPORT_HOST_NAMES, 104 - MAX_REPORT_HOST_NAMES as u64));
+    }
+
+    #[test]
+    fn spark_has_the_intervals_of_the_main_span() {
+        let mut host = HostActivity::default();
+        for seconds in [5, 1000, 1000, 1000, 1239] {
+            host.bins.entry(seconds, MAX_REPORT_HOST_SECONDS, |count| *count += 1);
+        }
+        // 10 s for each digit; the event at 5 s is outside.
+        assert_eq!(host.spark((1000, 1239)), format!("9{}3", "0".repeat(22)));
+        assert_eq!(host.spark((2000, 2010)), "");
+    }
+}
