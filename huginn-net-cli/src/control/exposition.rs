@@ -362,6 +362,8 @@ mod tests {
         counters.capture.insert("eth0".into(), eth0);
         counters.capture.insert("a\"b".into(), CaptureCounters::default());
         counters.events_by_kind = [("mtu", 4), ("tcp_syn", 5)].into();
+        let list = WatchListCounters { entries: 3, matches: 2, loaded_at: 1_763_900_000_250_000_000 };
+        counters.watch_lists.insert("a\"b.csv".into(), list);
         counters.times =
             Times { started: 1_000_000_000, last_packet: 1_763_900_000_250_000_000, last_event: 0 };
         counters.latency.own_us.total =
@@ -384,6 +386,9 @@ mod tests {
             r#"huginn_net_capture_up{interface="eth0"} 1"#,
             r#"huginn_net_capture_up{interface="a\"b"} 0"#,
             r#"huginn_net_events_by_kind_total{kind="mtu"} 4"#,
+            r#"huginn_net_matches_total{list="a\"b.csv"} 2"#,
+            r#"huginn_net_watch_list_entries{list="a\"b.csv"} 3"#,
+            r#"huginn_net_watch_list_loaded_timestamp_seconds{list="a\"b.csv"} 1763900000"#,
             r#"huginn_net_last_packet_timestamp_seconds 1763900000.25"#,
             r#"huginn_net_last_event_timestamp_seconds 0.0"#,
             concat!(r#"huginn_net_build_info{version=""#, env!("CARGO_PKG_VERSION"), r#"",os=""#),
