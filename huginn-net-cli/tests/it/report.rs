@@ -31,9 +31,11 @@ fn page(name: &str, captures: &[&str]) -> String {
 #[derive(Deserialize)]
 struct Hosts {
     texts: Vec<String>,
-    /// Columns, contradictions, evidence and details.
-    hosts: Vec<(Vec<usize>, Vec<usize>, Vec<usize>, Option<Details>)>,
+    hosts: Vec<Host>,
 }
+
+/// Columns, contradictions, evidence and details.
+type Host = (Vec<usize>, Vec<usize>, Vec<usize>, Option<Details>);
 
 /// Names that a host asked for and was asked for, numbers of what is left out, activity, and the timeline.
 type Details = (Vec<usize>, Vec<usize>, [u64; 3], String, Vec<i64>);

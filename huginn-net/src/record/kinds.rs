@@ -372,7 +372,7 @@ records! {
 pub(super) fn listed(entries: Option<&[ListEntry]>) -> Option<Option<Vec<ListedRecord<'_>>>> {
     entries.map(|entries| {
         let entries: Vec<_> = entries
-            .into_iter()
+            .iter()
             .map(|entry| ListedRecord { label: entry.label().into(), watch: entry.is_watched() })
             .collect();
         Some(entries).filter(|entries| !entries.is_empty())
