@@ -5,6 +5,7 @@ mod once;
 mod scan;
 mod service;
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
 mod tests;
 
 use std::fmt::{self, Display};
