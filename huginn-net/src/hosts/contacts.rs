@@ -133,8 +133,9 @@ pub(crate) fn asked_name(text: &[u8]) -> Option<Box<[u8]>> {
     if name.is_empty() || name.len() > MAX_HOST_BYTES || name.first() == Some(&b'[') {
         return None;
     }
-    let is_address = std::str::from_utf8(name).is_ok_and(|name| name.parse::<IpAddr>().is_ok());
-    (!is_address).then(|| name.to_ascii_lowercase().into())
+    // An IPv6 address without brackets ends like a name with a port.
+    let is_address = |text| std::str::from_utf8(text).is_ok_and(|text| text.parse::<IpAddr>().is_ok());
+    (!is_address(text) && !is_address(name)).then(|| name.to_ascii_lowercase().into())
 }
 
 #[cfg(test)]
