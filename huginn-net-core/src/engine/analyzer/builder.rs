@@ -129,6 +129,7 @@ impl<P: Protocol> Builder<P> {
             dropped: Dropped::default(),
             cancel: CancelToken::default(),
             snapshots: SnapshotHandle::default(),
+            has_pushed: false,
         }
     }
 }

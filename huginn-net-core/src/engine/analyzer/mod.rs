@@ -41,6 +41,8 @@ pub struct Analyzer<P: Protocol> {
     dropped: Dropped,
     cancel: CancelToken,
     snapshots: SnapshotHandle<P>,
+    /// Whether frames were pushed since the last end of a capture.
+    has_pushed: bool,
 }
 
 impl<P: Protocol + Default> Analyzer<P> {
@@ -65,7 +67,8 @@ impl<P: Protocol> Analyzer<P> {
         frame: &Frame<'_>,
         sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
     ) -> ControlFlow<()> {
-        let Self { ingest, flows, router, seeds, .. } = self;
+        let Self { ingest, flows, router, seeds, has_pushed, .. } = self;
+        *has_pushed = true;
         if flows.hash_seed() != seeds.live {
             // An analysis of a source, which is over, used the other one.
             flows.set_hash_seed(seeds.live);
@@ -82,6 +85,7 @@ impl<P: Protocol> Analyzer<P> {
         let reporter = Reporter { router, render: &Map(identity), arena: &mut (), output: &mut ToSink(sink) };
         SequentialPath { flows, reporter }.end(ingest.clock.now());
         ingest.start_capture();
+        self.has_pushed = false;
     }
 
     /// Analyses a source to its end, until the sink breaks, or until [`CancelToken::cancel`]; then
@@ -199,9 +203,11 @@ impl<P: Protocol> Analyzer<P> {
         output: &mut dyn Output<R::Rendered, R::Arena>,
     ) {
         self.ingest.start_capture();
-        let Self { ingest, flows, router, seeds, .. } = self;
-        let reporter = Reporter { router, render, arena: &mut R::Arena::default(), output };
-        SequentialPath { flows, reporter }.end(ingest.clock.now());
+        let Self { ingest, flows, router, seeds, has_pushed, .. } = self;
+        if std::mem::take(has_pushed) {
+            let reporter = Reporter { router, render, arena: &mut R::Arena::default(), output };
+            SequentialPath { flows, reporter }.end(ingest.clock.now());
+        }
         flows.set_hash_seed(seeds.of_source(has_random_seed));
     }
 
