@@ -65,17 +65,24 @@ pub(crate) struct EventArguments {
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Analysis")]
 pub(crate) struct ThresholdArguments {
-    /// Report a scan once so many ports of a host got a SYN in a minute; at most 1024
-    #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(2..=1024))]
-    pub(crate) scan_ports: u32,
+    /// Report a scan once so many ports of a host got a SYN in a minute; at most 1024 [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1024))]
+    pub(crate) scan_ports: Option<u32>,
 
-    /// Report a scan once so many hosts got a SYN on one port in a minute; at most 1024
-    #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(2..=1024))]
-    pub(crate) scan_hosts: u32,
+    /// Report a scan once so many hosts got a SYN on one port in a minute; at most 1024 [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1024))]
+    pub(crate) scan_hosts: Option<u32>,
 
-    /// Report a beacon after so many contacts at regular intervals
-    #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(3..=1000))]
-    pub(crate) beacon_count: u32,
+    /// Report a beacon after so many contacts at regular intervals [default: 20]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1000))]
+    pub(crate) beacon_count: Option<u32>,
+}
+
+impl ThresholdArguments {
+    /// Whether a threshold is set.
+    pub(crate) fn is_set(self) -> bool {
+        [self.scan_ports, self.scan_hosts, self.beacon_count].iter().any(Option::is_some)
+    }
 }
 
 /// Selects packets and databases, and configures the analysis.

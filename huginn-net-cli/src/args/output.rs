@@ -31,7 +31,7 @@ pub(crate) struct OutputArguments {
     pub(crate) select: SelectArguments,
 
     /// Write only these fields of the JSON of events, such as ts,client.ip,sni,ja4, in JSON, CSV or TSV [default: all fields
-    /// in JSON; time, kind, addresses and the main fingerprints in CSV and TSV]
+    /// in JSON; time, kind, addresses and the main fingerprints in CSV and TSV, or what matches and findings say if only these are written]
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
 

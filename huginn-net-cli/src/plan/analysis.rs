@@ -201,11 +201,12 @@ fn filtered(builder: Builder<Observers>, expression: Option<&str>) -> Result<Bui
 }
 
 fn notice_settings(args: ThresholdArguments) -> NoticeSettings {
-    let of = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+    let default = NoticeSettings::default();
+    let or = |number: Option<u32>, default| number.and_then(NonZeroU32::new).unwrap_or(default);
     NoticeSettings {
-        scan_ports: of(args.scan_ports),
-        scan_hosts: of(args.scan_hosts),
-        beacon_contacts: of(args.beacon_count),
+        scan_ports: or(args.scan_ports, default.scan_ports),
+        scan_hosts: or(args.scan_hosts, default.scan_hosts),
+        beacon_contacts: or(args.beacon_count, default.beacon_contacts),
     }
 }
 

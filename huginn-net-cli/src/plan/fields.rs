@@ -11,7 +11,7 @@ const MAX_SUGGESTIONS: usize = 3;
 const MIN_SIMILARITY: f64 = 0.8;
 
 /// The columns of CSV and TSV without `--fields`: those that most kinds of events have, and one fingerprint of each kind.
-pub(crate) const DEFAULT_COLUMNS: [&str; 14] = [
+const DEFAULT_COLUMNS: [&str; 14] = [
     "ts",
     "event",
     "client.ip",
@@ -27,6 +27,37 @@ pub(crate) const DEFAULT_COLUMNS: [&str; 14] = [
     "ja4",
     "hassh",
 ];
+
+/// Columns of hits of watch lists.
+const MATCH_COLUMNS: [&str; 13] = [
+    "ts",
+    "event",
+    "client.ip",
+    "client.port",
+    "server.ip",
+    "server.port",
+    "subject",
+    "type",
+    "value",
+    "label",
+    "list",
+    "line",
+    "matched_event",
+];
+
+/// Columns of findings above fingerprints.
+const FINDING_COLUMNS: [&str; 8] =
+    ["ts", "event", "client.ip", "client.port", "server.ip", "server.port", "finding", "reason"];
+
+/// The columns of a table with these kinds of events, if the user names none.
+pub(super) fn default_columns(kinds: &[&str]) -> Vec<String> {
+    let columns: &[&str] = match kinds {
+        ["match"] => &MATCH_COLUMNS,
+        ["finding"] => &FINDING_COLUMNS,
+        _ => &DEFAULT_COLUMNS,
+    };
+    columns.iter().map(|column| (*column).to_owned()).collect()
+}
 
 /// Checks that each path is one of an event that is written, and named once.
 pub(super) fn check_fields(paths: &[String], written: &[&'static str]) -> Result<(), Failure> {
@@ -109,7 +140,9 @@ mod tests {
 
     #[test]
     fn default_columns_are_fields() {
-        assert!(check_fields(&DEFAULT_COLUMNS.map(str::to_owned), &EVENT_NAMES).is_ok());
+        for kinds in [&EVENT_NAMES[..], &["match"], &["finding"]] {
+            assert!(check_fields(&default_columns(kinds), kinds).is_ok(), "{kinds:?}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anstream::{AutoStream, ColorChoice};
 
-use super::fields::DEFAULT_COLUMNS;
+use super::fields::default_columns;
 use super::select;
 use crate::args::{ColorArgument, EventArguments, Format, OutputArguments};
 use crate::failure::Failure;
@@ -111,7 +111,7 @@ pub(super) fn target(typed: Option<&Path>) -> Target {
 fn text(args: &OutputArguments, selected: Selected, target: &Target, format: TextFormat) -> OutputContent {
     let is_table = matches!(format, TextFormat::Csv | TextFormat::Tsv);
     let fields = match &*args.fields {
-        [] if is_table => DEFAULT_COLUMNS.map(str::to_owned).to_vec(),
+        [] if is_table => default_columns(&selected.events),
         fields => fields.to_vec(),
     };
     OutputContent::Text(TextOptions {

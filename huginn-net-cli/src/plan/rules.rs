@@ -77,12 +77,22 @@ pub(super) fn check_list_output(args: &ListOutputArguments) -> Result<(), Failur
 
 /// Checks the options of `top`.
 pub(super) fn check_top(args: &TopArguments) -> Result<(), Failure> {
-    check_analysis(&args.analysis)
+    check_analysis(&args.analysis)?;
+    check_thresholds(&args.events, &[])
+}
+
+/// Checks the thresholds of findings. `written`: the kinds of events that are selected.
+fn check_thresholds(events: &EventArguments, written: &[&str]) -> Result<(), Failure> {
+    refuse([(
+        events.thresholds.is_set() && !events.findings && !written.contains(&"finding"),
+        "--scan-ports, --scan-hosts and --beacon-count need --findings",
+    )])
 }
 
 /// Checks the options of `extract`.
 pub(super) fn check_extract(args: &ExtractArguments) -> Result<(), Failure> {
     check_analysis(&args.analysis)?;
+    check_thresholds(&args.event_additions, &args.events)?;
     let EventArguments { connections, fingerprints, .. } = &args.event_additions;
     let scope = Scope {
         format: Format::Json,
@@ -244,6 +254,7 @@ fn check_events(
                 || output.color == ColorArgument::Always),
         "--tui shows all events: --format, --events, --where and --color are for events in a file, which -o FILE names",
     )])?;
+    check_thresholds(events, &output.events)?;
     let scope = Scope {
         format,
         protocols: &analysis.packets.protocols,
@@ -315,7 +326,10 @@ fn check_totals(args: &PcapArguments) -> Result<(), Failure> {
             "--fields selects fields of events, which --summary, --top and --rare do not write",
         ),
         (events.connections, "--connections adds events, which --summary, --top and --rare do not write"),
-        (events.findings, "--findings adds events, which --summary, --top and --rare do not write"),
+        (
+            events.findings || events.thresholds.is_set(),
+            "--findings adds events, which --summary, --top and --rare do not write",
+        ),
         (
             !events.fingerprints.is_empty(),
             "--fingerprints adds events, which --summary, --top and --rare do not write",
