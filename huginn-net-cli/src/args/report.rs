@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{AnalysisArguments, InputArguments, SelectArguments};
+use super::{AnalysisArguments, InputArguments, SelectArguments, ThresholdArguments};
 
 const EXAMPLE: &str = "\
 Example:
@@ -18,6 +18,9 @@ pub(crate) struct ReportArguments {
 
     #[command(flatten)]
     pub(crate) analysis: AnalysisArguments,
+
+    #[command(flatten)]
+    pub(crate) thresholds: ThresholdArguments,
 
     #[command(flatten)]
     pub(crate) select: SelectArguments,

@@ -172,6 +172,86 @@ fn what_stands_out_has_severity_host_and_packet() {
     }
 }
 
+/// Items of what stands out.
+fn items(page: &str) -> Vec<&str> {
+    let (_, list) = page.split_once("id=\"items\"").unwrap();
+    let (list, _) = list.split_once("</ul>").unwrap();
+    list.split("<li").skip(1).collect()
+}
+
+/// The first four packets of `tls-curl.pcap`, SYN to ClientHello, once a minute, each time from another port.
+fn with_contacts(count: u16) -> Vec<u8> {
+    const FILE_HEADER: usize = 24;
+    const PACKET_HEADER: usize = 16;
+    // Offsets in the frame: Ethernet has 14 bytes, IPv4 20.
+    const SOURCE: std::ops::Range<usize> = 26..30;
+    const PORTS: usize = 34;
+    let bytes = fs::read(captures::path("tls-curl.pcap")).unwrap();
+    let mut made = bytes[..FILE_HEADER].to_vec();
+    for contact in 0..count {
+        let mut rest = &bytes[FILE_HEADER..];
+        for _ in 0..4 {
+            let len = u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
+            let (packet, after) = rest.split_at(PACKET_HEADER + len);
+            let mut packet = packet.to_vec();
+            let seconds = u32::from_le_bytes(packet[..4].try_into().unwrap()) + 60 * u32::from(contact);
+            packet[..4].copy_from_slice(&seconds.to_le_bytes());
+            let frame = &mut packet[PACKET_HEADER..];
+            let port = if frame[SOURCE] == [192, 0, 2, 1] { PORTS } else { PORTS + 2 };
+            frame[port..port + 2].copy_from_slice(&(40_000 + contact).to_be_bytes());
+            made.extend(packet);
+            rest = after;
+        }
+    }
+    made
+}
+
+#[test]
+fn beacon_comes_first_with_its_packets() {
+    let capture = place("beacon.pcap");
+    fs::write(&capture, with_contacts(12)).unwrap();
+    let name = capture.to_str().unwrap();
+    let shown = page("beacon.html", &["--beacon-count", "10", name]);
+    let first = items(&shown)[0];
+    for text in [
+        "severity medium",
+        "<a href=\"#host=192.0.2.1\">",
+        "www.example.test every 60.0 s (jitter 0.0 %), 10 times",
+        " of beacon.pcap",
+        "<code>frame.number in {",
+    ] {
+        assert!(first.contains(text), "{text}: {first}");
+    }
+    let steps = hosts(&shown);
+    assert!(steps.steps("192.0.2.1").iter().any(|(_, step)| step[1] == "finding"));
+    // The default threshold is 20.
+    let shown = page("no_beacon.html", &[name]);
+    assert!(items(&shown).iter().all(|item| !item.contains(" every ")), "{:?}", items(&shown));
+}
+
+#[test]
+fn beacon_of_several_captures_is_one_item() {
+    let captures = [place("beacon_one.pcap"), place("beacon_two.pcap")];
+    captures.iter().for_each(|capture| fs::write(capture, with_contacts(25)).unwrap());
+    let [one, two] = captures.each_ref().map(|capture| capture.to_str().unwrap());
+    let shown = page("beacons.html", &[one, two]);
+    let beacons: Vec<&str> = items(&shown).into_iter().filter(|item| item.contains(" every ")).collect();
+    assert_eq!(beacons.len(), 1, "{beacons:?}");
+    assert!(
+        beacons[0].contains("(in 2 captures)") && beacons[0].contains(" of beacon_one.pcap"),
+        "{beacons:?}"
+    );
+}
+
+#[test]
+fn imitation_is_one_item() {
+    let page = page("imitation.html", &[captures::path("http-imitation.pcap").to_str().unwrap()]);
+    let items = items(&page);
+    assert!(items.iter().any(|item| item.contains("imitation: User-Agent says Chromium 131")), "{items:?}");
+    // A finding has the same words without the outcome.
+    assert!(items.iter().all(|item| !item.contains("</a> User-Agent says Chromium")), "{items:?}");
+}
+
 #[test]
 fn page_refers_to_nothing_outside() {
     let page =

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use foldhash::{HashMap, HashSet};
 use huginn_net::core::TransportKind;
-use huginn_net::hosts::{HostProfile, JoinedHosts, Verdict};
+use huginn_net::hosts::{Contradiction, HostProfile, JoinedHosts, Verdict};
 use huginn_net::{Escaped, Timestamp};
 use serde::Serialize;
 
@@ -40,7 +40,10 @@ pub(crate) struct HostList {
     with_contradictions: usize,
     /// The first hosts with contradictions.
     #[serde(skip)]
-    contradictions: Vec<(IpAddr, Vec<String>)>,
+    contradictions: Vec<(IpAddr, Vec<Contradiction>)>,
+    /// All hosts with contradictions.
+    #[serde(skip)]
+    contradicting: HashSet<IpAddr>,
     /// Clients whose connections one device ends, each with a sentence.
     #[serde(skip)]
     devices: Vec<(IpAddr, String)>,
@@ -136,9 +139,9 @@ impl HostList {
             if !verdict.contradictions.is_empty() {
                 list.with_contradictions = list.with_contradictions.saturating_add(1);
                 if list.contradictions.len() < MAX_REPORT_ITEMS {
-                    let texts = verdict.contradictions.iter().map(ToString::to_string).collect();
-                    list.contradictions.push((host.ip, texts));
+                    list.contradictions.push((host.ip, verdict.contradictions.clone()));
                 }
+                list.contradicting.insert(host.ip);
             }
             if let Some(alike) = host.one_device().filter(|_| list.devices.len() < MAX_REPORT_ROWS) {
                 list.devices.push((host.ip, alike.to_string()));
@@ -274,8 +277,13 @@ impl HostList {
     }
 
     /// The first hosts with contradictions.
-    pub(super) fn contradictions(&self) -> &[(IpAddr, Vec<String>)] {
+    pub(super) fn contradictions(&self) -> &[(IpAddr, Vec<Contradiction>)] {
         &self.contradictions
+    }
+
+    /// Whether a host with this address has contradictions.
+    pub(super) fn is_contradicting(&self, ip: IpAddr) -> bool {
+        self.contradicting.contains(&ip)
     }
 
     /// Number of hosts with contradictions, those included that were left out.

@@ -1,6 +1,7 @@
 //! A report as one HTML page that loads nothing.
 
 mod activity;
+mod alerts;
 mod charts;
 mod cryptography;
 mod findings;
@@ -9,5 +10,6 @@ mod page;
 mod security;
 
 pub(crate) use self::activity::Activity;
+pub(crate) use self::alerts::Alerts;
 pub(crate) use self::hosts::{HostList, HostSources};
 pub(crate) use self::page::{Report, write};

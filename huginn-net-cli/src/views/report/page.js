@@ -336,6 +336,11 @@
       update();
     });
   });
+  for (const code of document.querySelectorAll("#items code")) {
+    const made = button("copy", null, (made) => copy(code, made));
+    made.setAttribute("aria-label", `Copy the Wireshark filter: ${code.textContent}`);
+    code.after(" ", made);
+  }
   // Printing shows what is folded.
   let folded = [];
   addEventListener("beforeprint", () => {
