@@ -30,7 +30,7 @@ pub(super) fn run(args: ReportArguments) -> Result<Outcome, Failure> {
     run.run(&mut content)?;
     content.write(&mut out, &title, &zone, &run)?;
     out.flush()?;
-    Ok(run.outcome())
+    Ok(run.outcome().with_hit(content.alerts.has_hit()))
 }
 
 fn create(output: &Target) -> Result<Box<dyn Write>, Failure> {

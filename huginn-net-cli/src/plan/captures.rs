@@ -42,7 +42,7 @@ impl ReportPlan {
         // A report covers the complete captures.
         let hosts = HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() };
         let events = EventArguments {
-            fingerprints: Vec::new(),
+            fingerprints: args.fingerprints,
             connections: false,
             findings: true,
             thresholds: args.thresholds,

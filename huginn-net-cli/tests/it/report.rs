@@ -253,6 +253,45 @@ fn imitation_is_one_item() {
 }
 
 #[test]
+fn hit_of_a_watch_list_comes_first_and_sets_the_status() {
+    // The JA4 of the first client in `tls-rustls.pcap`.
+    const JA4: &str = "t13d1011h1_61a7ad8aa9b6_0d308c48d2a3";
+    let (list, path) = (place("watch.csv"), place("watched.html"));
+    let capture = captures::path("tls-rustls.pcap");
+    let args = |value: &str, more: &[&str]| {
+        fs::write(&list, format!("type,value,label\nja4,{value},<b>loader\n")).unwrap();
+        let fixed = ["--fingerprints", list.to_str().unwrap(), "-o", path.to_str().unwrap()];
+        let output = run(&[&fixed[..], more, &[capture.to_str().unwrap()]].concat());
+        (output.status.code(), fs::read_to_string(&path).unwrap())
+    };
+    let (status, page) = args(JA4, &[]);
+    assert_eq!(status, Some(3));
+    let items = items(&page);
+    for text in [
+        "severity high",
+        &format!("watched ja4 {JA4}, &lt;b&gt;loader, list "),
+        "watch.csv",
+        "tls-rustls.pcap",
+    ] {
+        assert!(items[0].contains(text), "{text}: {}", items[0]);
+    }
+    assert!(items[1..].iter().all(|item| !item.contains("watched")), "{items:?}");
+    assert!(hosts(&page).texts.iter().any(|text| *text == format!("ja4 {JA4}, <b>loader")));
+    // The packet is that of the ClientHello.
+    let (_, numbers) = items[0].split_once("<code>frame.number ").unwrap();
+    let first: i64 = numbers.split(|c: char| !c.is_ascii_digit()).find_map(|text| text.parse().ok()).unwrap();
+    let hosts = hosts(&page);
+    let clients = hosts.hosts.iter().map(|host| &*hosts.texts[host.0[0]]);
+    let mut hellos =
+        clients.filter(|ip| items[0].contains(&format!("#host={ip}\""))).flat_map(|ip| hosts.steps(ip));
+    assert!(hellos.any(|(packet, step)| packet == first && step[1] == "tls_client" && step[2].contains(JA4)));
+    // Another fingerprint, and events that a condition leaves out.
+    assert_eq!(args("t13d1011h1_61a7ad8aa9b6_000000000000", &[]).0, Some(0));
+    let (status, page) = args(JA4, &["--where", "sni == 'none.example'"]);
+    assert!(status == Some(0) && !page.contains("watched ja4"), "{status:?}");
+}
+
+#[test]
 fn page_refers_to_nothing_outside() {
     let page =
         page("alone.html", &["-q", captures::path("tls-curl.pcap").parent().unwrap().to_str().unwrap()]);

@@ -69,6 +69,11 @@ impl Alerts {
         }
     }
 
+    /// Whether a watch list had a hit.
+    pub(crate) fn has_hit(&self) -> bool {
+        !self.hits.alerts.is_empty()
+    }
+
     fn add_notice(&mut self, event: &Event, notice: &TrafficNotice) {
         let mut alert = self.alert(event, notice.to_string(), notice.packets.clone());
         let (list, key) = match &notice.kind {
