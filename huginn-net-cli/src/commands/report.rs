@@ -71,7 +71,18 @@ impl Content {
         let Self { overview, timeline, inventory, activity, alerts, hosts, .. } = self;
         let folder = common_folder(run);
         let file_name = &|index| Some(run.name(index)?.split_off(folder.len()));
-        let sources = HostSources { hosts, activity, overview, span: timeline.main_span(), file_name, zone };
+        let captures = (0..).map_while(|index| Some((run.path(index)?, run.name(index)?)));
+        let arguments = report::file_arguments(captures, folder.len());
+        let sources = HostSources {
+            hosts,
+            activity,
+            overview,
+            span: timeline.main_span(),
+            file_name,
+            zone,
+            folder: &folder,
+            arguments: arguments.as_deref(),
+        };
         let evicted = run.analyzer.shared_state().counters();
         let not_kept = evicted.evicted.saturating_add(evicted.evicted_for_memory);
         let counters = run.analyzer.counters();

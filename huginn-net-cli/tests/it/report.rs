@@ -31,6 +31,8 @@ fn page(name: &str, captures: &[&str]) -> String {
 #[derive(Deserialize)]
 struct Hosts {
     texts: Vec<String>,
+    folder: String,
+    files: Option<String>,
     hosts: Vec<Host>,
 }
 
@@ -107,7 +109,7 @@ fn page_shows_hosts_clients_and_blind_spots() {
     for text in ["<title>Hosts and clients in captures</title>", "libcurl 7.88", "<svg role=\"img\""] {
         assert!(page.contains(text), "{text}");
     }
-    let Hosts { texts, hosts } = hosts(&page);
+    let Hosts { texts, hosts, .. } = hosts(&page);
     assert_eq!(hosts.len(), 4);
     let (columns, _, evidence, _) = &hosts[0];
     assert_eq!(texts[columns[0]], "192.0.2.1");
@@ -289,6 +291,20 @@ fn hit_of_a_watch_list_comes_first_and_sets_the_status() {
     assert_eq!(args("t13d1011h1_61a7ad8aa9b6_000000000000", &[]).0, Some(0));
     let (status, page) = args(JA4, &["--where", "sni == 'none.example'"]);
     assert!(status == Some(0) && !page.contains("watched ja4"), "{status:?}");
+}
+
+#[test]
+fn captures_are_arguments_of_a_shell_in_their_folder() {
+    let folder = place("a folder");
+    fs::create_dir_all(&folder).unwrap();
+    let names = ["it's.pcap", "plain.pcap"].map(|name| folder.join(name));
+    names.iter().for_each(|path| {
+        fs::copy(captures::path("tls-curl.pcap"), path).unwrap();
+    });
+    let [one, two] = names.each_ref().map(|path| path.to_str().unwrap());
+    let found = hosts(&page("arguments.html", &[one, two]));
+    assert_eq!(found.files.as_deref(), Some("'it'\\''s.pcap' plain.pcap"));
+    assert!(found.folder.ends_with("/a folder/"), "{}", found.folder);
 }
 
 #[test]

@@ -27,6 +27,9 @@ pub(crate) struct HostList {
     base: i64,
     /// Name of the time zone.
     zone: &'static str,
+    /// The folder of the captures, and their names as arguments of a shell; without them the page has no commands.
+    folder: String,
+    files: Option<String>,
     #[serde(skip)]
     indices: HashMap<String, usize>,
     /// Approximate length of the list as JSON, in bytes.
@@ -70,6 +73,10 @@ pub(crate) struct HostSources<'a> {
     /// Names a file by its index.
     pub(crate) file_name: &'a dyn Fn(usize) -> Option<String>,
     pub(crate) zone: &'a Zone,
+    /// The folder of all captures with the separator after it; empty if they have none in common.
+    pub(crate) folder: &'a str,
+    /// The captures as arguments of a shell in that folder.
+    pub(crate) arguments: Option<&'a str>,
 }
 
 /// The ranks of hosts in the list, the highest first.
@@ -132,7 +139,8 @@ impl HostList {
         let zone = sources.zone;
         let start = sources.span.map_or(0, |(first, _)| first);
         let base = milliseconds(Timestamp::new(start, 0, 0), zone);
-        let mut list = Self { base, zone: zone.name(), ..Self::default() };
+        let (folder, files) = (sources.folder.to_owned(), sources.arguments.map(str::to_owned));
+        let mut list = Self { base, zone: zone.name(), folder, files, ..Self::default() };
         let ranked = sources.ranked();
         for host in &ranked {
             let verdict = host.verdict();
