@@ -246,6 +246,14 @@ fn beacon_of_several_captures_is_one_item() {
 }
 
 #[test]
+fn contradiction_has_the_packet_of_its_finding() {
+    let page = page("contradiction.html", &[captures::path("hosts-ua.pcap").to_str().unwrap()]);
+    let items = items(&page);
+    let found = items.iter().find(|item| item.contains("TCP says Linux, User-Agent says Windows")).unwrap();
+    assert!(found.contains(" packet 14 of hosts-ua.pcap"), "{found}");
+}
+
+#[test]
 fn imitation_is_one_item() {
     let page = page("imitation.html", &[captures::path("http-imitation.pcap").to_str().unwrap()]);
     let items = items(&page);
