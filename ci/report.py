@@ -362,6 +362,8 @@ def check_journey(browser, program, folder):
     tab.press("Enter", 13, "\r")
     tab.run("new Promise((done) => setTimeout(done, 100))")
     expect("after the copy", tab.run("document.activeElement.textContent") in ("copied", "selected"), True)
+    commands = tab.run("[...document.querySelectorAll('.command code')].map((code) => code.textContent)")
+    check_commands(program, commands, wanted["client"]["ip"], Path(capture).parent, folder)
     print(f"keys from the top of the page to the copied filter: {presses} tabulators, 2 returns, and the name")
     # A fingerprint leads to its hosts.
     ja4 = wanted["ja4"]
@@ -372,6 +374,18 @@ def check_journey(browser, program, folder):
     expect("requests of the page", [url for url in tab.requests if not url.startswith(("file:", "data:"))], [])
     expect("messages of the browser", tab.messages, [])
     tab.close()
+
+
+def check_commands(program, commands, address, captures, folder):
+    """A shell runs the commands of a host where the captures are."""
+    expect("commands of a host", [command.split()[1] for command in commands], ["follow", "extract"])
+    (folder / "huginn-net").unlink(missing_ok=True)
+    (folder / "huginn-net").symlink_to(program)
+    environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+    for command, output in ((commands[0], []), (commands[1].replace(" -o ", f" -q -o {folder}/"), [folder / f"{address}.pcapng"])):
+        run = subprocess.run(["sh", "-c", command], cwd=captures, env=environment, capture_output=True, text=True)
+        expect(f"status of {command}", (run.returncode, run.stderr), (0, ""))
+        expect("its output", address in run.stdout if not output else output[0].stat().st_size > 0, True)
 
 
 def check_export(browser, program, folder):

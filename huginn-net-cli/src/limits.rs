@@ -303,6 +303,18 @@ pub(crate) const MAX_REPORT_SHOWN_NAMES: (usize, usize) = (6, 4);
 /// Maximum number of hosts of a kind that a report lists under what stands out.
 pub(crate) const MAX_REPORT_ITEMS: usize = 20;
 
+/// Maximum number of findings of a kind, and of hits of watch lists, that a report keeps: those of other hosts are counted.
+pub(crate) const MAX_REPORT_ALERTS: usize = 1000;
+
+/// Maximum number of packets of a hit in a report; a finding has as many.
+pub(crate) const MAX_REPORT_ALERT_PACKETS: usize = 8;
+
+/// Maximum length of the reason of a finding or of a hit in a report, in bytes; longer ones are cut.
+pub(crate) const MAX_REPORT_ALERT_TEXT: usize = 512;
+
+/// Maximum length of the names of captures in the commands of a report, in bytes: a command fits a screen.
+pub(crate) const MAX_REPORT_COMMAND_BYTES: usize = 1000;
+
 /// Maximum number of rare values of a kind that a report lists under what stands out: there are many in most networks.
 pub(crate) const MAX_REPORT_RARE_ITEMS: usize = 5;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{AnalysisArguments, InputArguments, SelectArguments};
+use super::{AnalysisArguments, InputArguments, SelectArguments, ThresholdArguments};
 
 const EXAMPLE: &str = "\
 Example:
@@ -18,6 +18,14 @@ pub(crate) struct ReportArguments {
 
     #[command(flatten)]
     pub(crate) analysis: AnalysisArguments,
+
+    /// Watch list, as of 'huginn-net pcap' (docs/watch-lists.md); may be repeated. Hits come first in the page, and the exit
+    /// status is 3
+    #[arg(long, help_heading = "Analysis", value_name = "FILE")]
+    pub(crate) fingerprints: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) thresholds: ThresholdArguments,
 
     #[command(flatten)]
     pub(crate) select: SelectArguments,

@@ -16,7 +16,7 @@ use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Verbosity
 use crate::views::inventory::Inventory;
 use crate::views::overview::Overview;
 use crate::views::overview::timeline::Timeline;
-use crate::views::report::{self, Activity, HostList, HostSources, Report};
+use crate::views::report::{self, Activity, Alerts, HostList, HostSources, Report};
 
 pub(super) fn run(args: ReportArguments) -> Result<Outcome, Failure> {
     let ReportPlan { inputs, count, analyzer, hosts, selected, output, title, zone, is_quiet } =
@@ -30,7 +30,7 @@ pub(super) fn run(args: ReportArguments) -> Result<Outcome, Failure> {
     run.run(&mut content)?;
     content.write(&mut out, &title, &zone, &run)?;
     out.flush()?;
-    Ok(run.outcome())
+    Ok(run.outcome().with_hit(content.alerts.has_hit()))
 }
 
 fn create(output: &Target) -> Result<Box<dyn Write>, Failure> {
@@ -50,6 +50,7 @@ struct Content {
     timeline: Timeline,
     inventory: Inventory,
     activity: Activity,
+    alerts: Alerts,
     hosts: JoinedHosts,
 }
 
@@ -61,15 +62,27 @@ impl Content {
             timeline: Timeline::default(),
             inventory: Inventory::default(),
             activity: Activity::default(),
+            alerts: Alerts::default(),
             hosts: JoinedHosts::new(limits),
         }
     }
 
     fn write(&self, out: &mut impl Write, title: &str, zone: &Zone, run: &CaptureRun) -> Result<(), Failure> {
-        let Self { overview, timeline, inventory, activity, hosts, .. } = self;
+        let Self { overview, timeline, inventory, activity, alerts, hosts, .. } = self;
         let folder = common_folder(run);
         let file_name = &|index| Some(run.name(index)?.split_off(folder.len()));
-        let sources = HostSources { hosts, activity, overview, span: timeline.main_span(), file_name, zone };
+        let captures = (0..).map_while(|index| Some((run.path(index)?, run.name(index)?)));
+        let arguments = report::file_arguments(captures, folder.len());
+        let sources = HostSources {
+            hosts,
+            activity,
+            overview,
+            span: timeline.main_span(),
+            file_name,
+            zone,
+            folder: &folder,
+            arguments: arguments.as_deref(),
+        };
         let evicted = run.analyzer.shared_state().counters();
         let not_kept = evicted.evicted.saturating_add(evicted.evicted_for_memory);
         let counters = run.analyzer.counters();
@@ -84,6 +97,7 @@ impl Content {
             timeline,
             inventory,
             activity,
+            alerts,
             folder: &folder,
             file_name,
             hosts: &HostList::new(&sources),
@@ -110,9 +124,10 @@ fn common_folder(run: &CaptureRun) -> String {
 
 impl Visitor for Content {
     fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
-        let Self { selected, overview, timeline, inventory, activity, .. } = self;
+        let Self { selected, overview, timeline, inventory, activity, alerts, .. } = self;
         overview.set_file(Some(capture.index));
         activity.set_file(capture.index);
+        alerts.set_file(capture.index);
         let add = &mut |event: Event| {
             if !selected.contains(&event, capture.name.as_deref(), None) {
                 return;
@@ -120,6 +135,7 @@ impl Visitor for Content {
             overview.add(&event);
             timeline.add(&event);
             activity.add(&event);
+            alerts.add(&event);
             inventory.add(&event);
         };
         let outcome = analyzer.analyze(&mut capture.source, add);

@@ -12,7 +12,8 @@ use huginn_net::{Configure, HuginnNet};
 use super::output::open_text;
 use super::{AnalysisPlan, Databases, Inputs, ProgramList, output, rules, select};
 use crate::args::{
-    ExplainArguments, InventoryArguments, InventoryFormat, LearnArguments, ReportArguments, TopArguments,
+    EventArguments, ExplainArguments, InventoryArguments, InventoryFormat, LearnArguments, ReportArguments,
+    TopArguments,
 };
 use crate::failure::Failure;
 use crate::limits::SHOWN_INVENTORY_HOSTS;
@@ -40,8 +41,14 @@ impl ReportPlan {
         inputs.refuse_as_output(&output)?;
         // A report covers the complete captures.
         let hosts = HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() };
-        let plan = AnalysisPlan::new(&args.analysis)?;
-        let plan = plan.configure(|builder| builder.hosts(hosts).profiles(true).handshakes(true));
+        let events = EventArguments {
+            fingerprints: args.fingerprints,
+            connections: false,
+            findings: true,
+            thresholds: args.thresholds,
+        };
+        let plan = AnalysisPlan::new(&args.analysis)?.with_events(&events, None)?;
+        let plan = plan.configure(|builder| builder.hosts(hosts).profiles(true));
         Ok(Self {
             count: args.analysis.count,
             analyzer: plan.build_for_files(inputs.longest())?,

@@ -91,6 +91,11 @@ impl Captures {
         Some(name_of(&self.files.get(index)?.path))
     }
 
+    /// The path of a capture.
+    pub(crate) fn path(&self, index: usize) -> Option<&Path> {
+        self.files.get(index).map(|input| &*input.path)
+    }
+
     /// Opens the next capture; `None` after the last one, after the last packet that was asked for, and after SIGINT. A file
     /// that cannot be opened is returned as an error, unless it was found in a directory and neither is nor is named as a capture.
     pub(crate) fn open_next(&mut self) -> Option<Result<OpenCapture<'_>, CaptureFailure>> {

@@ -5,6 +5,7 @@ mod interrupt;
 mod stats;
 
 use std::fmt::Display;
+use std::path::Path;
 
 use huginn_net::core::Amount;
 use huginn_net::{AnalysisError, CaptureError, Counters, HuginnNet};
@@ -86,6 +87,11 @@ impl CaptureRun {
     /// The name of a capture.
     pub(crate) fn name(&self, index: usize) -> Option<String> {
         self.captures.name(index)
+    }
+
+    /// The path of a capture.
+    pub(crate) fn path(&self, index: usize) -> Option<&Path> {
+        self.captures.path(index)
     }
 
     /// Analyses all captures. Ends early on an error of the visitor.

@@ -31,6 +31,8 @@ fn page(name: &str, captures: &[&str]) -> String {
 #[derive(Deserialize)]
 struct Hosts {
     texts: Vec<String>,
+    folder: String,
+    files: Option<String>,
     hosts: Vec<Host>,
 }
 
@@ -107,7 +109,7 @@ fn page_shows_hosts_clients_and_blind_spots() {
     for text in ["<title>Hosts and clients in captures</title>", "libcurl 7.88", "<svg role=\"img\""] {
         assert!(page.contains(text), "{text}");
     }
-    let Hosts { texts, hosts } = hosts(&page);
+    let Hosts { texts, hosts, .. } = hosts(&page);
     assert_eq!(hosts.len(), 4);
     let (columns, _, evidence, _) = &hosts[0];
     assert_eq!(texts[columns[0]], "192.0.2.1");
@@ -170,6 +172,147 @@ fn what_stands_out_has_severity_host_and_packet() {
     ] {
         assert!(item.contains(text), "{text}: {item}");
     }
+}
+
+/// Items of what stands out.
+fn items(page: &str) -> Vec<&str> {
+    let (_, list) = page.split_once("id=\"items\"").unwrap();
+    let (list, _) = list.split_once("</ul>").unwrap();
+    list.split("<li").skip(1).collect()
+}
+
+/// The first four packets of `tls-curl.pcap`, SYN to ClientHello, once a minute, each time from another port.
+fn with_contacts(count: u16) -> Vec<u8> {
+    const FILE_HEADER: usize = 24;
+    const PACKET_HEADER: usize = 16;
+    // Offsets in the frame: Ethernet has 14 bytes, IPv4 20.
+    const SOURCE: std::ops::Range<usize> = 26..30;
+    const PORTS: usize = 34;
+    let bytes = fs::read(captures::path("tls-curl.pcap")).unwrap();
+    let mut made = bytes[..FILE_HEADER].to_vec();
+    for contact in 0..count {
+        let mut rest = &bytes[FILE_HEADER..];
+        for _ in 0..4 {
+            let len = u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
+            let (packet, after) = rest.split_at(PACKET_HEADER + len);
+            let mut packet = packet.to_vec();
+            let seconds = u32::from_le_bytes(packet[..4].try_into().unwrap()) + 60 * u32::from(contact);
+            packet[..4].copy_from_slice(&seconds.to_le_bytes());
+            let frame = &mut packet[PACKET_HEADER..];
+            let port = if frame[SOURCE] == [192, 0, 2, 1] { PORTS } else { PORTS + 2 };
+            frame[port..port + 2].copy_from_slice(&(40_000 + contact).to_be_bytes());
+            made.extend(packet);
+            rest = after;
+        }
+    }
+    made
+}
+
+#[test]
+fn beacon_comes_first_with_its_packets() {
+    let capture = place("beacon.pcap");
+    fs::write(&capture, with_contacts(12)).unwrap();
+    let name = capture.to_str().unwrap();
+    let shown = page("beacon.html", &["--beacon-count", "10", name]);
+    let first = items(&shown)[0];
+    for text in [
+        "severity medium",
+        "<a href=\"#host=192.0.2.1\">",
+        "www.example.test every 60.0 s (jitter 0.0 %), 10 times",
+        " of beacon.pcap",
+        "<code>frame.number in {",
+    ] {
+        assert!(first.contains(text), "{text}: {first}");
+    }
+    let steps = hosts(&shown);
+    assert!(steps.steps("192.0.2.1").iter().any(|(_, step)| step[1] == "finding"));
+    // The default threshold is 20.
+    let shown = page("no_beacon.html", &[name]);
+    assert!(items(&shown).iter().all(|item| !item.contains(" every ")), "{:?}", items(&shown));
+}
+
+#[test]
+fn beacon_of_several_captures_is_one_item() {
+    let captures = [place("beacon_one.pcap"), place("beacon_two.pcap")];
+    captures.iter().for_each(|capture| fs::write(capture, with_contacts(25)).unwrap());
+    let [one, two] = captures.each_ref().map(|capture| capture.to_str().unwrap());
+    let shown = page("beacons.html", &[one, two]);
+    let beacons: Vec<&str> = items(&shown).into_iter().filter(|item| item.contains(" every ")).collect();
+    assert_eq!(beacons.len(), 1, "{beacons:?}");
+    assert!(
+        beacons[0].contains("(in 2 captures)") && beacons[0].contains(" of beacon_one.pcap"),
+        "{beacons:?}"
+    );
+}
+
+#[test]
+fn contradiction_has_the_packet_of_its_finding() {
+    let page = page("contradiction.html", &[captures::path("hosts-ua.pcap").to_str().unwrap()]);
+    let items = items(&page);
+    let found = items.iter().find(|item| item.contains("TCP says Linux, User-Agent says Windows")).unwrap();
+    assert!(found.contains(" packet 14 of hosts-ua.pcap"), "{found}");
+}
+
+#[test]
+fn imitation_is_one_item() {
+    let page = page("imitation.html", &[captures::path("http-imitation.pcap").to_str().unwrap()]);
+    let items = items(&page);
+    assert!(items.iter().any(|item| item.contains("imitation: User-Agent says Chromium 131")), "{items:?}");
+    // A finding has the same words without the outcome.
+    assert!(items.iter().all(|item| !item.contains("</a> User-Agent says Chromium")), "{items:?}");
+}
+
+#[test]
+fn hit_of_a_watch_list_comes_first_and_sets_the_status() {
+    // The JA4 of the first client in `tls-rustls.pcap`.
+    const JA4: &str = "t13d1011h1_61a7ad8aa9b6_0d308c48d2a3";
+    let (list, path) = (place("watch.csv"), place("watched.html"));
+    let capture = captures::path("tls-rustls.pcap");
+    let args = |value: &str, more: &[&str]| {
+        fs::write(&list, format!("type,value,label\nja4,{value},<b>loader\n")).unwrap();
+        let fixed = ["--fingerprints", list.to_str().unwrap(), "-o", path.to_str().unwrap()];
+        let output = run(&[&fixed[..], more, &[capture.to_str().unwrap()]].concat());
+        (output.status.code(), fs::read_to_string(&path).unwrap())
+    };
+    let (status, page) = args(JA4, &[]);
+    assert_eq!(status, Some(3));
+    let items = items(&page);
+    for text in [
+        "severity high",
+        &format!("watched ja4 {JA4}, &lt;b&gt;loader, list "),
+        "watch.csv",
+        "tls-rustls.pcap",
+    ] {
+        assert!(items[0].contains(text), "{text}: {}", items[0]);
+    }
+    assert!(items[1..].iter().all(|item| !item.contains("watched")), "{items:?}");
+    assert!(hosts(&page).texts.iter().any(|text| *text == format!("ja4 {JA4}, <b>loader")));
+    // The packet is that of the ClientHello.
+    let (_, numbers) = items[0].split_once("<code>frame.number ").unwrap();
+    let first: i64 = numbers.split(|c: char| !c.is_ascii_digit()).find_map(|text| text.parse().ok()).unwrap();
+    let hosts = hosts(&page);
+    let clients = hosts.hosts.iter().map(|host| &*hosts.texts[host.0[0]]);
+    let mut hellos =
+        clients.filter(|ip| items[0].contains(&format!("#host={ip}\""))).flat_map(|ip| hosts.steps(ip));
+    assert!(hellos.any(|(packet, step)| packet == first && step[1] == "tls_client" && step[2].contains(JA4)));
+    // Another fingerprint, and events that a condition leaves out.
+    assert_eq!(args("t13d1011h1_61a7ad8aa9b6_000000000000", &[]).0, Some(0));
+    let (status, page) = args(JA4, &["--where", "sni == 'none.example'"]);
+    assert!(status == Some(0) && !page.contains("watched ja4"), "{status:?}");
+}
+
+#[test]
+fn captures_are_arguments_of_a_shell_in_their_folder() {
+    let folder = place("a folder");
+    fs::create_dir_all(&folder).unwrap();
+    let names = ["it's.pcap", "plain.pcap"].map(|name| folder.join(name));
+    names.iter().for_each(|path| {
+        fs::copy(captures::path("tls-curl.pcap"), path).unwrap();
+    });
+    let [one, two] = names.each_ref().map(|path| path.to_str().unwrap());
+    let found = hosts(&page("arguments.html", &[one, two]));
+    assert_eq!(found.files.as_deref(), Some("'it'\\''s.pcap' plain.pcap"));
+    assert!(found.folder.ends_with("/a folder/"), "{}", found.folder);
 }
 
 #[test]

@@ -133,7 +133,11 @@ impl Activity {
         };
         // Signatures of SYNs repeat with each peer, and responses with each client.
         let told_peer = match event.kind {
-            Finding::Tcp(_) | Finding::HostChange(_) | Finding::IpSharing(_) | Finding::Tool(_) => None,
+            Finding::Tcp(_)
+            | Finding::HostChange(_)
+            | Finding::IpSharing(_)
+            | Finding::Tool(_)
+            | Finding::Notice(_) => None,
             _ if is_client => Some(peer),
             _ => None,
         };
@@ -334,6 +338,13 @@ fn write_value(text: &mut String, finding: &Finding) -> bool {
         Finding::Mismatch(found) => put(text, &Escaped(found.to_string().as_bytes())),
         Finding::Conflict(found) => put(text, &found.as_str()),
         Finding::Tool(found) => put(text, &found.label),
+        Finding::Notice(notice) => put(text, &Escaped(notice.to_string().as_bytes())),
+        Finding::Match(found) => {
+            put(text, &format_args!("{} {:#}", found.kind.name(), Escaped(found.value.as_bytes())));
+            if !found.label.is_empty() {
+                put(text, &format_args!(", {:#}", Escaped(found.label.as_bytes())));
+            }
+        }
         _ => return false,
     }
     true

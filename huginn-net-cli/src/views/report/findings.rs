@@ -1,9 +1,13 @@
 //! What stands out: a list of items, each about one host, with its reason, numbers and packet.
 
+use std::fmt;
 use std::net::IpAddr;
 
+use foldhash::HashSet;
 use huginn_net::core::Amount;
+use huginn_net::hosts::Contradiction;
 
+use super::alerts::{Alert, AlertList};
 use super::page::Report;
 use crate::limits::{MAX_REPORT_ITEMS, MAX_REPORT_RARE_ITEMS};
 use crate::views::overview::{SeenValue, ValueKind};
@@ -33,8 +37,48 @@ pub(super) struct Item {
     pub(super) host: IpAddr,
     pub(super) reason: String,
     pub(super) numbers: String,
-    /// Packet number, and index of the file.
-    pub(super) packet: Option<(u64, usize)>,
+    pub(super) packets: Option<Packets>,
+}
+
+/// Packets that show a statement.
+///
+/// [`Display`](fmt::Display) writes their numbers: `packets 3, 5`.
+#[derive(Debug)]
+pub(super) struct Packets {
+    numbers: Vec<u64>,
+    /// Index of the file.
+    pub(super) file: usize,
+}
+
+impl Packets {
+    fn one(number: u64, file: usize) -> Self {
+        Self { numbers: vec![number], file }
+    }
+
+    fn of(alert: &Alert) -> Option<Self> {
+        let Alert { packets, file, .. } = alert;
+        (!packets.is_empty()).then(|| Self { numbers: packets.clone(), file: *file })
+    }
+
+    /// The display filter of Wireshark for them.
+    pub(super) fn display_filter(&self) -> String {
+        match &*self.numbers {
+            [number] => format!("frame.number == {number}"),
+            _ => format!("frame.number in {{{}}}", self.list()),
+        }
+    }
+
+    fn list(&self) -> String {
+        let numbers: Vec<String> = self.numbers.iter().map(ToString::to_string).collect();
+        numbers.join(", ")
+    }
+}
+
+impl fmt::Display for Packets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.numbers.len() == 1 { "" } else { "s" };
+        write!(f, "packet{plural} {}", self.list())
+    }
 }
 
 /// Items of one kind, and a sentence about those that are left out.
@@ -70,8 +114,17 @@ impl Group {
 
 /// All items, those that matter most first.
 pub(super) fn groups(report: &Report<'_>) -> Vec<Group> {
+    let alerts = report.alerts;
     vec![
+        watched(&alerts.hits),
+        of_alerts(&alerts.scans, Severity::High, "more scan(s)"),
         tools(report),
+        of_alerts(
+            &alerts.beacons,
+            Severity::Medium,
+            "more client(s) that contact a server at regular intervals",
+        ),
+        imitations(report),
         mismatches(report),
         contradictions(report),
         lone_clients(report, ValueKind::UserAgent, "User-Agent"),
@@ -80,14 +133,83 @@ pub(super) fn groups(report: &Report<'_>) -> Vec<Group> {
     ]
 }
 
+/// Hits of watch lists.
+fn watched(hits: &AlertList) -> Group {
+    let items = hits.alerts.iter().map(|alert| Item {
+        numbers: numbers(Amount(alert.events, "hit(s)").to_string(), alert),
+        ..item(alert, Severity::High)
+    });
+    let total = total(hits.alerts.len(), hits.left_out);
+    Group::first(items, total, |more| Amount(more, "more hit(s) of watch lists").to_string())
+}
+
+/// All findings of a kind.
+fn of_alerts(list: &AlertList, severity: Severity, more: &str) -> Group {
+    let items = list.alerts.iter().map(|alert| item(alert, severity));
+    Group::first(items, total(list.alerts.len(), list.left_out), |count| Amount(count, more).to_string())
+}
+
+fn item(alert: &Alert, severity: Severity) -> Item {
+    Item {
+        severity,
+        host: alert.host,
+        reason: alert.reason.clone(),
+        numbers: numbers(String::new(), alert),
+        packets: Packets::of(alert),
+    }
+}
+
+/// Numbers, and the number of captures if there are several.
+fn numbers(mut numbers: String, alert: &Alert) -> String {
+    if alert.captures > 1 {
+        let separator = if numbers.is_empty() { "in" } else { " in" };
+        numbers.push_str(&format!("{separator} {} captures", alert.captures));
+    }
+    numbers
+}
+
+fn total(listed: usize, left_out: u64) -> usize {
+    listed.saturating_add(usize::try_from(left_out).unwrap_or(usize::MAX))
+}
+
+/// Imitations that are no mismatch of a request: those are listed as such.
+fn imitations(report: &Report<'_>) -> Group {
+    let values = report.overview.values(ValueKind::Mismatch).top(usize::MAX);
+    let listed: HashSet<(IpAddr, &str)> = values
+        .iter()
+        .filter_map(|(text, seen)| Some((claim_of(text.strip_prefix("imitation: ")?), seen)))
+        .flat_map(|(claim, seen)| seen.addresses().map(move |ip| (ip, claim)))
+        .collect();
+    let list = &report.alerts.imitations;
+    let others: Vec<&Alert> =
+        list.alerts.iter().filter(|alert| !listed.contains(&(alert.host, claim_of(&alert.reason)))).collect();
+    let items = others.iter().map(|alert| item(alert, Severity::Medium));
+    Group::first(items, total(others.len(), list.left_out), |more| {
+        Amount(more, "more client(s) that imitate other software").to_string()
+    })
+}
+
+/// The first of the reasons.
+fn claim_of(reasons: &str) -> &str {
+    reasons.split_once("; ").map_or(reasons, |(claim, _)| claim)
+}
+
+/// Hosts that send packets of tools. Scans that name the tool are listed as such.
 fn tools(report: &Report<'_>) -> Group {
-    let tools = report.overview.tools();
+    let scans = report.alerts.scans.alerts.iter();
+    let of_scans: HashSet<(IpAddr, String)> =
+        scans.filter_map(|scan| Some((scan.host, scan.tool.clone()?))).collect();
+    let mut tools = report.overview.tools();
+    tools.retain(|(id, found)| !of_scans.contains(&(id.ip(), found.label.to_string())));
     let items = tools.iter().map(|(id, found)| Item {
         severity: Severity::High,
         host: id.ip(),
         reason: format!("sends packets of a tool, {}", found.label),
         numbers: found.sent().to_string(),
-        packet: report.activity.first_step(id.ip(), "tool", &format!("{:#}", found.label)),
+        packets: report
+            .activity
+            .first_step(id.ip(), "tool", &format!("{:#}", found.label))
+            .map(|(packet, file)| Packets::one(packet, file)),
     });
     let has_more = usize::from(report.overview.has_more_tools());
     let total = tools.len().saturating_add(has_more);
@@ -105,22 +227,46 @@ fn mismatches(report: &Report<'_>) -> Group {
         host: seen.first.client.ip(),
         reason: (*reasons).to_owned(),
         numbers: format!("{}, {}", Amount(seen.hosts() as u64, "host(s)"), Amount(seen.count, "event(s)")),
-        packet: place(seen),
+        packets: place(seen),
     });
     Group::first(items, values.len(), |more| Amount(more, "more kind(s) of mismatches").to_string())
 }
 
+/// Contradictions of hosts, with the packet if a finding has it, then findings about other hosts.
 fn contradictions(report: &Report<'_>) -> Group {
-    let items = report.hosts.contradictions().iter().map(|(host, texts)| Item {
-        severity: Severity::Medium,
-        host: *host,
-        reason: texts.first().cloned().unwrap_or_default(),
-        numbers: Amount(texts.len() as u64, "contradiction(s) between layers").to_string(),
-        packet: None,
+    let found = &report.alerts.contradictions;
+    let listed = report.hosts.contradictions().iter().map(|(host, texts)| {
+        let shown = found.alerts.iter().filter(|alert| alert.host == *host).find_map(|alert| {
+            let shown = alert.contradiction.as_ref()?;
+            Some((texts.iter().find(|text| is_same(text, shown))?, Packets::of(alert)))
+        });
+        let (first, packets) = shown.map_or((texts.first(), None), |(text, packets)| (Some(text), packets));
+        Item {
+            severity: Severity::Medium,
+            host: *host,
+            reason: first.map(ToString::to_string).unwrap_or_default(),
+            numbers: Amount(texts.len() as u64, "contradiction(s) between layers").to_string(),
+            packets,
+        }
     });
-    Group::first(items, report.hosts.with_contradictions(), |more| {
+    let values = report.overview.values(ValueKind::Mismatch).top(usize::MAX);
+    let mismatching: HashSet<IpAddr> = values.iter().flat_map(|(_, seen)| seen.addresses()).collect();
+    let is_listed = |ip| report.hosts.is_contradicting(ip) || mismatching.contains(&ip);
+    let others: Vec<&Alert> = found.alerts.iter().filter(|alert| !is_listed(alert.host)).collect();
+    let total = report.hosts.with_contradictions().saturating_add(others.len());
+    let items = listed.chain(others.iter().map(|alert| item(alert, Severity::Medium)));
+    Group::first(items, total, |more| {
         format!("{} with contradictions between layers", Amount(more, "more host(s)"))
     })
+}
+
+/// Whether two contradictions have the same statements.
+fn is_same(one: &Contradiction, other: &Contradiction) -> bool {
+    let statements = |found: &Contradiction| {
+        let Contradiction { one, other, .. } = found;
+        [(one.who, one.says.clone()), (other.who, other.says.clone())]
+    };
+    statements(one) == statements(other)
 }
 
 /// TLS clients, and User-Agents without a name, that one host of several has.
@@ -139,7 +285,7 @@ fn lone_clients(report: &Report<'_>, kind: ValueKind, title: &str) -> Group {
             None => format!("alone has the {title} {value}, which has no name"),
         },
         numbers: Amount(seen.count, "event(s)").to_string(),
-        packet: place(seen),
+        packets: place(seen),
     });
     Group::first_rare(items, lone.len(), |more| {
         format!("{} of one host only", Amount(more, &format!("more {title}(s)")))
@@ -154,13 +300,13 @@ fn devices(report: &Report<'_>) -> Group {
         host: *host,
         reason: text.clone(),
         numbers: String::new(),
-        packet: None,
+        packets: None,
     });
     Group::first(items, devices.len(), |more| {
         format!("{} whose connections one device ends", Amount(more, "more client(s)"))
     })
 }
 
-fn place(seen: &SeenValue) -> Option<(u64, usize)> {
-    seen.first.file.map(|file| (seen.first.packet, file))
+fn place(seen: &SeenValue) -> Option<Packets> {
+    seen.first.file.map(|file| Packets::one(seen.first.packet, file))
 }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use foldhash::{HashMap, HashSet};
 use huginn_net::core::TransportKind;
-use huginn_net::hosts::{HostProfile, JoinedHosts, Verdict};
+use huginn_net::hosts::{Contradiction, HostProfile, JoinedHosts, Verdict};
 use huginn_net::{Escaped, Timestamp};
 use serde::Serialize;
 
@@ -27,6 +27,9 @@ pub(crate) struct HostList {
     base: i64,
     /// Name of the time zone.
     zone: &'static str,
+    /// The folder of the captures, and their names as arguments of a shell; without them the page has no commands.
+    folder: String,
+    files: Option<String>,
     #[serde(skip)]
     indices: HashMap<String, usize>,
     /// Approximate length of the list as JSON, in bytes.
@@ -40,7 +43,10 @@ pub(crate) struct HostList {
     with_contradictions: usize,
     /// The first hosts with contradictions.
     #[serde(skip)]
-    contradictions: Vec<(IpAddr, Vec<String>)>,
+    contradictions: Vec<(IpAddr, Vec<Contradiction>)>,
+    /// All hosts with contradictions.
+    #[serde(skip)]
+    contradicting: HashSet<IpAddr>,
     /// Clients whose connections one device ends, each with a sentence.
     #[serde(skip)]
     devices: Vec<(IpAddr, String)>,
@@ -67,6 +73,10 @@ pub(crate) struct HostSources<'a> {
     /// Names a file by its index.
     pub(crate) file_name: &'a dyn Fn(usize) -> Option<String>,
     pub(crate) zone: &'a Zone,
+    /// The folder of all captures with the separator after it; empty if they have none in common.
+    pub(crate) folder: &'a str,
+    /// The captures as arguments of a shell in that folder.
+    pub(crate) arguments: Option<&'a str>,
 }
 
 /// The ranks of hosts in the list, the highest first.
@@ -129,16 +139,17 @@ impl HostList {
         let zone = sources.zone;
         let start = sources.span.map_or(0, |(first, _)| first);
         let base = milliseconds(Timestamp::new(start, 0, 0), zone);
-        let mut list = Self { base, zone: zone.name(), ..Self::default() };
+        let (folder, files) = (sources.folder.to_owned(), sources.arguments.map(str::to_owned));
+        let mut list = Self { base, zone: zone.name(), folder, files, ..Self::default() };
         let ranked = sources.ranked();
         for host in &ranked {
             let verdict = host.verdict();
             if !verdict.contradictions.is_empty() {
                 list.with_contradictions = list.with_contradictions.saturating_add(1);
                 if list.contradictions.len() < MAX_REPORT_ITEMS {
-                    let texts = verdict.contradictions.iter().map(ToString::to_string).collect();
-                    list.contradictions.push((host.ip, texts));
+                    list.contradictions.push((host.ip, verdict.contradictions.clone()));
                 }
+                list.contradicting.insert(host.ip);
             }
             if let Some(alike) = host.one_device().filter(|_| list.devices.len() < MAX_REPORT_ROWS) {
                 list.devices.push((host.ip, alike.to_string()));
@@ -274,8 +285,13 @@ impl HostList {
     }
 
     /// The first hosts with contradictions.
-    pub(super) fn contradictions(&self) -> &[(IpAddr, Vec<String>)] {
+    pub(super) fn contradictions(&self) -> &[(IpAddr, Vec<Contradiction>)] {
         &self.contradictions
+    }
+
+    /// Whether a host with this address has contradictions.
+    pub(super) fn is_contradicting(&self, ip: IpAddr) -> bool {
+        self.contradicting.contains(&ip)
     }
 
     /// Number of hosts with contradictions, those included that were left out.

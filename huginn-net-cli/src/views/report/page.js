@@ -6,7 +6,7 @@
   const NAMES_SHOWN = 3;
   const JA4 = /\b[tqd][0-9s][0-9][di][0-9]{4}[0-9a-z]{2}_[0-9a-f]{12}_[0-9a-f]{12}\b/g;
   const byId = (id) => document.getElementById(id);
-  const { texts, hosts, base, zone } = JSON.parse(byId("host-data").textContent);
+  const { texts, hosts, base, zone, folder, files } = JSON.parse(byId("host-data").textContent);
   const lower = texts.map((text) => text.toLowerCase());
   const table = byId("host-table");
   const headings = [...table.querySelectorAll("th")];
@@ -153,6 +153,21 @@
     ], `timeline-${ip}`, cell);
   };
 
+  // Commands that go on with a host where the captures are.
+  const commands = (ip, cell) => {
+    if (!files) return;
+    element("h4", folder ? `Commands, to run in ${folder}` : "Commands, to run where the captures are", cell);
+    const selected = `"client.ip == '${ip}' or server.ip == '${ip}'"`;
+    const output = `${ip.replaceAll(":", "-")}.pcapng`;
+    for (const text of [`huginn-net follow ${ip} ${files}`, `huginn-net extract --where ${selected} -o ${output} ${files}`]) {
+      const block = element("div", null, cell);
+      block.className = "command";
+      const code = element("code", text, block);
+      block.append(" ");
+      button("copy", block, (made) => copy(code, made)).setAttribute("aria-label", `Copy the command: ${text}`);
+    }
+  };
+
   const evidence = (host) => {
     const [, contradictions, lines, details] = host;
     const row = element("tr", null);
@@ -168,6 +183,7 @@
     timeline(host, cell);
     list("Evidence", lines.map((index) => texts[index]), cell);
     if (!cell.hasChildNodes()) element("p", "no evidence", cell);
+    commands(address(host), cell);
     return row;
   };
 
@@ -336,6 +352,11 @@
       update();
     });
   });
+  for (const code of document.querySelectorAll("#items code")) {
+    const made = button("copy", null, (made) => copy(code, made));
+    made.setAttribute("aria-label", `Copy the Wireshark filter: ${code.textContent}`);
+    code.after(" ", made);
+  }
   // Printing shows what is folded.
   let folded = [];
   addEventListener("beforeprint", () => {

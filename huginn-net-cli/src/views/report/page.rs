@@ -8,7 +8,7 @@ use huginn_net::core::Amount;
 use huginn_net::tls::names::cipher_suite;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::{Activity, HostList, charts, cryptography, findings, security};
+use super::{Activity, Alerts, HostList, charts, cryptography, findings, security};
 use crate::blind_spots::LocatedSpot;
 use crate::limits::{MAX_REPORT_BARS, MAX_REPORT_LINK_BYTES, MAX_REPORT_ROWS};
 use crate::output::Zone;
@@ -38,6 +38,7 @@ pub(crate) struct Report<'a> {
     pub(crate) timeline: &'a Timeline,
     pub(crate) inventory: &'a Inventory,
     pub(crate) activity: &'a Activity,
+    pub(crate) alerts: &'a Alerts,
     /// The folder of all captures with the separator after it; empty if they have none in common.
     pub(crate) folder: &'a str,
     /// Names a file below that folder by its index.
@@ -204,8 +205,9 @@ impl Report<'_> {
                 span {
                     a href={ "#host=" (item.host) } { (item.host) } " " (item.reason)
                     @if !item.numbers.is_empty() { " (" (item.numbers) ")" }
-                    @if let Some((packet, file)) = item.packet {
-                        span.dim { " packet " (packet) @if let Some(name) = (self.file_name)(file) { " of " (name) } }
+                    @if let Some(packets) = &item.packets {
+                        span.dim { " " (packets) @if let Some(name) = (self.file_name)(packets.file) { " of " (name) } " " }
+                        code { (packets.display_filter()) }
                     }
                 }
             }
