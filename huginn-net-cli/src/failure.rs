@@ -31,6 +31,9 @@ pub(crate) enum Failure {
     /// A watch list has an invalid line.
     #[error("{path}: {source}")]
     List { path: String, source: WatchListError },
+    /// A baseline has an invalid line.
+    #[error("{path}: {source}")]
+    Baseline { path: String, source: huginn_net::finding::BaselineError },
     /// A list of programs has an invalid line.
     #[error("{path}: line {line}, column {}: {}", .source.column(), without_position(.source))]
     Programs { path: String, line: usize, source: serde_json::Error },

@@ -1,8 +1,8 @@
 //! Paths: their names in messages, their directories, and the files that they lead to.
 
 use std::fmt;
-use std::fs;
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use huginn_net::Escaped;
@@ -66,11 +66,31 @@ pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
 }
 
 /// Returns the temporary path of a file that replaces `path` once it is complete.
-#[cfg(unix)]
 pub(crate) fn new_name(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".new");
     name.into()
+}
+
+/// Replaces a file atomically: readers see the old or the new file, never a part.
+pub(crate) fn replace_file(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> io::Result<()> {
+    let name = new_name(path);
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o640);
+    let mut out = BufWriter::with_capacity(1 << 16, options.open(&name)?);
+    let written = write(&mut out).and_then(|()| out.flush());
+    drop(out);
+    let outcome = written.and_then(|()| fs::rename(&name, path));
+    if outcome.is_err() {
+        // An incomplete file is of no use.
+        let _ = fs::remove_file(&name);
+    }
+    outcome
 }
 
 /// Checks that this process may create and rename files in the directory of `path`.

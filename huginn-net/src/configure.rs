@@ -6,7 +6,7 @@ use huginn_net_core::Builder;
 use huginn_net_db::{ClientDatabase, Database};
 
 use crate::event_limits::EventLimits;
-use crate::finding::NoticeSettings;
+use crate::finding::{Baseline, NoticeSettings};
 use crate::hosts::HostLimits;
 use crate::watch::WatchListHandle;
 use crate::{Observers, Scope};
@@ -102,6 +102,12 @@ pub trait Configure: Sized {
     #[must_use]
     fn notices(self, settings: Option<NoticeSettings>) -> Self {
         self.observers(|observers| observers.notices(settings))
+    }
+
+    /// Reports the fingerprints that a baseline lacks, or adds them to it; see [`Observers::baseline`].
+    #[must_use]
+    fn baseline(self, baseline: Option<Baseline>) -> Self {
+        self.observers(|observers| observers.baseline(baseline))
     }
 
     /// Enables or disables (default) a summary of each connection; see [`Observers::connections`].

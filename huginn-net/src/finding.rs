@@ -23,8 +23,9 @@ use crate::watch::ListEntry;
 pub use crate::connection::{Connection, Traffic};
 pub use crate::event_limits::{EventLimits, SuppressedEvents, TextLimit};
 pub use crate::notices::{
-    BeaconNotice, BeaconTarget, ContradictionNotice, ImitationNotice, NoticeCounters, NoticeSettings,
-    ScanNotice, ScanTarget, TrafficNotice, TrafficNoticeKind,
+    Baseline, BaselineError, BeaconNotice, BeaconTarget, ContradictionNotice, FingerprintKind,
+    ImitationNotice, NewFingerprintNotice, NoticeCounters, NoticeSettings, ScanNotice, ScanTarget,
+    TrafficNotice, TrafficNoticeKind,
 };
 pub use crate::system_check::SystemCheck;
 pub use crate::watch::Match;
@@ -74,8 +75,9 @@ pub enum Finding {
     Conflict(Conflict),
     /// A tool that sends packets of its own, a scanner or a packet maker; after 1, 10, 100, 1000 SYNs and so on.
     Tool(Box<ToolFinding>),
-    /// A conclusion from several connections of a client: a scan, a beacon, a contradiction or an imitation; only with
-    /// [`Observers::notices`](crate::Observers::notices).
+    /// A conclusion from several connections of a client: a scan, a beacon, a contradiction or an imitation, only with
+    /// [`Observers::notices`](crate::Observers::notices); or a fingerprint that a baseline lacks, only with
+    /// [`Observers::baseline`](crate::Observers::baseline).
     Notice(Box<TrafficNotice>),
     /// A connection that ended; only with [`Observers::connections`](crate::Observers::connections).
     Connection(Box<Connection>),

@@ -252,3 +252,10 @@ pub(crate) const MAX_NOTICE_PACKETS: usize = 8;
 
 /// Maximum number of findings that are remembered so that they are reported once: 6 MiB.
 pub(crate) const MAX_NOTICES_ONCE: usize = 1 << 16;
+
+/// Maximum number of fingerprints of a baseline, those of its file included: 10 MiB, or 40 MiB if all are long.
+pub(crate) const MAX_BASELINE_VALUES: usize = 1 << 16;
+
+/// Maximum length of a fingerprint of a baseline, in bytes: twice that of the longest SYN signature. The text of an HTTP/2
+/// fingerprint has no limit of its own.
+pub(crate) const MAX_BASELINE_VALUE_BYTES: usize = 512;

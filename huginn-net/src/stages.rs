@@ -30,6 +30,7 @@ use crate::{Finding, Observers, ProtocolCounters};
 /// for update in updates {
 ///     hosts.on_update(update, &mut |event| println!("{} {:?}", event.ts, event.kind));
 /// }
+/// hosts.on_end(&mut |event| println!("{} {:?}", event.ts, event.kind));
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -61,6 +61,19 @@ pub(crate) struct EventArguments {
     pub(crate) thresholds: ThresholdArguments,
 }
 
+/// Compares fingerprints with those of a learning period.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Analysis")]
+pub(crate) struct BaselineArguments {
+    /// Report each fingerprint that this file of --write-baseline lacks, once (event 'finding'; docs/findings.md)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+
+    /// Write the fingerprints that were seen, and those of --baseline, at the end
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write_baseline: Option<PathBuf>,
+}
+
 /// Thresholds of findings.
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Analysis")]

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use super::values::{
     Processors, parse_address, parse_interval, parse_keep, parse_mode, parse_processors, parse_size,
 };
-use super::{AnalysisArguments, EventArguments, OutputArguments};
+use super::{AnalysisArguments, BaselineArguments, EventArguments, OutputArguments};
 
 /// Explains the signals and gives an example.
 const LIVE_HELP: &str = "\
@@ -44,6 +44,9 @@ pub(crate) struct LiveArguments {
 
     #[command(flatten)]
     pub(crate) events: EventArguments,
+
+    #[command(flatten)]
+    pub(crate) baseline: BaselineArguments,
 
     #[command(flatten)]
     pub(crate) output: OutputArguments,

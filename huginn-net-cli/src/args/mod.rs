@@ -24,7 +24,8 @@ mod values;
 use clap::{Parser, Subcommand};
 
 pub(crate) use self::analysis::{
-    AnalysisArguments, DatabaseArguments, EventArguments, LimitArguments, PacketArguments, ThresholdArguments,
+    AnalysisArguments, BaselineArguments, DatabaseArguments, EventArguments, LimitArguments, PacketArguments,
+    ThresholdArguments,
 };
 pub(crate) use self::db::{DbCommand, LearnArguments};
 pub(crate) use self::diff::DiffArguments;

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::values::parse_number;
-use super::{AnalysisArguments, EventArguments, InputArguments, OutputArguments};
+use super::{AnalysisArguments, BaselineArguments, EventArguments, InputArguments, OutputArguments};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,6 +26,9 @@ pub(crate) struct PcapArguments {
 
     #[command(flatten)]
     pub(crate) events: EventArguments,
+
+    #[command(flatten)]
+    pub(crate) baseline: BaselineArguments,
 
     #[command(flatten)]
     pub(crate) output: OutputArguments,

@@ -409,6 +409,7 @@ pub(super) const FAMILIES: &[Family] = &[
             labeled("kind", "beacon", "/findings/beacons"),
             labeled("kind", "contradiction", "/findings/contradictions"),
             labeled("kind", "imitation", "/findings/imitations"),
+            labeled("kind", "new_fingerprint", "/findings/new_fingerprints"),
         ],
     ),
     one(
@@ -416,6 +417,12 @@ pub(super) const FAMILIES: &[Family] = &[
         "finding_clients_evicted",
         "Clients and pairs of client and server that findings forgot because too many were followed",
         &unlabeled("/findings/evicted"),
+    ),
+    one(
+        Kind::Counter,
+        "baseline_left_out",
+        "Events whose fingerprint was not compared with the baseline, which is full",
+        &unlabeled("/findings/baseline_left_out"),
     ),
     one(Kind::Counter, "output_lines_written", "Lines written", &unlabeled("/output/written_lines")),
     one(Kind::Counter, "output_bytes_written", "Bytes of lines written", &unlabeled("/output/written_bytes")),

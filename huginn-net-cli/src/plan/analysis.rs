@@ -9,11 +9,12 @@ use huginn_net::finding::{EventLimits, NoticeSettings};
 use huginn_net::record::needs_handshakes;
 use huginn_net::{Builder, Configure, Filter, HuginnNet, Observers, Scope};
 
+use super::baseline;
 use super::databases::Databases;
 use super::watch_files::WatchFiles;
 use crate::args::{
-    AnalysisArguments, DatabaseArguments, EventArguments, Format, LimitArguments, OutputArguments,
-    PacketArguments, ProtocolArgument, SeedArgument, ThresholdArguments, Workers,
+    AnalysisArguments, BaselineArguments, DatabaseArguments, EventArguments, Format, LimitArguments,
+    OutputArguments, PacketArguments, ProtocolArgument, SeedArgument, ThresholdArguments, Workers,
 };
 use crate::failure::Failure;
 use crate::hash_seed;
@@ -110,6 +111,12 @@ impl AnalysisPlan {
             None => builder,
         });
         Ok(Self { watch, ..plan })
+    }
+
+    /// Compares fingerprints with a baseline, or adds them to a new one, as the options say.
+    pub(crate) fn with_baseline(self, args: &BaselineArguments) -> Result<Self, Failure> {
+        let baseline = baseline::read(args)?;
+        Ok(self.configure(|builder| builder.baseline(baseline)))
     }
 
     /// The watch lists, if there are any.

@@ -9,7 +9,7 @@ use huginn_net::{Configure, HuginnNet};
 use huginn_net_live::{Backend, LiveOptions};
 
 use super::output::{OutputContent, OutputPlan};
-use super::{AnalysisPlan, WatchFiles, rules};
+use super::{AnalysisPlan, BaselineFile, WatchFiles, rules};
 use crate::args::{BackendArgument, Format, LiveArguments};
 use crate::control::SocketConfig;
 use crate::failure::Failure;
@@ -31,6 +31,7 @@ pub(crate) struct LivePlan {
     pub(crate) p0f_socket: Option<SocketConfig>,
     /// File of host profiles; `None` means standard error.
     pub(crate) hosts_file: Option<PathBuf>,
+    pub(crate) baseline: Option<BaselineFile>,
     /// Interval of lines of counters.
     pub(crate) stats_interval: Option<Duration>,
     pub(crate) policy: Policy,
@@ -73,6 +74,7 @@ pub(super) struct LiveParts {
     /// Path and permissions of p0f's socket.
     pub(super) p0f_socket: Option<(PathBuf, u32)>,
     pub(super) hosts_file: Option<PathBuf>,
+    pub(super) baseline: Option<BaselineFile>,
     pub(super) stats_interval: Option<Duration>,
     pub(super) user: Option<String>,
     pub(super) sandbox: bool,
@@ -83,8 +85,9 @@ pub(super) struct LiveParts {
 impl LivePlan {
     pub(crate) fn new(args: LiveArguments) -> Result<Self, Failure> {
         rules::check_live(&args)?;
-        let LiveArguments { capture, analysis, events, output, rotation, service, .. } = args;
+        let LiveArguments { capture, analysis, events, baseline, output, rotation, service, .. } = args;
         let plan = AnalysisPlan::new(&analysis)?.with_events(&events, Some(&output))?;
+        let plan = plan.with_baseline(&baseline)?;
         let plan = if output.format == Format::P0f { plan.limited_to_p0f() } else { plan };
         let typed = (!args.expression.is_empty()).then(|| args.expression.join(" "));
         let plan = if typed.is_some() { plan.filter_by(typed) } else { plan };
@@ -120,6 +123,7 @@ impl LivePlan {
             metrics: service.metrics,
             p0f_socket: service.p0f_socket.map(|path| (path, service.p0f_socket_mode)),
             hosts_file: service.hosts_file,
+            baseline: BaselineFile::new(&baseline),
             stats_interval: service.stats_interval,
             user: service.user,
             sandbox: !service.no_sandbox,
@@ -147,10 +151,15 @@ impl LivePlan {
             None => None,
         };
         let hosts_file = parts.hosts_file.as_deref().map(resolved);
-        check_distinct(&output, hosts_file.as_deref(), p0f_socket.as_ref())?;
+        let baseline = parts.baseline.as_ref().map(BaselineFile::path);
+        check_distinct(&output, hosts_file.as_deref(), baseline, p0f_socket.as_ref())?;
         let policy = Policy {
             user: parts.user,
-            writable: output.file().into_iter().map(Path::to_owned).chain(hosts_file.clone()).collect(),
+            writable: [output.file(), hosts_file.as_deref(), baseline]
+                .into_iter()
+                .flatten()
+                .map(Path::to_owned)
+                .collect(),
             readable: parts.watch.iter().flat_map(|files| files.paths()).cloned().collect(),
             makes_folders: output.hour_folders,
             removable: p0f_socket.iter().map(|socket| socket.path.clone()).collect(),
@@ -167,6 +176,7 @@ impl LivePlan {
             metrics: parts.metrics,
             p0f_socket,
             hosts_file,
+            baseline: parts.baseline,
             stats_interval: parts.stats_interval,
             policy,
             view: parts.view,
@@ -241,15 +251,18 @@ fn workers(typed: Option<NonZeroUsize>, cpus: &[usize]) -> Result<NonZeroUsize, 
 fn check_distinct(
     output: &LiveOutputPlan,
     hosts: Option<&Path>,
+    baseline: Option<&Path>,
     p0f_socket: Option<&SocketConfig>,
 ) -> Result<(), Failure> {
-    let new = hosts.map(new_name);
+    let (new, new_baseline) = (hosts.map(new_name), baseline.map(new_name));
     let socket = p0f_socket.map(|socket| resolved(&socket.path));
     let mut seen: Vec<(&str, &Path)> = Vec::new();
     for (option, path) in [
         ("--output", output.file()),
         ("--hosts-file", hosts),
         ("the new file of --hosts-file", new.as_deref()),
+        ("--write-baseline", baseline),
+        ("the new file of --write-baseline", new_baseline.as_deref()),
         ("--p0f-socket", socket.as_deref()),
     ] {
         let Some(path) = path else { continue };

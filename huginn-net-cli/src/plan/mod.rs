@@ -2,6 +2,7 @@
 //! refused, with what to do.
 
 mod analysis;
+mod baseline;
 mod captures;
 mod databases;
 mod events;
@@ -20,6 +21,7 @@ mod select;
 mod watch_files;
 
 pub(crate) use self::analysis::AnalysisPlan;
+pub(crate) use self::baseline::{BaselineFile, BeyondBaseline};
 pub(crate) use self::captures::{ExplainPlan, InventoryPlan, LearnPlan, ReportPlan, TopPlan};
 pub(crate) use self::databases::{Databases, read_file, signatures};
 pub(crate) use self::extract::{Decoding, ExtractPlan, ExtractedPackets, FrameFilter};

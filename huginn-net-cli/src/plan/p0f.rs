@@ -157,6 +157,7 @@ fn live_plan(args: P0fArguments) -> Result<LivePlan, Failure> {
         // With the permissions that p0f gives it.
         p0f_socket: args.api.map(|path| (path, 0o666)),
         hosts_file: None,
+        baseline: None,
         stats_interval: None,
         user: args.user,
         sandbox: true,

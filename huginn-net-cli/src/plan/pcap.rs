@@ -7,10 +7,11 @@ use huginn_net::{Configure, HuginnNet};
 
 use super::output::open_text;
 use super::rules;
-use super::{AnalysisPlan, Inputs, OutputPlan, output, select};
+use super::{AnalysisPlan, BaselineFile, Inputs, OutputPlan, output, select};
 use crate::args::{Format, PcapArguments};
 use crate::failure::Failure;
 use crate::output::{Selected, Target, TextFormat, TextWriter, Zone};
+use crate::paths::{is_same_file, resolved};
 use crate::views::fingerprints::Selection;
 use crate::views::overview::{Overview, ValueKind};
 
@@ -24,6 +25,7 @@ pub(crate) struct PcapPlan {
     pub(crate) count: Option<u64>,
     pub(crate) analyzer: HuginnNet,
     pub(crate) content: Content,
+    pub(crate) baseline: Option<BaselineFile>,
     pub(crate) is_quiet: bool,
     pub(crate) is_verbose: bool,
     pub(crate) has_stats: bool,
@@ -79,6 +81,10 @@ impl PcapPlan {
         rules::check_pcap(&args)?;
         let inputs = Inputs::find(&args.input)?;
         inputs.refuse_as_output(&output::target(args.output.output.as_deref()))?;
+        let baseline = BaselineFile::new(&args.baseline);
+        if let Some(file) = &baseline {
+            check_baseline(file, &inputs, &args)?;
+        }
         let writes_tables = args.summary || args.top.is_some() || args.rare.is_some();
         let analyzer = analysis(&args, writes_tables)?.build_for_files(inputs.longest())?;
         let content =
@@ -88,6 +94,7 @@ impl PcapPlan {
             count: args.analysis.count,
             analyzer,
             content,
+            baseline,
             is_quiet: args.output.quiet,
             is_verbose: args.output.verbose && !args.output.quiet,
             has_stats: args.output.stats,
@@ -146,6 +153,17 @@ impl TablesPlan {
     }
 }
 
+/// Refuses a file of `--write-baseline` that is also an input or the output, or cannot be written.
+fn check_baseline(file: &BaselineFile, inputs: &Inputs, args: &PcapArguments) -> Result<(), Failure> {
+    inputs.refuse_as_output(&Target::File(file.path().to_owned()))?;
+    if let Target::File(output) = output::target(args.output.output.as_deref())
+        && is_same_file(&resolved(&output), file.path())
+    {
+        return Err(Failure::Usage("--output and --write-baseline name the same file".into()));
+    }
+    file.check()
+}
+
 fn analysis(args: &PcapArguments, has_hosts: bool) -> Result<AnalysisPlan, Failure> {
     let mut hosts = HostLimits::default();
     if args.output.format == Format::P0f {
@@ -156,6 +174,7 @@ fn analysis(args: &PcapArguments, has_hosts: bool) -> Result<AnalysisPlan, Failu
         hosts.idle_timeout = Duration::MAX;
     }
     let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.events, Some(&args.output))?;
+    let plan = plan.with_baseline(&args.baseline)?;
     let plan = plan.configure(|builder| builder.hosts(hosts).profiles(has_hosts));
     Ok(if args.output.format == Format::P0f { plan.limited_to_p0f() } else { plan })
 }

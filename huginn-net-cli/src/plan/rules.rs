@@ -13,9 +13,9 @@ use super::output::written;
 #[cfg(unix)]
 use crate::args::LiveArguments;
 use crate::args::{
-    AnalysisArguments, ColorArgument, DatabaseArguments, EventArguments, ExplainArguments, ExtractArguments,
-    Format, InventoryArguments, InventoryFormat, ListOutputArguments, ListOutputFormat, OutputArguments,
-    PacketArguments, PcapArguments, ProtocolArgument, TopArguments,
+    AnalysisArguments, BaselineArguments, ColorArgument, DatabaseArguments, EventArguments, ExplainArguments,
+    ExtractArguments, Format, InventoryArguments, InventoryFormat, ListOutputArguments, ListOutputFormat,
+    OutputArguments, PacketArguments, PcapArguments, ProtocolArgument, TopArguments,
 };
 use crate::failure::Failure;
 #[cfg(unix)]
@@ -34,11 +34,14 @@ fn fail(advice: impl Into<Cow<'static, str>>) -> Result<(), Failure> {
 
 /// Checks the options of `pcap`.
 pub(super) fn check_pcap(args: &PcapArguments) -> Result<(), Failure> {
-    let PcapArguments { analysis, events, output, .. } = args;
+    let PcapArguments { analysis, events, baseline, output, .. } = args;
     check_analysis(analysis)?;
     let writes_events = !args.summary && args.top.is_none() && args.rare.is_none();
     match writes_events {
-        true => check_events(analysis, events, output, WhereEvents::Written)?,
+        true => {
+            check_events(analysis, events, output, WhereEvents::Written)?;
+            check_baseline(baseline, output)?;
+        }
         false if args.summary => check_summary(args)?,
         false => check_fingerprints(args)?,
     }
@@ -109,7 +112,7 @@ pub(super) fn check_extract(args: &ExtractArguments) -> Result<(), Failure> {
 /// Checks the options of `live`.
 #[cfg(unix)]
 pub(super) fn check_live(args: &LiveArguments) -> Result<(), Failure> {
-    let LiveArguments { analysis, events, output, rotation, .. } = args;
+    let LiveArguments { analysis, events, baseline, output, rotation, .. } = args;
     check_analysis(analysis)?;
     let has_file = target(output.output.as_deref()) != Target::Stdout;
     let place = match (args.tui, has_file) {
@@ -118,6 +121,7 @@ pub(super) fn check_live(args: &LiveArguments) -> Result<(), Failure> {
         (false, _) => WhereEvents::Written,
     };
     check_events(analysis, events, output, place)?;
+    check_baseline(baseline, output)?;
     check_output(output, place != WhereEvents::Shown)?;
     let is_parquet = output.format == Format::Parquet;
     let has_folders = rotation.has_hour_folders();
@@ -267,6 +271,26 @@ fn check_events(
     check_fields(&output.fields, &scope.possible(&written(output, events)))
 }
 
+/// Checks the options of baselines.
+fn check_baseline(baseline: &BaselineArguments, output: &OutputArguments) -> Result<(), Failure> {
+    let BaselineArguments { baseline, write_baseline } = baseline;
+    let is_p0f = output.format == Format::P0f;
+    refuse([
+        (
+            is_p0f && baseline.is_some(),
+            "--format p0f has no event 'finding': leave --baseline out, or choose another format",
+        ),
+        (
+            is_p0f && write_baseline.is_some(),
+            "--format p0f has SYN signatures only: leave --write-baseline out, or choose another format",
+        ),
+        (
+            baseline.is_some() && !output.events.is_empty() && !output.events.contains(&"finding"),
+            "--baseline reports the event 'finding': add it to --events, or leave --baseline out",
+        ),
+    ])
+}
+
 /// Checks the options of `pcap --summary`.
 fn check_summary(args: &PcapArguments) -> Result<(), Failure> {
     refuse([
@@ -307,7 +331,7 @@ fn check_fingerprints(args: &PcapArguments) -> Result<(), Failure> {
 
 /// Checks the options that `--summary`, `--top` and `--rare` share: they write no events.
 fn check_totals(args: &PcapArguments) -> Result<(), Failure> {
-    let PcapArguments { events, output, .. } = args;
+    let PcapArguments { events, baseline, output, .. } = args;
     refuse([
         (
             args.summary && !matches!(output.format, Format::Human | Format::Json),
@@ -329,6 +353,14 @@ fn check_totals(args: &PcapArguments) -> Result<(), Failure> {
         (
             events.findings || events.thresholds.is_set(),
             "--findings adds events, which --summary, --top and --rare do not write",
+        ),
+        (
+            baseline.baseline.is_some(),
+            "--baseline adds events, which --summary, --top and --rare do not write",
+        ),
+        (
+            baseline.write_baseline.is_some(),
+            "--write-baseline is for events: run the program without --summary, --top and --rare",
         ),
         (
             !events.fingerprints.is_empty(),

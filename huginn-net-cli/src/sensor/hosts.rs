@@ -1,8 +1,7 @@
 //! SIGUSR1: writes host profiles during the analysis.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -15,7 +14,7 @@ use super::status::LiveStatus;
 use crate::limits::HOSTS_PER_QUERY;
 use crate::output::Messages;
 use crate::output::OutputError;
-use crate::paths::{PathName, check_directory_writable, new_name};
+use crate::paths::{PathName, check_directory_writable, replace_file};
 
 /// Checks that the hosts file, which is written on request only, can be created.
 ///
@@ -55,7 +54,7 @@ impl HostsWriter {
 fn write_on_request(status: &LiveStatus, file: Option<&Path>, messages: &Messages, requests: &Receiver<()>) {
     for () in requests {
         let outcome = match file {
-            Some(file) => replace(file, status),
+            Some(file) => replace_file(file, |out| write_hosts(out, status)),
             None => write_hosts(&mut WholeLines, status),
         };
         if let Err(error) = outcome {
@@ -64,22 +63,6 @@ fn write_on_request(status: &LiveStatus, file: Option<&Path>, messages: &Message
             messages.print(&format_args!("cannot write host profiles to {place}: {error}"));
         }
     }
-}
-
-/// Replaces the file atomically: readers see the old or the new file, never a part.
-fn replace(file: &Path, status: &LiveStatus) -> io::Result<()> {
-    let name = new_name(file);
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o640);
-    let mut out = BufWriter::with_capacity(1 << 16, options.open(&name)?);
-    let written = write_hosts(&mut out, status).and_then(|()| out.flush());
-    drop(out);
-    let outcome = written.and_then(|()| fs::rename(&name, file));
-    if outcome.is_err() {
-        // An incomplete file is of no use.
-        let _ = fs::remove_file(&name);
-    }
-    outcome
 }
 
 /// Standard error, locked for one line at a time.

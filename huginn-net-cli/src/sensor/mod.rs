@@ -25,7 +25,7 @@ use crate::control::Sockets;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::{Messages, OutputQueue, Target};
-use crate::plan::{LiveMessages, LivePlan};
+use crate::plan::{BaselineFile, LiveMessages, LivePlan};
 use crate::privileges::{self, Dropped};
 use crate::signals::PendingSignals;
 use crate::views::terminal::Feed;
@@ -35,6 +35,7 @@ pub(crate) fn run(plan: LivePlan) -> Result<Outcome, Failure> {
     let opened = Opened::new(&plan)?;
     let rights = privileges::drop(&plan.policy)?;
     hosts::check_rights(plan.hosts_file.as_deref())?;
+    plan.baseline.as_ref().map_or(Ok(()), BaselineFile::check)?;
     let standard_error = StandardError::start(&plan)?;
     standard_error.report_start(plan.messages, &rights, &opened.sockets);
     let (sensor, analyzer, sources) = Sensor::start(plan, opened, standard_error)?;

@@ -22,7 +22,7 @@ use crate::control::{ControlServer, Readings, Sockets};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::{Messages, OutputHandle, OutputQueue};
-use crate::plan::{LiveMessages, LivePlan, WatchFiles};
+use crate::plan::{BaselineFile, BeyondBaseline, LiveMessages, LivePlan, WatchFiles};
 use crate::signals::{PendingSignals, Signal, SignalThread};
 
 /// A capture whose threads run, but for the analysis itself.
@@ -30,6 +30,7 @@ pub(super) struct Sensor {
     interfaces: Vec<String>,
     count: Option<u64>,
     wants: LiveMessages,
+    baseline: Option<BaselineFile>,
     standard_error: StandardError,
     queue: OutputQueue,
     writer: EventWriter,
@@ -104,6 +105,7 @@ impl Sensor {
             interfaces: plan.interfaces,
             count: plan.count,
             wants: plan.messages,
+            baseline: plan.baseline,
             standard_error,
             queue,
             writer,
@@ -155,8 +157,20 @@ impl Sensor {
         if let Err(error) = &outcome {
             messages.print(error);
         }
+        let hosts = analyzer.shared_state();
+        if let Some(beyond) = BeyondBaseline::of(hosts) {
+            messages.print(&beyond);
+        }
+        let baseline = self.baseline.map_or(Ok(()), |file| file.write(hosts));
+        if let Err(error) = &baseline {
+            messages.print(error);
+        }
         standard_error.queue.finish();
-        let ended = if outcome.is_ok() && lost == 0 { Outcome::Complete } else { Outcome::Failed };
+        let ended = if outcome.is_ok() && baseline.is_ok() && lost == 0 {
+            Outcome::Complete
+        } else {
+            Outcome::Failed
+        };
         Ok(ended.with_hit(measures.watched.count() > 0))
     }
 }

@@ -35,6 +35,11 @@ fn wrong_usage_exits_with_2_and_names_option() {
         (&["-i", "lo", "--buffer", "1024"], "--buffer"),
         (&["-i", "lo", "-o", "x", "--hosts-file", "x"], "x: --output and --hosts-file name the same file"),
         (&["-i", "lo", "-o", "x.new", "--hosts-file", "./x"], "--output and the new file of --hosts-file"),
+        (
+            &["-i", "lo", "-o", "x", "--write-baseline", "x"],
+            "--output and --write-baseline name the same file",
+        ),
+        (&["-i", "lo", "--baseline", "/no-such-file"], "/no-such-file: No such file"),
         (&["-i", "lo", "--p0f-socket", "../x", "--hosts-file", "../x"], "--hosts-file and --p0f-socket"),
         (&["-i", "lo", "--filter", "tcp", "tcp"], "cannot be used with"),
     ] {

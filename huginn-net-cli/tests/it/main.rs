@@ -8,6 +8,7 @@
     reason = "a test may panic"
 )]
 
+mod baseline;
 #[path = "../../../captures/tools/captures.rs"]
 mod captures;
 mod db;

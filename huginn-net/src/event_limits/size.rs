@@ -237,6 +237,9 @@ fn notice(found: &TrafficNotice) -> u64 {
                 sum.saturating_add(text(reason.as_bytes(), TextLimit::NONE)).saturating_add(2)
             })
         }
+        TrafficNoticeKind::NewFingerprint(found) => {
+            found.value.len().saturating_add(found.baseline.len().saturating_mul(ESCAPED)).saturating_add(60)
+        }
     };
     sum([NOTICE, texts.saturating_mul(2)])
 }

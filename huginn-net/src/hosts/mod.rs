@@ -58,8 +58,8 @@ use self::clocks::{ClockVerdict, HostClock};
 use self::scores::{Conclusion, Scores};
 use self::tunneled::Tunneled;
 use crate::event_limits::{EventLimits, Rates, SuppressedEvents, Ticket};
-use crate::finding::{ChangeFinding, NoticeCounters, NoticeSettings, UptimeFinding};
-use crate::notices::Notices;
+use crate::finding::{Baseline, ChangeFinding, NoticeCounters, NoticeSettings, UptimeFinding};
+use crate::notices::{Learner, Notices};
 use crate::{Event, Finding, Scope};
 
 /// Limits of the host table.
@@ -144,6 +144,7 @@ pub struct Hosts {
     counters: HostCounters,
     rates: Rates,
     notices: Option<Box<Notices>>,
+    learner: Option<Box<Learner>>,
 }
 
 /// An address and its tunnel: equal private addresses in two tunnels are two hosts.
@@ -208,6 +209,7 @@ impl Hosts {
             counters: HostCounters::default(),
             rates: Rates::new(events, scope),
             notices: None,
+            learner: None,
         }
     }
 
@@ -216,9 +218,24 @@ impl Hosts {
         Self { notices: settings.map(|settings| Box::new(Notices::new(&settings))), ..self }
     }
 
-    /// Counters of the findings that [`Observers::notices`](crate::Observers::notices) enables.
+    /// Compares fingerprints with a baseline, if there is one.
+    pub(crate) fn with_baseline(self, baseline: Option<&Baseline>) -> Self {
+        Self { learner: baseline.map(|baseline| Box::new(Learner::new(baseline.clone()))), ..self }
+    }
+
+    /// Counters of the findings that [`Observers::notices`](crate::Observers::notices) and
+    /// [`Observers::baseline`](crate::Observers::baseline) enable.
     pub fn notices(&self) -> NoticeCounters {
-        self.notices.as_ref().map_or_else(NoticeCounters::default, |notices| notices.counters())
+        let counters =
+            self.notices.as_ref().map_or_else(NoticeCounters::default, |notices| notices.counters());
+        let Some(learner) = &self.learner else { return counters };
+        let baseline_left_out = learner.baseline().left_out();
+        NoticeCounters { new_fingerprints: learner.reported(), baseline_left_out, ..counters }
+    }
+
+    /// The baseline of [`Observers::baseline`](crate::Observers::baseline) with the fingerprints that were seen.
+    pub fn baseline(&self) -> Option<&Baseline> {
+        self.learner.as_ref().map(|learner| learner.baseline())
     }
 
     /// The counters since the table was created.
@@ -274,7 +291,7 @@ impl Hosts {
         self.map.peek(&id.0)?.profile.as_deref()
     }
 
-    /// Removes every host; keeps the counters.
+    /// Removes every host; keeps the counters and the baseline.
     pub fn clear(&mut self) {
         self.counters.cleared = self.counters.cleared.saturating_add(self.map.counters().entries);
         self.map.clear();
@@ -345,6 +362,13 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
     }
 
     fn on_update(&mut self, update: huginn_net_core::Event<HostUpdate>, report: &mut impl FnMut(Event)) {
+        if let Update::Fingerprint(found) = &update.kind.update {
+            let found = self.learner.as_mut().and_then(|learner| learner.on_fingerprint(&update, found));
+            if let Some(event) = found.filter(|event| self.rates.admits(&Ticket::new(event, &event.kind))) {
+                report(event);
+            }
+            return;
+        }
         if let Some(notices) = &mut self.notices {
             notices.on_update(&update, &mut |event| {
                 if self.rates.admits(&Ticket::new(&event, &event.kind)) {
@@ -388,9 +412,11 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
             Update::Http(update) => host.on_head(&update, &context),
             Update::Timestamp(reading, clock) => host.on_timestamp(reading, &clock, &context),
             Update::Clock(clock) => host.on_clock(clock, &context),
-            Update::Mtu(_) | Update::TlsClient(_) | Update::TlsServer | Update::Request(_) => {
-                UpdateResult::default()
-            }
+            Update::Mtu(_)
+            | Update::TlsClient(_)
+            | Update::TlsServer
+            | Update::Request(_)
+            | Update::Fingerprint(_) => UpdateResult::default(),
         };
         if let Some(profile) = &mut host.profile {
             profile.on_learned(&result, context.ts);

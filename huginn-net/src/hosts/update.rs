@@ -16,6 +16,7 @@ use super::tools::Tools;
 use crate::consistency::Consistency;
 use crate::finding::{HttpVerdict, ImitationNotice, MtuFinding, SystemCheck, TlsClientFinding};
 use crate::limits::{MAX_HOST_BYTES, MAX_LANGUAGE_TAG_LEN, MAX_QUOTED_BYTES, MAX_SOFTWARE_LEN};
+use crate::notices::Fingerprint;
 
 /// An update of [`Hosts`](crate::hosts::Hosts) for the host that is the subject of the event.
 #[derive(Clone, Debug)]
@@ -41,7 +42,8 @@ impl HostUpdate {
             | Update::Mtu(_)
             | Update::TlsClient(_)
             | Update::TlsServer
-            | Update::Request(_) => 0,
+            | Update::Request(_)
+            | Update::Fingerprint(_) => 0,
         }
     }
 
@@ -95,6 +97,8 @@ pub(crate) enum Update {
     TlsServer,
     /// A ClientHello; sent only if findings above fingerprints are enabled.
     Request(Box<RequestFacts>),
+    /// A fingerprint; sent only if there is a baseline.
+    Fingerprint(Box<Fingerprint>),
 }
 
 /// A SYN or SYN+ACK, and its match.

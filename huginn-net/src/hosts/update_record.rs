@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::HostUpdate;
 use super::update::{HttpUpdate, RequestFacts, SoftwareMatch, TcpUpdate, TlsUpdate, Update};
 use crate::finding::{ImitationNotice, MtuFinding, SystemCheck};
+use crate::notices::Fingerprint;
 
 /// An update of a host with its flow and time, in a form that serde stores and reads.
 ///
@@ -90,6 +91,7 @@ enum UpdateRecord {
     },
     TlsServer,
     Request(Box<RequestFactsRecord>),
+    Fingerprint(Box<Fingerprint>),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -258,6 +260,7 @@ impl UpdateRecord {
             },
             Update::TlsServer => Self::TlsServer,
             Update::Request(contact) => Self::Request(Box::new(RequestFactsRecord::new(contact))),
+            Update::Fingerprint(found) => Self::Fingerprint(found.clone()),
             Update::Tcp(_) | Update::Timestamp(..) => return None,
         })
     }
@@ -302,6 +305,7 @@ impl UpdateRecord {
             }),
             Self::TlsServer => Update::TlsServer,
             Self::Request(record) => Update::Request(Box::new(record.read())),
+            Self::Fingerprint(found) => Update::Fingerprint(found),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Findings above fingerprints: what several connections of a client show together.
 
+mod baseline;
 mod beacon;
 mod once;
 mod scan;
@@ -16,6 +17,8 @@ use std::time::Duration;
 use huginn_net_core::{Event, PacketClock, Side, Timestamp};
 use huginn_net_tcp::Handshake;
 
+pub use self::baseline::{Baseline, BaselineError, FingerprintKind, NewFingerprintNotice};
+pub(crate) use self::baseline::{Fingerprint, Learner};
 use self::beacon::Beacons;
 pub use self::beacon::{BeaconNotice, BeaconTarget};
 use self::once::Once;
@@ -67,16 +70,19 @@ pub enum TrafficNoticeKind {
     Contradiction(ContradictionNotice),
     /// The client is not the software that it claims to be.
     Imitation(ImitationNotice),
+    /// The client or server sends a fingerprint that a baseline lacks.
+    NewFingerprint(NewFingerprintNotice),
 }
 
 impl TrafficNotice {
-    /// The name: `scan`, `beacon`, `contradiction` or `imitation`.
+    /// The name: `scan`, `beacon`, `contradiction`, `imitation` or `new_fingerprint`.
     pub const fn name(&self) -> &'static str {
         match self.kind {
             TrafficNoticeKind::Scan(_) => "scan",
             TrafficNoticeKind::Beacon(_) => "beacon",
             TrafficNoticeKind::Contradiction(_) => "contradiction",
             TrafficNoticeKind::Imitation(_) => "imitation",
+            TrafficNoticeKind::NewFingerprint(_) => "new_fingerprint",
         }
     }
 
@@ -87,6 +93,7 @@ impl TrafficNotice {
             TrafficNoticeKind::Beacon(_) => "docs/findings.md#beacon",
             TrafficNoticeKind::Contradiction(_) => "docs/findings.md#contradiction",
             TrafficNoticeKind::Imitation(_) => "docs/findings.md#imitation",
+            TrafficNoticeKind::NewFingerprint(_) => "docs/findings.md#new_fingerprint",
         }
     }
 }
@@ -98,6 +105,7 @@ impl Display for TrafficNotice {
             TrafficNoticeKind::Beacon(found) => found.fmt(f),
             TrafficNoticeKind::Contradiction(found) => found.fmt(f),
             TrafficNoticeKind::Imitation(found) => found.fmt(f),
+            TrafficNoticeKind::NewFingerprint(found) => found.fmt(f),
         }
     }
 }
@@ -114,6 +122,10 @@ pub struct NoticeCounters {
     pub contradictions: u64,
     /// Clients that are not the software that they claim to be.
     pub imitations: u64,
+    /// Fingerprints that the baseline lacks.
+    pub new_fingerprints: u64,
+    /// Events whose fingerprint was not compared with the baseline: it is full.
+    pub baseline_left_out: u64,
     /// Clients and servers that were evicted before enough connections were seen.
     pub evicted: u64,
 }
@@ -208,6 +220,7 @@ impl NoticeCounters {
             TrafficNoticeKind::Beacon(_) => &mut self.beacons,
             TrafficNoticeKind::Contradiction(_) => &mut self.contradictions,
             TrafficNoticeKind::Imitation(_) => &mut self.imitations,
+            TrafficNoticeKind::NewFingerprint(_) => &mut self.new_fingerprints,
         };
         *counter = counter.saturating_add(1);
     }

@@ -22,8 +22,9 @@ use crate::Finding;
 use crate::blind_spots;
 use crate::connection::OpenConnection;
 use crate::event_limits::{EventFrame, EventLimits, SuppressedEvents};
-use crate::finding::{Clients, MtuFinding, NoticeSettings, TcpFinding};
+use crate::finding::{Baseline, Clients, MtuFinding, NoticeSettings, TcpFinding};
 use crate::hosts::{self, HostLimits, HostUpdate, Hosts, TcpUpdate, Update};
+use crate::notices::Fingerprint;
 use crate::p0f_flow::{ends_http, is_hidden_from_p0f};
 use crate::parser_findings::{HandshakeSystem, ParserFindings, on_ssh};
 use crate::scope::Scope;
@@ -50,6 +51,7 @@ pub struct Observers {
     connections: bool,
     watcher: Option<Box<Watcher>>,
     notices: Option<NoticeSettings>,
+    baseline: Option<Arc<Baseline>>,
     /// The earliest segment that each counter of blind spots counted.
     examples: Examples,
     /// These counters when examples were last added, and the sum of what they count.
@@ -77,6 +79,7 @@ impl Observers {
             connections: false,
             watcher: None,
             notices: None,
+            baseline: None,
             examples: Examples::default(),
             examined: [0; blind_spots::PROTOCOL_KINDS],
             examined_sum: 0,
@@ -159,7 +162,9 @@ impl Observers {
     /// Returns an empty host table, for the updates of [`WithoutHosts`](crate::hosts::WithoutHosts).
     pub fn host_table(&self) -> Hosts {
         let hosts = Hosts::new(&self.hosts, self.event_limits, self.scope, self.profiles);
-        hosts.with_notices(self.notices.filter(|_| self.scope == Scope::Full))
+        let is_full = self.scope == Scope::Full;
+        let hosts = hosts.with_notices(self.notices.filter(|_| is_full));
+        hosts.with_baseline(self.baseline.as_deref().filter(|_| is_full))
     }
 
     /// Enables or disables (default) a [`HostProfile`](crate::hosts::HostProfile) of each host: links, software and TLS
@@ -174,6 +179,15 @@ impl Observers {
     #[must_use]
     pub fn notices(self, settings: Option<NoticeSettings>) -> Self {
         Self { notices: settings, ..self }
+    }
+
+    /// Compares JA4, SYN signatures, HTTP/2 fingerprints, HASSH and HASSHServer with a baseline, or not (default). Of a
+    /// [parsed](Baseline::parse) baseline, each fingerprint that it lacks is a
+    /// [`NewFingerprintNotice`](crate::finding::NewFingerprintNotice), once in all captures of the analyzer. The scope of p0f has
+    /// none.
+    #[must_use]
+    pub fn baseline(self, baseline: Option<Baseline>) -> Self {
+        Self { baseline: baseline.map(Arc::new), ..self }
     }
 
     /// Enables or disables (default) a [`Connection`](crate::finding::Connection) finding at the end of each flow with
@@ -212,6 +226,12 @@ tally!(ProtocolCounters { streams, http, tls, ssh, events_suppressed });
 /// Output of the protocols: a finding for the sink, or an update of the host table.
 pub(crate) type FlowOutput = Route<Finding, HostUpdate>;
 
+/// The update for the fingerprint of a finding, if a baseline may list it.
+fn fingerprint_update(output: &FlowOutput) -> Option<FlowOutput> {
+    let Route::Report(finding) = output else { return None };
+    Some(Route::Update(Update::Fingerprint(Box::new(Fingerprint::of(finding)?)).into()))
+}
+
 /// Marks an update of a host that is its first one in the connection.
 fn mark_first([client, server]: &mut [bool; 2], side: Side, output: &mut FlowOutput) {
     if let Route::Update(update) = output {
@@ -240,6 +260,7 @@ impl Protocol for Observers {
             database: Arc::clone(&self.database),
             clients: self.clients.clone(),
             watcher: self.watcher.clone(),
+            baseline: self.baseline.clone(),
             examples: Examples::default(),
             examined: [0; blind_spots::PROTOCOL_KINDS],
             examined_sum: 0,
@@ -303,7 +324,7 @@ impl Protocol for Observers {
         }
         allowance.add_segment(self.event_limits.max_output_ratio, segment);
         let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
-        let profiles = self.profiles;
+        let (profiles, has_baseline) = (self.profiles, self.baseline.is_some());
         let mut watcher = self.watcher.take();
         let mut emit = |origin: Origin, mut output: FlowOutput| {
             if profiles {
@@ -318,9 +339,13 @@ impl Protocol for Observers {
                 }
                 _ => None,
             };
+            let fingerprint = if has_baseline { fingerprint_update(&output) } else { None };
             match allowance.admits(&limits, frame, &output) {
                 Some(text_bytes) => emit(Origin { text_bytes, ..origin }, output),
                 None => suppressed = suppressed.saturating_add(1),
+            }
+            if let Some(update) = fingerprint {
+                emit(Origin { text_bytes: 0, ..origin }, update);
             }
             let Some(found) = found else { return };
             suppressed = suppressed.saturating_add(found.suppressed);
@@ -353,6 +378,7 @@ impl Protocol for Observers {
         let FlowState { mut protocols, mut allowance, mut has_updated, mut matches } = flow;
         let mut watcher = self.watcher.take();
         let mut connection = protocols.connection.take();
+        let has_baseline = self.baseline.is_some();
         let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
         let mut admit = |mut event: Event<FlowOutput>| {
             let frame = EventFrame::from_event(&event);
@@ -364,12 +390,19 @@ impl Protocol for Observers {
                 _ => Matches::default(),
             };
             suppressed = suppressed.saturating_add(found.suppressed);
-            // An event without a match moves.
-            let origin = (!found.reported.is_empty()).then(|| event.clone());
+            let fingerprint = if has_baseline { fingerprint_update(&event.kind) } else { None };
+            // An event with neither match nor fingerprint moves.
+            let is_last = found.reported.is_empty() && fingerprint.is_none();
+            let origin = (!is_last).then(|| event.clone());
             if allowance.admits(&limits, frame, &event.kind).is_some() {
                 emit(event);
             } else {
                 suppressed = suppressed.saturating_add(1);
+            }
+            if let (Some(update), Some(event)) = (fingerprint, &origin) {
+                let mut event = event.clone();
+                (event.kind, event.text_bytes) = (update, 0);
+                emit(event);
             }
             for (subject, found) in found.reported {
                 let Some(mut event) = origin.clone() else { break };

@@ -86,7 +86,7 @@ records! {
 
     /// `finding`: what several connections show, or two contents for the same bytes.
     pub struct FindingRecord<'a> in "finding_" {
-        /// Kind of the finding: `conflict`, `scan`, `beacon`, `contradiction` or `imitation`
+        /// Kind of the finding: `conflict`, `scan`, `beacon`, `contradiction`, `imitation` or `new_fingerprint`
         finding in "finding": Text<'a>,
         /// The reason in words; of a conflict, what distinguishes its packets
         reason: Text<'a>,
@@ -114,6 +114,16 @@ records! {
         application[omitted]: Option<Text<'a>>,
         /// Service of a beacon that the name or the port stands for
         service[omitted]: Option<Text<'a>>,
+        /// Type of a new fingerprint: `tcp_syn`, `ja4`, `akamai`, `hassh` or `hassh_server`
+        kind[omitted] as "type": Option<Text<'a>>,
+        /// The new fingerprint
+        value[omitted]: Option<Text<'a>>,
+        /// Number of fingerprints of the baseline that lacks it
+        known[omitted]: Option<u64>,
+        /// Time of the first packet of this baseline
+        since[omitted]: Option<Text<'a>>,
+        /// Name of the file of this baseline
+        baseline[omitted]: Option<Text<'a>>,
         /// Numbers of the first packets that show it, at most eight
         #[serde(default)]
         packets[omitted]: Vec<u64>,
@@ -460,6 +470,11 @@ impl<'a> FindingRecord<'a> {
             jitter: None,
             application: None,
             service: None,
+            kind: None,
+            value: None,
+            known: None,
+            since: None,
+            baseline: None,
             packets: Vec::new(),
             page: None,
         }
@@ -519,6 +534,14 @@ impl<'a> From<&'a TrafficNotice> for FindingRecord<'a> {
             TrafficNoticeKind::Scan(scan) => record.with_scan(scan),
             TrafficNoticeKind::Beacon(beacon) => record.with_beacon(beacon),
             TrafficNoticeKind::Contradiction(_) | TrafficNoticeKind::Imitation(_) => record,
+            TrafficNoticeKind::NewFingerprint(found) => Self {
+                kind: Some(found.kind.name().into()),
+                value: Some((&*found.value).into()),
+                known: Some(found.known),
+                since: found.since.map(Text::owned),
+                baseline: Some((&*found.baseline).into()),
+                ..record
+            },
         }
     }
 }

@@ -2,10 +2,14 @@
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
-use huginn_net::core::Frames;
-use huginn_net::finding::{NoticeSettings, TrafficNotice};
+use huginn_net::core::{Analyzer, Frames, Route, SharedState};
+use huginn_net::finding::{Baseline, NoticeSettings, TrafficNotice};
+use huginn_net::hosts::{HostUpdate, HostUpdateRecord, WithoutHosts};
 use huginn_net::record::JsonEvent;
-use huginn_net::{CaptureReader, Configure, Event, Finding, Frame, HuginnNet, LinkType, Scope, Timestamp};
+use huginn_net::{
+    CaptureReader, Configure, Database, Event, Finding, Frame, HuginnNet, LinkType, Observers, Scope,
+    Timestamp,
+};
 
 use crate::captures;
 
@@ -152,4 +156,81 @@ fn ten_days_of_ntp_yield_nothing() {
     let mut events: Vec<Event> = Vec::new();
     let counters = analyzer.analyze(Frames::new(frames), &mut events).unwrap();
     assert!(events.is_empty() && counters.frames > 10_000, "{events:?}");
+}
+
+const HEADER: &str = "{\"huginn_net_baseline\":1,\"first\":null,\"last\":null}\n";
+
+fn written(baseline: &Baseline) -> String {
+    let mut text = Vec::new();
+    baseline.write_to(&mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn new_fingerprints_are_those_of_one_worker() {
+    let empty = || Some(Baseline::parse("empty.jsonl", HEADER.as_bytes()).unwrap());
+    for capture in ["tls-clients.pcap", "ssh-openssh.pcap", "http-chromium.pcap", "nmap-scan.pcap"] {
+        let mut one = HuginnNet::builder().baseline(empty()).build();
+        let expected = notices(capture, &mut one);
+        let workers = NonZeroUsize::new(3).unwrap();
+        let mut parallel = HuginnNet::builder().baseline(empty()).workers(workers).block_bytes(4096).build();
+        assert_eq!(notices(capture, &mut parallel), expected, "{capture}");
+        let hosts = parallel.shared_state();
+        assert_eq!(hosts.baseline(), one.shared_state().baseline(), "{capture}");
+        assert_eq!(hosts.notices().new_fingerprints, expected.len() as u64, "{capture}");
+        assert_eq!(
+            (hosts.baseline().unwrap().len(), expected.is_empty()),
+            (expected.len(), false),
+            "{capture}"
+        );
+        let mut p0f = HuginnNet::builder().baseline(empty()).scope(Scope::P0f).build();
+        assert_eq!(notices(capture, &mut p0f), [], "{capture}");
+    }
+}
+
+#[test]
+fn new_fingerprints_are_reported_once_in_several_captures() {
+    let baseline = Baseline::parse("empty.jsonl", HEADER.as_bytes()).unwrap();
+    let mut analyzer = HuginnNet::builder().baseline(Some(baseline)).build();
+    assert!(!notices("ssh-openssh.pcap", &mut analyzer).is_empty());
+    analyzer.shared_state_mut().clear();
+    assert_eq!(notices("ssh-openssh.pcap", &mut analyzer), []);
+}
+
+#[test]
+fn written_baseline_is_read_and_new_baseline_reports_nothing() {
+    let mut analyzer = HuginnNet::builder().baseline(Some(Baseline::new())).build();
+    assert_eq!(notices("tls-clients.pcap", &mut analyzer), []);
+    let text = written(analyzer.shared_state().baseline().unwrap());
+    let read = Baseline::parse("clients.jsonl", text.as_bytes()).unwrap();
+    assert_eq!((written(&read), read.is_empty()), (text, false));
+    assert_eq!(notices("tls-clients.pcap", &mut HuginnNet::builder().baseline(Some(read)).build()), []);
+}
+
+#[test]
+fn second_stage_reports_new_fingerprints() {
+    let baseline = Baseline::parse("empty.jsonl", HEADER.as_bytes()).unwrap();
+    let observers = || Observers::default().baseline(Some(baseline.clone()));
+    let mut first = Analyzer::builder_with(WithoutHosts::new(observers())).build();
+    let mut updates = Vec::new();
+    let sink = &mut |event: huginn_net::core::Event<Route<Finding, HostUpdate>>| {
+        if let Route::Update(update) = event.into_route() {
+            updates.push(HostUpdateRecord::new(&update).unwrap());
+        }
+    };
+    first.analyze(CaptureReader::open(captures::path("ssh-openssh.pcap")).unwrap(), sink).unwrap();
+    let mut hosts = observers().host_table();
+    let mut found = Vec::new();
+    for update in updates {
+        let update =
+            serde_json::from_str::<HostUpdateRecord>(&serde_json::to_string(&update).unwrap()).unwrap();
+        hosts.on_update(update.into_event(&Database::builtin()).unwrap(), &mut |event| {
+            if let Finding::Notice(notice) = event.kind {
+                found.push(*notice);
+            }
+        });
+    }
+    let mut whole = HuginnNet::builder().baseline(Some(baseline)).build();
+    assert_eq!(found, notices("ssh-openssh.pcap", &mut whole));
+    assert!(!found.is_empty());
 }

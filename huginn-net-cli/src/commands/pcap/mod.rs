@@ -6,11 +6,13 @@ mod tables;
 use crate::args::PcapArguments;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::plan::{Content, PcapPlan};
+use crate::plan::{BeyondBaseline, Content, PcapPlan};
 use crate::run::{CaptureRun, Verbosity};
+use crate::stderr;
 
 pub(super) fn run(args: PcapArguments) -> Result<Outcome, Failure> {
-    let PcapPlan { inputs, count, analyzer, content, is_quiet, is_verbose, has_stats } = PcapPlan::new(args)?;
+    let PcapPlan { inputs, count, analyzer, content, baseline, is_quiet, is_verbose, has_stats } =
+        PcapPlan::new(args)?;
     let messages = match (is_quiet, is_verbose) {
         (true, _) => Verbosity::Quiet,
         (false, true) => Verbosity::Verbose,
@@ -24,6 +26,13 @@ pub(super) fn run(args: PcapArguments) -> Result<Outcome, Failure> {
             false
         }
     };
+    let hosts = run.analyzer.shared_state();
+    if let Some(left_out) = BeyondBaseline::of(hosts).filter(|_| !is_quiet) {
+        stderr::report(&left_out);
+    }
+    if let Some(file) = baseline {
+        file.write(hosts)?;
+    }
     if has_stats {
         run.write_stats()?;
     }

@@ -1,0 +1,75 @@
+//! The files of `--baseline` and `--write-baseline`.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use huginn_net::core::Amount;
+use huginn_net::finding::Baseline;
+use huginn_net::hosts::Hosts;
+
+use super::databases::read_file;
+use crate::args::BaselineArguments;
+use crate::failure::Failure;
+use crate::limits::MAX_BASELINE_BYTES;
+use crate::paths::{check_directory_writable, name_of, replace_file, resolved};
+
+/// The baseline to begin with; `None` if fingerprints are neither compared nor written.
+pub(super) fn read(args: &BaselineArguments) -> Result<Option<Baseline>, Failure> {
+    let Some(path) = &args.baseline else { return Ok(args.write_baseline.as_ref().map(|_| Baseline::new())) };
+    let name = name_of(path);
+    let text = read_file(path, MAX_BASELINE_BYTES)?;
+    Baseline::parse(&name, &text).map(Some).map_err(|source| Failure::Baseline { path: name, source })
+}
+
+/// The file that a baseline is written to at the end.
+#[derive(Clone, Debug)]
+pub(crate) struct BaselineFile(PathBuf);
+
+impl BaselineFile {
+    /// The file of `--write-baseline`, if there is one.
+    pub(super) fn new(args: &BaselineArguments) -> Option<Self> {
+        args.write_baseline.as_deref().map(|path| Self(resolved(path)))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Checks that the file can be written. Call it after privileges are dropped.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let failed = |source| Failure::Create { path: name_of(&self.0), source };
+        if fs::metadata(&self.0).is_ok_and(|found| !found.is_file()) {
+            return Err(failed(io::Error::other(
+                "not a regular file, which a complete baseline could replace",
+            )));
+        }
+        check_directory_writable(&self.0).map_err(failed)
+    }
+
+    /// Replaces the file by the baseline of an analysis.
+    pub(crate) fn write(&self, hosts: &Hosts) -> Result<(), Failure> {
+        let Some(baseline) = hosts.baseline() else { return Ok(()) };
+        let written = replace_file(&self.0, |out| baseline.write_to(out));
+        written.map_err(|source| Failure::Create { path: name_of(&self.0), source })
+    }
+}
+
+/// Fingerprints for which the baseline has no room.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BeyondBaseline(u64);
+
+impl BeyondBaseline {
+    /// What an analysis left out; `None` if nothing.
+    pub(crate) fn of(hosts: &Hosts) -> Option<Self> {
+        hosts.baseline().map(Baseline::left_out).filter(|left_out| *left_out > 0).map(Self)
+    }
+}
+
+impl fmt::Display for BeyondBaseline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let events = Amount(self.0, "event(s)");
+        write!(f, "the baseline is full: the fingerprints of {events} were neither compared nor written")
+    }
+}
