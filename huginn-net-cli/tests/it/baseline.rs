@@ -162,7 +162,7 @@ fn damaged_files_are_refused_with_their_line() {
             r#"{"huginn_net_baseline":1,"first":"2024-01-01T00:00:00Z","last":null}"#,
             "line 1: 'first' and 'last'",
         ),
-        (&format!("{HEADER}\n{ja4}\n{}", &ja4[..30]), "line 3: not a fingerprint"),
+        (&format!("{HEADER}\n{ja4}\n{}", ja4.get(..30).unwrap()), "line 3: not a fingerprint"),
         (&format!("{HEADER}\n\n{HEADER}\n"), "line 3: not a fingerprint"),
         (&format!("{HEADER}\n{}\n", ja4.replace("ja4", "ja5")), "line 2: not a fingerprint"),
         (&format!("{HEADER}\n{}\n", ja4.replace("t13", "x13")), "line 2: not a value of the type 'ja4'"),
