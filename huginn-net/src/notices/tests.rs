@@ -4,6 +4,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use huginn_net_core::{FlowId, TransportKind};
+use huginn_net_db::{Database, TcpMatch};
 use huginn_net_tcp::TcpSignature;
 
 use super::*;
@@ -12,6 +13,7 @@ use crate::limits::{MAX_BEACON_CANDIDATES, MAX_BEACON_SERIES};
 
 const DAY: u64 = 86_400_000;
 const START: u64 = 1_790_000_000_000;
+const SIGNATURE: &str = "4:64+0:0:1460:64240,7:mss,sok,ts,nop,ws:df,id+:0";
 
 /// Updates with their times, in milliseconds.
 #[derive(Default)]
@@ -39,15 +41,31 @@ impl Traffic {
     }
 
     fn handshake(&mut self, at: u64, client: u32, server: SocketAddr, handshake: Handshake) {
-        let mut signature: TcpSignature = "4:64+0:0:1460:64240,7:mss,sok,ts,nop,ws:df,id+:0".parse().unwrap();
+        self.handshake_of(at, client, server, handshake, None);
+    }
+
+    fn handshake_of(
+        &mut self,
+        at: u64,
+        client: u32,
+        server: SocketAddr,
+        handshake: Handshake,
+        matched: Option<TcpMatch>,
+    ) {
+        let mut signature: TcpSignature = SIGNATURE.parse().unwrap();
         signature.handshake = handshake;
         let side = if handshake == Handshake::Syn { Side::Client } else { Side::Server };
-        let update = TcpUpdate { signature, matched: None, clock: None };
+        let update = TcpUpdate { signature, matched, clock: None };
         self.add(at, client, server, side, Update::Tcp(update));
     }
 
     fn syn(&mut self, at: u64, client: u32, server: SocketAddr) {
         self.handshake(at, client, server, Handshake::Syn);
+    }
+
+    /// A SYN with the label of a tool.
+    fn syn_of(&mut self, at: u64, client: u32, server: SocketAddr, tool: &TcpMatch) {
+        self.handshake_of(at, client, server, Handshake::Syn, Some(tool.clone()));
     }
 
     fn answer(&mut self, at: u64, client: u32, server: SocketAddr) {
@@ -80,6 +98,15 @@ impl Traffic {
         };
         self.findings(NoticeSettings::default()).into_iter().map(of).collect()
     }
+}
+
+/// The match of a tool's SYN.
+fn tool(name: &str) -> TcpMatch {
+    let text = format!(
+        "classes = unix\n[tcp:request]\nlabel = s:!:{name}:\nsys = @unix\nsig = *:64:0:*:*,*:mss,sok,ts,nop,ws:df,id+:0\n"
+    );
+    let database: Database = text.parse().unwrap();
+    database.match_syn(&SIGNATURE.parse().unwrap()).unwrap()
 }
 
 fn named(name: &str) -> RequestFacts {
@@ -164,6 +191,72 @@ fn scan_is_reported_again_at_powers_of_ten() {
     assert!(texts[1].contains("to 1000 ports of 198.51.100.1 in 19 s"), "{texts:?}");
 }
 
+#[test]
+fn scan_names_the_tool_of_its_own_packets() {
+    let (nmap, zmap) = (tool("Nmap"), tool("ZMap"));
+    let mut traffic = Traffic::default();
+    for port in 1..=120 {
+        traffic.syn_of(u64::from(port) * 20, client(1), server(1, port), &nmap);
+    }
+    traffic.syn_of(2500, client(1), server(9, 8080), &zmap);
+    traffic.syn(9000, client(2), server(2, 80));
+    assert_eq!(
+        traffic.texts(),
+        ["scan: sends SYNs to 120 ports of 198.51.100.1 in 2 s, none answers; the packets are those of Nmap"]
+    );
+}
+
+#[test]
+fn scan_names_a_tool_for_nine_tenths_of_its_targets_only() {
+    for (others, end) in [(10, "; the packets to 110 of them are those of Nmap"), (20, "")] {
+        let (nmap, zmap) = (tool("Nmap"), tool("ZMap"));
+        let mut traffic = Traffic::default();
+        traffic.answer(30, client(1), server(2, 80));
+        for port in 1..=120 {
+            let tool = if port <= others { &zmap } else { &nmap };
+            traffic.syn_of(u64::from(port) * 20, client(1), server(1, port), tool);
+        }
+        traffic.syn(9000, client(2), server(2, 80));
+        let text = format!("scan: sends SYNs to 120 ports of 198.51.100.1 in 2 s, none answers{end}");
+        assert_eq!(traffic.texts(), [text], "{others}");
+    }
+}
+
+/// 110 hosts get packets of a tool; the others are asked by ordinary connections.
+fn scan_that_grows(answers: bool) -> Vec<String> {
+    let nmap = tool("Nmap");
+    let mut traffic = Traffic::default();
+    traffic.answer(30, client(1), server(2000, 80));
+    for host in 0..110 {
+        traffic.syn_of(u64::from(host) * 20, client(1), server(host, 443), &nmap);
+    }
+    for host in 110..1000 {
+        let at = 5000 + u64::from(host) * 40;
+        traffic.syn(at, client(1), server(host, 443));
+        if answers {
+            traffic.answer(at + 20, client(1), server(host, 443));
+        }
+    }
+    traffic.texts()
+}
+
+#[test]
+fn scan_of_a_tool_does_not_grow_with_ordinary_connections() {
+    let texts = scan_that_grows(true);
+    let [text] = &*texts else { panic!("{texts:?}") };
+    assert!(text.contains("to 110 hosts on port 443") && text.ends_with("those of Nmap"), "{text}");
+}
+
+#[test]
+fn scan_that_others_outgrow_names_no_tool() {
+    let texts = scan_that_grows(false);
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert!(
+        texts[1].contains("to 1000 hosts on port 443") && texts[1].ends_with("none answers"),
+        "{texts:?}"
+    );
+}
+
 /// Connections that look like a scan in one respect only.
 #[test]
 fn other_traffic_is_not_a_scan() {
@@ -175,7 +268,7 @@ fn other_traffic_is_not_a_scan() {
         rows.push((name, traffic));
     };
     with("99 ports", &|traffic| {
-        traffic.answer(0, client(1), server(1, 1));
+        traffic.answer(30, client(1), server(1, 1));
         (1..=99).for_each(|port| traffic.syn(u64::from(port), client(1), server(1, port)));
     });
     with("ports that answer, as of FTP in passive mode", &|traffic| {
@@ -195,7 +288,7 @@ fn other_traffic_is_not_a_scan() {
         }
     });
     with("a peer-to-peer program with many ports", &|traffic| {
-        traffic.answer(0, client(1), server(1, 6881));
+        traffic.answer(30, client(1), server(1, 6881));
         for peer in 0..900 {
             let port = if peer % 5 == 0 { 6881 } else { 10_000 + peer as u16 };
             traffic.syn(u64::from(peer) * 10, client(1), server(peer, port));
@@ -209,7 +302,7 @@ fn other_traffic_is_not_a_scan() {
         (100..250).for_each(|host| traffic.syn(61_000 + u64::from(host), client(1), server(host, 443)));
     });
     with("slow connections", &|traffic| {
-        traffic.answer(0, client(1), server(1, 1));
+        traffic.answer(1530, client(1), server(1, 1));
         (1..=100).for_each(|port| traffic.syn(u64::from(port) * 1500, client(1), server(1, port)));
     });
     for (name, traffic) in rows {
@@ -221,7 +314,7 @@ fn other_traffic_is_not_a_scan() {
 #[test]
 fn servers_without_time_to_answer_are_not_counted_at_the_end() {
     let mut traffic = Traffic::default();
-    traffic.answer(0, client(1), server(1, 1));
+    traffic.answer(30, client(1), server(1, 1));
     (1..=150).for_each(|port| traffic.syn(u64::from(port), client(1), server(1, port)));
     assert_eq!(traffic.texts(), [""; 0]);
 }
