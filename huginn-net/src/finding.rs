@@ -23,8 +23,8 @@ use crate::watch::ListEntry;
 pub use crate::connection::{Connection, Traffic};
 pub use crate::event_limits::{EventLimits, SuppressedEvents, TextLimit};
 pub use crate::notices::{
-    BeaconNotice, BeaconTarget, ContradictionNotice, ImitationNotice, NoticeCounters, NoticeSettings,
-    ScanNotice, ScanTarget, TrafficNotice, TrafficNoticeKind,
+    BeaconNotice, BeaconService, BeaconTarget, ContradictionNotice, ImitationNotice, NoticeCounters,
+    NoticeSettings, ScanNotice, ScanTarget, TrafficNotice, TrafficNoticeKind,
 };
 pub use crate::system_check::SystemCheck;
 pub use crate::watch::Match;

@@ -333,26 +333,28 @@ fn regular_contacts_are_a_beacon_with_what_is_known() {
     let mut contact = named("c2.example");
     assert_eq!(
         text(&contact),
-        ["beacon: connects to c2.example every 60.0 s (jitter 0.0 %), 20 times: software unknown"]
+        ["beacon: contacts c2.example every 60.0 s (jitter 0.0 %), 20 times: software unknown"]
     );
     contact.library = Some("OpenSSL".into());
     assert_eq!(
         text(&contact),
         [
-            "beacon: connects to c2.example every 60.0 s (jitter 0.0 %), 20 times: software unknown (TLS library OpenSSL)"
+            "beacon: contacts c2.example every 60.0 s (jitter 0.0 %), 20 times: software unknown (TLS library OpenSSL)"
         ]
     );
     contact.user_agent = Some((*b"check_http/v2.3").into());
     assert_eq!(
         text(&contact),
-        ["beacon: polls c2.example every 60.0 s (jitter 0.0 %), 20 times: User-Agent says check_http/v2.3"]
+        [
+            "beacon: contacts c2.example every 60.0 s (jitter 0.0 %), 20 times: User-Agent says check_http/v2.3"
+        ]
     );
     contact.software = Some("curl".into());
     contact.name = Some((*b"mtalk.google.com").into());
     assert_eq!(
         text(&contact),
         [
-            "beacon: polls mtalk.google.com every 60.0 s (jitter 0.0 %), 20 times: software curl, service push messages"
+            "beacon: polls mtalk.google.com every 60.0 s (jitter 0.0 %), 20 times: software curl, name of push messages"
         ]
     );
 }
@@ -369,8 +371,95 @@ fn connections_without_a_name_are_a_beacon_to_their_address() {
     let Finding::Notice(notice) = &event.kind else { panic!("{event:?}") };
     assert_eq!(notice.packets, [1, 2, 3, 4, 5, 6, 7, 8]);
     assert_eq!(event.packet_number, 12);
-    let reason = "connects to 198.51.100.3:4444 every 90.0 s (jitter 0.0 %), 12 times: software unknown";
+    let reason = "contacts 198.51.100.3:4444 every 90.0 s (jitter 0.0 %), 12 times: software unknown";
     assert_eq!(notice.to_string(), reason);
+}
+
+#[test]
+fn beacon_has_the_numbers_of_its_regular_contacts() {
+    let mut random = Random(3);
+    let mut at = 0;
+    let mut times: Vec<u64> = (0..57)
+        .map(|_| {
+            at += 3_000 + random.exponential(200_000.0);
+            at
+        })
+        .collect();
+    let last = at;
+    times.extend((0..20).map(|n| last + 500_000 + n * 60_000));
+    let found = contacts(times, &named("c2.example")).findings(NoticeSettings::default());
+    let [event] = &*found else { panic!("{found:?}") };
+    let Finding::Notice(notice) = &event.kind else { panic!("{event:?}") };
+    let TrafficNoticeKind::Beacon(beacon) = &notice.kind else { panic!("{notice:?}") };
+    assert_eq!((beacon.contacts, beacon.period_millis), (20, 60_000));
+    // One of the 19 intervals may be irregular: the first contact is the last irregular one.
+    assert_eq!((beacon.first_seen.as_millis() - START, notice.packets[0]), (last + 40, 57 * 3));
+    assert_eq!(notice.packets.len(), 8);
+}
+
+/// Contacts each minute, whose facts depend on their number.
+fn beacon_of(contact: impl Fn(u64) -> RequestFacts) -> Vec<String> {
+    let mut traffic = Traffic::default();
+    (0..20).for_each(|n| traffic.contact(n * 60_000, client(1), server(1, 443), &contact(n)));
+    traffic.texts()
+}
+
+#[test]
+fn beacon_states_only_what_all_of_its_contacts_say() {
+    let says = |text: &str| RequestFacts { user_agent: Some(text.as_bytes().into()), ..named("c2.example") };
+    let is = |name: &str, library: &str| RequestFacts {
+        software: Some(name.into()),
+        library: Some(library.into()),
+        ..named("c2.example")
+    };
+    let end = |texts: Vec<String>| match &*texts {
+        [text] => text.split_once("20 times: ").unwrap().1.to_owned(),
+        texts => panic!("{texts:?}"),
+    };
+    for other in [0, 1, 2, 10, 19] {
+        let text = end(beacon_of(|n| says(if n == other { "check_http" } else { "evil" })));
+        assert_eq!(text, "software unknown", "{other}");
+        let text = end(beacon_of(|n| is(if n == other { "curl" } else { "Firefox" }, "NSS")));
+        assert_eq!(text, "software unknown (TLS library NSS)", "{other}");
+        let text = end(beacon_of(|n| if n == other { named("c2.example") } else { says("check_http") }));
+        assert_eq!(text, "software unknown", "{other}");
+    }
+    assert_eq!(end(beacon_of(|_| says("check_http"))), "User-Agent says check_http");
+    assert_eq!(end(beacon_of(|_| is("curl", "NSS"))), "software curl");
+}
+
+#[test]
+fn beacon_states_nothing_that_requests_of_one_contact_deny() {
+    let says = |text: &str| RequestFacts { user_agent: Some(text.as_bytes().into()), ..named("c2.example") };
+    let mut traffic = contacts((0..20).map(|n| n * 60_000), &says("check_http"));
+    traffic.contact(300_500, client(1), server(1, 443), &says("evil"));
+    assert_eq!(
+        traffic.texts(),
+        ["beacon: contacts c2.example every 60.0 s (jitter 0.0 %), 20 times: software unknown"]
+    );
+}
+
+/// The last SYN is reported, before its hello.
+#[test]
+fn beacon_to_an_address_states_what_all_hellos_say() {
+    let is = |name: Option<&str>| RequestFacts { name: None, software: name.map(Into::into), ..named("") };
+    assert!(beacon_of(|_| is(Some("curl")))[0].ends_with("20 times: software curl"));
+    for other in [0, 1, 2, 10, 18] {
+        let texts = beacon_of(|n| is((n != other).then_some("curl")));
+        assert!(texts[0].ends_with("20 times: software unknown"), "{other}: {texts:?}");
+    }
+}
+
+#[test]
+fn port_of_a_service_is_not_its_software() {
+    let mut traffic = Traffic::default();
+    (0..20).for_each(|n| traffic.syn(n * 60_000, client(1), server(9, 53)));
+    assert_eq!(
+        traffic.texts(),
+        [
+            "beacon: contacts 198.51.100.9:53 every 60.0 s (jitter 0.0 %), 20 times: software unknown, port of dns"
+        ]
+    );
 }
 
 #[test]
@@ -477,9 +566,11 @@ fn ten_days_of_normal_traffic_have_named_pollers_only() {
     for event in traffic.findings(NoticeSettings::default()) {
         let Finding::Notice(notice) = &event.kind else { panic!("{event:?}") };
         let TrafficNoticeKind::Beacon(beacon) = &notice.kind else { panic!("{notice}") };
-        assert!(beacon.is_known() && notice.to_string().starts_with("polls "), "{notice}");
+        let has_reason = beacon.software.is_some() || beacon.user_agent.is_some() || beacon.service.is_some();
+        assert!(has_reason, "{notice}");
+        assert_eq!(notice.to_string().starts_with("polls "), beacon.software.is_some(), "{notice}");
         // An update within half an hour after each hour is regular by chance at times.
-        if beacon.service != Some("software updates")
+        if beacon.service != Some(BeaconService::Name("software updates"))
             || !matches!(&beacon.target, BeaconTarget::Name(name) if **name == *b"deb.debian.org")
         {
             targets.push(beacon.target.to_string());
