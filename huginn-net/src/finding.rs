@@ -23,7 +23,7 @@ use crate::watch::ListEntry;
 pub use crate::connection::{Connection, Traffic};
 pub use crate::event_limits::{EventLimits, SuppressedEvents, TextLimit};
 pub use crate::notices::{
-    Baseline, BaselineError, BeaconNotice, BeaconTarget, ContradictionNotice, FingerprintKind,
+    Baseline, BaselineError, BeaconNotice, BeaconService, BeaconTarget, ContradictionNotice, FingerprintKind,
     ImitationNotice, NewFingerprintNotice, NoticeCounters, NoticeSettings, ScanNotice, ScanTarget,
     TrafficNotice, TrafficNoticeKind,
 };

@@ -219,7 +219,7 @@ pub(crate) const MAX_SCAN_BYTES: usize = 32 << 20;
 /// Contacts at regular intervals that make a beacon: at random times, fewer than one of 10^11 series is so regular.
 pub(crate) const BEACON_CONTACTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(19);
 
-/// Maximum number of contacts that a caller may ask for: 4 KiB of intervals.
+/// Maximum number of contacts that a caller may ask for: 24 KiB of times and packet numbers.
 pub(crate) const MAX_BEACON_CONTACTS: u32 = 1000;
 
 /// Time without activity after which the next one is another contact, in milliseconds: connections of one visit follow each
@@ -235,13 +235,13 @@ pub(crate) const MAX_BEACON_DEVIATION_PERCENT: u32 = 25;
 /// Minimum share of the intervals within that deviation: some contacts are lost or repeated.
 pub(crate) const MIN_BEACON_REGULAR_PERCENT: usize = 90;
 
-/// Maximum number of pairs of client and server with fewer than three contacts: 10 MiB.
+/// Maximum number of pairs of client and server with fewer than three contacts: 16 MiB.
 pub(crate) const MAX_BEACON_CANDIDATES: usize = 1 << 16;
 
-/// Maximum number of pairs with more contacts: 4 MiB, and their intervals.
+/// Maximum number of pairs with more contacts: 4 MiB, and their times and packet numbers.
 pub(crate) const MAX_BEACON_SERIES: usize = 1 << 14;
 
-/// Maximum memory of intervals and names, in bytes.
+/// Maximum memory of times, packet numbers and User-Agents, in bytes.
 pub(crate) const MAX_BEACON_BYTES: usize = 16 << 20;
 
 /// Time after which a client without connections is forgotten, in seconds: 26 hours, so that a daily contact is not.

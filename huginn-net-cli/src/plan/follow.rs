@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use huginn_net::finding::NoticeSettings;
 use huginn_net::hosts::HostLimits;
 use huginn_net::{Configure, HuginnNet};
 
@@ -97,7 +98,10 @@ fn of_server(text: &str) -> Subject {
 
 fn analyzer(args: &AnalysisArguments, inputs: &Inputs) -> Result<HuginnNet, Failure> {
     let plan = AnalysisPlan::new(args)?;
-    let plan = plan.configure(|builder| builder.hosts(host_limits()).profiles(true).connections(true));
+    let plan = plan.configure(|builder| {
+        let notices = Some(NoticeSettings::default());
+        builder.hosts(host_limits()).profiles(true).connections(true).notices(notices)
+    });
     plan.build_for_files(inputs.longest())
 }
 

@@ -35,7 +35,7 @@ fn host_has_evidence_connections_and_changes() {
         "contradictions TCP says Linux, User-Agent says Windows, 4 times: unexplained (NAT, a proxy or a forgery)",
         "contacted      192.0.2.2 (12)",
         "connections: 12, on 2026-11-21 (UTC)",
-        "changes, contradictions and tools: 20",
+        "changes, findings and tools: 21",
     ] {
         assert!(screen.lines().any(|found| found == line), "{line}\n{screen}");
     }
@@ -44,6 +44,18 @@ fn host_has_evidence_connections_and_changes() {
         screen.contains("unexplained: User-Agent says Chromium 126 on Windows; TCP says Linux"),
         "{screen}"
     );
+}
+
+#[test]
+fn host_has_its_findings() {
+    let screen = stdout(&["192.0.2.1"], &["hosts-plain.pcap"]);
+    assert!(screen.contains("beacon: polls 192.0.2.2 every 72.0 s"), "{screen}");
+    let all = lines(&["192.0.2.1"], &["hosts-plain.pcap"]);
+    let beacons: Vec<&Value> = all.iter().filter(|line| line["finding"] == "beacon").collect();
+    // One for each of its servers.
+    let [beacon, _, _] = &*beacons else { panic!("{all:?}") };
+    assert_eq!((&beacon["event"], &beacon["contacts"]), (&"finding".into(), &20.into()));
+    assert!(!stdout(&["192.0.2.2"], &["hosts-plain.pcap"]).contains("beacon:"));
 }
 
 #[test]

@@ -125,17 +125,25 @@ impl<T: Clone + PartialEq> Contacts<T> {
 /// The name that a ClientHello (server_name) or a request (Host) asks for: in lower case, without port. Absent for an
 /// address, and if it is longer than a domain name.
 pub(crate) fn asked_name(text: &[u8]) -> Option<Box<[u8]>> {
-    let port = text.iter().rposition(|byte| *byte == b':').map(|colon| text.split_at(colon));
-    let name = match port {
-        Some((name, port)) if port.iter().skip(1).all(u8::is_ascii_digit) => name,
-        _ => text,
-    };
+    let name = without_port(text);
     if name.is_empty() || name.len() > MAX_HOST_BYTES || name.first() == Some(&b'[') {
         return None;
     }
-    // An IPv6 address without brackets ends like a name with a port.
-    let is_address = |text| std::str::from_utf8(text).is_ok_and(|text| text.parse::<IpAddr>().is_ok());
-    (!is_address(text) && !is_address(name)).then(|| name.to_ascii_lowercase().into())
+    (!is_address(name)).then(|| name.to_ascii_lowercase().into())
+}
+
+/// A name or an address without port.
+pub(super) fn without_port(text: &[u8]) -> &[u8] {
+    let port = text.iter().rposition(|byte| *byte == b':').map(|colon| text.split_at(colon));
+    match port {
+        // An IPv6 address without brackets ends like a name with a port.
+        Some((name, port)) if port.iter().skip(1).all(u8::is_ascii_digit) && !is_address(text) => name,
+        _ => text,
+    }
+}
+
+fn is_address(text: &[u8]) -> bool {
+    std::str::from_utf8(text).is_ok_and(|text| text.parse::<IpAddr>().is_ok())
 }
 
 #[cfg(test)]
@@ -188,6 +196,21 @@ mod tests {
         few.join(&many);
         assert!(counts(&few).contains(&(7, 4, false)));
         assert!(counts(&few).contains(&(1000, 1, true)), "{:?}", counts(&few));
+    }
+
+    #[test]
+    fn port_is_no_part_of_a_name_or_an_address() {
+        let rows: [(&[u8], &[u8]); 6] = [
+            (b"example.org:8080", b"example.org"),
+            (b"example.org:x", b"example.org:x"),
+            (b"192.0.2.1:80", b"192.0.2.1"),
+            (b"[2001:db8::1]:80", b"[2001:db8::1]"),
+            (b"2001:db8::1", b"2001:db8::1"),
+            (b":80", b""),
+        ];
+        for (text, name) in rows {
+            assert_eq!(without_port(text), name, "{}", text.escape_ascii());
+        }
     }
 
     #[test]

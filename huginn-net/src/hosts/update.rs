@@ -11,6 +11,7 @@ use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
 use super::asked_name;
 use super::clocks::P0fClock;
+use super::contacts::without_port;
 use super::server_header;
 use super::tools::Tools;
 use crate::consistency::Consistency;
@@ -149,7 +150,7 @@ pub(crate) struct HttpUpdate {
 /// What a ClientHello or a request says of its client and its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RequestFacts {
-    /// The server name or Host header, in lower case, at most 255 bytes.
+    /// The server name or Host header, in lower case and without port, at most 255 bytes.
     pub(crate) name: Option<Box<[u8]>>,
     /// The first bytes of the User-Agent.
     pub(crate) user_agent: Option<Box<[u8]>>,
@@ -174,7 +175,7 @@ impl RequestFacts {
             }))
         });
         Self {
-            name: finding.client.hello.server_name().map(host_name),
+            name: finding.client.hello.server_name().and_then(host_name),
             user_agent: None,
             software: found.as_deref().and_then(|software| software.application.clone()),
             library: found.as_deref().and_then(|software| software.library.clone()),
@@ -198,7 +199,7 @@ impl RequestFacts {
         });
         let user_agent = request.user_agent();
         Self {
-            name: request.host().map(host_name),
+            name: request.host().and_then(host_name),
             user_agent: user_agent.map(|text| text.get(..MAX_QUOTED_BYTES).unwrap_or(text).into()),
             software: matched.map(|found| Arc::clone(&found.label.name)).or(by_settings),
             library: None,
@@ -207,9 +208,12 @@ impl RequestFacts {
     }
 }
 
-/// The start of a host name in lower case.
-fn host_name(name: &[u8]) -> Box<[u8]> {
-    name.get(..MAX_HOST_BYTES).unwrap_or(name).to_ascii_lowercase().into()
+/// The start of a host name or address in lower case, without port and without the dot of the root.
+fn host_name(text: &[u8]) -> Option<Box<[u8]>> {
+    let name = without_port(text);
+    let name = name.strip_suffix(b".").unwrap_or(name);
+    let start = name.get(..MAX_HOST_BYTES).unwrap_or(name);
+    (!start.is_empty()).then(|| start.to_ascii_lowercase().into())
 }
 
 impl HttpUpdate {

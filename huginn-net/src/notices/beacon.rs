@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use huginn_net_core::{Event, IdleLimits, IdleMap, Timestamp, TransportKind};
 
-use super::service::service;
+use super::service::{BeaconService, service};
 use super::{ClientKey, TrafficNotice, TrafficNoticeKind, at_packet, client_of};
 use crate::hosts::RequestFacts;
 use crate::limits::{
@@ -21,8 +21,8 @@ use crate::quoted::Quoted;
 
 /// Contacts of a client to a server at regular intervals.
 ///
-/// [`Display`] is a sentence. It says what is known of the software: `connects to c2.example every 60 s (jitter 2.1 %), 20 times:
-/// software unknown`.
+/// The numbers are those of the regular contacts, without earlier ones. [`Display`] is a sentence. It says what is known of the
+/// software: `contacts c2.example every 60.0 s (jitter 2.1 %), 20 times: software unknown`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BeaconNotice {
@@ -36,21 +36,21 @@ pub struct BeaconNotice {
     pub jitter_permille: u32,
     /// Time of the first contact.
     pub first_seen: Timestamp,
-    /// The application that the last contact matches.
+    /// The application that all contacts match.
     pub software: Option<Arc<str>>,
-    /// The TLS library that the last contact matches, which any program may use.
+    /// The TLS library that all contacts match, which any program may use.
     pub library: Option<Arc<str>>,
-    /// The User-Agent of the last contact, which anything may claim.
+    /// The User-Agent of all contacts, which anything may claim.
     pub user_agent: Option<Box<[u8]>>,
-    /// The service that the name or the port stands for.
-    pub service: Option<&'static str>,
+    /// The service that the name or the port stands for, which anything may use.
+    pub service: Option<BeaconService>,
 }
 
 /// The server of a beacon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BeaconTarget {
-    /// A server name or Host header, whatever its addresses.
+    /// A server name or Host header without port, whatever its addresses.
     Name(Box<[u8]>),
     /// An address and port, if its connections have no name.
     Address(SocketAddr),
@@ -67,9 +67,9 @@ impl BeaconNotice {
         f64::from(self.jitter_permille) / 10.0
     }
 
-    /// Whether the software, what it claims to be, or the service is known.
+    /// Whether a fingerprint names the software. A User-Agent, a name and a port do not: a client may choose them.
     pub fn is_known(&self) -> bool {
-        self.software.is_some() || self.user_agent.is_some() || self.service.is_some()
+        self.software.is_some()
     }
 }
 
@@ -85,7 +85,7 @@ impl Display for BeaconTarget {
 impl Display for BeaconNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { target, contacts, software, library, user_agent, service, .. } = self;
-        let verb = if self.is_known() { "polls" } else { "connects to" };
+        let verb = if self.is_known() { "polls" } else { "contacts" };
         let (period, jitter) = (self.period(), self.jitter());
         let decimals = if period < 100.0 { 1 } else { 0 };
         write!(f, "{verb} {target} every {period:.decimals$} s (jitter {jitter:.1} %), {contacts} times: ")?;
@@ -96,7 +96,7 @@ impl Display for BeaconNotice {
             (None, None, None) => f.write_str("software unknown")?,
         }
         match service {
-            Some(service) => write!(f, ", service {service}"),
+            Some(service) => write!(f, ", {service}"),
             None => Ok(()),
         }
     }
@@ -126,39 +126,74 @@ pub(super) struct Beacons {
 /// The first two contacts.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    first_seen: Timestamp,
-    /// Start of the last contact, and its last activity, in milliseconds.
-    start: u64,
+    first: Contact,
+    /// The last contact, which may be the first one, and its last activity, in milliseconds.
+    last: Contact,
     active: u64,
-    first_start: u64,
-    packets: [u64; 2],
-    count: u8,
+    traits: Traits,
     has_name: bool,
 }
 
 /// A pair with three contacts or more.
 #[derive(Debug)]
 struct Series {
-    first_seen: Timestamp,
-    start: u64,
+    /// The last activity, in milliseconds.
     active: u64,
-    count: u32,
-    packets: Vec<u64>,
-    /// The last intervals between starts of contacts, in milliseconds.
-    intervals: VecDeque<u32>,
+    /// The last contacts: as many as make a beacon.
+    window: VecDeque<Contact>,
+    traits: Traits,
+    /// What the last contact says.
     software: Option<Arc<str>>,
     library: Option<Arc<str>>,
+    user_agent: Option<Box<[u8]>>,
     /// Whether connections to the address have names: the series of the name counts them.
     has_name: bool,
     is_reported: bool,
+}
+
+/// The first activity of a contact.
+#[derive(Clone, Copy, Debug)]
+struct Contact {
+    ts: Timestamp,
+    packet: u64,
+}
+
+/// What the contacts of a pair have in common.
+#[derive(Clone, Copy, Debug, Default)]
+struct Traits {
+    software: Trait,
+    library: Trait,
+    user_agent: Trait,
+}
+
+/// A value that the last contacts have without exception.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trait {
+    /// The hash of the value.
+    hash: Option<u64>,
+    /// Number of contacts.
+    contacts: u32,
+    last: Sighting,
+}
+
+/// What the hellos and requests of the last contact say about a trait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Sighting {
+    /// There was none.
+    #[default]
+    None,
+    /// All have the value.
+    Same,
+    /// They differ.
+    Mixed,
 }
 
 /// What an activity of a pair is.
 enum Activity {
     /// Part of the last contact.
     Continues,
-    /// The next contact, after this interval.
-    Begins(u32),
+    /// The next contact.
+    Begins,
     /// Time stepped back.
     Restarts,
 }
@@ -223,6 +258,7 @@ impl Beacons {
             series.identify(contact);
         } else if let Some((_, candidate)) = self.candidates.touch_mut(&by_address, now) {
             candidate.has_name |= name.is_some();
+            candidate.traits.see(contact);
         }
         if let Some(name) = name {
             let key = TargetKey::Name(hash(name));
@@ -239,64 +275,79 @@ impl Beacons {
         now: Timestamp,
         report: &mut impl FnMut(Event<TrafficNotice>),
     ) {
-        let (key, at) = ((client_of(event), target), event.ts.as_millis());
+        let key = (client_of(event), target);
         let contacts = self.contacts;
         let Some((slot, series)) = self.series.touch_mut(&key, now) else {
-            return self.on_candidate(event, key, at, now);
+            return self.on_candidate(event, key, contact, now);
         };
-        if !series.add(at, event.packet_number, contacts) {
+        let is_new = series.add(event.ts, event.packet_number, contacts);
+        contact.into_iter().for_each(|contact| series.identify(contact));
+        if !is_new {
             return;
         }
         let notice = series.judge(contacts).map(|(period_millis, jitter_permille)| {
-            series.is_reported = true;
-            contact.into_iter().for_each(|contact| series.identify(contact));
             let kind = BeaconNotice {
                 target: match name {
                     Some(name) => BeaconTarget::Name(name.into()),
                     None => BeaconTarget::Address(event.flow.server),
                 },
-                contacts: series.count,
+                contacts: u32::try_from(series.window.len()).unwrap_or(u32::MAX),
                 period_millis,
                 jitter_permille,
-                first_seen: series.first_seen,
-                software: series.software.clone(),
-                library: series.library.clone(),
-                user_agent: contact.and_then(|contact| contact.user_agent.clone()),
+                first_seen: series.window.front().map_or(event.ts, |first| first.ts),
+                software: series.software.clone().filter(|_| series.traits.software.is_of_all(contacts)),
+                library: series.library.clone().filter(|_| series.traits.library.is_of_all(contacts)),
+                user_agent: series
+                    .user_agent
+                    .clone()
+                    .filter(|_| series.traits.user_agent.is_of_all(contacts)),
                 service: service(name, event.flow.server.port()),
             };
-            at_packet(event, TrafficNoticeKind::Beacon(kind), series.packets.clone())
+            let packets =
+                series.window.iter().take(MAX_NOTICE_PACKETS).map(|contact| contact.packet).collect();
+            // A pair is reported once.
+            (series.is_reported, series.window) = (true, VecDeque::new());
+            at_packet(event, TrafficNoticeKind::Beacon(kind), packets)
         });
         let heap_bytes = series.heap_bytes();
         self.series.set_buffered_bytes(slot, heap_bytes);
         notice.into_iter().for_each(report);
     }
 
-    fn on_candidate<K>(&mut self, event: &Event<K>, key: PairKey, at: u64, now: Timestamp) {
+    fn on_candidate<K>(
+        &mut self,
+        event: &Event<K>,
+        key: PairKey,
+        contact: Option<&RequestFacts>,
+        now: Timestamp,
+    ) {
+        let new = Contact { ts: event.ts, packet: event.packet_number };
         let Some((_, candidate)) = self.candidates.touch_mut(&key, now) else {
-            let candidate = Candidate::new(event.ts, at, event.packet_number);
-            self.candidates.insert(key, now, candidate);
+            self.candidates.insert(key, now, Candidate::new(new, contact));
             return;
         };
-        let interval = match activity(candidate.start, candidate.active, at) {
+        let at = new.at();
+        match activity(candidate.active, at) {
             Activity::Continues => {
                 candidate.active = candidate.active.max(at);
+                contact.into_iter().for_each(|contact| candidate.traits.see(contact));
                 return;
             }
             Activity::Restarts => {
-                *candidate = Candidate::new(event.ts, at, event.packet_number);
+                *candidate = Candidate::new(new, contact);
                 return;
             }
-            Activity::Begins(interval) => interval,
-        };
-        if candidate.count == 1 {
-            let [first, _] = candidate.packets;
-            candidate.packets = [first, event.packet_number];
-            (candidate.start, candidate.active, candidate.count) = (at, at, 2);
+            Activity::Begins => candidate.traits.begin(),
+        }
+        if candidate.first.at() == candidate.last.at() {
+            (candidate.last, candidate.active) = (new, at);
+            contact.into_iter().for_each(|contact| candidate.traits.see(contact));
             return;
         }
-        let series = Series::new(candidate, interval, at, event.packet_number);
+        let mut series = Series::new(candidate, new);
+        contact.into_iter().for_each(|contact| series.identify(contact));
         // Should the series be evicted, the pair begins anew.
-        *candidate = Candidate::new(event.ts, at, event.packet_number);
+        *candidate = Candidate::new(new, contact);
         let heap_bytes = series.heap_bytes();
         if let Some(slot) = self.series.insert(key, now, series) {
             self.series.set_buffered_bytes(slot, heap_bytes);
@@ -304,78 +355,81 @@ impl Beacons {
     }
 }
 
+impl Contact {
+    /// Its time in milliseconds.
+    fn at(&self) -> u64 {
+        self.ts.as_millis()
+    }
+}
+
 impl Candidate {
-    fn new(first_seen: Timestamp, at: u64, packet: u64) -> Self {
-        Self {
-            first_seen,
-            start: at,
-            active: at,
-            first_start: at,
-            packets: [packet; 2],
-            count: 1,
-            has_name: false,
-        }
+    fn new(first: Contact, contact: Option<&RequestFacts>) -> Self {
+        let mut traits = Traits::default();
+        contact.into_iter().for_each(|contact| traits.see(contact));
+        Self { first, last: first, active: first.at(), traits, has_name: false }
     }
 }
 
 impl Series {
-    fn new(candidate: &Candidate, interval: u32, at: u64, packet: u64) -> Self {
-        let first = candidate.start.saturating_sub(candidate.first_start);
-        let [one, two] = candidate.packets;
+    fn new(candidate: &Candidate, third: Contact) -> Self {
         Self {
-            first_seen: candidate.first_seen,
-            start: at,
-            active: at,
-            count: 3,
-            packets: vec![one, two, packet],
-            intervals: [u32::try_from(first).unwrap_or(u32::MAX), interval].into(),
+            active: third.at(),
+            window: [candidate.first, candidate.last, third].into(),
+            traits: candidate.traits,
             software: None,
             library: None,
+            user_agent: None,
             has_name: candidate.has_name,
             is_reported: false,
         }
     }
 
     /// Adds an activity. Returns whether it begins a contact.
-    fn add(&mut self, at: u64, packet: u64, contacts: u32) -> bool {
-        let interval = match activity(self.start, self.active, at) {
+    fn add(&mut self, ts: Timestamp, packet: u64, contacts: u32) -> bool {
+        let at = ts.as_millis();
+        match activity(self.active, at) {
             Activity::Continues => {
                 self.active = self.active.max(at);
                 return false;
             }
             Activity::Restarts => {
-                (self.start, self.active) = (at, at);
-                self.intervals.clear();
-                return false;
+                self.window.clear();
+                self.traits = Traits::default();
             }
-            Activity::Begins(interval) => interval,
-        };
-        (self.start, self.active) = (at, at);
-        self.count = self.count.saturating_add(1);
+            Activity::Begins => self.traits.begin(),
+        }
+        self.active = at;
         if self.is_reported {
             return false;
         }
-        if self.intervals.len() >= contacts.saturating_sub(1) as usize {
-            self.intervals.pop_front();
+        if self.window.len() >= contacts as usize {
+            self.window.pop_front();
         }
-        self.intervals.push_back(interval);
-        if self.packets.len() < MAX_NOTICE_PACKETS {
-            self.packets.push(packet);
-        }
+        self.window.push_back(Contact { ts, packet });
         true
     }
 
     fn identify(&mut self, contact: &RequestFacts) {
-        self.software.clone_from(&contact.software);
-        self.library.clone_from(&contact.library);
+        self.traits.see(contact);
+        let RequestFacts { software, library, user_agent, .. } = contact;
+        if self.is_reported {
+            return;
+        }
+        self.software.clone_from(software);
+        self.library.clone_from(library);
+        if self.user_agent != *user_agent {
+            self.user_agent.clone_from(user_agent);
+        }
     }
 
     /// The period in milliseconds and the jitter in thousandths, if the last intervals are regular.
     fn judge(&self, contacts: u32) -> Option<(u32, u32)> {
-        if self.is_reported || self.has_name || self.intervals.len() < contacts.saturating_sub(1) as usize {
+        if self.is_reported || self.has_name || self.window.len() < contacts as usize {
             return None;
         }
-        let mut sorted: Vec<u32> = self.intervals.iter().copied().collect();
+        let starts = || self.window.iter().map(Contact::at);
+        let interval = |(one, next): (u64, u64)| u32::try_from(next.saturating_sub(one)).unwrap_or(u32::MAX);
+        let mut sorted: Vec<u32> = starts().zip(starts().skip(1)).map(interval).collect();
         sorted.sort_unstable();
         let median = *sorted.get(sorted.len() / 2)?;
         let max = u64::from(median).saturating_mul(MAX_BEACON_DEVIATION_PERCENT.into()) / 100;
@@ -395,16 +449,59 @@ impl Series {
     }
 
     fn heap_bytes(&self) -> usize {
-        let intervals = self.intervals.capacity().saturating_mul(size_of::<u32>());
-        intervals.saturating_add(self.packets.capacity().saturating_mul(size_of::<u64>()))
+        let window = self.window.capacity().saturating_mul(size_of::<Contact>());
+        window.saturating_add(self.user_agent.as_deref().map_or(0, <[u8]>::len))
     }
 }
 
-/// What an activity at a time is, after a contact with this start and this last activity.
-fn activity(start: u64, active: u64, at: u64) -> Activity {
+impl Traits {
+    /// Begins a contact.
+    fn begin(&mut self) {
+        [&mut self.software, &mut self.library, &mut self.user_agent].into_iter().for_each(Trait::begin);
+    }
+
+    /// Adds a hello or a request of the last contact.
+    fn see(&mut self, contact: &RequestFacts) {
+        self.software.see(contact.software.as_deref().map(str::as_bytes));
+        self.library.see(contact.library.as_deref().map(str::as_bytes));
+        self.user_agent.see(contact.user_agent.as_deref());
+    }
+}
+
+impl Trait {
+    fn begin(&mut self) {
+        if self.last == Sighting::None {
+            self.contacts = 0;
+        }
+        self.last = Sighting::None;
+    }
+
+    fn see(&mut self, value: Option<&[u8]>) {
+        let value = value.map(hash);
+        let is_same = value.is_some() && self.hash == value;
+        match self.last {
+            Sighting::None if is_same => self.contacts = self.contacts.saturating_add(1),
+            Sighting::None => self.contacts = u32::from(value.is_some()),
+            Sighting::Same if is_same => return,
+            Sighting::Same | Sighting::Mixed => {
+                (self.contacts, self.last) = (0, Sighting::Mixed);
+                return;
+            }
+        }
+        (self.hash, self.last) = (value, Sighting::Same);
+    }
+
+    /// Whether so many contacts have the value. The last contact of an address is its SYN, and says nothing yet.
+    fn is_of_all(&self, contacts: u32) -> bool {
+        self.contacts.saturating_add(u32::from(self.last == Sighting::None)) >= contacts
+    }
+}
+
+/// What an activity at a time is, after a contact with this last activity.
+fn activity(active: u64, at: u64) -> Activity {
     match at.checked_sub(active) {
         Some(gap) if gap < BEACON_GAP_MILLIS => Activity::Continues,
-        Some(_) => Activity::Begins(u32::try_from(at.saturating_sub(start)).unwrap_or(u32::MAX)),
+        Some(_) => Activity::Begins,
         // Packets may be slightly out of order.
         None if active.saturating_sub(at) < BEACON_GAP_MILLIS => Activity::Continues,
         None => Activity::Restarts,

@@ -25,6 +25,7 @@ use self::once::Once;
 pub use self::once::{ContradictionNotice, ImitationNotice};
 use self::scan::Scans;
 pub use self::scan::{ScanNotice, ScanTarget};
+pub use self::service::BeaconService;
 use crate::Finding;
 use crate::hosts::{HostUpdate, HttpUpdate, TcpUpdate, Update};
 use crate::limits::{BEACON_CONTACTS, MAX_BEACON_CONTACTS, NOTICE_IDLE_SECS, SCAN_HOSTS, SCAN_PORTS};

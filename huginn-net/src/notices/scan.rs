@@ -40,8 +40,10 @@ pub struct ScanNotice {
     pub first_seen: Timestamp,
     /// Time of the last SYN.
     pub last_seen: Timestamp,
-    /// The tool that sends the SYNs, if the database knows it.
+    /// The tool that sends the SYNs, if the database knows it: that of at least 90 % of the ports or hosts.
     pub tool: Option<Arc<Label>>,
+    /// Number of ports or hosts that got SYNs of this tool only.
+    pub by_tool: u32,
 }
 
 /// What a client scans.
@@ -63,7 +65,7 @@ impl ScanNotice {
 
 impl Display for ScanNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { target, targets, has_more, answered, first_seen, last_seen, tool, .. } = self;
+        let Self { target, targets, has_more, answered, first_seen, last_seen, tool, by_tool, .. } = self;
         let more = if *has_more { "more than " } else { "" };
         let count = u64::from(*targets);
         match target {
@@ -79,7 +81,8 @@ impl Display for ScanNotice {
             answered => write!(f, "{answered} answer")?,
         }
         match tool {
-            Some(tool) => write!(f, "; the packets are those of {tool}"),
+            Some(tool) if by_tool == targets => write!(f, "; the packets are those of {tool}"),
+            Some(tool) => write!(f, "; the packets to {by_tool} of them are those of {tool}"),
             None => Ok(()),
         }
     }
@@ -108,14 +111,12 @@ struct Client {
     /// SYN+ACKs since the client is known.
     answers: u64,
     is_due: bool,
-    /// The tool of the last SYN of a tool.
-    tool: Option<Arc<Label>>,
     tunnel: Option<Box<TunnelPath>>,
     scans: Vec<OpenScan>,
 }
 
 /// A server address and port, and the first SYN to it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Target {
     at: u64,
     ts: Timestamp,
@@ -123,7 +124,8 @@ struct Target {
     client_port: u16,
     syns: u32,
     is_answered: bool,
-    by_tool: bool,
+    /// The tool that sent all of its SYNs.
+    tool: Option<Arc<Label>>,
 }
 
 /// A scan that was reported, and may grow.
@@ -136,6 +138,8 @@ struct OpenScan {
     first_seen: Timestamp,
     packets: Vec<u64>,
     tool: Option<Arc<Label>>,
+    /// Targets that got other SYNs than those of the tool.
+    others: TargetSet,
     /// Number of targets at which the scan is reported next.
     report_at: u32,
 }
@@ -183,14 +187,11 @@ impl Scans {
         let Some((slot, client)) = slot.and_then(|slot| Some((slot, self.clients.get_mut(slot)?))) else {
             return;
         };
-        client.grow(event, report);
-        client.add(event, tool.is_some(), at);
+        client.grow(event, tool, report);
+        client.add(event, tool, at);
         if !client.is_due && client.targets.len() >= self.ports.min(self.hosts) as usize {
             client.is_due = true;
             self.due.push_back((at.saturating_add(SCAN_ANSWER_NANOS), key));
-        }
-        if let Some(tool) = tool {
-            client.tool = Some(Arc::clone(tool));
         }
         let heap_bytes = client.heap_bytes();
         self.clients.set_buffered_bytes(slot, heap_bytes);
@@ -250,7 +251,6 @@ impl Client {
             previous: (0, 0),
             answers: 0,
             is_due: false,
-            tool: None,
             tunnel,
             scans: Vec::new(),
         }
@@ -260,12 +260,13 @@ impl Client {
         let targets = self.targets.capacity().saturating_mul(size_of::<(SocketAddr, Target)>());
         let own = targets.saturating_add(self.scans.capacity().saturating_mul(size_of::<OpenScan>()));
         self.scans.iter().fold(own, |sum, scan| {
-            sum.saturating_add(scan.targets.heap_bytes()).saturating_add(scan.answered.heap_bytes())
+            let sets = [&scan.targets, &scan.answered, &scan.others];
+            sets.into_iter().fold(sum, |sum, set| sum.saturating_add(set.heap_bytes()))
         })
     }
 
     /// Adds the target of a SYN to the window.
-    fn add<K>(&mut self, event: &Event<K>, by_tool: bool, at: u64) {
+    fn add<K>(&mut self, event: &Event<K>, tool: Option<&Arc<Label>>, at: u64) {
         if at.saturating_sub(self.window_start) >= SCAN_WINDOW_NANOS {
             let count = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);
             self.previous = (count, self.answered);
@@ -275,7 +276,7 @@ impl Client {
         let server = event.flow.server;
         if let Some(target) = self.targets.get_mut(&server) {
             target.syns = target.syns.saturating_add(1);
-            target.by_tool &= by_tool;
+            target.tool.take_if(|known| Some(&*known) != tool);
         } else if self.targets.len() < MAX_SCAN_TARGETS as usize {
             let target = Target {
                 at,
@@ -284,7 +285,7 @@ impl Client {
                 client_port: event.flow.client.port(),
                 syns: 1,
                 is_answered: false,
-                by_tool,
+                tool: tool.cloned(),
             };
             self.targets.insert(server, target);
         }
@@ -302,17 +303,25 @@ impl Client {
     }
 
     /// Adds a SYN to a scan that was found before, and reports it at the next power of ten of targets.
-    fn grow<K>(&mut self, event: &Event<K>, report: &mut impl FnMut(Event<TrafficNotice>)) {
+    fn grow<K>(
+        &mut self,
+        event: &Event<K>,
+        tool: Option<&Arc<Label>>,
+        report: &mut impl FnMut(Event<TrafficNotice>),
+    ) {
         let server = event.flow.server;
         let Some(scan) = self.scans.iter_mut().find(|scan| scan.target.includes(server)) else { return };
         scan.targets.insert(server);
         scan.syns = scan.syns.saturating_add(1);
+        if scan.tool.is_some() && scan.tool.as_ref() != tool {
+            scan.others.insert(server);
+        }
         let count = scan.targets.len();
         if count < scan.report_at {
             return;
         }
         scan.report_at = next_power_of_ten(count);
-        if scan.tool.is_some() || is_unanswered(scan.answered.len() as usize, count as usize) {
+        if scan.tool().is_some() || is_unanswered(scan.answered.len() as usize, count as usize) {
             report(at_packet(event, TrafficNoticeKind::Scan(scan.notice(event.ts)), scan.packets.clone()));
         }
     }
@@ -324,7 +333,7 @@ impl Client {
         let latest = now.as_nanos().saturating_sub(SCAN_ANSWER_NANOS);
         for (server, target) in self.targets.iter().filter(|(_, target)| target.is_settled(latest)) {
             for key in [ScanTarget::Host(server.ip()), ScanTarget::Port(server.port())] {
-                groups.entry(key).or_default().push((*server, *target));
+                groups.entry(key).or_default().push((*server, target.clone()));
             }
         }
         let is_known = |target: &ScanTarget| self.scans.iter().any(|scan| scan.target == *target);
@@ -343,7 +352,7 @@ impl Client {
 
     /// Whether connections to a group of targets are a scan.
     fn is_scan(&self, group: &[(SocketAddr, Target)], target: ScanTarget, sees_answers: bool) -> bool {
-        if is_by_tool(group) {
+        if tool_of(group).is_some() {
             return true;
         }
         // Programs that look for peers contact many hosts on many ports.
@@ -373,16 +382,11 @@ impl Client {
             syns: 0,
             first_seen: first.ts,
             packets: group.iter().take(MAX_NOTICE_PACKETS).map(|(_, one)| one.packet_number).collect(),
-            tool: self.tool.clone().filter(|_| is_by_tool(group)),
+            tool: tool_of(group).cloned(),
+            others: TargetSet::new(target),
             report_at: 0,
         };
-        for (server, one) in group {
-            scan.targets.insert(*server);
-            scan.syns = scan.syns.saturating_add(one.syns.into());
-            if one.is_answered {
-                scan.answered.insert(*server);
-            }
-        }
+        group.iter().for_each(|(server, one)| scan.add(*server, one));
         scan.report_at = next_power_of_ten(scan.targets.len());
         let client = SocketAddr::new(ip, last.client_port);
         let flow = FlowId::new(client, *server, TransportKind::Tcp, self.tunnel.clone());
@@ -393,11 +397,7 @@ impl Client {
         // Later targets count for the next report.
         scan.syns = 0;
         for (server, one) in self.targets.iter().filter(|(server, _)| target.includes(**server)) {
-            scan.targets.insert(*server);
-            scan.syns = scan.syns.saturating_add(one.syns.into());
-            if one.is_answered {
-                scan.answered.insert(*server);
-            }
+            scan.add(*server, one);
         }
         self.scans.push(scan);
         Some(Event::new(last.ts, last.packet_number, flow, Side::Client, notice))
@@ -408,12 +408,32 @@ impl Target {
     /// Whether the target answered or had time to do so: its first SYN is not later than `latest`. Packets of a tool need no
     /// answer.
     fn is_settled(&self, latest: u64) -> bool {
-        self.is_answered || self.by_tool || self.at <= latest
+        self.is_answered || self.tool.is_some() || self.at <= latest
     }
 }
 
 impl OpenScan {
+    /// Adds a target with its SYNs.
+    fn add(&mut self, server: SocketAddr, target: &Target) {
+        self.targets.insert(server);
+        self.syns = self.syns.saturating_add(target.syns.into());
+        if target.is_answered {
+            self.answered.insert(server);
+        }
+        if self.tool.is_some() && self.tool != target.tool {
+            self.others.insert(server);
+        }
+    }
+
+    /// The tool, and the number of targets that got SYNs of it only, if they are enough to name it.
+    fn tool(&self) -> Option<(&Arc<Label>, u32)> {
+        let by_tool = self.targets.len().saturating_sub(self.others.len());
+        let is_enough = is_percent(by_tool as usize, self.targets.len() as usize, MIN_SCAN_TOOL_PERCENT);
+        Some((self.tool.as_ref()?, by_tool)).filter(|_| is_enough)
+    }
+
     fn notice(&self, last_seen: Timestamp) -> ScanNotice {
+        let (tool, by_tool) = self.tool().unzip();
         ScanNotice {
             target: self.target,
             targets: self.targets.len(),
@@ -422,7 +442,8 @@ impl OpenScan {
             syns: self.syns,
             first_seen: self.first_seen,
             last_seen,
-            tool: self.tool.clone(),
+            tool: tool.cloned(),
+            by_tool: by_tool.unwrap_or_default(),
         }
     }
 }
@@ -475,10 +496,23 @@ fn next_power_of_ten(number: u32) -> u32 {
     10_u32.checked_pow(number.checked_ilog10().map_or(0, |power| power.saturating_add(1))).unwrap_or(u32::MAX)
 }
 
-/// Whether almost all targets of a group got a packet of a tool only.
-fn is_by_tool(group: &[(SocketAddr, Target)]) -> bool {
-    let by_tool = group.iter().filter(|(_, target)| target.by_tool).count();
-    is_percent(by_tool, group.len(), MIN_SCAN_TOOL_PERCENT)
+/// The tool whose packets almost all targets of a group got, and no others.
+fn tool_of(group: &[(SocketAddr, Target)]) -> Option<&Arc<Label>> {
+    // The tool of most targets is left if two targets with different tools cancel each other.
+    let (mut most, mut votes) = (None, 0_usize);
+    for (_, target) in group {
+        let tool = target.tool.as_ref();
+        votes = match votes {
+            0 => {
+                most = tool;
+                1
+            }
+            _ if most == tool => votes.saturating_add(1),
+            _ => votes.saturating_sub(1),
+        };
+    }
+    let by_tool = group.iter().filter(|(_, target)| target.tool.as_ref() == most).count();
+    most.filter(|_| is_percent(by_tool, group.len(), MIN_SCAN_TOOL_PERCENT))
 }
 
 /// Whether so few targets answer that the connections are a scan.

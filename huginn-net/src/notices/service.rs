@@ -1,5 +1,28 @@
 //! Services that contact their servers at regular intervals, by port and by name.
 
+use std::fmt::{self, Display};
+
+/// A service that a name or a port stands for. A client may ask for any name, and use any port for anything.
+///
+/// [`Display`] says which: `port of dns`, `name of push messages`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BeaconService {
+    /// The service whose servers have the name, by the documents of their operators.
+    Name(&'static str),
+    /// The service of the port, by the registry of IANA.
+    Port(&'static str),
+}
+
+impl Display for BeaconService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(service) => write!(f, "name of {service}"),
+            Self::Port(service) => write!(f, "port of {service}"),
+        }
+    }
+}
+
 /// Ports whose service clients poll, by the registry of IANA. Those of HTTP and TLS say nothing.
 const PORTS: [(u16, &str); 30] = [
     (22, "ssh"),
@@ -63,8 +86,9 @@ const NAMES: [(&str, &str); 24] = [
 ];
 
 /// The service that a name or a port stands for. The name counts first.
-pub(super) fn service(name: Option<&[u8]>, port: u16) -> Option<&'static str> {
-    name.and_then(by_name).or_else(|| by_port(port))
+pub(super) fn service(name: Option<&[u8]>, port: u16) -> Option<BeaconService> {
+    let by_name = name.and_then(by_name).map(BeaconService::Name);
+    by_name.or_else(|| by_port(port).map(BeaconService::Port))
 }
 
 fn by_port(port: u16) -> Option<&'static str> {
@@ -91,11 +115,11 @@ mod tests {
 
     #[test]
     fn names_below_a_domain_have_its_service() {
-        assert_eq!(service(Some(b"courier.push.apple.com"), 443), Some("push messages"));
-        assert_eq!(service(Some(b"push.apple.com"), 443), Some("push messages"));
+        assert_eq!(service(Some(b"courier.push.apple.com"), 443), Some(BeaconService::Name("push messages")));
+        assert_eq!(service(Some(b"push.apple.com"), 443), Some(BeaconService::Name("push messages")));
         for name in ["notpush.apple.com", "push.apple.com.example", "example.com", ""] {
             assert_eq!(service(Some(name.as_bytes()), 443), None, "{name}");
         }
-        assert_eq!(service(None, 993), Some("imaps"));
+        assert_eq!(service(None, 993), Some(BeaconService::Port("imaps")));
     }
 }

@@ -4,6 +4,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use huginn_net_core::{FlowId, TransportKind};
+use huginn_net_db::{Database, TcpMatch};
 use huginn_net_tcp::TcpSignature;
 
 use super::*;
@@ -12,6 +13,7 @@ use crate::limits::{MAX_BEACON_CANDIDATES, MAX_BEACON_SERIES};
 
 const DAY: u64 = 86_400_000;
 const START: u64 = 1_790_000_000_000;
+const SIGNATURE: &str = "4:64+0:0:1460:64240,7:mss,sok,ts,nop,ws:df,id+:0";
 
 /// Updates with their times, in milliseconds.
 #[derive(Default)]
@@ -39,15 +41,31 @@ impl Traffic {
     }
 
     fn handshake(&mut self, at: u64, client: u32, server: SocketAddr, handshake: Handshake) {
-        let mut signature: TcpSignature = "4:64+0:0:1460:64240,7:mss,sok,ts,nop,ws:df,id+:0".parse().unwrap();
+        self.handshake_of(at, client, server, handshake, None);
+    }
+
+    fn handshake_of(
+        &mut self,
+        at: u64,
+        client: u32,
+        server: SocketAddr,
+        handshake: Handshake,
+        matched: Option<TcpMatch>,
+    ) {
+        let mut signature: TcpSignature = SIGNATURE.parse().unwrap();
         signature.handshake = handshake;
         let side = if handshake == Handshake::Syn { Side::Client } else { Side::Server };
-        let update = TcpUpdate { signature, matched: None, clock: None };
+        let update = TcpUpdate { signature, matched, clock: None };
         self.add(at, client, server, side, Update::Tcp(update));
     }
 
     fn syn(&mut self, at: u64, client: u32, server: SocketAddr) {
         self.handshake(at, client, server, Handshake::Syn);
+    }
+
+    /// A SYN with the label of a tool.
+    fn syn_of(&mut self, at: u64, client: u32, server: SocketAddr, tool: &TcpMatch) {
+        self.handshake_of(at, client, server, Handshake::Syn, Some(tool.clone()));
     }
 
     fn answer(&mut self, at: u64, client: u32, server: SocketAddr) {
@@ -80,6 +98,15 @@ impl Traffic {
         };
         self.findings(NoticeSettings::default()).into_iter().map(of).collect()
     }
+}
+
+/// The match of a tool's SYN.
+fn tool(name: &str) -> TcpMatch {
+    let text = format!(
+        "classes = unix\n[tcp:request]\nlabel = s:!:{name}:\nsys = @unix\nsig = *:64:0:*:*,*:mss,sok,ts,nop,ws:df,id+:0\n"
+    );
+    let database: Database = text.parse().unwrap();
+    database.match_syn(&SIGNATURE.parse().unwrap()).unwrap()
 }
 
 fn named(name: &str) -> RequestFacts {
@@ -164,6 +191,72 @@ fn scan_is_reported_again_at_powers_of_ten() {
     assert!(texts[1].contains("to 1000 ports of 198.51.100.1 in 19 s"), "{texts:?}");
 }
 
+#[test]
+fn scan_names_the_tool_of_its_own_packets() {
+    let (nmap, zmap) = (tool("Nmap"), tool("ZMap"));
+    let mut traffic = Traffic::default();
+    for port in 1..=120 {
+        traffic.syn_of(u64::from(port) * 20, client(1), server(1, port), &nmap);
+    }
+    traffic.syn_of(2500, client(1), server(9, 8080), &zmap);
+    traffic.syn(9000, client(2), server(2, 80));
+    assert_eq!(
+        traffic.texts(),
+        ["scan: sends SYNs to 120 ports of 198.51.100.1 in 2 s, none answers; the packets are those of Nmap"]
+    );
+}
+
+#[test]
+fn scan_names_a_tool_for_nine_tenths_of_its_targets_only() {
+    for (others, end) in [(10, "; the packets to 110 of them are those of Nmap"), (20, "")] {
+        let (nmap, zmap) = (tool("Nmap"), tool("ZMap"));
+        let mut traffic = Traffic::default();
+        traffic.answer(30, client(1), server(2, 80));
+        for port in 1..=120 {
+            let tool = if port <= others { &zmap } else { &nmap };
+            traffic.syn_of(u64::from(port) * 20, client(1), server(1, port), tool);
+        }
+        traffic.syn(9000, client(2), server(2, 80));
+        let text = format!("scan: sends SYNs to 120 ports of 198.51.100.1 in 2 s, none answers{end}");
+        assert_eq!(traffic.texts(), [text], "{others}");
+    }
+}
+
+/// 110 hosts get packets of a tool; the others are asked by ordinary connections.
+fn scan_that_grows(answers: bool) -> Vec<String> {
+    let nmap = tool("Nmap");
+    let mut traffic = Traffic::default();
+    traffic.answer(30, client(1), server(2000, 80));
+    for host in 0..110 {
+        traffic.syn_of(u64::from(host) * 20, client(1), server(host, 443), &nmap);
+    }
+    for host in 110..1000 {
+        let at = 5000 + u64::from(host) * 40;
+        traffic.syn(at, client(1), server(host, 443));
+        if answers {
+            traffic.answer(at + 20, client(1), server(host, 443));
+        }
+    }
+    traffic.texts()
+}
+
+#[test]
+fn scan_of_a_tool_does_not_grow_with_ordinary_connections() {
+    let texts = scan_that_grows(true);
+    let [text] = &*texts else { panic!("{texts:?}") };
+    assert!(text.contains("to 110 hosts on port 443") && text.ends_with("those of Nmap"), "{text}");
+}
+
+#[test]
+fn scan_that_others_outgrow_names_no_tool() {
+    let texts = scan_that_grows(false);
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert!(
+        texts[1].contains("to 1000 hosts on port 443") && texts[1].ends_with("none answers"),
+        "{texts:?}"
+    );
+}
+
 /// Connections that look like a scan in one respect only.
 #[test]
 fn other_traffic_is_not_a_scan() {
@@ -175,7 +268,7 @@ fn other_traffic_is_not_a_scan() {
         rows.push((name, traffic));
     };
     with("99 ports", &|traffic| {
-        traffic.answer(0, client(1), server(1, 1));
+        traffic.answer(30, client(1), server(1, 1));
         (1..=99).for_each(|port| traffic.syn(u64::from(port), client(1), server(1, port)));
     });
     with("ports that answer, as of FTP in passive mode", &|traffic| {
@@ -195,7 +288,7 @@ fn other_traffic_is_not_a_scan() {
         }
     });
     with("a peer-to-peer program with many ports", &|traffic| {
-        traffic.answer(0, client(1), server(1, 6881));
+        traffic.answer(30, client(1), server(1, 6881));
         for peer in 0..900 {
             let port = if peer % 5 == 0 { 6881 } else { 10_000 + peer as u16 };
             traffic.syn(u64::from(peer) * 10, client(1), server(peer, port));
@@ -209,7 +302,7 @@ fn other_traffic_is_not_a_scan() {
         (100..250).for_each(|host| traffic.syn(61_000 + u64::from(host), client(1), server(host, 443)));
     });
     with("slow connections", &|traffic| {
-        traffic.answer(0, client(1), server(1, 1));
+        traffic.answer(1530, client(1), server(1, 1));
         (1..=100).for_each(|port| traffic.syn(u64::from(port) * 1500, client(1), server(1, port)));
     });
     for (name, traffic) in rows {
@@ -221,7 +314,7 @@ fn other_traffic_is_not_a_scan() {
 #[test]
 fn servers_without_time_to_answer_are_not_counted_at_the_end() {
     let mut traffic = Traffic::default();
-    traffic.answer(0, client(1), server(1, 1));
+    traffic.answer(30, client(1), server(1, 1));
     (1..=150).for_each(|port| traffic.syn(u64::from(port), client(1), server(1, port)));
     assert_eq!(traffic.texts(), [""; 0]);
 }
@@ -240,26 +333,28 @@ fn regular_contacts_are_a_beacon_with_what_is_known() {
     let mut contact = named("c2.example");
     assert_eq!(
         text(&contact),
-        ["beacon: connects to c2.example every 60.0 s (jitter 0.0 %), 20 times: software unknown"]
+        ["beacon: contacts c2.example every 60.0 s (jitter 0.0 %), 20 times: software unknown"]
     );
     contact.library = Some("OpenSSL".into());
     assert_eq!(
         text(&contact),
         [
-            "beacon: connects to c2.example every 60.0 s (jitter 0.0 %), 20 times: software unknown (TLS library OpenSSL)"
+            "beacon: contacts c2.example every 60.0 s (jitter 0.0 %), 20 times: software unknown (TLS library OpenSSL)"
         ]
     );
     contact.user_agent = Some((*b"check_http/v2.3").into());
     assert_eq!(
         text(&contact),
-        ["beacon: polls c2.example every 60.0 s (jitter 0.0 %), 20 times: User-Agent says check_http/v2.3"]
+        [
+            "beacon: contacts c2.example every 60.0 s (jitter 0.0 %), 20 times: User-Agent says check_http/v2.3"
+        ]
     );
     contact.software = Some("curl".into());
     contact.name = Some((*b"mtalk.google.com").into());
     assert_eq!(
         text(&contact),
         [
-            "beacon: polls mtalk.google.com every 60.0 s (jitter 0.0 %), 20 times: software curl, service push messages"
+            "beacon: polls mtalk.google.com every 60.0 s (jitter 0.0 %), 20 times: software curl, name of push messages"
         ]
     );
 }
@@ -276,8 +371,95 @@ fn connections_without_a_name_are_a_beacon_to_their_address() {
     let Finding::Notice(notice) = &event.kind else { panic!("{event:?}") };
     assert_eq!(notice.packets, [1, 2, 3, 4, 5, 6, 7, 8]);
     assert_eq!(event.packet_number, 12);
-    let reason = "connects to 198.51.100.3:4444 every 90.0 s (jitter 0.0 %), 12 times: software unknown";
+    let reason = "contacts 198.51.100.3:4444 every 90.0 s (jitter 0.0 %), 12 times: software unknown";
     assert_eq!(notice.to_string(), reason);
+}
+
+#[test]
+fn beacon_has_the_numbers_of_its_regular_contacts() {
+    let mut random = Random(3);
+    let mut at = 0;
+    let mut times: Vec<u64> = (0..57)
+        .map(|_| {
+            at += 3_000 + random.exponential(200_000.0);
+            at
+        })
+        .collect();
+    let last = at;
+    times.extend((0..20).map(|n| last + 500_000 + n * 60_000));
+    let found = contacts(times, &named("c2.example")).findings(NoticeSettings::default());
+    let [event] = &*found else { panic!("{found:?}") };
+    let Finding::Notice(notice) = &event.kind else { panic!("{event:?}") };
+    let TrafficNoticeKind::Beacon(beacon) = &notice.kind else { panic!("{notice:?}") };
+    assert_eq!((beacon.contacts, beacon.period_millis), (20, 60_000));
+    // One of the 19 intervals may be irregular: the first contact is the last irregular one.
+    assert_eq!((beacon.first_seen.as_millis() - START, notice.packets[0]), (last + 40, 57 * 3));
+    assert_eq!(notice.packets.len(), 8);
+}
+
+/// Contacts each minute, whose facts depend on their number.
+fn beacon_of(contact: impl Fn(u64) -> RequestFacts) -> Vec<String> {
+    let mut traffic = Traffic::default();
+    (0..20).for_each(|n| traffic.contact(n * 60_000, client(1), server(1, 443), &contact(n)));
+    traffic.texts()
+}
+
+#[test]
+fn beacon_states_only_what_all_of_its_contacts_say() {
+    let says = |text: &str| RequestFacts { user_agent: Some(text.as_bytes().into()), ..named("c2.example") };
+    let is = |name: &str, library: &str| RequestFacts {
+        software: Some(name.into()),
+        library: Some(library.into()),
+        ..named("c2.example")
+    };
+    let end = |texts: Vec<String>| match &*texts {
+        [text] => text.split_once("20 times: ").unwrap().1.to_owned(),
+        texts => panic!("{texts:?}"),
+    };
+    for other in [0, 1, 2, 10, 19] {
+        let text = end(beacon_of(|n| says(if n == other { "check_http" } else { "evil" })));
+        assert_eq!(text, "software unknown", "{other}");
+        let text = end(beacon_of(|n| is(if n == other { "curl" } else { "Firefox" }, "NSS")));
+        assert_eq!(text, "software unknown (TLS library NSS)", "{other}");
+        let text = end(beacon_of(|n| if n == other { named("c2.example") } else { says("check_http") }));
+        assert_eq!(text, "software unknown", "{other}");
+    }
+    assert_eq!(end(beacon_of(|_| says("check_http"))), "User-Agent says check_http");
+    assert_eq!(end(beacon_of(|_| is("curl", "NSS"))), "software curl");
+}
+
+#[test]
+fn beacon_states_nothing_that_requests_of_one_contact_deny() {
+    let says = |text: &str| RequestFacts { user_agent: Some(text.as_bytes().into()), ..named("c2.example") };
+    let mut traffic = contacts((0..20).map(|n| n * 60_000), &says("check_http"));
+    traffic.contact(300_500, client(1), server(1, 443), &says("evil"));
+    assert_eq!(
+        traffic.texts(),
+        ["beacon: contacts c2.example every 60.0 s (jitter 0.0 %), 20 times: software unknown"]
+    );
+}
+
+/// The last SYN is reported, before its hello.
+#[test]
+fn beacon_to_an_address_states_what_all_hellos_say() {
+    let is = |name: Option<&str>| RequestFacts { name: None, software: name.map(Into::into), ..named("") };
+    assert!(beacon_of(|_| is(Some("curl")))[0].ends_with("20 times: software curl"));
+    for other in [0, 1, 2, 10, 18] {
+        let texts = beacon_of(|n| is((n != other).then_some("curl")));
+        assert!(texts[0].ends_with("20 times: software unknown"), "{other}: {texts:?}");
+    }
+}
+
+#[test]
+fn port_of_a_service_is_not_its_software() {
+    let mut traffic = Traffic::default();
+    (0..20).for_each(|n| traffic.syn(n * 60_000, client(1), server(9, 53)));
+    assert_eq!(
+        traffic.texts(),
+        [
+            "beacon: contacts 198.51.100.9:53 every 60.0 s (jitter 0.0 %), 20 times: software unknown, port of dns"
+        ]
+    );
 }
 
 #[test]
@@ -384,9 +566,11 @@ fn ten_days_of_normal_traffic_have_named_pollers_only() {
     for event in traffic.findings(NoticeSettings::default()) {
         let Finding::Notice(notice) = &event.kind else { panic!("{event:?}") };
         let TrafficNoticeKind::Beacon(beacon) = &notice.kind else { panic!("{notice}") };
-        assert!(beacon.is_known() && notice.to_string().starts_with("polls "), "{notice}");
+        let has_reason = beacon.software.is_some() || beacon.user_agent.is_some() || beacon.service.is_some();
+        assert!(has_reason, "{notice}");
+        assert_eq!(notice.to_string().starts_with("polls "), beacon.software.is_some(), "{notice}");
         // An update within half an hour after each hour is regular by chance at times.
-        if beacon.service != Some("software updates")
+        if beacon.service != Some(BeaconService::Name("software updates"))
             || !matches!(&beacon.target, BeaconTarget::Name(name) if **name == *b"deb.debian.org")
         {
             targets.push(beacon.target.to_string());

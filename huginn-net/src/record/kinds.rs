@@ -110,9 +110,11 @@ records! {
         period[omitted]: Option<f64>,
         /// Mean deviation from it, in percent
         jitter[omitted]: Option<f64>,
-        /// Software of a beacon, if the fingerprint or the User-Agent names it
+        /// Software of a beacon that the fingerprint names
         application[omitted]: Option<Text<'a>>,
-        /// Service of a beacon that the name or the port stands for
+        /// User-Agent of a beacon, a claim
+        user_agent[omitted]: Option<Text<'a>>,
+        /// Service that the name or the port of a beacon stands for: `name of push messages`, `port of dns`
         service[omitted]: Option<Text<'a>>,
         /// Type of a new fingerprint: `tcp_syn`, `ja4`, `akamai`, `hassh` or `hassh_server`
         kind[omitted] as "type": Option<Text<'a>>,
@@ -469,6 +471,7 @@ impl<'a> FindingRecord<'a> {
             period: None,
             jitter: None,
             application: None,
+            user_agent: None,
             service: None,
             kind: None,
             value: None,
@@ -504,14 +507,14 @@ impl<'a> FindingRecord<'a> {
             BeaconTarget::Name(name) => Text::wire(name),
             BeaconTarget::Address(address) => Text::of(address),
         };
-        let user_agent = || beacon.user_agent.as_deref().map(Text::wire);
         Self {
             target: Some(target),
             contacts: Some(beacon.contacts),
             period: Some(beacon.period()),
             jitter: Some(beacon.jitter()),
-            application: beacon.software.as_ref().map(Into::into).or_else(user_agent),
-            service: beacon.service.map(Into::into),
+            application: beacon.software.as_ref().map(Into::into),
+            user_agent: beacon.user_agent.as_deref().map(Text::wire),
+            service: beacon.service.as_ref().map(Text::of),
             ..self
         }
     }

@@ -38,7 +38,7 @@ pub(super) struct FollowedHost {
     ip: IpAddr,
     /// In the order of their end.
     connections: Vec<Entry>,
-    /// Changes, contradictions and tools.
+    /// Changes, findings and tools.
     remarks: Vec<Entry>,
     left_out: [u64; 2],
     /// Fingerprints that the host sent.
@@ -87,7 +87,7 @@ impl FollowedHost {
     /// Remembers the first packet and the User-Agent of a flow.
     pub(super) fn note(&mut self, event: &Event) {
         let key = (event.flow.client, event.flow.server);
-        if matches!(event.kind, Finding::Connection(_))
+        if matches!(event.kind, Finding::Connection(_) | Finding::Notice(_))
             || self.flows.len() >= MAX_FOLLOWED_FLOWS && !self.flows.contains_key(&key)
         {
             return;
@@ -109,6 +109,7 @@ impl FollowedHost {
                 | Finding::IpSharing(_)
                 | Finding::Tool(_)
                 | Finding::Mismatch(_)
+                | Finding::Notice(_)
                 | Finding::Conflict(_),
                 [_, left_out],
             ) if is_own => (&mut self.remarks, left_out),
@@ -243,7 +244,7 @@ impl FollowedHost {
         }
         let [_, left_out] = self.left_out;
         let all = (self.remarks.len() as u64).saturating_add(left_out);
-        writeln!(out, "\nchanges, contradictions and tools: {all}")?;
+        writeln!(out, "\nchanges, findings and tools: {all}")?;
         let mut table = Table::new(&REMARK_HEADINGS);
         for Entry { event, file, .. } in self.remarks.iter().take(SHOWN_ROWS) {
             let peer = event.subject.choose(event.flow.server, event.flow.client);
@@ -404,13 +405,14 @@ fn fingerprint(connection: &Connection) -> String {
     }
 }
 
-/// What a change, a contradiction or a tool says.
+/// What a change, a finding or a tool says.
 fn remark(finding: &Finding) -> String {
     match finding {
         Finding::HostChange(found) | Finding::IpSharing(found) => {
             found.reasons.words().collect::<Vec<_>>().join(", ")
         }
         Finding::Mismatch(found) => format!("{:#}", Escaped(found.to_string().as_bytes())),
+        Finding::Notice(found) => format!("{}: {found}", found.name()),
         Finding::Tool(found) => found.to_string(),
         Finding::Conflict(_) => "two contents for the same bytes".to_owned(),
         _ => String::new(),
