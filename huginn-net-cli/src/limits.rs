@@ -197,7 +197,7 @@ pub(crate) const MAX_SAMPLE_BYTES: usize = 64 << 20;
 /// Maximum number of values in a line about key shares or trust anchors. Browsers send two or three key shares.
 pub(crate) const MAX_LISTED: usize = 16;
 
-// `extract`: bounds of the memory for one capture, about 250 MiB together.
+// `extract`: bounds of the memory for one capture, about 270 MiB together.
 
 /// Maximum number of flows with selected events: more than a person looks through.
 pub(crate) const MAX_EXTRACTED_FLOWS: usize = 1 << 19;
@@ -207,6 +207,9 @@ pub(crate) const MAX_EXTRACTED_EVENTS: usize = 1 << 21;
 
 /// Maximum length of all comments together, in bytes. The packets of events beyond it are written without.
 pub(crate) const MAX_EXTRACTED_COMMENT_BYTES: usize = 64 << 20;
+
+/// Maximum number of findings whose evidence is written: a few hundred bytes each, and few captures have a hundred.
+pub(crate) const MAX_EXTRACTED_FINDINGS: usize = 1 << 15;
 
 /// Maximum number of IP fragments of the flows.
 pub(crate) const MAX_EXTRACTED_FRAGMENTS: usize = 1 << 20;

@@ -92,7 +92,7 @@ pub(crate) const MAX_LIST_PATTERNS: usize = 1000;
 /// Maximum size of a JSON document, in bytes: parsed, it takes ten times as much memory.
 pub(crate) const MAX_LIST_DOCUMENT_BYTES: usize = 64 << 20;
 
-/// Maximum number of entries that an event has: a list may have the same value any number of times.
+/// Maximum number of watched entries that an event has, and of others: a list may have the same value any number of times.
 pub(crate) const MAX_EVENT_MATCHES: usize = 16;
 
 /// Maximum number of matches of a flow, so that a flow takes at most 1 KiB to remember them.

@@ -47,12 +47,14 @@ pub(crate) struct Decoding {
 pub(crate) struct FrameFilter(#[cfg(feature = "libpcap")] Option<huginn_net::core::Bpf>);
 
 impl ExtractPlan {
-    pub(crate) fn new(args: ExtractArguments) -> Result<Self, Failure> {
+    pub(crate) fn new(mut args: ExtractArguments) -> Result<Self, Failure> {
         rules::check_extract(&args)?;
+        args.event_additions.findings |= args.events.contains(&"finding");
         let inputs = Inputs::find(&args.input)?;
         refuse_pipes(&inputs)?;
         let target = output::target(Some(&args.output));
         inputs.refuse_as_output(&target)?;
+        check_output(&target)?;
         let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.event_additions, None)?;
         let packets = match (args.annotate, args.handshakes) {
             (true, _) => ExtractedPackets::All,
@@ -73,18 +75,33 @@ impl ExtractPlan {
             is_quiet: args.quiet,
         })
     }
+}
 
-    /// Opens the output.
-    pub(crate) fn create(&self) -> Result<PcapngWriter<Box<dyn Write>>, Failure> {
-        let out: Box<dyn Write> = match &self.target {
-            Target::Stdout if io::stdout().is_terminal() => return Err(Failure::CaptureOnTerminal),
-            Target::Stdout => Box::new(BufWriter::new(io::stdout().lock())),
-            Target::File(path) => {
-                let failed = |source| Failure::Create { path: name_of(path), source };
-                Box::new(BufWriter::new(File::create(path).map_err(failed)?))
-            }
-        };
-        Ok(PcapngWriter::new(out, concat!("huginn-net ", env!("CARGO_PKG_VERSION")))?)
+/// The pcapng file that `extract` writes.
+pub(crate) type ExtractWriter = PcapngWriter<Box<dyn Write>>;
+
+/// Creates the output, which replaces a file of this name: only once there is a packet to write.
+pub(crate) fn create_extract(target: &Target) -> Result<ExtractWriter, Failure> {
+    let out: Box<dyn Write> = match target {
+        Target::Stdout => Box::new(BufWriter::new(io::stdout().lock())),
+        Target::File(path) => {
+            let failed = |source| Failure::Create { path: name_of(path), source };
+            Box::new(BufWriter::new(File::create(path).map_err(failed)?))
+        }
+    };
+    Ok(PcapngWriter::new(out, concat!("huginn-net ", env!("CARGO_PKG_VERSION")))?)
+}
+
+/// Fails if the output is a terminal, or a file in a folder that does not exist, before a capture is read.
+fn check_output(target: &Target) -> Result<(), Failure> {
+    match target {
+        Target::Stdout if io::stdout().is_terminal() => Err(Failure::CaptureOnTerminal),
+        Target::Stdout => Ok(()),
+        Target::File(path) => {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let failed = |source| Failure::Create { path: name_of(path), source };
+            folder.map_or(Ok(()), |folder| fs::metadata(folder).map(drop)).map_err(failed)
+        }
     }
 }
 

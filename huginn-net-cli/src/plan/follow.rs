@@ -92,8 +92,21 @@ fn first_value(value: &std::path::Path) -> Result<Subject, Failure> {
 fn of_server(text: &str) -> Subject {
     match text.parse::<IpAddr>() {
         Ok(ip) => Subject::ServerAddress(ip.to_canonical()),
-        Err(_) => Subject::ServerName(text.to_ascii_lowercase()),
+        Err(_) => Subject::ServerName(without_port(text).to_ascii_lowercase()),
     }
+}
+
+/// A name without a port, which may follow it in a Host header. Addresses stay as they are.
+fn without_port(text: &str) -> &str {
+    match text.rsplit_once(':') {
+        Some((name, port)) if is_port_of_name(name, port) => name,
+        _ => text,
+    }
+}
+
+fn is_port_of_name(name: &str, port: &str) -> bool {
+    let is_name = !name.is_empty() && !name.contains([':', '[']) && name.parse::<IpAddr>().is_err();
+    is_name && port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn analyzer(args: &AnalysisArguments, inputs: &Inputs) -> Result<HuginnNet, Failure> {

@@ -24,7 +24,9 @@ pub(crate) use self::analysis::AnalysisPlan;
 pub(crate) use self::baseline::{BaselineFile, BeyondBaseline};
 pub(crate) use self::captures::{ExplainPlan, InventoryPlan, LearnPlan, ReportPlan, TopPlan};
 pub(crate) use self::databases::{Databases, read_file, signatures};
-pub(crate) use self::extract::{Decoding, ExtractPlan, ExtractedPackets, FrameFilter};
+pub(crate) use self::extract::{
+    Decoding, ExtractPlan, ExtractWriter, ExtractedPackets, FrameFilter, create_extract,
+};
 pub(crate) use self::follow::{DiffPlan, FollowPlan, host_limits};
 pub(crate) use self::inputs::{InputFile, Inputs};
 #[cfg(unix)]

@@ -67,14 +67,16 @@ pub(crate) struct LeftOut(WatchListSummary);
 
 impl LeftOut {
     fn of(list: &WatchListSummary) -> Option<Self> {
-        let is_empty = list.entries == 0 && list.without_value > 0;
-        (is_empty || list.foreign > 0 || list.excluded > 0).then(|| Self(list.clone()))
+        (list.entries == 0 || list.foreign > 0 || list.excluded > 0).then(|| Self(list.clone()))
     }
 }
 
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let WatchListSummary { name, entries, without_value, foreign, excluded, .. } = &self.0;
+        if [entries, without_value, foreign, excluded].iter().all(|count| **count == 0) {
+            return write!(f, "{name}: no entries");
+        }
         write!(f, "{name}: {entries} entries")?;
         for (count, what) in [
             (without_value, "without a value"),

@@ -232,9 +232,14 @@ fn hostile_texts_are_escaped() {
 
 /// A capture of raw IP with one request, from its SYN on.
 fn http_capture(request: &[u8]) -> Vec<u8> {
+    raw_capture(connection(1_600_000_000, ([192, 0, 2, 1], 40_000), [192, 0, 2, 2], request))
+}
+
+/// The packets of a request to port 80, from its SYN on, each with its time in seconds.
+fn connection(time: u32, client: ([u8; 4], u16), server: [u8; 4], request: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let segment = |flags: u8, seq: u32, from_client: bool, payload: &[u8]| {
         let mut packet = vec![0x45, 0, 0, 0, 0, 1, 0x40, 0, 64, 6, 0, 0];
-        let (ends, ports) = ([[192, 0, 2, 1], [192, 0, 2, 2]], [[0x9c, 0x40], [0, 80]]);
+        let (ends, ports) = ([client.0, server], [client.1.to_be_bytes(), [0, 80]]);
         let (from, to) = if from_client { (0, 1) } else { (1, 0) };
         packet.extend([ends[from], ends[to]].concat());
         packet.extend([ports[from], ports[to]].concat());
@@ -244,21 +249,74 @@ fn http_capture(request: &[u8]) -> Vec<u8> {
         packet.extend(payload);
         let len = (packet.len() as u16).to_be_bytes();
         packet[2..4].copy_from_slice(&len);
-        packet
+        (time, packet)
     };
-    let packets = [
+    vec![
         segment(2, 0, true, b""),
         segment(0x12, 0, false, b""),
         segment(0x10, 1, true, b""),
         segment(0x18, 1, true, request),
-    ];
+    ]
+}
+
+fn raw_capture(packets: impl IntoIterator<Item = (u32, Vec<u8>)>) -> Vec<u8> {
     let mut file: Vec<u8> = [0xa1b2_c3d4, 2 | 4 << 16, 0, 0, 65_535, 101].map(u32::to_le_bytes).concat();
-    for packet in packets {
+    for (time, packet) in packets {
         let len = packet.len() as u32;
-        file.extend([1_600_000_000, 0, len, len].map(u32::to_le_bytes).concat());
+        file.extend([time, 0, len, len].map(u32::to_le_bytes).concat());
         file.extend(packet);
     }
     file
+}
+
+#[test]
+fn scan_is_extracted_with_its_targets() {
+    let folder = folder("scan");
+    let original = capture("nmap-scan.pcap");
+    let selected = ["--events", "finding", "--scan-ports", "10", &original];
+    let (_, packets) = read(&extract(&folder.join("a.pcapng"), &selected));
+    let written = numbers(&original, &packets);
+    let named = [1, 3, 5, 7, 9, 12, 14, 16];
+    assert!(named.iter().all(|number| written.contains(number)), "{written:?}");
+    assert!(written.len() > 18, "the SYNs of 18 ports, and their answers: {written:?}");
+    assert_eq!(packets.iter().flat_map(|packet| &packet.comments).count(), 1);
+    // Only the connection of an event that is not a finding.
+    let syn = ["--where", "event == 'tcp_syn' and packet == 3", &original];
+    let (_, packets) = read(&extract(&folder.join("b.pcapng"), &syn));
+    assert!(packets.len() < 5);
+}
+
+#[test]
+fn beacon_is_extracted_with_its_contacts() {
+    let folder = folder("beacon");
+    let request = |host: &str| format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n").into_bytes();
+    let (client, other) = ([10, 0, 0, 5], [10, 0, 0, 6]);
+    let mut packets = Vec::new();
+    for number in 0..6_u16 {
+        let (time, port) = (1_700_000_000 + 60 * u32::from(number), 40_000 + number);
+        // The name has two addresses.
+        let server = [198, 51, 100, (number % 2) as u8];
+        packets.extend(connection(time, (client, port), server, &request("c2.example")));
+        packets.extend(connection(
+            time + 7 * u32::from(number),
+            (other, port),
+            server,
+            &request("c2.example"),
+        ));
+        let page = [203, 0, 113, number as u8];
+        packets.extend(connection(time, (client, port + 100), page, &request(&format!("{number}.example"))));
+    }
+    let file = folder.join("beacon.pcap");
+    fs::write(&file, raw_capture(packets)).unwrap();
+    let file = file.to_str().unwrap();
+    let selected = ["--events", "finding", "--beacon-count", "4", "--where", "client.ip == '10.0.0.5'", file];
+    let (_, packets) = read(&extract(&folder.join("a.pcapng"), &selected));
+    // Twelve packets in each of six rounds; the first four are those of the client.
+    let want: Vec<usize> = (0..6).flat_map(|round| 12 * round + 1..=12 * round + 4).collect();
+    assert_eq!(numbers(file, &packets), want);
+    let handshakes = [&["--handshakes"], &selected[..]].concat();
+    let (_, packets) = read(&extract(&folder.join("b.pcapng"), &handshakes));
+    assert_eq!(numbers(file, &packets), want[..16], "up to the fourth contact");
 }
 
 #[test]
@@ -321,8 +379,6 @@ fn only_analysed_packets_are_read() {
     let original = capture("tls-clients.pcap");
     let (_, packets) = read(&extract(&folder.join("a.pcapng"), &["--annotate", "-c", "7", &original]));
     assert_eq!(numbers(&original, &packets), (1..=7).collect::<Vec<_>>());
-    let (_, packets) = read(&extract(&folder.join("b.pcapng"), &["--where", "sni == 'none'", &original]));
-    assert!(packets.is_empty());
 }
 
 #[test]
@@ -344,6 +400,35 @@ fn totals_say_what_was_written() {
     let output = run(&["extract", "-o", &to, "--events", "http_request", &capture("reused-ports.pcap")]);
     let want = format!("huginn-net: {to}: 25 of 25 packets of 3 connections, 3 with comments on 3 events\n");
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), &*want));
+}
+
+#[test]
+fn file_is_not_written_without_a_packet() {
+    let folder = folder("nothing");
+    let (to, original) = (folder.join("a.pcapng"), capture("tls-clients.pcap"));
+    let name = to.to_str().unwrap();
+    let nothing = ["extract", "-o", name, "--where", "sni == 'none'", &original];
+    let missing = folder.join("missing.pcap").display().to_string();
+    let unread = ["extract", "-q", "-o", name, &missing];
+    for content in [None, Some(&b"kept"[..])] {
+        if let Some(content) = content {
+            fs::write(&to, content).unwrap();
+        }
+        let output = run(&nothing);
+        let packets = pcap_records(&original).len();
+        let want = format!("huginn-net: {name}: not written, none of {packets} packets is selected\n");
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), &*want));
+        assert_eq!(run(&unread).status.code(), Some(1));
+        assert_eq!(fs::read(&to).ok().as_deref(), content);
+    }
+}
+
+#[test]
+fn output_in_a_missing_folder_is_refused() {
+    let to = folder("no-folder").join("none").join("a.pcapng").display().to_string();
+    let output = run(&["extract", "-o", &to, &capture("tls-clients.pcap")]);
+    let message = text(&output.stderr);
+    assert!(output.status.code() != Some(0) && message.contains(&to), "{message}");
 }
 
 #[test]

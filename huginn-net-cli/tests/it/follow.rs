@@ -75,6 +75,8 @@ fn name_lists_clients_of_all_servers_and_address_of_server_too() {
     let named = lines(&["WWW.example.test"], &["tls-clients.pcap"]);
     let asked = lines(&["--server", "www.example.test"], &["tls-clients.pcap"]);
     assert_eq!(named, asked);
+    let with_port = lines(&["--server", "www.example.test:443"], &["tls-clients.pcap"]);
+    assert_eq!(named, with_port);
     assert_eq!(named.len(), 2, "{named:?}");
     assert_eq!((&named[0]["event"], &named[0]["ip"]), (&"sender".into(), &"192.0.2.1".into()));
     assert!(named.iter().all(|line| line["system"].as_str().unwrap().starts_with("Linux")), "{named:?}");

@@ -127,6 +127,29 @@ fn list_without_any_fingerprint_is_reported() {
 }
 
 #[test]
+fn empty_list_is_reported() {
+    for (name, text) in
+        [("nothing.csv", ""), ("header.csv", "type,value,label\n"), ("comment.txt", "# none\n")]
+    {
+        let list = file(name, text);
+        let output = pcap("json", &[&list]);
+        assert!(output.status.success());
+        assert_eq!(String::from_utf8(output.stderr).unwrap(), format!("huginn-net: {list}: no entries\n"));
+    }
+}
+
+#[test]
+fn entries_without_watch_leave_room_for_watched_ones() {
+    let mut text = "ja4,label,watch\n".to_owned();
+    (0..100).for_each(|_| writeln!(text, "{JA4},known,no").unwrap());
+    writeln!(text, "{JA4},loader,yes").unwrap();
+    let list = file("crowd.csv", &text);
+    let output = command("json", &[&list]).arg("--only-matches").output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8(output.stdout).unwrap().contains(r#""label":"loader""#));
+}
+
+#[test]
 fn large_list_finds_first_and_last_entry() {
     let mut text = format!("{JA3},first\n");
     for number in 0..100_000 {

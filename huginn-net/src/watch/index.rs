@@ -15,7 +15,8 @@ use crate::select::Pattern;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index {
     entries: Vec<Entry>,
-    by_key: HashMap<Key, Chain, RandomState>,
+    /// The watched entries of a key, and the others.
+    by_key: HashMap<(Key, bool), Chain, RandomState>,
     patterns: Vec<UserAgentPattern>,
     labels: Vec<Arc<str>>,
     by_label: HashMap<Arc<str>, u32, RandomState>,
@@ -43,6 +44,7 @@ type NextEntry = std::num::NonZeroU32;
 struct Chain {
     first: u32,
     last: u32,
+    count: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -59,6 +61,8 @@ pub(super) struct Present {
     /// Lengths of the prefixes of networks.
     pub(super) net4: u64,
     pub(super) net6: [u64; 3],
+    /// Whether a list has entries that are not watched.
+    pub(super) unwatched: bool,
     /// Numbers of labels of the names with others below them.
     pub(super) suffix_labels: u128,
 }
@@ -145,7 +149,10 @@ impl Index {
             match value {
                 Value::Key(key) => {
                     self.has.add(key.kind);
-                    let chain = self.by_key.entry(key).or_insert(Chain { first: number, last: number });
+                    self.has.unwatched |= !watch;
+                    let chain = Chain { first: number, last: number, count: 0 };
+                    let chain = self.by_key.entry((key, watch)).or_insert(chain);
+                    chain.count = chain.count.saturating_add(1);
                     if chain.last != number {
                         let last = usize::try_from(chain.last).ok();
                         if let Some(last) = last.and_then(|last| self.entries.get_mut(last)) {
@@ -187,11 +194,17 @@ impl Index {
         Some(ListEntry { label: self.label(entry), watch: entry.watch })
     }
 
-    /// The numbers of the first entries of a key.
-    pub(super) fn entries_of(&self, key: &Key) -> impl Iterator<Item = u32> + '_ {
-        let first = self.by_key.get(key).map(|chain| chain.first);
+    /// The numbers of the first entries of a key that are watched, or of those that are not.
+    pub(super) fn entries_of(&self, key: &Key, watch: bool) -> impl Iterator<Item = u32> + '_ {
+        let first = self.by_key.get(&(*key, watch)).map(|chain| chain.first);
         std::iter::successors(first, |number| Some(self.entry(*number)?.next?.get().saturating_sub(1)))
             .take(MAX_EVENT_MATCHES)
+    }
+
+    /// Number of watched entries of a key beyond those that an event has.
+    pub(super) fn left_out_of(&self, key: &Key) -> u64 {
+        let count = self.by_key.get(&(*key, true)).map_or(0, |chain| u64::from(chain.count));
+        count.saturating_sub(MAX_EVENT_MATCHES as u64)
     }
 
     /// The patterns that a User-Agent matches, with the numbers of their entries.

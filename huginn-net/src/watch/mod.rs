@@ -152,11 +152,12 @@ impl WatchLists {
         self.index.has_certificates()
     }
 
-    /// Returns the entries of a ClientHello, by its fingerprints and its server name, in the order of the lists; at most 16.
+    /// Returns the entries of a ClientHello, by its fingerprints and its server name, in the order of the lists; at most 16 that are
+    /// watched, and 16 others.
     pub fn lookup_hello(&self, hello: &ClientHello<'_>) -> Vec<ListEntry> {
         let mut search = Search::new(&self.index);
         search.hello(hello);
-        search.finish().into_iter().filter_map(|hit| self.index.list_entry(hit.entry)).collect()
+        search.finish().entries.into_iter().filter_map(|hit| self.index.list_entry(hit.entry)).collect()
     }
 
     fn list_name(&self, entry: &Entry) -> Arc<str> {

@@ -21,24 +21,44 @@ pub(super) struct Hit {
     pub(super) side: Option<Side>,
 }
 
-/// Finds the entries of an event, at most [`MAX_EVENT_MATCHES`].
+/// The entries of an event: at most [`MAX_EVENT_MATCHES`] that are watched, and as many others.
+pub(super) struct Hits {
+    /// In the order of the lists.
+    pub(super) entries: Vec<Hit>,
+    /// Number of watched entries beyond the limit.
+    pub(super) left_out: u64,
+}
+
+/// Finds the entries of an event.
 pub(super) struct Search<'i> {
     index: &'i Index,
     hits: Vec<Hit>,
+    /// The keys with more watched entries than an event has.
+    truncated: Vec<Key>,
 }
 
 impl<'i> Search<'i> {
     pub(super) fn new(index: &'i Index) -> Self {
-        Self { index, hits: Vec::new() }
+        Self { index, hits: Vec::new(), truncated: Vec::new() }
     }
 
-    /// The entries in the order of the lists.
-    pub(super) fn finish(mut self) -> Vec<Hit> {
+    pub(super) fn finish(mut self) -> Hits {
         self.hits.sort_by_key(|hit| hit.entry);
         // JA4 and stable JA4 may be equal.
         self.hits.dedup_by_key(|hit| (hit.entry, hit.side == Some(Side::Server)));
-        self.hits.truncate(MAX_EVENT_MATCHES);
-        self.hits
+        let left_out = self.truncated.iter().map(|key| self.index.left_out_of(key));
+        let mut left_out = left_out.fold(0, u64::saturating_add);
+        // One kind of entry does not displace the other.
+        let (mut watched, mut others) = (0_usize, 0_usize);
+        self.hits.retain(|hit| {
+            let is_watched = self.index.entry(hit.entry).is_some_and(|entry| entry.watch);
+            let count = if is_watched { &mut watched } else { &mut others };
+            *count = count.saturating_add(1);
+            let is_left_out = *count > MAX_EVENT_MATCHES;
+            left_out = left_out.saturating_add((is_watched && is_left_out).into());
+            !is_left_out
+        });
+        Hits { entries: self.hits, left_out }
     }
 
     /// Looks up the values of a finding.
@@ -127,8 +147,20 @@ impl<'i> Search<'i> {
     }
 
     fn key(&mut self, key: &Key, kind: IndicatorType, value: impl Fn() -> String, side: Option<Side>) {
-        for entry in self.index.entries_of(key) {
-            self.hits.push(Hit { entry, kind, value: value().into(), side });
+        let index = self.index;
+        let mut add = |entry| self.hits.push(Hit { entry, kind, value: value().into(), side });
+        let mut watched = 0_usize;
+        for entry in index.entries_of(key, true) {
+            add(entry);
+            watched = watched.saturating_add(1);
+        }
+        if index.has.unwatched {
+            index.entries_of(key, false).for_each(add);
+        }
+        // JA4 and stable JA4 may be equal.
+        let may_be_truncated = watched >= MAX_EVENT_MATCHES;
+        if may_be_truncated && index.left_out_of(key) > 0 && !self.truncated.contains(key) {
+            self.truncated.push(*key);
         }
     }
 

@@ -210,7 +210,7 @@ impl Value {
         match (port, &key) {
             (Some(port), Self::Key(Key { kind: Kind::Net4(32) | Kind::Net6(128), .. })) => {
                 let address: IpAddr = text.parse().map_err(|_| wrong(text, "ip"))?;
-                Ok(Self::Key(Key::endpoint(SocketAddr::new(address, port))))
+                Ok(Self::Key(Key::endpoint(SocketAddr::new(address.to_canonical(), port))))
             }
             _ => Ok(key),
         }
@@ -302,7 +302,8 @@ fn of_type(kind: IndicatorType, text: &str) -> Option<Value> {
         T::Address => {
             let network: IpNet =
                 text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))?;
-            Key::network(network.addr(), network.prefix_len())?
+            let (address, prefix_len) = without_mapping(network);
+            Key::network(address, prefix_len)?
         }
         T::UserAgent if text.is_empty() => return None,
         T::UserAgent if text.contains('*') => return Some(Value::Pattern(text.into())),
@@ -313,7 +314,17 @@ fn of_type(kind: IndicatorType, text: &str) -> Option<Value> {
 
 fn endpoint(text: &str) -> Option<Key> {
     let text = text.replace('|', ":");
-    text.parse().ok().map(Key::endpoint)
+    let endpoint: SocketAddr = text.parse().ok()?;
+    Some(Key::endpoint(SocketAddr::new(endpoint.ip().to_canonical(), endpoint.port())))
+}
+
+/// The address and the prefix length of a network; those of IPv4 for IPv4-mapped IPv6 addresses (RFC 4291, 2.5.5.2).
+fn without_mapping(network: IpNet) -> (IpAddr, u8) {
+    let (address, prefix_len) = (network.addr(), network.prefix_len());
+    match (address.to_canonical(), prefix_len.checked_sub(96)) {
+        (IpAddr::V4(v4), Some(prefix_len)) if address.is_ipv6() => (v4.into(), prefix_len),
+        _ => (address, prefix_len),
+    }
 }
 
 /// The bytes of hexadecimal digits, perhaps with colons between them.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use huginn_net_core::Side;
 
 use super::found::Match;
-use super::search::{Hit, Search};
+use super::search::{Hit, Hits, Search};
 use super::{ListEntry, WatchLists};
 use crate::Finding;
 use crate::limits::MAX_FLOW_MATCHES;
@@ -88,7 +88,7 @@ impl FlowMatches {
 pub(crate) struct Matches {
     /// New matches of the flow, with the side that has the value.
     pub(crate) reported: Vec<(Side, Match)>,
-    /// Number of matches beyond the limit of the flow.
+    /// Number of matches beyond the limits of the event and of the flow.
     pub(crate) suppressed: u64,
 }
 
@@ -124,18 +124,20 @@ impl Watcher {
         search.finding(finding);
         let of_finding = search.finish();
         let labels: Vec<ListEntry> =
-            of_finding.iter().filter_map(|hit| index.list_entry(hit.entry)).collect();
+            of_finding.entries.iter().filter_map(|hit| index.list_entry(hit.entry)).collect();
         finding.set_listed(&labels);
+        let mut matches = Matches { suppressed: of_finding.left_out, ..Matches::default() };
         let mut of_flow = Vec::new();
         if is_first {
             let mut search = Search::new(index);
             let (client, server) = addresses();
             search.addresses(client, server);
-            of_flow = search.finish();
+            let Hits { entries, left_out } = search.finish();
+            matches.suppressed = matches.suppressed.saturating_add(left_out);
+            of_flow = entries;
             *flow = Some(Box::new(FlowMatches { generation: self.generation, entries: Vec::new() }));
         }
-        let mut matches = Matches::default();
-        for hit in of_finding.into_iter().chain(of_flow) {
+        for hit in of_finding.entries.into_iter().chain(of_flow) {
             let Some(flow) = flow.as_mut() else { break };
             let side = hit.side.unwrap_or(subject);
             if flow.entries.contains(&(hit.entry, side))

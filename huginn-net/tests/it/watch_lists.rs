@@ -78,6 +78,27 @@ fn lookup_keeps_order_of_lists() {
 fn entries_of_an_event_are_bounded() {
     let row = format!("{},x\n", hello().ja4());
     assert_eq!(labels(&row.repeat(1000)).len(), 16);
+    let (others, watched) = (format!("{},x,no\n", hello().ja4()), format!("{},y,yes\n", hello().ja4()));
+    let text = format!("ja4,label,watch\n{}{}", others.repeat(100), watched.repeat(3));
+    let found = labels(&text);
+    assert_eq!(found.iter().filter(|label| *label == "x").count(), 16);
+    assert_eq!(found[16..], ["y!", "y!", "y!"], "the others leave room for them");
+}
+
+#[test]
+fn watched_entries_beyond_the_limit_are_counted() {
+    let suppressed = |rows: usize| {
+        let text = format!("ja3,watch\n{}", "767cd7645936b7916bcb8d106c29f99e,no\n".repeat(30));
+        let watched = "767cd7645936b7916bcb8d106c29f99e,yes\n".repeat(rows);
+        let (mut found, mut analyzer) =
+            (Vec::<Event>::new(), HuginnNet::builder_with(observers(&(text + &watched))).build());
+        let capture = CaptureReader::open(captures::path("tls-rustls.pcap")).unwrap();
+        analyzer.analyze(capture, &mut found).unwrap();
+        let matches = found.iter().filter(|event| matches!(event.kind, Finding::Match(_))).count();
+        (matches, analyzer.protocol().counters().events_suppressed.connection)
+    };
+    assert_eq!(suppressed(16), (16, 0));
+    assert_eq!(suppressed(20), (16, 4));
 }
 
 #[test]
@@ -365,6 +386,12 @@ fn addresses_match_once_for_each_flow_and_side() {
     assert_eq!(sides(&format!("{server}:1\n")), (0, 0, None));
     assert_eq!(sides("0.0.0.0/0\n"), (flows, flows, Some(json!("0.0.0.0/0"))));
     assert_eq!(sides("::/0\n203.0.113.0/31\n"), (0, 0, None));
+    // IPv4-mapped addresses are those of IPv4.
+    assert_eq!(sides(&format!("::ffff:{server}\n")), (0, flows, Some(json!(server))));
+    assert_eq!(sides(&format!("type,value\nip:port,[::ffff:{server}]:{port}\n")).1, flows);
+    assert_eq!(sides(&format!("ip,dst_port,label\n::ffff:{server},{port},x\n")).1, flows);
+    assert_eq!(sides("::ffff:0.0.0.0/96\n"), (flows, flows, Some(json!("0.0.0.0/0"))));
+    assert_eq!(sides("::/95\n"), (0, 0, None));
 }
 
 /// A request to `host` in one packet, as a capture.

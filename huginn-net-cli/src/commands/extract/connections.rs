@@ -16,16 +16,14 @@ pub(super) struct Connections {
     pub(super) fragments: Vec<u64>,
     /// Fragments that limits left out.
     pub(super) fragments_left_out: u64,
+    /// Packets of findings that the limit of flows left out.
+    pub(super) packets_left_out: u64,
 }
 
 impl Connections {
     /// Number of connections.
     pub(super) fn len(&self) -> u64 {
         self.ranges.len() as u64
-    }
-
-    pub(super) fn fragments_left_out(&self) -> u64 {
-        self.fragments_left_out
     }
 
     /// Whether a packet of a flow is one of a connection.

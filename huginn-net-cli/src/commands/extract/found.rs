@@ -6,8 +6,10 @@ use std::collections::hash_map::Entry;
 use huginn_net::Event;
 use huginn_net::core::{FlowKey, Printable, is_printable};
 
+use super::evidence::{AllEvidence, Evidence};
 use crate::limits::{
-    MAX_COMMENT_BYTES, MAX_EXTRACTED_COMMENT_BYTES, MAX_EXTRACTED_EVENTS, MAX_EXTRACTED_FLOWS,
+    MAX_COMMENT_BYTES, MAX_EXTRACTED_COMMENT_BYTES, MAX_EXTRACTED_EVENTS, MAX_EXTRACTED_FINDINGS,
+    MAX_EXTRACTED_FLOWS,
 };
 use crate::output::Lines;
 
@@ -17,6 +19,7 @@ pub(super) struct FoundLimits {
     pub(super) flows: usize,
     pub(super) events: usize,
     pub(super) comment_bytes: usize,
+    pub(super) findings: usize,
 }
 
 impl Default for FoundLimits {
@@ -25,6 +28,7 @@ impl Default for FoundLimits {
             flows: MAX_EXTRACTED_FLOWS,
             events: MAX_EXTRACTED_EVENTS,
             comment_bytes: MAX_EXTRACTED_COMMENT_BYTES,
+            findings: MAX_EXTRACTED_FINDINGS,
         }
     }
 }
@@ -40,6 +44,10 @@ pub(super) struct LeftOut {
     pub(super) comments: u64,
     /// IP fragments.
     pub(super) fragments: u64,
+    /// Findings of which only the connection of the event is written.
+    pub(super) findings: u64,
+    /// Packets of findings in flows beyond the limit of flows.
+    pub(super) packets_of_findings: u64,
 }
 
 /// The selected events of a capture, with their flows and comments.
@@ -50,6 +58,7 @@ pub(super) struct Found {
     events: Vec<FoundEvent>,
     /// The comments, one after the other.
     comments: String,
+    evidence: AllEvidence,
     left_out: LeftOut,
 }
 
@@ -71,13 +80,14 @@ impl Found {
             flows: HashMap::new(),
             events: Vec::new(),
             comments: String::new(),
+            evidence: AllEvidence::default(),
             left_out: LeftOut::default(),
         }
     }
 
-    /// Adds an event.
-    pub(super) fn add(&mut self, flow: FlowKey, packet: u64, comment: &str) {
-        let Self { limits, flows, events, comments, left_out } = self;
+    /// Adds an event, with its evidence if it is a finding.
+    pub(super) fn add(&mut self, flow: FlowKey, packet: u64, comment: &str, finding: Option<Evidence>) {
+        let Self { limits, flows, events, comments, evidence, left_out } = self;
         let number = u32::try_from(flows.len()).unwrap_or(u32::MAX);
         let is_full = flows.len() >= limits.flows;
         let flow = match flows.entry(flow) {
@@ -104,6 +114,11 @@ impl Found {
             }
         };
         events.push(FoundEvent { packet, flow, comment: range });
+        match finding {
+            Some(finding) if evidence.len() < limits.findings => evidence.add(finding),
+            Some(_) => left_out.findings = left_out.findings.saturating_add(1),
+            None => {}
+        }
     }
 
     /// Sorts the events by their packets; those of one packet keep their order.
@@ -113,6 +128,13 @@ impl Found {
 
     pub(super) fn is_empty(&self) -> bool {
         self.events.is_empty()
+    }
+
+    /// Takes what findings are about, sorted.
+    pub(super) fn take_evidence(&mut self) -> AllEvidence {
+        let mut evidence = std::mem::take(&mut self.evidence);
+        evidence.sort();
+        evidence
     }
 
     pub(super) fn left_out(&self) -> LeftOut {
@@ -176,19 +198,19 @@ mod tests {
     }
 
     fn left_out(events_of_flows: u64, events: u64, comments: u64) -> LeftOut {
-        LeftOut { events_of_flows, events, comments, fragments: 0 }
+        LeftOut { events_of_flows, events, comments, ..LeftOut::default() }
     }
 
     #[test]
     fn what_exceeds_a_limit_is_counted() {
-        let mut found = Found::new(FoundLimits { flows: 2, events: 4, comment_bytes: 6 });
+        let mut found = Found::new(FoundLimits { flows: 2, events: 4, comment_bytes: 6, findings: 0 });
         for (port, packet) in [(1, 1), (2, 2), (3, 3), (2, 4), (3, 5)] {
-            found.add(flow(port), packet, "ab");
+            found.add(flow(port), packet, "ab", None);
         }
         assert_eq!(found.left_out(), left_out(2, 0, 0));
-        found.add(flow(1), 6, "c");
+        found.add(flow(1), 6, "c", None);
         assert_eq!(found.left_out(), left_out(2, 0, 1), "no room for its comment");
-        found.add(flow(1), 7, "d");
+        found.add(flow(1), 7, "d", None);
         assert_eq!(found.left_out(), left_out(2, 1, 1));
         assert_eq!((found.flows().len(), found.events().len()), (2, 4));
         let comments: Vec<_> = found.events().iter().map(|event| found.comment(event)).collect();
@@ -196,10 +218,20 @@ mod tests {
     }
 
     #[test]
+    fn findings_beyond_their_limit_are_counted() {
+        let mut found = Found::new(FoundLimits { findings: 2, ..FoundLimits::default() });
+        for packet in 1..=5 {
+            found.add(flow(1), packet, "", Some(Evidence::without_packets(packet)));
+        }
+        assert_eq!(found.left_out(), LeftOut { findings: 3, ..LeftOut::default() });
+        assert_eq!((found.events().len(), found.take_evidence().len()), (5, 2));
+    }
+
+    #[test]
     fn events_are_found_by_packet_in_their_order() {
         let mut found = Found::new(FoundLimits::default());
         for (packet, comment) in [(5, "a"), (2, "b"), (5, "c"), (9, "d")] {
-            found.add(flow(1), packet, comment);
+            found.add(flow(1), packet, comment, None);
         }
         found.sort();
         let mut next = 0;

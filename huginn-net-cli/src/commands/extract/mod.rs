@@ -1,6 +1,7 @@
 //! `huginn-net extract`: the packets of connections as pcapng.
 
 mod connections;
+mod evidence;
 mod found;
 mod reread;
 mod scan;
@@ -14,22 +15,22 @@ use huginn_net::core::{Amount, Decoder, FlowKey, Frame, Segment};
 use huginn_net::{Counters, Escaped, Event, HuginnNet};
 
 use self::connections::Connections;
+use self::evidence::Evidence;
 use self::found::{Found, FoundEvent, FoundLimits, LeftOut};
 use self::reread::Reread;
 use self::scan::Scan;
 use crate::args::ExtractArguments;
 use crate::failure::Failure;
-use crate::limits::{MAX_EXTRACTED_EVENTS, MAX_EXTRACTED_FLOWS, MAX_PACKET_COMMENTS};
+use crate::limits::{MAX_EXTRACTED_EVENTS, MAX_EXTRACTED_FINDINGS, MAX_EXTRACTED_FLOWS, MAX_PACKET_COMMENTS};
 use crate::outcome::Outcome;
 use crate::output::{Lines, Selected, Target, Zone};
 use crate::paths::name_of;
-use crate::plan::{Decoding, ExtractPlan, ExtractedPackets};
+use crate::plan::{Decoding, ExtractPlan, ExtractWriter, ExtractedPackets, create_extract};
 use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Verbosity, Visitor};
 use crate::stderr;
 
 pub(super) fn run(args: ExtractArguments) -> Result<Outcome, Failure> {
     let plan = ExtractPlan::new(args)?;
-    let writer = plan.create()?;
     let ExtractPlan { inputs, count, analyzer, selected, packets, decoding, target, is_quiet } = plan;
     let max_ratio = inputs.max_ratio;
     let messages = if is_quiet { Verbosity::Quiet } else { Verbosity::Normal };
@@ -42,14 +43,17 @@ pub(super) fn run(args: ExtractArguments) -> Result<Outcome, Failure> {
         packets,
         decoding,
         max_ratio,
-        writer,
+        target,
+        writer: None,
         found: Found::new(FoundLimits::default()),
         before: run.analyzer.counters(),
         totals: Totals::default(),
     };
     run.run(&mut extraction)?;
-    let Extraction { writer, totals, .. } = extraction;
-    writer.finish()?;
+    let Extraction { target, writer, totals, .. } = extraction;
+    if let Some(writer) = writer {
+        writer.finish()?;
+    }
     if !is_quiet {
         totals.report(&target);
     }
@@ -66,7 +70,9 @@ struct Extraction {
     packets: ExtractedPackets,
     decoding: Decoding,
     max_ratio: Option<NonZeroU32>,
-    writer: PcapngWriter<Box<dyn Write>>,
+    target: Target,
+    /// The output; `None` before the first packet that is written.
+    writer: Option<ExtractWriter>,
     found: Found,
     /// The counters before the capture.
     before: Counters,
@@ -81,11 +87,12 @@ impl Visitor for Extraction {
         let note = |event: Event| {
             let flow = FlowKey::from_flow(&event.flow)?;
             let is_selected = selected.contains(&event, file, None);
-            is_selected.then(|| (flow, event.packet_number, found::comment(lines, &event)))
+            is_selected
+                .then(|| (flow, event.packet_number, found::comment(lines, &event), Evidence::of(&event)))
         };
-        let mut add = |noted: Option<(FlowKey, u64, String)>| {
-            if let Some((flow, packet, comment)) = noted {
-                found.add(flow, packet, &comment);
+        let mut add = |noted: Option<(FlowKey, u64, String, Option<Evidence>)>| {
+            if let Some((flow, packet, comment, evidence)) = noted {
+                found.add(flow, packet, &comment, evidence);
             }
         };
         analyzer.analyze_map(&mut capture.source, note, &mut add).map(drop)
@@ -94,6 +101,7 @@ impl Visitor for Extraction {
     fn end_capture(&mut self, analyzer: &HuginnNet, capture: &OpenCapture<'_>) -> Result<(), Failure> {
         let mut found = std::mem::replace(&mut self.found, Found::new(FoundLimits::default()));
         found.sort();
+        let evidence = found.take_evidence();
         let (before, after) = (&self.before, &analyzer.counters());
         let frames = after.frames.saturating_sub(before.frames);
         self.totals.read = self.totals.read.saturating_add(frames);
@@ -104,8 +112,9 @@ impl Visitor for Extraction {
             ExtractedPackets::All => None,
             packets => {
                 let ends_early = packets == ExtractedPackets::Handshakes;
-                let mut scan = Scan::new(&found, ends_early);
-                if needs_scan(before, after) {
+                let needs_scan = needs_scan(before, after) || evidence.len() > 0;
+                let mut scan = Scan::new(&found, evidence, ends_early);
+                if needs_scan {
                     self.scan(&mut scan, capture, frames)?;
                 }
                 Some(scan.finish())
@@ -113,7 +122,8 @@ impl Visitor for Extraction {
         };
         let mut left_out = found.left_out();
         if let Some(connections) = &connections {
-            left_out.fragments = connections.fragments_left_out();
+            left_out.fragments = connections.fragments_left_out;
+            left_out.packets_of_findings = connections.packets_left_out;
             self.totals.connections = self.totals.connections.saturating_add(connections.len());
         }
         self.copy(&found, connections.as_ref(), capture, frames)?;
@@ -160,7 +170,7 @@ impl Extraction {
         capture: &OpenCapture<'_>,
         frames: u64,
     ) -> Result<(), Failure> {
-        let Self { decoding: Decoding { config, filter }, writer, totals, max_ratio, .. } = self;
+        let Self { decoding: Decoding { config, filter }, target, writer, totals, max_ratio, .. } = self;
         let mut reread = Reread::open(capture.path, *max_ratio, frames, filter)?;
         let mut decoder = Decoder::new(config.clone());
         let mut interfaces = Interfaces::of_file(capture);
@@ -176,6 +186,7 @@ impl Extraction {
                 is_wanted
             });
             if is_wanted {
+                let writer = created(writer, target)?;
                 let interface = interfaces.number(writer, &next.interface, &next.frame)?;
                 totals.add(events.len());
                 write_frame(writer, interface, &next.frame, found, events)?;
@@ -183,6 +194,18 @@ impl Extraction {
         }
         Ok(())
     }
+}
+
+/// The output, which is created first if there is none.
+fn created<'w>(
+    writer: &'w mut Option<ExtractWriter>,
+    target: &Target,
+) -> Result<&'w mut ExtractWriter, Failure> {
+    let open = match writer.take() {
+        Some(open) => open,
+        None => create_extract(target)?,
+    };
+    Ok(writer.insert(open))
 }
 
 /// Writes a frame with the comments of its events.
@@ -262,6 +285,13 @@ impl Totals {
             Target::File(path) => name_of(path),
         };
         let Self { read, written, connections, commented, events, .. } = *self;
+        if written == 0 {
+            stderr::report(&format_args!(
+                "{name}: not written, none of {} is selected",
+                Amount(read, "packet(s)")
+            ));
+            return;
+        }
         let of_connections = match connections {
             0 => String::new(),
             count => format!(" of {}", Amount(count, "connection(s)")),
@@ -276,13 +306,15 @@ impl Totals {
 
 /// Reports what limits left out of a capture. Returns whether there is anything.
 fn report_left_out(capture: &OpenCapture<'_>, left_out: &LeftOut) -> bool {
-    let LeftOut { events_of_flows, events, comments, fragments } = *left_out;
+    let LeftOut { events_of_flows, events, comments, fragments, findings, packets_of_findings } = *left_out;
     let name = name_of(capture.path);
     for (count, what, limit) in [
         (events_of_flows, "event(s) of flows", Some((MAX_EXTRACTED_FLOWS, "flows"))),
         (events, "event(s)", Some((MAX_EXTRACTED_EVENTS, "events"))),
         (comments, "comment(s)", None),
         (fragments, "IP fragment(s)", None),
+        (findings, "finding(s)", Some((MAX_EXTRACTED_FINDINGS, "findings"))),
+        (packets_of_findings, "packet(s) of findings", Some((MAX_EXTRACTED_FLOWS, "flows"))),
     ] {
         if count == 0 {
             continue;

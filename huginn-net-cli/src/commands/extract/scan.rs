@@ -8,12 +8,20 @@ use std::collections::{BTreeMap, HashMap};
 use huginn_net::core::{FlowKey, Segment, TcpHeader};
 
 use super::connections::Connections;
+use super::evidence::AllEvidence;
 use super::found::Found;
-use crate::limits::{MAX_EXTRACTED_FRAGMENTS, MAX_PENDING_DATAGRAMS, MAX_PENDING_FRAGMENTS};
+use crate::limits::{
+    MAX_EXTRACTED_FLOWS, MAX_EXTRACTED_FRAGMENTS, MAX_PENDING_DATAGRAMS, MAX_PENDING_FRAGMENTS,
+};
 
-/// Finds the packets of the connections that have selected events.
+/// Finds the packets of the connections that have selected events, and of those that selected findings are about.
 pub(super) struct Scan<'f> {
     found: &'f Found,
+    /// What the findings are about. Its packets count as events of their connections.
+    evidence: AllEvidence,
+    /// Flows of the evidence that have no event; their numbers follow those of the others.
+    more_flows: HashMap<FlowKey, u32>,
+    packets_left_out: u64,
     /// Whether a connection ends at its last event.
     ends_early: bool,
     /// The flows by their number.
@@ -69,9 +77,12 @@ struct PendingSyn {
 
 impl<'f> Scan<'f> {
     /// Each flow is one connection until segments show others. `ends_early`: whether a connection ends at its last event.
-    pub(super) fn new(found: &'f Found, ends_early: bool) -> Self {
+    pub(super) fn new(found: &'f Found, evidence: AllEvidence, ends_early: bool) -> Self {
         Self {
             found,
+            evidence,
+            more_flows: HashMap::new(),
+            packets_left_out: 0,
             ends_early,
             flows: vec![ScannedFlow::default(); found.flows().len()],
             ranges: Vec::new(),
@@ -86,14 +97,34 @@ impl<'f> Scan<'f> {
     /// Takes a segment of a packet.
     pub(super) fn on_segment(&mut self, segment: &Segment<'_>, packet: u64) {
         let (key, is_from_low) = FlowKey::from_segment(segment);
-        let Some(number) = self.found.flows().get(&key).copied() else { return };
+        let until = self.evidence.on_segment(segment, packet);
+        let is_evidence = until.is_some_and(|until| !self.ends_early || packet <= until);
+        let Some(number) = self.number_of(key, is_evidence) else { return };
         self.of_frame.push(number);
         let Some(flow) = self.flows.get_mut(number as usize) else { return };
-        if let Some(tcp) = segment.tcp()
-            && let Some((start, end, last_event)) = flow.on_tcp(tcp, is_from_low, packet)
-        {
+        let ended = segment.tcp().and_then(|tcp| flow.on_tcp(tcp, is_from_low, packet));
+        if is_evidence {
+            flow.on_event(packet);
+        }
+        if let Some((start, end, last_event)) = ended {
             self.add_range(number, start, end, last_event);
         }
+    }
+
+    /// The number of a flow, which is new if only evidence needs it.
+    fn number_of(&mut self, key: FlowKey, is_evidence: bool) -> Option<u32> {
+        let known = self.found.flows().get(&key).or_else(|| self.more_flows.get(&key)).copied();
+        if known.is_some() || !is_evidence {
+            return known;
+        }
+        if self.flows.len() >= MAX_EXTRACTED_FLOWS {
+            self.packets_left_out = self.packets_left_out.saturating_add(1);
+            return None;
+        }
+        let number = u32::try_from(self.flows.len()).ok()?;
+        self.flows.push(ScannedFlow::default());
+        self.more_flows.insert(key, number);
+        Some(number)
     }
 
     /// Ends a packet. `datagram`: the datagram of its fragment, if it is one.
@@ -148,10 +179,19 @@ impl<'f> Scan<'f> {
             let last_event = flow.syn.map_or(0, |syn| syn.last_event).max(flow.last_event);
             self.add_range(number, flow.start, u64::MAX, last_event);
         }
-        let Self { found, mut ranges, fragments, fragments_left_out, pending, .. } = self;
+        let Self {
+            found,
+            more_flows,
+            packets_left_out,
+            mut ranges,
+            fragments,
+            fragments_left_out,
+            pending,
+            ..
+        } = self;
         ranges.sort_unstable();
-        let mut flows = HashMap::with_capacity(found.flows().len());
-        for (key, number) in found.flows() {
+        let mut flows = HashMap::with_capacity(found.flows().len().saturating_add(more_flows.len()));
+        for (key, number) in found.flows().iter().chain(&more_flows) {
             let start = ranges.partition_point(|range| range.flow < *number);
             let end = ranges.partition_point(|range| range.flow <= *number);
             let index = |index: usize| u32::try_from(index).unwrap_or(u32::MAX);
@@ -171,6 +211,7 @@ impl<'f> Scan<'f> {
             ranges: ranges.into_iter().map(|range| range.start..=range.end).collect(),
             fragments: packets,
             fragments_left_out: fragments_left_out.saturating_add(pending.left_out),
+            packets_left_out,
         }
     }
 }
