@@ -326,11 +326,19 @@ impl Protocol for Observers {
         let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
         let (profiles, has_baseline) = (self.profiles, self.baseline.is_some());
         let mut watcher = self.watcher.take();
+        let is_plain = !profiles && !has_baseline && watcher.is_none();
         let mut emit = |origin: Origin, mut output: FlowOutput| {
+            let frame = EventFrame::from_segment(segment);
+            if is_plain {
+                match allowance.admits(&limits, frame, &output) {
+                    Some(text_bytes) => emit(Origin { text_bytes, ..origin }, output),
+                    None => suppressed = suppressed.saturating_add(1),
+                }
+                return;
+            }
             if profiles {
                 mark_first(has_updated, origin.subject, &mut output);
             }
-            let frame = EventFrame::from_segment(segment);
             let found = match (&mut watcher, &mut output) {
                 (Some(watcher), Route::Report(finding)) => {
                     let (own, other) = (segment.source(), segment.destination());
@@ -380,8 +388,17 @@ impl Protocol for Observers {
         let mut connection = protocols.connection.take();
         let has_baseline = self.baseline.is_some();
         let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
+        let is_plain = !has_baseline && watcher.is_none();
         let mut admit = |mut event: Event<FlowOutput>| {
             let frame = EventFrame::from_event(&event);
+            if is_plain {
+                if allowance.admits(&limits, frame, &event.kind).is_some() {
+                    emit(event);
+                } else {
+                    suppressed = suppressed.saturating_add(1);
+                }
+                return;
+            }
             let (subject, addresses) = (event.subject, (event.flow.client, event.flow.server));
             let found = match (&mut watcher, &mut event.kind) {
                 (Some(watcher), Route::Report(finding)) => {
