@@ -102,7 +102,7 @@ impl<W: Write> PcapngWriter<W> {
         Ok(number)
     }
 
-    /// Writes a frame of an interface with comments, of which each is cut to 65,535 bytes. The link type is that of the interface.
+    /// Writes a frame of an interface with comments, each cut to 65,535 bytes. The link type is that of the interface.
     ///
     /// # Errors
     /// Those of the output, and `InvalidInput` if the interface is unknown, or the frame or the comments are longer than

@@ -78,15 +78,15 @@ pub(crate) struct BaselineArguments {
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Analysis")]
 pub(crate) struct ThresholdArguments {
-    /// Report a scan once so many ports of a host got a SYN in a minute; at most 1024 [default: 100]
+    /// Report a scan once N ports of a host got a SYN in a minute; at most 1024 [default: 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1024))]
     pub(crate) scan_ports: Option<u32>,
 
-    /// Report a scan once so many hosts got a SYN on one port in a minute; at most 1024 [default: 100]
+    /// Report a scan once N hosts got a SYN on one port in a minute; at most 1024 [default: 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1024))]
     pub(crate) scan_hosts: Option<u32>,
 
-    /// Report a beacon after so many contacts at regular intervals [default: 20]
+    /// Report a beacon after N contacts at regular intervals [default: 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1000))]
     pub(crate) beacon_count: Option<u32>,
 }

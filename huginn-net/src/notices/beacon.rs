@@ -346,7 +346,7 @@ impl Beacons {
         }
         let mut series = Series::new(candidate, new);
         contact.into_iter().for_each(|contact| series.identify(contact));
-        // Should the series be evicted, the pair begins anew.
+        // If the series is evicted, the pair starts again.
         *candidate = Candidate::new(new, contact);
         let heap_bytes = series.heap_bytes();
         if let Some(slot) = self.series.insert(key, now, series) {

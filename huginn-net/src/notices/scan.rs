@@ -1,4 +1,4 @@
-//! Scans: many ports of a host, or many hosts on a port, of which almost none answer.
+//! Scans: many ports of a host, or many hosts on a port, that almost never answer.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt::{self, Display};
@@ -520,7 +520,7 @@ fn is_unanswered(answered: usize, targets: usize) -> bool {
     answered.saturating_mul(100) <= targets.saturating_mul(MAX_SCAN_ANSWERS_PERCENT)
 }
 
-/// Whether `part` is at least so many percent of `all`.
+/// Whether `part` is at least this percentage of `all`.
 fn is_percent(part: usize, all: usize, percent: usize) -> bool {
     part.saturating_mul(100) >= all.saturating_mul(percent)
 }

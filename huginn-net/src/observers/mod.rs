@@ -326,6 +326,7 @@ impl Protocol for Observers {
         let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
         let (profiles, has_baseline) = (self.profiles, self.baseline.is_some());
         let mut watcher = self.watcher.take();
+        // Without profiles, lists and baseline, an event takes a path that costs nothing more.
         let is_plain = !profiles && !has_baseline && watcher.is_none();
         let mut emit = |origin: Origin, mut output: FlowOutput| {
             let frame = EventFrame::from_segment(segment);

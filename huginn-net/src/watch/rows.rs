@@ -426,7 +426,7 @@ fn split_remark(line: &str) -> (&str, &str) {
     }
 }
 
-/// The text of a value of JSON; objects and lists are no texts of a row.
+/// The text of a value of JSON; a row has no objects and lists.
 fn text_of(value: &Json) -> String {
     match value {
         Json::String(text) => text.clone(),

@@ -367,7 +367,7 @@ pub(super) fn normal_name(name: &[u8]) -> Option<String> {
     Some(name.to_ascii_lowercase())
 }
 
-/// A signature with the TTL that its sender set, instead of what is left and the distance: `64` for `57+7`.
+/// A signature with the initial TTL of its sender instead of TTL and distance: `64` for `57+7`.
 pub(super) fn at_sender(signature: &str) -> String {
     let Some((version, rest)) = signature.split_once(':') else { return signature.to_owned() };
     let Some((ttl, rest)) = rest.split_once(':') else { return signature.to_owned() };

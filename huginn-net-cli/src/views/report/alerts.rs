@@ -31,7 +31,7 @@ pub(super) struct AlertList {
     pub(super) left_out: u64,
 }
 
-/// Address of the client, the number of the VLAN tags and tunnels, and what tells the alerts of a client apart.
+/// Address of the client, the number of the VLAN tags and tunnels, and what distinguishes the alerts of a client.
 type Key = (IpAddr, u64, String);
 
 /// A statement about a client, which several events may make.

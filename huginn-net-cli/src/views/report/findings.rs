@@ -172,7 +172,7 @@ fn total(listed: usize, left_out: u64) -> usize {
     listed.saturating_add(usize::try_from(left_out).unwrap_or(usize::MAX))
 }
 
-/// Imitations that are no mismatch of a request: those are listed as such.
+/// Imitations, except those that are listed as mismatches of requests.
 fn imitations(report: &Report<'_>) -> Group {
     let values = report.overview.values(ValueKind::Mismatch).top(usize::MAX);
     let listed: HashSet<(IpAddr, &str)> = values
