@@ -54,7 +54,7 @@ pub use error::HttpError;
 pub use header_name::HeaderName;
 pub use headers::{Header, Headers};
 pub use huginn_net_wire::Parsed;
-pub use message::{HttpVersion, HttpVersionParseError, Request, Response, Role};
+pub use message::{HttpVersion, HttpVersionParseError, Request, Response, Role, without_port};
 #[cfg(feature = "packets")]
 pub use observer::{HttpCounters, HttpEvent, HttpObserver, HttpRequest, HttpResponse, HuginnNetHttp};
 #[cfg(feature = "packets")]

@@ -1,7 +1,8 @@
 //! Heads of requests and responses, of all HTTP versions.
 
 use std::fmt;
-use std::str::FromStr;
+use std::net::IpAddr;
+use std::str::{self, FromStr};
 
 use crate::headers::{Draft, Headers, Span};
 use crate::{HeaderName, language};
@@ -88,6 +89,24 @@ pub(crate) struct RequestParts {
     pub(crate) method: Span,
     pub(crate) target: Span,
     pub(crate) authority: Option<Span>,
+}
+
+/// A [host](Request::host) or a server name without port. An IPv6 address stays as it is, with or without brackets.
+///
+/// ```
+/// use huginn_net_http::without_port;
+///
+/// assert_eq!(without_port(b"www.example.org:8080"), b"www.example.org");
+/// assert_eq!(without_port(b"2001:db8::1"), b"2001:db8::1");
+/// ```
+pub fn without_port(host: &[u8]) -> &[u8] {
+    let port = host.iter().rposition(|byte| *byte == b':').map(|colon| host.split_at(colon));
+    let is_address = || str::from_utf8(host).is_ok_and(|text| text.parse::<IpAddr>().is_ok());
+    match port {
+        // An IPv6 address without brackets ends like a name with a port.
+        Some((name, port)) if port.iter().skip(1).all(u8::is_ascii_digit) && !is_address() => name,
+        _ => host,
+    }
 }
 
 impl Request {
@@ -345,5 +364,26 @@ impl fmt::Debug for Response {
             .field("headers", &self.headers)
             .field("p0f", &self.p0f)
             .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn port_is_no_part_of_a_name_or_an_address() {
+        let rows: [(&[u8], &[u8]); 7] = [
+            (b"example.org:8080", b"example.org"),
+            (b"example.org:x", b"example.org:x"),
+            (b"example.org", b"example.org"),
+            (b"192.0.2.1:80", b"192.0.2.1"),
+            (b"[2001:db8::1]:80", b"[2001:db8::1]"),
+            (b"2001:db8::1", b"2001:db8::1"),
+            (b":80", b""),
+        ];
+        for (text, name) in rows {
+            assert_eq!(without_port(text), name, "{}", text.escape_ascii());
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::args::{InventoryArguments, InventoryFormat};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::plan::InventoryPlan;
-use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Verbosity, Visitor};
+use crate::run::{CaptureOutcome, CaptureRun, OpenCapture, Visitor};
 use crate::views::columns;
 use crate::views::inventory::{self, Inventory, Summary};
 
@@ -14,10 +14,7 @@ pub(super) fn run(args: InventoryArguments) -> Result<Outcome, Failure> {
     let plan = InventoryPlan::new(args)?;
     let mut writer = plan.create()?;
     let InventoryPlan { inputs, count, analyzer, format, top, zone, is_quiet, .. } = plan;
-    let messages = if is_quiet { Verbosity::Quiet } else { Verbosity::Normal };
-    let mut run = CaptureRun::new(inputs, count, analyzer, messages);
-    run.interrupt().on_signals(OnInterrupt::EndTwice)?;
-    run.show_progress();
+    let mut run = CaptureRun::start(inputs, count, analyzer, is_quiet)?;
     let mut counter = Counter(Inventory::default());
     run.run(&mut counter)?;
     let Counter(inventory) = counter;

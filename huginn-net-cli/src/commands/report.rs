@@ -12,7 +12,7 @@ use crate::outcome::Outcome;
 use crate::output::{Selected, Target, Zone};
 use crate::paths::name_of;
 use crate::plan::ReportPlan;
-use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Verbosity, Visitor};
+use crate::run::{CaptureOutcome, CaptureRun, OpenCapture, Visitor};
 use crate::views::inventory::Inventory;
 use crate::views::overview::Overview;
 use crate::views::overview::timeline::Timeline;
@@ -22,10 +22,7 @@ pub(super) fn run(args: ReportArguments) -> Result<Outcome, Failure> {
     let ReportPlan { inputs, count, analyzer, hosts, selected, output, title, zone, is_quiet } =
         ReportPlan::new(args)?;
     let mut out = BufWriter::new(create(&output)?);
-    let messages = if is_quiet { Verbosity::Quiet } else { Verbosity::Normal };
-    let mut run = CaptureRun::new(inputs, count, analyzer, messages);
-    run.interrupt().on_signals(OnInterrupt::EndTwice)?;
-    run.show_progress();
+    let mut run = CaptureRun::start(inputs, count, analyzer, is_quiet)?;
     let mut content = Content::new(&hosts, selected);
     run.run(&mut content)?;
     content.write(&mut out, &title, &zone, &run)?;

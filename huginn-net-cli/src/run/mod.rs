@@ -67,6 +67,23 @@ impl CaptureRun {
         Self { captures, analyzer, examples: ExampleFiles::default(), messages, has_failed: false }
     }
 
+    /// A run that SIGINT ends, with a progress bar. `is_quiet`: messages are errors only.
+    ///
+    /// # Errors
+    /// The handler of signals cannot be set.
+    pub(crate) fn start(
+        inputs: Inputs,
+        count: Option<u64>,
+        analyzer: HuginnNet,
+        is_quiet: bool,
+    ) -> Result<Self, Failure> {
+        let messages = if is_quiet { Verbosity::Quiet } else { Verbosity::Normal };
+        let mut run = Self::new(inputs, count, analyzer, messages);
+        run.interrupt().on_signals(OnInterrupt::EndTwice)?;
+        run.show_progress();
+        Ok(run)
+    }
+
     /// Shows a progress bar over all captures, unless messages are quiet.
     pub(crate) fn show_progress(&mut self) {
         if self.messages != Verbosity::Quiet {

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::net::IpAddr;
 
 use huginn_net_core::Side;
+use huginn_net_http::without_port;
 
 use crate::limits::{MAX_CONTACTS, MAX_HOST_BYTES};
 
@@ -129,21 +130,8 @@ pub(crate) fn asked_name(text: &[u8]) -> Option<Box<[u8]>> {
     if name.is_empty() || name.len() > MAX_HOST_BYTES || name.first() == Some(&b'[') {
         return None;
     }
-    (!is_address(name)).then(|| name.to_ascii_lowercase().into())
-}
-
-/// A name or an address without port.
-pub(super) fn without_port(text: &[u8]) -> &[u8] {
-    let port = text.iter().rposition(|byte| *byte == b':').map(|colon| text.split_at(colon));
-    match port {
-        // An IPv6 address without brackets ends like a name with a port.
-        Some((name, port)) if port.iter().skip(1).all(u8::is_ascii_digit) && !is_address(text) => name,
-        _ => text,
-    }
-}
-
-fn is_address(text: &[u8]) -> bool {
-    std::str::from_utf8(text).is_ok_and(|text| text.parse::<IpAddr>().is_ok())
+    let is_address = std::str::from_utf8(name).is_ok_and(|name| name.parse::<IpAddr>().is_ok());
+    (!is_address).then(|| name.to_ascii_lowercase().into())
 }
 
 #[cfg(test)]
@@ -196,21 +184,6 @@ mod tests {
         few.join(&many);
         assert!(counts(&few).contains(&(7, 4, false)));
         assert!(counts(&few).contains(&(1000, 1, true)), "{:?}", counts(&few));
-    }
-
-    #[test]
-    fn port_is_no_part_of_a_name_or_an_address() {
-        let rows: [(&[u8], &[u8]); 6] = [
-            (b"example.org:8080", b"example.org"),
-            (b"example.org:x", b"example.org:x"),
-            (b"192.0.2.1:80", b"192.0.2.1"),
-            (b"[2001:db8::1]:80", b"[2001:db8::1]"),
-            (b"2001:db8::1", b"2001:db8::1"),
-            (b":80", b""),
-        ];
-        for (text, name) in rows {
-            assert_eq!(without_port(text), name, "{}", text.escape_ascii());
-        }
     }
 
     #[test]

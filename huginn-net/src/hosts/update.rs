@@ -5,13 +5,12 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use huginn_net_db::{ClientMatch, Label, SoftwareClaim, TcpMatch};
-use huginn_net_http::{HttpSignature, Request, Role, language};
+use huginn_net_http::{HttpSignature, Request, Role, language, without_port};
 use huginn_net_tcp::{Clock, ClockReading, TcpSignature};
 use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
 use super::asked_name;
 use super::clocks::P0fClock;
-use super::contacts::without_port;
 use super::server_header;
 use super::tools::Tools;
 use crate::consistency::Consistency;

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use huginn_net_core::{Escaped, HexDigits, IpNet, Side};
+use huginn_net_http::without_port;
 use huginn_net_tls::{ClientHello, Ja4Form};
 
 use super::index::Index;
@@ -220,14 +221,5 @@ impl<'i> Search<'i> {
                 self.hits.push(Hit { entry, kind, value: pattern.into(), side: None });
             }
         }
-    }
-}
-
-/// A Host header without its port.
-fn without_port(host: &[u8]) -> &[u8] {
-    let colon = host.iter().rposition(|byte| *byte == b':');
-    match colon.and_then(|at| Some((host.get(..at)?, host.get(at..)?))) {
-        Some((name, port)) if port.iter().skip(1).all(u8::is_ascii_digit) => name,
-        _ => host,
     }
 }

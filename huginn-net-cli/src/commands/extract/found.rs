@@ -12,6 +12,7 @@ use crate::limits::{
     MAX_EXTRACTED_FLOWS,
 };
 use crate::output::Lines;
+use crate::views::overview::last_boundary;
 
 /// Limits of what is kept of a capture.
 #[derive(Clone, Copy, Debug)]
@@ -178,8 +179,7 @@ pub(super) fn comment(lines: &Lines, event: &Event) -> String {
         text = Printable(&text).to_string();
     }
     if text.len() > MAX_COMMENT_BYTES {
-        let end = (0..=MAX_COMMENT_BYTES).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
-        text.truncate(end);
+        text.truncate(last_boundary(&text, MAX_COMMENT_BYTES));
         text.push_str("...");
     }
     text

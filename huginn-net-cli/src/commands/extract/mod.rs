@@ -26,17 +26,14 @@ use crate::outcome::Outcome;
 use crate::output::{Lines, Selected, Target, Zone};
 use crate::paths::name_of;
 use crate::plan::{Decoding, ExtractPlan, ExtractWriter, ExtractedPackets, create_extract};
-use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Verbosity, Visitor};
+use crate::run::{CaptureOutcome, CaptureRun, OpenCapture, Visitor};
 use crate::stderr;
 
 pub(super) fn run(args: ExtractArguments) -> Result<Outcome, Failure> {
     let plan = ExtractPlan::new(args)?;
     let ExtractPlan { inputs, count, analyzer, selected, packets, decoding, target, is_quiet } = plan;
     let max_ratio = inputs.max_ratio;
-    let messages = if is_quiet { Verbosity::Quiet } else { Verbosity::Normal };
-    let mut run = CaptureRun::new(inputs, count, analyzer, messages);
-    run.interrupt().on_signals(OnInterrupt::EndTwice)?;
-    run.show_progress();
+    let mut run = CaptureRun::start(inputs, count, analyzer, is_quiet)?;
     let mut extraction = Extraction {
         selected,
         lines: Lines::new(false, Zone::new(false)),

@@ -20,15 +20,13 @@ use crate::args::LearnArguments;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::plan::LearnPlan;
-use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Verbosity, Visitor};
+use crate::run::{CaptureOutcome, CaptureRun, OpenCapture, Visitor};
 use crate::stderr;
 
 pub(super) fn run(args: LearnArguments) -> Result<Outcome, Failure> {
     let LearnPlan { inputs, analyzer, samples, programs } = LearnPlan::new(args)?;
     let (files, max_ratio) = (inputs.paths(), inputs.max_ratio);
-    let mut run = CaptureRun::new(inputs, None, analyzer, Verbosity::Normal);
-    run.interrupt().on_signals(OnInterrupt::EndTwice)?;
-    run.show_progress();
+    let mut run = CaptureRun::start(inputs, None, analyzer, false)?;
     let mut learner = Learner::new(programs);
     run.run(&mut learner)?;
     let mut groups = learner.into_groups();

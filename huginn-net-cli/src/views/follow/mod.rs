@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 
 use huginn_net::hosts::{HostProfile, JoinedHosts};
+use huginn_net::http::without_port;
 use huginn_net::{Escaped, Event, Finding, Side};
 
 use self::host::FollowedHost;
@@ -178,13 +179,7 @@ fn asked_name(event: &Event) -> Option<&[u8]> {
 
 /// Whether a text is this name, in any case and with any port.
 fn is_name(text: &[u8], name: &str) -> bool {
-    let Some((start, rest)) = text.split_at_checked(name.len()) else { return false };
-    let is_port = match rest {
-        [] => true,
-        [b':', port @ ..] => port.iter().all(u8::is_ascii_digit),
-        _ => false,
-    };
-    is_port && start.eq_ignore_ascii_case(name.as_bytes())
+    without_port(text).eq_ignore_ascii_case(name.as_bytes())
 }
 
 /// The software of a client, as the event shows it.

@@ -9,6 +9,7 @@ use foldhash::HashMap;
 use foldhash::fast::FixedState;
 use huginn_net::core::TransportKind;
 use huginn_net::hosts::HostProfile;
+use huginn_net::http::without_port;
 use huginn_net::record::event_name;
 use huginn_net::tls::names::cipher_suite;
 use huginn_net::{Escaped, Event, Finding, Side, Timestamp};
@@ -132,7 +133,7 @@ impl Activity {
             (event.flow.server, event.flow.client)
         };
         // Signatures of SYNs repeat with each peer, and responses with each client.
-        let told_peer = match event.kind {
+        let distinct_peer = match event.kind {
             Finding::Tcp(_)
             | Finding::HostChange(_)
             | Finding::IpSharing(_)
@@ -141,7 +142,7 @@ impl Activity {
             _ if is_client => Some(peer),
             _ => None,
         };
-        let hash = hash(kind, text, told_peer);
+        let hash = hash(kind, text, distinct_peer);
         let is_full = self.steps >= MAX_REPORT_STEPS;
         let Some(host) = self.hosts.get_mut(&key) else { return };
         if host.steps.iter().any(|step| step.hash == hash) {
@@ -213,7 +214,7 @@ impl HostActivity {
 }
 
 impl Names {
-    /// Counts a name, and returns the number of names that became more.
+    /// Counts a name. Returns the number of names that were added.
     fn add(&mut self, name: &str, is_full: bool) -> usize {
         if let Some((_, count)) = self.seen.iter_mut().find(|(seen, _)| **seen == *name) {
             *count = count.saturating_add(1);
@@ -266,15 +267,6 @@ fn write_name(text: &mut String, finding: &Finding) -> bool {
     text.truncate(last_boundary(text, MAX_REPORT_STEP_TEXT));
     text.make_ascii_lowercase();
     !text.is_empty()
-}
-
-/// A host without its port. Colons in an address of IPv6 stay.
-fn without_port(host: &[u8]) -> &[u8] {
-    let Some(colon) = host.iter().rposition(|byte| *byte == b':') else { return host };
-    let (name, port) = host.split_at(colon);
-    let has_digits = port.get(1..).is_some_and(|port| port.iter().all(u8::is_ascii_digit));
-    let is_name = !name.contains(&b':') || name.ends_with(b"]");
-    if has_digits && is_name { name } else { host }
 }
 
 /// Writes what an event shows, without secrets: queries of requests are cut. Returns whether a timeline has such events.
@@ -359,19 +351,6 @@ fn put(text: &mut String, value: &dyn Display) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn port_is_cut_from_names_only() {
-        for (host, name) in [
-            ("a.example:8080", "a.example"),
-            ("a.example", "a.example"),
-            ("[2001:db8::1]:443", "[2001:db8::1]"),
-            ("2001:db8::1", "2001:db8::1"),
-            ("a.example:x", "a.example:x"),
-        ] {
-            assert_eq!(without_port(host.as_bytes()), name.as_bytes(), "{host}");
-        }
-    }
 
     #[test]
     fn names_are_the_most_used_and_the_rarest() {
