@@ -31,8 +31,9 @@ python3 -m venv "$folder/build"
 uv=$folder/build/bin/uv
 "$folder/build/bin/pip" wheel --quiet --no-deps --wheel-dir "$folder" ./python
 
-environment tables duckdb fsspec "moto[server,s3]" pandas polars pyarrow pysail==0.7.* pyspark-client==4.1.* pytest pytz s3fs
+environment tables duckdb fsspec "moto[server,s3]" mypy pandas polars pyarrow pysail==0.7.* pyspark-client==4.1.* pytest pytz s3fs
 run_tests tables python/tests
+(cd python && "$folder/tables/bin/python" -m mypy --cache-dir "$folder/mypy" huginn_net)
 
 environment spark fsspec "moto[server,s3]" pandas pyarrow pyspark==4.1.* pytest s3fs
 PATH=$folder/spark/bin:$PATH

@@ -11,6 +11,7 @@ use huginn_net::Event;
 use huginn_net::core::FlowId;
 use huginn_net::record::{EVENT_NAMES, FlowRecord, event_name, visit_event};
 
+use crate::batch_thread::BuildBatch;
 use crate::column::Column;
 use crate::derived::DERIVED;
 use crate::row::{Row, Target};
@@ -160,6 +161,20 @@ impl EventBatchBuilder {
         let columns = self.columns.iter_mut().map(take).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(self.schema()), columns, &options)
+    }
+}
+
+impl BuildBatch for EventBatchBuilder {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn text_len(&self) -> usize {
+        self.text_len
+    }
+
+    fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
+        Self::finish(self)
     }
 }
 

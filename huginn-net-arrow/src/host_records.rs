@@ -4,17 +4,19 @@ use std::fmt;
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 
 use arrow_array::builder::{
     ArrayBuilder, Int32Builder, Int64Builder, StringBuilder, TimestampMicrosecondBuilder,
 };
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use huginn_net::core::{Analyzer, Event, Route, Source};
+use huginn_net::core::{AnalysisError, Analyzer, Event, Route, Source};
 use huginn_net::hosts::{HostUpdate, HostUpdateRecord, WithoutHosts};
 use huginn_net::{Finding, Timestamp};
 
-use crate::batch_thread::{BATCH_ROWS, BATCH_TEXT_BYTES, BatchSender, BatchThread};
+use crate::batch_thread::{BatchThread, BuildBatch, Rows};
 use crate::row::split_time;
 use crate::schema::{UTC, metadata, time_type};
 
@@ -36,7 +38,7 @@ pub const HOST_RECORD_ORDER: [&str; 5] = ["ts", "ts_nanos", "file", "packet", "p
 /// of its own, at most two batches ahead.
 pub struct HostRecordBatches {
     schema: SchemaRef,
-    thread: BatchThread<Analyzer<WithoutHosts>>,
+    thread: BatchThread<()>,
 }
 
 impl HostRecordBatches {
@@ -45,13 +47,69 @@ impl HostRecordBatches {
     /// # Errors
     ///
     /// If the thread cannot be started.
-    pub fn new<S>(analyzer: Analyzer<WithoutHosts>, source: S, file: Option<String>) -> io::Result<Self>
+    pub fn new<S>(mut analyzer: Analyzer<WithoutHosts>, source: S, file: Option<String>) -> io::Result<Self>
     where
         S: Source<'static> + Send + 'static,
         S::Error: std::error::Error + Send + Sync + 'static,
     {
-        let thread = BatchThread::start(move |batches| analyse(analyzer, source, file.as_deref(), batches))?;
+        Self::of(move |mut rows| {
+            if let Err(error) = rows.append_all(&mut analyzer, source, file.as_deref()) {
+                rows.fail(error);
+            }
+        })
+    }
+
+    /// Waits for the next batch, for a time; `Pending` if it does not come. So the caller can stop to wait.
+    pub fn poll_next(&mut self, wait: Duration) -> Poll<Option<Result<RecordBatch, ArrowError>>> {
+        self.thread.poll_next(wait)
+    }
+
+    /// Starts a thread that appends records: those of several captures, for instance, which share batches.
+    ///
+    /// # Errors
+    ///
+    /// If the thread cannot be started.
+    pub fn of(run: impl FnOnce(HostRecordRows<'_>) + Send + 'static) -> io::Result<Self> {
+        let thread = BatchThread::start(Records::default(), move |rows| run(HostRecordRows(rows)))?;
         Ok(Self { schema: host_record_schema(), thread })
+    }
+}
+
+/// Where a thread appends the rows of [`HostRecordBatches`].
+#[derive(Debug)]
+pub struct HostRecordRows<'a>(&'a mut Rows<Records>);
+
+impl HostRecordRows<'_> {
+    /// Runs the first stage over a source, and appends its records. `file`: the name of the capture. Breaks after an error
+    /// of these rows, or if the reader is gone.
+    ///
+    /// # Errors
+    ///
+    /// Those of the analysis. The records before the error are appended.
+    pub fn append_all<S>(
+        &mut self,
+        analyzer: &mut Analyzer<WithoutHosts>,
+        source: S,
+        file: Option<&str>,
+    ) -> Result<ControlFlow<()>, AnalysisError<S::Error>>
+    where
+        S: Source<'static> + Send,
+        S::Error: Send,
+    {
+        self.0.builder.position = 0;
+        let mut flow = ControlFlow::Continue(());
+        analyzer.analyze(source, &mut |event: Event<Route<Finding, HostUpdate>>| {
+            if let Route::Update(update) = event.into_route() {
+                flow = self.0.append(|records| records.append(&update, file));
+            }
+            flow
+        })?;
+        Ok(flow)
+    }
+
+    /// Ends the batches with an error, which follows the rows so far.
+    pub fn fail(&mut self, error: impl std::error::Error + Send + Sync + 'static) {
+        self.0.fail(error);
     }
 }
 
@@ -90,55 +148,21 @@ pub fn host_record_schema() -> SchemaRef {
     Arc::new(Schema::new(fields).with_metadata(metadata()))
 }
 
-fn analyse<S>(
-    mut analyzer: Analyzer<WithoutHosts>,
-    source: S,
-    file: Option<&str>,
-    batches: &BatchSender,
-) -> Analyzer<WithoutHosts>
-where
-    S: Source<'static> + Send,
-    S::Error: std::error::Error + Send + Sync + 'static,
-{
-    let mut records = Records::default();
-    let outcome = analyzer.analyze(source, &mut |event: Event<Route<Finding, HostUpdate>>| {
-        let Route::Update(update) = event.into_route() else { return ControlFlow::Continue(()) };
-        if let Err(error) = records.append(&update, file) {
-            let _ = batches.send(Err(error));
-            return ControlFlow::Break(());
-        }
-        let text_len = records.record.values_slice().len();
-        let is_full = records.rows() >= BATCH_ROWS || text_len >= BATCH_TEXT_BYTES;
-        if is_full { batches.send(records.finish()) } else { ControlFlow::Continue(()) }
-    });
-    if records.rows() > 0 && batches.send(records.finish()).is_break() {
-        return analyzer;
-    }
-    if let Err(error) = outcome {
-        batches.send_error(error);
-    }
-    analyzer
-}
-
 /// A builder of the columns.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Records {
     ts: TimestampMicrosecondBuilder,
     ts_nanos: Int32Builder,
     file: StringBuilder,
     packet: Int64Builder,
-    position: Int64Builder,
+    positions: Int64Builder,
     host_ip: StringBuilder,
     record: StringBuilder,
-    /// Number of records of the analysis.
-    records: i64,
+    /// Number of records of the analysis so far.
+    position: i64,
 }
 
 impl Records {
-    fn rows(&self) -> usize {
-        self.record.len()
-    }
-
     fn append(&mut self, update: &Event<HostUpdate>, file: Option<&str>) -> Result<(), ArrowError> {
         let Some(record) = HostUpdateRecord::new(update) else { return Ok(()) };
         let text = serde_json::to_string(&record).map_err(|error| ArrowError::ExternalError(error.into()))?;
@@ -147,11 +171,21 @@ impl Records {
         self.ts_nanos.append_value(nanos);
         self.file.append_option(file);
         self.packet.append_value(i64::try_from(record.packet_number()).unwrap_or(i64::MAX));
-        self.position.append_value(self.records);
+        self.positions.append_value(self.position);
         self.host_ip.append_value(record.host().ip().to_string());
         self.record.append_value(text);
-        self.records = self.records.saturating_add(1);
+        self.position = self.position.saturating_add(1);
         Ok(())
+    }
+}
+
+impl BuildBatch for Records {
+    fn rows(&self) -> usize {
+        self.record.len()
+    }
+
+    fn text_len(&self) -> usize {
+        self.record.values_slice().len()
     }
 
     fn finish(&mut self) -> Result<RecordBatch, ArrowError> {
@@ -160,7 +194,7 @@ impl Records {
             Arc::new(self.ts_nanos.finish()),
             Arc::new(self.file.finish()),
             Arc::new(self.packet.finish()),
-            Arc::new(self.position.finish()),
+            Arc::new(self.positions.finish()),
             Arc::new(self.host_ip.finish()),
             Arc::new(self.record.finish()),
         ];

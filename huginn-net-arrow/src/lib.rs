@@ -30,7 +30,7 @@ mod schema;
 pub use {arrow_array, arrow_schema};
 
 pub use self::batch::EventBatchBuilder;
-pub use self::host_records::{HOST_RECORD_ORDER, HostRecordBatches, host_record_schema};
+pub use self::host_records::{HOST_RECORD_ORDER, HostRecordBatches, HostRecordRows, host_record_schema};
 pub use self::markdown::schema_page;
-pub use self::reader::EventBatches;
+pub use self::reader::{EventBatches, EventRows};
 pub use self::schema::{ColumnInfo, SCHEMA_VERSION, columns, schema};

@@ -1,8 +1,11 @@
 //! Batches of the events of a source.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::io;
 use std::ops::ControlFlow;
+use std::task::Poll;
+use std::time::Duration;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
@@ -10,16 +13,16 @@ use huginn_net::core::Source;
 use huginn_net::{Event, HuginnNet};
 
 use crate::batch::EventBatchBuilder;
-use crate::batch_thread::{BATCH_ROWS, BATCH_TEXT_BYTES, BatchSender, BatchThread};
+use crate::batch_thread::{BatchThread, Rows};
 
 /// Batches of up to 8192 events, in the order of the analysis.
 ///
 /// The analysis runs in a thread of its own, and at most two batches ahead. After an error, such as that of a damaged
 /// capture, there are no further batches; the events before it come first. Dropping the reader ends the analysis with
 /// its next event.
-pub struct EventBatches {
+pub struct EventBatches<T = HuginnNet> {
     schema: SchemaRef,
-    thread: BatchThread<HuginnNet>,
+    thread: BatchThread<T>,
 }
 
 impl EventBatches {
@@ -42,7 +45,7 @@ impl EventBatches {
     ///
     /// If the thread cannot be started.
     pub fn with_builder<S>(
-        analyzer: HuginnNet,
+        mut analyzer: HuginnNet,
         source: S,
         builder: EventBatchBuilder,
         file: Option<String>,
@@ -51,20 +54,65 @@ impl EventBatches {
         S: Source<'static> + Send + 'static,
         S::Error: std::error::Error + Send + Sync + 'static,
     {
+        Self::of(builder, move |mut rows| {
+            let outcome = analyzer.analyze(source, &mut |event: Event| rows.append(&event, file.as_deref()));
+            if let Err(error) = outcome {
+                rows.fail(error);
+            }
+            analyzer
+        })
+    }
+}
+
+impl<T: Send + 'static> EventBatches<T> {
+    /// Starts a thread that appends rows: the events of several captures, for instance, which share batches.
+    ///
+    /// # Errors
+    ///
+    /// If the thread cannot be started.
+    pub fn of(
+        builder: EventBatchBuilder,
+        run: impl FnOnce(EventRows<'_>) -> T + Send + 'static,
+    ) -> io::Result<Self> {
         let schema = SchemaRef::clone(builder.schema());
-        let thread =
-            BatchThread::start(move |batches| analyse(analyzer, source, builder, file.as_deref(), batches))?;
+        let thread = BatchThread::start(builder, move |rows| run(EventRows(rows)))?;
         Ok(Self { schema, thread })
     }
+}
 
-    /// Waits for the end of the analysis, without its remaining batches, and returns the analyzer: its counters and
-    /// hosts. Returns `None` if the analysis panicked.
-    pub fn finish(mut self) -> Option<HuginnNet> {
+impl<T> EventBatches<T> {
+    /// Waits for the next batch, for a time; `Pending` if it does not come. So the caller can stop to wait.
+    pub fn poll_next(&mut self, wait: Duration) -> Poll<Option<Result<RecordBatch, ArrowError>>> {
+        self.thread.poll_next(wait)
+    }
+
+    /// Waits for the end of the analysis, without its remaining batches, and returns what the thread returns: the
+    /// analyzer, with its counters and hosts. Returns `None` if the analysis panicked.
+    pub fn finish(mut self) -> Option<T> {
         self.thread.end()
     }
 }
 
-impl Iterator for EventBatches {
+/// Where a thread appends the rows of [`EventBatches`].
+#[derive(Debug)]
+pub struct EventRows<'a>(&'a mut Rows<EventBatchBuilder>);
+
+impl EventRows<'_> {
+    /// Appends an event. `file`: the name of the capture. Breaks after an error, or if the reader is gone.
+    pub fn append(&mut self, event: &Event, file: Option<&str>) -> ControlFlow<()> {
+        self.0.append(|builder| {
+            builder.append(event, file);
+            Ok::<_, Infallible>(())
+        })
+    }
+
+    /// Ends the batches with an error, which follows the rows so far.
+    pub fn fail(&mut self, error: impl std::error::Error + Send + Sync + 'static) {
+        self.0.fail(error);
+    }
+}
+
+impl<T> Iterator for EventBatches<T> {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -72,39 +120,14 @@ impl Iterator for EventBatches {
     }
 }
 
-impl RecordBatchReader for EventBatches {
+impl<T> RecordBatchReader for EventBatches<T> {
     fn schema(&self) -> SchemaRef {
         SchemaRef::clone(&self.schema)
     }
 }
 
-impl fmt::Debug for EventBatches {
+impl<T> fmt::Debug for EventBatches<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EventBatches").finish_non_exhaustive()
     }
-}
-
-fn analyse<S>(
-    mut analyzer: HuginnNet,
-    source: S,
-    mut builder: EventBatchBuilder,
-    file: Option<&str>,
-    batches: &BatchSender,
-) -> HuginnNet
-where
-    S: Source<'static> + Send,
-    S::Error: std::error::Error + Send + Sync + 'static,
-{
-    let outcome = analyzer.analyze(source, &mut |event: Event| {
-        builder.append(&event, file);
-        let is_full = builder.len() >= BATCH_ROWS || builder.text_len() >= BATCH_TEXT_BYTES;
-        if is_full { batches.send(builder.finish()) } else { ControlFlow::Continue(()) }
-    });
-    if !builder.is_empty() && batches.send(builder.finish()).is_break() {
-        return analyzer;
-    }
-    if let Err(error) = outcome {
-        batches.send_error(error);
-    }
-    analyzer
 }

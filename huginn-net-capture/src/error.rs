@@ -111,6 +111,22 @@ pub enum CaptureError {
     },
 }
 
+impl CaptureError {
+    /// The number, from 1, of the packet that could not be read, and the offset of its record or block; `None` if the
+    /// capture could not be opened.
+    pub fn position(&self) -> Option<(u64, u64)> {
+        match *self {
+            Self::Open { .. } | Self::IsDirectory { .. } | Self::Empty { .. } | Self::NotACapture { .. } => {
+                None
+            }
+            Self::Damaged { packet, offset, .. }
+            | Self::Decompress { packet, offset, .. }
+            | Self::CompressionRatio { packet, offset, .. }
+            | Self::Io { packet, offset, .. } => Some((packet, offset)),
+        }
+    }
+}
+
 /// A defect of a record or block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -10,14 +10,18 @@ pyarrow, Polars, DuckDB and pandas read it directly.
 
 from __future__ import annotations
 
+import contextlib
+import difflib
+import functools
 import glob
 import json
 import os
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
-from ._native import ClientHello, Http2Client, TcpSyn, client_hello, explain, http2_client, tcp_syn
+from ._native import CaptureError, ClientHello, Http2Client, TcpSyn, client_hello, explain, http2_client, tcp_syn
 
 if TYPE_CHECKING:
     import duckdb
@@ -25,10 +29,14 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+__version__ = version("huginn-net")
+
 __all__ = [
     "Capture",
+    "CaptureError",
     "ClientHello",
     "HOST_EVENTS",
+    "HostRecords",
     "HostTable",
     "Http2Client",
     "Live",
@@ -40,42 +48,55 @@ __all__ = [
     "http2_client",
     "live",
     "read_pcap",
+    "scan_pcap",
     "schema",
     "sql",
     "tcp_syn",
 ]
 
+Protocol = Literal["tcp", "http", "tls", "ssh"]
+
 #: The protocols that are analysed unless others are chosen.
-PROTOCOLS = ("tcp", "http", "tls", "ssh")
+PROTOCOLS: tuple[Protocol, ...] = ("tcp", "http", "tls", "ssh")
 
 #: Events that need all packets of a host: a shard has none of them.
 HOST_EVENTS = ("uptime", "host_change", "ip_sharing", "tool")
 
 
+#: Rows of a row group of Parquet, and bytes from which on one is complete.
+_GROUP_ROWS = 1 << 20
+_GROUP_BYTES = 256 << 20
+
+#: Ends of the names of captures in a folder, after which rings may put digits, and compression its own end.
+_CAPTURE_NAMES = (".pcap", ".pcapng", ".cap")
+
+
 def read_pcap(
     source: Any,
     *,
-    protocols: tuple[str, ...] | list[str] = PROTOCOLS,
+    protocols: Sequence[Protocol] = PROTOCOLS,
     db: str | os.PathLike[str] | None = None,
     workers: int = 1,
     connections: bool = False,
-    events: tuple[str, ...] | list[str] = (),
-    columns: tuple[str, ...] | list[str] = (),
+    events: Sequence[str] = (),
+    columns: Sequence[str] = (),
     dictionaries: bool = False,
     shard: tuple[int, int] | None = None,
     max_compression_ratio: int | None = 1000,
-    on_error: str = "raise",
+    on_error: Literal["raise", "skip"] = "raise",
 ) -> Capture:
     """Reads captures: pcap or pcapng, also .gz and .zst.
 
-    ``source`` is a path, a pattern such as ``"captures/*.pcap"``, bytes, a file-like object, or a list of these. A
-    file-like object is read once. Paths are opened at once: a missing file raises FileNotFoundError here.
+    ``source`` is a path, a folder (its captures and those of its folders, in the order of their names), a pattern such as
+    ``"captures/*.pcap"``, a URL that fsspec opens (``s3://…``, also a pattern), bytes, a file-like object, or several of
+    these in a list or another iterable. A file-like object is read once. Paths are opened at once: a missing file raises
+    FileNotFoundError here.
 
     ``db`` is a signature database in p0f v3 syntax. ``connections`` adds a row for each connection. ``events`` selects
-    events by their names, and ``columns`` columns of the table; without them all are built. ``dictionaries`` stores each text once in a batch: Polars and pandas
-    make categories of them. With
-    ``on_error="skip"`` captures that cannot be read are skipped, and `Capture.skipped` names them; rows before the
-    damage of a capture stay. Otherwise these rows come first, and then the error.
+    events by their names, and ``columns`` columns of the table; without them all are built. ``dictionaries`` stores each
+    text once in a batch: Polars and pandas make categories of them. With ``on_error="skip"`` captures that cannot be read
+    are skipped, and `Capture.errors` tells them; rows before the damage of a capture stay. Otherwise these rows come
+    first, and then the error: `CaptureError`, from Polars or DuckDB themselves one of theirs.
 
     ``shard=(index, shards)`` analyses one of several disjoint sets of flows, so that several processes can share a
     capture. The events of flows from all shards are those of one analysis; events of hosts (`HOST_EVENTS`) are left out:
@@ -91,25 +112,75 @@ def read_pcap(
         if set(events) & set(HOST_EVENTS):
             raise ValueError("a shard has no events of hosts: see host_events")
         events = events or [name for name in _native.event_names() if name not in HOST_EVENTS]
-    sources = []
-    for one in source if isinstance(source, (list, tuple)) else [source]:
-        sources.extend(_expand(one))
-    skip_errors = on_error == "skip"
+    named = list(_expand(source))
     return Capture(
-        sources, list(protocols), db, workers, connections, skip_errors, list(events), list(columns), None, shard, dictionaries,
-        max_compression_ratio,
+        {
+            "sources": [one for _, one in named],
+            "names": [name for name, _ in named],
+            "protocols": list(protocols),
+            "db": db,
+            "workers": workers,
+            "connections": connections,
+            "skip_errors": on_error == "skip",
+            "events": list(events),
+            "columns": list(columns),
+            "shard": shard,
+            "dictionaries": dictionaries,
+            "max_compression_ratio": max_compression_ratio,
+        }
     )
+
+
+def scan_pcap(source: Any, **options: Any) -> polars.LazyFrame:
+    """Returns a polars.LazyFrame of captures: ``source`` and ``options`` are those of `read_pcap`, or a `Capture`.
+
+    Only the columns of the query are built. A filter on the column ``event`` alone decides what is analysed. Rows are read
+    batch by batch, so that a streaming query needs memory for its result.
+
+    >>> hello = hn.scan_pcap("capture.pcap").filter(pl.col("event") == "tls_client")  # doctest: +SKIP
+    >>> hello.group_by("ja4").len().collect(engine="streaming")  # doctest: +SKIP
+    """
+    import polars as pl
+    from polars.io.plugins import register_io_source
+
+    capture = _capture_of(source, options)
+
+    def batches(
+        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        changes: dict[str, Any] = {}
+        if with_columns is not None:
+            used = {*with_columns, *(predicate.meta.root_names() if predicate is not None else ())}
+            changes["columns"] = [name for name in capture.schema.names if name in used]
+        if predicate is not None and predicate.meta.root_names() == ["event"]:
+            names = capture._arguments["events"] or _native.event_names()
+            changes["events"] = pl.DataFrame({"event": names}).filter(predicate)["event"].to_list()
+            if not changes["events"]:
+                return
+        left = n_rows
+        for batch in capture._changed(changes)._batches():
+            frame = pl.DataFrame(batch)
+            frame = frame if predicate is None else frame.filter(predicate)
+            frame = frame if with_columns is None else frame.select(with_columns)
+            if left is not None:
+                frame = frame.head(left)
+                left -= frame.height
+            yield frame
+            if left == 0:
+                return
+
+    return register_io_source(batches, schema=pl.DataFrame(capture.schema.empty_table()).schema)
 
 
 def live(
     interfaces: str | list[str] | tuple[str, ...],
     *,
-    protocols: tuple[str, ...] | list[str] = PROTOCOLS,
+    protocols: Sequence[Protocol] = PROTOCOLS,
     db: str | os.PathLike[str] | None = None,
     workers: int = 1,
     connections: bool = False,
-    events: tuple[str, ...] | list[str] = (),
-    columns: tuple[str, ...] | list[str] = (),
+    events: Sequence[str] = (),
+    columns: Sequence[str] = (),
     interval: float = 1.0,
 ) -> Live:
     """Captures from network interfaces; needs the right to do so, on Linux CAP_NET_RAW.
@@ -133,23 +204,141 @@ def _check(protocols: Any, events: Any, columns: Any) -> None:
         ("events", events, _native.event_names()),
         ("columns", columns, schema()),
     ):
-        unknown = set(given) - set(known)
-        if unknown:
-            raise ValueError(f"unknown {what}: {', '.join(sorted(unknown))}")
+        if isinstance(given, str):
+            raise ValueError(f"{what} is a list of names, not one text")
+        for name in given:
+            if name not in known:
+                raise ValueError(f"{what} has no {name!r}{_nearest(name, list(known))}")
 
 
-def _expand(source: Any) -> list[Any]:
-    """The files that a pattern matches, or the source itself."""
-    if isinstance(source, str) and glob.has_magic(source) and not os.path.exists(source):
-        found = sorted(glob.glob(source, recursive=True))
-        if not found:
-            raise FileNotFoundError(f"no file matches {source}")
-        return found
-    return [source]
+def _nearest(name: str, known: Sequence[str]) -> str:
+    """The known names that are like this one, as the end of a message."""
+    near = difflib.get_close_matches(name, known)
+    return f": did you mean {' or '.join(near)}?" if near else f"; known are {', '.join(known)}"
+
+
+def _expand(source: Any) -> Iterator[tuple[str | None, Any]]:
+    """The captures of a source, each with its name, if it has one."""
+    if isinstance(source, (str, os.PathLike)):
+        yield from ((name, _opener(name)) for name, _ in _files(os.fspath(source)))
+    elif isinstance(source, (bytes, bytearray, memoryview)):
+        yield None, bytes(source)
+    elif hasattr(source, "read"):
+        name = getattr(source, "name", None)
+        yield name if isinstance(name, str) else None, source
+    elif isinstance(source, Iterable):
+        for one in source:
+            yield from _expand(one)
+    else:
+        raise TypeError(f"no capture: {source!r}")
+
+
+def _opener(name: str) -> Any:
+    """A path as it is, so that Python does not read it; of a URL, a function that opens it."""
+    return functools.partial(_open_url, name) if "://" in name else name
+
+
+def _open_url(url: str) -> Any:
+    import fsspec
+
+    return fsspec.open(url, "rb").open()
+
+
+def _files(path: str) -> list[tuple[str, int]]:
+    """The captures that a path, a pattern, a folder or a URL names, with their sizes, sorted by name."""
+    if "://" in path:
+        import fsspec
+
+        filesystem, root = fsspec.core.url_to_fs(path)
+        names = filesystem.glob(root) if any(mark in path for mark in "*?[") else [root]
+        if len(names) == 1 and filesystem.isdir(names[0]):
+            names = [name for name in filesystem.find(names[0]) if _is_capture_name(name)]
+        found = [(filesystem.unstrip_protocol(name), filesystem.size(name) or 0) for name in names]
+    else:
+        names = [path] if os.path.exists(path) or not glob.has_magic(path) else glob.glob(path, recursive=True)
+        if len(names) == 1 and os.path.isdir(names[0]):
+            names = [os.path.join(folder, name) for folder, _, files in os.walk(names[0]) for name in files]
+            names = [name for name in names if _is_capture_name(name)]
+        found = []
+        for name in names:
+            # One that was deleted since is none of them.
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.isfile(name):
+                    found.append((name, os.path.getsize(name)))
+    if not found:
+        raise FileNotFoundError(f"no capture matches {path}")
+    return sorted(found)
+
+
+def _is_capture_name(name: str) -> bool:
+    for end in (".gz", ".zst"):
+        name = name.removesuffix(end)
+    return name.rstrip("0123456789").endswith(_CAPTURE_NAMES)
+
+
+def _capture_of(source: Any, options: dict[str, Any]) -> Capture:
+    if not isinstance(source, Capture):
+        return read_pcap(source, **options)
+    if options:
+        raise TypeError(f"a Capture has options already: give {', '.join(options)} to read_pcap")
+    return source
 
 
 class Capture(_native.Capture):
     """Captures that are analysed whenever they are used; see `read_pcap`."""
+
+    _arguments: dict[str, Any]
+
+    def __new__(cls, arguments: dict[str, Any]) -> Capture:
+        self = super().__new__(cls, **arguments)
+        self._arguments = arguments
+        return self
+
+    def __reduce__(self) -> Any:
+        return Capture, (self._arguments,)
+
+    def __repr__(self) -> str:
+        names = [name or "<bytes>" for name in self._arguments["names"]]
+        return f"<huginn_net.Capture: {', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}>"
+
+    def _changed(self, changes: dict[str, Any]) -> Capture:
+        return Capture({**self._arguments, **changes})
+
+    def _batches(self) -> Iterator[pyarrow.RecordBatch]:
+        """The batches of rows. Damage is a CaptureError."""
+        import pyarrow as pa
+
+        reader = pa.RecordBatchReader.from_stream(self)
+        while True:
+            try:
+                batch = reader.read_next_batch()
+            except StopIteration:
+                return
+            except pa.ArrowException as error:
+                self.raise_interrupt()
+                raise CaptureError(str(error).removeprefix("External error: ")) from None
+            yield batch
+
+    def _groups(self) -> Iterator[list[pyarrow.RecordBatch]]:
+        """The batches of row groups."""
+        group: list[pyarrow.RecordBatch] = []
+        rows = size = 0
+        for batch in self._batches():
+            group.append(batch)
+            rows += batch.num_rows
+            size += batch.nbytes
+            if rows >= _GROUP_ROWS or size >= _GROUP_BYTES:
+                yield group
+                group, rows, size = [], 0, 0
+        if group:
+            yield group
+
+    @property
+    def schema(self) -> pyarrow.Schema:
+        """The schema of the table."""
+        import pyarrow as pa
+
+        return pa.schema(self)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Iterates over events as dicts, with the fields of the program's JSON."""
@@ -157,17 +346,16 @@ class Capture(_native.Capture):
             yield from map(json.loads, text.splitlines())
 
     def to_arrow(self) -> pyarrow.Table:
-        """Returns a pyarrow.Table. Ctrl-C works between batches."""
+        """Returns a pyarrow.Table."""
         import pyarrow as pa
 
-        reader = pa.RecordBatchReader.from_stream(self)
-        return pa.Table.from_batches(list(reader), schema=reader.schema)
+        return pa.Table.from_batches(self._batches(), schema=self.schema)
 
     def to_polars(self) -> polars.DataFrame:
-        """Returns a polars.DataFrame."""
+        """Returns a polars.DataFrame (needs pyarrow). `scan_pcap` builds only what a query needs."""
         import polars as pl
 
-        return pl.DataFrame(self)
+        return pl.DataFrame(self.to_arrow())
 
     def to_pandas(self) -> pandas.DataFrame:
         """Returns a pandas.DataFrame (needs pyarrow)."""
@@ -180,18 +368,21 @@ class Capture(_native.Capture):
         return (connection or duckdb).from_arrow(self)
 
     def write_parquet(self, path: str | os.PathLike[str], **options: Any) -> None:
-        """Writes a Parquet file with pyarrow; it has a temporary name until it is complete."""
+        """Writes a Parquet file with pyarrow, which takes ``options``. It has a temporary name until it is complete.
+
+        Row groups have up to a million rows, or 256 MiB in memory, of all captures together.
+        """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         path = os.fspath(path)
         folder, name = os.path.split(path)
         unfinished = os.path.join(folder, f".{name}.unfinished")
-        reader = pa.RecordBatchReader.from_stream(self)
         try:
-            with pq.ParquetWriter(unfinished, reader.schema, **options) as writer:
-                for batch in reader:
-                    writer.write_batch(batch)
+            with pq.ParquetWriter(unfinished, self.schema, **options) as writer:
+                for group in self._groups():
+                    table = pa.Table.from_batches(group)
+                    writer.write_table(table, row_group_size=table.num_rows)
             os.replace(unfinished, path)
         except BaseException:
             if os.path.exists(unfinished):
@@ -214,10 +405,16 @@ class Capture(_native.Capture):
         """Returns the counters of each capture."""
         return [json.loads(line) for line in super().stats().splitlines()]
 
-    @property
-    def skipped(self) -> list[str]:
-        """The errors of captures that ``on_error="skip"`` skipped, so far."""
-        return super().skipped()
+    def errors(self) -> pyarrow.Table:
+        """Returns the captures that the analyses so far could not read to their end, each once.
+
+        Columns: ``file``; ``error``, the reason; ``packet``, the number of the packet that could not be read, from 1; and
+        ``offset``, that of its record in the uncompressed capture, in bytes. The last two are null if the capture could not
+        be opened.
+        """
+        import pyarrow as pa
+
+        return pa.table(super().errors())
 
 
 class HostRecords:
@@ -248,10 +445,10 @@ class HostTable(_native.HostTable):
         import pyarrow as pa
 
         tables = [
-            pa.table(super(HostTable, self).feed(batch["record"].to_pylist(), batch["file"].to_pylist()))
+            pa.table(self.feed_records(batch["record"].to_pylist(), batch["file"].to_pylist()))
             for batch in pa.RecordBatchReader.from_stream(records)
         ]
-        return pa.concat_tables(tables) if tables else pa.table(super().feed([], []))
+        return pa.concat_tables(tables) if tables else pa.table(self.feed_records([], []))
 
     def hosts(self) -> list[dict[str, Any]]:
         """Returns the hosts so far, with verdict and evidence, as `Capture.hosts`."""
@@ -314,19 +511,26 @@ def client_fingerprint(
         The layers ``tcp``, ``tls``, ``http`` and ``consistency``, as JSON (docs/proxy.md). Layers that are incomplete, or
         cannot be parsed, are absent.
     """
-    return json.loads(_native.client_fingerprint(syn, tls, list(quic), http))
+    found: dict[str, Any] = json.loads(_native.client_fingerprint(syn, tls, list(quic), http))
+    return found
 
 
 def sql(query: str, source: Any, **options: Any) -> duckdb.DuckDBPyRelation:
     """Runs a DuckDB query over the table ``events`` of captures (needs duckdb).
+
+    ``source`` and ``options`` are those of `read_pcap`, or a `Capture`. ``columns`` and ``events`` keep the analysis to what
+    the query needs.
 
     >>> hn.sql("SELECT ja4, count(*) FROM events GROUP BY ja4", "capture.pcap")  # doctest: +SKIP
     """
     import duckdb
 
     # DuckDB finds the table by the name of this variable.
-    events = source if isinstance(source, Capture) else read_pcap(source, **options)  # noqa: F841
-    return duckdb.sql(query)
+    events = _capture_of(source, options)  # noqa: F841
+    relation = duckdb.sql(query)
+    if relation is None:
+        raise ValueError("the query has no result: it must be a SELECT")
+    return relation
 
 
 def schema() -> dict[str, str]:

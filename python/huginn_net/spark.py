@@ -4,11 +4,20 @@
 >>> spark.dataSource.register(HuginnNetDataSource)  # doctest: +SKIP
 >>> spark.read.format("huginn_net").load("captures/**/*.pcap*")  # doctest: +SKIP
 
-Options: ``table``, ``events`` (default) or ``host_records``, the records for `host_events`; ``path``, a path, a pattern, a folder, or a URL that fsspec opens (``s3://…``); ``protocols``, ``workers``,
-``connections`` and ``db`` as in `huginn_net.read_pcap`; ``onError``, ``raise`` or ``skip``; ``partitionBytes``, the size that
-files are packed to (default 32 MiB); ``shards``, the number of tasks for each file: each analyses some of its flows. A schema given by ``.schema("ts timestamp, ja4 string")`` reads only these columns.
-``events`` selects events: ``"tls_client,tls_server"``. Filters ``event = '…'`` and ``event IN (…)`` do so too on Sail, and on
-Spark with the option ``filterPushdown`` and ``spark.sql.python.filterPushdown.enabled``.
+``load`` takes a path, a pattern, a folder, a URL that fsspec opens (``s3://…``), or a list of these. Options:
+
+- ``table``: ``events`` (default); ``host_records``, the records for `host_events`; or ``errors``, the captures that cannot be
+  read to their end, each once, with the packet and the byte offset of the damage.
+- ``events``: the events that become rows, ``"tls_client,tls_server"``; ``protocols``, ``workers``, ``connections`` and ``db`` as in
+  `huginn_net.read_pcap`.
+- ``onError``: ``raise``, or ``skip``, which keeps the rows before the damage and goes on with the next capture.
+- ``partitionBytes``: the size that files are packed to (default 32 MiB). ``shards``: the number of tasks for each file: each
+  analyses some of its flows.
+- ``settleSeconds``: for how long a file must not have changed before a stream reads it (default 10).
+
+An option that does not exist is an error. A schema given by ``.schema("ts timestamp, ja4 string")`` reads only these columns. On
+Sail a filter ``event = '…'`` or ``event IN (…)`` selects events as the option does. Spark keeps the filters of a query for the
+later queries of the same DataFrame (seen with 4.1), so that it gets none to keep: use the option ``events``.
 
 A partition is one or more whole files, or a shard of them: flows that go over several files are not joined. Events of hosts
 (``uptime``, ``host_change``, ``ip_sharing``, ``tool``) are those of each file alone, and left out with ``shards``; `host_events` gives
@@ -18,11 +27,15 @@ those of all files.
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from pyspark.sql.types import (
@@ -38,15 +51,20 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-try:
-    from pyspark.sql.datasource import EqualTo, In
-except ImportError:  # Spark 4.0 pushes no filters.
-    EqualTo = In = ()
+from . import HOST_EVENTS, PROTOCOLS, _files, _native, _nearest, _open_url
 
-from . import HOST_EVENTS, PROTOCOLS, HostRecords, _native
+#: Filters. Spark 4.0 has none.
+_EQUAL_TO: Any = getattr(datasource, "EqualTo", ())
+_IN: Any = getattr(datasource, "In", ())
 
 #: Size that files are packed to, in bytes.
 PARTITION_BYTES = 32 << 20
+
+#: Seconds for which a file must not have changed before a stream reads it.
+SETTLE_SECONDS = 10.0
+
+#: Bytes at the start of a local capture that tell it from another one in the same place: the header and the first packet.
+_HEAD_BYTES = 64
 
 #: Events that an analysis of one protocol reports. Others need all protocols.
 _EVENTS_OF = {
@@ -68,7 +86,7 @@ def _spark_type(name: str) -> DataType:
     if name.startswith("Timestamp"):
         return TimestampType()
     if name.startswith("List"):
-        element = next(spark for arrow, spark in _TYPES.items() if arrow in name)
+        element: DataType = next(spark for arrow, spark in _TYPES.items() if arrow in name)
         for _ in range(name.count("List")):
             element = ArrayType(element)
         return element
@@ -76,38 +94,148 @@ def _spark_type(name: str) -> DataType:
 
 
 class HuginnNetDataSource(DataSource):
-    """Captures as rows of events."""
+    """Captures as rows of a table."""
+
+    def __init__(self, options: Any) -> None:
+        super().__init__(options)
+        self._checked = _Options.of(options)
 
     @classmethod
     def name(cls) -> str:
         return "huginn_net"
 
     def schema(self) -> StructType:
-        return _schema_of(_table_of(self.options))
+        return _TABLES[self._checked.table].schema()
 
     def reader(self, schema: Any) -> CaptureReader:
-        options = {name.lower(): value for name, value in self.options.items()}
-        # Spark refuses readers that take filters, unless spark.sql.python.filterPushdown.enabled is true.
-        default = "false" if isinstance(schema, StructType) else "true"
-        takes_filters = options.get("filterpushdown", default).lower() == "true"
-        return (FilteringReader if takes_filters else CaptureReader)(options, schema)
+        # Spark gives a schema of its own, and Sail one of Arrow.
+        return (CaptureReader if isinstance(schema, StructType) else FilteringReader)(self._checked, schema)
 
     def streamReader(self, schema: Any) -> CaptureStreamReader:  # noqa: N802: Spark's name.
-        return CaptureStreamReader(dict(self.options), schema)
+        return CaptureStreamReader(self._checked, schema)
 
 
-def _table_of(options: Any) -> str:
-    """The table that the options select."""
-    options = {name.lower(): value for name, value in options.items()}
-    table = options.get("table", "events")
-    if table not in ("events", "host_records"):
-        raise ValueError("table must be 'events' or 'host_records'")
-    return table
+def _choice(*values: str) -> Callable[[str], str]:
+    def check(text: str) -> str:
+        if text.lower() not in values:
+            raise ValueError(f"must be one of {', '.join(values)}")
+        return text.lower()
+
+    return check
 
 
-def _schema_of(table: str) -> StructType:
-    columns = _native.schema() if table == "events" else _native.host_record_schema()
-    return StructType([StructField(name, _spark_type(kind)) for name, kind, *_ in columns])
+def _boolean(text: str) -> bool:
+    return _choice("true", "false")(text) == "true"
+
+
+def _positive(text: str) -> int:
+    if int(text) < 1:
+        raise ValueError("must be positive")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    if not 0 <= float(text) < float("inf"):
+        raise ValueError("must not be negative")
+    return float(text)
+
+
+def _names(known: Sequence[str]) -> Callable[[str], list[str]]:
+    def check(text: str) -> list[str]:
+        names = [name.strip() for name in text.split(",")]
+        for name in names:
+            if name not in known:
+                raise ValueError(f"has no {name!r}{_nearest(name, known)}")
+        return names
+
+    return check
+
+
+@dataclass
+class _Options:
+    """The options of a data source."""
+
+    paths: list[str]
+    table: str = "events"
+    events: list[str] | None = None
+    protocols: list[str] | tuple[str, ...] = PROTOCOLS
+    workers: int = 1
+    connections: bool = False
+    db: str | None = None
+    skip_errors: bool = False
+    partition_bytes: int = PARTITION_BYTES
+    shards: int = 1
+    settle_seconds: float = SETTLE_SECONDS
+
+    @classmethod
+    def of(cls, options: Any) -> _Options:
+        """Checks the options of Spark, which does not keep their case."""
+        known: dict[str, tuple[str, Callable[[str], Any]]] = {
+            "path": ("paths", lambda text: [text]),
+            "paths": ("paths", json.loads),
+            "table": ("table", _choice(*_TABLES)),
+            "events": ("events", _names(_native.event_names())),
+            "protocols": ("protocols", _names(PROTOCOLS)),
+            "workers": ("workers", _positive),
+            "connections": ("connections", _boolean),
+            "db": ("db", str),
+            "onError": ("skip_errors", lambda text: _choice("raise", "skip")(text) == "skip"),
+            "partitionBytes": ("partition_bytes", _positive),
+            "shards": ("shards", _positive),
+            "settleSeconds": ("settle_seconds", _seconds),
+        }
+        names = {name.lower(): name for name in known}
+        values = {}
+        for given, text in options.items():
+            if given.lower() not in names:
+                raise ValueError(f"no option {given!r}{_nearest(given, list(known))}")
+            name = names[given.lower()]
+            field, check = known[name]
+            try:
+                values[field] = check(text)
+            except ValueError as error:
+                raise ValueError(f"option {name}: {text!r}: {error}") from None
+        checked = cls(**{"paths": [], **values})
+        if checked.shards > 1 and checked.table == "events":
+            if set(checked.events or ()) & set(HOST_EVENTS):
+                raise ValueError("a shard has no events of hosts: see host_events")
+            checked.events = checked.events or [name for name in _native.event_names() if name not in HOST_EVENTS]
+        return checked
+
+    def list_files(self) -> list[tuple[str, int]]:
+        """The captures of all paths with their sizes; each once."""
+        if not self.paths:
+            raise ValueError("no path: name captures with load(path)")
+        return list(dict.fromkeys(file for path in self.paths for file in _files(path)))
+
+
+@dataclass
+class _Table:
+    """A table: its columns, and the Arrow stream of it that captures give."""
+
+    columns: Callable[[], Sequence[tuple[str, ...]]]
+    stream: Callable[[_native.Capture], Any]
+
+    def schema(self) -> StructType:
+        return StructType([StructField(name, _spark_type(kind)) for name, kind, *_ in self.columns()])
+
+
+class _Stream:
+    """An Arrow stream of a capsule."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._capsule
+
+
+#: The tables by their names.
+_TABLES = {
+    "events": _Table(_native.schema, lambda capture: capture),
+    "host_records": _Table(_native.host_record_schema, lambda capture: _Stream(capture.host_records())),
+    "errors": _Table(_native.error_schema, lambda capture: capture.check()),
+}
 
 
 def host_events(records: Any, db: str | None = None) -> Any:
@@ -126,9 +254,9 @@ def host_events(records: Any, db: str | None = None) -> Any:
 
         ordered = records.sort_by(order)
         hosts = _native.HostTable(db)
-        return pa.table(hosts.feed(ordered["record"].to_pylist(), ordered["file"].to_pylist()))
+        return pa.table(hosts.feed_records(ordered["record"].to_pylist(), ordered["file"].to_pylist()))
 
-    return records.groupBy("host_ip").applyInArrow(feed, _schema_of("events"))
+    return records.groupBy("host_ip").applyInArrow(feed, _TABLES["events"].schema())
 
 
 @dataclass
@@ -140,55 +268,33 @@ class Files(InputPartition):
 
 
 class _Reading:
-    """Options of a reader, and the reading of a partition."""
+    """The reading of partitions."""
 
-    def __init__(self, options: dict[str, str], schema: Any) -> None:
-        columns = list(schema.names)
-        self.table = _table_of(options)
-        unknown = set(columns) - set(_schema_of(self.table).names)
-        if unknown:
-            raise ValueError(f"no such columns: {', '.join(sorted(unknown))}")
-        # Spark does not keep the case of options.
-        options = {name.lower(): value for name, value in options.items()}
-        if "path" not in options:
-            raise ValueError("no path: name captures with load(path)")
-        self.path = options["path"]
-        self.columns = columns
-        # Sail gives a schema of Arrow, and takes no other time zone than its own; Spark gives its StructType.
+    def __init__(self, options: _Options, schema: Any) -> None:
+        self.options = options
+        self.columns = list(schema.names)
+        known = [name for name, *_ in _TABLES[options.table].columns()]
+        for name in self.columns:
+            if name not in known:
+                raise ValueError(f"no column {name!r}{_nearest(name, known)}")
+        # Sail takes no other time zone than its own.
         self.target = None if isinstance(schema, StructType) else schema
-        self.db = options.get("db")
-        self.workers = int(options.get("workers", 1))
-        self.connections = options.get("connections", "false").lower() == "true"
-        self.protocols = options.get("protocols", ",".join(PROTOCOLS)).split(",")
-        self.skip_errors = {"raise": False, "skip": True}[options.get("onerror", "raise")]
-        self.partition_bytes = int(options.get("partitionbytes", PARTITION_BYTES))
-        self.shards = int(options.get("shards", 1))
-        if self.shards < 1:
-            raise ValueError("shards must be positive")
-        self.events: list[str] | None = None
-        if self.shards > 1 and self.table == "events":
-            self.events = [name for name in _native.event_names() if name not in HOST_EVENTS]
-        if "events" in options:
-            self.events = options["events"].split(",")
-            unknown = set(self.events) - set(_native.event_names())
-            if unknown:
-                raise ValueError(f"unknown events: {', '.join(sorted(unknown))}")
-            if self.shards > 1 and set(self.events) & set(HOST_EVENTS):
-                raise ValueError("a shard has no events of hosts: see host_events")
+        self.events = options.events
 
     def pack(self, files: list[tuple[str, int]]) -> list[Files]:
         """Packs whole files, in order, to partitions of about the same size; one for each shard of them."""
         partitions: list[Files] = []
         size = 0
         for url, length in files:
-            if not partitions or size + length > self.partition_bytes:
+            if not partitions or size + length > self.options.partition_bytes:
                 partitions.append(Files([]))
                 size = 0
             partitions[-1].urls.append(url)
             size += length
-        if self.shards == 1:
+        shards = self.options.shards
+        if shards == 1 or self.options.table == "errors":
             return partitions
-        return [Files(files.urls, (index, self.shards)) for files in partitions for index in range(self.shards)]
+        return [Files(files.urls, (index, shards)) for files in partitions for index in range(shards)]
 
     def read_files(self, partition: Files) -> Iterator[Any]:
         """Yields the batches of a partition. Files are opened one after the other."""
@@ -196,31 +302,32 @@ class _Reading:
 
         if self.events is not None and not self.events:
             return
-        protocols = self.protocols
+        options = self.options
+        protocols = list(options.protocols)
         for protocol, events in _EVENTS_OF.items():
             if self.events and set(self.events) <= events:
                 protocols = [name for name in protocols if name == protocol]
+        table = _TABLES[options.table]
         for url in partition.urls:
             try:
                 with _open(url) as source:
                     capture = _native.Capture(
                         [source],
                         protocols,
-                        self.db,
-                        self.workers,
-                        self.connections,
-                        self.skip_errors,
+                        options.db,
+                        options.workers,
+                        options.connections,
+                        options.skip_errors or options.table == "errors",
                         self.events or [],
-                        self.columns if self.table == "events" else [],
+                        self.columns if options.table == "events" else [],
                         [url],
                         partition.shard,
                     )
-                    rows = capture if self.table == "events" else HostRecords(capture)
-                    for batch in pa.RecordBatchReader.from_stream(rows):
+                    for batch in pa.RecordBatchReader.from_stream(table.stream(capture)):
                         batch = batch.select(self.columns)
                         yield batch if self.target is None else batch.cast(self.target)
             except OSError:
-                if not self.skip_errors:
+                if not options.skip_errors:
                     raise
 
 
@@ -228,9 +335,9 @@ class CaptureReader(_Reading, DataSourceReader):
     """Reads captures once."""
 
     def partitions(self) -> Sequence[Files]:
-        return self.pack(_list(self.path))
+        return self.pack(self.options.list_files())
 
-    def read(self, partition: Files) -> Iterator[Any]:
+    def read(self, partition: Any) -> Iterator[Any]:
         return self.read_files(partition)
 
 
@@ -239,9 +346,9 @@ class FilteringReader(CaptureReader):
 
     def pushFilters(self, filters: list[Any]) -> Iterator[Any]:  # noqa: N802: Spark's name.
         for one in filters:
-            if isinstance(one, EqualTo) and one.attribute == ("event",):
+            if isinstance(one, _EQUAL_TO) and one.attribute == ("event",):
                 self._select([one.value])
-            elif isinstance(one, In) and one.attribute == ("event",):
+            elif isinstance(one, _IN) and one.attribute == ("event",):
                 self._select(list(one.value))
             else:
                 yield one
@@ -252,63 +359,89 @@ class FilteringReader(CaptureReader):
 
 
 class CaptureStreamReader(_Reading, DataSourceStreamReader):
-    """Reads captures that appear in a folder. A file must be complete when it gets its name."""
+    """Reads captures that appear in a folder, each once.
 
-    def initialOffset(self) -> dict:  # noqa: N802: Spark's name.
-        return {"files": 0}
+    An offset names the captures that are there and complete, each with what identifies it: its place in the file system,
+    length, time of change and first bytes. What the end of a batch names and its start does not is new, whatever its name
+    and its time. Captures that were deleted leave the offsets; renamed ones stay what they are.
 
-    def latestOffset(self) -> dict:  # noqa: N802: Spark's name.
-        return {"files": len(self._by_arrival())}
+    A capture is complete once it has not changed for ``settleSeconds``. One that grows after it was read is an error:
+    its new packets belong to flows that were cut.
+    """
 
-    def partitions(self, start: dict, end: dict) -> Sequence[Files]:
-        files = self._by_arrival()[start["files"] : end["files"]]
-        return self.pack([(url, length) for _, url, length in files])
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802: Spark's name.
+        return {"files": {}}
 
-    def read(self, partition: Files) -> Iterator[Any]:
+    def latestOffset(self) -> dict[str, Any]:  # noqa: N802: Spark's name.
+        with contextlib.suppress(FileNotFoundError):
+            latest = time.time() - self.options.settle_seconds
+            found = {url: _identify(url) for url, _ in self.options.list_files()}
+            return {"files": {url: identity for url, (identity, changed) in found.items() if changed <= latest}}
+        return self.initialOffset()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Files]:
+        known = set(start["files"].values())
+        new = {identity: url for url, identity in end["files"].items() if identity not in known}
+        _refuse_grown(known, new)
+        return self.pack(sorted(self._find(new)))
+
+    def read(self, partition: Any) -> Iterator[Any]:
         return self.read_files(partition)
 
-    def _by_arrival(self) -> list[tuple[float, str, int]]:
-        """The files by the time at which they got their names: new ones come last."""
-        return sorted((_arrived(url), url, length) for url, length in _list(self.path))
+    def _find(self, new: dict[str, str]) -> Iterator[tuple[str, int]]:
+        """The names and sizes of captures. A restart may find one by another name than that in the offset."""
+        if not new:
+            return
+        sizes = dict(self.options.list_files())
+        others = None
+        for identity, url in new.items():
+            if url not in sizes or _identify(url)[0] != identity:
+                others = others or {_identify(other)[0]: other for other in sizes}
+                if identity not in others and self.options.skip_errors:
+                    continue
+                if identity not in others:
+                    raise FileNotFoundError(f"{url}: was deleted or changed before it was read")
+                url = others[identity]
+            yield url, sizes[url]
 
 
-def _list(path: str) -> list[tuple[str, int]]:
-    """The captures that a path, a pattern, a folder or a URL names, with their sizes, sorted by name."""
-    if "://" in path:
-        import fsspec
-
-        filesystem, _, _ = fsspec.get_fs_token_paths(path)
-        names = filesystem.glob(path) if any(mark in path for mark in "*?[") else [filesystem._strip_protocol(path)]
-        if len(names) == 1 and filesystem.isdir(names[0]):
-            names = filesystem.find(names[0])
-        found = [(filesystem.unstrip_protocol(name), filesystem.size(name) or 0) for name in names]
-    else:
-        import glob
-
-        names = [path] if os.path.exists(path) else glob.glob(path, recursive=True)
-        if len(names) == 1 and os.path.isdir(names[0]):
-            names = [os.path.join(folder, name) for folder, _, files in os.walk(names[0]) for name in files]
-        found = [(name, os.path.getsize(name)) for name in names if os.path.isfile(name)]
-    if not found:
-        raise FileNotFoundError(f"no file matches {path}")
-    return sorted(found)
-
-
-def _arrived(url: str) -> float:
+def _identify(url: str) -> tuple[str, float]:
+    """What identifies a capture, and when it changed."""
     if "://" in url:
         import fsspec
 
         filesystem, name = fsspec.core.url_to_fs(url)
-        return filesystem.modified(name).timestamp()
-    # A program may set the time of modification; a rename sets that of the status.
-    return os.stat(url).st_ctime
+        changed = filesystem.modified(name).timestamp()
+        return f"{url}:{changed}:{filesystem.size(name)}", changed
+    with open(url, "rb") as file:
+        head = hashlib.blake2b(file.read(_HEAD_BYTES), digest_size=8).hexdigest()
+        status = os.fstat(file.fileno())
+    return f"{status.st_dev}.{status.st_ino}:{head}:{status.st_mtime_ns}:{status.st_size}", status.st_mtime
+
+
+def _refuse_grown(known: set[str], new: dict[str, str]) -> None:
+    """Raises ValueError for a local capture that was read when it was shorter."""
+    lengths = {}
+    for identity in known:
+        place, size = _place_and_size(identity)
+        lengths[place] = size
+    for identity, url in new.items():
+        place, size = _place_and_size(identity)
+        if "://" not in url and size > lengths.get(place, size):
+            raise ValueError(
+                f"{url}: grew after it was read: give captures their names when they are complete, or raise settleSeconds"
+            )
+
+
+def _place_and_size(identity: str) -> tuple[str, int]:
+    """The place and the first bytes of a capture, and its length."""
+    place, _, size = identity.rsplit(":", 2)
+    return place, int(size) if size.isdigit() else 0
 
 
 def _open(url: str) -> Any:
     """A context with the source: a path as it is, so that Python does not read it, or a file-like object."""
     if "://" in url:
-        import fsspec
-
-        return fsspec.open(url, "rb").open()
+        return _open_url(url)
     os.stat(url)
     return contextlib.nullcontext(url)

@@ -1,27 +1,28 @@
 //! Captures and their analysis.
 
-use std::collections::VecDeque;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::task::Poll;
+use std::thread;
+use std::time::Duration;
 
-use huginn_net::core::{Analyzer, Filter};
+use huginn_net::core::{Analyzer, CancelToken, Filter};
 use huginn_net::hosts::{HostLimits, WithoutHosts};
 use huginn_net::record::JsonHost;
 use huginn_net::record::{event_name, needs_handshakes};
 use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};
 use huginn_net_arrow::EventBatchBuilder;
-use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
+use crate::errors::{Inputs, ReadError, ReadErrors, exception};
 use crate::events::Events;
-use crate::stream::{Batches, Input, PyReader, Rows, capsule};
-
-/// Interval at which a long analysis looks for Ctrl-C.
-const SIGNAL_INTERVAL: Duration = Duration::from_millis(100);
+use crate::interrupt::{Interrupt, Interruptible, wait};
+use crate::stream::{Input, PyReader, Table, capsule, event_batches, host_record_batches, schema_capsule};
 
 /// Options of an analysis.
 #[derive(Clone)]
@@ -41,6 +42,8 @@ pub(crate) struct Options {
     /// Maximum ratio of decompressed to compressed bytes.
     pub(crate) max_compression_ratio: Option<NonZeroU32>,
     pub(crate) skips_errors: bool,
+    /// Stops the analysis.
+    pub(crate) cancel: CancelToken,
 }
 
 impl Options {
@@ -67,6 +70,7 @@ impl Options {
             shard: None,
             max_compression_ratio: None,
             skips_errors: false,
+            cancel: CancelToken::default(),
         })
     }
 
@@ -86,7 +90,11 @@ impl Options {
 
     /// Builds an analyzer, with host profiles if asked for.
     pub(crate) fn analyzer(&self, profiles: bool) -> HuginnNet {
-        HuginnNet::builder_with(self.observers(profiles)).workers(self.workers).filter(self.filter()).build()
+        HuginnNet::builder_with(self.observers(profiles))
+            .workers(self.workers)
+            .filter(self.filter())
+            .cancel_token(self.cancel.clone())
+            .build()
     }
 
     /// Builds the analyzer of a live capture: it drops packets if it cannot keep up.
@@ -98,7 +106,19 @@ impl Options {
     /// Builds the first stage of an analysis in two stages.
     pub(crate) fn first_stage(&self) -> Analyzer<WithoutHosts> {
         let observers = WithoutHosts::new(self.observers(true));
-        Analyzer::builder_with(observers).workers(self.workers).filter(self.filter()).build()
+        Analyzer::builder_with(observers)
+            .workers(self.workers)
+            .filter(self.filter())
+            .cancel_token(self.cancel.clone())
+            .build()
+    }
+
+    /// Builds an analyzer that reports nothing.
+    fn reader_only(&self) -> HuginnNet {
+        let observers = Observers::new(Arc::clone(&self.database));
+        HuginnNet::builder_with(observers.tcp(false).http(false).tls(false).ssh(false))
+            .cancel_token(self.cancel.clone())
+            .build()
     }
 
     fn filter(&self) -> Filter {
@@ -132,16 +152,19 @@ enum Origin {
     Bytes(Arc<[u8]>),
     /// A file-like object, until it is read.
     File(Mutex<Option<Py<PyAny>>>),
+    /// A function that opens a file-like object for each analysis.
+    Opener(Py<PyAny>),
 }
 
 /// Captures with the options of their analysis. Each use analyses them again.
 #[pyclass(frozen, subclass)]
 pub(crate) struct Capture {
     origins: Vec<Origin>,
-    /// Names of the origins in the column `file`; unless given, several paths have their own.
-    names: Option<Vec<String>>,
+    /// Names of the origins in the column `file`; unless given, paths have their own.
+    names: Option<Vec<Option<String>>>,
     options: Options,
-    skipped: Arc<Mutex<Vec<String>>>,
+    errors: ReadErrors,
+    interrupt: Interrupt,
 }
 
 #[pymethods]
@@ -159,7 +182,7 @@ impl Capture {
         skip_errors: bool,
         events: Vec<String>,
         columns: Vec<String>,
-        names: Option<Vec<String>>,
+        names: Option<Vec<Option<String>>>,
         shard: Option<(u32, u32)>,
         dictionaries: bool,
         max_compression_ratio: Option<u32>,
@@ -180,7 +203,7 @@ impl Capture {
             max_compression_ratio: max_compression_ratio.and_then(NonZeroU32::new),
             ..options
         };
-        Ok(Self { origins, names, options, skipped: Arc::default() })
+        Ok(Self { origins, names, options, errors: ReadErrors::default(), interrupt: Interrupt::default() })
     }
 
     /// A stream of Arrow record batches: the Arrow PyCapsule interface.
@@ -192,110 +215,123 @@ impl Capture {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface lets a producer ignore the request.
         let _ = requested_schema;
-        capsule(py, self.batches(py, Rows::Events)?)
+        let inputs = self.inputs(py)?;
+        let cancel = inputs.options.cancel.clone();
+        capsule(py, Interruptible::new(event_batches(inputs)?, cancel, self.interrupt.clone()))
+    }
+
+    /// The schema of the stream: the Arrow PyCapsule interface.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, self.options.builder().schema())
     }
 
     /// The capsule of a stream of host records, as `__arrow_c_stream__` has it of events.
     fn host_records<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        capsule(py, self.batches(py, Rows::HostRecords)?)
+        let inputs = self.inputs(py)?;
+        let cancel = inputs.options.cancel.clone();
+        capsule(py, Interruptible::new(host_record_batches(inputs)?, cancel, self.interrupt.clone()))
     }
 
     /// Iterates over the JSON of events: bytes with one event on each line.
     fn events(&self, py: Python<'_>) -> PyResult<Events> {
-        let inputs = self.inputs(py)?;
-        Ok(Events::start(inputs, self.options.clone(), Arc::clone(&self.skipped))?)
+        Ok(Events::start(self.inputs(py)?)?)
     }
 
     /// Returns the JSON of the hosts of each capture, one host on each line.
     fn hosts(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
-        self.at_end(py, true, |analyzer, text| {
-            for host in analyzer.shared_state().profiles() {
-                JsonHost { host, file: None }.write_to(text);
-                text.push(b'\n');
-            }
-        })
+        self.at_end(
+            py,
+            |options| options.analyzer(true),
+            |analyzer, text| {
+                for host in analyzer.shared_state().profiles() {
+                    JsonHost { host, file: None }.write_to(text);
+                    text.push(b'\n');
+                }
+            },
+        )
     }
 
     /// Returns the JSON of the counters of each capture, one capture on each line.
     fn stats(&self, py: Python<'_>) -> PyResult<Vec<u8>> {
-        self.at_end(py, false, |analyzer, text| {
-            let counters = serde_json::json!({
-                "engine": analyzer.counters(),
-                "protocols": analyzer.protocol().counters(),
-            });
-            text.extend_from_slice(counters.to_string().as_bytes());
-            text.push(b'\n');
-        })
+        self.at_end(
+            py,
+            |options| options.analyzer(false),
+            |analyzer, text| {
+                let counters = serde_json::json!({
+                    "engine": analyzer.counters(),
+                    "protocols": analyzer.protocol().counters(),
+                });
+                text.extend_from_slice(counters.to_string().as_bytes());
+                text.push(b'\n');
+            },
+        )
     }
 
-    /// Errors of the captures that were skipped so far.
-    fn skipped(&self) -> Vec<String> {
-        self.skipped.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The table of the captures that the analyses so far could not read to their end.
+    fn errors(&self) -> PyResult<Table> {
+        let batch = self.errors.batch().map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Table::new(&batch.schema(), vec![batch]))
+    }
+
+    /// Raises what a signal raised while a stream was read.
+    fn raise_interrupt(&self) -> PyResult<()> {
+        self.interrupt.take().map_or(Ok(()), Err)
+    }
+
+    /// Reads the captures without an analysis, and returns the table of their errors.
+    fn check(&self, py: Python<'_>) -> PyResult<Table> {
+        self.at_end(py, |options| options.reader_only(), |_, _| {})?;
+        self.errors()
     }
 }
 
 impl Capture {
-    fn batches(&self, py: Python<'_>, rows: Rows) -> PyResult<Batches> {
-        Ok(Batches::new(self.inputs(py)?, self.options.clone(), rows, Arc::clone(&self.skipped)))
-    }
-
     /// The inputs with their names.
-    fn inputs(&self, py: Python<'_>) -> PyResult<VecDeque<(Input, Option<String>)>> {
-        let inputs = self.origins.iter().enumerate().map(|(index, origin)| {
-            let input = origin.input(py)?;
-            let name = match &self.names {
-                Some(names) => names.get(index).cloned(),
-                None => (self.origins.len() > 1).then(|| input.name()),
-            };
-            Ok((input, name))
+    fn inputs(&self, py: Python<'_>) -> PyResult<Inputs> {
+        let name = |(index, input): (usize, &Input)| match &self.names {
+            Some(names) => names.get(index).cloned().flatten(),
+            None => (self.origins.len() > 1 || matches!(input, Input::Path(_))).then(|| input.name()),
+        };
+        let inputs = self.origins.iter().map(|origin| origin.input(py)).collect::<PyResult<Vec<Input>>>()?;
+        let inputs = inputs.into_iter().enumerate().map(|(index, input)| {
+            let name = name((index, &input));
+            (input, name)
         });
-        inputs.collect()
+        let options = Options { cancel: CancelToken::default(), ..self.options.clone() };
+        Ok(Inputs { inputs: inputs.collect(), options, errors: self.errors.clone() })
     }
 
-    /// Analyses each capture without the GIL, and collects what `write` makes of the analyzer. Ctrl-C ends it after the
-    /// events of up to a tenth of a second.
+    /// Analyses each capture in a thread, and collects what `write` makes of the analyzer.
     fn at_end(
         &self,
         py: Python<'_>,
-        profiles: bool,
-        write: impl Fn(&HuginnNet, &mut Vec<u8>) + Send + Sync,
+        analyzer: impl Fn(&Options) -> HuginnNet + Send + 'static,
+        write: impl Fn(&HuginnNet, &mut Vec<u8>) + Send + 'static,
     ) -> PyResult<Vec<u8>> {
         let inputs = self.inputs(py)?;
-        py.detach(|| {
+        let cancel = inputs.options.cancel.clone();
+        let run = move || {
             let mut text = Vec::new();
-            for (input, name) in inputs {
-                let mut interrupted = Ok(());
-                let mut checked = Instant::now();
-                let outcome = input
-                    .open(name.as_deref(), &self.options)
-                    .map_err(|error| error.to_string())
-                    .and_then(|reader| {
-                        let mut analyzer = self.options.analyzer(profiles);
-                        let outcome = analyzer.analyze(reader, &mut |_: Event| {
-                            if checked.elapsed() >= SIGNAL_INTERVAL {
-                                checked = Instant::now();
-                                interrupted = Python::attach(|py| py.check_signals());
-                            }
-                            if interrupted.is_ok() {
-                                ControlFlow::Continue(())
-                            } else {
-                                ControlFlow::Break(())
-                            }
-                        });
-                        write(&analyzer, &mut text);
-                        outcome.map_err(|error| error.to_string())
-                    });
-                interrupted?;
-                match outcome {
-                    Err(error) if self.options.skips_errors => {
-                        self.skipped.lock().unwrap_or_else(PoisonError::into_inner).push(error);
-                    }
-                    Err(error) => return Err(PyRuntimeError::new_err(error)),
-                    Ok(_) => {}
-                }
-            }
-            Ok(text)
-        })
+            inputs.for_each(|reader, _, options| {
+                let mut analyzer = analyzer(options);
+                let outcome = analyzer.analyze(reader, &mut |_: Event| {});
+                write(&analyzer, &mut text);
+                outcome?;
+                Ok(ControlFlow::Continue(()))
+            })?;
+            Ok::<_, ReadError>(text)
+        };
+        let (sender, ended) = sync_channel(1);
+        // After Ctrl-C nobody waits for the outcome.
+        thread::Builder::new().name("huginn-analysis".to_owned()).spawn(move || _ = sender.send(run()))?;
+        let outcome = wait(py, &cancel, move |interval| match ended.recv_timeout(interval) {
+            Err(RecvTimeoutError::Timeout) => Poll::Pending,
+            outcome => Poll::Ready(outcome),
+        });
+        match outcome? {
+            Ok(outcome) => outcome.map_err(exception),
+            Err(_) => Err(exception("the analysis panicked")),
+        }
     }
 }
 
@@ -313,6 +349,9 @@ impl Origin {
         if let Ok(bytes) = source.cast::<PyBytes>() {
             return Ok(Self::Bytes(Arc::from(bytes.as_bytes())));
         }
+        if source.is_callable() {
+            return Ok(Self::Opener(source.clone().unbind()));
+        }
         if source.hasattr("read")? {
             return Ok(Self::File(Mutex::new(Some(source.clone().unbind()))));
         }
@@ -320,7 +359,7 @@ impl Origin {
         if !skips_errors {
             // Python's own open reports FileNotFoundError and others.
             py.import("builtins")?.call_method1("open", (&path, "rb"))?.call_method0("close")?;
-            CaptureReader::open(&path).map_err(|error| PyOSError::new_err(error.to_string()))?;
+            CaptureReader::open(&path).map_err(exception)?;
         }
         Ok(Self::Path(path))
     }
@@ -329,6 +368,7 @@ impl Origin {
         Ok(match self {
             Self::Path(path) => Input::Path(path.clone()),
             Self::Bytes(bytes) => Input::Bytes(Arc::clone(bytes)),
+            Self::Opener(open) => Input::Opener(open.clone_ref(py)),
             Self::File(file) => {
                 let file = file.lock().unwrap_or_else(PoisonError::into_inner).take();
                 let file = file.ok_or_else(|| {

@@ -1,20 +1,21 @@
 //! Events as JSON, chunk by chunk.
 
-use std::collections::VecDeque;
 use std::io;
 use std::ops::ControlFlow;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::task::Poll;
 use std::thread;
 
-use huginn_net::Event;
+use huginn_net::core::CancelToken;
 use huginn_net::record::JsonEvent;
-use pyo3::exceptions::PyRuntimeError;
+use huginn_net::{CaptureReader, Event};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::capture::Options;
-use crate::stream::Input;
+use crate::errors::{Inputs, ReadError, exception};
+use crate::interrupt::wait;
 
 /// Length of a chunk, in bytes, above which it is passed on.
 const CHUNK_BYTES: usize = 1 << 18;
@@ -26,33 +27,25 @@ type Chunk = Result<Vec<u8>, String>;
 /// An iterator over bytes with one event on each line. The analysis runs in a thread, at most two chunks ahead, and ends
 /// when the iterator does.
 #[pyclass(frozen)]
-pub(crate) struct Events(Mutex<Receiver<Chunk>>);
+pub(crate) struct Events {
+    chunks: Mutex<Receiver<Chunk>>,
+    cancel: CancelToken,
+}
 
 impl Events {
-    pub(crate) fn start(
-        inputs: VecDeque<(Input, Option<String>)>,
-        options: Options,
-        skipped: Arc<Mutex<Vec<String>>>,
-    ) -> io::Result<Self> {
+    pub(crate) fn start(inputs: Inputs) -> io::Result<Self> {
         let (sender, chunks) = sync_channel(WAITING_CHUNKS);
+        let cancel = inputs.options.cancel.clone();
         let run = move || {
-            for (input, name) in inputs {
-                match analyse(input, name.as_deref(), &options, &sender) {
-                    ControlFlow::Continue(None) => {}
-                    ControlFlow::Continue(Some(error)) if options.skips_errors => {
-                        skipped.lock().unwrap_or_else(PoisonError::into_inner).push(error);
-                    }
-                    ControlFlow::Continue(Some(error)) => {
-                        // The reader may be gone.
-                        let _ = sender.send(Err(error));
-                        return;
-                    }
-                    ControlFlow::Break(()) => return,
-                }
+            let outcome =
+                inputs.for_each(|reader, name, options| send_events(reader, name, options, &sender));
+            if let Err(error) = outcome {
+                // The reader may be gone.
+                let _ = sender.send(Err(error.to_string()));
             }
         };
         thread::Builder::new().name("huginn-events".to_owned()).spawn(run)?;
-        Ok(Self(Mutex::new(chunks)))
+        Ok(Self { chunks: Mutex::new(chunks), cancel })
     }
 }
 
@@ -63,26 +56,31 @@ impl Events {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        match py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).recv()) {
-            Ok(Ok(text)) => Ok(Some(PyBytes::new(py, &text))),
-            Ok(Err(error)) => Err(PyRuntimeError::new_err(error)),
-            // The analysis has ended.
-            Err(_) => Ok(None),
-        }
+        let chunk = wait(py, &self.cancel, |interval| {
+            let chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+            match chunks.recv_timeout(interval) {
+                Ok(chunk) => Poll::Ready(Some(chunk)),
+                Err(RecvTimeoutError::Timeout) => Poll::Pending,
+                Err(RecvTimeoutError::Disconnected) => Poll::Ready(None),
+            }
+        })?;
+        Ok(chunk.transpose().map_err(exception)?.map(|text| PyBytes::new(py, &text)))
     }
 }
 
-/// Sends the events of an input. Returns its error; breaks if the reader is gone.
-fn analyse(
-    input: Input,
+impl Drop for Events {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+/// Sends the events of a capture, those before an error too. Breaks if the reader is gone.
+fn send_events(
+    reader: CaptureReader,
     name: Option<&str>,
     options: &Options,
     chunks: &SyncSender<Chunk>,
-) -> ControlFlow<(), Option<String>> {
-    let reader = match input.open(name, options) {
-        Ok(reader) => reader,
-        Err(error) => return ControlFlow::Continue(Some(error.to_string())),
-    };
+) -> Result<ControlFlow<()>, ReadError> {
     let mut text = Vec::new();
     let mut is_gone = false;
     let outcome = options.analyzer(false).analyze(reader, &mut |event: Event| {
@@ -97,7 +95,8 @@ fn analyse(
         if is_gone { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     if is_gone || (!text.is_empty() && chunks.send(Ok(text)).is_err()) {
-        return ControlFlow::Break(());
+        return Ok(ControlFlow::Break(()));
     }
-    ControlFlow::Continue(outcome.err().map(|error| error.to_string()))
+    outcome?;
+    Ok(ControlFlow::Continue(()))
 }

@@ -40,7 +40,12 @@ impl HostTable {
     }
 
     /// Takes records in the order of time, with the names of their files, and returns the events of hosts.
-    fn feed(&self, py: Python<'_>, records: Vec<String>, files: Vec<Option<String>>) -> PyResult<Table> {
+    fn feed_records(
+        &self,
+        py: Python<'_>,
+        records: Vec<String>,
+        files: Vec<Option<String>>,
+    ) -> PyResult<Table> {
         if records.len() != files.len() {
             return Err(PyValueError::new_err("each record has a file, or None"));
         }

@@ -2,8 +2,10 @@
 
 mod bytes;
 mod capture;
+mod errors;
 mod events;
 mod hosts;
+mod interrupt;
 mod live;
 mod stream;
 
@@ -18,6 +20,8 @@ mod _native {
     #[pymodule_export]
     use crate::capture::Capture;
     #[pymodule_export]
+    use crate::errors::CaptureError;
+    #[pymodule_export]
     use crate::events::Events;
     #[pymodule_export]
     use crate::hosts::HostTable;
@@ -26,7 +30,7 @@ mod _native {
     #[pymodule_export]
     use crate::stream::Table;
     #[pymodule_export]
-    use crate::{event_names, host_record_order, host_record_schema, schema};
+    use crate::{error_schema, event_names, host_record_order, host_record_schema, schema};
 }
 
 /// The schema as a table of `(column, type, meaning)`, with the types of Arrow.
@@ -45,7 +49,16 @@ fn event_names() -> Vec<&'static str> {
 /// The columns of host records as a table of `(column, type)`, with the types of Arrow.
 #[pyfunction]
 fn host_record_schema() -> Vec<(String, String)> {
-    let schema = huginn_net_arrow::host_record_schema();
+    columns_of(&huginn_net_arrow::host_record_schema())
+}
+
+/// The columns of the table of errors, as those of host records.
+#[pyfunction]
+fn error_schema() -> Vec<(String, String)> {
+    columns_of(&errors::error_schema())
+}
+
+fn columns_of(schema: &arrow_schema::Schema) -> Vec<(String, String)> {
     schema.fields().iter().map(|field| (field.name().clone(), field.data_type().to_string())).collect()
 }
 

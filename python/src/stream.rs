@@ -1,25 +1,30 @@
-//! Batches of several inputs, one after the other.
+//! Inputs, and the batches of their analysis.
 
-use std::collections::VecDeque;
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
-use huginn_net::{CaptureError, CaptureReader};
-use huginn_net_arrow::{EventBatches, HostRecordBatches, host_record_schema};
+use arrow_schema::ffi::FFI_ArrowSchema;
+use arrow_schema::{Schema, SchemaRef};
+use huginn_net::{CaptureError, CaptureReader, Event};
+use huginn_net_arrow::{EventBatches, HostRecordBatches};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
 use crate::capture::Options;
+use crate::errors::Inputs;
 
 /// A capture that is not opened yet.
 pub(crate) enum Input {
     Path(PathBuf),
     Bytes(Arc<[u8]>),
     File(PyReader),
+    /// A function that opens a file-like object.
+    Opener(Py<PyAny>),
 }
 
 impl Input {
@@ -28,7 +33,7 @@ impl Input {
         match self {
             Self::Path(path) => path.display().to_string(),
             Self::Bytes(_) => "<bytes>".to_owned(),
-            Self::File(_) => "<file>".to_owned(),
+            Self::File(_) | Self::Opener(_) => "<file>".to_owned(),
         }
     }
 
@@ -40,6 +45,14 @@ impl Input {
                 CaptureReader::from_reader(name.unwrap_or("<bytes>"), io::Cursor::new(bytes))
             }
             Self::File(file) => CaptureReader::from_reader(name.unwrap_or("<file>"), file),
+            Self::Opener(open) => {
+                let name = name.unwrap_or("<file>");
+                let file = Python::attach(|py| open.call0(py)).map_err(|error| CaptureError::Open {
+                    name: name.to_owned(),
+                    source: io::Error::other(error),
+                })?;
+                CaptureReader::from_reader(name, PyReader(file))
+            }
         };
         Ok(reader?.max_compression_ratio(options.max_compression_ratio))
     }
@@ -97,93 +110,37 @@ pub(crate) fn capsule(
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
 }
 
-/// The rows of a stream.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rows {
-    Events,
-    HostRecords,
+/// Makes the capsule of a schema.
+pub(crate) fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
+    let schema =
+        FFI_ArrowSchema::try_from(schema).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    PyCapsule::new_with_value(py, schema, c"arrow_schema")
 }
 
-/// The batches of all inputs. An input that cannot be read ends them with an error, or is skipped.
-pub(crate) struct Batches {
-    inputs: VecDeque<(Input, Option<String>)>,
-    options: Options,
-    rows: Rows,
-    current: Option<Box<dyn RecordBatchReader + Send>>,
-    /// Errors of skipped inputs.
-    skipped: Arc<std::sync::Mutex<Vec<String>>>,
-}
-
-impl Batches {
-    pub(crate) fn new(
-        inputs: VecDeque<(Input, Option<String>)>,
-        options: Options,
-        rows: Rows,
-        skipped: Arc<std::sync::Mutex<Vec<String>>>,
-    ) -> Self {
-        Self { inputs, options, rows, current: None, skipped }
-    }
-
-    /// Starts the next input; `None` after the last one.
-    fn start(&mut self) -> Option<Result<Box<dyn RecordBatchReader + Send>, ArrowError>> {
-        let (input, name) = self.inputs.pop_front()?;
-        let outside = |error: &dyn std::error::Error| ArrowError::ExternalError(error.to_string().into());
-        let reader = match input.open(name.as_deref(), &self.options) {
-            Ok(reader) => reader,
-            Err(error) => return Some(Err(outside(&error))),
-        };
-        let options = &self.options;
-        let batches: io::Result<Box<dyn RecordBatchReader + Send>> = match self.rows {
-            Rows::Events => {
-                EventBatches::with_builder(options.analyzer(false), reader, options.builder(), name)
-                    .map(|batches| Box::new(batches) as _)
-            }
-            Rows::HostRecords => HostRecordBatches::new(options.first_stage(), reader, name)
-                .map(|batches| Box::new(batches) as _),
-        };
-        Some(batches.map_err(|error| outside(&error)))
-    }
-}
-
-impl Iterator for Batches {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let failed = match &mut self.current {
-                Some(batches) => match batches.next() {
-                    Some(Err(error)) => error,
-                    Some(batch) => return Some(batch),
-                    None => {
-                        self.current = None;
-                        continue;
-                    }
-                },
-                None => match self.start()? {
-                    Ok(batches) => {
-                        self.current = Some(batches);
-                        continue;
-                    }
-                    Err(error) => error,
-                },
-            };
-            self.current = None;
-            if !self.options.skips_errors {
-                self.inputs.clear();
-                return Some(Err(failed));
-            }
-            if let Ok(mut skipped) = self.skipped.lock() {
-                skipped.push(failed.to_string());
-            }
+/// Starts the analysis of captures, whose events share batches.
+pub(crate) fn event_batches(inputs: Inputs) -> io::Result<EventBatches<()>> {
+    EventBatches::of(inputs.options.builder(), move |mut rows| {
+        let outcome = inputs.for_each(|reader, name, options| {
+            let mut flow = ControlFlow::Continue(());
+            options.analyzer(false).analyze(reader, &mut |event: Event| {
+                flow = rows.append(&event, name);
+                flow
+            })?;
+            Ok(flow)
+        });
+        if let Err(error) = outcome {
+            rows.fail(error);
         }
-    }
+    })
 }
 
-impl RecordBatchReader for Batches {
-    fn schema(&self) -> SchemaRef {
-        match self.rows {
-            Rows::Events => SchemaRef::clone(self.options.builder().schema()),
-            Rows::HostRecords => host_record_schema(),
+/// Starts the first stage of an analysis in two stages.
+pub(crate) fn host_record_batches(inputs: Inputs) -> io::Result<HostRecordBatches> {
+    HostRecordBatches::of(move |mut rows| {
+        let outcome = inputs
+            .for_each(|reader, name, options| rows.append_all(&mut options.first_stage(), reader, name));
+        if let Err(error) = outcome {
+            rows.fail(error);
         }
-    }
+    })
 }

@@ -3,12 +3,16 @@
 import contextlib
 import gzip
 import http.server
+import io
 import json
 import os
+import pickle
 import re
+import signal
 import struct
 import subprocess
 import threading
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -35,7 +39,7 @@ def json_events(*captures):
 
 
 def test_events_equal_those_of_program():
-    assert list(hn.read_pcap(CURL)) == json_events(CURL)
+    assert list(hn.read_pcap(CURL)) == [{"file": str(CURL), **event} for event in json_events(CURL)]
 
 
 def test_table_has_row_for_each_event():
@@ -65,9 +69,13 @@ def test_polars_pandas_and_duckdb_read_it():
 
 
 def test_bytes_and_files_give_same_rows():
-    table = hn.read_pcap(CURL).to_arrow()
-    assert hn.read_pcap(CURL.read_bytes()).to_arrow().equals(table)
-    with CURL.open("rb") as file:
+    table = hn.read_pcap(str(CURL)).to_arrow()
+    assert set(table["file"].to_pylist()) == {str(CURL)}
+    for data in (CURL.read_bytes(), bytearray(CURL.read_bytes()), memoryview(CURL.read_bytes())):
+        of_bytes = hn.read_pcap(data).to_arrow()
+        assert of_bytes.drop_columns("file").equals(table.drop_columns("file"))
+        assert set(of_bytes["file"].to_pylist()) == {None}
+    with open(str(CURL), "rb") as file:
         capture = hn.read_pcap(file)
         assert capture.to_arrow().equals(table)
         with pytest.raises(ValueError, match="read once"):
@@ -89,10 +97,21 @@ def test_rows_before_damage_come_before_error(tmp_path):
     with pytest.raises(pa.ArrowException, match="cut.pcap|packet"):
         reader.read_next_batch()
     events = []
-    with pytest.raises(RuntimeError, match="packet"):
+    with pytest.raises(hn.CaptureError, match="cut.pcap: packet"):
         for event in hn.read_pcap(cut):
             events.append(event)
     assert len(events) > 20
+    capture = hn.read_pcap(cut)
+    for use in (capture.to_arrow, capture.to_polars, capture.to_pandas, capture.hosts, capture.stats, hn.scan_pcap(cut).collect):
+        with pytest.raises((hn.CaptureError, pl.exceptions.ComputeError), match="cut.pcap: packet"):
+            use()
+    with pytest.raises(hn.CaptureError, match="cut.pcap: packet"):
+        capture.write_parquet(tmp_path / "events.parquet")
+    assert os.listdir(tmp_path) == ["cut.pcap"]
+    empty = tmp_path / "empty.pcap"
+    empty.touch()
+    with pytest.raises(hn.CaptureError, match="empty.pcap: is empty"):
+        hn.read_pcap(empty)
 
 
 def test_damaged_capture_is_skipped(tmp_path):
@@ -100,15 +119,28 @@ def test_damaged_capture_is_skipped(tmp_path):
     cut.write_bytes(b"no capture")
     capture = hn.read_pcap([CURL, cut, CURL], on_error="skip")
     assert capture.to_arrow().num_rows == 2 * hn.read_pcap(CURL).to_arrow().num_rows
-    assert len(capture.skipped) == 1 and "cut.pcap" in capture.skipped[0]
+    damaged = tmp_path / "damaged.pcap"
+    damaged.write_bytes(CURL.read_bytes()[:-10])
+    capture = hn.read_pcap([CURL, cut, damaged], on_error="skip")
+    assert capture.errors().num_rows == 0
+    # Each use reads the captures again, and tells their errors once.
+    for _ in range(2):
+        assert capture.to_arrow().num_rows == len(list(capture)) > hn.read_pcap(CURL).to_arrow().num_rows
+    first, second = capture.errors().to_pylist()
+    assert first == {"file": str(cut), "error": first["error"], "packet": None, "offset": None}
+    assert "is not a capture file" in first["error"]
+    packets = hn.read_pcap(CURL).stats()[0]["engine"]["frames"]
+    assert (second["file"], second["packet"]) == (str(damaged), packets)
+    assert f"packet {packets} at byte {second['offset']}: " in second["error"]
 
 
 def test_decompression_bomb_ends_with_error():
     with open(CURL, "rb") as plain:
-        bomb = gzip.compress(plain.read() + bytes(80 << 20))
-    wanted = list(hn.read_pcap(CURL))
+        data = plain.read()
+    bomb = gzip.compress(data + bytes(80 << 20))
+    wanted = list(hn.read_pcap(data))
     events = []
-    with pytest.raises(RuntimeError, match="gzip data expands to more than 500 times its length"):
+    with pytest.raises(hn.CaptureError, match="gzip data expands to more than 500 times its length"):
         for event in hn.read_pcap(bomb, max_compression_ratio=500):
             events.append(event)
     assert events == wanted
@@ -120,6 +152,88 @@ def test_parquet_file_equals_table(tmp_path):
     capture.write_parquet(tmp_path / "events.parquet")
     assert pq.read_table(tmp_path / "events.parquet").equals(capture.to_arrow())
     assert os.listdir(tmp_path) == ["events.parquet"]
+
+
+class Endless(io.RawIOBase):
+    """A capture that never ends, and has no event."""
+
+    def __init__(self):
+        self.data = CURL.read_bytes()[:24]
+
+    def read(self, size):
+        if not self.data:
+            time.sleep(0.001)
+            self.data = bytes(8) + b"\x40\0\0\0\x40\0\0\0" + bytes(64)
+        data, self.data = self.data[:size], self.data[size:]
+        return data
+
+
+@pytest.mark.parametrize(
+    "use",
+    [hn.Capture.to_arrow, hn.Capture.to_polars, hn.Capture.hosts, list],
+    ids=["to_arrow", "to_polars", "hosts", "iteration"],
+)
+def test_ctrl_c_ends_an_analysis_without_events(use):
+    timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+    capture = hn.read_pcap(Endless())
+    timer.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        use(capture)
+    assert time.monotonic() - start < 1.2
+
+
+def test_row_groups_go_over_captures(tmp_path):
+    capture = hn.read_pcap([CURL] * 50)
+    capture.write_parquet(tmp_path / "events.parquet")
+    file = pq.ParquetFile(tmp_path / "events.parquet")
+    assert file.num_row_groups == 1
+    assert file.metadata.num_rows == 50 * hn.read_pcap(CURL).to_arrow().num_rows
+    assert file.read().equals(capture.to_arrow())
+
+
+def test_folders_patterns_and_iterables_name_captures(tmp_path):
+    (tmp_path / "day").mkdir()
+    for name in ("b.pcap", "a.pcapng", "day/ring.pcap03", "day/c.cap.gz"):
+        data = CURL.read_bytes()
+        (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    (tmp_path / "notes.txt").write_text("no capture")
+    rows = hn.read_pcap(CURL).to_arrow().num_rows
+    table = hn.read_pcap(tmp_path).to_arrow()
+    names = ["a.pcapng", "b.pcap", "day/c.cap.gz", "day/ring.pcap03"]
+    assert table["file"].unique().to_pylist() == [str(tmp_path / name) for name in names]
+    assert table.num_rows == 4 * rows
+    assert hn.read_pcap(path for path in (tmp_path / "*.pcap", str(tmp_path / "day"))).to_arrow().num_rows == 3 * rows
+    with pytest.raises(FileNotFoundError):
+        hn.read_pcap(tmp_path / "day" / "*.pcapng")
+    with pytest.raises(TypeError):
+        hn.read_pcap(3)
+
+
+def test_capture_is_pickled():
+    for source in (CURL, [CURL, PAGES], CURL.read_bytes()):
+        capture = hn.read_pcap(source, events=["tls_client"], columns=["ts", "ja4"])
+        assert pickle.loads(pickle.dumps(capture)).to_arrow().equals(capture.to_arrow())
+
+
+def test_scan_builds_what_the_query_needs():
+    sources = [CURL, PAGES]
+    frame = hn.read_pcap(sources).to_polars()
+    scan = hn.scan_pcap(sources)
+    assert scan.collect().equals(frame)
+    assert scan.collect_schema() == frame.schema
+    event, port = pl.col("event"), pl.col("client_port")
+    for query in (
+        lambda frame: frame.filter(event == "tls_client").select("ja4", "tls_sni"),
+        lambda frame: frame.filter(event.is_in(["http_request", "tls_server"])).select(pl.len()),
+        lambda frame: frame.filter((event == "tls_client") & (port > 40000)).select("client_ip", "ja4"),
+        lambda frame: frame.filter(event == "none").select("ts"),
+        lambda frame: frame.group_by("event").len().sort("event"),
+        lambda frame: frame.select("packet").head(7),
+        lambda frame: frame.filter(pl.col("ja4").is_not_null()).head(2),
+    ):
+        assert query(scan).collect(engine="streaming").equals(query(frame.lazy()).collect())
+    assert hn.scan_pcap(hn.read_pcap(CURL, events=["tls_client"])).filter(event == "tls_server").collect().is_empty()
 
 
 def test_only_chosen_columns_and_events_are_built():
@@ -138,6 +252,14 @@ def test_texts_may_be_in_dictionaries():
 
 
 def test_options_are_checked():
+    with pytest.raises(ValueError, match="did you mean tls_client"):
+        hn.read_pcap(CURL, events=["tls_clinet"])
+    with pytest.raises(ValueError, match="list of names"):
+        hn.read_pcap(CURL, columns="ja4")
+    with pytest.raises(TypeError, match="connection"):
+        hn.sql("SELECT 1 FROM events", CURL, connection=True)
+    with pytest.raises(TypeError, match="options already"):
+        hn.sql("SELECT 1 FROM events", hn.read_pcap(CURL), events=["tls_client"])
     for options in ({"protocols": ["ftp"]}, {"columns": ["no"]}, {"events": ["no"]}, {"on_error": "ignore"}, {"workers": 0}):
         with pytest.raises(ValueError):
             hn.read_pcap(CURL, **options)
@@ -225,7 +347,7 @@ def test_packets_are_numbered_in_each_file():
 def test_damage_of_file_like_object_has_its_name(tmp_path):
     cut = tmp_path / "cut.pcap"
     cut.write_bytes(CURL.read_bytes()[:-10])
-    with cut.open("rb") as file, pytest.raises(RuntimeError, match="<file>|cut.pcap"):
+    with cut.open("rb") as file, pytest.raises(hn.CaptureError, match="cut.pcap"):
         list(hn.read_pcap(file))
 
 

@@ -58,14 +58,43 @@ def test_schema_selects_columns(spark):
     assert rows[0]["file"].endswith("tls-curl.pcap")
 
 
-def test_filter_selects_events(spark):
+def test_frame_is_the_same_after_filtered_queries(spark):
     path = str(CAPTURES / "tls/tls-curl/tls-curl.pcap")
-    frame = spark.read.format("huginn_net").option("filterPushdown", "true").load(path)
-    assert {row["event"] for row in frame.where("event = 'tls_client'").collect()} == {"tls_client"}
-    chosen = frame.where("event IN ('tls_client', 'tls_server')").count()
-    events = hn.read_pcap(CAPTURES / "tls/tls-curl/tls-curl.pcap", events=["tls_client", "tls_server"])
-    assert chosen == events.to_arrow().num_rows > 5
-    assert spark.read.format("huginn_net").option("events", "tls_client,tls_server").load(path).count() == chosen
+    frame = spark.read.format("huginn_net").load(path)
+    rows = hn.read_pcap(path).to_arrow().num_rows
+    assert frame.count() == rows
+    clients = frame.where("event = 'tls_client'")
+    assert {row["event"] for row in clients.collect()} == {"tls_client"}
+    both = frame.where("event IN ('tls_client', 'tls_server')")
+    of_both = hn.read_pcap(path, events=["tls_client", "tls_server"]).to_arrow().num_rows
+    assert (clients.count(), both.count(), frame.count()) == (of_both - clients.count(), of_both, rows)
+    assert frame.union(clients).count() == rows + clients.count()
+    joined = clients.alias("c").join(frame.alias("f"), "packet").select("f.event").collect()
+    assert len(joined) >= clients.count() > 0
+    assert spark.read.format("huginn_net").option("events", "tls_client,tls_server").load(path).count() == of_both
+
+
+def test_options_are_checked(spark):
+    path = str(CAPTURES / "tls/tls-curl/tls-curl.pcap")
+    for name, value, message in (
+        ("partitonBytes", "1", "did you mean partitionBytes"),
+        ("filterPushdown", "true", "no option"),
+        ("events", "tls_clinet", "did you mean tls_client"),
+        ("shards", "0", "must be positive"),
+        ("connections", "yes", "must be one of true, false"),
+        ("table", "event", "must be one of"),
+    ):
+        with pytest.raises(Exception, match=message):
+            # Before any task: the schema needs them.
+            _ = spark.read.format("huginn_net").option(name, value).load(path).schema
+    with pytest.raises(Exception, match="did you mean"):
+        spark.read.format("huginn_net").schema("ja44 string").load(path).collect()
+
+
+@pytest.mark.skipif("HUGINN_NET_SPARK" not in os.environ, reason="Sail 0.7 passes one path")
+def test_list_of_paths(spark):
+    paths = [str(CAPTURES / "tls/tls-curl/tls-curl.pcap"), str(CAPTURES / "http/http-pages/http-pages.pcap")]
+    assert spark.read.format("huginn_net").load(paths).count() == hn.read_pcap(paths).to_arrow().num_rows
 
 
 def test_damaged_capture_stops_or_is_skipped(spark, tmp_path):
@@ -78,6 +107,10 @@ def test_damaged_capture_stops_or_is_skipped(spark, tmp_path):
     assert skipping.count() == 19 * one
     with pytest.raises(Exception, match="10.pcap|not a capture"):
         spark.read.format("huginn_net").load(str(tmp_path)).count()
+    (tmp_path / "20.pcap").write_bytes(good[:-10])
+    errors = spark.read.format("huginn_net").option("table", "errors").load(str(tmp_path))
+    rows = sorted((row["file"][-7:], row["packet"] is None, row["offset"] is None) for row in errors.collect())
+    assert rows == [("10.pcap", True, True), ("20.pcap", False, False)]
 
 
 def test_shards_give_events_of_flows(spark):
@@ -151,20 +184,53 @@ def test_stream_reads_captures_as_they_appear(spark, tmp_path):
     folder, rows = tmp_path / "captures", tmp_path / "rows"
     folder.mkdir()
     good = (CAPTURES / "tls/tls-curl/tls-curl.pcap").read_bytes()
-    (folder / "b.pcap").write_bytes(good)
-    stream = spark.readStream.format("huginn_net").load(str(folder))
-    for expected in (1, 2):
+    of_one = hn.read_pcap(good).to_arrow().num_rows
+    moment = iter(range(1, 1000))
+
+    def add(name, data=good, changed=None):
+        """A capture that has not changed for long."""
+        (folder / name).write_bytes(data)
+        os.utime(folder / name, (1, changed or next(moment)))
+
+    def read(path=folder, **options):
+        """Reads what is new, as a job that starts again, and returns the captures so far with their rows."""
         query = (
-            stream.select("ts", "event", "file")
+            spark.readStream.format("huginn_net")
+            .options(**options)
+            .load(str(path))
+            .select("ts", "event", "file")
             .writeStream.format("parquet")
             .option("checkpointLocation", str(tmp_path / "checkpoint"))
             .trigger(availableNow=True)
             .start(str(rows))
         )
         query.awaitTermination()
-        found = spark.read.parquet(str(rows))
-        assert found.count() == expected * hn.read_pcap(good).to_arrow().num_rows
-        assert found.select("file").distinct().count() == expected
-        # Its name comes before that of the first file, and its time is older.
-        (folder / "a.pcap").write_bytes(good)
-        os.utime(folder / "a.pcap", (1, 1))
+        found = spark.read.schema("file string").parquet(str(rows)).groupBy("file").count().collect()
+        return {os.path.basename(row["file"]): row["count"] // of_one for row in found}
+
+    # Nothing is there, and then something.
+    assert read() == {}
+    for number in range(10):
+        add(f"{number}.pcap")
+    seen = {f"{number}.pcap": 1 for number in range(10)}
+    assert read() == seen
+    # As many are deleted as are added: their names and times may be those before the others.
+    for number in range(10):
+        (folder / f"{number}.pcap").unlink()
+        add(f"late{number}.pcap", changed=0.5)
+    seen |= {f"late{number}.pcap": 1 for number in range(10)}
+    assert read() == seen
+    # A name that another capture had is no longer that capture; one that moves stays what it is.
+    add("3.pcap")
+    (folder / "late4.pcap").rename(folder / "moved.pcap")
+    seen |= {"3.pcap": 2}
+    assert read() == seen
+    # One that is still written waits.
+    (folder / "open.pcap").write_bytes(good)
+    assert read() == seen
+    assert read(settleSeconds="0") == (seen | {"open.pcap": 1})
+    # Its packets cannot join the flows of those that were read.
+    with (folder / "open.pcap").open("ab") as file:
+        file.write(good[24:])
+    with pytest.raises(Exception, match="open.pcap: grew after it was read"):
+        read(settleSeconds="0")

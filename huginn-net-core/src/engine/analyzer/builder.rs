@@ -22,6 +22,7 @@ pub struct Builder<P> {
     block_bytes: Option<usize>,
     overflow: Option<Overflow>,
     hash_seed: Option<HashSeed>,
+    cancel: CancelToken,
 }
 
 impl<P: Protocol> Builder<P> {
@@ -37,6 +38,7 @@ impl<P: Protocol> Builder<P> {
             block_bytes: None,
             overflow: None,
             hash_seed: None,
+            cancel: CancelToken::default(),
         }
     }
 
@@ -107,6 +109,12 @@ impl<P: Protocol> Builder<P> {
         self
     }
 
+    /// Sets the handle that stops the analysis. Several analyzers can share one.
+    pub fn cancel_token(mut self, cancel: CancelToken) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
     /// Builds the analyzer.
     pub fn build(self) -> Analyzer<P> {
         let clock = PacketClock::new(self.flows.idle_timeout);
@@ -127,7 +135,7 @@ impl<P: Protocol> Builder<P> {
             overflow: self.overflow,
             seeds,
             dropped: Dropped::default(),
-            cancel: CancelToken::default(),
+            cancel: self.cancel,
             snapshots: SnapshotHandle::default(),
             has_pushed: false,
         }

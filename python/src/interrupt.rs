@@ -1,0 +1,111 @@
+//! Ctrl-C while a thread analyses.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use huginn_net::core::CancelToken;
+use pyo3::prelude::*;
+
+/// Interval at which a caller that waits looks for Ctrl-C.
+pub(crate) const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Waits without the GIL, and looks for Ctrl-C meanwhile, which cancels the analysis.
+///
+/// # Errors
+/// KeyboardInterrupt, or what else the handler of a signal raises.
+pub(crate) fn wait<T: Send>(
+    py: Python<'_>,
+    cancel: &CancelToken,
+    mut poll: impl FnMut(Duration) -> Poll<T> + Send,
+) -> PyResult<T> {
+    loop {
+        if let Poll::Ready(value) = py.detach(|| poll(SIGNAL_INTERVAL)) {
+            return Ok(value);
+        }
+        py.check_signals().inspect_err(|_| cancel.cancel())?;
+    }
+}
+
+/// The exception that a signal raised while a library read a stream: the library has another one then.
+#[derive(Clone, Default)]
+pub(crate) struct Interrupt(Arc<Mutex<Option<PyErr>>>);
+
+impl Interrupt {
+    pub(crate) fn take(&self) -> Option<PyErr> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn set(&self, error: PyErr) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    }
+}
+
+/// Batches of an analysis in a thread, which end with an error at Ctrl-C.
+pub(crate) struct Interruptible<B: Send> {
+    /// `None` once it is dropped.
+    batches: Option<B>,
+    schema: SchemaRef,
+    cancel: CancelToken,
+    interrupt: Interrupt,
+    /// The thread that asked for the stream. Others may wait for one that holds the GIL.
+    thread: ThreadId,
+}
+
+/// Batches that can be waited for.
+pub(crate) trait PollBatches: RecordBatchReader {
+    fn poll_next(&mut self, wait: Duration) -> Poll<Option<Result<RecordBatch, ArrowError>>>;
+}
+
+impl PollBatches for huginn_net_arrow::EventBatches<()> {
+    fn poll_next(&mut self, wait: Duration) -> Poll<Option<Result<RecordBatch, ArrowError>>> {
+        Self::poll_next(self, wait)
+    }
+}
+
+impl PollBatches for huginn_net_arrow::HostRecordBatches {
+    fn poll_next(&mut self, wait: Duration) -> Poll<Option<Result<RecordBatch, ArrowError>>> {
+        Self::poll_next(self, wait)
+    }
+}
+
+impl<B: PollBatches + Send> Interruptible<B> {
+    pub(crate) fn new(batches: B, cancel: CancelToken, interrupt: Interrupt) -> Self {
+        let (schema, thread) = (batches.schema(), thread::current().id());
+        Self { batches: Some(batches), schema, cancel, interrupt, thread }
+    }
+}
+
+impl<B: PollBatches + Send> Iterator for Interruptible<B> {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batches = self.batches.as_mut()?;
+        if thread::current().id() != self.thread {
+            return batches.next();
+        }
+        let waited = Python::attach(|py| wait(py, &self.cancel, |interval| batches.poll_next(interval)));
+        waited.unwrap_or_else(|error| {
+            self.interrupt.set(error);
+            Some(Err(ArrowError::ExternalError("interrupted".into())))
+        })
+    }
+}
+
+impl<B: PollBatches + Send> RecordBatchReader for Interruptible<B> {
+    fn schema(&self) -> SchemaRef {
+        SchemaRef::clone(&self.schema)
+    }
+}
+
+impl<B: Send> Drop for Interruptible<B> {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+        // The thread may wait for the GIL to read a file-like object.
+        let mut batches = self.batches.take();
+        let _ = Python::try_attach(|py| py.detach(|| drop(batches.take())));
+    }
+}
