@@ -34,6 +34,10 @@ pub(crate) enum Failure {
     /// A baseline has an invalid line.
     #[error("{path}: {source}")]
     Baseline { path: String, source: huginn_net::finding::BaselineError },
+    /// A file of `watch --state` has an invalid line.
+    #[cfg(unix)]
+    #[error("{path}: line {line}, column {}: {}", .source.column(), without_position(.source))]
+    State { path: String, line: usize, source: serde_json::Error },
     /// A list of programs has an invalid line.
     #[error("{path}: line {line}, column {}: {}", .source.column(), without_position(.source))]
     Programs { path: String, line: usize, source: serde_json::Error },
