@@ -53,7 +53,8 @@ impl Events {
         if let (Some(text), Some(overview), Some(zone)) = (output.text(), overview, totals) {
             totals::write(text.begin_part()?, &overview, &run.analyzer, &run.examples, None, &zone)?;
         }
-        let has_hit = output.has_hit();
+        // A hit that a limit left out is one, too.
+        let has_hit = output.has_hit() || run.analyzer.shared_state().matches_suppressed() > 0;
         output.finish()?;
         Ok(has_hit)
     }
