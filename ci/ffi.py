@@ -9,4 +9,7 @@ for line in open(sys.argv[1]):
     if event["event"] == "tcp_syn":
         syns[event["client"]["port"]] = event["sig"]
     if event["event"] == "tls_client":
-        print(event["ja4"], event["ja3_hash"], syns[event["client"]["port"]])
+        shares = zip(event["key_share_groups"] or [], event["key_share_lengths"] or [])
+        shares = ",".join(f"{group}:{length}" for group, length in shares)
+        ech = (event["ech"] or {}).get("type", "")
+        print(event["ja4"], event["ja3_hash"], f"[{shares}] [{ech}]", syns[event["client"]["port"]])

@@ -1,6 +1,6 @@
 /*
- * The variables $huginn_ja4, $huginn_ja3_hash, $huginn_client_name, $huginn_tcp_sig and $huginn_tcp_system of nginx: fingerprints
- * of the client of a request, by the C interface of Huginn-Net.
+ * The variables $huginn_ja4, $huginn_ja3_hash, $huginn_key_shares, $huginn_ech, $huginn_client_name, $huginn_tcp_sig and
+ * $huginn_tcp_system of nginx: fingerprints of the client of a request, by the C interface of Huginn-Net.
  *
  * OpenSSL's message callback shows the ClientHello of each connection, and Linux saves the SYN of connections to listening
  * sockets that ask for it.
@@ -35,6 +35,8 @@ static const struct {
 } variables[] = {
     {ngx_string("huginn_ja4"), HUGINN_FIELD_JA4},
     {ngx_string("huginn_ja3_hash"), HUGINN_FIELD_JA3_HASH},
+    {ngx_string("huginn_key_shares"), HUGINN_FIELD_KEY_SHARES},
+    {ngx_string("huginn_ech"), HUGINN_FIELD_ECH},
     {ngx_string("huginn_client_name"), HUGINN_FIELD_CLIENT_NAME},
     {ngx_string("huginn_tcp_sig"), HUGINN_FIELD_TCP_SIG},
     {ngx_string("huginn_tcp_system"), HUGINN_FIELD_TCP_SYSTEM},

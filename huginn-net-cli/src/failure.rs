@@ -34,6 +34,10 @@ pub(crate) enum Failure {
     /// A baseline has an invalid line.
     #[error("{path}: {source}")]
     Baseline { path: String, source: huginn_net::finding::BaselineError },
+    /// A file of `watch --state` has an invalid line.
+    #[cfg(unix)]
+    #[error("{path}: line {line}, column {}: {}", .source.column(), without_position(.source))]
+    State { path: String, line: usize, source: serde_json::Error },
     /// A list of programs has an invalid line.
     #[error("{path}: line {line}, column {}: {}", .source.column(), without_position(.source))]
     Programs { path: String, line: usize, source: serde_json::Error },
@@ -79,6 +83,9 @@ pub(crate) enum Failure {
     /// A directory or a pattern without a file.
     #[error("{place}: no capture files")]
     NoCaptures { place: String },
+    /// A side of a comparison has no packets.
+    #[error("{name}: no packets, so that there is nothing to compare")]
+    NothingToCompare { name: String },
     /// The output file is also an input file.
     #[error("{path}: input and output are the same file")]
     OverInput { path: String },
@@ -131,9 +138,11 @@ impl Failure {
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
             Self::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => Outcome::Complete,
-            Self::Capture(_) | Self::Write(_) | Self::Start { .. } | Self::NoCaptures { .. } => {
-                Outcome::Failed
-            }
+            Self::Capture(_)
+            | Self::Write(_)
+            | Self::Start { .. }
+            | Self::NoCaptures { .. }
+            | Self::NothingToCompare { .. } => Outcome::Failed,
             Self::View(ViewError::Start(_)) => Outcome::Failed,
             #[cfg(unix)]
             Self::Live(

@@ -38,6 +38,40 @@ pub(crate) const MAX_LIST_BYTES: u64 = 256 << 20;
 /// Maximum size of a file of `--baseline`, in bytes: 65,536 fingerprints of 512 bytes have 36 MiB.
 pub(crate) const MAX_BASELINE_BYTES: u64 = 64 << 20;
 
+// `watch`.
+
+/// Maximum number of files of a watched directory: a file each second for a day and a half. Their names take some 20 MB.
+#[cfg(unix)]
+pub(crate) const MAX_WATCHED_FILES: usize = 1 << 17;
+
+/// Number of analysed files that are remembered after they left the directory, as they may come back under another name.
+#[cfg(unix)]
+pub(crate) const MAX_GONE_FILES: usize = 10_000;
+
+/// Maximum size of a file of `--state`, in bytes: more than [`MAX_WATCHED_FILES`] and [`MAX_GONE_FILES`] with usual names.
+#[cfg(unix)]
+pub(crate) const MAX_STATE_BYTES: u64 = 256 << 20;
+
+/// Minimum interval between two writes of that file.
+#[cfg(unix)]
+pub(crate) const STATE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Interval between two looks at a watched directory in which nothing happens: network file systems report no events.
+#[cfg(unix)]
+pub(crate) const WATCH_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Maximum time after which `watch` sees a signal while it waits.
+#[cfg(unix)]
+pub(crate) const WATCH_SIGNAL_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Time without a change after which a file counts as closed that the system said nothing of, if a newer one follows.
+#[cfg(unix)]
+pub(crate) const OLDER_FILE_QUIET: Duration = Duration::from_secs(2);
+
+/// Time without a change after which the newest file counts as closed for `watch --once`.
+#[cfg(unix)]
+pub(crate) const NEWEST_FILE_QUIET: Duration = Duration::from_secs(60);
+
 // `explain`: bounds of the search for deviations, which tries every variant of one list with every variant of the
 // other. Clients send shorter lists than these.
 

@@ -78,6 +78,8 @@ def read_pcap(
     db: str | os.PathLike[str] | None = None,
     workers: int = 1,
     connections: bool = False,
+    findings: bool = False,
+    fingerprints: Any = (),
     events: Sequence[str] = (),
     columns: Sequence[str] = (),
     dictionaries: bool = False,
@@ -92,7 +94,9 @@ def read_pcap(
     these in a list or another iterable. A file-like object is read once. Paths are opened at once: a missing file raises
     FileNotFoundError here.
 
-    ``db`` is a signature database in p0f v3 syntax. ``connections`` adds a row for each connection. ``events`` selects
+    ``db`` is a signature database in p0f v3 syntax. ``connections`` adds a row for each connection, ``findings`` one for each
+    scan, beacon, contradiction and imitation (docs/findings.md), and ``fingerprints``, a watch list or several
+    (docs/watch-lists.md), one for each hit: the event ``match``, which ``events`` does not leave out. ``events`` selects
     events by their names, and ``columns`` columns of the table; without them all are built. ``dictionaries`` stores each
     text once in a batch: Polars and pandas make categories of them. With ``on_error="skip"`` captures that cannot be read
     are skipped, and `Capture.errors` tells them; rows before the damage of a capture stay. Otherwise these rows come
@@ -108,7 +112,10 @@ def read_pcap(
     if on_error not in ("raise", "skip"):
         raise ValueError("on_error must be 'raise' or 'skip'")
     _check(protocols, events, columns)
+    events, lists = _alerts(findings, fingerprints, events)
     if shard is not None:
+        if findings:
+            raise ValueError("findings need all packets of a host: leave shard out")
         if set(events) & set(HOST_EVENTS):
             raise ValueError("a shard has no events of hosts: see host_events")
         events = events or [name for name in _native.event_names() if name not in HOST_EVENTS]
@@ -127,6 +134,8 @@ def read_pcap(
             "shard": shard,
             "dictionaries": dictionaries,
             "max_compression_ratio": max_compression_ratio,
+            "findings": findings,
+            "fingerprints": lists,
         }
     )
 
@@ -179,6 +188,8 @@ def live(
     db: str | os.PathLike[str] | None = None,
     workers: int = 1,
     connections: bool = False,
+    findings: bool = False,
+    fingerprints: Any = (),
     events: Sequence[str] = (),
     columns: Sequence[str] = (),
     interval: float = 1.0,
@@ -193,8 +204,9 @@ def live(
     other options are those of `read_pcap`.
     """
     _check(protocols, events, columns)
+    events, lists = _alerts(findings, fingerprints, events)
     names = [interfaces] if isinstance(interfaces, str) else list(interfaces)
-    return Live(names, list(protocols), db, workers, connections, list(events), list(columns), interval)
+    return Live(names, list(protocols), db, workers, connections, list(events), list(columns), interval, findings, lists)
 
 
 def _check(protocols: Any, events: Any, columns: Any) -> None:
@@ -209,6 +221,13 @@ def _check(protocols: Any, events: Any, columns: Any) -> None:
         for name in given:
             if name not in known:
                 raise ValueError(f"{what} has no {name!r}{_nearest(name, list(known))}")
+
+
+def _alerts(findings: bool, fingerprints: Any, events: Any) -> tuple[list[str], list[Any]]:
+    """The events with those that findings and watch lists add, and the files of the lists."""
+    lists = [fingerprints] if isinstance(fingerprints, (str, os.PathLike)) else list(fingerprints)
+    added = [name for name, wanted in (("finding", findings), ("match", lists)) if wanted]
+    return (list(dict.fromkeys([*events, *added])) if events else []), lists
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:

@@ -10,9 +10,11 @@ use std::thread;
 use std::time::Duration;
 
 use huginn_net::core::{Analyzer, CancelToken, Filter};
+use huginn_net::finding::NoticeSettings;
 use huginn_net::hosts::{HostLimits, WithoutHosts};
 use huginn_net::record::JsonHost;
 use huginn_net::record::{event_name, needs_handshakes};
+use huginn_net::watch::{WatchListHandle, WatchLists};
 use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};
 use huginn_net_arrow::EventBatchBuilder;
 use pyo3::exceptions::PyValueError;
@@ -31,6 +33,8 @@ pub(crate) struct Options {
     protocols: Vec<String>,
     workers: NonZeroUsize,
     connections: bool,
+    findings: bool,
+    lists: Option<WatchListHandle>,
     /// Names of the events that become rows; all if empty.
     events: Vec<String>,
     /// Names of the columns that are built; all if empty.
@@ -64,6 +68,8 @@ impl Options {
             protocols,
             workers,
             connections,
+            findings: false,
+            lists: None,
             events,
             columns,
             dictionaries: false,
@@ -72,6 +78,20 @@ impl Options {
             skips_errors: false,
             cancel: CancelToken::default(),
         })
+    }
+
+    /// Adds findings, and matches of the watch lists in these files.
+    pub(crate) fn with_alerts(self, findings: bool, fingerprints: &[PathBuf]) -> PyResult<Self> {
+        if fingerprints.is_empty() {
+            return Ok(Self { findings, ..self });
+        }
+        let mut lists = WatchLists::default();
+        for path in fingerprints {
+            let name = path.display().to_string();
+            let added = lists.add(&name, &std::fs::read(path)?);
+            added.map_err(|error| PyValueError::new_err(format!("{name}: {error}")))?;
+        }
+        Ok(Self { findings, lists: Some(WatchListHandle::new(lists)), ..self })
     }
 
     /// Builds a builder of batches.
@@ -130,14 +150,25 @@ impl Options {
 
     fn observers(&self, profiles: bool) -> Observers {
         let has = |name: &str| self.protocols.iter().any(|protocol| protocol == name);
+        let writes = |name: &str| self.events.is_empty() || self.events.iter().any(|event| event == name);
+        let has_certificates = self.lists.as_ref().is_some_and(|lists| lists.lists().has_certificates());
+        let handshakes = has_certificates
+            || self.events.is_empty()
+            || self.events.iter().any(|event| needs_handshakes(event));
+        let notices = (self.findings && writes("finding")).then(NoticeSettings::default);
         let observers = Observers::new(Arc::clone(&self.database))
             .tcp(has("tcp"))
             .http(has("http"))
             .tls(has("tls"))
             .ssh(has("ssh"))
             .connections(self.connections)
-            .handshakes(self.events.is_empty() || self.events.iter().any(|event| needs_handshakes(event)))
+            .handshakes(handshakes)
+            .notices(notices)
             .profiles(profiles);
+        let observers = match &self.lists {
+            Some(lists) => observers.watch_lists(lists.clone()),
+            None => observers,
+        };
         if profiles {
             observers.hosts(HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() })
         } else {
@@ -170,7 +201,7 @@ pub(crate) struct Capture {
 #[pymethods]
 impl Capture {
     #[new]
-    #[pyo3(signature = (sources, protocols, db, workers, connections, skip_errors, events, columns, names=None, shard=None, dictionaries=false, max_compression_ratio=1000))]
+    #[pyo3(signature = (sources, protocols, db, workers, connections, skip_errors, events, columns, names=None, shard=None, dictionaries=false, max_compression_ratio=1000, findings=false, fingerprints=Vec::new()))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         py: Python<'_>,
@@ -186,6 +217,8 @@ impl Capture {
         shard: Option<(u32, u32)>,
         dictionaries: bool,
         max_compression_ratio: Option<u32>,
+        findings: bool,
+        fingerprints: Vec<PathBuf>,
     ) -> PyResult<Self> {
         let shard = shard.map(|(index, shards)| {
             let shards = NonZeroU32::new(shards).filter(|shards| index < shards.get());
@@ -196,6 +229,7 @@ impl Capture {
         let origins =
             sources.iter().map(|source| Origin::new(py, source, skip_errors)).collect::<PyResult<_>>()?;
         let options = Options::new(protocols, db, workers, connections, events, columns)?;
+        let options = options.with_alerts(findings, &fingerprints)?;
         let options = Options {
             shard: shard.transpose()?,
             skips_errors: skip_errors,

@@ -68,12 +68,15 @@ impl Live {
         events: Vec<String>,
         columns: Vec<String>,
         interval: f64,
+        findings: bool,
+        fingerprints: Vec<PathBuf>,
     ) -> PyResult<Self> {
         let interval = Duration::try_from_secs_f64(interval)
             .ok()
             .filter(|interval| (MIN_INTERVAL..=MAX_INTERVAL).contains(interval))
             .ok_or_else(|| PyValueError::new_err("interval is a number of seconds from 0.01 to 3600"))?;
         let options = Options::new(protocols, db, workers, connections, events, columns)?;
+        let options = options.with_alerts(findings, &fingerprints)?;
         let interfaces = interfaces.as_slice();
         let source = LiveSource::open(interfaces, &LiveOptions::default())
             .map_err(|error| PyOSError::new_err(error.to_string()))?;

@@ -31,10 +31,12 @@ CURL = CAPTURES / "tls/tls-curl/tls-curl.pcap"
 PAGES = CAPTURES / "http/http-pages/http-pages.pcap"
 
 
-def json_events(*captures):
+def json_events(*captures, options=(), status=0):
     """The events of the program, which HUGINN_NET names."""
     program = os.environ.get("HUGINN_NET", "huginn-net")
-    run = subprocess.run([program, "pcap", "--format", "json", *map(str, captures)], capture_output=True, check=True)
+    command = [program, "pcap", "--format", "json", *options, *map(str, captures)]
+    run = subprocess.run(command, capture_output=True, check=False)
+    assert run.returncode == status, run.stderr
     return [json.loads(line) for line in run.stdout.splitlines()]
 
 
@@ -472,3 +474,24 @@ def test_analysis_runs_without_the_gil():
     while thread.is_alive():
         turns += 1
     assert counts and turns > 100
+
+
+def test_findings_and_matches_equal_those_of_program(tmp_path):
+    polls = CAPTURES / "hosts/hosts-plain/hosts-plain.pcap"
+    watched = tmp_path / "list.csv"
+    watched.write_text("type,value,label\nip,192.0.2.2,server\n")
+    options = ["--findings", "--fingerprints", str(watched)]
+    expected = json_events(polls, options=options, status=3)
+    assert {"finding", "match"} <= {event["event"] for event in expected}
+    expected = [{"file": str(polls), **event} for event in expected]
+    assert list(hn.read_pcap(polls, findings=True, fingerprints=watched)) == expected
+    alerts = [event for event in expected if event["event"] in ("finding", "match")]
+    assert list(hn.read_pcap(polls, findings=True, fingerprints=[watched], events=["finding"])) == alerts
+    assert "match" not in {event["event"] for event in hn.read_pcap(polls)}
+    with pytest.raises(FileNotFoundError):
+        hn.read_pcap(polls, fingerprints=["/nonexistent.csv"])
+    watched.write_text("type,value\njarm,x\n")
+    with pytest.raises(ValueError, match="line 2: unknown type"):
+        hn.read_pcap(polls, fingerprints=[watched])
+    with pytest.raises(ValueError, match="leave shard out"):
+        hn.read_pcap(polls, findings=True, shard=(0, 2))

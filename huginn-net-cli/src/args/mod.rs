@@ -20,6 +20,8 @@ mod report;
 mod select;
 mod top;
 mod values;
+#[cfg(unix)]
+mod watch;
 
 use clap::{Parser, Subcommand};
 
@@ -46,6 +48,8 @@ pub(crate) use self::report::ReportArguments;
 pub(crate) use self::select::SelectArguments;
 pub(crate) use self::top::TopArguments;
 pub(crate) use self::values::{Limit, ProtocolArgument, SeedArgument, Workers};
+#[cfg(unix)]
+pub(crate) use self::watch::WatchArguments;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,6 +83,9 @@ pub(crate) enum Command {
     Inventory(InventoryArguments),
     /// Watch capture files on the terminal while they are read: hosts, rare fingerprints, events
     Top(TopArguments),
+    /// Analyse the captures of a directory that another program fills, as they are closed
+    #[cfg(unix)]
+    Watch(Box<WatchArguments>),
     /// Analyse live traffic until SIGINT or SIGTERM
     #[cfg(unix)]
     Live(Box<LiveArguments>),

@@ -6,12 +6,14 @@ use crate::args::DiffArguments;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::Selected;
+use crate::paths::name_of;
 use crate::plan::{DiffPlan, host_limits};
 use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Verbosity, Visitor};
 use crate::views::columns;
 use crate::views::diff::{self, View};
 
 pub(super) fn run(args: DiffArguments) -> Result<Outcome, Failure> {
+    let names = [&args.before, &args.after].map(|path| name_of(path));
     let DiffPlan { sides, count, selected, output } = DiffPlan::new(args)?;
     let mut writer = output.create()?;
     let messages = if output.is_quiet { Verbosity::Quiet } else { Verbosity::Normal };
@@ -27,6 +29,12 @@ pub(super) fn run(args: DiffArguments) -> Result<Outcome, Failure> {
         let hosts = run.analyzer.shared_state().counters();
         let evicted = hosts.evicted.saturating_add(hosts.evicted_for_memory);
         view.end(run.opened(), run.analyzer.counters().frames, run.outcome(), evicted);
+    }
+    // Everything would be new, or gone.
+    for (run, name) in runs.iter().zip(names) {
+        if run.analyzer.counters().frames == 0 && run.outcome() != Outcome::Interrupted {
+            return Err(Failure::NothingToCompare { name });
+        }
     }
     let width = columns::width(writer.is_on_terminal());
     let out = writer.begin_part()?;

@@ -2,6 +2,7 @@
 
 mod db;
 mod diff;
+mod events;
 mod explain;
 mod extract;
 mod follow;
@@ -14,6 +15,8 @@ mod p0f;
 mod pcap;
 mod report;
 mod top;
+#[cfg(unix)]
+mod watch;
 
 use crate::args::Command;
 use crate::failure::Failure;
@@ -33,6 +36,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Diff(args) => diff::run(args),
         Command::Inventory(args) => inventory::run(args),
         Command::Top(args) => top::run(&args),
+        #[cfg(unix)]
+        Command::Watch(args) => watch::run(*args),
         #[cfg(unix)]
         Command::Live(args) => sensor::run(LivePlan::new(*args)?),
         #[cfg(unix)]

@@ -27,7 +27,9 @@ pub(super) fn run(args: ReportArguments) -> Result<Outcome, Failure> {
     run.run(&mut content)?;
     content.write(&mut out, &title, &zone, &run)?;
     out.flush()?;
-    Ok(run.outcome().with_hit(content.alerts.has_hit()))
+    // A hit that a limit left out is one, too.
+    let has_hit = content.alerts.has_hit() || run.analyzer.shared_state().matches_suppressed() > 0;
+    Ok(run.outcome().with_hit(has_hit))
 }
 
 fn create(output: &Target) -> Result<Box<dyn Write>, Failure> {

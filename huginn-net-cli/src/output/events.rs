@@ -4,11 +4,12 @@ use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use huginn_net::{AnalysisError, Event, Finding, HuginnNet, Source};
+use huginn_net::core::TextSink;
+use huginn_net::{AnalysisError, Event, Finding, HuginnNet, Source, Timestamp};
 
 #[cfg(feature = "parquet")]
 use super::{BatchWriter, Selected};
-use super::{Renderer, TextWriter};
+use super::{DayHeadings, Renderer, TextWriter};
 
 /// Where the events of captures go.
 pub(crate) struct EventOutput {
@@ -24,6 +25,8 @@ enum Form {
     Text {
         renderer: Box<Renderer>,
         writer: Box<TextWriter>,
+        /// Headings of days, if the text has some.
+        days: Option<DayHeadings>,
     },
     #[cfg(feature = "parquet")]
     Table {
@@ -36,7 +39,8 @@ enum Form {
 
 impl EventOutput {
     pub(crate) fn text_output(renderer: Renderer, writer: TextWriter) -> Self {
-        Self::new(Form::Text { renderer: Box::new(renderer), writer: Box::new(writer) })
+        let days = renderer.day_headings();
+        Self::new(Form::Text { renderer: Box::new(renderer), writer: Box::new(writer), days })
     }
 
     #[cfg(feature = "parquet")]
@@ -51,7 +55,7 @@ impl EventOutput {
     /// Begins a capture; `name` if events name theirs.
     pub(crate) fn begin_file(&mut self, name: Option<&str>) {
         match &mut self.form {
-            Form::Text { renderer, writer } => {
+            Form::Text { renderer, writer, .. } => {
                 renderer.set_file(name.map(str::to_owned));
                 writer.begin_file(name);
             }
@@ -74,13 +78,13 @@ impl EventOutput {
             }
         };
         let analyzed = match form {
-            Form::Text { renderer, writer } => {
+            Form::Text { renderer, writer, days } => {
                 let render = |event: &Event, text: &mut Vec<u8>| {
                     on_event(event);
                     note_hit(event, &|| renderer.selects(event));
                     renderer.render(event, text);
                 };
-                analyzer.analyze_text(source, render, &mut |text: &[u8]| proceed(writer.write(text), outcome))
+                analyzer.analyze_text(source, render, &mut TextOutput { writer, days, outcome })
             }
             #[cfg(feature = "parquet")]
             Form::Table { writer, selected, file } => analyzer.analyze(source, &mut |event: Event| {
@@ -122,6 +126,24 @@ impl EventOutput {
             #[cfg(feature = "parquet")]
             Form::Table { writer, .. } => writer.finish(),
         }
+    }
+}
+
+/// Takes the text of events in their order.
+struct TextOutput<'a> {
+    writer: &'a mut TextWriter,
+    days: &'a mut Option<DayHeadings>,
+    outcome: &'a mut io::Result<()>,
+}
+
+impl TextSink for TextOutput<'_> {
+    fn event(&mut self, ts: Timestamp, text: &[u8]) -> ControlFlow<()> {
+        // Events without text in this format have no line.
+        if text.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let day = self.days.as_mut().and_then(|days| days.before(ts));
+        proceed(self.writer.write(day.as_deref(), text), self.outcome)
     }
 }
 

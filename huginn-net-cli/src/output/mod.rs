@@ -32,7 +32,7 @@ pub(crate) use self::selected::Selected;
 pub(crate) use self::table::BatchWriter;
 #[cfg(all(unix, feature = "parquet"))]
 pub(crate) use self::table::{EventSender, TableFiles};
-pub(crate) use self::text::{Lines, Renderer, TextFormat, TextOptions, TextWriter};
+pub(crate) use self::text::{DayHeadings, Lines, Renderer, TextFormat, TextOptions, TextWriter};
 pub(crate) use self::zone::Zone;
 
 /// Where output goes.

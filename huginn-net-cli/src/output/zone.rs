@@ -50,10 +50,24 @@ impl Zone {
         Seconds(Shown { shifted, offset, is_in_1969: is_in_1969(ts, offset) })
     }
 
+    /// The day of a time, to compare it with others.
+    pub(super) fn day(&self, ts: Timestamp) -> Day {
+        let (shifted, offset) = self.shift_with_offset(ts);
+        let days = shifted.as_secs().checked_div(SECONDS_PER_DAY).unwrap_or_default();
+        Day { days, is_in_1969: is_in_1969(ts, offset) }
+    }
+
     /// The name for headings: `UTC` or `local`.
     pub(crate) fn name(&self) -> &'static str {
         if self.0.is_some() { "local" } else { "UTC" }
     }
+}
+
+/// A day in a zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Day {
+    days: u64,
+    is_in_1969: bool,
 }
 
 /// A date and a time of day.
@@ -133,6 +147,17 @@ mod tests {
             assert_eq!(new_york.seconds(ts).to_string(), text.get(..19).unwrap().replace('T', " "));
             let of_day = new_york.shift(ts).to_string();
             assert_eq!(of_day.get(11..26), text.get(11..26));
+        }
+    }
+
+    #[test]
+    fn days_change_at_midnight_of_the_zone() {
+        let day = |zone: &Zone, seconds| zone.day(Timestamp::new(seconds, 0, 0));
+        let (utc, new_york) = (Zone::new(false), Zone(Some(TimeZone::get("America/New_York").unwrap())));
+        for (zone, midnight) in [(&utc, 1_699_920_000), (&new_york, 1_699_938_000), (&new_york, 18_000)] {
+            assert_eq!(day(zone, midnight - 1), day(zone, midnight - 10_000));
+            assert_eq!(day(zone, midnight), day(zone, midnight + 10_000));
+            assert_ne!(day(zone, midnight - 1), day(zone, midnight));
         }
     }
 

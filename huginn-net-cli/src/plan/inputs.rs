@@ -27,6 +27,15 @@ pub(crate) struct InputFile {
     pub(crate) is_optional: bool,
 }
 
+#[cfg(unix)]
+impl InputFile {
+    /// A file that was found in a directory.
+    pub(crate) fn found(path: PathBuf) -> Self {
+        let is_optional = !path.file_name().is_some_and(is_capture_name);
+        Self { len: None, is_optional, path }
+    }
+}
+
 /// The captures of a command line.
 #[derive(Debug)]
 pub(crate) struct Inputs {

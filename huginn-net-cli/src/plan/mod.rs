@@ -18,6 +18,8 @@ mod pcap;
 mod program_list;
 mod rules;
 mod select;
+#[cfg(unix)]
+mod watch;
 mod watch_files;
 
 pub(crate) use self::analysis::AnalysisPlan;
@@ -35,4 +37,6 @@ pub(crate) use self::output::{OutputContent, OutputPlan};
 pub(crate) use self::p0f::{P0fFilePlan, P0fPlan};
 pub(crate) use self::pcap::{Content, HostScope, PcapPlan, TableFormat, TablesPlan};
 pub(crate) use self::program_list::ProgramList;
+#[cfg(unix)]
+pub(crate) use self::watch::WatchPlan;
 pub(crate) use self::watch_files::WatchFiles;

@@ -8,7 +8,9 @@ use huginn_net::{Configure, HuginnNet};
 use super::output::open_text;
 use super::rules;
 use super::{AnalysisPlan, BaselineFile, Inputs, OutputPlan, output, select};
-use crate::args::{Format, PcapArguments};
+use crate::args::{
+    AnalysisArguments, BaselineArguments, EventArguments, Format, OutputArguments, PcapArguments,
+};
 use crate::failure::Failure;
 use crate::output::{Selected, Target, TextFormat, TextWriter, Zone};
 use crate::paths::{is_same_file, resolved};
@@ -165,16 +167,26 @@ fn check_baseline(file: &BaselineFile, inputs: &Inputs, args: &PcapArguments) ->
 }
 
 fn analysis(args: &PcapArguments, has_hosts: bool) -> Result<AnalysisPlan, Failure> {
-    let mut hosts = HostLimits::default();
-    if args.output.format == Format::P0f {
-        hosts.idle_timeout = P0F_HOST_IDLE;
+    let plan = event_analysis(&args.analysis, &args.events, &args.baseline, &args.output)?;
+    if !has_hosts {
+        return Ok(plan);
     }
     // Hosts at the end are those of the complete capture.
-    if has_hosts {
-        hosts.idle_timeout = Duration::MAX;
+    let hosts = HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() };
+    Ok(plan.configure(|builder| builder.hosts(hosts).profiles(true)))
+}
+
+/// The analysis of captures whose events are written.
+pub(super) fn event_analysis(
+    analysis: &AnalysisArguments,
+    events: &EventArguments,
+    baseline: &BaselineArguments,
+    output: &OutputArguments,
+) -> Result<AnalysisPlan, Failure> {
+    let plan = AnalysisPlan::new(analysis)?.with_events(events, Some(output))?.with_baseline(baseline)?;
+    if output.format != Format::P0f {
+        return Ok(plan);
     }
-    let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.events, Some(&args.output))?;
-    let plan = plan.with_baseline(&args.baseline)?;
-    let plan = plan.configure(|builder| builder.hosts(hosts).profiles(has_hosts));
-    Ok(if args.output.format == Format::P0f { plan.limited_to_p0f() } else { plan })
+    let hosts = HostLimits { idle_timeout: P0F_HOST_IDLE, ..HostLimits::default() };
+    Ok(plan.configure(|builder| builder.hosts(hosts)).limited_to_p0f())
 }

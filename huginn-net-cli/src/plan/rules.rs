@@ -10,13 +10,13 @@ use super::fields::check_fields;
 #[cfg(unix)]
 use super::output::target;
 use super::output::written;
-#[cfg(unix)]
-use crate::args::LiveArguments;
 use crate::args::{
     AnalysisArguments, BaselineArguments, ColorArgument, DatabaseArguments, EventArguments, ExplainArguments,
     ExtractArguments, Format, InventoryArguments, InventoryFormat, ListOutputArguments, ListOutputFormat,
     OutputArguments, PacketArguments, PcapArguments, ProtocolArgument, TopArguments,
 };
+#[cfg(unix)]
+use crate::args::{LiveArguments, WatchArguments};
 use crate::failure::Failure;
 #[cfg(unix)]
 use crate::output::Target;
@@ -139,6 +139,17 @@ pub(super) fn check_live(args: &LiveArguments) -> Result<(), Failure> {
         (has_folders && !is_parquet, "--hour-folders is for --format parquet"),
         (rotates && !has_file, "standard output cannot be rotated: name a file with -o"),
     ])
+}
+
+/// Checks the options of `watch`.
+#[cfg(unix)]
+pub(super) fn check_watch(args: &WatchArguments) -> Result<(), Failure> {
+    let WatchArguments { analysis, events, baseline, output, .. } = args;
+    check_analysis(analysis)?;
+    check_events(analysis, events, output, WhereEvents::Written)?;
+    check_baseline(baseline, output)?;
+    check_output(output, true)?;
+    refuse([(analysis.count.is_some(), "watch reads complete captures: leave --count out")])
 }
 
 /// Checks the options of `explain`.

@@ -27,6 +27,10 @@ pub(crate) struct Captures {
     opened: u64,
     skipped: u64,
     has_failed: bool,
+    /// Whether the files come one by one, and may be gone.
+    is_watched: bool,
+    /// Whether the last file was gone.
+    is_gone: bool,
 }
 
 /// A capture that is being read.
@@ -67,7 +71,22 @@ impl Captures {
             opened: 0,
             skipped: 0,
             has_failed: inputs.has_failed,
+            is_watched: false,
+            is_gone: false,
         }
+    }
+
+    /// Reads another capture next, instead of those before it.
+    #[cfg(unix)]
+    pub(super) fn set_watched(&mut self, file: InputFile) {
+        self.files = vec![file];
+        (self.next, self.is_watched, self.is_gone) = (0, true, false);
+    }
+
+    /// Whether the last capture of [`Self::set_watched`] was deleted or renamed.
+    #[cfg(unix)]
+    pub(super) fn is_gone(&self) -> bool {
+        self.is_gone
     }
 
     /// Shows a progress bar over all captures.
@@ -109,7 +128,7 @@ impl Captures {
             self.next = index.saturating_add(1);
             match open(path, self.max_ratio) {
                 Ok(reader) => {
-                    let name = (self.files.len() > 1).then(|| name_of(path));
+                    let name = (self.is_watched || self.files.len() > 1).then(|| name_of(path));
                     self.opened = self.opened.saturating_add(1);
                     self.progress.begin(index, self.files.len());
                     let source = CaptureSource {
@@ -131,6 +150,11 @@ impl Captures {
                     self.skipped = self.skipped.saturating_add(1);
                     self.progress.skip(len);
                 }
+                Err(CaptureError::Open { source, .. })
+                    if self.is_watched && source.kind() == io::ErrorKind::NotFound =>
+                {
+                    self.is_gone = true;
+                }
                 Err(error) => {
                     self.has_failed = true;
                     self.progress.skip(len);
@@ -149,7 +173,7 @@ impl Captures {
                 if self.skipped == 1 { "file that is not a capture" } else { "files that are not captures" };
             stderr::report(&format_args!("skipped {} {plural}", self.skipped));
         }
-        self.has_failed || self.opened == 0 && self.skipped > 0
+        self.has_failed || !self.is_watched && self.opened == 0 && self.skipped > 0
     }
 }
 

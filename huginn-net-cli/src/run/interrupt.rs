@@ -14,6 +14,9 @@ pub(crate) struct Interrupt(Arc<AtomicBool>);
 pub(crate) enum OnInterrupt {
     /// SIGINT ends the analysis, so that what was found so far is written; a second one ends the program.
     EndTwice,
+    /// SIGINT and SIGTERM end the analysis after the capture that is being read; a second one ends the program.
+    #[cfg(unix)]
+    EndAfterFile,
     /// SIGINT ends the analysis; a second one is left to a pager, which handles it in its own way.
     LeaveToPager,
     /// SIGINT and SIGTERM end the analysis and the terminal view. SIGHUP ends the program: the terminal is gone.
@@ -42,11 +45,14 @@ impl Interrupt {
         use signal_hook::flag;
 
         let failed = |source| Failure::Start { doing: "signal handling", source };
-        if what == OnInterrupt::EndTwice {
+        if matches!(what, OnInterrupt::EndTwice | OnInterrupt::EndAfterFile) {
             flag::register_conditional_default(SIGINT, Arc::clone(&self.0)).map_err(failed)?;
         }
+        if what == OnInterrupt::EndAfterFile {
+            flag::register_conditional_default(SIGTERM, Arc::clone(&self.0)).map_err(failed)?;
+        }
         flag::register(SIGINT, Arc::clone(&self.0)).map_err(failed)?;
-        if what == OnInterrupt::EndView {
+        if matches!(what, OnInterrupt::EndView | OnInterrupt::EndAfterFile) {
             flag::register(SIGTERM, Arc::clone(&self.0)).map_err(failed)?;
         }
         Ok(())

@@ -1,6 +1,8 @@
 //! Runs an analyzer over captures, whatever a command makes of their events.
 
 mod captures;
+#[cfg(unix)]
+mod directory;
 mod interrupt;
 mod stats;
 
@@ -12,11 +14,15 @@ use huginn_net::{AnalysisError, CaptureError, Counters, HuginnNet};
 
 use self::captures::{CaptureFailure, Captures};
 pub(crate) use self::captures::{OpenCapture, open};
+#[cfg(unix)]
+pub(crate) use self::directory::WatchedDirectory;
 pub(crate) use self::interrupt::{Interrupt, OnInterrupt};
 use crate::blind_spots::ExampleFiles;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::paths::name_of;
+#[cfg(unix)]
+use crate::plan::InputFile;
 use crate::plan::Inputs;
 use crate::stderr;
 
@@ -58,6 +64,16 @@ pub(crate) enum Verbosity {
     Normal,
     /// Totals of each capture, too.
     Verbose,
+}
+
+impl Verbosity {
+    pub(crate) const fn new(is_quiet: bool, is_verbose: bool) -> Self {
+        match (is_quiet, is_verbose) {
+            (true, _) => Self::Quiet,
+            (false, true) => Self::Verbose,
+            (false, false) => Self::Normal,
+        }
+    }
 }
 
 impl CaptureRun {
@@ -113,6 +129,29 @@ impl CaptureRun {
 
     /// Analyses all captures. Ends early on an error of the visitor.
     pub(crate) fn run(&mut self, visitor: &mut dyn Visitor) -> Result<(), Failure> {
+        self.read(visitor)?;
+        self.finish();
+        Ok(())
+    }
+
+    /// Analyses one more capture, which may be gone. Returns whether it was analysed, or is not a capture; [`Self::finish`] ends the run.
+    #[cfg(unix)]
+    pub(crate) fn read_watched(
+        &mut self,
+        file: InputFile,
+        visitor: &mut dyn Visitor,
+    ) -> Result<bool, Failure> {
+        self.captures.set_watched(file);
+        self.read(visitor)?;
+        Ok(!self.captures.is_gone())
+    }
+
+    /// Ends a run: reports what was skipped.
+    pub(crate) fn finish(&mut self) {
+        self.has_failed |= self.captures.finish(self.messages == Verbosity::Quiet);
+    }
+
+    fn read(&mut self, visitor: &mut dyn Visitor) -> Result<(), Failure> {
         while let Some(capture) = self.captures.open_next() {
             let mut capture = match capture {
                 Ok(capture) => capture,
@@ -137,7 +176,6 @@ impl CaptureRun {
                 report_counts(&capture, &before, &self.analyzer.counters());
             }
         }
-        self.has_failed |= self.captures.finish(self.messages == Verbosity::Quiet);
         Ok(())
     }
 

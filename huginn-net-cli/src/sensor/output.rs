@@ -14,9 +14,9 @@ use crate::failure::Failure;
 use crate::limits::OUTPUT_QUEUE_BYTES;
 #[cfg(feature = "parquet")]
 use crate::limits::QUEUED_EVENTS;
+use crate::output::{DayHeadings, Messages, OutputQueue, Renderer, Target};
 #[cfg(feature = "parquet")]
 use crate::output::{EventSender, OutputError, Selected, TableFiles};
-use crate::output::{Messages, OutputQueue, Renderer, Target};
 #[cfg(feature = "parquet")]
 use crate::paths::{PathName, check_directory_writable};
 use crate::plan::{LiveOutputPlan, OutputContent};
@@ -105,8 +105,16 @@ impl LiveEvents<'_> {
                         renderer.render_live(event, text);
                     }
                 };
-                let mut sink =
-                    MeasuredQueue { queue, latency, stopper, stats, captured: Vec::new(), taken_at: None };
+                let days = renderer.day_headings();
+                let mut sink = MeasuredQueue {
+                    queue,
+                    days,
+                    latency,
+                    stopper,
+                    stats,
+                    captured: Vec::new(),
+                    taken_at: None,
+                };
                 analyzer.analyze_queues_text(sources, render, &mut sink)
             }
             #[cfg(feature = "parquet")]
@@ -130,6 +138,8 @@ impl LiveEvents<'_> {
 /// Writes events to the output queue and records their latency.
 struct MeasuredQueue<'a> {
     queue: &'a OutputQueue,
+    /// Headings of days, if the text has some.
+    days: Option<DayHeadings>,
     latency: &'a Latency,
     stopper: &'a Stopper,
     stats: LiveStats,
@@ -149,7 +159,11 @@ impl TextSink for MeasuredQueue<'_> {
             self.taken_at = self.stats.taken_at();
         }
         self.captured.push(ts.as_nanos());
-        self.queue.push(text)
+        match self.days.as_mut().and_then(|days| days.before(ts)) {
+            // One piece: none is written without the other.
+            Some(day) => self.queue.push(&[day.as_bytes(), text].concat()),
+            None => self.queue.push(text),
+        }
     }
 
     fn batch_end(&mut self, taken_at: Option<Timestamp>) -> ControlFlow<()> {

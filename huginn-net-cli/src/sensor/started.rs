@@ -171,7 +171,8 @@ impl Sensor {
         } else {
             Outcome::Failed
         };
-        Ok(ended.with_hit(measures.watched.count() > 0))
+        // A hit that a limit left out is one, too.
+        Ok(ended.with_hit(measures.watched.count() > 0 || hosts.matches_suppressed() > 0))
     }
 }
 

@@ -98,3 +98,18 @@ fn number_of_workers_does_not_change_output() {
         |workers| run(&["--format", "json", "-w", workers], ["hosts-ua.pcap", "tls-clients.pcap"]).stdout;
     assert_eq!(with("1"), with("3"));
 }
+
+#[test]
+fn side_without_packets_is_an_error() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("diff-empty");
+    fs::create_dir_all(&folder).unwrap();
+    let empty = folder.join("empty.pcap");
+    fs::write(&empty, &fs::read(captures::path("tls-curl.pcap")).unwrap()[..24]).unwrap();
+    let empty = empty.to_str().unwrap();
+    for sides in [[empty, "tls-curl.pcap"], ["tls-curl.pcap", "/nowhere.pcap"]] {
+        let output = run(&[], sides);
+        assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b""[..]), "{sides:?}");
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.ends_with("pcap: no packets, so that there is nothing to compare\n"), "{message}");
+    }
+}

@@ -161,3 +161,27 @@ fn number_of_workers_does_not_change_output() {
     let with = |workers| stdout(&["--format", "json", "-w", workers, "192.0.2.2"], &["tls-clients.pcap"]);
     assert_eq!(with("1"), with("3"));
 }
+
+#[test]
+fn equal_connections_of_two_networks_keep_their_packets() {
+    let bytes = std::fs::read(captures::path("tls-curl.pcap")).unwrap();
+    let mut both = bytes.clone();
+    let (mut at, mut count) = (24, 0);
+    // The same packets in a VLAN.
+    while let Some(header) = bytes.get(at..at + 16) {
+        let number = |from: usize| u32::from_le_bytes(header[from..from + 4].try_into().unwrap());
+        let end = at + 16 + number(8) as usize;
+        let frame = &bytes[at + 16..end];
+        both.extend(&header[..8]);
+        both.extend([number(8) + 4, number(12) + 4].map(u32::to_le_bytes).concat());
+        both.extend([&frame[..12], &[0x81, 0, 0, 7], &frame[12..]].concat());
+        (at, count) = (end, count + 1);
+    }
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("two-networks.pcap");
+    std::fs::write(&path, both).unwrap();
+    let screen = stdout(&["-q", "192.0.2.1"], &[path.to_str().unwrap()]);
+    let rows = screen.lines().filter(|line| line.contains("192.0.2.2:443"));
+    let packets: Vec<u32> = rows.map(|row| row.split_whitespace().last().unwrap().parse().unwrap()).collect();
+    let (pairs, _) = packets.as_chunks::<2>();
+    assert!(pairs.len() == 5 && pairs.iter().all(|[one, other]| *other == one + count), "{screen}");
+}

@@ -216,3 +216,14 @@ fn exit_status_says_whether_a_list_had_a_hit() {
     assert_eq!(status(&[], &["--only-matches"]), Some(2));
     assert_eq!(status(&[], &["--events", "match"]), Some(2));
 }
+
+#[test]
+fn match_that_a_limit_left_out_is_a_hit() {
+    let list = file("limited.csv", &format!("{JA4},x\n"));
+    for workers in ["1", "3"] {
+        let mut command = command("json", &[&list]);
+        command.args(["--only-matches", "--max-bytes-per-kind", "10", "-w", workers]);
+        let output = command.output().unwrap();
+        assert_eq!((output.status.code(), &*output.stdout), (Some(3), &b""[..]), "{workers}");
+    }
+}

@@ -45,3 +45,5 @@ mod summary;
 mod tables;
 mod tls_output;
 mod tools;
+#[cfg(unix)]
+mod watch;

@@ -318,3 +318,44 @@ fn error_of_a_condition_points_at_its_place() {
         "{printed}"
     );
 }
+
+#[test]
+fn lines_have_a_heading_where_the_day_changes() {
+    let bytes = fs::read(captures::path("tls-curl.pcap")).unwrap();
+    let mut of_days = bytes[..24].to_vec();
+    // The capture three times, a day apart, from 05:22: with another port each time.
+    for day in 0..3_u32 {
+        let mut at = 24;
+        while let Some(header) = bytes.get(at..at + 16) {
+            let number = |from: usize| u32::from_le_bytes(header[from..from + 4].try_into().unwrap());
+            of_days.extend((number(0) + day * 86_400).to_le_bytes());
+            of_days.extend(&header[4..]);
+            let end = at + 16 + number(8) as usize;
+            of_days.extend(&bytes[at + 16..end]);
+            at = end;
+        }
+    }
+    let path = scratch("days.pcap");
+    fs::write(&path, of_days).unwrap();
+    let heading = |line: &&str| line.starts_with("-- ");
+    for args in [&["-q", &path] as &[&str], &["-q", "-w", "3", &path]] {
+        let text = stdout(args);
+        let headings: Vec<&str> = text.lines().filter(heading).collect();
+        assert_eq!(headings, ["-- 2026-11-22 UTC --", "-- 2026-11-23 UTC --"], "{text}");
+        let first = text.lines().position(|line| heading(&line)).unwrap();
+        assert_eq!(text.lines().count(), first * 3 + 2, "{text}");
+    }
+    // A day of the local zone ends at another time.
+    let local = program(&["-q", "--local-time", &path]).env("TZ", "America/New_York").output().unwrap();
+    assert!(String::from_utf8(local.stdout).unwrap().contains("\n-- 2026-11-22 local --\n"));
+    for args in [
+        &["-q", &capture("tls-curl.pcap")] as &[&str],
+        &["-q", "-v", &path],
+        &["-q", "--format", "p0f", &path],
+    ] {
+        assert!(!stdout(args).contains("\n-- "), "{args:?}");
+    }
+    // The day continues in the next file.
+    let files = stdout(&["-q", &path, &capture("tls-curl.pcap"), &capture("tls-curl.pcap")]);
+    assert_eq!(files.lines().filter(heading).count(), 3, "{files}");
+}

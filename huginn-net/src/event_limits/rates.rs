@@ -52,6 +52,8 @@ pub(crate) struct Rates {
     /// Loads since half of the limit of a host was reached by all hosts together.
     hosts: HashMap<IpAddr, Load, RandomState>,
     suppressed: SuppressedEvents,
+    /// Matches of watch lists among them.
+    suppressed_matches: u64,
 }
 
 /// Events and their bytes.
@@ -94,12 +96,18 @@ impl Rates {
             all: Load::default(),
             hosts: HashMap::default(),
             suppressed: SuppressedEvents::default(),
+            suppressed_matches: 0,
         }
     }
 
     /// The events that were not admitted.
     pub(crate) fn suppressed(&self) -> SuppressedEvents {
         self.suppressed
+    }
+
+    /// The matches of watch lists that were not admitted.
+    pub(crate) fn suppressed_matches(&self) -> u64 {
+        self.suppressed_matches
     }
 
     /// Counts an event. Returns whether it is within the limits.
@@ -114,14 +122,24 @@ impl Rates {
         // As long as all hosts together have less than half of the limit, each of them has.
         if !self.all.admits(ticket.bytes, self.half_host_limit) && !self.host_admits(ticket) {
             self.suppressed.host = self.suppressed.host.saturating_add(1);
+            self.count_match(ticket);
             return false;
         }
         let kind = self.kinds.get_mut(ticket.kind);
         if kind.is_some_and(|load| !load.admits(ticket.bytes, self.kind_limit)) {
             self.suppressed.rate = self.suppressed.rate.saturating_add(1);
+            self.count_match(ticket);
             return false;
         }
         true
+    }
+
+    /// Counts an event that was not admitted, if it is a match.
+    #[cold]
+    fn count_match(&mut self, ticket: &Ticket) {
+        if EVENT_NAMES.get(ticket.kind) == Some(&"match") {
+            self.suppressed_matches = self.suppressed_matches.saturating_add(1);
+        }
     }
 
     /// Counts an event of a host. Hosts beyond the size of the table only have the limits of their kind.

@@ -258,6 +258,11 @@ impl Hosts {
         self.rates.suppressed()
     }
 
+    /// The matches of watch lists among [`Self::events_suppressed`].
+    pub fn matches_suppressed(&self) -> u64 {
+        self.rates.suppressed_matches()
+    }
+
     /// The profiles of all hosts, sorted by address: IPv4 first, and hosts outside tunnels before equal addresses inside.
     /// Empty unless [`Observers::profiles`](crate::Observers::profiles) enables profiles.
     pub fn profiles(&self) -> impl Iterator<Item = &HostProfile> {

@@ -49,7 +49,7 @@ impl Default for NoticeSettings {
 
 /// A conclusion from several connections of a client, with its numbers and its evidence.
 ///
-/// [`Display`] is the reason in words: `sends SYNs to 100 ports of 192.0.2.7 in 5 s, 3 answer`.
+/// [`Display`] is the reason in words: `sends SYNs to 100 ports of 192.0.2.7 in 5 s, 3 accept`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TrafficNotice {

@@ -12,7 +12,7 @@ use huginn_net_core::{
 };
 use huginn_net_db::Label;
 
-use super::{ClientKey, TrafficNotice, TrafficNoticeKind, at_packet, client_of, millis_between};
+use super::{ClientKey, TrafficNotice, TrafficNoticeKind, client_of, millis_between};
 use crate::hosts::{HostSet, PortSet, TimeSpan, Tools};
 use crate::limits::{
     MAX_NOTICE_PACKETS, MAX_SCAN_ANSWERS_PERCENT, MAX_SCAN_BYTES, MAX_SCAN_CLIENTS, MAX_SCAN_TARGETS,
@@ -22,7 +22,7 @@ use crate::limits::{
 
 /// Connections that a client tried to ports of a host or to hosts on a port.
 ///
-/// [`Display`] is a sentence: `sends SYNs to 100 ports of 192.0.2.7 in 5 s, 3 answer`.
+/// [`Display`] is a sentence: `sends SYNs to 100 ports of 192.0.2.7 in 5 s, 3 accept`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScanNotice {
@@ -76,9 +76,9 @@ impl Display for ScanNotice {
         }
         write!(f, " in {}, ", TimeSpan::between(*first_seen, *last_seen))?;
         match answered {
-            0 => f.write_str("none answers")?,
-            1 => f.write_str("1 answers")?,
-            answered => write!(f, "{answered} answer")?,
+            0 => f.write_str("none accepts")?,
+            1 => f.write_str("1 accepts")?,
+            answered => write!(f, "{answered} accept")?,
         }
         match tool {
             Some(tool) if by_tool == targets => write!(f, "; the packets are those of {tool}"),
@@ -94,6 +94,9 @@ pub(super) struct Scans {
     clients: IdleMap<ClientKey, Client>,
     /// Clients to evaluate once their last servers had time to answer, by time.
     due: VecDeque<(u64, ClientKey)>,
+    /// Clients with a scan that grew after its last report, and when those that ended were last looked for.
+    growing: Vec<ClientKey>,
+    swept_at: u64,
     /// SYN+ACKs to all clients.
     answers: u64,
     ports: u32,
@@ -140,8 +143,20 @@ struct OpenScan {
     tool: Option<Arc<Label>>,
     /// Targets that got other SYNs than those of the tool.
     others: TargetSet,
-    /// Number of targets at which the scan is reported next.
+    /// Number of targets when the scan was reported, and at which it is reported next.
+    reported: u32,
     report_at: u32,
+    last: LastSyn,
+}
+
+/// The last SYN of a scan.
+#[derive(Clone, Copy, Debug)]
+struct LastSyn {
+    at: u64,
+    ts: Timestamp,
+    packet_number: u64,
+    client_port: u16,
+    server: SocketAddr,
 }
 
 #[derive(Debug)]
@@ -160,7 +175,15 @@ impl Scans {
         // Not more targets are kept.
         let ports = ports.min(MAX_SCAN_TARGETS);
         let hosts = hosts.min(MAX_SCAN_TARGETS);
-        Self { clients: IdleMap::new(&limits), due: VecDeque::new(), answers: 0, ports, hosts }
+        Self {
+            clients: IdleMap::new(&limits),
+            due: VecDeque::new(),
+            growing: Vec::new(),
+            swept_at: 0,
+            answers: 0,
+            ports,
+            hosts,
+        }
     }
 
     pub(super) fn evicted(&self) -> u64 {
@@ -187,7 +210,9 @@ impl Scans {
         let Some((slot, client)) = slot.and_then(|slot| Some((slot, self.clients.get_mut(slot)?))) else {
             return;
         };
-        client.grow(event, tool, report);
+        if client.grow(event, tool, at, report) {
+            self.growing.push(key);
+        }
         client.add(event, tool, at);
         if !client.is_due && client.targets.len() >= self.ports.min(self.hosts) as usize {
             client.is_due = true;
@@ -218,10 +243,32 @@ impl Scans {
             self.due.pop_front();
             self.evaluate(&key, now, report);
         }
+        // Before the client is forgotten, which takes two windows.
+        if now.as_nanos().saturating_sub(self.swept_at) >= SCAN_WINDOW_NANOS {
+            self.swept_at = now.as_nanos();
+            self.report_totals(now.as_nanos().saturating_sub(SCAN_WINDOW_NANOS), report);
+        }
     }
 
-    /// Evaluates the clients that are left at the end of a capture.
+    /// Reports the last numbers of scans that grew after their last report, and have had no SYN since `last`.
+    fn report_totals(&mut self, last: u64, report: &mut impl FnMut(Event<TrafficNotice>)) {
+        let clients = &mut self.clients;
+        self.growing.retain(|key| {
+            let Some(client) = clients.peek_mut(key) else { return false };
+            let tunnel = client.tunnel.clone();
+            for scan in client.scans.iter_mut().filter(|scan| scan.has_grown() && scan.last.at <= last) {
+                scan.reported = scan.targets.len();
+                if scan.is_sure() {
+                    report(scan.event(key.0, tunnel.clone()));
+                }
+            }
+            client.scans.iter().any(OpenScan::has_grown)
+        });
+    }
+
+    /// Reports the last numbers of scans, and evaluates the clients that are left at the end of a capture.
     pub(super) fn on_end(&mut self, now: Timestamp, report: &mut impl FnMut(Event<TrafficNotice>)) {
+        self.report_totals(u64::MAX, report);
         for (_, key) in std::mem::take(&mut self.due) {
             self.evaluate(&key, now, report);
         }
@@ -236,6 +283,9 @@ impl Scans {
             if client.scans.len() < MAX_SCANS_PER_CLIENT && client.is_scan(&group, target, sees_answers) {
                 client.open(key.0, target, &group).into_iter().for_each(&mut *report);
             }
+        }
+        if client.scans.iter().any(OpenScan::has_grown) {
+            self.growing.push(*key);
         }
         let heap_bytes = client.heap_bytes();
         self.clients.set_buffered_bytes(slot, heap_bytes);
@@ -302,28 +352,42 @@ impl Client {
         }
     }
 
-    /// Adds a SYN to a scan that was found before, and reports it at the next power of ten of targets.
+    /// Adds a SYN to a scan that was found before, and reports it at the next power of ten of targets. Returns whether it is the first
+    /// target after a report.
     fn grow<K>(
         &mut self,
         event: &Event<K>,
         tool: Option<&Arc<Label>>,
+        at: u64,
         report: &mut impl FnMut(Event<TrafficNotice>),
-    ) {
+    ) -> bool {
         let server = event.flow.server;
-        let Some(scan) = self.scans.iter_mut().find(|scan| scan.target.includes(server)) else { return };
+        let Some(scan) = self.scans.iter_mut().find(|scan| scan.target.includes(server)) else {
+            return false;
+        };
+        let had_grown = scan.has_grown();
         scan.targets.insert(server);
         scan.syns = scan.syns.saturating_add(1);
+        scan.last = LastSyn {
+            at,
+            ts: event.ts,
+            packet_number: event.packet_number,
+            client_port: event.flow.client.port(),
+            server,
+        };
         if scan.tool.is_some() && scan.tool.as_ref() != tool {
             scan.others.insert(server);
         }
         let count = scan.targets.len();
         if count < scan.report_at {
-            return;
+            return scan.has_grown() && !had_grown;
         }
         scan.report_at = next_power_of_ten(count);
-        if scan.tool().is_some() || is_unanswered(scan.answered.len() as usize, count as usize) {
-            report(at_packet(event, TrafficNoticeKind::Scan(scan.notice(event.ts)), scan.packets.clone()));
+        if scan.is_sure() {
+            scan.reported = count;
+            report(scan.event(event.flow.client.ip(), event.flow.tunnel.clone()));
         }
+        scan.has_grown() && !had_grown
     }
 
     /// The targets of each host with so many ports, and of each port with so many hosts, that were not reported yet. Targets
@@ -384,23 +448,24 @@ impl Client {
             packets: group.iter().take(MAX_NOTICE_PACKETS).map(|(_, one)| one.packet_number).collect(),
             tool: tool_of(group).cloned(),
             others: TargetSet::new(target),
+            reported: 0,
             report_at: 0,
+            last: last.as_last(*server),
         };
         group.iter().for_each(|(server, one)| scan.add(*server, one));
-        scan.report_at = next_power_of_ten(scan.targets.len());
-        let client = SocketAddr::new(ip, last.client_port);
-        let flow = FlowId::new(client, *server, TransportKind::Tcp, self.tunnel.clone());
-        let notice = TrafficNotice {
-            kind: TrafficNoticeKind::Scan(scan.notice(last.ts)),
-            packets: scan.packets.clone(),
-        };
+        scan.reported = scan.targets.len();
+        scan.report_at = next_power_of_ten(scan.reported);
+        let event = scan.event(ip, self.tunnel.clone());
         // Later targets count for the next report.
         scan.syns = 0;
         for (server, one) in self.targets.iter().filter(|(server, _)| target.includes(**server)) {
             scan.add(*server, one);
+            if one.packet_number > scan.last.packet_number {
+                scan.last = one.as_last(*server);
+            }
         }
         self.scans.push(scan);
-        Some(Event::new(last.ts, last.packet_number, flow, Side::Client, notice))
+        Some(event)
     }
 }
 
@@ -409,6 +474,11 @@ impl Target {
     /// answer.
     fn is_settled(&self, latest: u64) -> bool {
         self.is_answered || self.tool.is_some() || self.at <= latest
+    }
+
+    fn as_last(&self, server: SocketAddr) -> LastSyn {
+        let Self { at, ts, packet_number, client_port, .. } = *self;
+        LastSyn { at, ts, packet_number, client_port, server }
     }
 }
 
@@ -432,7 +502,31 @@ impl OpenScan {
         Some((self.tool.as_ref()?, by_tool)).filter(|_| is_enough)
     }
 
-    fn notice(&self, last_seen: Timestamp) -> ScanNotice {
+    /// Whether there are more targets than were reported.
+    fn has_grown(&self) -> bool {
+        self.targets.len() > self.reported
+    }
+
+    /// Whether it is a scan with all of its targets.
+    fn is_sure(&self) -> bool {
+        self.tool().is_some() || is_unanswered(self.answered.len() as usize, self.targets.len() as usize)
+    }
+
+    /// The event of the scan as it is, at its last SYN.
+    fn event(&self, ip: IpAddr, tunnel: Option<Box<TunnelPath>>) -> Event<TrafficNotice> {
+        let LastSyn { ts, packet_number, client_port, server, .. } = self.last;
+        let flow = FlowId::new(SocketAddr::new(ip, client_port), server, TransportKind::Tcp, tunnel);
+        let kind = TrafficNoticeKind::Scan(self.notice());
+        Event::new(
+            ts,
+            packet_number,
+            flow,
+            Side::Client,
+            TrafficNotice { kind, packets: self.packets.clone() },
+        )
+    }
+
+    fn notice(&self) -> ScanNotice {
         let (tool, by_tool) = self.tool().unzip();
         ScanNotice {
             target: self.target,
@@ -441,7 +535,7 @@ impl OpenScan {
             answered: self.answered.len(),
             syns: self.syns,
             first_seen: self.first_seen,
-            last_seen,
+            last_seen: self.last.ts,
             tool: tool.cloned(),
             by_tool: by_tool.unwrap_or_default(),
         }

@@ -155,7 +155,7 @@ fn ports_of_a_host_without_answers_are_a_scan() {
     // The next packet shows that the servers had time to answer.
     traffic.syn(4000, client(2), server(2, 80));
     let texts = traffic.texts();
-    assert_eq!(texts, ["scan: sends SYNs to 100 ports of 198.51.100.1 in 1 s, 1 answers"]);
+    assert_eq!(texts, ["scan: sends SYNs to 100 ports of 198.51.100.1 in 1 s, 1 accepts"]);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn scan_has_its_numbers_and_the_flow_of_its_last_packet() {
     assert_eq!((scan.target, scan.targets, scan.answered, scan.syns), (ScanTarget::Port(445), 100, 1, 200));
     assert_eq!((event.packet_number, event.flow.server), (199, server(100, 445)));
     assert_eq!((event.subject, notice.page()), (Side::Client, "docs/findings.md#scan"));
-    let reason = "sends SYNs to 100 hosts on port 445 in 1 s, 1 answers";
+    let reason = "sends SYNs to 100 hosts on port 445 in 1 s, 1 accepts";
     assert_eq!(notice.to_string(), reason);
 }
 
@@ -187,8 +187,37 @@ fn scan_is_reported_again_at_powers_of_ten() {
     }
     traffic.answer(30, client(1), server(1, 1));
     let texts = traffic.texts();
-    assert_eq!(texts.len(), 2, "{texts:?}");
-    assert!(texts[1].contains("to 1000 ports of 198.51.100.1 in 19 s"), "{texts:?}");
+    let [_, thousand, last] = &*texts else { panic!("{texts:?}") };
+    assert!(thousand.contains("to 1000 ports of 198.51.100.1 in 19 s"), "{texts:?}");
+    assert!(last.contains("to 5000 ports of 198.51.100.1 in 1 min, "), "{texts:?}");
+}
+
+#[test]
+fn scan_is_reported_with_its_last_numbers_after_a_minute() {
+    let mut traffic = Traffic::default();
+    traffic.answer(30, client(1), server(1, 1));
+    // Between two powers of ten; then nothing; then more, which end with the capture.
+    for port in 1..=500 {
+        traffic.syn(u64::from(port) * 20, client(1), server(1, port));
+    }
+    traffic.syn(60_000, client(2), server(2, 80));
+    traffic.syn(75_000, client(2), server(2, 80));
+    traffic.syn(76_000, client(1), server(1, 501));
+    for at in (140_000..2_000_000).step_by(30_000) {
+        traffic.syn(at, client(2), server(at as u32 / 30_000, 80));
+    }
+    let found = traffic.findings(NoticeSettings::default());
+    let numbers = found.iter().map(|event| match &event.kind {
+        Finding::Notice(notice) => match &notice.kind {
+            TrafficNoticeKind::Scan(scan) => (scan.targets, scan.syns, scan.last_seen == event.ts),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    });
+    let numbers: Vec<_> = numbers.collect();
+    let [(first, ..), second, third] = numbers[..] else { panic!("{numbers:?}") };
+    assert!((100..200).contains(&first), "{first}");
+    assert_eq!((second, third), ((500, 500, true), (501, 501, true)));
 }
 
 #[test]
@@ -202,7 +231,7 @@ fn scan_names_the_tool_of_its_own_packets() {
     traffic.syn(9000, client(2), server(2, 80));
     assert_eq!(
         traffic.texts(),
-        ["scan: sends SYNs to 120 ports of 198.51.100.1 in 2 s, none answers; the packets are those of Nmap"]
+        ["scan: sends SYNs to 120 ports of 198.51.100.1 in 2 s, none accepts; the packets are those of Nmap"]
     );
 }
 
@@ -217,7 +246,7 @@ fn scan_names_a_tool_for_nine_tenths_of_its_targets_only() {
             traffic.syn_of(u64::from(port) * 20, client(1), server(1, port), tool);
         }
         traffic.syn(9000, client(2), server(2, 80));
-        let text = format!("scan: sends SYNs to 120 ports of 198.51.100.1 in 2 s, none answers{end}");
+        let text = format!("scan: sends SYNs to 120 ports of 198.51.100.1 in 2 s, none accepts{end}");
         assert_eq!(traffic.texts(), [text], "{others}");
     }
 }
@@ -252,7 +281,7 @@ fn scan_that_others_outgrow_names_no_tool() {
     let texts = scan_that_grows(false);
     assert_eq!(texts.len(), 2, "{texts:?}");
     assert!(
-        texts[1].contains("to 1000 hosts on port 443") && texts[1].ends_with("none answers"),
+        texts[1].contains("to 1000 hosts on port 443") && texts[1].ends_with("none accepts"),
         "{texts:?}"
     );
 }

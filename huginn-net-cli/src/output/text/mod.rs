@@ -1,6 +1,7 @@
 //! Events as text.
 
 mod blocks;
+mod days;
 mod fields;
 mod lines;
 mod writer;
@@ -12,6 +13,7 @@ use huginn_net::p0f::P0fLine;
 use huginn_net::record::JsonEvent;
 
 use self::blocks::Blocks;
+pub(crate) use self::days::DayHeadings;
 use self::fields::Fields;
 pub(crate) use self::lines::Lines;
 pub(crate) use self::writer::TextWriter;
@@ -50,6 +52,7 @@ pub(crate) struct Renderer {
     format: TextFormat,
     blocks: Blocks,
     lines: Lines,
+    zone: Zone,
     selected: Selected,
     fields: Fields,
     /// Names of the interfaces, by their index; empty unless events name theirs.
@@ -63,7 +66,8 @@ impl Renderer {
         Self {
             format,
             blocks: Blocks::new(has_colour, zone.clone()),
-            lines: Lines::new(has_colour, zone),
+            lines: Lines::new(has_colour, zone.clone()),
+            zone,
             selected,
             fields: Fields::new(fields, format == TextFormat::Tsv),
             interfaces: Vec::new(),
@@ -75,6 +79,11 @@ impl Renderer {
     #[cfg(unix)]
     pub(crate) fn with_interfaces(self, names: Vec<String>) -> Self {
         Self { interfaces: names, ..self }
+    }
+
+    /// Headings between the events, if they are lines.
+    pub(crate) fn day_headings(&self) -> Option<DayHeadings> {
+        (self.format == TextFormat::Lines).then(|| DayHeadings::new(self.zone.clone()))
     }
 
     /// Sets the file that the next events come from; `None` unless events name their file.

@@ -84,11 +84,8 @@ impl TextWriter {
         self.out.flush()
     }
 
-    /// Writes the text of an event.
-    pub(crate) fn write(&mut self, text: &[u8]) -> io::Result<()> {
-        if text.is_empty() {
-            return Ok(());
-        }
+    /// Writes the text of an event, which is not empty, after the heading of a new day.
+    pub(crate) fn write(&mut self, day: Option<&str>, text: &[u8]) -> io::Result<()> {
         let heading = self.heading.take();
         let is_apart = self.format == TextFormat::Blocks || heading.is_some();
         if std::mem::replace(&mut self.begun, true) && is_apart {
@@ -96,6 +93,9 @@ impl TextWriter {
         }
         if let Some(file) = heading {
             writeln!(self.out, "==> {file} <==")?;
+        }
+        if let Some(day) = day {
+            self.out.write_all(day.as_bytes())?;
         }
         self.out.write_all(text)?;
         if self.at_once { self.out.flush() } else { Ok(()) }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 
 use foldhash::HashMap;
+use huginn_net::core::TransportKind;
 use huginn_net::finding::Connection;
 use huginn_net::hosts::{Contact, Contacts, HostProfile};
 use huginn_net::record::{JsonEvent, JsonHost, event_name};
@@ -44,7 +45,15 @@ pub(super) struct FollowedHost {
     /// Fingerprints that the host sent.
     overview: Overview,
     /// Flows without their connection yet.
-    flows: HashMap<(SocketAddr, SocketAddr), FlowStart>,
+    flows: HashMap<FlowKey, FlowStart>,
+}
+
+/// Client and server, with their transport and the number of their tunnel: networks in tunnels may have the same addresses.
+type FlowKey = (SocketAddr, SocketAddr, bool, u64);
+
+fn key_of(event: &Event) -> FlowKey {
+    let flow = &event.flow;
+    (flow.client, flow.server, flow.transport == TransportKind::Udp, flow.tunnel_key())
 }
 
 /// An event and its capture.
@@ -86,7 +95,7 @@ impl FollowedHost {
 
     /// Remembers the first packet and the User-Agent of a flow.
     pub(super) fn note(&mut self, event: &Event) {
-        let key = (event.flow.client, event.flow.server);
+        let key = key_of(event);
         if matches!(event.kind, Finding::Connection(_) | Finding::Notice(_))
             || self.flows.len() >= MAX_FOLLOWED_FLOWS && !self.flows.contains_key(&key)
         {
@@ -121,7 +130,7 @@ impl FollowedHost {
             }
         };
         let start = match &event.kind {
-            Finding::Connection(_) => self.flows.remove(&(event.flow.client, event.flow.server)),
+            Finding::Connection(_) => self.flows.remove(&key_of(&event)),
             _ => None,
         };
         if list.len() < MAX_FOLLOWED_EVENTS {

@@ -227,6 +227,12 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         self.entries.get(self.find(key)? as usize)?.value.as_ref()
     }
 
+    /// As [`peek`](Self::peek), with a value that can be changed.
+    pub fn peek_mut(&mut self, key: &K) -> Option<&mut V> {
+        let slot = self.find(key)?;
+        self.entries.get_mut(slot as usize)?.value.as_mut()
+    }
+
     /// Returns the entries in arbitrary order, including entries that went idle since [`expire`](Self::expire).
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.entries.iter().filter_map(|entry| Some((&entry.key, entry.value.as_ref()?)))

@@ -1,0 +1,83 @@
+//! What `watch` reads and writes.
+
+use std::path::{Path, PathBuf};
+
+use huginn_net::HuginnNet;
+
+use super::pcap::event_analysis;
+use super::{AnalysisPlan, BaselineFile, Inputs, OutputPlan, WatchFiles, output, rules};
+use crate::args::{Format, WatchArguments};
+use crate::failure::Failure;
+use crate::limits::MIN_PARALLEL_LEN;
+use crate::output::{Target, Zone};
+use crate::paths::{name_of, parent_directory, resolved};
+
+/// The plan of `watch`.
+pub(crate) struct WatchPlan {
+    pub(crate) directory: PathBuf,
+    /// The file that remembers captures.
+    pub(crate) state: Option<PathBuf>,
+    pub(crate) once: bool,
+    /// No capture yet.
+    pub(crate) inputs: Inputs,
+    pub(crate) analyzer: HuginnNet,
+    pub(crate) output: OutputPlan,
+    /// The zone of the totals, if they are written.
+    pub(crate) totals: Option<Zone>,
+    pub(crate) lists: Option<WatchFiles>,
+    pub(crate) baseline: Option<BaselineFile>,
+    pub(crate) is_quiet: bool,
+    pub(crate) is_verbose: bool,
+    pub(crate) has_stats: bool,
+}
+
+impl WatchPlan {
+    pub(crate) fn new(args: WatchArguments) -> Result<Self, Failure> {
+        rules::check_watch(&args)?;
+        let WatchArguments { directory, state, once, decompression, analysis, events, baseline, output } =
+            args;
+        let state = state.map(|path| resolved(&path));
+        let baseline_file = BaselineFile::new(&baseline);
+        if let Some(file) = &baseline_file {
+            file.check()?;
+        }
+        let target = output::target(output.output.as_deref());
+        let written = [
+            ("--state", state.clone()),
+            ("--write-baseline", baseline_file.as_ref().map(|file| file.path().to_owned())),
+            ("--output", if let Target::File(path) = target { Some(resolved(&path)) } else { None }),
+        ];
+        check_outside(&directory, &written)?;
+        let plan: AnalysisPlan = event_analysis(&analysis, &events, &baseline, &output)?;
+        let has_totals = output.format == Format::Human && !output.quiet;
+        Ok(Self {
+            lists: plan.watch_files(),
+            // How long captures will be is not known.
+            analyzer: plan.build_for_files(Some(MIN_PARALLEL_LEN))?,
+            inputs: Inputs { files: Vec::new(), max_ratio: decompression.max_ratio(), has_failed: false },
+            output: OutputPlan::new(&output, &events, false)?,
+            totals: has_totals.then(|| Zone::new(output.local_time)),
+            directory,
+            state,
+            once,
+            baseline: baseline_file,
+            is_quiet: output.quiet,
+            is_verbose: output.verbose && !output.quiet,
+            has_stats: output.stats,
+        })
+    }
+}
+
+/// Refuses files that are written to the directory that is read: each write would make a new file.
+fn check_outside(directory: &Path, written: &[(&str, Option<PathBuf>)]) -> Result<(), Failure> {
+    let failed = |source| Failure::Read { path: name_of(directory), source };
+    let directory = directory.canonicalize().map_err(failed)?;
+    let is_inside =
+        |path: &PathBuf| parent_directory(path).canonicalize().is_ok_and(|parent| parent == directory);
+    match written.iter().find(|(_, path)| path.as_ref().is_some_and(is_inside)) {
+        Some((option, _)) => Err(Failure::Usage(
+            format!("{option} names a file in the watched directory: put it elsewhere").into(),
+        )),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,191 @@
+//! A directory that another program fills with captures.
+
+mod closed;
+mod done;
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use self::closed::ClosedFiles;
+use self::done::DoneFiles;
+use super::Interrupt;
+use crate::failure::Failure;
+use crate::limits::{MAX_WATCHED_FILES, NEWEST_FILE_QUIET, OLDER_FILE_QUIET, STATE_INTERVAL, WATCH_INTERVAL};
+use crate::paths::name_of;
+use crate::plan::InputFile;
+
+/// Identity of a file with its content. A rename keeps it; a write changes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct FileId {
+    device: u64,
+    inode: u64,
+    size: u64,
+    /// Time of the last change in nanoseconds since 1970.
+    modified: i64,
+}
+
+impl FileId {
+    fn of(found: &Metadata) -> Self {
+        let modified = found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec());
+        Self { device: found.dev(), inode: found.ino(), size: found.size(), modified }
+    }
+
+    /// Whether the file was not changed for so long.
+    fn is_quiet(self, time: Duration, now: SystemTime) -> bool {
+        let modified = u64::try_from(self.modified).unwrap_or(0);
+        let changed = SystemTime::UNIX_EPOCH.checked_add(Duration::from_nanos(modified));
+        changed.and_then(|changed| now.duration_since(changed).ok()).is_some_and(|age| age >= time)
+    }
+}
+
+/// A file of the directory.
+#[derive(Clone, Debug)]
+pub(crate) struct FoundFile {
+    id: FileId,
+    name: OsString,
+}
+
+/// A directory whose captures are read once they are closed, each once.
+pub(crate) struct WatchedDirectory {
+    path: PathBuf,
+    closed: ClosedFiles,
+    done: DoneFiles,
+    /// Where `done` is kept.
+    state: Option<PathBuf>,
+    is_saved: bool,
+    /// When `done` may be saved again.
+    save_after: Instant,
+    /// Files of the last look that were not closed.
+    waiting: usize,
+}
+
+impl WatchedDirectory {
+    /// Watches a directory. `state`: the file that remembers which captures were analysed.
+    pub(crate) fn open(path: PathBuf, state: Option<PathBuf>) -> Result<Self, Failure> {
+        let done = state.as_deref().map_or_else(|| Ok(DoneFiles::default()), DoneFiles::read)?;
+        // What is closed after this line is seen, and what was closed before is found.
+        let closed = ClosedFiles::watch(&path);
+        let directory =
+            Self { path, closed, done, state, is_saved: true, save_after: Instant::now(), waiting: 0 };
+        // An error now is better than one after the first capture.
+        directory.write_state()?;
+        Ok(directory)
+    }
+
+    /// The closed files that were not analysed, the oldest first. `once`: a file that was not changed for some time
+    /// is closed, although no newer one follows.
+    pub(crate) fn ready(&mut self, once: bool) -> Result<Vec<FoundFile>, Failure> {
+        self.closed.update(&self.path);
+        let files = self.look()?;
+        let newest = files.iter().map(|file| file.id.modified).max();
+        let present: HashSet<FileId> = files.iter().map(|file| file.id).collect();
+        self.closed.keep(&present);
+        self.done.keep(&present);
+        let now = SystemTime::now();
+        let is_closed = |id: FileId| {
+            let has_newer = newest.is_some_and(|newest| id.modified < newest);
+            match self.closed.knows(id) {
+                Some(is_closed) => is_closed,
+                None if has_newer => id.is_quiet(OLDER_FILE_QUIET, now),
+                None => once && id.is_quiet(NEWEST_FILE_QUIET, now),
+            }
+        };
+        // An empty file is one whose header is still buffered.
+        let new = files.into_iter().filter(|file| file.id.size > 0 && !self.done.contains(file.id));
+        let (ready, waiting): (Vec<_>, Vec<_>) = new.partition(|file| is_closed(file.id));
+        self.waiting = waiting.len();
+        let (compressed, mut ready): (Vec<_>, Vec<_>) =
+            ready.into_iter().partition(|file| self.done.has_compressed(file));
+        compressed.iter().for_each(|file| self.set_done(file));
+        ready.sort_unstable_by(|one, other| {
+            (one.id.modified, &one.name).cmp(&(other.id.modified, &other.name))
+        });
+        Ok(ready)
+    }
+
+    /// Number of files that were not closed at the last look.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// The regular files of the directory, without hidden ones.
+    fn look(&self) -> Result<Vec<FoundFile>, Failure> {
+        let failed = |source| Failure::Read { path: name_of(&self.path), source };
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.path).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let name = entry.file_name();
+            // A file may be deleted or renamed at any time.
+            let Ok(found) = entry.metadata() else { continue };
+            if !found.is_file() || name.as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
+            if files.len() == MAX_WATCHED_FILES {
+                let error = format!("more than {MAX_WATCHED_FILES} files");
+                return Err(failed(io::Error::other(error)));
+            }
+            files.push(FoundFile { id: FileId::of(&found), name });
+        }
+        Ok(files)
+    }
+
+    /// The capture of a file; `None` if it was deleted, renamed or changed since it was found, or analysed under another name.
+    pub(crate) fn capture(&self, file: &FoundFile) -> Option<InputFile> {
+        let path = self.path.join(&file.name);
+        let is_same = fs::symlink_metadata(&path).is_ok_and(|found| FileId::of(&found) == file.id);
+        (is_same && !self.done.contains(file.id)).then(|| InputFile::found(path))
+    }
+
+    /// Remembers that a file was analysed.
+    pub(crate) fn set_done(&mut self, file: &FoundFile) {
+        self.done.add(file);
+        self.is_saved = false;
+    }
+
+    /// Whether [`Self::save`] is due.
+    pub(crate) fn is_save_due(&self) -> bool {
+        !self.is_saved && Instant::now() >= self.save_after
+    }
+
+    /// Saves which files were analysed. What was written of them shall be safe before.
+    pub(crate) fn save(&mut self) -> Result<(), Failure> {
+        if self.is_saved {
+            return Ok(());
+        }
+        let begin = Instant::now();
+        self.write_state()?;
+        // A long state takes a small part of the time.
+        let pause = begin.elapsed().saturating_mul(20).max(STATE_INTERVAL);
+        self.save_after = Instant::now().checked_add(pause).unwrap_or(begin);
+        self.is_saved = true;
+        Ok(())
+    }
+
+    fn write_state(&self) -> Result<(), Failure> {
+        self.state.as_deref().map_or(Ok(()), |path| self.done.write(path))
+    }
+
+    /// Waits until something happens in the directory, for some time, or until `stop` is set.
+    pub(crate) fn wait(&self, stop: &Interrupt) {
+        let end = Instant::now().checked_add(WATCH_INTERVAL);
+        while !stop.is_set() && end.is_some_and(|end| Instant::now() < end) {
+            if self.closed.wait() {
+                return;
+            }
+        }
+    }
+}
+
+/// The name of a compressed file without the ending of its compression.
+fn uncompressed(name: &str) -> Option<&str> {
+    name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst"))
+}
+
+fn shown(name: &OsString) -> String {
+    name_of(Path::new(name))
+}
