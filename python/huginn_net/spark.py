@@ -265,6 +265,8 @@ class Files(InputPartition):
 
     urls: list[str]
     shard: tuple[int, int] | None = None
+    #: What identifies the files of a stream, which may move before they are read.
+    identities: list[str] | None = None
 
 
 class _Reading:
@@ -369,40 +371,75 @@ class CaptureStreamReader(_Reading, DataSourceStreamReader):
     its new packets belong to flows that were cut.
     """
 
+    def __init__(self, options: _Options, schema: Any) -> None:
+        super().__init__(options, schema)
+        #: What the last listing found: what identifies a capture, and its name.
+        self._before: dict[str, str] = {}
+
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802: Spark's name.
         return {"files": {}}
 
     def latestOffset(self) -> dict[str, Any]:  # noqa: N802: Spark's name.
-        with contextlib.suppress(FileNotFoundError):
-            latest = time.time() - self.options.settle_seconds
-            found = {url: _identify(url) for url, _ in self.options.list_files()}
-            return {"files": {url: identity for url, (identity, changed) in found.items() if changed <= latest}}
-        return self.initialOffset()
+        latest = time.time() - self.options.settle_seconds
+        # One that changes although it was complete is not left out: it ends the stream.
+        places = {_place_and_size(identity)[0] for identity in self._before}
+        present = {
+            identity: url
+            for identity, changed, url in self._present()
+            if changed <= latest or _place_and_size(identity)[0] in places
+        }
+        # A listing may miss a capture that is renamed meanwhile: it stays for one more offset.
+        files = {**self._before, **present}
+        self._before = present
+        return {"files": dict(sorted(files.items()))}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Files]:
-        known = set(start["files"].values())
-        new = {identity: url for url, identity in end["files"].items() if identity not in known}
-        _refuse_grown(known, new)
-        return self.pack(sorted(self._find(new)))
+        new = {identity: url for identity, url in end["files"].items() if identity not in start["files"]}
+        _refuse_grown(start["files"], new)
+        found = {url: identity for identity, url in self._find(new)}
+        partitions = self.pack(sorted((url, _place_and_size(identity)[1]) for url, identity in found.items()))
+        for partition in partitions:
+            partition.identities = [found[url] for url in partition.urls]
+        return partitions
 
     def read(self, partition: Any) -> Iterator[Any]:
-        return self.read_files(partition)
+        named = dict(zip(partition.identities, partition.urls))
+        urls = [url for _, url in self._find(named)]
+        return self.read_files(Files(urls, partition.shard))
 
-    def _find(self, new: dict[str, str]) -> Iterator[tuple[str, int]]:
-        """The names and sizes of captures. A restart may find one by another name than that in the offset."""
-        if not new:
-            return
-        sizes = dict(self.options.list_files())
+    def _present(self) -> Iterator[tuple[str, float, str]]:
+        """The captures that are there: what identifies them, the time of change and the name."""
+        files: list[tuple[str, int]] = []
+        with contextlib.suppress(FileNotFoundError):
+            files = self.options.list_files()
+        for url, _ in files:
+            # One that was deleted or renamed since is not.
+            with contextlib.suppress(FileNotFoundError):
+                identity, changed = _identify(url)
+                yield identity, changed, url
+
+    def _find(self, named: dict[str, str]) -> Iterator[tuple[str, str]]:
+        """The captures with their present names, which may differ from those in the offset or the partition."""
         others = None
-        for identity, url in new.items():
-            if url not in sizes or _identify(url)[0] != identity:
-                others = others or {_identify(other)[0]: other for other in sizes}
-                if identity not in others and self.options.skip_errors:
+        for identity, url in named.items():
+            if not _is_there(url, identity):
+                if others is None:
+                    others = {identity: url for identity, _, url in self._present()}
+                if identity in others:
+                    url = others[identity]
+                elif self.options.skip_errors:
                     continue
-                if identity not in others:
-                    raise FileNotFoundError(f"{url}: was deleted or changed before it was read")
-                url = others[identity]
-            yield url, sizes[url]
+                else:
+                    raise FileNotFoundError(
+                        f"{url}: was deleted or changed before it was read; onError=skip goes on without it"
+                    )
+            yield identity, url
+
+
+def _is_there(url: str, identity: str) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return _identify(url)[0] == identity
+    return False
 
 
 def _identify(url: str) -> tuple[str, float]:
@@ -419,7 +456,7 @@ def _identify(url: str) -> tuple[str, float]:
     return f"{status.st_dev}.{status.st_ino}:{head}:{status.st_mtime_ns}:{status.st_size}", status.st_mtime
 
 
-def _refuse_grown(known: set[str], new: dict[str, str]) -> None:
+def _refuse_grown(known: dict[str, str], new: dict[str, str]) -> None:
     """Raises ValueError for a local capture that was read when it was shorter."""
     lengths = {}
     for identity in known:
