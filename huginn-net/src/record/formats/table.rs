@@ -220,7 +220,8 @@ pub(super) const ROWS: &[Row] = &[
     extra(SYN_ACK, "type of the system", [NOT, NOT, NOT, event("dst_endpoint.os.type_id", value::os_type)]),
 
     // TLS.
-    extra(CLIENT, "version that the server selects: not known yet", [is("tls.version", "\"UNDETERMINED\""), NOT, NOT, is("tls.version", "\"Unknown\"")]),
+    extra(&["tls_client", "tls_certificates"], "version that the server selects: not in the event", [is("tls.version", "\"UNDETERMINED\""), NOT, NOT, NOT]),
+    extra(CLIENT, "version that the server selects: not in the event", [NOT, NOT, NOT, is("tls.version", "\"Unknown\"")]),
     field(CLIENT, "sni", [at("tls.sni"), at("server_name"), at("tls.client.server_name"), at("tls.sni")]),
     field(CLIENT, "alpn", [at("tls.client_alpns"), NO, NO, NO]),
     field(CLIENT, "ja4", [at("tls.ja4"), at("ja4"), NO, at("ja4_fingerprint_list[].value")]),

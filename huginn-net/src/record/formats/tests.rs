@@ -137,7 +137,8 @@ fn values_have_forms_of_other_tools() {
         host_name, http_protocol, resumed, ssh_software, ssh_version, version_eve, version_zeek,
     };
 
-    let cases: [(fn(&str) -> Option<String>, &str, Option<&str>); 15] = [
+    type Change = fn(&str) -> Option<String>;
+    let cases: [(Change, &str, Option<&str>); 16] = [
         (host_name, "\"example.com:8080\"", Some("\"example.com\"")),
         (host_name, "\"[2001:db8::1]:80\"", Some("\"[2001:db8::1]\"")),
         (host_name, "\"[2001:db8::1]\"", Some("\"[2001:db8::1]\"")),
@@ -148,7 +149,8 @@ fn values_have_forms_of_other_tools() {
         (ssh_software, "\"nothing\"", None),
         (ssh_version, "\"1.99\"", None),
         (version_eve, "\"10\"", Some("\"TLSv1\"")),
-        (version_eve, "\"d2\"", None),
+        (version_eve, "\"d2\"", Some("\"UNDETERMINED\"")),
+        (version_eve, "null", Some("\"UNDETERMINED\"")),
         (version_zeek, "\"d2\"", Some("\"DTLSv12\"")),
         (version_zeek, "null", None),
         (resumed, "\"no\"", Some("false")),

@@ -307,8 +307,10 @@ fn version_name(value: &str, names: [&str; 9]) -> Option<String> {
     (!name.is_empty()).then(|| format!("\"{name}\""))
 }
 
+/// Suricata's name of a version: always one, as its events have.
 pub(super) fn version_eve(value: &str) -> Option<String> {
-    version_name(value, ["TLS 1.3", "TLS 1.2", "TLS 1.1", "TLSv1", "SSLv3", "SSLv2", "", "", ""])
+    let names = ["TLS 1.3", "TLS 1.2", "TLS 1.1", "TLSv1", "SSLv3", "SSLv2", "", "", ""];
+    version_name(value, names).or_else(|| Some("\"UNDETERMINED\"".to_owned()))
 }
 
 pub(super) fn version_zeek(value: &str) -> Option<String> {
