@@ -134,11 +134,11 @@ fn quic_is_an_event_of_its_own_in_eve() {
 #[test]
 fn values_have_forms_of_other_tools() {
     use super::values::{
-        host_name, http_protocol, resumed, ssh_software, ssh_version, version_eve, version_zeek,
+        host_name, http_protocol, resumed, ssh_software, ssh_version, version_eve, version_ocsf, version_zeek,
     };
 
     type Change = fn(&str) -> Option<String>;
-    let cases: [(Change, &str, Option<&str>); 16] = [
+    let cases: [(Change, &str, Option<&str>); 17] = [
         (host_name, "\"example.com:8080\"", Some("\"example.com\"")),
         (host_name, "\"[2001:db8::1]:80\"", Some("\"[2001:db8::1]\"")),
         (host_name, "\"[2001:db8::1]\"", Some("\"[2001:db8::1]\"")),
@@ -153,6 +153,7 @@ fn values_have_forms_of_other_tools() {
         (version_eve, "null", Some("\"UNDETERMINED\"")),
         (version_zeek, "\"d2\"", Some("\"DTLSv12\"")),
         (version_zeek, "null", None),
+        (version_ocsf, "null", Some("\"Unknown\"")),
         (resumed, "\"no\"", Some("false")),
         (http_protocol, "\"2\"", None),
     ];

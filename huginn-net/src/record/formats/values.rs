@@ -322,6 +322,11 @@ pub(super) fn version_number(value: &str) -> Option<String> {
     version_name(value, ["1.3", "1.2", "1.1", "1.0", "3.0", "2.0", "1.0", "1.2", "1.3"])
 }
 
+/// The same; OCSF demands a version.
+pub(super) fn version_ocsf(value: &str) -> Option<String> {
+    version_number(value).or_else(|| Some("\"Unknown\"".to_owned()))
+}
+
 pub(super) fn version_protocol(event: &Event, out: &mut Vec<u8>) -> bool {
     let version = match &event.kind {
         Finding::TlsServer(finding) => Some(finding.server.hello.version()),
