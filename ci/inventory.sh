@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Validates the CBOM of `huginn-net inventory` against the JSON schema of CycloneDX 1.6, and compares the counts of all formats:
-# ci/inventory.sh PROGRAM [CAPTURE_OR_DIRECTORY]...
+# Validates the CBOM of `huginn-net inventory` against the JSON schema of CycloneDX 1.6, compares the counts of all formats, and
+# validates all events against docs/events.schema.json: ci/inventory.sh PROGRAM [CAPTURE_OR_DIRECTORY]...
 #
 # Without captures those of the project are read. Needs python3 with venv, and access to PyPI.
 set -euo pipefail
@@ -66,4 +66,29 @@ shown = sum(
 if not counted == hellos == shown == totals["tls_connections"] > 0:
     sys.exit(f"connections: {counted} in servers, {hellos} events, {shown} in the CBOM, {totals['tls_connections']} in the totals")
 print(f"inventory: {len(references)} components, {len(servers)} servers, {counted} connections")
+CHECK
+
+"$PROGRAM" pcap -q --format json --connections --findings -o "$tmp/events.jsonl" "$@" 2>"$tmp/messages" || true
+"$PROGRAM" pcap -q --format json --summary -o "$tmp/hosts.jsonl" "$@" 2>"$tmp/messages" || true
+cat "$tmp/hosts.jsonl" >>"$tmp/events.jsonl"
+
+"$tmp/venv/bin/python" - "$tmp/events.jsonl" docs/events.schema.json <<'CHECK'
+import json
+import sys
+from pathlib import Path
+
+from jsonschema import Draft202012Validator
+
+schema = json.loads(Path(sys.argv[2]).read_text())
+Draft202012Validator.check_schema(schema)
+# The kind of an event decides: faster than trying each.
+kinds = {name: Draft202012Validator(kind) for name, kind in schema["$defs"].items()}
+events = [json.loads(line) for line in Path(sys.argv[1]).read_text().splitlines()]
+for event in events:
+    for error in kinds[event["event"]].iter_errors(event):
+        sys.exit(f"{event['event']}: {error.json_path}: {error.message}")
+seen = {event["event"] for event in events}
+if not {"tls_client", "connection", "host"} <= seen or Draft202012Validator(schema).is_valid({**events[0], "packet": "one"}):
+    sys.exit(f"the check of the schema checks too little: {sorted(seen)}")
+print(f"events: {len(events)} of {len(seen)} kinds match the schema")
 CHECK

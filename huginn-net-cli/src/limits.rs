@@ -18,6 +18,14 @@ pub(crate) const PROGRESS_DELAY: Duration = Duration::from_millis(100);
 /// Maximum number of rows in a table of `--summary`: memory holds the complete table for its layout.
 pub(crate) const MAX_SUMMARY_ROWS: usize = 2000;
 
+// Logs of other tools.
+
+/// Maximum length of a line of `enrich`, in bytes: longer ones pass unread. EVE has lines of some kB.
+pub(crate) const MAX_ENRICHED_LINE: usize = 1 << 20;
+
+/// Size of the read buffer of `enrich`, in bytes: a system call costs little beside it.
+pub(crate) const ENRICH_BUFFER_BYTES: usize = 256 << 10;
+
 // Files that are read into memory.
 
 /// Maximum size of a signature database, in bytes: the built-in one has 60 kB.

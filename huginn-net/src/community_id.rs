@@ -42,6 +42,11 @@ impl CommunityId {
         Self::new(flow.client, flow.server, flow.transport.number())
     }
 
+    /// The hash.
+    pub(crate) const fn digest(&self) -> [u8; 20] {
+        self.0
+    }
+
     /// The text that it is displayed as, in ASCII.
     pub(crate) fn text(&self) -> [u8; 30] {
         let mut text = *b"1:0000000000000000000000000000";

@@ -259,3 +259,8 @@ pub(crate) const MAX_BASELINE_VALUES: usize = 1 << 16;
 /// Maximum length of a fingerprint of a baseline, in bytes: twice that of the longest SYN signature. The text of an HTTP/2
 /// fingerprint has no limit of its own.
 pub(crate) const MAX_BASELINE_VALUE_BYTES: usize = 512;
+
+// Names in the logs of other tools.
+
+/// Maximum number of fingerprints whose names are kept: a few hundred occur in most networks, and a name has about 500 bytes.
+pub(crate) const MAX_KEPT_NAMES: usize = 1 << 16;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::{DatabaseArguments, InputArguments, PacketArguments};
 
@@ -36,6 +36,54 @@ pub(crate) enum DbCommand {
     /// Group the fingerprints in captures that have no name, or whose program the capture names, and print lines to paste
     /// into a database
     Learn(LearnArguments),
+    /// Write the names of clients as a list of another tool (docs/lists.md)
+    Export(ExportArguments),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExportArguments {
+    /// Format of the list
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: ExportTarget,
+
+    /// Kind of fingerprints
+    #[arg(long, value_enum, default_value = "ja4", value_name = "KIND")]
+    pub(crate) kind: ExportKind,
+
+    /// Signature id of the first rule
+    #[arg(long, default_value_t = 1_000_001, value_name = "SID")]
+    pub(crate) first_sid: u32,
+
+    /// Table of clients, instead of the built-in ones of its kind (TLS, HTTP/2, SSH); may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) clients: Vec<PathBuf>,
+}
+
+/// Formats of lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportTarget {
+    /// Newline-delimited JSON for a dataset of Suricata 8 with context
+    SuricataDataset,
+    /// A rule of Suricata for each fingerprint
+    SuricataRules,
+    /// A table for the input framework of Zeek
+    ZeekInput,
+    /// Lines of a map of nginx
+    NginxMap,
+    /// A map file of HAProxy
+    HaproxyMap,
+    /// Comma-separated values with a line of headings
+    Csv,
+}
+
+/// Kinds of fingerprints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportKind {
+    Ja4,
+    Ja3,
+    Hassh,
+    /// The MD5 of Akamai's fingerprint of HTTP/2
+    Akamai,
 }
 
 /// Selects captures and the databases that lack names.

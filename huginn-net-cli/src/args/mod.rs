@@ -3,6 +3,7 @@
 mod analysis;
 mod db;
 mod diff;
+mod enrich;
 mod explain;
 mod extract;
 mod follow;
@@ -29,8 +30,9 @@ pub(crate) use self::analysis::{
     AnalysisArguments, BaselineArguments, DatabaseArguments, EventArguments, LimitArguments, PacketArguments,
     ThresholdArguments,
 };
-pub(crate) use self::db::{DbCommand, LearnArguments};
+pub(crate) use self::db::{DbCommand, ExportArguments, ExportKind, ExportTarget, LearnArguments};
 pub(crate) use self::diff::DiffArguments;
+pub(crate) use self::enrich::EnrichArguments;
 pub(crate) use self::explain::ExplainArguments;
 pub(crate) use self::extract::ExtractArguments;
 pub(crate) use self::follow::{FollowArguments, ListOutputArguments, ListOutputFormat};
@@ -97,6 +99,8 @@ pub(crate) enum Command {
     Db(DbCommand),
     /// Explain a fingerprint and name its senders, or compare two JA4
     Explain(ExplainArguments),
+    /// Name the clients in the logs of other tools: EVE, Zeek, ECS, JSON Lines, CSV
+    Enrich(EnrichArguments),
     /// Accept the command line of p0f 3.09b (docs/from-p0f.md)
     P0f(P0fArguments),
     /// Write man pages, or completions for a shell

@@ -77,6 +77,14 @@ pub(crate) enum Format {
     Csv,
     /// Tab-separated values: as CSV, with a line of headings ('live' writes none)
     Tsv,
+    /// EVE of Suricata: one JSON object per event (docs/formats.md)
+    Eve,
+    /// Logs of Zeek as JSON Lines, with the name of the log in _path (docs/formats.md)
+    Zeek,
+    /// Elastic Common Schema: one JSON object per event (docs/formats.md)
+    Ecs,
+    /// Open Cybersecurity Schema Framework: one JSON object per event (docs/formats.md)
+    Ocsf,
     /// Parquet: a table with a row for each event (docs/schema.md); 'live' writes files one after the other; needs the
     /// feature parquet
     Parquet,

@@ -8,7 +8,7 @@ use huginn_net::Database;
 use huginn_net::db::DatabaseError;
 use huginn_net::tcp::{Handshake, TcpSignature};
 
-use super::learn;
+use super::{export, learn};
 use crate::args::DbCommand;
 use crate::failure::Failure;
 use crate::limits::MAX_DATABASE_BYTES;
@@ -23,6 +23,7 @@ pub(super) fn run(command: DbCommand) -> Result<Outcome, Failure> {
         DbCommand::Lint { files } => lint(&files),
         DbCommand::Match { signature, response, db } => look_up(&signature, response, db.as_deref()),
         DbCommand::Learn(args) => learn::run(args),
+        DbCommand::Export(args) => export::run(&args),
     }
 }
 

@@ -2,8 +2,10 @@
 
 mod db;
 mod diff;
+mod enrich;
 mod events;
 mod explain;
+mod export;
 mod extract;
 mod follow;
 mod generate;
@@ -44,6 +46,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Interfaces(args) => interfaces::run(args.format),
         Command::Db(command) => db::run(command),
         Command::Explain(args) => explain::run(args),
+        Command::Enrich(args) => enrich::run(&args),
         Command::P0f(args) => p0f::run(args),
         Command::Generate(command) => generate::run(command),
     }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anstream::{AutoStream, ColorChoice};
+use huginn_net::record::formats::EventFormat;
 
 use super::fields::default_columns;
 use super::select;
@@ -47,6 +48,10 @@ impl OutputPlan {
             Format::Json => Some(TextFormat::Json),
             Format::Csv => Some(TextFormat::Csv),
             Format::Tsv => Some(TextFormat::Tsv),
+            Format::Eve => Some(TextFormat::Other(EventFormat::Eve)),
+            Format::Zeek => Some(TextFormat::Other(EventFormat::Zeek)),
+            Format::Ecs => Some(TextFormat::Other(EventFormat::Ecs)),
+            Format::Ocsf => Some(TextFormat::Other(EventFormat::Ocsf)),
             Format::P0f => Some(TextFormat::P0fLog),
         };
         let content = match format {

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde_json::Value;
+
 /// A small database in the format of p0f.
 const DATABASE: &str = "\
 classes = unix
@@ -124,4 +126,52 @@ fn lint_accepts_each_built_in_file() {
     let unknown = db(&["lint", &database("unknown-class.fp", unknown)]);
     assert_eq!(unknown.status.code(), Some(1));
     assert!(stdout(&unknown).contains("error: line 2"), "{}", stdout(&unknown));
+}
+
+/// Returns the standard output of `db export`, which must succeed.
+fn export(args: &[&str]) -> String {
+    let output = db(&[&["export"], args].concat());
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    stdout(&output).to_owned()
+}
+
+const CURL: &str = "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6";
+
+/// Suricata 8.0.7 loads the dataset and the rules; nginx 1.30 and HAProxy 3.2 the maps.
+#[test]
+fn exported_lists_name_clients() {
+    for kind in ["ja4", "ja3", "hassh", "akamai"] {
+        let lines = export(&["--to", "suricata-dataset", "--kind", kind]);
+        let values: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(values.len() > 10, "{kind}");
+        for value in &values {
+            assert!(
+                value[kind].is_string() && !value["candidates"].as_array().unwrap().is_empty(),
+                "{value}"
+            );
+            assert!(!value["evidence"].as_array().unwrap().is_empty(), "{value}");
+        }
+    }
+    let rules = export(&["--to", "suricata-rules", "--first-sid", "7"]);
+    let rule = rules.lines().find(|rule| rule.contains(CURL)).unwrap();
+    assert!(
+        rule.starts_with(r#"alert tls any any -> any any (msg:"huginn-net client libcurl 7.88"; ja4.hash; "#)
+    );
+    for (rule, sid) in rules.lines().zip(7..) {
+        assert!(rule.ends_with(&format!("; sid:{sid}; rev:1;)")), "{rule}");
+        // msg, keyword, content, metadata, sid, rev
+        assert_eq!((rule.matches(';').count(), rule.matches('"').count()), (6, 4), "{rule}");
+    }
+    assert!(export(&["--to", "nginx-map"]).contains(&format!("\n{CURL} \"libcurl 7.88\";\n")));
+    assert!(export(&["--to", "haproxy-map"]).contains(&format!("\n{CURL} libcurl 7.88\n")));
+    let zeek = export(&["--to", "zeek-input"]);
+    assert!(zeek.starts_with("#fields\tja4\tclient\tcandidates\tevidence\n"));
+    assert!(zeek.lines().all(|line| line.split('\t').count() == 4 || line.starts_with('#')));
+    assert!(export(&["--to", "csv"]).contains(&format!("\n{CURL},libcurl 7.88,OpenSSL,libcurl,7.88,exact,")));
+}
+
+#[test]
+fn suricata_has_no_rules_for_akamai() {
+    let output = db(&["export", "--to", "suricata-rules", "--kind", "akamai"]);
+    assert_eq!(output.status.code(), Some(2));
 }

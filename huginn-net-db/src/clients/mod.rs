@@ -278,6 +278,36 @@ impl ClientDatabase {
         variants.client(ja4).or_else(|| variants.library(ja4))
     }
 
+    /// The recorded JA4 and their stable forms, sorted.
+    ///
+    /// ```
+    /// use huginn_net_db::ClientDatabase;
+    ///
+    /// let clients = ClientDatabase::builtin();
+    /// assert!(clients.recorded_ja4().into_iter().all(|ja4| clients.match_ja4(ja4).is_some()));
+    /// ```
+    pub fn recorded_ja4(&self) -> Vec<Ja4> {
+        let recorded = self.tls.iter().flat_map(|(stable, entry)| entry.recorded().iter().chain([stable]));
+        sorted(recorded.copied())
+    }
+
+    /// The recorded JA3, sorted.
+    pub fn recorded_ja3(&self) -> Vec<Ja3Hash> {
+        sorted(self.by_ja3.keys().copied())
+    }
+
+    /// The recorded hashes of Akamai fingerprints, sorted.
+    pub fn recorded_akamai(&self) -> Vec<AkamaiHash> {
+        let mut hashes: Vec<_> = self.http2.keys().copied().collect();
+        hashes.sort_unstable_by_key(|hash| hash.0);
+        hashes
+    }
+
+    /// The recorded HASSH, sorted.
+    pub fn recorded_hassh(&self) -> Vec<[u8; 16]> {
+        sorted(self.ssh.keys().copied())
+    }
+
     /// Looks up a JA3 hash that was recorded.
     pub fn match_ja3(&self, hash: Ja3Hash) -> Option<ClientMatch> {
         let entry = self.by_ja3.get(&hash)?;
@@ -293,4 +323,12 @@ impl ClientDatabase {
     pub fn match_hassh(&self, hash: [u8; 16]) -> Option<ClientMatch> {
         Some(ClientMatch::new(&self.ssh.get(&hash)?.software, MatchKind::Exact))
     }
+}
+
+/// Sorts values, each once.
+fn sorted<T: Ord>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut values: Vec<T> = values.collect();
+    values.sort_unstable();
+    values.dedup();
+    values
 }

@@ -176,6 +176,11 @@ impl Entry {
         self.sessions.get_or_init(|| self.raw().map(recorded).unwrap_or_default())
     }
 
+    /// The recorded JA4.
+    pub(super) fn recorded(&self) -> &[Ja4] {
+        &self.ja4
+    }
+
     pub(super) fn has_ja4(&self, ja4: Ja4) -> bool {
         self.ja4.contains(&ja4)
     }

@@ -230,6 +230,26 @@ pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
     Consistency { outcome: compared.outcome(), reasons: reasons.0 }
 }
 
+/// What the User-Agent of a client claims and its TLS contradicts, where TLS is that of Firefox, Chromium or libcurl, which
+/// no proxy is made of; or `None`.
+///
+/// ```
+/// use huginn_net::consistency::tls_contradicts;
+/// use huginn_net::{ClientDatabase, Database};
+///
+/// // Of curl.
+/// let found = ClientDatabase::builtin().match_ja4("t13d3112h2_e8f1e7e78f70_b26ce05bbdd6".parse()?).expect("known");
+/// let says = |user_agent: &[u8]| tls_contradicts(user_agent, &found.software, &Database::builtin());
+/// let firefox = b"Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0";
+/// assert_eq!(says(firefox).as_deref(), Some("User-Agent says Firefox 128 on Linux; TLS is libcurl 7.88"));
+/// assert_eq!(says(b"curl/7.88.1"), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn tls_contradicts(user_agent: &[u8], tls: &Software, database: &Database) -> Option<String> {
+    let claim = BrowserClaim::parse(user_agent, database)?;
+    claim.has_tls_of_other_program(tls).then(|| format!("{claim}; TLS is {tls}"))
+}
+
 /// Compares the software that the headers match. Headers that the browser always sends contradict if they are missing.
 fn compare_headers(
     layers: &ClientLayers<'_>,

@@ -14,6 +14,7 @@
 
 mod alpn;
 mod compare;
+pub mod enrich;
 mod fingerprint;
 mod head;
 mod lists;

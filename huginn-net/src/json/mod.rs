@@ -10,6 +10,7 @@ use std::str;
 use serde::ser::SerializeStruct;
 
 use self::serializer::Elements;
+pub(crate) use self::serializer::append;
 use crate::Event;
 use crate::hosts::HostProfile;
 use crate::record::{HostRecord, add_event};
@@ -68,7 +69,7 @@ pub struct JsonHost<'a> {
 impl JsonHost<'_> {
     /// Appends the object to a buffer, in UTF-8 and without a newline.
     pub fn write_to(&self, out: &mut Vec<u8>) {
-        serializer::append(out, &HostRecord::new(self.host, self.file));
+        append(out, &HostRecord::new(self.host, self.file));
     }
 }
 

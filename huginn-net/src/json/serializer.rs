@@ -17,7 +17,7 @@ const NAME_MARKS: usize = 4;
 
 /// Appends a value to a buffer. Records serialize without errors.
 #[inline]
-pub(super) fn append(out: &mut Vec<u8>, value: &impl Serialize) {
+pub(crate) fn append(out: &mut Vec<u8>, value: &impl Serialize) {
     // Writes to memory cannot fail, and formatting fails only if a `Display` implementation fails.
     let _ = value.serialize(ValueWriter { out });
 }

@@ -19,6 +19,10 @@ pub struct FieldInfo {
     pub meaning: &'static str,
     /// The type of the value, unless it is null.
     pub value_type: ValueType,
+    /// Whether the value may be null.
+    pub is_nullable: bool,
+    /// Whether the field is left out without a value.
+    pub is_optional: bool,
 }
 
 /// The type of a value.
@@ -106,12 +110,20 @@ pub(crate) trait Value: Serialize {
     /// The type.
     const TYPE: ValueType;
 
+    /// Whether the value may be null.
+    const IS_NULLABLE: bool = false;
+
+    /// Whether the value may be null where a field without a value is left out.
+    const IS_NULLABLE_IF_PRESENT: bool = false;
+
     /// Passes the value to a visitor.
     fn visit<V: ValueVisitor>(&self, visitor: &mut V);
 }
 
 impl<T: Value> Value for Option<T> {
     const TYPE: ValueType = T::TYPE;
+    const IS_NULLABLE: bool = true;
+    const IS_NULLABLE_IF_PRESENT: bool = T::IS_NULLABLE;
 
     #[inline]
     fn visit<V: ValueVisitor>(&self, visitor: &mut V) {
@@ -290,6 +302,26 @@ macro_rules! add_field {
     };
 }
 
+/// Whether the value of a field may be null.
+macro_rules! is_nullable {
+    ($value:ty) => {
+        <$value as $crate::record::describe::Value>::IS_NULLABLE
+    };
+    ($value:ty, omitted) => {
+        <$value as $crate::record::describe::Value>::IS_NULLABLE_IF_PRESENT
+    };
+}
+
+/// Whether a field may be left out.
+macro_rules! is_optional {
+    () => {
+        false
+    };
+    (omitted) => {
+        true
+    };
+}
+
 /// Declares records: structs that are written in the order of their fields and can be read again. `[omitted]` marks fields
 /// that are left out without a value; others are null. `as` gives the name in JSON. `in` gives the name of the column in
 /// tables; that of a record is the prefix of the columns whose fields have none.
@@ -329,6 +361,8 @@ macro_rules! records {
                 column: $crate::record::describe::column_name!($prefix $field $(as $name)? $(in $column)?),
                 meaning: concat!($($meaning),+).trim_ascii_start(),
                 value_type: <$value as $crate::record::describe::Value>::TYPE,
+                is_nullable: $crate::record::describe::is_nullable!($value $(, $omitted)?),
+                is_optional: $crate::record::describe::is_optional!($($omitted)?),
             }),+];
         }
 
@@ -367,4 +401,4 @@ macro_rules! records {
     };
 }
 
-pub(super) use {add_field, column_name, field_name, records};
+pub(super) use {add_field, column_name, field_name, is_nullable, is_optional, records};

@@ -49,6 +49,8 @@ const CUT: FieldInfo = FieldInfo {
     column: "cut",
     meaning: "Fields whose text was cut, because it was longer than the limit",
     value_type: Vec::<Text<'_>>::TYPE,
+    is_nullable: false,
+    is_optional: true,
 };
 
 /// An event as it is written: one flat object with the fields of its [head](Head), its [flow](FlowRecord) and its

@@ -25,15 +25,17 @@ mod custom;
 mod describe;
 mod event;
 mod flow;
+pub mod formats;
 mod host;
 mod kinds;
 mod quic;
+mod schema;
 mod text;
 mod tls;
 
 pub use self::custom::CustomEventRecord;
-pub(crate) use self::describe::Fields;
 pub use self::describe::{FieldInfo, ValueType, ValueVisitor};
+pub(crate) use self::describe::{Fields, Object, Omit, Value};
 pub use self::event::{
     EVENT_NAMES, EventRecord, Head, Kind, event_name, fields_of_event, needs_handshakes, visit_event,
 };
@@ -50,6 +52,7 @@ pub use self::kinds::{
     SshHandshakeRecord, SshServerRecord, TcpRecord, ToolRecord, UptimeRecord,
 };
 pub use self::quic::{QuicClientRecord, QuicServerRecord, TransportParameterRecord};
+pub use self::schema::events_schema;
 pub use self::text::Text;
 pub use self::tls::{
     AlertRecord, CertificateRecord, EchRecord, ExtensionRecord, TlsCertificatesRecord, TlsClientRecord,

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::captures;
 use huginn_net::finding::NoticeSettings;
-use huginn_net::record::{EVENT_NAMES, EventRecord, FieldInfo, HostRecord, fields_of_event, fields_of_host};
+use huginn_net::record::{
+    EVENT_NAMES, EventRecord, FieldInfo, HostRecord, events_schema, fields_of_event, fields_of_host,
+};
 use huginn_net::record::{JsonEvent, JsonHost};
 use huginn_net::watch::{WatchListHandle, WatchLists};
 use huginn_net::{CaptureReader, Event, HuginnNet, Observers};
@@ -59,6 +61,11 @@ fn check_fields(value: &Value, described: &[FieldInfo], place: &str) {
     match value {
         Value::Array(values) => values.iter().for_each(|value| check_fields(value, described, place)),
         Value::Object(fields) => {
+            for field in described {
+                let value = fields.get(field.name);
+                assert!(value.is_some() || field.is_optional, "{place}.{} is left out", field.name);
+                assert!(value != Some(&Value::Null) || field.is_nullable, "{place}.{} is null", field.name);
+            }
             for (key, value) in fields {
                 let field = described.iter().find(|field| field.name == key);
                 let field = field.unwrap_or_else(|| panic!("{place}.{key} is not described"));
@@ -120,6 +127,18 @@ fn lines_of_other_kinds_are_refused() {
     assert!(read(&other).contains("unknown variant `dns`"), "{}", read(&other));
     let mistyped = texts[0].replace("\"fuzzy\":false", "\"fuzzy\":7");
     assert!(read(&mistyped).contains("expected a boolean"), "{}", read(&mistyped));
+}
+
+/// CI validates all events of all captures against the schema.
+#[test]
+fn schema_is_current() {
+    let schema: Value = serde_json::from_str(include_str!("../../../docs/events.schema.json")).unwrap();
+    let write = "write it: cargo run -p huginn-net --example events_schema > docs/events.schema.json";
+    assert!(schema == events_schema(), "{write}");
+    let client = &schema["$defs"]["tls_client"]["properties"];
+    assert_eq!(client["sni"]["anyOf"][1]["type"], "null");
+    assert_eq!(client["key_share_lengths"]["items"]["maximum"], 65_535);
+    assert_eq!(client["event"]["const"], "tls_client");
 }
 
 /// The page explains every field of every kind, or says in which other section it is explained.

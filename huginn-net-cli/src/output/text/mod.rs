@@ -11,6 +11,7 @@ use std::io::Write;
 use huginn_net::Event;
 use huginn_net::p0f::P0fLine;
 use huginn_net::record::JsonEvent;
+use huginn_net::record::formats::{EventFormat, FormattedEvent};
 
 use self::blocks::Blocks;
 pub(crate) use self::days::DayHeadings;
@@ -29,6 +30,8 @@ pub(crate) enum TextFormat {
     Json,
     Csv,
     Tsv,
+    /// Objects of another tool.
+    Other(EventFormat),
     /// Lines of p0f's log.
     P0fLog,
     /// Blocks of p0f's output.
@@ -133,6 +136,11 @@ impl Renderer {
                 let mut json = Vec::new();
                 self.write_json(event, &mut json);
                 let _ = self.fields.write(&json, text);
+            }
+            TextFormat::Other(format) => {
+                let names = (self.file.as_deref(), self.interface(event));
+                FormattedEvent::new(format, event).with_names(names.0, names.1).write_to(text);
+                text.push(b'\n');
             }
             TextFormat::P0fLog => {
                 if let Some(line) = P0fLine::from_event(event) {

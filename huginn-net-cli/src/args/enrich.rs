@@ -1,0 +1,29 @@
+//! `huginn-net enrich`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::DatabaseArguments;
+
+const EXAMPLES: &str = "\
+Examples:
+  huginn-net enrich eve.json > named.json
+  tail -F ssl.log | huginn-net enrich -
+  huginn-net enrich --column fingerprint visits.csv";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct EnrichArguments {
+    /// Logs, or '-' for standard input. The first line of each shows its form: EVE, Zeek's JSON or TSV, ECS, other JSON Lines,
+    /// CSV
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// A column, or a field with dots such as http.ja4, that has JA4, JA3, HASSH or Akamai's MD5, in addition to the known ones
+    #[arg(long, value_name = "NAME")]
+    pub(crate) column: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) databases: DatabaseArguments,
+}

@@ -1,0 +1,204 @@
+//! `huginn-net db export`: names of clients as lists of other tools.
+
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+
+use huginn_net::ClientDatabase;
+use huginn_net::core::md5_digits;
+use huginn_net::db::ClientMatch;
+use serde::Serialize;
+
+use crate::args::{DatabaseArguments, ExportArguments, ExportKind, ExportTarget};
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+use crate::plan::Databases;
+
+pub(super) fn run(args: &ExportArguments) -> Result<Outcome, Failure> {
+    let databases = DatabaseArguments { db: None, clients: args.clients.clone() };
+    let clients = Databases::read(&databases)?.clients;
+    let rows = rows(clients.as_deref().unwrap_or(ClientDatabase::builtin()), args.kind);
+    let mut out = BufWriter::new(io::stdout().lock());
+    write(&mut out, args, &rows)?;
+    out.flush()?;
+    Ok(Outcome::Complete)
+}
+
+/// A fingerprint and the software behind it.
+struct Row {
+    value: String,
+    found: ClientMatch,
+}
+
+impl Row {
+    /// The name; `None` if the clients with the fingerprint have nothing in common.
+    fn name(&self) -> Option<String> {
+        let software = &self.found.software;
+        let is_named = software.application.is_some() || software.library.is_some();
+        is_named.then(|| software.to_string())
+    }
+
+    fn candidates(&self) -> String {
+        self.found.software.candidates.join("; ")
+    }
+
+    fn evidence(&self) -> String {
+        self.found.software.evidence.join("; ")
+    }
+}
+
+/// A line of a dataset. The key of the value is that of its kind.
+#[derive(Serialize)]
+struct Context<'a> {
+    client: Option<String>,
+    library: Option<&'a str>,
+    application: Option<&'a str>,
+    versions: Option<&'a str>,
+    candidates: Vec<&'a str>,
+    evidence: Vec<&'a str>,
+}
+
+fn rows(clients: &ClientDatabase, kind: ExportKind) -> Vec<Row> {
+    let row = |value: String, found: Option<ClientMatch>| Some(Row { value, found: found? });
+    let hex = |hash| String::from_utf8_lossy(&md5_digits(hash)).into_owned();
+    match kind {
+        ExportKind::Ja4 => clients
+            .recorded_ja4()
+            .into_iter()
+            .filter_map(|ja4| row(ja4.to_string(), clients.match_ja4(ja4)))
+            .collect(),
+        ExportKind::Ja3 => clients
+            .recorded_ja3()
+            .into_iter()
+            .filter_map(|ja3| row(hex(ja3.0), clients.match_ja3(ja3)))
+            .collect(),
+        ExportKind::Hassh => clients
+            .recorded_hassh()
+            .into_iter()
+            .filter_map(|hash| row(hex(hash), clients.match_hassh(hash)))
+            .collect(),
+        ExportKind::Akamai => clients
+            .recorded_akamai()
+            .into_iter()
+            .filter_map(|hash| row(hex(hash.0), clients.match_akamai(hash)))
+            .collect(),
+    }
+}
+
+const fn key(kind: ExportKind) -> &'static str {
+    match kind {
+        ExportKind::Ja4 => "ja4",
+        ExportKind::Ja3 => "ja3",
+        ExportKind::Hassh => "hassh",
+        ExportKind::Akamai => "akamai",
+    }
+}
+
+fn write(out: &mut impl Write, args: &ExportArguments, rows: &[Row]) -> Result<(), Failure> {
+    let key = key(args.kind);
+    match args.to {
+        ExportTarget::SuricataDataset => rows.iter().try_for_each(|row| write_context(out, key, row))?,
+        ExportTarget::SuricataRules => write_rules(out, args, rows)?,
+        ExportTarget::ZeekInput => {
+            writeln!(out, "#fields\t{key}\tclient\tcandidates\tevidence")?;
+            for row in rows {
+                let name = row.name().unwrap_or_else(|| "-".into());
+                let texts = [row.candidates(), row.evidence()].map(|text| text.replace('\t', " "));
+                writeln!(out, "{}\t{name}\t{}\t{}", row.value, texts[0], texts[1])?;
+            }
+        }
+        ExportTarget::NginxMap => {
+            for (row, name) in named(rows) {
+                writeln!(
+                    out,
+                    "# {}\n{} \"{}\";",
+                    row.evidence(),
+                    row.value,
+                    name.replace(['"', '\\', '$'], "_")
+                )?;
+            }
+        }
+        ExportTarget::HaproxyMap => {
+            for (row, name) in named(rows) {
+                writeln!(out, "# {}\n{} {name}", row.evidence(), row.value)?;
+            }
+        }
+        ExportTarget::Csv => write_csv(out, key, rows)?,
+    }
+    Ok(())
+}
+
+/// The rows with a name.
+fn named(rows: &[Row]) -> impl Iterator<Item = (&Row, String)> {
+    rows.iter().filter_map(|row| Some((row, row.name()?)))
+}
+
+fn write_context(out: &mut impl Write, key: &str, row: &Row) -> io::Result<()> {
+    let software = &row.found.software;
+    let context = Context {
+        client: row.name(),
+        library: software.library.as_deref(),
+        application: software.application.as_deref(),
+        versions: software.versions.as_deref(),
+        candidates: software.candidates.iter().map(|name| &**name).collect(),
+        evidence: software.evidence.iter().map(|text| &**text).collect(),
+    };
+    let context = serde_json::to_string(&context)?;
+    writeln!(out, "{{\"{key}\":\"{}\",{}", row.value, context.strip_prefix('{').unwrap_or_default())
+}
+
+fn write_rules(out: &mut impl Write, args: &ExportArguments, rows: &[Row]) -> Result<(), Failure> {
+    let keyword = match args.kind {
+        ExportKind::Ja4 => "ja4.hash",
+        ExportKind::Ja3 => "ja3.hash",
+        ExportKind::Hassh => "ssh.hassh",
+        ExportKind::Akamai => {
+            return Err(Failure::Usage("Suricata has no Akamai fingerprint: choose another --kind".into()));
+        }
+    };
+    for ((row, name), sid) in named(rows).zip(args.first_sid..) {
+        let protocol = match args.kind {
+            ExportKind::Hassh => "ssh",
+            _ if row.value.starts_with('q') => "quic",
+            _ => "tls",
+        };
+        // The syntax of rules has these characters.
+        let [name, evidence] =
+            [name, row.evidence()].map(|text| text.replace(['"', ';', '\\', ':', ','], " "));
+        writeln!(
+            out,
+            "alert {protocol} any any -> any any (msg:\"huginn-net client {name}\"; {keyword}; content:\"{}\"; \
+             metadata:client {name}, evidence {evidence}; sid:{sid}; rev:1;)",
+            row.value
+        )?;
+    }
+    Ok(())
+}
+
+fn write_csv(out: &mut impl Write, key: &str, rows: &[Row]) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record([
+        key,
+        "client",
+        "library",
+        "application",
+        "versions",
+        "match",
+        "candidates",
+        "evidence",
+    ])?;
+    for row in rows {
+        let software = &row.found.software;
+        let text = |text: &Option<Arc<str>>| text.as_deref().unwrap_or_default().to_owned();
+        writer.write_record([
+            row.value.clone(),
+            row.name().unwrap_or_default(),
+            text(&software.library),
+            text(&software.application),
+            text(&software.versions),
+            row.found.kind.name().to_owned(),
+            row.candidates(),
+            row.evidence(),
+        ])?;
+    }
+    writer.flush()
+}

@@ -1,0 +1,134 @@
+//! Lines of columns: Zeek's TSV and CSV.
+
+use super::names::{Names, Seen, ValueKind};
+
+/// The names of the columns that are added.
+const ADDED: [&str; 4] = ["huginn_software", "huginn_match", "huginn_variant", "huginn_contradiction"];
+
+/// The columns with values.
+#[derive(Debug)]
+pub(super) struct Columns {
+    separator: u8,
+    /// Whether quotation marks may surround a value.
+    has_quotes: bool,
+    /// What is written for an absent value.
+    unset: &'static str,
+    /// By their number.
+    kinds: Vec<Option<ValueKind>>,
+}
+
+impl Columns {
+    /// The columns of a line `#fields` of Zeek, after that word; `None` without a fingerprint.
+    pub(super) fn of_zeek(fields: &[u8], separator: u8, column: Option<&str>) -> Option<Self> {
+        let fields = fields.strip_prefix(&[separator])?;
+        Self::new(fields, separator, false, column).map(|columns| Self { unset: "-", ..columns })
+    }
+
+    /// The columns of a line of headings; `None` without a fingerprint.
+    pub(super) fn of_csv(line: &[u8], column: Option<&str>) -> Option<Self> {
+        let separator = if line.contains(&b'\t') { b'\t' } else { b',' };
+        Self::new(line, separator, separator == b',', column)
+    }
+
+    fn new(headings: &[u8], separator: u8, has_quotes: bool, column: Option<&str>) -> Option<Self> {
+        let columns = Self { separator, has_quotes, unset: "", kinds: Vec::new() };
+        let headings = headings.trim_ascii_end();
+        let kinds: Vec<_> = columns.values(headings)?.map(|name| kind_of(&name, column)).collect();
+        let is_print = |kind: &Option<ValueKind>| kind.is_some_and(|kind| kind != ValueKind::UserAgent);
+        kinds.iter().any(is_print).then_some(Self { kinds, ..columns })
+    }
+
+    /// The values of a line, without quotation marks; `None` if a quotation mark is not closed.
+    fn values<'l>(&self, line: &'l [u8]) -> Option<impl Iterator<Item = String> + use<'l>> {
+        let (separator, has_quotes) = (self.separator, self.has_quotes);
+        let quotes = line.iter().filter(|byte| has_quotes && **byte == b'"').count();
+        let mut is_quoted = false;
+        let values = line.split(move |byte| {
+            is_quoted ^= has_quotes && *byte == b'"';
+            *byte == separator && !is_quoted
+        });
+        let unquoted = move |value: &[u8]| {
+            let text = String::from_utf8_lossy(value);
+            match text.strip_prefix('"').and_then(|text| text.strip_suffix('"')) {
+                Some(inner) if has_quotes => inner.replace("\"\"", "\""),
+                _ => text.into_owned(),
+            }
+        };
+        quotes.is_multiple_of(2).then(|| values.map(unquoted))
+    }
+
+    /// Writes a line of names, with those of the added columns.
+    pub(super) fn write_heading(&self, line: &[u8], out: &mut Vec<u8>) {
+        self.write_added(line, ADDED, out);
+    }
+
+    /// Writes Zeek's line of types.
+    pub(super) fn write_types(&self, line: &[u8], out: &mut Vec<u8>) {
+        self.write_added(line, ["string"; 4], out);
+    }
+
+    /// Writes a line. Returns whether it got a name.
+    pub(super) fn write(&self, line: &[u8], names: &mut Names<'_>, out: &mut Vec<u8>) -> bool {
+        let text = line.trim_ascii_end();
+        let Some(values) = self.values(text).filter(|_| !text.is_empty()) else {
+            out.extend_from_slice(line);
+            return false;
+        };
+        let mut seen = Seen::default();
+        let mut count = 0_usize;
+        for (value, kind) in values.zip(self.kinds.iter().map(Some).chain(std::iter::repeat(None))) {
+            count = count.saturating_add(1);
+            if let Some(kind) = kind.copied().flatten() {
+                seen.take(kind, &value);
+            }
+        }
+        if count != self.kinds.len() {
+            out.extend_from_slice(line);
+            return false;
+        }
+        let contradiction = names.contradiction(&seen);
+        let found = names.find(&seen);
+        let is_named = found.is_some();
+        let values = match found {
+            Some(found) => {
+                [&*found.name, found.kind, &found.variant, contradiction.as_deref().unwrap_or_default()]
+            }
+            None => [""; 4],
+        };
+        self.write_added(line, values.map(|value| if value.is_empty() { self.unset } else { value }), out);
+        is_named
+    }
+
+    fn write_added(&self, line: &[u8], values: [&str; 4], out: &mut Vec<u8>) {
+        // Trailing separators are values: only the line end is cut.
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        out.extend_from_slice(text);
+        for value in values {
+            out.push(self.separator);
+            let must_quote = self.has_quotes && value.contains([',', '"']);
+            if must_quote {
+                out.push(b'"');
+                out.extend_from_slice(value.replace('"', "\"\"").as_bytes());
+                out.push(b'"');
+            } else {
+                out.extend_from_slice(value.as_bytes());
+            }
+        }
+        out.extend_from_slice(line.get(text.len()..).unwrap_or_default());
+    }
+}
+
+/// What a column has.
+fn kind_of(name: &str, column: Option<&str>) -> Option<ValueKind> {
+    if column == Some(name) {
+        return Some(ValueKind::Any);
+    }
+    match name {
+        "ja4" | "tls.ja4" | "tls.client.ja4" => Some(ValueKind::Ja4),
+        "ja3" | "ja3_hash" | "tls.ja3.hash" | "tls.client.ja3" => Some(ValueKind::Ja3),
+        "hassh" => Some(ValueKind::Hassh),
+        "user_agent" | "http_user_agent" | "user_agent.original" => Some(ValueKind::UserAgent),
+        _ => None,
+    }
+}

@@ -1,0 +1,119 @@
+//! Checks lines of other tools.
+
+use proptest::prelude::*;
+
+use super::Enricher;
+use crate::{ClientDatabase, Database};
+
+/// The lines of an input with names, and how many got one.
+fn enriched(column: Option<&str>, input: &str) -> (String, u64) {
+    let signatures = Database::builtin();
+    let mut enricher = Enricher::new(ClientDatabase::builtin(), &signatures, column);
+    let mut out = Vec::new();
+    input.split_inclusive('\n').for_each(|line| enricher.line(line.as_bytes(), &mut out));
+    (String::from_utf8(out).unwrap(), enricher.named())
+}
+
+const CURL: &str = "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6";
+const CURL_JA3: &str = "0149f47eabf9a20d0893e2a44e5a6323";
+const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0";
+
+#[test]
+fn json_of_other_tools_gets_names() {
+    let lines = [
+        format!(r#"{{"event_type":"tls","tls":{{"version":"TLS 1.3","ja4":"{CURL}"}}}}"#),
+        format!(r#"{{"event_type":"tls","tls":{{"ja3":{{"hash":"{CURL_JA3}","string":"771"}}}}}}"#),
+        format!(r#"{{"_path":"ssl","ja4":"{CURL}","id.orig_h":"192.0.2.1"}}"#),
+        format!(r#"{{"@timestamp":"x","tls":{{"client":{{"ja3":"{CURL_JA3}"}}}}}}"#),
+        format!(r#"{{"tls.client.ja3":"{CURL_JA3}"}}"#),
+        format!(r#"{{"my":{{"print":"{CURL}"}}}}"#),
+        format!(r#"{{"my.print":"{CURL_JA3}"}}"#),
+    ];
+    for line in lines {
+        let (out, named) = enriched(Some("my.print"), &format!("{line}\r\n"));
+        assert_eq!(named, 1, "{line}");
+        let kept = line.strip_suffix('}').unwrap();
+        assert!(out.starts_with(kept) && out.ends_with("}}\r\n"), "{out}");
+        let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(json["huginn"]["name"], "libcurl 7.88");
+        assert_eq!(json["huginn"]["software"]["match"], "exact");
+        assert!(json["huginn"]["contradiction"].is_null());
+    }
+}
+
+#[test]
+fn unknown_lines_stay_as_they_are() {
+    let lines = [
+        "{\"ja4\":\"t13d1517h2_000000000001_000000000002\"}\n".to_owned(),
+        format!("{{\"ja4\":\"{CURL}\"\n"),
+        format!("{{\"ja4\":\"{CURL}\"}} trailing}}\n"),
+        format!("{{\"ja3\":[\"{CURL}\"]}}\n"),
+        format!("{{\"other\":\"{CURL}\"}}"),
+        format!("{{\"huginn\":{{\"event\":\"tls_client\"}},\"ja4\":\"{CURL}\"}}\n"),
+        "{\"ja4\":7,\"ja3\":null,\"hassh\":{\"a\":[{}]}}\n".to_owned(),
+        "words\nja4\n\n".to_owned(),
+        String::new(),
+    ];
+    for line in lines {
+        assert_eq!(enriched(None, &line), (line.clone(), 0));
+    }
+}
+
+#[test]
+fn user_agents_that_contradict_tls_are_noted() {
+    let line = format!(r#"{{"user_agent":"{FIREFOX}","ja4":"{CURL}"}}"#);
+    let json: serde_json::Value = serde_json::from_str(&enriched(None, &line).0).unwrap();
+    assert_eq!(json["huginn"]["contradiction"], "User-Agent says Firefox 128 on Linux; TLS is libcurl 7.88");
+    let line = format!(r#"{{"user_agent":"curl/7.88.1","ja4":"{CURL}"}}"#);
+    assert!(!enriched(None, &line).0.contains("contradiction"));
+}
+
+#[test]
+fn zeek_tsv_gets_columns() {
+    let head = "#separator \\x09\n#set_separator\t,\n#path\tssl\n";
+    let input = format!(
+        "{head}#fields\tts\tja4\tja3\n#types\ttime\tstring\tstring\n1.0\t{CURL}\t-\n2.0\t-\t-\nshort\n#close\t2026\n"
+    );
+    let want = format!(
+        "{head}#fields\tts\tja4\tja3\thuginn_software\thuginn_match\thuginn_variant\thuginn_contradiction\n\
+         #types\ttime\tstring\tstring\tstring\tstring\tstring\tstring\n\
+         1.0\t{CURL}\t-\tlibcurl 7.88\texact\t-\t-\n2.0\t-\t-\t-\t-\t-\t-\nshort\n#close\t2026\n"
+    );
+    assert_eq!(enriched(None, &input), (want, 1));
+}
+
+#[test]
+fn csv_gets_columns() {
+    let input = format!("time,\"print\",user_agent\n1,{CURL},\"{FIREFOX}\"\n2,\"x,\"\"y\",\n3,\"open,\n");
+    let (out, named) = enriched(Some("print"), &input);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(
+        lines[0],
+        "time,\"print\",user_agent,huginn_software,huginn_match,huginn_variant,huginn_contradiction"
+    );
+    assert_eq!(
+        lines[1].rsplit(',').next(),
+        Some("User-Agent says Firefox 128 on Linux; TLS is libcurl 7.88")
+    );
+    assert_eq!((lines[2], lines[3], named), ("2,\"x,\"\"y\",,,,,", "3,\"open,", 1));
+}
+
+proptest! {
+    /// Every line keeps its bytes, and gets something only at its end.
+    #[test]
+    fn any_line_keeps_its_bytes(lines: Vec<Vec<u8>>, first in 0..4_usize) {
+        let signatures = Database::builtin();
+        let mut enricher = Enricher::new(ClientDatabase::builtin(), &signatures, Some("c"));
+        let heads: [&[u8]; 4] = [b"{}\n", b"#separator \\x09\n", b"a,c\n", b"\n"];
+        enricher.line(heads[first], &mut Vec::new());
+        for line in lines {
+            let mut out = Vec::new();
+            enricher.line(&line, &mut out);
+            let text = line.strip_suffix(b"\n").unwrap_or(&line);
+            let text = text.strip_suffix(b"\r").unwrap_or(text);
+            let text = text.trim_ascii_end();
+            let text = text.strip_suffix(b"}").unwrap_or(text);
+            prop_assert!(out.starts_with(text));
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Events in the formats of other tools: Suricata's EVE, Zeek's logs, ECS and OCSF.
+//!
+//! One table maps the fields of events to the four formats; docs/formats.md is made of it. A field that a format cannot
+//! hold goes under a name of our own: `huginn`, and `unmapped` in OCSF.
+//!
+//! ```
+//! use huginn_net::record::formats::{EventFormat, FormattedEvent};
+//! use huginn_net::{CaptureReader, Event, HuginnNet};
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-curl/tls-curl.pcap");
+//! let mut lines = Vec::new();
+//! let mut write = |event: Event| lines.push(FormattedEvent::new(EventFormat::Eve, &event).to_string());
+//! HuginnNet::builder().build().analyze(CaptureReader::open(path)?, &mut write)?;
+//!
+//! let hellos = lines.iter().filter(|line| line.contains(r#""event_type":"tls""#) && line.contains(r#""ja4":"#));
+//! assert_eq!(hellos.count(), 6);
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
+
+mod page;
+mod plan;
+mod table;
+mod values;
+mod writer;
+
+use std::fmt;
+use std::str;
+
+pub use self::page::formats_page;
+use crate::Event;
+
+/// A format of another tool. Each event is one JSON object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventFormat {
+    /// EVE of Suricata 8.
+    Eve,
+    /// Logs of Zeek, with their name in `_path`.
+    Zeek,
+    /// Elastic Common Schema 9.
+    Ecs,
+    /// Open Cybersecurity Schema Framework 1.5.
+    Ocsf,
+}
+
+impl EventFormat {
+    /// All formats, in the order of the table.
+    const ALL: [Self; 4] = [Self::Eve, Self::Zeek, Self::Ecs, Self::Ocsf];
+
+    /// The place in [`Self::ALL`].
+    const fn number(self) -> usize {
+        self as usize
+    }
+
+    /// The name of the format in the documentation.
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Eve => "EVE",
+            Self::Zeek => "Zeek",
+            Self::Ecs => "ECS",
+            Self::Ocsf => "OCSF",
+        }
+    }
+
+    /// The object of fields that the format does not define.
+    const fn own_object(self) -> &'static str {
+        match self {
+            Self::Ocsf => "unmapped",
+            _ => "huginn",
+        }
+    }
+
+    /// Whether dots in names separate objects. Zeek has dots in the names of columns.
+    const fn has_objects(self) -> bool {
+        !matches!(self, Self::Zeek)
+    }
+}
+
+/// An event in the format of another tool: one JSON object (RFC 8259).
+///
+/// Absent values are left out. [`Display`](fmt::Display) is the object, in one line.
+#[derive(Clone, Copy, Debug)]
+pub struct FormattedEvent<'a> {
+    format: EventFormat,
+    event: &'a Event,
+    file: Option<&'a str>,
+    interface: Option<&'a str>,
+}
+
+impl<'a> FormattedEvent<'a> {
+    /// An event in a format.
+    pub const fn new(format: EventFormat, event: &'a Event) -> Self {
+        Self { format, event, file: None, interface: None }
+    }
+
+    /// Names the capture file and the interface, if there are several.
+    pub const fn with_names(self, file: Option<&'a str>, interface: Option<&'a str>) -> Self {
+        Self { file, interface, ..self }
+    }
+
+    /// Appends the object to a buffer, in UTF-8 and without a newline.
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        writer::write(self, out);
+    }
+}
+
+impl fmt::Display for FormattedEvent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = Vec::new();
+        self.write_to(&mut line);
+        f.write_str(str::from_utf8(&line).map_err(|_| fmt::Error)?)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! The table as a plan for each kind of event: where the values of its fields go.
+
+use std::sync::LazyLock;
+
+use super::EventFormat;
+use super::table::{EventValue, FlowValue, Form, Place, ROWS};
+use crate::record::{EVENT_NAMES, fields_of_event};
+
+/// Fields of EVE's object `quic`, which has what `tls` has over TCP.
+const QUIC_FIELDS: [&str; 5] = ["sni", "ja4", "ja3.hash", "ja3.string", "ja3s.hash"];
+
+/// The objects of a format, and the plans of its kinds of events.
+pub(super) struct FormatPlan {
+    /// The objects: the first is the outermost one, and the others follow the one that has them.
+    pub(super) objects: Vec<ObjectPlan>,
+    /// Values of flows.
+    pub(super) flow: Vec<Target<FlowValue>>,
+    /// By the number of the kind; events of TLS over QUIC after all others.
+    pub(super) kinds: Vec<KindPlan>,
+}
+
+/// An object within another.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ObjectPlan {
+    pub(super) name: &'static str,
+    pub(super) parent: usize,
+    pub(super) is_list: bool,
+}
+
+/// What is written of a kind of event.
+#[derive(Default)]
+pub(super) struct KindPlan {
+    /// Constants, with a comma before each.
+    pub(super) constants: Vec<(usize, Vec<u8>)>,
+    /// Constants of objects that have another field.
+    pub(super) companions: Vec<(usize, Vec<u8>)>,
+    /// Values of the event that are not fields.
+    pub(super) extras: Vec<Target<EventValue>>,
+    /// The fields in their order, without those of the flow.
+    pub(super) fields: Vec<Option<Target<Form>>>,
+}
+
+/// Where a value goes.
+pub(super) struct Target<T> {
+    pub(super) object: usize,
+    pub(super) name: String,
+    pub(super) form: T,
+}
+
+impl FormatPlan {
+    /// The plan of a format.
+    pub(super) fn get(format: EventFormat) -> &'static Self {
+        static PLANS: LazyLock<[FormatPlan; 4]> = LazyLock::new(|| EventFormat::ALL.map(FormatPlan::new));
+        let [eve, zeek, ecs, ocsf] = &*PLANS;
+        match format {
+            EventFormat::Eve => eve,
+            EventFormat::Zeek => zeek,
+            EventFormat::Ecs => ecs,
+            EventFormat::Ocsf => ocsf,
+        }
+    }
+
+    /// The plan of an event.
+    pub(super) fn kind(&self, number: usize, is_quic: bool) -> Option<&KindPlan> {
+        let number = if is_quic { number.saturating_add(EVENT_NAMES.len()) } else { number };
+        self.kinds.get(number)
+    }
+
+    fn new(format: EventFormat) -> Self {
+        let root = ObjectPlan { name: "", parent: 0, is_list: false };
+        let mut plan = Self { objects: vec![root], flow: Vec::new(), kinds: Vec::new() };
+        plan.kinds = [false, true]
+            .into_iter()
+            .flat_map(|is_quic| EVENT_NAMES.map(|name| (name, is_quic)))
+            .map(|(name, is_quic)| plan.plan_kind(format, name, is_quic))
+            .collect();
+        for row in ROWS {
+            if let Some(Place::At(path, Form::Flow(value))) = row.places.get(format.number()) {
+                let target = plan.target(format, path, *value);
+                plan.flow.push(target);
+            }
+        }
+        plan
+    }
+
+    fn plan_kind(&mut self, format: EventFormat, event: &'static str, is_quic: bool) -> KindPlan {
+        let mut kind = KindPlan::default();
+        let rows = || ROWS.iter().filter(|row| row.events.is_empty() || row.events.contains(&event));
+        for row in rows() {
+            let Some(Place::At(path, form)) = row.places.get(format.number()).copied() else { continue };
+            let is_eve_quic = is_quic && format == EventFormat::Eve;
+            let form = match (path, is_eve_quic) {
+                ("tls.version", true) => continue,
+                ("event_type", true) => Form::Constant("\"quic\""),
+                _ => form,
+            };
+            match form {
+                Form::Constant(json) | Form::Companion(json) => {
+                    let Target { object, name, form } = self.target(format, path, json);
+                    let list = match row.places.get(format.number()) {
+                        Some(Place::At(_, Form::Companion(_))) => &mut kind.companions,
+                        _ => &mut kind.constants,
+                    };
+                    list.push((object, format!(",\"{name}\":{form}").into_bytes()));
+                }
+                Form::Event(value) if !row.is_field => kind.extras.push(self.target(format, path, value)),
+                _ => {}
+            }
+        }
+        let fields = fields_of_event(event).unwrap_or_default();
+        let is_of_flow = |name: &str| matches!(name, "client" | "server" | "tunnel" | "community_id");
+        for field in fields {
+            // The flow's fields are written by its plan; kinds have a field `server_header`, never one of these names.
+            if is_of_flow(field.name) {
+                continue;
+            }
+            let place = rows().find(|row| row.is_field && row.field == field.name);
+            let place = place.and_then(|row| row.places.get(format.number())).copied();
+            let own = match format.has_objects() {
+                true => format!("{}.{}", format.own_object(), field.name),
+                false => format!("huginn.{}", field.name),
+            };
+            kind.fields.push(match place.unwrap_or(Place::Own) {
+                Place::Nowhere => None,
+                Place::Own => Some(self.target(format, &own, Form::Same)),
+                Place::At(path, form) => match path.strip_prefix("tls.") {
+                    Some(rest) if is_quic && format == EventFormat::Eve => {
+                        let is_known = QUIC_FIELDS.contains(&rest) || rest == "ja3s.string";
+                        let path = if is_known { format!("quic.{rest}") } else { own };
+                        let form = if is_known { form } else { Form::Same };
+                        Some(self.target(format, &path, form))
+                    }
+                    _ => Some(self.target(format, path, form)),
+                },
+            });
+        }
+        kind
+    }
+
+    /// Finds the object of a path, or adds it.
+    fn target<T>(&mut self, format: EventFormat, path: &str, form: T) -> Target<T> {
+        if !format.has_objects() {
+            return Target { object: 0, name: path.to_owned(), form };
+        }
+        let (objects, name) = path.rsplit_once('.').unwrap_or(("", path));
+        let object = objects.split('.').filter(|name| !name.is_empty()).fold(0, |parent, name| {
+            let (name, is_list) = name.strip_suffix("[]").map_or((name, false), |name| (name, true));
+            let found = self.objects.iter().position(|object| {
+                object.parent == parent && object.name == name && object.is_list == is_list
+            });
+            found.unwrap_or_else(|| {
+                let name: &'static str = Box::leak(name.to_owned().into_boxed_str());
+                self.objects.push(ObjectPlan { name, parent, is_list });
+                self.objects.len().saturating_sub(1)
+            })
+        });
+        Target { object, name: name.to_owned(), form }
+    }
+}

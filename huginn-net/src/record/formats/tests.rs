@@ -1,0 +1,170 @@
+//! Checks formatted events of captures.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{EventFormat, FormattedEvent, formats_page};
+use crate::record::JsonEvent;
+use crate::{CaptureReader, Configure, Event, HuginnNet};
+
+/// The events of a capture in our JSON and in a format.
+fn events(capture: &str, format: EventFormat) -> Vec<(Value, Value)> {
+    let path = crate::captures::path(capture);
+    let mut events = Vec::new();
+    let mut write = |event: Event| {
+        let formatted = FormattedEvent::new(format, &event).with_names(Some("a"), Some("eth0")).to_string();
+        let json = JsonEvent { event: &event, file: None }.to_string();
+        events.push((serde_json::from_str(&json).unwrap(), serde_json::from_str(&formatted).unwrap()));
+    };
+    let builder = HuginnNet::builder().handshakes(true).connections(true);
+    builder.build().analyze(CaptureReader::open(path).unwrap(), &mut write).unwrap();
+    events
+}
+
+/// The event of a kind from this port of a client.
+fn from_port(port: u16, format: EventFormat, kind: &str) -> Value {
+    let is_wanted = |json: &Value| json["event"] == kind && json["client"]["port"] == port;
+    events("tls-curl.pcap", format).into_iter().find(|(json, _)| is_wanted(json)).unwrap().1
+}
+
+/// The first event of a kind.
+fn first(capture: &str, format: EventFormat, kind: &str) -> Value {
+    let found = events(capture, format).into_iter().find(|(json, _)| json["event"] == kind);
+    found.unwrap_or_else(|| panic!("no {kind} in {capture}")).1
+}
+
+/// Values of Suricata 8.0.7 for the same capture, with community-id, ja3, ja4 and hassh on.
+#[test]
+fn eve_has_values_of_suricata() {
+    let tls = from_port(41_684, EventFormat::Eve, "tls_client");
+    assert_eq!(tls["event_type"], "tls");
+    assert_eq!(
+        (&tls["src_ip"], &tls["dest_port"], &tls["proto"]),
+        (&"192.0.2.1".into(), &443.into(), &"TCP".into())
+    );
+    assert_eq!(tls["community_id"], "1:VKl+7/CSN/TYDHTL7QFOJXfm3Zg=");
+    assert_eq!(tls["tls"]["sni"], "www.example.test");
+    assert_eq!(tls["tls"]["ja4"], "t12d2807h2_d943125447b4_a44c6288192a");
+    assert_eq!(tls["tls"]["ja3"]["hash"], "87b9bfc7da97115ed2276737b09f8d74");
+    assert_eq!(tls["tls"]["client_alpns"], serde_json::json!(["h2", "http/1.1"]));
+    assert_eq!((&tls["in_iface"], &tls["pcap_filename"]), (&"eth0".into(), &"a".into()));
+    let server = from_port(41_684, EventFormat::Eve, "tls_server");
+    assert_eq!(server["tls"]["version"], "TLS 1.2");
+    assert_eq!(server["tls"]["ja3s"]["hash"], "fe0146829eef1917ba6c2dd4f5c08905");
+    assert_eq!(server["flow_id"], tls["flow_id"]);
+    assert_eq!(server["tls"]["server_alpns"], serde_json::json!(["h2"]));
+}
+
+/// Each event has the fields of our JSON, in the format's own names or in ours, and no absent value.
+#[test]
+fn events_keep_kind_flow_and_fingerprints() {
+    let captures =
+        ["tls-curl.pcap", "quic-chromium.pcap", "ssh-openssh.pcap", "curl-nginx.pcap", "made-qinq.pcap"];
+    for (capture, format) in captures.iter().flat_map(|name| EventFormat::ALL.map(|format| (name, format))) {
+        let mut texts = 0;
+        for (json, formatted) in events(capture, format) {
+            assert_eq!(own(format, &formatted, "event"), &json["event"], "{formatted}");
+            let text = formatted.to_string();
+            let objects = [Some(&formatted), formatted.get(format.own_object())].into_iter().flatten();
+            let mut values = objects.filter_map(Value::as_object).flat_map(|object| object.values());
+            assert!(values.all(|value| !value.is_null() && value != &Value::Array(Vec::new())), "{text}");
+            for field in ["sni", "ja4", "ja3_hash", "ja3s_hash", "hassh", "user_agent", "sig", "community_id"]
+            {
+                if let Some(value) = json[field].as_str() {
+                    texts += 1;
+                    assert!(text.contains(&Value::from(value).to_string()), "{field} {text}");
+                }
+            }
+        }
+        assert!(texts > 3, "{capture}");
+    }
+}
+
+fn own<'a>(format: EventFormat, event: &'a Value, field: &str) -> &'a Value {
+    match format {
+        EventFormat::Zeek => &event[format!("huginn.{field}")],
+        _ => &event[format.own_object()][field],
+    }
+}
+
+#[test]
+fn zeek_has_names_of_its_logs() {
+    let http = first("curl-nginx.pcap", EventFormat::Zeek, "http_request");
+    assert_eq!(
+        (&http["_path"], &http["method"], &http["version"]),
+        (&"http".into(), &"GET".into(), &"1.1".into())
+    );
+    assert!(http["id.orig_h"].is_string() && http["ts"].is_number());
+    let uid = http["uid"].as_str().unwrap();
+    assert!(uid.len() == 18 && uid.starts_with('C'), "{uid}");
+    let end = first("curl-nginx.pcap", EventFormat::Zeek, "connection");
+    assert_eq!((&end["uid"], &end["_path"], &end["proto"]), (&uid.into(), &"conn".into(), &"tcp".into()));
+    let ssl = from_port(41_684, EventFormat::Zeek, "tls_server");
+    assert_eq!((&ssl["_path"], &ssl["version"]), (&"ssl".into(), &"TLSv12".into()));
+}
+
+#[test]
+fn ecs_and_ocsf_have_objects() {
+    let syn = first("curl-nginx.pcap", EventFormat::Ecs, "tcp_syn");
+    assert_eq!(syn["host"]["os"]["name"], "Linux");
+    assert_eq!(syn["host"]["ip"][0], syn["source"]["ip"]);
+    let syn = first("curl-nginx.pcap", EventFormat::Ocsf, "tcp_syn");
+    assert_eq!(syn["src_endpoint"]["os"]["type_id"], 200);
+    let tls = from_port(41_684, EventFormat::Ocsf, "tls_client");
+    let fingerprint = serde_json::json!([{"value": "t12d2807h2_d943125447b4_a44c6288192a", "type_id": 1}]);
+    assert_eq!(tls["ja4_fingerprint_list"], fingerprint);
+    assert_eq!((&tls["class_uid"], &tls["type_uid"]), (&4001.into(), &400_106.into()));
+    let http = first("curl-nginx.pcap", EventFormat::Ocsf, "http_request");
+    assert_eq!(
+        (&http["class_uid"], &http["activity_id"], &http["type_uid"]),
+        (&4002.into(), &3.into(), &400_203.into())
+    );
+}
+
+#[test]
+fn quic_is_an_event_of_its_own_in_eve() {
+    let quic = first("quic-chromium.pcap", EventFormat::Eve, "tls_client");
+    assert_eq!((&quic["event_type"], &quic["proto"]), (&"quic".into(), &"UDP".into()));
+    assert!(quic["quic"]["ja4"].as_str().unwrap().starts_with('q'));
+    assert!(quic["tls"].is_null() && quic["quic"]["version"].is_null());
+}
+
+#[test]
+fn values_have_forms_of_other_tools() {
+    use super::values::{
+        host_name, http_protocol, resumed, ssh_software, ssh_version, version_eve, version_ocsf, version_zeek,
+    };
+
+    type Change = fn(&str) -> Option<String>;
+    let cases: [(Change, &str, Option<&str>); 17] = [
+        (host_name, "\"example.com:8080\"", Some("\"example.com\"")),
+        (host_name, "\"[2001:db8::1]:80\"", Some("\"[2001:db8::1]\"")),
+        (host_name, "\"[2001:db8::1]\"", Some("\"[2001:db8::1]\"")),
+        (host_name, "\"\"", None),
+        (host_name, "null", None),
+        (ssh_software, "\"SSH-2.0-OpenSSH_9.2p1 Debian-2\"", Some("\"OpenSSH_9.2p1\"")),
+        (ssh_software, "\"SSH-2.0-\"", None),
+        (ssh_software, "\"nothing\"", None),
+        (ssh_version, "\"1.99\"", None),
+        (version_eve, "\"10\"", Some("\"TLSv1\"")),
+        (version_eve, "\"d2\"", Some("\"UNDETERMINED\"")),
+        (version_eve, "null", Some("\"UNDETERMINED\"")),
+        (version_zeek, "\"d2\"", Some("\"DTLSv12\"")),
+        (version_zeek, "null", None),
+        (version_ocsf, "null", Some("\"Unknown\"")),
+        (resumed, "\"no\"", Some("false")),
+        (http_protocol, "\"2\"", None),
+    ];
+    for (form, value, want) in cases {
+        assert_eq!(form(value).as_deref(), want, "{value}");
+    }
+}
+
+#[test]
+fn page_about_formats_is_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/formats.md");
+    let page = fs::read_to_string(path).unwrap();
+    assert_eq!(page, formats_page(), "write it: cargo run -p huginn-net --example formats > docs/formats.md");
+}

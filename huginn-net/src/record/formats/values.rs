@@ -1,0 +1,398 @@
+//! Values that a format writes in another form than JSON.
+
+use std::io::Write;
+
+use huginn_net_core::{FlowId, HexDigits, Timestamp};
+use huginn_net_http::HttpVersion;
+use sha1::{Digest, Sha1};
+
+use crate::connection::Connection;
+use crate::record::{CommunityId, Ip};
+use crate::{Event, Finding, Label, Side, json};
+
+/// Bits of a flow number: JSON readers keep them in a double.
+const FLOW_NUMBER_BITS: u32 = 52;
+/// The digits of a uid of Zeek.
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/// Number of these digits that 96 bits have.
+const UID_DIGITS: usize = 17;
+
+fn number(out: &mut Vec<u8>, value: impl itoa::Integer) -> bool {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+    true
+}
+
+fn text(out: &mut Vec<u8>, value: &str) -> bool {
+    json::append(out, &value);
+    true
+}
+
+/// The bytes that identify a flow: those of its Community ID, and others for each tunnel.
+fn identity(flow: &FlowId) -> [u8; 20] {
+    let digest = CommunityId::from_flow(flow).digest();
+    let Some(tunnel) = &flow.tunnel else { return digest };
+    let mut hash = Sha1::new();
+    hash.update(digest);
+    for layer in tunnel.layers() {
+        hash.update(layer.to_string());
+        hash.update([0]);
+    }
+    hash.finalize().into()
+}
+
+pub(super) fn client_ip(flow: &FlowId, out: &mut Vec<u8>) {
+    json::append(out, &Ip(flow.client.ip()));
+}
+
+pub(super) fn client_port(flow: &FlowId, out: &mut Vec<u8>) {
+    number(out, flow.client.port());
+}
+
+pub(super) fn server_ip(flow: &FlowId, out: &mut Vec<u8>) {
+    json::append(out, &Ip(flow.server.ip()));
+}
+
+pub(super) fn server_port(flow: &FlowId, out: &mut Vec<u8>) {
+    number(out, flow.server.port());
+}
+
+pub(super) fn community_id(flow: &FlowId, out: &mut Vec<u8>) {
+    json::append(out, &CommunityId::from_flow(flow));
+}
+
+pub(super) fn transport(flow: &FlowId, out: &mut Vec<u8>) {
+    text(out, flow.transport.name());
+}
+
+pub(super) fn transport_upper(flow: &FlowId, out: &mut Vec<u8>) {
+    text(out, &flow.transport.name().to_ascii_uppercase());
+}
+
+pub(super) fn transport_number(flow: &FlowId, out: &mut Vec<u8>) {
+    number(out, flow.transport.number());
+}
+
+pub(super) fn iana_number(flow: &FlowId, out: &mut Vec<u8>) {
+    text(out, itoa::Buffer::new().format(flow.transport.number()));
+}
+
+pub(super) fn ip_version(flow: &FlowId, out: &mut Vec<u8>) {
+    number(out, if flow.client.is_ipv4() { 4_u8 } else { 6 });
+}
+
+pub(super) fn ip_version_name(flow: &FlowId, out: &mut Vec<u8>) {
+    text(out, if flow.client.is_ipv4() { "ipv4" } else { "ipv6" });
+}
+
+pub(super) fn tunnel(flow: &FlowId, out: &mut Vec<u8>) {
+    let layers = flow.tunnel.as_ref().map_or(&[][..], |tunnel| tunnel.layers());
+    let layers: Vec<String> = layers.iter().map(ToString::to_string).collect();
+    if layers.is_empty() {
+        out.extend_from_slice(b"null");
+    } else {
+        json::append(out, &layers);
+    }
+}
+
+pub(super) fn flow_number(flow: &FlowId, out: &mut Vec<u8>) {
+    let [a, b, c, d, e, f, g, h, ..] = identity(flow);
+    number(out, u64::from_be_bytes([a, b, c, d, e, f, g, h]) >> (u64::BITS - FLOW_NUMBER_BITS));
+}
+
+pub(super) fn flow_uid(flow: &FlowId, out: &mut Vec<u8>) {
+    let bytes = identity(flow);
+    let mut rest = bytes.iter().take(12).fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
+    out.extend_from_slice(b"\"C");
+    for _ in 0..UID_DIGITS {
+        let digit = usize::try_from(rest % 62).ok().and_then(|digit| BASE62.get(digit));
+        out.push(digit.copied().unwrap_or(b'0'));
+        rest /= 62;
+    }
+    out.push(b'"');
+}
+
+pub(super) fn flow_hex(flow: &FlowId, out: &mut Vec<u8>) {
+    let digest = identity(flow);
+    let start = digest.first_chunk::<12>().copied().unwrap_or_default();
+    // Writing to memory does not fail.
+    let _ = write!(out, "\"{}\"", HexDigits(&start));
+}
+
+/// RFC 3339, as in our JSON.
+fn iso(time: Timestamp, out: &mut Vec<u8>) -> bool {
+    out.push(b'"');
+    out.extend_from_slice(time.text().as_ref());
+    out.push(b'"');
+    true
+}
+
+/// The form of Suricata: six digits, and an offset without a colon.
+fn iso_offset(time: Timestamp, out: &mut Vec<u8>) -> bool {
+    out.push(b'"');
+    let text = Timestamp::from_nanos(time.as_nanos(), 6).text();
+    out.extend_from_slice(text.as_ref().strip_suffix(b"Z").unwrap_or_default());
+    out.extend_from_slice(b"+0000\"");
+    true
+}
+
+/// Seconds since the epoch, with six decimals.
+fn epoch(time: Timestamp, out: &mut Vec<u8>) -> bool {
+    // Writing to memory does not fail.
+    let _ = write!(out, "{}.{:06}", time.as_secs(), time.subsec_nanos() / 1_000);
+    true
+}
+
+fn connection(event: &Event) -> Option<&Connection> {
+    match &event.kind {
+        Finding::Connection(connection) => Some(connection),
+        _ => None,
+    }
+}
+
+/// The time of an event: of a connection, its first packet.
+fn start_or_time(event: &Event) -> Timestamp {
+    connection(event).map_or(event.ts, |connection| connection.start)
+}
+
+pub(super) fn time_eve(event: &Event, out: &mut Vec<u8>) -> bool {
+    iso_offset(event.ts, out)
+}
+
+pub(super) fn time_zeek(event: &Event, out: &mut Vec<u8>) -> bool {
+    epoch(start_or_time(event), out)
+}
+
+pub(super) fn time_ecs(event: &Event, out: &mut Vec<u8>) -> bool {
+    iso(event.ts, out)
+}
+
+pub(super) fn time_ocsf(event: &Event, out: &mut Vec<u8>) -> bool {
+    number(out, event.ts.as_millis())
+}
+
+pub(super) fn start_eve(event: &Event, out: &mut Vec<u8>) -> bool {
+    connection(event).is_some_and(|connection| iso_offset(connection.start, out))
+}
+
+pub(super) fn end_eve(event: &Event, out: &mut Vec<u8>) -> bool {
+    connection(event).is_some_and(|connection| iso_offset(connection.end, out))
+}
+
+pub(super) fn start_ocsf(event: &Event, out: &mut Vec<u8>) -> bool {
+    connection(event).is_some_and(|connection| number(out, connection.start.as_millis()))
+}
+
+pub(super) fn end_ocsf(event: &Event, out: &mut Vec<u8>) -> bool {
+    connection(event).is_some_and(|connection| number(out, connection.end.as_millis()))
+}
+
+pub(super) fn end_ecs(event: &Event, out: &mut Vec<u8>) -> bool {
+    connection(event).is_some_and(|connection| iso(connection.end, out))
+}
+
+pub(super) fn age_eve(event: &Event, out: &mut Vec<u8>) -> bool {
+    connection(event)
+        .is_some_and(|found| number(out, found.end.as_secs().saturating_sub(found.start.as_secs())))
+}
+
+pub(super) fn duration_ns(event: &Event, out: &mut Vec<u8>) -> bool {
+    connection(event)
+        .is_some_and(|found| number(out, found.end.as_nanos().saturating_sub(found.start.as_nanos())))
+}
+
+pub(super) fn duration_ms(event: &Event, out: &mut Vec<u8>) -> bool {
+    connection(event)
+        .is_some_and(|found| number(out, found.end.as_millis().saturating_sub(found.start.as_millis())))
+}
+
+fn is_http2(event: &Event) -> bool {
+    let version = match &event.kind {
+        Finding::HttpRequest(finding) => finding.request.version(),
+        Finding::HttpResponse(finding) => finding.response.version(),
+        _ => return false,
+    };
+    version == HttpVersion::Http2
+}
+
+pub(super) fn http2_eve(event: &Event, out: &mut Vec<u8>) -> bool {
+    is_http2(event) && text(out, "2")
+}
+
+pub(super) fn stream_eve(event: &Event, out: &mut Vec<u8>) -> bool {
+    let exchange = match &event.kind {
+        Finding::HttpRequest(finding) => finding.exchange,
+        Finding::HttpResponse(finding) => finding.exchange,
+        _ => return false,
+    };
+    is_http2(event) && number(out, exchange)
+}
+
+/// The activity of OCSF's HTTP Activity.
+fn http_activity(event: &Event) -> u32 {
+    let Finding::HttpRequest(finding) = &event.kind else { return 0 };
+    match finding.request.method() {
+        b"CONNECT" => 1,
+        b"DELETE" => 2,
+        b"GET" => 3,
+        b"HEAD" => 4,
+        b"OPTIONS" => 5,
+        b"POST" => 6,
+        b"PUT" => 7,
+        b"TRACE" => 8,
+        _ => 99,
+    }
+}
+
+pub(super) fn activity_ocsf(event: &Event, out: &mut Vec<u8>) -> bool {
+    number(out, http_activity(event))
+}
+
+pub(super) fn http_type_ocsf(event: &Event, out: &mut Vec<u8>) -> bool {
+    number(out, http_activity(event).saturating_add(400_200))
+}
+
+fn label(event: &Event) -> Option<&Label> {
+    match &event.kind {
+        Finding::Tcp(finding) => finding.label(),
+        _ => None,
+    }
+}
+
+pub(super) fn os_name(event: &Event, out: &mut Vec<u8>) -> bool {
+    label(event).is_some_and(|label| text(out, &label.name))
+}
+
+pub(super) fn os_version(event: &Event, out: &mut Vec<u8>) -> bool {
+    label(event).and_then(|label| label.flavor.as_deref()).is_some_and(|flavor| text(out, flavor))
+}
+
+/// The address of the host whose system is known.
+pub(super) fn host_ip(event: &Event, out: &mut Vec<u8>) -> bool {
+    if label(event).is_none() {
+        return false;
+    }
+    let host = match event.subject {
+        Side::Client => event.flow.client,
+        Side::Server => event.flow.server,
+    };
+    out.push(b'[');
+    json::append(out, &Ip(host.ip()));
+    out.push(b']');
+    true
+}
+
+/// OCSF's number of a system.
+pub(super) fn os_type(event: &Event, out: &mut Vec<u8>) -> bool {
+    label(event).is_some_and(|label| {
+        let kind = match &*label.name {
+            "Windows" => 100_u16,
+            "Linux" => 200,
+            "Android" => 201,
+            "Mac OS X" | "macOS" => 300,
+            "iOS" => 301,
+            "Solaris" => 400,
+            "AIX" => 401,
+            "HP-UX" => 402,
+            _ => 99,
+        };
+        number(out, kind)
+    })
+}
+
+/// A TLS version: JA4's two characters, as JSON.
+fn version_name(value: &str, names: [&str; 9]) -> Option<String> {
+    let codes = ["13", "12", "11", "10", "s3", "s2", "d1", "d2", "d3"];
+    let code = value.trim_matches('"');
+    let name = codes.iter().zip(names).find(|(known, _)| **known == code)?.1;
+    (!name.is_empty()).then(|| format!("\"{name}\""))
+}
+
+/// Suricata's name of a version: always one, as its events have.
+pub(super) fn version_eve(value: &str) -> Option<String> {
+    let names = ["TLS 1.3", "TLS 1.2", "TLS 1.1", "TLSv1", "SSLv3", "SSLv2", "", "", ""];
+    version_name(value, names).or_else(|| Some("\"UNDETERMINED\"".to_owned()))
+}
+
+pub(super) fn version_zeek(value: &str) -> Option<String> {
+    let names = ["TLSv13", "TLSv12", "TLSv11", "TLSv10", "SSLv3", "SSLv2", "DTLSv10", "DTLSv12", "DTLSv13"];
+    version_name(value, names)
+}
+
+pub(super) fn version_number(value: &str) -> Option<String> {
+    version_name(value, ["1.3", "1.2", "1.1", "1.0", "3.0", "2.0", "1.0", "1.2", "1.3"])
+}
+
+/// The same; OCSF demands a version.
+pub(super) fn version_ocsf(value: &str) -> Option<String> {
+    version_number(value).or_else(|| Some("\"Unknown\"".to_owned()))
+}
+
+pub(super) fn version_protocol(event: &Event, out: &mut Vec<u8>) -> bool {
+    let version = match &event.kind {
+        Finding::TlsServer(finding) => Some(finding.server.hello.version()),
+        Finding::TlsHandshake(finding) => finding.handshake.version,
+        _ => None,
+    };
+    let protocol = match version.map(|version| version.to_string()).as_deref() {
+        Some("13" | "12" | "11" | "10") => "tls",
+        Some("s3" | "s2") => "ssl",
+        Some("d1" | "d2" | "d3") => "dtls",
+        _ => return false,
+    };
+    text(out, protocol)
+}
+
+/// Whether a session continues an earlier one.
+pub(super) fn resumed(value: &str) -> Option<String> {
+    match value {
+        "null" => None,
+        "\"no\"" => Some("false".into()),
+        _ => Some("true".into()),
+    }
+}
+
+/// The name of a Host header, without the port.
+pub(super) fn host_name(value: &str) -> Option<String> {
+    let host = value.strip_prefix('"')?.strip_suffix('"')?;
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !name.is_empty() => name,
+        _ => host,
+    };
+    (!name.is_empty()).then(|| format!("\"{name}\""))
+}
+
+/// The name in lower case; of HTTP/2, as it is.
+pub(super) fn host_eve(value: &str, event: &Event) -> Option<String> {
+    if is_http2(event) {
+        return (value != "null").then(|| value.to_owned());
+    }
+    host_name(value).map(|name| name.to_ascii_lowercase())
+}
+
+/// `HTTP/1.1`; nothing for HTTP/2.
+pub(super) fn http_protocol(value: &str) -> Option<String> {
+    let version = value.trim_matches('"');
+    (version != "2").then(|| format!("\"HTTP/{version}\""))
+}
+
+/// The software version of an identification string (RFC 4253, section 4.2), without comments.
+pub(super) fn ssh_software(value: &str) -> Option<String> {
+    let text = value.strip_prefix("\"SSH-")?.strip_suffix('"')?;
+    let (_, software) = text.split_once('-')?;
+    let software = software.split(' ').next().filter(|software| !software.is_empty())?;
+    Some(format!("\"{software}\""))
+}
+
+/// Zeek's number of an SSH version.
+pub(super) fn ssh_version(value: &str) -> Option<String> {
+    match value {
+        "\"2.0\"" => Some("2".into()),
+        "\"1.5\"" | "\"1.3\"" => Some("1".into()),
+        _ => None,
+    }
+}
+
+/// A value as the only element of a list.
+pub(super) fn as_list(value: &str) -> Option<String> {
+    (value != "null").then(|| format!("[{value}]"))
+}

@@ -1,0 +1,194 @@
+//! Writes an event by its plan.
+
+use std::cell::Cell;
+use std::convert::Infallible;
+use std::mem;
+use std::str;
+
+use huginn_net_core::FlowId;
+
+use super::plan::{FormatPlan, KindPlan, Target};
+use super::table::Form;
+use super::{EventFormat, FormattedEvent};
+use crate::record::{Object, Omit, Value, add_event, event_number};
+use crate::{Event, Finding, json};
+
+thread_local! {
+    /// The buffers of this thread, and the flow of the last event that it wrote.
+    static BUFFERS: Cell<Option<Box<Buffers>>> = const { Cell::new(None) };
+}
+
+/// The fields of each object, with a comma before each.
+#[derive(Default)]
+struct Buffers {
+    objects: Vec<Vec<u8>>,
+    flow: Option<(EventFormat, FlowId)>,
+    /// The fields of the flow.
+    flow_fields: Vec<Vec<u8>>,
+    /// A value in the form of our JSON.
+    value: Vec<u8>,
+}
+
+/// Appends an event.
+pub(super) fn write(event: &FormattedEvent<'_>, out: &mut Vec<u8>) {
+    let mut buffers = BUFFERS.try_with(Cell::take).ok().flatten().unwrap_or_default();
+    let plan = FormatPlan::get(event.format);
+    buffers.write(plan, event, out);
+    // The thread-local buffers are gone while the thread ends.
+    let _ = BUFFERS.try_with(|last| last.set(Some(buffers)));
+}
+
+impl Buffers {
+    fn write(&mut self, plan: &FormatPlan, formatted: &FormattedEvent<'_>, out: &mut Vec<u8>) {
+        let FormattedEvent { format, event, file, interface } = *formatted;
+        let Some(kind) = plan.kind(event_number(&event.kind), is_quic(event)) else { return };
+        self.objects.resize_with(plan.objects.len(), Vec::new);
+        self.objects.iter_mut().for_each(Vec::clear);
+        self.add_flow(plan, format, &event.flow);
+        for (object, fields) in &kind.constants {
+            if let Some(buffer) = self.objects.get_mut(*object) {
+                buffer.extend_from_slice(fields);
+            }
+        }
+        for extra in &kind.extras {
+            self.add_if(extra.object, &extra.name, |out| (extra.form)(event, out));
+        }
+        let mut fields = EventFields { buffers: self, event, kind, next: 0 };
+        let Ok(()) = add_event(event, file, interface, &mut fields, |_| Ok(()));
+        for (object, fields) in &kind.companions {
+            if let Some(buffer) = self.objects.get_mut(*object).filter(|buffer| !buffer.is_empty()) {
+                buffer.extend_from_slice(fields);
+            }
+        }
+        self.assemble(plan, out);
+    }
+
+    /// Adds the fields of the flow, which consecutive events often share.
+    fn add_flow(&mut self, plan: &FormatPlan, format: EventFormat, flow: &FlowId) {
+        if self.flow.as_ref().is_none_or(|(last, of)| *last != format || of != flow) {
+            for target in &plan.flow {
+                self.add_if(target.object, &target.name, |out| {
+                    (target.form)(flow, out);
+                    true
+                });
+            }
+            self.flow_fields.clone_from(&self.objects);
+            self.flow = Some((format, flow.clone()));
+        } else {
+            for (buffer, fields) in self.objects.iter_mut().zip(&self.flow_fields) {
+                buffer.extend_from_slice(fields);
+            }
+        }
+    }
+
+    /// Adds a field, or removes it again if it is absent.
+    fn add_if(&mut self, object: usize, name: &str, add: impl FnOnce(&mut Vec<u8>) -> bool) {
+        let Some(buffer) = self.objects.get_mut(object) else { return };
+        let before = buffer.len();
+        buffer.extend_from_slice(b",\"");
+        buffer.extend_from_slice(name.as_bytes());
+        buffer.extend_from_slice(b"\":");
+        let start = buffer.len();
+        let is_present = add(buffer);
+        if !is_present || matches!(buffer.get(start..), Some(b"null" | b"[]")) {
+            buffer.truncate(before);
+        }
+    }
+
+    /// Writes the objects, each in the one that has it.
+    fn assemble(&mut self, plan: &FormatPlan, out: &mut Vec<u8>) {
+        // An object follows the one that has it: from the last to the first, each is complete when it is added.
+        for (number, object) in plan.objects.iter().enumerate().skip(1).rev() {
+            let Some(fields) = self.objects.get_mut(number).filter(|fields| !fields.is_empty()) else {
+                continue;
+            };
+            let fields = mem::take(fields);
+            if let Some(parent) = self.objects.get_mut(object.parent) {
+                parent.extend_from_slice(b",\"");
+                parent.extend_from_slice(object.name.as_bytes());
+                parent.extend_from_slice(if object.is_list { b"\":[" } else { b"\":" });
+                push_object(parent, &fields);
+                if object.is_list {
+                    parent.push(b']');
+                }
+            }
+            if let Some(buffer) = self.objects.get_mut(number) {
+                *buffer = fields;
+            }
+        }
+        push_object(out, self.objects.first().map_or(&[], Vec::as_slice));
+    }
+}
+
+/// Appends an object of fields with a comma before each.
+fn push_object(out: &mut Vec<u8>, fields: &[u8]) {
+    out.push(b'{');
+    out.extend_from_slice(fields.get(1..).unwrap_or_default());
+    out.push(b'}');
+}
+
+/// Whether a hello came over QUIC.
+fn is_quic(event: &Event) -> bool {
+    match &event.kind {
+        Finding::TlsClient(finding) => finding.client.quic.is_some(),
+        Finding::TlsServer(finding) => finding.server.quic.is_some(),
+        _ => false,
+    }
+}
+
+/// Takes the fields of an event in their order.
+struct EventFields<'b, 'e> {
+    buffers: &'b mut Buffers,
+    event: &'e Event,
+    kind: &'b KindPlan,
+    next: usize,
+}
+
+impl Object for EventFields<'_, '_> {
+    type Error = Infallible;
+
+    fn add<T: Value>(&mut self, _: &'static str, value: &T) -> Result<(), Infallible> {
+        let kind = self.kind;
+        let target = kind.fields.get(self.next).and_then(Option::as_ref);
+        self.next = self.next.saturating_add(1);
+        let Some(Target { object, name, form }) = target else { return Ok(()) };
+        match form {
+            Form::Event(value) => {
+                let event = self.event;
+                self.buffers.add_if(*object, name, |out| value(event, out));
+            }
+            Form::Text(_) | Form::TextOf(_) => {
+                self.buffers.value.clear();
+                json::append(&mut self.buffers.value, value);
+                let changed = str::from_utf8(&self.buffers.value).ok().and_then(|value| match form {
+                    Form::Text(change) => change(value),
+                    Form::TextOf(change) => change(value, self.event),
+                    _ => None,
+                });
+                if let Some(changed) = changed {
+                    self.buffers.add_if(*object, name, |out| {
+                        out.extend_from_slice(changed.as_bytes());
+                        true
+                    });
+                }
+            }
+            _ => self.buffers.add_if(*object, name, |out| {
+                json::append(out, value);
+                true
+            }),
+        }
+        Ok(())
+    }
+
+    fn add_unless_omitted<T: Value + Omit>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), Infallible> {
+        if value.is_omitted() {
+            self.next = self.next.saturating_add(1);
+            return Ok(());
+        }
+        self.add(name, value)
+    }
+}

@@ -1,0 +1,64 @@
+//! The JSON Schema of events and hosts.
+
+use serde_json::{Map, Value, json};
+
+use super::describe::{FieldInfo, ValueType};
+use super::event::{EVENT_NAMES, fields_of_event};
+use super::host::fields_of_host;
+
+/// The JSON Schema (draft 2020-12) of the lines of `--format json`: `docs/events.schema.json`.
+pub fn events_schema() -> Value {
+    let names = EVENT_NAMES.into_iter().chain(["host"]);
+    let mut kinds = Map::new();
+    for name in names.clone() {
+        let fields = fields_of_event(name).unwrap_or_else(|| fields_of_host().to_vec());
+        let mut schema = object(&fields);
+        // The name decides which other fields there are.
+        if let Some(event) = schema.pointer_mut("/properties/event") {
+            *event = json!({"const": name});
+        }
+        kinds.insert(name.to_owned(), schema);
+    }
+    let references: Vec<Value> = names.map(|name| json!({"$ref": format!("#/$defs/{name}")})).collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Events of huginn-net",
+        "description": "A line of --format json. New fields do not change the version v: readers ignore fields that they do not know.",
+        "oneOf": references,
+        "$defs": kinds,
+    })
+}
+
+/// An object with these fields, and others of newer versions.
+fn object(fields: &[FieldInfo]) -> Value {
+    let required: Vec<&str> =
+        fields.iter().filter(|field| !field.is_optional).map(|field| field.name).collect();
+    let properties: Map<String, Value> = fields
+        .iter()
+        .map(|field| {
+            let mut schema = value(field.value_type);
+            if field.is_nullable {
+                schema = json!({"anyOf": [schema, {"type": "null"}]});
+            }
+            if let Value::Object(schema) = &mut schema {
+                schema.insert("description".into(), field.meaning.into());
+            }
+            (field.name.to_owned(), schema)
+        })
+        .collect();
+    json!({"type": "object", "required": required, "properties": properties})
+}
+
+fn value(of: ValueType) -> Value {
+    match of {
+        ValueType::Text => json!({"type": "string"}),
+        ValueType::Bool => json!({"type": "boolean"}),
+        ValueType::Integer { bits } => {
+            json!({"type": "integer", "minimum": 0, "maximum": u64::MAX >> 64_u32.saturating_sub(bits).min(63)})
+        }
+        ValueType::Float => json!({"type": "number"}),
+        ValueType::Time => json!({"type": "string", "format": "date-time"}),
+        ValueType::Object(fields) => object(fields),
+        ValueType::List(element) => json!({"type": "array", "items": value(*element)}),
+    }
+}
