@@ -15,7 +15,7 @@ use super::hash_seed::Seeds;
 use super::ingest::Ingest;
 use super::parallel::{self, Parts};
 use super::queues;
-use super::render::{Map, Output, Render, Text, ToSink, ToTextSink};
+use super::render::{Keep, Map, Output, Render, Text, ToFunction, ToSink, ToTextSink};
 use super::ring::{Overflow, RingConfig};
 use super::router::EventRouter;
 use super::sequential::{self, Reporter, SequentialPath};
@@ -23,7 +23,8 @@ use super::{AnalysisError, SnapshotHandle, TextSink};
 use crate::flow::FlowTable;
 use crate::limits::{BLOCK_BYTES_PER_WORKER, MAX_BLOCK_BYTES};
 use crate::{
-    DecodeCounters, Event, Examples, FlowCounters, Frame, Protocol, Report, Sink, Source, Timestamp, tally,
+    DecodeCounters, Event, Examples, FlowCounters, Frame, Protocol, Report, Sink, SinkResult, Source,
+    Timestamp, tally,
 };
 
 /// Runs a [`Protocol`] over frames: decoder, filter, flow table, protocol, shared state, sink.
@@ -104,6 +105,21 @@ impl<P: Protocol> Analyzer<P> {
         sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
     ) -> Result<Counters, AnalysisError<S::Error>> {
         self.analyze_map(source, identity, sink)
+    }
+
+    /// [Analyses](Self::analyze) a source and passes a reference to each event to `each`.
+    ///
+    /// With several workers, the worker that found an event frees it, too. [`analyze`](Self::analyze) passes events by value, so that the
+    /// caller's thread frees what workers allocated, which slows down both.
+    ///
+    /// # Errors
+    /// Those of [`analyze`](Self::analyze).
+    pub fn analyze_ref<'f, S: Source<'f, Error: Send> + Send, R: SinkResult>(
+        &mut self,
+        source: S,
+        each: impl FnMut(&Event<Report<P>>) -> R,
+    ) -> Result<Counters, AnalysisError<S::Error>> {
+        self.run(source, &Keep, &mut ToFunction(each))
     }
 
     /// [Analyses](Self::analyze) a source and passes `map`'s result for each event to the sink.
