@@ -4,13 +4,17 @@ mod builder;
 
 use std::convert::identity;
 use std::fmt;
+use std::mem::needs_drop;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crossbeam_channel::Receiver;
+
 pub use self::builder::Builder;
 use super::counter_snapshot::Dropped;
+use super::division::Division;
 use super::hash_seed::Seeds;
 use super::ingest::Ingest;
 use super::parallel::{self, Parts};
@@ -18,7 +22,8 @@ use super::queues;
 use super::render::{Keep, Map, Output, Render, Text, ToFunction, ToSink, ToTextSink};
 use super::ring::{Overflow, RingConfig};
 use super::router::EventRouter;
-use super::sequential::{self, Reporter, SequentialPath};
+use super::sequential::{self, Outcome, Reporter, SequentialPath};
+use super::snapshot::Request;
 use super::{AnalysisError, SnapshotHandle, TextSink};
 use crate::flow::FlowTable;
 use crate::limits::{BLOCK_BYTES_PER_WORKER, MAX_BLOCK_BYTES};
@@ -92,12 +97,12 @@ impl<P: Protocol> Analyzer<P> {
     /// Analyses a source to its end, until the sink breaks, or until [`CancelToken::cancel`]; then
     /// [finishes](Self::finish).
     ///
-    /// With one [worker](Builder::workers) frames are analysed in the thread of the caller where the source lends them.
-    /// With several, the sink gets the same events in the same order. Several workers drop blocks of a
+    /// With one [worker](Builder::workers) frames are analysed in the thread of the caller where the source lends them, and so are the
+    /// first frames with several, which give the sink the same events in the same order. Several workers drop blocks of a
     /// [live](Source::is_live) source if they cannot keep up. Flows of earlier [`push`](Self::push) calls end first.
     ///
     /// # Errors
-    /// The error of the source, or with several workers a panic of the analysis. The events before it were reported and
+    /// The error of the source, or a panic of a worker's thread. The events before it were reported and
     /// [counted](Self::counters).
     pub fn analyze<'f, S: Source<'f, Error: Send> + Send>(
         &mut self,
@@ -128,7 +133,7 @@ impl<P: Protocol> Analyzer<P> {
     /// caller's thread for conclusions of the shared state.
     ///
     /// # Errors
-    /// Those of [`analyze`](Self::analyze). With several workers, a panic of `map` is one of them.
+    /// Those of [`analyze`](Self::analyze). A panic of `map` is one of them in a worker's thread.
     pub fn analyze_map<'f, S: Source<'f, Error: Send> + Send, T: Send>(
         &mut self,
         source: S,
@@ -235,50 +240,60 @@ impl<P: Protocol> Analyzer<P> {
 
     fn run<'f, S: Source<'f, Error: Send> + Send, R: Render<Event<Report<P>>>>(
         &mut self,
-        source: S,
+        mut source: S,
         render: &R,
         output: &mut dyn Output<R::Rendered, R::Arena>,
     ) -> Result<Counters, AnalysisError<S::Error>> {
         let policy = if source.is_live() { Overflow::Drop } else { Overflow::Wait };
         let overflow = self.overflow.unwrap_or(policy);
         self.start_source(source.is_live() || overflow == Overflow::Drop, render, output);
-        let outcome = if self.workers == NonZeroUsize::MIN {
-            self.run_sequential(source, render, output)
-        } else {
-            self.run_parallel(source, overflow, render, output)
+        let snapshots = self.snapshots.clone();
+        let accepted = snapshots.accept();
+        // Events own memory for tunnels, too, but few have one.
+        let frees_events = needs_drop::<R::Rendered>() && needs_drop::<Report<P>>();
+        let division = Division::new(self.workers, self.block_bytes, overflow, source.lends(), frees_events);
+        let outcome = match self.run_sequential(&mut source, division, &accepted.requests, render, output) {
+            Ok(Outcome::Divided) => self.run_parallel(source, overflow, &accepted.requests, render, output),
+            Ok(Outcome::Ended | Outcome::Stopped) => Ok(()),
+            Err(error) => Err(AnalysisError::Source(error)),
         };
+        drop(accepted);
         self.end_source();
         outcome.map(|()| self.counters())
     }
 
+    /// Analyses a source in the caller's thread, until its end or until [several workers](Division) continue.
     fn run_sequential<'f, S: Source<'f>, R: Render<Event<Report<P>>>>(
         &mut self,
-        mut source: S,
+        source: &mut S,
+        division: Division,
+        requests: &Receiver<Request<P>>,
         render: &R,
         output: &mut dyn Output<R::Rendered, R::Arena>,
-    ) -> Result<(), AnalysisError<S::Error>> {
-        let Self { ingest, flows, router, cancel, snapshots, .. } = self;
-        let accepted = snapshots.accept();
+    ) -> Result<Outcome, S::Error> {
+        let Self { ingest, flows, router, cancel, .. } = self;
         let reporter = Reporter { router, render, arena: &mut R::Arena::default(), output };
         let mut path = SequentialPath { flows, reporter };
-        let outcome = sequential::run(&mut source, ingest, &mut path, cancel, &accepted.requests);
-        if !matches!(outcome, Ok(ControlFlow::Break(()))) {
-            path.end(ingest.clock.now());
+        let outcome = sequential::run(source, ingest, &mut path, cancel, requests, division);
+        match outcome {
+            Ok(Outcome::Divided) => return outcome,
+            Ok(Outcome::Stopped) => {}
+            Ok(Outcome::Ended) | Err(_) => path.end(ingest.clock.now()),
         }
         path.reporter.output.end();
-        outcome.map(|_| ()).map_err(AnalysisError::Source)
+        outcome
     }
 
     fn run_parallel<'f, S: Source<'f, Error: Send> + Send, R: Render<Event<Report<P>>>>(
         &mut self,
         source: S,
         overflow: Overflow,
+        requests: &Receiver<Request<P>>,
         render: &R,
         output: &mut dyn Output<R::Rendered, R::Arena>,
     ) -> Result<(), AnalysisError<S::Error>> {
-        let Self { ingest, flows, router, workers, block_bytes, dropped, cancel, snapshots, .. } = self;
-        let accepted = snapshots.accept();
-        let (workers, requests) = (workers.get(), &accepted.requests);
+        let Self { ingest, flows, router, workers, block_bytes, dropped, cancel, .. } = self;
+        let workers = workers.get();
         let default_bytes = || BLOCK_BYTES_PER_WORKER.saturating_mul(workers).min(MAX_BLOCK_BYTES);
         let ring = RingConfig { block_bytes: block_bytes.unwrap_or_else(default_bytes), overflow };
         let parts = Parts { ingest, flows, router, dropped, cancel, requests };
