@@ -240,7 +240,7 @@ impl<P: Protocol> Analyzer<P> {
 
     fn run<'f, S: Source<'f, Error: Send> + Send, R: Render<Event<Report<P>>>>(
         &mut self,
-        mut source: S,
+        source: S,
         render: &R,
         output: &mut dyn Output<R::Rendered, R::Arena>,
     ) -> Result<Counters, AnalysisError<S::Error>> {
@@ -252,9 +252,15 @@ impl<P: Protocol> Analyzer<P> {
         // Events own memory for tunnels, too, but few have one.
         let frees_events = needs_drop::<R::Rendered>() && needs_drop::<Report<P>>();
         let division = Division::new(self.workers, self.block_bytes, overflow, source.lends(), frees_events);
-        let outcome = match self.run_sequential(&mut source, division, &accepted.requests, render, output) {
-            Ok(Outcome::Divided) => self.run_parallel(source, overflow, &accepted.requests, render, output),
-            Ok(Outcome::Ended | Outcome::Stopped) => Ok(()),
+        let requests = &accepted.requests;
+        let first = if division == Division::Never {
+            self.run_sequential::<false, S, R>(source, division, requests, render, output)
+        } else {
+            self.run_sequential::<true, S, R>(source, division, requests, render, output)
+        };
+        let outcome = match first {
+            Ok(Some(source)) => self.run_parallel(source, overflow, requests, render, output),
+            Ok(None) => Ok(()),
             Err(error) => Err(AnalysisError::Source(error)),
         };
         drop(accepted);
@@ -262,26 +268,29 @@ impl<P: Protocol> Analyzer<P> {
         outcome.map(|()| self.counters())
     }
 
-    /// Analyses a source in the caller's thread, until its end or until [several workers](Division) continue.
-    fn run_sequential<'f, S: Source<'f>, R: Render<Event<Report<P>>>>(
+    /// Analyses a source in the caller's thread, to its end, or until [several workers](Division) continue: then returns it.
+    // Compiled for a single worker on its own, which has less to do in the loop over frames. The source is passed by value, so that its
+    // state stays in registers.
+    fn run_sequential<'f, const DIVIDES: bool, S: Source<'f>, R: Render<Event<Report<P>>>>(
         &mut self,
-        source: &mut S,
+        mut source: S,
         division: Division,
         requests: &Receiver<Request<P>>,
         render: &R,
         output: &mut dyn Output<R::Rendered, R::Arena>,
-    ) -> Result<Outcome, S::Error> {
+    ) -> Result<Option<S>, S::Error> {
         let Self { ingest, flows, router, cancel, .. } = self;
         let reporter = Reporter { router, render, arena: &mut R::Arena::default(), output };
         let mut path = SequentialPath { flows, reporter };
-        let outcome = sequential::run(source, ingest, &mut path, cancel, requests, division);
+        let division = if DIVIDES { division } else { Division::Never };
+        let outcome = sequential::run(&mut source, ingest, &mut path, cancel, requests, division);
         match outcome {
-            Ok(Outcome::Divided) => return outcome,
+            Ok(Outcome::Divided) => return Ok(Some(source)),
             Ok(Outcome::Stopped) => {}
             Ok(Outcome::Ended) | Err(_) => path.end(ingest.clock.now()),
         }
         path.reporter.output.end();
-        outcome
+        outcome.map(|_| None)
     }
 
     fn run_parallel<'f, S: Source<'f, Error: Send> + Send, R: Render<Event<Report<P>>>>(
