@@ -99,13 +99,10 @@ fn memory<P: Protocol>(name: &str, packets: &Packets, builder: impl Fn() -> Buil
             .unwrap()
             .events
     });
-    rows(&format!("{name}, mapped by the workers"), |workers| {
+    rows(&format!("{name}, by reference"), |workers| {
         let mut analyzer = builder().workers(workers).build();
-        let map = |event: huginn_net_core::Event<Report<P>>| black_box(event).ts;
-        analyzer
-            .analyze_map(Measured(MemoryFrames::new(&frames)), map, &mut |ts| _ = black_box(ts))
-            .unwrap()
-            .events
+        let each = |event: &huginn_net_core::Event<Report<P>>| _ = black_box(event);
+        analyzer.analyze_ref(Measured(MemoryFrames::new(&frames)), each).unwrap().events
     });
 }
 
@@ -207,6 +204,10 @@ struct Measured<S>(S);
 
 impl<'f, S: Source<'f, Error: Debug>> Source<'f> for Measured<S> {
     type Error = S::Error;
+
+    fn lends(&self) -> bool {
+        self.0.lends()
+    }
 
     fn next_frame(&mut self) -> Result<NextFrame<'_>, S::Error> {
         let next = self.0.next_frame();

@@ -22,6 +22,10 @@ impl<'a> MemoryFrames<'a> {
 impl<'a> Source<'a> for MemoryFrames<'a> {
     type Error = Infallible;
 
+    fn lends(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, Infallible> {
         if let Some(Frame { data, .. }) = self.0.get(PREFETCH_DISTANCE) {

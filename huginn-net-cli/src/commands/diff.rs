@@ -59,12 +59,12 @@ struct ToView<'a> {
 impl Visitor for ToView<'_> {
     fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
         let Self { view, selected } = self;
-        let add = &mut |event: Event| {
-            if selected.contains(&event, capture.name.as_deref(), None) {
-                view.add(&event);
+        let add = |event: &Event| {
+            if selected.contains(event, capture.name.as_deref(), None) {
+                view.add(event);
             }
         };
-        analyzer.analyze(&mut capture.source, add).map(drop)
+        analyzer.analyze_ref(&mut capture.source, add).map(drop)
     }
 
     fn end_capture(&mut self, analyzer: &HuginnNet, _capture: &OpenCapture<'_>) -> Result<(), Failure> {

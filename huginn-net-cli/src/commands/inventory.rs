@@ -36,7 +36,7 @@ struct Counter(Inventory);
 impl Visitor for Counter {
     fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
         let Self(inventory) = self;
-        let outcome = analyzer.analyze(&mut capture.source, &mut |event: Event| inventory.add(&event));
+        let outcome = analyzer.analyze_ref(&mut capture.source, |event: &Event| inventory.add(event));
         inventory.count_pending();
         outcome.map(drop)
     }

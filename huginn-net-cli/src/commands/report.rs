@@ -127,17 +127,17 @@ impl Visitor for Content {
         overview.set_file(Some(capture.index));
         activity.set_file(capture.index);
         alerts.set_file(capture.index);
-        let add = &mut |event: Event| {
-            if !selected.contains(&event, capture.name.as_deref(), None) {
+        let add = |event: &Event| {
+            if !selected.contains(event, capture.name.as_deref(), None) {
                 return;
             }
-            overview.add(&event);
-            timeline.add(&event);
-            activity.add(&event);
-            alerts.add(&event);
-            inventory.add(&event);
+            overview.add(event);
+            timeline.add(event);
+            activity.add(event);
+            alerts.add(event);
+            inventory.add(event);
         };
-        let outcome = analyzer.analyze(&mut capture.source, add);
+        let outcome = analyzer.analyze_ref(&mut capture.source, add);
         inventory.count_pending();
         outcome.map(drop)
     }

@@ -81,12 +81,12 @@ impl Visitor for ToFeed<'_> {
             Some(name) => format!("{number} of {}: {name}", self.files),
             None => name_of(capture.path),
         });
-        let add = &mut |event: Event| {
-            if self.selected.contains(&event, capture.name.as_deref(), None) {
-                self.feed.add(&event);
+        let add = |event: &Event| {
+            if self.selected.contains(event, capture.name.as_deref(), None) {
+                self.feed.add(event);
             }
         };
-        analyzer.analyze(&mut capture.source, add).map(drop)
+        analyzer.analyze_ref(&mut capture.source, add).map(drop)
     }
 
     fn report(&mut self, error: &dyn Display) -> Result<(), Failure> {

@@ -87,11 +87,11 @@ impl EventOutput {
                 analyzer.analyze_text(source, render, &mut TextOutput { writer, days, outcome })
             }
             #[cfg(feature = "parquet")]
-            Form::Table { writer, selected, file } => analyzer.analyze(source, &mut |event: Event| {
-                on_event(&event);
-                if selected.contains(&event, file.as_deref(), None) {
-                    note_hit(&event, &|| true);
-                    proceed(writer.append(&event, file.as_deref()), outcome)
+            Form::Table { writer, selected, file } => analyzer.analyze_ref(source, |event: &Event| {
+                on_event(event);
+                if selected.contains(event, file.as_deref(), None) {
+                    note_hit(event, &|| true);
+                    proceed(writer.append(event, file.as_deref()), outcome)
                 } else {
                     ControlFlow::Continue(())
                 }

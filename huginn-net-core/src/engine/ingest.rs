@@ -171,6 +171,11 @@ impl Decoding {
         self.on_frame_slow(&{ *frame }, now, handler)
     }
 
+    /// Returns the number of frames.
+    pub(super) fn frames(&self) -> u64 {
+        self.frames
+    }
+
     /// Whether frames may take the fast path.
     pub(super) fn has_fast_path(&self) -> bool {
         self.has_fast_path

@@ -29,14 +29,8 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Lane<WorkerOutput<P, R>> {
     /// Replaces an output with the next one of the same block. Breaks if the worker has ended.
     fn next_part(&self, output: &mut WorkerOutput<P, R>) -> ControlFlow<()> {
         let Ok(next) = self.outputs.recv() else { return ControlFlow::Break(()) };
-        self.take_back(std::mem::replace(output, next));
+        self.recycle(std::mem::replace(output, next));
         ControlFlow::Continue(())
-    }
-
-    /// Empties an output and returns it to the worker.
-    fn take_back(&self, mut output: WorkerOutput<P, R>) {
-        output.clear();
-        self.recycle(output);
     }
 }
 
@@ -64,7 +58,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Merger<'_, P, R> {
                 return Ok(());
             }
             for (lane, output) in lanes.iter().zip(outputs.drain(..)) {
-                lane.take_back(output);
+                lane.recycle(output);
             }
         }
         self.delivery.end()

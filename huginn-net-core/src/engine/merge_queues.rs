@@ -70,9 +70,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> OpenLane<P, R> {
 
     /// Replaces the current output, which was delivered.
     fn replace(&mut self, next: QueueOutput<P, R>) {
-        let mut done = std::mem::replace(&mut self.current, next);
-        done.clear();
-        self.lane.recycle(done);
+        self.lane.recycle(std::mem::replace(&mut self.current, next));
     }
 }
 

@@ -4,6 +4,7 @@ mod analysis_error;
 mod analyzer;
 mod counter_snapshot;
 mod delivery;
+mod division;
 mod hash_seed;
 mod index;
 mod ingest;

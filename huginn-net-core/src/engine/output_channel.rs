@@ -6,6 +6,12 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 
 use crate::limits::OUTPUT_QUEUE_LEN;
 
+/// Events that a worker sends, in memory that it gets back.
+pub(super) trait Reuse: Default {
+    /// Removes everything, and keeps the memory.
+    fn clear(&mut self);
+}
+
 /// The end of the worker.
 pub(super) struct OutputChannel<T> {
     outputs: Sender<T>,
@@ -25,9 +31,13 @@ pub(super) fn output_channel<T>() -> (OutputChannel<T>, Lane<T>) {
     (OutputChannel { outputs: sent, spare }, Lane { outputs, spare: recycled })
 }
 
-impl<T: Default> OutputChannel<T> {
+impl<T: Reuse> OutputChannel<T> {
+    /// Returns an empty output. What it contained is freed by the thread that allocated it: another one would contend with it in the
+    /// allocator.
     pub(super) fn empty_output(&self) -> T {
-        self.spare.try_recv().unwrap_or_default()
+        let mut output = self.spare.try_recv().unwrap_or_default();
+        output.clear();
+        output
     }
 
     /// Sends an output, and leaves an empty one in its place. Breaks if the merging thread has ended.
@@ -42,7 +52,7 @@ impl<T: Default> OutputChannel<T> {
 }
 
 impl<T> Lane<T> {
-    /// Returns an empty output to the worker.
+    /// Returns an output that was delivered to the worker.
     pub(super) fn recycle(&self, output: T) {
         // A full channel drops the output.
         let _ = self.spare.try_send(output);

@@ -60,7 +60,7 @@ pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<
         for (number, own) in std::iter::once(&mut *decoding).chain(&mut others).enumerate() {
             let (channel, lane) = output_channel();
             lanes.push(lane);
-            let (ring, share) = (&ring, flows.for_worker(number, workers));
+            let (ring, share) = (&ring, flows.move_to_worker(number, workers));
             let sorter = Sorter::new(own, flows.partitions(), workers);
             threads.push(start(scope, "worker", move || {
                 let shared = (number > 0).then(|| own.fork());

@@ -9,7 +9,7 @@ use super::counter_snapshot::{CounterSnapshot, CounterSnapshots};
 use super::delivery::Delivery;
 use super::ingest::{Ingest, SegmentHandler, TimeHandler};
 use super::merge_queues::QueueMerger;
-use super::output_channel::{OutputChannel, output_channel};
+use super::output_channel::{OutputChannel, Reuse, output_channel};
 use super::parallel::{Parts, join, start};
 use super::render::{Output, Render};
 use super::router::route;
@@ -48,9 +48,8 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Default for QueueOutput<P, R> {
     }
 }
 
-impl<P: Protocol, R: Render<Event<Report<P>>>> QueueOutput<P, R> {
-    /// Empties the output, and keeps its memory.
-    pub(super) fn clear(&mut self) {
+impl<P: Protocol, R: Render<Event<Report<P>>>> Reuse for QueueOutput<P, R> {
+    fn clear(&mut self) {
         R::clear(&mut self.arena);
         self.events.clear();
         (self.end, self.state) = (None, QueueState::Busy);

@@ -3,7 +3,7 @@
 use std::ops::{ControlFlow, Range};
 
 use super::TextSink;
-use crate::{Event, Sink, Timestamp};
+use crate::{Event, Sink, SinkResult, Timestamp};
 
 /// Renders events in the thread that found them.
 pub(super) trait Render<E>: Sync {
@@ -54,6 +54,35 @@ impl<T, K: Sink<T> + ?Sized> Output<T, ()> for ToSink<'_, K> {
     #[inline(always)]
     fn event(&mut self, rendered: T, (): &()) -> ControlFlow<()> {
         self.0.event(rendered)
+    }
+}
+
+/// Keeps events in the arena, so that the worker that made them frees them.
+pub(super) struct Keep;
+
+impl<K: Send> Render<Event<K>> for Keep {
+    /// Index of the event in the arena.
+    type Rendered = usize;
+    type Arena = Vec<Event<K>>;
+
+    #[inline]
+    fn render(&self, event: Event<K>, events: &mut Self::Arena) -> usize {
+        events.push(event);
+        events.len().saturating_sub(1)
+    }
+
+    fn clear(events: &mut Self::Arena) {
+        events.clear();
+    }
+}
+
+/// Passes references to events to a function.
+pub(super) struct ToFunction<F>(pub(super) F);
+
+impl<K, R: SinkResult, F: FnMut(&Event<K>) -> R> Output<usize, Vec<Event<K>>> for ToFunction<F> {
+    #[inline]
+    fn event(&mut self, index: usize, events: &Vec<Event<K>>) -> ControlFlow<()> {
+        events.get(index).map_or(ControlFlow::Continue(()), |event| (self.0)(event).into_flow())
     }
 }
 

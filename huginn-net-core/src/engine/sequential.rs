@@ -6,13 +6,13 @@ use crossbeam_channel::Receiver;
 
 use super::CancelToken;
 use super::counter_snapshot::CounterSnapshot;
+use super::division::{Division, Work};
 use super::ingest::{Ingest, SegmentHandler, TimeHandler};
 use super::render::{Output, Render};
 use super::router::EventRouter;
 use super::snapshot::Request;
 use crate::decode::LazySegment;
 use crate::flow::{FlowEvents, FlowTable, Occasion};
-use crate::limits::FRAMES_BETWEEN_REQUESTS;
 use crate::{Event, NextFrame, Protocol, Report, Source, Timestamp};
 
 /// The packet path after decoding: flow table, protocol, shared state, sink.
@@ -60,7 +60,18 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> SequentialPath<'_, P, R> {
     }
 }
 
-/// Analyses a source until its end, and answers snapshot requests. Breaks on cancellation and when the sink does.
+/// Why a sequential analysis returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The source has ended.
+    Ended,
+    /// The sink broke, or the analysis was cancelled.
+    Stopped,
+    /// The rest is the work of several threads.
+    Divided,
+}
+
+/// Analyses a source until its end or until threads pay, and answers snapshot requests.
 // Inlined, so that the complete packet path is compiled as one loop.
 #[inline(always)]
 pub(super) fn run<'f, S, P, R>(
@@ -69,25 +80,42 @@ pub(super) fn run<'f, S, P, R>(
     path: &mut SequentialPath<'_, P, R>,
     cancel: &CancelToken,
     requests: &Receiver<Request<P>>,
-) -> Result<ControlFlow<()>, S::Error>
+    division: Division,
+) -> Result<Outcome, S::Error>
 where
     S: Source<'f>,
     P: Protocol,
     R: Render<Event<Report<P>>>,
 {
-    let mut has_ended = false;
+    let (mut has_ended, mut is_idle) = (false, false);
+    let work = |ingest: &Ingest, path: &SequentialPath<'_, P, R>| Work {
+        frames: ingest.decoding.frames(),
+        segments: path.flows.analysed(),
+        events: path.reporter.router.events,
+    };
+    let start = work(ingest, path);
+    let mut window = start;
     loop {
-        for _ in 0..FRAMES_BETWEEN_REQUESTS {
+        let is_due = division.is_due(work(ingest, path), start, &mut window);
+        // Several workers answer requests while the source waits.
+        if is_due || (is_idle && division != Division::Never) {
+            let _ = path.flows.report_removed(&mut path.reporter);
+            return Ok(Outcome::Divided);
+        }
+        for _ in 0..division.frames_between_checks() {
             if cancel.is_cancelled() {
-                return Ok(ControlFlow::Break(()));
+                return Ok(Outcome::Stopped);
             }
             match source.next_frame()? {
                 NextFrame::Frame(frame) => {
                     if ingest.on_frame(&frame, path).is_break() {
-                        return Ok(ControlFlow::Break(()));
+                        return Ok(Outcome::Stopped);
                     }
                 }
-                NextFrame::Idle => break,
+                NextFrame::Idle => {
+                    is_idle = true;
+                    break;
+                }
                 NextFrame::End => {
                     has_ended = true;
                     break;
@@ -99,8 +127,11 @@ where
             let counters = CounterSnapshot::from_flows(path.flows);
             request(&counters.snapshot(ingest.counters(), path.reporter.router));
         }
-        if has_ended || outcome.is_break() {
-            return Ok(outcome);
+        if outcome.is_break() {
+            return Ok(Outcome::Stopped);
+        }
+        if has_ended {
+            return Ok(Outcome::Ended);
         }
     }
 }

@@ -7,7 +7,7 @@ use super::Counters;
 use super::counter_snapshot::{CounterSnapshot, Dropped};
 use super::index::{BlockTime, IndexedBlock, Moment, Sorter, Task, TaskKind};
 use super::ingest::{Decoding, SegmentHandler};
-use super::output_channel::OutputChannel;
+use super::output_channel::{OutputChannel, Reuse};
 use super::packet_clock::ClockSteps;
 use super::render::Render;
 use super::ring::{Ring, Step};
@@ -71,9 +71,8 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Default for WorkerOutput<P, R> {
     }
 }
 
-impl<P: Protocol, R: Render<Event<Report<P>>>> WorkerOutput<P, R> {
-    /// Empties the output, and keeps its memory.
-    pub(super) fn clear(&mut self) {
+impl<P: Protocol, R: Render<Event<Report<P>>>> Reuse for WorkerOutput<P, R> {
+    fn clear(&mut self) {
         R::clear(&mut self.arena);
         self.events.clear();
         self.block = None;

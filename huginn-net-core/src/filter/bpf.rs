@@ -69,6 +69,10 @@ impl<'f, S: Source<'f>> Source<'f> for BpfSource<'_, S> {
         self.source.is_live()
     }
 
+    fn lends(&self) -> bool {
+        self.source.lends()
+    }
+
     fn next_frame(&mut self) -> Result<NextFrame<'_>, S::Error> {
         self.source.next_frame()
     }

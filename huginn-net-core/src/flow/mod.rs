@@ -15,5 +15,6 @@ pub use idle_map::{IdleCounters, IdleLimits, IdleMap, Slot};
 pub use key::FlowKey;
 
 pub(crate) use flow_events::{FlowEvents, FlowOrder, Occasion};
+pub(crate) use idle_map::Entry;
 pub(crate) use partitions::FlowPartitions;
 pub(crate) use table::{FlowTable, PlainMeta, SegmentMeta};

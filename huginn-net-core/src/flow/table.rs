@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 use super::entry::{CONTROL_FLAGS, Connection, FlowEntry, initial_seq, is_fin_or_rst};
 use super::key::PlainKey;
 use super::{
-    FlowCounters, FlowEvents, FlowKey, FlowLimits, FlowOrder, FlowPartitions, IdleMap, Occasion, Slot,
+    Entry, FlowCounters, FlowEvents, FlowKey, FlowLimits, FlowOrder, FlowPartitions, IdleMap, Occasion, Slot,
 };
 use crate::decode::LazySegment;
 use crate::{Example, Examples, FlowId, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp};
@@ -25,6 +25,8 @@ pub(crate) struct FlowTable<P: Protocol> {
     midstream: u64,
     bidirectional: u64,
     segments_without_flow: u64,
+    /// Segments that the protocol analysed.
+    analysed: u64,
     /// The earliest segment that each of these counters counted: flows started midstream and evictions.
     examples: Examples,
     earliest: EarliestExamples,
@@ -60,6 +62,7 @@ impl<P: Protocol> FlowTable<P> {
             midstream: 0,
             bidirectional: 0,
             segments_without_flow: 0,
+            analysed: 0,
             examples: Examples::default(),
             earliest: EarliestExamples::default(),
             worker_counters: FlowCounters::default(),
@@ -108,6 +111,11 @@ impl<P: Protocol> FlowTable<P> {
     /// Returns the examples of the counters.
     pub(crate) fn examples(&self) -> &Examples {
         &self.examples
+    }
+
+    /// Returns the number of segments that the protocol analysed in this table.
+    pub(crate) fn analysed(&self) -> u64 {
+        self.analysed
     }
 
     pub(crate) fn segments_without_flow(&self) -> u64 {
@@ -184,11 +192,20 @@ impl<P: Protocol> FlowTable<P> {
         self.map.clear();
     }
 
-    /// Describes the table of one worker.
-    pub(crate) fn for_worker(&self, worker: usize, workers: usize) -> WorkerFlows<P> {
-        let Self { partitions, limits, .. } = self;
-        let owned = partitions.range_of_worker(worker, workers);
-        WorkerFlows { protocol: self.protocol.fork(), limits: *limits, partitions: partitions.clone(), owned }
+    /// Moves the flows of one worker to a table of its own, and describes that.
+    pub(crate) fn move_to_worker(&mut self, worker: usize, workers: usize) -> WorkerFlows<P> {
+        let owned = self.partitions.range_of_worker(worker, workers);
+        let entries = self.map.take_partitions(owned.clone());
+        let Self { partitions, limits, next_expiry_nanos, .. } = self;
+        let (partitions, limits) = (partitions.clone(), *limits);
+        WorkerFlows {
+            protocol: self.protocol.fork(),
+            limits,
+            partitions,
+            owned,
+            entries,
+            next_expiry_nanos: *next_expiry_nanos,
+        }
     }
 
     /// Describes the table of one of several queues, whose flows may belong to any partition.
@@ -196,7 +213,8 @@ impl<P: Protocol> FlowTable<P> {
         let limits = self.limits.divided_by(queues);
         let partitions = FlowPartitions::new(&limits, self.hash_seed());
         let owned = 0..partitions.count;
-        WorkerFlows { protocol: self.protocol.fork(), limits, partitions, owned }
+        let (protocol, entries) = (self.protocol.fork(), Vec::new());
+        WorkerFlows { protocol, limits, partitions, owned, entries, next_expiry_nanos: 0 }
     }
 
     /// Whether this table owns the partition of a flow.
@@ -272,6 +290,7 @@ impl<P: Protocol> FlowTable<P> {
         if flow.interest == Interest::Done {
             return ControlFlow::Continue(());
         }
+        self.analysed = self.analysed.wrapping_add(1);
         let outcome = flow.on_segment(protocol, segment, sender_is_low, events);
         // A segment without payload can allocate, too: parsers that are rebuilt from a first segment.
         let buffered_bytes = flow.buffered_bytes::<P>();
@@ -284,7 +303,7 @@ impl<P: Protocol> FlowTable<P> {
 
     /// Reports the ends of the flows that the map removed. Breaks when `events` does.
     #[inline(always)]
-    fn report_removed(&mut self, events: &mut dyn FlowEvents<P::Event>) -> ControlFlow<()> {
+    pub(crate) fn report_removed(&mut self, events: &mut dyn FlowEvents<P::Event>) -> ControlFlow<()> {
         if self.map.has_removed() { self.report_some(events) } else { ControlFlow::Continue(()) }
     }
 
@@ -416,6 +435,7 @@ impl<P: Protocol> FlowTable<P> {
             let (ended, candidate) = (std::mem::take(&mut entry.state), entry.candidate.take());
             self.report_ends(ended, candidate, Occasion::Segment, events)?;
         }
+        self.analysed = self.analysed.wrapping_add(1);
         let outcome = flow.on_segment(&mut self.protocol, segment, sender_is_low, events);
         let buffered_bytes = P::buffered_bytes(&flow.state);
         let Self { map, partitions, owned, .. } = self;
@@ -513,13 +533,18 @@ pub(crate) struct WorkerFlows<P: Protocol> {
     limits: FlowLimits,
     partitions: FlowPartitions,
     owned: Range<usize>,
+    entries: Vec<Entry<FlowKey, FlowEntry<P::Flow>>>,
+    next_expiry_nanos: u64,
 }
 
 impl<P: Protocol> WorkerFlows<P> {
-    /// Creates the empty table.
+    /// Creates the table.
     pub(crate) fn into_table(self) -> FlowTable<P> {
-        let Self { protocol, limits, partitions, owned } = self;
-        FlowTable::with_partitions(protocol, limits, partitions, owned)
+        let Self { protocol, limits, partitions, owned, entries, next_expiry_nanos } = self;
+        let first = owned.start;
+        let mut table = FlowTable::with_partitions(protocol, limits, partitions, owned);
+        table.map.restore(entries, first);
+        FlowTable { next_expiry_nanos, ..table }
     }
 }
 

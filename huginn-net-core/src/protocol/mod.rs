@@ -31,7 +31,7 @@ pub trait Protocol: Send + Sized {
     /// An empty shared state.
     fn shared_state(&self) -> Self::SharedState;
 
-    /// A protocol with the same settings and empty counters, for a worker.
+    /// A protocol with the same settings and empty counters, for a worker. Flows of `self` may go on in it.
     fn fork(&self) -> Self;
 
     /// Adds the counters of a [fork](Self::fork).

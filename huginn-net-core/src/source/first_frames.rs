@@ -38,6 +38,10 @@ impl<'f, S: Source<'f>> Source<'f> for FirstFrames<S> {
         self.source.is_live()
     }
 
+    fn lends(&self) -> bool {
+        self.source.lends()
+    }
+
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, S::Error> {
         let Self { source, remaining } = self;

@@ -22,6 +22,10 @@ impl<'a, I: Iterator<Item = Frame<'a>>> Frames<'a, I> {
 impl<'f, I: Iterator<Item = Frame<'f>>> Source<'f> for Frames<'f, I> {
     type Error = Infallible;
 
+    fn lends(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, Infallible> {
         Ok(NextFrame::from_frame(self.frames.next()))

@@ -54,6 +54,12 @@ pub trait Source<'f> {
         false
     }
 
+    /// Whether the frames are in memory that outlives the analysis, so that [`fill`](Self::fill) [lends](Block::lend) them. The default is
+    /// false: to read frames is work, which several workers divide. A source that wraps another one passes its answer on.
+    fn lends(&self) -> bool {
+        false
+    }
+
     /// Lends the next frame.
     ///
     /// If no frame is ready, a waiting source first returns [`NextFrame::Idle`], so that the caller can finish its
@@ -131,6 +137,10 @@ impl<'f, S: Source<'f> + ?Sized> Source<'f> for &mut S {
 
     fn is_live(&self) -> bool {
         (**self).is_live()
+    }
+
+    fn lends(&self) -> bool {
+        (**self).lends()
     }
 
     #[inline]

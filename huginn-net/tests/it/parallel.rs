@@ -91,6 +91,15 @@ fn repeated_captures_give_equal_events() {
             let found = analyze(parallel, packets.clone()).unwrap();
             assert!(found == want, "{workers} workers, blocks of {block_bytes} bytes");
         }
+        // The caller's thread analyses the first frames.
+        for workers in [2, 16] {
+            let mut analyzer = builder().workers(NonZeroUsize::new(workers).unwrap()).build();
+            let frames = Frames::new(packets.iter().map(|packet| packet.frame()));
+            let mut events = Vec::new();
+            let each = |event: &Event| events.push(event.clone());
+            let counters = analyzer.analyze_ref(frames, each).unwrap();
+            assert!((events, counters, analyzer.protocol().counters()) == want, "{workers} workers");
+        }
     }
 }
 
@@ -165,6 +174,8 @@ fn large_file_equals_its_frames() {
         let stream = CaptureReader::from_reader("a stream", io::Cursor::new(file.clone())).unwrap();
         assert!(analyze(builder(workers, block_bytes), stream) == want, "from a stream, {which}");
     }
+    let some = HuginnNet::builder().workers(NonZeroUsize::new(3).unwrap());
+    assert!(analyze(some, open()) == want, "blocks of the default size");
 }
 
 #[test]

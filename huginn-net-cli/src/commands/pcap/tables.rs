@@ -53,14 +53,14 @@ impl Visitor for Tables {
         if let Some(overview) = overview {
             overview.set_file(capture.name.as_ref().map(|_| capture.index));
         }
-        let count = &mut |event: Event| {
+        let count = |event: &Event| {
             if let Some(overview) = overview
-                && plan.selected.contains(&event, capture.name.as_deref(), None)
+                && plan.selected.contains(event, capture.name.as_deref(), None)
             {
-                overview.add(&event);
+                overview.add(event);
             }
         };
-        analyzer.analyze(&mut capture.source, count).map(drop)
+        analyzer.analyze_ref(&mut capture.source, count).map(drop)
     }
 
     fn end_capture(&mut self, analyzer: &HuginnNet, capture: &OpenCapture<'_>) -> Result<(), Failure> {

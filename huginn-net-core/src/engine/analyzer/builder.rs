@@ -78,17 +78,21 @@ impl<P: Protocol> Builder<P> {
     ///
     /// Two or more workers are threads that share a ring of [blocks](crate::Block). The worker that is ahead fills
     /// the next block and finds the worker of each frame: the hash of a flow's [key](crate::FlowKey) assigns it to one. The
-    /// caller's thread merges the events. More workers than cores only add work, and so do threads for captures below a few
-    /// MiB.
+    /// caller's thread merges the events. More workers than cores only add work.
+    ///
+    /// The caller's thread analyses the first 2,048 frames alone. Frames [in memory](crate::Source::lends) stay there until more than a
+    /// third of 2,048 of them yield an event or a segment that the protocol analyses: of others, threads gain nothing. Each event that owns memory, which the
+    /// caller's thread then frees, instead counts as three segments less. Workers start at once with [`Overflow::Drop`], and when a source waits for frames.
     ///
     /// The caller's thread frees events that the sink receives by value. With many events, threads then contend in
-    /// the allocator. [`Analyzer::analyze_map`] and [`Analyzer::analyze_text`] avoid that.
+    /// the allocator. [`Analyzer::analyze_ref`], [`Analyzer::analyze_map`] and [`Analyzer::analyze_text`] avoid that.
     pub fn workers(mut self, workers: NonZeroUsize) -> Self {
         self.workers = workers;
         self
     }
 
-    /// Sets the size of a block in bytes (default 256 KiB for each worker, at most 4 MiB). Only several workers use blocks.
+    /// Sets the size of a block in bytes (default 256 KiB for each worker, at most 4 MiB). Only several workers use blocks;
+    /// with a size, they start after one block of frames of 128 bytes, whatever the frames are.
     pub fn block_bytes(mut self, bytes: usize) -> Self {
         self.block_bytes = Some(bytes);
         self

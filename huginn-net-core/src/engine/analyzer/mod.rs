@@ -4,26 +4,32 @@ mod builder;
 
 use std::convert::identity;
 use std::fmt;
+use std::mem::needs_drop;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crossbeam_channel::Receiver;
+
 pub use self::builder::Builder;
 use super::counter_snapshot::Dropped;
+use super::division::Division;
 use super::hash_seed::Seeds;
 use super::ingest::Ingest;
 use super::parallel::{self, Parts};
 use super::queues;
-use super::render::{Map, Output, Render, Text, ToSink, ToTextSink};
+use super::render::{Keep, Map, Output, Render, Text, ToFunction, ToSink, ToTextSink};
 use super::ring::{Overflow, RingConfig};
 use super::router::EventRouter;
-use super::sequential::{self, Reporter, SequentialPath};
+use super::sequential::{self, Outcome, Reporter, SequentialPath};
+use super::snapshot::Request;
 use super::{AnalysisError, SnapshotHandle, TextSink};
 use crate::flow::FlowTable;
 use crate::limits::{BLOCK_BYTES_PER_WORKER, MAX_BLOCK_BYTES};
 use crate::{
-    DecodeCounters, Event, Examples, FlowCounters, Frame, Protocol, Report, Sink, Source, Timestamp, tally,
+    DecodeCounters, Event, Examples, FlowCounters, Frame, Protocol, Report, Sink, SinkResult, Source,
+    Timestamp, tally,
 };
 
 /// Runs a [`Protocol`] over frames: decoder, filter, flow table, protocol, shared state, sink.
@@ -91,12 +97,12 @@ impl<P: Protocol> Analyzer<P> {
     /// Analyses a source to its end, until the sink breaks, or until [`CancelToken::cancel`]; then
     /// [finishes](Self::finish).
     ///
-    /// With one [worker](Builder::workers) frames are analysed in the thread of the caller where the source lends them.
-    /// With several, the sink gets the same events in the same order. Several workers drop blocks of a
+    /// With one [worker](Builder::workers) frames are analysed in the thread of the caller where the source lends them, and so are the
+    /// first frames with several, which give the sink the same events in the same order. Several workers drop blocks of a
     /// [live](Source::is_live) source if they cannot keep up. Flows of earlier [`push`](Self::push) calls end first.
     ///
     /// # Errors
-    /// The error of the source, or with several workers a panic of the analysis. The events before it were reported and
+    /// The error of the source, or a panic of a worker's thread. The events before it were reported and
     /// [counted](Self::counters).
     pub fn analyze<'f, S: Source<'f, Error: Send> + Send>(
         &mut self,
@@ -106,13 +112,28 @@ impl<P: Protocol> Analyzer<P> {
         self.analyze_map(source, identity, sink)
     }
 
+    /// [Analyses](Self::analyze) a source and passes a reference to each event to `each`.
+    ///
+    /// With several workers, the worker that found an event frees it, too. [`analyze`](Self::analyze) passes events by value, so that the
+    /// caller's thread frees what workers allocated, which slows down both.
+    ///
+    /// # Errors
+    /// Those of [`analyze`](Self::analyze).
+    pub fn analyze_ref<'f, S: Source<'f, Error: Send> + Send, R: SinkResult>(
+        &mut self,
+        source: S,
+        each: impl FnMut(&Event<Report<P>>) -> R,
+    ) -> Result<Counters, AnalysisError<S::Error>> {
+        self.run(source, &Keep, &mut ToFunction(each))
+    }
+
     /// [Analyses](Self::analyze) a source and passes `map`'s result for each event to the sink.
     ///
     /// With several workers `map` runs in the worker that found the event, so that slow work is shared, and in the
     /// caller's thread for conclusions of the shared state.
     ///
     /// # Errors
-    /// Those of [`analyze`](Self::analyze). With several workers, a panic of `map` is one of them.
+    /// Those of [`analyze`](Self::analyze). A panic of `map` is one of them in a worker's thread.
     pub fn analyze_map<'f, S: Source<'f, Error: Send> + Send, T: Send>(
         &mut self,
         source: S,
@@ -226,43 +247,62 @@ impl<P: Protocol> Analyzer<P> {
         let policy = if source.is_live() { Overflow::Drop } else { Overflow::Wait };
         let overflow = self.overflow.unwrap_or(policy);
         self.start_source(source.is_live() || overflow == Overflow::Drop, render, output);
-        let outcome = if self.workers == NonZeroUsize::MIN {
-            self.run_sequential(source, render, output)
+        let snapshots = self.snapshots.clone();
+        let accepted = snapshots.accept();
+        // Events own memory for tunnels, too, but few have one.
+        let frees_events = needs_drop::<R::Rendered>() && needs_drop::<Report<P>>();
+        let division = Division::new(self.workers, self.block_bytes, overflow, source.lends(), frees_events);
+        let requests = &accepted.requests;
+        let first = if division == Division::Never {
+            self.run_sequential::<false, S, R>(source, division, requests, render, output)
         } else {
-            self.run_parallel(source, overflow, render, output)
+            self.run_sequential::<true, S, R>(source, division, requests, render, output)
         };
+        let outcome = match first {
+            Ok(Some(source)) => self.run_parallel(source, overflow, requests, render, output),
+            Ok(None) => Ok(()),
+            Err(error) => Err(AnalysisError::Source(error)),
+        };
+        drop(accepted);
         self.end_source();
         outcome.map(|()| self.counters())
     }
 
-    fn run_sequential<'f, S: Source<'f>, R: Render<Event<Report<P>>>>(
+    /// Analyses a source in the caller's thread, to its end, or until [several workers](Division) continue: then returns it.
+    // Compiled for a single worker on its own, which has less to do in the loop over frames. The source is passed by value, so that its
+    // state stays in registers.
+    fn run_sequential<'f, const DIVIDES: bool, S: Source<'f>, R: Render<Event<Report<P>>>>(
         &mut self,
         mut source: S,
+        division: Division,
+        requests: &Receiver<Request<P>>,
         render: &R,
         output: &mut dyn Output<R::Rendered, R::Arena>,
-    ) -> Result<(), AnalysisError<S::Error>> {
-        let Self { ingest, flows, router, cancel, snapshots, .. } = self;
-        let accepted = snapshots.accept();
+    ) -> Result<Option<S>, S::Error> {
+        let Self { ingest, flows, router, cancel, .. } = self;
         let reporter = Reporter { router, render, arena: &mut R::Arena::default(), output };
         let mut path = SequentialPath { flows, reporter };
-        let outcome = sequential::run(&mut source, ingest, &mut path, cancel, &accepted.requests);
-        if !matches!(outcome, Ok(ControlFlow::Break(()))) {
-            path.end(ingest.clock.now());
+        let division = if DIVIDES { division } else { Division::Never };
+        let outcome = sequential::run(&mut source, ingest, &mut path, cancel, requests, division);
+        match outcome {
+            Ok(Outcome::Divided) => return Ok(Some(source)),
+            Ok(Outcome::Stopped) => {}
+            Ok(Outcome::Ended) | Err(_) => path.end(ingest.clock.now()),
         }
         path.reporter.output.end();
-        outcome.map(|_| ()).map_err(AnalysisError::Source)
+        outcome.map(|_| None)
     }
 
     fn run_parallel<'f, S: Source<'f, Error: Send> + Send, R: Render<Event<Report<P>>>>(
         &mut self,
         source: S,
         overflow: Overflow,
+        requests: &Receiver<Request<P>>,
         render: &R,
         output: &mut dyn Output<R::Rendered, R::Arena>,
     ) -> Result<(), AnalysisError<S::Error>> {
-        let Self { ingest, flows, router, workers, block_bytes, dropped, cancel, snapshots, .. } = self;
-        let accepted = snapshots.accept();
-        let (workers, requests) = (workers.get(), &accepted.requests);
+        let Self { ingest, flows, router, workers, block_bytes, dropped, cancel, .. } = self;
+        let workers = workers.get();
         let default_bytes = || BLOCK_BYTES_PER_WORKER.saturating_mul(workers).min(MAX_BLOCK_BYTES);
         let ring = RingConfig { block_bytes: block_bytes.unwrap_or_else(default_bytes), overflow };
         let parts = Parts { ingest, flows, router, dropped, cancel, requests };

@@ -1,6 +1,7 @@
 //! A hash map with idle timeouts, an entry limit and a memory limit, all on packet time.
 
 use std::hash::{BuildHasher, Hash};
+use std::ops::Range;
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
@@ -276,6 +277,42 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         self.entries.clear();
         (self.free_head, self.last_touched) = (NONE, NONE);
         self.partitions.fill(Partition::EMPTY);
+    }
+
+    /// Removes the entries of some partitions, the least recently used ones first, for [`restore`](Self::restore) of another map.
+    pub(crate) fn take_partitions(&mut self, partitions: Range<usize>) -> Vec<Entry<K, V>> {
+        let mut taken = Vec::new();
+        for partition in partitions {
+            while let Some(oldest) = self.partitions.get(partition).map(|partition| partition.least_recent)
+                && let Some(entry) = self.entries.get(oldest as usize)
+            {
+                let Entry { key, last_seen, moved_at, buffered_bytes, older, newer, partition, .. } = *entry;
+                let value = self.remove(oldest);
+                taken.push(Entry {
+                    key,
+                    last_seen,
+                    moved_at,
+                    buffered_bytes,
+                    older,
+                    newer,
+                    partition,
+                    value,
+                });
+            }
+        }
+        taken
+    }
+
+    /// Adds the entries of another map in their order. The partition `first` of that map is the first one of this map.
+    pub(crate) fn restore(&mut self, entries: Vec<Entry<K, V>>, first: usize) {
+        for mut entry in entries {
+            entry.partition = entry.partition.saturating_sub(u32::try_from(first).unwrap_or(u32::MAX));
+            if let Some(partition) = self.partitions.get_mut(entry.partition as usize) {
+                partition.buffered_bytes =
+                    partition.buffered_bytes.saturating_add(entry.buffered_bytes as usize);
+                self.insert_entry(entry);
+            }
+        }
     }
 
     /// Removes the idle entries at the end of each list. [`touch`](Self::touch) does not find the remaining idle

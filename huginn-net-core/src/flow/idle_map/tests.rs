@@ -132,3 +132,43 @@ fn idle_entry_behind_busy_one_expires() {
     assert_eq!(table.take_idle(kept[0]), Some(2));
     assert_eq!((table.counters().expired, table.counters().entries), (2, 1));
 }
+
+/// The moved entries keep their order, their times and their memory: the next evictions and expirations are the same.
+#[test]
+fn moved_partitions_continue_as_before() {
+    let limits =
+        IdleLimits { max_entries: 3, idle_timeout: Duration::from_secs(300), max_buffered_bytes: 1000 };
+    let filled = || {
+        let mut table = IdleMap::with_partitions(&limits, 4);
+        table.keep_removed(|_| true);
+        for n in 0..12 {
+            let slot = table.insert_into(n as usize % 4, FlowKey::numbered(n), at(u64::from(n)), n).unwrap();
+            table.set_buffered_bytes(slot, 300);
+        }
+        table.touch(&FlowKey::numbered(2), at(20));
+        table
+    };
+    let go_on = |table: &mut IdleMap<FlowKey, u32>, partition| {
+        table.insert_into(partition, FlowKey::numbered(100), at(21), 100);
+        let slot = table.touch(&FlowKey::numbered(10), at(22)).unwrap();
+        table.set_buffered_bytes(slot, 900);
+        let evicted = table.take_removed();
+        let idle = table.expire_all(at(311));
+        (evicted, idle.into_iter().filter_map(|slot| table.take_idle(slot)).collect::<Vec<_>>())
+    };
+    let (mut whole, mut source) = (filled(), filled());
+    let entries = source.take_partitions(2..4);
+    assert_eq!((source.counters().entries, source.counters().buffered_bytes), (6, 1800));
+    let mut moved = IdleMap::with_partitions(&limits, 2);
+    moved.keep_removed(|_| true);
+    moved.restore(entries, 2);
+    assert_eq!(
+        (moved.counters().entries, moved.counters().inserted),
+        (6, 0),
+        "they are counted where they began"
+    );
+    let (found, mut want) = (go_on(&mut moved, 0), go_on(&mut whole, 2));
+    assert_eq!(want.0, [6, 2], "2 was used after 6, but 10 needs its memory");
+    want.1.retain(|n| n % 4 > 1);
+    assert_eq!(found, want);
+}

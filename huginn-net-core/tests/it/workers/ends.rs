@@ -166,7 +166,8 @@ fn thread_panic<'f>(
     map: fn(Event<String>) -> String,
 ) -> (usize, &'static str, String) {
     let mut events = Vec::new();
-    match builder(workers, 640).build().analyze_map(source, map, &mut events) {
+    // Blocks of a frame: the caller's thread analyses none.
+    match builder(workers, 100).build().analyze_map(source, map, &mut events) {
         Err(AnalysisError::Thread { name, message }) => (events.len(), name, message),
         other => panic!("{other:?}"),
     }
@@ -251,7 +252,7 @@ fn text_sink_ends_once_however_the_analysis_ends() {
             let mut ends = Ends::default();
             let write = |event: &Event<String>, _: &mut Vec<u8>| _ = panic_on_word(event.clone(), word);
             let source = Buffered::new(&packets, Ending::Error("cut"));
-            let error = builder(workers, 640).build().analyze_text(source, write, &mut ends).unwrap_err();
+            let error = builder(workers, 100).build().analyze_text(source, write, &mut ends).unwrap_err();
             assert_eq!((matches!(error, AnalysisError::Source("cut")), ends.ends), (word == "nowhere", 1));
             assert!(word != "nowhere" || ends.since_batch_end == 0);
         }

@@ -67,6 +67,22 @@ fn map_is_applied_to_reports_and_conclusions() {
 }
 
 #[test]
+fn references_equal_events() {
+    let packets = syns(600);
+    let want = analyze(builder(1, 100), Overwriting::new(&packets)).0;
+    for workers in [1, 3] {
+        let mut found = Vec::new();
+        let mut analyzer = builder(workers, 1000).build();
+        let each = |event: &Event<String>| {
+            found.push(event.clone());
+            found.len() < 700
+        };
+        analyzer.analyze_ref(Overwriting::new(&packets), each).unwrap();
+        assert!(found == want[..700], "{workers} workers");
+    }
+}
+
+#[test]
 fn texts_arrive_one_per_event_in_order() {
     let packets = syns(300);
     let texts = |workers: usize| {
