@@ -68,9 +68,10 @@ pub(crate) const FRAMES_BETWEEN_REQUESTS: u64 = 256;
 /// longer than to start threads and to allocate blocks.
 pub(crate) const FRAMES_IN_CALLER: u64 = 2048;
 
-/// Several workers analyse frames in memory if more than one in this many yields an event or a segment that a protocol analyses:
-/// one in ten does of long TCP connections, one in five of long HTTP connections, and two in three of short ones.
-pub(crate) const DENSE_WORK_FRACTION: u64 = 3;
+/// Workers that run at once, up to which more of them make more frames worth their while. With `n` of them, frames in memory are divided
+/// if more than one in `n + 1` yields an event or a segment that a protocol analyses: one in ten does of long TCP connections, one in five
+/// of long HTTP connections, and two in three of short ones.
+pub(crate) const MAX_GAINING_WORKERS: u64 = 5;
 
 /// Segments that workers must analyse to make up for one event whose memory the caller's thread frees: both threads contend for the
 /// allocator. HTTP in short connections has 3.6 analysed segments for each event, and two workers are slower; TLS has 13.

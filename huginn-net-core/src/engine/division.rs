@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::ring::Overflow;
 use crate::limits::{
-    DENSE_WORK_FRACTION, FRAMES_BETWEEN_REQUESTS, FRAMES_IN_CALLER, LENT_FRAME_BYTES,
+    FRAMES_BETWEEN_REQUESTS, FRAMES_IN_CALLER, LENT_FRAME_BYTES, MAX_GAINING_WORKERS,
     SEGMENTS_PER_FREED_EVENT,
 };
 
@@ -18,6 +18,8 @@ pub(super) enum Division {
     /// Once much is found in the latest frames. Workers gain nothing where most segments are skipped: to sort a frame costs as much as
     /// to look up its flow.
     WhenDense {
+        /// More than one in this many frames must yield something.
+        one_in: u64,
         /// Whether the caller's thread frees the memory of events.
         frees_events: bool,
     },
@@ -34,9 +36,11 @@ pub(super) struct Work {
 }
 
 impl Division {
-    /// `lends` is that of the [source](crate::Source::lends); see [`WhenDense`](Self::WhenDense) for `frees_events`.
+    /// `processors`: how many workers run at once, at most. `lends` is that of the [source](crate::Source::lends); see
+    /// [`WhenDense`](Self::WhenDense) for `frees_events`.
     pub(super) fn new(
         workers: NonZeroUsize,
+        processors: NonZeroUsize,
         block_bytes: Option<usize>,
         overflow: Overflow,
         lends: bool,
@@ -47,7 +51,11 @@ impl Division {
             // The source drops frames while one thread is busy.
             (Overflow::Drop, _) => Self::After(0),
             (Overflow::Wait, Some(bytes)) => Self::After((bytes / LENT_FRAME_BYTES) as u64),
-            (Overflow::Wait, None) if lends => Self::WhenDense { frees_events },
+            (Overflow::Wait, None) if lends => {
+                // To sort frames takes one thread at a time, and the rest of the work is divided.
+                let at_once = (workers.min(processors).get() as u64).clamp(2, MAX_GAINING_WORKERS);
+                Self::WhenDense { one_in: at_once.saturating_add(1), frees_events }
+            }
             // Workers also divide the work of reading.
             (Overflow::Wait, None) => Self::After(FRAMES_IN_CALLER),
         }
@@ -66,7 +74,7 @@ impl Division {
         match self {
             Self::Never => false,
             Self::After(frames) => all.frames.saturating_sub(start.frames) >= frames,
-            Self::WhenDense { frees_events } => {
+            Self::WhenDense { one_in, frees_events } => {
                 let frames = all.frames.saturating_sub(window.frames);
                 if frames < FRAMES_IN_CALLER {
                     return false;
@@ -79,7 +87,7 @@ impl Division {
                 } else {
                     segments.saturating_add(events)
                 };
-                gain > frames / DENSE_WORK_FRACTION
+                gain.saturating_mul(one_in) > frames
             }
         }
     }
@@ -90,10 +98,11 @@ mod tests {
     use super::*;
 
     const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();
+    const SIX: NonZeroUsize = NonZeroUsize::new(6).unwrap();
 
     /// Returns after how many windows the analysis of a lending source is divided. Each window has this many segments and events.
-    fn divided_after(windows: &[(u64, u64)], frees_events: bool) -> Option<usize> {
-        let division = Division::new(TWO, None, Overflow::Wait, true, frees_events);
+    fn divided_after(workers: NonZeroUsize, windows: &[(u64, u64)], frees_events: bool) -> Option<usize> {
+        let division = Division::new(workers, SIX, None, Overflow::Wait, true, frees_events);
         let (mut all, mut window) = (Work::default(), Work::default());
         windows.iter().position(|(segments, events)| {
             all.frames = all.frames.saturating_add(FRAMES_IN_CALLER);
@@ -105,19 +114,29 @@ mod tests {
 
     #[test]
     fn lent_frames_are_divided_once_they_are_dense() {
-        let dense = FRAMES_IN_CALLER / DENSE_WORK_FRACTION;
-        assert_eq!(divided_after(&[(0, 0), (dense, 0), (9, dense - 9)], false), None);
+        let dense = FRAMES_IN_CALLER / 3;
+        assert_eq!(divided_after(TWO, &[(0, 0), (dense, 0), (9, dense - 9)], false), None);
         assert_eq!(
-            divided_after(&[(dense, 0), (0, 0), (dense, 1), (0, 0)], false),
+            divided_after(TWO, &[(dense, 0), (0, 0), (dense, 1), (0, 0)], false),
             Some(2),
             "windows count apart"
         );
         let most = FRAMES_IN_CALLER;
         assert_eq!(
-            divided_after(&[(most, most / 3), (most, most / 9)], true),
+            divided_after(TWO, &[(most, most / 3), (most, most / 9)], true),
             Some(1),
             "to free events costs more"
         );
+    }
+
+    #[test]
+    fn more_workers_gain_from_less() {
+        let sparse = FRAMES_IN_CALLER / 5;
+        assert_eq!(divided_after(TWO, &[(sparse, 0)], false), None);
+        assert_eq!(divided_after(SIX, &[(sparse, 0)], false), Some(0));
+        assert_eq!(divided_after(SIX, &[(FRAMES_IN_CALLER / 10, 0)], false), None);
+        let on_two = Division::new(SIX, TWO, None, Overflow::Wait, true, false);
+        assert_eq!(on_two, Division::new(TWO, SIX, None, Overflow::Wait, true, false));
     }
 
     #[test]
@@ -126,7 +145,7 @@ mod tests {
             let all = Work { frames, ..Work::default() };
             division.is_due(all, Work::default(), &mut Work::default())
         };
-        let new = |workers, bytes, overflow| Division::new(workers, bytes, overflow, false, true);
+        let new = |workers, bytes, overflow| Division::new(workers, SIX, bytes, overflow, false, true);
         assert_eq!(new(NonZeroUsize::MIN, Some(1), Overflow::Drop), Division::Never);
         assert!(due(new(TWO, None, Overflow::Drop), 0));
         assert!(due(new(TWO, Some(1), Overflow::Wait), 0));

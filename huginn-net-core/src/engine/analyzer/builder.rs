@@ -80,9 +80,10 @@ impl<P: Protocol> Builder<P> {
     /// the next block and finds the worker of each frame: the hash of a flow's [key](crate::FlowKey) assigns it to one. The
     /// caller's thread merges the events. More workers than cores only add work.
     ///
-    /// The caller's thread analyses the first 2,048 frames alone. Frames [in memory](crate::Source::lends) stay there until more than a
-    /// third of 2,048 of them yield an event or a segment that the protocol analyses: of others, threads gain nothing. Each event that owns memory, which the
-    /// caller's thread then frees, instead counts as three segments less. Workers start at once with [`Overflow::Drop`], and when a source waits for frames.
+    /// The caller's thread analyses the first 2,048 frames alone. Frames [in memory](crate::Source::lends) stay there until enough
+    /// of 2,048 of them yield an event or a segment that the protocol analyses, with two workers a third and with five or more a sixth: of
+    /// others, threads gain nothing. Each event that owns memory, which the caller's thread then frees, instead counts as three segments
+    /// less. Workers start at once with [`Overflow::Drop`], and when a source waits for frames.
     ///
     /// The caller's thread frees events that the sink receives by value. With many events, threads then contend in
     /// the allocator. [`Analyzer::analyze_ref`], [`Analyzer::analyze_map`] and [`Analyzer::analyze_text`] avoid that.

@@ -9,6 +9,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use crossbeam_channel::Receiver;
 
@@ -251,7 +252,12 @@ impl<P: Protocol> Analyzer<P> {
         let accepted = snapshots.accept();
         // Events own memory for tunnels, too, but few have one.
         let frees_events = needs_drop::<R::Rendered>() && needs_drop::<Report<P>>();
-        let division = Division::new(self.workers, self.block_bytes, overflow, source.lends(), frees_events);
+        let processors = match self.workers {
+            NonZeroUsize::MIN => NonZeroUsize::MIN,
+            _ => thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+        };
+        let division =
+            Division::new(self.workers, processors, self.block_bytes, overflow, source.lends(), frees_events);
         let requests = &accepted.requests;
         let first = if division == Division::Never {
             self.run_sequential::<false, S, R>(source, division, requests, render, output)
