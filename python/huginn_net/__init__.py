@@ -14,8 +14,10 @@ import contextlib
 import difflib
 import functools
 import glob
+import io
 import json
 import os
+import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,6 +26,8 @@ from . import _native
 from ._native import CaptureError, ClientHello, Http2Client, TcpSyn, client_hello, explain, http2_client, tcp_syn
 
 if TYPE_CHECKING:
+    from typing import Self
+
     import duckdb
     import pandas
     import polars
@@ -112,7 +116,7 @@ def read_pcap(
     if on_error not in ("raise", "skip"):
         raise ValueError("on_error must be 'raise' or 'skip'")
     _check(protocols, events, columns)
-    events, lists = _alerts(findings, fingerprints, events)
+    events, lists = _alerts(findings, fingerprints, connections, events)
     if shard is not None:
         if findings:
             raise ValueError("findings need all packets of a host: leave shard out")
@@ -161,7 +165,8 @@ def scan_pcap(source: Any, **options: Any) -> polars.LazyFrame:
         if with_columns is not None:
             used = {*with_columns, *(predicate.meta.root_names() if predicate is not None else ())}
             changes["columns"] = [name for name in capture.schema.names if name in used]
-        if predicate is not None and predicate.meta.root_names() == ["event"]:
+        # The number of rows is that before the filter.
+        if predicate is not None and n_rows is None and set(predicate.meta.root_names()) == {"event"}:
             names = capture._arguments["events"] or _native.event_names()
             changes["events"] = pl.DataFrame({"event": names}).filter(predicate)["event"].to_list()
             if not changes["events"]:
@@ -169,12 +174,11 @@ def scan_pcap(source: Any, **options: Any) -> polars.LazyFrame:
         left = n_rows
         for batch in capture._changed(changes)._batches():
             frame = pl.DataFrame(batch)
-            frame = frame if predicate is None else frame.filter(predicate)
-            frame = frame if with_columns is None else frame.select(with_columns)
             if left is not None:
                 frame = frame.head(left)
                 left -= frame.height
-            yield frame
+            frame = frame if predicate is None else frame.filter(predicate)
+            yield frame if with_columns is None else frame.select(with_columns)
             if left == 0:
                 return
 
@@ -204,7 +208,7 @@ def live(
     other options are those of `read_pcap`.
     """
     _check(protocols, events, columns)
-    events, lists = _alerts(findings, fingerprints, events)
+    events, lists = _alerts(findings, fingerprints, connections, events)
     names = [interfaces] if isinstance(interfaces, str) else list(interfaces)
     return Live(names, list(protocols), db, workers, connections, list(events), list(columns), interval, findings, lists)
 
@@ -223,11 +227,20 @@ def _check(protocols: Any, events: Any, columns: Any) -> None:
                 raise ValueError(f"{what} has no {name!r}{_nearest(name, list(known))}")
 
 
-def _alerts(findings: bool, fingerprints: Any, events: Any) -> tuple[list[str], list[Any]]:
+def _alerts(findings: bool, fingerprints: Any, connections: bool, events: Any) -> tuple[list[str], list[Any]]:
     """The events with those that findings and watch lists add, and the files of the lists."""
     lists = [fingerprints] if isinstance(fingerprints, (str, os.PathLike)) else list(fingerprints)
+    _need({"finding": ("findings", findings), "match": ("fingerprints", lists), "connection": ("connections", connections)}, events)
     added = [name for name, wanted in (("finding", findings), ("match", lists)) if wanted]
     return (list(dict.fromkeys([*events, *added])) if events else []), lists
+
+
+def _need(options: dict[str, tuple[str, Any]], events: Iterable[str]) -> None:
+    """Raises ValueError if events are chosen without the option that reports them."""
+    for event in events:
+        option, given = options.get(event, ("", True))
+        if not given:
+            raise ValueError(f"the event {event!r} needs the option {option}")
 
 
 def _nearest(name: str, known: Sequence[str]) -> str:
@@ -242,6 +255,8 @@ def _expand(source: Any) -> Iterator[tuple[str | None, Any]]:
         yield from ((name, _opener(name)) for name, _ in _files(os.fspath(source)))
     elif isinstance(source, (bytes, bytearray, memoryview)):
         yield None, bytes(source)
+    elif isinstance(source, io.TextIOBase):
+        raise TypeError("a capture is not text: open the file with mode 'rb'")
     elif hasattr(source, "read"):
         name = getattr(source, "name", None)
         yield name if isinstance(name, str) else None, source
@@ -269,27 +284,41 @@ def _files(path: str) -> list[tuple[str, int]]:
         import fsspec
 
         filesystem, root = fsspec.core.url_to_fs(path)
-        names = filesystem.glob(root) if any(mark in path for mark in "*?[") else [root]
-        if len(names) == 1 and filesystem.isdir(names[0]):
-            names = [name for name in filesystem.find(names[0]) if _is_capture_name(name)]
+        if _is_pattern(root) and not filesystem.exists(root):
+            names = [name for name in filesystem.glob(root) if not filesystem.isdir(name)]
+        elif filesystem.isdir(root):
+            names = [name for name in filesystem.find(root) if _is_capture_name(name)]
+        else:
+            names = [root]
         found = [(filesystem.unstrip_protocol(name), filesystem.size(name) or 0) for name in names]
+    elif _is_pattern(path) and not os.path.exists(path):
+        found = _sizes(name for name in glob.glob(path, recursive=True) if not os.path.isdir(name))
+    elif os.path.isdir(path):
+        names = [os.path.join(folder, name) for folder, _, files in os.walk(path) for name in files]
+        found = _sizes(name for name in names if os.path.isfile(name) and not os.path.islink(name))
+        found = [(name, size) for name, size in found if _is_capture_name(name) or _native.is_capture(name)]
     else:
-        names = [path] if os.path.exists(path) or not glob.has_magic(path) else glob.glob(path, recursive=True)
-        if len(names) == 1 and os.path.isdir(names[0]):
-            names = [os.path.join(folder, name) for folder, _, files in os.walk(names[0]) for name in files]
-            names = [name for name in names if _is_capture_name(name)]
-        found = []
-        for name in names:
-            # One that was deleted since is none of them.
-            with contextlib.suppress(FileNotFoundError):
-                if os.path.isfile(name):
-                    found.append((name, os.path.getsize(name)))
+        return [(path, os.path.getsize(path))]
     if not found:
         raise FileNotFoundError(f"no capture matches {path}")
     return sorted(found)
 
 
+def _is_pattern(path: str) -> bool:
+    return any(mark in path for mark in "*?[")
+
+
+def _sizes(names: Iterable[str]) -> list[tuple[str, int]]:
+    """The names with their sizes, without those that were deleted since."""
+    found = []
+    for name in names:
+        with contextlib.suppress(FileNotFoundError):
+            found.append((name, os.path.getsize(name)))
+    return found
+
+
 def _is_capture_name(name: str) -> bool:
+    name = name.lower()
     for end in (".gz", ".zst"):
         name = name.removesuffix(end)
     return name.rstrip("0123456789").endswith(_CAPTURE_NAMES)
@@ -308,8 +337,8 @@ class Capture(_native.Capture):
 
     _arguments: dict[str, Any]
 
-    def __new__(cls, arguments: dict[str, Any]) -> Capture:
-        self = super().__new__(cls, **arguments)
+    def __new__(cls, arguments: dict[str, Any], errors_of: Capture | None = None) -> Self:
+        self = super().__new__(cls, **arguments, errors_of=errors_of)
         self._arguments = arguments
         return self
 
@@ -321,7 +350,7 @@ class Capture(_native.Capture):
         return f"<huginn_net.Capture: {', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}>"
 
     def _changed(self, changes: dict[str, Any]) -> Capture:
-        return Capture({**self._arguments, **changes})
+        return Capture({**self._arguments, **changes}, self)
 
     def _batches(self) -> Iterator[pyarrow.RecordBatch]:
         """The batches of rows. Damage is a CaptureError."""
@@ -396,7 +425,7 @@ class Capture(_native.Capture):
 
         path = os.fspath(path)
         folder, name = os.path.split(path)
-        unfinished = os.path.join(folder, f".{name}.unfinished")
+        unfinished = os.path.join(folder, f".{name}.{uuid.uuid4().hex}.unfinished")
         try:
             with pq.ParquetWriter(unfinished, self.schema, **options) as writer:
                 for group in self._groups():

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from typing import Any, final
+from typing import Any, Self, final
 
 class CaptureError(OSError):
     """A capture cannot be read to its end: it is damaged, or no capture."""
@@ -46,8 +46,8 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
 
 class Capture:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         sources: list[Any],
         protocols: list[str],
         db: str | os.PathLike[str] | None,
@@ -56,13 +56,14 @@ class Capture:
         skip_errors: bool,
         events: list[str],
         columns: list[str],
-        names: list[str | None] | None = None,
+        names: list[str | None],
         shard: tuple[int, int] | None = None,
         dictionaries: bool = False,
         max_compression_ratio: int | None = 1000,
         findings: bool = False,
         fingerprints: list[str | os.PathLike[str]] = [],
-    ) -> None: ...
+        errors_of: Capture | None = None,
+    ) -> Self: ...
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
     def events(self) -> Events: ...
     def host_records(self) -> Any: ...
@@ -110,6 +111,9 @@ def tcp_syn(data: bytes) -> TcpSyn | None:
 def client_fingerprint(syn: bytes | None, tls: bytes | None, quic: list[bytes], http: bytes | None) -> str: ...
 def explain(fingerprint: str, other: str | None = None) -> str:
     """Describes a fingerprint in text; with a second JA4 it lists the differences."""
+
+def is_capture(path: str) -> bool:
+    """Whether a file begins as a capture does."""
 
 def event_names() -> list[str]: ...
 def schema() -> list[tuple[str, str, str]]: ...

@@ -8,8 +8,8 @@
 
 - ``table``: ``events`` (default); ``host_records``, the records for `host_events`; or ``errors``, the captures that cannot be
   read to their end, each once, with the packet and the byte offset of the damage.
-- ``events``: the events that become rows, ``"tls_client,tls_server"``; ``protocols``, ``workers``, ``connections`` and ``db`` as in
-  `huginn_net.read_pcap`.
+- ``events``: the events that become rows, ``"tls_client,tls_server"``; ``protocols``, ``workers``, ``connections``, ``findings``,
+  ``fingerprints`` (paths with commas between them), ``db`` and ``maxCompressionRatio`` (``none`` removes it) as in `huginn_net.read_pcap`.
 - ``onError``: ``raise``, or ``skip``, which keeps the rows before the damage and goes on with the next capture.
 - ``partitionBytes``: the size that files are packed to (default 32 MiB). ``shards``: the number of tasks for each file: each
   analyses some of its flows.
@@ -33,7 +33,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
@@ -51,7 +51,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from . import HOST_EVENTS, PROTOCOLS, _files, _native, _nearest, _open_url
+from . import HOST_EVENTS, PROTOCOLS, _alerts, _files, _native, _nearest, _open_url
 
 #: Filters. Spark 4.0 has none.
 _EQUAL_TO: Any = getattr(datasource, "EqualTo", ())
@@ -63,8 +63,11 @@ PARTITION_BYTES = 32 << 20
 #: Seconds for which a file must not have changed before a stream reads it.
 SETTLE_SECONDS = 10.0
 
-#: Bytes at the start of a local capture that tell it from another one in the same place: the header and the first packet.
-_HEAD_BYTES = 64
+#: Bytes at the start and at the end of a local capture that tell it from another one in the same place.
+_END_BYTES = 64
+
+#: A time of change that is so much later than now, in seconds, is none.
+_FUTURE_SECONDS = 3600
 
 #: Events that an analysis of one protocol reports. Others need all protocols.
 _EVENTS_OF = {
@@ -143,6 +146,8 @@ def _seconds(text: str) -> float:
 def _names(known: Sequence[str]) -> Callable[[str], list[str]]:
     def check(text: str) -> list[str]:
         names = [name.strip() for name in text.split(",")]
+        if names == [""]:
+            raise ValueError("names nothing")
         for name in names:
             if name not in known:
                 raise ValueError(f"has no {name!r}{_nearest(name, known)}")
@@ -161,6 +166,9 @@ class _Options:
     protocols: list[str] | tuple[str, ...] = PROTOCOLS
     workers: int = 1
     connections: bool = False
+    findings: bool = False
+    fingerprints: list[str] | tuple[str, ...] = ()
+    max_compression_ratio: int | None = 1000
     db: str | None = None
     skip_errors: bool = False
     partition_bytes: int = PARTITION_BYTES
@@ -178,6 +186,9 @@ class _Options:
             "protocols": ("protocols", _names(PROTOCOLS)),
             "workers": ("workers", _positive),
             "connections": ("connections", _boolean),
+            "findings": ("findings", _boolean),
+            "fingerprints": ("fingerprints", lambda text: text.split(",")),
+            "maxCompressionRatio": ("max_compression_ratio", lambda text: None if text == "none" else _positive(text)),
             "db": ("db", str),
             "onError": ("skip_errors", lambda text: _choice("raise", "skip")(text) == "skip"),
             "partitionBytes": ("partition_bytes", _positive),
@@ -185,28 +196,40 @@ class _Options:
             "settleSeconds": ("settle_seconds", _seconds),
         }
         names = {name.lower(): name for name in known}
-        values = {}
+        values: dict[str, Any] = {"paths": []}
         for given, text in options.items():
             if given.lower() not in names:
                 raise ValueError(f"no option {given!r}{_nearest(given, list(known))}")
             name = names[given.lower()]
             field, check = known[name]
             try:
-                values[field] = check(text)
+                value = check(text)
+                values[field] = values["paths"] + value if field == "paths" else value
             except ValueError as error:
                 raise ValueError(f"option {name}: {text!r}: {error}") from None
-        checked = cls(**{"paths": [], **values})
+        checked = cls(**values)
+        events, _ = _alerts(checked.findings, checked.fingerprints, checked.connections, checked.events or ())
+        checked.events = events or checked.events
+        if checked.shards > 1 and checked.findings:
+            raise ValueError("findings need all packets of a host: leave shards out")
         if checked.shards > 1 and checked.table == "events":
             if set(checked.events or ()) & set(HOST_EVENTS):
                 raise ValueError("a shard has no events of hosts: see host_events")
             checked.events = checked.events or [name for name in _native.event_names() if name not in HOST_EVENTS]
         return checked
 
-    def list_files(self) -> list[tuple[str, int]]:
+    def list_files(self, may_be_missing: bool = False) -> list[tuple[str, int]]:
         """The captures of all paths with their sizes; each once."""
         if not self.paths:
             raise ValueError("no path: name captures with load(path)")
-        return list(dict.fromkeys(file for path in self.paths for file in _files(path)))
+        found: dict[tuple[str, int], None] = {}
+        for path in self.paths:
+            try:
+                found.update(dict.fromkeys(_files(path)))
+            except FileNotFoundError:
+                if not may_be_missing:
+                    raise
+        return list(found)
 
 
 @dataclass
@@ -324,6 +347,9 @@ class _Reading:
                         self.columns if options.table == "events" else [],
                         [url],
                         partition.shard,
+                        max_compression_ratio=options.max_compression_ratio,
+                        findings=options.findings,
+                        fingerprints=list(options.fingerprints),
                     )
                     for batch in pa.RecordBatchReader.from_stream(table.stream(capture)):
                         batch = batch.select(self.columns)
@@ -364,7 +390,7 @@ class CaptureStreamReader(_Reading, DataSourceStreamReader):
     """Reads captures that appear in a folder, each once.
 
     An offset names the captures that are there and complete, each with what identifies it: its place in the file system,
-    length, time of change and first bytes. What the end of a batch names and its start does not is new, whatever its name
+    length, first and last bytes. What the end of a batch names and its start does not is new, whatever its name
     and its time. Captures that were deleted leave the offsets; renamed ones stay what they are.
 
     A capture is complete once it has not changed for ``settleSeconds``. One that grows after it was read is an error:
@@ -380,13 +406,13 @@ class CaptureStreamReader(_Reading, DataSourceStreamReader):
         return {"files": {}}
 
     def latestOffset(self) -> dict[str, Any]:  # noqa: N802: Spark's name.
-        latest = time.time() - self.options.settle_seconds
+        now = time.time()
         # One that changes although it was complete is not left out: it ends the stream.
-        places = {_place_and_size(identity)[0] for identity in self._before}
+        places = {_place_of(identity) for identity in self._before}
         present = {
             identity: url
             for identity, changed, url in self._present()
-            if changed <= latest or _place_and_size(identity)[0] in places
+            if not now - self.options.settle_seconds < changed < now + _FUTURE_SECONDS or _place_of(identity) in places
         }
         # A listing may miss a capture that is renamed meanwhile: it stays for one more offset.
         files = {**self._before, **present}
@@ -395,9 +421,15 @@ class CaptureStreamReader(_Reading, DataSourceStreamReader):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Files]:
         new = {identity: url for identity, url in end["files"].items() if identity not in start["files"]}
-        _refuse_grown(start["files"], new)
+        for identity, url in _grown(start["files"], new):
+            if not self.options.skip_errors:
+                raise ValueError(
+                    f"{url}: grew after it was read: give captures their names when they are complete, or raise settleSeconds; "
+                    "onError=skip goes on without the rest"
+                )
+            del new[identity]
         found = {url: identity for identity, url in self._find(new)}
-        partitions = self.pack(sorted((url, _place_and_size(identity)[1]) for url, identity in found.items()))
+        partitions = self.pack(sorted((url, _size_of(identity)) for url, identity in found.items()))
         for partition in partitions:
             partition.identities = [found[url] for url in partition.urls]
         return partitions
@@ -409,10 +441,7 @@ class CaptureStreamReader(_Reading, DataSourceStreamReader):
 
     def _present(self) -> Iterator[tuple[str, float, str]]:
         """The captures that are there: what identifies them, the time of change and the name."""
-        files: list[tuple[str, int]] = []
-        with contextlib.suppress(FileNotFoundError):
-            files = self.options.list_files()
-        for url, _ in files:
+        for url, _ in self.options.list_files(may_be_missing=True):
             # One that was deleted or renamed since is not.
             with contextlib.suppress(FileNotFoundError):
                 identity, changed = _identify(url)
@@ -451,29 +480,37 @@ def _identify(url: str) -> tuple[str, float]:
         changed = filesystem.modified(name).timestamp()
         return f"{url}:{changed}:{filesystem.size(name)}", changed
     with open(url, "rb") as file:
-        head = hashlib.blake2b(file.read(_HEAD_BYTES), digest_size=8).hexdigest()
         status = os.fstat(file.fileno())
-    return f"{status.st_dev}.{status.st_ino}:{head}:{status.st_mtime_ns}:{status.st_size}", status.st_mtime
+        head, end = _digest(file, 0), _digest(file, status.st_size - _END_BYTES)
+    return f"{status.st_dev}.{status.st_ino}.{head}:{end}:{status.st_size}", status.st_mtime
 
 
-def _refuse_grown(known: dict[str, str], new: dict[str, str]) -> None:
-    """Raises ValueError for a local capture that was read when it was shorter."""
-    lengths = {}
-    for identity in known:
-        place, size = _place_and_size(identity)
-        lengths[place] = size
+def _digest(file: BinaryIO, offset: int) -> str:
+    """A digest of the bytes from an offset on."""
+    file.seek(max(offset, 0))
+    return hashlib.blake2b(file.read(_END_BYTES), digest_size=8).hexdigest()
+
+
+def _grown(known: dict[str, str], new: dict[str, str]) -> list[tuple[str, str]]:
+    """The local captures among the new ones that were read when they were shorter."""
+    ends = {_place_of(identity): (_size_of(identity), identity.split(":")[-2]) for identity in known if "://" not in identity}
+    grown = []
     for identity, url in new.items():
-        place, size = _place_and_size(identity)
-        if "://" not in url and size > lengths.get(place, size):
-            raise ValueError(
-                f"{url}: grew after it was read: give captures their names when they are complete, or raise settleSeconds"
-            )
+        size, end = ends.get(_place_of(identity), (0, ""))
+        if "://" not in identity and 0 < size < _size_of(identity):
+            with contextlib.suppress(FileNotFoundError), open(url, "rb") as file:
+                if _digest(file, size - _END_BYTES) == end:
+                    grown.append((identity, url))
+    return grown
 
 
-def _place_and_size(identity: str) -> tuple[str, int]:
-    """The place and the first bytes of a capture, and its length."""
-    place, _, size = identity.rsplit(":", 2)
-    return place, int(size) if size.isdigit() else 0
+def _place_of(identity: str) -> str:
+    """The place of a capture, with its first bytes."""
+    return identity.rsplit(":", 2)[0]
+
+
+def _size_of(identity: str) -> int:
+    return int(identity.rsplit(":", 1)[1])
 
 
 def _open(url: str) -> Any:

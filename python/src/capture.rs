@@ -17,7 +17,7 @@ use huginn_net::record::{event_name, needs_handshakes};
 use huginn_net::watch::{WatchListHandle, WatchLists};
 use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};
 use huginn_net_arrow::EventBatchBuilder;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
@@ -88,7 +88,10 @@ impl Options {
         let mut lists = WatchLists::default();
         for path in fingerprints {
             let name = path.display().to_string();
-            let added = lists.add(&name, &std::fs::read(path)?);
+            let text = std::fs::read(path).map_err(|error| {
+                PyOSError::new_err((error.raw_os_error(), error.to_string(), path.clone()))
+            })?;
+            let added = lists.add(&name, &text);
             added.map_err(|error| PyValueError::new_err(format!("{name}: {error}")))?;
         }
         Ok(Self { findings, lists: Some(WatchListHandle::new(lists)), ..self })
@@ -191,8 +194,8 @@ enum Origin {
 #[pyclass(frozen, subclass)]
 pub(crate) struct Capture {
     origins: Vec<Origin>,
-    /// Names of the origins in the column `file`; unless given, paths have their own.
-    names: Option<Vec<Option<String>>>,
+    /// Names of the origins in the column `file`.
+    names: Vec<Option<String>>,
     options: Options,
     errors: ReadErrors,
     interrupt: Interrupt,
@@ -201,7 +204,7 @@ pub(crate) struct Capture {
 #[pymethods]
 impl Capture {
     #[new]
-    #[pyo3(signature = (sources, protocols, db, workers, connections, skip_errors, events, columns, names=None, shard=None, dictionaries=false, max_compression_ratio=1000, findings=false, fingerprints=Vec::new()))]
+    #[pyo3(signature = (sources, protocols, db, workers, connections, skip_errors, events, columns, names, shard=None, dictionaries=false, max_compression_ratio=1000, findings=false, fingerprints=Vec::new(), errors_of=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         py: Python<'_>,
@@ -213,12 +216,13 @@ impl Capture {
         skip_errors: bool,
         events: Vec<String>,
         columns: Vec<String>,
-        names: Option<Vec<Option<String>>>,
+        names: Vec<Option<String>>,
         shard: Option<(u32, u32)>,
         dictionaries: bool,
         max_compression_ratio: Option<u32>,
         findings: bool,
         fingerprints: Vec<PathBuf>,
+        errors_of: Option<PyRef<'_, Self>>,
     ) -> PyResult<Self> {
         let shard = shard.map(|(index, shards)| {
             let shards = NonZeroU32::new(shards).filter(|shards| index < shards.get());
@@ -237,7 +241,8 @@ impl Capture {
             max_compression_ratio: max_compression_ratio.and_then(NonZeroU32::new),
             ..options
         };
-        Ok(Self { origins, names, options, errors: ReadErrors::default(), interrupt: Interrupt::default() })
+        let errors = errors_of.map_or_else(ReadErrors::default, |other| other.errors.clone());
+        Ok(Self { origins, names, options, errors, interrupt: Interrupt::default() })
     }
 
     /// A stream of Arrow record batches: the Arrow PyCapsule interface.
@@ -322,15 +327,11 @@ impl Capture {
 impl Capture {
     /// The inputs with their names.
     fn inputs(&self, py: Python<'_>) -> PyResult<Inputs> {
-        let name = |(index, input): (usize, &Input)| match &self.names {
-            Some(names) => names.get(index).cloned().flatten(),
-            None => (self.origins.len() > 1 || matches!(input, Input::Path(_))).then(|| input.name()),
-        };
         let inputs = self.origins.iter().map(|origin| origin.input(py)).collect::<PyResult<Vec<Input>>>()?;
-        let inputs = inputs.into_iter().enumerate().map(|(index, input)| {
-            let name = name((index, &input));
-            (input, name)
-        });
+        let names = self.names.iter().cloned().chain(std::iter::repeat(None));
+        let inputs = inputs.into_iter().zip(names);
+        // What an earlier stream did not raise is over.
+        self.interrupt.take();
         let options = Options { cancel: CancelToken::default(), ..self.options.clone() };
         Ok(Inputs { inputs: inputs.collect(), options, errors: self.errors.clone() })
     }

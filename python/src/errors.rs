@@ -32,6 +32,8 @@ pub(crate) fn exception(error: impl ToString) -> PyErr {
 /// A row of the table of errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Row {
+    /// Place of the capture among those of an analysis: bytes have no name.
+    input: usize,
     file: Option<String>,
     error: String,
     /// Number of the packet, and offset of its record.
@@ -47,12 +49,12 @@ impl ReadErrors {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, file: Option<&str>, error: &ReadError) {
+    fn push(&self, input: usize, file: Option<&str>, error: &ReadError) {
         let position = match error {
             AnalysisError::Source(error) => error.position(),
             _ => None,
         };
-        let row = Row { file: file.map(str::to_owned), error: error.to_string(), position };
+        let row = Row { input, file: file.map(str::to_owned), error: error.to_string(), position };
         let mut rows = self.lock();
         if !rows.contains(&row) {
             rows.push(row);
@@ -105,13 +107,13 @@ impl Inputs {
         self,
         mut read: impl FnMut(CaptureReader, Option<&str>, &Options) -> Result<ControlFlow<()>, ReadError>,
     ) -> Result<(), ReadError> {
-        for (input, name) in self.inputs {
+        for (index, (input, name)) in self.inputs.into_iter().enumerate() {
             let reader = input.open(name.as_deref(), &self.options).map_err(ReadError::from);
             match reader.and_then(|reader| read(reader, name.as_deref(), &self.options)) {
                 Ok(ControlFlow::Continue(())) => {}
                 Ok(ControlFlow::Break(())) => break,
                 Err(error) => {
-                    self.errors.push(name.as_deref(), &error);
+                    self.errors.push(index, name.as_deref(), &error);
                     if !self.options.skips_errors {
                         return Err(error);
                     }

@@ -30,7 +30,7 @@ mod _native {
     #[pymodule_export]
     use crate::stream::Table;
     #[pymodule_export]
-    use crate::{error_schema, event_names, host_record_order, host_record_schema, schema};
+    use crate::{error_schema, event_names, host_record_order, host_record_schema, is_capture, schema};
 }
 
 /// The schema as a table of `(column, type, meaning)`, with the types of Arrow.
@@ -38,6 +38,12 @@ mod _native {
 fn schema() -> Vec<(&'static str, String, &'static str)> {
     let columns = huginn_net_arrow::columns().iter();
     columns.map(|column| (&*column.name, column.data_type.to_string(), &*column.meaning)).collect()
+}
+
+/// Whether a file begins as a capture does.
+#[pyfunction]
+fn is_capture(path: std::path::PathBuf) -> bool {
+    huginn_net::CaptureReader::open(path).is_ok()
 }
 
 /// The names of all events.

@@ -28,15 +28,6 @@ pub(crate) enum Input {
 }
 
 impl Input {
-    /// The name in the column `file`.
-    pub(crate) fn name(&self) -> String {
-        match self {
-            Self::Path(path) => path.display().to_string(),
-            Self::Bytes(_) => "<bytes>".to_owned(),
-            Self::File(_) | Self::Opener(_) => "<file>".to_owned(),
-        }
-    }
-
     /// Opens the capture. `name`: the name in errors, if it is not that of the input.
     pub(crate) fn open(self, name: Option<&str>, options: &Options) -> Result<CaptureReader, CaptureError> {
         let reader = match self {
@@ -65,7 +56,15 @@ impl Read for PyReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         Python::attach(|py| {
             let data = self.0.call_method1(py, "read", (buffer.len(),))?;
-            let data = data.bind(py).cast::<PyBytes>().map_err(PyErr::from)?.as_bytes();
+            let data = data.bind(py);
+            // Other objects with bytes, such as a memoryview, become bytes; a text is an error.
+            let data = match data.cast::<PyBytes>() {
+                Ok(data) => data.clone(),
+                Err(_) => {
+                    py.get_type::<PyBytes>().call1((data,))?.cast_into::<PyBytes>().map_err(PyErr::from)?
+                }
+            };
+            let data = data.as_bytes();
             let target = buffer.get_mut(..data.len()).ok_or(io::ErrorKind::InvalidData)?;
             target.copy_from_slice(data);
             Ok(data.len())

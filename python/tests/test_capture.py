@@ -134,6 +134,8 @@ def test_damaged_capture_is_skipped(tmp_path):
     packets = hn.read_pcap(CURL).stats()[0]["engine"]["frames"]
     assert (second["file"], second["packet"]) == (str(damaged), packets)
     assert f"packet {packets} at byte {second['offset']}: " in second["error"]
+    hn.scan_pcap(capture := hn.read_pcap([cut, b"none", b"none"], on_error="skip")).select("ja4").collect()
+    assert [row["file"] for row in capture.errors().to_pylist()] == [str(cut), None, None]
 
 
 def test_decompression_bomb_ends_with_error():
@@ -200,12 +202,25 @@ def test_folders_patterns_and_iterables_name_captures(tmp_path):
         data = CURL.read_bytes()
         (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     (tmp_path / "notes.txt").write_text("no capture")
+    (tmp_path / "day" / "D.PCAP").write_bytes(CURL.read_bytes())
+    (tmp_path / "day" / "x.pcap.20240101-00").write_bytes(CURL.read_bytes())
     rows = hn.read_pcap(CURL).to_arrow().num_rows
     table = hn.read_pcap(tmp_path).to_arrow()
-    names = ["a.pcapng", "b.pcap", "day/c.cap.gz", "day/ring.pcap03"]
+    names = ["a.pcapng", "b.pcap", "day/D.PCAP", "day/c.cap.gz", "day/ring.pcap03", "day/x.pcap.20240101-00"]
     assert table["file"].unique().to_pylist() == [str(tmp_path / name) for name in names]
-    assert table.num_rows == 4 * rows
-    assert hn.read_pcap(path for path in (tmp_path / "*.pcap", str(tmp_path / "day"))).to_arrow().num_rows == 3 * rows
+    assert table.num_rows == 6 * rows
+    assert hn.read_pcap(path for path in (tmp_path / "*.pcap", str(tmp_path / "day"))).to_arrow().num_rows == 5 * rows
+    # A pattern names files, as one that the shell expands.
+    (tmp_path / "notes.txt").unlink()
+    assert hn.read_pcap(str(tmp_path / "*")).to_arrow().num_rows == 2 * rows
+    assert hn.read_pcap(f"file://{tmp_path}/day").to_arrow().num_rows == 3 * rows
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(CURL.read_bytes()))
+    writer.start()
+    assert hn.read_pcap(tmp_path / "pipe", on_error="skip").to_arrow().num_rows == rows
+    writer.join()
+    with open(CURL, errors="replace") as text, pytest.raises(TypeError, match="rb"):
+        hn.read_pcap(text)
     with pytest.raises(FileNotFoundError):
         hn.read_pcap(tmp_path / "day" / "*.pcapng")
     with pytest.raises(TypeError):
@@ -233,6 +248,9 @@ def test_scan_builds_what_the_query_needs():
         lambda frame: frame.group_by("event").len().sort("event"),
         lambda frame: frame.select("packet").head(7),
         lambda frame: frame.filter(pl.col("ja4").is_not_null()).head(2),
+        lambda frame: frame.head(5).filter(pl.col("ja4").is_not_null()),
+        lambda frame: frame.head(30).filter(event == "tls_client").select(pl.len()),
+        lambda frame: frame.filter((event == "tls_client") | (event == "tls_server")).select("event"),
     ):
         assert query(scan).collect(engine="streaming").equals(query(frame.lazy()).collect())
     assert hn.scan_pcap(hn.read_pcap(CURL, events=["tls_client"])).filter(event == "tls_server").collect().is_empty()
@@ -262,6 +280,9 @@ def test_options_are_checked():
         hn.sql("SELECT 1 FROM events", CURL, connection=True)
     with pytest.raises(TypeError, match="options already"):
         hn.sql("SELECT 1 FROM events", hn.read_pcap(CURL), events=["tls_client"])
+    for event in ("finding", "match", "connection"):
+        with pytest.raises(ValueError, match=f"'{event}' needs the option"):
+            hn.read_pcap(CURL, events=[event])
     for options in ({"protocols": ["ftp"]}, {"columns": ["no"]}, {"events": ["no"]}, {"on_error": "ignore"}, {"workers": 0}):
         with pytest.raises(ValueError):
             hn.read_pcap(CURL, **options)

@@ -1,6 +1,7 @@
 """The data source on Sail, and with HUGINN_NET_SPARK on Spark itself."""
 
 import os
+import struct
 from pathlib import Path
 
 import pytest
@@ -185,12 +186,12 @@ def test_stream_reads_captures_as_they_appear(spark, tmp_path):
     folder.mkdir()
     good = (CAPTURES / "tls/tls-curl/tls-curl.pcap").read_bytes()
     of_one = hn.read_pcap(good).to_arrow().num_rows
-    moment = iter(range(1, 1000))
+    moment = iter(range(1_700_000_000, 1_800_000_000))
 
-    def add(name, data=good, changed=None):
-        """A capture that has not changed for long."""
-        (folder / name).write_bytes(data)
-        os.utime(folder / name, (1, changed or next(moment)))
+    def add(name, changed=1):
+        """A capture of its own that has not changed for long."""
+        (folder / name).write_bytes(good[:24] + struct.pack("<I", next(moment)) + good[28:])
+        os.utime(folder / name, (1, changed))
 
     def read(path=folder, **options):
         """Reads what is new, as a job that starts again, and returns the captures so far with their rows."""
@@ -217,7 +218,7 @@ def test_stream_reads_captures_as_they_appear(spark, tmp_path):
     # As many are deleted as are added: their names and times may be those before the others.
     for number in range(10):
         (folder / f"{number}.pcap").unlink()
-        add(f"late{number}.pcap", changed=0.5)
+        add(f"late{number}.pcap", changed=0)
     seen |= {f"late{number}.pcap": 1 for number in range(10)}
     assert read() == seen
     # A name that another capture had is no longer that capture; one that moves stays what it is.
@@ -234,3 +235,7 @@ def test_stream_reads_captures_as_they_appear(spark, tmp_path):
         file.write(good[24:])
     with pytest.raises(Exception, match="open.pcap: grew after it was read"):
         read(settleSeconds="0")
+    (folder / "after.pcap").write_bytes(good)
+    # The batch that failed is first.
+    assert read(settleSeconds="0", onError="skip") == (seen | {"open.pcap": 1})
+    assert read(settleSeconds="0", onError="skip") == (seen | {"open.pcap": 1, "after.pcap": 1})
