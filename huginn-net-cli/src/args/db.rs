@@ -1,5 +1,6 @@
 //! `huginn-net db`.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -50,9 +51,9 @@ pub(crate) struct ExportArguments {
     #[arg(long, value_enum, default_value = "ja4", value_name = "KIND")]
     pub(crate) kind: ExportKind,
 
-    /// Signature id of the first rule
-    #[arg(long, default_value_t = 1_000_001, value_name = "SID")]
-    pub(crate) first_sid: u32,
+    /// Signature id of the first rule, for suricata-rules (default 1000001)
+    #[arg(long, value_name = "SID")]
+    pub(crate) first_sid: Option<NonZeroU32>,
 
     /// Table of clients, instead of the built-in ones of its kind (TLS, HTTP/2, SSH); may be repeated
     #[arg(long, value_name = "FILE")]

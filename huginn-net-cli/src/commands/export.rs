@@ -1,6 +1,7 @@
 //! `huginn-net db export`: names of clients as lists of other tools.
 
 use std::io::{self, BufWriter, Write};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use huginn_net::ClientDatabase;
@@ -13,7 +14,13 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::plan::Databases;
 
+/// Signature id of the first rule, unless one is given: from a million on they are local.
+const FIRST_SID: u32 = 1_000_001;
+
 pub(super) fn run(args: &ExportArguments) -> Result<Outcome, Failure> {
+    if args.first_sid.is_some() && !matches!(args.to, ExportTarget::SuricataRules) {
+        return Err(Failure::Usage("--first-sid needs --to suricata-rules".into()));
+    }
     let databases = DatabaseArguments { db: None, clients: args.clients.clone() };
     let clients = Databases::read(&databases)?.clients;
     let rows = rows(clients.as_deref().unwrap_or(ClientDatabase::builtin()), args.kind);
@@ -23,7 +30,7 @@ pub(super) fn run(args: &ExportArguments) -> Result<Outcome, Failure> {
     Ok(Outcome::Complete)
 }
 
-/// A fingerprint and the software behind it.
+/// A fingerprint and the software that sends it.
 struct Row {
     value: String,
     found: ClientMatch,
@@ -53,6 +60,7 @@ struct Context<'a> {
     library: Option<&'a str>,
     application: Option<&'a str>,
     versions: Option<&'a str>,
+    r#match: &'a str,
     candidates: Vec<&'a str>,
     evidence: Vec<&'a str>,
 }
@@ -110,7 +118,8 @@ fn write(out: &mut impl Write, args: &ExportArguments, rows: &[Row]) -> Result<(
             for (row, name) in named(rows) {
                 writeln!(
                     out,
-                    "# {}\n{} \"{}\";",
+                    "# {}; {}\n{} \"{}\";",
+                    row.candidates(),
                     row.evidence(),
                     row.value,
                     name.replace(['"', '\\', '$'], "_")
@@ -119,7 +128,7 @@ fn write(out: &mut impl Write, args: &ExportArguments, rows: &[Row]) -> Result<(
         }
         ExportTarget::HaproxyMap => {
             for (row, name) in named(rows) {
-                writeln!(out, "# {}\n{} {name}", row.evidence(), row.value)?;
+                writeln!(out, "# {}; {}\n{} {name}", row.candidates(), row.evidence(), row.value)?;
             }
         }
         ExportTarget::Csv => write_csv(out, key, rows)?,
@@ -139,6 +148,7 @@ fn write_context(out: &mut impl Write, key: &str, row: &Row) -> io::Result<()> {
         library: software.library.as_deref(),
         application: software.application.as_deref(),
         versions: software.versions.as_deref(),
+        r#match: row.found.kind.name(),
         candidates: software.candidates.iter().map(|name| &**name).collect(),
         evidence: software.evidence.iter().map(|text| &**text).collect(),
     };
@@ -155,19 +165,29 @@ fn write_rules(out: &mut impl Write, args: &ExportArguments, rows: &[Row]) -> Re
             return Err(Failure::Usage("Suricata has no Akamai fingerprint: choose another --kind".into()));
         }
     };
-    for ((row, name), sid) in named(rows).zip(args.first_sid..) {
+    let first = args.first_sid.map_or(FIRST_SID, NonZeroU32::get);
+    let sids = first..=u32::MAX;
+    let count = named(rows).count();
+    if sids.clone().nth(count.saturating_sub(1)).is_none() {
+        return Err(Failure::Usage(format!("--first-sid {first} leaves no ids for {count} rules").into()));
+    }
+    for ((row, name), sid) in named(rows).zip(sids) {
         let protocol = match args.kind {
             ExportKind::Hassh => "ssh",
             _ if row.value.starts_with('q') => "quic",
             _ => "tls",
         };
-        // The syntax of rules has these characters.
-        let [name, evidence] =
-            [name, row.evidence()].map(|text| text.replace(['"', ';', '\\', ':', ','], " "));
+        // Commas separate metadata, and the other characters are the syntax of rules.
+        let plain = |text: &str| text.replace(['"', ';', '\\', ':'], " ");
+        let in_metadata = |text: &str| plain(text).replace(',', " ");
+        let candidates =
+            row.found.software.candidates.iter().map(|name| format!("candidate {}", in_metadata(name)));
+        let candidates = candidates.collect::<Vec<_>>().join(", ");
+        let (message, client, evidence) = (plain(&name), in_metadata(&name), in_metadata(&row.evidence()));
         writeln!(
             out,
-            "alert {protocol} any any -> any any (msg:\"huginn-net client {name}\"; {keyword}; content:\"{}\"; \
-             metadata:client {name}, evidence {evidence}; sid:{sid}; rev:1;)",
+            "alert {protocol} any any -> any any (msg:\"huginn-net client {message}\"; {keyword}; content:\"{}\"; \
+             metadata:client {client}, {candidates}, evidence {evidence}; sid:{sid}; rev:1;)",
             row.value
         )?;
     }

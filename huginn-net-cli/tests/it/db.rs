@@ -171,7 +171,23 @@ fn exported_lists_name_clients() {
 }
 
 #[test]
-fn suricata_has_no_rules_for_akamai() {
-    let output = db(&["export", "--to", "suricata-rules", "--kind", "akamai"]);
-    assert_eq!(output.status.code(), Some(2));
+fn exports_refuse_what_a_list_cannot_have() {
+    let rules = ["export", "--to", "suricata-rules"];
+    for options in [
+        &["--kind", "akamai"][..],
+        &["--first-sid", "0"],
+        &["--first-sid", "4294967290"],
+        &["--to", "csv", "--first-sid", "5"],
+    ] {
+        let output = db(&[&rules[..if options.len() == 4 { 1 } else { 3 }], options].concat());
+        assert_eq!(output.status.code(), Some(2), "{options:?}");
+    }
+}
+
+/// Applications that differ in ALPN values or signature algorithms share a JA3.
+#[test]
+fn ja3_names_libraries_alone() {
+    let lines = export(&["--to", "suricata-dataset", "--kind", "ja3"]);
+    assert!(lines.lines().all(|line| line.contains(r#""application":null,"versions":null"#)));
+    assert!(lines.contains(r#""client":"OpenSSL","library":"OpenSSL""#));
 }

@@ -308,7 +308,8 @@ impl ClientDatabase {
         sorted(self.ssh.keys().copied())
     }
 
-    /// Looks up a JA3 hash that was recorded.
+    /// Looks up a JA3 hash that was recorded. It names a library and no application: ALPN values and signature algorithms have no
+    /// part in it.
     pub fn match_ja3(&self, hash: Ja3Hash) -> Option<ClientMatch> {
         let entry = self.by_ja3.get(&hash)?;
         Some(ClientMatch::new(&entry.software, MatchKind::Exact))

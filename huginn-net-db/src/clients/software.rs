@@ -262,8 +262,11 @@ impl Entry {
         let applications = programs(&genuine);
         // The fingerprint of a program without settings of its own is that of its library's defaults.
         let is_specific = genuine.iter().all(|row| row.own_settings);
-        let application = common(applications.keys().copied()).filter(|_| is_specific);
+        // A JA3 has neither the ALPN values nor the signature algorithms: applications that differ in them share it.
+        let is_ja3 = matches!(key, Key::Ja3(_));
+        let application = common(applications.keys().copied()).filter(|_| is_specific && !is_ja3);
         let versions = match (application, library) {
+            _ if is_ja3 => String::new(),
             (Some(name), _) => versions_of(name, &applications, &recorded.applications),
             (None, Some(name)) => {
                 let found = genuine.iter().map(|row| Version(row.library_version)).collect();

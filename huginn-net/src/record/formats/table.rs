@@ -248,6 +248,7 @@ pub(super) const ROWS: &[Row] = &[
     extra(HTTP, "stream of HTTP/2", [event("http.http2.stream_id", value::stream_eve), NOT, NOT, NOT]),
     field(REQUEST, "method", [at("http.http_method"), at("method"), at("http.request.method"), at("http_request.http_method")]),
     field(REQUEST, "host", [text_of("http.hostname", value::host_eve), at("host"), text("url.domain", value::host_name), text("http_request.url.hostname", value::host_name)]),
+    extra(REQUEST, "port of the Host header", [event("http.http_port", value::host_port), NOT, event("url.port", value::host_port), event("http_request.url.port", value::host_port)]),
     field(REQUEST, "path", [at("http.url"), at("uri"), at("url.original"), at("http_request.url.url_string")]),
     field(REQUEST, "user_agent", [at("http.http_user_agent"), at("user_agent"), at("user_agent.original"), at("http_request.user_agent")]),
     field(RESPONSE, "status", [at("http.status"), at("status_code"), at("http.response.status_code"), at("http_response.code")]),

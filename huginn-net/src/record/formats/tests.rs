@@ -149,7 +149,7 @@ fn values_have_forms_of_other_tools() {
         (ssh_software, "\"nothing\"", None),
         (ssh_version, "\"1.99\"", None),
         (version_eve, "\"10\"", Some("\"TLSv1\"")),
-        (version_eve, "\"d2\"", Some("\"UNDETERMINED\"")),
+        (version_eve, "\"d2\"", Some("\"DTLS 1.2\"")),
         (version_eve, "null", Some("\"UNDETERMINED\"")),
         (version_zeek, "\"d2\"", Some("\"DTLSv12\"")),
         (version_zeek, "null", None),

@@ -251,9 +251,10 @@ pub(super) fn http_type_ocsf(event: &Event, out: &mut Vec<u8>) -> bool {
     number(out, http_activity(event).saturating_add(400_200))
 }
 
+/// The system that a TCP signature names; none for a tool.
 fn label(event: &Event) -> Option<&Label> {
     match &event.kind {
-        Finding::Tcp(finding) => finding.label(),
+        Finding::Tcp(finding) => finding.label().filter(|label| !label.is_tool()),
         _ => None,
     }
 }
@@ -263,7 +264,9 @@ pub(super) fn os_name(event: &Event, out: &mut Vec<u8>) -> bool {
 }
 
 pub(super) fn os_version(event: &Event, out: &mut Vec<u8>) -> bool {
-    label(event).and_then(|label| label.flavor.as_deref()).is_some_and(|flavor| text(out, flavor))
+    // In brackets are remarks and other systems.
+    let flavor = label(event).and_then(|label| label.flavor.as_deref());
+    flavor.filter(|flavor| !flavor.starts_with('(')).is_some_and(|flavor| text(out, flavor))
 }
 
 /// The address of the host whose system is known.
@@ -293,6 +296,8 @@ pub(super) fn os_type(event: &Event, out: &mut Vec<u8>) -> bool {
             "Solaris" => 400,
             "AIX" => 401,
             "HP-UX" => 402,
+            // Several systems: unknown.
+            name if name.contains(" or ") => 0,
             _ => 99,
         };
         number(out, kind)
@@ -309,7 +314,8 @@ fn version_name(value: &str, names: [&str; 9]) -> Option<String> {
 
 /// Suricata's name of a version: always one, as its events have.
 pub(super) fn version_eve(value: &str) -> Option<String> {
-    let names = ["TLS 1.3", "TLS 1.2", "TLS 1.1", "TLSv1", "SSLv3", "SSLv2", "", "", ""];
+    let names =
+        ["TLS 1.3", "TLS 1.2", "TLS 1.1", "TLSv1", "SSLv3", "SSLv2", "DTLS 1.0", "DTLS 1.2", "DTLS 1.3"];
     version_name(value, names).or_else(|| Some("\"UNDETERMINED\"".to_owned()))
 }
 
@@ -359,6 +365,14 @@ pub(super) fn host_name(value: &str) -> Option<String> {
         _ => host,
     };
     (!name.is_empty()).then(|| format!("\"{name}\""))
+}
+
+/// The port of the Host header.
+pub(super) fn host_port(event: &Event, out: &mut Vec<u8>) -> bool {
+    let Finding::HttpRequest(finding) = &event.kind else { return false };
+    let host = finding.request.host().map(String::from_utf8_lossy).unwrap_or_default();
+    let port = host.rsplit_once(':').filter(|(name, _)| !name.is_empty());
+    port.and_then(|(_, port)| port.parse::<u16>().ok()).is_some_and(|port| number(out, port))
 }
 
 /// The name in lower case; of HTTP/2, as it is.
