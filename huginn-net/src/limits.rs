@@ -198,6 +198,10 @@ pub(crate) const MIN_SCAN_PORT_PERCENT: usize = 50;
 /// Minimum share of the targets of a scan with packets of a tool before the scan is that of the tool.
 pub(crate) const MIN_SCAN_TOOL_PERCENT: usize = 90;
 
+/// Minimum number of targets of a scan that is reported with its last numbers, in percent of those of its last report: a
+/// scanner that goes on slowly would be reported for each target.
+pub(crate) const MIN_SCAN_GROWTH_PERCENT: usize = 110;
+
 /// SYN+ACKs to other clients that show that a capture has the packets of servers, if the client itself got none.
 pub(crate) const MIN_ANSWERS_OF_OTHERS: u64 = 10;
 

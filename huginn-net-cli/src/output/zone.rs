@@ -7,6 +7,9 @@ use jiff::tz::TimeZone;
 
 const SECONDS_PER_DAY: u64 = 86_400;
 
+/// The only local date before 1970.
+const DAY_IN_1969: (u32, u8, u8) = (1969, 12, 31);
+
 /// Time zone of printed times: UTC, or that of the system.
 #[derive(Clone, Debug)]
 pub(crate) struct Zone(Option<TimeZone>);
@@ -50,11 +53,11 @@ impl Zone {
         Seconds(Shown { shifted, offset, is_in_1969: is_in_1969(ts, offset) })
     }
 
-    /// The day of a time, to compare it with others.
+    /// The day of a time.
     pub(super) fn day(&self, ts: Timestamp) -> Day {
         let (shifted, offset) = self.shift_with_offset(ts);
         let days = shifted.as_secs().checked_div(SECONDS_PER_DAY).unwrap_or_default();
-        Day { days, is_in_1969: is_in_1969(ts, offset) }
+        Day { days, is_in_1969: is_in_1969(ts, offset), offset: self.0.as_ref().map(|_| offset) }
     }
 
     /// The name for headings: `UTC` or `local`.
@@ -64,10 +67,37 @@ impl Zone {
 }
 
 /// A day in a zone.
+///
+/// [`Display`] is its date and its offset: `2026-11-21 UTC`, `2026-11-21 UTC-05:00`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Day {
     days: u64,
     is_in_1969: bool,
+    /// In seconds; `None` if the zone is UTC. A day on which the clocks change is two.
+    offset: Option<i32>,
+}
+
+impl Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let start = Timestamp::new(self.days.saturating_mul(SECONDS_PER_DAY), 0, 0);
+        let (mut year, mut month, mut day, ..) = start.civil();
+        if self.is_in_1969 {
+            (year, month, day) = DAY_IN_1969;
+        }
+        write!(f, "{year:04}-{month:02}-{day:02} UTC")?;
+        self.offset.map_or(Ok(()), |offset| Offset(offset).fmt(f))
+    }
+}
+
+/// The offset of a zone in seconds: `+02:00`.
+struct Offset(i32);
+
+impl Display for Offset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { '-' } else { '+' };
+        let minutes = self.0.unsigned_abs() / 60;
+        write!(f, "{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+    }
 }
 
 /// A date and a time of day.
@@ -77,7 +107,7 @@ impl Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mut year, mut month, mut day, hour, minute, second) = self.0.shifted.civil();
         if self.0.is_in_1969 {
-            (year, month, day) = (1969, 12, 31);
+            (year, month, day) = DAY_IN_1969;
         }
         write!(f, "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
     }
@@ -105,11 +135,7 @@ impl Display for Shown {
         }
         match (self.offset, text.strip_suffix('Z')) {
             (0, _) | (_, None) => f.write_str(&text),
-            (offset, Some(text)) => {
-                let sign = if offset < 0 { '-' } else { '+' };
-                let minutes = offset.unsigned_abs() / 60;
-                write!(f, "{text}{sign}{:02}:{:02}", minutes / 60, minutes % 60)
-            }
+            (offset, Some(text)) => write!(f, "{text}{}", Offset(offset)),
         }
     }
 }
@@ -159,6 +185,12 @@ mod tests {
             assert_eq!(day(zone, midnight), day(zone, midnight + 10_000));
             assert_ne!(day(zone, midnight - 1), day(zone, midnight));
         }
+        assert_eq!(day(&utc, 1_699_920_000).to_string(), "2023-11-14 UTC");
+        assert_eq!(day(&new_york, 1_699_938_000).to_string(), "2023-11-14 UTC-05:00");
+        assert_eq!(day(&new_york, 17_999).to_string(), "1969-12-31 UTC-05:00");
+        // The end of summer time: 5 November 2023, 06:00 UTC.
+        assert_eq!(day(&new_york, 1_699_163_999).to_string(), "2023-11-05 UTC-04:00");
+        assert_eq!(day(&new_york, 1_699_164_000).to_string(), "2023-11-05 UTC-05:00");
     }
 
     #[test]

@@ -341,13 +341,21 @@ fn lines_have_a_heading_where_the_day_changes() {
     for args in [&["-q", &path] as &[&str], &["-q", "-w", "3", &path]] {
         let text = stdout(args);
         let headings: Vec<&str> = text.lines().filter(heading).collect();
-        assert_eq!(headings, ["-- 2026-11-22 UTC --", "-- 2026-11-23 UTC --"], "{text}");
+        assert_eq!(
+            headings,
+            ["-- 2026-11-22 UTC, after 2026-11-21 UTC --", "-- 2026-11-23 UTC, after 2026-11-22 UTC --"],
+            "{text}"
+        );
         let first = text.lines().position(|line| heading(&line)).unwrap();
         assert_eq!(text.lines().count(), first * 3 + 2, "{text}");
     }
     // A day of the local zone ends at another time.
     let local = program(&["-q", "--local-time", &path]).env("TZ", "America/New_York").output().unwrap();
-    assert!(String::from_utf8(local.stdout).unwrap().contains("\n-- 2026-11-22 local --\n"));
+    assert!(
+        String::from_utf8(local.stdout)
+            .unwrap()
+            .contains("\n-- 2026-11-22 UTC-05:00, after 2026-11-21 UTC-05:00 --\n")
+    );
     for args in [
         &["-q", &capture("tls-curl.pcap")] as &[&str],
         &["-q", "-v", &path],

@@ -16,8 +16,8 @@ use super::{ClientKey, TrafficNotice, TrafficNoticeKind, client_of, millis_betwe
 use crate::hosts::{HostSet, PortSet, TimeSpan, Tools};
 use crate::limits::{
     MAX_NOTICE_PACKETS, MAX_SCAN_ANSWERS_PERCENT, MAX_SCAN_BYTES, MAX_SCAN_CLIENTS, MAX_SCAN_TARGETS,
-    MAX_SCANS_PER_CLIENT, MIN_ANSWERS_OF_OTHERS, MIN_BUSY_TARGETS, MIN_SCAN_PORT_PERCENT,
-    MIN_SCAN_TOOL_PERCENT, SCAN_ANSWER_NANOS, SCAN_WINDOW_NANOS,
+    MAX_SCANS_PER_CLIENT, MIN_ANSWERS_OF_OTHERS, MIN_BUSY_TARGETS, MIN_SCAN_GROWTH_PERCENT,
+    MIN_SCAN_PORT_PERCENT, MIN_SCAN_TOOL_PERCENT, SCAN_ANSWER_NANOS, SCAN_WINDOW_NANOS,
 };
 
 /// Connections that a client tried to ports of a host or to hosts on a port.
@@ -94,7 +94,7 @@ pub(super) struct Scans {
     clients: IdleMap<ClientKey, Client>,
     /// Clients to evaluate once their last servers had time to answer, by time.
     due: VecDeque<(u64, ClientKey)>,
-    /// Clients with a scan that grew after its last report, and when those that ended were last looked for.
+    /// Clients with a scan that grew since its last report, and when those that ended were last looked for.
     growing: Vec<ClientKey>,
     swept_at: u64,
     /// SYN+ACKs to all clients.
@@ -114,6 +114,8 @@ struct Client {
     /// SYN+ACKs since the client is known.
     answers: u64,
     is_due: bool,
+    /// Whether it is among the clients with a scan that grew.
+    is_growing: bool,
     tunnel: Option<Box<TunnelPath>>,
     scans: Vec<OpenScan>,
 }
@@ -210,7 +212,8 @@ impl Scans {
         let Some((slot, client)) = slot.and_then(|slot| Some((slot, self.clients.get_mut(slot)?))) else {
             return;
         };
-        if client.grow(event, tool, at, report) {
+        client.grow(event, tool, at, report);
+        if client.starts_growing() {
             self.growing.push(key);
         }
         client.add(event, tool, at);
@@ -222,9 +225,9 @@ impl Scans {
         self.clients.set_buffered_bytes(slot, heap_bytes);
         // Time may stand still.
         if self.due.len() > MAX_SCAN_CLIENTS
-            && let Some((_, key)) = self.due.pop_front()
+            && let Some(due) = self.due.pop_front()
         {
-            self.evaluate(&key, now, report);
+            self.evaluate(due, now, report);
         }
     }
 
@@ -239,9 +242,9 @@ impl Scans {
 
     /// Evaluates the clients whose last servers had time to answer.
     pub(super) fn on_time(&mut self, now: Timestamp, report: &mut impl FnMut(Event<TrafficNotice>)) {
-        while let Some((_, key)) = self.due.front().copied().filter(|(at, _)| *at <= now.as_nanos()) {
+        while let Some(due) = self.due.front().copied().filter(|(at, _)| *at <= now.as_nanos()) {
             self.due.pop_front();
-            self.evaluate(&key, now, report);
+            self.evaluate(due, now, report);
         }
         // Before the client is forgotten, which takes two windows.
         if now.as_nanos().saturating_sub(self.swept_at) >= SCAN_WINDOW_NANOS {
@@ -250,7 +253,7 @@ impl Scans {
         }
     }
 
-    /// Reports the last numbers of scans that grew after their last report, and have had no SYN since `last`.
+    /// Reports the last numbers of scans that grew since their last report, and have had no SYN since `last`.
     fn report_totals(&mut self, last: u64, report: &mut impl FnMut(Event<TrafficNotice>)) {
         let clients = &mut self.clients;
         self.growing.retain(|key| {
@@ -262,20 +265,29 @@ impl Scans {
                     report(scan.event(key.0, tunnel.clone()));
                 }
             }
-            client.scans.iter().any(OpenScan::has_grown)
+            client.is_growing = client.scans.iter().any(OpenScan::has_grown);
+            client.is_growing
         });
     }
 
-    /// Reports the last numbers of scans, and evaluates the clients that are left at the end of a capture.
+    /// Evaluates the clients that are left at the end of a capture, and reports the last numbers of scans.
     pub(super) fn on_end(&mut self, now: Timestamp, report: &mut impl FnMut(Event<TrafficNotice>)) {
-        self.report_totals(u64::MAX, report);
-        for (_, key) in std::mem::take(&mut self.due) {
-            self.evaluate(&key, now, report);
+        for due in std::mem::take(&mut self.due) {
+            self.evaluate(due, now, report);
         }
+        self.report_totals(u64::MAX, report);
     }
 
-    fn evaluate(&mut self, key: &ClientKey, now: Timestamp, report: &mut impl FnMut(Event<TrafficNotice>)) {
-        let Some((slot, client)) = self.clients.touch_mut(key, now) else { return };
+    /// Evaluates a client that was due at a time.
+    fn evaluate(
+        &mut self,
+        (at, key): (u64, ClientKey),
+        now: Timestamp,
+        report: &mut impl FnMut(Event<TrafficNotice>),
+    ) {
+        // After a pause, the idle timeout of the client may be over.
+        let seen = Timestamp::from_nanos(at.min(now.as_nanos()), 9);
+        let Some((slot, client)) = self.clients.touch_mut(&key, seen) else { return };
         client.is_due = false;
         let answers_of_others = self.answers.saturating_sub(client.answers);
         let sees_answers = client.answers > 0 || answers_of_others >= MIN_ANSWERS_OF_OTHERS;
@@ -284,8 +296,8 @@ impl Scans {
                 client.open(key.0, target, &group).into_iter().for_each(&mut *report);
             }
         }
-        if client.scans.iter().any(OpenScan::has_grown) {
-            self.growing.push(*key);
+        if client.starts_growing() {
+            self.growing.push(key);
         }
         let heap_bytes = client.heap_bytes();
         self.clients.set_buffered_bytes(slot, heap_bytes);
@@ -301,6 +313,7 @@ impl Client {
             previous: (0, 0),
             answers: 0,
             is_due: false,
+            is_growing: false,
             tunnel,
             scans: Vec::new(),
         }
@@ -352,20 +365,16 @@ impl Client {
         }
     }
 
-    /// Adds a SYN to a scan that was found before, and reports it at the next power of ten of targets. Returns whether it is the first
-    /// target after a report.
+    /// Adds a SYN to a scan that was found before, and reports it at the next power of ten of targets.
     fn grow<K>(
         &mut self,
         event: &Event<K>,
         tool: Option<&Arc<Label>>,
         at: u64,
         report: &mut impl FnMut(Event<TrafficNotice>),
-    ) -> bool {
+    ) {
         let server = event.flow.server;
-        let Some(scan) = self.scans.iter_mut().find(|scan| scan.target.includes(server)) else {
-            return false;
-        };
-        let had_grown = scan.has_grown();
+        let Some(scan) = self.scans.iter_mut().find(|scan| scan.target.includes(server)) else { return };
         scan.targets.insert(server);
         scan.syns = scan.syns.saturating_add(1);
         scan.last = LastSyn {
@@ -380,14 +389,20 @@ impl Client {
         }
         let count = scan.targets.len();
         if count < scan.report_at {
-            return scan.has_grown() && !had_grown;
+            return;
         }
         scan.report_at = next_power_of_ten(count);
         if scan.is_sure() {
             scan.reported = count;
             report(scan.event(event.flow.client.ip(), event.flow.tunnel.clone()));
         }
-        scan.has_grown() && !had_grown
+    }
+
+    /// Whether it joins the clients with a scan that grew.
+    fn starts_growing(&mut self) -> bool {
+        let starts = !self.is_growing && self.scans.iter().any(OpenScan::has_grown);
+        self.is_growing |= starts;
+        starts
     }
 
     /// The targets of each host with so many ports, and of each port with so many hosts, that were not reported yet. Targets
@@ -502,9 +517,9 @@ impl OpenScan {
         Some((self.tool.as_ref()?, by_tool)).filter(|_| is_enough)
     }
 
-    /// Whether there are more targets than were reported.
+    /// Whether there are so many more targets than were reported that it is worth another report.
     fn has_grown(&self) -> bool {
-        self.targets.len() > self.reported
+        is_percent(self.targets.len() as usize, self.reported as usize, MIN_SCAN_GROWTH_PERCENT)
     }
 
     /// Whether it is a scan with all of its targets.
