@@ -189,6 +189,49 @@ fn captures_are_read_once_they_are_closed_or_moved_in() {
 }
 
 #[test]
+fn output_is_appended_to_with_one_line_of_headings() {
+    let folder = folder(&[100]);
+    let other = tempdir().unwrap();
+    let (state, events) = (other.path().join("state"), other.path().join("events.csv"));
+    let run = || {
+        let args = ["--once", "--format", "csv", "--state", state.to_str().unwrap(), "-o"];
+        let output =
+            program(&[&args[..], &[events.to_str().unwrap()]].concat(), folder.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", message(&output));
+        fs::read_to_string(&events).unwrap()
+    };
+    let first = run();
+    assert!(first.lines().count() > 1, "{first}");
+    assert_eq!(run(), first);
+    fs::copy(captures::path("curl-nginx.pcap"), folder.path().join("1.pcap")).unwrap();
+    set_age(&folder.path().join("1.pcap"), 70);
+    let second = run();
+    let added = second.strip_prefix(&first).unwrap();
+    assert!(added.contains("nginx") && !added.contains(first.lines().next().unwrap()), "{added}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn state_is_a_regular_file_of_one_process() {
+    let folder = folder(&[100, 90]);
+    let other = tempdir().unwrap();
+    let state = other.path().join("state");
+    let args = ["--state", state.to_str().unwrap()];
+    let mut running = Running::start(&args, folder.path());
+    assert_eq!(running.next_file(""), "0.pcap");
+    let output = once(&args, folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message(&output).contains("another huginn-net uses this state"), "{}", message(&output));
+    assert_eq!(running.end().0, Some(0));
+    assert_eq!(once(&args, folder.path()).status.code(), Some(0));
+    let pipe = other.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let output = once(&["--state", pipe.to_str().unwrap()], folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message(&output).ends_with("pipe: --state needs a regular file\n"), "{}", message(&output));
+}
+
+#[test]
 fn files_written_to_the_directory_are_refused() {
     let folder = folder(&[100]);
     for option in ["--state", "--output", "--write-baseline"] {

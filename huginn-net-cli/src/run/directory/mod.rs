@@ -57,6 +57,8 @@ pub(crate) struct WatchedDirectory {
     done: DoneFiles,
     /// Where `done` is kept.
     state: Option<PathBuf>,
+    /// Held while this process uses `state`.
+    _lock: Option<StateLock>,
     is_saved: bool,
     /// When `done` may be saved again.
     save_after: Instant,
@@ -67,11 +69,20 @@ pub(crate) struct WatchedDirectory {
 impl WatchedDirectory {
     /// Watches a directory. `state`: the file that remembers which captures were analysed.
     pub(crate) fn open(path: PathBuf, state: Option<PathBuf>) -> Result<Self, Failure> {
+        let lock = state.as_deref().map(lock_state).transpose()?;
         let done = state.as_deref().map_or_else(|| Ok(DoneFiles::default()), DoneFiles::read)?;
         // What is closed after this line is seen, and what was closed before is found.
         let closed = ClosedFiles::watch(&path);
-        let directory =
-            Self { path, closed, done, state, is_saved: true, save_after: Instant::now(), waiting: 0 };
+        let directory = Self {
+            path,
+            closed,
+            done,
+            state,
+            _lock: lock,
+            is_saved: true,
+            save_after: Instant::now(),
+            waiting: 0,
+        };
         // An error now is better than one after the first capture.
         directory.write_state()?;
         Ok(directory)
@@ -179,6 +190,38 @@ impl WatchedDirectory {
             }
         }
     }
+}
+
+/// A lock of a state that ends with the process.
+#[cfg(target_os = "linux")]
+type StateLock = nix::fcntl::Flock<fs::File>;
+/// Other systems have no lock.
+#[cfg(not(target_os = "linux"))]
+type StateLock = ();
+
+/// Locks the file `PATH.lock`: the state itself is replaced at each write.
+#[cfg(target_os = "linux")]
+fn lock_state(path: &Path) -> Result<StateLock, Failure> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    use nix::fcntl::{Flock, FlockArg};
+
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let name = PathBuf::from(name);
+    let mut options = fs::File::options();
+    options.write(true).create(true).mode(0o640).custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits());
+    let failed = |source| Failure::Create { path: name_of(&name), source };
+    let file = options.open(&name).map_err(failed)?;
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| match error {
+        nix::errno::Errno::EWOULDBLOCK => Failure::StateInUse { path: name_of(path) },
+        error => failed(error.into()),
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn lock_state(_path: &Path) -> Result<StateLock, Failure> {
+    Ok(())
 }
 
 /// The name of a compressed file without the ending of its compression.
