@@ -188,6 +188,28 @@ fn captures_are_read_once_they_are_closed_or_moved_in() {
     assert_eq!((status, files), (Some(0), vec!["again.pcap".to_owned()]));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn hidden_renamed_and_linked_files_are_read_without_newer_ones() {
+    let folder = folder(&[100, 90]);
+    let path = |name: &str| folder.path().join(name);
+    let other = tempfile::tempdir_in(folder.path()).unwrap();
+    fs::copy(captures::path("tls-curl.pcap"), other.path().join("linked.pcap")).unwrap();
+    set_age(&other.path().join("linked.pcap"), 50);
+    let mut running = Running::start(&["-q"], folder.path());
+    assert_eq!(running.next_file(""), "0.pcap");
+    // As rsync does: the time is set after the file is closed.
+    fs::copy(captures::path("tls-curl.pcap"), path(".hidden")).unwrap();
+    set_age(&path(".hidden"), 40);
+    fs::rename(path(".hidden"), path("synced.pcap")).unwrap();
+    assert_eq!(running.next_file("0.pcap"), "1.pcap");
+    assert_eq!(running.next_file("1.pcap"), "synced.pcap");
+    fs::hard_link(other.path().join("linked.pcap"), path("linked.pcap")).unwrap();
+    fs::remove_file(other.path().join("linked.pcap")).unwrap();
+    assert_eq!(running.next_file("synced.pcap"), "linked.pcap");
+    assert_eq!(running.end().0, Some(0));
+}
+
 #[test]
 fn output_is_appended_to_with_one_line_of_headings() {
     let folder = folder(&[100]);

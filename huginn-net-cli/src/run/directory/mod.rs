@@ -17,7 +17,7 @@ use super::Interrupt;
 use crate::failure::Failure;
 use crate::limits::{MAX_WATCHED_FILES, NEWEST_FILE_QUIET, OLDER_FILE_QUIET, STATE_INTERVAL, WATCH_INTERVAL};
 use crate::paths::name_of;
-use crate::plan::InputFile;
+use crate::plan::{InputFile, is_capture_name};
 
 /// Identity of a file with its content. A rename keeps it; a write changes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,7 +29,14 @@ struct FileId {
     modified: i64,
 }
 
+/// Device and inode of a file.
+type Inode = (u64, u64);
+
 impl FileId {
+    fn inode(self) -> Inode {
+        (self.device, self.inode)
+    }
+
     fn of(found: &Metadata) -> Self {
         let modified = found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec());
         Self { device: found.dev(), inode: found.ino(), size: found.size(), modified }
@@ -62,7 +69,7 @@ pub(crate) struct WatchedDirectory {
     is_saved: bool,
     /// When `done` may be saved again.
     save_after: Instant,
-    /// Files of the last look that were not closed.
+    /// Files of the last scan that were not closed.
     waiting: usize,
 }
 
@@ -92,15 +99,22 @@ impl WatchedDirectory {
     /// is closed, although no newer one follows.
     pub(crate) fn ready(&mut self, once: bool) -> Result<Vec<FoundFile>, Failure> {
         self.closed.update(&self.path);
-        let files = self.look()?;
-        let newest = files.iter().map(|file| file.id.modified).max();
+        let (files, inodes) = self.scan()?;
+        // A log or a note beside captures does not show that a capture is complete.
+        let newest_of = |is_capture: bool| {
+            let files = files.iter().filter(|file| !is_capture || is_capture_name(&file.name));
+            files.map(|file| file.id.modified).max()
+        };
+        let (newest, newest_capture) = (newest_of(false), newest_of(true));
         let present: HashSet<FileId> = files.iter().map(|file| file.id).collect();
-        self.closed.keep(&present);
+        self.closed.keep(&inodes);
         self.done.keep(&present);
         let now = SystemTime::now();
-        let is_closed = |id: FileId| {
+        let is_closed = |file: &FoundFile| {
+            let id = file.id;
+            let newest = if is_capture_name(&file.name) { newest_capture } else { newest };
             let has_newer = newest.is_some_and(|newest| id.modified < newest);
-            match self.closed.knows(id) {
+            match self.closed.is_closed(id, now) {
                 Some(is_closed) => is_closed,
                 None if has_newer => id.is_quiet(OLDER_FILE_QUIET, now),
                 None => once && id.is_quiet(NEWEST_FILE_QUIET, now),
@@ -108,7 +122,7 @@ impl WatchedDirectory {
         };
         // An empty file is one whose header is still buffered.
         let new = files.into_iter().filter(|file| file.id.size > 0 && !self.done.contains(file.id));
-        let (ready, waiting): (Vec<_>, Vec<_>) = new.partition(|file| is_closed(file.id));
+        let (ready, waiting): (Vec<_>, Vec<_>) = new.partition(is_closed);
         self.waiting = waiting.len();
         let (compressed, mut ready): (Vec<_>, Vec<_>) =
             ready.into_iter().partition(|file| self.done.has_compressed(file));
@@ -119,30 +133,34 @@ impl WatchedDirectory {
         Ok(ready)
     }
 
-    /// Number of files that were not closed at the last look.
+    /// Number of files that were not closed at the last scan.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// The regular files of the directory, without hidden ones.
-    fn look(&self) -> Result<Vec<FoundFile>, Failure> {
+    /// The regular files of the directory without hidden ones, and the inodes of all.
+    fn scan(&self) -> Result<(Vec<FoundFile>, HashSet<Inode>), Failure> {
         let failed = |source| Failure::Read { path: name_of(&self.path), source };
-        let mut files = Vec::new();
+        let (mut files, mut inodes) = (Vec::new(), HashSet::new());
         for entry in fs::read_dir(&self.path).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let name = entry.file_name();
             // A file may be deleted or renamed at any time.
             let Ok(found) = entry.metadata() else { continue };
-            if !found.is_file() || name.as_encoded_bytes().starts_with(b".") {
+            if !found.is_file() {
                 continue;
             }
-            if files.len() == MAX_WATCHED_FILES {
+            if inodes.len() >= MAX_WATCHED_FILES {
                 let error = format!("more than {MAX_WATCHED_FILES} files");
                 return Err(failed(io::Error::other(error)));
             }
-            files.push(FoundFile { id: FileId::of(&found), name });
+            let id = FileId::of(&found);
+            inodes.insert(id.inode());
+            if !name.as_encoded_bytes().starts_with(b".") {
+                files.push(FoundFile { id, name });
+            }
         }
-        Ok(files)
+        Ok((files, inodes))
     }
 
     /// The capture of a file; `None` if it was deleted, renamed or changed since it was found, or analysed under another name.
@@ -182,7 +200,7 @@ impl WatchedDirectory {
     }
 
     /// Waits until something happens in the directory, for some time, or until `stop` is set.
-    pub(crate) fn wait(&self, stop: &Interrupt) {
+    pub(crate) fn wait(&mut self, stop: &Interrupt) {
         let end = Instant::now().checked_add(WATCH_INTERVAL);
         while !stop.is_set() && end.is_some_and(|end| Instant::now() < end) {
             if self.closed.wait() {
