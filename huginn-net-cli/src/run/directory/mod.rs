@@ -1,7 +1,7 @@
 //! A directory that another program fills with captures.
 
 mod closed;
-mod done;
+mod processed;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use self::closed::ClosedFiles;
-use self::done::DoneFiles;
+use self::processed::ProcessedFiles;
 use super::Interrupt;
 use crate::failure::Failure;
 use crate::limits::{MAX_WATCHED_FILES, NEWEST_FILE_QUIET, OLDER_FILE_QUIET, STATE_INTERVAL, WATCH_INTERVAL};
@@ -61,13 +61,13 @@ pub(crate) struct FoundFile {
 pub(crate) struct WatchedDirectory {
     path: PathBuf,
     closed: ClosedFiles,
-    done: DoneFiles,
-    /// Where `done` is kept.
+    processed: ProcessedFiles,
+    /// Where `processed` is kept.
     state: Option<PathBuf>,
     /// Held while this process uses `state`.
     _lock: Option<StateLock>,
     is_saved: bool,
-    /// When `done` may be saved again.
+    /// When `processed` may be saved again.
     save_after: Instant,
     /// Files of the last scan that were not closed.
     waiting: usize,
@@ -77,13 +77,14 @@ impl WatchedDirectory {
     /// Watches a directory. `state`: the file that remembers which captures were analysed.
     pub(crate) fn open(path: PathBuf, state: Option<PathBuf>) -> Result<Self, Failure> {
         let lock = state.as_deref().map(lock_state).transpose()?;
-        let done = state.as_deref().map_or_else(|| Ok(DoneFiles::default()), DoneFiles::read)?;
+        let processed =
+            state.as_deref().map_or_else(|| Ok(ProcessedFiles::default()), ProcessedFiles::read)?;
         // What is closed after this line is seen, and what was closed before is found.
         let closed = ClosedFiles::watch(&path);
         let directory = Self {
             path,
             closed,
-            done,
+            processed,
             state,
             _lock: lock,
             is_saved: true,
@@ -97,7 +98,7 @@ impl WatchedDirectory {
 
     /// The closed files that were not analysed, the oldest first. `once`: a file that was not changed for some time
     /// is closed, although no newer one follows.
-    pub(crate) fn ready(&mut self, once: bool) -> Result<Vec<FoundFile>, Failure> {
+    pub(crate) fn closed_files(&mut self, once: bool) -> Result<Vec<FoundFile>, Failure> {
         self.closed.update(&self.path);
         let (files, inodes) = self.scan()?;
         // A log or a note beside captures does not show that a capture is complete.
@@ -108,7 +109,7 @@ impl WatchedDirectory {
         let (newest, newest_capture) = (newest_of(false), newest_of(true));
         let present: HashSet<FileId> = files.iter().map(|file| file.id).collect();
         self.closed.keep(&inodes);
-        self.done.keep(&present);
+        self.processed.keep(&present);
         let now = SystemTime::now();
         let is_closed = |file: &FoundFile| {
             let id = file.id;
@@ -121,12 +122,12 @@ impl WatchedDirectory {
             }
         };
         // An empty file is one whose header is still buffered.
-        let new = files.into_iter().filter(|file| file.id.size > 0 && !self.done.contains(file.id));
+        let new = files.into_iter().filter(|file| file.id.size > 0 && !self.processed.contains(file.id));
         let (ready, waiting): (Vec<_>, Vec<_>) = new.partition(is_closed);
         self.waiting = waiting.len();
         let (compressed, mut ready): (Vec<_>, Vec<_>) =
-            ready.into_iter().partition(|file| self.done.has_compressed(file));
-        compressed.iter().for_each(|file| self.set_done(file));
+            ready.into_iter().partition(|file| self.processed.has_compressed(file));
+        compressed.iter().for_each(|file| self.set_processed(file));
         ready.sort_unstable_by(|one, other| {
             (one.id.modified, &one.name).cmp(&(other.id.modified, &other.name))
         });
@@ -167,12 +168,12 @@ impl WatchedDirectory {
     pub(crate) fn capture(&self, file: &FoundFile) -> Option<InputFile> {
         let path = self.path.join(&file.name);
         let is_same = fs::symlink_metadata(&path).is_ok_and(|found| FileId::of(&found) == file.id);
-        (is_same && !self.done.contains(file.id)).then(|| InputFile::found(path))
+        (is_same && !self.processed.contains(file.id)).then(|| InputFile::found(path))
     }
 
     /// Remembers that a file was analysed.
-    pub(crate) fn set_done(&mut self, file: &FoundFile) {
-        self.done.add(file);
+    pub(crate) fn set_processed(&mut self, file: &FoundFile) {
+        self.processed.add(file);
         self.is_saved = false;
     }
 
@@ -196,7 +197,7 @@ impl WatchedDirectory {
     }
 
     fn write_state(&self) -> Result<(), Failure> {
-        self.state.as_deref().map_or(Ok(()), |path| self.done.write(path))
+        self.state.as_deref().map_or(Ok(()), |path| self.processed.write(path))
     }
 
     /// Waits until something happens in the directory, for some time, or until `stop` is set.
