@@ -38,6 +38,18 @@ pub(crate) enum Failure {
     #[cfg(unix)]
     #[error("{path}: line {line}, column {}: {}", .source.column(), without_position(.source))]
     State { path: String, line: usize, source: serde_json::Error },
+    /// The file of `watch --state` is a device, a pipe or a directory.
+    #[cfg(unix)]
+    #[error("{path}: --state needs a regular file")]
+    StateNotRegular { path: String },
+    /// Another process has locked the file of `watch --state`.
+    #[cfg(target_os = "linux")]
+    #[error("{path}: another huginn-net uses this state: give each its own --state")]
+    StateInUse { path: String },
+    /// A table of `watch --state` would replace the one of an earlier run.
+    #[cfg(unix)]
+    #[error("{path}: the file exists, and a table cannot be appended to: name another one with -o")]
+    TableExists { path: String },
     /// A list of programs has an invalid line.
     #[error("{path}: line {line}, column {}: {}", .source.column(), without_position(.source))]
     Programs { path: String, line: usize, source: serde_json::Error },

@@ -26,7 +26,7 @@ pub(super) fn run(args: WatchArguments) -> Result<Outcome, Failure> {
     let messages = Verbosity::new(plan.is_quiet, plan.is_verbose);
     let mut run = CaptureRun::new(plan.inputs, None, plan.analyzer, messages);
     loop {
-        for file in directory.ready(plan.once)? {
+        for file in directory.closed_files(plan.once)? {
             if stop.is_set() {
                 break;
             }
@@ -34,7 +34,7 @@ pub(super) fn run(args: WatchArguments) -> Result<Outcome, Failure> {
             // A file that was renamed is found again.
             let Some(capture) = directory.capture(&file) else { continue };
             if run.read_watched(capture, &mut events)? {
-                directory.set_done(&file);
+                directory.set_processed(&file);
             }
             if directory.is_save_due() && events.flush()? {
                 directory.save()?;

@@ -157,7 +157,7 @@ fn is_pattern(path: &[u8]) -> bool {
 }
 
 /// Whether a name is that of a capture: `x.pcap`, `x.pcapng.gz`, and `x.pcap3` as `tcpdump -C` writes.
-fn is_capture_name(name: &OsStr) -> bool {
+pub(crate) fn is_capture_name(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_lowercase();
     let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
     name.rsplit_once('.').is_some_and(|(_, extension)| {

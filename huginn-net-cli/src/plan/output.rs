@@ -27,6 +27,8 @@ pub(crate) struct OutputPlan {
     pub(crate) content: OutputContent,
     /// Whether a pager may show readable text.
     pub(crate) pages: bool,
+    /// Whether text is appended to a regular file.
+    pub(crate) appends: bool,
 }
 
 /// The two cases of output.
@@ -58,16 +60,23 @@ impl OutputPlan {
             Some(format) => text(args, selected, &target, format),
             None => table(args.format, selected)?,
         };
-        Ok(Self { target, content, pages })
+        Ok(Self { target, content, pages, appends: false })
     }
 
     /// Opens the output of captures.
     pub(crate) fn create(self) -> Result<EventOutput, Failure> {
         match self.content {
             OutputContent::Text(options) => {
-                let mut writer = open_text(&self.target, options.format, self.pages)?;
+                let (mut writer, has_headings) = if self.appends {
+                    TextWriter::append(&self.target, options.format)
+                        .map_err(|source| creating(&self.target, source))?
+                } else {
+                    (open_text(&self.target, options.format, self.pages)?, false)
+                };
                 let renderer = Renderer::new(options);
-                writer.out().write_all(&renderer.headings())?;
+                if !has_headings {
+                    writer.out().write_all(&renderer.headings())?;
+                }
                 Ok(EventOutput::text_output(renderer, writer))
             }
             #[cfg(feature = "parquet")]

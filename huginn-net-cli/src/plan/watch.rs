@@ -37,6 +37,9 @@ impl WatchPlan {
         let WatchArguments { directory, state, once, decompression, analysis, events, baseline, output } =
             args;
         let state = state.map(|path| resolved(&path));
+        if let Some(path) = state.as_deref().filter(|path| path.exists() && !path.is_file()) {
+            return Err(Failure::StateNotRegular { path: name_of(path) });
+        }
         let baseline_file = BaselineFile::new(&baseline);
         if let Some(file) = &baseline_file {
             file.check()?;
@@ -48,6 +51,13 @@ impl WatchPlan {
             ("--output", if let Target::File(path) = target { Some(resolved(&path)) } else { None }),
         ];
         check_outside(&directory, &written)?;
+        let is_table = matches!(output.format, Format::Parquet | Format::Arrow);
+        if let [(_, Some(_)), _, (_, Some(path))] = &written
+            && is_table
+            && path.is_file()
+        {
+            return Err(Failure::TableExists { path: name_of(path) });
+        }
         let plan: AnalysisPlan = event_analysis(&analysis, &events, &baseline, &output)?;
         let has_totals = output.format == Format::Human && !output.quiet;
         Ok(Self {
@@ -55,7 +65,7 @@ impl WatchPlan {
             // How long captures will be is not known.
             analyzer: plan.build_for_files(Some(MIN_PARALLEL_LEN))?,
             inputs: Inputs { files: Vec::new(), max_ratio: decompression.max_ratio(), has_failed: false },
-            output: OutputPlan::new(&output, &events, false)?,
+            output: OutputPlan { appends: true, ..OutputPlan::new(&output, &events, false)? },
             totals: has_totals.then(|| Zone::new(output.local_time)),
             directory,
             state,

@@ -188,6 +188,71 @@ fn captures_are_read_once_they_are_closed_or_moved_in() {
     assert_eq!((status, files), (Some(0), vec!["again.pcap".to_owned()]));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn hidden_renamed_and_linked_files_are_read_without_newer_ones() {
+    let folder = folder(&[100, 90]);
+    let path = |name: &str| folder.path().join(name);
+    let other = tempfile::tempdir_in(folder.path()).unwrap();
+    fs::copy(captures::path("tls-curl.pcap"), other.path().join("linked.pcap")).unwrap();
+    set_age(&other.path().join("linked.pcap"), 50);
+    let mut running = Running::start(&["-q"], folder.path());
+    assert_eq!(running.next_file(""), "0.pcap");
+    // As rsync does: the time is set after the file is closed.
+    fs::copy(captures::path("tls-curl.pcap"), path(".hidden")).unwrap();
+    set_age(&path(".hidden"), 40);
+    fs::rename(path(".hidden"), path("synced.pcap")).unwrap();
+    assert_eq!(running.next_file("0.pcap"), "1.pcap");
+    assert_eq!(running.next_file("1.pcap"), "synced.pcap");
+    fs::hard_link(other.path().join("linked.pcap"), path("linked.pcap")).unwrap();
+    fs::remove_file(other.path().join("linked.pcap")).unwrap();
+    assert_eq!(running.next_file("synced.pcap"), "linked.pcap");
+    assert_eq!(running.end().0, Some(0));
+}
+
+#[test]
+fn output_is_appended_to_with_one_line_of_headings() {
+    let folder = folder(&[100]);
+    let other = tempdir().unwrap();
+    let (state, events) = (other.path().join("state"), other.path().join("events.csv"));
+    let run = || {
+        let args = ["--once", "--format", "csv", "--state", state.to_str().unwrap(), "-o"];
+        let output =
+            program(&[&args[..], &[events.to_str().unwrap()]].concat(), folder.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", message(&output));
+        fs::read_to_string(&events).unwrap()
+    };
+    let first = run();
+    assert!(first.lines().count() > 1, "{first}");
+    assert_eq!(run(), first);
+    fs::copy(captures::path("curl-nginx.pcap"), folder.path().join("1.pcap")).unwrap();
+    set_age(&folder.path().join("1.pcap"), 70);
+    let second = run();
+    let added = second.strip_prefix(&first).unwrap();
+    assert!(added.contains("nginx") && !added.contains(first.lines().next().unwrap()), "{added}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn state_is_a_regular_file_of_one_process() {
+    let folder = folder(&[100, 90]);
+    let other = tempdir().unwrap();
+    let state = other.path().join("state");
+    let args = ["--state", state.to_str().unwrap()];
+    let mut running = Running::start(&args, folder.path());
+    assert_eq!(running.next_file(""), "0.pcap");
+    let output = once(&args, folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message(&output).contains("another huginn-net uses this state"), "{}", message(&output));
+    assert_eq!(running.end().0, Some(0));
+    assert_eq!(once(&args, folder.path()).status.code(), Some(0));
+    let pipe = other.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let output = once(&["--state", pipe.to_str().unwrap()], folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message(&output).ends_with("pipe: --state needs a regular file\n"), "{}", message(&output));
+}
+
 #[test]
 fn files_written_to_the_directory_are_refused() {
     let folder = folder(&[100]);

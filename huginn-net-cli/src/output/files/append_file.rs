@@ -48,6 +48,12 @@ impl AppendFile {
     }
 }
 
+/// Opens a regular file for appending, or creates it. Returns whether it has text, too.
+pub(in crate::output) fn append(path: &Path) -> io::Result<(File, bool)> {
+    let AppendFile { file, len, .. } = AppendFile::append(path)?;
+    Ok((file.ok_or(io::ErrorKind::NotFound)?, len > 0))
+}
+
 pub(super) fn is_pipe(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo())
 }

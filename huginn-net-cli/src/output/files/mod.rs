@@ -4,7 +4,7 @@ mod append_file;
 mod rotated_file;
 mod rotation;
 
-pub(super) use self::append_file::is_without_reader;
+pub(super) use self::append_file::{append, is_without_reader};
 #[cfg(feature = "parquet")]
 pub(super) use self::rotated_file::{RotatedFile, stamp};
 pub(super) use self::rotation::RotatingFile;

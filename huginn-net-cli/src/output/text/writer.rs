@@ -6,6 +6,8 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use super::super::Target;
 use super::super::pager::Pager;
 use super::TextFormat;
+#[cfg(unix)]
+use crate::output::files::append;
 
 /// Buffer of the output, in bytes.
 const BUFFER_BYTES: usize = 1 << 18;
@@ -44,6 +46,30 @@ impl TextWriter {
             at_once: on_terminal && pager.is_none(),
             pager,
         })
+    }
+
+    /// Opens the target as [`Self::open`] does, but appends to a regular file; a partial last line ends before. Returns
+    /// whether the file had text, too.
+    pub(crate) fn append(target: &Target, format: TextFormat) -> io::Result<(Self, bool)> {
+        match target {
+            #[cfg(unix)]
+            Target::File(path) if path.is_file() || !path.exists() => {
+                let (file, has_text) = append(path)?;
+                let out: Box<dyn Write> = Box::new(file);
+                let out = BufWriter::with_capacity(BUFFER_BYTES, out);
+                let writer = Self {
+                    out,
+                    format,
+                    heading: None,
+                    begun: has_text,
+                    on_terminal: false,
+                    at_once: false,
+                    pager: None,
+                };
+                Ok((writer, has_text))
+            }
+            _ => Self::open(target, format, false).map(|writer| (writer, false)),
+        }
     }
 
     /// Begins a file; `name` if events name their file.

@@ -1,7 +1,7 @@
 //! A directory that another program fills with captures.
 
 mod closed;
-mod done;
+mod processed;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use self::closed::ClosedFiles;
-use self::done::DoneFiles;
+use self::processed::ProcessedFiles;
 use super::Interrupt;
 use crate::failure::Failure;
 use crate::limits::{MAX_WATCHED_FILES, NEWEST_FILE_QUIET, OLDER_FILE_QUIET, STATE_INTERVAL, WATCH_INTERVAL};
 use crate::paths::name_of;
-use crate::plan::InputFile;
+use crate::plan::{InputFile, is_capture_name};
 
 /// Identity of a file with its content. A rename keeps it; a write changes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,7 +29,14 @@ struct FileId {
     modified: i64,
 }
 
+/// Device and inode of a file.
+type Inode = (u64, u64);
+
 impl FileId {
+    fn inode(self) -> Inode {
+        (self.device, self.inode)
+    }
+
     fn of(found: &Metadata) -> Self {
         let modified = found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec());
         Self { device: found.dev(), inode: found.ino(), size: found.size(), modified }
@@ -54,24 +61,36 @@ pub(crate) struct FoundFile {
 pub(crate) struct WatchedDirectory {
     path: PathBuf,
     closed: ClosedFiles,
-    done: DoneFiles,
-    /// Where `done` is kept.
+    processed: ProcessedFiles,
+    /// Where `processed` is kept.
     state: Option<PathBuf>,
+    /// Held while this process uses `state`.
+    _lock: Option<StateLock>,
     is_saved: bool,
-    /// When `done` may be saved again.
+    /// When `processed` may be saved again.
     save_after: Instant,
-    /// Files of the last look that were not closed.
+    /// Files of the last scan that were not closed.
     waiting: usize,
 }
 
 impl WatchedDirectory {
     /// Watches a directory. `state`: the file that remembers which captures were analysed.
     pub(crate) fn open(path: PathBuf, state: Option<PathBuf>) -> Result<Self, Failure> {
-        let done = state.as_deref().map_or_else(|| Ok(DoneFiles::default()), DoneFiles::read)?;
+        let lock = state.as_deref().map(lock_state).transpose()?;
+        let processed =
+            state.as_deref().map_or_else(|| Ok(ProcessedFiles::default()), ProcessedFiles::read)?;
         // What is closed after this line is seen, and what was closed before is found.
         let closed = ClosedFiles::watch(&path);
-        let directory =
-            Self { path, closed, done, state, is_saved: true, save_after: Instant::now(), waiting: 0 };
+        let directory = Self {
+            path,
+            closed,
+            processed,
+            state,
+            _lock: lock,
+            is_saved: true,
+            save_after: Instant::now(),
+            waiting: 0,
+        };
         // An error now is better than one after the first capture.
         directory.write_state()?;
         Ok(directory)
@@ -79,71 +98,82 @@ impl WatchedDirectory {
 
     /// The closed files that were not analysed, the oldest first. `once`: a file that was not changed for some time
     /// is closed, although no newer one follows.
-    pub(crate) fn ready(&mut self, once: bool) -> Result<Vec<FoundFile>, Failure> {
+    pub(crate) fn closed_files(&mut self, once: bool) -> Result<Vec<FoundFile>, Failure> {
         self.closed.update(&self.path);
-        let files = self.look()?;
-        let newest = files.iter().map(|file| file.id.modified).max();
+        let (files, inodes) = self.scan()?;
+        // A log or a note beside captures does not show that a capture is complete.
+        let newest_of = |is_capture: bool| {
+            let files = files.iter().filter(|file| !is_capture || is_capture_name(&file.name));
+            files.map(|file| file.id.modified).max()
+        };
+        let (newest, newest_capture) = (newest_of(false), newest_of(true));
         let present: HashSet<FileId> = files.iter().map(|file| file.id).collect();
-        self.closed.keep(&present);
-        self.done.keep(&present);
+        self.closed.keep(&inodes);
+        self.processed.keep(&present);
         let now = SystemTime::now();
-        let is_closed = |id: FileId| {
+        let is_closed = |file: &FoundFile| {
+            let id = file.id;
+            let newest = if is_capture_name(&file.name) { newest_capture } else { newest };
             let has_newer = newest.is_some_and(|newest| id.modified < newest);
-            match self.closed.knows(id) {
+            match self.closed.is_closed(id, now) {
                 Some(is_closed) => is_closed,
                 None if has_newer => id.is_quiet(OLDER_FILE_QUIET, now),
                 None => once && id.is_quiet(NEWEST_FILE_QUIET, now),
             }
         };
         // An empty file is one whose header is still buffered.
-        let new = files.into_iter().filter(|file| file.id.size > 0 && !self.done.contains(file.id));
-        let (ready, waiting): (Vec<_>, Vec<_>) = new.partition(|file| is_closed(file.id));
+        let new = files.into_iter().filter(|file| file.id.size > 0 && !self.processed.contains(file.id));
+        let (ready, waiting): (Vec<_>, Vec<_>) = new.partition(is_closed);
         self.waiting = waiting.len();
         let (compressed, mut ready): (Vec<_>, Vec<_>) =
-            ready.into_iter().partition(|file| self.done.has_compressed(file));
-        compressed.iter().for_each(|file| self.set_done(file));
+            ready.into_iter().partition(|file| self.processed.has_compressed(file));
+        compressed.iter().for_each(|file| self.set_processed(file));
         ready.sort_unstable_by(|one, other| {
             (one.id.modified, &one.name).cmp(&(other.id.modified, &other.name))
         });
         Ok(ready)
     }
 
-    /// Number of files that were not closed at the last look.
+    /// Number of files that were not closed at the last scan.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// The regular files of the directory, without hidden ones.
-    fn look(&self) -> Result<Vec<FoundFile>, Failure> {
+    /// The regular files of the directory without hidden ones, and the inodes of all.
+    fn scan(&self) -> Result<(Vec<FoundFile>, HashSet<Inode>), Failure> {
         let failed = |source| Failure::Read { path: name_of(&self.path), source };
-        let mut files = Vec::new();
+        let (mut files, mut inodes) = (Vec::new(), HashSet::new());
         for entry in fs::read_dir(&self.path).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let name = entry.file_name();
             // A file may be deleted or renamed at any time.
             let Ok(found) = entry.metadata() else { continue };
-            if !found.is_file() || name.as_encoded_bytes().starts_with(b".") {
+            if !found.is_file() {
                 continue;
             }
-            if files.len() == MAX_WATCHED_FILES {
+            if inodes.len() >= MAX_WATCHED_FILES {
                 let error = format!("more than {MAX_WATCHED_FILES} files");
                 return Err(failed(io::Error::other(error)));
             }
-            files.push(FoundFile { id: FileId::of(&found), name });
+            let id = FileId::of(&found);
+            inodes.insert(id.inode());
+            if !name.as_encoded_bytes().starts_with(b".") {
+                files.push(FoundFile { id, name });
+            }
         }
-        Ok(files)
+        Ok((files, inodes))
     }
 
     /// The capture of a file; `None` if it was deleted, renamed or changed since it was found, or analysed under another name.
     pub(crate) fn capture(&self, file: &FoundFile) -> Option<InputFile> {
         let path = self.path.join(&file.name);
         let is_same = fs::symlink_metadata(&path).is_ok_and(|found| FileId::of(&found) == file.id);
-        (is_same && !self.done.contains(file.id)).then(|| InputFile::found(path))
+        (is_same && !self.processed.contains(file.id)).then(|| InputFile::found(path))
     }
 
     /// Remembers that a file was analysed.
-    pub(crate) fn set_done(&mut self, file: &FoundFile) {
-        self.done.add(file);
+    pub(crate) fn set_processed(&mut self, file: &FoundFile) {
+        self.processed.add(file);
         self.is_saved = false;
     }
 
@@ -167,11 +197,11 @@ impl WatchedDirectory {
     }
 
     fn write_state(&self) -> Result<(), Failure> {
-        self.state.as_deref().map_or(Ok(()), |path| self.done.write(path))
+        self.state.as_deref().map_or(Ok(()), |path| self.processed.write(path))
     }
 
     /// Waits until something happens in the directory, for some time, or until `stop` is set.
-    pub(crate) fn wait(&self, stop: &Interrupt) {
+    pub(crate) fn wait(&mut self, stop: &Interrupt) {
         let end = Instant::now().checked_add(WATCH_INTERVAL);
         while !stop.is_set() && end.is_some_and(|end| Instant::now() < end) {
             if self.closed.wait() {
@@ -179,6 +209,38 @@ impl WatchedDirectory {
             }
         }
     }
+}
+
+/// A lock of a state that ends with the process.
+#[cfg(target_os = "linux")]
+type StateLock = nix::fcntl::Flock<fs::File>;
+/// Other systems have no lock.
+#[cfg(not(target_os = "linux"))]
+type StateLock = ();
+
+/// Locks the file `PATH.lock`: the state itself is replaced at each write.
+#[cfg(target_os = "linux")]
+fn lock_state(path: &Path) -> Result<StateLock, Failure> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    use nix::fcntl::{Flock, FlockArg};
+
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let name = PathBuf::from(name);
+    let mut options = fs::File::options();
+    options.write(true).create(true).mode(0o640).custom_flags(nix::fcntl::OFlag::O_NONBLOCK.bits());
+    let failed = |source| Failure::Create { path: name_of(&name), source };
+    let file = options.open(&name).map_err(failed)?;
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| match error {
+        nix::errno::Errno::EWOULDBLOCK => Failure::StateInUse { path: name_of(path) },
+        error => failed(error.into()),
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn lock_state(_path: &Path) -> Result<StateLock, Failure> {
+    Ok(())
 }
 
 /// The name of a compressed file without the ending of its compression.

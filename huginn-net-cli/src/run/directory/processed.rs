@@ -18,15 +18,15 @@ const VERSION: u32 = 1;
 
 /// Files that were analysed.
 #[derive(Debug, Default)]
-pub(super) struct DoneFiles {
-    files: HashMap<FileId, Done, RandomState>,
+pub(super) struct ProcessedFiles {
+    files: HashMap<FileId, Entry, RandomState>,
     /// Names and seconds of the last change.
     names: HashSet<(String, i64), RandomState>,
     added: u64,
 }
 
 #[derive(Debug)]
-struct Done {
+struct Entry {
     name: String,
     /// Files are forgotten in the order in which they were added.
     number: u64,
@@ -50,7 +50,7 @@ struct Line {
     inode: u64,
 }
 
-impl DoneFiles {
+impl ProcessedFiles {
     /// Reads a file; without one nothing was analysed.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let bytes = match read_file(path, MAX_STATE_BYTES) {
@@ -117,7 +117,7 @@ impl DoneFiles {
     fn insert(&mut self, id: FileId, name: String) {
         self.added = self.added.saturating_add(1);
         self.names.insert((name.clone(), seconds(id)));
-        self.files.insert(id, Done { name, number: self.added });
+        self.files.insert(id, Entry { name, number: self.added });
     }
 
     /// Keeps files of the directory, and the last ones of those that it no longer has.
@@ -154,10 +154,10 @@ mod tests {
     fn state_is_read_as_it_was_written() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
-        let mut done = DoneFiles::read(&path).unwrap();
+        let mut done = ProcessedFiles::read(&path).unwrap();
         (0..3).for_each(|number| done.add(&file(number)));
         done.write(&path).unwrap();
-        let read = DoneFiles::read(&path).unwrap();
+        let read = ProcessedFiles::read(&path).unwrap();
         assert!((0..3).all(|number| read.contains(file(number).id)) && !read.contains(file(3).id));
         let compressed =
             FoundFile { name: "1.pcap.gz".into(), id: FileId { inode: 9, size: 50, ..file(1).id } };
@@ -166,13 +166,13 @@ mod tests {
         assert!(!read.has_compressed(&FoundFile { id: later, ..compressed }));
         for text in ["", "{}", "{\"huginn_net_watch\":2}", "{\"huginn_net_watch\":1}\n{\"name\":1}"] {
             std::fs::write(&path, text).unwrap();
-            assert!(DoneFiles::read(&path).is_err(), "{text}");
+            assert!(ProcessedFiles::read(&path).is_err(), "{text}");
         }
     }
 
     #[test]
     fn files_that_are_gone_are_bounded() {
-        let mut done = DoneFiles::default();
+        let mut done = ProcessedFiles::default();
         let count = MAX_GONE_FILES as u64 * 2 + 2;
         (0..count).for_each(|number| done.add(&file(number)));
         let present = HashSet::from([file(0).id]);
