@@ -15,6 +15,45 @@ pub(super) struct Columns {
     unset: &'static str,
     /// By their number.
     kinds: Vec<Option<ValueKind>>,
+    /// Whether the added columns are there: lines pass.
+    is_own: bool,
+    pub(super) has_asked: bool,
+}
+
+/// The state of quotation marks of CSV. A value is quoted if it starts with a mark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Quotes {
+    #[default]
+    ValueStart,
+    Unquoted,
+    Quoted,
+    /// After a mark that ends the value, or is the first of two that stand for one.
+    Mark,
+}
+
+impl Quotes {
+    /// Takes a byte. Returns whether it ends a value.
+    fn take(&mut self, byte: u8, separator: u8) -> bool {
+        let is_end = *self != Self::Quoted && (byte == separator || byte == b'\n');
+        *self = match (*self, byte) {
+            _ if is_end => Self::ValueStart,
+            (Self::ValueStart | Self::Mark, b'"') => Self::Quoted,
+            (Self::Quoted, b'"') => Self::Mark,
+            (Self::Quoted, _) => Self::Quoted,
+            _ => Self::Unquoted,
+        };
+        is_end
+    }
+}
+
+/// Whether a quoted value goes on in the next line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OpenQuote(Quotes);
+
+impl OpenQuote {
+    pub(super) fn is_open(self) -> bool {
+        self.0 == Quotes::Quoted
+    }
 }
 
 impl Columns {
@@ -24,6 +63,13 @@ impl Columns {
         Self::new(fields, separator, false, column).map(|columns| Self { unset: "-", ..columns })
     }
 
+    /// Takes a line, or a part of one, for the state of quotation marks.
+    pub(super) fn scan(&self, line: &[u8], quote: &mut OpenQuote) {
+        if self.has_quotes {
+            line.iter().for_each(|byte| _ = quote.0.take(*byte, self.separator));
+        }
+    }
+
     /// The columns of a line of headings; `None` without a fingerprint.
     pub(super) fn of_csv(line: &[u8], column: Option<&str>) -> Option<Self> {
         let separator = if line.contains(&b'\t') { b'\t' } else { b',' };
@@ -31,21 +77,28 @@ impl Columns {
     }
 
     fn new(headings: &[u8], separator: u8, has_quotes: bool, column: Option<&str>) -> Option<Self> {
-        let columns = Self { separator, has_quotes, unset: "", kinds: Vec::new() };
-        let headings = headings.trim_ascii_end();
-        let kinds: Vec<_> = columns.values(headings)?.map(|name| kind_of(&name, column)).collect();
+        let columns =
+            Self { separator, has_quotes, unset: "", kinds: Vec::new(), is_own: false, has_asked: false };
+        let (headings, _) = split_line_end(headings);
+        let names: Vec<_> = columns.values(headings)?.collect();
+        let kinds: Vec<_> = names.iter().map(|name| kind_of(name, column)).collect();
+        let is_own = names.iter().any(|name| name == ADDED[0]);
+        let has_asked = kinds.contains(&Some(ValueKind::Any));
         let is_print = |kind: &Option<ValueKind>| kind.is_some_and(|kind| kind != ValueKind::UserAgent);
-        kinds.iter().any(is_print).then_some(Self { kinds, ..columns })
+        (is_own || kinds.iter().any(is_print)).then_some(Self { kinds, is_own, has_asked, ..columns })
     }
 
     /// The values of a line, without quotation marks; `None` if a quotation mark is not closed.
     fn values<'l>(&self, line: &'l [u8]) -> Option<impl Iterator<Item = String> + use<'l>> {
         let (separator, has_quotes) = (self.separator, self.has_quotes);
-        let quotes = line.iter().filter(|byte| has_quotes && **byte == b'"').count();
-        let mut is_quoted = false;
-        let values = line.split(move |byte| {
-            is_quoted ^= has_quotes && *byte == b'"';
-            *byte == separator && !is_quoted
+        let mut end = Quotes::default();
+        if has_quotes {
+            line.iter().for_each(|byte| _ = end.take(*byte, separator));
+        }
+        let mut quotes = Quotes::default();
+        let values = line.split(move |byte| match has_quotes {
+            true => quotes.take(*byte, separator),
+            false => *byte == separator,
         });
         let unquoted = move |value: &[u8]| {
             let text = String::from_utf8_lossy(value);
@@ -54,7 +107,7 @@ impl Columns {
                 _ => text.into_owned(),
             }
         };
-        quotes.is_multiple_of(2).then(|| values.map(unquoted))
+        (end != Quotes::Quoted).then(|| values.map(unquoted))
     }
 
     /// Writes a line of names, with those of the added columns.
@@ -69,8 +122,8 @@ impl Columns {
 
     /// Writes a line. Returns whether it got a name.
     pub(super) fn write(&self, line: &[u8], names: &mut Names<'_>, out: &mut Vec<u8>) -> bool {
-        let text = line.trim_ascii_end();
-        let Some(values) = self.values(text).filter(|_| !text.is_empty()) else {
+        let (text, _) = split_line_end(line);
+        let Some(values) = self.values(text).filter(|_| !text.is_empty() && !self.is_own) else {
             out.extend_from_slice(line);
             return false;
         };
@@ -100,9 +153,10 @@ impl Columns {
     }
 
     fn write_added(&self, line: &[u8], values: [&str; 4], out: &mut Vec<u8>) {
-        // Trailing separators are values: only the line end is cut.
-        let text = line.strip_suffix(b"\n").unwrap_or(line);
-        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        if self.is_own {
+            return out.extend_from_slice(line);
+        }
+        let (text, end) = split_line_end(line);
         out.extend_from_slice(text);
         for value in values {
             out.push(self.separator);
@@ -115,8 +169,15 @@ impl Columns {
                 out.extend_from_slice(value.as_bytes());
             }
         }
-        out.extend_from_slice(line.get(text.len()..).unwrap_or_default());
+        out.extend_from_slice(end);
     }
+}
+
+/// Splits a line from its end. Separators before the end are values.
+fn split_line_end(line: &[u8]) -> (&[u8], &[u8]) {
+    let text = line.strip_suffix(b"\n").unwrap_or(line);
+    let text = text.strip_suffix(b"\r").unwrap_or(text);
+    line.split_at_checked(text.len()).unwrap_or((line, b""))
 }
 
 /// What a column has.

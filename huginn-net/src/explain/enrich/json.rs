@@ -133,7 +133,7 @@ impl<'de> Visitor<'de> for Values<'_, '_> {
         while let Some(child) = fields.next_key_seed(Name(node))? {
             match child {
                 Some(node) => {
-                    seen.is_own |= node.kind == Some(ValueKind::Own);
+                    seen.note(node.kind);
                     fields.next_value_seed(Values { node, seen })?;
                 }
                 None => _ = fields.next_value::<IgnoredAny>()?,

@@ -20,8 +20,9 @@ mod json;
 mod names;
 
 use memchr::memmem::Finder;
+use serde::de::IgnoredAny;
 
-use self::columns::Columns;
+use self::columns::{Columns, OpenQuote};
 use self::json::Paths;
 use self::names::{Names, Seen};
 use crate::json::append;
@@ -36,15 +37,22 @@ pub struct Enricher<'d> {
     paths: Paths,
     column: Option<Box<str>>,
     marks: Vec<Finder<'static>>,
-    form: Form,
+    table: Table,
+    /// Of the last line of CSV.
+    quote: OpenQuote,
     named: u64,
+    multiline: u64,
+    has_fields: bool,
+    has_asked: bool,
 }
 
-/// The form of an input, by its first line.
+/// The byte order mark of UTF-8.
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// The columns of the lines of an input that are not JSON.
 #[derive(Debug)]
-enum Form {
+enum Table {
     Unknown,
-    Json,
     /// Zeek's TSV, with the columns of its header once it was read.
     Zeek {
         separator: u8,
@@ -52,7 +60,7 @@ enum Form {
     },
     /// CSV with these columns.
     Csv(Columns),
-    /// No form that has names.
+    /// No columns that have names.
     Other,
 }
 
@@ -67,14 +75,21 @@ impl<'d> Enricher<'d> {
             paths: Paths::new(column),
             column: column.map(Into::into),
             marks: marks.map(|mark| Finder::new(mark).into_owned()).collect(),
-            form: Form::Unknown,
+            table: Table::Unknown,
+            quote: OpenQuote::default(),
             named: 0,
+            multiline: 0,
+            has_fields: false,
+            has_asked: false,
         }
     }
 
-    /// Begins another input, whose first line shows its form.
+    /// Begins another input, which has headings of its own.
     pub fn begin_input(&mut self) {
-        self.form = Form::Unknown;
+        self.table = Table::Unknown;
+        self.quote = OpenQuote::default();
+        self.has_fields = false;
+        self.has_asked = false;
     }
 
     /// Number of lines that got a name.
@@ -82,56 +97,118 @@ impl<'d> Enricher<'d> {
         self.named
     }
 
+    /// Number of lines that passed because a quoted value of CSV goes over them.
+    pub fn multiline(&self) -> u64 {
+        self.multiline
+    }
+
+    /// Whether a line of this input has a column or field for fingerprints.
+    pub fn has_fields(&self) -> bool {
+        self.has_fields
+    }
+
+    /// Whether a line of this input has the column that was given to [`new`](Self::new).
+    pub fn has_column(&self) -> bool {
+        self.has_asked
+    }
+
     /// Appends a line with the name of its client. `line` may end with a line feed.
     pub fn line(&mut self, line: &[u8], out: &mut Vec<u8>) {
-        if matches!(self.form, Form::Unknown) {
-            self.form = self.find_form(line);
-            if let Form::Csv(columns) = &self.form {
-                return columns.write_heading(line, out);
-            }
+        if self.quote.is_open() {
+            self.multiline = self.multiline.saturating_add(1);
+            return self.pass(line, out);
         }
-        match &mut self.form {
-            Form::Json => self.json_line(line, out),
-            Form::Zeek { separator, columns } => {
-                if let Some(fields) = line.strip_prefix(b"#fields") {
-                    *columns = Columns::of_zeek(fields, *separator, self.column.as_deref());
+        self.quote = OpenQuote::default();
+        if self.is_json(line) {
+            return self.json_line(line, out);
+        }
+        if self.read_header(line) {
+            match &self.table {
+                Table::Zeek { columns: Some(columns), .. } | Table::Csv(columns) => {
+                    self.has_fields = true;
+                    self.has_asked |= columns.has_asked;
+                    columns.write_heading(line, out);
                 }
-                match columns {
-                    Some(columns) if line.starts_with(b"#fields") => columns.write_heading(line, out),
-                    Some(columns) if line.starts_with(b"#types") => columns.write_types(line, out),
-                    Some(columns) if !line.starts_with(b"#") => {
-                        self.named =
-                            self.named.saturating_add(columns.write(line, &mut self.names, out).into());
-                    }
-                    _ => out.extend_from_slice(line),
-                }
+                _ => out.extend_from_slice(line),
             }
-            Form::Csv(columns) => {
+            return;
+        }
+        match &self.table {
+            Table::Zeek { columns: Some(columns), .. } if line.starts_with(b"#types") => {
+                columns.write_types(line, out);
+            }
+            Table::Zeek { columns: Some(columns), .. } if !line.starts_with(b"#") => {
                 self.named = self.named.saturating_add(columns.write(line, &mut self.names, out).into());
             }
-            Form::Unknown | Form::Other => out.extend_from_slice(line),
+            Table::Csv(columns) => {
+                let mut quote = OpenQuote::default();
+                columns.scan(line, &mut quote);
+                if quote.is_open() {
+                    self.multiline = self.multiline.saturating_add(1);
+                    return self.pass(line, out);
+                }
+                self.named = self.named.saturating_add(columns.write(line, &mut self.names, out).into());
+            }
+            _ => out.extend_from_slice(line),
         }
     }
 
-    fn find_form(&self, line: &[u8]) -> Form {
-        if let Some(separator) = line.strip_prefix(b"#separator ") {
+    /// Appends a part of a line that is too long to be read. The last part ends with the line feed.
+    pub fn pass(&mut self, part: &[u8], out: &mut Vec<u8>) {
+        if let Table::Csv(columns) = &self.table {
+            columns.scan(part, &mut self.quote);
+        }
+        out.extend_from_slice(part);
+    }
+
+    /// Whether a line is an object. Lines of CSV may begin with a brace, too.
+    fn is_json(&self, line: &[u8]) -> bool {
+        let text = line.strip_prefix(BOM).unwrap_or(line);
+        text.trim_ascii_start().starts_with(b"{")
+            && (!matches!(self.table, Table::Csv(_)) || serde_json::from_slice::<IgnoredAny>(text).is_ok())
+    }
+
+    /// Reads a line of headings. Returns whether it is one.
+    fn read_header(&mut self, line: &[u8]) -> bool {
+        let text = line.strip_prefix(BOM).unwrap_or(line);
+        let column = self.column.as_deref();
+        if let Some(separator) = text.strip_prefix(b"#separator ") {
             // Zeek writes the separator as `\x09`.
             let digits = separator.trim_ascii_end().strip_prefix(b"\\x");
             let byte = digits.and_then(|digits| std::str::from_utf8(digits).ok());
             let byte = byte.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-            return byte.map_or(Form::Other, |separator| Form::Zeek { separator, columns: None });
+            self.table = byte.map_or(Table::Other, |separator| Table::Zeek { separator, columns: None });
+            return false;
         }
-        match line.trim_ascii_start().first() {
-            Some(b'{') => Form::Json,
-            None => Form::Unknown,
-            Some(_) => Columns::of_csv(line, self.column.as_deref()).map_or(Form::Other, Form::Csv),
+        let separator = match &self.table {
+            Table::Zeek { separator, .. } => *separator,
+            _ => b'\t',
+        };
+        if let Some(fields) =
+            text.strip_prefix(b"#fields").filter(|fields| fields.first() == Some(&separator))
+        {
+            self.table = Table::Zeek { separator, columns: Columns::of_zeek(fields, separator, column) };
+            return true;
         }
+        if !matches!(self.table, Table::Unknown) {
+            return false;
+        }
+        let columns = Columns::of_csv(text, column);
+        let content = text.trim_ascii();
+        if columns.is_none() && (content.is_empty() || content == b"null" || content.starts_with(b"#")) {
+            return false;
+        }
+        self.table = columns.map_or(Table::Other, Table::Csv);
+        matches!(self.table, Table::Csv(_))
     }
 
     fn json_line(&mut self, line: &[u8], out: &mut Vec<u8>) {
         let Some((object, end)) = self.split_object(line) else { return out.extend_from_slice(line) };
         let mut seen = Seen::default();
-        if !self.paths.read(object, &mut seen) {
+        let is_read = self.paths.read(object.strip_prefix(BOM).unwrap_or(object), &mut seen);
+        self.has_fields |= seen.has_field;
+        self.has_asked |= seen.has_asked;
+        if !is_read {
             return out.extend_from_slice(line);
         }
         let Some(found) = self.names.find(&seen) else { return out.extend_from_slice(line) };

@@ -59,9 +59,20 @@ pub(super) struct Seen {
     other: Option<Print>,
     user_agent: Option<String>,
     pub(super) is_own: bool,
+    /// Whether a field for fingerprints is there, with any value.
+    pub(super) has_field: bool,
+    /// Whether the field that was asked for is there.
+    pub(super) has_asked: bool,
 }
 
 impl Seen {
+    /// Notes a field.
+    pub(super) fn note(&mut self, kind: Option<ValueKind>) {
+        self.is_own |= kind == Some(ValueKind::Own);
+        self.has_asked |= kind == Some(ValueKind::Any);
+        self.has_field |= kind.is_some_and(|kind| !matches!(kind, ValueKind::UserAgent | ValueKind::Own));
+    }
+
     /// Takes a value.
     pub(super) fn take(&mut self, kind: ValueKind, text: &str) {
         if kind == ValueKind::UserAgent {

@@ -98,6 +98,53 @@ fn csv_gets_columns() {
     assert_eq!((lines[2], lines[3], named), ("2,\"x,\"\"y\",,,,,", "3,\"open,", 1));
 }
 
+const ADDED: &str = "huginn_software,huginn_match,huginn_variant,huginn_contradiction";
+
+#[test]
+fn quoted_values_over_lines_stay_as_they_are() {
+    let record = format!("1,\"a\n{{\"\"ja4\"\":\"\"{CURL}\"\"}}\nb,{CURL}\nend\",{CURL}\n");
+    let input = format!("n,text,ja4\n{record}2,5\" wide,{CURL}\n");
+    let signatures = Database::builtin();
+    let mut enricher = Enricher::new(ClientDatabase::builtin(), &signatures, None);
+    let mut out = Vec::new();
+    input.split_inclusive('\n').for_each(|line| enricher.line(line.as_bytes(), &mut out));
+    let want = format!("n,text,ja4,{ADDED}\n{record}2,5\" wide,{CURL},libcurl 7.88,exact,,\n");
+    assert_eq!(String::from_utf8(out).unwrap(), want);
+    assert_eq!((enricher.named(), enricher.multiline()), (1, 4));
+}
+
+#[test]
+fn empty_last_columns_are_counted() {
+    for separator in [",", "\t"] {
+        let input = format!("ja4,note,\r\n{CURL},,\r\n").replace(',', separator);
+        let want = format!("ja4,note,,{ADDED}\r\n{CURL},,,libcurl 7.88,exact,,\r\n").replace(',', separator);
+        assert_eq!(enriched(None, &input), (want, 1));
+    }
+}
+
+#[test]
+fn each_line_shows_its_form() {
+    let json = format!("{{\"ja4\":\"{CURL}\"}}\n");
+    for first in ["# comment\n", "null\n", "{\"ja4\":\n", "broken\"}\n", "n,ja4\n", "\u{feff}"] {
+        assert_eq!(enriched(None, &format!("{first}{json}")).1, 1, "{first}");
+        let zeek = format!("{first}\n#fields\tja4\n{CURL}\n");
+        assert_eq!(enriched(None, &zeek).1, 1, "{first}");
+    }
+    for first in ["# comment\n", "null\n", "\n", "{\"ja4\":\n", "\u{feff}"] {
+        assert_eq!(enriched(None, &format!("{first}ja4,n\n{CURL},1\n")).1, 1, "{first}");
+    }
+}
+
+#[test]
+fn named_columns_stay_as_they_are() {
+    let inputs = [format!("n,ja4\n1,{CURL}\n"), format!("#fields\tn\tja4\n#types\tint\tstring\n1\t{CURL}\n")];
+    for input in inputs {
+        let once = enriched(None, &input).0;
+        assert_ne!(once, input);
+        assert_eq!(enriched(None, &once), (once.clone(), 0));
+    }
+}
+
 proptest! {
     /// Every line keeps its bytes, and gets something only at its end.
     #[test]
