@@ -22,6 +22,9 @@ pub(crate) enum Failure {
     /// A file that is not a capture could not be read.
     #[error("{path}: {source}")]
     Read { path: String, source: io::Error },
+    /// A log is compressed.
+    #[error("{path}: compressed; run: {program} {path} | huginn-net enrich -")]
+    CompressedLog { path: String, program: &'static str },
     /// A signature database has a syntax error.
     #[error("{path}: {source}")]
     Database { path: String, source: DatabaseError },

@@ -9,14 +9,13 @@ use super::DatabaseArguments;
 const EXAMPLES: &str = "\
 Examples:
   huginn-net enrich eve.json > named.json
-  tail -F ssl.log | huginn-net enrich -
+  tail -n +1 -F ssl.log | huginn-net enrich -
   huginn-net enrich --column fingerprint visits.csv";
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct EnrichArguments {
-    /// Logs, or '-' for standard input. The first line of each shows its form: EVE, Zeek's JSON or TSV, ECS, other JSON Lines,
-    /// CSV
+    /// Logs, or '-' for standard input. Forms: EVE, Zeek's JSON or TSV, ECS, other JSON Lines, CSV or TSV with headings
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 

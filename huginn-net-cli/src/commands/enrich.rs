@@ -20,23 +20,28 @@ use crate::stderr;
 pub(super) fn run(args: &EnrichArguments) -> Result<Outcome, Failure> {
     let Databases { signatures, clients } = Databases::read(&args.databases)?;
     let clients = clients.as_deref().unwrap_or(ClientDatabase::builtin());
-    let mut lines = Lines {
-        enricher: Enricher::new(clients, &signatures, args.column.as_deref()),
-        pending: Vec::new(),
-        is_long: false,
-        long: 0,
-        out: Vec::new(),
-    };
+    let mut lines = Lines::new(Enricher::new(clients, &signatures, args.column.as_deref()));
     let mut outcome = Outcome::Complete;
     for path in &args.files {
-        let read = |source| Failure::Read { path: name_of(path), source };
-        match open(path) {
-            Ok(input) => lines.copy(input, &mut io::stdout().lock(), read)?,
-            Err(source) => {
-                stderr::report(&read(source));
-                outcome = Outcome::Failed;
-            }
+        let name = name_of(path);
+        let read = |source| Failure::Read { path: name.clone(), source };
+        let ended = match open(path) {
+            Ok(input) => lines.copy(input, &mut io::stdout().lock(), &name)?,
+            Err(source) => Err(read(source)),
+        };
+        if let Err(failure) = ended {
+            stderr::report(&failure);
+            outcome = Outcome::Failed;
+        } else if !lines.enricher.has_fields() {
+            stderr::report(&format_args!("{name}: no line has a column with fingerprints"));
+        } else if let Some(column) = args.column.as_deref().filter(|_| !lines.enricher.has_column()) {
+            stderr::report(&format_args!("{name}: no line has a column '{column}'"));
         }
+    }
+    let multiline = lines.enricher.multiline();
+    if multiline > 0 {
+        let multiline = Amount(multiline, "line(s)");
+        stderr::report(&format_args!("{multiline} with quoted values over several lines: not read"));
     }
     if lines.long > 0 {
         let long = Amount(lines.long, "line(s)");
@@ -58,25 +63,50 @@ struct Lines<'d> {
     is_long: bool,
     long: u64,
     out: Vec<u8>,
+    /// Whether the last byte written is not a line feed.
+    is_unfinished: bool,
 }
 
-impl Lines<'_> {
+/// The first bytes of compressed files, and the programs that write their content.
+const COMPRESSED: [(&[u8], &str); 2] = [(b"\x1f\x8b", "zcat"), (b"\x28\xb5\x2f\xfd", "zstdcat")];
+
+impl<'d> Lines<'d> {
+    fn new(enricher: Enricher<'d>) -> Self {
+        Self { enricher, pending: Vec::new(), is_long: false, long: 0, out: Vec::new(), is_unfinished: false }
+    }
+
     /// Copies an input. Everything that was read is written before the next read, which may wait.
+    ///
+    /// # Errors
+    ///
+    /// The outer error is of the output; the inner one ended this input.
     fn copy(
         &mut self,
         input: impl Read,
         to: &mut impl Write,
-        failed: impl Fn(io::Error) -> Failure,
-    ) -> Result<(), Failure> {
+        name: &str,
+    ) -> Result<Result<(), Failure>, Failure> {
         let mut input = BufReader::with_capacity(ENRICH_BUFFER_BYTES, input);
         self.enricher.begin_input();
-        loop {
+        let mut is_first = true;
+        let ended = loop {
             let buffer = match input.fill_buf() {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                read => read.map_err(&failed)?,
+                Err(source) => break Err(Failure::Read { path: name.to_owned(), source }),
+                Ok(buffer) => buffer,
             };
             if buffer.is_empty() {
-                break;
+                break Ok(());
+            }
+            if is_first {
+                if let Some((_, program)) = COMPRESSED.iter().find(|(magic, _)| buffer.starts_with(magic)) {
+                    return Ok(Err(Failure::CompressedLog { path: name.to_owned(), program }));
+                }
+                // The last line of the input before stays a line.
+                if self.is_unfinished {
+                    self.out.push(b'\n');
+                }
+                is_first = false;
             }
             for part in buffer.split_inclusive(|byte| *byte == b'\n') {
                 self.push(part);
@@ -84,24 +114,28 @@ impl Lines<'_> {
             let read = buffer.len();
             input.consume(read);
             self.write(to)?;
-        }
+        };
         let last = mem::take(&mut self.pending);
-        if !last.is_empty() {
-            self.enricher.line(&last, &mut self.out);
+        match &ended {
+            _ if last.is_empty() => {}
+            Ok(()) => self.enricher.line(&last, &mut self.out),
+            Err(_) => self.out.extend_from_slice(&last),
         }
         self.is_long = false;
-        self.write(to)
+        self.write(to)?;
+        Ok(ended)
     }
 
     /// Takes a line, or a part of one.
     fn push(&mut self, part: &[u8]) {
         let is_end = part.ends_with(b"\n");
         if self.is_long {
-            self.out.extend_from_slice(part);
+            self.enricher.pass(part, &mut self.out);
             self.is_long = !is_end;
         } else if self.pending.len().saturating_add(part.len()) > MAX_ENRICHED_LINE {
-            self.out.append(&mut self.pending);
-            self.out.extend_from_slice(part);
+            self.enricher.pass(&self.pending, &mut self.out);
+            self.pending.clear();
+            self.enricher.pass(part, &mut self.out);
             self.is_long = !is_end;
             self.long = self.long.saturating_add(1);
         } else if !is_end {
@@ -118,6 +152,7 @@ impl Lines<'_> {
     fn write(&mut self, to: &mut impl Write) -> Result<(), Failure> {
         to.write_all(&self.out)?;
         to.flush()?;
+        self.is_unfinished = self.out.last().map_or(self.is_unfinished, |byte| *byte != b'\n');
         self.out.clear();
         Ok(())
     }
@@ -150,10 +185,9 @@ mod tests {
         let outputs = [7, 1 << 20].map(|step| {
             let signatures = Database::builtin();
             let enricher = Enricher::new(ClientDatabase::builtin(), &signatures, None);
-            let mut lines = Lines { enricher, pending: Vec::new(), is_long: false, long: 0, out: Vec::new() };
+            let mut lines = Lines::new(enricher);
             let mut to = Vec::new();
-            let failed = |source| Failure::Read { path: String::new(), source };
-            lines.copy(Slow(input.as_bytes(), step), &mut to, failed).unwrap();
+            lines.copy(Slow(input.as_bytes(), step), &mut to, "log").unwrap().unwrap();
             assert_eq!((lines.long, lines.enricher.named()), (1, 2));
             String::from_utf8(to).unwrap()
         });
@@ -163,5 +197,26 @@ mod tests {
         };
         assert_eq!((first, passed, empty, last), ("{}", &*long, "", "last"));
         assert!(named.contains("libcurl") && named == other);
+    }
+
+    #[test]
+    fn inputs_are_separated_by_a_line_feed() {
+        let signatures = Database::builtin();
+        let mut lines = Lines::new(Enricher::new(ClientDatabase::builtin(), &signatures, None));
+        let mut to = Vec::new();
+        for input in ["{}\n{\"a\":1}", "", "{}", "{}\n", "{}\n"] {
+            lines.copy(input.as_bytes(), &mut to, "log").unwrap().unwrap();
+        }
+        assert_eq!(String::from_utf8(to).unwrap(), "{}\n{\"a\":1}\n{}\n{}\n{}\n");
+    }
+
+    #[test]
+    fn compressed_inputs_are_refused() {
+        let signatures = Database::builtin();
+        let mut lines = Lines::new(Enricher::new(ClientDatabase::builtin(), &signatures, None));
+        let mut to = Vec::new();
+        let failure = lines.copy(&b"\x1f\x8b\x08"[..], &mut to, "a.gz").unwrap().unwrap_err();
+        assert_eq!(failure.to_string(), "a.gz: compressed; run: zcat a.gz | huginn-net enrich -");
+        assert!(to.is_empty());
     }
 }
