@@ -76,6 +76,20 @@ impl Columns {
         Self::new(line, separator, separator == b',', column)
     }
 
+    /// CSV whose lines pass: headings without a fingerprint, or over several lines.
+    pub(super) fn passing(line: &[u8]) -> Option<Self> {
+        let is_csv = line.contains(&b',') && !line.contains(&b'\t') || line.starts_with(b"\"");
+        // The end of a line of JSON has commas, too.
+        (is_csv && !line.trim_ascii_end().ends_with(b"}")).then_some(Self {
+            separator: b',',
+            has_quotes: true,
+            unset: "",
+            kinds: Vec::new(),
+            is_own: true,
+            has_asked: false,
+        })
+    }
+
     fn new(headings: &[u8], separator: u8, has_quotes: bool, column: Option<&str>) -> Option<Self> {
         let columns =
             Self { separator, has_quotes, unset: "", kinds: Vec::new(), is_own: false, has_asked: false };

@@ -198,8 +198,9 @@ impl<'d> Enricher<'d> {
         if columns.is_none() && (content.is_empty() || content == b"null" || content.starts_with(b"#")) {
             return false;
         }
-        self.table = columns.map_or(Table::Other, Table::Csv);
-        matches!(self.table, Table::Csv(_))
+        let is_header = columns.is_some();
+        self.table = columns.or_else(|| Columns::passing(text)).map_or(Table::Other, Table::Csv);
+        is_header
     }
 
     fn json_line(&mut self, line: &[u8], out: &mut Vec<u8>) {

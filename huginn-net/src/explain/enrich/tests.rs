@@ -111,6 +111,11 @@ fn quoted_values_over_lines_stay_as_they_are() {
     let want = format!("n,text,ja4,{ADDED}\n{record}2,5\" wide,{CURL},libcurl 7.88,exact,,\n");
     assert_eq!(String::from_utf8(out).unwrap(), want);
     assert_eq!((enricher.named(), enricher.multiline()), (1, 4));
+    // Headings without a fingerprint, or over lines.
+    for heading in ["n,text,other\n", "n,\"te\nxt\",ja4\n"] {
+        let input = format!("{heading}1,\"a\n{{\"ja4\":\"{CURL}\"}}\nb\",{CURL}\n");
+        assert_eq!(enriched(None, &input), (input.clone(), 0));
+    }
 }
 
 #[test]
