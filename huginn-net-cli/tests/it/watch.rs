@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
@@ -68,6 +69,12 @@ impl Running {
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        // A file that is never read fails the test, which would wait for it.
+        let id = child.id().to_string();
+        thread::spawn(move || {
+            thread::sleep(Duration::from_secs(100));
+            Command::new("kill").args(["-KILL", &id]).status()
+        });
         Self { child, lines }
     }
 
@@ -180,9 +187,11 @@ fn captures_are_read_once_they_are_closed_or_moved_in() {
     growing.write_all(&bytes[100..]).unwrap();
     drop(growing);
     assert_eq!(running.next_file("moved.pcap"), "renamed.pcap");
-    // A ring writes the same file again.
-    fs::write(path("renamed.pcap"), fs::read(captures::path("curl-nginx.pcap")).unwrap()).unwrap();
+    // A ring writes the same file again, and renames it before it closes it: once closed, it may be read under either name.
+    let mut ring = OpenOptions::new().write(true).truncate(true).open(path("renamed.pcap")).unwrap();
+    ring.write_all(&fs::read(captures::path("curl-nginx.pcap")).unwrap()).unwrap();
     fs::rename(path("renamed.pcap"), path("again.pcap")).unwrap();
+    drop(ring);
     assert_eq!(running.next_file("renamed.pcap"), "again.pcap");
     let (status, files) = running.end();
     assert_eq!((status, files), (Some(0), vec!["again.pcap".to_owned()]));
