@@ -305,7 +305,6 @@ fn names_software_of_every_kind() {
     for (fingerprint, table, kind) in [
         (ja4_stable, &tls, "match         stable"),
         ("t13d0103h2_a1b2c3d4e5f6_111111111111", &tls, "match         exact"),
-        ("3C9C0F5A6F2B8E7D4C1B0A9F8E7D6C5B", &tls, "JA3, the MD5 of a ClientHello"),
         ("3:100;4:33554432;2:0|33488897|0|m,p,s,a", &http2, "Akamai's fingerprint of an HTTP/2 client"),
         (
             "1:65536;2:0;4:131072;5:16384|12517377|0|m,p,a,s",
@@ -319,6 +318,9 @@ fn names_software_of_every_kind() {
         assert_has_lines(&text, &NAMED);
         assert_has_lines(&text, &[kind]);
     }
+    // Applications share a JA3.
+    let text = explanation(&["3C9C0F5A6F2B8E7D4C1B0A9F8E7D6C5B", "--clients", &tls]);
+    assert_has_lines(&text, &["JA3, the MD5 of a ClientHello", "software      Lib", "candidates    App"]);
 }
 
 #[test]
