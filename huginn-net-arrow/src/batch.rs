@@ -11,7 +11,7 @@ use huginn_net::Event;
 use huginn_net::core::FlowId;
 use huginn_net::record::{EVENT_NAMES, FlowRecord, event_name, visit_event};
 
-use crate::batch_thread::BuildBatch;
+use crate::batches::BuildBatch;
 use crate::column::Column;
 use crate::derived::DERIVED;
 use crate::row::{Row, Target};

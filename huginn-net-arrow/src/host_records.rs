@@ -1,29 +1,26 @@
 //! The table of host records, which the first stage of an analysis in two stages writes for the second one.
 
-use std::fmt;
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::task::Poll;
-use std::time::Duration;
 
 use arrow_array::builder::{
     ArrayBuilder, Int32Builder, Int64Builder, StringBuilder, TimestampMicrosecondBuilder,
 };
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
+use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use huginn_net::core::{AnalysisError, Analyzer, Event, Route, Source};
 use huginn_net::hosts::{HostUpdate, HostUpdateRecord, WithoutHosts};
 use huginn_net::{Finding, Timestamp};
 
-use crate::batch_thread::{BatchThread, BuildBatch, Rows};
+use crate::batches::{Batches, BuildBatch, Rows};
 use crate::row::split_time;
 use crate::schema::{UTC, metadata, time_type};
 
 /// Columns that order records: time, capture file, packet, and position.
 pub const HOST_RECORD_ORDER: [&str; 5] = ["ts", "ts_nanos", "file", "packet", "position"];
 
-/// Batches of up to 8192 [records of hosts](HostUpdateRecord).
+/// Batches of [records of hosts](HostUpdateRecord).
 ///
 /// | column | meaning |
 /// |---|---|
@@ -34,12 +31,8 @@ pub const HOST_RECORD_ORDER: [&str; 5] = ["ts", "ts_nanos", "file", "packet", "p
 /// | `host_ip` | address of the host |
 /// | `record` | the record as JSON |
 ///
-/// The second stage takes the records of all captures in the order of [`HOST_RECORD_ORDER`]. The analysis runs in a thread
-/// of its own, at most two batches ahead.
-pub struct HostRecordBatches {
-    schema: SchemaRef,
-    thread: BatchThread<()>,
-}
+/// The second stage takes the records of all captures in the order of [`HOST_RECORD_ORDER`].
+pub type HostRecordBatches = Batches<Analyzer<WithoutHosts>>;
 
 impl HostRecordBatches {
     /// Starts the first stage. `file`: name of the capture for the column `file`.
@@ -52,30 +45,28 @@ impl HostRecordBatches {
         S: Source<'static> + Send + 'static,
         S::Error: std::error::Error + Send + Sync + 'static,
     {
-        Self::of(move |mut rows| {
+        Self::of_host_records(move |mut rows| {
             if let Err(error) = rows.append_all(&mut analyzer, source, file.as_deref()) {
                 rows.fail(error);
             }
+            analyzer
         })
     }
+}
 
-    /// Waits for the next batch, for a time; `Pending` if it does not come. So the caller can stop to wait.
-    pub fn poll_next(&mut self, wait: Duration) -> Poll<Option<Result<RecordBatch, ArrowError>>> {
-        self.thread.poll_next(wait)
-    }
-
-    /// Starts a thread that appends records: those of several captures, for instance, which share batches.
+impl<T: Send + 'static> Batches<T> {
+    /// Starts a thread that appends [records of hosts](HostRecordBatches): those of several captures, for instance, which share
+    /// batches.
     ///
     /// # Errors
     ///
     /// If the thread cannot be started.
-    pub fn of(run: impl FnOnce(HostRecordRows<'_>) + Send + 'static) -> io::Result<Self> {
-        let thread = BatchThread::start(Records::default(), move |rows| run(HostRecordRows(rows)))?;
-        Ok(Self { schema: host_record_schema(), thread })
+    pub fn of_host_records(run: impl FnOnce(HostRecordRows<'_>) -> T + Send + 'static) -> io::Result<Self> {
+        Self::start(host_record_schema(), Records::default(), move |rows| run(HostRecordRows(rows)))
     }
 }
 
-/// Where a thread appends the rows of [`HostRecordBatches`].
+/// Where a thread appends records of hosts, for [`Batches::of_host_records`].
 #[derive(Debug)]
 pub struct HostRecordRows<'a>(&'a mut Rows<Records>);
 
@@ -110,26 +101,6 @@ impl HostRecordRows<'_> {
     /// Ends the batches with an error, which follows the rows so far.
     pub fn fail(&mut self, error: impl std::error::Error + Send + Sync + 'static) {
         self.0.fail(error);
-    }
-}
-
-impl Iterator for HostRecordBatches {
-    type Item = Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.thread.next()
-    }
-}
-
-impl RecordBatchReader for HostRecordBatches {
-    fn schema(&self) -> SchemaRef {
-        SchemaRef::clone(&self.schema)
-    }
-}
-
-impl fmt::Debug for HostRecordBatches {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostRecordBatches").finish_non_exhaustive()
     }
 }
 

@@ -18,19 +18,20 @@
 //! ```
 
 mod batch;
-mod batch_thread;
+mod batches;
 mod column;
 mod derived;
+mod events;
 mod host_records;
 mod markdown;
-mod reader;
 mod row;
 mod schema;
 
 pub use {arrow_array, arrow_schema};
 
 pub use self::batch::EventBatchBuilder;
+pub use self::batches::Batches;
+pub use self::events::{EventBatches, EventRows};
 pub use self::host_records::{HOST_RECORD_ORDER, HostRecordBatches, HostRecordRows, host_record_schema};
 pub use self::markdown::schema_page;
-pub use self::reader::{EventBatches, EventRows};
 pub use self::schema::{ColumnInfo, SCHEMA_VERSION, columns, schema};

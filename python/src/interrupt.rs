@@ -8,6 +8,7 @@ use std::time::Duration;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use huginn_net::core::CancelToken;
+use huginn_net_arrow::Batches;
 use pyo3::prelude::*;
 
 /// Interval at which a caller that waits looks for Ctrl-C.
@@ -45,9 +46,9 @@ impl Interrupt {
 }
 
 /// Batches of an analysis in a thread, which end with an error at Ctrl-C.
-pub(crate) struct Interruptible<B: Send> {
+pub(crate) struct Interruptible {
     /// `None` once it is dropped.
-    batches: Option<B>,
+    batches: Option<Batches<()>>,
     schema: SchemaRef,
     cancel: CancelToken,
     interrupt: Interrupt,
@@ -55,31 +56,14 @@ pub(crate) struct Interruptible<B: Send> {
     thread: ThreadId,
 }
 
-/// Batches that can be waited for.
-pub(crate) trait PollBatches: RecordBatchReader {
-    fn poll_next(&mut self, wait: Duration) -> Poll<Option<Result<RecordBatch, ArrowError>>>;
-}
-
-impl PollBatches for huginn_net_arrow::EventBatches<()> {
-    fn poll_next(&mut self, wait: Duration) -> Poll<Option<Result<RecordBatch, ArrowError>>> {
-        Self::poll_next(self, wait)
-    }
-}
-
-impl PollBatches for huginn_net_arrow::HostRecordBatches {
-    fn poll_next(&mut self, wait: Duration) -> Poll<Option<Result<RecordBatch, ArrowError>>> {
-        Self::poll_next(self, wait)
-    }
-}
-
-impl<B: PollBatches + Send> Interruptible<B> {
-    pub(crate) fn new(batches: B, cancel: CancelToken, interrupt: Interrupt) -> Self {
+impl Interruptible {
+    pub(crate) fn new(batches: Batches<()>, cancel: CancelToken, interrupt: Interrupt) -> Self {
         let (schema, thread) = (batches.schema(), thread::current().id());
         Self { batches: Some(batches), schema, cancel, interrupt, thread }
     }
 }
 
-impl<B: PollBatches + Send> Iterator for Interruptible<B> {
+impl Iterator for Interruptible {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -95,13 +79,13 @@ impl<B: PollBatches + Send> Iterator for Interruptible<B> {
     }
 }
 
-impl<B: PollBatches + Send> RecordBatchReader for Interruptible<B> {
+impl RecordBatchReader for Interruptible {
     fn schema(&self) -> SchemaRef {
         SchemaRef::clone(&self.schema)
     }
 }
 
-impl<B: Send> Drop for Interruptible<B> {
+impl Drop for Interruptible {
     fn drop(&mut self) {
         self.cancel.cancel();
         // The thread may wait for the GIL to read a file-like object.

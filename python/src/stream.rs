@@ -10,7 +10,7 @@ use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{Schema, SchemaRef};
 use huginn_net::{CaptureError, CaptureReader, Event};
-use huginn_net_arrow::{EventBatches, HostRecordBatches};
+use huginn_net_arrow::Batches;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
@@ -117,8 +117,8 @@ pub(crate) fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<
 }
 
 /// Starts the analysis of captures, whose events share batches.
-pub(crate) fn event_batches(inputs: Inputs) -> io::Result<EventBatches<()>> {
-    EventBatches::of(inputs.options.builder(), move |mut rows| {
+pub(crate) fn event_batches(inputs: Inputs) -> io::Result<Batches<()>> {
+    Batches::of_events(inputs.options.builder(), move |mut rows| {
         let outcome = inputs.for_each(|reader, name, options| {
             let mut flow = ControlFlow::Continue(());
             options.analyzer(false).analyze(reader, &mut |event: Event| {
@@ -134,8 +134,8 @@ pub(crate) fn event_batches(inputs: Inputs) -> io::Result<EventBatches<()>> {
 }
 
 /// Starts the first stage of an analysis in two stages.
-pub(crate) fn host_record_batches(inputs: Inputs) -> io::Result<HostRecordBatches> {
-    HostRecordBatches::of(move |mut rows| {
+pub(crate) fn host_record_batches(inputs: Inputs) -> io::Result<Batches<()>> {
+    Batches::of_host_records(move |mut rows| {
         let outcome = inputs
             .for_each(|reader, name, options| rows.append_all(&mut options.first_stage(), reader, name));
         if let Err(error) = outcome {

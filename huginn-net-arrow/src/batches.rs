@@ -1,5 +1,6 @@
-//! A thread that appends rows and sends batches of them.
+//! Batches of rows that a thread appends.
 
+use std::fmt;
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -7,8 +8,8 @@ use std::task::Poll;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use arrow_array::RecordBatch;
-use arrow_schema::ArrowError;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 8192;
@@ -19,11 +20,16 @@ const WAITING_BATCHES: usize = 2;
 
 type Batch = Result<RecordBatch, ArrowError>;
 
-/// A thread that sends batches, and what it returns.
-#[derive(Debug)]
-pub(crate) struct BatchThread<A> {
+/// Batches of up to 8192 rows that a thread appends, in their order.
+///
+/// The thread is at most two batches ahead of the reader. After an error, such as that of a damaged capture, there are no
+/// further batches; the rows before it come first. Dropping the batches ends the thread with its next row.
+///
+/// `T` is what the thread returns, for [`finish`](Self::finish).
+pub struct Batches<T> {
+    schema: SchemaRef,
     batches: Option<Receiver<Batch>>,
-    thread: Option<JoinHandle<A>>,
+    thread: Option<JoinHandle<T>>,
 }
 
 /// A builder of batches.
@@ -82,15 +88,16 @@ impl<B: BuildBatch> Rows<B> {
     }
 }
 
-impl<A: Send + 'static> BatchThread<A> {
+impl<T: Send + 'static> Batches<T> {
     /// Starts a thread that appends rows.
     ///
     /// # Errors
     ///
     /// If the thread cannot be started.
     pub(crate) fn start<B: BuildBatch + Send + 'static>(
+        schema: SchemaRef,
         builder: B,
-        run: impl FnOnce(&mut Rows<B>) -> A + Send + 'static,
+        run: impl FnOnce(&mut Rows<B>) -> T + Send + 'static,
     ) -> io::Result<Self> {
         let (sender, batches) = sync_channel(WAITING_BATCHES);
         let run = move || {
@@ -100,18 +107,13 @@ impl<A: Send + 'static> BatchThread<A> {
             outcome
         };
         let thread = thread::Builder::new().name("huginn-batches".to_owned()).spawn(run)?;
-        Ok(Self { batches: Some(batches), thread: Some(thread) })
+        Ok(Self { schema, batches: Some(batches), thread: Some(thread) })
     }
 }
 
-impl<A> BatchThread<A> {
-    /// Waits for the next batch.
-    pub(crate) fn next(&mut self) -> Option<Batch> {
-        self.batches.as_ref()?.recv().ok()
-    }
-
-    /// Waits for the next batch, for a time; `Pending` if it does not come.
-    pub(crate) fn poll_next(&mut self, wait: Duration) -> Poll<Option<Batch>> {
+impl<T> Batches<T> {
+    /// Waits for the next batch, for a time; `Pending` if it does not come. So the caller can stop to wait.
+    pub fn poll_next(&mut self, wait: Duration) -> Poll<Option<Result<RecordBatch, ArrowError>>> {
         match self.batches.as_ref().map(|batches| batches.recv_timeout(wait)) {
             Some(Ok(batch)) => Poll::Ready(Some(batch)),
             Some(Err(RecvTimeoutError::Timeout)) => Poll::Pending,
@@ -119,16 +121,41 @@ impl<A> BatchThread<A> {
         }
     }
 
-    /// Ends the analysis with its next row, and waits for it. `None` if it panicked.
-    pub(crate) fn end(&mut self) -> Option<A> {
-        // Without a receiver the analysis stops.
+    /// Waits for the end of the thread, without its remaining batches, and returns what it returns: the analyzer, with its
+    /// counters and hosts. Returns `None` if the analysis panicked.
+    pub fn finish(mut self) -> Option<T> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Option<T> {
+        // Without a receiver the thread stops.
         self.batches = None;
         self.thread.take()?.join().ok()
     }
 }
 
-impl<A> Drop for BatchThread<A> {
+impl<T> Drop for Batches<T> {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+impl<T> Iterator for Batches<T> {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.batches.as_ref()?.recv().ok()
+    }
+}
+
+impl<T> RecordBatchReader for Batches<T> {
+    fn schema(&self) -> SchemaRef {
+        SchemaRef::clone(&self.schema)
+    }
+}
+
+impl<T> fmt::Debug for Batches<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batches").finish_non_exhaustive()
     }
 }
