@@ -2,6 +2,7 @@
 
 mod byte_order;
 mod error;
+mod file_name;
 mod file_type;
 mod input;
 mod interface;
@@ -24,6 +25,7 @@ use std::ops::Range;
 use std::path::Path;
 
 pub use error::{CaptureError, Compression, Defect, Part};
+pub use file_name::is_capture_name;
 pub use interface::{CaptureInterface, TimeResolution};
 pub use writer::PcapngWriter;
 

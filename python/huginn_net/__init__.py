@@ -71,9 +71,6 @@ HOST_EVENTS = ("uptime", "host_change", "ip_sharing", "tool")
 _GROUP_ROWS = 1 << 20
 _GROUP_BYTES = 256 << 20
 
-#: Ends of the names of captures in a folder, after which rings may put digits, and compression its own end.
-_CAPTURE_NAMES = (".pcap", ".pcapng", ".cap")
-
 
 def read_pcap(
     source: Any,
@@ -103,7 +100,7 @@ def read_pcap(
     (docs/watch-lists.md), one for each hit: the event ``match``, which ``events`` does not leave out. ``events`` selects
     events by their names, and ``columns`` columns of the table; without them all are built. ``dictionaries`` stores each
     text once in a batch: Polars and pandas make categories of them. With ``on_error="skip"`` captures that cannot be read
-    are skipped, and `Capture.errors` tells them; rows before the damage of a capture stay. Otherwise these rows come
+    are skipped, and `Capture.errors` lists them; rows before the damage of a capture stay. Otherwise these rows come
     first, and then the error: `CaptureError`, from Polars or DuckDB themselves one of theirs.
 
     ``shard=(index, shards)`` analyses one of several disjoint sets of flows, so that several processes can share a
@@ -287,7 +284,7 @@ def _files(path: str) -> list[tuple[str, int]]:
         if _is_pattern(root) and not filesystem.exists(root):
             names = [name for name in filesystem.glob(root) if not filesystem.isdir(name)]
         elif filesystem.isdir(root):
-            names = [name for name in filesystem.find(root) if _is_capture_name(name)]
+            names = [name for name in filesystem.find(root) if _native.is_capture_name(name)]
         else:
             names = [root]
         found = [(filesystem.unstrip_protocol(name), filesystem.size(name) or 0) for name in names]
@@ -296,7 +293,7 @@ def _files(path: str) -> list[tuple[str, int]]:
     elif os.path.isdir(path):
         names = [os.path.join(folder, name) for folder, _, files in os.walk(path) for name in files]
         found = _sizes(name for name in names if os.path.isfile(name) and not os.path.islink(name))
-        found = [(name, size) for name, size in found if _is_capture_name(name) or _native.is_capture(name)]
+        found = [(name, size) for name, size in found if _native.is_capture_name(name) or _native.is_capture(name)]
     else:
         return [(path, os.path.getsize(path))]
     if not found:
@@ -315,13 +312,6 @@ def _sizes(names: Iterable[str]) -> list[tuple[str, int]]:
         with contextlib.suppress(FileNotFoundError):
             found.append((name, os.path.getsize(name)))
     return found
-
-
-def _is_capture_name(name: str) -> bool:
-    name = name.lower()
-    for end in (".gz", ".zst"):
-        name = name.removesuffix(end)
-    return name.rstrip("0123456789").endswith(_CAPTURE_NAMES)
 
 
 def _capture_of(source: Any, options: dict[str, Any]) -> Capture:

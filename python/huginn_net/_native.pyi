@@ -112,6 +112,9 @@ def client_fingerprint(syn: bytes | None, tls: bytes | None, quic: list[bytes], 
 def explain(fingerprint: str, other: str | None = None) -> str:
     """Describes a fingerprint in text; with a second JA4 it lists the differences."""
 
+def is_capture_name(name: str) -> bool:
+    """Whether a name is that of a capture: ``x.pcap``, ``x.pcapng.gz``, ``x.pcap3``."""
+
 def is_capture(path: str) -> bool:
     """Whether a file begins as a capture does."""
 

@@ -30,7 +30,9 @@ mod _native {
     #[pymodule_export]
     use crate::stream::Table;
     #[pymodule_export]
-    use crate::{error_schema, event_names, host_record_order, host_record_schema, is_capture, schema};
+    use crate::{
+        error_schema, event_names, host_record_order, host_record_schema, is_capture, is_capture_name, schema,
+    };
 }
 
 /// The schema as a table of `(column, type, meaning)`, with the types of Arrow.
@@ -44,6 +46,12 @@ fn schema() -> Vec<(&'static str, String, &'static str)> {
 #[pyfunction]
 fn is_capture(path: std::path::PathBuf) -> bool {
     huginn_net::CaptureReader::open(path).is_ok()
+}
+
+/// Whether a name is that of a capture.
+#[pyfunction]
+fn is_capture_name(name: std::path::PathBuf) -> bool {
+    name.file_name().is_some_and(huginn_net::capture::is_capture_name)
 }
 
 /// The names of all events.

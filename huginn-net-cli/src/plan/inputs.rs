@@ -1,12 +1,12 @@
 //! The captures of a command line, found but not yet opened.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use huginn_net::Escaped;
+use huginn_net::capture::is_capture_name;
 use walkdir::WalkDir;
 
 use super::databases::read_all;
@@ -154,16 +154,6 @@ impl Inputs {
 
 fn is_pattern(path: &[u8]) -> bool {
     path.iter().any(|byte| b"*?[".contains(byte))
-}
-
-/// Whether a name is that of a capture: `x.pcap`, `x.pcapng.gz`, and `x.pcap3` as `tcpdump -C` writes.
-pub(crate) fn is_capture_name(name: &OsStr) -> bool {
-    let name = name.to_string_lossy().to_ascii_lowercase();
-    let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(&name);
-    name.rsplit_once('.').is_some_and(|(_, extension)| {
-        let extension = extension.trim_end_matches(|digit: char| digit.is_ascii_digit());
-        matches!(extension, "pcap" | "pcapng" | "cap")
-    })
 }
 
 fn read_text(file: impl io::Read, name: &str) -> Result<String, Failure> {

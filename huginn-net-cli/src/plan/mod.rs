@@ -30,8 +30,6 @@ pub(crate) use self::extract::{
     Decoding, ExtractPlan, ExtractWriter, ExtractedPackets, FrameFilter, create_extract,
 };
 pub(crate) use self::follow::{DiffPlan, FollowPlan, host_limits};
-#[cfg(unix)]
-pub(crate) use self::inputs::is_capture_name;
 pub(crate) use self::inputs::{InputFile, Inputs};
 #[cfg(unix)]
 pub(crate) use self::live::{LiveMessages, LiveOutputPlan, LivePlan};

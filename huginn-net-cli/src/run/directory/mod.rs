@@ -11,13 +11,15 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use huginn_net::capture::is_capture_name;
+
 use self::closed::ClosedFiles;
 use self::processed::ProcessedFiles;
 use super::Interrupt;
 use crate::failure::Failure;
 use crate::limits::{MAX_WATCHED_FILES, NEWEST_FILE_QUIET, OLDER_FILE_QUIET, STATE_INTERVAL, WATCH_INTERVAL};
 use crate::paths::name_of;
-use crate::plan::{InputFile, is_capture_name};
+use crate::plan::InputFile;
 
 /// Identity of a file with its content. A rename keeps it; a write changes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
