@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use super::EventRunArguments;
 use super::values::{
     Processors, parse_address, parse_interval, parse_keep, parse_mode, parse_processors, parse_size,
 };
-use super::{AnalysisArguments, BaselineArguments, EventArguments, OutputArguments};
 
 /// Explains the signals and gives an example.
 const LIVE_HELP: &str = "\
@@ -40,16 +40,7 @@ pub(crate) struct LiveArguments {
     pub(crate) capture: CaptureArguments,
 
     #[command(flatten)]
-    pub(crate) analysis: AnalysisArguments,
-
-    #[command(flatten)]
-    pub(crate) events: EventArguments,
-
-    #[command(flatten)]
-    pub(crate) baseline: BaselineArguments,
-
-    #[command(flatten)]
-    pub(crate) output: OutputArguments,
+    pub(crate) run: EventRunArguments,
 
     #[command(flatten)]
     pub(crate) rotation: RotationArguments,

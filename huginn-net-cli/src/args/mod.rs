@@ -24,7 +24,7 @@ mod values;
 #[cfg(unix)]
 mod watch;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::analysis::{
     AnalysisArguments, BaselineArguments, DatabaseArguments, EventArguments, LimitArguments, PacketArguments,
@@ -52,6 +52,22 @@ pub(crate) use self::top::TopArguments;
 pub(crate) use self::values::{Limit, ProtocolArgument, SeedArgument, Workers};
 #[cfg(unix)]
 pub(crate) use self::watch::WatchArguments;
+
+/// What is analysed, reported and written by the commands that write events.
+#[derive(Args, Debug)]
+pub(crate) struct EventRunArguments {
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
+
+    #[command(flatten)]
+    pub(crate) events: EventArguments,
+
+    #[command(flatten)]
+    pub(crate) baseline: BaselineArguments,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+}
 
 const EXAMPLES: &str = "\
 Examples:

@@ -15,7 +15,7 @@ pub(crate) struct OutputArguments {
     #[arg(long, value_enum, default_value = "human")]
     pub(crate) format: Format,
 
-    /// Write events to this file ('live' appends), or with '-' to standard output, as without it
+    /// Write events to this file ('live' and 'watch' append), or with '-' to standard output, as without it
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::values::parse_number;
-use super::{AnalysisArguments, BaselineArguments, EventArguments, InputArguments, OutputArguments};
+use super::{EventRunArguments, InputArguments};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,16 +22,7 @@ pub(crate) struct PcapArguments {
     pub(crate) input: InputArguments,
 
     #[command(flatten)]
-    pub(crate) analysis: AnalysisArguments,
-
-    #[command(flatten)]
-    pub(crate) events: EventArguments,
-
-    #[command(flatten)]
-    pub(crate) baseline: BaselineArguments,
-
-    #[command(flatten)]
-    pub(crate) output: OutputArguments,
+    pub(crate) run: EventRunArguments,
 
     /// Do not start $PAGER for the human format on a terminal
     #[arg(long, help_heading = "Output")]

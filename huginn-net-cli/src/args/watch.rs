@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::EventRunArguments;
 use super::input::DecompressionArguments;
-use super::{AnalysisArguments, BaselineArguments, EventArguments, OutputArguments};
 
 const WATCH_HELP: &str = "\
 Signals:
@@ -35,14 +35,5 @@ pub(crate) struct WatchArguments {
     pub(crate) decompression: DecompressionArguments,
 
     #[command(flatten)]
-    pub(crate) analysis: AnalysisArguments,
-
-    #[command(flatten)]
-    pub(crate) events: EventArguments,
-
-    #[command(flatten)]
-    pub(crate) baseline: BaselineArguments,
-
-    #[command(flatten)]
-    pub(crate) output: OutputArguments,
+    pub(crate) run: EventRunArguments,
 }

@@ -13,8 +13,9 @@ use super::baseline;
 use super::databases::Databases;
 use super::watch_files::WatchFiles;
 use crate::args::{
-    AnalysisArguments, BaselineArguments, DatabaseArguments, EventArguments, Format, LimitArguments,
-    OutputArguments, PacketArguments, ProtocolArgument, SeedArgument, ThresholdArguments, Workers,
+    AnalysisArguments, BaselineArguments, DatabaseArguments, EventArguments, EventRunArguments, Format,
+    LimitArguments, OutputArguments, PacketArguments, ProtocolArgument, SeedArgument, ThresholdArguments,
+    Workers,
 };
 use crate::failure::Failure;
 use crate::hash_seed;
@@ -78,6 +79,11 @@ impl AnalysisPlan {
         })
     }
 
+    /// The analysis of a command that writes events.
+    pub(crate) fn of_events(run: &EventRunArguments) -> Result<Self, Failure> {
+        Self::new(&run.analysis)?.with_events(&run.events, Some(&run.output))?.with_baseline(&run.baseline)
+    }
+
     /// Adds watch lists, connections, handshakes and findings to events. Handshakes are not followed for an output without them;
     /// `None` shows all events.
     pub(crate) fn with_events(
@@ -114,7 +120,7 @@ impl AnalysisPlan {
     }
 
     /// Compares fingerprints with a baseline, or adds them to a new one, as the options say.
-    pub(crate) fn with_baseline(self, args: &BaselineArguments) -> Result<Self, Failure> {
+    fn with_baseline(self, args: &BaselineArguments) -> Result<Self, Failure> {
         let baseline = baseline::read(args)?;
         Ok(self.configure(|builder| builder.baseline(baseline)))
     }

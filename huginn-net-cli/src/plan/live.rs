@@ -10,7 +10,7 @@ use huginn_net_live::{Backend, LiveOptions};
 
 use super::output::{OutputContent, OutputPlan};
 use super::{AnalysisPlan, BaselineFile, WatchFiles, rules};
-use crate::args::{BackendArgument, Format, LiveArguments};
+use crate::args::{BackendArgument, EventRunArguments, Format, LiveArguments};
 use crate::control::SocketConfig;
 use crate::failure::Failure;
 use crate::output::{Rotation, Target, Zone};
@@ -85,9 +85,9 @@ pub(super) struct LiveParts {
 impl LivePlan {
     pub(crate) fn new(args: LiveArguments) -> Result<Self, Failure> {
         rules::check_live(&args)?;
-        let LiveArguments { capture, analysis, events, baseline, output, rotation, service, .. } = args;
-        let plan = AnalysisPlan::new(&analysis)?.with_events(&events, Some(&output))?;
-        let plan = plan.with_baseline(&baseline)?;
+        let LiveArguments { capture, run, rotation, service, .. } = args;
+        let plan = AnalysisPlan::of_events(&run)?;
+        let EventRunArguments { analysis, events, baseline, output } = run;
         let plan = if output.format == Format::P0f { plan.limited_to_p0f() } else { plan };
         let typed = (!args.expression.is_empty()).then(|| args.expression.join(" "));
         let plan = if typed.is_some() { plan.filter_by(typed) } else { plan };

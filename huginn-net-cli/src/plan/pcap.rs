@@ -8,9 +8,7 @@ use huginn_net::{Configure, HuginnNet};
 use super::output::open_text;
 use super::rules;
 use super::{AnalysisPlan, BaselineFile, Inputs, OutputPlan, output, select};
-use crate::args::{
-    AnalysisArguments, BaselineArguments, EventArguments, Format, OutputArguments, PcapArguments,
-};
+use crate::args::{EventRunArguments, Format, PcapArguments};
 use crate::failure::Failure;
 use crate::output::{Selected, Target, TextFormat, TextWriter, Zone};
 use crate::paths::{is_same_file, resolved};
@@ -82,8 +80,8 @@ impl PcapPlan {
     pub(crate) fn new(args: PcapArguments) -> Result<Self, Failure> {
         rules::check_pcap(&args)?;
         let inputs = Inputs::find(&args.input)?;
-        inputs.refuse_as_output(&output::target(args.output.output.as_deref()))?;
-        let baseline = BaselineFile::new(&args.baseline);
+        inputs.refuse_as_output(&output::target(args.run.output.output.as_deref()))?;
+        let baseline = BaselineFile::new(&args.run.baseline);
         if let Some(file) = &baseline {
             check_baseline(file, &inputs, &args)?;
         }
@@ -93,48 +91,51 @@ impl PcapPlan {
             if writes_tables { Content::Tables(TablesPlan::new(&args)?) } else { Content::of_events(&args)? };
         Ok(Self {
             inputs,
-            count: args.analysis.count,
+            count: args.run.analysis.count,
             analyzer,
             content,
             baseline,
-            is_quiet: args.output.quiet,
-            is_verbose: args.output.verbose && !args.output.quiet,
-            has_stats: args.output.stats,
+            is_quiet: args.run.output.quiet,
+            is_verbose: args.run.output.verbose && !args.run.output.quiet,
+            has_stats: args.run.output.stats,
         })
     }
 }
 
 impl Content {
     fn of_events(args: &PcapArguments) -> Result<Self, Failure> {
-        let has_totals = args.output.format == Format::Human && !args.output.quiet;
-        let totals = has_totals.then(|| Zone::new(args.output.local_time));
-        Ok(Self::Events { output: OutputPlan::new(&args.output, &args.events, !args.no_pager)?, totals })
+        let has_totals = args.run.output.format == Format::Human && !args.run.output.quiet;
+        let totals = has_totals.then(|| Zone::new(args.run.output.local_time));
+        Ok(Self::Events {
+            output: OutputPlan::new(&args.run.output, &args.run.events, !args.no_pager)?,
+            totals,
+        })
     }
 }
 
 impl TablesPlan {
     fn new(args: &PcapArguments) -> Result<Self, Failure> {
-        let selected = &args.output.events;
+        let selected = &args.run.output.events;
         let is_selected = |kind: &ValueKind| selected.is_empty() || selected.contains(&kind.event());
         let scope = if args.merge { HostScope::AllFiles } else { HostScope::EachFile };
-        let format = match args.output.format {
+        let format = match args.run.output.format {
             Format::Json => TableFormat::Json,
             Format::Csv => TableFormat::Csv,
             _ => TableFormat::Human,
         };
         Ok(Self {
-            target: output::target(args.output.output.as_deref()),
+            target: output::target(args.run.output.output.as_deref()),
             pages: !args.no_pager,
             format,
             hosts: args.summary.then_some(scope),
-            selected: select::selected(&args.output.select, Vec::new())?,
+            selected: select::selected(&args.run.output.select, Vec::new())?,
             selections: [args.top.map(Selection::Top), args.rare.map(Selection::Rare)]
                 .into_iter()
                 .flatten()
                 .collect(),
             kinds: ValueKind::fingerprints().filter(is_selected).collect(),
-            zone: Zone::new(args.output.local_time),
-            has_totals: format == TableFormat::Human && !args.output.quiet,
+            zone: Zone::new(args.run.output.local_time),
+            has_totals: format == TableFormat::Human && !args.run.output.quiet,
         })
     }
 
@@ -158,7 +159,7 @@ impl TablesPlan {
 /// Refuses a file of `--write-baseline` that is also an input or the output, or cannot be written.
 fn check_baseline(file: &BaselineFile, inputs: &Inputs, args: &PcapArguments) -> Result<(), Failure> {
     inputs.refuse_as_output(&Target::File(file.path().to_owned()))?;
-    if let Target::File(output) = output::target(args.output.output.as_deref())
+    if let Target::File(output) = output::target(args.run.output.output.as_deref())
         && is_same_file(&resolved(&output), file.path())
     {
         return Err(Failure::Usage("--output and --write-baseline name the same file".into()));
@@ -167,7 +168,7 @@ fn check_baseline(file: &BaselineFile, inputs: &Inputs, args: &PcapArguments) ->
 }
 
 fn analysis(args: &PcapArguments, has_hosts: bool) -> Result<AnalysisPlan, Failure> {
-    let plan = event_analysis(&args.analysis, &args.events, &args.baseline, &args.output)?;
+    let plan = event_analysis(&args.run)?;
     if !has_hosts {
         return Ok(plan);
     }
@@ -177,14 +178,9 @@ fn analysis(args: &PcapArguments, has_hosts: bool) -> Result<AnalysisPlan, Failu
 }
 
 /// The analysis of captures whose events are written.
-pub(super) fn event_analysis(
-    analysis: &AnalysisArguments,
-    events: &EventArguments,
-    baseline: &BaselineArguments,
-    output: &OutputArguments,
-) -> Result<AnalysisPlan, Failure> {
-    let plan = AnalysisPlan::new(analysis)?.with_events(events, Some(output))?.with_baseline(baseline)?;
-    if output.format != Format::P0f {
+pub(super) fn event_analysis(run: &EventRunArguments) -> Result<AnalysisPlan, Failure> {
+    let plan = AnalysisPlan::of_events(run)?;
+    if run.output.format != Format::P0f {
         return Ok(plan);
     }
     let hosts = HostLimits { idle_timeout: P0F_HOST_IDLE, ..HostLimits::default() };

@@ -11,9 +11,10 @@ use super::fields::check_fields;
 use super::output::target;
 use super::output::written;
 use crate::args::{
-    AnalysisArguments, BaselineArguments, ColorArgument, DatabaseArguments, EventArguments, ExplainArguments,
-    ExtractArguments, Format, InventoryArguments, InventoryFormat, ListOutputArguments, ListOutputFormat,
-    OutputArguments, PacketArguments, PcapArguments, ProtocolArgument, TopArguments,
+    AnalysisArguments, BaselineArguments, ColorArgument, DatabaseArguments, EventArguments,
+    EventRunArguments, ExplainArguments, ExtractArguments, Format, InventoryArguments, InventoryFormat,
+    ListOutputArguments, ListOutputFormat, OutputArguments, PacketArguments, PcapArguments, ProtocolArgument,
+    TopArguments,
 };
 #[cfg(unix)]
 use crate::args::{LiveArguments, WatchArguments};
@@ -34,18 +35,16 @@ fn fail(advice: impl Into<Cow<'static, str>>) -> Result<(), Failure> {
 
 /// Checks the options of `pcap`.
 pub(super) fn check_pcap(args: &PcapArguments) -> Result<(), Failure> {
-    let PcapArguments { analysis, events, baseline, output, .. } = args;
-    check_analysis(analysis)?;
-    let writes_events = !args.summary && args.top.is_none() && args.rare.is_none();
-    match writes_events {
-        true => {
-            check_events(analysis, events, output, WhereEvents::Written)?;
-            check_baseline(baseline, output)?;
-        }
-        false if args.summary => check_summary(args)?,
-        false => check_fingerprints(args)?,
+    if !args.summary && args.top.is_none() && args.rare.is_none() {
+        return check_event_run(&args.run, WhereEvents::Written);
     }
-    check_output(output, writes_events)
+    check_analysis(&args.run.analysis)?;
+    if args.summary {
+        check_summary(args)?
+    } else {
+        check_fingerprints(args)?
+    }
+    check_output(&args.run.output, false)
 }
 
 /// Checks the options of `inventory`.
@@ -112,17 +111,15 @@ pub(super) fn check_extract(args: &ExtractArguments) -> Result<(), Failure> {
 /// Checks the options of `live`.
 #[cfg(unix)]
 pub(super) fn check_live(args: &LiveArguments) -> Result<(), Failure> {
-    let LiveArguments { analysis, events, baseline, output, rotation, .. } = args;
-    check_analysis(analysis)?;
+    let LiveArguments { run, rotation, .. } = args;
+    let output = &run.output;
     let has_file = target(output.output.as_deref()) != Target::Stdout;
     let place = match (args.tui, has_file) {
         (true, true) => WhereEvents::ShownAndWritten,
         (true, false) => WhereEvents::Shown,
         (false, _) => WhereEvents::Written,
     };
-    check_events(analysis, events, output, place)?;
-    check_baseline(baseline, output)?;
-    check_output(output, place != WhereEvents::Shown)?;
+    check_event_run(run, place)?;
     let is_parquet = output.format == Format::Parquet;
     let has_folders = rotation.has_hour_folders();
     let rotates = rotation.rotate_size.is_some() || rotation.rotate_interval.is_some() || has_folders;
@@ -144,12 +141,8 @@ pub(super) fn check_live(args: &LiveArguments) -> Result<(), Failure> {
 /// Checks the options of `watch`.
 #[cfg(unix)]
 pub(super) fn check_watch(args: &WatchArguments) -> Result<(), Failure> {
-    let WatchArguments { analysis, events, baseline, output, .. } = args;
-    check_analysis(analysis)?;
-    check_events(analysis, events, output, WhereEvents::Written)?;
-    check_baseline(baseline, output)?;
-    check_output(output, true)?;
-    refuse([(analysis.count.is_some(), "watch reads complete captures: leave --count out")])
+    check_event_run(&args.run, WhereEvents::Written)?;
+    refuse([(args.run.analysis.count.is_some(), "watch reads complete captures: leave --count out")])
 }
 
 /// Checks the options of `explain`.
@@ -208,6 +201,20 @@ enum WhereEvents {
     /// To the terminal view only.
     #[cfg(unix)]
     Shown,
+}
+
+/// Checks what commands that write events have in common.
+fn check_event_run(run: &EventRunArguments, place: WhereEvents) -> Result<(), Failure> {
+    let EventRunArguments { analysis, events, baseline, output } = run;
+    check_analysis(analysis)?;
+    check_events(analysis, events, output, place)?;
+    check_baseline(baseline, output)?;
+    let is_written = match place {
+        #[cfg(unix)]
+        WhereEvents::Shown => false,
+        _ => true,
+    };
+    check_output(output, is_written)
 }
 
 /// Checks the options of events.
@@ -310,11 +317,11 @@ fn check_summary(args: &PcapArguments) -> Result<(), Failure> {
             "--summary writes hosts, --top and --rare write fingerprints: run the program once for each",
         ),
         (
-            !args.output.events.is_empty(),
+            !args.run.output.events.is_empty(),
             "--summary writes hosts, which --events does not select: leave one of them out",
         ),
         (
-            args.output.select.is_set(),
+            args.run.output.select.is_set(),
             "--summary writes hosts, and --where, --from and --to select events: leave one of them out",
         ),
     ])?;
@@ -324,17 +331,17 @@ fn check_summary(args: &PcapArguments) -> Result<(), Failure> {
 /// Checks the options of `pcap --top` and `pcap --rare`.
 fn check_fingerprints(args: &PcapArguments) -> Result<(), Failure> {
     let has_fingerprint = |event: &str| ValueKind::fingerprints().any(|kind| kind.event() == event);
-    if let Some(event) = args.output.events.iter().find(|event| !has_fingerprint(event)) {
+    if let Some(event) = args.run.output.events.iter().find(|event| !has_fingerprint(event)) {
         return fail(format!("--top and --rare count fingerprints, and the event '{event}' has none"));
     }
     let scope = Scope {
-        format: args.output.format,
-        protocols: &args.analysis.packets.protocols,
+        format: args.run.output.format,
+        protocols: &args.run.analysis.packets.protocols,
         connections: true,
         watches: true,
     };
     check_totals(args)?;
-    match args.output.events.iter().find_map(|event| scope.obstacle(event)) {
+    match args.run.output.events.iter().find_map(|event| scope.obstacle(event)) {
         Some(advice) => fail(advice),
         None => Ok(()),
     }
@@ -342,7 +349,7 @@ fn check_fingerprints(args: &PcapArguments) -> Result<(), Failure> {
 
 /// Checks the options that `--summary`, `--top` and `--rare` share: they write no events.
 fn check_totals(args: &PcapArguments) -> Result<(), Failure> {
-    let PcapArguments { events, baseline, output, .. } = args;
+    let EventRunArguments { events, baseline, output, .. } = &args.run;
     refuse([
         (
             args.summary && !matches!(output.format, Format::Human | Format::Json),

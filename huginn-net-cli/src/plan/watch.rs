@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use huginn_net::HuginnNet;
 
 use super::pcap::event_analysis;
-use super::{AnalysisPlan, BaselineFile, Inputs, OutputPlan, WatchFiles, output, rules};
-use crate::args::{Format, WatchArguments};
+use super::{BaselineFile, Inputs, OutputPlan, WatchFiles, output, rules};
+use crate::args::{EventRunArguments, Format, WatchArguments};
 use crate::failure::Failure;
 use crate::limits::MIN_PARALLEL_LEN;
 use crate::output::{Target, Zone};
@@ -34,13 +34,13 @@ pub(crate) struct WatchPlan {
 impl WatchPlan {
     pub(crate) fn new(args: WatchArguments) -> Result<Self, Failure> {
         rules::check_watch(&args)?;
-        let WatchArguments { directory, state, once, decompression, analysis, events, baseline, output } =
-            args;
+        let WatchArguments { directory, state, once, decompression, run } = args;
+        let EventRunArguments { events, baseline, output, .. } = &run;
         let state = state.map(|path| resolved(&path));
         if let Some(path) = state.as_deref().filter(|path| path.exists() && !path.is_file()) {
             return Err(Failure::StateNotRegular { path: name_of(path) });
         }
-        let baseline_file = BaselineFile::new(&baseline);
+        let baseline_file = BaselineFile::new(baseline);
         if let Some(file) = &baseline_file {
             file.check()?;
         }
@@ -58,14 +58,14 @@ impl WatchPlan {
         {
             return Err(Failure::TableExists { path: name_of(path) });
         }
-        let plan: AnalysisPlan = event_analysis(&analysis, &events, &baseline, &output)?;
+        let plan = event_analysis(&run)?;
         let has_totals = output.format == Format::Human && !output.quiet;
         Ok(Self {
             lists: plan.watch_files(),
             // How long captures will be is not known.
             analyzer: plan.build_for_files(Some(MIN_PARALLEL_LEN))?,
             inputs: Inputs { files: Vec::new(), max_ratio: decompression.max_ratio(), has_failed: false },
-            output: OutputPlan { appends: true, ..OutputPlan::new(&output, &events, false)? },
+            output: OutputPlan { appends: true, ..OutputPlan::new(output, events, false)? },
             totals: has_totals.then(|| Zone::new(output.local_time)),
             directory,
             state,
