@@ -357,7 +357,7 @@ impl Capture {
             Ok::<_, ReadError>(text)
         };
         let (sender, ended) = sync_channel(1);
-        // After Ctrl-C nobody waits for the outcome.
+        // After Ctrl-C the outcome is not read.
         thread::Builder::new().name("huginn-analysis".to_owned()).spawn(move || _ = sender.send(run()))?;
         let outcome = wait(py, &cancel, move |interval| match ended.recv_timeout(interval) {
             Err(RecvTimeoutError::Timeout) => Poll::Pending,

@@ -125,7 +125,7 @@ def test_damaged_capture_is_skipped(tmp_path):
     damaged.write_bytes(CURL.read_bytes()[:-10])
     capture = hn.read_pcap([CURL, cut, damaged], on_error="skip")
     assert capture.errors().num_rows == 0
-    # Each use reads the captures again, and tells their errors once.
+    # Each use reads the captures again, and lists their errors once.
     for _ in range(2):
         assert capture.to_arrow().num_rows == len(list(capture)) > hn.read_pcap(CURL).to_arrow().num_rows
     first, second = capture.errors().to_pylist()

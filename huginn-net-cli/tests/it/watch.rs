@@ -28,7 +28,7 @@ fn set_age(path: &Path, seconds: u64) {
     file.set_modified(SystemTime::now() - Duration::from_secs(seconds)).unwrap();
 }
 
-/// A folder with a capture that was last changed so many seconds ago, for each age.
+/// A folder with a capture that was last changed this many seconds ago, for each age.
 fn folder(ages: &[u64]) -> TempDir {
     let folder = tempdir().unwrap();
     for (number, age) in ages.iter().enumerate() {

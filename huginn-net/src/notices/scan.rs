@@ -517,7 +517,7 @@ impl OpenScan {
         Some((self.tool.as_ref()?, by_tool)).filter(|_| is_enough)
     }
 
-    /// Whether there are so many more targets than were reported that it is worth another report.
+    /// Whether the targets grew enough since the last report for another one.
     fn has_grown(&self) -> bool {
         is_percent(self.targets.len() as usize, self.reported as usize, MIN_SCAN_GROWTH_PERCENT)
     }

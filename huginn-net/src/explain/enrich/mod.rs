@@ -28,7 +28,7 @@ use self::names::{Names, Seen};
 use crate::json::append;
 use crate::{ClientDatabase, Database};
 
-/// Texts of which one is in every line with a fingerprint.
+/// Every line with a fingerprint has one of these texts.
 const MARKS: [&str; 3] = ["ja4", "ja3", "hassh"];
 
 /// Adds names to lines. Lines without a known fingerprint stay as they are.

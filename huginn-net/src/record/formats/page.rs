@@ -15,7 +15,7 @@ pub fn formats_page() -> String {
             let events: Vec<String> = row.events.iter().map(|name| format!("`{name}`")).collect();
             let events = match events.len() {
                 0 => "all".to_owned(),
-                // Events of ours, most of which other programs do not have.
+                // The names of half of all events and more would not help.
                 many if many.saturating_mul(2) > EVENT_NAMES.len().saturating_sub(1) => "others".to_owned(),
                 _ => events.join(", "),
             };

@@ -143,7 +143,7 @@ const OCSF_NETWORK: &[&str] = &[
     "tls_handshake",
     "tls_certificates",
 ];
-/// Events that report what somebody should look at.
+/// Events that are alerts.
 const ALERTS: &[&str] = &["tool", "mismatch", "finding", "match"];
 const OBSERVATIONS: &[&str] = &[
     "tcp_syn",
