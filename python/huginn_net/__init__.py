@@ -115,11 +115,7 @@ def read_pcap(
     _check(protocols, events, columns)
     events, lists = _alerts(findings, fingerprints, connections, events)
     if shard is not None:
-        if findings:
-            raise ValueError("findings need all packets of a host: leave shard out")
-        if set(events) & set(HOST_EVENTS):
-            raise ValueError("a shard has no events of hosts: see host_events")
-        events = events or [name for name in _native.event_names() if name not in HOST_EVENTS]
+        events = _events_of_shard(findings, events)
     named = list(_expand(source))
     return Capture(
         {
@@ -230,6 +226,15 @@ def _alerts(findings: bool, fingerprints: Any, connections: bool, events: Any) -
     _need({"finding": ("findings", findings), "match": ("fingerprints", lists), "connection": ("connections", connections)}, events)
     added = [name for name, wanted in (("finding", findings), ("match", lists)) if wanted]
     return (list(dict.fromkeys([*events, *added])) if events else []), lists
+
+
+def _events_of_shard(findings: bool, events: Sequence[str]) -> list[str]:
+    """The events that a shard reports."""
+    if findings:
+        raise ValueError("findings need all packets of a host: leave shard out")
+    if set(events) & set(HOST_EVENTS):
+        raise ValueError("a shard has no events of hosts: see host_events")
+    return list(events) or [name for name in _native.event_names() if name not in HOST_EVENTS]
 
 
 def _need(options: dict[str, tuple[str, Any]], events: Iterable[str]) -> None:
@@ -458,7 +463,7 @@ class Capture(_native.Capture):
 class HostRecords:
     """Records of hosts as an Arrow stream; see `Capture.host_records`."""
 
-    def __init__(self, capture: Capture) -> None:
+    def __init__(self, capture: _native.Capture) -> None:
         self._capture = capture
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:

@@ -51,7 +51,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from . import HOST_EVENTS, PROTOCOLS, _alerts, _files, _native, _nearest, _open_url
+from . import PROTOCOLS, HostRecords, _alerts, _events_of_shard, _files, _native, _nearest, _open_url
 
 #: Filters. Spark 4.0 has none.
 _EQUAL_TO: Any = getattr(datasource, "EqualTo", ())
@@ -210,12 +210,10 @@ class _Options:
         checked = cls(**values)
         events, _ = _alerts(checked.findings, checked.fingerprints, checked.connections, checked.events or ())
         checked.events = events or checked.events
-        if checked.shards > 1 and checked.findings:
-            raise ValueError("findings need all packets of a host: leave shards out")
-        if checked.shards > 1 and checked.table == "events":
-            if set(checked.events or ()) & set(HOST_EVENTS):
-                raise ValueError("a shard has no events of hosts: see host_events")
-            checked.events = checked.events or [name for name in _native.event_names() if name not in HOST_EVENTS]
+        if checked.shards > 1:
+            is_selected = checked.table == "events"
+            events = _events_of_shard(checked.findings, (checked.events or ()) if is_selected else ())
+            checked.events = events if is_selected else checked.events
         return checked
 
     def list_files(self, may_be_missing: bool = False) -> list[tuple[str, int]]:
@@ -243,20 +241,10 @@ class _Table:
         return StructType([StructField(name, _spark_type(kind)) for name, kind, *_ in self.columns()])
 
 
-class _Stream:
-    """An Arrow stream of a capsule."""
-
-    def __init__(self, capsule: Any) -> None:
-        self._capsule = capsule
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return self._capsule
-
-
 #: The tables by their names.
 _TABLES = {
     "events": _Table(_native.schema, lambda capture: capture),
-    "host_records": _Table(_native.host_record_schema, lambda capture: _Stream(capture.host_records())),
+    "host_records": _Table(_native.host_record_schema, HostRecords),
     "errors": _Table(_native.error_schema, lambda capture: capture.check()),
 }
 
