@@ -67,7 +67,7 @@ test_package() {
 
     DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$(realpath "$package")"
     trap 'dpkg --purge huginn-net' EXIT
-    systemd-analyze verify huginn-net.service
+    systemd-analyze verify huginn-net.service huginn-net@eth1.service
     # Exposure is at most 2.0 of 10.
     systemd-analyze security --offline=true --threshold=20 --no-pager /usr/lib/systemd/system/huginn-net.service | tail -n 1
     getent passwd huginn-net || fail "the package creates no user huginn-net"
@@ -79,29 +79,26 @@ test_package() {
 
     dpkg --remove huginn-net
     [ ! -e /usr/bin/huginn-net ] || fail "removal leaves the program"
-    [ -e /etc/default/huginn-net ] || fail "removal deletes the configuration"
+    [ -e /etc/huginn-net/huginn-net.toml ] || fail "removal deletes the configuration"
     mkdir -p /var/log/huginn-net
     trap - EXIT
     dpkg --purge huginn-net
-    for name in /etc/default/huginn-net /var/log/huginn-net /usr/lib/systemd/system/huginn-net.service; do
+    for name in /etc/huginn-net/huginn-net.toml /var/log/huginn-net /usr/lib/systemd/system/huginn-net.service; do
         [ ! -e $name ] || fail "purge leaves $name"
     done
     echo "$package is good"
 }
 
-# Starts the service's command with the options of /etc/default/huginn-net, but for the interface and the folders.
+# Starts the service's command with the configuration of the package, but for the interface and the folders.
 options_of_service() {
-    local options log status=0
-    log=$(mktemp -d)
-    chown huginn-net: "$log"
-    options=$(. /etc/default/huginn-net && echo "$HUGINN_NET_OPTIONS")
-    options=${options/-i eth0/-i lo}
-    options=${options//\/var\/log\/huginn-net/$log}
-    options=${options//\/run\/huginn-net/$log}
-    # Splits the options at blanks, as systemd does.
-    timeout -s INT 3 setpriv --reuid huginn-net --regid huginn-net --clear-groups --inh-caps +net_raw --ambient-caps +net_raw \
-        /usr/bin/huginn-net live $options || status=$?
-    rm -r "$log"
+    local folder status=0
+    local as_service=(setpriv --reuid huginn-net --regid huginn-net --clear-groups --inh-caps +net_raw --ambient-caps +net_raw)
+    folder=$(mktemp -d)
+    chown huginn-net: "$folder"
+    sed "s|eth0|lo|; s|/var/log/huginn-net|$folder|; s|/run/huginn-net|$folder|" /etc/huginn-net/huginn-net.toml >"$folder/test.toml"
+    "${as_service[@]}" /usr/bin/huginn-net live --check --config "$folder/test.toml" || fail "the configuration is refused"
+    timeout -s INT 3 "${as_service[@]}" /usr/bin/huginn-net live --config "$folder/test.toml" || status=$?
+    rm -r "$folder"
     [ $status = 124 ] || fail "the service's command ended with status $status"
 }
 

@@ -56,6 +56,10 @@ pub(crate) enum Failure {
     /// A list of programs has an invalid line.
     #[error("{path}: line {line}, column {}: {}", .source.column(), without_position(.source))]
     Programs { path: String, line: usize, source: serde_json::Error },
+    /// A configuration file has an invalid line.
+    #[cfg(unix)]
+    #[error("{path}: line {line}: {reason}")]
+    Config { path: String, line: usize, reason: String },
     /// A file that is read into memory is too large; its limit is in bytes.
     #[error("{path}: larger than {} MiB", .limit >> 20)]
     LongFile { path: String, limit: u64 },

@@ -34,6 +34,10 @@ pub(crate) const MAX_DATABASE_BYTES: u64 = 16 << 20;
 /// Maximum size of a table of clients, in bytes: the built-in ones have 1 MB together.
 pub(crate) const MAX_CLIENTS_BYTES: u64 = 64 << 20;
 
+/// Maximum size of a configuration file, in bytes: the example with all options has 12 kB.
+#[cfg(unix)]
+pub(crate) const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
 /// Maximum size of a list of captures, in bytes: hundreds of thousands of paths.
 pub(crate) const MAX_CAPTURE_LIST_BYTES: u64 = 32 << 20;
 

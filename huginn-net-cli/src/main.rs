@@ -5,6 +5,8 @@ mod args;
 mod blind_spots;
 mod commands;
 #[cfg(unix)]
+mod config;
+#[cfg(unix)]
 mod control;
 mod failure;
 mod hash_seed;
@@ -31,9 +33,11 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+#[cfg(not(unix))]
 use clap::Parser;
 use huginn_net::core::{Printable, is_printable};
 
+#[cfg(not(unix))]
 use crate::args::Arguments;
 use crate::outcome::Outcome;
 
@@ -43,11 +47,16 @@ fn main() -> ExitCode {
         stderr::report(&error);
         return Outcome::Failed.into();
     }
-    let command = match Arguments::try_parse() {
-        Ok(arguments) => arguments.command,
+    #[cfg(unix)]
+    let parsed = config::parse(std::env::args_os().collect());
+    #[cfg(not(unix))]
+    let parsed = Arguments::try_parse().map(Ok);
+    let arguments = match parsed {
+        Ok(arguments) => arguments,
         Err(error) => return usage(&error),
     };
-    let outcome = commands::run(command).unwrap_or_else(|failure| {
+    let done = arguments.and_then(|arguments| commands::run(arguments.command));
+    let outcome = done.unwrap_or_else(|failure| {
         let outcome = failure.outcome();
         if outcome != Outcome::Complete {
             stderr::report(&failure);

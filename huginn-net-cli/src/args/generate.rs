@@ -12,6 +12,9 @@ pub(crate) enum GenerateCommand {
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
+    /// Print an example of a configuration file for 'live --config'
+    #[cfg(unix)]
+    Config,
     /// Print completions for a shell
     Completions {
         /// Shell that reads them

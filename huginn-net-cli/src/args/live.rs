@@ -24,6 +24,14 @@ Example:
 #[derive(Args, Debug)]
 #[command(after_help = LIVE_HELP)]
 pub(crate) struct LiveArguments {
+    /// Take options from this TOML file, too: each key is a long option ('huginn-net generate config' writes an example)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Check options, files and rights, then exit without capturing
+    #[arg(long, conflicts_with = "tui")]
+    pub(crate) check: bool,
+
     /// Interface to capture from; may be repeated ('huginn-net interfaces' lists them)
     #[arg(short, long = "interface", required = true, value_name = "IFACE")]
     pub(crate) interfaces: Vec<String>,

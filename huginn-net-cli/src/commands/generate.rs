@@ -1,4 +1,5 @@
-//! `huginn-net generate`: man pages and shell completions, from the definition of the command line.
+//! `huginn-net generate`: man pages, shell completions and an example of a configuration file, from the definition of the command
+//! line.
 
 use std::io::{self, Write};
 
@@ -6,6 +7,8 @@ use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 
 use crate::args::{Arguments, GenerateCommand};
+#[cfg(unix)]
+use crate::config;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::paths::name_of;
@@ -15,6 +18,8 @@ pub(super) fn run(command: GenerateCommand) -> Result<Outcome, Failure> {
     match command {
         GenerateCommand::Man { folder } => clap_mangen::generate_to(program, &folder)
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", name_of(&folder))))?,
+        #[cfg(unix)]
+        GenerateCommand::Config => io::stdout().lock().write_all(config::example().as_bytes())?,
         GenerateCommand::Completions { shell } => {
             io::stdout().lock().write_all(completions(program, shell)?.as_bytes())?;
         }

@@ -41,6 +41,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome, Failure> {
         #[cfg(unix)]
         Command::Watch(args) => watch::run(*args),
         #[cfg(unix)]
+        Command::Live(args) if args.check => sensor::check(&LivePlan::new(*args)?),
+        #[cfg(unix)]
         Command::Live(args) => sensor::run(LivePlan::new(*args)?),
         #[cfg(unix)]
         Command::Interfaces(args) => interfaces::run(args.format),

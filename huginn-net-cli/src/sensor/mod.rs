@@ -28,6 +28,7 @@ use crate::output::{Messages, OutputQueue, Target};
 use crate::plan::{BaselineFile, LiveMessages, LivePlan};
 use crate::privileges::{self, Dropped};
 use crate::signals::PendingSignals;
+use crate::stderr;
 use crate::views::terminal::Feed;
 
 /// Captures until a signal, the end of the analysis, or a failure.
@@ -42,6 +43,31 @@ pub(crate) fn run(plan: LivePlan) -> Result<Outcome, Failure> {
     sensor.run(analyzer, sources)
 }
 
+/// Checks what a capture needs, without capturing: interfaces, rights, and the places of output. Ports and sockets are left alone,
+/// since a running sensor may have them.
+pub(crate) fn check(plan: &LivePlan) -> Result<Outcome, Failure> {
+    open_sources(plan)?;
+    privileges::drop(&plan.policy)?;
+    hosts::check_rights(plan.hosts_file.as_deref())?;
+    plan.baseline.as_ref().map_or(Ok(()), BaselineFile::check)?;
+    output::check_rights(&plan.output.target)?;
+    stderr::report(&format_args!("options, files and rights are good: {}", plan.interfaces.join(", ")));
+    Ok(Outcome::Complete)
+}
+
+fn open_sources(plan: &LivePlan) -> Result<Vec<LiveSource>, Failure> {
+    let sources = match plan.queues {
+        NonZeroUsize::MIN => LiveSource::open(&plan.interfaces, &plan.capture).map(|source| vec![source]),
+        queues => LiveSource::open_queues(&plan.interfaces, &plan.capture, queues),
+    };
+    sources.map_err(|error| match error {
+        LiveError::PermissionDenied { .. } => {
+            Failure::NoRights { source: error, fix: privileges::how_to_get_rights() }
+        }
+        error => error.into(),
+    })
+}
+
 /// What needs privileges to be opened.
 struct Opened {
     signals: PendingSignals,
@@ -53,16 +79,7 @@ struct Opened {
 impl Opened {
     fn new(plan: &LivePlan) -> Result<Self, Failure> {
         let signals = PendingSignals::new().map_err(starting("signal handling"))?;
-        let sources = match plan.queues {
-            NonZeroUsize::MIN => LiveSource::open(&plan.interfaces, &plan.capture).map(|source| vec![source]),
-            queues => LiveSource::open_queues(&plan.interfaces, &plan.capture, queues),
-        };
-        let sources = sources.map_err(|error| match error {
-            LiveError::PermissionDenied { .. } => {
-                Failure::NoRights { source: error, fix: privileges::how_to_get_rights() }
-            }
-            error => error.into(),
-        })?;
+        let sources = open_sources(plan)?;
         let sockets = Sockets::bind(plan.metrics, plan.p0f_socket.as_ref())?;
         Ok(Self { signals, sources, sockets })
     }

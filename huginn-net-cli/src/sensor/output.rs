@@ -1,5 +1,7 @@
 //! Events of live traffic, as text or as Parquet files: counted, shown, measured and queued.
 
+use std::fs::OpenOptions;
+use std::io;
 use std::ops::ControlFlow;
 
 use huginn_net::core::{Source, TextSink};
@@ -14,10 +16,9 @@ use crate::failure::Failure;
 use crate::limits::OUTPUT_QUEUE_BYTES;
 #[cfg(feature = "parquet")]
 use crate::limits::QUEUED_EVENTS;
-use crate::output::{DayHeadings, Messages, OutputQueue, Renderer, Target};
+use crate::output::{DayHeadings, Messages, OutputError, OutputQueue, Renderer, Target};
 #[cfg(feature = "parquet")]
-use crate::output::{EventSender, OutputError, Selected, TableFiles};
-#[cfg(feature = "parquet")]
+use crate::output::{EventSender, Selected, TableFiles};
 use crate::paths::{PathName, check_directory_writable};
 use crate::plan::{LiveOutputPlan, OutputContent};
 
@@ -35,6 +36,19 @@ pub(super) enum EventWriter {
         /// Names of the interfaces, by their index; empty unless events name theirs.
         interfaces: Vec<String>,
     },
+}
+
+/// Checks that the output can be written, without creating its file.
+pub(super) fn check_rights(target: &Target) -> Result<(), OutputError> {
+    let Target::File(path) = target else { return Ok(()) };
+    let name = || PathName(path.clone());
+    match OpenOptions::new().append(true).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            check_directory_writable(path).map_err(|source| OutputError::Open { path: name(), source })
+        }
+        Err(source) => Err(OutputError::Open { path: name(), source }),
+    }
 }
 
 /// Opens the output, whose queue has a thread that writes. Events name their interface if `interfaces` has names.

@@ -320,6 +320,28 @@ fn failed_start_is_never_ready() {
     assert_eq!(notification(&socket), None);
 }
 
+#[test]
+#[ignore = "needs root"]
+fn check_ends_as_a_start_would_and_captures_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, events, list) =
+        (folder.path().join("live.toml"), folder.path().join("events.json"), folder.path().join("list.txt"));
+    let check = |text: &str, wanted: i32, message: &str| {
+        fs::write(&config, text).unwrap();
+        let (status, stderr) = live(&["--check", "--config", config.to_str().unwrap()]);
+        assert!(status == wanted && stderr.contains(message), "{text:?}: {status}: {stderr}");
+    };
+    let good = format!("interface = 'lo'\noutput = '{}'\n", events.display());
+    check(&good, 0, "options, files and rights are good: lo");
+    assert!(!events.exists(), "a check writes nothing");
+    fs::write(&list, "not a value\n").unwrap();
+    check(&format!("{good}fingerprints = ['{}']", list.display()), 2, "line 1: 'not a value' is not");
+    check("interface = 'nonexistent0'", 2, "nonexistent0");
+    check("interface = 'lo'\noutput = '/nonexistent/events'", 1, "/nonexistent");
+    check("interface = 'lo'\noutput = '/proc/version'", 1, "/proc/version");
+    check("interface = 'lo'\nuser = 'no such user'", 2, "no such user");
+}
+
 /// A ClientHello with a terminal escape in its server name, which is not part of JA4.
 fn hello_with_escape() -> Vec<u8> {
     let mut hello = include_bytes!("../../../huginn-net-tls/hellos/curl-openssl.bin").to_vec();

@@ -1,0 +1,102 @@
+//! Reads a configuration file: TOML without tables.
+
+use std::ffi::OsString;
+use std::ops::Range;
+use std::path::Path;
+
+use clap::{Arg, ArgAction};
+use toml::de::{DeTable, DeValue};
+
+use crate::failure::Failure;
+use crate::limits::MAX_CONFIG_BYTES;
+use crate::plan::read_file;
+
+/// A key of a file, and its values.
+pub(super) struct Entry {
+    pub(super) key: String,
+    /// Line of the key, from 1.
+    pub(super) line: usize,
+    value: Value,
+}
+
+enum Value {
+    Switch(bool),
+    One(String),
+    List(Vec<String>),
+    /// Not an option: a table, or a list of lists.
+    Nested,
+}
+
+/// Returns the entries of a file in their order.
+pub(super) fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
+    let bytes = read_file(path, MAX_CONFIG_BYTES)?;
+    let text = str::from_utf8(&bytes)
+        .map_err(|error| super::failure(path, line(&bytes, error.valid_up_to()), "not UTF-8".to_owned()))?;
+    let table = DeTable::parse(text).map_err(|error| {
+        let Range { start, .. } = error.span().unwrap_or_default();
+        super::failure(path, line(&bytes, start), error.message().to_owned())
+    })?;
+    let mut entries: Vec<Entry> = table
+        .into_inner()
+        .iter()
+        .map(|(key, value)| Entry {
+            key: key.get_ref().to_string(),
+            line: line(&bytes, key.span().start),
+            value: Value::new(value.get_ref()),
+        })
+        .collect();
+    entries.sort_by_key(|entry| entry.line);
+    Ok(entries)
+}
+
+/// The line of a byte, from 1.
+fn line(text: &[u8], byte: usize) -> usize {
+    let before = text.get(..byte).unwrap_or(text);
+    before.iter().filter(|byte| **byte == b'\n').count().saturating_add(1)
+}
+
+impl Value {
+    fn new(value: &DeValue<'_>) -> Self {
+        let one = |value: &DeValue<'_>| match value {
+            DeValue::String(text) => Some(text.to_string()),
+            DeValue::Integer(number) => Some(match number.radix() {
+                10 => number.as_str().to_owned(),
+                // The options read decimal numbers.
+                radix => match i64::from_str_radix(number.as_str(), radix) {
+                    Ok(number) => number.to_string(),
+                    Err(_) => number.to_string(),
+                },
+            }),
+            DeValue::Float(number) => Some(number.as_str().to_owned()),
+            DeValue::Datetime(time) => Some(time.to_string()),
+            _ => None,
+        };
+        match value {
+            DeValue::Boolean(is_on) => Self::Switch(*is_on),
+            DeValue::Array(values) => {
+                let values: Option<Vec<String>> = values.iter().map(|value| one(value.get_ref())).collect();
+                values.map_or(Self::Nested, Self::List)
+            }
+            value => one(value).map_or(Self::Nested, Self::One),
+        }
+    }
+}
+
+impl Entry {
+    /// Returns this entry as a command line has it, or why it cannot be one.
+    pub(super) fn options(&self, argument: &Arg) -> Result<Vec<OsString>, String> {
+        let key = &self.key;
+        let with = |value: &String| OsString::from(format!("--{key}={value}"));
+        let takes_many = matches!(argument.get_action(), ArgAction::Append);
+        match (&self.value, argument.get_action()) {
+            (Value::Switch(is_on), ArgAction::SetTrue) => {
+                Ok(is_on.then(|| OsString::from(format!("--{key}"))).into_iter().collect())
+            }
+            (_, ArgAction::SetTrue) => Err(format!("'{key}' is true or false")),
+            (Value::One(value), _) => Ok(vec![with(value)]),
+            (Value::List(values), _) if takes_many => Ok(values.iter().map(with).collect()),
+            _ if takes_many => Err(format!("'{key}' is a text, a number or a list of them")),
+            _ => Err(format!("'{key}' is a text or a number")),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+use std::collections::BTreeSet;
+use std::fs;
+
+use super::*;
+use crate::args::{Command as Typed, LiveArguments};
+
+/// Parses a command line with a file of this text.
+fn parse_with(text: &str, typed: &[&str]) -> Result<Box<LiveArguments>, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("huginn-net.toml");
+    fs::write(&path, text).unwrap();
+    let typed = ["huginn-net", "live"].iter().chain(typed).map(OsString::from);
+    let config = [OsString::from("--config"), path.clone().into()];
+    match parse(typed.chain(config).collect()) {
+        Ok(Ok(Arguments { command: Typed::Live(live) })) => Ok(live),
+        Ok(Ok(_)) => panic!("another command"),
+        Ok(Err(failure)) => Err(failure.to_string().replace(&name_of(&path), "FILE")),
+        Err(error) => Err(reason(&error)),
+    }
+}
+
+#[test]
+fn file_gives_options_and_the_command_line_wins() {
+    let text = "interface = ['eth0', 'eth1']\nsnaplen = 2_048\nbuffer = 0x40\nimmediate-mode = true\nquiet = false\n\
+                stats-interval = '60s'\nprotocols = ['tls', 'ssh']\nport = 443\n";
+    let live = parse_with(text, &[]).unwrap();
+    assert_eq!(live.interfaces, ["eth0", "eth1"]);
+    assert_eq!((live.capture.snaplen, live.capture.buffer), (2048, 64));
+    assert!(live.capture.immediate_mode && !live.run.output.quiet);
+    assert_eq!(live.service.stats_interval.unwrap().as_secs(), 60);
+    assert_eq!(live.run.analysis.packets.port.len(), 1);
+
+    let live = parse_with(text, &["-i", "lo", "--snaplen", "96", "--tui"]).unwrap();
+    assert_eq!(live.interfaces, ["lo"], "a list is replaced, not extended");
+    assert_eq!((live.capture.snaplen, live.capture.buffer), (96, 64));
+    // --tui excludes --stats-interval.
+    assert!(live.tui && live.service.stats_interval.is_none());
+    let live = parse_with("interface = 'lo'\nfilter = 'udp'\n", &["tcp", "port", "80"]).unwrap();
+    assert_eq!(live.expression, ["tcp", "port", "80"]);
+}
+
+#[test]
+fn errors_name_line_and_key() {
+    for (text, wanted) in [
+        ("\ninterfac = 'lo'", "FILE: line 2: no option 'interfac'; the nearest is 'interface'"),
+        (
+            "interface = 'lo'\nrotate_size = 1",
+            "FILE: line 2: no option 'rotate_size'; the nearest is 'rotate-size'",
+        ),
+        ("config = 'other.toml'", "FILE: line 1: no option 'config'; the nearest is"),
+        ("check = true", "FILE: line 1: no option 'check'; the nearest is"),
+        ("interface = 'lo'\nsnaplen = 1", "FILE: line 2: invalid value '1' for '--snaplen <BYTES>'"),
+        ("interface = 'lo'\nsnaplen = [64]", "FILE: line 2: 'snaplen' is a text or a number"),
+        ("interface = 'lo'\nquiet = 1", "FILE: line 2: 'quiet' is true or false"),
+        ("interface = [['lo']]", "FILE: line 1: 'interface' is a text, a number or a list of them"),
+        ("[interface]\nname = 'lo'", "FILE: line 1: 'interface' is a text, a number or a list of them"),
+        ("interface = 'lo'\ninterface = 'eth0'", "FILE: line 2: duplicate key"),
+        ("interface = 'lo'\n\nformat = ", "FILE: line 3: "),
+        ("interface = 'lo'\nformat = 'xml'", "FILE: line 2: invalid value 'xml' for '--format <FORMAT>'"),
+        ("snaplen = 64", "the following required arguments were not provided:"),
+    ] {
+        let error = parse_with(text, &[]).unwrap_err();
+        assert!(error.starts_with(wanted), "{text:?}: {error}");
+    }
+    let typed = parse_with("interface = 'lo'", &["--snaplen", "1"]).unwrap_err();
+    assert!(typed.starts_with("invalid value '1' for '--snaplen <BYTES>'"), "{typed}");
+}
+
+#[test]
+fn example_has_every_option_and_its_defaults_are_valid() {
+    let text = example();
+    let program = Arguments::command();
+    let keys: BTreeSet<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix('#')?.split_once(" = "))
+        .map(|(key, _)| key)
+        .filter(|key| !key.contains(' '))
+        .collect();
+    let wanted: BTreeSet<&str> = live(&program)
+        .unwrap()
+        .get_arguments()
+        .filter(|argument| is_key(argument))
+        .filter_map(Arg::get_long)
+        .collect();
+    assert_eq!(keys, wanted);
+    assert!(wanted.len() > 40, "{wanted:?}");
+
+    // The keys whose value is a default, not a form.
+    let has_default = |argument: &&Arg| is_key(argument) && !argument.get_default_values().is_empty();
+    let with_default: Vec<&str> =
+        live(&program).unwrap().get_arguments().filter(has_default).filter_map(Arg::get_long).collect();
+    let mut on = String::from("interface = 'lo'\n");
+    for line in text.lines().filter_map(|line| line.strip_prefix('#')) {
+        let key = line.split_once(" = ").map_or("", |(key, _)| key);
+        // It is about another option.
+        if with_default.contains(&key) && key != "p0f-socket-mode" {
+            on.push_str(line);
+            on.push('\n');
+        }
+    }
+    let live = parse_with(&on, &[]).unwrap();
+    assert_eq!(live.capture.snaplen, 1 << 18);
+}
