@@ -26,8 +26,30 @@ pub enum LiveError {
     /// The pseudo-device `any` needs the libpcap backend.
     #[error("'any' needs the libpcap backend")]
     AnyNeedsLibpcap,
+    /// A name with `udp:` has no port or address.
+    #[error("{name}: not a UDP socket: expected udp:PORT or udp:ADDRESS:PORT")]
+    InvalidUdpSocket {
+        /// The name.
+        name: String,
+    },
+    /// The port of a UDP socket is not that of a tunnel, so that its datagrams have no packets.
+    #[error(
+        "{name}: {port} is not the port of a tunnel, such as 4789 (VXLAN), 6081 (Geneve) or 37008 (TZSP)"
+    )]
+    NoTunnelPort {
+        /// The name.
+        name: String,
+        /// The port.
+        port: u16,
+    },
+    /// UDP sockets are not for filter expressions.
+    #[error("{name}: filter expressions are for interfaces")]
+    ExpressionNeedsInterface {
+        /// The name.
+        name: String,
+    },
     /// Only packet sockets divide the frames of an interface.
-    #[error("several queues need the packet backend")]
+    #[error("several queues need the packet backend, and interfaces")]
     QueuesNeedPacketSockets,
     /// A thread cannot run on this processor.
     #[error("processor {cpu}: {source}")]

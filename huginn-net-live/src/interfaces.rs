@@ -299,11 +299,22 @@ fn is_permanent(error: &io::Error) -> bool {
     error.raw_os_error().is_none() || error.kind() == io::ErrorKind::PermissionDenied
 }
 
+/// What the name of a UDP socket begins with.
+pub(crate) const UDP_PREFIX: &str = "udp:";
+
 /// The name of libpcap's pseudo-device for all interfaces of Linux.
 #[cfg(target_os = "linux")]
 const ANY: &str = "any";
 
-/// Opens an interface with the selected backend.
+/// The notice of a buffer that is smaller than requested.
+#[cfg(target_os = "linux")]
+fn small_buffer(name: &str, options: &LiveOptions, granted: usize) -> Option<Notice> {
+    let requested = options.buffer_bytes;
+    let kind = NoticeKind::SmallBuffer { requested, granted };
+    (granted < requested).then(|| Notice { interface: name.to_owned(), kind })
+}
+
+/// Opens an interface with the selected backend, or a UDP socket.
 fn open(
     name: &str,
     options: &LiveOptions,
@@ -315,6 +326,18 @@ fn open(
         name: name.to_owned(),
         known: present.iter().map(|interface| interface.name.clone()).collect(),
     };
+    #[cfg(target_os = "linux")]
+    if let Some(target) = name.strip_prefix(UDP_PREFIX) {
+        return match (&options.expression, fanout) {
+            (Some(_), _) => Err(LiveError::ExpressionNeedsInterface { name: name.to_owned() }),
+            (None, Some(_)) => Err(LiveError::QueuesNeedPacketSockets),
+            (None, None) => {
+                let (backend, granted) = crate::udp::UdpBackend::open(name, target, options)?;
+                notices.extend(small_buffer(name, options, granted));
+                Ok(Box::new(backend))
+            }
+        };
+    }
     match options.backend {
         Backend::Packet if options.expression.is_some() => Err(LiveError::ExpressionNeedsLibpcap),
         #[cfg(target_os = "linux")]
@@ -323,11 +346,7 @@ fn open(
         Backend::Packet => {
             let interface = present.iter().find(|interface| interface.name == name).ok_or_else(unknown)?;
             let (backend, granted) = crate::packet::PacketBackend::open(interface, options, fanout)?;
-            let requested = options.buffer_bytes;
-            if granted < requested {
-                let kind = NoticeKind::SmallBuffer { requested, granted };
-                notices.push(Notice { interface: name.to_owned(), kind });
-            }
+            notices.extend(small_buffer(name, options, granted));
             Ok(Box::new(backend))
         }
         #[cfg(feature = "libpcap")]

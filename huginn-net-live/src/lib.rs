@@ -11,7 +11,9 @@
 //! [`LiveStats`] counts, for any thread, the frames received, dropped by the kernel and dropped by the interface. The
 //! source waits for interfaces that go down or are removed, and reports each change with a [`Notice`].
 //!
-//! Capturing needs privileges, on Linux `CAP_NET_RAW`, which the program may drop once the source is open.
+//! A name such as `udp:4789` is a UDP socket that receives mirrored traffic (VXLAN, Geneve, TZSP), which needs no privilege.
+//!
+//! Capturing from an interface needs privileges, on Linux `CAP_NET_RAW`, which the program may drop once the source is open.
 //!
 //! ```no_run
 //! use huginn_net::{Event, HuginnNet};
@@ -49,6 +51,8 @@ mod queues;
 mod source;
 mod stats;
 mod stopper;
+#[cfg(target_os = "linux")]
+mod udp;
 
 pub use error::LiveError;
 pub use interface::{Interface, interfaces};

@@ -61,3 +61,11 @@ pub(crate) const MIN_RING_BLOCKS: usize = 2;
 /// Smallest snap length in bytes: enough for the headers up to TCP.
 #[cfg(target_os = "linux")]
 pub(crate) const MIN_SNAPLEN: usize = 64;
+
+/// Maximum number of datagrams per read from a UDP socket, so that one busy socket does not starve the others.
+#[cfg(target_os = "linux")]
+pub(crate) const DATAGRAMS_PER_READ: usize = 64;
+
+/// Length of the longest datagram of UDP in bytes, without its headers, rounded up.
+#[cfg(target_os = "linux")]
+pub(crate) const MAX_DATAGRAM_LEN: usize = 64 << 10;

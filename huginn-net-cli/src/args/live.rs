@@ -32,7 +32,8 @@ pub(crate) struct LiveArguments {
     #[arg(long, conflicts_with = "tui")]
     pub(crate) check: bool,
 
-    /// Interface to capture from; may be repeated ('huginn-net interfaces' lists them)
+    /// Interface to capture from, or on Linux udp:PORT or udp:ADDR:PORT to receive mirrored traffic (VXLAN, Geneve, TZSP); may be
+    /// repeated ('huginn-net interfaces' lists interfaces)
     #[arg(short, long = "interface", required = true, value_name = "IFACE")]
     pub(crate) interfaces: Vec<String>,
 

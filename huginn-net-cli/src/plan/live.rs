@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use huginn_net::{Configure, HuginnNet};
-use huginn_net_live::{Backend, LiveOptions};
+use huginn_net_live::{Backend, LiveOptions, LiveSource};
 
 use super::output::{OutputContent, OutputPlan};
 use super::{AnalysisPlan, BaselineFile, WatchFiles, rules};
@@ -138,7 +138,7 @@ impl LivePlan {
 
     pub(super) fn from_parts(parts: LiveParts) -> Result<Self, Failure> {
         let Capture { options, queues, analyzer } =
-            capture(parts.capture, parts.backend, parts.analysis, parts.count)?;
+            capture(&parts.interfaces, parts.capture, parts.backend, parts.analysis, parts.count)?;
         let target = match parts.output.target {
             Target::Stdout => Target::Stdout,
             Target::File(path) => Target::File(resolved(&path)),
@@ -203,6 +203,7 @@ struct Capture {
 
 /// The options of the capture and the analyzer: libpcap filters in the kernel, other backends leave that to the analyzer.
 fn capture(
+    interfaces: &[String],
     mut options: LiveOptions,
     backend: Option<Backend>,
     plan: AnalysisPlan,
@@ -225,11 +226,11 @@ fn capture(
     }
     options.expression = by_kernel;
     let workers = workers(plan.typed_workers(), &options.cpus)?;
-    // The first packets of several queues are not defined, and only packet sockets have queues.
-    let queues =
-        if options.backend == Backend::Packet && count.is_none() { workers } else { NonZeroUsize::MIN };
+    // The first packets of several queues are not defined.
+    let has_queues = LiveSource::has_queues(interfaces, &options) && count.is_none();
+    let queues = if has_queues { workers } else { NonZeroUsize::MIN };
     if queues < workers && !options.cpus.is_empty() {
-        let reason = "--pin with several workers needs a queue for each: leave -c and --backend libpcap out";
+        let reason = "--pin with several workers needs a queue for each: leave -c, --backend libpcap and UDP sockets out";
         return Err(Failure::Usage(reason.into()));
     }
     Ok(Capture { options, queues, analyzer: plan.filter_by(here).build_for_live(workers)? })

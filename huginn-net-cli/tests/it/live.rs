@@ -2,14 +2,17 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write, pipe};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use huginn_net::CaptureReader;
 use nix::sys::stat::Mode;
+
+use crate::captures;
 
 /// Returns the exit status and standard error of `huginn-net live`.
 fn live(args: &[&str]) -> (i32, String) {
@@ -340,6 +343,70 @@ fn check_ends_as_a_start_would_and_captures_nothing() {
     check("interface = 'lo'\noutput = '/nonexistent/events'", 1, "/nonexistent");
     check("interface = 'lo'\noutput = '/proc/version'", 1, "/proc/version");
     check("interface = 'lo'\nuser = 'no such user'", 2, "no such user");
+}
+
+/// The events of JSON Lines without their times and tunnels, and whether certificates were valid at those times.
+fn events_of(lines: &str) -> Vec<String> {
+    let event = |line: &str| {
+        let mut event: serde_json::Value = serde_json::from_str(line).unwrap();
+        let fields = event.as_object_mut().unwrap();
+        fields.retain(|name, _| !["ts", "tunnel", "valid"].contains(&name.as_str()));
+        event.to_string()
+    };
+    lines.lines().map(event).collect()
+}
+
+#[test]
+fn mirrored_capture_has_the_events_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, config) = (folder.path().join("events.json"), folder.path().join("live.toml"));
+    let capture = captures::path("tls-curl.pcap");
+    let frames = frames(&capture);
+    // The ports of VXLAN; another program may have one.
+    let (mut child, port) = [48879, 8472, 4789]
+        .into_iter()
+        .find_map(|port| {
+            let text = format!(
+                "interface = 'udp:127.0.0.1:{port}'\nformat = 'json'\noutput = '{}'\ncount = {}\n",
+                file.display(),
+                frames.len()
+            );
+            fs::write(&config, text).unwrap();
+            let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
+            let mut child =
+                command.args(["live", "--config"]).arg(&config).stderr(Stdio::piped()).spawn().unwrap();
+            let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+            lines.map_while(Result::ok).any(|line| line.contains("watching udp:")).then_some((child, port))
+        })
+        .unwrap();
+    let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for frame in &frames {
+        // The header of VXLAN: the I flag, network 7.
+        let datagram = [&[8, 0, 0, 0, 0, 0, 7, 0], &frame[..]].concat();
+        sender.send_to(&datagram, ("127.0.0.1", port)).unwrap();
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert!(child.wait().unwrap().success());
+    let found = fs::read_to_string(&file).unwrap();
+    assert!(found.lines().all(|line| line.contains(r#""tunnel":["vxlan:7"]"#)));
+    let of_file = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
+        .args(["pcap", "--format", "json", "-q"])
+        .arg(&capture)
+        .output()
+        .unwrap();
+    let wanted = events_of(str::from_utf8(&of_file.stdout).unwrap());
+    assert!(wanted.len() > 20);
+    assert_eq!(events_of(&found), wanted);
+}
+
+/// The frames of a capture.
+fn frames(path: &Path) -> Vec<Vec<u8>> {
+    let mut reader = CaptureReader::open(path).unwrap();
+    let mut frames = Vec::new();
+    while let Some(frame) = reader.next_frame().unwrap() {
+        frames.push(frame.data.to_vec());
+    }
+    frames
 }
 
 /// A ClientHello with a terminal escape in its server name, which is not part of JA4.

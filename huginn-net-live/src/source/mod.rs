@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use huginn_net_core::{Block, Fill, NextFrame, Source, Timestamp};
 
 use crate::backend::ReceiveError;
-use crate::interfaces::{Fanouts, Interfaces};
+use crate::interfaces::{Fanouts, Interfaces, UDP_PREFIX};
 use crate::limits::{
     COALESCE_DELAY, KERNEL_TIMER_RESOLUTION, MAINTENANCE_INTERVAL, MAX_DRAIN_TIME, MAX_SPURIOUS_WAKEUPS,
     MIN_DELIVERY_DELAY, SPURIOUS_WAKEUP_DELAY,
@@ -68,6 +68,11 @@ struct Drain {
 impl LiveSource {
     /// Opens interfaces by their names.
     ///
+    /// On Linux `udp:PORT` or `udp:ADDRESS:PORT` is a UDP socket, the target of mirrored traffic. The port is that of the tunnel: 4789 of
+    /// VXLAN, 6081 of Geneve, 37008 of TZSP, or any other that the [decoder](huginn_net_core::Decoder) knows. Datagrams become IP packets,
+    /// so that their events are those of a capture from the interface that receives them. The socket needs no privilege. It states its
+    /// losses with the datagram that follows them.
+    ///
     /// Capture starts at once. The program may then drop the privileges that opening needs (on Linux `CAP_NET_RAW`).
     /// Without them [`Backend::Pcap`](crate::Backend::Pcap) cannot reopen an interface that was removed.
     ///
@@ -113,6 +118,12 @@ impl LiveSource {
             _ => Fanouts::new(interfaces.len(), options)?,
         };
         Self::open_with(interfaces, options, queues.get(), &fanouts)
+    }
+
+    /// Whether [`open_queues`](Self::open_queues) can divide the frames of these interfaces: those of packet sockets, not of UDP sockets.
+    pub fn has_queues(interfaces: &[impl AsRef<str>], options: &LiveOptions) -> bool {
+        let is_socket = |name: &str| name.starts_with(UDP_PREFIX);
+        options.backend == Backend::Packet && !interfaces.iter().any(|name| is_socket(name.as_ref()))
     }
 
     fn open_with(
