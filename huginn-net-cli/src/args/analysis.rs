@@ -37,6 +37,14 @@ pub(crate) struct PacketArguments {
     /// Analyse only packets from or to this network (CIDR) or address; may be repeated
     #[arg(long, value_name = "NET", value_parser = parse_net)]
     pub(crate) net: Vec<IpNet>,
+
+    /// Leave out packets from or to this port; may be repeated
+    #[arg(long, value_name = "PORT")]
+    pub(crate) exclude_port: Vec<u16>,
+
+    /// Leave out packets from or to this network (CIDR) or address; may be repeated
+    #[arg(long, value_name = "NET", value_parser = parse_net)]
+    pub(crate) exclude_net: Vec<IpNet>,
 }
 
 /// Adds to events.

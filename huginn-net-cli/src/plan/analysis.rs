@@ -51,6 +51,8 @@ impl AnalysisPlan {
         let plan = Self::with_databases(databases)?;
         let filter = args.port.iter().fold(Filter::new(), |filter, port| filter.port(*port));
         let filter = args.net.iter().fold(filter, |filter, net| filter.net(*net));
+        let filter = args.exclude_port.iter().fold(filter, |filter, port| filter.exclude_port(*port));
+        let filter = args.exclude_net.iter().fold(filter, |filter, net| filter.exclude_net(*net));
         let has = |protocol| args.protocols.contains(&protocol);
         Ok(plan.configure(|builder| {
             builder

@@ -184,6 +184,9 @@ fn filters_and_count_select_packets() {
     assert_eq!(events(&["--port", "81", &path]).len(), 0);
     assert_eq!(events(&["--net", "0.0.0.0/0", &path]).len(), all);
     assert_eq!(events(&["--net", "2001:db8::/32", &path]).len(), 0);
+    assert_eq!(events(&["--exclude-port", "80", &path]).len(), 0);
+    assert_eq!(events(&["--exclude-port", "81", "--exclude-net", "2001:db8::/32", &path]).len(), all);
+    assert_eq!(events(&["--exclude-net", "0.0.0.0/0", &path]).len(), 0);
     assert_eq!(events(&["-c", "1", &path]).len(), 2);
     assert_eq!(events(&["-c", "2", &path]).len(), 4);
 }

@@ -18,12 +18,14 @@ pub use bpf::{Bpf, BpfError};
 
 /// A filter by port, network and shard, applied to the innermost addresses.
 ///
-/// A segment passes if it matches any of the ports and any of the networks, and belongs to the shard; an empty list
-/// matches everything. Either endpoint may match, so both directions of a flow pass or neither does.
+/// A segment passes if it matches any of the ports and any of the networks, none of those excluded, and belongs to the shard; an
+/// empty list of ports or networks matches everything. Either endpoint may match, so both directions of a flow pass or neither does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     ports: Vec<u16>,
     nets: Vec<IpNet>,
+    excluded_ports: Vec<u16>,
+    excluded_nets: Vec<IpNet>,
     shard: Option<Shard>,
 }
 
@@ -54,6 +56,20 @@ impl Filter {
         self
     }
 
+    /// Removes segments from or to this port.
+    #[must_use]
+    pub fn exclude_port(mut self, port: u16) -> Self {
+        self.excluded_ports.push(port);
+        self
+    }
+
+    /// Removes segments from or to this network.
+    #[must_use]
+    pub fn exclude_net(mut self, net: IpNet) -> Self {
+        self.excluded_nets.push(net);
+        self
+    }
+
     /// Passes one of `shards` disjoint sets of flows: a hash of addresses, ports and tunnel decides. So several processes
     /// can analyse one capture.
     ///
@@ -78,7 +94,12 @@ impl Filter {
     /// Whether the filter passes everything.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.ports.is_empty() && self.nets.is_empty() && self.shard.is_none()
+        let Self { ports, nets, excluded_ports, excluded_nets, shard } = self;
+        ports.is_empty()
+            && nets.is_empty()
+            && excluded_ports.is_empty()
+            && excluded_nets.is_empty()
+            && shard.is_none()
     }
 
     /// Whether a segment passes.
@@ -89,6 +110,8 @@ impl Filter {
         let net = |wanted: &IpNet| wanted.contains(&segment.ip.src()) || wanted.contains(&segment.ip.dst());
         (self.ports.is_empty() || self.ports.iter().any(port))
             && (self.nets.is_empty() || self.nets.iter().any(net))
+            && !self.excluded_ports.iter().any(port)
+            && !self.excluded_nets.iter().any(net)
             && self.shard.is_none_or(|shard| shard.has(segment))
     }
 }

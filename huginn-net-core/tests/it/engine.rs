@@ -310,6 +310,11 @@ fn filter_passes_both_directions_or_neither() {
     assert_eq!(seen(Filter::new().net("192.0.2.2/32".parse().unwrap())), 1);
     assert_eq!(seen(Filter::new().net("10.0.0.0/8".parse().unwrap()).port(9)), 0);
     assert_eq!(seen(Filter::new().net("2001:db8::/32".parse().unwrap())), 0);
+    assert_eq!(seen(Filter::new().exclude_port(80)), 1);
+    assert_eq!(seen(Filter::new().exclude_port(80).exclude_port(81)), 0);
+    assert_eq!(seen(Filter::new().port(80).exclude_port(81)), 2);
+    assert_eq!(seen(Filter::new().exclude_net("192.0.2.2/32".parse().unwrap())), 2);
+    assert_eq!(seen(Filter::new().port(81).exclude_net("2001:db8::/32".parse().unwrap())), 1);
 }
 
 /// Accepts this many events, then breaks.
