@@ -65,6 +65,8 @@ struct InterfaceSlot {
     device_drops: DeviceDrops,
     /// Whether the source has abandoned the interface.
     is_abandoned: bool,
+    /// Whether the interface has not existed yet.
+    is_awaited: bool,
 }
 
 impl Interfaces {
@@ -81,7 +83,9 @@ impl Interfaces {
                 return Err(LiveError::DuplicateInterface { name: name.to_owned() });
             }
             let backend = open(name, options, present, fanouts.of(slots.len()), &mut notices)?;
-            slots.push(InterfaceSlot::new(name, backend));
+            let is_awaited =
+                notices.iter().any(|notice| notice.interface == name && notice.kind == NoticeKind::Awaited);
+            slots.push(InterfaceSlot { is_awaited, ..InterfaceSlot::new(name, backend) });
         }
         if slots.is_empty() {
             return Err(LiveError::NoInterface);
@@ -91,6 +95,9 @@ impl Interfaces {
 
     fn new(slots: Vec<InterfaceSlot>, notices: Vec<Notice>) -> Self {
         let stats = LiveStats::new(slots.iter().map(|slot| vec![Arc::clone(&slot.counters)]));
+        for slot in slots.iter().filter(|slot| slot.is_awaited) {
+            slot.counters.set_state(InterfaceState::Gone);
+        }
         let mut slots = Self { slots, stats, notices, handler: None, reports_changes: true };
         slots.update_drops();
         slots
@@ -108,7 +115,10 @@ impl Interfaces {
                 .begin()
                 .map_err(|source| LiveError::Open { name: slot.counters.name().into(), source })?;
         }
-        queues.iter_mut().skip(1).for_each(|queue| queue.reports_changes = false);
+        for queue in queues.iter_mut().skip(1) {
+            queue.reports_changes = false;
+            queue.notices.retain(|notice| notice.kind != NoticeKind::Awaited);
+        }
         Self::share_stats(queues);
         Ok(())
     }
@@ -236,8 +246,13 @@ impl Interfaces {
     fn refresh(&mut self, index: usize, present: &[Interface]) {
         let Some(slot) = self.slots.get_mut(index) else { return };
         let is_gone = slot.counters.state() == InterfaceState::Gone;
-        match slot.backend.refresh(present) {
-            Ok(InterfaceState::Up) => self.set_state(index, InterfaceState::Up, NoticeKind::Recovered),
+        let refreshed = slot.backend.refresh(present);
+        match refreshed {
+            Ok(InterfaceState::Up) => {
+                let is_new = std::mem::take(&mut slot.is_awaited);
+                let kind = if is_new { NoticeKind::Appeared } else { NoticeKind::Recovered };
+                self.set_state(index, InterfaceState::Up, kind);
+            }
             // A removed interface that returned but is not up keeps its state.
             Ok(InterfaceState::Down) if is_gone => {}
             Ok(InterfaceState::Down) => self.set_state(index, InterfaceState::Down, NoticeKind::Down),
@@ -264,7 +279,14 @@ impl Interfaces {
     }
 
     fn notice(&mut self, index: usize, kind: NoticeKind) {
-        let is_change = matches!(kind, NoticeKind::Down | NoticeKind::Removed | NoticeKind::Recovered);
+        let is_change = matches!(
+            kind,
+            NoticeKind::Awaited
+                | NoticeKind::Appeared
+                | NoticeKind::Down
+                | NoticeKind::Removed
+                | NoticeKind::Recovered
+        );
         if is_change && !self.reports_changes {
             return;
         }
@@ -281,6 +303,7 @@ impl InterfaceSlot {
             last_received: 0,
             device_drops: DeviceDrops::default(),
             is_abandoned: false,
+            is_awaited: false,
         }
     }
 
@@ -344,8 +367,16 @@ fn open(
         Backend::Packet if name == ANY => Err(LiveError::AnyNeedsLibpcap),
         #[cfg(target_os = "linux")]
         Backend::Packet => {
-            let interface = present.iter().find(|interface| interface.name == name).ok_or_else(unknown)?;
-            let (backend, granted) = crate::packet::PacketBackend::open(interface, options, fanout)?;
+            use crate::packet::PacketBackend;
+            let found = present.iter().find(|interface| interface.name == name);
+            let (backend, granted) = match found {
+                Some(interface) => PacketBackend::open(interface, options, fanout)?,
+                None if options.wait => {
+                    notices.push(Notice { interface: name.to_owned(), kind: NoticeKind::Awaited });
+                    PacketBackend::await_interface(name, options, fanout)?
+                }
+                None => return Err(unknown()),
+            };
             notices.extend(small_buffer(name, options, granted));
             Ok(Box::new(backend))
         }

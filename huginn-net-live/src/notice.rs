@@ -16,6 +16,10 @@ pub struct Notice {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoticeKind {
+    /// The interface does not exist yet. The source [waits](crate::LiveOptions::wait) for it.
+    Awaited,
+    /// An interface that did not exist yet exists and is up.
+    Appeared,
     /// The interface went down, or was down at the start. The source waits for it.
     Down,
     /// The interface was removed. The source waits for one of the same name.
@@ -40,6 +44,8 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.interface)?;
         match &self.kind {
+            NoticeKind::Awaited => f.write_str("does not exist yet; the capture begins when it does"),
+            NoticeKind::Appeared => f.write_str("has appeared"),
             NoticeKind::Down => f.write_str("is down; the capture resumes when it is up again"),
             NoticeKind::Removed => f.write_str("has vanished; the capture resumes when it returns"),
             NoticeKind::Recovered => f.write_str("is back"),

@@ -75,6 +75,10 @@ pub(crate) struct CaptureArguments {
     #[arg(long, value_name = "CPUS", value_parser = parse_processors)]
     pub(crate) pin: Option<Processors>,
 
+    /// Wait for interfaces that do not exist yet, instead of an error at the start (backend packet)
+    #[arg(long)]
+    pub(crate) wait: bool,
+
     /// Do not put interfaces into promiscuous mode
     #[arg(short = 'p', long)]
     pub(crate) no_promiscuous: bool,

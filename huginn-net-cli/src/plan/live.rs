@@ -93,6 +93,7 @@ impl LivePlan {
         let plan = if typed.is_some() { plan.filter_by(typed) } else { plan };
         let mut options = LiveOptions::default();
         options.promiscuous = !capture.no_promiscuous;
+        options.wait = capture.wait;
         options.snaplen = capture.snaplen;
         options.buffer_bytes = usize::try_from(capture.buffer).unwrap_or(usize::MAX).saturating_mul(1 << 20);
         options.cpus = capture.pin.map(|pin| pin.0).unwrap_or_default();

@@ -230,6 +230,41 @@ fn events_of_several_interfaces_name_theirs() {
     }
 }
 
+#[test]
+#[ignore = "needs root"]
+fn interface_that_appears_later_is_captured() {
+    let folder = tempfile::tempdir().unwrap();
+    for workers in ["1", "2"] {
+        let (file, stderr) = (folder.path().join(workers), folder.path().join("stderr"));
+        let (name, peer) = (format!("hnw{}", std::process::id()), format!("hnp{}", std::process::id()));
+        let mut child = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
+            .args(["live", "-i", &name, "--wait", "--format", "json", "-w", workers, "-o"])
+            .arg(&file)
+            .stderr(File::create(&stderr).unwrap())
+            .spawn()
+            .unwrap();
+        let said = |text: &str| fs::read_to_string(&stderr).unwrap().contains(text);
+        connect_until(|| said("does not exist yet; the capture begins when it does"));
+        let ip = |args: &str| {
+            assert!(Command::new("ip").args(args.split(' ')).status().unwrap().success(), "{args}");
+        };
+        ip(&format!("link add {name} type veth peer name {peer}"));
+        ip(&format!("addr add 198.51.100.1/24 dev {name}"));
+        ip(&format!("link set {peer} up"));
+        ip(&format!("link set {name} up"));
+        ip(&format!("neigh replace 198.51.100.2 lladdr 02:00:00:00:00:02 dev {name}"));
+        let server: SocketAddr = "198.51.100.2:9".parse().unwrap();
+        connect_until(|| {
+            let _ = TcpStream::connect_timeout(&server, Duration::from_millis(50));
+            // With several workers the program would need the privileges that it has dropped.
+            if workers == "1" { lines(&file) > 0 } else { said("is back but cannot be opened") }
+        });
+        assert!(said("has appeared") == (workers == "1"), "{}", fs::read_to_string(&stderr).unwrap());
+        terminate(&mut child);
+        ip(&format!("link del {name}"));
+    }
+}
+
 /// Status and body of `/healthz`; `None` if nothing listens.
 fn health(address: SocketAddr) -> Option<(String, String)> {
     let mut stream = TcpStream::connect(address).ok()?;

@@ -71,31 +71,61 @@ impl PacketBackend {
         options: &LiveOptions,
         fanout: Option<Arc<FanoutGroup>>,
     ) -> Result<(Self, usize), LiveError> {
-        let name = || interface.name.clone();
-        let failed = |source: io::Error| match source.kind() {
-            io::ErrorKind::PermissionDenied => LiveError::PermissionDenied { name: name(), source },
-            _ => LiveError::Open { name: name(), source },
-        };
-        let capture = Capture::open(interface, options, fanout.as_deref()).map_err(failed)?;
+        let name = &interface.name;
+        let capture =
+            Capture::open(interface, options, fanout.as_deref()).map_err(|source| failure(name, source))?;
         let Capture { socket, ring, ring_len } = capture;
         let hardware = socket.bound().map_or(0, |(_, hardware)| hardware);
         let link = link_type(hardware)
-            .ok_or_else(|| LiveError::UnknownLinkType { name: name(), hardware: hardware.into() })?;
+            .ok_or_else(|| LiveError::UnknownLinkType { name: name.clone(), hardware: hardware.into() })?;
         let backend = Self {
-            name: name(),
-            socket,
-            ring,
-            link,
             is_loopback: interface.is_loopback,
-            options: options.clone(),
-            snaplen: usize::try_from(options.snaplen).unwrap_or(usize::MAX).max(MIN_SNAPLEN),
-            fanout,
-            dropped: 0,
+            ..Self::new(name, socket, ring, link, options, fanout)
         };
         Ok((backend, ring_len))
     }
 
-    /// Captures from an interface that was removed and has returned.
+    /// Prepares for an interface that does not exist yet. [`refresh`](CaptureBackend::refresh) captures from it once it does.
+    pub(crate) fn await_interface(
+        name: &str,
+        options: &LiveOptions,
+        fanout: Option<Arc<FanoutGroup>>,
+    ) -> Result<(Self, usize), LiveError> {
+        let prepare = || -> io::Result<_> {
+            let socket = PacketSocket::new()?;
+            let (ring, ring_len) = socket.ring(options, None)?;
+            if fanout.is_some() {
+                socket.mute()?;
+            }
+            Ok((socket, ring, ring_len))
+        };
+        let (socket, ring, ring_len) = prepare().map_err(|source| failure(name, source))?;
+        // The link type is that of the interface once it exists.
+        Ok((Self::new(name, socket, ring, LinkType::RAW, options, fanout), ring_len))
+    }
+
+    fn new(
+        name: &str,
+        socket: PacketSocket,
+        ring: Ring,
+        link: LinkType,
+        options: &LiveOptions,
+        fanout: Option<Arc<FanoutGroup>>,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            socket,
+            ring,
+            link,
+            is_loopback: false,
+            options: options.clone(),
+            snaplen: usize::try_from(options.snaplen).unwrap_or(usize::MAX).max(MIN_SNAPLEN),
+            fanout,
+            dropped: 0,
+        }
+    }
+
+    /// Captures from an interface that was removed or awaited, and is there.
     fn rebind(&mut self, interface: &Interface) -> io::Result<()> {
         match &self.fanout {
             None => self.socket.bind(interface, self.options.promiscuous)?,
@@ -185,6 +215,15 @@ impl CaptureBackend for PacketBackend {
             }
         };
         Ok(if interface.is_up { InterfaceState::Up } else { InterfaceState::Down })
+    }
+}
+
+/// The error of opening an interface.
+fn failure(name: &str, source: io::Error) -> LiveError {
+    let name = name.to_owned();
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => LiveError::PermissionDenied { name, source },
+        _ => LiveError::Open { name, source },
     }
 }
 
