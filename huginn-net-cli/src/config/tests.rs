@@ -101,3 +101,16 @@ fn example_has_every_option_and_its_defaults_are_valid() {
     let live = parse_with(&on, &[]).unwrap();
     assert_eq!(live.capture.snaplen, 1 << 18);
 }
+
+#[test]
+fn files_of_the_project_are_valid() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist");
+    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    let live = parse_with(&read("huginn-net.toml"), &[]).unwrap();
+    assert!(live.service.p0f_socket.is_some());
+    let manifest = read("kubernetes.yaml");
+    let (_, text) = manifest.split_once("huginn-net.toml: |\n").unwrap();
+    let lines: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("    ")).collect();
+    let live = parse_with(&lines.join("\n"), &[]).unwrap();
+    assert!(live.capture.wait && live.service.metrics.is_some());
+}
