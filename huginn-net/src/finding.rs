@@ -20,7 +20,7 @@ use crate::hosts::{Reasons, ToolFinding};
 use crate::scope::Scope;
 use crate::watch::ListEntry;
 
-pub use crate::connection::{Connection, Traffic};
+pub use crate::connection::{Connection, TcpHistory, Traffic};
 pub use crate::event_limits::{EventLimits, SuppressedEvents, TextLimit};
 pub use crate::notices::{
     Baseline, BaselineError, BeaconNotice, BeaconService, BeaconTarget, ContradictionNotice, FingerprintKind,

@@ -268,3 +268,11 @@ pub(crate) const MAX_BASELINE_VALUE_BYTES: usize = 512;
 
 /// Maximum number of fingerprints whose names are kept: a few hundred occur in most networks, and a name has about 500 bytes.
 pub(crate) const MAX_KEPT_NAMES: usize = 1 << 16;
+
+// Zeek's logs.
+
+/// Maximum memory of the rows of open connections, in bytes: 60,000 connections with a hello.
+pub(crate) const MAX_OPEN_ZEEK_BYTES: usize = 64 << 20;
+
+/// Maximum number of programs of hosts in the memory of what `software` has: 1 MiB.
+pub(crate) const MAX_SOFTWARE_ROWS: usize = 1 << 16;

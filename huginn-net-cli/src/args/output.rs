@@ -79,8 +79,10 @@ pub(crate) enum Format {
     Tsv,
     /// EVE of Suricata: one JSON object per event (docs/formats.md)
     Eve,
-    /// Logs of Zeek as JSON Lines, with the name of the log in _path (docs/formats.md)
+    /// Logs of Zeek as JSON Lines, with the name of the log in _path, or in the folder of --zeek-dir (docs/formats.md)
     Zeek,
+    /// Logs of Zeek as tab-separated values, in the folder of --zeek-dir
+    ZeekTsv,
     /// Elastic Common Schema: one JSON object per event (docs/formats.md)
     Ecs,
     /// Open Cybersecurity Schema Framework: one JSON object per event (docs/formats.md)

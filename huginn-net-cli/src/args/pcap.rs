@@ -1,5 +1,7 @@
 //! `huginn-net pcap`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::values::parse_number;
@@ -23,6 +25,11 @@ pub(crate) struct PcapArguments {
 
     #[command(flatten)]
     pub(crate) run: EventRunArguments,
+
+    /// Write conn.log, ssl.log and other logs to this folder, a row for each connection, with --format zeek as JSON or zeek-tsv;
+    /// replaces logs that are there, and implies --connections
+    #[arg(long, help_heading = "Output", value_name = "DIR", conflicts_with = "output")]
+    pub(crate) zeek_dir: Option<PathBuf>,
 
     /// Do not start $PAGER for the human format on a terminal
     #[arg(long, help_heading = "Output")]

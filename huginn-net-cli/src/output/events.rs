@@ -1,4 +1,4 @@
-//! Events of captures, as text or as a table.
+//! Events of captures: as text, as a table, or as logs of Zeek.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -8,8 +8,8 @@ use huginn_net::core::TextSink;
 use huginn_net::{AnalysisError, Event, Finding, HuginnNet, Source, Timestamp};
 
 #[cfg(feature = "parquet")]
-use super::{BatchWriter, Selected};
-use super::{DayHeadings, Renderer, TextWriter};
+use super::BatchWriter;
+use super::{DayHeadings, Renderer, Selected, TextWriter, ZeekFolder};
 
 /// Where the events of captures go.
 pub(crate) struct EventOutput {
@@ -35,6 +35,12 @@ enum Form {
         /// The capture, if events name it.
         file: Option<String>,
     },
+    Zeek {
+        folder: Box<ZeekFolder>,
+        selected: Box<Selected>,
+        /// The capture, if events name it.
+        file: Option<String>,
+    },
 }
 
 impl EventOutput {
@@ -46,6 +52,10 @@ impl EventOutput {
     #[cfg(feature = "parquet")]
     pub(crate) fn table(writer: BatchWriter, selected: Selected) -> Self {
         Self::new(Form::Table { writer: Box::new(writer), selected: Box::new(selected), file: None })
+    }
+
+    pub(crate) fn zeek(folder: ZeekFolder, selected: Selected) -> Self {
+        Self::new(Form::Zeek { folder: Box::new(folder), selected: Box::new(selected), file: None })
     }
 
     fn new(form: Form) -> Self {
@@ -61,6 +71,7 @@ impl EventOutput {
             }
             #[cfg(feature = "parquet")]
             Form::Table { file, .. } => *file = name.map(str::to_owned),
+            Form::Zeek { file, .. } => *file = name.map(str::to_owned),
         }
     }
 
@@ -96,6 +107,12 @@ impl EventOutput {
                     ControlFlow::Continue(())
                 }
             }),
+            Form::Zeek { folder, selected, file } => analyzer.analyze_ref(source, |event: &Event| {
+                on_event(event);
+                let is_selected = selected.contains(event, file.as_deref(), None);
+                note_hit(event, &|| is_selected);
+                proceed(folder.append(event, file.as_deref(), is_selected), outcome)
+            }),
         };
         analyzed.map(drop)
     }
@@ -116,6 +133,7 @@ impl EventOutput {
             Form::Text { writer, .. } => Some(writer),
             #[cfg(feature = "parquet")]
             Form::Table { .. } => None,
+            Form::Zeek { .. } => None,
         }
     }
 
@@ -125,6 +143,7 @@ impl EventOutput {
             Form::Text { mut writer, .. } => writer.flush(),
             #[cfg(feature = "parquet")]
             Form::Table { writer, .. } => writer.finish(),
+            Form::Zeek { folder, .. } => folder.finish(),
         }
     }
 }

@@ -13,6 +13,7 @@ mod selected;
 #[cfg(feature = "parquet")]
 mod table;
 mod text;
+mod zeek_folder;
 mod zone;
 
 use std::path::PathBuf;
@@ -33,6 +34,7 @@ pub(crate) use self::table::BatchWriter;
 #[cfg(all(unix, feature = "parquet"))]
 pub(crate) use self::table::{EventSender, TableFiles};
 pub(crate) use self::text::{DayHeadings, Lines, Renderer, TextFormat, TextOptions, TextWriter};
+pub(crate) use self::zeek_folder::ZeekFolder;
 pub(crate) use self::zone::Zone;
 
 /// Where output goes.

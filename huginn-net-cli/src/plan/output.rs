@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anstream::{AutoStream, ColorChoice};
 use huginn_net::record::formats::EventFormat;
+use huginn_net::record::formats::zeek::ZeekForm;
 
 use super::fields::default_columns;
 use super::select;
@@ -12,11 +13,17 @@ use crate::args::{ColorArgument, EventArguments, Format, OutputArguments};
 use crate::failure::Failure;
 #[cfg(feature = "parquet")]
 use crate::output::{BatchWriter, TableFormat};
-use crate::output::{EventOutput, Renderer, Selected, Target, TextFormat, TextOptions, TextWriter, Zone};
+use crate::output::{
+    EventOutput, Renderer, Selected, Target, TextFormat, TextOptions, TextWriter, ZeekFolder, Zone,
+};
 use crate::paths::name_of;
 
 /// Names of standard output.
 const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
+
+/// What to do without a folder.
+const NEEDS_FOLDER: &str =
+    "--format zeek-tsv writes a file for each log: name a folder with 'pcap --zeek-dir DIR'";
 
 /// The event of a hit of a watch list.
 const MATCH: &str = "match";
@@ -37,6 +44,8 @@ pub(crate) enum OutputContent {
     /// A table with these events.
     #[cfg(feature = "parquet")]
     Table(TableFormat, Selected),
+    /// A folder of Zeek's logs.
+    Zeek(PathBuf, ZeekForm, Selected),
 }
 
 impl OutputPlan {
@@ -45,6 +54,7 @@ impl OutputPlan {
         let selected = select::selected(&args.select, written(args, events))?;
         let format = match args.format {
             Format::Parquet | Format::Arrow => None,
+            Format::ZeekTsv => return Err(Failure::Usage(NEEDS_FOLDER.into())),
             Format::Human if args.verbose => Some(TextFormat::Blocks),
             Format::Human => Some(TextFormat::Lines),
             Format::Json => Some(TextFormat::Json),
@@ -63,6 +73,18 @@ impl OutputPlan {
         Ok(Self { target, content, pages, appends: false })
     }
 
+    /// A folder of Zeek's logs.
+    pub(super) fn zeek(
+        args: &OutputArguments,
+        events: &EventArguments,
+        folder: &Path,
+    ) -> Result<Self, Failure> {
+        let selected = select::selected(&args.select, written(args, events))?;
+        let form = if args.format == Format::ZeekTsv { ZeekForm::Tsv } else { ZeekForm::Json };
+        let content = OutputContent::Zeek(folder.to_owned(), form, selected);
+        Ok(Self { target: Target::File(folder.to_owned()), content, pages: false, appends: false })
+    }
+
     /// Opens the output of captures.
     pub(crate) fn create(self) -> Result<EventOutput, Failure> {
         match self.content {
@@ -78,6 +100,11 @@ impl OutputPlan {
                     writer.out().write_all(&renderer.headings())?;
                 }
                 Ok(EventOutput::text_output(renderer, writer))
+            }
+            OutputContent::Zeek(folder, form, selected) => {
+                let folder = ZeekFolder::create(folder, form);
+                let folder = folder.map_err(|source| creating(&self.target, source))?;
+                Ok(EventOutput::zeek(folder, selected))
             }
             #[cfg(feature = "parquet")]
             OutputContent::Table(format, selected) => {

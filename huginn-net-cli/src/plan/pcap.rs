@@ -106,10 +106,12 @@ impl Content {
     fn of_events(args: &PcapArguments) -> Result<Self, Failure> {
         let has_totals = args.run.output.format == Format::Human && !args.run.output.quiet;
         let totals = has_totals.then(|| Zone::new(args.run.output.local_time));
-        Ok(Self::Events {
-            output: OutputPlan::new(&args.run.output, &args.run.events, !args.no_pager)?,
-            totals,
-        })
+        let EventRunArguments { output, events, .. } = &args.run;
+        let output = match &args.zeek_dir {
+            Some(folder) => OutputPlan::zeek(output, events, folder)?,
+            None => OutputPlan::new(output, events, !args.no_pager)?,
+        };
+        Ok(Self::Events { output, totals })
     }
 }
 
@@ -169,6 +171,11 @@ fn check_baseline(file: &BaselineFile, inputs: &Inputs, args: &PcapArguments) ->
 
 fn analysis(args: &PcapArguments, has_hosts: bool) -> Result<AnalysisPlan, Failure> {
     let plan = event_analysis(&args.run)?;
+    let plan = match args.zeek_dir {
+        // The end of a connection completes its rows.
+        Some(_) => plan.configure(|builder| builder.connections(true)),
+        None => plan,
+    };
     if !has_hosts {
         return Ok(plan);
     }

@@ -35,6 +35,11 @@ fn fail(advice: impl Into<Cow<'static, str>>) -> Result<(), Failure> {
 
 /// Checks the options of `pcap`.
 pub(super) fn check_pcap(args: &PcapArguments) -> Result<(), Failure> {
+    let is_zeek = matches!(args.run.output.format, Format::Zeek | Format::ZeekTsv);
+    refuse([(
+        args.zeek_dir.is_some() && !is_zeek,
+        "--zeek-dir is for logs of Zeek: add --format zeek or zeek-tsv, or leave it out",
+    )])?;
     if !args.summary && args.top.is_none() && args.rare.is_none() {
         return check_event_run(&args.run, WhereEvents::Written);
     }

@@ -63,6 +63,9 @@ pub(super) fn open(
             let renderer = Box::new(Renderer::new(options).with_interfaces(interfaces));
             Ok((queue, EventWriter::Text { renderer, to_stdout: plan.target == Target::Stdout }))
         }
+        OutputContent::Zeek(..) => {
+            Err(Failure::Usage("'live' writes logs of Zeek as JSON Lines: --format zeek".into()))
+        }
         #[cfg(feature = "parquet")]
         OutputContent::Table(_, selected) => {
             let Target::File(path) = plan.target else {

@@ -367,3 +367,31 @@ fn lines_have_a_heading_where_the_day_changes() {
     let files = stdout(&["-q", &path, &capture("tls-curl.pcap"), &capture("tls-curl.pcap")]);
     assert_eq!(files.lines().filter(heading).count(), 3, "{files}");
 }
+
+#[test]
+fn zeek_logs_are_files_of_a_folder() {
+    let folder = scratch("zeek");
+    let log = |name: &str| fs::read_to_string(Path::new(&folder).join(name)).unwrap_or_default();
+    let capture = capture("curl-nginx.pcap");
+    let done = run(&["--format", "zeek-tsv", "--zeek-dir", &folder, &capture]);
+    assert!(done.status.success() && done.stdout.is_empty(), "{done:?}");
+    for name in ["conn", "http", "software", "huginn"] {
+        let text = log(&format!("{name}.log"));
+        assert!(text.starts_with("#separator \\x09\n#set_separator\t,\n"), "{text}");
+        assert!(text.contains(&format!("\n#path\t{name}\n")) && text.contains("\n#close\t2"), "{text}");
+        assert!(text.lines().any(|line| !line.starts_with('#')), "{name}");
+    }
+    let done = run(&["--format", "zeek", "--zeek-dir", &folder, "--events", "http_request", &capture]);
+    assert!(done.status.success(), "{done:?}");
+    assert!(log("http.log").starts_with("{\"ts\":") && log("conn.log").is_empty());
+    let refused: [&[&str]; 3] = [
+        &["--format", "zeek-tsv", &capture],
+        &["--format", "json", "--zeek-dir", &folder, &capture],
+        &["--format", "zeek", "--zeek-dir", &folder, "-o", "x", &capture],
+    ];
+    for args in refused {
+        let refused = run(args);
+        assert_eq!(refused.status.code(), Some(2), "{args:?}");
+        assert!(String::from_utf8_lossy(&refused.stderr).contains("--zeek-dir"), "{refused:?}");
+    }
+}

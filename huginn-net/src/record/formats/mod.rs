@@ -22,6 +22,7 @@ mod plan;
 mod table;
 mod values;
 mod writer;
+pub mod zeek;
 
 use std::fmt;
 use std::str;

@@ -1,8 +1,7 @@
 //! The page about formats.
 
 use super::EventFormat;
-use super::table::{Form, Place, ROWS};
-use crate::record::EVENT_NAMES;
+use super::table::{Form, Kinds, Place, ROWS};
 
 /// The page `docs/formats.md`: the formats, and the table of fields.
 pub fn formats_page() -> String {
@@ -12,12 +11,12 @@ pub fn formats_page() -> String {
         EventFormat::ALL.iter().for_each(|format| page.push_str(&format!(" {} |", format.title())));
         page.push_str("\n|---|---|---|---|---|---|\n");
         for row in ROWS.iter().filter(|row| row.is_field == field) {
-            let events: Vec<String> = row.events.iter().map(|name| format!("`{name}`")).collect();
-            let events = match events.len() {
-                0 => "all".to_owned(),
-                // The names of half of all events and more would not help.
-                many if many.saturating_mul(2) > EVENT_NAMES.len().saturating_sub(1) => "others".to_owned(),
-                _ => events.join(", "),
+            let events = match row.events {
+                Kinds::Of([]) => "all".to_owned(),
+                Kinds::Of(kinds) => {
+                    kinds.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+                }
+                Kinds::Except(_) => "others".to_owned(),
             };
             let name = if field { format!("`{}`", row.field) } else { row.field.to_owned() };
             page.push_str(&format!("| {events} | {name} |"));
@@ -43,11 +42,13 @@ pub fn formats_page() -> String {
 #[test]
 fn rows_name_events_and_fields() {
     use super::plan::FormatPlan;
-    use crate::record::fields_of_event;
+    use crate::record::{EVENT_NAMES, fields_of_event};
 
     for row in ROWS {
-        let events = if row.events.is_empty() { &EVENT_NAMES } else { row.events };
-        for event in events {
+        if let Kinds::Of(kinds) = row.events {
+            assert!(kinds.iter().all(|kind| EVENT_NAMES.contains(kind)), "{kinds:?}");
+        }
+        for event in EVENT_NAMES.iter().filter(|event| row.events.contains(event)) {
             let fields = fields_of_event(event).unwrap_or_else(|| panic!("{event}"));
             let name = row.field.split('.').next().unwrap();
             assert!(!row.is_field || fields.iter().any(|field| field.name == name), "{event} {}", row.field);

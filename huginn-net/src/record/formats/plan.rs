@@ -85,7 +85,7 @@ impl FormatPlan {
 
     fn plan_kind(&mut self, format: EventFormat, event: &'static str, is_quic: bool) -> KindPlan {
         let mut kind = KindPlan::default();
-        let rows = || ROWS.iter().filter(|row| row.events.is_empty() || row.events.contains(&event));
+        let rows = || ROWS.iter().filter(|row| row.events.contains(event));
         for row in rows() {
             let Some(Place::At(path, form)) = row.places.get(format.number()).copied() else { continue };
             let is_eve_quic = is_quic && format == EventFormat::Eve;
@@ -108,10 +108,8 @@ impl FormatPlan {
             }
         }
         let fields = fields_of_event(event).unwrap_or_default();
-        let is_of_flow = |name: &str| matches!(name, "client" | "server" | "tunnel" | "community_id");
         for field in fields {
-            // The flow's fields are written by its plan; kinds have a field `server_header`, never one of these names.
-            if is_of_flow(field.name) {
+            if Self::is_of_flow(field.name) {
                 continue;
             }
             let place = rows().find(|row| row.is_field && row.field == field.name);
@@ -135,6 +133,11 @@ impl FormatPlan {
             });
         }
         kind
+    }
+
+    /// Whether the plan of the flow has a field. Kinds have a field `server_header`, never one of these names.
+    pub(super) fn is_of_flow(field: &str) -> bool {
+        matches!(field, "client" | "server" | "tunnel" | "community_id")
     }
 
     /// Finds the object of a path, or adds it.

@@ -44,10 +44,29 @@ pub(super) enum Place {
     At(&'static str, Form),
 }
 
+/// Kinds of events.
+#[derive(Clone, Copy)]
+pub(super) enum Kinds {
+    /// These; all if there are none.
+    Of(&'static [&'static str]),
+    /// All but those of these lists.
+    Except(&'static [&'static [&'static str]]),
+}
+
+impl Kinds {
+    /// Whether an event is of one of the kinds.
+    pub(super) fn contains(self, event: &str) -> bool {
+        match self {
+            Self::Of(kinds) => kinds.is_empty() || kinds.contains(&event),
+            Self::Except(lists) => !lists.iter().any(|kinds| kinds.contains(&event)),
+        }
+    }
+}
+
 /// A row of the table.
 pub(super) struct Row {
-    /// The kinds of events; empty for all.
-    pub(super) events: &'static [&'static str],
+    /// The kinds of events.
+    pub(super) events: Kinds,
     /// The field of our JSON, or in words what a value says that has no field.
     pub(super) field: &'static str,
     /// Whether `field` is a name.
@@ -89,11 +108,16 @@ const fn with(path: &'static str, json: &'static str) -> Place {
 
 /// A row of a field of our JSON.
 const fn field(events: &'static [&'static str], field: &'static str, places: [Place; 4]) -> Row {
-    Row { events, field, is_field: true, places }
+    Row { events: Kinds::Of(events), field, is_field: true, places }
 }
 
 /// A row of a value that has no field in our JSON, or one that another row has, too.
 const fn extra(events: &'static [&'static str], words: &'static str, places: [Place; 4]) -> Row {
+    all_but(Kinds::Of(events), words, places)
+}
+
+/// The same for kinds that are told by the others.
+const fn all_but(events: Kinds, words: &'static str, places: [Place; 4]) -> Row {
     Row { events, field: words, is_field: false, places }
 }
 
@@ -113,56 +137,13 @@ const SSH_CLIENT: &[&str] = &["ssh_client"];
 const SSH_SERVER: &[&str] = &["ssh_server"];
 const SSH_HANDSHAKE: &[&str] = &["ssh_handshake"];
 const CONNECTION: &[&str] = &["connection"];
-/// Events that Suricata and Zeek do not have.
-const OURS: &[&str] = &[
-    "tcp_syn",
-    "tcp_syn_ack",
-    "mtu",
-    "uptime",
-    "host_change",
-    "ip_sharing",
-    "tool",
-    "mismatch",
-    "finding",
-    "match",
-];
-/// Events that are not about one protocol above TCP and UDP.
-const OCSF_NETWORK: &[&str] = &[
-    "tcp_syn",
-    "tcp_syn_ack",
-    "mtu",
-    "uptime",
-    "host_change",
-    "ip_sharing",
-    "tool",
-    "mismatch",
-    "finding",
-    "match",
-    "tls_client",
-    "tls_server",
-    "tls_handshake",
-    "tls_certificates",
-];
 /// Events that are alerts.
 const ALERTS: &[&str] = &["tool", "mismatch", "finding", "match"];
-const OBSERVATIONS: &[&str] = &[
-    "tcp_syn",
-    "tcp_syn_ack",
-    "mtu",
-    "uptime",
-    "host_change",
-    "ip_sharing",
-    "connection",
-    "http_request",
-    "http_response",
-    "tls_client",
-    "tls_server",
-    "tls_handshake",
-    "tls_certificates",
-    "ssh_client",
-    "ssh_server",
-    "ssh_handshake",
-];
+/// Events that Suricata and Zeek do not have.
+const OURS: Kinds = Kinds::Except(&[TLS, HTTP, SSH, CONNECTION]);
+/// Events that are not about one protocol above TCP and UDP.
+const OCSF_NETWORK: Kinds = Kinds::Except(&[HTTP, SSH, CONNECTION]);
+const OBSERVATIONS: Kinds = Kinds::Except(&[ALERTS]);
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
@@ -186,11 +167,11 @@ pub(super) const ROWS: &[Row] = &[
     extra(ALL, "program", [NOT, NOT, is("event.module", "\"huginn-net\""), is("metadata.product.name", "\"huginn-net\"")]),
     extra(ALL, "severity", [NOT, NOT, NOT, is("severity_id", "1")]),
     extra(ALL, "category", [NOT, NOT, is("event.category", "[\"network\"]"), is("category_uid", "4")]),
-    extra(OBSERVATIONS, "kind of document", [NOT, NOT, is("event.kind", "\"event\""), NOT]),
+    all_but(OBSERVATIONS, "kind of document", [NOT, NOT, is("event.kind", "\"event\""), NOT]),
     extra(ALERTS, "kind of document", [NOT, NOT, is("event.kind", "\"alert\""), NOT]),
 
     // Which event it is.
-    extra(OURS, "event of ours", [is("event_type", "\"huginn\""), is("_path", "\"huginn\""), is("event.type", "[\"info\"]"), NOT]),
+    all_but(OURS, "event of ours", [is("event_type", "\"huginn\""), is("_path", "\"huginn\""), is("event.type", "[\"info\"]"), NOT]),
     extra(TLS, "TLS", [is("event_type", "\"tls\""), is("_path", "\"ssl\""), is("event.type", "[\"protocol\"]"), NOT]),
     extra(TLS, "protocol", [NOT, NOT, is("network.protocol", "\"tls\""), NOT]),
     extra(HTTP, "HTTP", [is("event_type", "\"http\""), is("_path", "\"http\""), is("event.type", "[\"protocol\"]"), is("class_uid", "4002")]),
@@ -198,9 +179,9 @@ pub(super) const ROWS: &[Row] = &[
     extra(SSH, "SSH", [is("event_type", "\"ssh\""), is("_path", "\"ssh\""), is("event.type", "[\"protocol\"]"), is("class_uid", "4007")]),
     extra(SSH, "protocol", [NOT, NOT, is("network.protocol", "\"ssh\""), NOT]),
     extra(CONNECTION, "end of a connection", [is("event_type", "\"flow\""), is("_path", "\"conn\""), is("event.type", "[\"connection\",\"end\"]"), is("class_uid", "4001")]),
-    extra(OCSF_NETWORK, "Network Activity", [NOT, NOT, NOT, is("class_uid", "4001")]),
-    extra(OCSF_NETWORK, "activity Traffic", [NOT, NOT, NOT, is("activity_id", "6")]),
-    extra(OCSF_NETWORK, "type", [NOT, NOT, NOT, is("type_uid", "400106")]),
+    all_but(OCSF_NETWORK, "Network Activity", [NOT, NOT, NOT, is("class_uid", "4001")]),
+    all_but(OCSF_NETWORK, "activity Traffic", [NOT, NOT, NOT, is("activity_id", "6")]),
+    all_but(OCSF_NETWORK, "type", [NOT, NOT, NOT, is("type_uid", "400106")]),
     extra(SSH, "activity Traffic", [NOT, NOT, NOT, is("activity_id", "6")]),
     extra(SSH, "type", [NOT, NOT, NOT, is("type_uid", "400706")]),
     extra(CONNECTION, "activity Close", [NOT, NOT, NOT, is("activity_id", "2")]),
@@ -246,10 +227,11 @@ pub(super) const ROWS: &[Row] = &[
     field(HTTP, "version", [text("http.protocol", value::http_protocol), at("version"), at("http.version"), NO]),
     extra(HTTP, "version 2", [event("http.version", value::http2_eve), NOT, NOT, NOT]),
     extra(HTTP, "stream of HTTP/2", [event("http.http2.stream_id", value::stream_eve), NOT, NOT, NOT]),
-    field(REQUEST, "method", [at("http.http_method"), at("method"), at("http.request.method"), at("http_request.http_method")]),
+    field(REQUEST, "method", [at("http.http_method"), at("method"), at("http.request.method"), text_of("http_request.http_method", value::method_ocsf)]),
+    extra(REQUEST, "method that OCSF does not have", [NOT, NOT, NOT, event("unmapped.method", value::other_method_ocsf)]),
     field(REQUEST, "host", [text_of("http.hostname", value::host_eve), at("host"), text("url.domain", value::host_name), text("http_request.url.hostname", value::host_name)]),
     extra(REQUEST, "port of the Host header", [event("http.http_port", value::host_port), NOT, event("url.port", value::host_port), event("http_request.url.port", value::host_port)]),
-    field(REQUEST, "path", [at("http.url"), at("uri"), at("url.original"), at("http_request.url.url_string")]),
+    field(REQUEST, "path", [at("http.url"), at("uri"), at("url.original"), text_of("http_request.url.url_string", value::url_ocsf)]),
     field(REQUEST, "user_agent", [at("http.http_user_agent"), at("user_agent"), at("user_agent.original"), at("http_request.user_agent")]),
     field(RESPONSE, "status", [at("http.status"), at("status_code"), at("http.response.status_code"), at("http_response.code")]),
 
@@ -271,7 +253,9 @@ pub(super) const ROWS: &[Row] = &[
     field(CONNECTION, "transport", [NOT, at("proto"), NOT, NOT]),
     field(CONNECTION, "start", [event("flow.start", value::start_eve), NOT, at("event.start"), event("start_time", value::start_ocsf)]),
     extra(CONNECTION, "time of the last packet", [event("flow.end", value::end_eve), NOT, event("event.end", value::end_ecs), event("end_time", value::end_ocsf)]),
-    field(CONNECTION, "duration", [event("flow.age", value::age_eve), at("duration"), event("event.duration", value::duration_ns), event("duration", value::duration_ms)]),
+    field(CONNECTION, "duration", [event("flow.age", value::age_eve), text("duration", value::duration_zeek), event("event.duration", value::duration_ns), event("duration", value::duration_ms)]),
+    extra(CONNECTION, "how far both sides came", [NOT, event("conn_state", value::conn_state), NOT, NOT]),
+    extra(CONNECTION, "kinds of packets", [NOT, event("history", value::history), NOT, NOT]),
     field(CONNECTION, "client_packets", [at("flow.pkts_toserver"), at("orig_pkts"), at("source.packets"), at("traffic.packets_out")]),
     field(CONNECTION, "server_packets", [at("flow.pkts_toclient"), at("resp_pkts"), at("destination.packets"), at("traffic.packets_in")]),
     field(CONNECTION, "client_bytes", [NO, NO, at("source.bytes"), at("traffic.bytes_out")]),

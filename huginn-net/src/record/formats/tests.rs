@@ -11,7 +11,10 @@ use crate::{CaptureReader, Configure, Event, HuginnNet};
 
 /// The events of a capture in our JSON and in a format.
 fn events(capture: &str, format: EventFormat) -> Vec<(Value, Value)> {
-    let path = crate::captures::path(capture);
+    let path = match capture.contains('/') {
+        true => Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures").join(capture),
+        false => crate::captures::path(capture),
+    };
     let mut events = Vec::new();
     let mut write = |event: Event| {
         let formatted = FormattedEvent::new(format, &event).with_names(Some("a"), Some("eth0")).to_string();
@@ -121,6 +124,15 @@ fn ecs_and_ocsf_have_objects() {
         (&http["class_uid"], &http["activity_id"], &http["type_uid"]),
         (&4002.into(), &3.into(), &400_203.into())
     );
+}
+
+/// OCSF lists the methods that it knows.
+#[test]
+fn ocsf_has_other_methods_as_fields_of_ours() {
+    let http = first("evasion/plain-method-33-http4.pcap", EventFormat::Ocsf, "http_request");
+    assert_eq!((&http["activity_id"], &http["type_uid"]), (&99.into(), &400_299.into()));
+    assert_eq!(http["unmapped"]["method"], "G".repeat(33));
+    assert!(http["http_request"]["http_method"].is_null());
 }
 
 #[test]

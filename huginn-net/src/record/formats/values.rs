@@ -28,7 +28,7 @@ fn text(out: &mut Vec<u8>, value: &str) -> bool {
 }
 
 /// The bytes that identify a flow: those of its Community ID, and others for each tunnel.
-fn identity(flow: &FlowId) -> [u8; 20] {
+pub(super) fn identity(flow: &FlowId) -> [u8; 20] {
     let digest = CommunityId::from_flow(flow).digest();
     let Some(tunnel) = &flow.tunnel else { return digest };
     let mut hash = Sha1::new();
@@ -142,6 +142,29 @@ fn epoch(time: Timestamp, out: &mut Vec<u8>) -> bool {
     true
 }
 
+/// The packets of a TCP connection, in Zeek's letters.
+pub(super) fn history(event: &Event, out: &mut Vec<u8>) -> bool {
+    connection(event)
+        .filter(|found| !found.history.is_empty())
+        .is_some_and(|found| text(out, &found.history.to_string()))
+}
+
+/// Zeek's name of the state of a connection.
+pub(super) fn conn_state(event: &Event, out: &mut Vec<u8>) -> bool {
+    connection(event).is_some_and(|found| {
+        let [client, server] = [found.client, found.server];
+        let has_payload = client.bytes > 0 || server.bytes > 0;
+        let state = match (found.history.is_empty(), client.packets > 0, server.packets > 0) {
+            (false, ..) => found.history.state(has_payload),
+            (true, true, true) => "SF",
+            (true, true, false) => "S0",
+            (true, false, true) => "SHR",
+            (true, false, false) => "OTH",
+        };
+        text(out, state)
+    })
+}
+
 fn connection(event: &Event) -> Option<&Connection> {
     match &event.kind {
         Finding::Connection(connection) => Some(connection),
@@ -227,6 +250,9 @@ pub(super) fn stream_eve(event: &Event, out: &mut Vec<u8>) -> bool {
     is_http2(event) && number(out, exchange)
 }
 
+/// OCSF's number of an activity that it does not name.
+const OTHER_ACTIVITY: u32 = 99;
+
 /// The activity of OCSF's HTTP Activity.
 fn http_activity(event: &Event) -> u32 {
     let Finding::HttpRequest(finding) = &event.kind else { return 0 };
@@ -239,7 +265,7 @@ fn http_activity(event: &Event) -> u32 {
         b"POST" => 6,
         b"PUT" => 7,
         b"TRACE" => 8,
-        _ => 99,
+        _ => OTHER_ACTIVITY,
     }
 }
 
@@ -249,6 +275,31 @@ pub(super) fn activity_ocsf(event: &Event, out: &mut Vec<u8>) -> bool {
 
 pub(super) fn http_type_ocsf(event: &Event, out: &mut Vec<u8>) -> bool {
     number(out, http_activity(event).saturating_add(400_200))
+}
+
+/// The target of a request; of a tunnel of HTTP/2, which has none, the host.
+pub(super) fn url_ocsf(value: &str, event: &Event) -> Option<String> {
+    let Finding::HttpRequest(finding) = &event.kind else { return None };
+    let host = || finding.request.host().map(|host| json_text(&String::from_utf8_lossy(host)));
+    if value == "null" { host() } else { Some(value.to_owned()) }
+}
+
+fn json_text(value: &str) -> String {
+    let mut out = Vec::new();
+    text(&mut out, value);
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// The method, if OCSF has it.
+pub(super) fn method_ocsf(value: &str, event: &Event) -> Option<String> {
+    (http_activity(event) != OTHER_ACTIVITY).then(|| value.to_owned())
+}
+
+/// The method, if OCSF does not have it.
+pub(super) fn other_method_ocsf(event: &Event, out: &mut Vec<u8>) -> bool {
+    let Finding::HttpRequest(finding) = &event.kind else { return false };
+    let is_other = http_activity(event) == OTHER_ACTIVITY;
+    is_other && text(out, &String::from_utf8_lossy(finding.request.method()))
 }
 
 /// The system that a TCP signature names; none for a tool.
@@ -395,6 +446,11 @@ pub(super) fn ssh_software(value: &str) -> Option<String> {
     let (_, software) = text.split_once('-')?;
     let software = software.split(' ').next().filter(|software| !software.is_empty())?;
     Some(format!("\"{software}\""))
+}
+
+/// A duration in seconds; nothing for a connection of one packet.
+pub(super) fn duration_zeek(value: &str) -> Option<String> {
+    (value != "0.0").then(|| value.to_owned())
 }
 
 /// Zeek's number of an SSH version.

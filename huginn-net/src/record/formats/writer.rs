@@ -53,8 +53,7 @@ impl Buffers {
         for extra in &kind.extras {
             self.add_if(extra.object, &extra.name, |out| (extra.form)(event, out));
         }
-        let mut fields = EventFields { buffers: self, event, kind, next: 0 };
-        let Ok(()) = add_event(event, file, interface, &mut fields, |_| Ok(()));
+        add_fields(event, kind, file, interface, self);
         for (object, fields) in &kind.companions {
             if let Some(buffer) = self.objects.get_mut(*object).filter(|buffer| !buffer.is_empty()) {
                 buffer.extend_from_slice(fields);
@@ -89,8 +88,7 @@ impl Buffers {
         buffer.extend_from_slice(name.as_bytes());
         buffer.extend_from_slice(b"\":");
         let start = buffer.len();
-        let is_present = add(buffer);
-        if !is_present || matches!(buffer.get(start..), Some(b"null" | b"[]")) {
+        if !add_value(buffer, start, add) {
             buffer.truncate(before);
         }
     }
@@ -127,6 +125,42 @@ fn push_object(out: &mut Vec<u8>, fields: &[u8]) {
     out.push(b'}');
 }
 
+/// Appends a value after `start`. Returns whether it is present.
+pub(super) fn add_value(out: &mut Vec<u8>, start: usize, add: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
+    add(out) && !matches!(out.get(start..), Some(b"null" | b"[]"))
+}
+
+/// Takes the fields of an event.
+pub(super) trait FieldOutput {
+    /// Takes the value of a field with this number; `add` returns whether it is present.
+    fn add_field<T>(&mut self, number: usize, target: &Target<T>, add: impl FnOnce(&mut Vec<u8>) -> bool);
+
+    /// A buffer for a value in the form of our JSON.
+    fn value_buffer(&mut self) -> &mut Vec<u8>;
+}
+
+impl FieldOutput for Buffers {
+    fn add_field<T>(&mut self, _: usize, target: &Target<T>, add: impl FnOnce(&mut Vec<u8>) -> bool) {
+        self.add_if(target.object, &target.name, add);
+    }
+
+    fn value_buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.value
+    }
+}
+
+/// Passes the fields of an event, without those of its flow, by the plan of its kind.
+pub(super) fn add_fields(
+    event: &Event,
+    kind: &KindPlan,
+    file: Option<&str>,
+    interface: Option<&str>,
+    output: &mut impl FieldOutput,
+) {
+    let mut fields = EventFields { output, event, kind, next: 0 };
+    let Ok(()) = add_event(event, file, interface, &mut fields, |_| Ok(()));
+}
+
 /// Whether a hello came over QUIC.
 fn is_quic(event: &Event) -> bool {
     match &event.kind {
@@ -137,42 +171,42 @@ fn is_quic(event: &Event) -> bool {
 }
 
 /// Takes the fields of an event in their order.
-struct EventFields<'b, 'e> {
-    buffers: &'b mut Buffers,
+struct EventFields<'b, 'e, O> {
+    output: &'b mut O,
     event: &'e Event,
     kind: &'b KindPlan,
     next: usize,
 }
 
-impl Object for EventFields<'_, '_> {
+impl<O: FieldOutput> Object for EventFields<'_, '_, O> {
     type Error = Infallible;
 
     fn add<T: Value>(&mut self, _: &'static str, value: &T) -> Result<(), Infallible> {
-        let kind = self.kind;
-        let target = kind.fields.get(self.next).and_then(Option::as_ref);
-        self.next = self.next.saturating_add(1);
-        let Some(Target { object, name, form }) = target else { return Ok(()) };
-        match form {
+        let (kind, number) = (self.kind, self.next);
+        self.next = number.saturating_add(1);
+        let Some(target) = kind.fields.get(number).and_then(Option::as_ref) else { return Ok(()) };
+        match target.form {
             Form::Event(value) => {
                 let event = self.event;
-                self.buffers.add_if(*object, name, |out| value(event, out));
+                self.output.add_field(number, target, |out| value(event, out));
             }
             Form::Text(_) | Form::TextOf(_) => {
-                self.buffers.value.clear();
-                json::append(&mut self.buffers.value, value);
-                let changed = str::from_utf8(&self.buffers.value).ok().and_then(|value| match form {
+                let buffer = self.output.value_buffer();
+                buffer.clear();
+                json::append(buffer, value);
+                let changed = str::from_utf8(buffer).ok().and_then(|value| match target.form {
                     Form::Text(change) => change(value),
                     Form::TextOf(change) => change(value, self.event),
                     _ => None,
                 });
                 if let Some(changed) = changed {
-                    self.buffers.add_if(*object, name, |out| {
+                    self.output.add_field(number, target, |out| {
                         out.extend_from_slice(changed.as_bytes());
                         true
                     });
                 }
             }
-            _ => self.buffers.add_if(*object, name, |out| {
+            _ => self.output.add_field(number, target, |out| {
                 json::append(out, value);
                 true
             }),

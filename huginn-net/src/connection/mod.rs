@@ -1,5 +1,7 @@
 //! Summaries of connections.
 
+mod history;
+
 use std::sync::Arc;
 
 use huginn_net_core::{Event, FlowId, Interest, Route, Segment, Side, Timestamp, without_padding};
@@ -8,6 +10,7 @@ use huginn_net_ssh::{Hassh, SshPeer};
 use huginn_net_tcp::Handshake;
 use huginn_net_tls::{Ja4, Version};
 
+pub use self::history::TcpHistory;
 use crate::Finding;
 use crate::consistency::{Consistency, Outcome};
 use crate::event_limits::TextLimit;
@@ -27,6 +30,8 @@ pub struct Connection {
     pub client: Traffic,
     /// Packets and bytes of the server.
     pub server: Traffic,
+    /// The packets of a TCP connection in the form of Zeek; empty for UDP.
+    pub history: TcpHistory,
     /// The first host name: of a ClientHello (server_name) or of a request. Cut after 255 bytes.
     pub host: Option<Box<[u8]>>,
     /// Whether the host name was longer.
@@ -91,6 +96,7 @@ impl OpenConnection {
             end: segment.ts,
             client: Traffic::default(),
             server: Traffic::default(),
+            history: TcpHistory::default(),
             host: None,
             host_is_cut: false,
             client_system: None,
@@ -115,13 +121,15 @@ impl OpenConnection {
 
     /// Counts a packet.
     pub(crate) fn on_segment(&mut self, segment: &Segment<'_>, sender: Side) {
-        let Connection { end, client, server, .. } = &mut self.connection;
+        let Connection { end, client, server, history, .. } = &mut self.connection;
         *end = segment.ts;
         self.packet_number = segment.packet_number;
         let Traffic { packets, bytes } = sender.choose(client, server);
         let payload = without_padding(segment).len() as u64;
+        let payload = payload.saturating_add(segment.payload_missing.into());
         *packets = packets.saturating_add(1);
-        *bytes = bytes.saturating_add(payload).saturating_add(segment.payload_missing.into());
+        *bytes = bytes.saturating_add(payload);
+        history.on_segment(segment, sender, payload);
     }
 
     /// Adds what an output of the protocols says about the connection.

@@ -1,0 +1,227 @@
+//! Zeek's log of the software of hosts.
+
+use std::collections::HashSet;
+use std::hash::BuildHasher;
+use std::net::SocketAddr;
+
+use foldhash::fast::RandomState;
+use huginn_net_core::Side;
+
+use super::columns::{LogColumns, ZeekType};
+use super::row::Row;
+use super::{ZeekForm, ZeekLog};
+use crate::json;
+use crate::limits::MAX_SOFTWARE_ROWS;
+use crate::record::Ip;
+use crate::record::formats::values::time_zeek;
+use crate::{Event, Finding};
+
+/// The columns, as in Zeek.
+pub(super) const COLUMNS: [(&str, ZeekType); 11] = [
+    ("ts", ZeekType::Time),
+    ("host", ZeekType::Addr),
+    ("host_p", ZeekType::Port),
+    ("software_type", ZeekType::Enum),
+    ("name", ZeekType::String),
+    ("version.major", ZeekType::Count),
+    ("version.minor", ZeekType::Count),
+    ("version.minor2", ZeekType::Count),
+    ("version.minor3", ZeekType::Count),
+    ("version.addl", ZeekType::String),
+    ("unparsed_version", ZeekType::String),
+];
+
+/// What a host runs.
+struct Software {
+    /// Zeek's name of the type, or ours.
+    software_type: &'static str,
+    side: Side,
+    name: Option<String>,
+    version: Version,
+    /// The text with name and version.
+    unparsed: String,
+}
+
+/// A version in the parts of Zeek.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Version {
+    /// `major`, `minor`, `minor2` and `minor3`.
+    numbers: Vec<u64>,
+    addl: Option<String>,
+}
+
+/// The rows that were written.
+#[derive(Debug, Default)]
+pub(super) struct SoftwareLog {
+    known: HashSet<u64, RandomState>,
+}
+
+impl SoftwareLog {
+    /// Writes what an event says about the software of a host, once for each host. After 65,536 rows it forgets them.
+    pub(super) fn add(&mut self, event: &Event, form: ZeekForm, write: &mut impl FnMut(ZeekLog, &[u8])) {
+        let Some(software) = Software::of(event) else { return };
+        let host = *software.side.choose(&event.flow.client, &event.flow.server);
+        if self.known.len() >= MAX_SOFTWARE_ROWS {
+            self.known.clear();
+        }
+        // A client has another port in each connection.
+        let port = software.has_port().then_some(host.port());
+        let key = self.known.hasher().hash_one((host.ip(), port, software.software_type, &software.unparsed));
+        if self.known.insert(key) {
+            let row = software.row(event, host);
+            let mut line = Vec::new();
+            row.write(LogColumns::get(ZeekLog::Software), form, &mut line);
+            write(ZeekLog::Software, &line);
+        }
+    }
+}
+
+impl Software {
+    fn of(event: &Event) -> Option<Self> {
+        let wire = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+        let (software_type, side, unparsed) = match &event.kind {
+            Finding::HttpRequest(finding) => {
+                ("HTTP::BROWSER", Side::Client, wire(finding.request.user_agent()?))
+            }
+            Finding::HttpResponse(finding) => {
+                ("HTTP::SERVER", Side::Server, wire(finding.response.server()?))
+            }
+            Finding::SshClient(finding) => {
+                ("SSH::CLIENT", Side::Client, ssh_software(&wire(finding.peer.identification.as_bytes()))?)
+            }
+            Finding::SshServer(finding) => {
+                ("SSH::SERVER", Side::Server, ssh_software(&wire(finding.peer.identification.as_bytes()))?)
+            }
+            Finding::TlsClient(finding) => {
+                let found = finding.software()?.software;
+                let name = found.application.as_ref().or(found.library.as_ref())?.to_string();
+                return Some(Self::of_database("HUGINN::TLS_CLIENT", Side::Client, name, found.to_string()));
+            }
+            Finding::Tcp(finding) => {
+                let system = finding.label().filter(|label| !label.is_tool())?;
+                let (name, text) = (system.name.to_string(), system.to_string());
+                return Some(Self::of_database("HUGINN::OPERATING_SYSTEM", event.subject, name, text));
+            }
+            _ => return None,
+        };
+        let (name, version) = parse(&unparsed);
+        (!unparsed.is_empty()).then_some(Self { software_type, side, name, version, unparsed })
+    }
+
+    /// A name of a database, whose versions are ranges and remarks.
+    fn of_database(software_type: &'static str, side: Side, name: String, unparsed: String) -> Self {
+        Self { software_type, side, name: Some(name), version: Version::default(), unparsed }
+    }
+
+    /// Whether it is reached at the port of the host.
+    fn has_port(&self) -> bool {
+        self.software_type.ends_with("::SERVER")
+    }
+
+    fn row(&self, event: &Event, host: SocketAddr) -> Row {
+        let mut row = Row::default();
+        let mut add = |name: &str, add: &dyn Fn(&mut Vec<u8>)| {
+            if let Some(column) = LogColumns::get(ZeekLog::Software).find(name) {
+                row.add(column, |out| {
+                    add(out);
+                    true
+                });
+            }
+        };
+        add("ts", &|out| _ = time_zeek(event, out));
+        add("host", &|out| json::append(out, &Ip(host.ip())));
+        if self.has_port() {
+            add("host_p", &|out| json::append(out, &host.port()));
+        }
+        add("software_type", &|out| json::append(out, &self.software_type));
+        if let Some(name) = &self.name {
+            add("name", &|out| json::append(out, name));
+        }
+        let names = ["version.major", "version.minor", "version.minor2", "version.minor3"];
+        for (name, number) in names.iter().zip(&self.version.numbers) {
+            add(name, &|out| json::append(out, number));
+        }
+        if let Some(addl) = &self.version.addl {
+            add("version.addl", &|out| json::append(out, addl));
+        }
+        add("unparsed_version", &|out| json::append(out, &self.unparsed));
+        row
+    }
+}
+
+/// The software version and comments of an identification string (RFC 4253, section 4.2).
+fn ssh_software(identification: &str) -> Option<String> {
+    let (_, software) = identification.strip_prefix("SSH-")?.split_once('-')?;
+    Some(software.to_owned())
+}
+
+/// Name and version of the first product of a text: `nginx/1.18.0`, `OpenSSH_9.2p1 Debian-2`. Browsers say `Mozilla/5.0`, which is
+/// no name.
+fn parse(text: &str) -> (Option<String>, Version) {
+    let product = text.split(' ').next().unwrap_or_default();
+    let digit = |end: &str| end.starts_with(|first: char| first.is_ascii_digit());
+    let starts_version = |(at, _): &(usize, &str)| product.get(at.saturating_add(1)..).is_some_and(digit);
+    let slash = product.split_once('/');
+    let mark = product.match_indices(['_', '-']).find(starts_version);
+    let (name, version) = match (slash, mark) {
+        (Some(parts), _) => parts,
+        (None, Some((at, mark))) => (
+            product.get(..at).unwrap_or_default(),
+            product.get(at.saturating_add(mark.len())..).unwrap_or_default(),
+        ),
+        (None, None) => (product, ""),
+    };
+    if name.is_empty() || name == "Mozilla" {
+        return (None, Version::default());
+    }
+    (Some(name.to_owned()), Version::parse(version))
+}
+
+impl Version {
+    /// Up to four numbers with dots between them, and what follows.
+    fn parse(text: &str) -> Self {
+        let mut version = Self::default();
+        let mut rest = text;
+        while version.numbers.len() < 4 {
+            let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+            let Some((number, after)) = rest.split_at_checked(digits) else { break };
+            let Ok(number) = number.parse() else { break };
+            version.numbers.push(number);
+            rest = after;
+            match rest.strip_prefix('.') {
+                Some(next) if next.starts_with(|first: char| first.is_ascii_digit()) => rest = next,
+                _ => break,
+            }
+        }
+        let addl = rest.trim_start_matches(['-', '_', '.', '+']);
+        version.addl = (!addl.is_empty()).then(|| addl.to_owned());
+        version
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Version, parse, ssh_software};
+
+    #[test]
+    fn products_have_names_and_versions() {
+        let cases: [(&str, Option<&str>, &[u64], Option<&str>); 10] = [
+            ("nginx/1.18.0 (Ubuntu)", Some("nginx"), &[1, 18, 0], None),
+            ("nginx", Some("nginx"), &[], None),
+            ("curl/7.88.1", Some("curl"), &[7, 88, 1], None),
+            ("OpenSSH_9.2p1 Debian-2+deb12u3", Some("OpenSSH"), &[9, 2], Some("p1")),
+            ("dropbear_2020.81", Some("dropbear"), &[2020, 81], None),
+            ("Microsoft-IIS/10.0", Some("Microsoft-IIS"), &[10, 0], None),
+            ("Go-http-client/1.1", Some("Go-http-client"), &[1, 1], None),
+            ("Mozilla/5.0 (X11; Linux x86_64) Firefox/128.0", None, &[], None),
+            ("a/99999999999999999999999", Some("a"), &[], Some("99999999999999999999999")),
+            ("/1.0", None, &[], None),
+        ];
+        for (text, name, numbers, addl) in cases {
+            let want = Version { numbers: numbers.to_vec(), addl: addl.map(str::to_owned) };
+            assert_eq!(parse(text), (name.map(str::to_owned), want), "{text}");
+        }
+        assert_eq!(ssh_software("SSH-2.0-OpenSSH_9.2p1 Debian-2").as_deref(), Some("OpenSSH_9.2p1 Debian-2"));
+        assert_eq!(ssh_software("SSH-2.0"), None);
+    }
+}
