@@ -73,6 +73,10 @@ pub(crate) enum ExportTarget {
     NginxMap,
     /// A map file of HAProxy
     HaproxyMap,
+    /// A tagger file for WISE of Arkime
+    Arkime,
+    /// An event of MISP, as JSON
+    Misp,
     /// Comma-separated values with a line of headings
     Csv,
 }

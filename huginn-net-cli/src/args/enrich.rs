@@ -15,7 +15,7 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct EnrichArguments {
-    /// Logs, or '-' for standard input. Forms: EVE, Zeek's JSON or TSV, ECS, other JSON Lines, CSV or TSV with headings
+    /// Logs, or '-' for standard input. Forms: EVE, Zeek's JSON or TSV, ECS, OCSF, other JSON Lines, CSV or TSV with headings
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 

@@ -8,6 +8,7 @@ use huginn_net::ClientDatabase;
 use huginn_net::core::md5_digits;
 use huginn_net::db::ClientMatch;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::args::{DatabaseArguments, ExportArguments, ExportKind, ExportTarget};
 use crate::failure::Failure;
@@ -131,6 +132,8 @@ fn write(out: &mut impl Write, args: &ExportArguments, rows: &[Row]) -> Result<(
                 writeln!(out, "# {}; {}\n{} {name}", row.candidates(), row.evidence(), row.value)?;
             }
         }
+        ExportTarget::Arkime => write_arkime(out, args.kind, rows)?,
+        ExportTarget::Misp => write_misp(out, args.kind, rows)?,
         ExportTarget::Csv => write_csv(out, key, rows)?,
     }
     Ok(())
@@ -191,6 +194,66 @@ fn write_rules(out: &mut impl Write, args: &ExportArguments, rows: &[Row]) -> Re
             row.value
         )?;
     }
+    Ok(())
+}
+
+/// The fields of ours in Arkime: the name, and all recorded clients.
+const ARKIME_FIELDS: &str = "\
+#field:huginn.client;kind:termfield;friendly:Client;db:huginn.client;help:Client by its fingerprint;shortcut:0
+#field:huginn.candidates;kind:termfield;friendly:Candidates;db:huginn.candidates;help:Recorded clients with the fingerprint;shortcut:1
+";
+
+fn write_arkime(out: &mut impl Write, kind: ExportKind, rows: &[Row]) -> Result<(), Failure> {
+    if matches!(kind, ExportKind::Akamai) {
+        return Err(Failure::Usage("Arkime has no Akamai fingerprint: choose another --kind".into()));
+    }
+    out.write_all(ARKIME_FIELDS.as_bytes())?;
+    // Semicolons separate fields.
+    let plain = |text: &str| text.replace(';', ",");
+    for (row, name) in named(rows) {
+        writeln!(out, "# {}", plain(&row.evidence()))?;
+        writeln!(out, "{};0={};1={}", row.value, plain(&name), plain(&row.candidates()))?;
+    }
+    Ok(())
+}
+
+/// An event of MISP. Names of clients are context, and no indicators: `to_ids` is false.
+fn write_misp(out: &mut impl Write, kind: ExportKind, rows: &[Row]) -> Result<(), Failure> {
+    let attribute_type = match kind {
+        ExportKind::Ja4 => None,
+        ExportKind::Ja3 => Some("ja3-fingerprint-md5"),
+        ExportKind::Hassh => Some("hassh-md5"),
+        ExportKind::Akamai => {
+            return Err(Failure::Usage("MISP has no Akamai fingerprint: choose another --kind".into()));
+        }
+    };
+    let entries = named(rows).map(|(row, name)| {
+        let comment = format!("{name}: {}; {}", row.candidates(), row.evidence());
+        match attribute_type {
+            Some(of_type) => json!({
+                "type": of_type, "category": "Network activity", "to_ids": false, "value": row.value, "comment": comment,
+            }),
+            // The object that MISP has for JA4.
+            None => json!({
+                "name": "ja4-plus",
+                "meta-category": "network",
+                "template_uuid": "2c15c75e-e7db-4b62-8d17-633e7571818f",
+                "template_version": "2",
+                "comment": comment,
+                "Attribute": [
+                    {"type": "text", "object_relation": "ja4-type", "value": "JA4", "to_ids": false},
+                    {"type": "text", "object_relation": "ja4-fingerprint", "value": row.value, "to_ids": false},
+                    {"type": "text", "object_relation": "description", "value": name, "to_ids": false},
+                ],
+            }),
+        }
+    });
+    let entries: Vec<Value> = entries.collect();
+    let list = if attribute_type.is_some() { "Attribute" } else { "Object" };
+    let info = format!("Clients by {}, of huginn-net", key(kind));
+    let event = json!({"Event": {"info": info, "analysis": "2", "threat_level_id": "4", "distribution": "0", list: entries}});
+    serde_json::to_writer(&mut *out, &event).map_err(io::Error::from)?;
+    writeln!(out)?;
     Ok(())
 }
 

@@ -167,6 +167,21 @@ fn exported_lists_name_clients() {
     let zeek = export(&["--to", "zeek-input"]);
     assert!(zeek.starts_with("#fields\tja4\tclient\tcandidates\tevidence\n"));
     assert!(zeek.lines().all(|line| line.split('\t').count() == 4 || line.starts_with('#')));
+    let arkime = export(&["--to", "arkime"]);
+    assert!(arkime.starts_with("#field:huginn.client;kind:termfield;"));
+    assert!(arkime.contains(&format!("\n{CURL};0=libcurl 7.88;1=")));
+    let entries = arkime.lines().filter(|line| !line.starts_with('#'));
+    assert!(entries.clone().count() > 10 && entries.clone().all(|line| line.matches(';').count() == 2));
+    for (kind, of_type) in [("ja3", "ja3-fingerprint-md5"), ("hassh", "hassh-md5")] {
+        let event: Value = serde_json::from_str(&export(&["--to", "misp", "--kind", kind])).unwrap();
+        let attributes = event["Event"]["Attribute"].as_array().unwrap();
+        assert!(attributes.len() > 10 && attributes.iter().all(|attribute| attribute["type"] == of_type));
+    }
+    let event: Value = serde_json::from_str(&export(&["--to", "misp"])).unwrap();
+    let objects = event["Event"]["Object"].as_array().unwrap();
+    let curl = objects.iter().find(|object| object["Attribute"][1]["value"] == CURL).unwrap();
+    assert_eq!(curl["Attribute"][2]["value"], "libcurl 7.88");
+    assert!(curl["comment"].as_str().unwrap().starts_with("libcurl 7.88: "));
     assert!(export(&["--to", "csv"]).contains(&format!("\n{CURL},libcurl 7.88,OpenSSL,libcurl,7.88,exact,")));
 }
 
@@ -178,6 +193,8 @@ fn exports_refuse_what_a_list_cannot_have() {
         &["--first-sid", "0"],
         &["--first-sid", "4294967290"],
         &["--to", "csv", "--first-sid", "5"],
+        &["--to", "misp", "--kind", "akamai"],
+        &["--to", "arkime", "--kind", "akamai"],
     ] {
         let output = db(&[&rules[..if options.len() == 4 { 1 } else { 3 }], options].concat());
         assert_eq!(output.status.code(), Some(2), "{options:?}");

@@ -1,6 +1,6 @@
 //! Lines of columns: Zeek's TSV and CSV.
 
-use super::names::{Names, Seen, ValueKind};
+use super::names::{LineValues, Names, ValueKind};
 
 /// The names of the columns that are added.
 const ADDED: [&str; 4] = ["huginn_software", "huginn_match", "huginn_variant", "huginn_contradiction"];
@@ -98,8 +98,8 @@ impl Columns {
         let kinds: Vec<_> = names.iter().map(|name| kind_of(name, column)).collect();
         let is_own = names.iter().any(|name| name == ADDED[0]);
         let has_asked = kinds.contains(&Some(ValueKind::Any));
-        let is_print = |kind: &Option<ValueKind>| kind.is_some_and(|kind| kind != ValueKind::UserAgent);
-        (is_own || kinds.iter().any(is_print)).then_some(Self { kinds, is_own, has_asked, ..columns })
+        let is_fingerprint = |kind: &Option<ValueKind>| kind.is_some_and(|kind| kind != ValueKind::UserAgent);
+        (is_own || kinds.iter().any(is_fingerprint)).then_some(Self { kinds, is_own, has_asked, ..columns })
     }
 
     /// The values of a line, without quotation marks; `None` if a quotation mark is not closed.
@@ -141,7 +141,7 @@ impl Columns {
             out.extend_from_slice(line);
             return false;
         };
-        let mut seen = Seen::default();
+        let mut seen = LineValues::default();
         let mut count = 0_usize;
         for (value, kind) in values.zip(self.kinds.iter().map(Some).chain(std::iter::repeat(None))) {
             count = count.saturating_add(1);

@@ -5,10 +5,10 @@ use std::fmt;
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::names::{Seen, ValueKind};
+use super::names::{LineValues, ValueKind};
 
-/// Paths of the values: EVE, Zeek, ECS. Dots separate objects, or are part of a name.
-const PATHS: [(&str, ValueKind); 20] = [
+/// Paths of the values: EVE, Zeek, ECS, OCSF. `[]` is each element of a list. Dots separate objects, or are part of a name.
+const PATHS: [(&str, ValueKind); 24] = [
     ("ja4", ValueKind::Ja4),
     ("tls.ja4", ValueKind::Ja4),
     ("quic.ja4", ValueKind::Ja4),
@@ -19,6 +19,10 @@ const PATHS: [(&str, ValueKind); 20] = [
     ("tls.ja3.hash", ValueKind::Ja3),
     ("quic.ja3.hash", ValueKind::Ja3),
     ("tls.client.ja3", ValueKind::Ja3),
+    ("ja4_fingerprint_list.[].value", ValueKind::Ja4),
+    ("tls.ja3_hash.value", ValueKind::Ja3),
+    ("client_hassh.fingerprint.value", ValueKind::Hassh),
+    ("http_request.user_agent", ValueKind::UserAgent),
     ("hassh", ValueKind::Hassh),
     ("ssh.client.hassh.hash", ValueKind::Hassh),
     ("http.http_user_agent", ValueKind::UserAgent),
@@ -73,7 +77,7 @@ impl Paths {
     }
 
     /// Reads the values of an object. Returns whether it is one, and not one that has names.
-    pub(super) fn read(&self, object: &[u8], seen: &mut Seen) -> bool {
+    pub(super) fn read(&self, object: &[u8], seen: &mut LineValues) -> bool {
         let mut reader = serde_json::Deserializer::from_slice(object);
         let values = Values { node: &self.0, seen };
         values.deserialize(&mut reader).is_ok() && reader.end().is_ok() && !seen.is_own
@@ -83,7 +87,7 @@ impl Paths {
 /// Reads a value and those in it.
 struct Values<'n, 's> {
     node: &'n Node,
-    seen: &'s mut Seen,
+    seen: &'s mut LineValues,
 }
 
 impl<'de> DeserializeSeed<'de> for Values<'_, '_> {
@@ -124,7 +128,11 @@ impl<'de> Visitor<'de> for Values<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<(), A::Error> {
-        while values.next_element::<IgnoredAny>()?.is_some() {}
+        let Self { node, seen } = self;
+        match node.child("[]") {
+            Some(node) => while values.next_element_seed(Values { node, seen })?.is_some() {},
+            None => while values.next_element::<IgnoredAny>()?.is_some() {},
+        }
         Ok(())
     }
 

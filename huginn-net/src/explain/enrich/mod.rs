@@ -24,7 +24,7 @@ use serde::de::IgnoredAny;
 
 use self::columns::{Columns, OpenQuote};
 use self::json::Paths;
-use self::names::{Names, Seen};
+use self::names::{LineValues, Names};
 use crate::json::append;
 use crate::{ClientDatabase, Database};
 
@@ -205,18 +205,18 @@ impl<'d> Enricher<'d> {
 
     fn json_line(&mut self, line: &[u8], out: &mut Vec<u8>) {
         let Some((object, end)) = self.split_object(line) else { return out.extend_from_slice(line) };
-        let mut seen = Seen::default();
-        let is_read = self.paths.read(object.strip_prefix(BOM).unwrap_or(object), &mut seen);
-        self.has_fields |= seen.has_field;
-        self.has_asked |= seen.has_asked;
+        let mut values = LineValues::default();
+        let is_read = self.paths.read(object.strip_prefix(BOM).unwrap_or(object), &mut values);
+        self.has_fields |= values.has_field;
+        self.has_asked |= values.has_asked;
         if !is_read {
             return out.extend_from_slice(line);
         }
-        let Some(found) = self.names.find(&seen) else { return out.extend_from_slice(line) };
+        let Some(found) = self.names.find(&values) else { return out.extend_from_slice(line) };
         out.extend_from_slice(object.get(..object.len().saturating_sub(1)).unwrap_or_default());
         out.extend_from_slice(b",\"huginn\":{");
         out.extend_from_slice(&found.json);
-        if let Some(contradiction) = self.names.contradiction(&seen) {
+        if let Some(contradiction) = self.names.contradiction(&values) {
             out.extend_from_slice(b",\"contradiction\":");
             append(out, &contradiction);
         }

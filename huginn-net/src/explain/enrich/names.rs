@@ -17,7 +17,7 @@ use crate::{ClientDatabase, Database};
 
 /// A fingerprint of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Print {
+pub(super) enum Fingerprint {
     Ja4(Ja4),
     Ja3([u8; 16]),
     Hassh([u8; 16]),
@@ -38,25 +38,31 @@ pub(super) enum ValueKind {
     Own,
 }
 
-impl Print {
+impl Fingerprint {
     fn parse(kind: ValueKind, text: &str) -> Option<Self> {
         let md5 = || md5_from_digits(text);
         match kind {
-            ValueKind::Ja4 => text.parse().ok().map(Self::Ja4),
+            ValueKind::Ja4 => ja4(text).map(Self::Ja4),
             ValueKind::Ja3 => md5().map(Self::Ja3),
             ValueKind::Hassh => md5().map(Self::Hassh),
-            ValueKind::Any => text.parse().ok().map(Self::Ja4).or_else(|| md5().map(Self::Md5)),
+            ValueKind::Any => ja4(text).map(Self::Ja4).or_else(|| md5().map(Self::Md5)),
             ValueKind::UserAgent | ValueKind::Own => None,
         }
     }
 }
 
+/// Reads a JA4, also one that a tool wrote in capitals.
+fn ja4(text: &str) -> Option<Ja4> {
+    let in_capitals = || !text.bytes().any(|byte| byte.is_ascii_lowercase());
+    text.parse().ok().or_else(|| in_capitals().then(|| text.to_ascii_lowercase().parse().ok())?)
+}
+
 /// The values of a line.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct LineValues {
     /// JA4 before others: it is the fingerprint with most names.
-    ja4: Option<Print>,
-    other: Option<Print>,
+    ja4: Option<Fingerprint>,
+    other: Option<Fingerprint>,
     user_agent: Option<String>,
     pub(super) is_own: bool,
     /// Whether a field for fingerprints is there, with any value.
@@ -65,7 +71,7 @@ pub(super) struct Seen {
     pub(super) has_asked: bool,
 }
 
-impl Seen {
+impl LineValues {
     /// Notes a field.
     pub(super) fn note(&mut self, kind: Option<ValueKind>) {
         self.is_own |= kind == Some(ValueKind::Own);
@@ -81,8 +87,8 @@ impl Seen {
             }
             return;
         }
-        match Print::parse(kind, text) {
-            Some(found @ Print::Ja4(_)) => self.ja4 = Some(found),
+        match Fingerprint::parse(kind, text) {
+            Some(found @ Fingerprint::Ja4(_)) => self.ja4 = Some(found),
             Some(found) => self.other = Some(found),
             None => {}
         }
@@ -117,7 +123,7 @@ impl Name {
 pub(super) struct Names<'d> {
     clients: &'d ClientDatabase,
     signatures: &'d Database,
-    known: HashMap<Print, Option<Name>, RandomState>,
+    known: HashMap<Fingerprint, Option<Name>, RandomState>,
 }
 
 impl<'d> Names<'d> {
@@ -126,49 +132,49 @@ impl<'d> Names<'d> {
     }
 
     /// The name of the client of a line.
-    pub(super) fn find(&mut self, seen: &Seen) -> Option<&Name> {
-        let print = self.print(seen)?;
-        self.known.get(&print)?.as_ref()
+    pub(super) fn find(&mut self, values: &LineValues) -> Option<&Name> {
+        let fingerprint = self.first_named(values)?;
+        self.known.get(&fingerprint)?.as_ref()
     }
 
     /// The first fingerprint with a name.
-    fn print(&mut self, seen: &Seen) -> Option<Print> {
-        [seen.ja4, seen.other].into_iter().flatten().find(|print| self.is_known(*print))
+    fn first_named(&mut self, values: &LineValues) -> Option<Fingerprint> {
+        [values.ja4, values.other].into_iter().flatten().find(|fingerprint| self.is_known(*fingerprint))
     }
 
-    fn is_known(&mut self, print: Print) -> bool {
-        if let Some(found) = self.known.get(&print) {
+    fn is_known(&mut self, fingerprint: Fingerprint) -> bool {
+        if let Some(found) = self.known.get(&fingerprint) {
             return found.is_some();
         }
         // Input may have any number of fingerprints.
         if self.known.len() >= MAX_KEPT_NAMES {
             self.known.clear();
         }
-        let found = self.look_up(print);
+        let found = self.look_up(fingerprint);
         let is_known = found.is_some();
-        self.known.insert(print, found);
+        self.known.insert(fingerprint, found);
         is_known
     }
 
-    fn look_up(&self, print: Print) -> Option<Name> {
+    fn look_up(&self, fingerprint: Fingerprint) -> Option<Name> {
         let clients = self.clients;
         let tls = |found: Option<ClientMatch>| found.map(|found| Name::new(found, true));
         let other = |found: Option<ClientMatch>| found.map(|found| Name::new(found, false));
-        match print {
-            Print::Ja4(ja4) => tls(clients.match_ja4(ja4)),
-            Print::Ja3(hash) => tls(clients.match_ja3(Ja3Hash(hash))),
-            Print::Hassh(hash) => other(clients.match_hassh(hash)),
-            Print::Md5(hash) => tls(clients.match_ja3(Ja3Hash(hash))).or_else(|| {
+        match fingerprint {
+            Fingerprint::Ja4(ja4) => tls(clients.match_ja4(ja4)),
+            Fingerprint::Ja3(hash) => tls(clients.match_ja3(Ja3Hash(hash))),
+            Fingerprint::Hassh(hash) => other(clients.match_hassh(hash)),
+            Fingerprint::Md5(hash) => tls(clients.match_ja3(Ja3Hash(hash))).or_else(|| {
                 other(clients.match_hassh(hash).or_else(|| clients.match_akamai(AkamaiHash(hash))))
             }),
         }
     }
 
     /// What the User-Agent claims, and what TLS is instead.
-    pub(super) fn contradiction(&mut self, seen: &Seen) -> Option<String> {
-        let user_agent = seen.user_agent.as_ref()?;
+    pub(super) fn contradiction(&mut self, values: &LineValues) -> Option<String> {
+        let user_agent = values.user_agent.as_ref()?;
         let signatures = self.signatures;
-        let found = self.find(seen).filter(|found| found.is_tls)?;
+        let found = self.find(values).filter(|found| found.is_tls)?;
         tls_contradicts(user_agent.as_bytes(), &found.software, signatures)
     }
 }

@@ -5,6 +5,12 @@ use proptest::prelude::*;
 use super::Enricher;
 use crate::{ClientDatabase, Database};
 
+#[test]
+fn ja4_in_capitals_is_known() {
+    let (out, named) = enriched(None, &format!("{{\"ja4\":\"{}\"}}", CURL.to_ascii_uppercase()));
+    assert!(out.contains("libcurl 7.88") && named == 1, "{out}");
+}
+
 /// The lines of an input with names, and how many got one.
 fn enriched(column: Option<&str>, input: &str) -> (String, u64) {
     let signatures = Database::builtin();
@@ -26,6 +32,10 @@ fn json_of_other_tools_gets_names() {
         format!(r#"{{"_path":"ssl","ja4":"{CURL}","id.orig_h":"192.0.2.1"}}"#),
         format!(r#"{{"@timestamp":"x","tls":{{"client":{{"ja3":"{CURL_JA3}"}}}}}}"#),
         format!(r#"{{"tls.client.ja3":"{CURL_JA3}"}}"#),
+        format!(
+            r#"{{"class_uid":4001,"ja4_fingerprint_list":[{{"type_id":2,"value":"x"}},{{"type_id":1,"value":"{CURL}"}}]}}"#
+        ),
+        format!(r#"{{"class_uid":4001,"tls":{{"ja3_hash":{{"algorithm_id":1,"value":"{CURL_JA3}"}}}}}}"#),
         format!(r#"{{"my":{{"print":"{CURL}"}}}}"#),
         format!(r#"{{"my.print":"{CURL_JA3}"}}"#),
     ];

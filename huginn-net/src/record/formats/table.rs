@@ -238,6 +238,7 @@ pub(super) const ROWS: &[Row] = &[
     // SSH.
     field(SSH_CLIENT, "protocol", [at("ssh.client.proto_version"), text("version", value::ssh_version), NO, at("protocol_ver")]),
     field(SSH_CLIENT, "banner", [text("ssh.client.software_version", value::ssh_software), at("client"), NO, NO]),
+    extra(&["ssh_client", "ssh_server"], "comments of the banner", [event("huginn.comments", value::ssh_comments), NOT, NOT, NOT]),
     field(SSH_CLIENT, "hassh", [at("ssh.client.hassh.hash"), at("hassh"), NO, at("client_hassh.fingerprint.value")]),
     extra(SSH_CLIENT, "algorithm of the fingerprint", [NOT, NOT, NOT, with("client_hassh.fingerprint.algorithm_id", "1")]),
     field(SSH_CLIENT, "hassh_algorithms", [at("ssh.client.hassh.string"), at("hasshAlgorithms"), NO, at("client_hassh.algorithm")]),

@@ -109,6 +109,16 @@ fn zeek_has_names_of_its_logs() {
 }
 
 #[test]
+fn eve_keeps_comments_of_ssh_banners() {
+    let ssh = first("ssh-openssh.pcap", EventFormat::Eve, "ssh_client");
+    let software = ssh["ssh"]["client"]["software_version"].as_str().unwrap();
+    let json = events("ssh-openssh.pcap", EventFormat::Eve);
+    let (json, _) = json.iter().find(|(json, _)| json["event"] == "ssh_client").unwrap();
+    let comments = ssh["huginn"]["comments"].as_str().unwrap();
+    assert_eq!(json["banner"], format!("SSH-2.0-{software} {comments}"));
+}
+
+#[test]
 fn ecs_and_ocsf_have_objects() {
     let syn = first("curl-nginx.pcap", EventFormat::Ecs, "tcp_syn");
     assert_eq!(syn["host"]["os"]["name"], "Linux");

@@ -448,6 +448,17 @@ pub(super) fn ssh_software(value: &str) -> Option<String> {
     Some(format!("\"{software}\""))
 }
 
+/// The comments of an identification string, which the software version leaves out.
+pub(super) fn ssh_comments(event: &Event, out: &mut Vec<u8>) -> bool {
+    let identification = match &event.kind {
+        Finding::SshClient(finding) => finding.peer.identification.as_bytes(),
+        Finding::SshServer(finding) => finding.peer.identification.as_bytes(),
+        _ => return false,
+    };
+    let banner = String::from_utf8_lossy(identification);
+    banner.split_once(' ').is_some_and(|(_, comments)| !comments.is_empty() && text(out, comments))
+}
+
 /// A duration in seconds; nothing for a connection of one packet.
 pub(super) fn duration_zeek(value: &str) -> Option<String> {
     (value != "0.0").then(|| value.to_owned())

@@ -205,7 +205,8 @@ mod tests {
 
     #[test]
     fn products_have_names_and_versions() {
-        let cases: [(&str, Option<&str>, &[u64], Option<&str>); 10] = [
+        type Case = (&'static str, Option<&'static str>, &'static [u64], Option<&'static str>);
+        let cases: [Case; 10] = [
             ("nginx/1.18.0 (Ubuntu)", Some("nginx"), &[1, 18, 0], None),
             ("nginx", Some("nginx"), &[], None),
             ("curl/7.88.1", Some("curl"), &[7, 88, 1], None),
