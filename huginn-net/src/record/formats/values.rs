@@ -27,16 +27,17 @@ fn text(out: &mut Vec<u8>, value: &str) -> bool {
     true
 }
 
-/// The bytes that identify a flow: those of its Community ID, and others for each tunnel.
+/// The bytes that identify a flow: those of its Community ID, and others for each network that tunnels separate. Both directions
+/// of a tunnel have the same, also where each has an identifier of its own.
 pub(super) fn identity(flow: &FlowId) -> [u8; 20] {
     let digest = CommunityId::from_flow(flow).digest();
-    let Some(tunnel) = &flow.tunnel else { return digest };
+    let key = flow.tunnel_key();
+    if key == 0 {
+        return digest;
+    }
     let mut hash = Sha1::new();
     hash.update(digest);
-    for layer in tunnel.layers() {
-        hash.update(layer.to_string());
-        hash.update([0]);
-    }
+    hash.update(key.to_be_bytes());
     hash.finalize().into()
 }
 
