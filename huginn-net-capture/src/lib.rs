@@ -234,6 +234,28 @@ impl CaptureReader {
         Ok(Some(LabelledFrame { frame, process }))
     }
 
+    /// Whether the capture brings secrets of TLS: a Decryption Secrets Block of pcapng before the first packet, or after the last
+    /// one if `path` names the same file, uncompressed. Consumes nothing, and reads only the ends of blocks.
+    pub fn has_secrets(&self, path: Option<&Path>) -> bool {
+        let Format::Pcapng(pcapng) = &self.format else { return false };
+        pcapng.begins_with_secrets(self.stream.unread())
+            || path.filter(|_| self.compression().is_none()).is_some_and(|path| {
+                // The analysis reports what cannot be read.
+                pcapng::ends_with_secrets(path).unwrap_or(false)
+            })
+    }
+
+    /// Reads the rest of the capture, and passes the text of each TLS key log in Decryption Secrets Blocks to `each`, wherever the
+    /// blocks are. Blocks of more than 32 MiB are skipped.
+    ///
+    /// # Errors
+    /// If the capture is damaged or truncated, or cannot be read or decompressed.
+    pub fn read_key_logs(mut self, mut each: impl FnMut(&[u8])) -> Result<(), CaptureError> {
+        let Self { stream, format, name, .. } = &mut self;
+        let Format::Pcapng(pcapng) = format else { return Ok(()) };
+        pcapng.read_key_logs(stream, &mut each).map_err(|error| error_at(error, name.clone(), 1, stream))
+    }
+
     /// Returns the number of the latest packet, as Wireshark counts.
     fn packet_number(&self) -> u64 {
         let others = match &self.format {

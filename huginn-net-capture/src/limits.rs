@@ -41,6 +41,13 @@ pub(crate) const PREFIX_ROOM: usize = 64 * 1024;
 /// their length.
 pub(crate) const MAX_BUFFERED_BLOCK_LEN: usize = 1 << 20;
 
+/// Maximum length of a Decryption Secrets Block that is read, in bytes: the key log of 30,000 connections with TLS 1.3.
+pub(crate) const MAX_SECRETS_BLOCK_LEN: usize = 32 << 20;
+
+/// Maximum number of blocks after the last packet that are searched for secrets: files end with a few blocks of statistics and
+/// names.
+pub(crate) const MAX_TRAILING_BLOCKS: usize = 64;
+
 /// Maximum number of interfaces per section: the range of the interface field in the obsolete packet block.
 pub(crate) const MAX_INTERFACES: usize = 1 << 16;
 

@@ -485,3 +485,6 @@ pub(crate) const PROGRAM_TIME_SLACK: Duration = Duration::from_secs(2);
 /// Number of lines of one pair of addresses and ports from which on a list of programs says nothing of them: each event looks
 /// through them.
 pub(crate) const MAX_LISTED_PROGRAMS: usize = 64;
+
+/// Bytes of a key log that are read at once: hundreds of lines.
+pub(crate) const KEY_LOG_BUFFER_LEN: usize = 64 * 1024;

@@ -156,13 +156,13 @@ fn of_engine(counters: &Counters, hosts: &HostCounters) -> [Count; 25] {
 }
 
 /// Number of kinds that the protocols count.
-pub(crate) const PROTOCOL_KINDS: usize = 13;
+pub(crate) const PROTOCOL_KINDS: usize = 15;
 
 /// Returns the sum of the counters that [`of_protocols`] reads: counters only grow, so that it changes with each of them. It
 /// takes less time than to compare the counts.
 #[inline(always)]
 pub(crate) fn sum_of_protocols(counters: &ProtocolCounters) -> u64 {
-    let ProtocolCounters { streams, http, tls, events_suppressed, .. } = counters;
+    let ProtocolCounters { streams, http, tls, decryption, events_suppressed, .. } = counters;
     let (http1, search, quic) = (&http.http1, &tls.search, &tls.quic);
     [
         streams.gaps,
@@ -188,6 +188,10 @@ pub(crate) fn sum_of_protocols(counters: &ProtocolCounters) -> u64 {
         quic.crypto_refused,
         quic.not_hello,
         quic.malformed,
+        decryption.without_secret,
+        decryption.not_authentic,
+        decryption.unsupported,
+        decryption.incomplete,
         events_suppressed.connection,
         events_suppressed.host,
         events_suppressed.rate,
@@ -198,7 +202,7 @@ pub(crate) fn sum_of_protocols(counters: &ProtocolCounters) -> u64 {
 
 /// Name, number and meaning of the kinds that the protocols count.
 pub(crate) fn of_protocols(counters: &ProtocolCounters) -> [Count; PROTOCOL_KINDS] {
-    let ProtocolCounters { streams, http, tls, events_suppressed, .. } = counters;
+    let ProtocolCounters { streams, http, tls, decryption, events_suppressed, .. } = counters;
     [
         ("gaps", streams.gaps, "gap(s) of missing TCP segments"),
         ("segments_refused", streams.segments_refused, "TCP segment(s) too far ahead of a gap"),
@@ -231,6 +235,16 @@ pub(crate) fn of_protocols(counters: &ProtocolCounters) -> [Count; PROTOCOL_KIND
             "tls_not_searched",
             tls.search.given_up.saturating_sub(tls.search.too_long),
             "direction(s) of TCP connections searched for a TLS hello in the first 64 KiB only",
+        ),
+        (
+            "tls_without_secret",
+            decryption.without_secret,
+            "TLS connection(s) whose secret is not in the key log",
+        ),
+        (
+            "tls_not_decrypted",
+            sum(&[decryption.not_authentic, decryption.unsupported, decryption.incomplete]),
+            "TLS connection(s) with a secret that could not be decrypted to their end",
         ),
         ("quic_sealed", tls.quic.sealed, "QUIC Initial packet(s) that no known key decrypts"),
         ("quic_unknown_version", tls.quic.unknown_version, "QUIC packet(s) of an unknown version"),

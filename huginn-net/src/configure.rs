@@ -55,6 +55,13 @@ pub trait Configure: Sized {
         self.observers(|observers| observers.ssh(run))
     }
 
+    /// Decrypts TLS with these secrets, or not (default); see [`Observers::secrets`].
+    #[cfg(feature = "decrypt")]
+    #[must_use]
+    fn secrets(self, secrets: Option<huginn_net_decrypt::Secrets>) -> Self {
+        self.observers(|observers| observers.secrets(secrets))
+    }
+
     /// Sets the scope of the reports.
     #[must_use]
     fn scope(self, scope: Scope) -> Self {

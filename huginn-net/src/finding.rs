@@ -411,6 +411,8 @@ pub struct HttpRequestFinding {
     pub request: Request,
     /// Index of the exchange in the connection, from 0; the stream identifier with HTTP/2.
     pub exchange: u32,
+    /// Whether it was sent encrypted, and read with a logged secret.
+    pub decrypted: bool,
     /// The Akamai fingerprint of the client; HTTP/2 only.
     pub akamai: Option<Arc<Akamai>>,
     /// The software with this Akamai fingerprint; HTTP/2 only.
@@ -428,6 +430,8 @@ pub struct HttpResponseFinding {
     pub response: Response,
     /// Index of the exchange in the connection, from 0; the stream identifier with HTTP/2.
     pub exchange: u32,
+    /// Whether it was sent encrypted, and read with a logged secret.
+    pub decrypted: bool,
     /// The signature and its match.
     pub verdict: HttpVerdict,
 }

@@ -75,6 +75,9 @@ pub use huginn_net_core::{
 /// The signature database and its matching.
 pub use huginn_net_db as db;
 pub use huginn_net_db::{ClientDatabase, Database, DatabaseError, Label};
+/// TLS records and logged secrets to plaintext.
+#[cfg(feature = "decrypt")]
+pub use huginn_net_decrypt as decrypt;
 /// HTTP/1 and HTTP/2: requests, responses, signatures.
 pub use huginn_net_http as http;
 /// SSH: identification strings, HASSH and HASSHServer.
@@ -83,7 +86,7 @@ pub use huginn_net_ssh as ssh;
 pub use huginn_net_tcp as tcp;
 /// TLS over TCP, QUIC and DTLS: hellos, JA4 and JA3.
 pub use huginn_net_tls as tls;
-pub use observers::{Observers, ProtocolCounters};
+pub use observers::{DecryptionCounters, Observers, ProtocolCounters};
 pub use scope::Scope;
 
 /// The analyzer of all protocols over one decode and one flow table.

@@ -65,7 +65,14 @@ pub(crate) struct ParserFindings<'a> {
 }
 
 impl ParserFindings<'_> {
-    pub(crate) fn on_http(&self, side: Side, event: HttpEvent, emit: &mut impl FnMut(Side, FlowOutput)) {
+    /// Converts an HTTP event; `decrypted` if the connection is encrypted.
+    pub(crate) fn on_http(
+        &self,
+        side: Side,
+        event: HttpEvent,
+        decrypted: bool,
+        emit: &mut impl FnMut(Side, FlowOutput),
+    ) {
         let scope = self.scope;
         let signature = match &event {
             HttpEvent::Request(HttpRequest { request, .. }) => {
@@ -109,6 +116,7 @@ impl ParserFindings<'_> {
                 let found = HttpRequestFinding {
                     request,
                     exchange,
+                    decrypted,
                     akamai,
                     software,
                     verdict,
@@ -117,7 +125,12 @@ impl ParserFindings<'_> {
                 Finding::HttpRequest(Box::new(found))
             }
             HttpEvent::Response(HttpResponse { response, exchange, .. }) => {
-                Finding::HttpResponse(Box::new(HttpResponseFinding { response, exchange, verdict }))
+                Finding::HttpResponse(Box::new(HttpResponseFinding {
+                    response,
+                    exchange,
+                    decrypted,
+                    verdict,
+                }))
             }
             _ => return,
         };

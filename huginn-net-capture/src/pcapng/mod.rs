@@ -4,6 +4,7 @@ mod clock;
 mod interface;
 mod options;
 mod process;
+mod secrets;
 
 use super::Record;
 use super::byte_order::ByteOrder;
@@ -14,6 +15,7 @@ use super::stream::Stream;
 use huginn_net_core::{Cursor, FrameProcess, Timestamp};
 use interface::Interface;
 use process::{PROCESS_INFORMATION, Processes};
+pub(super) use secrets::ends_with_secrets;
 
 /// Number of bytes that [`probe`] needs.
 pub(super) const PROBE_LEN: usize = 12;
@@ -217,8 +219,19 @@ impl Pcapng {
     /// Buffers a complete block and returns its body.
     #[inline]
     fn buffer_block<'s>(&self, block: &Block, stream: &'s mut Stream) -> Result<&'s [u8], ReadError> {
-        if block.len > MAX_BUFFERED_BLOCK_LEN {
-            return Err(Defect::BlockTooLong { len: block.stated_len, max: MAX_BUFFERED_BLOCK_LEN }.into());
+        self.buffer_block_up_to(block, stream, MAX_BUFFERED_BLOCK_LEN)
+    }
+
+    /// Buffers a complete block of at most `max` bytes and returns its body.
+    #[inline(always)]
+    fn buffer_block_up_to<'s>(
+        &self,
+        block: &Block,
+        stream: &'s mut Stream,
+        max: usize,
+    ) -> Result<&'s [u8], ReadError> {
+        if block.len > max {
+            return Err(Defect::BlockTooLong { len: block.stated_len, max }.into());
         }
         let mut bytes = Cursor::new(stream.ensure(block.len)?);
         if bytes.remaining() < block.len {

@@ -11,6 +11,7 @@ use huginn_net::{Builder, Configure, Filter, HuginnNet, Observers, Scope};
 
 use super::baseline;
 use super::databases::Databases;
+use super::inputs::Inputs;
 use super::watch_files::WatchFiles;
 use crate::args::{
     AnalysisArguments, BaselineArguments, DatabaseArguments, EventArguments, EventRunArguments, Format,
@@ -138,6 +139,12 @@ impl AnalysisPlan {
         // p0f forgets a flow 30 s after its SYN, and reports a SYN repeated after that again.
         let flows = FlowLimits { syn_lifetime: Duration::from_secs(30), ..FlowLimits::default() };
         self.configure(|builder| builder.flow_limits(flows).tls(false).ssh(false).scope(Scope::P0f))
+    }
+
+    /// Decrypts with the secrets of captures and key logs.
+    pub(crate) fn decrypt(self, inputs: &Inputs) -> Self {
+        let secrets = inputs.secrets.clone();
+        self.configure(|builder| builder.secrets(Some(secrets)))
     }
 
     /// Changes the builder.

@@ -51,7 +51,7 @@ impl ReportPlan {
         let plan = plan.configure(|builder| builder.hosts(hosts).profiles(true));
         Ok(Self {
             count: args.analysis.count,
-            analyzer: plan.build_for_files(inputs.longest())?,
+            analyzer: plan.decrypt(&inputs).build_for_files(inputs.longest())?,
             inputs,
             hosts,
             selected: select::selected(&args.select, Vec::new())?,
@@ -87,7 +87,7 @@ impl InventoryPlan {
             .configure(|builder| builder.tcp(false).http(false).handshakes(true));
         Ok(Self {
             count: args.analysis.count,
-            analyzer: plan.build_for_files(inputs.longest())?,
+            analyzer: plan.decrypt(&inputs).build_for_files(inputs.longest())?,
             inputs,
             format: args.format,
             target,
@@ -123,7 +123,7 @@ impl TopPlan {
         let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.events, None)?;
         Ok(Self {
             count: args.analysis.count,
-            analyzer: plan.build_for_files(inputs.longest())?,
+            analyzer: plan.decrypt(&inputs).build_for_files(inputs.longest())?,
             inputs,
             selected: select::selected(&args.select, Vec::new())?,
             zone: Zone::new(args.local_time),
@@ -151,7 +151,8 @@ impl LearnPlan {
         let plan = AnalysisPlan::of_packets(&args.packets, &args.databases)?;
         let plan = plan.configure(|builder| builder.event_limits(EventLimits::NONE));
         let programs = args.programs.iter().map(|path| ProgramList::read(path)).collect::<Result<_, _>>()?;
-        Ok(Self { inputs, analyzer: plan.build_for_files(None)?, samples: args.sample, programs })
+        let analyzer = plan.decrypt(&inputs).build_for_files(None)?;
+        Ok(Self { inputs, analyzer, samples: args.sample, programs })
     }
 }
 

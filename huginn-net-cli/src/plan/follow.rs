@@ -73,7 +73,7 @@ impl FollowPlan {
                 return Err(Failure::Usage(advice.into()));
             }
         };
-        let inputs = Inputs::find(&InputArguments { files: values, decompression })?;
+        let inputs = Inputs::find(&InputArguments { files: values, keylog: Vec::new(), decompression })?;
         inputs.refuse_as_output(&output.target)?;
         let analyzer = analyzer(&analysis, &inputs)?;
         Ok(Self { inputs, count: analysis.count, analyzer, subject, selected, output })
@@ -115,7 +115,7 @@ fn analyzer(args: &AnalysisArguments, inputs: &Inputs) -> Result<HuginnNet, Fail
         let notices = Some(NoticeSettings::default());
         builder.hosts(host_limits()).profiles(true).connections(true).notices(notices)
     });
-    plan.build_for_files(inputs.longest())
+    plan.decrypt(inputs).build_for_files(inputs.longest())
 }
 
 /// The plan of `diff`.
@@ -136,11 +136,12 @@ impl DiffPlan {
             return Err(Failure::Usage("standard input can be read only once: name it once".into()));
         }
         let side = |path: PathBuf| -> Result<(Inputs, HuginnNet), Failure> {
-            let inputs = Inputs::find(&InputArguments { files: vec![path], decompression })?;
+            let inputs =
+                Inputs::find(&InputArguments { files: vec![path], keylog: Vec::new(), decompression })?;
             inputs.refuse_as_output(&output.target)?;
             let plan = AnalysisPlan::new(&analysis)?;
             let plan = plan.configure(|builder| builder.hosts(host_limits()).profiles(true));
-            let analyzer = plan.build_for_files(inputs.longest())?;
+            let analyzer = plan.decrypt(&inputs).build_for_files(inputs.longest())?;
             Ok((inputs, analyzer))
         };
         let sides = [side(before)?, side(after)?];

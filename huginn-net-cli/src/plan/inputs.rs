@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 
 use huginn_net::Escaped;
 use huginn_net::capture::is_capture_name;
+use huginn_net::core::Amount;
+use huginn_net::decrypt::{KeyLogSummary, Secrets};
 use walkdir::WalkDir;
 
 use super::databases::read_all;
+use super::key_log;
 use crate::args::InputArguments;
 use crate::failure::Failure;
 use crate::limits::{MAX_CAPTURE_LIST_BYTES, MAX_PATH_BYTES};
@@ -37,20 +40,29 @@ impl InputFile {
 }
 
 /// The captures of a command line.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Inputs {
     pub(crate) files: Vec<InputFile>,
     /// Greatest ratio to which a compressed capture may expand; `None` without a limit.
     pub(crate) max_ratio: Option<NonZeroU32>,
     /// Whether a directory could not be read.
     pub(crate) has_failed: bool,
+    /// The secrets of key logs; those of the captures are added when they are opened.
+    pub(crate) secrets: Secrets,
+    /// What the key logs contained, with their names.
+    pub(crate) key_logs: Vec<(String, KeyLogSummary)>,
 }
 
 impl Inputs {
     /// Finds the captures of a command line.
     pub(crate) fn find(args: &InputArguments) -> Result<Self, Failure> {
-        let mut inputs =
-            Self { files: Vec::new(), max_ratio: args.decompression.max_ratio(), has_failed: false };
+        let (secrets, max_ratio) = (Secrets::new(), args.decompression.max_ratio());
+        let key_logs = args.keylog.iter().map(|path| {
+            let summary = key_log::read(path, max_ratio, &secrets)?;
+            Ok((name_of(path), summary))
+        });
+        let key_logs = key_logs.collect::<Result<_, Failure>>()?;
+        let mut inputs = Self { files: Vec::new(), max_ratio, has_failed: false, secrets, key_logs };
         for file in &args.files {
             match file.as_os_str().as_encoded_bytes() {
                 [b'@', ..] => inputs.add_list(file)?,
@@ -64,6 +76,21 @@ impl Inputs {
             return Err(Failure::Usage("standard input can be read only once: name it once".into()));
         }
         Ok(inputs)
+    }
+
+    /// Reports key logs without secrets; with `is_verbose` also how many secrets the others have, and their malformed lines.
+    pub(crate) fn report_key_logs(&self, is_verbose: bool) {
+        for (name, summary) in &self.key_logs {
+            if is_verbose || summary.secrets == 0 {
+                stderr::report(&key_log::Summary { name, summary });
+            }
+        }
+        if self.secrets.dropped() > 0 {
+            stderr::report(&format_args!(
+                "{}: the oldest secrets did not fit",
+                Amount(self.secrets.dropped(), "secret(s) dropped")
+            ));
+        }
     }
 
     fn add(&mut self, path: PathBuf, is_optional: bool) {

@@ -10,6 +10,7 @@ mod extract;
 mod fields;
 mod follow;
 mod inputs;
+mod key_log;
 #[cfg(unix)]
 mod live;
 mod output;

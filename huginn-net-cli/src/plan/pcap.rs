@@ -81,12 +81,13 @@ impl PcapPlan {
         rules::check_pcap(&args)?;
         let inputs = Inputs::find(&args.input)?;
         inputs.refuse_as_output(&output::target(args.run.output.output.as_deref()))?;
+        inputs.report_key_logs(args.run.output.verbose && !args.run.output.quiet);
         let baseline = BaselineFile::new(&args.run.baseline);
         if let Some(file) = &baseline {
             check_baseline(file, &inputs, &args)?;
         }
         let writes_tables = args.summary || args.top.is_some() || args.rare.is_some();
-        let analyzer = analysis(&args, writes_tables)?.build_for_files(inputs.longest())?;
+        let analyzer = analysis(&args, writes_tables)?.decrypt(&inputs).build_for_files(inputs.longest())?;
         let content =
             if writes_tables { Content::Tables(TablesPlan::new(&args)?) } else { Content::of_events(&args)? };
         Ok(Self {

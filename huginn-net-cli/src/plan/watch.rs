@@ -64,7 +64,7 @@ impl WatchPlan {
             lists: plan.watch_files(),
             // How long captures will be is not known.
             analyzer: plan.build_for_files(Some(MIN_PARALLEL_LEN))?,
-            inputs: Inputs { files: Vec::new(), max_ratio: decompression.max_ratio(), has_failed: false },
+            inputs: Inputs { files: Vec::new(), max_ratio: decompression.max_ratio(), ..Inputs::default() },
             output: OutputPlan { appends: true, ..OutputPlan::new(output, events, false)? },
             totals: has_totals.then(|| Zone::new(output.local_time)),
             directory,

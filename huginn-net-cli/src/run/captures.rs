@@ -7,6 +7,7 @@ use std::path::Path;
 use huginn_net::capture::LabelledFrame;
 use huginn_net::core::NextFrame;
 use huginn_net::core::{Block, Fill, FirstFrames};
+use huginn_net::decrypt::Secrets;
 use huginn_net::{CaptureError, CaptureReader, Source};
 
 use super::interrupt::Interrupt;
@@ -19,6 +20,7 @@ use crate::stderr;
 pub(crate) struct Captures {
     files: Vec<InputFile>,
     max_ratio: Option<NonZeroU32>,
+    secrets: Secrets,
     next: usize,
     /// Packets that may still be read.
     left: u64,
@@ -64,6 +66,7 @@ impl Captures {
         Self {
             files: inputs.files,
             max_ratio: inputs.max_ratio,
+            secrets: inputs.secrets,
             next: 0,
             left: count.unwrap_or(u64::MAX),
             progress: Progress::hidden(),
@@ -124,10 +127,14 @@ impl Captures {
             }
             let index = self.next;
             let InputFile { len, is_optional, path } = self.files.get(index)?;
+            let is_file = len.is_some();
             let (len, is_optional) = (len.unwrap_or(0), *is_optional);
             self.next = index.saturating_add(1);
             match open(path, self.max_ratio) {
                 Ok(reader) => {
+                    if is_file && reader.has_secrets(Some(path)) {
+                        read_secrets(path, self.max_ratio, &self.secrets);
+                    }
                     let name = (self.is_watched || self.files.len() > 1).then(|| name_of(path));
                     self.opened = self.opened.saturating_add(1);
                     self.progress.begin(index, self.files.len());
@@ -174,6 +181,16 @@ impl Captures {
             stderr::report(&format_args!("skipped {} {plural}", self.skipped));
         }
         self.has_failed || !self.is_watched && self.opened == 0 && self.skipped > 0
+    }
+}
+
+/// Adds the secrets that a capture brings to a set, wherever they are: the analysis may need them before. Their reader ends at
+/// damage, which the analysis reports.
+fn read_secrets(path: &Path, max_ratio: Option<NonZeroU32>, secrets: &Secrets) {
+    if let Ok(capture) = open(path, max_ratio) {
+        let _ = capture.read_key_logs(|text| {
+            secrets.add_key_log(text);
+        });
     }
 }
 

@@ -623,7 +623,7 @@ struct Resume {
 impl ParserVisitor for Resume {
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
         if let SlotState::Summarized(summary) = slot.state {
-            let parser = P::resume(self.start, slot.settings, self.sender, self.len, summary);
+            let parser = P::resume(self.start, slot.settings.clone(), self.sender, self.len, summary);
             slot.state = SlotState::Reading(parser, [true; 2]);
         }
     }
@@ -673,7 +673,8 @@ impl ParserVisitor for EndConflict {
         match &mut slot.state {
             SlotState::Reading(parser, _) => parser.on_conflict(Side::Client),
             SlotState::Dropped if self.enabled & bit(self.index) != 0 => {
-                slot.state = SlotState::Reading(P::new(StreamStart::Midstream, slot.settings), [true; 2]);
+                slot.state =
+                    SlotState::Reading(P::new(StreamStart::Midstream, slot.settings.clone()), [true; 2]);
             }
             SlotState::Dropped | SlotState::Waiting | SlotState::Summarized(_) => {}
         }

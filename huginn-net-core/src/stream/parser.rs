@@ -62,7 +62,7 @@ pub trait StreamParser: Sized + Send {
     /// Counters of the parser, summed over all connections.
     type Counters: Copy + Default + fmt::Debug + PartialEq + Send + Tally;
     /// Settings of the parser, the same for all connections of an analysis; `()` without any.
-    type Settings: Copy + Default + fmt::Debug + PartialEq + Send;
+    type Settings: Clone + Default + fmt::Debug + PartialEq + Send;
 
     /// Judges the first payload bytes of a connection, sent by `sender`.
     ///

@@ -102,7 +102,7 @@ impl<P: StreamParser> ParserSlot<P> {
                     }
                 }
             }
-            SlotState::Waiting => self.state = Self::start(input, self.settings, counters, emit),
+            SlotState::Waiting => self.state = Self::start(input, &self.settings, counters, emit),
             SlotState::Summarized(_) | SlotState::Dropped => {}
         }
     }
@@ -110,13 +110,13 @@ impl<P: StreamParser> ParserSlot<P> {
     /// Passes the first data of the connection to the parser.
     fn start(
         StreamInput { side, data, start, is_first_segment, .. }: StreamInput<'_>,
-        settings: P::Settings,
+        settings: &P::Settings,
         counters: &mut P::Counters,
         emit: &mut impl FnMut(Side, P::Event),
     ) -> SlotState<P> {
         if let StreamData::Bytes(bytes) = data {
             if is_first_segment
-                && let Some(summary) = P::summarize(side, bytes, start, settings, counters, emit)
+                && let Some(summary) = P::summarize(side, bytes, start, settings.clone(), counters, emit)
             {
                 return SlotState::Summarized(summary);
             }
@@ -124,7 +124,7 @@ impl<P: StreamParser> ParserSlot<P> {
                 return SlotState::Dropped;
             }
         }
-        let mut parser = P::new(start, settings);
+        let mut parser = P::new(start, settings.clone());
         parser.on_data(side, data, counters, emit);
         SlotState::Reading(parser, [true; 2])
     }

@@ -45,6 +45,8 @@ const CONFLICT: usize = 48;
 /// Bytes of an Akamai fingerprint without settings and priorities: the window update, and 16 pseudo-header fields.
 const AKAMAI: usize = 80;
 
+/// Bytes of `decrypted`.
+const DECRYPTED: usize = 18;
 /// Bytes of `head_cut`.
 const HEAD_CUT: usize = 24;
 
@@ -322,13 +324,13 @@ fn request(finding: &HttpRequestFinding, limit: TextLimit) -> u64 {
         let len = limited(settings.saturating_add(priorities).saturating_add(AKAMAI), limit);
         len.saturating_add(80).saturating_add(software(found.as_ref()))
     });
-    sum([180, HEAD_CUT, texts, language, verdict_bytes(verdict, limit), http2])
+    sum([180, HEAD_CUT, DECRYPTED, texts, language, verdict_bytes(verdict, limit), http2])
 }
 
 fn response(finding: &HttpResponseFinding, limit: TextLimit) -> u64 {
     let HttpResponseFinding { response, verdict, .. } = finding;
     let server = response.server().map_or(0, |server| text(server, limit));
-    sum([80, HEAD_CUT, server, text(response.reason(), limit), verdict_bytes(verdict, limit)])
+    sum([80, HEAD_CUT, DECRYPTED, server, text(response.reason(), limit), verdict_bytes(verdict, limit)])
 }
 
 fn verdict_bytes(verdict: &HttpVerdict, limit: TextLimit) -> usize {

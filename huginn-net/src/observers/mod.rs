@@ -1,5 +1,6 @@
 //! Runs all protocols over one flow table.
 
+mod decryption;
 mod flow_state;
 mod stream_parsers;
 
@@ -15,6 +16,8 @@ use huginn_net_ssh::{SshCounters, SshParser};
 use huginn_net_tcp::{Handshake, Mtu, TcpEvent, TcpFlow, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsParser, TlsParserSettings, TlsUdpFlow, TlsUdpObserver};
 
+use self::decryption::Decryption;
+pub use self::decryption::DecryptionCounters;
 pub(crate) use self::flow_state::FlowState;
 use self::flow_state::{ProtocolStates, TransportState};
 use self::stream_parsers::{ParserReader, Parsers, StreamProtocols};
@@ -41,6 +44,7 @@ pub struct Observers {
     tls_settings: TlsParserSettings,
     tls_udp: TlsUdpObserver,
     ssh: bool,
+    decryption: Decryption,
     counters: ProtocolCounters,
     database: Arc<Database>,
     clients: Clients,
@@ -69,6 +73,7 @@ impl Observers {
             tls_settings: TlsParserSettings::default(),
             tls_udp: TlsUdpObserver::default(),
             ssh: true,
+            decryption: Decryption::default(),
             counters: ProtocolCounters::default(),
             database,
             clients: Clients::default(),
@@ -122,6 +127,14 @@ impl Observers {
     #[must_use]
     pub fn ssh(self, run: bool) -> Self {
         Self { ssh: run, ..self }
+    }
+
+    /// Decrypts TLS over TCP with these secrets, and reports the HTTP inside; without secrets (default), nothing is decrypted. The
+    /// set may grow during the analysis. Not in the [scope of p0f](Scope::P0f).
+    #[cfg(feature = "decrypt")]
+    #[must_use]
+    pub fn secrets(self, secrets: Option<huginn_net_decrypt::Secrets>) -> Self {
+        Self { decryption: Decryption::new(secrets), ..self }
     }
 
     /// Sets the scope of the reports.
@@ -210,18 +223,20 @@ impl Default for Observers {
 pub struct ProtocolCounters {
     /// Losses of TCP reassembly, shared by HTTP, TLS and SSH.
     pub streams: StreamCounters,
-    /// Cleartext HTTP.
+    /// HTTP, in cleartext or decrypted.
     pub http: HttpCounters,
     /// TLS over TCP, QUIC and DTLS.
     pub tls: TlsCounters,
     /// SSH.
     pub ssh: SshCounters,
+    /// TLS that was decrypted with logged secrets.
+    pub decryption: DecryptionCounters,
     /// Events found and not reported: those beyond the limits of a connection. The shared state counts the
     /// [others](Hosts::events_suppressed).
     pub events_suppressed: SuppressedEvents,
 }
 
-tally!(ProtocolCounters { streams, http, tls, ssh, events_suppressed });
+tally!(ProtocolCounters { streams, http, tls, ssh, decryption, events_suppressed });
 
 /// Output of the protocols: a finding for the sink, or an update of the host table.
 pub(crate) type FlowOutput = Route<Finding, HostUpdate>;
@@ -259,6 +274,7 @@ impl Protocol for Observers {
             counters: ProtocolCounters::default(),
             database: Arc::clone(&self.database),
             clients: self.clients.clone(),
+            decryption: self.decryption.clone(),
             watcher: self.watcher.clone(),
             baseline: self.baseline.clone(),
             examples: Examples::default(),
@@ -685,7 +701,8 @@ impl Observers {
         }
         let missed = self.counters.streams;
         let mut has_parsed = false;
-        let Some((streams, stream_counters, mut reader)) = self.stream_reader(flow, enabled) else {
+        let Some((streams, stream_counters, decryption, mut reader)) = self.stream_reader(flow, enabled)
+        else {
             return Interest::Done;
         };
         let interest = streams.read_segment(
@@ -693,7 +710,7 @@ impl Observers {
             payload,
             sender,
             stream_counters,
-            || Parsers::new(enabled),
+            || Parsers::new(enabled, decryption),
             &mut |parsers, input| {
                 has_parsed = true;
                 reader.on_data(parsers, input, &mut |side, output| emit(input.origin(side), output));
@@ -716,15 +733,16 @@ impl Observers {
             tls: self.tls,
             tls_settings: self.tls_settings,
             ssh: self.ssh,
+            decrypts: self.scope == Scope::Full,
         }
     }
 
-    /// Returns the streams of a TCP flow, their counters, and what reads their data.
+    /// Returns the streams of a TCP flow, their counters, the settings of decryption, and what reads their data.
     fn stream_reader<'a>(
         &'a mut self,
         flow: &'a mut ProtocolStates,
         enabled: StreamProtocols,
-    ) -> Option<(&'a mut StreamFlow<Parsers>, &'a mut StreamCounters, ParserReader<'a>)> {
+    ) -> Option<(&'a mut StreamFlow<Parsers>, &'a mut StreamCounters, &'a Decryption, ParserReader<'a>)> {
         let ProtocolStates { transport, ssh_peers, systems, mismatch, .. } = flow;
         let TransportState::Tcp(streams) = transport else { return None };
         let ProtocolCounters {
@@ -732,6 +750,7 @@ impl Observers {
             http,
             tls,
             ssh: SshCounters { parser, peers, .. },
+            decryption,
             ..
         } = &mut self.counters;
         let reader = ParserReader {
@@ -747,21 +766,24 @@ impl Observers {
             http: enabled.http.then_some(http),
             tls,
             ssh: parser,
+            decryption,
             peers,
             ssh_peers,
             conflict: None,
         };
-        Some((streams, stream_counters, reader))
+        Some((streams, stream_counters, &self.decryption, reader))
     }
 
     /// Feeds what waits for the end of a connection to the stream parsers.
     fn end_stream(&mut self, flow: &mut ProtocolStates, emit: &mut impl FnMut(Event<FlowOutput>)) {
         let (enabled, before) = (self.stream_protocols(flow.http_done), self.counters.streams);
-        let Some((streams, counters, mut reader)) = self.stream_reader(flow, enabled) else { return };
+        let Some((streams, counters, decryption, mut reader)) = self.stream_reader(flow, enabled) else {
+            return;
+        };
         let mut first = None;
         std::mem::take(streams).on_end(
             counters,
-            || Parsers::new(enabled),
+            || Parsers::new(enabled, decryption),
             |flow, parsers: &mut Parsers, input| {
                 reader.on_data(parsers, input, &mut |side, output| emit(input.event(flow, side, output)));
                 first.get_or_insert_with(|| input.event(flow, Side::Client, ()));

@@ -1,11 +1,14 @@
 //! The stream parsers of one TCP connection, and their findings.
 
-use huginn_net_core::{Conflict, ParserSet, ParserSlot, ParserVisitor, Route, Side, StreamInput};
+use huginn_net_core::{Conflict, ParserSet, ParserSlot, ParserVisitor, Route, Side, StreamInput, Tally};
 use huginn_net_http::{HttpCounters, HttpParser};
 use huginn_net_ssh::{SshParser, SshParserCounters, SshPeerCounters, SshPeers};
 use huginn_net_tls::{TlsCounters, TlsParser, TlsParserSettings};
 
 use super::FlowOutput;
+use super::decryption::{Decryption, DecryptionCounters};
+#[cfg(feature = "decrypt")]
+use super::decryption::{TlsContent, TlsContentCounters};
 use crate::Finding;
 use crate::parser_findings::{ParserFindings, on_ssh};
 
@@ -15,6 +18,9 @@ pub(super) struct Parsers {
     pub(super) http: ParserSlot<HttpParser>,
     pub(super) tls: ParserSlot<TlsParser>,
     pub(super) ssh: ParserSlot<SshParser>,
+    /// Boxed: absent without secrets.
+    #[cfg(feature = "decrypt")]
+    decrypted: Option<Box<ParserSlot<TlsContent>>>,
 }
 
 /// The enabled protocols over TCP streams.
@@ -24,6 +30,8 @@ pub(super) struct StreamProtocols {
     pub(super) tls: bool,
     pub(super) tls_settings: TlsParserSettings,
     pub(super) ssh: bool,
+    /// Whether TLS is decrypted, if there are secrets.
+    pub(super) decrypts: bool,
 }
 
 impl StreamProtocols {
@@ -33,12 +41,14 @@ impl StreamProtocols {
 }
 
 impl Parsers {
-    pub(super) fn new(enabled: StreamProtocols) -> Self {
-        let StreamProtocols { http, tls, tls_settings, ssh } = enabled;
+    pub(super) fn new(enabled: StreamProtocols, decryption: &Decryption) -> Self {
+        let StreamProtocols { http, tls, tls_settings, ssh, .. } = enabled;
         Self {
             http: ParserSlot::new(http),
             tls: ParserSlot::with_settings(tls, tls_settings),
             ssh: ParserSlot::new(ssh),
+            #[cfg(feature = "decrypt")]
+            decrypted: decryption.slot(enabled),
         }
     }
 }
@@ -49,6 +59,11 @@ impl ParserSet for Parsers {
         visitor.slot(&mut self.http);
         visitor.slot(&mut self.tls);
         visitor.slot(&mut self.ssh);
+        // The last one, because it may be absent.
+        #[cfg(feature = "decrypt")]
+        if let Some(slot) = &mut self.decrypted {
+            visitor.slot(slot);
+        }
     }
 }
 
@@ -59,6 +74,7 @@ pub(super) struct ParserReader<'a> {
     pub(super) http: Option<&'a mut HttpCounters>,
     pub(super) tls: &'a mut TlsCounters,
     pub(super) ssh: &'a mut SshParserCounters,
+    pub(super) decryption: &'a mut DecryptionCounters,
     pub(super) peers: &'a mut SshPeerCounters,
     pub(super) ssh_peers: &'a mut SshPeers,
     /// The conflict that was reported last.
@@ -73,14 +89,25 @@ impl ParserReader<'_> {
         input: StreamInput<'_>,
         emit: &mut impl FnMut(Side, FlowOutput),
     ) {
-        let Self { findings, http, tls, ssh, peers, ssh_peers, conflict } = self;
+        let Self { findings, http, tls, ssh, decryption, peers, ssh_peers, conflict } = self;
         if let Some(reason) = input.conflict().filter(|reason| *conflict != Some(*reason)) {
             *conflict = Some(reason);
             emit(Side::Client, Route::Report(Finding::Conflict(reason)));
         }
         match http {
             Some(counters) => {
-                parsers.http.on_data(input, counters, &mut |side, event| findings.on_http(side, event, emit));
+                parsers.http.on_data(input, counters, &mut |side, event| {
+                    findings.on_http(side, event, false, emit);
+                });
+                #[cfg(feature = "decrypt")]
+                if let Some(slot) = &mut parsers.decrypted {
+                    let mut found = TlsContentCounters::default();
+                    slot.on_data(input, &mut found, &mut |side, event| {
+                        findings.on_http(side, event, true, emit)
+                    });
+                    counters.add(&found.http);
+                    decryption.add(&found.decryption);
+                }
             }
             None => parsers.http.drop_parser(),
         }

@@ -199,6 +199,8 @@ records! {
         exchange: u32,
         /// True if header fields are missing, because the head exceeded a limit
         head_cut[omitted]: Option<bool>,
+        /// True if it was sent encrypted, and read with a logged secret
+        decrypted[omitted]: Option<bool>,
         /// Request method
         method: Text<'a>,
         /// Host header, or `:authority`
@@ -239,6 +241,8 @@ records! {
         exchange: u32,
         /// True if header fields are missing, because the head exceeded a limit
         head_cut[omitted]: Option<bool>,
+        /// True if it was sent encrypted, and read with a logged secret
+        decrypted[omitted]: Option<bool>,
         /// Status code
         status: u16,
         /// Server header
@@ -628,6 +632,7 @@ impl<'a> HttpRequestRecord<'a> {
             version: request.version().name().into(),
             exchange: *exchange,
             head_cut: request.headers().is_cut().then_some(true),
+            decrypted: finding.decrypted.then_some(true),
             method: texts.wire("method", request.method()),
             host: request.host().map(|host| texts.wire("host", host)),
             path: request.path().map(|path| texts.wire("path", path)),
@@ -649,11 +654,12 @@ impl<'a> HttpRequestRecord<'a> {
 impl<'a> HttpResponseRecord<'a> {
     #[inline(always)]
     pub(super) fn new(finding: &'a HttpResponseFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
-        let HttpResponseFinding { response, exchange, verdict } = finding;
+        let HttpResponseFinding { response, exchange, decrypted, verdict } = finding;
         Self {
             version: response.version().name().into(),
             exchange: *exchange,
             head_cut: response.headers().is_cut().then_some(true),
+            decrypted: decrypted.then_some(true),
             status: response.status(),
             server_header: response.server().map(|server| texts.wire("server_header", server)),
             sig: texts.http_signature("sig", verdict),

@@ -1,0 +1,105 @@
+//! Decryption Secrets Blocks (draft-ietf-opsawg-pcapng, section 4.7).
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use huginn_net_core::Cursor;
+
+use super::{
+    BYTE_ORDER_MAGIC, Block, ENHANCED_PACKET, MIN_BLOCK_LEN, OBSOLETE_PACKET, Pcapng, SIMPLE_PACKET,
+    complete_block,
+};
+use crate::byte_order::ByteOrder;
+use crate::error::ReadError;
+use crate::limits::{MAX_SECRETS_BLOCK_LEN, MAX_TRAILING_BLOCKS};
+use crate::stream::Stream;
+
+/// The type of the block.
+pub(super) const DECRYPTION_SECRETS: u32 = 10;
+
+/// The type of secrets in the NSS key log format.
+const TLS_KEY_LOG: u32 = 0x544c_534b;
+
+impl Pcapng {
+    /// Reads to the end of the capture, and passes the text of each TLS key log to `each`.
+    pub(crate) fn read_key_logs(
+        &mut self,
+        stream: &mut Stream,
+        each: &mut impl FnMut(&[u8]),
+    ) -> Result<(), ReadError> {
+        while let Some(block) = self.begin_block(stream)? {
+            if block.kind == DECRYPTION_SECRETS && block.len <= MAX_SECRETS_BLOCK_LEN {
+                if let Some(text) = key_log(self.order, self.whole_block(&block, stream)?) {
+                    each(text);
+                }
+                stream.take(block.len);
+            } else {
+                self.skip(&block, stream)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a block of secrets lies before the first packet, in the bytes that are buffered.
+    pub(crate) fn begins_with_secrets(&self, mut unread: &[u8]) -> bool {
+        let mut order = self.order;
+        while let Some((kind, rest)) = complete_block(&mut order, unread) {
+            match kind {
+                DECRYPTION_SECRETS => return true,
+                ENHANCED_PACKET | OBSOLETE_PACKET | SIMPLE_PACKET => return false,
+                _ => unread = rest,
+            }
+        }
+        // One that is longer than the buffer.
+        order.u32(&mut Cursor::new(unread)) == Ok(DECRYPTION_SECRETS)
+    }
+
+    /// Buffers a block of secrets and returns its body.
+    fn whole_block<'s>(&self, block: &Block, stream: &'s mut Stream) -> Result<&'s [u8], ReadError> {
+        self.buffer_block_up_to(block, stream, MAX_SECRETS_BLOCK_LEN)
+    }
+}
+
+/// The text in the body of a block of secrets, if it is a TLS key log.
+fn key_log(order: ByteOrder, body: &[u8]) -> Option<&[u8]> {
+    let mut body = Cursor::new(body);
+    let kind = order.u32(&mut body).ok()?;
+    let len = order.u32(&mut body).ok()?;
+    let text = body.take(body.remaining().min(len as usize)).ok()?;
+    (kind == TLS_KEY_LOG).then_some(text)
+}
+
+/// Whether a block of secrets lies after the last packet of an uncompressed pcapng file. Reads only the ends of blocks.
+///
+/// # Errors
+/// If the file cannot be read.
+pub(crate) fn ends_with_secrets(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let mut head = [0; 12];
+    if file.metadata()?.len() < head.len() as u64 {
+        return Ok(false);
+    }
+    file.read_exact(&mut head)?;
+    let [.., a, b, c, d] = head;
+    let is_little = u32::from_le_bytes([a, b, c, d]) == BYTE_ORDER_MAGIC;
+    let number =
+        |bytes: [u8; 4]| if is_little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) };
+    let mut end = file.seek(SeekFrom::End(0))?;
+    for _ in 0..MAX_TRAILING_BLOCKS {
+        let mut word = [0; 4];
+        let Some(at) = end.checked_sub(4) else { break };
+        file.seek(SeekFrom::Start(at))?;
+        file.read_exact(&mut word)?;
+        let len = u64::from(number(word)).next_multiple_of(4);
+        let Some(start) = end.checked_sub(len).filter(|_| len >= MIN_BLOCK_LEN as u64) else { break };
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(&mut word)?;
+        match number(word) {
+            DECRYPTION_SECRETS => return Ok(true),
+            ENHANCED_PACKET | OBSOLETE_PACKET | SIMPLE_PACKET => break,
+            _ => end = start,
+        }
+    }
+    Ok(false)
+}

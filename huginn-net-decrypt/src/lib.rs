@@ -1,0 +1,45 @@
+//! Decrypts TLS with logged secrets.
+//!
+//! [`Secrets`] holds what programs write to `SSLKEYLOGFILE`, and what Decryption Secrets Blocks of pcapng files contain.
+//! [`TlsDecryptor`] reads both sides of a connection, in pieces of any length, and passes the plaintext to a
+//! [`PlaintextReader`]. It knows no fingerprint and no packets.
+//!
+//! TLS 1.2 and TLS 1.3, with AES-GCM, AES-CCM and ChaCha20-Poly1305. Every record is authenticated, except those whose
+//! content nobody reads: see [`PlaintextReader::skippable`].
+//!
+//! ```
+//! use huginn_net_decrypt::{PlaintextReader, Secrets, Side, TlsDecryptor};
+//!
+//! /// Collects what the client sends.
+//! #[derive(Default)]
+//! struct Requests(Vec<u8>);
+//!
+//! impl PlaintextReader for Requests {
+//!     fn on_data(&mut self, side: Side, bytes: &[u8]) {
+//!         if side == Side::Client {
+//!             self.0.extend_from_slice(bytes);
+//!         }
+//!     }
+//! }
+//!
+//! // A connection of curl and nginx with TLS 1.3: what each side sends, and the key log of curl.
+//! let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/tls13");
+//! let read = |name: &str| std::fs::read(format!("{folder}/{name}"));
+//! let secrets = Secrets::new();
+//! secrets.add_key_log(&read("keys.log")?);
+//! let mut decryptor = TlsDecryptor::new();
+//! let mut requests = Requests::default();
+//! for (side, name) in [(Side::Client, "client-hello"), (Side::Server, "server"), (Side::Client, "client")] {
+//!     decryptor.push(side, &read(name)?, &secrets, &mut requests)?;
+//! }
+//! assert!(requests.0.starts_with(b"GET /hello HTTP/1.1\r\nHost: www.example.com"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod limits;
+mod secrets;
+mod tls;
+
+pub use huginn_net_wire::Side;
+pub use secrets::{KeyLogSummary, SecretLabel, Secrets};
+pub use tls::{PlaintextReader, Stop, TlsDecryptor};

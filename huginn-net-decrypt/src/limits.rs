@@ -1,0 +1,31 @@
+//! Limits of this crate, each with its unit and its reason.
+
+/// Default maximum number of secrets: those of 200,000 connections with TLS 1.3, or a million with TLS 1.2. They take less
+/// than 200 MiB.
+pub(crate) const MAX_SECRETS: usize = 1_000_000;
+
+/// Maximum length of a line of a key log, in bytes: twice that of the longest known one, which names a session of 32 bytes and a
+/// secret of 48.
+pub(crate) const MAX_LINE_LEN: usize = 512;
+
+/// Maximum length of a secret, in bytes: that of SHA-512, the longest hash of a suite in TLS.
+pub(crate) const MAX_SECRET_LEN: usize = 64;
+
+/// Maximum number of malformed lines whose numbers are kept.
+pub(crate) const MAX_KEPT_LINES: usize = 16;
+
+/// Maximum length of an encrypted fragment, in bytes (RFC 5246, section 6.2.3; TLS 1.3 permits less).
+pub(crate) const MAX_FRAGMENT_LEN: usize = (1 << 14) + 2048;
+
+/// Maximum number of bytes of a side that wait for the hello of the other: one round trip of early data.
+pub(crate) const MAX_WAITING_BYTES: usize = 64 * 1024;
+
+/// Maximum length of a handshake message that is kept, in bytes: hellos and certificate chains of real servers are shorter.
+pub(crate) const MAX_MESSAGE_LEN: usize = 64 * 1024;
+
+/// Maximum number of records without the right authentication that are passed over: early data that the server rejected, or the
+/// handshake where only later secrets are known. A client sends at most 16 KiB of early data to most servers.
+pub(crate) const MAX_REFUSED_RECORDS: u32 = 64;
+
+/// Maximum number of bytes before the ClientHello: what precedes TLS is the greeting of a proxy or of STARTTLS.
+pub(crate) const MAX_PREAMBLE_BYTES: usize = 16 * 1024;

@@ -1,0 +1,164 @@
+//! The NSS key log format (draft-ietf-tls-keylogfile), which `SSLKEYLOGFILE` and Decryption Secrets Blocks have.
+
+use zeroize::{Zeroize, Zeroizing};
+
+use super::{SecretLabel, Secrets};
+use crate::limits::{MAX_KEPT_LINES, MAX_LINE_LEN, MAX_SECRET_LEN};
+
+/// What a key log contained.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeyLogSummary {
+    /// Secrets that were added.
+    pub secrets: u64,
+    /// Lines of secrets without use here, such as exporter secrets.
+    pub other: u64,
+    /// Lines that are no secrets: a wrong length, a wrong digit, an unknown form.
+    pub malformed: u64,
+    /// Numbers of the first malformed lines, from 1.
+    pub malformed_lines: Vec<u64>,
+    lines: u64,
+}
+
+/// What a line is.
+enum Line {
+    Secret(SecretLabel, [u8; 32], Zeroizing<[u8; MAX_SECRET_LEN]>, usize),
+    Other,
+    Empty,
+}
+
+impl Secrets {
+    /// Adds the secrets of a key log.
+    ///
+    /// Lines end with LF or CR LF. Empty lines and comments are skipped, and malformed lines are counted.
+    pub fn add_key_log(&self, text: &[u8]) -> KeyLogSummary {
+        let mut summary = KeyLogSummary::default();
+        self.add_key_log_lines(text, &mut summary);
+        summary
+    }
+
+    /// Adds the secrets of complete lines, and of the last one even if its end is missing, to a set and a summary.
+    pub fn add_key_log_lines(&self, text: &[u8], summary: &mut KeyLogSummary) {
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            summary.lines = summary.lines.saturating_add(1);
+            match parse(line.trim_ascii()) {
+                Some(Line::Secret(label, id, secret, len)) => {
+                    self.insert(label, &id, secret.get(..len).unwrap_or_default());
+                    summary.secrets = summary.secrets.saturating_add(1);
+                }
+                Some(Line::Other) => summary.other = summary.other.saturating_add(1),
+                Some(Line::Empty) => {}
+                None => {
+                    summary.malformed = summary.malformed.saturating_add(1);
+                    if summary.malformed_lines.len() < MAX_KEPT_LINES {
+                        summary.malformed_lines.push(summary.lines);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Reads a line without its end; `None` if it is malformed.
+fn parse(line: &[u8]) -> Option<Line> {
+    if line.is_empty() || line.starts_with(b"#") {
+        return Some(Line::Empty);
+    }
+    if line.len() > MAX_LINE_LEN {
+        return None;
+    }
+    let mut words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+    let (label, id, secret) = (words.next()?, words.next()?, words.next()?);
+    if words.next().is_some() {
+        return None;
+    }
+    let (label, id, secret) = match label {
+        b"CLIENT_RANDOM" => (Some(SecretLabel::MasterSecret), id, secret),
+        b"CLIENT_EARLY_TRAFFIC_SECRET" => (Some(SecretLabel::ClientEarly), id, secret),
+        b"CLIENT_HANDSHAKE_TRAFFIC_SECRET" => (Some(SecretLabel::ClientHandshake), id, secret),
+        b"SERVER_HANDSHAKE_TRAFFIC_SECRET" => (Some(SecretLabel::ServerHandshake), id, secret),
+        b"CLIENT_TRAFFIC_SECRET_0" => (Some(SecretLabel::ClientApplication), id, secret),
+        b"SERVER_TRAFFIC_SECRET_0" => (Some(SecretLabel::ServerApplication), id, secret),
+        b"RSA" if id.starts_with(b"Session-ID:") => {
+            let secret = secret.strip_prefix(b"Master-Key:")?;
+            (Some(SecretLabel::SessionMasterSecret), id.strip_prefix(b"Session-ID:")?, secret)
+        }
+        // Labels of later secrets, and of other protocols.
+        _ if label.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_') => {
+            (None, id, secret)
+        }
+        _ => return None,
+    };
+    let Some(label) = label else { return is_hex(id, secret).then_some(Line::Other) };
+    let is_session = label == SecretLabel::SessionMasterSecret;
+    let mut id_bytes = [0; 32];
+    let id_len = decode(id, &mut id_bytes)?;
+    if id_len == 0 || id_len != 32 && !is_session {
+        return None;
+    }
+    let mut bytes = Zeroizing::new([0; MAX_SECRET_LEN]);
+    let len = decode(secret, &mut *bytes)?;
+    let is_master = is_session || label == SecretLabel::MasterSecret;
+    // Those of TLS 1.3 have the length of the hash.
+    let fits = if is_master { len == 48 } else { matches!(len, 32 | 48 | 64) };
+    fits.then_some(Line::Secret(label, id_bytes, bytes, len))
+}
+
+/// Whether both words are hexadecimal digits.
+fn is_hex(id: &[u8], secret: &[u8]) -> bool {
+    [id, secret]
+        .into_iter()
+        .all(|word| word.iter().all(u8::is_ascii_hexdigit) && word.len().is_multiple_of(2))
+}
+
+/// Decodes hexadecimal digits. Returns the number of bytes; `None` if they are malformed or too many.
+fn decode(digits: &[u8], bytes: &mut [u8]) -> Option<usize> {
+    let (pairs, rest) = digits.as_chunks::<2>();
+    if !rest.is_empty() || pairs.len() > bytes.len() {
+        return None;
+    }
+    for ([high, low], byte) in pairs.iter().zip(&mut *bytes) {
+        let (Some(high), Some(low)) = (digit(*high), digit(*low)) else {
+            bytes.zeroize();
+            return None;
+        };
+        *byte = high << 4 | low;
+    }
+    Some(pairs.len())
+}
+
+fn digit(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_all_kinds() {
+        let (random, secret) = ("aB".repeat(32), "01".repeat(32));
+        let text = [
+            format!("CLIENT_RANDOM {random} {}\r\n", "02".repeat(48)),
+            format!("CLIENT_RANDOM {random} {secret}\n"),
+            format!("CLIENT_TRAFFIC_SECRET_0 {random} {secret}\n"),
+            format!("EXPORTER_SECRET {random} {secret}\n\n# text\n"),
+            format!("SERVER_TRAFFIC_SECRET_0 {random} {secret} 3\n"),
+            format!("SERVER_TRAFFIC_SECRET_0 {random}\n"),
+            format!("SERVER_TRAFFIC_SECRET_0 {random} {}\n", "0g".repeat(32)),
+            format!("SERVER_TRAFFIC_SECRET_0 {} {secret}\n", "01".repeat(31)),
+            format!("RSA Session-ID:0102 Master-Key:{}\n", "03".repeat(48)),
+            "\0".repeat(3000),
+        ]
+        .concat();
+        let secrets = Secrets::new();
+        let summary = secrets.add_key_log(text.as_bytes());
+        assert_eq!((summary.secrets, summary.other, summary.malformed), (3, 1, 6));
+        assert_eq!(summary.malformed_lines, [2, 7, 8, 9, 10, 12]);
+        let master = secrets.get(SecretLabel::MasterSecret, &[0xab; 32]).unwrap();
+        assert_eq!(**master, [2; 48]);
+        let mut session = [0; 32];
+        session[..2].copy_from_slice(&[1, 2]);
+        assert!(secrets.get(SecretLabel::SessionMasterSecret, &session).is_some());
+    }
+}

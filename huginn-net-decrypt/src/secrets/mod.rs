@@ -1,0 +1,173 @@
+//! Secrets of TLS sessions.
+
+mod key_log;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use foldhash::HashMap;
+use zeroize::Zeroizing;
+
+pub use key_log::KeyLogSummary;
+
+use crate::limits::MAX_SECRETS;
+
+/// A secret, zeroed when it is dropped. It moves as a pointer, so that no copies remain in memory.
+pub(crate) type Secret = Zeroizing<Box<[u8]>>;
+
+/// What a secret is for: the label of its line in a key log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SecretLabel {
+    /// `CLIENT_RANDOM`: the master secret of a connection up to TLS 1.2.
+    MasterSecret,
+    /// `RSA Session-ID:... Master-Key:...`: the master secret of a session by its identifier, up to TLS 1.2.
+    SessionMasterSecret,
+    /// `CLIENT_EARLY_TRAFFIC_SECRET`.
+    ClientEarly,
+    /// `CLIENT_HANDSHAKE_TRAFFIC_SECRET`.
+    ClientHandshake,
+    /// `SERVER_HANDSHAKE_TRAFFIC_SECRET`.
+    ServerHandshake,
+    /// `CLIENT_TRAFFIC_SECRET_0`.
+    ClientApplication,
+    /// `SERVER_TRAFFIC_SECRET_0`.
+    ServerApplication,
+}
+
+/// A secret by what it is for, and the random of its ClientHello, or the session identifier, padded with zeros.
+type Key = (SecretLabel, [u8; 32]);
+
+/// A set of secrets, shared by the threads of an analysis. A clone is another handle of the same set.
+///
+/// The set is bounded: the oldest secrets go first. Secrets are zeroed when they are dropped, and neither displayed nor
+/// serialised.
+///
+/// ```
+/// use huginn_net_decrypt::Secrets;
+///
+/// let secrets = Secrets::new();
+/// let random = "01".repeat(32);
+/// let summary = secrets.add_key_log(format!("# a comment\nCLIENT_RANDOM {random} {}\nnonsense\n", "02".repeat(48)).as_bytes());
+/// assert_eq!((summary.secrets, summary.malformed, &*summary.malformed_lines), (1, 1, &[3][..]));
+/// assert_eq!(secrets.len(), 1);
+/// ```
+#[derive(Clone)]
+pub struct Secrets(Arc<Shared>);
+
+struct Shared {
+    set: RwLock<Set>,
+    /// The number of secrets, so that a look does not lock the set.
+    len: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Set {
+    by_key: HashMap<Key, Secret>,
+    /// The keys, oldest first.
+    order: VecDeque<Key>,
+    max: usize,
+    dropped: u64,
+}
+
+impl Default for Secrets {
+    fn default() -> Self {
+        Self::with_max(MAX_SECRETS)
+    }
+}
+
+impl Secrets {
+    /// An empty set of at most a million secrets.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty set of at most this many secrets.
+    pub fn with_max(max: usize) -> Self {
+        let set = RwLock::new(Set { max, ..Set::default() });
+        Self(Arc::new(Shared { set, len: AtomicUsize::new(0) }))
+    }
+
+    /// Returns the number of secrets.
+    pub fn len(&self) -> usize {
+        self.0.len.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is no secret.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the number of secrets that were dropped because the set was full.
+    pub fn dropped(&self) -> u64 {
+        self.read(|set| set.dropped)
+    }
+
+    /// Adds a secret of the ClientHello with this random, or of the session with this identifier. Replaces an equal label's.
+    pub fn insert(&self, label: SecretLabel, id: &[u8; 32], secret: &[u8]) {
+        let mut set = self.0.set.write().unwrap_or_else(PoisonError::into_inner);
+        let set = &mut *set;
+        if set.max == 0 {
+            return;
+        }
+        if set.by_key.insert((label, *id), Zeroizing::new(secret.into())).is_some() {
+            return;
+        }
+        set.order.push_back((label, *id));
+        if set.order.len() > set.max
+            && let Some(oldest) = set.order.pop_front()
+        {
+            set.by_key.remove(&oldest);
+            set.dropped = set.dropped.saturating_add(1);
+        }
+        self.0.len.store(set.by_key.len(), Ordering::Relaxed);
+    }
+
+    /// A buffer for the text of a key log, which is zeroed when it is dropped.
+    pub fn text_buffer(&self, len: usize) -> Zeroizing<Vec<u8>> {
+        Zeroizing::new(vec![0; len])
+    }
+
+    /// Returns a copy of a secret.
+    pub(crate) fn get(&self, label: SecretLabel, id: &[u8; 32]) -> Option<Secret> {
+        self.read(|set| set.by_key.get(&(label, *id)).cloned())
+    }
+
+    fn read<T>(&self, f: impl FnOnce(&Set) -> T) -> T {
+        f(&self.0.set.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Compares handles: whether both are of the same set.
+impl PartialEq for Secrets {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// Shows only the number of secrets.
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Secrets").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn oldest_secrets_are_dropped_when_full() {
+        let secrets = Secrets::with_max(3);
+        for n in 0..10 {
+            secrets.insert(SecretLabel::MasterSecret, &[n; 32], &[n; 48]);
+        }
+        secrets.insert(SecretLabel::MasterSecret, &[9; 32], &[77; 48]);
+        assert_eq!((secrets.len(), secrets.dropped()), (3, 7));
+        let get = |n| secrets.get(SecretLabel::MasterSecret, &[n; 32]).map(|secret| secret[0]);
+        assert_eq!([6, 7, 8, 9].map(get), [None, Some(7), Some(8), Some(77)]);
+        assert_eq!(format!("{secrets:?}"), "Secrets { len: 3, .. }");
+    }
+}

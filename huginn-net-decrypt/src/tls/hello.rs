@@ -1,0 +1,95 @@
+//! The fields of hellos that decide about keys (RFC 8446, section 4.1).
+
+use huginn_net_wire::{Cursor, Truncated};
+
+const EARLY_DATA: u16 = 42;
+const SUPPORTED_VERSIONS: u16 = 43;
+
+/// The random of a HelloRetryRequest (RFC 8446, section 4.1.3).
+const RETRY_RANDOM: [u8; 32] = [
+    0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2,
+    0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+];
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClientHello {
+    pub(super) random: [u8; 32],
+    pub(super) has_early_data: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ServerHello {
+    pub(super) random: [u8; 32],
+    /// The session identifier, padded with zeros; all zeros if there is none.
+    pub(super) session: [u8; 32],
+    pub(super) suite: u16,
+    /// The negotiated version.
+    pub(super) version: u16,
+}
+
+impl ClientHello {
+    /// Parses the body of the message.
+    pub(super) fn parse(body: &[u8]) -> Result<Self, Truncated> {
+        let mut body = Cursor::new(body);
+        body.skip(2)?;
+        let random = body.array()?;
+        let session = usize::from(body.u8()?);
+        body.skip(session)?;
+        let suites = usize::from(body.u16_be()?);
+        body.skip(suites)?;
+        let methods = usize::from(body.u8()?);
+        body.skip(methods)?;
+        let mut has_early_data = false;
+        each_extension(&mut body, |kind, _| has_early_data |= kind == EARLY_DATA)?;
+        Ok(Self { random, has_early_data })
+    }
+}
+
+impl ServerHello {
+    /// Parses the body of the message.
+    pub(super) fn parse(body: &[u8]) -> Result<Self, Truncated> {
+        let mut body = Cursor::new(body);
+        let mut version = body.u16_be()?;
+        let random = body.array()?;
+        let session_len = usize::from(body.u8()?);
+        let id = body.take(session_len)?;
+        let mut session = [0; 32];
+        for (place, byte) in session.iter_mut().zip(id) {
+            *place = *byte;
+        }
+        let suite = body.u16_be()?;
+        body.skip(1)?;
+        each_extension(&mut body, |kind, data| {
+            if let (SUPPORTED_VERSIONS, Ok(selected)) = (kind, Cursor::new(data).u16_be()) {
+                version = selected;
+            }
+        })?;
+        Ok(Self { random, session, suite, version })
+    }
+
+    pub(super) fn is_retry_request(&self) -> bool {
+        self.random == RETRY_RANDOM
+    }
+}
+
+/// Whether EncryptedExtensions accepts early data.
+pub(super) fn accepts_early_data(body: &[u8]) -> bool {
+    let mut accepts = false;
+    let parsed = each_extension(&mut Cursor::new(body), |kind, _| accepts |= kind == EARLY_DATA);
+    parsed.is_ok() && accepts
+}
+
+/// Passes each extension to `each`, if there are any.
+fn each_extension(body: &mut Cursor<'_>, mut each: impl FnMut(u16, &[u8])) -> Result<(), Truncated> {
+    if body.remaining() == 0 {
+        return Ok(());
+    }
+    let len = usize::from(body.u16_be()?);
+    let mut extensions = Cursor::new(body.take(len)?);
+    while extensions.remaining() > 0 {
+        let kind = extensions.u16_be()?;
+        let len = usize::from(extensions.u16_be()?);
+        each(kind, extensions.take(len)?);
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! Handshake messages from the fragments of records (RFC 8446, section 5.1).
+
+use huginn_net_wire::Cursor;
+
+use crate::limits::MAX_MESSAGE_LEN;
+
+/// Length of type and length of a message, in bytes.
+const HEADER_LEN: usize = 4;
+
+/// Joins fragments to messages. A message that is too long is passed over.
+#[derive(Debug, Default)]
+pub(super) struct MessageJoiner {
+    /// The incomplete message.
+    bytes: Vec<u8>,
+    /// Number of bytes of a long message that are still to come.
+    skipped: usize,
+}
+
+impl MessageJoiner {
+    /// Passes type and body of each message that a fragment completes to `each`.
+    pub(super) fn push(&mut self, mut fragment: &[u8], mut each: impl FnMut(u8, &[u8])) {
+        while !fragment.is_empty() {
+            let skipped = self.skipped.min(fragment.len());
+            self.skipped = self.skipped.saturating_sub(skipped);
+            fragment = fragment.get(skipped..).unwrap_or_default();
+            let missing = self.missing().min(fragment.len());
+            let (part, rest) = fragment.split_at_checked(missing).unwrap_or_default();
+            self.bytes.extend_from_slice(part);
+            fragment = rest;
+            if self.bytes.len() < HEADER_LEN || self.missing() > 0 {
+                continue;
+            }
+            let mut message = Cursor::new(&self.bytes);
+            if let (Ok(kind), Ok(len)) = (message.u8(), message.u24_be()) {
+                let len = len as usize;
+                if len > MAX_MESSAGE_LEN {
+                    self.skipped = len;
+                } else {
+                    each(kind, message.take(len).unwrap_or_default());
+                }
+            }
+            self.bytes = Vec::new();
+        }
+    }
+
+    /// Number of bytes until the header, the message or a message that is too long is known.
+    fn missing(&self) -> usize {
+        let mut header = Cursor::new(&self.bytes);
+        let (Ok(_), Ok(len)) = (header.u8(), header.u24_be()) else {
+            return HEADER_LEN.saturating_sub(self.bytes.len());
+        };
+        let len = if len as usize > MAX_MESSAGE_LEN { 0 } else { len as usize };
+        HEADER_LEN.saturating_add(len).saturating_sub(self.bytes.len())
+    }
+
+    pub(super) fn buffered_bytes(&self) -> usize {
+        self.bytes.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_joined_and_long_ones_passed_over() {
+        let long = [&[11, 2, 0, 0][..], &[9; 0x20000]].concat();
+        let bytes = [&[1, 0, 0, 3, 1, 2, 3][..], &[20, 0, 0, 0], &long, &[24, 0, 0, 1, 0]].concat();
+        for step in [1, 3, 7, 1000, bytes.len()] {
+            let (mut joiner, mut found) = (MessageJoiner::default(), Vec::new());
+            for piece in bytes.chunks(step) {
+                joiner.push(piece, |kind, body| found.push((kind, body.to_vec())));
+            }
+            assert_eq!(found, [(1, vec![1, 2, 3]), (20, vec![]), (24, vec![0])], "{step}");
+            assert_eq!(joiner.buffered_bytes(), 0);
+        }
+    }
+}

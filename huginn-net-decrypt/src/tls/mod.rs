@@ -1,0 +1,503 @@
+//! TLS over a stream: records of both sides to plaintext.
+
+mod cipher;
+mod derive;
+mod hello;
+mod messages;
+mod side;
+mod suite;
+
+use std::fmt;
+
+use huginn_net_wire::Side;
+use zeroize::Zeroizing;
+
+use self::cipher::RecordCipher;
+use self::hello::{ClientHello, ServerHello};
+use self::side::{HEADER_LEN, SideState};
+use self::suite::Suite;
+use crate::limits::{MAX_PREAMBLE_BYTES, MAX_REFUSED_RECORDS, MAX_WAITING_BYTES};
+use crate::secrets::Secret;
+use crate::{SecretLabel, Secrets};
+
+const CHANGE_CIPHER_SPEC: u8 = 20;
+const HANDSHAKE: u8 = 22;
+const APPLICATION_DATA: u8 = 23;
+
+const CLIENT_HELLO: u8 = 1;
+const SERVER_HELLO: u8 = 2;
+const END_OF_EARLY_DATA: u8 = 5;
+const ENCRYPTED_EXTENSIONS: u8 = 8;
+const FINISHED: u8 = 20;
+const KEY_UPDATE: u8 = 24;
+
+/// Number of bytes that are buffered at once.
+const PIECE_LEN: usize = 16 * 1024;
+
+const TLS_1_2: u16 = 0x0303;
+const TLS_1_3: u16 = 0x0304;
+
+/// Receives the plaintext of a connection.
+pub trait PlaintextReader {
+    /// Receives the next bytes of the application that a side sent.
+    fn on_data(&mut self, side: Side, bytes: &[u8]);
+
+    /// Returns the number of next bytes of a side whose values do not matter, such as the rest of a body. Records within them
+    /// are not decrypted, where the cipher permits it, and [skipped](Self::skip) instead.
+    fn skippable(&self, _side: Side) -> u64 {
+        0
+    }
+
+    /// Skips `len` of the [skippable](Self::skippable) bytes.
+    fn skip(&mut self, _side: Side, _len: u64) {}
+
+    /// Whether bytes of a side are still read. Without, its records are not decrypted.
+    fn reads(&self, _side: Side) -> bool {
+        true
+    }
+
+    /// Receives an encrypted handshake message of TLS 1.3: its type and body.
+    fn on_handshake(&mut self, _side: Side, _kind: u8, _body: &[u8]) {}
+
+    /// Handles that the server rejected the early data that were received: the client sends them again, or something else.
+    fn on_early_data_rejected(&mut self) {}
+}
+
+/// Why a connection is no longer decrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stop {
+    /// No ClientHello came within the first bytes.
+    NotTls,
+    /// No secret of the connection is known.
+    NoSecret,
+    /// A record is not authentic: the secret is wrong, or bytes are missing.
+    NotAuthentic,
+    /// The version or the cipher suite is not supported.
+    Unsupported,
+    /// Bytes that are no records.
+    Malformed,
+    /// The other side's hello did not come in time.
+    NoHello,
+    /// Bytes of the stream are missing.
+    Gap,
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotTls => "no ClientHello",
+            Self::NoSecret => "no secret",
+            Self::NotAuthentic => "a record is not authentic",
+            Self::Unsupported => "a version or cipher suite that is not supported",
+            Self::Malformed => "malformed records",
+            Self::NoHello => "the hello of a side is missing",
+            Self::Gap => "bytes are missing",
+        })
+    }
+}
+
+impl std::error::Error for Stop {}
+
+/// Decrypts one connection with TLS 1.2 or TLS 1.3.
+#[derive(Debug, Default)]
+pub struct TlsDecryptor {
+    client: SideState,
+    server: SideState,
+    client_hello: Option<ClientHello>,
+    server_hello: Option<(ServerHello, Suite)>,
+    /// Whether early data were passed on.
+    has_early_data: bool,
+    /// Bytes before the ClientHello.
+    preamble: usize,
+    decrypted: u64,
+    stop: Option<Stop>,
+}
+
+impl TlsDecryptor {
+    /// Expects a ClientHello. Other data may precede it, as with STARTTLS and proxies: then the ClientHello must begin a piece of
+    /// the client's data.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads the next bytes of a side.
+    ///
+    /// # Errors
+    /// If the connection cannot be decrypted further. Later calls fail in the same way.
+    pub fn push(
+        &mut self,
+        side: Side,
+        bytes: &[u8],
+        secrets: &Secrets,
+        reader: &mut impl PlaintextReader,
+    ) -> Result<(), Stop> {
+        if let Some(stop) = self.stop {
+            return Err(stop);
+        }
+        if !self.begins(side, bytes) {
+            self.preamble = self.preamble.saturating_add(bytes.len());
+            let is_late = self.client_hello.is_none() && self.preamble > MAX_PREAMBLE_BYTES;
+            return if is_late { Err(self.stop(Stop::NotTls)) } else { Ok(()) };
+        }
+        let outcome = bytes.chunks(PIECE_LEN).try_for_each(|piece| {
+            self.side(side).push(piece);
+            // What one side sends may be what the other one waits for.
+            for side in [side, side.peer(), side] {
+                self.drain(side, secrets, reader)?;
+            }
+            let is_full = |side: &SideState| side.unread() > MAX_WAITING_BYTES;
+            if is_full(&self.client) || is_full(&self.server) { Err(Stop::NoHello) } else { Ok(()) }
+        });
+        outcome.map_err(|stop| self.stop(stop))
+    }
+
+    /// Ends the decryption, because bytes of the stream are missing: the number of records in them is unknown. Returns why it
+    /// ended; [`Stop::NotTls`] if no ClientHello came before.
+    pub fn gap(&mut self) -> Stop {
+        self.stop(if self.client_hello.is_some() { Stop::Gap } else { Stop::NotTls })
+    }
+
+    /// Why the connection is no longer decrypted, if so.
+    pub fn stopped(&self) -> Option<Stop> {
+        self.stop
+    }
+
+    /// Returns the number of records that were decrypted.
+    pub fn records(&self) -> u64 {
+        self.decrypted
+    }
+
+    /// Whether the records of a side are needed, if the [reader](PlaintextReader::reads) reads its data or not.
+    pub fn reads(&self, side: Side, reader_reads: bool) -> bool {
+        let state = side.choose(&self.client, &self.server);
+        self.stop.is_none() && (reader_reads || !state.has_application_keys)
+    }
+
+    /// Returns the heap memory, in bytes.
+    pub fn buffered_bytes(&self) -> usize {
+        self.client.buffered_bytes().saturating_add(self.server.buffered_bytes())
+    }
+
+    /// Stops, and drops what is buffered.
+    fn stop(&mut self, stop: Stop) -> Stop {
+        (self.client, self.server) = (SideState::default(), SideState::default());
+        *self.stop.get_or_insert(stop)
+    }
+
+    fn side(&mut self, side: Side) -> &mut SideState {
+        side.choose(&mut self.client, &mut self.server)
+    }
+
+    /// Whether the records of a side have begun, or begin with these bytes.
+    fn begins(&mut self, side: Side, bytes: &[u8]) -> bool {
+        const ALERT: u8 = 21;
+        let state = self.side(side);
+        state.has_begun |= match bytes {
+            [kind @ (HANDSHAKE | ALERT), 3, ..] => side == Side::Server || *kind == HANDSHAKE,
+            [HANDSHAKE] => true,
+            _ => false,
+        };
+        state.has_begun
+    }
+
+    /// Reads the complete records of a side.
+    fn drain(
+        &mut self,
+        side: Side,
+        secrets: &Secrets,
+        reader: &mut impl PlaintextReader,
+    ) -> Result<(), Stop> {
+        loop {
+            let state = self.side(side);
+            let Some(header) = state.header()? else { return Ok(()) };
+            let Some(mut record) = state.take_record(&header) else { return Ok(()) };
+            let outcome = self.read_record(side, header.bytes, &mut record, secrets, reader);
+            let state = self.side(side);
+            match outcome {
+                Ok(true) => state.finish_record(record),
+                Ok(false) => {
+                    state.give_back(record);
+                    return Ok(());
+                }
+                Err(stop) => return Err(stop),
+            }
+        }
+    }
+
+    /// Reads a record. Returns false if it must wait for the other side.
+    fn read_record(
+        &mut self,
+        side: Side,
+        header: [u8; HEADER_LEN],
+        record: &mut [u8],
+        secrets: &Secrets,
+        reader: &mut impl PlaintextReader,
+    ) -> Result<bool, Stop> {
+        let fragment = record.get_mut(HEADER_LEN..).unwrap_or_default();
+        let [kind, ..] = header;
+        let is_tls13 = self.server_hello.is_some_and(|(hello, _)| hello.version == TLS_1_3);
+        // TLS 1.3 encrypts only records of this type.
+        let is_encrypted = kind == APPLICATION_DATA || self.side(side).is_encrypted && !is_tls13;
+        if is_encrypted {
+            return self.read_encrypted(side, header, fragment, secrets, reader);
+        }
+        match kind {
+            HANDSHAKE if side == Side::Server && self.client_hello.is_none() => Ok(false),
+            HANDSHAKE => {
+                let mut joiner = std::mem::take(&mut self.side(side).messages);
+                let mut outcome = Ok(());
+                joiner.push(fragment, |kind, body| {
+                    if outcome.is_ok() {
+                        outcome = self.on_hello(side, kind, body, secrets);
+                    }
+                });
+                self.side(side).messages = joiner;
+                outcome.map(|()| true)
+            }
+            CHANGE_CIPHER_SPEC => {
+                if self.server_hello.is_none() || self.client_hello.is_none() {
+                    // A client that resumes a session of TLS 1.3 sends it before the ServerHello.
+                    let waits = !self.client_hello.is_some_and(|hello| hello.has_early_data);
+                    return Ok(!waits);
+                }
+                if !is_tls13 {
+                    let cipher = self.tls12_cipher(side, secrets)?;
+                    let state = self.side(side);
+                    (state.cipher, state.is_encrypted, state.has_application_keys) =
+                        (Some(cipher), true, true);
+                }
+                Ok(true)
+            }
+            _ => Ok(true),
+        }
+    }
+
+    /// Reads an encrypted record.
+    fn read_encrypted(
+        &mut self,
+        side: Side,
+        header: [u8; HEADER_LEN],
+        fragment: &mut [u8],
+        secrets: &Secrets,
+        reader: &mut impl PlaintextReader,
+    ) -> Result<bool, Stop> {
+        if self.side(side).cipher.is_none() {
+            if self.server_hello.is_some() && self.client_hello.is_some() {
+                return Err(Stop::NoSecret);
+            }
+            if side == Side::Client
+                && let Some(hello) = self.client_hello.filter(|hello| hello.has_early_data)
+            {
+                return Ok(self.begin_early_data(&hello, header, fragment, secrets, reader));
+            }
+            return Ok(false);
+        }
+        let [outer, ..] = header;
+        let reads = reader.reads(side);
+        let is_tls13 = self.server_hello.is_none_or(|(hello, _)| hello.version == TLS_1_3);
+        let state = self.side(side);
+        let has_keys = state.has_application_keys;
+        let Some(cipher) = &mut state.cipher else { return Ok(false) };
+        // A record of TLS 1.3 may be a KeyUpdate.
+        if outer == APPLICATION_DATA && has_keys && state.is_proven {
+            let room = if reads { reader.skippable(side) } else { u64::MAX };
+            if room > 0
+                && fragment.len() as u64 <= room.saturating_add(32)
+                && let Some(len) = cipher.plaintext_len(fragment).filter(|len| *len as u64 <= room)
+            {
+                cipher.skip();
+                if reads {
+                    reader.skip(side, len as u64);
+                }
+                return Ok(true);
+            }
+        }
+        let Some(opened) = state.open(header, fragment)? else { return Ok(true) };
+        let bytes = fragment.get(opened.place).unwrap_or_default();
+        self.decrypted = self.decrypted.saturating_add(1);
+        match opened.kind {
+            APPLICATION_DATA => {
+                if side == Side::Client && !has_keys {
+                    self.has_early_data = true;
+                }
+                if reads && !bytes.is_empty() {
+                    reader.on_data(side, bytes);
+                }
+            }
+            HANDSHAKE => {
+                let mut joiner = std::mem::take(&mut self.side(side).messages);
+                let mut outcome = Ok(());
+                joiner.push(bytes, |kind, body| {
+                    if outcome.is_ok() {
+                        outcome = if is_tls13 {
+                            reader.on_handshake(side, kind, body);
+                            self.on_encrypted_message(side, kind, body, secrets, reader)
+                        } else {
+                            // A renegotiation.
+                            self.on_hello(side, kind, body, secrets)
+                        };
+                    }
+                });
+                self.side(side).messages = joiner;
+                outcome?;
+            }
+            CHANGE_CIPHER_SPEC if !is_tls13 => {
+                let cipher = self.tls12_cipher(side, secrets)?;
+                self.side(side).cipher = Some(cipher);
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    /// Finds the key of the first record of early data: its suite is that of the session, which the server has not named yet. Returns
+    /// whether the record was read; it waits for the ServerHello if no secret fits.
+    fn begin_early_data(
+        &mut self,
+        hello: &ClientHello,
+        header: [u8; HEADER_LEN],
+        fragment: &[u8],
+        secrets: &Secrets,
+        reader: &mut impl PlaintextReader,
+    ) -> bool {
+        let Some(secret) = secrets.get(SecretLabel::ClientEarly, &hello.random) else { return false };
+        let ciphers = suite::TLS_1_3.into_iter().filter_map(Suite::from_number);
+        for mut cipher in ciphers.filter_map(|suite| RecordCipher::tls13(suite, &secret)) {
+            let mut copy = Zeroizing::new(fragment.to_vec());
+            let Some(opened) = cipher.open(header, &mut copy) else { continue };
+            if opened.kind == APPLICATION_DATA && reader.reads(Side::Client) {
+                self.has_early_data = true;
+                reader.on_data(Side::Client, copy.get(opened.place).unwrap_or_default());
+            }
+            self.decrypted = self.decrypted.saturating_add(1);
+            (self.client.cipher, self.client.is_proven) = (Some(cipher), true);
+            return true;
+        }
+        false
+    }
+
+    /// Processes a message that is not encrypted, or one of a renegotiation.
+    fn on_hello(&mut self, side: Side, kind: u8, body: &[u8], secrets: &Secrets) -> Result<(), Stop> {
+        match (side, kind) {
+            (Side::Client, CLIENT_HELLO) => {
+                let hello = ClientHello::parse(body).map_err(|_| Stop::Malformed)?;
+                if self.client_hello.is_some() {
+                    // After a HelloRetryRequest, early data are void. A renegotiation has a new random.
+                    self.client.cipher.take_if(|_| self.server_hello.is_none());
+                }
+                self.client_hello = Some(hello);
+                Ok(())
+            }
+            (Side::Server, SERVER_HELLO) => {
+                let hello = ServerHello::parse(body).map_err(|_| Stop::Malformed)?;
+                if hello.is_retry_request() {
+                    return Ok(());
+                }
+                let suite = Suite::from_number(hello.suite)
+                    .filter(|_| matches!(hello.version, TLS_1_2 | TLS_1_3))
+                    .ok_or(Stop::Unsupported)?;
+                self.server_hello = Some((hello, suite));
+                if hello.version == TLS_1_3 { self.begin_tls13(secrets) } else { Ok(()) }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sets the keys of the handshake of TLS 1.3.
+    fn begin_tls13(&mut self, secrets: &Secrets) -> Result<(), Stop> {
+        let has_early_data = self.client_hello.is_some_and(|hello| hello.has_early_data);
+        for side in [Side::Client, Side::Server] {
+            let handshake = self.tls13_cipher(side, true, secrets);
+            let application = self.tls13_cipher(side, false, secrets);
+            let state = self.side(side);
+            state.is_encrypted = true;
+            state.may_refuse = if handshake.is_none() { MAX_REFUSED_RECORDS } else { 0 };
+            state.has_application_keys = handshake.is_none() && application.is_some();
+            let cipher = handshake.or(application).ok_or(Stop::NoSecret)?;
+            if side == Side::Client && has_early_data {
+                state.may_refuse = MAX_REFUSED_RECORDS;
+                if state.cipher.is_some() {
+                    state.next = Some(cipher);
+                    continue;
+                }
+            }
+            state.cipher = Some(cipher);
+        }
+        Ok(())
+    }
+
+    /// Processes an encrypted message of TLS 1.3.
+    fn on_encrypted_message(
+        &mut self,
+        side: Side,
+        kind: u8,
+        body: &[u8],
+        secrets: &Secrets,
+        reader: &mut impl PlaintextReader,
+    ) -> Result<(), Stop> {
+        match (side, kind) {
+            (Side::Client, END_OF_EARLY_DATA) if self.client.next.is_some() => {
+                self.client.cipher = self.client.next.take();
+            }
+            (Side::Server, ENCRYPTED_EXTENSIONS)
+                if self.has_early_data && !hello::accepts_early_data(body) =>
+            {
+                self.has_early_data = false;
+                reader.on_early_data_rejected();
+            }
+            (_, FINISHED) => {
+                let cipher = self.tls13_cipher(side, false, secrets).ok_or(Stop::NoSecret)?;
+                let state = self.side(side);
+                (state.cipher, state.has_application_keys, state.is_proven) = (Some(cipher), true, false);
+            }
+            (_, KEY_UPDATE) => {
+                let state = self.side(side);
+                state.cipher = state.cipher.as_ref().and_then(RecordCipher::updated);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The cipher of a side in TLS 1.3.
+    fn tls13_cipher(&self, side: Side, is_handshake: bool, secrets: &Secrets) -> Option<RecordCipher> {
+        let (_, suite) = self.server_hello?;
+        let label = match (side, is_handshake) {
+            (Side::Client, true) => SecretLabel::ClientHandshake,
+            (Side::Server, true) => SecretLabel::ServerHandshake,
+            (Side::Client, false) => SecretLabel::ClientApplication,
+            (Side::Server, false) => SecretLabel::ServerApplication,
+        };
+        RecordCipher::tls13(suite, &secrets.get(label, &self.client_hello?.random)?)
+    }
+
+    /// The cipher of a side in TLS 1.2 (RFC 5246, section 6.3).
+    fn tls12_cipher(&self, side: Side, secrets: &Secrets) -> Result<RecordCipher, Stop> {
+        let (Some(client), Some((server, Suite { aead, hash }))) = (self.client_hello, self.server_hello)
+        else {
+            return Err(Stop::NoHello);
+        };
+        let master = self.master_secret(&client, &server, secrets).ok_or(Stop::NoSecret)?;
+        let (key_len, iv_len) = (aead.key_len(), if aead == suite::Aead::ChaCha20Poly1305 { 12 } else { 4 });
+        let mut block = Zeroizing::new([0; 2 * (32 + 12)]);
+        let len = key_len.saturating_add(iv_len).saturating_mul(2);
+        let seed = [&server.random[..], &client.random];
+        let cipher = block.get_mut(..len).and_then(|block| {
+            derive::prf(hash, &master, b"key expansion", seed, block)?;
+            let (keys, ivs) = block.split_at_checked(key_len.checked_mul(2)?)?;
+            let (client_key, server_key) = keys.split_at_checked(key_len)?;
+            let (client_iv, server_iv) = ivs.split_at_checked(iv_len)?;
+            RecordCipher::tls12(aead, side.choose(client_key, server_key), side.choose(client_iv, server_iv))
+        });
+        cipher.ok_or(Stop::NoSecret)
+    }
+
+    /// The master secret of TLS 1.2: under the random of the client, or under the identifier of the session.
+    fn master_secret(&self, client: &ClientHello, server: &ServerHello, secrets: &Secrets) -> Option<Secret> {
+        secrets.get(SecretLabel::MasterSecret, &client.random).or_else(|| {
+            let has_session = server.session != [0; 32];
+            has_session.then(|| secrets.get(SecretLabel::SessionMasterSecret, &server.session)).flatten()
+        })
+    }
+}
