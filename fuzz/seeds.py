@@ -58,6 +58,7 @@ def main():
         save_negotiations(os.path.basename(path), path)
     save_http2()
     save_tables()
+    save_decryption()
     save_clients()
     save("ring_block", "two-frames", ring_block([b"\x45" + bytes(59), bytes(14)]))
     save("p0f_query", "ipv4", struct.pack("<IB", 0x50304601, 4) + bytes([192, 0, 2, 1]) + bytes(12))
@@ -184,6 +185,15 @@ def save_streams(name, segments):
                     piece += b" " * (-(len(piece) - 1) % 4)
                     pieces += bytes([(len(piece) - 1) // 4 << 2 | (segment.source != client)]) + piece
             save("http1", f"{name}-{i}", pieces)
+
+
+def save_decryption():
+    """Writes seeds for tls_decrypt: length of the pieces, how much of a recording is read, and what follows."""
+    recordings = os.path.join(HERE, "..", "huginn-net-decrypt", "recordings")
+    for folder in sorted(os.listdir(recordings)):
+        for name, head in (("keys.log", b"\x40\xff\x00"), ("client", b"\x07\x80\x00"), ("server", b"\xff\x20\x00")):
+            with open(os.path.join(recordings, folder, name), "rb") as f:
+                save("tls_decrypt", f"{folder}-{name}", head + f.read())
 
 
 def save_tables():

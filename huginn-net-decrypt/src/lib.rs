@@ -22,17 +22,16 @@
 //!     }
 //! }
 //!
-//! // A connection of curl and nginx with TLS 1.3: what each side sends, and the key log of curl.
-//! let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/tls13");
+//! // A connection of OpenSSL and nginx with TLS 1.3: what each side sends, and the key log of the client.
+//! let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/recordings/tls13");
 //! let read = |name: &str| std::fs::read(format!("{folder}/{name}"));
 //! let secrets = Secrets::new();
 //! secrets.add_key_log(&read("keys.log")?);
-//! let mut decryptor = TlsDecryptor::new();
-//! let mut requests = Requests::default();
-//! for (side, name) in [(Side::Client, "client-hello"), (Side::Server, "server"), (Side::Client, "client")] {
+//! let (mut decryptor, mut requests) = (TlsDecryptor::new(), Requests::default());
+//! for (side, name) in [(Side::Client, "client"), (Side::Server, "server")] {
 //!     decryptor.push(side, &read(name)?, &secrets, &mut requests)?;
 //! }
-//! assert!(requests.0.starts_with(b"GET /hello HTTP/1.1\r\nHost: www.example.com"));
+//! assert!(requests.0.starts_with(b"GET /new-tls1_3 HTTP/1.1\r\nHost: www.example.test\r\n"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

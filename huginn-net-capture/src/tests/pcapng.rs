@@ -232,3 +232,44 @@ fn other_records_count_for_packet_numbers() {
     assert_eq!(others, [0, 2, 3, 0]);
     assert_eq!(defect([file, vec![0; 5]].concat()).0, 10);
 }
+
+#[test]
+fn key_logs_are_read_wherever_they_are() {
+    for order in [Little, Big] {
+        let secrets = |kind: u32, text: &[u8]| {
+            let body = Bytes::new(order).u32(kind).u32(u32::try_from(text.len()).unwrap()).raw(text);
+            let padding = vec![0; text.len().next_multiple_of(4) - text.len()];
+            block(order, 10, &body.raw(&padding).done())
+        };
+        let key_log = |text: &[u8]| secrets(0x544c_534b, text);
+        let frame = || enhanced(order, 0, 1, b"ab", 2);
+        let first = [key_log(b"one"), secrets(0x5353_484b, b"ssh"), frame(), key_log(b"two")].concat();
+        let middle = [frame(), key_log(b"three"), frame()].concat();
+        let last = [frame(), key_log(b"four"), block(order, 5, &[0; 12])].concat();
+        let file = tempfile(&capture(order, std::slice::from_ref(&last)));
+        for (blocks, path, texts, is_found) in [
+            (&first, None, vec!["one", "two"], true),
+            (&middle, None, vec!["three"], false),
+            (&last, None, vec!["four"], false),
+            (&last, Some(&*file), vec!["four"], true),
+        ] {
+            let open =
+                || CaptureReader::from_reader("a", Cursor::new(capture(order, std::slice::from_ref(blocks))));
+            assert_eq!(open().unwrap().has_secrets(path), is_found, "{texts:?}");
+            let mut found = Vec::new();
+            let read =
+                open().unwrap().read_key_logs(|text| found.push(String::from_utf8(text.to_vec()).unwrap()));
+            assert!(read.is_ok());
+            assert_eq!(found, texts);
+        }
+        std::fs::remove_file(file).unwrap();
+    }
+}
+
+/// Writes a file with these bytes and returns its path.
+fn tempfile(bytes: &[u8]) -> std::path::PathBuf {
+    let name = format!("huginn-net-secrets-{}-{:p}", std::process::id(), bytes);
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
+}

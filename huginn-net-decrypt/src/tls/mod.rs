@@ -6,6 +6,8 @@ mod hello;
 mod messages;
 mod side;
 mod suite;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
@@ -407,6 +409,10 @@ impl TlsDecryptor {
     /// Sets the keys of the handshake of TLS 1.3.
     fn begin_tls13(&mut self, secrets: &Secrets) -> Result<(), Stop> {
         let has_early_data = self.client_hello.is_some_and(|hello| hello.has_early_data);
+        let early = self.client_hello.zip(self.server_hello).filter(|_| has_early_data);
+        let mut early = early.and_then(|(client, (_, suite))| {
+            RecordCipher::tls13(suite, &secrets.get(SecretLabel::ClientEarly, &client.random)?)
+        });
         for side in [Side::Client, Side::Server] {
             let handshake = self.tls13_cipher(side, true, secrets);
             let application = self.tls13_cipher(side, false, secrets);
@@ -417,6 +423,7 @@ impl TlsDecryptor {
             let cipher = handshake.or(application).ok_or(Stop::NoSecret)?;
             if side == Side::Client && has_early_data {
                 state.may_refuse = MAX_REFUSED_RECORDS;
+                state.cipher = state.cipher.take().or(early.take());
                 if state.cipher.is_some() {
                     state.next = Some(cipher);
                     continue;

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::captures;
+use huginn_net::Configure;
 use huginn_net::core::DecodeConfig;
+use huginn_net::decrypt::Secrets;
 use huginn_net::finding::{SshClientFinding, SshServerFinding};
 use huginn_net::http::HttpVersion;
 use huginn_net::p0f::P0fLine;
@@ -114,8 +116,19 @@ fn p0f_format_equals_p0f_log() {
 /// Returns the events of a capture.
 fn events(capture: &Path) -> Vec<Event> {
     let mut events = Vec::new();
-    HuginnNet::builder().build().analyze(CaptureReader::open(capture).unwrap(), &mut events).unwrap();
+    let builder = HuginnNet::builder().secrets(Some(secrets(&[capture])));
+    builder.build().analyze(CaptureReader::open(capture).unwrap(), &mut events).unwrap();
     events
+}
+
+/// The secrets that captures bring.
+pub(crate) fn secrets(captures: &[&Path]) -> Secrets {
+    let secrets = Secrets::new();
+    for capture in captures {
+        let reader = CaptureReader::open(capture).unwrap();
+        reader.read_key_logs(|text| assert_eq!(secrets.add_key_log(text).malformed, 0)).unwrap();
+    }
+    secrets
 }
 
 #[test]
@@ -253,6 +266,37 @@ fn http_exchanges_equal_tshark() {
         golden.sort();
         assert_eq!(rows, golden, "{}", capture.display());
     }
+}
+
+#[test]
+fn connections_with_wrong_or_missing_secrets_are_counted() {
+    let capture = captures::path("http-decrypted-sessions.pcapng");
+    let reader = || CaptureReader::open(&capture).unwrap();
+    let (mut text, secrets) = (String::new(), Secrets::new());
+    reader().read_key_logs(|part| text.push_str(std::str::from_utf8(part).unwrap())).unwrap();
+    // The first secret serves, another is wrong, and the rest is missing.
+    let random = |line: &str| line.split(' ').nth(1).unwrap().to_owned();
+    let mut randoms: Vec<_> =
+        text.lines().filter(|line| line.starts_with("CLIENT_RANDOM")).map(random).collect();
+    randoms.dedup();
+    for line in text.lines() {
+        if line.contains(&randoms[0]) {
+            secrets.add_key_log(line.as_bytes());
+        } else if line.contains(&randoms[1]) {
+            secrets.add_key_log(format!("{}ff", &line[..line.len() - 2]).as_bytes());
+        }
+    }
+    let mut analyzer = HuginnNet::builder().secrets(Some(secrets)).build();
+    let mut events: Vec<Event> = Vec::new();
+    let counters = analyzer.analyze(reader(), &mut events).unwrap();
+    let found = analyzer.protocol().counters().decryption;
+    let others = counters.flows.opened - 2;
+    assert_eq!((found.connections, found.not_authentic, found.without_secret), (1, 1, others));
+    let requests =
+        events.iter().filter(|event| matches!(&event.kind, Finding::HttpRequest(found) if found.decrypted));
+    assert_eq!(requests.count(), 1);
+    let spots = huginn_net::blind_spots::BlindSpot::of_analyzer(&analyzer);
+    assert!(spots.iter().any(|spot| (spot.name, spot.count) == ("tls_without_secret", others)));
 }
 
 /// Returns the algorithms of each SSH connection of a capture, in order.

@@ -53,7 +53,15 @@ fn builder(workers: usize, block_bytes: usize) -> Builder<Observers> {
 }
 
 fn with_connections() -> Builder<Observers> {
-    HuginnNet::builder_with(Observers::default().connections(true).handshakes(true))
+    let captures = captures::with_extension(&["pcapng"]);
+    let captures: Vec<_> = captures
+        .iter()
+        .filter(|path| path.to_string_lossy().contains("decrypted"))
+        .map(|path| &**path)
+        .collect();
+    let secrets = crate::goldens::secrets(&captures);
+    assert!(!secrets.is_empty());
+    HuginnNet::builder_with(Observers::default().connections(true).handshakes(true).secrets(Some(secrets)))
 }
 
 #[test]

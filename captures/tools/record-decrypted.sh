@@ -1,0 +1,154 @@
+#!/usr/bin/env bash
+# Records HTTP inside TLS between real programs, with the secrets in the captures, each capture in its own network namespaces.
+#
+#   captures/tools/record-decrypted.sh          record all captures again
+#   captures/tools/record-decrypted.sh NAME...  record only these
+#   captures/tools/record-decrypted.sh --list   list the names
+#
+# The requirements and addresses of record.sh apply. editcap puts the key logs of the clients into the captures.
+set -euo pipefail
+
+readonly PACKAGES="chromium curl ethtool iproute2 nginx nodejs openssl python3 tcpdump tshark wireshark-common"
+readonly PROGRAMS="chromium curl editcap ethtool go ip nginx node openssl python3 ss tcpdump tshark"
+export PYTHONDONTWRITEBYTECODE=1
+
+readonly NAMES="http-decrypted-suites http-decrypted-sessions http-decrypted-clients"
+
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/layout.sh"
+. "$here/lab.sh"
+
+readonly SITE=https://www.example.test
+
+main() {
+    if [ "${1:-}" = --list ]; then
+        printf '%s\n' $NAMES
+        return
+    fi
+    lab_start
+    chmod 711 "$tmp"
+    local name
+    for name in ${*:-$NAMES}; do
+        echo "== $name"
+        lab_up_as_wired
+        server_up
+        : >"$tmp/keys.log"
+        record "$tmp/whole.pcap" $CLIENT_NS hn-a tcp portrange 443-449
+        "record_${name//-/_}"
+        stop_recording
+        editcap --inject-secrets tls,"$tmp/keys.log" "$tmp/whole.pcap" "$(capture "$name.pcapng")" 2>/dev/null
+        lab_down
+    done
+}
+
+# nginx: 443 with every suite and HTTP/2, 444 with HTTP/1 and early data.
+server_up() {
+    mkdir -p "$tmp/www"
+    echo '<!doctype html><title>Huginn</title><p>A page.<img src=/a.gif><script src=/a.js></script>' >"$tmp/www/index.html"
+    printf 'GIF89a\1\0\1\0\0\0\0;' >"$tmp/www/a.gif"
+    echo 'fetch("/data?a=1", { method: "POST", body: "text" })' >"$tmp/www/a.js"
+    head -c 20000 /dev/zero | tr '\0' 'a' >"$tmp/www/large"
+    certificate
+    openssl req -x509 -newkey rsa:2048 -nodes -days 3650 -subj /CN=www.example.test \
+        -addext subjectAltName=DNS:www.example.test -keyout "$tmp/rsa-key.pem" -out "$tmp/rsa-cert.pem" 2>/dev/null
+    openssl dhparam -dsaparam -out "$tmp/dh.pem" 2048 2>/dev/null
+    cat >"$tmp/tls.conf" <<CONF
+daemon off; pid $tmp/nginx.pid; error_log $tmp/nginx.err; user root; worker_processes 1;
+events {}
+http {
+    access_log off; root $tmp/www;
+    ssl_certificate $tmp/cert.pem; ssl_certificate_key $tmp/key.pem;
+    ssl_certificate $tmp/rsa-cert.pem; ssl_certificate_key $tmp/rsa-key.pem; ssl_dhparam $tmp/dh.pem;
+    ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers ALL:@SECLEVEL=0;
+    ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_CCM_SHA256:TLS_AES_128_CCM_8_SHA256;
+    server { listen 443 ssl http2; location = /data { return 204; } }
+    server { listen 444 ssl; ssl_early_data on; ssl_session_cache shared:a:1m; location = /data { return 204; } }
+}
+CONF
+    server nginx -c "$tmp/tls.conf" 2>/dev/null &
+    until [ -n "$(server ss -Hlnt "sport = :444")" ]; do
+        kill -0 $!
+        sleep 0.05
+    done
+}
+
+# named COMMAND...: runs a client that resolves www.example.test and logs its keys, and discards its output.
+named() {
+    client env SSLKEYLOGFILE="$tmp/keys.log" sh -c 'mount --bind "$0" /etc/hosts && exec "$@"' "$tmp/hosts" "$@" \
+        >"$tmp/client.log" 2>&1
+}
+
+# curl with each suite, and two exchanges on each connection.
+record_http_decrypted_suites() {
+    local suite
+    for suite in $(openssl ciphers -s -tls1_2 'AESGCM:AESCCM:CHACHA20:!PSK:!SRP:!aNULL:!aDSS:@SECLEVEL=0' | tr : ' '); do
+        case $suite in TLS_*) continue ;; esac
+        named curl -sk --http1.1 --tls-max 1.2 --ciphers "$suite:@SECLEVEL=0" -o /dev/null "$SITE:444/$suite" \
+            -o /dev/null "$SITE:444/large?$suite" || echo "no connection: $suite"
+    done
+    for suite in TLS_AES_128_GCM_SHA256 TLS_AES_256_GCM_SHA384 TLS_CHACHA20_POLY1305_SHA256; do
+        named curl -sk --http1.1 --tls13-ciphers $suite -o /dev/null "$SITE:444/$suite" -o /dev/null "$SITE:444/large?$suite"
+        named curl -sk --http2 --tls13-ciphers $suite -o /dev/null "$SITE/$suite" -o /dev/null "$SITE/large?$suite"
+    done
+    for suite in TLS_AES_128_CCM_SHA256 TLS_AES_128_CCM_8_SHA256; do
+        printf 'GET /%s HTTP/1.1\r\nHost: www.example.test\r\n\r\n' $suite | s_client 444 -tls1_3 -ciphersuites $suite
+    done
+}
+
+# s_client PORT [ARGUMENT...]: sends its input with OpenSSL's client.
+s_client() {
+    local port=$1
+    shift
+    { cat; sleep 0.4; } | named timeout 3 openssl s_client -connect "$SERVER4:$port" -quiet -no_ign_eof \
+        -keylogfile "$tmp/keys.log" "$@" || true
+}
+
+request() { printf 'GET %s HTTP/1.1\r\nHost: www.example.test\r\nX-Order: 1\r\nAccept: */*\r\n\r\n' "$1"; }
+
+# Resumption with TLS 1.2 (ticket and identifier) and TLS 1.3, KeyUpdate of either side, early data that is accepted and rejected,
+# HelloRetryRequest, renegotiation.
+record_http_decrypted_sessions() {
+    local version
+    for version in tls1_2 tls1_3; do
+        request /new-$version | s_client 444 -$version -sess_out "$tmp/$version.pem"
+        request /resumed-$version | s_client 444 -$version -sess_in "$tmp/$version.pem"
+    done
+    request /new-by-id | s_client 444 -tls1_2 -no_ticket -sess_out "$tmp/id.pem"
+    request /resumed-by-id | s_client 444 -tls1_2 -no_ticket -sess_in "$tmp/id.pem"
+    request /early >"$tmp/early"
+    request /after-early | s_client 444 -tls1_3 -sess_in "$tmp/tls1_3.pem" -early_data "$tmp/early"
+    # Port 443 does not accept early data.
+    request /rejected-early >"$tmp/early"
+    printf 'GET /new-http1 HTTP/1.0\r\n\r\n' | s_client 443 -tls1_3 -sess_out "$tmp/rejected.pem"
+    request /after-rejection | s_client 443 -tls1_3 -sess_in "$tmp/tls1_3.pem" -early_data "$tmp/early"
+    request /retry | s_client 444 -tls1_3 -groups X448:P-521
+    { request /before-update; sleep 0.2; echo k; sleep 0.2; request /after-update; sleep 0.2; echo K; sleep 0.2; request /after-both; } |
+        { cat; sleep 0.4; } | named timeout 4 openssl s_client -connect "$SERVER4:444" -tls1_3 -keylogfile "$tmp/keys.log" || true
+}
+
+# Browsers and libraries, HTTP/1 and HTTP/2.
+record_http_decrypted_clients() {
+    named curl -sk -d a=1 -o /dev/null "$SITE/data" -o /dev/null "$SITE/"
+    chromium_page
+    named python3 -c 'import ssl, urllib.request as u
+c = ssl.create_default_context(cafile="'"$tmp/cert.pem"'")
+u.urlopen("https://www.example.test:444/python", context=c)' || true
+    named node --tls-keylog="$tmp/keys.log" -e 'process.env.NODE_TLS_REJECT_UNAUTHORIZED = 0
+require("https").get("https://www.example.test:444/node", r => r.resume())
+const c = require("http2").connect("https://www.example.test")
+const s = c.request({ ":path": "/node-http2", "x-b": "1", "x-a": "2" }); s.resume(); s.on("end", () => c.close()); s.end()'
+    named curl -sk --http1.1 -H Expect: --data-binary @"$tmp/www/large" -o /dev/null "$SITE:444/upload" -o /dev/null "$SITE:444/after"
+}
+
+# chromium_page: opens the page with a new profile.
+chromium_page() {
+    local profile trusted
+    profile=$(mktemp -d "$tmp/chromium-XXXX")
+    trusted=$(openssl x509 -in "$tmp/cert.pem" -pubkey -noout | openssl pkey -pubin -outform der |
+        openssl dgst -sha256 -binary | base64)
+    named env HOME="$profile" timeout 12 chromium --headless --no-sandbox --disable-gpu --no-first-run \
+        --disable-background-networking --disable-component-update --user-data-dir="$profile" \
+        --ignore-certificate-errors-spki-list="$trusted" --ignore-certificate-errors --dump-dom $SITE/ || true
+}
+
+main "$@"
