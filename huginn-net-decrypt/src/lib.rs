@@ -4,7 +4,7 @@
 //! [`TlsDecryptor`] reads both sides of a connection, in pieces of any length, and passes the plaintext to a
 //! [`PlaintextReader`]. It knows no fingerprint and no packets.
 //!
-//! TLS 1.2 and TLS 1.3, with AES-GCM, AES-CCM and ChaCha20-Poly1305. Every record is authenticated, except those whose
+//! TLS 1.2 and TLS 1.3, with AES-GCM, AES-CCM, ChaCha20-Poly1305 and AES-CBC. Every record is authenticated, except those whose
 //! content nobody reads: see [`PlaintextReader::skippable`].
 //!
 //! ```

@@ -309,6 +309,17 @@ pub(super) const FAMILIES: &[Family] = &[
         ],
     ),
     several(
+        "tls_decryption",
+        "TLS connections, with logged secrets",
+        &[
+            labeled("outcome", "decrypted", "/decryption/connections"),
+            labeled("outcome", "without_secret", "/decryption/without_secret"),
+            labeled("outcome", "not_authentic", "/decryption/not_authentic"),
+            labeled("outcome", "unsupported", "/decryption/unsupported"),
+            labeled("outcome", "incomplete", "/decryption/incomplete"),
+        ],
+    ),
+    several(
         "quic_packets",
         "QUIC packets inspected",
         &[

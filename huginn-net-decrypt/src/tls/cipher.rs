@@ -15,8 +15,9 @@ use chacha20::cipher::{KeyIvInit, StreamCipher, StreamCipherSeek};
 use chacha20poly1305::ChaCha20Poly1305;
 use zeroize::{Zeroize, Zeroizing};
 
+use super::cbc::Cbc;
 use super::derive::expand_label;
-use super::suite::{Aead, Hash, Suite};
+use super::suite::{Cipher, Hash, Suite};
 use crate::secrets::Secret;
 
 /// Length of an AES block, in bytes.
@@ -28,7 +29,7 @@ pub(super) struct RecordCipher {
     /// The nonce, or its implicit part.
     iv: [u8; 12],
     form: Form,
-    aead: Aead,
+    cipher: Cipher,
     sequence: u64,
     /// The traffic secret of TLS 1.3, from which the next one comes.
     secret: Option<(Hash, Secret)>,
@@ -41,6 +42,10 @@ enum Form {
     ExplicitNonce,
     /// TLS 1.2 with ChaCha20-Poly1305.
     Tls12,
+    /// TLS 1.2 with CBC.
+    MacThenEncrypt,
+    /// TLS 1.2 with CBC and the extension encrypt_then_mac (RFC 7366).
+    EncryptThenMac,
     /// TLS 1.3: the type is encrypted, and may be followed by padding.
     Tls13,
 }
@@ -53,6 +58,7 @@ enum Key {
     Aes128Ccm8(Box<Ccm<Aes128Enc, U8, U12>>),
     Aes256Ccm8(Box<Ccm<Aes256Enc, U8, U12>>),
     ChaCha20Poly1305(Box<ChaCha20Poly1305>, Zeroizing<[u8; 32]>),
+    Cbc(Box<Cbc>),
 }
 
 /// The plaintext of a record.
@@ -65,25 +71,36 @@ pub(super) struct Opened {
 impl RecordCipher {
     /// The cipher of a traffic secret of TLS 1.3; `None` if the secret does not fit.
     pub(super) fn tls13(suite: Suite, secret: &Secret) -> Option<Self> {
-        let Suite { aead, hash } = suite;
+        let Suite { cipher, hash } = suite;
         if secret.len() != hash.len() {
             return None;
         }
         let mut key = Zeroizing::new([0; 32]);
-        let key = key.get_mut(..aead.key_len())?;
+        let key = key.get_mut(..cipher.key_len())?;
         let mut iv = [0; 12];
         expand_label(hash, secret, b"key", key)?;
         expand_label(hash, secret, b"iv", &mut iv)?;
         let secret = Some((hash, secret.clone()));
-        Some(Self { key: Key::new(aead, key)?, iv, form: Form::Tls13, aead, sequence: 0, secret })
+        Some(Self { key: Key::new(cipher, key)?, iv, form: Form::Tls13, cipher, sequence: 0, secret })
     }
 
-    /// The cipher of TLS 1.2 with this key and this implicit part of the nonce.
-    pub(super) fn tls12(aead: Aead, key: &[u8], implicit: &[u8]) -> Option<Self> {
+    /// The cipher of TLS 1.2 with these keys and this implicit part of the nonce.
+    pub(super) fn tls12(
+        cipher: Cipher,
+        [mac, key, implicit]: [&[u8]; 3],
+        encrypts_first: bool,
+    ) -> Option<Self> {
         let mut iv = [0; 12];
         iv.get_mut(..implicit.len())?.copy_from_slice(implicit);
-        let form = if aead == Aead::ChaCha20Poly1305 { Form::Tls12 } else { Form::ExplicitNonce };
-        Some(Self { key: Key::new(aead, key)?, iv, form, aead, sequence: 0, secret: None })
+        let (form, key) = match cipher {
+            Cipher::ChaCha20Poly1305 => (Form::Tls12, Key::new(cipher, key)?),
+            Cipher::Aes128Cbc(hash) | Cipher::Aes256Cbc(hash) => {
+                let form = if encrypts_first { Form::EncryptThenMac } else { Form::MacThenEncrypt };
+                (form, Key::Cbc(Box::new(Cbc::new(hash, mac, key)?)))
+            }
+            _ => (Form::ExplicitNonce, Key::new(cipher, key)?),
+        };
+        Some(Self { key, iv, form, cipher, sequence: 0, secret: None })
     }
 
     /// The cipher after a KeyUpdate message (RFC 8446, section 7.2).
@@ -91,7 +108,7 @@ impl RecordCipher {
         let (hash, secret) = self.secret.as_ref()?;
         let mut next: Secret = Zeroizing::new(vec![0; hash.len()].into());
         expand_label(*hash, secret, b"traffic upd", &mut next)?;
-        Self::tls13(Suite { aead: self.aead, hash: *hash }, &next)
+        Self::tls13(Suite { cipher: self.cipher, hash: *hash }, &next)
     }
 
     /// Returns the nonce of the next record, and the offset of its ciphertext.
@@ -103,6 +120,7 @@ impl RecordCipher {
                 nonce.last_chunk_mut::<8>()?.copy_from_slice(explicit);
                 Some((nonce, 8))
             }
+            Form::MacThenEncrypt | Form::EncryptThenMac => None,
             Form::Tls12 | Form::Tls13 => {
                 for (byte, number) in nonce.iter_mut().rev().zip(self.sequence.to_le_bytes()) {
                     *byte ^= number;
@@ -117,7 +135,7 @@ impl RecordCipher {
     /// With TLS 1.3, the end of the content shows its type, and whether there is padding.
     pub(super) fn plaintext_len(&self, fragment: &[u8]) -> Option<usize> {
         let (nonce, start) = self.nonce(fragment)?;
-        let len = fragment.len().checked_sub(start)?.checked_sub(self.aead.tag_len())?;
+        let len = fragment.len().checked_sub(start)?.checked_sub(self.cipher.tag_len())?;
         if self.form != Form::Tls13 {
             return Some(len);
         }
@@ -134,9 +152,16 @@ impl RecordCipher {
 
     /// Decrypts a fragment in place; `None` if it is not authentic. The sequence number then stays.
     pub(super) fn open(&mut self, header: [u8; 5], fragment: &mut [u8]) -> Option<Opened> {
+        if let Key::Cbc(cbc) = &self.key {
+            let [kind, major, minor, ..] = header;
+            let place =
+                cbc.open(self.sequence, [kind, major, minor], fragment, self.form == Form::EncryptThenMac)?;
+            self.skip();
+            return Some(Opened { kind, place });
+        }
         let (nonce, start) = self.nonce(fragment)?;
         let sealed = fragment.get_mut(start..)?;
-        let (content, tag) = sealed.split_at_mut_checked(sealed.len().checked_sub(self.aead.tag_len())?)?;
+        let (content, tag) = sealed.split_at_mut_checked(sealed.len().checked_sub(self.cipher.tag_len())?)?;
         let [kind, major, minor, ..] = header;
         if self.form == Form::Tls13 {
             self.key.open(&nonce, &header, content, tag)?;
@@ -164,30 +189,31 @@ impl Drop for RecordCipher {
 /// Omits the keys.
 impl fmt::Debug for RecordCipher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RecordCipher").field("aead", &self.aead).finish_non_exhaustive()
+        f.debug_struct("RecordCipher").field("cipher", &self.cipher).finish_non_exhaustive()
     }
 }
 
 impl Key {
     /// The cipher with this key; `None` if it has another length.
-    fn new(aead: Aead, key: &[u8]) -> Option<Self> {
-        Some(match aead {
-            Aead::Aes128Gcm => Self::Aes128Gcm(
+    fn new(cipher: Cipher, key: &[u8]) -> Option<Self> {
+        Some(match cipher {
+            Cipher::Aes128Gcm => Self::Aes128Gcm(
                 Box::new(KeyInit::new_from_slice(key).ok()?),
                 Box::new(KeyInit::new_from_slice(key).ok()?),
             ),
-            Aead::Aes256Gcm => Self::Aes256Gcm(
+            Cipher::Aes256Gcm => Self::Aes256Gcm(
                 Box::new(KeyInit::new_from_slice(key).ok()?),
                 Box::new(KeyInit::new_from_slice(key).ok()?),
             ),
-            Aead::Aes128Ccm => Self::Aes128Ccm(Box::new(KeyInit::new_from_slice(key).ok()?)),
-            Aead::Aes256Ccm => Self::Aes256Ccm(Box::new(KeyInit::new_from_slice(key).ok()?)),
-            Aead::Aes128Ccm8 => Self::Aes128Ccm8(Box::new(KeyInit::new_from_slice(key).ok()?)),
-            Aead::Aes256Ccm8 => Self::Aes256Ccm8(Box::new(KeyInit::new_from_slice(key).ok()?)),
-            Aead::ChaCha20Poly1305 => {
+            Cipher::Aes128Ccm => Self::Aes128Ccm(Box::new(KeyInit::new_from_slice(key).ok()?)),
+            Cipher::Aes256Ccm => Self::Aes256Ccm(Box::new(KeyInit::new_from_slice(key).ok()?)),
+            Cipher::Aes128Ccm8 => Self::Aes128Ccm8(Box::new(KeyInit::new_from_slice(key).ok()?)),
+            Cipher::Aes256Ccm8 => Self::Aes256Ccm8(Box::new(KeyInit::new_from_slice(key).ok()?)),
+            Cipher::ChaCha20Poly1305 => {
                 let bytes = Zeroizing::new(<[u8; 32]>::try_from(key).ok()?);
                 Self::ChaCha20Poly1305(Box::new(KeyInit::new_from_slice(key).ok()?), bytes)
             }
+            Cipher::Aes128Cbc(_) | Cipher::Aes256Cbc(_) => return None,
         })
     }
 
@@ -200,6 +226,7 @@ impl Key {
             Self::Aes128Ccm8(cipher) => open(&**cipher, nonce, data, content, tag),
             Self::Aes256Ccm8(cipher) => open(&**cipher, nonce, data, content, tag),
             Self::ChaCha20Poly1305(cipher, _) => open(&**cipher, nonce, data, content, tag),
+            Self::Cbc(_) => None,
         }
     }
 
@@ -233,7 +260,11 @@ impl Key {
                 let [byte] = byte;
                 Some(byte)
             }
-            Self::Aes128Ccm(_) | Self::Aes256Ccm(_) | Self::Aes128Ccm8(_) | Self::Aes256Ccm8(_) => None,
+            Self::Aes128Ccm(_)
+            | Self::Aes256Ccm(_)
+            | Self::Aes128Ccm8(_)
+            | Self::Aes256Ccm8(_)
+            | Self::Cbc(_) => None,
         }
     }
 }

@@ -62,8 +62,8 @@ mod tests {
     use super::*;
 
     fn bytes(digits: &str) -> Vec<u8> {
-        let digits = digits.split_whitespace().collect::<String>();
-        (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
+        let digits: Vec<_> = digits.chars().filter_map(|digit| digit.to_digit(16)).collect();
+        digits.as_chunks::<2>().0.iter().map(|[high, low]| u8::try_from(high << 4 | low).unwrap()).collect()
     }
 
     /// The vector for P_SHA256 of the IETF list (mailarchive.ietf.org, "TLS 1.2 PRF test vectors").

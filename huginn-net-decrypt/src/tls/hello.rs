@@ -2,6 +2,7 @@
 
 use huginn_net_wire::{Cursor, Truncated};
 
+const ENCRYPT_THEN_MAC: u16 = 22;
 const EARLY_DATA: u16 = 42;
 const SUPPORTED_VERSIONS: u16 = 43;
 
@@ -25,6 +26,8 @@ pub(super) struct ServerHello {
     pub(super) suite: u16,
     /// The negotiated version.
     pub(super) version: u16,
+    /// Whether CBC encrypts before the MAC is computed.
+    pub(super) encrypts_first: bool,
 }
 
 impl ClientHello {
@@ -59,12 +62,14 @@ impl ServerHello {
         }
         let suite = body.u16_be()?;
         body.skip(1)?;
+        let mut encrypts_first = false;
         each_extension(&mut body, |kind, data| {
+            encrypts_first |= kind == ENCRYPT_THEN_MAC;
             if let (SUPPORTED_VERSIONS, Ok(selected)) = (kind, Cursor::new(data).u16_be()) {
                 version = selected;
             }
         })?;
-        Ok(Self { random, session, suite, version })
+        Ok(Self { random, session, suite, version, encrypts_first })
     }
 
     pub(super) fn is_retry_request(&self) -> bool {

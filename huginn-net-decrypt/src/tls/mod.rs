@@ -1,5 +1,6 @@
 //! TLS over a stream: records of both sides to plaintext.
 
+mod cbc;
 mod cipher;
 mod derive;
 mod hello;
@@ -481,21 +482,26 @@ impl TlsDecryptor {
 
     /// The cipher of a side in TLS 1.2 (RFC 5246, section 6.3).
     fn tls12_cipher(&self, side: Side, secrets: &Secrets) -> Result<RecordCipher, Stop> {
-        let (Some(client), Some((server, Suite { aead, hash }))) = (self.client_hello, self.server_hello)
+        let (Some(client), Some((server, Suite { cipher, hash }))) = (self.client_hello, self.server_hello)
         else {
             return Err(Stop::NoHello);
         };
         let master = self.master_secret(&client, &server, secrets).ok_or(Stop::NoSecret)?;
-        let (key_len, iv_len) = (aead.key_len(), if aead == suite::Aead::ChaCha20Poly1305 { 12 } else { 4 });
-        let mut block = Zeroizing::new([0; 2 * (32 + 12)]);
-        let len = key_len.saturating_add(iv_len).saturating_mul(2);
+        let lens = [cipher.mac_len(), cipher.key_len(), cipher.implicit_len()];
+        let mut block = Zeroizing::new([0; 2 * (48 + 32 + 12)]);
+        let len = lens.iter().sum::<usize>().saturating_mul(2);
         let seed = [&server.random[..], &client.random];
         let cipher = block.get_mut(..len).and_then(|block| {
             derive::prf(hash, &master, b"key expansion", seed, block)?;
-            let (keys, ivs) = block.split_at_checked(key_len.checked_mul(2)?)?;
-            let (client_key, server_key) = keys.split_at_checked(key_len)?;
-            let (client_iv, server_iv) = ivs.split_at_checked(iv_len)?;
-            RecordCipher::tls12(aead, side.choose(client_key, server_key), side.choose(client_iv, server_iv))
+            // Each kind of keys has that of the client first.
+            let mut rest = &*block;
+            let mut keys = [&[][..]; 3];
+            for (key, len) in keys.iter_mut().zip(lens) {
+                let (client, after) = rest.split_at_checked(len)?;
+                let (server, after) = after.split_at_checked(len)?;
+                (*key, rest) = (side.choose(client, server), after);
+            }
+            RecordCipher::tls12(cipher, keys, server.encrypts_first)
         });
         cipher.ok_or(Stop::NoSecret)
     }

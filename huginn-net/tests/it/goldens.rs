@@ -283,7 +283,8 @@ fn connections_with_wrong_or_missing_secrets_are_counted() {
         if line.contains(&randoms[0]) {
             secrets.add_key_log(line.as_bytes());
         } else if line.contains(&randoms[1]) {
-            secrets.add_key_log(format!("{}ff", &line[..line.len() - 2]).as_bytes());
+            let (start, end) = line.split_at(line.len() - 1);
+            secrets.add_key_log(format!("{start}{}", if end == "0" { 1 } else { 0 }).as_bytes());
         }
     }
     let mut analyzer = HuginnNet::builder().secrets(Some(secrets)).build();

@@ -206,7 +206,7 @@ impl Lines {
         self.claim(out, verdict)?;
         let host = request.host().unwrap_or_default();
         write!(out, ", {} {}{}", Cut(request.method()), Cut(host), Cut(request.path().unwrap_or_default()))?;
-        self.head_cut(out, request.headers())
+        self.remarks(out, request.headers(), finding.decrypted)
     }
 
     fn http_response(&self, out: &mut impl Write, finding: &HttpResponseFinding) -> io::Result<()> {
@@ -221,7 +221,7 @@ impl Lines {
         }
         self.claim(out, verdict)?;
         write!(out, ", {} {}", response.status(), Cut(response.reason()))?;
-        self.head_cut(out, response.headers())
+        self.remarks(out, response.headers(), finding.decrypted)
     }
 
     /// Writes the User-Agent or Server header beside the name of the software that it contradicts.
@@ -231,9 +231,12 @@ impl Lines {
         self.unknown(out, format_args!("\"{}\"", Cut(text)))
     }
 
-    /// Writes that fields of a head are missing.
-    fn head_cut(&self, out: &mut impl Write, headers: &Headers) -> io::Result<()> {
+    /// Writes that a head was encrypted, and that fields of it are missing.
+    fn remarks(&self, out: &mut impl Write, headers: &Headers, decrypted: bool) -> io::Result<()> {
         let alarm = self.alarm;
+        if decrypted {
+            out.write_all(b", decrypted")?;
+        }
         if headers.is_cut() { write!(out, ", {alarm}head cut{alarm:#}") } else { Ok(()) }
     }
 

@@ -194,7 +194,7 @@ impl Blocks {
         let HttpRequestFinding { request, akamai, verdict, .. } = finding;
         let (method, target) = (Wire(request.method(), limit), Wire(request.target(), limit));
         self.field(out, "request", format_args!("{method} {target} HTTP/{}", request.version()))?;
-        self.head_cut(out, request.headers())?;
+        self.remarks(out, request.headers(), finding.decrypted)?;
         self.wire(out, "host", request.host(), limit)?;
         self.wire(out, "user agent", request.user_agent(), limit)?;
         if let Some(tag) = request.language() {
@@ -220,12 +220,15 @@ impl Blocks {
             "response",
             format_args!("HTTP/{} {} {reason}", response.version(), response.status()),
         )?;
-        self.head_cut(out, response.headers())?;
+        self.remarks(out, response.headers(), finding.decrypted)?;
         self.wire(out, "says", response.server(), limit)?;
         self.http(out, verdict, limit)
     }
 
-    fn head_cut(&self, out: &mut impl Write, headers: &Headers) -> io::Result<()> {
+    fn remarks(&self, out: &mut impl Write, headers: &Headers, decrypted: bool) -> io::Result<()> {
+        if decrypted {
+            self.field(out, "tls", "decrypted with a logged secret")?;
+        }
         if headers.is_cut() { self.field(out, "head", "cut: header fields are missing") } else { Ok(()) }
     }
 
