@@ -41,7 +41,7 @@ main() {
     done
 }
 
-# nginx: 443 with every suite and HTTP/2, 444 with HTTP/1 and early data, 445 with HTTP/1 and without encrypt-then-MAC.
+# nginx: 443 with every suite and HTTP/2, 444 with HTTP/1 and early data, 446 with HTTP/1 and without encrypt-then-MAC.
 server_up() {
     mkdir -p "$tmp/www"
     echo '<!doctype html><title>Huginn</title><p>A page.<img src=/a.gif><script src=/a.js></script>' >"$tmp/www/index.html"
@@ -62,7 +62,7 @@ http {
     ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers ALL:@SECLEVEL=0;
     ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_CCM_SHA256:TLS_AES_128_CCM_8_SHA256;
     server { listen 443 ssl http2; location = /data { return 204; } }
-    server { listen 445 ssl; ssl_conf_command Options -EncryptThenMac; }
+    server { listen 446 ssl; ssl_conf_command Options -EncryptThenMac; }
     server { listen 444 ssl; ssl_early_data on; ssl_session_cache shared:a:1m; location = /data { return 204; } }
 }
 CONF
@@ -87,7 +87,7 @@ record_http_decrypted_suites() {
             -o /dev/null "$SITE:444/large?$suite" || echo "no connection: $suite"
     done
     local port
-    for port in 444 445; do
+    for port in 444 446; do
         for suite in $(suites 'AES:!AESGCM:!AESCCM'); do
             named curl -sk --http1.1 --tls-max 1.2 --ciphers "$suite:@SECLEVEL=0" -o /dev/null "$SITE:$port/$suite" \
                 -d "$suite" -o /dev/null "$SITE:$port/post" || echo "no connection: $suite"
