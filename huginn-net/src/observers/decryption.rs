@@ -26,7 +26,7 @@ pub(super) use with_secrets::{Decryption, TlsContent, TlsContentCounters};
 /// Whether TLS is decrypted: this build cannot.
 #[cfg(not(feature = "decrypt"))]
 #[derive(Clone, Debug, Default)]
-pub(super) struct Decryption;
+pub(super) struct Decryption {}
 
 #[cfg(feature = "decrypt")]
 mod with_secrets {

@@ -733,6 +733,7 @@ impl Observers {
             tls: self.tls,
             tls_settings: self.tls_settings,
             ssh: self.ssh,
+            #[cfg(feature = "decrypt")]
             decrypts: self.scope == Scope::Full,
         }
     }

@@ -1,6 +1,6 @@
 //! The stream parsers of one TCP connection, and their findings.
 
-use huginn_net_core::{Conflict, ParserSet, ParserSlot, ParserVisitor, Route, Side, StreamInput, Tally};
+use huginn_net_core::{Conflict, ParserSet, ParserSlot, ParserVisitor, Route, Side, StreamInput};
 use huginn_net_http::{HttpCounters, HttpParser};
 use huginn_net_ssh::{SshParser, SshParserCounters, SshPeerCounters, SshPeers};
 use huginn_net_tls::{TlsCounters, TlsParser, TlsParserSettings};
@@ -11,6 +11,8 @@ use super::decryption::{Decryption, DecryptionCounters};
 use super::decryption::{TlsContent, TlsContentCounters};
 use crate::Finding;
 use crate::parser_findings::{ParserFindings, on_ssh};
+#[cfg(feature = "decrypt")]
+use huginn_net_core::Tally;
 
 /// The stream parsers of one TCP connection.
 #[derive(Debug)]
@@ -31,6 +33,7 @@ pub(super) struct StreamProtocols {
     pub(super) tls_settings: TlsParserSettings,
     pub(super) ssh: bool,
     /// Whether TLS is decrypted, if there are secrets.
+    #[cfg(feature = "decrypt")]
     pub(super) decrypts: bool,
 }
 
@@ -43,6 +46,8 @@ impl StreamProtocols {
 impl Parsers {
     pub(super) fn new(enabled: StreamProtocols, decryption: &Decryption) -> Self {
         let StreamProtocols { http, tls, tls_settings, ssh, .. } = enabled;
+        #[cfg(not(feature = "decrypt"))]
+        let Decryption {} = decryption;
         Self {
             http: ParserSlot::new(http),
             tls: ParserSlot::with_settings(tls, tls_settings),
@@ -74,6 +79,7 @@ pub(super) struct ParserReader<'a> {
     pub(super) http: Option<&'a mut HttpCounters>,
     pub(super) tls: &'a mut TlsCounters,
     pub(super) ssh: &'a mut SshParserCounters,
+    #[cfg_attr(not(feature = "decrypt"), expect(dead_code, reason = "nothing is decrypted"))]
     pub(super) decryption: &'a mut DecryptionCounters,
     pub(super) peers: &'a mut SshPeerCounters,
     pub(super) ssh_peers: &'a mut SshPeers,
@@ -89,7 +95,7 @@ impl ParserReader<'_> {
         input: StreamInput<'_>,
         emit: &mut impl FnMut(Side, FlowOutput),
     ) {
-        let Self { findings, http, tls, ssh, decryption, peers, ssh_peers, conflict } = self;
+        let Self { findings, http, tls, ssh, peers, ssh_peers, conflict, .. } = self;
         if let Some(reason) = input.conflict().filter(|reason| *conflict != Some(*reason)) {
             *conflict = Some(reason);
             emit(Side::Client, Route::Report(Finding::Conflict(reason)));
@@ -106,7 +112,7 @@ impl ParserReader<'_> {
                         findings.on_http(side, event, true, emit)
                     });
                     counters.add(&found.http);
-                    decryption.add(&found.decryption);
+                    self.decryption.add(&found.decryption);
                 }
             }
             None => parsers.http.drop_parser(),
