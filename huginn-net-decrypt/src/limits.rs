@@ -1,7 +1,7 @@
 //! Limits of this crate, each with its unit and its reason.
 
 /// Default maximum number of secrets: those of 200,000 connections with TLS 1.3, or a million with TLS 1.2. They take less
-/// than 200 MiB.
+/// than 270 MiB.
 pub(crate) const MAX_SECRETS: usize = 1_000_000;
 
 /// Maximum length of a line of a key log, in bytes: twice that of the longest known one, which names a session of 32 bytes and a

@@ -36,7 +36,7 @@ pub(crate) enum DbCommand {
     },
     /// Group the fingerprints in captures that have no name, or whose program the capture names, and print lines to paste
     /// into a database
-    Learn(LearnArguments),
+    Learn(Box<LearnArguments>),
     /// Write the names of clients as a list of another tool (docs/lists.md)
     Export(ExportArguments),
 }

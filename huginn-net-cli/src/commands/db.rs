@@ -22,7 +22,7 @@ pub(super) fn run(command: DbCommand) -> Result<Outcome, Failure> {
         DbCommand::Stats { file } => stats(&*signatures(file.as_deref())?),
         DbCommand::Lint { files } => lint(&files),
         DbCommand::Match { signature, response, db } => look_up(&signature, response, db.as_deref()),
-        DbCommand::Learn(args) => learn::run(args),
+        DbCommand::Learn(args) => learn::run(*args),
         DbCommand::Export(args) => export::run(&args),
     }
 }
