@@ -34,7 +34,7 @@ pub(crate) const MAX_DATABASE_BYTES: u64 = 16 << 20;
 /// Maximum size of a table of clients, in bytes: the built-in ones have 1 MB together.
 pub(crate) const MAX_CLIENTS_BYTES: u64 = 64 << 20;
 
-/// Maximum size of a configuration file, in bytes: the example with all options has 12 kB.
+/// Maximum size of a configuration file, in bytes: the example with all options has 8 kB.
 #[cfg(unix)]
 pub(crate) const MAX_CONFIG_BYTES: u64 = 1 << 20;
 

@@ -329,6 +329,15 @@ pub(crate) const UDP_PREFIX: &str = "udp:";
 #[cfg(target_os = "linux")]
 const ANY: &str = "any";
 
+/// Whether Linux admits this name of an interface (`dev_valid_name`): 1 to 15 bytes, without slash, colon and white space.
+#[cfg(target_os = "linux")]
+fn can_exist(name: &str) -> bool {
+    let is_allowed = |byte: &u8| !matches!(byte, b'/' | b':') && !byte.is_ascii_whitespace();
+    (1..libc::IFNAMSIZ).contains(&name.len())
+        && ![".", ".."].contains(&name)
+        && name.as_bytes().iter().all(is_allowed)
+}
+
 /// The notice of a buffer that is smaller than requested.
 #[cfg(target_os = "linux")]
 fn small_buffer(name: &str, options: &LiveOptions, granted: usize) -> Option<Notice> {
@@ -371,7 +380,7 @@ fn open(
             let found = present.iter().find(|interface| interface.name == name);
             let (backend, granted) = match found {
                 Some(interface) => PacketBackend::open(interface, options, fanout)?,
-                None if options.wait => {
+                None if options.wait && can_exist(name) => {
                     notices.push(Notice { interface: name.to_owned(), kind: NoticeKind::Awaited });
                     PacketBackend::await_interface(name, options, fanout)?
                 }

@@ -29,7 +29,7 @@ pub(crate) struct LiveArguments {
     pub(crate) config: Option<PathBuf>,
 
     /// Check options, files and rights, then exit without capturing
-    #[arg(long, conflicts_with = "tui")]
+    #[arg(long)]
     pub(crate) check: bool,
 
     /// Interface to capture from, or on Linux udp:PORT or udp:ADDR:PORT to receive mirrored traffic (VXLAN, Geneve, TZSP); may be

@@ -30,18 +30,19 @@ enum Value {
 /// Returns the entries of a file in their order.
 pub(super) fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
     let bytes = read_file(path, MAX_CONFIG_BYTES)?;
+    let lines = Lines::of(&bytes);
     let text = str::from_utf8(&bytes)
-        .map_err(|error| super::failure(path, line(&bytes, error.valid_up_to()), "not UTF-8".to_owned()))?;
+        .map_err(|error| super::failure(path, lines.number(error.valid_up_to()), "not UTF-8".to_owned()))?;
     let table = DeTable::parse(text).map_err(|error| {
         let Range { start, .. } = error.span().unwrap_or_default();
-        super::failure(path, line(&bytes, start), error.message().to_owned())
+        super::failure(path, lines.number(start), error.message().to_owned())
     })?;
     let mut entries: Vec<Entry> = table
         .into_inner()
         .iter()
         .map(|(key, value)| Entry {
             key: key.get_ref().to_string(),
-            line: line(&bytes, key.span().start),
+            line: lines.number(key.span().start),
             value: Value::new(value.get_ref()),
         })
         .collect();
@@ -49,10 +50,19 @@ pub(super) fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
     Ok(entries)
 }
 
-/// The line of a byte, from 1.
-fn line(text: &[u8], byte: usize) -> usize {
-    let before = text.get(..byte).unwrap_or(text);
-    before.iter().filter(|byte| **byte == b'\n').count().saturating_add(1)
+/// Offsets of the ends of lines.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(text: &[u8]) -> Self {
+        let ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        Self(ends.map(|(offset, _)| offset).collect())
+    }
+
+    /// The line of a byte, from 1.
+    fn number(&self, byte: usize) -> usize {
+        self.0.partition_point(|end| *end < byte).saturating_add(1)
+    }
 }
 
 impl Value {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, Parser};
 
@@ -19,6 +19,9 @@ use crate::paths::name_of;
 
 /// Options that a file cannot have: they are about the file itself, or end the program.
 const NOT_IN_FILES: [&str; 4] = ["config", "check", "help", "version"];
+
+/// Least similarity of a suggested name.
+const MIN_SIMILARITY: f64 = 0.7;
 
 /// Parses a command line, and the configuration file that it names. The outer error is that of the command line, or a request
 /// for help; the inner one is that of the file.
@@ -40,6 +43,11 @@ pub(crate) fn parse(typed: Vec<OsString>) -> Result<Result<Arguments, Failure>, 
     all.splice(start..start, entries.iter().flat_map(|applied| applied.options.clone()));
     Arguments::try_parse_from(all).map(Ok).or_else(|error| match wrong_entry(&error, &entries) {
         Some(entry) => Ok(Err(found.failure(entry, reason(&error)))),
+        None if error.kind() == ErrorKind::MissingRequiredArgument => {
+            let text =
+                format!("{}; neither the command line nor {} has it", reason(&error), name_of(&found.path));
+            Ok(Err(Failure::Usage(text.into())))
+        }
         None => Err(error),
     })
 }
@@ -98,12 +106,21 @@ impl<'a> Found<'a> {
     fn argument(&self, entry: &Entry) -> Result<&'a Arg, Failure> {
         let keys = || self.live.get_arguments().filter(|argument| is_key(argument));
         keys().find(|argument| argument.get_long() == Some(&entry.key)).ok_or_else(|| {
-            let similarity = |long: &str| strsim::jaro_winkler(&entry.key, long);
+            let key = &entry.key;
+            if NOT_IN_FILES.contains(&key.as_str()) {
+                return self.failure(entry, format!("'{key}' belongs on the command line"));
+            }
+            let similarity =
+                |long: &str| match self.live.get_arguments().find(|found| found.get_long() == Some(long)) {
+                    Some(found) if found.get_short().is_some_and(|short| key.chars().eq([short])) => 1.0,
+                    _ => strsim::jaro_winkler(key, long),
+                };
             let nearest = keys()
                 .filter_map(Arg::get_long)
                 .max_by(|one, other| similarity(one).total_cmp(&similarity(other)))
-                .unwrap_or_default();
-            self.failure(entry, format!("no option '{}'; the nearest is '{nearest}'", entry.key))
+                .filter(|nearest| similarity(nearest) >= MIN_SIMILARITY);
+            let hint = nearest.map(|nearest| format!(": did you mean '{nearest}'?")).unwrap_or_default();
+            self.failure(entry, format!("no option {:?}{hint}", key))
         })
     }
 
@@ -145,11 +162,13 @@ fn wrong_entry<'a>(error: &clap::Error, entries: &'a [Applied<'_>]) -> Option<&'
     entries.iter().find(|applied| applied.argument.to_string() == *argument).map(|applied| &applied.entry)
 }
 
-/// The first line of a message of clap, without its prefix.
+/// A message of clap in one line, without its prefix and the usage behind it.
 fn reason(error: &clap::Error) -> String {
     let text = error.render().to_string();
-    let first = text.lines().next().unwrap_or_default();
-    first.strip_prefix("error: ").unwrap_or(first).to_owned()
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let end = text.find("\n\nUsage:").or_else(|| text.find("\n\nFor more")).unwrap_or(text.len());
+    let words: Vec<&str> = text.get(..end).unwrap_or(text).split_whitespace().collect();
+    words.join(" ")
 }
 
 #[cfg(test)]

@@ -42,13 +42,13 @@ fn file_gives_options_and_the_command_line_wins() {
 #[test]
 fn errors_name_line_and_key() {
     for (text, wanted) in [
-        ("\ninterfac = 'lo'", "FILE: line 2: no option 'interfac'; the nearest is 'interface'"),
+        ("\ninterfac = 'lo'", "FILE: line 2: no option \"interfac\": did you mean 'interface'?"),
         (
             "interface = 'lo'\nrotate_size = 1",
-            "FILE: line 2: no option 'rotate_size'; the nearest is 'rotate-size'",
+            "FILE: line 2: no option \"rotate_size\": did you mean 'rotate-size'?",
         ),
-        ("config = 'other.toml'", "FILE: line 1: no option 'config'; the nearest is"),
-        ("check = true", "FILE: line 1: no option 'check'; the nearest is"),
+        ("config = 'other.toml'", "FILE: line 1: 'config' belongs on the command line"),
+        ("check = true", "FILE: line 1: 'check' belongs on the command line"),
         ("interface = 'lo'\nsnaplen = 1", "FILE: line 2: invalid value '1' for '--snaplen <BYTES>'"),
         ("interface = 'lo'\nsnaplen = [64]", "FILE: line 2: 'snaplen' is a text or a number"),
         ("interface = 'lo'\nquiet = 1", "FILE: line 2: 'quiet' is true or false"),
@@ -57,11 +57,22 @@ fn errors_name_line_and_key() {
         ("interface = 'lo'\ninterface = 'eth0'", "FILE: line 2: duplicate key"),
         ("interface = 'lo'\n\nformat = ", "FILE: line 3: "),
         ("interface = 'lo'\nformat = 'xml'", "FILE: line 2: invalid value 'xml' for '--format <FORMAT>'"),
-        ("snaplen = 64", "the following required arguments were not provided:"),
+        ("i = 'lo'", "FILE: line 1: no option \"i\": did you mean 'interface'?"),
+        ("\"a\\nb\" = 1", "FILE: line 1: no option \"a\\nb\""),
+        (
+            "snaplen = 64",
+            "the following required arguments were not provided: --interface <IFACE>; neither the command line nor FILE has it",
+        ),
+        (
+            "interface = 'lo'\nrotate-interval = '1h'",
+            "the following required arguments were not provided: --output <FILE>; neither",
+        ),
     ] {
         let error = parse_with(text, &[]).unwrap_err();
         assert!(error.starts_with(wanted), "{text:?}: {error}");
     }
+    let many: String = (0..60_000).map(|number| format!("key-{number} = 1\n")).collect();
+    assert!(parse_with(&many, &[]).unwrap_err().starts_with("FILE: line 1: no option \"key-0\""));
     let typed = parse_with("interface = 'lo'", &["--snaplen", "1"]).unwrap_err();
     assert!(typed.starts_with("invalid value '1' for '--snaplen <BYTES>'"), "{typed}");
 }

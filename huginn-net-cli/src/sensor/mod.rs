@@ -18,6 +18,7 @@ use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use huginn_net::Source;
 use huginn_net_live::{LiveError, LiveSource, LiveStats};
 
 use self::started::Sensor;
@@ -43,16 +44,42 @@ pub(crate) fn run(plan: LivePlan) -> Result<Outcome, Failure> {
     sensor.run(analyzer, sources)
 }
 
-/// Checks what a capture needs, without capturing: interfaces, rights, and the places of output. Ports and sockets are left alone,
-/// since a running sensor may have them.
+/// Checks what a capture needs, without capturing: interfaces, rights, and the places of output. Ports and sockets are not tried, since a
+/// running sensor may have them.
 pub(crate) fn check(plan: &LivePlan) -> Result<Outcome, Failure> {
-    open_sources(plan)?;
+    for interface in &plan.interfaces {
+        match LiveSource::open(&[interface], &plan.capture) {
+            Ok(mut source) => {
+                source.on_notice(|notice| stderr::report(notice));
+                // Reports what was found when the interface was opened.
+                source.next_frame()?;
+            }
+            Err(LiveError::Open { source, .. }) if source.kind() == io::ErrorKind::AddrInUse => {
+                stderr::report(&format_args!(
+                    "{interface}: another program has the port, perhaps the sensor"
+                ));
+            }
+            Err(error) => return Err(with_fix(error)),
+        }
+    }
     privileges::drop(&plan.policy)?;
     hosts::check_rights(plan.hosts_file.as_deref())?;
     plan.baseline.as_ref().map_or(Ok(()), BaselineFile::check)?;
     output::check_rights(&plan.output.target)?;
-    stderr::report(&format_args!("options, files and rights are good: {}", plan.interfaces.join(", ")));
+    if plan.messages.has_totals {
+        stderr::report(&format_args!("options, files and rights are good: {}", plan.interfaces.join(", ")));
+    }
     Ok(Outcome::Complete)
+}
+
+/// Says how to get the rights that are missing.
+fn with_fix(error: LiveError) -> Failure {
+    match error {
+        LiveError::PermissionDenied { .. } => {
+            Failure::NoRights { source: error, fix: privileges::how_to_get_rights() }
+        }
+        error => error.into(),
+    }
 }
 
 fn open_sources(plan: &LivePlan) -> Result<Vec<LiveSource>, Failure> {
@@ -60,12 +87,7 @@ fn open_sources(plan: &LivePlan) -> Result<Vec<LiveSource>, Failure> {
         NonZeroUsize::MIN => LiveSource::open(&plan.interfaces, &plan.capture).map(|source| vec![source]),
         queues => LiveSource::open_queues(&plan.interfaces, &plan.capture, queues),
     };
-    sources.map_err(|error| match error {
-        LiveError::PermissionDenied { .. } => {
-            Failure::NoRights { source: error, fix: privileges::how_to_get_rights() }
-        }
-        error => error.into(),
-    })
+    sources.map_err(with_fix)
 }
 
 /// What needs privileges to be opened.

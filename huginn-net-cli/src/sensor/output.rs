@@ -1,8 +1,9 @@
 //! Events of live traffic, as text or as Parquet files: counted, shown, measured and queued.
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::ops::ControlFlow;
+use std::os::unix::fs::FileTypeExt;
 
 use huginn_net::core::{Source, TextSink};
 use huginn_net::{AnalysisError, Counters, Event, HuginnNet, Timestamp};
@@ -42,6 +43,10 @@ pub(super) enum EventWriter {
 pub(super) fn check_rights(target: &Target) -> Result<(), OutputError> {
     let Target::File(path) = target else { return Ok(()) };
     let name = || PathName(path.clone());
+    // A pipe may have no reader yet.
+    if fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo()) {
+        return Ok(());
+    }
     match OpenOptions::new().append(true).open(path) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

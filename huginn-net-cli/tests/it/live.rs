@@ -378,6 +378,15 @@ fn check_ends_as_a_start_would_and_captures_nothing() {
     check("interface = 'lo'\noutput = '/nonexistent/events'", 1, "/nonexistent");
     check("interface = 'lo'\noutput = '/proc/version'", 1, "/proc/version");
     check("interface = 'lo'\nuser = 'no such user'", 2, "no such user");
+    check("interface = 'lo'\ntui = true\nformat = 'json'", 2, "--tui");
+    check("interface = 'a/b'\nwait = true", 2, "there is no such interface");
+    check("interface = 'hnmissing0'\nwait = true", 0, "does not exist yet");
+    let pipe = folder.path().join("pipe");
+    nix::unistd::mkfifo(&pipe, Mode::S_IRWXU).unwrap();
+    check(&format!("interface = 'lo'\noutput = '{}'", pipe.display()), 0, "are good");
+    let socket = UdpSocket::bind("127.0.0.1:6081").unwrap();
+    check("interface = 'udp:127.0.0.1:6081'", 0, "another program has the port");
+    drop(socket);
 }
 
 /// The events of JSON Lines without their times and tunnels, and whether certificates were valid at those times.

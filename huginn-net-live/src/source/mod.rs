@@ -70,8 +70,7 @@ impl LiveSource {
     ///
     /// On Linux `udp:PORT` or `udp:ADDRESS:PORT` is a UDP socket, the target of mirrored traffic. The port is that of the tunnel: 4789 of
     /// VXLAN, 6081 of Geneve, 37008 of TZSP, or any other that the [decoder](huginn_net_core::Decoder) knows. Datagrams become IP packets,
-    /// so that their events are those of a capture from the interface that receives them. The socket needs no privilege. It states its
-    /// losses with the datagram that follows them.
+    /// so that their events are those of a capture from the interface that receives them. The socket needs no privilege.
     ///
     /// Capture starts at once. The program may then drop the privileges that opening needs (on Linux `CAP_NET_RAW`).
     /// Without them [`Backend::Pcap`](crate::Backend::Pcap) cannot reopen an interface that was removed.

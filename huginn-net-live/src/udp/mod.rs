@@ -10,15 +10,22 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use huginn_net_core::{LinkType, ProtocolNumber, Registry, Timestamp};
 use nix::cmsg_space;
 use nix::sys::socket::{
-    ControlMessageOwned, MsgFlags, MultiHeaders, SockaddrStorage, recvmmsg, setsockopt, sockopt,
+    AddressFamily, ControlMessageOwned, MsgFlags, MultiHeaders, SockFlag, SockType, SockaddrIn6,
+    SockaddrStorage, bind, getsockopt, recvmmsg, setsockopt, socket, sockopt,
 };
 use nix::sys::time::TimeSpec;
+use nix::{getsockopt_impl, sockopt_impl};
 
 use crate::backend::{CaptureBackend, Drops, ReceiveError};
 use crate::frame_batch::FrameBatch;
 use crate::limits::{DATAGRAMS_PER_READ, MAX_DATAGRAM_LEN};
 use crate::queues::ClockReading;
 use crate::{Interface, InterfaceState, LiveError, LiveOptions};
+
+sockopt_impl!(MemoryInfo, GetOnly, libc::SOL_SOCKET, libc::SO_MEMINFO, [u32; MEMORY_INFO_LEN]);
+
+/// Numbers of `SO_MEMINFO` (`SK_MEMINFO_VARS` of `linux/sock_diag.h`); the last one is that of drops.
+const MEMORY_INFO_LEN: usize = 9;
 
 /// UDP among the protocols of IP.
 const UDP: u8 = 17;
@@ -35,15 +42,33 @@ pub(crate) struct UdpBackend {
     local: SocketAddr,
     buffer: Vec<u8>,
     snaplen: usize,
-    /// The counter of the socket at the last datagram, which wraps, and the sum of its increments.
-    overflows: u32,
+    /// The counter of drops at its last reading, which wraps, and the sum of its increments.
+    last_drops: u32,
     dropped: u64,
 }
 
 /// Parses `PORT` or `ADDRESS:PORT`. A port alone is that of all addresses.
 fn parse(text: &str) -> Option<SocketAddr> {
-    let any = |port| SocketAddr::from(SocketAddrV6::new(Ipv6Addr::UNSPECIFIED, port, 0, 0));
-    text.parse().map(any).or_else(|_| text.parse()).ok()
+    if text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0') {
+        let port = text.parse().ok()?;
+        return Some(SocketAddrV6::new(Ipv6Addr::UNSPECIFIED, port, 0, 0).into());
+    }
+    text.parse().ok()
+}
+
+/// Binds a socket. That of all addresses of IPv6 receives IPv4, too, whatever the system's default; without IPv6, only IPv4.
+fn bind_to(address: SocketAddr) -> io::Result<UdpSocket> {
+    let SocketAddr::V6(v6) = address else { return UdpSocket::bind(address) };
+    let opened = socket(AddressFamily::Inet6, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None);
+    let socket = match opened {
+        Err(nix::errno::Errno::EAFNOSUPPORT) if v6.ip().is_unspecified() => {
+            return UdpSocket::bind((Ipv4Addr::UNSPECIFIED, v6.port()));
+        }
+        opened => opened?,
+    };
+    setsockopt(&socket, sockopt::Ipv6V6Only, &!v6.ip().is_unspecified())?;
+    bind(socket.as_raw_fd(), &SockaddrIn6::from(v6))?;
+    Ok(socket.into())
 }
 
 impl UdpBackend {
@@ -58,27 +83,17 @@ impl UdpBackend {
         if port.name().is_none() {
             return Err(LiveError::NoTunnelPort { name: name.to_owned(), port: address.port() });
         }
-        let socket = match UdpSocket::bind(address) {
-            // A system without IPv6.
-            Err(error)
-                if error.raw_os_error() == Some(libc::EAFNOSUPPORT) && address.ip().is_unspecified() =>
-            {
-                UdpSocket::bind((IpAddr::from([0, 0, 0, 0]), address.port()))
-            }
-            outcome => outcome,
-        };
-        let socket = socket.map_err(failed)?;
+        let socket = bind_to(address).map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
         let granted = enlarge(&socket, options.buffer_bytes).map_err(failed)?;
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true).map_err(|errno| failed(errno.into()))?;
-        setsockopt(&socket, sockopt::RxqOvfl, &1).map_err(|errno| failed(errno.into()))?;
         let local = socket.local_addr().map_err(failed)?;
         let backend = Self {
             socket,
             local,
             buffer: vec![0; DATAGRAMS_PER_READ.saturating_mul(MAX_DATAGRAM_LEN)],
             snaplen: usize::try_from(options.snaplen).unwrap_or(usize::MAX),
-            overflows: 0,
+            last_drops: 0,
             dropped: 0,
         };
         Ok((backend, granted))
@@ -91,16 +106,16 @@ fn enlarge(socket: &UdpSocket, len: usize) -> io::Result<usize> {
         setsockopt(socket, sockopt::RcvBuf, &len)?;
     }
     // The kernel doubles the number for its own use.
-    Ok(nix::sys::socket::getsockopt(socket, sockopt::RcvBuf)?.checked_div(2).unwrap_or_default())
+    Ok(getsockopt(socket, sockopt::RcvBuf)?.checked_div(2).unwrap_or_default())
 }
 
 impl CaptureBackend for UdpBackend {
     fn receive(&mut self, batch: &mut FrameBatch) -> Result<(), ReceiveError> {
         batch.link = LinkType::RAW;
-        let Self { socket, local, buffer, snaplen, overflows, dropped } = self;
+        let Self { socket, local, buffer, snaplen, .. } = self;
         let mut slices: Vec<[IoSliceMut<'_>; 1]> =
             buffer.chunks_exact_mut(MAX_DATAGRAM_LEN).map(|chunk| [IoSliceMut::new(chunk)]).collect();
-        let space = cmsg_space!(TimeSpec, u32);
+        let space = cmsg_space!(TimeSpec);
         let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(slices.len(), Some(space));
         let received =
             match recvmmsg(socket.as_raw_fd(), &mut headers, slices.iter_mut(), MsgFlags::MSG_DONTWAIT, None)
@@ -114,13 +129,8 @@ impl CaptureBackend for UdpBackend {
             let Some(sender) = message.address.as_ref().and_then(socket_address) else { continue };
             let mut ts = now;
             for control in message.cmsgs().into_iter().flatten() {
-                match control {
-                    ControlMessageOwned::ScmTimestampns(stamp) => ts = timestamp(stamp).unwrap_or(now),
-                    ControlMessageOwned::RxqOvfl(count) => {
-                        *dropped = dropped.saturating_add(count.wrapping_sub(*overflows).into());
-                        *overflows = count;
-                    }
-                    _ => {}
+                if let ControlMessageOwned::ScmTimestampns(stamp) = control {
+                    ts = timestamp(stamp).unwrap_or(now);
                 }
             }
             // An empty datagram has no slice.
@@ -135,6 +145,10 @@ impl CaptureBackend for UdpBackend {
     }
 
     fn drops(&mut self) -> Drops {
+        if let Ok([.., drops]) = getsockopt(&self.socket, MemoryInfo) {
+            self.dropped = self.dropped.saturating_add(drops.wrapping_sub(self.last_drops).into());
+            self.last_drops = drops;
+        }
         Drops { kernel: self.dropped, interface: None }
     }
 
