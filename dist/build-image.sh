@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes a container image of a static program, without a daemon: build-image.sh ARCHIVE IMAGE.tar
 #
-# ARCHIVE is one of dist/build-static.sh; the image is an OCI archive with the program, its licences and nothing else, which
-# `podman load` and `docker load` read. Needs Debian's package buildah.
+# ARCHIVE is one of dist/build-static.sh; the image is an OCI archive with the program, its licences and its list of dependencies, and nothing else, which
+# `podman load` and `docker load` (25.0 or newer) read. Needs Debian's package buildah.
 set -euo pipefail
 
 archive=$(realpath "${1:?an archive of dist/build-static.sh}")
@@ -13,12 +13,19 @@ export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs
 trap 'rm -rf "$root"' EXIT
 
 tar xz --strip-components=1 -C "$root" -f "$archive"
-version=$("$root/huginn-net" --version | cut -d ' ' -f 2)
-container=$(buildah from scratch)
+# huginn-net-VERSION-ARCHITECTURE-linux.tar.gz
+IFS=- read -r _ _ version architecture _ <<<"$(basename "$archive")"
+case $architecture in
+x86_64) architecture=amd64 ;;
+aarch64) architecture=arm64 ;;
+*) echo "$archive: unknown architecture" >&2 && exit 1 ;;
+esac
+container=$(buildah from --arch "$architecture" scratch)
 trap 'buildah rm "$container" >/dev/null; rm -rf "$root"' EXIT
-buildah copy -q "$container" "$root/huginn-net" "$root/LICENSE-MIT" "$root/LICENSE-APACHE" / >/dev/null
+buildah copy -q "$container" "$root/huginn-net" "$root/LICENSE-MIT" "$root/LICENSE-APACHE" \
+    "$root/huginn-net.cyclonedx.json" / >/dev/null
 # A user without rights: capture files and mirrored traffic need none, and an interface needs `--user 0 --cap-add NET_RAW`.
-buildah config --user 65534:65534 --entrypoint '["/huginn-net"]' --cmd '--help' \
+buildah config --arch "$architecture" --user 65534:65534 --entrypoint '["/huginn-net"]' --cmd '--help' \
     --label org.opencontainers.image.title=huginn-net \
     --label org.opencontainers.image.version="$version" \
     --label org.opencontainers.image.licenses='MIT OR Apache-2.0' "$container"
