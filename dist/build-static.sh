@@ -17,9 +17,10 @@ cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target} CARGO_INCREMENTAL=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-python3 -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet cargo-zigbuild==0.24.* ziglang==0.17.*
-PATH=$work/venv/bin:$PATH
+tools=$CARGO_TARGET_DIR/tools/zig
+python3 -m venv "$tools"
+"$tools/bin/pip" install --quiet cargo-zigbuild==0.24.* ziglang==0.17.*
+PATH=$tools/bin:$PATH
 
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH

@@ -14,11 +14,10 @@ targets=("$@")
 cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 sources=$CARGO_TARGET_DIR/sdist
-tools=$(mktemp -d)
-trap 'rm -rf "$tools"' EXIT
-python3 -m venv "$tools/venv"
-"$tools/venv/bin/pip" install --quiet maturin==1.16.* ziglang==0.17.*
-PATH=$tools/venv/bin:$PATH
+tools=$CARGO_TARGET_DIR/tools/zig
+python3 -m venv "$tools"
+"$tools/bin/pip" install --quiet maturin==1.16.* ziglang==0.17.*
+PATH=$tools/bin:$PATH
 
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
@@ -27,7 +26,7 @@ export RUSTFLAGS="--remap-path-prefix=$sources=huginn-net --remap-path-prefix=${
 
 rm -rf "$sources"
 mkdir -p "$folder" "$sources"
-maturin sdist --manifest-path python/Cargo.toml --out "$folder" 2>"$tools/log" || { cat "$tools/log" >&2 && exit 1; }
+maturin sdist --manifest-path python/Cargo.toml --out "$folder"
 tar xzf "$folder"/huginn_net-*.tar.gz -C "$sources" --strip-components=1
 for target in "${targets[@]}"; do
     case $target in

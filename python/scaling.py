@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures the tables of docs/scaling.md on this machine: scaling.py PROGRAM CAPTURE
 
-CAPTURE is an uncompressed capture, of a gigabyte or so; PROGRAM is huginn-net with the feature parquet. Needs the package with
+CAPTURE is an uncompressed capture, of a gigabyte or so; PROGRAM is huginn-net. Needs the package with
 pyarrow, s3fs and moto[server], and the program zstd. Each row is one process, or for shards several one after the other: its
 processor time with what Python imports, the median of three runs. The object store is a server on this machine that answers every
 tenth request, and in a second run every third, with 503 Slow Down.
@@ -98,9 +98,6 @@ def outputs(program: str, capture: str, folder: Path, size: float) -> None:
     lengths = {"JSON Lines": text.stat().st_size}
     subprocess.run(["zstd", "-q", "--rm", text], check=True)
     lengths["JSON Lines, zstd"] = Path(f"{text}.zst").stat().st_size
-    with (folder / "program.parquet").open("wb") as file:
-        subprocess.run([program, "pcap", "--format", "parquet", capture], check=True, stdout=file)
-    lengths["Parquet of the program"] = (folder / "program.parquet").stat().st_size
     for compression in ("snappy", "zstd"):
         path = folder / "package.parquet"
         code = f"import huginn_net as hn, sys; hn.read_pcap(sys.argv[1]).write_parquet(sys.argv[2], compression={compression!r})"
@@ -113,8 +110,8 @@ def outputs(program: str, capture: str, folder: Path, size: float) -> None:
 
 
 def shards(capture: str, size: float) -> None:
-    """Prints what all shards of a capture cost together, and what the second stage adds."""
-    whole = measure(python(capture, ", events=[name for name in hn._native.event_names() if name not in hn.HOST_EVENTS]"))
+    """Prints what all shards of a capture cost together, beside one run."""
+    whole = measure(python(capture))
     print("| shards | processor time of all | of one | times one run |\n|---|---|---|---|")
     print(f"| 1 | {whole.processor:.2f} s | {whole.processor:.2f} s | 1.0 |")
     for number in SHARDS:
@@ -177,4 +174,5 @@ def processor_name() -> str:
     return platform.machine()
 
 
-main()
+if __name__ == "__main__":
+    main()
