@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
-# Builds the Python package, installs it into new environments, and runs its tests: wheel.sh PROGRAM
+# Builds a wheel of the Python package from its source distribution, installs it into new environments, and runs its tests:
+# wheel.sh PROGRAM
+#
+# The first environment has the wheel alone, and neither Rust nor a package index. The tests need others.
 #
 # The data source runs on Sail and on Spark in one process. Spark with two executors of its own runs what depends on them: where
 # tasks run, what they inherit, and what they are sent.
@@ -29,9 +32,22 @@ export CARGO_PROFILE_RELEASE_OPT_LEVEL=0
 python3 -m venv "$folder/build"
 "$folder/build/bin/pip" install --quiet uv
 uv=$folder/build/bin/uv
-"$folder/build/bin/pip" wheel --quiet --no-deps --wheel-dir "$folder" ./python
+python/build-wheels.sh "$folder" "$(uname -m)-unknown-linux-gnu"
 
-environment tables duckdb fsspec "moto[server,s3]" mypy pandas polars pyarrow pysail==0.7.* pyspark-client==4.1.* pytest pytz s3fs
+for file in huginn_net/_native.abi3.so huginn_net/py.typed LICENSE-MIT LICENSE-APACHE cyclonedx.json; do
+    python3 -m zipfile -l "$folder"/huginn_net-*.whl | grep "$file " >/dev/null || {
+        echo "FAILED: the wheel has no $file" >&2
+        exit 1
+    }
+done
+python3 -m venv "$folder/empty"
+env -i PATH=/usr/bin:/bin "$folder/empty/bin/pip" install --quiet --no-index --find-links "$folder" huginn-net
+env -i PATH=/usr/bin:/bin "$folder/empty/bin/python" -c \
+    'import huginn_net as hn; print([event["ja4"] for event in hn.read_pcap("captures/tls/tls-curl/tls-curl.pcap") if "ja4" in event])' |
+    tee "$folder/first"
+grep t13d "$folder/first" >/dev/null
+
+environment tables deltalake duckdb fsspec "moto[server,s3]" mypy pandas polars pyarrow "pyiceberg[sql-sqlite]" pysail==0.7.* pyspark-client==4.1.* pytest pytz s3fs
 run_tests tables python/tests
 (cd python && "$folder/tables/bin/python" -m mypy --cache-dir "$folder/mypy" huginn_net)
 

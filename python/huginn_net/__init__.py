@@ -17,6 +17,7 @@ import glob
 import io
 import json
 import os
+import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
@@ -410,25 +411,43 @@ class Capture(_native.Capture):
 
         return (connection or duckdb).from_arrow(self)
 
-    def write_parquet(self, path: str | os.PathLike[str], **options: Any) -> None:
+    def write_parquet(
+        self, path: str | os.PathLike[str], *, partition_by: Literal["day", "file"] | None = None, **options: Any
+    ) -> None:
         """Writes a Parquet file with pyarrow, which takes ``options``. It has a temporary name until it is complete.
 
         Row groups have up to a million rows, or 256 MiB in memory, of all captures together.
+
+        With ``partition_by`` the path is a new folder: a folder for each day (``day=2026-01-31``, in UTC, a column more), or for each
+        capture (``file=…``), as Hive, Spark, DuckDB and Polars read them. A folder has a file for each of these row groups.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         path = os.fspath(path)
-        folder, name = os.path.split(path)
+        folder, name = os.path.split(path.rstrip(os.sep))
         unfinished = os.path.join(folder, f".{name}.{uuid.uuid4().hex}.unfinished")
+        if partition_by is not None:
+            column = {"day": "ts", "file": "file"}.get(partition_by)
+            if column not in self.schema.names:
+                raise ValueError("partition_by is 'day' or 'file', and needs the column ts or file")
+            if os.path.exists(path):
+                raise FileExistsError(f"{path}: partitions are written to a new folder")
         try:
-            with pq.ParquetWriter(unfinished, self.schema, **options) as writer:
-                for group in self._groups():
-                    table = pa.Table.from_batches(group)
-                    writer.write_table(table, row_group_size=table.num_rows)
+            if partition_by is not None:
+                os.mkdir(unfinished)
+                for number, group in enumerate(self._groups()):
+                    _write_partitions(pa.Table.from_batches(group), partition_by, unfinished, number, options)
+            else:
+                with pq.ParquetWriter(unfinished, self.schema, **options) as writer:
+                    for group in self._groups():
+                        table = pa.Table.from_batches(group)
+                        writer.write_table(table, row_group_size=table.num_rows)
             os.replace(unfinished, path)
         except BaseException:
-            if os.path.exists(unfinished):
+            if os.path.isdir(unfinished):
+                shutil.rmtree(unfinished)
+            elif os.path.exists(unfinished):
                 os.remove(unfinished)
             raise
 
@@ -458,6 +477,29 @@ class Capture(_native.Capture):
         import pyarrow as pa
 
         return pa.table(super().errors())
+
+
+def _write_partitions(table: pyarrow.Table, by: str, folder: str, number: int, options: dict[str, Any]) -> None:
+    """Writes the rows of a group to the folders of their partitions."""
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+    if by == "day":
+        table = table.append_column("day", table["ts"].cast(pa.timestamp("s"), safe=False).cast(pa.date32(), safe=False))
+    elif pa.types.is_dictionary(table.schema.field(by).type):
+        table = table.set_column(table.schema.get_field_index(by), by, table[by].cast(pa.string()))
+    partitions = pa.schema([table.schema.field(by)])
+    ds.write_dataset(
+        table,
+        folder,
+        format="parquet",
+        basename_template=f"{number}-{{i}}.parquet",
+        partitioning=ds.partitioning(partitions, flavor="hive"),
+        existing_data_behavior="overwrite_or_ignore",
+        file_options=ds.ParquetFileFormat().make_write_options(**options),
+        max_partitions=max(table.num_rows, 1),
+        use_threads=False,
+    )
 
 
 class HostRecords:

@@ -14,6 +14,7 @@ import subprocess
 import threading
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
@@ -197,6 +198,81 @@ def test_row_groups_go_over_captures(tmp_path):
     assert file.num_row_groups == 1
     assert file.metadata.num_rows == 50 * hn.read_pcap(CURL).to_arrow().num_rows
     assert file.read().equals(capture.to_arrow())
+
+
+def test_duckdb_pushes_query_into_scan(monkeypatch):
+    changes = []
+    changed = hn.Capture._changed
+    monkeypatch.setattr(hn.Capture, "_changed", lambda self, change: changes.append(change) or changed(self, change))
+    events = hn.scan_pcap([CURL, PAGES])
+    changes.clear()
+    query = "SELECT ja4, count(*) FROM {} WHERE event = 'tls_client' GROUP BY ja4 ORDER BY ja4"
+    found = duckdb.sql(query.format("events")).fetchall()
+    assert {"columns": ["event", "ja4"], "events": ["tls_client"]} in changes
+    assert found and found == hn.sql(query.format("events"), [CURL, PAGES]).fetchall()
+    # A path is the name of a table once it is registered.
+    connection = duckdb.connect()
+    connection.register("x.pcap", hn.read_pcap([CURL, PAGES]))
+    assert connection.sql(query.format("'x.pcap'")).fetchall() == found
+
+
+def test_partitions_hold_every_row_once(tmp_path, monkeypatch):
+    capture = hn.read_pcap([CURL, PAGES, CURL], columns=["ts", "file", "event", "ja4"])
+    # Several row groups: a partition has a file of each.
+    monkeypatch.setattr(hn, "_GROUP_ROWS", 1)
+    monkeypatch.setattr(hn, "_GROUP_BYTES", 1)
+    table = capture.to_arrow()
+    order = [(name, "ascending") for name in ("ts", "file", "event", "ja4")]
+    for by in ("day", "file"):
+        capture.write_parquet(tmp_path / by, partition_by=by, compression="zstd")
+        read = pl.read_parquet(tmp_path / by, hive_partitioning=True)
+        if by == "day":
+            assert (read["day"] == read["ts"].dt.date()).all()
+        found = read.select(table.column_names).to_arrow().cast(table.schema)
+        assert found.sort_by(order).equals(table.sort_by(order))
+    names = {str(CURL), str(PAGES)}
+    assert {urllib.parse.unquote(folder.name) for folder in (tmp_path / "file").iterdir()} == {f"file={name}" for name in names}
+    rows = duckdb.sql(f"SELECT count(*), count(DISTINCT day) FROM read_parquet('{tmp_path}/day/**/*.parquet')").fetchall()
+    assert rows == [(table.num_rows, len({ts.date() for ts in table["ts"].to_pylist()}))]
+    dictionaries = hn.read_pcap(CURL, dictionaries=True)
+    dictionaries.write_parquet(tmp_path / "dictionaries", partition_by="file")
+    assert pq.read_table(tmp_path / "dictionaries").num_rows == dictionaries.to_arrow().num_rows
+
+    with pytest.raises(FileExistsError):
+        capture.write_parquet(tmp_path / "day", partition_by="day")
+    with pytest.raises(ValueError, match="needs the column"):
+        hn.read_pcap(CURL, columns=["ja4"]).write_parquet(tmp_path / "other", partition_by="day")
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(CURL.read_bytes()[:-10])
+    damaged = hn.read_pcap(cut)
+    with pytest.raises(hn.CaptureError):
+        damaged.write_parquet(tmp_path / "other", partition_by="file")
+    assert {path.name for path in tmp_path.iterdir()} == {"day", "file", "dictionaries", "cut.pcap"}
+
+
+def test_delta_table_has_rows_of_capture(tmp_path):
+    deltalake = pytest.importorskip("deltalake")
+    capture = hn.read_pcap([CURL, PAGES])
+    deltalake.write_deltalake(tmp_path / "events", capture)
+    deltalake.write_deltalake(tmp_path / "events", hn.read_pcap(CURL), mode="append")
+    table = pa.table(deltalake.DeltaTable(tmp_path / "events").to_pyarrow_table())
+    assert table.num_rows == capture.to_arrow().num_rows + hn.read_pcap(CURL).to_arrow().num_rows
+    assert set(table["ja4"].to_pylist()) == set(capture.to_arrow()["ja4"].to_pylist())
+
+
+def test_iceberg_table_has_rows_of_capture(tmp_path):
+    pytest.importorskip("pyiceberg")
+    from pyiceberg.catalog.memory import InMemoryCatalog
+
+    capture = hn.read_pcap([CURL, PAGES])
+    catalog = InMemoryCatalog("test", warehouse=f"file://{tmp_path}")
+    catalog.create_namespace("network")
+    rows = capture.to_arrow()
+    table = catalog.create_table("network.events", schema=rows.schema)
+    table.append(rows)
+    found = table.scan(selected_fields=("event", "ja4")).to_arrow()
+    assert found.num_rows == rows.num_rows
+    assert set(found["ja4"].to_pylist()) == set(rows["ja4"].to_pylist())
 
 
 def test_folders_patterns_and_iterables_name_captures(tmp_path):
