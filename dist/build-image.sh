@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes a container image of a static program, without a daemon: build-image.sh ARCHIVE IMAGE.tar
 #
-# ARCHIVE is one of dist/build-static.sh; the image is an OCI archive with the program, its licences and its list of dependencies, and nothing else, which
-# `podman load` and `docker load` (25.0 or newer) read. Needs Debian's package buildah.
+# ARCHIVE is one of dist/build-static.sh. The image is an OCI archive with the program, its licences and its list of
+# dependencies, and nothing else. `podman load` and `docker load` (25.0 or newer) read it. Needs Debian's package buildah.
 set -euo pipefail
 
 archive=$(realpath "${1:?an archive of dist/build-static.sh}")
