@@ -437,6 +437,9 @@ pub(crate) const MAX_FOLLOWED_EVENTS: usize = 1 << 16;
 /// Maximum number of open connections of a host whose first packet and User-Agent `follow` remembers.
 pub(crate) const MAX_FOLLOWED_FLOWS: usize = 1 << 16;
 
+/// Maximum number of different offers of a followed host's ClientHellos.
+pub(crate) const MAX_FOLLOWED_OFFERS: usize = 256;
+
 /// Maximum number of hosts that `follow --server` and `--fingerprint` list: forged addresses can be any number.
 pub(crate) const MAX_FOLLOWED_SENDERS: usize = 1 << 16;
 
