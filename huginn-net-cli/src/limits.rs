@@ -273,6 +273,25 @@ pub(crate) const MAX_COMMENT_BYTES: usize = 1000;
 /// Maximum number of comments on a packet; the last one counts the others.
 pub(crate) const MAX_PACKET_COMMENTS: usize = 16;
 
+// `live --extract`.
+
+/// Memory of a packet that is kept, beside its bytes, and what it needs in a file.
+pub(crate) const KEPT_PACKET_BYTES: usize = 160;
+
+/// Memory of a connection whose packets are kept.
+pub(crate) const KEPT_FLOW_BYTES: usize = 320;
+
+/// Time between the first event of a connection and the writing of its packets: later packets and comments of a handshake are written with
+/// it.
+pub(crate) const EXTRACT_DELAY: Duration = Duration::from_secs(1);
+
+/// Maximum memory of packets that wait to be written, in bytes.
+pub(crate) const MAX_EXTRACT_QUEUE_BYTES: usize = 16 << 20;
+
+/// Maximum number of incomplete datagrams of one source whose fragments are kept, and of these fragments.
+pub(crate) const MAX_KEPT_DATAGRAMS: usize = 256;
+pub(crate) const MAX_KEPT_FRAGMENTS: usize = 4096;
+
 /// Maximum length of a captured text in a line of the human format, in bytes.
 pub(crate) const MAX_LINE_TEXT: usize = 80;
 
@@ -417,6 +436,9 @@ pub(crate) const MAX_FOLLOWED_EVENTS: usize = 1 << 16;
 
 /// Maximum number of open connections of a host whose first packet and User-Agent `follow` remembers.
 pub(crate) const MAX_FOLLOWED_FLOWS: usize = 1 << 16;
+
+/// Maximum number of different offers of a followed host's ClientHellos.
+pub(crate) const MAX_FOLLOWED_OFFERS: usize = 256;
 
 /// Maximum number of hosts that `follow --server` and `--fingerprint` list: forged addresses can be any number.
 pub(crate) const MAX_FOLLOWED_SENDERS: usize = 1 << 16;

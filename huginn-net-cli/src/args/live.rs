@@ -55,6 +55,9 @@ pub(crate) struct LiveArguments {
     pub(crate) rotation: RotationArguments,
 
     #[command(flatten)]
+    pub(crate) extract: LiveExtractArguments,
+
+    #[command(flatten)]
     pub(crate) service: ServiceArguments,
 }
 
@@ -131,6 +134,32 @@ impl RotationArguments {
         #[cfg(not(feature = "parquet"))]
         return false;
     }
+}
+
+/// Writes packets.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Packets")]
+pub(crate) struct LiveExtractArguments {
+    /// Write the first packets of connections with an event of --where or --events, or without these with a hit of --fingerprints or a
+    /// finding, to pcapng files FILE.TIME.pcapng (docs/extract.md)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) extract: Option<PathBuf>,
+
+    /// Packets of each connection
+    #[arg(long, value_name = "N", requires = "extract", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) extract_packets: u32,
+
+    /// Begin the next file before one exceeds this size: a number of bytes, 100M, 1G
+    #[arg(long, value_name = "SIZE", requires = "extract", default_value = "100M", value_parser = parse_size)]
+    pub(crate) extract_size: u64,
+
+    /// Keep this many of these files
+    #[arg(long, value_name = "N", requires = "extract", default_value = "10", value_parser = parse_keep)]
+    pub(crate) extract_keep: usize,
+
+    /// Memory for packets of connections that no event has selected yet, in MiB
+    #[arg(long, value_name = "MIB", requires = "extract", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=16_384))]
+    pub(crate) extract_buffer: u32,
 }
 
 /// Configures the program as a service.

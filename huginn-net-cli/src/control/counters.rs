@@ -24,11 +24,36 @@ pub(crate) struct LiveCounters {
     pub(crate) latency: LatencyCounters,
     /// Counters of each watch list, by name.
     pub(crate) watch_lists: BTreeMap<String, WatchListCounters>,
+    /// Counters of `--extract`.
+    pub(crate) extract: ExtractCounters,
     /// Seconds since the start of the program.
     pub(crate) uptime_seconds: u64,
     /// Wall clock times, which only the metrics have.
     #[serde(skip)]
     pub(crate) times: Times,
+}
+
+/// Counters of `--extract`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct ExtractCounters {
+    /// Packets written.
+    pub(crate) packets_written: u64,
+    /// Packets of selected connections that were not written: the queue was full, or a write failed.
+    pub(crate) packets_dropped: u64,
+    /// Files begun.
+    pub(crate) files: u64,
+    /// Failed writes and removals.
+    pub(crate) write_errors: u64,
+    /// Events that selected a connection.
+    pub(crate) events: u64,
+    /// Those whose connection was not kept: it began before the capture, or was forgotten.
+    pub(crate) events_without_packets: u64,
+    /// Those whose own packet was not among the kept ones, so that it has no comment.
+    pub(crate) comments_without_packet: u64,
+    /// Connections without a selected event whose packets were forgotten because others needed the memory.
+    pub(crate) flows_forgotten: u64,
+    /// Bytes of packets that wait to be written.
+    pub(crate) queued_bytes: u64,
 }
 
 /// Counters of one watch list.

@@ -470,5 +470,45 @@ pub(super) const FAMILIES: &[Family] = &[
             labeled("what", "rotation", "/output/rotation_errors"),
         ],
     ),
+    several(
+        "extract_packets",
+        "Packets of connections that events selected",
+        &[
+            labeled("result", "written", "/extract/packets_written"),
+            labeled("result", "dropped", "/extract/packets_dropped"),
+        ],
+    ),
+    one(Kind::Counter, "extract_files", "Files of packets begun", &unlabeled("/extract/files")),
+    one(
+        Kind::Counter,
+        "extract_failures",
+        "Failed writes and removals of files of packets",
+        &unlabeled("/extract/write_errors"),
+    ),
+    one(Kind::Counter, "extract_events", "Events that select a connection", &unlabeled("/extract/events")),
+    one(
+        Kind::Counter,
+        "extract_events_without_packets",
+        "Events whose connection began before the capture, or was forgotten",
+        &unlabeled("/extract/events_without_packets"),
+    ),
+    one(
+        Kind::Counter,
+        "extract_comments_without_packet",
+        "Events whose packet was not kept, or was written before",
+        &unlabeled("/extract/comments_without_packet"),
+    ),
+    one(
+        Kind::Counter,
+        "extract_flows_forgotten",
+        "Connections without a selected event whose packets others needed the memory of",
+        &unlabeled("/extract/flows_forgotten"),
+    ),
+    one(
+        Kind::Gauge,
+        "extract_bytes_queued",
+        "Bytes of packets waiting to be written",
+        &unlabeled("/extract/queued_bytes"),
+    ),
     one(Kind::Gauge, "uptime_seconds", "Time since the program started", &unlabeled("/uptime_seconds")),
 ];

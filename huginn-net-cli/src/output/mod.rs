@@ -5,6 +5,7 @@ mod error;
 mod events;
 #[cfg(unix)]
 mod files;
+mod packets;
 mod pager;
 mod progress;
 #[cfg(unix)]
@@ -22,7 +23,8 @@ use std::path::PathBuf;
 pub(crate) use self::error::OutputError;
 pub(crate) use self::events::EventOutput;
 #[cfg(unix)]
-pub(crate) use self::files::Rotation;
+pub(crate) use self::files::{Rotation, StampedFiles};
+pub(crate) use self::packets::{PCAPNG_APPLICATION, last_boundary, packet_comment, write_commented};
 pub(crate) use self::progress::Progress;
 #[cfg(unix)]
 pub(crate) use self::queue::messages::Messages;

@@ -50,10 +50,7 @@ impl AnalysisPlan {
     /// An analysis of these packets by one worker.
     pub(crate) fn of_packets(args: &PacketArguments, databases: &DatabaseArguments) -> Result<Self, Failure> {
         let plan = Self::with_databases(databases)?;
-        let filter = args.port.iter().fold(Filter::new(), |filter, port| filter.port(*port));
-        let filter = args.net.iter().fold(filter, |filter, net| filter.net(*net));
-        let filter = args.exclude_port.iter().fold(filter, |filter, port| filter.exclude_port(*port));
-        let filter = args.exclude_net.iter().fold(filter, |filter, net| filter.exclude_net(*net));
+        let filter = packet_filter(args);
         let has = |protocol| args.protocols.contains(&protocol);
         Ok(plan.configure(|builder| {
             builder
@@ -190,6 +187,14 @@ impl AnalysisPlan {
         let builder = self.builder.hash_seed(seed).workers(workers);
         filtered(builder, self.expression.as_deref()).map(Builder::build)
     }
+}
+
+/// The ports and networks that are analysed.
+pub(super) fn packet_filter(args: &PacketArguments) -> Filter {
+    let filter = args.port.iter().fold(Filter::new(), |filter, port| filter.port(*port));
+    let filter = args.net.iter().fold(filter, |filter, net| filter.net(*net));
+    let filter = args.exclude_port.iter().fold(filter, |filter, port| filter.exclude_port(*port));
+    args.exclude_net.iter().fold(filter, |filter, net| filter.exclude_net(*net))
 }
 
 /// Returns how frames become segments.

@@ -11,7 +11,7 @@ use huginn_net::core::{DecodeConfig, Frame};
 use super::{AnalysisPlan, Inputs, output, rules, select};
 use crate::args::ExtractArguments;
 use crate::failure::Failure;
-use crate::output::{Selected, Target};
+use crate::output::{PCAPNG_APPLICATION, Selected, Target};
 use crate::paths::name_of;
 
 /// The plan of `extract`.
@@ -89,7 +89,7 @@ pub(crate) fn create_extract(target: &Target) -> Result<ExtractWriter, Failure> 
             Box::new(BufWriter::new(File::create(path).map_err(failed)?))
         }
     };
-    Ok(PcapngWriter::new(out, concat!("huginn-net ", env!("CARGO_PKG_VERSION")))?)
+    Ok(PcapngWriter::new(out, PCAPNG_APPLICATION)?)
 }
 
 /// Fails if the output is a terminal, or a file in a folder that does not exist, before a capture is read.
@@ -107,13 +107,13 @@ fn check_output(target: &Target) -> Result<(), Failure> {
 
 impl FrameFilter {
     #[cfg(feature = "libpcap")]
-    fn new(expression: Option<&str>) -> Result<Self, Failure> {
+    pub(super) fn new(expression: Option<&str>) -> Result<Self, Failure> {
         Ok(Self(expression.map(huginn_net::core::Bpf::new).transpose()?))
     }
 
     /// An expression is refused when the analyzer is built.
     #[cfg(not(feature = "libpcap"))]
-    fn new(_: Option<&str>) -> Result<Self, Failure> {
+    pub(super) fn new(_: Option<&str>) -> Result<Self, Failure> {
         Ok(Self())
     }
 

@@ -5,15 +5,16 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use huginn_net::{Configure, HuginnNet};
+use huginn_net::core::DecodeConfig;
+use huginn_net::{Configure, Filter, HuginnNet};
 use huginn_net_live::{Backend, LiveOptions, LiveSource};
 
 use super::output::{OutputContent, OutputPlan};
-use super::{AnalysisPlan, BaselineFile, WatchFiles, rules};
+use super::{AnalysisPlan, BaselineFile, FrameFilter, WatchFiles, analysis, output, rules, select};
 use crate::args::{BackendArgument, EventRunArguments, Format, LiveArguments};
 use crate::control::SocketConfig;
 use crate::failure::Failure;
-use crate::output::{Rotation, Target, Zone};
+use crate::output::{Rotation, Selected, Target, Zone};
 use crate::paths::{PathName, is_same_file, new_name, resolved};
 use crate::privileges::{self, Policy};
 
@@ -27,6 +28,7 @@ pub(crate) struct LivePlan {
     pub(crate) watch: Option<WatchFiles>,
     pub(crate) count: Option<u64>,
     pub(crate) output: LiveOutputPlan,
+    pub(crate) extract: Option<LiveExtractPlan>,
     pub(crate) metrics: Option<SocketAddr>,
     pub(crate) p0f_socket: Option<SocketConfig>,
     /// File of host profiles; `None` means standard error.
@@ -60,6 +62,55 @@ pub(crate) struct LiveOutputPlan {
     pub(crate) hour_folders: bool,
 }
 
+/// The packets that `--extract` writes.
+pub(crate) struct LiveExtractPlan {
+    pub(crate) path: PathBuf,
+    /// Packets of each connection.
+    pub(crate) packets: usize,
+    /// Maximum size of a file.
+    pub(crate) max_bytes: u64,
+    /// Number of files to keep.
+    pub(crate) keep: usize,
+    /// Memory of packets that are kept.
+    pub(crate) buffer_bytes: usize,
+    pub(crate) snap_len: u32,
+    /// What selects a connection; `None` for matches and findings.
+    pub(crate) selected: Option<Selected>,
+    pub(crate) decode: DecodeConfig,
+    pub(crate) filter: Filter,
+    /// The filter expression of the analysis, if libpcap does not apply it.
+    pub(crate) expression: Option<String>,
+}
+
+impl LiveExtractPlan {
+    fn new(args: &LiveArguments) -> Result<Option<Self>, Failure> {
+        let LiveArguments { extract, run: EventRunArguments { analysis, events, output, .. }, .. } = args;
+        let Some(path) = &extract.extract else { return Ok(None) };
+        let has_condition = output.select.is_set() || !output.events.is_empty() || output.only_matches;
+        let selected =
+            has_condition.then(|| select::selected(&output.select, output::written(output, events)));
+        Ok(Some(Self {
+            path: resolved(path),
+            packets: usize::try_from(extract.extract_packets).unwrap_or(usize::MAX),
+            max_bytes: extract.extract_size,
+            keep: extract.extract_keep,
+            buffer_bytes: usize::try_from(extract.extract_buffer)
+                .unwrap_or(usize::MAX)
+                .saturating_mul(1 << 20),
+            snap_len: args.capture.snaplen,
+            selected: selected.transpose()?,
+            decode: analysis::decode_config(analysis),
+            filter: analysis::packet_filter(&analysis.packets),
+            expression: None,
+        }))
+    }
+
+    /// The filter expression of the analysis, for one source.
+    pub(crate) fn frame_filter(&self) -> Result<FrameFilter, Failure> {
+        FrameFilter::new(self.expression.as_deref())
+    }
+}
+
 /// Everything that a plan is made of, from whatever command line.
 pub(super) struct LiveParts {
     pub(super) interfaces: Vec<String>,
@@ -70,6 +121,7 @@ pub(super) struct LiveParts {
     pub(super) watch: Option<WatchFiles>,
     pub(super) count: Option<u64>,
     pub(super) output: LiveOutputPlan,
+    pub(super) extract: Option<LiveExtractPlan>,
     pub(super) metrics: Option<SocketAddr>,
     /// Path and permissions of p0f's socket.
     pub(super) p0f_socket: Option<(PathBuf, u32)>,
@@ -85,6 +137,7 @@ pub(super) struct LiveParts {
 impl LivePlan {
     pub(crate) fn new(args: LiveArguments) -> Result<Self, Failure> {
         rules::check_live(&args)?;
+        let extract = LiveExtractPlan::new(&args)?;
         let LiveArguments { capture, run, rotation, service, .. } = args;
         let plan = AnalysisPlan::of_events(&run)?;
         let EventRunArguments { analysis, events, baseline, output } = run;
@@ -121,6 +174,7 @@ impl LivePlan {
                 },
                 hour_folders: rotation.has_hour_folders(),
             },
+            extract,
             metrics: service.metrics,
             p0f_socket: service.p0f_socket.map(|path| (path, service.p0f_socket_mode)),
             hosts_file: service.hosts_file,
@@ -138,8 +192,9 @@ impl LivePlan {
     }
 
     pub(super) fn from_parts(parts: LiveParts) -> Result<Self, Failure> {
-        let Capture { options, queues, analyzer } =
+        let Capture { options, queues, analyzer, expression } =
             capture(&parts.interfaces, parts.capture, parts.backend, parts.analysis, parts.count)?;
+        let extract = parts.extract.map(|extract| LiveExtractPlan { expression, ..extract });
         let target = match parts.output.target {
             Target::Stdout => Target::Stdout,
             Target::File(path) => Target::File(resolved(&path)),
@@ -153,10 +208,11 @@ impl LivePlan {
         };
         let hosts_file = parts.hosts_file.as_deref().map(resolved);
         let baseline = parts.baseline.as_ref().map(BaselineFile::path);
-        check_distinct(&output, hosts_file.as_deref(), baseline, p0f_socket.as_ref())?;
+        let packets = extract.as_ref().map(|extract| extract.path.as_path());
+        check_distinct(&output, packets, hosts_file.as_deref(), baseline, p0f_socket.as_ref())?;
         let policy = Policy {
             user: parts.user,
-            writable: [output.file(), hosts_file.as_deref(), baseline]
+            writable: [output.file(), packets, hosts_file.as_deref(), baseline]
                 .into_iter()
                 .flatten()
                 .map(Path::to_owned)
@@ -174,6 +230,7 @@ impl LivePlan {
             watch: parts.watch,
             count: parts.count,
             output,
+            extract,
             metrics: parts.metrics,
             p0f_socket,
             hosts_file,
@@ -200,6 +257,8 @@ struct Capture {
     options: LiveOptions,
     queues: NonZeroUsize,
     analyzer: HuginnNet,
+    /// The filter expression that the analyzer applies.
+    expression: Option<String>,
 }
 
 /// The options of the capture and the analyzer: libpcap filters in the kernel, other backends leave that to the analyzer.
@@ -234,7 +293,8 @@ fn capture(
         let reason = "--pin with several workers needs a queue for each: leave -c, --backend libpcap and UDP sockets out";
         return Err(Failure::Usage(reason.into()));
     }
-    Ok(Capture { options, queues, analyzer: plan.filter_by(here).build_for_live(workers)? })
+    let expression = here.clone();
+    Ok(Capture { options, queues, analyzer: plan.filter_by(here).build_for_live(workers)?, expression })
 }
 
 /// The number of workers: as typed, one for each processor named, or one.
@@ -252,6 +312,7 @@ fn workers(typed: Option<NonZeroUsize>, cpus: &[usize]) -> Result<NonZeroUsize, 
 /// Refuses two options that name the same file.
 fn check_distinct(
     output: &LiveOutputPlan,
+    packets: Option<&Path>,
     hosts: Option<&Path>,
     baseline: Option<&Path>,
     p0f_socket: Option<&SocketConfig>,
@@ -261,6 +322,7 @@ fn check_distinct(
     let mut seen: Vec<(&str, &Path)> = Vec::new();
     for (option, path) in [
         ("--output", output.file()),
+        ("--extract", packets),
         ("--hosts-file", hosts),
         ("the new file of --hosts-file", new.as_deref()),
         ("--write-baseline", baseline),

@@ -147,6 +147,7 @@ fn live_plan(args: P0fArguments) -> Result<LivePlan, Failure> {
         analysis,
         watch: None,
         count: None,
+        extract: None,
         output: LiveOutputPlan {
             target: args.log.map_or(Target::Stdout, Target::File),
             content,

@@ -138,6 +138,15 @@ pub(super) fn check_live(args: &LiveArguments) -> Result<(), Failure> {
             "--format parquet of 'live' needs -o FILE, and --rotate-interval, --rotate-size or --hour-folders: a file can be \
              read once it is complete",
         ),
+        (
+            args.extract.extract.is_some()
+                && !output.select.is_set()
+                && output.events.is_empty()
+                && run.events.fingerprints.is_empty()
+                && !run.events.findings
+                && run.baseline.baseline.is_none(),
+            "--extract needs what selects connections: --where, --events, --fingerprints, --findings or --baseline",
+        ),
         (has_folders && !is_parquet, "--hour-folders is for --format parquet"),
         (rotates && !has_file, "standard output cannot be rotated: name a file with -o"),
     ])

@@ -7,6 +7,7 @@ use std::time::Instant;
 use huginn_net::Timestamp;
 use huginn_net::core::{Block, Fill, NextFrame, Source};
 
+use super::extract::{SharedRing, lock};
 use crate::control::Health;
 use crate::limits::STALL_TIMEOUT;
 
@@ -14,13 +15,19 @@ use crate::limits::STALL_TIMEOUT;
 ///
 /// The thread that takes packets from the kernel calls it for each frame or block, and on a quiet link at least once a
 /// second. If several workers share a source, the calls cease when a worker does not return: the others wait for it.
-#[derive(Debug)]
 pub(super) struct MonitoredSource<S> {
     source: S,
     calls: Arc<AtomicU64>,
+    /// Keeps the frames before they are analysed.
+    ring: Option<SharedRing>,
 }
 
 impl<S> MonitoredSource<S> {
+    /// Keeps the first frames of each connection in a ring.
+    pub(super) fn with_ring(self, ring: Option<SharedRing>) -> Self {
+        Self { ring, ..self }
+    }
+
     #[inline]
     fn count(&self) {
         // Only one thread calls a source at a time.
@@ -39,7 +46,15 @@ impl<'f, S: Source<'f>> Source<'f> for MonitoredSource<S> {
     #[inline]
     fn next_frame(&mut self) -> Result<NextFrame<'_>, S::Error> {
         self.count();
-        self.source.next_frame()
+        let next = self.source.next_frame()?;
+        if let Some(ring) = &self.ring {
+            match &next {
+                NextFrame::Frame(frame) => lock(ring).on_frame(frame),
+                NextFrame::Idle => lock(ring).on_idle(),
+                NextFrame::End => {}
+            }
+        }
+        Ok(next)
     }
 
     fn complete_until(&self) -> Option<Timestamp> {
@@ -51,8 +66,18 @@ impl<'f, S: Source<'f>> Source<'f> for MonitoredSource<S> {
     }
 
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, S::Error> {
-        self.count();
-        self.source.fill(block)
+        if self.ring.is_none() {
+            self.count();
+            return self.source.fill(block);
+        }
+        while !block.is_full() {
+            match self.next_frame()? {
+                NextFrame::Frame(frame) => block.push(&frame),
+                NextFrame::Idle => return Ok(Fill::Idle),
+                NextFrame::End => return Ok(Fill::End),
+            }
+        }
+        Ok(Fill::More)
     }
 }
 
@@ -93,7 +118,7 @@ impl Progress {
         let calls = Arc::<AtomicU64>::default();
         let progress = SourceProgress { calls: Arc::clone(&calls), noticed: (0, self.started) };
         self.sources.lock().unwrap_or_else(PoisonError::into_inner).push(progress);
-        MonitoredSource { source, calls }
+        MonitoredSource { source, calls, ring: None }
     }
 
     /// Records that the capture has failed or was stopped.

@@ -3,6 +3,7 @@
 //! Privileges belong to threads: everything that needs them is opened before they are dropped, and threads start afterwards.
 
 mod event_counters;
+mod extract;
 mod health;
 mod hosts;
 mod latency;

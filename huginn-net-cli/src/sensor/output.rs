@@ -10,6 +10,7 @@ use huginn_net::{AnalysisError, Counters, Event, HuginnNet, Timestamp};
 use huginn_net_live::{LiveStats, Stopper};
 
 use super::event_counters::EventCounters;
+use super::extract::Extract;
 use super::latency::Latency;
 use super::view::LiveView;
 use super::watch::Watched;
@@ -19,7 +20,7 @@ use crate::limits::OUTPUT_QUEUE_BYTES;
 use crate::limits::QUEUED_EVENTS;
 use crate::output::{DayHeadings, Messages, OutputError, OutputQueue, Renderer, Target};
 #[cfg(feature = "parquet")]
-use crate::output::{EventSender, Selected, TableFiles};
+use crate::output::{EventSender, Selected, StampedFiles, TableFiles};
 use crate::paths::{PathName, check_directory_writable};
 use crate::plan::{LiveOutputPlan, OutputContent};
 
@@ -79,7 +80,7 @@ pub(super) fn open(
             let folder = |source| OutputError::Folder { path: PathName(path.clone()), source };
             check_directory_writable(&path).map_err(folder)?;
             let files = TableFiles {
-                path,
+                names: StampedFiles::new(path, ".parquet"),
                 rotation: plan.rotation,
                 hour_folders: plan.hour_folders,
                 interfaces: interfaces.clone(),
@@ -96,6 +97,7 @@ pub(super) struct LiveEvents<'a> {
     pub(super) queue: &'a OutputQueue,
     pub(super) counters: &'a EventCounters,
     pub(super) watched: &'a Watched,
+    pub(super) extract: Option<&'a Extract>,
     pub(super) latency: &'a Latency,
     pub(super) stats: LiveStats,
     pub(super) stopper: &'a Stopper,
@@ -109,10 +111,13 @@ impl LiveEvents<'_> {
         analyzer: &mut HuginnNet,
         sources: Vec<S>,
     ) -> Result<Counters, AnalysisError<S::Error>> {
-        let Self { writer, queue, counters, watched, latency, stats, stopper, view } = self;
+        let Self { writer, queue, counters, watched, extract, latency, stats, stopper, view } = self;
         let on_event = |event: &Event| {
             counters.on_event(event);
             watched.on_event(event);
+            if let Some(extract) = extract {
+                extract.on_event(event);
+            }
             if let Some(view) = view {
                 view.add(event);
             }

@@ -8,6 +8,7 @@ use huginn_net::p0f::P0fAnswer;
 use huginn_net_live::{LiveError, LiveSource, Stopper};
 
 use super::event_counters::EventCounters;
+use super::extract::{Extract, ExtractStatus};
 use super::hosts::HostsWriter;
 use super::latency::Latency;
 use super::output::{self, EventWriter, LiveEvents};
@@ -35,6 +36,7 @@ pub(super) struct Sensor {
     queue: OutputQueue,
     writer: EventWriter,
     measures: Measures,
+    extract: Option<Extract>,
     status: Arc<LiveStatus>,
     stopper: Stopper,
     view: Option<LiveView>,
@@ -70,6 +72,7 @@ impl Sensor {
         standard_error: StandardError,
     ) -> Result<(Self, HuginnNet, Vec<LiveSource>), Failure> {
         let Opened { signals, mut sources, sockets } = opened;
+        let count = sources.len();
         let source = sources.first_mut().ok_or(LiveError::NoInterface)?;
         let (analyzer, messages) = (plan.analyzer, &standard_error.messages);
         let ends_with_terminal = is_on_terminal(plan.view.is_some(), &plan.output.target);
@@ -77,7 +80,12 @@ impl Sensor {
         let stopper = source.stopper();
         stop_with_reader(&queue, &stopper);
         let measures = Measures::new(plan.watch, messages)?;
-        let status = Arc::new(status(&analyzer, source, queue.handle(), &measures));
+        let names = source.stats().interfaces().into_iter().map(|interface| interface.name).collect();
+        let named = named_interfaces(&source.stats());
+        let extract = plan.extract.map(|plan| Extract::start(plan, count, names, named, messages.clone()));
+        let extract = extract.transpose()?;
+        let extract_status = extract.as_ref().map(Extract::status);
+        let status = Arc::new(status(&analyzer, source, queue.handle(), &measures, extract_status));
         let hosts = HostsWriter::start(Arc::clone(&status), plan.hosts_file, messages.clone())
             .map_err(starting("the host profile thread"))?;
         let lists = measures.watched.start_reloading().map_err(starting("the thread of watch lists"))?;
@@ -110,6 +118,7 @@ impl Sensor {
             queue,
             writer,
             measures,
+            extract,
             status,
             stopper,
             view,
@@ -125,14 +134,19 @@ impl Sensor {
     pub(super) fn run(self, mut analyzer: HuginnNet, sources: Vec<LiveSource>) -> Result<Outcome, Failure> {
         let Self { status, measures, queue, view, manager, standard_error, .. } = self;
         let count = self.count.unwrap_or(u64::MAX);
-        let sources =
-            sources.into_iter().map(|source| FirstFrames::new(status.monitor(source), count)).collect();
+        let extract = self.extract;
+        let ring = |index| extract.as_ref().and_then(|extract| extract.ring(index));
+        let sources = sources.into_iter().enumerate();
+        let sources = sources
+            .map(|(index, source)| FirstFrames::new(status.monitor(source).with_ring(ring(index)), count))
+            .collect();
         manager.notify_ready(&self.interfaces, &standard_error.messages);
         let events = LiveEvents {
             writer: self.writer,
             queue: &queue,
             counters: &measures.counters,
             watched: &measures.watched,
+            extract: extract.as_ref(),
             latency: &measures.latency,
             stats: status.capture_stats(),
             stopper: &self.stopper,
@@ -147,6 +161,7 @@ impl Sensor {
         status.end(&analyzer);
         self.ticker.stop();
         measures.watched.finish();
+        let lost_packets = extract.map_or(0, |extract| extract.finish().packets_dropped);
         // The server meanwhile answers that the capture has ended.
         let lost = queue.finish().lost_lines;
         if let Some(server) = self.server {
@@ -154,6 +169,9 @@ impl Sensor {
         }
         drop(self.signals);
         report_end(self.wants, &status, &analyzer, lost, messages);
+        if lost_packets > 0 {
+            messages.print(&format_args!("lost {} of --extract", Amount(lost_packets, "packet(s)")));
+        }
         if let Err(error) = &outcome {
             messages.print(error);
         }
@@ -166,7 +184,7 @@ impl Sensor {
             messages.print(error);
         }
         standard_error.queue.finish();
-        let ended = if outcome.is_ok() && baseline.is_ok() && lost == 0 {
+        let ended = if outcome.is_ok() && baseline.is_ok() && lost == 0 && lost_packets == 0 {
             Outcome::Complete
         } else {
             Outcome::Failed
@@ -207,12 +225,13 @@ fn status(
     source: &LiveSource,
     output: OutputHandle,
     measures: &Measures,
+    extract: Option<ExtractStatus>,
 ) -> LiveStatus {
     let snapshots = analyzer.snapshot_handle();
     let stopper = source.stopper();
     snapshots.set_waker(move || stopper.wake());
     let Measures { latency, counters, watched } = measures.clone();
-    LiveStatus::new(snapshots, source.stats(), output, latency, counters, watched)
+    LiveStatus::new(snapshots, source.stats(), output, latency, counters, watched, extract)
 }
 
 fn watch_signals(

@@ -9,6 +9,7 @@ use huginn_net::{HuginnNet, Observers, Timestamp};
 use huginn_net_live::{InterfaceState, LiveStats};
 
 use super::event_counters::EventCounters;
+use super::extract::ExtractStatus;
 use super::health::{MonitoredSource, Progress};
 use super::latency::Latency;
 use super::watch::Watched;
@@ -26,6 +27,7 @@ pub(super) struct LiveStatus {
     latency: Arc<Latency>,
     events: Arc<EventCounters>,
     watched: Arc<Watched>,
+    extract: Option<ExtractStatus>,
     progress: Progress,
     started: Instant,
     started_at: Timestamp,
@@ -48,6 +50,7 @@ impl LiveStatus {
         latency: Arc<Latency>,
         events: Arc<EventCounters>,
         watched: Arc<Watched>,
+        extract: Option<ExtractStatus>,
     ) -> Self {
         let started = Instant::now();
         Self {
@@ -57,6 +60,7 @@ impl LiveStatus {
             latency,
             events,
             watched,
+            extract,
             progress: Progress::new(started),
             started,
             started_at: SystemTime::now().into(),
@@ -149,6 +153,7 @@ impl LiveStatus {
             output: self.output.counters(),
             latency: self.latency.counters(),
             watch_lists: self.watched.counters(),
+            extract: self.extract.as_ref().map(ExtractStatus::counters).unwrap_or_default(),
             uptime_seconds: self.started.elapsed().as_secs(),
             times: Times {
                 started: self.started_at.as_nanos(),

@@ -71,6 +71,20 @@ fn json_is_host_then_connections_by_start_then_findings() {
 }
 
 #[test]
+fn host_has_key_shares_and_encrypted_hellos() {
+    let screen = stdout(&["192.0.2.1"], &["tls-ech.pcap"]);
+    let row = |words: &[&str]| screen.lines().any(|line| words.iter().all(|word| line.contains(word)));
+    assert!(row(&["X25519MLKEM768 (1216), x25519 (32) ", " yes ", " outer or GREASE ", " 3 "]), "{screen}");
+    assert!(row(&["secp384r1 (97) ", " without key share ", " outer or GREASE ", " 1 "]), "{screen}");
+    let offers: Vec<_> = lines(&["192.0.2.1"], &["tls-clients.pcap"])
+        .into_iter()
+        .filter(|line| line["event"] == "tls_offer")
+        .collect();
+    assert!(!offers.is_empty() && offers.iter().all(|offer| offer["post_quantum"] == "no"), "{offers:?}");
+    assert_eq!(offers.iter().map(|offer| offer["count"].as_u64().unwrap()).sum::<u64>(), 4);
+}
+
+#[test]
 fn name_lists_clients_of_all_servers_and_address_of_server_too() {
     let named = lines(&["WWW.example.test"], &["tls-clients.pcap"]);
     let asked = lines(&["--server", "www.example.test"], &["tls-clients.pcap"]);

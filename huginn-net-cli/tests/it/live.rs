@@ -32,6 +32,12 @@ fn wrong_usage_exits_with_2_and_names_option() {
         (&["-i", "lo", "-o", "x", "--rotate-size", "1G", "--rotate-keep", "0"], "at least 1"),
         (&["-i", "lo", "-o", "x", "--rotate-size", "0"], "100M"),
         (&["-i", "lo", "--stats-interval", "0"], "from one second"),
+        (&["-i", "lo", "--extract", "x"], "--extract needs what selects connections: --where"),
+        (&["-i", "lo", "--extract-keep", "2"], "--extract"),
+        (
+            &["-i", "lo", "-o", "x", "--extract", "x", "--findings"],
+            "--output and --extract name the same file",
+        ),
         (&["-i", "lo", "--metrics", "nowhere"], "[::1]:9100"),
         (&["-i", "lo", "--p0f-socket", "x", "--p0f-socket-mode", "888"], "octal permissions"),
         (&["-i", "lo", "--snaplen", "1"], "--snaplen"),
@@ -476,9 +482,12 @@ fn matches_are_counted_and_reported_at_once() {
     let (address, port) = (server.local_addr().unwrap(), server.local_addr().unwrap().port().to_string());
     for workers in ["1", "2"] {
         let file = folder.path().join(workers);
+        let packets_folder = tempfile::tempdir().unwrap();
+        let packets = packets_folder.path().join("packets.pcapng");
         let mut child = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
             .args(["live", "-i", "lo", "--format", "json", "-q", "--stats", "--no-sandbox", "-w", workers])
             .args(["--port", &port, "-o", file.to_str().unwrap(), "--fingerprints", list.to_str().unwrap()])
+            .args(["--extract", packets.to_str().unwrap()])
             .stderr(File::create(&stderr).unwrap())
             .spawn()
             .unwrap();
@@ -518,6 +527,15 @@ fn matches_are_counted_and_reported_at_once() {
             format!(r#""watch_lists":{{"{}":{{"entries":2,"matches":{}}}}}"#, list.display(), events.len());
         assert!(counters.contains(&counted), "{counters}");
         assert!(counters.ends_with(r#","blind_spots":[]}"#), "{counters}");
+        let mut written = fs::read_dir(packets_folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        let (Some(written), None) = (written.next(), written.next()) else { panic!("one file of packets") };
+        let extracted = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
+            .args(["pcap", "-q", "--events", "tls_client", "--format", "tsv", "--fields", "server.port,ja4"])
+            .arg(written)
+            .output()
+            .unwrap();
+        let extracted = String::from_utf8(extracted.stdout).unwrap();
+        assert_eq!(extracted.matches(&format!("\n{port}\t")).count(), events.len(), "{extracted}");
     }
 }
 

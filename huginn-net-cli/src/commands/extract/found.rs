@@ -3,16 +3,12 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use huginn_net::Event;
-use huginn_net::core::{FlowKey, Printable, is_printable};
+use huginn_net::core::FlowKey;
 
 use super::evidence::{AllEvidence, Evidence};
 use crate::limits::{
-    MAX_COMMENT_BYTES, MAX_EXTRACTED_COMMENT_BYTES, MAX_EXTRACTED_EVENTS, MAX_EXTRACTED_FINDINGS,
-    MAX_EXTRACTED_FLOWS,
+    MAX_EXTRACTED_COMMENT_BYTES, MAX_EXTRACTED_EVENTS, MAX_EXTRACTED_FINDINGS, MAX_EXTRACTED_FLOWS,
 };
-use crate::output::Lines;
-use crate::views::overview::last_boundary;
 
 /// Limits of what is kept of a capture.
 #[derive(Clone, Copy, Debug)]
@@ -167,22 +163,6 @@ impl Found {
         let (start, end) = event.comment;
         self.comments.get(start as usize..end as usize).filter(|comment| !comment.is_empty())
     }
-}
-
-/// Describes an event in one line of printable UTF-8, of bounded length.
-pub(super) fn comment(lines: &Lines, event: &Event) -> String {
-    let mut bytes = b"huginn-net: ".to_vec();
-    // Writing to memory does not fail.
-    let _ = lines.write_comment(&mut bytes, event);
-    let mut text = String::from_utf8_lossy(&bytes).into_owned();
-    if !text.chars().all(is_printable) {
-        text = Printable(&text).to_string();
-    }
-    if text.len() > MAX_COMMENT_BYTES {
-        text.truncate(last_boundary(&text, MAX_COMMENT_BYTES));
-        text.push_str("...");
-    }
-    text
 }
 
 #[cfg(test)]

@@ -21,9 +21,9 @@ use self::reread::Reread;
 use self::scan::Scan;
 use crate::args::ExtractArguments;
 use crate::failure::Failure;
-use crate::limits::{MAX_EXTRACTED_EVENTS, MAX_EXTRACTED_FINDINGS, MAX_EXTRACTED_FLOWS, MAX_PACKET_COMMENTS};
+use crate::limits::{MAX_EXTRACTED_EVENTS, MAX_EXTRACTED_FINDINGS, MAX_EXTRACTED_FLOWS};
 use crate::outcome::Outcome;
-use crate::output::{Lines, Selected, Target, Zone};
+use crate::output::{Lines, Selected, Target, Zone, packet_comment, write_commented};
 use crate::paths::name_of;
 use crate::plan::{Decoding, ExtractPlan, ExtractWriter, ExtractedPackets, create_extract};
 use crate::run::{CaptureOutcome, CaptureRun, OpenCapture, Visitor};
@@ -85,7 +85,7 @@ impl Visitor for Extraction {
             let flow = FlowKey::from_flow(&event.flow)?;
             let is_selected = selected.contains(&event, file, None);
             is_selected
-                .then(|| (flow, event.packet_number, found::comment(lines, &event), Evidence::of(&event)))
+                .then(|| (flow, event.packet_number, packet_comment(lines, &event), Evidence::of(&event)))
         };
         let mut add = |noted: Option<(FlowKey, u64, String, Option<Evidence>)>| {
             if let Some((flow, packet, comment, evidence)) = noted {
@@ -214,13 +214,7 @@ fn write_frame(
     events: &[FoundEvent],
 ) -> io::Result<()> {
     let comments = events.iter().filter_map(|event| found.comment(event));
-    let Some(more) = events.len().checked_sub(MAX_PACKET_COMMENTS).filter(|more| *more > 0) else {
-        return writer.write_frame(interface, frame, comments);
-    };
-    // The last comment stands for one more event than there are beyond the limit.
-    let last = format!("huginn-net: {} more events", more.saturating_add(1));
-    let first = comments.take(MAX_PACKET_COMMENTS.saturating_sub(1));
-    writer.write_frame(interface, frame, first.chain([last.as_str()]))
+    write_commented(writer, interface, frame, events.len(), comments)
 }
 
 /// The interfaces of one capture in the output.

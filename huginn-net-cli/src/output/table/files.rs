@@ -15,19 +15,15 @@ use huginn_net_arrow::EventBatchBuilder;
 use super::batches::BatchWriter;
 use crate::limits::{TABLE_CHECK_INTERVAL, WRITE_RETRY_DELAY};
 use crate::output::OutputError;
-use crate::output::files::{RotatedFile, Rotation, stamp};
+use crate::output::files::{Rotation, StampedFiles};
 use crate::output::queue::messages::Messages;
 use crate::output::queue::{OutputQueue, Pause, Shared};
 use crate::paths::PathName;
 use crate::paths::parent_directory;
 
-/// Extension of the files.
-const EXTENSION: &str = ".parquet";
-
 /// Names and contents of the files.
 pub(crate) struct TableFiles {
-    /// The path that the user gave: `events.parquet` becomes `events.20261123T220000Z.parquet`.
-    pub(crate) path: PathBuf,
+    pub(crate) names: StampedFiles,
     pub(crate) rotation: Rotation,
     /// Whether files go to folders `date=2026-11-23/hour=22`, by the time at which they begin.
     pub(crate) hour_folders: bool,
@@ -93,31 +89,14 @@ impl TableFiles {
 
     /// Returns the name of a file that begins now, and creates its folder.
     fn unused_name(&self, now: SystemTime) -> io::Result<PathBuf> {
-        let mut folder = parent_directory(&self.path);
+        let mut folder = parent_directory(self.names.path());
         if self.hour_folders {
             let (year, month, day, hour, ..) = Timestamp::from(now).civil();
             folder.push(format!("date={year:04}-{month:02}-{day:02}"));
             folder.push(format!("hour={hour:02}"));
             DirBuilder::new().recursive(true).mode(0o750).create(&folder)?;
         }
-        let stem = format!("{}.{}", self.stem().display(), stamp(now));
-        let mut name = folder.join(format!("{stem}{EXTENSION}"));
-        let mut number = 0_u32;
-        while fs::symlink_metadata(&name).is_ok() {
-            number = number.checked_add(1).ok_or(io::ErrorKind::AlreadyExists)?;
-            name = folder.join(format!("{stem}.{number}{EXTENSION}"));
-        }
-        Ok(name)
-    }
-
-    /// The name of the given path without its extension.
-    fn stem(&self) -> &Path {
-        let name = Path::new(self.path.file_name().unwrap_or_default());
-        if name.extension().is_some_and(|extension| extension == "parquet") {
-            Path::new(name.file_stem().unwrap_or_default())
-        } else {
-            name
-        }
+        self.names.unused_name(&folder, now)
     }
 
     /// Whether a file must be finished before the next event.
@@ -131,8 +110,7 @@ impl TableFiles {
     /// Removes the oldest files beyond the number to keep.
     fn remove_oldest(&self, last: &Path, now: SystemTime) -> io::Result<()> {
         let Some(keep) = self.rotation.keep else { return Ok(()) };
-        let path = parent_directory(&self.path).join(self.stem());
-        RotatedFile::remove_oldest(&path, EXTENSION, keep, last, now)
+        self.names.remove_oldest(keep, last, now)
     }
 }
 
@@ -230,7 +208,7 @@ impl TableWriter {
 
     fn report(&self, message: &dyn std::fmt::Display) {
         self.shared.count(|counters| counters.write_errors = counters.write_errors.saturating_add(1));
-        self.messages.print(&format_args!("{}: {message}", PathName(self.files.path.clone())));
+        self.messages.print(&format_args!("{}: {message}", PathName(self.files.names.path().to_owned())));
     }
 }
 
@@ -251,7 +229,8 @@ mod tests {
 
     fn files(folder: &Path, hour_folders: bool) -> TableFiles {
         let rotation = Rotation { every: Some(Duration::from_secs(60)), ..Rotation::default() };
-        TableFiles { path: folder.join("events.parquet"), rotation, hour_folders, interfaces: Vec::new() }
+        let names = StampedFiles::new(folder.join("events.parquet"), ".parquet");
+        TableFiles { names, rotation, hour_folders, interfaces: Vec::new() }
     }
 
     fn at(seconds: u64) -> SystemTime {

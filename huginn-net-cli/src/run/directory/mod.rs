@@ -1,7 +1,9 @@
 //! A directory that another program fills with captures.
 
 mod closed;
+mod digest;
 mod processed;
+mod writers;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -14,6 +16,7 @@ use std::time::{Duration, Instant, SystemTime};
 use huginn_net::capture::is_capture_name;
 
 use self::closed::ClosedFiles;
+use self::digest::Digest;
 use self::processed::ProcessedFiles;
 use super::Interrupt;
 use crate::failure::Failure;
@@ -123,10 +126,19 @@ impl WatchedDirectory {
                 None => once && id.is_quiet(NEWEST_FILE_QUIET, now),
             }
         };
+        let has_report = |file: &FoundFile| self.closed.is_closed(file.id, now).is_some();
         // An empty file is one whose header is still buffered.
         let new = files.into_iter().filter(|file| file.id.size > 0 && !self.processed.contains(file.id));
         let (ready, waiting): (Vec<_>, Vec<_>) = new.partition(is_closed);
-        self.waiting = waiting.len();
+        // A file that is quiet may still be open.
+        let without_report =
+            ready.iter().filter(|file| !has_report(file)).map(|file| file.id.inode()).collect();
+        let open = writers::open_to_write(&without_report);
+        let (open, ready): (Vec<_>, Vec<_>) =
+            ready.into_iter().partition(|file| open.contains(&file.id.inode()));
+        self.waiting = waiting.len().saturating_add(open.len());
+        let (touched, ready): (Vec<_>, Vec<_>) = ready.into_iter().partition(|file| self.is_touched(file));
+        touched.iter().for_each(|file| self.set_processed(file));
         let (compressed, mut ready): (Vec<_>, Vec<_>) =
             ready.into_iter().partition(|file| self.processed.has_compressed(file));
         compressed.iter().for_each(|file| self.set_processed(file));
@@ -134,6 +146,12 @@ impl WatchedDirectory {
             (one.id.modified, &one.name).cmp(&(other.id.modified, &other.name))
         });
         Ok(ready)
+    }
+
+    /// Whether a file was analysed, and only its time has changed since.
+    fn is_touched(&self, file: &FoundFile) -> bool {
+        let known = self.processed.digest(file.id);
+        known.is_some() && known == Digest::of_file(&self.path.join(&file.name), file.id)
     }
 
     /// Number of files that were not closed at the last scan.
@@ -175,7 +193,8 @@ impl WatchedDirectory {
 
     /// Remembers that a file was analysed.
     pub(crate) fn set_processed(&mut self, file: &FoundFile) {
-        self.processed.add(file);
+        let digest = Digest::of_file(&self.path.join(&file.name), file.id);
+        self.processed.add(file, digest);
         self.is_saved = false;
     }
 

@@ -7,7 +7,8 @@ use std::path::Path;
 use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
-use super::{FileId, FoundFile, shown, uncompressed};
+use super::digest::Digest;
+use super::{FileId, FoundFile, Inode, shown, uncompressed};
 use crate::failure::Failure;
 use crate::limits::{MAX_GONE_FILES, MAX_STATE_BYTES};
 use crate::paths::{name_of, replace_file};
@@ -22,6 +23,8 @@ pub(super) struct ProcessedFiles {
     files: HashMap<FileId, Entry, RandomState>,
     /// Names and seconds of the last change.
     names: HashSet<(String, i64), RandomState>,
+    /// The last digest of each file and size.
+    digests: HashMap<(Inode, u64), Digest, RandomState>,
     added: u64,
 }
 
@@ -48,6 +51,9 @@ struct Line {
     modified: i64,
     device: u64,
     inode: u64,
+    /// In hexadecimal digits; not there if the file changed while it was analysed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
 }
 
 impl ProcessedFiles {
@@ -72,8 +78,12 @@ impl ProcessedFiles {
         let mut done = Self::default();
         for (number, line) in lines.filter(|(_, line)| !line.is_empty()) {
             let line: Line = serde_json::from_slice(line).map_err(|error| (number, error))?;
-            let Line { name, size, modified, device, inode } = line;
-            done.insert(FileId { device, inode, size, modified }, name);
+            let Line { name, size, modified, device, inode, digest } = line;
+            let digest = digest.map(|digits| {
+                Digest::from_digits(&digits)
+                    .ok_or_else(|| (number, serde::de::Error::custom("expected 16 hexadecimal digits")))
+            });
+            done.insert(FileId { device, inode, size, modified }, name, digest.transpose()?);
         }
         Ok(done)
     }
@@ -87,10 +97,9 @@ impl ProcessedFiles {
             files.sort_unstable_by_key(|(_, done)| done.number);
             for (FileId { device, inode, size, modified }, done) in files {
                 let (size, modified, device, inode) = (*size, *modified, *device, *inode);
-                serde_json::to_writer(
-                    &mut *out,
-                    &Line { name: done.name.clone(), size, modified, device, inode },
-                )?;
+                let digest = self.digests.get(&((device, inode), size)).map(Digest::to_string);
+                let name = done.name.clone();
+                serde_json::to_writer(&mut *out, &Line { name, size, modified, device, inode, digest })?;
                 out.write_all(b"\n")?;
             }
             // After a loss of power, the file is the old or the new one.
@@ -110,11 +119,22 @@ impl ProcessedFiles {
         uncompressed(&name).is_some_and(|name| self.names.contains(&(name.to_owned(), seconds(file.id))))
     }
 
-    pub(super) fn add(&mut self, file: &FoundFile) {
-        self.insert(file.id, shown(&file.name));
+    /// The digest of a file of this inode and size that was analysed.
+    pub(super) fn digest(&self, id: FileId) -> Option<Digest> {
+        self.digests.get(&(id.inode(), id.size)).copied()
     }
 
-    fn insert(&mut self, id: FileId, name: String) {
+    /// Adds a file, with its digest unless it changed meanwhile.
+    pub(super) fn add(&mut self, file: &FoundFile, digest: Option<Digest>) {
+        self.insert(file.id, shown(&file.name), digest);
+    }
+
+    fn insert(&mut self, id: FileId, name: String, digest: Option<Digest>) {
+        let contents = (id.inode(), id.size);
+        match digest {
+            Some(digest) => _ = self.digests.insert(contents, digest),
+            None => _ = self.digests.remove(&contents),
+        }
         self.added = self.added.saturating_add(1);
         self.names.insert((name.clone(), seconds(id)));
         self.files.insert(id, Entry { name, number: self.added });
@@ -134,6 +154,9 @@ impl ProcessedFiles {
                 self.names.remove(&(done.name, seconds(id)));
             }
         }
+        // A file whose time changed has several entries and one digest.
+        let kept: HashSet<(Inode, u64)> = self.files.keys().map(|id| (id.inode(), id.size)).collect();
+        self.digests.retain(|contents, _| kept.contains(contents));
     }
 }
 
@@ -155,9 +178,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
         let mut done = ProcessedFiles::read(&path).unwrap();
-        (0..3).for_each(|number| done.add(&file(number)));
+        let digest = Digest::from_digits("00ff00ff00ff00ff");
+        (0..3).for_each(|number| done.add(&file(number), digest.filter(|_| number > 0)));
         done.write(&path).unwrap();
         let read = ProcessedFiles::read(&path).unwrap();
+        assert_eq!((read.digest(file(0).id), read.digest(file(1).id)), (None, digest));
+        assert!(digest.is_some());
         assert!((0..3).all(|number| read.contains(file(number).id)) && !read.contains(file(3).id));
         let compressed =
             FoundFile { name: "1.pcap.gz".into(), id: FileId { inode: 9, size: 50, ..file(1).id } };
@@ -174,11 +200,13 @@ mod tests {
     fn files_that_are_gone_are_bounded() {
         let mut done = ProcessedFiles::default();
         let count = MAX_GONE_FILES as u64 * 2 + 2;
-        (0..count).for_each(|number| done.add(&file(number)));
+        let digest = Digest::from_digits("00ff00ff00ff00ff");
+        (0..count).for_each(|number| done.add(&file(number), digest));
         let present = HashSet::from([file(0).id]);
         done.keep(&present);
         assert_eq!(done.files.len(), MAX_GONE_FILES + 1);
         assert_eq!(done.names.len(), MAX_GONE_FILES + 1);
+        assert_eq!(done.digests.len(), MAX_GONE_FILES + 1);
         assert!(done.contains(file(0).id) && !done.contains(file(1).id) && done.contains(file(count - 1).id));
     }
 }

@@ -11,6 +11,7 @@ use huginn_net::hosts::{Contact, Contacts, HostProfile};
 use huginn_net::record::{JsonEvent, JsonHost, event_name};
 use huginn_net::{Escaped, Event, Finding, Side};
 
+use super::offers::Offers;
 use super::{Context, start_of, write_more};
 use crate::limits::{MAX_FOLLOWED_EVENTS, MAX_FOLLOWED_FLOWS, SHOWN_CONNECTIONS, SHOWN_OF_HOST, SHOWN_ROWS};
 use crate::output::Zone;
@@ -44,6 +45,8 @@ pub(super) struct FollowedHost {
     left_out: [u64; 2],
     /// Fingerprints that the host sent.
     overview: Overview,
+    /// What its ClientHellos offer.
+    offers: Offers,
     /// Flows without their connection yet.
     flows: HashMap<FlowKey, FlowStart>,
 }
@@ -80,6 +83,7 @@ impl FollowedHost {
             remarks: Vec::new(),
             left_out: [0; 2],
             overview: Overview::new(true),
+            offers: Offers::default(),
             flows: HashMap::default(),
         }
     }
@@ -125,6 +129,9 @@ impl FollowedHost {
             _ => {
                 if is_own {
                     self.overview.add(&event);
+                    if let Finding::TlsClient(found) = &event.kind {
+                        self.offers.add(&found.client.hello, event.ts);
+                    }
                 }
                 return;
             }
@@ -163,6 +170,7 @@ impl FollowedHost {
             line.push(b'\n');
             out.write_all(&line)?;
         }
+        self.offers.write_json(out)?;
         let kinds: Vec<ValueKind> = ValueKind::fingerprints().collect();
         let all = Selection::Top(usize::MAX);
         fingerprints::write_json(out, &self.overview, all, &kinds, context.file_name)
@@ -178,6 +186,7 @@ impl FollowedHost {
         }
         self.write_connections(out, context)?;
         self.write_remarks(out, context)?;
+        self.offers.write_text(out, context)?;
         self.write_fingerprints(out, context)
     }
 

@@ -1,6 +1,7 @@
 //! One host with its connections, or the hosts that sent something.
 
 mod host;
+mod offers;
 mod senders;
 
 use std::fmt::{self, Display};

@@ -17,6 +17,7 @@ use huginn_net::{Escaped, Event, Finding, Side, Timestamp};
 pub(crate) use self::kind::ValueKind;
 use self::repeatable::Repeatable;
 use crate::limits::{MAX_OVERVIEW_PAIRS, MAX_OVERVIEW_TEXT, MAX_OVERVIEW_TOOL_HOSTS, MAX_OVERVIEW_VALUES};
+use crate::output::last_boundary;
 
 /// Values of each kind, counted over events. Memory is bounded: see [`Values::left_out`].
 #[derive(Debug)]
@@ -382,9 +383,4 @@ impl Counter<'_> {
             values.count(text, self.host, self.first, name);
         }
     }
-}
-
-/// The last position, at most `limit`, at which the text can be cut.
-pub(crate) fn last_boundary(text: &str, limit: usize) -> usize {
-    (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0)
 }

@@ -18,7 +18,7 @@ use crate::limits::{
     MAX_REPORT_HOST_NAMES, MAX_REPORT_HOST_SECONDS, MAX_REPORT_STEP_TEXT, MAX_REPORT_STEPS,
     MAX_REPORT_STEPS_OF_KIND, MAX_REPORT_TRACKED_HOSTS, MAX_REPORT_TRACKED_NAMES,
 };
-use crate::views::overview::last_boundary;
+use crate::output::last_boundary;
 use crate::views::overview::timeline::Bins;
 
 /// Number of intervals in the activity of a host.

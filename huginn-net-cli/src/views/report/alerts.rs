@@ -8,7 +8,7 @@ use huginn_net::hosts::Contradiction;
 use huginn_net::{Escaped, Event, Finding, Side};
 
 use crate::limits::{MAX_REPORT_ALERT_PACKETS, MAX_REPORT_ALERT_TEXT, MAX_REPORT_ALERTS};
-use crate::views::overview::last_boundary;
+use crate::output::last_boundary;
 
 /// Findings and hits of watch lists, in the order of the captures. Memory is bounded: what exceeds the limits is counted.
 #[derive(Debug, Default)]

@@ -12,9 +12,10 @@ use super::{Activity, Alerts, HostList, charts, cryptography, findings, security
 use crate::blind_spots::LocatedSpot;
 use crate::limits::{MAX_REPORT_BARS, MAX_REPORT_LINK_BYTES, MAX_REPORT_ROWS};
 use crate::output::Zone;
+use crate::output::last_boundary;
 use crate::views::inventory::Inventory;
 use crate::views::overview::timeline::Timeline;
-use crate::views::overview::{Overview, SeenValue, ValueKind, last_boundary};
+use crate::views::overview::{Overview, SeenValue, ValueKind};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");

@@ -1,0 +1,136 @@
+//! The thread that writes packets to pcapng files, one after the other.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::{Instant, SystemTime};
+
+use huginn_net::capture::{CaptureInterface, PcapngWriter, TimeResolution};
+use huginn_net::core::{Amount, Frame, LinkType};
+
+use super::queue::FlowQueue;
+use super::ring::{KeptPacket, bytes_of};
+use crate::limits::WRITE_RETRY_DELAY;
+use crate::output::{Messages, PCAPNG_APPLICATION, StampedFiles, write_commented};
+use crate::paths::{PathName, parent_directory};
+
+/// The files.
+pub(super) struct PacketFiles {
+    pub(super) names: StampedFiles,
+    /// Size after which the next file begins.
+    pub(super) max_bytes: u64,
+    /// Number of files to keep.
+    pub(super) keep: usize,
+    pub(super) snap_len: u32,
+    /// Names of the interfaces, by their index.
+    pub(super) interfaces: Vec<String>,
+}
+
+/// State of the thread.
+pub(super) struct PacketWriter {
+    pub(super) files: PacketFiles,
+    pub(super) flows: Receiver<Vec<KeptPacket>>,
+    pub(super) queue: Arc<FlowQueue>,
+    pub(super) messages: Messages,
+}
+
+struct OpenFile {
+    writer: PcapngWriter<File>,
+    /// Numbers of the interfaces in the file.
+    numbers: HashMap<(LinkType, u16), u32>,
+    len: u64,
+}
+
+impl PacketWriter {
+    /// Writes packets until the queue is closed. After an error, what comes within [`WRITE_RETRY_DELAY`] is lost and counted.
+    pub(super) fn run(self) {
+        let mut current = None;
+        let mut failed: Option<Instant> = None;
+        while let Ok(packets) = self.flows.recv() {
+            self.queue.on_taken(bytes_of(&packets));
+            if failed.is_some_and(|at| at.elapsed() < WRITE_RETRY_DELAY) {
+                self.queue.on_lost(packets.len());
+                continue;
+            }
+            let mut written = 0_usize;
+            let outcome = self.write(&mut current, &packets, &mut written);
+            self.queue.on_written(written);
+            failed = None;
+            if let Err(error) = outcome {
+                let lost = packets.len().saturating_sub(written);
+                self.queue.on_lost(lost);
+                self.queue.on_error();
+                // The file may end within a block.
+                current = None;
+                failed = Some(Instant::now());
+                self.messages.print(&format_args!(
+                    "{}: cannot write packets: {error}; lost {}",
+                    PathName(self.files.names.path().to_owned()),
+                    Amount(lost as u64, "packet(s)")
+                ));
+            }
+        }
+    }
+
+    /// Writes the packets of a connection, to a new file if they do not fit into the current one.
+    fn write(
+        &self,
+        current: &mut Option<OpenFile>,
+        packets: &[KeptPacket],
+        written: &mut usize,
+    ) -> io::Result<()> {
+        // More than they have in the file.
+        let len = bytes_of(packets) as u64;
+        let file = match current.take() {
+            Some(file) if file.len.saturating_add(len) <= self.files.max_bytes => file,
+            _ => self.create()?,
+        };
+        let file = current.insert(file);
+        file.len = file.len.saturating_add(len);
+        for packet in packets {
+            file.write(packet, &self.files)?;
+            *written = written.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    /// Creates the next file, and removes the oldest ones beyond the number to keep.
+    fn create(&self) -> io::Result<OpenFile> {
+        let PacketFiles { names, keep, .. } = &self.files;
+        let now = SystemTime::now();
+        let name = names.unused_name(&parent_directory(names.path()), now)?;
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o640).open(&name)?;
+        self.queue.on_file();
+        if let Err(error) = names.remove_oldest(*keep, &name, now) {
+            self.queue.on_error();
+            self.messages.print(&format_args!("cannot remove the oldest file of packets: {error}"));
+        }
+        Ok(OpenFile { writer: PcapngWriter::new(file, PCAPNG_APPLICATION)?, numbers: HashMap::new(), len: 0 })
+    }
+}
+
+impl OpenFile {
+    fn write(&mut self, packet: &KeptPacket, files: &PacketFiles) -> io::Result<()> {
+        let KeptPacket { ts, link, wire_len, data, comments, events } = packet;
+        let key = (*link, ts.interface());
+        let number = match self.numbers.get(&key) {
+            Some(number) => *number,
+            None => {
+                let name = files.interfaces.get(usize::from(ts.interface())).map(String::as_str);
+                let interface = CaptureInterface {
+                    link: *link,
+                    snap_len: files.snap_len,
+                    resolution: TimeResolution::NANOS,
+                };
+                let number = self.writer.add_interface(&interface, name)?;
+                self.numbers.insert(key, number);
+                number
+            }
+        };
+        let frame = Frame { ts: *ts, link: *link, data, wire_len: *wire_len };
+        write_commented(&mut self.writer, number, &frame, *events, comments.iter().map(String::as_str))
+    }
+}
