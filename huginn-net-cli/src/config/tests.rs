@@ -100,11 +100,11 @@ fn example_has_every_option_and_its_defaults_are_valid() {
     let has_default = |argument: &&Arg| is_key(argument) && !argument.get_default_values().is_empty();
     let with_default: Vec<&str> =
         live(&program).unwrap().get_arguments().filter(has_default).filter_map(Arg::get_long).collect();
-    let mut on = String::from("interface = 'lo'\n");
+    // Options that others need.
+    let mut on = String::from("interface = 'lo'\np0f-socket = 'socket'\nextract = 'packets'\n");
     for line in text.lines().filter_map(|line| line.strip_prefix('#')) {
         let key = line.split_once(" = ").map_or("", |(key, _)| key);
-        // It is about another option.
-        if with_default.contains(&key) && key != "p0f-socket-mode" {
+        if with_default.contains(&key) {
             on.push_str(line);
             on.push('\n');
         }
