@@ -224,12 +224,14 @@ fn rows_equal_json() {
     assert!(rows > 5000, "{rows} rows");
     let never: Vec<&str> =
         columns.iter().map(|column| &*column.name).filter(|name| !seen.contains(name)).collect();
-    // These need several interfaces, a regular contact of a service, an imitation of a browser in its TLS, and an extension without a name.
+    // These need several interfaces, a regular contact of a service, secrets, an imitation of a browser in its TLS, and an extension without a
+    // name.
     assert_eq!(
         never,
         [
             "interface",
             "finding_service",
+            "http_decrypted",
             "software_imitates",
             "software_differs",
             "tls_unknown_extensions_type",

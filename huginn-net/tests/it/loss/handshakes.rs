@@ -79,11 +79,12 @@ impl Found {
     }
 
     /// Whether an event of an impaired capture says the same, or that it does not know: the name that the client asked for; all
-    /// but an alert, if no ServerHello was seen.
+    /// but an alert, if no ServerHello was seen, or only the beginning of what the server sent.
     fn is_said_by(&self, event: &Self) -> bool {
-        let has_server = event.values.iter().all(|(name, value)| *name != "version" || !value.is_null());
+        let is_partial =
+            event.values.iter().any(|(name, value)| ["version", "resumed"].contains(name) && value.is_null());
         let is_unknown = |name: &str, value: &Value| {
-            value.is_null() && (name == "name_matches" || self.kind == "tls_handshake" && !has_server)
+            value.is_null() && (name == "name_matches" || self.kind == "tls_handshake" && is_partial)
         };
         let mut pairs = self.values.iter().zip(&event.values);
         self.flow == event.flow
