@@ -169,6 +169,12 @@ impl TlsDecryptor {
         self.stop(Stop::Gap)
     }
 
+    /// Ends the connection. Returns why records that wait for the hello of the other side were not decrypted, if there are any.
+    pub fn end(&mut self) -> Option<Stop> {
+        let has_unread = self.client.unread() > 0 || self.server.unread() > 0;
+        (self.stop.is_none() && self.server_hello.is_none() && has_unread).then(|| self.stop(Stop::NoHello))
+    }
+
     /// Why the connection is no longer decrypted, if so.
     pub fn stopped(&self) -> Option<Stop> {
         self.stop
@@ -194,6 +200,8 @@ impl TlsDecryptor {
     fn stop(&mut self, stop: Stop) -> Stop {
         (self.client, self.server) = (SideState::default(), SideState::default());
         let stop = match stop {
+            // The hello of the server has no random that names a secret.
+            Stop::NoHello if self.client_hello.is_none() => Stop::NoSecret,
             _ if self.client_hello.is_none() => Stop::NotTls,
             _ if !self.is_known => Stop::NoSecret,
             stop => stop,

@@ -363,6 +363,26 @@ fn unknown_connections_have_no_secret_whatever_else_is_wrong() {
     assert_eq!(decryptor.gap(), Stop::NoSecret);
 }
 
+#[test]
+fn ends_of_connections_that_wait_have_a_reason() {
+    let [(_, hello), (_, server), (_, client)] = TLS12.pieces()[..] else { panic!() };
+    let (client_only, server_only) =
+        ([(Side::Client, hello), (Side::Client, client)], [(Side::Server, server)]);
+    for (pieces, secrets, expected) in [
+        (&client_only[..], TLS12.secrets(), Some(Stop::NoHello)),
+        (&client_only, Secrets::new(), Some(Stop::NoSecret)),
+        (&server_only, TLS12.secrets(), Some(Stop::NoSecret)),
+        (&client_only[..1], TLS12.secrets(), None),
+        (&TLS12.pieces(), TLS12.secrets(), None),
+    ] {
+        let mut decryptor = TlsDecryptor::new();
+        for (side, bytes) in pieces {
+            decryptor.push(*side, bytes, &secrets, &mut Plaintext::default()).unwrap();
+        }
+        assert_eq!([decryptor.end(), decryptor.end()], [expected, None]);
+    }
+}
+
 proptest! {
     #[test]
     fn segmentation_changes_nothing(cuts in prop::collection::vec(1_usize..400, 1..30)) {
