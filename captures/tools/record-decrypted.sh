@@ -116,7 +116,7 @@ s_client() {
 request() { printf 'GET %s HTTP/1.1\r\nHost: www.example.test\r\nX-Order: 1\r\nAccept: */*\r\n\r\n' "$1"; }
 
 # Resumption with TLS 1.2 (ticket and identifier) and TLS 1.3, KeyUpdate of either side, early data that is accepted and rejected,
-# HelloRetryRequest, renegotiation.
+# another group.
 record_http_decrypted_sessions() {
     local version
     for version in tls1_2 tls1_3; do

@@ -178,6 +178,22 @@ impl<S: ParserSet> StreamFlow<S> {
         matches!(&self.state, State::Open(open) if open.flow.is_some())
     }
 
+    /// Returns the parsers, while they read data.
+    pub fn parsers_mut(&mut self) -> Option<&mut S> {
+        match &mut self.state {
+            State::Open(open) => Some(&mut open.parsers),
+            _ => None,
+        }
+    }
+
+    /// Returns the parsers, while they read data.
+    pub fn parsers(&self) -> Option<&S> {
+        match &self.state {
+            State::Open(open) => Some(&open.parsers),
+            _ => None,
+        }
+    }
+
     /// Delivers what waits for the end of the connection: data after gaps, and contents that compete with those
     /// delivered. `feed` also takes the flow. Each input has the packet of its data.
     pub fn on_end(

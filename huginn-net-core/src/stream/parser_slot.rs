@@ -77,6 +77,14 @@ impl<P: StreamParser> ParserSlot<P> {
         Self { state, settings }
     }
 
+    /// Returns the parser, if it reads data.
+    pub fn parser_mut(&mut self) -> Option<&mut P> {
+        match &mut self.state {
+            SlotState::Reading(parser, _) => Some(parser),
+            _ => None,
+        }
+    }
+
     /// Drops the parser.
     pub fn drop_parser(&mut self) {
         self.state = SlotState::Dropped;

@@ -135,6 +135,19 @@ impl Secrets {
         self.read(|set| set.by_key.get(&(label, *id)).cloned())
     }
 
+    /// Whether there is a secret of the ClientHello with this random.
+    pub(crate) fn has_client(&self, random: &[u8; 32]) -> bool {
+        let labels = [
+            SecretLabel::MasterSecret,
+            SecretLabel::ClientEarly,
+            SecretLabel::ClientHandshake,
+            SecretLabel::ServerHandshake,
+            SecretLabel::ClientApplication,
+            SecretLabel::ServerApplication,
+        ];
+        self.read(|set| labels.iter().any(|label| set.by_key.contains_key(&(*label, *random))))
+    }
+
     fn read<T>(&self, f: impl FnOnce(&Set) -> T) -> T {
         f(&self.0.set.read().unwrap_or_else(PoisonError::into_inner))
     }

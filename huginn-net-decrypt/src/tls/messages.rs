@@ -53,6 +53,11 @@ impl MessageJoiner {
         HEADER_LEN.saturating_add(len).saturating_sub(self.bytes.len())
     }
 
+    /// Whether no message is incomplete.
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.skipped == 0
+    }
+
     pub(super) fn buffered_bytes(&self) -> usize {
         self.bytes.capacity()
     }

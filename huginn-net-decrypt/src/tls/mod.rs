@@ -111,8 +111,16 @@ pub struct TlsDecryptor {
     server_hello: Option<(ServerHello, Suite)>,
     /// Whether early data were passed on.
     has_early_data: bool,
+    /// Whether no further record has the keys of early data: their secret does not fit, or they ended.
+    early_data_is_over: bool,
+    /// Whether the server sent a HelloRetryRequest.
+    has_retry: bool,
+    /// Whether the client sent another hello.
+    has_second_hello: bool,
     /// Bytes before the ClientHello.
     preamble: usize,
+    /// Whether a secret of the connection is known.
+    is_known: bool,
     decrypted: u64,
     stop: Option<Stop>,
 }
@@ -156,9 +164,15 @@ impl TlsDecryptor {
     }
 
     /// Ends the decryption, because bytes of the stream are missing: the number of records in them is unknown. Returns why it
-    /// ended; [`Stop::NotTls`] if no ClientHello came before.
+    /// ended; [`Stop::NotTls`] if no ClientHello came before, and [`Stop::NoSecret`] if its secret is not known.
     pub fn gap(&mut self) -> Stop {
-        self.stop(if self.client_hello.is_some() { Stop::Gap } else { Stop::NotTls })
+        self.stop(Stop::Gap)
+    }
+
+    /// Ends the connection. Returns why records that wait for the hello of the other side were not decrypted, if there are any.
+    pub fn end(&mut self) -> Option<Stop> {
+        let has_unread = self.client.unread() > 0 || self.server.unread() > 0;
+        (self.stop.is_none() && self.server_hello.is_none() && has_unread).then(|| self.stop(Stop::NoHello))
     }
 
     /// Why the connection is no longer decrypted, if so.
@@ -174,7 +188,7 @@ impl TlsDecryptor {
     /// Whether the records of a side are needed, if the [reader](PlaintextReader::reads) reads its data or not.
     pub fn reads(&self, side: Side, reader_reads: bool) -> bool {
         let state = side.choose(&self.client, &self.server);
-        self.stop.is_none() && (reader_reads || !state.has_application_keys)
+        self.stop.is_none() && !state.is_unknown && (reader_reads || !state.has_application_keys)
     }
 
     /// Returns the heap memory, in bytes.
@@ -182,14 +196,25 @@ impl TlsDecryptor {
         self.client.buffered_bytes().saturating_add(self.server.buffered_bytes())
     }
 
-    /// Stops, and drops what is buffered.
+    /// Stops, and drops what is buffered. Without a ClientHello or a secret, that is the reason.
     fn stop(&mut self, stop: Stop) -> Stop {
         (self.client, self.server) = (SideState::default(), SideState::default());
+        let stop = match stop {
+            // The hello of the server has no random that names a secret.
+            Stop::NoHello if self.client_hello.is_none() => Stop::NoSecret,
+            _ if self.client_hello.is_none() => Stop::NotTls,
+            _ if !self.is_known => Stop::NoSecret,
+            stop => stop,
+        };
         *self.stop.get_or_insert(stop)
     }
 
     fn side(&mut self, side: Side) -> &mut SideState {
         side.choose(&mut self.client, &mut self.server)
+    }
+
+    fn is_tls13(&self) -> bool {
+        self.server_hello.is_some_and(|(hello, _)| hello.version == TLS_1_3)
     }
 
     /// Whether the records of a side have begun, or begin with these bytes.
@@ -239,7 +264,7 @@ impl TlsDecryptor {
     ) -> Result<bool, Stop> {
         let fragment = record.get_mut(HEADER_LEN..).unwrap_or_default();
         let [kind, ..] = header;
-        let is_tls13 = self.server_hello.is_some_and(|(hello, _)| hello.version == TLS_1_3);
+        let is_tls13 = self.is_tls13();
         // TLS 1.3 encrypts only records of this type.
         let is_encrypted = kind == APPLICATION_DATA || self.side(side).is_encrypted && !is_tls13;
         if is_encrypted {
@@ -247,6 +272,7 @@ impl TlsDecryptor {
         }
         match kind {
             HANDSHAKE if side == Side::Server && self.client_hello.is_none() => Ok(false),
+            HANDSHAKE if is_tls13 && !self.awaits_second_hello(side) => Err(Stop::Malformed),
             HANDSHAKE => {
                 let mut joiner = std::mem::take(&mut self.side(side).messages);
                 let mut outcome = Ok(());
@@ -260,9 +286,11 @@ impl TlsDecryptor {
             }
             CHANGE_CIPHER_SPEC => {
                 if self.server_hello.is_none() || self.client_hello.is_none() {
-                    // A client that resumes a session of TLS 1.3 sends it before the ServerHello.
-                    let waits = !self.client_hello.is_some_and(|hello| hello.has_early_data);
-                    return Ok(!waits);
+                    // Before the ServerHello, only TLS 1.3 has it: after a HelloRetryRequest, and before early data (RFC 8446,
+                    // appendix D.4). That of a client whose ServerHello was not read yet may also be of TLS 1.2.
+                    let is_tls13 =
+                        self.has_retry || self.client_hello.is_some_and(|hello| hello.has_early_data);
+                    return Ok(side == Side::Server || is_tls13);
                 }
                 if !is_tls13 {
                     let cipher = self.tls12_cipher(side, secrets)?;
@@ -285,6 +313,9 @@ impl TlsDecryptor {
         secrets: &Secrets,
         reader: &mut impl PlaintextReader,
     ) -> Result<bool, Stop> {
+        if self.side(side).is_unknown {
+            return Ok(true);
+        }
         if self.side(side).cipher.is_none() {
             if self.server_hello.is_some() && self.client_hello.is_some() {
                 return Err(Stop::NoSecret);
@@ -330,20 +361,25 @@ impl TlsDecryptor {
             }
             HANDSHAKE => {
                 let mut joiner = std::mem::take(&mut self.side(side).messages);
-                let mut outcome = Ok(());
+                // Whether the keys changed.
+                let mut outcome = Ok(false);
                 joiner.push(bytes, |kind, body| {
-                    if outcome.is_ok() {
-                        outcome = if is_tls13 {
+                    outcome = match outcome {
+                        Ok(false) if is_tls13 => {
                             reader.on_handshake(side, kind, body);
                             self.on_encrypted_message(side, kind, body, secrets, reader)
-                        } else {
-                            // A renegotiation.
-                            self.on_hello(side, kind, body, secrets)
-                        };
-                    }
+                        }
+                        // A renegotiation.
+                        Ok(false) => self.on_hello(side, kind, body, secrets).map(|()| false),
+                        // A message that changes the keys ends its record (RFC 8446, section 5.1).
+                        Ok(true) => Err(Stop::Malformed),
+                        Err(stop) => Err(stop),
+                    };
                 });
+                if outcome? && !joiner.is_empty() {
+                    return Err(Stop::Malformed);
+                }
                 self.side(side).messages = joiner;
-                outcome?;
             }
             CHANGE_CIPHER_SPEC if !is_tls13 => {
                 let cipher = self.tls12_cipher(side, secrets)?;
@@ -364,6 +400,9 @@ impl TlsDecryptor {
         secrets: &Secrets,
         reader: &mut impl PlaintextReader,
     ) -> bool {
+        if self.early_data_is_over {
+            return false;
+        }
         let Some(secret) = secrets.get(SecretLabel::ClientEarly, &hello.random) else { return false };
         let ciphers = suite::TLS_1_3.into_iter().filter_map(Suite::from_number);
         for mut cipher in ciphers.filter_map(|suite| RecordCipher::tls13(suite, &secret)) {
@@ -377,7 +416,13 @@ impl TlsDecryptor {
             (self.client.cipher, self.client.is_proven) = (Some(cipher), true);
             return true;
         }
+        self.early_data_is_over = true;
         false
+    }
+
+    /// Whether a side may still send a hello that is not encrypted, after the ServerHello of TLS 1.3.
+    fn awaits_second_hello(&self, side: Side) -> bool {
+        side == Side::Client && self.has_retry && !self.has_second_hello
     }
 
     /// Processes a message that is not encrypted, or one of a renegotiation.
@@ -386,16 +431,29 @@ impl TlsDecryptor {
             (Side::Client, CLIENT_HELLO) => {
                 let hello = ClientHello::parse(body).map_err(|_| Stop::Malformed)?;
                 if self.client_hello.is_some() {
+                    if self.is_tls13() && !self.awaits_second_hello(side) {
+                        return Err(Stop::Malformed);
+                    }
+                    self.has_second_hello = true;
                     // After a HelloRetryRequest, early data are void. A renegotiation has a new random.
                     self.client.cipher.take_if(|_| self.server_hello.is_none());
                 }
+                self.is_known = secrets.has_client(&hello.random);
                 self.client_hello = Some(hello);
                 Ok(())
             }
             (Side::Server, SERVER_HELLO) => {
                 let hello = ServerHello::parse(body).map_err(|_| Stop::Malformed)?;
+                if self.is_tls13() {
+                    return Err(Stop::Malformed);
+                }
                 if hello.is_retry_request() {
+                    self.has_retry = true;
                     return Ok(());
+                }
+                self.is_known |= secrets.get(SecretLabel::SessionMasterSecret, &hello.session).is_some();
+                if !self.is_known {
+                    return Err(Stop::NoSecret);
                 }
                 let suite = Suite::from_number(hello.suite)
                     .filter(|_| matches!(hello.version, TLS_1_2 | TLS_1_3))
@@ -410,7 +468,8 @@ impl TlsDecryptor {
     /// Sets the keys of the handshake of TLS 1.3.
     fn begin_tls13(&mut self, secrets: &Secrets) -> Result<(), Stop> {
         let has_early_data = self.client_hello.is_some_and(|hello| hello.has_early_data);
-        let early = self.client_hello.zip(self.server_hello).filter(|_| has_early_data);
+        let early = self.client_hello.zip(self.server_hello);
+        let early = early.filter(|_| has_early_data && !self.early_data_is_over);
         let mut early = early.and_then(|(client, (_, suite))| {
             RecordCipher::tls13(suite, &secrets.get(SecretLabel::ClientEarly, &client.random)?)
         });
@@ -421,7 +480,10 @@ impl TlsDecryptor {
             state.is_encrypted = true;
             state.may_refuse = if handshake.is_none() { MAX_REFUSED_RECORDS } else { 0 };
             state.has_application_keys = handshake.is_none() && application.is_some();
-            let cipher = handshake.or(application).ok_or(Stop::NoSecret)?;
+            let Some(cipher) = handshake.or(application) else {
+                self.pass_over(side)?;
+                continue;
+            };
             if side == Side::Client && has_early_data {
                 state.may_refuse = MAX_REFUSED_RECORDS;
                 state.cipher = state.cipher.take().or(early.take());
@@ -435,7 +497,14 @@ impl TlsDecryptor {
         Ok(())
     }
 
-    /// Processes an encrypted message of TLS 1.3.
+    /// Passes over the further records of a side without a secret, unless the other one has none either.
+    fn pass_over(&mut self, side: Side) -> Result<(), Stop> {
+        let state = self.side(side);
+        (state.is_unknown, state.cipher, state.next) = (true, None, None);
+        if self.side(side.peer()).is_unknown { Err(Stop::NoSecret) } else { Ok(()) }
+    }
+
+    /// Processes an encrypted message of TLS 1.3. Returns whether it changes the keys of its side.
     fn on_encrypted_message(
         &mut self,
         side: Side,
@@ -443,29 +512,39 @@ impl TlsDecryptor {
         body: &[u8],
         secrets: &Secrets,
         reader: &mut impl PlaintextReader,
-    ) -> Result<(), Stop> {
+    ) -> Result<bool, Stop> {
+        let has_application_keys = self.side(side).has_application_keys;
         match (side, kind) {
+            (Side::Client, END_OF_EARLY_DATA) if self.server_hello.is_none() => {
+                // What follows waits for the ServerHello.
+                self.early_data_is_over = true;
+                (self.client.cipher, self.client.is_proven) = (None, false);
+            }
             (Side::Client, END_OF_EARLY_DATA) if self.client.next.is_some() => {
                 self.client.cipher = self.client.next.take();
             }
-            (Side::Server, ENCRYPTED_EXTENSIONS)
-                if self.has_early_data && !hello::accepts_early_data(body) =>
-            {
-                self.has_early_data = false;
-                reader.on_early_data_rejected();
+            (Side::Server, ENCRYPTED_EXTENSIONS) => {
+                if self.has_early_data && !hello::accepts_early_data(body) {
+                    self.has_early_data = false;
+                    reader.on_early_data_rejected();
+                }
+                return Ok(false);
             }
-            (_, FINISHED) => {
-                let cipher = self.tls13_cipher(side, false, secrets).ok_or(Stop::NoSecret)?;
+            // That of authentication after the handshake leaves the keys (RFC 8446, section 4.6.2).
+            (_, FINISHED) if !has_application_keys => {
+                let Some(cipher) = self.tls13_cipher(side, false, secrets) else {
+                    return self.pass_over(side).map(|()| true);
+                };
                 let state = self.side(side);
                 (state.cipher, state.has_application_keys, state.is_proven) = (Some(cipher), true, false);
             }
-            (_, KEY_UPDATE) => {
+            (_, KEY_UPDATE) if has_application_keys => {
                 let state = self.side(side);
                 state.cipher = state.cipher.as_ref().and_then(RecordCipher::updated);
             }
-            _ => {}
+            _ => return Ok(false),
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The cipher of a side in TLS 1.3.

@@ -21,6 +21,8 @@ pub(super) struct SideState {
     pub(super) has_begun: bool,
     /// Whether its records are encrypted.
     pub(super) is_encrypted: bool,
+    /// Whether its records are passed over, because its secret is not known.
+    pub(super) is_unknown: bool,
     pub(super) cipher: Option<RecordCipher>,
     /// The cipher after early data.
     pub(super) next: Option<RecordCipher>,

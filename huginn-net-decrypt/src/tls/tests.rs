@@ -1,7 +1,10 @@
 //! Recorded connections of OpenSSL and nginx (`captures/tools/decrypt_recordings.py`).
 
+use aes_gcm::Aes128Gcm;
+use aes_gcm::aead::{AeadInOut, KeyInit};
 use proptest::prelude::*;
 
+use super::suite::Hash;
 use super::*;
 
 struct Recording {
@@ -96,7 +99,7 @@ fn requests_and_responses_are_decrypted() {
 
 #[test]
 fn hellos_in_the_other_order_are_decrypted() {
-    for recording in [TLS12, TLS13, KEY_UPDATE] {
+    for recording in [TLS12, TLS13, EARLY_DATA, KEY_UPDATE] {
         let pieces = recording.pieces();
         let expected = recording.read(&recording.secrets());
         for order in [[1, 0, 2], [0, 2, 1]] {
@@ -164,6 +167,220 @@ fn bytes_without_the_other_hello_are_bounded() {
     let outcome = (0..10).try_for_each(|_| decryptor.push(Side::Client, &record, &secrets, &mut plaintext));
     assert_eq!(outcome, Err(Stop::NoHello));
     assert_eq!(decryptor.buffered_bytes(), 0);
+}
+
+/// Encrypts the records of a side with TLS_AES_128_GCM_SHA256, as a peer does.
+struct Sealer {
+    secret: [u8; 32],
+    sequence: u64,
+}
+
+const CLIENT_RANDOM: [u8; 32] = [7; 32];
+const CCS: [u8; 6] = [CHANGE_CIPHER_SPEC, 3, 3, 0, 1, 1];
+const LABELS: [SecretLabel; 5] = [
+    SecretLabel::ClientEarly,
+    SecretLabel::ClientHandshake,
+    SecretLabel::ServerHandshake,
+    SecretLabel::ClientApplication,
+    SecretLabel::ServerApplication,
+];
+
+/// A secret of a connection of TLS 1.3 that the tests make.
+fn secret_of(label: SecretLabel) -> [u8; 32] {
+    [u8::try_from(LABELS.iter().position(|other| *other == label).unwrap()).unwrap(); 32]
+}
+
+fn secrets_of(labels: &[SecretLabel]) -> Secrets {
+    let secrets = Secrets::new();
+    for label in labels {
+        secrets.insert(*label, &CLIENT_RANDOM, &secret_of(*label));
+    }
+    secrets
+}
+
+impl Sealer {
+    fn new(label: SecretLabel) -> Self {
+        Self { secret: secret_of(label), sequence: 0 }
+    }
+
+    fn seal(&mut self, kind: u8, content: &[u8]) -> Vec<u8> {
+        let (mut key, mut nonce) = ([0; 16], [0; 12]);
+        derive::expand_label(Hash::Sha256, &self.secret, b"key", &mut key).unwrap();
+        derive::expand_label(Hash::Sha256, &self.secret, b"iv", &mut nonce).unwrap();
+        for (byte, number) in nonce.iter_mut().rev().zip(self.sequence.to_le_bytes()) {
+            *byte ^= number;
+        }
+        self.sequence = self.sequence.saturating_add(1);
+        let mut sealed = [content, &[kind]].concat();
+        let len = u16::try_from(sealed.len().saturating_add(16)).unwrap().to_be_bytes();
+        let header = [APPLICATION_DATA, 3, 3, len[0], len[1]];
+        let cipher = Aes128Gcm::new(&key.into());
+        let tag =
+            cipher.encrypt_inout_detached(&nonce.into(), &header, sealed.as_mut_slice().into()).unwrap();
+        [&header[..], &sealed, &tag].concat()
+    }
+}
+
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    [&[kind, 0, 0, u8::try_from(body.len()).unwrap()], body].concat()
+}
+
+fn plain(message: &[u8]) -> Vec<u8> {
+    [&[HANDSHAKE, 3, 1, 0, u8::try_from(message.len()).unwrap()], message].concat()
+}
+
+fn client_hello(has_early_data: bool) -> Vec<u8> {
+    let extensions: &[u8] = if has_early_data { &[0, 4, 0, 42, 0, 0] } else { &[0, 0] };
+    plain(&message(
+        CLIENT_HELLO,
+        &[&[3, 3], &CLIENT_RANDOM[..], &[0, 0, 2, 0x13, 1, 1, 0], extensions].concat(),
+    ))
+}
+
+fn server_hello(random: [u8; 32]) -> Vec<u8> {
+    let rest = [0, 0x13, 1, 0, 0, 6, 0, 43, 0, 2, 3, 4];
+    plain(&message(SERVER_HELLO, &[&[3, 3], &random[..], &rest].concat()))
+}
+
+/// What both sides send first, without early data: hellos and the handshake.
+fn handshake() -> [Vec<u8>; 3] {
+    let finished = message(FINISHED, &[9; 32]);
+    let server = Sealer::new(SecretLabel::ServerHandshake)
+        .seal(HANDSHAKE, &[message(ENCRYPTED_EXTENSIONS, &[0, 0]), finished.clone()].concat());
+    let client = Sealer::new(SecretLabel::ClientHandshake).seal(HANDSHAKE, &finished);
+    [client_hello(false), [server_hello([8; 32]), server].concat(), client]
+}
+
+/// Reads the handshake, and then these bytes of each side.
+fn read_after_handshake(client: &[u8], server: &[u8], secrets: &Secrets) -> Result<Plaintext, Stop> {
+    let [hello, to_client, to_server] = handshake();
+    let to_server = [&to_server, client].concat();
+    let to_client = [&to_client, server].concat();
+    let pieces = [(Side::Client, &*hello), (Side::Server, &to_client), (Side::Client, &to_server)];
+    read(&pieces, secrets, Plaintext::default())
+}
+
+#[test]
+fn connections_after_a_hello_retry_request_are_decrypted() {
+    let [hello, to_client, to_server] = handshake();
+    let [mut client, mut server] =
+        [SecretLabel::ClientApplication, SecretLabel::ServerApplication].map(Sealer::new);
+    let first = [server_hello(hello::RETRY_RANDOM), CCS.to_vec()].concat();
+    let second = [&CCS, &*hello].concat();
+    let to_server = [to_server, client.seal(APPLICATION_DATA, b"GET")].concat();
+    let to_client = [to_client, server.seal(APPLICATION_DATA, b"200")].concat();
+    let pieces = [
+        (Side::Client, &*hello),
+        (Side::Server, &first),
+        (Side::Client, &second),
+        (Side::Server, &to_client),
+        (Side::Client, &to_server),
+    ];
+    for order in [[0, 1, 2, 3, 4], [0, 1, 3, 2, 4], [0, 2, 4, 1, 3]] {
+        let found = read(&order.map(|at| pieces[at]), &secrets_of(&LABELS), Plaintext::default()).unwrap();
+        assert_eq!((&*found.client, &*found.server), (&b"GET"[..], &b"200"[..]), "{order:?}");
+    }
+}
+
+#[test]
+fn early_secrets_are_tried_once() {
+    let wrong = secrets_of(&LABELS[1..]);
+    wrong.insert(SecretLabel::ClientEarly, &CLIENT_RANDOM, &[99; 32]);
+    let (mut decryptor, mut plaintext) = (TlsDecryptor::new(), Plaintext::default());
+    let early = Sealer::new(SecretLabel::ClientEarly).seal(APPLICATION_DATA, b"early");
+    decryptor.push(Side::Client, &client_hello(true), &wrong, &mut plaintext).unwrap();
+    decryptor.push(Side::Client, &early, &wrong, &mut plaintext).unwrap();
+    // The same record with the right secret: it is not tried again before the ServerHello.
+    decryptor.push(Side::Client, &early[..1], &secrets_of(&LABELS), &mut plaintext).unwrap();
+    assert_eq!(plaintext, Plaintext::default());
+}
+
+#[test]
+fn authentication_after_the_handshake_keeps_the_keys() {
+    let mut client = Sealer::new(SecretLabel::ClientApplication);
+    let sent = [
+        client.seal(APPLICATION_DATA, b"before"),
+        client.seal(HANDSHAKE, &message(FINISHED, &[9; 32])),
+        client.seal(APPLICATION_DATA, b"after"),
+    ];
+    let found = read_after_handshake(&sent.concat(), &[], &secrets_of(&LABELS)).unwrap();
+    assert_eq!(found.client, b"beforeafter");
+}
+
+#[test]
+fn key_updates_that_do_not_end_their_record_are_malformed() {
+    let update = message(super::KEY_UPDATE, &[0]);
+    for (content, expected) in [
+        (update.clone(), None),
+        ([&*update, &update].concat(), Some(Stop::Malformed)),
+        ([&*update, &update[..2]].concat(), Some(Stop::Malformed)),
+    ] {
+        let sent = Sealer::new(SecretLabel::ServerApplication).seal(HANDSHAKE, &content);
+        assert_eq!(read_after_handshake(&[], &sent, &secrets_of(&LABELS)).err(), expected);
+    }
+}
+
+#[test]
+fn hellos_after_the_keys_are_malformed() {
+    let (client, server) = (client_hello(false), server_hello([8; 32]));
+    for (client, server) in [(&*client, &[][..]), (&[], &*server)] {
+        assert_eq!(read_after_handshake(client, server, &secrets_of(&LABELS)), Err(Stop::Malformed));
+    }
+    let both = plain(&[&server[5..], &server[5..]].concat());
+    let pieces = [(Side::Client, &*client), (Side::Server, &both)];
+    assert_eq!(read(&pieces, &secrets_of(&LABELS), Plaintext::default()), Err(Stop::Malformed));
+}
+
+#[test]
+fn a_side_with_a_secret_is_decrypted_alone() {
+    use SecretLabel::{ClientApplication, ClientHandshake, ServerApplication, ServerHandshake};
+    let [client, server] = [ClientApplication, ServerApplication]
+        .map(|label| Sealer::new(label).seal(APPLICATION_DATA, b"data"));
+    for (labels, expected) in [
+        (&[ClientHandshake, ClientApplication][..], Ok((4, 0))),
+        (&[ClientApplication], Ok((4, 0))),
+        (&[ServerHandshake, ServerApplication], Ok((0, 4))),
+        (&[ServerHandshake, ClientHandshake, ServerApplication], Ok((0, 4))),
+        (&[ServerHandshake, ClientHandshake], Err(Stop::NoSecret)),
+    ] {
+        let found = read_after_handshake(&client, &server, &secrets_of(labels));
+        assert_eq!(found.map(|found| (found.client.len(), found.server.len())), expected, "{labels:?}");
+    }
+}
+
+#[test]
+fn unknown_connections_have_no_secret_whatever_else_is_wrong() {
+    for (secrets, expected) in [(Secrets::new(), Stop::NoSecret), (secrets_of(&LABELS), Stop::Unsupported)] {
+        let client = client_hello(false);
+        // TLS 1.1.
+        let mut hello = server_hello([8; 32]);
+        *hello.last_mut().unwrap() = 2;
+        let pieces = [(Side::Client, &*client), (Side::Server, &*hello)];
+        assert_eq!(read(&pieces, &secrets, Plaintext::default()), Err(expected));
+    }
+    let mut decryptor = TlsDecryptor::new();
+    decryptor.push(Side::Client, &client_hello(false), &Secrets::new(), &mut Plaintext::default()).unwrap();
+    assert_eq!(decryptor.gap(), Stop::NoSecret);
+}
+
+#[test]
+fn ends_of_connections_that_wait_have_a_reason() {
+    let [(_, hello), (_, server), (_, client)] = TLS12.pieces()[..] else { panic!() };
+    let (client_only, server_only) =
+        ([(Side::Client, hello), (Side::Client, client)], [(Side::Server, server)]);
+    for (pieces, secrets, expected) in [
+        (&client_only[..], TLS12.secrets(), Some(Stop::NoHello)),
+        (&client_only, Secrets::new(), Some(Stop::NoSecret)),
+        (&server_only, TLS12.secrets(), Some(Stop::NoSecret)),
+        (&client_only[..1], TLS12.secrets(), None),
+        (&TLS12.pieces(), TLS12.secrets(), None),
+    ] {
+        let mut decryptor = TlsDecryptor::new();
+        for (side, bytes) in pieces {
+            decryptor.push(*side, bytes, &secrets, &mut Plaintext::default()).unwrap();
+        }
+        assert_eq!([decryptor.end(), decryptor.end()], [expected, None]);
+    }
 }
 
 proptest! {

@@ -8,13 +8,14 @@ use huginn_net_core::tally;
 pub struct DecryptionCounters {
     /// TLS connections with a record that was decrypted.
     pub connections: u64,
-    /// TLS connections whose secret is not known.
+    /// TLS connections whose secret is not known, or whose ClientHello is missing, which names the secret.
     pub without_secret: u64,
     /// TLS connections that ended with a record that is not authentic: the secret is wrong.
     pub not_authentic: u64,
     /// TLS connections with a secret of a version or cipher suite that is not supported.
     pub unsupported: u64,
-    /// TLS connections that could not be followed: bytes are missing, or are no records.
+    /// TLS connections with a secret that could not be followed: bytes or the ServerHello are missing, bytes are not records, or
+    /// the client sent different contents for the same bytes.
     pub incomplete: u64,
 }
 
@@ -63,6 +64,34 @@ mod with_secrets {
         tls: TlsDecryptor,
         http: HttpParser,
         secrets: Secrets,
+        /// Whether the client may have sent other bytes than those read.
+        is_ambiguous: bool,
+    }
+
+    impl TlsContent {
+        /// Counts a connection that still waits at its end.
+        pub(in crate::observers) fn on_end(&mut self, counters: &mut DecryptionCounters) {
+            let stop = if self.is_ambiguous && self.tls.stopped().is_none() {
+                Some(self.tls.gap())
+            } else {
+                self.tls.end()
+            };
+            if let Some(stop) = stop {
+                count(stop, counters);
+            }
+        }
+    }
+
+    /// Counts why a connection is not decrypted further.
+    fn count(stop: Stop, counters: &mut DecryptionCounters) {
+        let counter = match stop {
+            Stop::NotTls => return,
+            Stop::NoSecret => &mut counters.without_secret,
+            Stop::NotAuthentic => &mut counters.not_authentic,
+            Stop::Unsupported => &mut counters.unsupported,
+            _ => &mut counters.incomplete,
+        };
+        *counter = counter.saturating_add(1);
     }
 
     /// What the data of one segment counted.
@@ -113,7 +142,8 @@ mod with_secrets {
         }
 
         fn new(_: StreamStart, secrets: Secrets) -> Self {
-            Self { tls: TlsDecryptor::new(), http: HttpParser::new(StreamStart::Handshake, ()), secrets }
+            let http = HttpParser::new(StreamStart::Handshake, ());
+            Self { tls: TlsDecryptor::new(), http, secrets, is_ambiguous: false }
         }
 
         fn on_data(
@@ -123,38 +153,33 @@ mod with_secrets {
             counters: &mut TlsContentCounters,
             emit: &mut impl FnMut(Side, HttpEvent),
         ) {
-            let Self { tls, http, secrets } = self;
+            let Self { tls, http, secrets, is_ambiguous } = self;
             if tls.stopped().is_some() {
                 return;
             }
             let TlsContentCounters { http: http_counters, decryption } = counters;
             let had_records = tls.records() > 0;
             let outcome = match data {
-                StreamData::Bytes(bytes) => {
+                StreamData::Bytes(bytes) if !*is_ambiguous => {
                     tls.push(side, bytes, secrets, &mut Http { http, counters: http_counters, emit })
                 }
-                StreamData::Gap(_) => Err(tls.gap()),
+                _ => Err(tls.gap()),
             };
             if !had_records && tls.records() > 0 {
                 decryption.connections = decryption.connections.saturating_add(1);
             }
-            let counter = match outcome {
-                Ok(()) | Err(Stop::NotTls) => return,
-                Err(Stop::NoSecret) => &mut decryption.without_secret,
-                Err(Stop::NotAuthentic) => &mut decryption.not_authentic,
-                Err(Stop::Unsupported) => &mut decryption.unsupported,
-                Err(_) => &mut decryption.incomplete,
-            };
-            *counter = counter.saturating_add(1);
+            if let Err(stop) = outcome {
+                count(stop, decryption);
+            }
         }
 
         fn reads(&self, side: Side) -> bool {
             self.tls.reads(side, self.http.reads(side))
         }
 
-        /// Bytes of the client may be others than those read.
+        /// Ends the decryption at the next data, or at the end of the connection, where that is counted.
         fn on_conflict(&mut self, _: Side) {
-            self.tls.gap();
+            self.is_ambiguous = true;
         }
 
         fn buffered_bytes(&self) -> usize {

@@ -396,7 +396,11 @@ impl Protocol for Observers {
     fn has_end(FlowState { protocols, .. }: &FlowState) -> bool {
         protocols.connection.is_some()
             || protocols.ssh_peers.has_pending()
-            || matches!(&protocols.transport, TransportState::Tcp(streams) if streams.has_end())
+            || matches!(
+                &protocols.transport,
+                TransportState::Tcp(streams)
+                    if streams.has_end() || streams.parsers().is_some_and(Parsers::has_end)
+            )
     }
 
     fn on_end(&mut self, flow: FlowState, emit: &mut impl FnMut(Event<FlowOutput>)) {
@@ -781,6 +785,9 @@ impl Observers {
         let Some((streams, counters, decryption, mut reader)) = self.stream_reader(flow, enabled) else {
             return;
         };
+        if let Some(parsers) = streams.parsers_mut() {
+            reader.on_end(parsers);
+        }
         let mut first = None;
         std::mem::take(streams).on_end(
             counters,

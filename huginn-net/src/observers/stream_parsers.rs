@@ -56,6 +56,14 @@ impl Parsers {
             decrypted: decryption.slot(enabled),
         }
     }
+
+    /// Whether a parser counts the end of the connection.
+    pub(super) fn has_end(&self) -> bool {
+        #[cfg(feature = "decrypt")]
+        return self.decrypted.is_some();
+        #[cfg(not(feature = "decrypt"))]
+        false
+    }
 }
 
 impl ParserSet for Parsers {
@@ -88,6 +96,15 @@ pub(super) struct ParserReader<'a> {
 }
 
 impl ParserReader<'_> {
+    /// Counts what a connection leaves undecided at its end.
+    #[cfg_attr(not(feature = "decrypt"), expect(unused_variables, reason = "nothing is decrypted"))]
+    pub(super) fn on_end(&mut self, parsers: &mut Parsers) {
+        #[cfg(feature = "decrypt")]
+        if let Some(content) = parsers.decrypted.as_mut().and_then(|slot| slot.parser_mut()) {
+            content.on_end(self.decryption);
+        }
+    }
+
     #[inline]
     pub(super) fn on_data(
         &mut self,
