@@ -38,6 +38,7 @@ pub(crate) fn run(plan: LivePlan) -> Result<Outcome, Failure> {
     let opened = Opened::new(&plan)?;
     let rights = privileges::drop(&plan.policy)?;
     hosts::check_rights(plan.hosts_file.as_deref())?;
+    plan.extract.as_ref().map_or(Ok(()), extract::check_rights)?;
     plan.baseline.as_ref().map_or(Ok(()), BaselineFile::check)?;
     let standard_error = StandardError::start(&plan)?;
     standard_error.report_start(plan.messages, &rights, &opened.sockets);
@@ -65,6 +66,7 @@ pub(crate) fn check(plan: &LivePlan) -> Result<Outcome, Failure> {
     }
     privileges::drop(&plan.policy)?;
     hosts::check_rights(plan.hosts_file.as_deref())?;
+    plan.extract.as_ref().map_or(Ok(()), extract::check_rights)?;
     plan.baseline.as_ref().map_or(Ok(()), BaselineFile::check)?;
     output::check_rights(&plan.output.target)?;
     if plan.messages.has_totals {

@@ -19,7 +19,8 @@ use self::ring::{RingDecoding, RingLimits};
 use self::writer::{PacketFiles, PacketWriter};
 use crate::control::counters::ExtractCounters;
 use crate::failure::Failure;
-use crate::output::{Lines, Messages, Selected, StampedFiles, Zone, packet_comment};
+use crate::output::{Lines, Messages, OutputError, Selected, StampedFiles, Zone, packet_comment};
+use crate::paths::{PathName, check_directory_writable};
 use crate::plan::LiveExtractPlan;
 
 /// A ring that its source and the events share.
@@ -45,6 +46,13 @@ impl ExtractStatus {
     pub(super) fn counters(&self) -> ExtractCounters {
         self.0.counters()
     }
+}
+
+/// Checks that files can be created. Call it after privileges are dropped.
+pub(super) fn check_rights(plan: &LiveExtractPlan) -> Result<(), OutputError> {
+    let path = &plan.path;
+    check_directory_writable(path)
+        .map_err(|source| OutputError::Open { path: PathName(path.clone()), source })
 }
 
 /// Locks a ring.
