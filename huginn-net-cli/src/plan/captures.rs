@@ -36,7 +36,9 @@ pub(crate) struct ReportPlan {
 impl ReportPlan {
     pub(crate) fn new(args: ReportArguments) -> Result<Self, Failure> {
         rules::check_analysis(&args.analysis)?;
+        rules::check_key_logs(&args.input, &args.analysis.packets)?;
         let inputs = Inputs::find(&args.input)?;
+        inputs.report_key_logs(args.quiet, false);
         let output = output::target(Some(&args.output));
         inputs.refuse_as_output(&output)?;
         // A report covers the complete captures.
@@ -120,6 +122,7 @@ impl TopPlan {
     pub(crate) fn new(args: &TopArguments) -> Result<Self, Failure> {
         rules::check_top(args)?;
         let inputs = Inputs::find(&args.input)?;
+        inputs.report_key_logs(false, false);
         let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.events, None)?;
         Ok(Self {
             count: args.analysis.count,
@@ -144,7 +147,9 @@ pub(crate) struct LearnPlan {
 impl LearnPlan {
     pub(crate) fn new(args: LearnArguments) -> Result<Self, Failure> {
         rules::check_databases(&args.databases, &args.packets)?;
+        rules::check_key_logs(&args.input, &args.packets)?;
         let inputs = Inputs::find(&args.input)?;
+        inputs.report_key_logs(false, false);
         if let Some(folder) = &args.sample {
             check_sample_folder(folder, &inputs)?;
         }

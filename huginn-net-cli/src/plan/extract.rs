@@ -51,6 +51,7 @@ impl ExtractPlan {
         rules::check_extract(&args)?;
         args.event_additions.findings |= args.events.contains(&"finding");
         let inputs = Inputs::find(&args.input)?;
+        inputs.report_key_logs(args.quiet, false);
         refuse_pipes(&inputs)?;
         let target = output::target(Some(&args.output));
         inputs.refuse_as_output(&target)?;

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use huginn_net::Escaped;
 use huginn_net::capture::is_capture_name;
-use huginn_net::core::Amount;
 use huginn_net::decrypt::{KeyLogSummary, Secrets};
 use walkdir::WalkDir;
 
@@ -78,18 +77,12 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// Reports key logs without secrets; with `is_verbose` also how many secrets the others have, and their malformed lines.
-    pub(crate) fn report_key_logs(&self, is_verbose: bool) {
+    /// Reports key logs without secrets or with malformed lines; with `is_verbose` also how many secrets the others have.
+    pub(crate) fn report_key_logs(&self, is_quiet: bool, is_verbose: bool) {
         for (name, summary) in &self.key_logs {
-            if is_verbose || summary.secrets == 0 {
+            if !is_quiet && (is_verbose || summary.secrets == 0 || summary.malformed > 0) {
                 stderr::report(&key_log::Summary { name, summary });
             }
-        }
-        if self.secrets.dropped() > 0 {
-            stderr::report(&format_args!(
-                "{}: the oldest secrets did not fit",
-                Amount(self.secrets.dropped(), "secret(s) dropped")
-            ));
         }
     }
 

@@ -81,7 +81,7 @@ impl PcapPlan {
         rules::check_pcap(&args)?;
         let inputs = Inputs::find(&args.input)?;
         inputs.refuse_as_output(&output::target(args.run.output.output.as_deref()))?;
-        inputs.report_key_logs(args.run.output.verbose && !args.run.output.quiet);
+        inputs.report_key_logs(args.run.output.quiet, args.run.output.verbose);
         let baseline = BaselineFile::new(&args.run.baseline);
         if let Some(file) = &baseline {
             check_baseline(file, &inputs, &args)?;

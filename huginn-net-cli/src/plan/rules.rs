@@ -12,9 +12,9 @@ use super::output::target;
 use super::output::written;
 use crate::args::{
     AnalysisArguments, BaselineArguments, ColorArgument, DatabaseArguments, EventArguments,
-    EventRunArguments, ExplainArguments, ExtractArguments, Format, InventoryArguments, InventoryFormat,
-    ListOutputArguments, ListOutputFormat, OutputArguments, PacketArguments, PcapArguments, ProtocolArgument,
-    TopArguments,
+    EventRunArguments, ExplainArguments, ExtractArguments, Format, InputArguments, InventoryArguments,
+    InventoryFormat, ListOutputArguments, ListOutputFormat, OutputArguments, PacketArguments, PcapArguments,
+    ProtocolArgument, TopArguments,
 };
 #[cfg(unix)]
 use crate::args::{LiveArguments, WatchArguments};
@@ -33,8 +33,21 @@ fn fail(advice: impl Into<Cow<'static, str>>) -> Result<(), Failure> {
     Err(Failure::Usage(advice.into()))
 }
 
+/// Checks that key logs decrypt something: HTTP is the only content that is read.
+pub(super) fn check_key_logs(input: &InputArguments, packets: &PacketArguments) -> Result<(), Failure> {
+    refuse([(
+        !input.keylog.is_empty() && !packets.protocols.contains(&ProtocolArgument::Http),
+        "--keylog reports the HTTP inside TLS: add http to --protocols, or leave --keylog out",
+    )])
+}
+
 /// Checks the options of `pcap`.
 pub(super) fn check_pcap(args: &PcapArguments) -> Result<(), Failure> {
+    refuse([(
+        !args.input.keylog.is_empty() && args.run.output.format == Format::P0f,
+        "--format p0f does not decrypt: leave --keylog out, or choose another format",
+    )])?;
+    check_key_logs(&args.input, &args.run.analysis.packets)?;
     let is_zeek = matches!(args.run.output.format, Format::Zeek | Format::ZeekTsv);
     refuse([(
         args.zeek_dir.is_some() && !is_zeek,
@@ -58,6 +71,7 @@ pub(super) fn check_inventory(args: &InventoryArguments) -> Result<(), Failure> 
     let DatabaseArguments { db, clients } = &args.analysis.databases;
     let is_human = args.format == InventoryFormat::Human;
     refuse([
+        (!args.input.keylog.is_empty(), "the inventory reads what is not encrypted: leave --keylog out"),
         (
             !protocols.contains(&ProtocolArgument::Tls) && !protocols.contains(&ProtocolArgument::Ssh),
             "the inventory has TLS and SSH: add one of them to --protocols",
@@ -84,6 +98,7 @@ pub(super) fn check_list_output(args: &ListOutputArguments) -> Result<(), Failur
 
 /// Checks the options of `top`.
 pub(super) fn check_top(args: &TopArguments) -> Result<(), Failure> {
+    check_key_logs(&args.input, &args.analysis.packets)?;
     check_analysis(&args.analysis)?;
     check_thresholds(&args.events, &[])
 }
@@ -98,6 +113,7 @@ fn check_thresholds(events: &EventArguments, written: &[&str]) -> Result<(), Fai
 
 /// Checks the options of `extract`.
 pub(super) fn check_extract(args: &ExtractArguments) -> Result<(), Failure> {
+    check_key_logs(&args.input, &args.analysis.packets)?;
     check_analysis(&args.analysis)?;
     check_thresholds(&args.event_additions, &args.events)?;
     let EventArguments { connections, fingerprints, .. } = &args.event_additions;

@@ -5,9 +5,10 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use huginn_net::capture::LabelledFrame;
+use huginn_net::core::Amount;
 use huginn_net::core::NextFrame;
 use huginn_net::core::{Block, Fill, FirstFrames};
-use huginn_net::decrypt::Secrets;
+use huginn_net::decrypt::{KeyLogSummary, Secrets};
 use huginn_net::{CaptureError, CaptureReader, Source};
 
 use super::interrupt::Interrupt;
@@ -21,6 +22,8 @@ pub(crate) struct Captures {
     files: Vec<InputFile>,
     max_ratio: Option<NonZeroU32>,
     secrets: Secrets,
+    /// Number of malformed lines in the secrets that captures bring.
+    malformed_secrets: u64,
     next: usize,
     /// Packets that may still be read.
     left: u64,
@@ -67,6 +70,7 @@ impl Captures {
             files: inputs.files,
             max_ratio: inputs.max_ratio,
             secrets: inputs.secrets,
+            malformed_secrets: 0,
             next: 0,
             left: count.unwrap_or(u64::MAX),
             progress: Progress::hidden(),
@@ -133,7 +137,8 @@ impl Captures {
             match open(path, self.max_ratio) {
                 Ok(reader) => {
                     if is_file && reader.has_secrets(Some(path)) {
-                        read_secrets(path, self.max_ratio, &self.secrets);
+                        let malformed = read_secrets(path, self.max_ratio, &self.secrets);
+                        self.malformed_secrets = self.malformed_secrets.saturating_add(malformed);
                     }
                     let name = (self.is_watched || self.files.len() > 1).then(|| name_of(path));
                     self.opened = self.opened.saturating_add(1);
@@ -175,6 +180,14 @@ impl Captures {
     /// could not be read, or all files were skipped.
     pub(crate) fn finish(&mut self, quiet: bool) -> bool {
         self.progress = Progress::hidden();
+        if self.malformed_secrets > 0 && !quiet {
+            let lines = Amount(self.malformed_secrets, "malformed line(s)");
+            stderr::report(&format_args!("Decryption Secrets Blocks: {lines}"));
+        }
+        if self.secrets.dropped() > 0 && !quiet {
+            let dropped = Amount(self.secrets.dropped(), "secret(s) dropped");
+            stderr::report(&format_args!("{dropped}: the oldest did not fit"));
+        }
         if self.skipped > 0 && !quiet {
             let plural =
                 if self.skipped == 1 { "file that is not a capture" } else { "files that are not captures" };
@@ -185,13 +198,13 @@ impl Captures {
 }
 
 /// Adds the secrets that a capture brings to a set, wherever they are: the analysis may need them before. Their reader ends at
-/// damage, which the analysis reports.
-fn read_secrets(path: &Path, max_ratio: Option<NonZeroU32>, secrets: &Secrets) {
+/// damage, which the analysis reports. Returns the number of malformed lines.
+fn read_secrets(path: &Path, max_ratio: Option<NonZeroU32>, secrets: &Secrets) -> u64 {
+    let mut summary = KeyLogSummary::default();
     if let Ok(capture) = open(path, max_ratio) {
-        let _ = capture.read_key_logs(|text| {
-            secrets.add_key_log(text);
-        });
+        let _ = capture.read_key_logs(|text| secrets.add_key_log_lines(text, &mut summary));
     }
+    summary.malformed
 }
 
 /// Opens a capture file, or standard input.

@@ -31,6 +31,36 @@ fn stdout(capture: &str, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// What a run with a key log prints on both streams. Port 444 has the connection of the key log.
+fn with_key_log(name: &str, text: &[u8], args: &[&str]) -> (String, String) {
+    let recording = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&recording, text).unwrap();
+    // The capture without its secrets.
+    let capture = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcapng"));
+    let mut bytes = fs::read(captures::path("http-decrypted-sessions.pcapng")).unwrap();
+    let at = bytes.windows(4).position(|word| word == b"KSLT").unwrap();
+    bytes[at] = b'-';
+    fs::write(&capture, bytes).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
+    command.args(["pcap", "--format", "json", "--events", "http_request", "--fields", "path"]);
+    let output = command.arg("--keylog").arg(&recording).args(args).arg(&capture).output().unwrap();
+    assert!(output.status.success());
+    (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn key_logs_decrypt_and_wrong_ones_are_reported() {
+    let keys = include_bytes!("../../../huginn-net-decrypt/recordings/tls13/keys.log");
+    // The last line may lack its end.
+    let (events, messages) = with_key_log("keys.log", keys.trim_ascii_end(), &[]);
+    assert_eq!(events, "{\"path\":\"/new-tls1_3\"}\n");
+    assert!(!messages.contains("keys.log"), "{messages}");
+    let (events, messages) = with_key_log("wrong.log", b"no key log\n", &[]);
+    assert_eq!(events, "");
+    assert!(messages.contains("wrong.log: 0 secrets, 1 malformed line: 1"), "{messages}");
+    assert_eq!(with_key_log("quiet.log", b"no key log\n", &["-q"]).1, "");
+}
+
 #[test]
 fn json_of_http1() {
     let all = stdout("curl-nginx.pcap", &["--format", "json", "--protocols", "tcp,http"]);
