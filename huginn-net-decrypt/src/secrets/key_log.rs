@@ -9,7 +9,7 @@ use crate::limits::{MAX_KEPT_LINES, MAX_LINE_LEN, MAX_SECRET_LEN};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeyLogSummary {
-    /// Secrets that were added.
+    /// Secrets that were added. Those that were there before do not count.
     pub secrets: u64,
     /// Lines of secrets without use here, such as exporter secrets.
     pub other: u64,
@@ -43,8 +43,8 @@ impl Secrets {
             summary.lines = summary.lines.saturating_add(1);
             match parse(line.trim_ascii()) {
                 Some(Line::Secret(label, id, secret, len)) => {
-                    self.insert(label, &id, secret.get(..len).unwrap_or_default());
-                    summary.secrets = summary.secrets.saturating_add(1);
+                    let is_new = self.insert(label, &id, secret.get(..len).unwrap_or_default());
+                    summary.secrets = summary.secrets.saturating_add(u64::from(is_new));
                 }
                 Some(Line::Other) => summary.other = summary.other.saturating_add(1),
                 Some(Line::Empty) => {}
@@ -155,6 +155,7 @@ mod tests {
         let summary = secrets.add_key_log(text.as_bytes());
         assert_eq!((summary.secrets, summary.other, summary.malformed), (3, 1, 6));
         assert_eq!(summary.malformed_lines, [2, 7, 8, 9, 10, 12]);
+        assert_eq!(secrets.add_key_log(text.as_bytes()).secrets, 0, "nothing is new");
         let master = secrets.get(SecretLabel::MasterSecret, &[0xab; 32]).unwrap();
         assert_eq!(**master, [2; 48]);
         let mut session = [0; 32];

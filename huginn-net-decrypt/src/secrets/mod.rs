@@ -105,16 +105,15 @@ impl Secrets {
         self.read(|set| set.dropped)
     }
 
-    /// Adds a secret of the ClientHello with this random, or of the session with this identifier. Replaces an equal label's.
-    pub fn insert(&self, label: SecretLabel, id: &[u8; 32], secret: &[u8]) {
+    /// Adds a secret of the ClientHello with this random, or of the session with this identifier, unless there is one with the
+    /// same label. Returns whether it was added.
+    pub fn insert(&self, label: SecretLabel, id: &[u8; 32], secret: &[u8]) -> bool {
         let mut set = self.0.set.write().unwrap_or_else(PoisonError::into_inner);
         let set = &mut *set;
-        if set.max == 0 {
-            return;
+        if set.max == 0 || set.by_key.contains_key(&(label, *id)) {
+            return false;
         }
-        if set.by_key.insert((label, *id), Zeroizing::new(secret.into())).is_some() {
-            return;
-        }
+        set.by_key.insert((label, *id), Zeroizing::new(secret.into()));
         set.order.push_back((label, *id));
         if set.order.len() > set.max
             && let Some(oldest) = set.order.pop_front()
@@ -123,6 +122,7 @@ impl Secrets {
             set.dropped = set.dropped.saturating_add(1);
         }
         self.0.len.store(set.by_key.len(), Ordering::Relaxed);
+        true
     }
 
     /// A buffer for the text of a key log, which is zeroed when it is dropped.
@@ -175,12 +175,12 @@ mod tests {
     fn oldest_secrets_are_dropped_when_full() {
         let secrets = Secrets::with_max(3);
         for n in 0..10 {
-            secrets.insert(SecretLabel::MasterSecret, &[n; 32], &[n; 48]);
+            assert!(secrets.insert(SecretLabel::MasterSecret, &[n; 32], &[n; 48]));
         }
-        secrets.insert(SecretLabel::MasterSecret, &[9; 32], &[77; 48]);
+        assert!(!secrets.insert(SecretLabel::MasterSecret, &[9; 32], &[77; 48]), "the first one stays");
         assert_eq!((secrets.len(), secrets.dropped()), (3, 7));
         let get = |n| secrets.get(SecretLabel::MasterSecret, &[n; 32]).map(|secret| secret[0]);
-        assert_eq!([6, 7, 8, 9].map(get), [None, Some(7), Some(8), Some(77)]);
+        assert_eq!([6, 7, 8, 9].map(get), [None, Some(7), Some(8), Some(9)]);
         assert_eq!(format!("{secrets:?}"), "Secrets { len: 3, .. }");
     }
 }

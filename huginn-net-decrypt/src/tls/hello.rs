@@ -1,5 +1,7 @@
 //! The fields of hellos that decide about keys (RFC 8446, section 4.1).
 
+use std::fmt;
+
 use huginn_net_wire::{Cursor, Truncated};
 
 const ENCRYPT_THEN_MAC: u16 = 22;
@@ -12,13 +14,13 @@ pub(super) const RETRY_RANDOM: [u8; 32] = [
     0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct ClientHello {
     pub(super) random: [u8; 32],
     pub(super) has_early_data: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct ServerHello {
     pub(super) random: [u8; 32],
     /// The session identifier, padded with zeros; all zeros if there is none.
@@ -28,6 +30,24 @@ pub(super) struct ServerHello {
     pub(super) version: u16,
     /// Whether CBC encrypts before the MAC is computed.
     pub(super) encrypts_first: bool,
+}
+
+/// Omits the random, which names secrets.
+impl fmt::Debug for ClientHello {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let early = &self.has_early_data;
+        f.debug_struct("ClientHello").field("has_early_data", early).finish_non_exhaustive()
+    }
+}
+
+/// Omits the random and the session, which may name secrets.
+impl fmt::Debug for ServerHello {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerHello")
+            .field("suite", &self.suite)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
 }
 
 impl ClientHello {

@@ -1,5 +1,7 @@
 //! Handshake messages from the fragments of records (RFC 8446, section 5.1).
 
+use std::fmt;
+
 use huginn_net_wire::Cursor;
 
 use crate::limits::MAX_MESSAGE_LEN;
@@ -8,7 +10,7 @@ use crate::limits::MAX_MESSAGE_LEN;
 const HEADER_LEN: usize = 4;
 
 /// Joins fragments to messages. A message that is too long is passed over.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct MessageJoiner {
     /// The incomplete message.
     bytes: Vec<u8>,
@@ -60,6 +62,13 @@ impl MessageJoiner {
 
     pub(super) fn buffered_bytes(&self) -> usize {
         self.bytes.capacity()
+    }
+}
+
+/// Omits the bytes: they may be plaintext.
+impl fmt::Debug for MessageJoiner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MessageJoiner").field("buffered", &self.bytes.len()).finish_non_exhaustive()
     }
 }
 

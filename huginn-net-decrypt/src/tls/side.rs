@@ -1,5 +1,7 @@
 //! One side of a connection: its records and its keys.
 
+use std::fmt;
+
 use zeroize::Zeroizing;
 
 use super::Stop;
@@ -11,7 +13,7 @@ use crate::limits::MAX_FRAGMENT_LEN;
 pub(super) const HEADER_LEN: usize = 5;
 
 /// The state of one side.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct SideState {
     /// Bytes that are not read, from `start` on.
     bytes: Vec<u8>,
@@ -144,6 +146,17 @@ impl SideState {
 
     pub(super) fn buffered_bytes(&self) -> usize {
         self.bytes.capacity().saturating_add(self.messages.buffered_bytes())
+    }
+}
+
+/// Omits the bytes: they may be plaintext.
+impl fmt::Debug for SideState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SideState")
+            .field("unread", &self.unread())
+            .field("cipher", &self.cipher)
+            .field("has_application_keys", &self.has_application_keys)
+            .finish_non_exhaustive()
     }
 }
 

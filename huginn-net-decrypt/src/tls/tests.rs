@@ -283,6 +283,17 @@ fn connections_after_a_hello_retry_request_are_decrypted() {
 }
 
 #[test]
+fn debug_text_has_no_content() {
+    let (mut decryptor, mut plaintext) = (TlsDecryptor::new(), Plaintext::default());
+    let [hello, to_client, _] = handshake();
+    for (side, bytes) in [(Side::Client, &hello), (Side::Server, &to_client), (Side::Client, &vec![23; 3])] {
+        decryptor.push(side, bytes, &secrets_of(&LABELS), &mut plaintext).unwrap();
+    }
+    let text = format!("{decryptor:?}");
+    assert!(["7, 7", "8, 8", "23, 23"].iter().all(|bytes| !text.contains(bytes)), "{text}");
+}
+
+#[test]
 fn early_secrets_are_tried_once() {
     let wrong = secrets_of(&LABELS[1..]);
     wrong.insert(SecretLabel::ClientEarly, &CLIENT_RANDOM, &[99; 32]);

@@ -31,6 +31,8 @@ pub(super) struct Decryption {}
 
 #[cfg(feature = "decrypt")]
 mod with_secrets {
+    use std::fmt;
+
     use huginn_net_core::{ParserSlot, Probe, Side, StreamData, StreamParser, StreamStart, tally};
     use huginn_net_decrypt::{PlaintextReader, Secrets, Stop, TlsDecryptor};
     use huginn_net_http::{HttpCounters, HttpEvent, HttpParser};
@@ -59,13 +61,19 @@ mod with_secrets {
     }
 
     /// Parses HTTP inside TLS.
-    #[derive(Debug)]
     pub(in crate::observers) struct TlsContent {
         tls: TlsDecryptor,
         http: HttpParser,
         secrets: Secrets,
         /// Whether the client may have sent other bytes than those read.
         is_ambiguous: bool,
+    }
+
+    /// Omits what was decrypted.
+    impl fmt::Debug for TlsContent {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.debug_struct("TlsContent").field("tls", &self.tls).finish_non_exhaustive()
+        }
     }
 
     impl TlsContent {
