@@ -245,6 +245,14 @@ impl CaptureReader {
             })
     }
 
+    /// Returns the number of Decryption Secrets Blocks that were passed so far. Reading frames skips their secrets.
+    pub fn secrets_blocks(&self) -> u64 {
+        match &self.format {
+            Format::Pcapng(pcapng) => pcapng.secrets_blocks(),
+            _ => 0,
+        }
+    }
+
     /// Reads the rest of the capture, and passes the text of each TLS key log in Decryption Secrets Blocks to `each`, wherever the
     /// blocks are. Blocks of more than 32 MiB are skipped.
     ///

@@ -60,6 +60,8 @@ pub(super) struct Pcapng {
     latest: Timestamp,
     /// Number of [records that are not packets](is_other_record) since the last packet, and in all.
     other_records: (u32, u64),
+    /// Number of Decryption Secrets Blocks that were passed.
+    secrets_blocks: u64,
     /// `None` unless processes are [read](Self::read_processes).
     processes: Option<Processes>,
 }
@@ -80,6 +82,7 @@ impl Pcapng {
             interfaces: Vec::new(),
             latest: Timestamp::default(),
             other_records: (0, 0),
+            secrets_blocks: 0,
             processes: None,
         }
     }
@@ -134,6 +137,8 @@ impl Pcapng {
                 }
                 kind => {
                     self.skip(&block, stream)?;
+                    self.secrets_blocks =
+                        self.secrets_blocks.saturating_add(u64::from(kind == secrets::DECRYPTION_SECRETS));
                     if is_other_record(kind) {
                         let (since_packet, all) = self.other_records;
                         self.other_records = (since_packet.saturating_add(1), all.saturating_add(1));

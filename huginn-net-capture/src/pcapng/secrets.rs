@@ -55,6 +55,11 @@ impl Pcapng {
         order.u32(&mut Cursor::new(unread)) == Ok(DECRYPTION_SECRETS)
     }
 
+    /// Returns the number of blocks of secrets that were passed.
+    pub(crate) fn secrets_blocks(&self) -> u64 {
+        self.secrets_blocks
+    }
+
     /// Buffers a block of secrets and returns its body.
     fn whole_block<'s>(&self, block: &Block, stream: &'s mut Stream) -> Result<&'s [u8], ReadError> {
         self.buffer_block_up_to(block, stream, MAX_SECRETS_BLOCK_LEN)

@@ -261,6 +261,10 @@ fn key_logs_are_read_wherever_they_are() {
                 open().unwrap().read_key_logs(|text| found.push(String::from_utf8(text.to_vec()).unwrap()));
             assert!(read.is_ok());
             assert_eq!(found, texts);
+            let mut reader = open().unwrap();
+            while reader.next_frame().unwrap().is_some() {}
+            // Blocks of other secrets count, too.
+            assert!(reader.secrets_blocks() >= texts.len() as u64);
         }
         std::fs::remove_file(file).unwrap();
     }

@@ -24,6 +24,10 @@ pub(crate) struct Captures {
     secrets: Secrets,
     /// Number of malformed lines in the secrets that captures bring.
     malformed_secrets: u64,
+    /// Number of blocks of secrets that the analysis passed without using them.
+    unread_secrets: u64,
+    /// Whether key logs were named, which may be the captures.
+    has_key_logs: bool,
     next: usize,
     /// Packets that may still be read.
     left: u64,
@@ -47,6 +51,8 @@ pub(crate) struct OpenCapture<'a> {
     pub(crate) index: usize,
     pub(crate) source: FirstFrames<CaptureSource<'a>>,
     left: &'a mut u64,
+    /// Counts blocks of secrets, unless they were read before.
+    unread_secrets: Option<&'a mut u64>,
 }
 
 impl OpenCapture<'_> {
@@ -60,6 +66,9 @@ impl OpenCapture<'_> {
 impl Drop for OpenCapture<'_> {
     fn drop(&mut self) {
         *self.left = self.source.remaining();
+        if let Some(unread) = &mut self.unread_secrets {
+            **unread = unread.saturating_add(self.source.source_mut().reader.secrets_blocks());
+        }
     }
 }
 
@@ -71,6 +80,8 @@ impl Captures {
             max_ratio: inputs.max_ratio,
             secrets: inputs.secrets,
             malformed_secrets: 0,
+            unread_secrets: 0,
+            has_key_logs: !inputs.key_logs.is_empty(),
             next: 0,
             left: count.unwrap_or(u64::MAX),
             progress: Progress::hidden(),
@@ -136,7 +147,8 @@ impl Captures {
             self.next = index.saturating_add(1);
             match open(path, self.max_ratio) {
                 Ok(reader) => {
-                    if is_file && reader.has_secrets(Some(path)) {
+                    let has_read_secrets = is_file && reader.has_secrets(Some(path));
+                    if has_read_secrets {
                         let malformed = read_secrets(path, self.max_ratio, &self.secrets);
                         self.malformed_secrets = self.malformed_secrets.saturating_add(malformed);
                     }
@@ -156,6 +168,8 @@ impl Captures {
                         index,
                         source: FirstFrames::new(source, self.left),
                         left: &mut self.left,
+                        unread_secrets: (!has_read_secrets && !self.has_key_logs)
+                            .then_some(&mut self.unread_secrets),
                     }));
                 }
                 Err(CaptureError::NotACapture { .. } | CaptureError::Empty { .. }) if is_optional => {
@@ -183,6 +197,11 @@ impl Captures {
         if self.malformed_secrets > 0 && !quiet {
             let lines = Amount(self.malformed_secrets, "malformed line(s)");
             stderr::report(&format_args!("Decryption Secrets Blocks: {lines}"));
+        }
+        if self.unread_secrets > 0 && !quiet {
+            let blocks = Amount(self.unread_secrets, "Decryption Secrets Block(s)");
+            let advice = "in the middle of captures not used; try '--keylog FILE FILE'";
+            stderr::report(&format_args!("{blocks} {advice}"));
         }
         if self.secrets.dropped() > 0 && !quiet {
             let dropped = Amount(self.secrets.dropped(), "secret(s) dropped");
