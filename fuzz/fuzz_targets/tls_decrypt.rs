@@ -38,7 +38,8 @@ fuzz_target!(|data: &[u8]| {
     secrets.add_key_log(KEYS);
     secrets.add_key_log(bytes);
     // A prefix of the real connection, and then any bytes.
-    let cut = |recorded: &'static [u8]| recorded.get(..recorded.len() * usize::from(*at).max(8) / 255).unwrap();
+    let cut =
+        |recorded: &'static [u8]| recorded.get(..recorded.len() * usize::from(*at).max(8) / 255).unwrap();
     let client = [cut(CLIENT), bytes].concat();
     let server = [cut(SERVER), bytes].concat();
     let (whole, has_failed) = read(&client, &server, usize::MAX, &secrets);
