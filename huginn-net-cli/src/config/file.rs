@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::Path;
+use std::str;
 
 use clap::{Arg, ArgAction};
 use toml::de::{DeTable, DeValue};

@@ -1,7 +1,5 @@
 //! A row of a log: values in the form of JSON, by their columns.
 
-use std::cmp::Reverse;
-
 use super::columns::{KindColumns, LogColumns};
 use super::{ZeekForm, ZeekLog, tsv};
 use crate::record::event_number;
@@ -109,11 +107,11 @@ impl Row {
     /// Appends the row as a line.
     pub(super) fn write(&self, columns: &LogColumns, form: ZeekForm, out: &mut Vec<u8>) {
         let mut cells = self.cells.clone();
-        // The smallest column is the last one.
-        cells.sort_unstable_by_key(|cell| Reverse(cell.column));
+        cells.sort_unstable_by_key(|cell| cell.column);
+        let mut cells = cells.into_iter().peekable();
         let start = out.len();
         for (number, column) in columns.all.iter().enumerate() {
-            let cell = cells.pop_if(|cell| cell.column == number);
+            let cell = cells.next_if(|cell| cell.column == number);
             let value = cell.and_then(|cell| self.values.get(cell.start..cell.end));
             match (form, value) {
                 (ZeekForm::Json, Some(value)) => {
