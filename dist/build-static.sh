@@ -14,6 +14,8 @@ shift
 architectures=("$@")
 [ $# -gt 0 ] || architectures=(x86_64 aarch64)
 cd "$(dirname "$0")/.."
+# Minutes of compilation come before it is needed.
+cargo cyclonedx --version
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target} CARGO_INCREMENTAL=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
