@@ -113,11 +113,11 @@ const fn field(events: &'static [&'static str], field: &'static str, places: [Pl
 
 /// A row of a value that has no field in our JSON, or one that another row has, too.
 const fn extra(events: &'static [&'static str], words: &'static str, places: [Place; 4]) -> Row {
-    all_but(Kinds::Of(events), words, places)
+    extra_of(Kinds::Of(events), words, places)
 }
 
-/// The same for kinds that are told by the others.
-const fn all_but(events: Kinds, words: &'static str, places: [Place; 4]) -> Row {
+/// The same for any set of kinds.
+const fn extra_of(events: Kinds, words: &'static str, places: [Place; 4]) -> Row {
     Row { events, field: words, is_field: false, places }
 }
 
@@ -167,11 +167,11 @@ pub(super) const ROWS: &[Row] = &[
     extra(ALL, "program", [NOT, NOT, is("event.module", "\"huginn-net\""), is("metadata.product.name", "\"huginn-net\"")]),
     extra(ALL, "severity", [NOT, NOT, NOT, is("severity_id", "1")]),
     extra(ALL, "category", [NOT, NOT, is("event.category", "[\"network\"]"), is("category_uid", "4")]),
-    all_but(OBSERVATIONS, "kind of document", [NOT, NOT, is("event.kind", "\"event\""), NOT]),
+    extra_of(OBSERVATIONS, "kind of document", [NOT, NOT, is("event.kind", "\"event\""), NOT]),
     extra(ALERTS, "kind of document", [NOT, NOT, is("event.kind", "\"alert\""), NOT]),
 
     // Which event it is.
-    all_but(OURS, "event of ours", [is("event_type", "\"huginn\""), is("_path", "\"huginn\""), is("event.type", "[\"info\"]"), NOT]),
+    extra_of(OURS, "event of ours", [is("event_type", "\"huginn\""), is("_path", "\"huginn\""), is("event.type", "[\"info\"]"), NOT]),
     extra(TLS, "TLS", [is("event_type", "\"tls\""), is("_path", "\"ssl\""), is("event.type", "[\"protocol\"]"), NOT]),
     extra(TLS, "protocol", [NOT, NOT, is("network.protocol", "\"tls\""), NOT]),
     extra(HTTP, "HTTP", [is("event_type", "\"http\""), is("_path", "\"http\""), is("event.type", "[\"protocol\"]"), is("class_uid", "4002")]),
@@ -179,9 +179,9 @@ pub(super) const ROWS: &[Row] = &[
     extra(SSH, "SSH", [is("event_type", "\"ssh\""), is("_path", "\"ssh\""), is("event.type", "[\"protocol\"]"), is("class_uid", "4007")]),
     extra(SSH, "protocol", [NOT, NOT, is("network.protocol", "\"ssh\""), NOT]),
     extra(CONNECTION, "end of a connection", [is("event_type", "\"flow\""), is("_path", "\"conn\""), is("event.type", "[\"connection\",\"end\"]"), is("class_uid", "4001")]),
-    all_but(OCSF_NETWORK, "Network Activity", [NOT, NOT, NOT, is("class_uid", "4001")]),
-    all_but(OCSF_NETWORK, "activity Traffic", [NOT, NOT, NOT, is("activity_id", "6")]),
-    all_but(OCSF_NETWORK, "type", [NOT, NOT, NOT, is("type_uid", "400106")]),
+    extra_of(OCSF_NETWORK, "Network Activity", [NOT, NOT, NOT, is("class_uid", "4001")]),
+    extra_of(OCSF_NETWORK, "activity Traffic", [NOT, NOT, NOT, is("activity_id", "6")]),
+    extra_of(OCSF_NETWORK, "type", [NOT, NOT, NOT, is("type_uid", "400106")]),
     extra(SSH, "activity Traffic", [NOT, NOT, NOT, is("activity_id", "6")]),
     extra(SSH, "type", [NOT, NOT, NOT, is("type_uid", "400706")]),
     extra(CONNECTION, "activity Close", [NOT, NOT, NOT, is("activity_id", "2")]),
