@@ -139,6 +139,17 @@ stop_recording() {
     recorders=()
 }
 
+# chromium_with ARGUMENT...: starts Chromium with a new profile, which trusts $tmp/cert.pem, by the script's function `named`.
+chromium_with() {
+    local profile trusted
+    profile=$(mktemp -d "$tmp/chromium-XXXX")
+    trusted=$(openssl x509 -in "$tmp/cert.pem" -pubkey -noout | openssl pkey -pubin -outform der |
+        openssl dgst -sha256 -binary | base64)
+    named env HOME="$profile" timeout 12 chromium --headless --no-sandbox --disable-gpu --no-first-run \
+        --disable-background-networking --disable-component-update --user-data-dir="$profile" \
+        --ignore-certificate-errors-spki-list="$trusted" "$@" >"$tmp/chromium.log" 2>&1 || true
+}
+
 # trixie PACKAGE PROGRAM: prints the command that starts a program of Debian trixie with the libraries of that suite.
 trixie() {
     PYTHONPATH=$here/clients python3 -c 'import sys

@@ -139,7 +139,7 @@ record_http_decrypted_sessions() {
 # Browsers and libraries, HTTP/1 and HTTP/2.
 record_http_decrypted_clients() {
     named curl -sk -d a=1 -o /dev/null "$SITE/data" -o /dev/null "$SITE/"
-    chromium_page
+    chromium_with --ignore-certificate-errors --dump-dom $SITE/
     named python3 -c 'import ssl, urllib.request as u
 c = ssl.create_default_context(cafile="'"$tmp/cert.pem"'")
 u.urlopen("https://www.example.test:444/python", context=c)' || true
@@ -148,17 +148,6 @@ require("https").get("https://www.example.test:444/node", r => r.resume())
 const c = require("http2").connect("https://www.example.test")
 const s = c.request({ ":path": "/node-http2", "x-b": "1", "x-a": "2" }); s.resume(); s.on("end", () => c.close()); s.end()'
     named curl -sk --http1.1 -H Expect: --data-binary @"$tmp/www/large" -o /dev/null "$SITE:444/upload" -o /dev/null "$SITE:444/after"
-}
-
-# chromium_page: opens the page with a new profile.
-chromium_page() {
-    local profile trusted
-    profile=$(mktemp -d "$tmp/chromium-XXXX")
-    trusted=$(openssl x509 -in "$tmp/cert.pem" -pubkey -noout | openssl pkey -pubin -outform der |
-        openssl dgst -sha256 -binary | base64)
-    named env HOME="$profile" timeout 12 chromium --headless --no-sandbox --disable-gpu --no-first-run \
-        --disable-background-networking --disable-component-update --user-data-dir="$profile" \
-        --ignore-certificate-errors-spki-list="$trusted" --ignore-certificate-errors --dump-dom $SITE/ || true
 }
 
 main "$@"

@@ -247,17 +247,6 @@ record_tls_chromium() {
 # chromium_page [FLAG...]: opens one page.
 chromium_page() { chromium_with "$@" --dump-dom $HTTPS; }
 
-# chromium_with ARGUMENT...: starts Chromium with a new profile.
-chromium_with() {
-    local profile trusted
-    profile=$(mktemp -d "$tmp/chromium-XXXX")
-    trusted=$(openssl x509 -in "$tmp/cert.pem" -pubkey -noout | openssl pkey -pubin -outform der |
-        openssl dgst -sha256 -binary | base64)
-    named env HOME="$profile" timeout 12 chromium --headless --no-sandbox --disable-gpu --no-first-run \
-        --disable-background-networking --disable-component-update --user-data-dir="$profile" \
-        --ignore-certificate-errors-spki-list="$trusted" "$@" >"$tmp/chromium.log" 2>&1 || true
-}
-
 record_quic_firefox() {
     nginx_up
     h3_server 443
