@@ -5,7 +5,7 @@
 //! [`PlaintextReader`]. It knows no fingerprint and no packets.
 //!
 //! TLS 1.2 and TLS 1.3, with AES-GCM, AES-CCM, ChaCha20-Poly1305 and AES-CBC. Every record is authenticated, except those whose
-//! content nobody reads: see [`PlaintextReader::skippable`].
+//! content that is not read: see [`PlaintextReader::skippable`].
 //!
 //! ```
 //! use huginn_net_decrypt::{PlaintextReader, Secrets, Side, TlsDecryptor};

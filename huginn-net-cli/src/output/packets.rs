@@ -28,7 +28,7 @@ pub(crate) fn packet_comment(lines: &Lines, event: &Event) -> String {
     text
 }
 
-/// Writes a frame with the comments of its events, of which there are `count`. The last comment counts those beyond the limit.
+/// Writes a frame with the comments of its `count` events. The last comment counts those beyond the limit.
 pub(crate) fn write_commented<'c>(
     writer: &mut PcapngWriter<impl Write>,
     interface: u32,

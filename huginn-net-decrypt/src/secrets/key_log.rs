@@ -13,7 +13,7 @@ pub struct KeyLogSummary {
     pub secrets: u64,
     /// Lines of secrets without use here, such as exporter secrets.
     pub other: u64,
-    /// Lines that are no secrets: a wrong length, a wrong digit, an unknown form.
+    /// Malformed lines: a wrong length, a wrong digit, an unknown form.
     pub malformed: u64,
     /// Numbers of the first malformed lines, from 1.
     pub malformed_lines: Vec<u64>,

@@ -130,7 +130,7 @@ impl RecordCipher {
         }
     }
 
-    /// Returns the number of bytes of plaintext in a record of the application, if it can be told without decrypting all of it.
+    /// Returns the number of bytes of plaintext in a record of the application, if it is known without decrypting all of it.
     ///
     /// With TLS 1.3, the end of the content shows its type, and whether there is padding.
     pub(super) fn plaintext_len(&self, fragment: &[u8]) -> Option<usize> {

@@ -104,7 +104,7 @@ impl TcpHistory {
         }
     }
 
-    /// Whether there is no packet.
+    /// Whether it has no packets.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -199,6 +199,6 @@ fn answered_syn_begins_another_connection() {
     assert_eq!(
         times,
         [[2, 3, 5, 6, 7]],
-        "without the SYN that nobody answered, and the connection that no event selects"
+        "without the SYN that had no answer, and the connection that no event selects"
     );
 }
