@@ -26,6 +26,7 @@ mod run;
 mod sensor;
 #[cfg(unix)]
 mod signals;
+mod similar;
 mod stderr;
 mod views;
 

@@ -70,14 +70,11 @@ impl Value {
     fn new(value: &DeValue<'_>) -> Self {
         let one = |value: &DeValue<'_>| match value {
             DeValue::String(text) => Some(text.to_string()),
-            DeValue::Integer(number) => Some(match number.radix() {
-                10 => number.as_str().to_owned(),
-                // The options read decimal numbers.
-                radix => match i64::from_str_radix(number.as_str(), radix) {
-                    Ok(number) => number.to_string(),
-                    Err(_) => number.to_string(),
-                },
-            }),
+            // The options read decimal numbers.
+            DeValue::Integer(number) => Some(
+                i64::from_str_radix(number.as_str(), number.radix())
+                    .map_or_else(|_| number.to_string(), |number| number.to_string()),
+            ),
             DeValue::Float(number) => Some(number.as_str().to_owned()),
             DeValue::Datetime(time) => Some(time.to_string()),
             _ => None,

@@ -16,9 +16,13 @@ use self::file::Entry;
 use crate::args::Arguments;
 use crate::failure::Failure;
 use crate::paths::name_of;
+use crate::similar::most_similar;
 
 /// Options that a file cannot have: they are about the file itself, or end the program.
 const NOT_IN_FILES: [&str; 4] = ["config", "check", "help", "version"];
+
+/// The command that takes a file.
+const LIVE: &str = "live";
 
 /// Least similarity of a suggested name.
 const MIN_SIMILARITY: f64 = 0.7;
@@ -26,6 +30,10 @@ const MIN_SIMILARITY: f64 = 0.7;
 /// Parses a command line, and the configuration file that it names. The outer error is that of the command line, or a request
 /// for help; the inner one is that of the file.
 pub(crate) fn parse(typed: Vec<OsString>) -> Result<Result<Arguments, Failure>, clap::Error> {
+    // Only `live` has a file: other commands are parsed once.
+    if typed.get(1).is_none_or(|command| command != LIVE) {
+        return Arguments::try_parse_from(typed).map(Ok);
+    }
     let partial = Arguments::command().ignore_errors(true).try_get_matches_from(&typed);
     let mut program = Arguments::command();
     // Options can name themselves once they are built.
@@ -54,7 +62,7 @@ pub(crate) fn parse(typed: Vec<OsString>) -> Result<Result<Arguments, Failure>, 
 
 /// The options of `live`.
 fn live(program: &Command) -> Option<&Command> {
-    program.find_subcommand("live")
+    program.find_subcommand(LIVE)
 }
 
 /// Whether a file may have this option.
@@ -80,7 +88,7 @@ struct Found<'a> {
 impl<'a> Found<'a> {
     /// Finds the file that a command line names, from what could be parsed of the line.
     fn new(program: &'a Command, matches: &ArgMatches) -> Option<Self> {
-        let matches = matches.subcommand_matches("live")?;
+        let matches = matches.subcommand_matches(LIVE)?;
         let live = live(program)?;
         let path = matches.get_one::<PathBuf>("config")?.clone();
         let is_typed = |argument: &&Arg| is_typed(matches, argument.get_id().as_str());
@@ -110,15 +118,11 @@ impl<'a> Found<'a> {
             if NOT_IN_FILES.contains(&key.as_str()) {
                 return self.failure(entry, format!("'{key}' belongs on the command line"));
             }
-            let similarity =
-                |long: &str| match self.live.get_arguments().find(|found| found.get_long() == Some(long)) {
-                    Some(found) if found.get_short().is_some_and(|short| key.chars().eq([short])) => 1.0,
-                    _ => strsim::jaro_winkler(key, long),
-                };
-            let nearest = keys()
-                .filter_map(Arg::get_long)
-                .max_by(|one, other| similarity(one).total_cmp(&similarity(other)))
-                .filter(|nearest| similarity(nearest) >= MIN_SIMILARITY);
+            let similarity = |argument: &&Arg| match argument.get_short() {
+                Some(short) if key.chars().eq([short]) => 1.0,
+                _ => strsim::jaro_winkler(key, argument.get_long().unwrap_or_default()),
+            };
+            let nearest = most_similar(keys(), similarity, MIN_SIMILARITY).next().and_then(Arg::get_long);
             let hint = nearest.map(|nearest| format!(": did you mean '{nearest}'?")).unwrap_or_default();
             self.failure(entry, format!("no option {:?}{hint}", key))
         })

@@ -3,6 +3,7 @@
 use huginn_net::record::{EVENT_NAMES, FieldInfo, fields_of_event};
 
 use crate::failure::Failure;
+use crate::similar::most_similar;
 
 /// Maximum number of names that an error suggests.
 const MAX_SUGGESTIONS: usize = 3;
@@ -115,14 +116,10 @@ pub(super) fn suggest(unknown: &str, written: &[&'static str]) -> String {
     }
     let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
     let similarity = |path: &String| {
-        let whole = strsim::jaro_winkler(unknown, path);
-        if last(path) == unknown { 1.0 } else { whole }
+        if last(path) == unknown { 1.0 } else { strsim::jaro_winkler(unknown, path) }
     };
-    let mut similar: Vec<(f64, &String)> = known.iter().map(|path| (similarity(path), path)).collect();
-    similar.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let similar =
-        similar.into_iter().filter(|(similarity, _)| *similarity >= MIN_SIMILARITY).take(MAX_SUGGESTIONS);
-    let names: Vec<String> = similar.map(|(_, path)| format!("'{path}'")).collect();
+    let similar = most_similar(known.into_iter(), similarity, MIN_SIMILARITY).take(MAX_SUGGESTIONS);
+    let names: Vec<String> = similar.map(|path| format!("'{path}'")).collect();
     if names.is_empty() {
         "docs/events.md lists all".to_owned()
     } else {

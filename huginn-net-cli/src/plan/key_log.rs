@@ -31,7 +31,7 @@ pub(super) fn read(
         let _ = capture.read_key_logs(|text| secrets.add_key_log_lines(text, &mut summary));
         return Ok(summary);
     }
-    let mut buffer = secrets.text_buffer(KEY_LOG_BUFFER_LEN);
+    let mut buffer = Secrets::text_buffer(KEY_LOG_BUFFER_LEN);
     let mut len = 0;
     loop {
         let room = buffer.get_mut(len..).unwrap_or_default();

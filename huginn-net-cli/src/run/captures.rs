@@ -5,9 +5,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 
 use huginn_net::capture::LabelledFrame;
-use huginn_net::core::Amount;
-use huginn_net::core::NextFrame;
-use huginn_net::core::{Block, Fill, FirstFrames};
+use huginn_net::core::{Amount, Block, Fill, FirstFrames, NextFrame};
 use huginn_net::decrypt::{KeyLogSummary, Secrets};
 use huginn_net::{CaptureError, CaptureReader, Source};
 

@@ -37,9 +37,7 @@ use crate::views::terminal::Feed;
 pub(crate) fn run(plan: LivePlan) -> Result<Outcome, Failure> {
     let opened = Opened::new(&plan)?;
     let rights = privileges::drop(&plan.policy)?;
-    hosts::check_rights(plan.hosts_file.as_deref())?;
-    plan.extract.as_ref().map_or(Ok(()), extract::check_rights)?;
-    plan.baseline.as_ref().map_or(Ok(()), BaselineFile::check)?;
+    check_places(&plan)?;
     let standard_error = StandardError::start(&plan)?;
     standard_error.report_start(plan.messages, &rights, &opened.sockets);
     let (sensor, analyzer, sources) = Sensor::start(plan, opened, standard_error)?;
@@ -65,14 +63,19 @@ pub(crate) fn check(plan: &LivePlan) -> Result<Outcome, Failure> {
         }
     }
     privileges::drop(&plan.policy)?;
-    hosts::check_rights(plan.hosts_file.as_deref())?;
-    plan.extract.as_ref().map_or(Ok(()), extract::check_rights)?;
-    plan.baseline.as_ref().map_or(Ok(()), BaselineFile::check)?;
+    check_places(plan)?;
     output::check_rights(&plan.output.target)?;
     if plan.messages.has_totals {
         stderr::report(&format_args!("options, files and rights are good: {}", plan.interfaces.join(", ")));
     }
     Ok(Outcome::Complete)
+}
+
+/// Checks what is written on request or at the end only. Call it after privileges are dropped.
+fn check_places(plan: &LivePlan) -> Result<(), Failure> {
+    hosts::check_rights(plan.hosts_file.as_deref())?;
+    plan.extract.as_ref().map_or(Ok(()), extract::check_rights)?;
+    plan.baseline.as_ref().map_or(Ok(()), BaselineFile::check)
 }
 
 /// Says how to get the rights that are missing.

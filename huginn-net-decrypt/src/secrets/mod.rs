@@ -95,7 +95,7 @@ impl Secrets {
         self.0.len.load(Ordering::Relaxed)
     }
 
-    /// Whether there is no secret.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -126,7 +126,7 @@ impl Secrets {
     }
 
     /// A buffer for the text of a key log, which is zeroed when it is dropped.
-    pub fn text_buffer(&self, len: usize) -> Zeroizing<Vec<u8>> {
+    pub fn text_buffer(len: usize) -> Zeroizing<Vec<u8>> {
         Zeroizing::new(vec![0; len])
     }
 
