@@ -181,7 +181,7 @@ pub(crate) const MAX_CERTIFICATE_MESSAGE_LEN: usize = 256 << 10;
 
 /// Certificates in a cache of each thread: more than the servers of most networks have.
 #[cfg(feature = "certificates")]
-pub(crate) const CERTIFICATE_CACHE_ENTRIES: usize = 128;
+pub(crate) const CERTIFICATE_CACHE_ENTRIES: usize = 256;
 
 /// Maximum length of a certificate in the cache, in bytes: more than almost all have. With what is read of it, an entry takes
 /// at most about 15 KB.

@@ -63,7 +63,7 @@ impl Certificate {
     ///
     /// Any bytes are accepted: those that are not a certificate have hashes and a length, but no [fields](Self::fields).
     ///
-    /// Each thread caches up to 128 repeated certificates of at most 4 KiB: servers send the same ones in each connection.
+    /// Each thread caches up to 256 repeated certificates of at most 4 KiB: servers send the same ones in each connection.
     pub fn from_der(der: &[u8]) -> Self {
         let is_cacheable = der.len() <= MAX_CACHED_CERTIFICATE_LEN;
         let cached = is_cacheable.then(|| SeenCache::recall(&CACHE, der, || Self::read(der))).flatten();
@@ -86,13 +86,13 @@ impl Certificate {
     }
 
     /// SHA-256 of the DER.
-    pub fn sha256(&self) -> [u8; 32] {
-        self.0.sha256
+    pub fn sha256(&self) -> &[u8; 32] {
+        &self.0.sha256
     }
 
     /// SHA-1 of the DER, as older lists of certificates have it.
-    pub fn sha1(&self) -> [u8; 20] {
-        self.0.sha1
+    pub fn sha1(&self) -> &[u8; 20] {
+        &self.0.sha1
     }
 
     /// The fields; `None` if the bytes are not a certificate in DER, or longer than 256 KiB.

@@ -61,8 +61,8 @@ fn fields_match_openssl() {
             _ => expected["key_bits"],
         };
         let found = [
-            ("sha256", hex(&certificate.sha256())),
-            ("sha1", hex(&certificate.sha1())),
+            ("sha256", hex(certificate.sha256())),
+            ("sha1", hex(certificate.sha1())),
             ("serial", fields.serial.as_deref().unwrap().to_owned()),
             ("subject", fields.subject.as_deref().unwrap().to_owned()),
             ("issuer", fields.issuer.as_deref().unwrap().to_owned()),
@@ -192,8 +192,8 @@ fn truncated_certificate_has_hashes_alone() {
     assert_eq!(Certificate::from_der(&[&der[..], &[0]].concat()).fields(), None, "a byte after the end");
     // Reference: FIPS 180-4's examples of the empty message.
     let empty = Certificate::from_der(b"");
-    assert_eq!(hex(&empty.sha256()), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-    assert_eq!(hex(&empty.sha1()), "da39a3ee5e6b4b0d3255bfef95601890afd80709");
+    assert_eq!(hex(empty.sha256()), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    assert_eq!(hex(empty.sha1()), "da39a3ee5e6b4b0d3255bfef95601890afd80709");
 }
 
 #[test]

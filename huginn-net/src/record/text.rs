@@ -35,6 +35,9 @@ enum Value<'a> {
     Md5([u8; 32]),
     /// The hexadecimal digits of a number.
     Hex([u8; 4]),
+    /// Bytes as hexadecimal digits.
+    Digits(&'a [u8]),
+    Grease(Grease),
 }
 
 impl RecordValue for Text<'_> {
@@ -62,8 +65,9 @@ impl<'a> Text<'a> {
     }
 
     /// Bytes as lower-case hexadecimal digits.
-    pub(super) fn digits(bytes: &[u8]) -> Self {
-        Self::from(Arc::<str>::from(HexDigits(bytes).to_string()))
+    #[inline]
+    pub(super) fn digits(bytes: &'a [u8]) -> Self {
+        Self(Value::Digits(bytes))
     }
 
     /// A TLS version.
@@ -116,6 +120,11 @@ impl Text<'_> {
             Value::Hex(digits) => str::from_utf8(digits).ok(),
             _ => None,
         }
+    }
+
+    /// Length of the text, in bytes.
+    fn len(&self) -> usize {
+        self.as_str().map_or_else(|| self.to_string().len(), str::len)
     }
 }
 
@@ -194,32 +203,33 @@ impl<'a> LimitedTexts<'a, '_> {
         field: &'static str,
         values: impl Iterator<Item = &'a [u8]> + Clone,
     ) -> Vec<Text<'a>> {
-        let fitting = self.limit.fitting(values.clone());
+        let fitting = self.limit.fitting(values.clone().map(<[u8]>::len));
         if values.clone().nth(fitting).is_some() {
             self.note(field);
         }
         values.take(fitting).map(Text::wire).collect()
     }
 
-    /// A list of values: as many as fit in the limit together.
-    pub(super) fn displayed(
+    /// A list of texts: as many as fit in the limit together.
+    pub(super) fn list(
         &mut self,
         field: &'static str,
-        values: impl Iterator<Item = impl Display>,
+        texts: impl Iterator<Item = Text<'a>>,
     ) -> Vec<Text<'a>> {
-        let texts: Vec<Arc<str>> = values.map(|value| value.to_string().into()).collect();
-        let fitting = self.limit.fitting(texts.iter().map(|text| text.as_bytes()));
+        let mut texts: Vec<_> = texts.collect();
+        let fitting = self.limit.fitting(texts.iter().map(Text::len));
         if fitting < texts.len() {
             self.note(field);
+            texts.truncate(fitting);
         }
-        texts.into_iter().take(fitting).map(Text::from).collect()
+        texts
     }
 
     /// The groups of a hello without GREASE.
     pub(super) fn groups(
         &mut self,
         field: &'static str,
-        numbers: impl Iterator<Item = u16> + Clone,
+        numbers: impl Iterator<Item = u16>,
     ) -> Vec<Text<'a>> {
         self.numbers(field, numbers, names::group)
     }
@@ -228,54 +238,51 @@ impl<'a> LimitedTexts<'a, '_> {
     pub(super) fn numbers(
         &mut self,
         field: &'static str,
-        numbers: impl Iterator<Item = u16> + Clone,
+        numbers: impl Iterator<Item = u16>,
         name: fn(u16) -> Option<&'static str>,
     ) -> Vec<Text<'a>> {
         let numbers = numbers.filter(|number| !is_grease(*number));
-        self.list(field, MAX_NUMBER_NAME_LEN, numbers).map(|number| Text::number(number, name)).collect()
+        self.values(field, MAX_NUMBER_NAME_LEN, numbers, |number| Text::number(number, name))
     }
 
     /// Lengths, in bytes: as many as fit in the limit together.
-    pub(super) fn lengths(
-        &mut self,
-        field: &'static str,
-        lengths: impl Iterator<Item = usize> + Clone,
-    ) -> Vec<u16> {
-        self.list(field, MAX_LENGTH_LEN, lengths).map(length).collect()
+    pub(super) fn lengths(&mut self, field: &'static str, lengths: impl Iterator<Item = usize>) -> Vec<u16> {
+        self.values(field, MAX_LENGTH_LEN, lengths, length)
     }
 
     /// Types and lengths of extensions: as many as fit in the limit together.
     pub(super) fn extensions<'e>(
         &mut self,
         field: &'static str,
-        extensions: impl Iterator<Item = Extension<'e>> + Clone,
+        extensions: impl Iterator<Item = Extension<'e>>,
     ) -> Vec<ExtensionRecord<'a>> {
         let record =
             |Extension { kind, data }| ExtensionRecord { kind: Text::hex(kind), length: length(data.len()) };
-        self.list(field, MAX_EXTENSION_LEN, extensions).map(record).collect()
+        self.values(field, MAX_EXTENSION_LEN, extensions, record)
     }
 
     /// Places of GREASE: as many as fit in the limit together.
     pub(super) fn grease(
         &mut self,
         field: &'static str,
-        places: impl Iterator<Item = Grease> + Clone,
+        places: impl Iterator<Item = Grease>,
     ) -> Vec<Text<'a>> {
-        self.list(field, MAX_GREASE_LEN, places).map(Text::owned).collect()
+        self.values(field, MAX_GREASE_LEN, places, |place| Text(Value::Grease(place)))
     }
 
-    /// The values of a list, each with at most `len` bytes of text: as many as fit in the limit together.
-    fn list<T>(
+    /// The records of a list of values, each with at most `len` bytes of text: as many as fit in the limit together.
+    fn values<T, U>(
         &mut self,
         field: &'static str,
         len: usize,
-        values: impl Iterator<Item = T> + Clone,
-    ) -> impl Iterator<Item = T> {
-        let fitting = self.limit.fitting_of_len(len);
-        if values.clone().nth(fitting).is_some() {
+        mut values: impl Iterator<Item = T>,
+        record: impl FnMut(T) -> U,
+    ) -> Vec<U> {
+        let records = values.by_ref().take(self.limit.fitting_of_len(len)).map(record).collect();
+        if values.next().is_some() {
             self.note(field);
         }
-        values.take(fitting)
+        records
     }
 
     /// Notes a field whose text is longer than the limit; it has at most `len` bytes.
@@ -352,6 +359,8 @@ impl Display for Text<'_> {
             Value::Shared(value, limit) => write_limited(f, *limit, value),
             Value::HttpSignature(verdict, limit) => write_limited(f, *limit, verdict.raw_sig()),
             Value::Version(version) => Display::fmt(version, f),
+            Value::Digits(bytes) => Display::fmt(&HexDigits(bytes), f),
+            Value::Grease(place) => Display::fmt(place, f),
             Value::Text(_)
             | Value::Read(_)
             | Value::Ja4Raw(_)
@@ -393,6 +402,8 @@ impl Serialize for Text<'_> {
             Value::Display(value, TextLimit::NONE) => serializer.collect_str(value),
             Value::HttpSignature(verdict, TextLimit::NONE) => serializer.collect_str(&verdict.raw_sig()),
             Value::Version(version) => serializer.collect_str(version),
+            Value::Digits(bytes) => serializer.collect_str(&HexDigits(bytes)),
+            Value::Grease(place) => serializer.collect_str(place),
             _ => match self.as_str() {
                 Some(text) => serializer.serialize_str(text),
                 None => serializer.collect_str(self),

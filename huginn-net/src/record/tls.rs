@@ -1,9 +1,11 @@
 //! The fields of TLS events.
 
+use std::sync::Arc;
+
 use huginn_net_core::{Side, Timestamp};
 use huginn_net_tls::{
-    Certificate, CertificateRequest, Ech, Ja4, Ja4Form, KeyExchange, TlsAlert, TlsCertificates, TlsClient,
-    TlsServer, is_grease, names,
+    AlternativeName, Certificate, CertificateRequest, Ech, Ja4, Ja4Form, KeyExchange, TlsAlert,
+    TlsCertificates, TlsClient, TlsServer, is_grease, names,
 };
 
 use super::describe::records;
@@ -262,7 +264,8 @@ impl<'a> TlsClientRecord<'a> {
             ),
             record_size_limit: hello.record_size_limit(),
             alps: texts.wires("alps", hello.alps()),
-            trust_anchors: texts.displayed("trust_anchors", hello.trust_anchors().unwrap_or_default()),
+            trust_anchors: texts
+                .list("trust_anchors", hello.trust_anchors().unwrap_or_default().map(Text::owned)),
             unknown_extensions: texts.extensions("unknown_extensions", hello.unknown_extensions()),
             grease: texts.grease("grease", hello.grease()),
             ech: hello.ech().map(Into::into),
@@ -299,6 +302,16 @@ impl From<Ech<'_>> for EchRecord<'_> {
     }
 }
 
+/// A name of subjectAltName.
+fn alternative_name(name: &AlternativeName) -> Text<'_> {
+    match name {
+        AlternativeName::Dns(name) | AlternativeName::Email(name) | AlternativeName::Uri(name) => {
+            Text::from(&**name)
+        }
+        name => Text::of(name),
+    }
+}
+
 /// The length of a part of a hello, which is below 64 KiB.
 pub(super) fn length(len: usize) -> u16 {
     u16::try_from(len).unwrap_or(u16::MAX)
@@ -325,7 +338,9 @@ impl<'a> TlsHandshakeRecord<'a> {
             group: group.map(Text::group),
             dh_bits,
             certificate_requested: finding.requests_certificate(),
-            certificate_authorities: names.map(|names| texts.displayed("certificate_authorities", names)),
+            certificate_authorities: names.map(|names| {
+                texts.list("certificate_authorities", names.map(|name| Arc::<str>::from(name).into()))
+            }),
             has_more_authorities: request.map(|request| !is_readable(&request)),
             alerts: found.alerts.iter().copied().map(Into::into).collect(),
         }
@@ -399,15 +414,15 @@ impl<'a> CertificateRecord<'a> {
             None => [None, None],
         };
         Self {
-            sha256: Text::digits(&certificate.sha256()),
-            sha1: Text::digits(&certificate.sha1()),
+            sha256: Text::digits(certificate.sha256()),
+            sha1: Text::digits(certificate.sha1()),
             bytes: u64::try_from(certificate.len()).unwrap_or(u64::MAX),
             readable: fields.is_some(),
             version: fields.map(|fields| fields.version),
             serial: fields.and_then(|fields| fields.serial.as_deref()).map(Into::into),
             subject,
             issuer,
-            names: texts.displayed(FIELD, names.iter().flat_map(|found| &*found.names)),
+            names: texts.list(FIELD, names.iter().flat_map(|found| &*found.names).map(alternative_name)),
             has_more_names: fields.map(|_| names.is_some_and(|found| found.has_more)),
             not_before: fields.map(|fields| Text::of(&fields.not_before)),
             not_after: fields.map(|fields| Text::of(&fields.not_after)),

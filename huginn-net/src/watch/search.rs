@@ -87,8 +87,8 @@ impl<'i> Search<'i> {
             Finding::TlsServer(found) => self.md5(Kind::Ja3s, T::Ja3s, || found.server.hello.ja3s().hash().0),
             Finding::TlsCertificates(found) if self.index.has_certificates() => {
                 for certificate in &found.certificates.certificates {
-                    self.hash(Kind::Sha256, T::CertificateSha256, &certificate.sha256());
-                    self.hash(Kind::Sha1, T::CertificateSha1, &certificate.sha1());
+                    self.hash(Kind::Sha256, T::CertificateSha256, certificate.sha256());
+                    self.hash(Kind::Sha1, T::CertificateSha1, certificate.sha1());
                 }
             }
             Finding::SshClient(found) => {

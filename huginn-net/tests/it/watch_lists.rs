@@ -351,7 +351,7 @@ fn certificates_match_by_both_hashes() {
                     .certificates
                     .certificates
                     .first()
-                    .map(|first| (first.sha256(), first.sha1()));
+                    .map(|first| (*first.sha256(), *first.sha1()));
             }
         });
         Some((path.file_name()?.to_str()?.to_owned(), found?))

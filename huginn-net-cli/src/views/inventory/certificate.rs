@@ -120,7 +120,7 @@ impl<'a> CertificateRow<'a> {
 
 /// The SHA-256 of a certificate in hexadecimal digits.
 pub(super) fn sha256_of(certificate: &Certificate) -> String {
-    HexDigits(&certificate.sha256()).to_string()
+    HexDigits(certificate.sha256()).to_string()
 }
 
 /// Approximate size of a certificate in memory, in bytes: its names and hashes.

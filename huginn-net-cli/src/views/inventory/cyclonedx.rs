@@ -207,7 +207,7 @@ pub(crate) fn write(out: &mut impl Write, inventory: &Inventory, summary: &Summa
         for (found, seen) in judged.server.certificates.iter() {
             let certificate = &found.certificate;
             let (_, places) =
-                certificates.entry(certificate.sha256()).or_insert_with(|| (certificate, Places::default()));
+                certificates.entry(*certificate.sha256()).or_insert_with(|| (certificate, Places::default()));
             add_place(places, judged.place, seen);
         }
     }

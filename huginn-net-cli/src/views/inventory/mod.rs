@@ -272,7 +272,7 @@ impl Inventory {
 
     /// The known certificate that equals this one; `None` if the limit of memory is reached.
     fn shared_certificate(&mut self, certificate: &Certificate) -> Option<Certificate> {
-        match self.certificates.entry(certificate.sha256()) {
+        match self.certificates.entry(*certificate.sha256()) {
             Entry::Occupied(known) => Some(known.get().clone()),
             Entry::Vacant(entry) => {
                 let has_room = self.memory.take(size_of_certificate(certificate));

@@ -26,7 +26,7 @@ impl Blocks {
         let again = if *retry { ", after a HelloRetryRequest" } else { "" };
         self.field(out, "protocol", format_args!("{}{again}", protocol(hello.transport(), hello.version())))?;
         self.wire(out, "sni", hello.server_name(), limit)?;
-        let fitting = limit.fitting(hello.alpn());
+        let fitting = limit.fitting(hello.alpn().map(<[u8]>::len));
         let alpn: Vec<String> =
             hello.alpn().take(fitting).map(|name| format!("{:#}", Escaped(name))).collect();
         self.start_of_list(out, "alpn", &alpn, hello.alpn().count())?;
@@ -97,7 +97,7 @@ impl Blocks {
                     None => self.field(out, "key", key)?,
                 }
             }
-            self.field(out, "sha256", HexDigits(&certificate.sha256()))?;
+            self.field(out, "sha256", HexDigits(certificate.sha256()))?;
         }
         if *has_more {
             self.field(out, "cert", "more, which are not read")?;
