@@ -4,12 +4,13 @@ use std::str::FromStr;
 
 use huginn_net_http::{HttpSignature, Role};
 use huginn_net_tcp::{ParseError, TcpSignature};
-use huginn_net_tls::Ja4ParseError;
+use huginn_net_tls::{Ja4ParseError, TlsError};
 
+use super::hello::Hello;
 use super::quic::{self, QuicText};
 use super::value::Value;
 
-/// A fingerprint of any kind, parsed from its text.
+/// A fingerprint of any kind, or a TLS hello in hexadecimal digits, parsed from its text.
 #[derive(Clone, Debug)]
 pub struct Fingerprint(pub(super) Kind);
 
@@ -34,6 +35,8 @@ pub(super) enum Kind {
     Tcp(Box<TcpSignature>),
     /// A p0f signature of a request, and the same text as a signature of a response.
     Http(Box<[HttpSignature; 2]>),
+    /// A hello of a TLS client or server.
+    Hello(Hello),
 }
 
 /// Why a text is not a fingerprint.
@@ -46,12 +49,18 @@ pub enum FingerprintError {
     /// Malformed QUIC fingerprint, with the item that is wrong.
     #[error("no QUIC fingerprint: \"{0}\" is not a transport parameter")]
     Quic(String),
+    /// Malformed TLS hello.
+    #[error("no TLS hello: {0}")]
+    Hello(#[from] TlsError),
+    /// TLS hello with missing bytes.
+    #[error("the TLS hello is incomplete")]
+    IncompleteHello,
     /// Malformed p0f signature.
     #[error("no p0f signature of TCP: {0}")]
     Tcp(#[from] ParseError),
     /// Unknown kind.
     #[error(
-        "neither JA4, JA3, JA3S, HASSH, an MD5 of 32 digits, Akamai's or a QUIC fingerprint nor a p0f signature"
+        "neither JA4, JA3, JA3S, HASSH, an MD5 of 32 digits, Akamai's or a QUIC fingerprint, a p0f signature nor a TLS hello in hexadecimal digits"
     )]
     Unknown,
 }
@@ -69,8 +78,12 @@ impl FromStr for Kind {
 
     /// Decides by the separators: Akamai's text has three bars and no brackets, that of QUIC one after a version. p0f's signatures have colons; those of HTTP
     /// have two colons at least and begin with a version. JA4 has underscores or begins with a transport. HASSH has
-    /// three semicolons.
+    /// three semicolons. Hexadecimal digits are those of a hello if there are more than those of a hash.
     fn from_str(text: &str) -> Result<Self, FingerprintError> {
+        const HASH_LEN: usize = 32;
+        if let Some(hello) = (text.len() > HASH_LEN).then(|| Hello::from_digits(text)).flatten() {
+            return hello.map(Self::Hello);
+        }
         if text.matches('|').count() == 3 && !text.contains('[') {
             return Ok(Self::Akamai(text.to_owned()));
         }

@@ -1,5 +1,5 @@
 //! Descriptions of fingerprints in text: of JA4, JA3, JA3S, HASSH, QUIC clients, Akamai's fingerprint of HTTP/2, and p0f's
-//! signatures.
+//! signatures. Of TLS hellos in hexadecimal digits, too.
 //!
 //! ```
 //! use huginn_net::explain::Fingerprint;
@@ -17,6 +17,7 @@ mod compare;
 pub mod enrich;
 mod fingerprint;
 mod head;
+mod hello;
 mod lists;
 mod quic;
 mod search;
@@ -39,7 +40,7 @@ use self::fingerprint::Kind;
 use self::value::{Ja4Form, Value};
 
 impl Fingerprint {
-    /// Writes what a fingerprint is made of, and the software that has it.
+    /// Writes what a fingerprint is made of, and the software that has it; or every field of a hello.
     ///
     /// # Errors
     /// Errors of `out`.
@@ -80,6 +81,7 @@ impl Fingerprint {
             Kind::Quic(quic, text) => quic.describe(out, text),
             Kind::Tcp(signature) => explain_tcp(out, **signature, database),
             Kind::Http(signatures) => explain_http(out, signatures, database),
+            Kind::Hello(hello) => hello.describe(out, clients),
         }
     }
 

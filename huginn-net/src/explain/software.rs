@@ -81,7 +81,8 @@ fn write(out: &mut impl Write, found: &ClientMatch) -> io::Result<()> {
     Ok(())
 }
 
-fn write_nearest(out: &mut impl Write, nearest: &NearestClient) -> io::Result<()> {
+/// Writes the nearest known fingerprint, and the difference.
+pub(super) fn write_nearest(out: &mut impl Write, nearest: &NearestClient) -> io::Result<()> {
     writeln!(out, "nearest       {}: {}", nearest.ja4_stable, nearest.software)?;
     writeln!(out, "difference    {}", nearest.difference)
 }
