@@ -273,7 +273,9 @@ def save_http2():
     requests = b"".join(frame(1, 5, 2 * i + 1, block) for i, block in enumerate(requests))
     content = PREFACE + frame(4, 0, 0, b"") + requests
     save("segments", MADE, b"\xff\0" + content)
-    floods.write(os.path.join(HERE, "corpus", "output_ratio", MADE), floods.stream(1, 1024, 80, content))
+    place = os.path.join(HERE, "corpus", "output_ratio")
+    os.makedirs(place, exist_ok=True)
+    floods.write(os.path.join(place, MADE), floods.stream(1, 1024, 80, content))
 
 
 def save(target, name, data):
