@@ -31,6 +31,7 @@ pub mod blind_spots;
 #[cfg(test)]
 #[path = "../../captures/tools/captures.rs"]
 mod captures;
+pub mod clients;
 mod community_id;
 mod configure;
 mod connection;

@@ -269,6 +269,9 @@ pub(crate) const MAX_BASELINE_VALUE_BYTES: usize = 512;
 /// Maximum number of fingerprints whose names are kept: a few hundred occur in most networks, and a name has about 500 bytes.
 pub(crate) const MAX_KEPT_NAMES: usize = 1 << 16;
 
+/// Maximum number of fingerprints whose lines `enrich` counts: 24 MiB.
+pub(crate) const MAX_COUNTED_FINGERPRINTS: usize = 1 << 18;
+
 // Zeek's logs.
 
 /// Maximum memory of the rows of open connections, in bytes: 60,000 connections with a hello.

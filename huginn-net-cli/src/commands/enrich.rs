@@ -1,6 +1,6 @@
 //! `huginn-net enrich`: names of clients in the logs of other tools.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::mem;
 use std::path::Path;
@@ -20,7 +20,20 @@ use crate::stderr;
 pub(super) fn run(args: &EnrichArguments) -> Result<Outcome, Failure> {
     let Databases { signatures, clients } = Databases::read(&args.databases)?;
     let clients = clients.as_deref().unwrap_or(ClientDatabase::builtin());
-    let mut lines = Lines::new(Enricher::new(clients, &signatures, args.column.as_deref()));
+    let mut enricher = Enricher::new(clients, &signatures, args.column.as_deref());
+    if args.rarity {
+        enricher = enricher.with_counts();
+    }
+    let mut lines = Lines::new(enricher);
+    if args.rarity && args.files.iter().all(|path| can_read_twice(path)) {
+        for path in &args.files {
+            // The second reading reports what cannot be read.
+            if let Ok(input) = open(path) {
+                _ = lines.copy(input, &mut io::sink(), &name_of(path))?;
+            }
+        }
+        lines.begin_second_reading();
+    }
     let mut outcome = Outcome::Complete;
     for path in &args.files {
         let name = name_of(path);
@@ -43,6 +56,13 @@ pub(super) fn run(args: &EnrichArguments) -> Result<Outcome, Failure> {
         let multiline = Amount(multiline, "line(s)");
         stderr::report(&format_args!("{multiline} with quoted values over several lines: not read"));
     }
+    let uncounted = lines.enricher.uncounted();
+    if uncounted > 0 {
+        let uncounted = Amount(uncounted, "line(s)");
+        stderr::report(&format_args!(
+            "{uncounted} without a count: too many fingerprints, or written since the file was counted"
+        ));
+    }
     if lines.long > 0 {
         let long = Amount(lines.long, "line(s)");
         stderr::report(&format_args!("{long} longer than {MAX_ENRICHED_LINE} bytes: not read"));
@@ -52,6 +72,11 @@ pub(super) fn run(args: &EnrichArguments) -> Result<Outcome, Failure> {
 
 fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     Ok(if path == Path::new("-") { Box::new(io::stdin().lock()) } else { Box::new(File::open(path)?) })
+}
+
+/// Whether a second reading finds the same: not in standard input, pipes and sockets. A file that is not there is reported later.
+fn can_read_twice(path: &Path) -> bool {
+    path != Path::new("-") && fs::metadata(path).map_or(true, |data| data.is_file())
 }
 
 /// Passes lines to an enricher.
@@ -73,6 +98,13 @@ const COMPRESSED: [(&[u8], &str); 2] = [(b"\x1f\x8b", "zcat"), (b"\x28\xb5\x2f\x
 impl<'d> Lines<'d> {
     fn new(enricher: Enricher<'d>) -> Self {
         Self { enricher, pending: Vec::new(), is_long: false, long: 0, out: Vec::new(), is_unfinished: false }
+    }
+
+    /// Forgets what the first reading of the inputs wrote and reported.
+    fn begin_second_reading(&mut self) {
+        self.enricher.begin_second_reading();
+        self.long = 0;
+        self.is_unfinished = false;
     }
 
     /// Copies an input. Everything that was read is written before the next read, which may wait.
@@ -208,6 +240,24 @@ mod tests {
             lines.copy(input.as_bytes(), &mut to, "log").unwrap().unwrap();
         }
         assert_eq!(String::from_utf8(to).unwrap(), "{}\n{\"a\":1}\n{}\n{}\n{}\n");
+    }
+
+    #[test]
+    fn a_second_reading_begins_anew() {
+        let signatures = Database::builtin();
+        let enricher = Enricher::new(ClientDatabase::builtin(), &signatures, None).with_counts();
+        let mut lines = Lines::new(enricher);
+        let long = "x".repeat(MAX_ENRICHED_LINE + 1);
+        let input = format!("{{\"ja3\":\"00000000000000000000000000000000\"}}\n{long}");
+        lines.copy(input.as_bytes(), &mut io::sink(), "log").unwrap().unwrap();
+        assert_eq!(lines.long, 1);
+        lines.begin_second_reading();
+        let mut to = Vec::new();
+        lines.copy(input.as_bytes(), &mut to, "log").unwrap().unwrap();
+        assert!(to.starts_with(
+            b"{\"ja3\":\"00000000000000000000000000000000\",\"huginn\":{\"seen\":1,\"lines\":1}}\n"
+        ));
+        assert_eq!(lines.long, 1);
     }
 
     #[test]

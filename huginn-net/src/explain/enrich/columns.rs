@@ -1,9 +1,21 @@
 //! Lines of columns: Zeek's TSV and CSV.
 
-use super::names::{LineValues, Names, ValueKind};
+use super::counts::Counts;
+use super::names::{ASKED, LineValues, Names, ValueKind};
+use crate::clients::FingerprintKind;
 
-/// The names of the columns that are added.
-const ADDED: [&str; 4] = ["huginn_software", "huginn_match", "huginn_variant", "huginn_contradiction"];
+/// The names of the columns that are added. The last two are there if fingerprints are counted.
+const ADDED: [&str; 6] = [
+    "huginn_software",
+    "huginn_match",
+    "huginn_variant",
+    "huginn_contradiction",
+    "huginn_seen",
+    "huginn_lines",
+];
+
+/// Their types in Zeek's logs.
+const TYPES: [&str; 6] = ["string", "string", "string", "string", "count", "count"];
 
 /// The columns with values.
 #[derive(Debug)]
@@ -18,6 +30,8 @@ pub(super) struct Columns {
     /// Whether the added columns are there: lines pass.
     is_own: bool,
     pub(super) has_asked: bool,
+    /// Number of columns that are added.
+    added: usize,
 }
 
 /// The state of quotation marks of CSV. A value is quoted if it starts with a mark.
@@ -58,9 +72,14 @@ impl OpenQuote {
 
 impl Columns {
     /// The columns of a line `#fields` of Zeek, after that word; `None` without a fingerprint.
-    pub(super) fn of_zeek(fields: &[u8], separator: u8, column: Option<&str>) -> Option<Self> {
+    pub(super) fn of_zeek(
+        fields: &[u8],
+        separator: u8,
+        column: Option<&str>,
+        has_counts: bool,
+    ) -> Option<Self> {
         let fields = fields.strip_prefix(&[separator])?;
-        Self::new(fields, separator, false, column).map(|columns| Self { unset: "-", ..columns })
+        Self::new(fields, separator, false, column, has_counts).map(|columns| Self { unset: "-", ..columns })
     }
 
     /// Takes a line, or a part of one, for the state of quotation marks.
@@ -71,9 +90,9 @@ impl Columns {
     }
 
     /// The columns of a line of headings; `None` without a fingerprint.
-    pub(super) fn of_csv(line: &[u8], column: Option<&str>) -> Option<Self> {
+    pub(super) fn of_csv(line: &[u8], column: Option<&str>, has_counts: bool) -> Option<Self> {
         let separator = if line.contains(&b'\t') { b'\t' } else { b',' };
-        Self::new(line, separator, separator == b',', column)
+        Self::new(line, separator, separator == b',', column, has_counts)
     }
 
     /// CSV whose lines pass: headings without a fingerprint, or over several lines.
@@ -87,18 +106,33 @@ impl Columns {
             kinds: Vec::new(),
             is_own: true,
             has_asked: false,
+            added: 0,
         })
     }
 
-    fn new(headings: &[u8], separator: u8, has_quotes: bool, column: Option<&str>) -> Option<Self> {
-        let columns =
-            Self { separator, has_quotes, unset: "", kinds: Vec::new(), is_own: false, has_asked: false };
+    fn new(
+        headings: &[u8],
+        separator: u8,
+        has_quotes: bool,
+        column: Option<&str>,
+        has_counts: bool,
+    ) -> Option<Self> {
+        let added = if has_counts { ADDED.len() } else { ADDED.len().saturating_sub(2) };
+        let columns = Self {
+            separator,
+            has_quotes,
+            unset: "",
+            kinds: Vec::new(),
+            is_own: false,
+            has_asked: false,
+            added,
+        };
         let (headings, _) = split_line_end(headings);
         let names: Vec<_> = columns.values(headings)?.collect();
         let kinds: Vec<_> = names.iter().map(|name| kind_of(name, column)).collect();
         let is_own = names.iter().any(|name| name == ADDED[0]);
-        let has_asked = kinds.contains(&Some(ValueKind::Any));
-        let is_fingerprint = |kind: &Option<ValueKind>| kind.is_some_and(|kind| kind != ValueKind::UserAgent);
+        let has_asked = kinds.contains(&Some(ASKED));
+        let is_fingerprint = |kind: &Option<ValueKind>| matches!(kind, Some(ValueKind::Fingerprint(_)));
         (is_own || kinds.iter().any(is_fingerprint)).then_some(Self { kinds, is_own, has_asked, ..columns })
     }
 
@@ -131,11 +165,17 @@ impl Columns {
 
     /// Writes Zeek's line of types.
     pub(super) fn write_types(&self, line: &[u8], out: &mut Vec<u8>) {
-        self.write_added(line, ["string"; 4], out);
+        self.write_added(line, TYPES, out);
     }
 
     /// Writes a line. Returns whether it got a name.
-    pub(super) fn write(&self, line: &[u8], names: &mut Names<'_>, out: &mut Vec<u8>) -> bool {
+    pub(super) fn write(
+        &self,
+        line: &[u8],
+        names: &mut Names<'_>,
+        counts: Option<&mut Counts>,
+        out: &mut Vec<u8>,
+    ) -> bool {
         let (text, _) = split_line_end(line);
         let Some(values) = self.values(text).filter(|_| !text.is_empty() && !self.is_own) else {
             out.extend_from_slice(line);
@@ -153,26 +193,28 @@ impl Columns {
             out.extend_from_slice(line);
             return false;
         }
+        let count = counts.zip(seen.counted()).and_then(|(counts, fingerprint)| counts.take(fingerprint));
+        let [in_lines, lines] = match count {
+            Some(count) => [count.seen.to_string(), count.lines.to_string()],
+            None => [String::new(), String::new()],
+        };
         let contradiction = names.contradiction(&seen);
         let found = names.find(&seen);
         let is_named = found.is_some();
-        let values = match found {
-            Some(found) => {
-                [&*found.name, found.kind, &found.variant, contradiction.as_deref().unwrap_or_default()]
-            }
-            None => [""; 4],
-        };
+        let [name, kind, variant] =
+            found.map_or([""; 3], |found| [&*found.name, found.kind, &*found.variant]);
+        let values = [name, kind, variant, contradiction.as_deref().unwrap_or_default(), &*in_lines, &*lines];
         self.write_added(line, values.map(|value| if value.is_empty() { self.unset } else { value }), out);
         is_named
     }
 
-    fn write_added(&self, line: &[u8], values: [&str; 4], out: &mut Vec<u8>) {
+    fn write_added(&self, line: &[u8], values: [&str; 6], out: &mut Vec<u8>) {
         if self.is_own {
             return out.extend_from_slice(line);
         }
         let (text, end) = split_line_end(line);
         out.extend_from_slice(text);
-        for value in values {
+        for value in values.into_iter().take(self.added) {
             out.push(self.separator);
             let must_quote = self.has_quotes && value.contains([',', '"']);
             if must_quote {
@@ -197,13 +239,18 @@ fn split_line_end(line: &[u8]) -> (&[u8], &[u8]) {
 /// What a column has.
 fn kind_of(name: &str, column: Option<&str>) -> Option<ValueKind> {
     if column == Some(name) {
-        return Some(ValueKind::Any);
+        return Some(ASKED);
     }
-    match name {
-        "ja4" | "tls.ja4" | "tls.client.ja4" => Some(ValueKind::Ja4),
-        "ja3" | "ja3_hash" | "tls.ja3.hash" | "tls.client.ja3" => Some(ValueKind::Ja3),
-        "hassh" => Some(ValueKind::Hassh),
-        "user_agent" | "http_user_agent" | "user_agent.original" => Some(ValueKind::UserAgent),
-        _ => None,
-    }
+    let kind = match name {
+        "ja4" | "tls.ja4" | "tls.client.ja4" => FingerprintKind::Ja4,
+        "ja3" | "ja3_hash" | "tls.ja3.hash" | "tls.client.ja3" => FingerprintKind::Ja3,
+        "hassh" => FingerprintKind::Hassh,
+        "user_agent"
+        | "http_user_agent"
+        | "user_agent.original"
+        | "http.user_agent"
+        | "http.http_user_agent" => return Some(ValueKind::UserAgent),
+        _ => return None,
+    };
+    Some(ValueKind::Fingerprint(kind))
 }

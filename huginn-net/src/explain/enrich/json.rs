@@ -5,34 +5,41 @@ use std::fmt;
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::names::{LineValues, ValueKind};
+use super::names::{ASKED, LineValues, ValueKind};
+use crate::clients::FingerprintKind;
+
+const JA4: ValueKind = ValueKind::Fingerprint(FingerprintKind::Ja4);
+const JA3: ValueKind = ValueKind::Fingerprint(FingerprintKind::Ja3);
+const HASSH: ValueKind = ValueKind::Fingerprint(FingerprintKind::Hassh);
+const USER_AGENT: ValueKind = ValueKind::UserAgent;
+const OWN: ValueKind = ValueKind::Own;
 
 /// Paths of the values: EVE, Zeek, ECS, OCSF. `[]` is each element of a list. Dots separate objects, or are part of a name.
 const PATHS: [(&str, ValueKind); 24] = [
-    ("ja4", ValueKind::Ja4),
-    ("tls.ja4", ValueKind::Ja4),
-    ("quic.ja4", ValueKind::Ja4),
-    ("tls.client.ja4", ValueKind::Ja4),
-    ("ja3", ValueKind::Ja3),
-    ("ja3_hash", ValueKind::Ja3),
-    ("tls.ja3", ValueKind::Ja3),
-    ("tls.ja3.hash", ValueKind::Ja3),
-    ("quic.ja3.hash", ValueKind::Ja3),
-    ("tls.client.ja3", ValueKind::Ja3),
-    ("ja4_fingerprint_list.[].value", ValueKind::Ja4),
-    ("tls.ja3_hash.value", ValueKind::Ja3),
-    ("client_hassh.fingerprint.value", ValueKind::Hassh),
-    ("http_request.user_agent", ValueKind::UserAgent),
-    ("hassh", ValueKind::Hassh),
-    ("ssh.client.hassh.hash", ValueKind::Hassh),
-    ("http.http_user_agent", ValueKind::UserAgent),
-    ("http_user_agent", ValueKind::UserAgent),
-    ("user_agent", ValueKind::UserAgent),
-    ("user_agent.original", ValueKind::UserAgent),
-    ("http.user_agent", ValueKind::UserAgent),
-    ("huginn", ValueKind::Own),
-    ("huginn.event", ValueKind::Own),
-    ("huginn.software", ValueKind::Own),
+    ("ja4", JA4),
+    ("tls.ja4", JA4),
+    ("quic.ja4", JA4),
+    ("tls.client.ja4", JA4),
+    ("ja3", JA3),
+    ("ja3_hash", JA3),
+    ("tls.ja3", JA3),
+    ("tls.ja3.hash", JA3),
+    ("quic.ja3.hash", JA3),
+    ("tls.client.ja3", JA3),
+    ("ja4_fingerprint_list.[].value", JA4),
+    ("tls.ja3_hash.value", JA3),
+    ("client_hassh.fingerprint.value", HASSH),
+    ("http_request.user_agent", USER_AGENT),
+    ("hassh", HASSH),
+    ("ssh.client.hassh.hash", HASSH),
+    ("http.http_user_agent", USER_AGENT),
+    ("http_user_agent", USER_AGENT),
+    ("user_agent", USER_AGENT),
+    ("user_agent.original", USER_AGENT),
+    ("http.user_agent", USER_AGENT),
+    ("huginn", OWN),
+    ("huginn.event", OWN),
+    ("huginn.software", OWN),
 ];
 
 /// The paths as a tree of names.
@@ -68,7 +75,7 @@ impl Paths {
     /// The known paths, and that of a column.
     pub(super) fn new(column: Option<&str>) -> Self {
         let mut root = Node::default();
-        for (path, kind) in PATHS.into_iter().chain(column.map(|path| (path, ValueKind::Any))) {
+        for (path, kind) in PATHS.into_iter().chain(column.map(|path| (path, ASKED))) {
             let names: Vec<&str> = path.split('.').collect();
             root.add(&names, kind);
             root.add(&[path], kind);

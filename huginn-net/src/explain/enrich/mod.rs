@@ -16,13 +16,17 @@
 //! ```
 
 mod columns;
+mod counts;
 mod json;
 mod names;
+
+use std::io::Write;
 
 use memchr::memmem::Finder;
 use serde::de::IgnoredAny;
 
 use self::columns::{Columns, OpenQuote};
+use self::counts::Counts;
 use self::json::Paths;
 use self::names::{LineValues, Names};
 use crate::json::append;
@@ -34,6 +38,8 @@ const MARKS: [&str; 3] = ["ja4", "ja3", "hassh"];
 /// Adds names to lines. Lines without a known fingerprint stay as they are.
 pub struct Enricher<'d> {
     names: Names<'d>,
+    /// Unless fingerprints are not counted.
+    counts: Option<Counts>,
     paths: Paths,
     column: Option<Box<str>>,
     marks: Vec<Finder<'static>>,
@@ -72,6 +78,7 @@ impl<'d> Enricher<'d> {
         let marks = MARKS.into_iter().chain(last);
         Self {
             names: Names::new(clients, signatures),
+            counts: None,
             paths: Paths::new(column),
             column: column.map(Into::into),
             marks: marks.map(|mark| Finder::new(mark).into_owned()).collect(),
@@ -82,6 +89,28 @@ impl<'d> Enricher<'d> {
             has_fields: false,
             has_asked: false,
         }
+    }
+
+    /// Also adds how many lines so far have the fingerprint, `seen`, and any fingerprint, `lines`: to every line with a
+    /// fingerprint, named or not.
+    #[must_use]
+    pub fn with_counts(mut self) -> Self {
+        self.counts = Some(Counts::default());
+        self
+    }
+
+    /// Begins a second reading of the inputs: counts from here on are those of the first reading.
+    pub fn begin_second_reading(&mut self) {
+        if let Some(counts) = &mut self.counts {
+            counts.complete();
+        }
+        self.named = 0;
+        self.multiline = 0;
+    }
+
+    /// Number of lines whose fingerprint got no count, in the second reading if there is one.
+    pub fn uncounted(&self) -> u64 {
+        self.counts.as_ref().map_or(0, Counts::uncounted)
     }
 
     /// Begins another input, which has headings of its own.
@@ -138,7 +167,9 @@ impl<'d> Enricher<'d> {
                 columns.write_types(line, out);
             }
             Table::Zeek { columns: Some(columns), .. } if !line.starts_with(b"#") => {
-                self.named = self.named.saturating_add(columns.write(line, &mut self.names, out).into());
+                self.named = self
+                    .named
+                    .saturating_add(columns.write(line, &mut self.names, self.counts.as_mut(), out).into());
             }
             Table::Csv(columns) => {
                 let mut quote = OpenQuote::default();
@@ -147,7 +178,9 @@ impl<'d> Enricher<'d> {
                     self.multiline = self.multiline.saturating_add(1);
                     return self.pass(line, out);
                 }
-                self.named = self.named.saturating_add(columns.write(line, &mut self.names, out).into());
+                self.named = self
+                    .named
+                    .saturating_add(columns.write(line, &mut self.names, self.counts.as_mut(), out).into());
             }
             _ => out.extend_from_slice(line),
         }
@@ -171,7 +204,7 @@ impl<'d> Enricher<'d> {
     /// Reads a line of headings. Returns whether it is one.
     fn read_header(&mut self, line: &[u8]) -> bool {
         let text = line.strip_prefix(BOM).unwrap_or(line);
-        let column = self.column.as_deref();
+        let (column, has_counts) = (self.column.as_deref(), self.counts.is_some());
         if let Some(separator) = text.strip_prefix(b"#separator ") {
             // Zeek writes the separator as `\x09`.
             let digits = separator.trim_ascii_end().strip_prefix(b"\\x");
@@ -187,13 +220,14 @@ impl<'d> Enricher<'d> {
         if let Some(fields) =
             text.strip_prefix(b"#fields").filter(|fields| fields.first() == Some(&separator))
         {
-            self.table = Table::Zeek { separator, columns: Columns::of_zeek(fields, separator, column) };
+            self.table =
+                Table::Zeek { separator, columns: Columns::of_zeek(fields, separator, column, has_counts) };
             return true;
         }
         if !matches!(self.table, Table::Unknown) {
             return false;
         }
-        let columns = Columns::of_csv(text, column);
+        let columns = Columns::of_csv(text, column, has_counts);
         let content = text.trim_ascii();
         if columns.is_none() && (content.is_empty() || content == b"null" || content.starts_with(b"#")) {
             return false;
@@ -212,17 +246,29 @@ impl<'d> Enricher<'d> {
         if !is_read {
             return out.extend_from_slice(line);
         }
-        let Some(found) = self.names.find(&values) else { return out.extend_from_slice(line) };
+        let counts = self.counts.as_mut().zip(values.counted());
+        let count = counts.and_then(|(counts, fingerprint)| counts.take(fingerprint));
+        let found = self.names.find(&values);
+        if found.is_none() && count.is_none() {
+            return out.extend_from_slice(line);
+        }
+        self.named = self.named.saturating_add(found.is_some().into());
         out.extend_from_slice(object.get(..object.len().saturating_sub(1)).unwrap_or_default());
         out.extend_from_slice(b",\"huginn\":{");
-        out.extend_from_slice(&found.json);
+        if let Some(found) = found {
+            out.extend_from_slice(&found.json);
+        }
+        if let Some(count) = count {
+            let comma = if found.is_some() { "," } else { "" };
+            // Writing to memory does not fail.
+            _ = write!(out, "{comma}\"seen\":{},\"lines\":{}", count.seen, count.lines);
+        }
         if let Some(contradiction) = self.names.contradiction(&values) {
             out.extend_from_slice(b",\"contradiction\":");
             append(out, &contradiction);
         }
         out.extend_from_slice(b"}}");
         out.extend_from_slice(end);
-        self.named = self.named.saturating_add(1);
     }
 
     /// Splits an object that may have a fingerprint from the space after it.

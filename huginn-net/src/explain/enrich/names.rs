@@ -4,65 +4,34 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use huginn_net_core::md5_from_digits;
 use huginn_net_db::{ClientMatch, Software};
-use huginn_net_http::http2::AkamaiHash;
-use huginn_net_tls::{Ja3Hash, Ja4};
+use huginn_net_tls::Ja3Hash;
 
+use crate::clients::{ClientFingerprint, FingerprintKind};
 use crate::consistency::tls_contradicts;
 use crate::json::append;
 use crate::limits::MAX_KEPT_NAMES;
 use crate::record::SoftwareRecord;
 use crate::{ClientDatabase, Database};
 
-/// A fingerprint of a client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Fingerprint {
-    Ja4(Ja4),
-    Ja3([u8; 16]),
-    Hassh([u8; 16]),
-    /// An MD5 of a kind that the line does not tell.
-    Md5([u8; 16]),
-}
-
 /// The kind of a value of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueKind {
-    Ja4,
-    Ja3,
-    Hassh,
-    /// JA4 or an MD5.
-    Any,
+    Fingerprint(FingerprintKind),
     UserAgent,
     /// An object of ours: the line has names.
     Own,
 }
 
-impl Fingerprint {
-    fn parse(kind: ValueKind, text: &str) -> Option<Self> {
-        let md5 = || md5_from_digits(text);
-        match kind {
-            ValueKind::Ja4 => ja4(text).map(Self::Ja4),
-            ValueKind::Ja3 => md5().map(Self::Ja3),
-            ValueKind::Hassh => md5().map(Self::Hassh),
-            ValueKind::Any => ja4(text).map(Self::Ja4).or_else(|| md5().map(Self::Md5)),
-            ValueKind::UserAgent | ValueKind::Own => None,
-        }
-    }
-}
-
-/// Reads a JA4, also one that a tool wrote in capitals.
-fn ja4(text: &str) -> Option<Ja4> {
-    let in_capitals = || !text.bytes().any(|byte| byte.is_ascii_lowercase());
-    text.parse().ok().or_else(|| in_capitals().then(|| text.to_ascii_lowercase().parse().ok())?)
-}
+/// The column or field that the user names.
+pub(super) const ASKED: ValueKind = ValueKind::Fingerprint(FingerprintKind::Any);
 
 /// The values of a line.
 #[derive(Debug, Default)]
 pub(super) struct LineValues {
     /// JA4 before others: it is the fingerprint with most names.
-    ja4: Option<Fingerprint>,
-    other: Option<Fingerprint>,
+    ja4: Option<ClientFingerprint>,
+    other: Option<ClientFingerprint>,
     user_agent: Option<String>,
     pub(super) is_own: bool,
     /// Whether a field for fingerprints is there, with any value.
@@ -75,23 +44,27 @@ impl LineValues {
     /// Notes a field.
     pub(super) fn note(&mut self, kind: Option<ValueKind>) {
         self.is_own |= kind == Some(ValueKind::Own);
-        self.has_asked |= kind == Some(ValueKind::Any);
-        self.has_field |= kind.is_some_and(|kind| !matches!(kind, ValueKind::UserAgent | ValueKind::Own));
+        self.has_asked |= kind == Some(ASKED);
+        self.has_field |= matches!(kind, Some(ValueKind::Fingerprint(_)));
     }
 
     /// Takes a value.
     pub(super) fn take(&mut self, kind: ValueKind, text: &str) {
-        if kind == ValueKind::UserAgent {
-            if !text.is_empty() && text != "-" {
-                self.user_agent = Some(text.to_owned());
-            }
-            return;
+        match kind {
+            ValueKind::Own => {}
+            ValueKind::UserAgent if text.is_empty() || text == "-" => {}
+            ValueKind::UserAgent => self.user_agent = Some(text.to_owned()),
+            ValueKind::Fingerprint(kind) => match ClientFingerprint::parse(kind, text) {
+                Some(found @ ClientFingerprint::Ja4(_)) => self.ja4 = Some(found),
+                Some(found) => self.other = Some(found),
+                None => {}
+            },
         }
-        match Fingerprint::parse(kind, text) {
-            Some(found @ Fingerprint::Ja4(_)) => self.ja4 = Some(found),
-            Some(found) => self.other = Some(found),
-            None => {}
-        }
+    }
+
+    /// The fingerprint that is counted: JA4, or else the other.
+    pub(super) fn counted(&self) -> Option<ClientFingerprint> {
+        self.ja4.or(self.other)
     }
 }
 
@@ -123,7 +96,7 @@ impl Name {
 pub(super) struct Names<'d> {
     clients: &'d ClientDatabase,
     signatures: &'d Database,
-    known: HashMap<Fingerprint, Option<Name>, RandomState>,
+    known: HashMap<ClientFingerprint, Option<Name>, RandomState>,
 }
 
 impl<'d> Names<'d> {
@@ -138,11 +111,11 @@ impl<'d> Names<'d> {
     }
 
     /// The first fingerprint with a name.
-    fn first_named(&mut self, values: &LineValues) -> Option<Fingerprint> {
+    fn first_named(&mut self, values: &LineValues) -> Option<ClientFingerprint> {
         [values.ja4, values.other].into_iter().flatten().find(|fingerprint| self.is_known(*fingerprint))
     }
 
-    fn is_known(&mut self, fingerprint: Fingerprint) -> bool {
+    fn is_known(&mut self, fingerprint: ClientFingerprint) -> bool {
         if let Some(found) = self.known.get(&fingerprint) {
             return found.is_some();
         }
@@ -156,18 +129,14 @@ impl<'d> Names<'d> {
         is_known
     }
 
-    fn look_up(&self, fingerprint: Fingerprint) -> Option<Name> {
-        let clients = self.clients;
-        let tls = |found: Option<ClientMatch>| found.map(|found| Name::new(found, true));
-        let other = |found: Option<ClientMatch>| found.map(|found| Name::new(found, false));
-        match fingerprint {
-            Fingerprint::Ja4(ja4) => tls(clients.match_ja4(ja4)),
-            Fingerprint::Ja3(hash) => tls(clients.match_ja3(Ja3Hash(hash))),
-            Fingerprint::Hassh(hash) => other(clients.match_hassh(hash)),
-            Fingerprint::Md5(hash) => tls(clients.match_ja3(Ja3Hash(hash))).or_else(|| {
-                other(clients.match_hassh(hash).or_else(|| clients.match_akamai(AkamaiHash(hash))))
-            }),
-        }
+    fn look_up(&self, fingerprint: ClientFingerprint) -> Option<Name> {
+        let found = fingerprint.find(self.clients)?;
+        let is_tls = match fingerprint {
+            ClientFingerprint::Ja4(_) | ClientFingerprint::Ja3(_) => true,
+            ClientFingerprint::Md5(hash) => self.clients.match_ja3(Ja3Hash(hash)).is_some(),
+            ClientFingerprint::Hassh(_) | ClientFingerprint::Akamai(_) => false,
+        };
+        Some(Name::new(found, is_tls))
     }
 
     /// What the User-Agent claims, and what TLS is instead.

@@ -81,6 +81,73 @@ fn user_agents_that_contradict_tls_are_noted() {
 }
 
 #[test]
+fn each_format_notes_contradictions() {
+    let lines = [
+        // An alert of Suricata has both objects.
+        format!(
+            r#"{{"event_type":"alert","tls":{{"ja4":"{CURL}"}},"http":{{"http_user_agent":"{FIREFOX}"}}}}"#
+        ),
+        format!(r#"{{"_path":"http","user_agent":"{FIREFOX}","ja4":"{CURL}"}}"#),
+        format!(r#"{{"tls":{{"client":{{"ja4":"{CURL}"}}}},"user_agent":{{"original":"{FIREFOX}"}}}}"#),
+        format!(r#"{{"tls.client.ja4":"{CURL}","user_agent.original":"{FIREFOX}"}}"#),
+        format!(
+            r#"{{"class_uid":4002,"http_request":{{"user_agent":"{FIREFOX}"}},"ja4_fingerprint_list":[{{"type_id":1,"value":"{CURL}"}}]}}"#
+        ),
+        format!("#fields\tja4\tuser_agent\n{CURL}\t{FIREFOX}\n"),
+        format!("ja4,user_agent\n{CURL},{FIREFOX}\n"),
+        format!("tls.client.ja4\thttp.http_user_agent\n{CURL}\t{FIREFOX}\n"),
+    ];
+    for input in lines {
+        let out = enriched(None, &input).0;
+        assert!(out.contains("User-Agent says Firefox 128 on Linux; TLS is libcurl 7.88"), "{out}");
+        let curl = enriched(None, &input.replace(FIREFOX, "curl/7.88.1")).0;
+        assert!(curl.contains("libcurl 7.88") && !curl.contains("says"), "{curl}");
+    }
+}
+
+const UNKNOWN: &str = "t13d1517h2_000000000001_000000000002";
+
+#[test]
+fn counts_are_those_so_far_or_of_a_first_reading() {
+    let signatures = Database::builtin();
+    let mut enricher = Enricher::new(ClientDatabase::builtin(), &signatures, None).with_counts();
+    let lines = [CURL, UNKNOWN, CURL].map(|ja4| format!("{{\"ja4\":\"{ja4}\",\"ja3\":\"{CURL_JA3}\"}}\n"));
+    let mut read = |enricher: &mut Enricher<'_>| {
+        let counts = lines.iter().chain([&"{\"ja4\":\"-\"}\n".to_owned()]).map(|line| {
+            let mut out = Vec::new();
+            enricher.line(line.as_bytes(), &mut out);
+            let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+            ["seen", "lines"].map(|field| json["huginn"][field].as_u64())
+        });
+        counts.collect::<Vec<_>>()
+    };
+    assert_eq!(read(&mut enricher), [[Some(1), Some(1)], [Some(1), Some(2)], [Some(2), Some(3)], [None; 2]]);
+    enricher.begin_second_reading();
+    assert_eq!(read(&mut enricher), [[Some(2), Some(3)], [Some(1), Some(3)], [Some(2), Some(3)], [None; 2]]);
+    // JA3 names the library of the unknown JA4.
+    assert_eq!((enricher.named(), enricher.uncounted()), (3, 0));
+    let mut out = Vec::new();
+    enricher.line(format!("{{\"hassh\":\"{CURL_JA3}\"}}").as_bytes(), &mut out);
+    assert_eq!((out, enricher.uncounted()), (format!("{{\"hassh\":\"{CURL_JA3}\"}}").into_bytes(), 1));
+}
+
+#[test]
+fn counts_are_columns() {
+    let signatures = Database::builtin();
+    let mut enricher = Enricher::new(ClientDatabase::builtin(), &signatures, None).with_counts();
+    let mut out = Vec::new();
+    for line in ["#fields\tja4\n", "#types\tstring\n", &format!("{CURL}\n"), &format!("{UNKNOWN}\n"), "-\n"] {
+        enricher.line(line.as_bytes(), &mut out);
+    }
+    let want = format!(
+        "#fields\tja4\thuginn_software\thuginn_match\thuginn_variant\thuginn_contradiction\thuginn_seen\thuginn_lines\n\
+         #types\tstring\tstring\tstring\tstring\tstring\tcount\tcount\n\
+         {CURL}\tlibcurl 7.88\texact\t-\t-\t1\t1\n{UNKNOWN}\t-\t-\t-\t-\t1\t2\n-\t-\t-\t-\t-\t-\t-\n"
+    );
+    assert_eq!(String::from_utf8(out).unwrap(), want);
+}
+
+#[test]
 fn zeek_tsv_gets_columns() {
     let head = "#separator \\x09\n#set_separator\t,\n#path\tssl\n";
     let input = format!(
