@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
 from ._native import CaptureError, ClientHello, Http2Client, TcpSyn, client_hello, explain, http2_client, tcp_syn
+from .names import name_clients
 
 if TYPE_CHECKING:
     from typing import Self
@@ -52,6 +53,7 @@ __all__ = [
     "host_events",
     "http2_client",
     "live",
+    "name_clients",
     "read_pcap",
     "scan_pcap",
     "schema",

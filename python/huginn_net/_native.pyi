@@ -112,6 +112,9 @@ def client_fingerprint(syn: bytes | None, tls: bytes | None, quic: list[bytes], 
 def explain(fingerprint: str, other: str | None = None) -> str:
     """Describes a fingerprint in text; with a second JA4 it lists the differences."""
 
+def name_clients(
+    fingerprints: list[str], kind: str
+) -> list[tuple[str, str | None, str | None, str | None, list[str], str, str | None] | None]: ...
 def is_capture_name(name: str) -> bool:
     """Whether a name is that of a capture: ``x.pcap``, ``x.pcapng.gz``, ``x.pcap3``."""
 

@@ -7,6 +7,7 @@ mod events;
 mod hosts;
 mod interrupt;
 mod live;
+mod names;
 mod stream;
 
 use pyo3::prelude::*;
@@ -27,6 +28,8 @@ mod _native {
     use crate::hosts::HostTable;
     #[pymodule_export]
     use crate::live::Live;
+    #[pymodule_export]
+    use crate::names::name_clients;
     #[pymodule_export]
     use crate::stream::Table;
     #[pymodule_export]
