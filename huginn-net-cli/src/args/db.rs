@@ -37,7 +37,7 @@ pub(crate) enum DbCommand {
     /// Group the fingerprints in captures that have no name, or whose program the capture names, and print lines to paste
     /// into a database
     Learn(Box<LearnArguments>),
-    /// Write the names of clients as a list of another tool (docs/lists.md)
+    /// Write the names of clients, or TCP signatures, as a list of another tool (docs/lists.md)
     Export(ExportArguments),
 }
 
@@ -77,6 +77,10 @@ pub(crate) enum ExportTarget {
     Arkime,
     /// An event of MISP, as JSON
     Misp,
+    /// Custom protocols of nDPI 5, for its protos.txt
+    Ndpi,
+    /// A database of p0f v3, of --kind tcp
+    P0f,
     /// Comma-separated values with a line of headings
     Csv,
 }
@@ -89,6 +93,8 @@ pub(crate) enum ExportKind {
     Hassh,
     /// The MD5 of Akamai's fingerprint of HTTP/2
     Akamai,
+    /// TCP signatures of systems
+    Tcp,
 }
 
 /// Selects captures and the databases that lack names.

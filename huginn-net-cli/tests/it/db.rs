@@ -137,13 +137,15 @@ fn export(args: &[&str]) -> String {
 
 const CURL: &str = "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6";
 
-/// Suricata 8.0.7 loads the dataset and the rules; nginx 1.30 and HAProxy 3.2 the maps.
+/// Suricata 8.0.8 loads the dataset and the rules; nginx 1.30 and HAProxy 3.2 the maps.
 #[test]
 fn exported_lists_name_clients() {
     for kind in ["ja4", "ja3", "hassh", "akamai"] {
         let lines = export(&["--to", "suricata-dataset", "--kind", kind]);
         let values: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert!(values.len() > 10, "{kind}");
+        // Suricata stops at a line of 1024 bytes.
+        assert!(lines.lines().all(|line| line.len() < 1000), "{kind}");
         for value in &values {
             assert!(
                 value[kind].is_string() && !value["candidates"].as_array().unwrap().is_empty(),
@@ -182,7 +184,46 @@ fn exported_lists_name_clients() {
     let curl = objects.iter().find(|object| object["Attribute"][1]["value"] == CURL).unwrap();
     assert_eq!(curl["Attribute"][2]["value"], "libcurl 7.88");
     assert!(curl["comment"].as_str().unwrap().starts_with("libcurl 7.88: "));
+    let ndpi = export(&["--to", "ndpi"]);
+    assert!(ndpi.contains(&format!("\nja4:{CURL}@libcurl_7.88\n")));
+    // nDPI 5.0 takes these, and no quotation marks.
+    let is_rule = |line: &str| {
+        let rule = line.strip_prefix("ja4:").and_then(|rule| rule.split_once('@'));
+        rule.is_some_and(|(ja4, name)| {
+            ja4.len() == 36 && !name.contains(['@', '=', ',', ' ']) && !name.is_empty()
+        })
+    };
+    assert!(ndpi.lines().all(|line| line.starts_with("# ") || is_rule(line)));
     assert!(export(&["--to", "csv"]).contains(&format!("\n{CURL},libcurl 7.88,OpenSSL,libcurl,7.88,exact,")));
+}
+
+/// p0f 3.09b loads the list.
+#[test]
+fn exported_tcp_signatures_name_systems() {
+    let signature = "*:64:0:*:mss*44,*:mss,sok,ts,nop,ws:df,id+,flow:0";
+    let csv = export(&["--to", "csv", "--kind", "tcp"]);
+    let mut lines = csv.lines();
+    assert_eq!(lines.next(), Some("signature,packet,label,source,evidence"));
+    let first = lines.next().unwrap();
+    let start = format!("\"{signature}\",syn,Linux 4.20 or newer,20-linux.fp:");
+    assert!(first.starts_with(&start) && first.contains("Recorded on Linux 6.18"), "{first}");
+    assert!(csv.contains(",syn_ack,"));
+    let event: Value = serde_json::from_str(&export(&["--to", "misp", "--kind", "tcp"])).unwrap();
+    let attributes = event["Event"]["Attribute"].as_array().unwrap();
+    assert_eq!(attributes.len(), csv.lines().count() - 1);
+    assert_eq!(attributes[0]["value"], signature);
+
+    let p0f = export(&["--to", "p0f", "--kind", "tcp"]);
+    assert!(!p0f.contains("[http:") && p0f.contains("[tcp:response]") && p0f.contains("classes ="));
+    let stats = db(&["stats", &database("exported.fp", &p0f)]);
+    let count = |output: &str, name: &str| {
+        let line = output.lines().find(|line| line.starts_with(name)).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("{name}: {output}"))
+    };
+    let builtin = db(&["stats"]);
+    for name in ["tcp:request", "tcp:response", "mtu"] {
+        assert_eq!(count(stdout(&stats), name), count(stdout(&builtin), name));
+    }
 }
 
 #[test]
@@ -195,6 +236,10 @@ fn exports_refuse_what_a_list_cannot_have() {
         &["--to", "csv", "--first-sid", "5"],
         &["--to", "misp", "--kind", "akamai"],
         &["--to", "arkime", "--kind", "akamai"],
+        &["--to", "ndpi", "--kind", "ja3"],
+        &["--to", "zeek-input", "--kind", "tcp"],
+        &["--kind", "tcp"],
+        &["--kind", "ja4", "--to", "p0f"],
     ] {
         let output = db(&[&rules[..if options.len() == 4 { 1 } else { 3 }], options].concat());
         assert_eq!(output.status.code(), Some(2), "{options:?}");

@@ -1,4 +1,6 @@
-//! `huginn-net db export`: names of clients as lists of other tools.
+//! `huginn-net db export`: names of clients, and TCP signatures, as lists of other tools.
+
+mod tcp;
 
 use std::io::{self, BufWriter, Write};
 use std::num::NonZeroU32;
@@ -21,6 +23,15 @@ const FIRST_SID: u32 = 1_000_001;
 pub(super) fn run(args: &ExportArguments) -> Result<Outcome, Failure> {
     if args.first_sid.is_some() && !matches!(args.to, ExportTarget::SuricataRules) {
         return Err(Failure::Usage("--first-sid needs --to suricata-rules".into()));
+    }
+    if args.kind == ExportKind::Tcp {
+        if !args.clients.is_empty() {
+            return Err(Failure::Usage("--clients has no effect on --kind tcp".into()));
+        }
+        let mut out = BufWriter::new(io::stdout().lock());
+        tcp::write(&mut out, args.to)?;
+        out.flush()?;
+        return Ok(Outcome::Complete);
     }
     let databases = DatabaseArguments { db: None, clients: args.clients.clone() };
     let clients = Databases::read(&databases)?.clients;
@@ -64,7 +75,13 @@ struct Context<'a> {
     r#match: &'a str,
     candidates: Vec<&'a str>,
     evidence: Vec<&'a str>,
+    /// Number of entries that a line has no room for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence_left_out: Option<usize>,
 }
+
+/// Maximum length of a line of a dataset, in bytes: Suricata 8.0 takes lines of 1024, and stops reading at a longer one.
+const MAX_DATASET_LINE: usize = 1000;
 
 fn rows(clients: &ClientDatabase, kind: ExportKind) -> Vec<Row> {
     let row = |value: String, found: Option<ClientMatch>| Some(Row { value, found: found? });
@@ -90,6 +107,7 @@ fn rows(clients: &ClientDatabase, kind: ExportKind) -> Vec<Row> {
             .into_iter()
             .filter_map(|hash| row(hex(hash.0), clients.match_akamai(hash)))
             .collect(),
+        ExportKind::Tcp => Vec::new(),
     }
 }
 
@@ -99,6 +117,7 @@ const fn key(kind: ExportKind) -> &'static str {
         ExportKind::Ja3 => "ja3",
         ExportKind::Hassh => "hassh",
         ExportKind::Akamai => "akamai",
+        ExportKind::Tcp => "tcp",
     }
 }
 
@@ -134,6 +153,8 @@ fn write(out: &mut impl Write, args: &ExportArguments, rows: &[Row]) -> Result<(
         }
         ExportTarget::Arkime => write_arkime(out, args.kind, rows)?,
         ExportTarget::Misp => write_misp(out, args.kind, rows)?,
+        ExportTarget::Ndpi => write_ndpi(out, args.kind, rows)?,
+        ExportTarget::P0f => return Err(Failure::Usage("--to p0f needs --kind tcp".into())),
         ExportTarget::Csv => write_csv(out, key, rows)?,
     }
     Ok(())
@@ -146,7 +167,7 @@ fn named(rows: &[Row]) -> impl Iterator<Item = (&Row, String)> {
 
 fn write_context(out: &mut impl Write, key: &str, row: &Row) -> io::Result<()> {
     let software = &row.found.software;
-    let context = Context {
+    let mut context = Context {
         client: row.name(),
         library: software.library.as_deref(),
         application: software.application.as_deref(),
@@ -154,9 +175,16 @@ fn write_context(out: &mut impl Write, key: &str, row: &Row) -> io::Result<()> {
         r#match: row.found.kind.name(),
         candidates: software.candidates.iter().map(|name| &**name).collect(),
         evidence: software.evidence.iter().map(|text| &**text).collect(),
+        evidence_left_out: None,
     };
-    let context = serde_json::to_string(&context)?;
-    writeln!(out, "{{\"{key}\":\"{}\",{}", row.value, context.strip_prefix('{').unwrap_or_default())
+    loop {
+        let text = serde_json::to_string(&context)?;
+        let line = format!("{{\"{key}\":\"{}\",{}", row.value, text.strip_prefix('{').unwrap_or_default());
+        if line.len() < MAX_DATASET_LINE || context.evidence.pop().is_none() {
+            return writeln!(out, "{line}");
+        }
+        context.evidence_left_out = Some(context.evidence_left_out.unwrap_or(0).saturating_add(1));
+    }
 }
 
 fn write_rules(out: &mut impl Write, args: &ExportArguments, rows: &[Row]) -> Result<(), Failure> {
@@ -164,7 +192,7 @@ fn write_rules(out: &mut impl Write, args: &ExportArguments, rows: &[Row]) -> Re
         ExportKind::Ja4 => "ja4.hash",
         ExportKind::Ja3 => "ja3.hash",
         ExportKind::Hassh => "ssh.hassh",
-        ExportKind::Akamai => {
+        ExportKind::Akamai | ExportKind::Tcp => {
             return Err(Failure::Usage("Suricata has no Akamai fingerprint: choose another --kind".into()));
         }
     };
@@ -197,6 +225,20 @@ fn write_rules(out: &mut impl Write, args: &ExportArguments, rows: &[Row]) -> Re
     Ok(())
 }
 
+/// Writes custom protocols of nDPI. A name is at most some words: nDPI takes spaces, and `@`, `=` and `,` are the syntax of rules.
+fn write_ndpi(out: &mut impl Write, kind: ExportKind, rows: &[Row]) -> Result<(), Failure> {
+    if kind != ExportKind::Ja4 {
+        return Err(Failure::Usage("nDPI has rules for JA4 alone: leave out --kind".into()));
+    }
+    for (row, name) in named(rows) {
+        let name: Vec<&str> =
+            name.split(|letter: char| !letter.is_ascii_alphanumeric() && !"._+-".contains(letter)).collect();
+        let name = name.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_");
+        writeln!(out, "# {}; {}\nja4:{}@{name}", row.candidates(), row.evidence(), row.value)?;
+    }
+    Ok(())
+}
+
 /// The fields of ours in Arkime: the name, and all recorded clients.
 const ARKIME_FIELDS: &str = "\
 #field:huginn.client;kind:termfield;friendly:Client;db:huginn.client;help:Client by its fingerprint;shortcut:0
@@ -223,7 +265,7 @@ fn write_misp(out: &mut impl Write, kind: ExportKind, rows: &[Row]) -> Result<()
         ExportKind::Ja4 => None,
         ExportKind::Ja3 => Some("ja3-fingerprint-md5"),
         ExportKind::Hassh => Some("hassh-md5"),
-        ExportKind::Akamai => {
+        ExportKind::Akamai | ExportKind::Tcp => {
             return Err(Failure::Usage("MISP has no Akamai fingerprint: choose another --kind".into()));
         }
     };
