@@ -82,6 +82,8 @@ pub(crate) struct OpenConnection {
     flow: FlowId,
     /// Whether the protocols need further segments.
     pub(crate) interest: Interest,
+    /// Whether the limits of output have room for the event.
+    pub(crate) is_reserved: bool,
     has_findings: bool,
     /// Number of the latest packet.
     packet_number: u64,
@@ -90,7 +92,7 @@ pub(crate) struct OpenConnection {
 
 impl OpenConnection {
     /// Starts the summary of a flow with its first packet.
-    pub(crate) fn new(segment: &Segment<'_>, sender: Side) -> Self {
+    pub(crate) fn new(segment: &Segment<'_>, sender: Side, is_reserved: bool) -> Self {
         let connection = Connection {
             start: segment.ts,
             end: segment.ts,
@@ -113,6 +115,7 @@ impl OpenConnection {
         Self {
             flow: FlowId::from_segment(segment, sender),
             interest: Interest::More,
+            is_reserved,
             has_findings: false,
             packet_number: segment.packet_number,
             connection,

@@ -54,6 +54,16 @@ impl Allowance {
         self.bytes = self.bytes.saturating_add(allowed.cast_signed());
     }
 
+    /// Takes the bytes of the summary of a connection, so that other events leave room for it. Returns whether they are there.
+    pub(crate) fn reserve_summary(&mut self, output_ratio: Option<u32>, frame: EventFrame) -> bool {
+        let left = self.bytes.saturating_sub_unsigned(frame.summary_bytes());
+        let is_reserved = left >= 0 || output_ratio.is_none();
+        if is_reserved {
+            self.bytes = left;
+        }
+        is_reserved
+    }
+
     /// Takes the [bytes](crate::Event::text_bytes) of a match, which is reported in place of later events.
     pub(crate) fn charge(&mut self, limits: &ConnectionLimits, frame: EventFrame, finding: &Finding) -> u32 {
         let bytes = frame.event_bytes(finding, limits.text);
@@ -70,6 +80,18 @@ impl Allowance {
         frame: EventFrame,
         output: &FlowOutput,
     ) -> Option<u32> {
+        self.admits_reserved(limits, frame, output, 0)
+    }
+
+    /// As [`admits`](Self::admits), for an event with [reserved](Self::reserve_summary) bytes.
+    #[inline]
+    pub(crate) fn admits_reserved(
+        &mut self,
+        limits: &ConnectionLimits,
+        frame: EventFrame,
+        output: &FlowOutput,
+        reserved: u64,
+    ) -> Option<u32> {
         let finding = match output {
             Route::Report(finding) => finding,
             Route::Update(update) => {
@@ -81,12 +103,10 @@ impl Allowance {
         if second != self.second {
             (self.second, self.events) = (second, 0);
         }
-        if limits.events.is_some_and(|max| self.events >= max) {
-            return None;
-        }
         let bytes = frame.event_bytes(finding, limits.text);
-        let left = self.bytes.saturating_sub_unsigned(bytes);
-        if left < 0 && limits.output_ratio.is_some() {
+        let left = self.bytes.saturating_add_unsigned(reserved).saturating_sub_unsigned(bytes);
+        let has_too_many = limits.events.is_some_and(|max| self.events >= max);
+        if bytes > reserved && (has_too_many || left < 0 && limits.output_ratio.is_some()) {
             return None;
         }
         self.bytes = left;

@@ -105,6 +105,9 @@ const MATCH: usize = 320;
 /// Bytes of the JSON of a connection, without its texts.
 const CONNECTION: usize = 480;
 
+/// Bytes of the names of systems in the summary of a connection that shows nothing else.
+const CONNECTION_SYSTEMS: usize = 200;
+
 /// What decides the length of the common fields of an event, and the second that it counts for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EventFrame {
@@ -136,6 +139,11 @@ impl EventFrame {
     /// Bytes of the common fields.
     fn bytes(self) -> u64 {
         sum([COMMON, CONFLICT, if self.is_v6 { V6 } else { 0 }, self.layers.saturating_mul(LAYER)])
+    }
+
+    /// Bytes that a connection keeps for its summary: those of one with handshakes alone.
+    pub(crate) fn summary_bytes(self) -> u64 {
+        self.bytes().saturating_add(sum([CONNECTION, CONNECTION_SYSTEMS]))
     }
 
     /// Bytes of an event.

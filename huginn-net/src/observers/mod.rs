@@ -339,6 +339,11 @@ impl Protocol for Observers {
             return self.analyze(segment, sender, protocols, emit);
         }
         allowance.add_segment(self.event_limits.max_output_ratio, segment);
+        if self.connections && protocols.connection.is_none() {
+            let ratio = self.event_limits.max_output_ratio;
+            let is_reserved = allowance.reserve_summary(ratio, EventFrame::from_segment(segment));
+            protocols.connection = Some(Box::new(OpenConnection::new(segment, sender, is_reserved)));
+        }
         let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
         let (profiles, has_baseline) = (self.profiles, self.baseline.is_some());
         let mut watcher = self.watcher.take();
@@ -410,10 +415,11 @@ impl Protocol for Observers {
         let has_baseline = self.baseline.is_some();
         let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
         let is_plain = !has_baseline && watcher.is_none();
-        let mut admit = |mut event: Event<FlowOutput>| {
+        let mut admit = |mut event: Event<FlowOutput>, is_reserved: bool| {
             let frame = EventFrame::from_event(&event);
+            let reserved = if is_reserved { frame.summary_bytes() } else { 0 };
             if is_plain {
-                if allowance.admits(&limits, frame, &event.kind).is_some() {
+                if allowance.admits_reserved(&limits, frame, &event.kind, reserved).is_some() {
                     emit(event);
                 } else {
                     suppressed = suppressed.saturating_add(1);
@@ -432,7 +438,7 @@ impl Protocol for Observers {
             // An event with neither match nor fingerprint moves.
             let is_last = found.reported.is_empty() && fingerprint.is_none();
             let origin = (!is_last).then(|| event.clone());
-            if allowance.admits(&limits, frame, &event.kind).is_some() {
+            if allowance.admits_reserved(&limits, frame, &event.kind, reserved).is_some() {
                 emit(event);
             } else {
                 suppressed = suppressed.saturating_add(1);
@@ -459,9 +465,12 @@ impl Protocol for Observers {
             if let Some(connection) = &mut connection {
                 connection.on_output(&event.kind);
             }
-            admit(event);
+            admit(event, false);
         });
-        connection.and_then(|connection| connection.into_event()).into_iter().for_each(admit);
+        if let Some(connection) = connection {
+            let is_reserved = connection.is_reserved;
+            connection.into_event().into_iter().for_each(|event| admit(event, is_reserved));
+        }
         self.watcher = watcher;
         if suppressed > 0 {
             self.count_suppressed(suppressed);
@@ -557,8 +566,7 @@ impl Observers {
         flow: &mut ProtocolStates,
         emit: &mut impl FnMut(Origin, FlowOutput),
     ) -> Interest {
-        let mut connection =
-            flow.connection.take().unwrap_or_else(|| Box::new(OpenConnection::new(segment, sender)));
+        let Some(mut connection) = flow.connection.take() else { return Interest::More };
         connection.on_segment(segment, sender);
         if connection.interest == Interest::More {
             connection.interest = self.analyze(segment, sender, flow, &mut |side, output| {

@@ -405,6 +405,30 @@ fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(32)
 }
 
+/// The SYN of Scapy is the shortest that names a tool: three events with 56 bytes of a file.
+#[test]
+fn smallest_connection_has_its_summary() {
+    let mut capture = Capture::default();
+    let ip = [0x45, 0, 0, 40, 0, 1, 0, 0, 64, 6, 0, 0, 198, 51, 100, 1, 198, 51, 100, 2];
+    let syn = [0, 20, 0, 80, 0, 0, 0, 0, 0, 0, 0, 0, 0x50, 0x02, 0x20, 0, 0, 0, 0, 0];
+    capture.push([ip, syn].concat());
+    for ratio in [Some(40), Some(1)] {
+        let limits = EventLimits { max_output_ratio: ratio, ..EventLimits::default() };
+        let observers = Observers::default().connections(true).event_limits(limits);
+        let (lines, suppressed) = capture.analyze(observers, 1);
+        let events: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let names: Vec<_> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
+        let written: usize = lines.iter().map(|line| line.len() + 1).sum();
+        match ratio {
+            Some(1) => assert_eq!((names, suppressed.connection), (vec!["tool"], 2)),
+            _ => {
+                assert_eq!((names, suppressed.connection), (vec!["tcp_syn", "tool", "connection"], 0));
+                assert!(written < 40 * 56, "{written}");
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 200, ..ProptestConfig::default() })]
 
