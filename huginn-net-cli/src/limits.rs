@@ -20,6 +20,9 @@ pub(crate) const MAX_SUMMARY_ROWS: usize = 2000;
 
 // Logs of other tools.
 
+/// Size of the buffer of each of Zeek's logs, in bytes: rows have up to some kB.
+pub(crate) const ZEEK_BUFFER_BYTES: usize = 64 << 10;
+
 /// Maximum length of a line of `enrich`, in bytes: longer ones pass unread. EVE has lines of some kB.
 pub(crate) const MAX_ENRICHED_LINE: usize = 1 << 20;
 

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use huginn_net::record::formats::zeek::{ZeekForm, ZeekLog, ZeekLogs, footer, header};
 use huginn_net::{Event, Timestamp};
 
+use crate::limits::ZEEK_BUFFER_BYTES;
+
 /// Writes a file for each log that has rows.
 pub(crate) struct ZeekFolder {
     logs: ZeekLogs,
@@ -78,7 +80,10 @@ impl LogFiles {
         let number = match self.open.iter().position(|(name, _)| *name == log) {
             Some(number) => number,
             None => {
-                let mut file = BufWriter::new(File::create(self.folder.join(file_name(log)))?);
+                let mut file = BufWriter::with_capacity(
+                    ZEEK_BUFFER_BYTES,
+                    File::create(self.folder.join(file_name(log)))?,
+                );
                 if self.form == ZeekForm::Tsv {
                     file.write_all(header(log, self.now).as_bytes())?;
                 }

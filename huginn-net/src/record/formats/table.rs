@@ -3,13 +3,11 @@
 //! Names are those of `etc/schema.json` of Suricata 8.0, of Zeek's base scripts and its packages ja3, ja4 and hassh, of the
 //! fields of ECS 9.4 and of the OCSF schema 1.5.
 
-use huginn_net_core::FlowId;
-
-use super::values::{self as value};
+use super::values::{self as value, HashedFlow};
 use crate::Event;
 
 /// Writes a value of the flow.
-pub(super) type FlowValue = fn(&FlowId, &mut Vec<u8>);
+pub(super) type FlowValue = fn(&HashedFlow<'_>, &mut Vec<u8>);
 
 /// Writes a value of the event; `false` leaves it out.
 pub(super) type EventValue = fn(&Event, &mut Vec<u8>) -> bool;

@@ -1,6 +1,7 @@
 //! Values that a format writes in another form than JSON.
 
 use std::io::Write;
+use std::ops::Deref;
 
 use huginn_net_core::{FlowId, HexDigits, Timestamp};
 use huginn_net_http::HttpVersion;
@@ -27,65 +28,82 @@ fn text(out: &mut Vec<u8>, value: &str) -> bool {
     true
 }
 
-/// The bytes that identify a flow: those of its Community ID, and others for each network that tunnels separate. Both directions
-/// of a tunnel have the same, also where each has an identifier of its own.
-pub(super) fn identity(flow: &FlowId) -> [u8; 20] {
-    let digest = CommunityId::from_flow(flow).digest();
-    let key = flow.tunnel_key();
-    if key == 0 {
-        return digest;
-    }
-    let mut hash = Sha1::new();
-    hash.update(digest);
-    hash.update(key.to_be_bytes());
-    hash.finalize().into()
+/// A flow, with its hashes.
+pub(super) struct HashedFlow<'f> {
+    flow: &'f FlowId,
+    community_id: CommunityId,
+    /// The bytes that identify a flow: those of its Community ID, and others for each network that tunnels separate. Both directions
+    /// of a tunnel have the same, also where each has an identifier of its own.
+    pub(super) identity: [u8; 20],
 }
 
-pub(super) fn client_ip(flow: &FlowId, out: &mut Vec<u8>) {
+impl<'f> HashedFlow<'f> {
+    pub(super) fn new(flow: &'f FlowId) -> Self {
+        let community_id = CommunityId::from_flow(flow);
+        let (digest, key) = (community_id.digest(), flow.tunnel_key());
+        if key == 0 {
+            return Self { flow, community_id, identity: digest };
+        }
+        let mut hash = Sha1::new();
+        hash.update(digest);
+        hash.update(key.to_be_bytes());
+        Self { flow, community_id, identity: hash.finalize().into() }
+    }
+}
+
+impl Deref for HashedFlow<'_> {
+    type Target = FlowId;
+
+    fn deref(&self) -> &FlowId {
+        self.flow
+    }
+}
+
+pub(super) fn client_ip(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
     json::append(out, &Ip(flow.client.ip()));
 }
 
-pub(super) fn client_port(flow: &FlowId, out: &mut Vec<u8>) {
+pub(super) fn client_port(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
     number(out, flow.client.port());
 }
 
-pub(super) fn server_ip(flow: &FlowId, out: &mut Vec<u8>) {
+pub(super) fn server_ip(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
     json::append(out, &Ip(flow.server.ip()));
 }
 
-pub(super) fn server_port(flow: &FlowId, out: &mut Vec<u8>) {
+pub(super) fn server_port(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
     number(out, flow.server.port());
 }
 
-pub(super) fn community_id(flow: &FlowId, out: &mut Vec<u8>) {
-    json::append(out, &CommunityId::from_flow(flow));
+pub(super) fn community_id(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
+    json::append(out, &flow.community_id);
 }
 
-pub(super) fn transport(flow: &FlowId, out: &mut Vec<u8>) {
+pub(super) fn transport(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
     text(out, flow.transport.name());
 }
 
-pub(super) fn transport_upper(flow: &FlowId, out: &mut Vec<u8>) {
+pub(super) fn transport_upper(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
     text(out, &flow.transport.name().to_ascii_uppercase());
 }
 
-pub(super) fn transport_number(flow: &FlowId, out: &mut Vec<u8>) {
+pub(super) fn transport_number(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
     number(out, flow.transport.number());
 }
 
-pub(super) fn iana_number(flow: &FlowId, out: &mut Vec<u8>) {
+pub(super) fn iana_number(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
     text(out, itoa::Buffer::new().format(flow.transport.number()));
 }
 
-pub(super) fn ip_version(flow: &FlowId, out: &mut Vec<u8>) {
+pub(super) fn ip_version(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
     number(out, if flow.client.is_ipv4() { 4_u8 } else { 6 });
 }
 
-pub(super) fn ip_version_name(flow: &FlowId, out: &mut Vec<u8>) {
+pub(super) fn ip_version_name(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
     text(out, if flow.client.is_ipv4() { "ipv4" } else { "ipv6" });
 }
 
-pub(super) fn tunnel(flow: &FlowId, out: &mut Vec<u8>) {
+pub(super) fn tunnel(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
     let layers = flow.tunnel.as_ref().map_or(&[][..], |tunnel| tunnel.layers());
     let layers: Vec<String> = layers.iter().map(ToString::to_string).collect();
     if layers.is_empty() {
@@ -95,14 +113,13 @@ pub(super) fn tunnel(flow: &FlowId, out: &mut Vec<u8>) {
     }
 }
 
-pub(super) fn flow_number(flow: &FlowId, out: &mut Vec<u8>) {
-    let [a, b, c, d, e, f, g, h, ..] = identity(flow);
+pub(super) fn flow_number(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
+    let [a, b, c, d, e, f, g, h, ..] = flow.identity;
     number(out, u64::from_be_bytes([a, b, c, d, e, f, g, h]) >> (u64::BITS - FLOW_NUMBER_BITS));
 }
 
-pub(super) fn flow_uid(flow: &FlowId, out: &mut Vec<u8>) {
-    let bytes = identity(flow);
-    let mut rest = bytes.iter().take(12).fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
+pub(super) fn flow_uid(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
+    let mut rest = flow.identity.iter().take(12).fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
     out.extend_from_slice(b"\"C");
     for _ in 0..UID_DIGITS {
         let digit = usize::try_from(rest % 62).ok().and_then(|digit| BASE62.get(digit));
@@ -112,9 +129,8 @@ pub(super) fn flow_uid(flow: &FlowId, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-pub(super) fn flow_hex(flow: &FlowId, out: &mut Vec<u8>) {
-    let digest = identity(flow);
-    let start = digest.first_chunk::<12>().copied().unwrap_or_default();
+pub(super) fn flow_hex(flow: &HashedFlow<'_>, out: &mut Vec<u8>) {
+    let start = flow.identity.first_chunk::<12>().copied().unwrap_or_default();
     // Writing to memory does not fail.
     let _ = write!(out, "\"{}\"", HexDigits(&start));
 }

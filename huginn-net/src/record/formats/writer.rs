@@ -9,6 +9,7 @@ use huginn_net_core::FlowId;
 
 use super::plan::{FormatPlan, KindPlan, Target};
 use super::table::Form;
+use super::values::HashedFlow;
 use super::{EventFormat, FormattedEvent};
 use crate::record::{Object, Omit, Value, add_event, event_number};
 use crate::{Event, Finding, json};
@@ -65,9 +66,10 @@ impl Buffers {
     /// Adds the fields of the flow, which consecutive events often share.
     fn add_flow(&mut self, plan: &FormatPlan, format: EventFormat, flow: &FlowId) {
         if self.flow.as_ref().is_none_or(|(last, of)| *last != format || of != flow) {
+            let hashed = HashedFlow::new(flow);
             for target in &plan.flow {
                 self.add_if(target.object, &target.name, |out| {
-                    (target.form)(flow, out);
+                    (target.form)(&hashed, out);
                     true
                 });
             }

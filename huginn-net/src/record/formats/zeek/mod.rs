@@ -21,6 +21,7 @@
 //! ```
 
 mod columns;
+mod flow_values;
 mod row;
 mod software;
 mod tsv;
@@ -32,9 +33,10 @@ use foldhash::fast::RandomState;
 use huginn_net_core::Timestamp;
 
 use self::columns::{LogColumns, SERVICE};
+use self::flow_values::FlowValues;
 use self::row::Row;
 use self::software::SoftwareLog;
-use super::values::identity;
+use super::values::HashedFlow;
 use crate::limits::MAX_OPEN_ZEEK_BYTES;
 use crate::record::event_number;
 use crate::{Event, Finding};
@@ -147,6 +149,10 @@ pub struct ZeekLogs {
     open_bytes: usize,
     max_open_bytes: usize,
     software: SoftwareLog,
+    /// Those of the last event.
+    flow_values: Option<FlowValues>,
+    /// A row that was written, whose memory the next one takes.
+    spare: Row,
     line: Vec<u8>,
 }
 
@@ -159,6 +165,8 @@ impl ZeekLogs {
             open_bytes: 0,
             max_open_bytes: MAX_OPEN_ZEEK_BYTES,
             software: SoftwareLog::default(),
+            flow_values: None,
+            spare: Row::default(),
             line: Vec::new(),
         }
     }
@@ -167,9 +175,14 @@ impl ZeekLogs {
     pub fn add(&mut self, event: &Event, file: Option<&str>, write: &mut impl FnMut(ZeekLog, &[u8])) {
         let number = event_number(&event.kind);
         let Some(log) = columns::log_of(number) else { return };
-        let mut row = Row::new(event, file, log);
+        let values = match self.flow_values.take() {
+            Some(values) if values.flow == event.flow => values,
+            _ => FlowValues::new(&event.flow),
+        };
+        let (key, mut row) =
+            (values.identity, Row::new(event, file, log, &values, mem::take(&mut self.spare)));
+        self.flow_values = Some(values);
         self.software.add(event, self.form, write);
-        let key = identity(&event.flow);
         match log {
             ZeekLog::Ssl | ZeekLog::Ssh => self.join(key, log, row, write),
             ZeekLog::Http => self.exchange(key, event, row, write),
@@ -178,9 +191,13 @@ impl ZeekLogs {
                 if !services.is_empty() {
                     row.add_named(log, SERVICE, &services.join(","));
                 }
-                self.write(log, &row, write);
+                self.write(log, &mut row, write);
+                self.spare = row;
             }
-            ZeekLog::Huginn | ZeekLog::Software => self.write(log, &row, write),
+            ZeekLog::Huginn | ZeekLog::Software => {
+                self.write(log, &mut row, write);
+                self.spare = row;
+            }
         }
         if self.open_bytes > self.max_open_bytes {
             self.finish(write);
@@ -190,7 +207,7 @@ impl ZeekLogs {
     /// Ends a connection whose event is not selected: writes its rows.
     pub fn end_connection(&mut self, event: &Event, write: &mut impl FnMut(ZeekLog, &[u8])) {
         if matches!(event.kind, Finding::Connection(_)) {
-            self.close(identity(&event.flow), write);
+            self.close(HashedFlow::new(&event.flow).identity, write);
         }
     }
 
@@ -200,7 +217,7 @@ impl ZeekLogs {
             mem::take(&mut self.flows).into_values().flat_map(OpenFlow::into_rows).collect();
         self.open_bytes = 0;
         rows.sort_by_key(|(_, row)| row.order());
-        rows.iter().for_each(|(log, row)| self.write(*log, row, write));
+        rows.iter_mut().for_each(|(log, row)| self.write(*log, row, write));
     }
 
     /// Adds a row to the open one of its log, or opens it.
@@ -218,8 +235,8 @@ impl ZeekLogs {
         };
         let after = open.as_ref().map_or(0, Row::bytes);
         self.open_bytes = self.open_bytes.saturating_sub(before).saturating_add(after);
-        if let Some(complete) = complete {
-            self.write(log, &complete, write);
+        if let Some(mut complete) = complete {
+            self.write(log, &mut complete, write);
         }
     }
 
@@ -247,8 +264,8 @@ impl ZeekLogs {
             self.open_bytes = self.open_bytes.saturating_sub(replaced.as_ref().map_or(0, Row::bytes));
             replaced
         };
-        if let Some(complete) = complete {
-            self.write(ZeekLog::Http, &complete, write);
+        if let Some(mut complete) = complete {
+            self.write(ZeekLog::Http, &mut complete, write);
         }
     }
 
@@ -257,14 +274,14 @@ impl ZeekLogs {
         let Some(mut flow) = self.flows.remove(&key) else { return Vec::new() };
         let services = mem::take(&mut flow.services);
         self.open_bytes = self.open_bytes.saturating_sub(FLOW_BYTES);
-        for (log, row) in flow.into_rows() {
+        for (log, mut row) in flow.into_rows() {
             self.open_bytes = self.open_bytes.saturating_sub(row.bytes());
-            self.write(log, &row, write);
+            self.write(log, &mut row, write);
         }
         services
     }
 
-    fn write(&mut self, log: ZeekLog, row: &Row, write: &mut impl FnMut(ZeekLog, &[u8])) {
+    fn write(&mut self, log: ZeekLog, row: &mut Row, write: &mut impl FnMut(ZeekLog, &[u8])) {
         self.line.clear();
         row.write(LogColumns::get(log), self.form, &mut self.line);
         write(log, &self.line);

@@ -1,6 +1,7 @@
 //! A row of a log: values in the form of JSON, by their columns.
 
 use super::columns::{KindColumns, LogColumns};
+use super::flow_values::FlowValues;
 use super::{ZeekForm, ZeekLog, tsv};
 use crate::record::event_number;
 use crate::record::formats::EventFormat;
@@ -27,21 +28,30 @@ struct Cell {
 }
 
 impl Row {
-    /// The row of an event in a log.
-    pub(super) fn new(event: &Event, file: Option<&str>, log: ZeekLog) -> Self {
+    /// The row of an event in a log, in the memory of a `spare` one.
+    pub(super) fn new(
+        event: &Event,
+        file: Option<&str>,
+        log: ZeekLog,
+        flow: &FlowValues,
+        spare: Self,
+    ) -> Self {
         let number = event_number(&event.kind);
         let plan = FormatPlan::get(EventFormat::Zeek);
         let mut row = Self {
             kinds: u32::try_from(number).map_or(0, |number| 1_u32.checked_shl(number).unwrap_or(0)),
             order: (event.ts.as_nanos(), event.packet_number),
-            ..Self::default()
+            cells: spare.cells,
+            values: spare.values,
         };
+        row.cells.clear();
+        row.values.clear();
         let (Some(kind), Some(columns)) = (plan.kinds.get(number), LogColumns::get(log).kind(number)) else {
             return row;
         };
-        for (target, column) in plan.flow.iter().zip(&columns.flow) {
+        for (value, column) in flow.iter().zip(&columns.flow) {
             row.add(*column, |out| {
-                (target.form)(&event.flow, out);
+                out.extend_from_slice(value);
                 true
             });
         }
@@ -105,10 +115,9 @@ impl Row {
     }
 
     /// Appends the row as a line.
-    pub(super) fn write(&self, columns: &LogColumns, form: ZeekForm, out: &mut Vec<u8>) {
-        let mut cells = self.cells.clone();
-        cells.sort_unstable_by_key(|cell| cell.column);
-        let mut cells = cells.into_iter().peekable();
+    pub(super) fn write(&mut self, columns: &LogColumns, form: ZeekForm, out: &mut Vec<u8>) {
+        self.cells.sort_unstable_by_key(|cell| cell.column);
+        let mut cells = self.cells.iter().peekable();
         let start = out.len();
         for (number, column) in columns.all.iter().enumerate() {
             let cell = cells.next_if(|cell| cell.column == number);

@@ -59,19 +59,54 @@ pub(super) struct SoftwareLog {
 impl SoftwareLog {
     /// Writes what an event says about the software of a host, once for each host. After 65,536 rows it forgets them.
     pub(super) fn add(&mut self, event: &Event, form: ZeekForm, write: &mut impl FnMut(ZeekLog, &[u8])) {
-        let Some(software) = Software::of(event) else { return };
-        let host = *software.side.choose(&event.flow.client, &event.flow.server);
+        let Some(hash) = self.hash_of(event) else { return };
         if self.known.len() >= MAX_SOFTWARE_ROWS {
             self.known.clear();
         }
-        // A client has another port in each connection.
-        let port = software.has_port().then_some(host.port());
-        let key = self.known.hasher().hash_one((host.ip(), port, software.software_type, &software.unparsed));
-        if self.known.insert(key) {
-            let row = software.row(event, host);
+        if !self.known.insert(hash) {
+            return;
+        }
+        if let Some(software) = Software::of(event) {
+            let host = *software.side.choose(&event.flow.client, &event.flow.server);
+            let mut row = software.row(event, host);
             let mut line = Vec::new();
             row.write(LogColumns::get(ZeekLog::Software), form, &mut line);
             write(ZeekLog::Software, &line);
+        }
+    }
+
+    /// The hash of what a row says: of the texts that it is made of, which most events repeat.
+    fn hash_of(&self, event: &Event) -> Option<u64> {
+        let (client, server) = (event.flow.client, event.flow.server);
+        let hasher = self.known.hasher();
+        // A client has another port in each connection.
+        let of_client = |what: &dyn Fn() -> u64| Some(hasher.hash_one((client.ip(), what())));
+        let of_server = |what: &dyn Fn() -> u64| Some(hasher.hash_one((server, what())));
+        match &event.kind {
+            Finding::HttpRequest(finding) => {
+                let user_agent = finding.request.user_agent()?;
+                of_client(&|| hasher.hash_one((0_u8, user_agent)))
+            }
+            Finding::HttpResponse(finding) => {
+                let header = finding.response.server()?;
+                of_server(&|| hasher.hash_one((1_u8, header)))
+            }
+            Finding::SshClient(finding) => {
+                of_client(&|| hasher.hash_one((2_u8, finding.peer.identification.as_bytes())))
+            }
+            Finding::SshServer(finding) => {
+                of_server(&|| hasher.hash_one((3_u8, finding.peer.identification.as_bytes())))
+            }
+            Finding::TlsClient(finding) => {
+                let found = finding.software()?.software;
+                of_client(&|| hasher.hash_one((4_u8, &found.application, &found.library, &found.versions)))
+            }
+            Finding::Tcp(finding) => {
+                let label = finding.label().filter(|label| !label.is_tool())?;
+                let host = event.subject.choose(client, server).ip();
+                Some(hasher.hash_one((5_u8, host, &label.name, &label.flavor)))
+            }
+            _ => None,
         }
     }
 }

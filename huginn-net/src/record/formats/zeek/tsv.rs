@@ -14,6 +14,7 @@ pub(super) fn append(json: Option<&[u8]>, zeek_type: ZeekType, out: &mut Vec<u8>
         // Zeek reads no exponents.
         (ZeekType::Interval | ZeekType::Double, _) => append_number(json, out),
         (ZeekType::Strings | ZeekType::Counts | ZeekType::Doubles, Some(b'[')) => append_list(json, out),
+        (_, Some(b'"')) if is_plain(json) => out.extend_from_slice(unquoted(json)),
         (_, Some(b'"')) => match serde_json::from_slice::<String>(json) {
             Ok(text) => append_text(&text, None, out),
             Err(_) => out.push(b'-'),
@@ -21,6 +22,18 @@ pub(super) fn append(json: Option<&[u8]>, zeek_type: ZeekType, out: &mut Vec<u8>
         (ZeekType::String, Some(b'[' | b'{')) => append_text(&String::from_utf8_lossy(json), None, out),
         _ => out.extend_from_slice(json),
     }
+}
+
+/// Whether a text of JSON is in TSV as it is.
+fn is_plain(json: &[u8]) -> bool {
+    let text = unquoted(json);
+    let is_text = |byte: &u8| *byte != b'\\' && !byte.is_ascii_control();
+    text.len() > 1 && !text.starts_with(b"#") && text != b"(empty)" && text.iter().all(is_text)
+}
+
+/// A text of JSON without its quotation marks.
+fn unquoted(json: &[u8]) -> &[u8] {
+    json.get(1..json.len().saturating_sub(1)).unwrap_or_default()
 }
 
 fn append_number(json: &[u8], out: &mut Vec<u8>) {
