@@ -1,6 +1,6 @@
 //! Names of clients for columns of fingerprints.
 
-use huginn_net::clients::{ClientDatabase, ClientFingerprint, FingerprintKind, FingerprintKindError};
+use huginn_net::clients::{ClientDatabase, ClientFingerprint, FingerprintKind};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -13,8 +13,7 @@ type ClientName =
 /// Raises ValueError for another kind than ja4, ja3, hassh, akamai and any.
 #[pyfunction]
 pub(crate) fn name_clients(fingerprints: Vec<String>, kind: &str) -> PyResult<Vec<Option<ClientName>>> {
-    let kind: FingerprintKind =
-        kind.parse().map_err(|error: FingerprintKindError| PyValueError::new_err(error.to_string()))?;
+    let kind = kind.parse::<FingerprintKind>().map_err(|error| PyValueError::new_err(error.to_string()))?;
     let clients = ClientDatabase::builtin();
     let name = |text: &String| {
         let found = ClientFingerprint::parse(kind, text)?.find(clients)?;
