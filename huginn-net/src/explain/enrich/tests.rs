@@ -112,8 +112,9 @@ fn counts_are_those_so_far_or_of_a_first_reading() {
     let signatures = Database::builtin();
     let mut enricher = Enricher::new(ClientDatabase::builtin(), &signatures, None).with_counts();
     let lines = [CURL, UNKNOWN, CURL].map(|ja4| format!("{{\"ja4\":\"{ja4}\",\"ja3\":\"{CURL_JA3}\"}}\n"));
-    let mut read = |enricher: &mut Enricher<'_>| {
-        let counts = lines.iter().chain([&"{\"ja4\":\"-\"}\n".to_owned()]).map(|line| {
+    let without = "{\"ja4\":\"-\"}\n".to_owned();
+    let read = |enricher: &mut Enricher<'_>| {
+        let counts = lines.iter().chain([&without]).map(|line| {
             let mut out = Vec::new();
             enricher.line(line.as_bytes(), &mut out);
             let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
