@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the Debian package: deb.sh build [--no-build] [FOLDER], or builds and tests it on this machine: deb.sh test ...
+# Builds the Debian package: deb.sh build [--no-build] [FOLDER], or builds and tests it on this machine: deb.sh test ..., or packages the
+# static program of an archive of dist/build-static.sh, of any architecture: deb.sh archive ARCHIVE FOLDER
 #
 # Packages the program of `cargo build --release` with the feature parquet; --no-build packages the one that is there.
 # FOLDER is target/debian by default. The test runs lintian, installs the package, checks unit and program, removes and
@@ -12,6 +13,8 @@ target=${CARGO_TARGET_DIR:-$PWD/target}
 program=$target/release/huginn-net
 command=${1:-}
 shift || true
+archive=
+[ "$command" != archive ] || { archive=$(realpath "$1") && shift; }
 compile=yes
 [ "${1:-}" != --no-build ] || { compile= && shift; }
 out=${1:-$target/debian}
@@ -23,7 +26,8 @@ main() {
         build
         test_package
         ;;
-    *) fail "usage: ci/deb.sh build|test [--no-build] [FOLDER]" ;;
+    archive) package_archive ;;
+    *) fail "usage: ci/deb.sh build|test [--no-build] [FOLDER], or ci/deb.sh archive ARCHIVE FOLDER" ;;
     esac
 }
 
@@ -44,10 +48,39 @@ build() {
     for shell in bash fish zsh; do
         "$program" generate completions $shell >"$generated/huginn-net.$shell"
     done
+    dist/sbom.py "$(rustc --print host-tuple)" parquet >"$generated/huginn-net.cyclonedx.json"
     cargo deb --no-build --strip --locked -p huginn-net-cli -o "$out/huginn-net.deb"
     version=$(dpkg-deb -f "$out/huginn-net.deb" Version)
     [ "$(dpkg-parsechangelog -l dist/debian/changelog -S Version)" = "$version" ] ||
         fail "dist/debian/changelog has no entry for $version"
+}
+
+# A static program cannot load libpcap, so that the package has no filter expressions.
+package_archive() {
+    local architecture triple release run=() work
+    work=$(mktemp -d)
+    trap "rm -rf '$work'" EXIT
+    IFS=- read -r _ _ _ architecture _ <<<"$(basename "$archive")"
+    triple=$architecture-unknown-linux-musl release=$work/$architecture-unknown-linux-musl/release
+    mkdir -p "$out" "$release/generated" "$work/root"
+    tar xz --strip-components=1 -C "$release/generated" -f "$archive"
+    mv "$release/generated/huginn-net" "$release"
+    mv "$release"/generated/completions/* "$release/generated"
+    gzip -9n "$release"/generated/man/*.1
+    gzip -9nc CHANGELOG.md >"$release/generated/changelog.gz"
+    package=$out/huginn-net-$architecture.deb
+    CARGO_TARGET_DIR=$work SOURCE_DATE_EPOCH=$(stat -c %Y "$release/huginn-net") \
+        cargo deb --no-build --no-strip --locked -p huginn-net-cli --target "$triple" -o "$package"
+    dpkg-deb -c "$package" >"$work/contents"
+    for name in ./usr/bin/huginn-net ./usr/share/man/man1/huginn-net-live.1.gz ./usr/lib/systemd/system/huginn-net.service \
+        ./usr/share/doc/huginn-net/huginn-net.cyclonedx.json; do
+        grep -qE " $name\$" "$work/contents" || fail "no $name in $package"
+    done
+    dpkg-deb -x "$package" "$work/root"
+    [ "$architecture" = "$(uname -m)" ] || run=("qemu-$architecture-static")
+    "${run[@]}" "$work/root/usr/bin/huginn-net" pcap --format json captures/tls/tls-curl/tls-curl.pcap |
+        grep '"event":"tls_client"' >/dev/null || fail "the packaged program does not find the ClientHello"
+    echo "$package: $(stat -c %s "$package") bytes, $(dpkg-deb -f "$package" Architecture)"
 }
 
 test_package() {
@@ -61,6 +94,7 @@ test_package() {
     lintian --fail-on error "$package"
     # Images of Debian may leave out documentation when they install.
     dpkg-deb --fsys-tarfile "$package" | tar t >"$out/contents"
+    grep -qx ./usr/share/doc/huginn-net/huginn-net.cyclonedx.json "$out/contents" || fail "no list of dependencies"
     for name in huginn-net huginn-net-live huginn-net-db-learn; do
         grep -qx "./usr/share/man/man1/$name.1.gz" "$out/contents" || fail "no man page of $name"
     done

@@ -5,8 +5,7 @@
 # SHA256SUMS. An archive has the program with the feature parquet, man pages, completions, licences, the files of a service and a
 # CycloneDX list of the dependencies. Two builds of a commit are equal: time and names of the machine do not enter.
 # Each program is run once, with the first capture of README.md; that of another architecture with Debian's qemu-user-static.
-# Needs Rust, the targets (rustup target add x86_64-unknown-linux-musl), python3 with venv for zig, `cargo install
-# cargo-cyclonedx`, and access to crates.io and PyPI.
+# Needs Rust, the targets (rustup target add x86_64-unknown-linux-musl), python3 with venv for zig, and access to crates.io and PyPI.
 set -euo pipefail
 
 folder=$(realpath -m "${1:?a folder for the archives}")
@@ -14,8 +13,6 @@ shift
 architectures=("$@")
 [ $# -gt 0 ] || architectures=(x86_64 aarch64)
 cd "$(dirname "$0")/.."
-# Minutes of compilation come before it is needed.
-cargo cyclonedx --version
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target} CARGO_INCREMENTAL=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -30,9 +27,7 @@ export RUSTFLAGS="--remap-path-prefix=$PWD=huginn-net --remap-path-prefix=${CARG
 export CARGO_PROFILE_RELEASE_DEBUG=0 CARGO_PROFILE_RELEASE_STRIP=symbols
 
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"/\1/p' Cargo.toml)
-mkdir -p "$folder" "$work/source"
-# cargo-cyclonedx writes a file beside each manifest.
-git archive HEAD | tar x -C "$work/source"
+mkdir -p "$folder"
 for architecture in "${architectures[@]}"; do
     target=$architecture-unknown-linux-musl
     cargo zigbuild --release --locked --target "$target" -p huginn-net-cli --features parquet
@@ -49,9 +44,7 @@ for architecture in "${architectures[@]}"; do
         "${run[@]}" generate completions $shell >"$root/completions/huginn-net.$shell"
     done
     "${run[@]}" pcap --format json captures/tls/tls-curl/tls-curl.pcap | grep '"event":"tls_client"' >/dev/null
-    cargo cyclonedx --quiet --format json --spec-version 1.5 --features parquet --target "$target" --override-filename sbom \
-        --manifest-path "$work/source/huginn-net-cli/Cargo.toml"
-    sed "s|$work/source|/huginn-net|g" "$work/source/huginn-net-cli/sbom.json" >"$root/huginn-net.cyclonedx.json"
+    dist/sbom.py "$target" parquet >"$root/huginn-net.cyclonedx.json"
     chmod -R u=rwX,go=rX "$root"
     tar c --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -C "$work" "$name" |
         gzip -9n >"$folder/$name.tar.gz"

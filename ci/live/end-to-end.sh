@@ -6,9 +6,9 @@
 # interfaces that vanish and return. It exits with 1 at the first difference, within four minutes, and cleans up.
 set -euo pipefail
 
-readonly PACKAGES="chromium curl ethtool iproute2 jq nghttp2-client nginx openssl procps prometheus python3 tcpdump
+readonly PACKAGES="chromium curl ethtool iproute2 jq nghttp2-client nginx openssl procps prometheus python3 socat tcpdump
     tcpreplay util-linux"
-readonly PROGRAMS="chromium curl ethtool h2load ip jq nginx openssl promtool python3 setpriv sysctl tcpdump tcpreplay timeout"
+readonly PROGRAMS="chromium curl ethtool h2load ip jq nginx openssl promtool python3 setpriv socat sysctl tcpdump tcpreplay timeout"
 here=$(cd "$(dirname "$0")" && pwd)
 [ "${LIMITED:-}" = yes ] || LIMITED=yes exec timeout --kill-after=30 240 "$0" "$@"
 . "$here/namespaces.sh"
@@ -27,6 +27,7 @@ main() {
     part "same events without offload" same_events some_traffic
     part "loopback" same_events_on_loopback
     part "BPF expression" expression
+    part "captures over TCP and of a directory" streams
     part "rotation, SIGHUP, SIGUSR1" files
     part "closed pipe, --count" ends
     part "errors at start" refusals
@@ -173,18 +174,58 @@ same_events_on_loopback() {
 holds() { [ "$(grep -cF -- "$2" "$3" 2>/dev/null || true)" = "$1" ]; }
 
 expression() {
-    [ -n "${programs[libpcap]:-}" ] || { echo "no program with libpcap: skipped"; return; }
+    local backend
     recorded "$tmp/whole.pcap" hn-b tcp port 80 and not host $SERVER4
-    live filtered "${programs[libpcap]}" --format json -o "$tmp/filtered.json" --stats -- tcp port 80 and not host $SERVER4
+    for backend in "${!programs[@]}"; do
+        live "filtered-$backend" "${programs[$backend]}" --format json -o "$tmp/filtered-$backend.json" --stats -- tcp port 80 and not host $SERVER4
+    done
     some_traffic
     eventually "a quiet network" quiet
     sleep 0.3
-    stop filtered
+    for backend in "${!programs[@]}"; do stop "filtered-$backend"; done
     stop_recording_whole
-    "${programs[libpcap]}" pcap -q --format json -o "$tmp/whole.json" "$tmp/whole.pcap"
-    python3 "$here/events.py" same "$tmp/whole.json" "$tmp/filtered.json"
-    refused 2 expression "${programs[libpcap]}" -i hn-b -- tcp port and
+    "${programs[packet]}" pcap -q --format json -o "$tmp/whole.json" "$tmp/whole.pcap"
+    for backend in "${!programs[@]}"; do
+        python3 "$here/events.py" same "$tmp/whole.json" "$tmp/filtered-$backend.json"
+        refused 2 expression "${programs[$backend]}" -i hn-b -- tcp port and
+    done
 }
+
+# tcpdump behind socat, and tcpdump with a new file each second, which gzip compresses once it is complete: the sensors report the
+# events of the recording.
+streams() {
+    local round
+    install -d "$tmp/spool"
+    recorded "$tmp/whole.pcap" hn-b
+    server socat TCP-LISTEN:57012,reuseaddr,fork SYSTEM:"exec tcpdump -i hn-b -U -w - 2>/dev/null" &
+    pids[socat]=$!
+    server tcpdump -i hn-b -U -G 1 -z gzip -Z root -w "$tmp/spool/%s.pcap" 2>/dev/null &
+    pids[rotating]=$!
+    eventually "a sender" listens 57012
+    LIVE_ON="-i tcp:127.0.0.1:57012" live tcp "${programs[packet]}" --format json -o "$tmp/tcp.json"
+    LIVE_ON="-i file:$tmp/spool" live directory "${programs[packet]}" --format json -o "$tmp/directory.json"
+    eventually "a tcpdump of socat" captures_twice
+    for round in 1 2 3; do
+        some_traffic
+        sleep 1
+    done
+    eventually "a quiet network" quiet
+    eventually "compressed files" has_compressed
+    sleep 1
+    stop tcp
+    stop directory
+    kill "${pids[socat]}" "${pids[rotating]}"
+    stop_recording_whole
+    "${programs[packet]}" pcap -q --format json -o "$tmp/whole.json" "$tmp/whole.pcap"
+    python3 "$here/events.py" same "$tmp/whole.json" "$tmp/tcp.json"
+    python3 "$here/events.py" same "$tmp/whole.json" "$tmp/directory.json"
+}
+
+listens() { [ -n "$(server ss -Hltn "sport = :$1")" ]; }
+
+captures_twice() { [ "$(server sh -c 'grep -c . /proc/net/packet')" -ge 4 ]; }
+
+has_compressed() { compgen -G "$tmp/spool/*.pcap.gz" >/dev/null; }
 
 files() {
     local events=$tmp/files/events.json hosts=$tmp/files/hosts.json
@@ -268,8 +309,6 @@ refusals() {
         STARTER="setpriv --reuid nobody --regid nogroup --clear-groups" \
             refused 1 "setcap cap_net_raw" "$program" -i hn-b --backend "$backend"
     done
-    # A build without libpcap has no BPF expressions.
-    ldd "${programs[packet]}" | grep libpcap >/dev/null || refused 2 libpcap "${programs[packet]}" -i hn-b -- tcp port 80
     refused 1 metrics "${programs[packet]}" -i hn-b --metrics $SERVER4:80
 }
 

@@ -70,15 +70,8 @@ pub(crate) enum Failure {
     #[error("signature '{text}': {source}")]
     Signature { text: String, source: huginn_net::tcp::ParseError },
     /// A filter expression does not compile.
-    #[cfg(feature = "libpcap")]
     #[error(transparent)]
     Bpf(#[from] huginn_net::core::BpfError),
-    /// A filter expression was given to a build without libpcap.
-    #[cfg(not(feature = "libpcap"))]
-    #[error(
-        "this build has no libpcap, which filter expressions need: install libpcap-dev and build with `--features libpcap`, or use --port and --net"
-    )]
-    NoBpf,
     /// A table was asked for from a build without Parquet.
     #[cfg(not(feature = "parquet"))]
     #[error("this build has no Parquet and Arrow: build it with `--features parquet`")]

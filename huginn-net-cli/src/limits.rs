@@ -513,3 +513,19 @@ pub(crate) const MAX_LISTED_PROGRAMS: usize = 64;
 
 /// Bytes of a key log that are read at once: hundreds of lines.
 pub(crate) const KEY_LOG_BUFFER_LEN: usize = 64 * 1024;
+
+/// Error of the clock from which on times of events cannot be compared with those of other machines.
+#[cfg(target_os = "linux")]
+pub(crate) const MAX_CLOCK_ERROR: Duration = Duration::from_secs(1);
+
+/// Free bytes of a disk that hold about a day of events of a small network.
+#[cfg(target_os = "linux")]
+pub(crate) const MIN_FREE_BYTES: u64 = 1 << 30;
+
+/// Number of open files that suffices for any number of workers and interfaces.
+#[cfg(target_os = "linux")]
+pub(crate) const MIN_OPEN_FILES: u64 = 1024;
+
+/// Size of the buffer of a UDP socket that takes bursts, in bytes.
+#[cfg(target_os = "linux")]
+pub(crate) const MIN_SOCKET_BUFFER: u64 = 8 << 20;

@@ -79,7 +79,7 @@ pub use engine::{
 };
 pub use examples::{Example, Examples};
 pub use filter::Filter;
-#[cfg(feature = "libpcap")]
+#[cfg(feature = "bpf")]
 pub use filter::{Bpf, BpfError};
 pub use flow::{FlowCounters, FlowKey, FlowLimits, IdleCounters, IdleLimits, IdleMap, Slot};
 #[cfg(feature = "serde")]

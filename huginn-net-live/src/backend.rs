@@ -47,6 +47,12 @@ pub(crate) enum ReceiveError {
     Down,
     /// The call failed.
     Failed(io::Error),
+    /// A stream has ended for this reason; [`CaptureBackend::refresh`] tells when it goes on.
+    #[cfg(unix)]
+    Interrupted(String),
+    /// Part of a stream was not read for this reason. It goes on.
+    #[cfg(unix)]
+    Skipped(String),
 }
 
 /// Numbers of dropped frames.

@@ -32,6 +32,12 @@ pub enum LiveError {
         /// The name.
         name: String,
     },
+    /// A name with `tcp:` has no host or port.
+    #[error("{name}: not a TCP server: expected tcp:HOST:PORT")]
+    InvalidTcpServer {
+        /// The name.
+        name: String,
+    },
     /// The port of a UDP socket is not that of a tunnel, so that its datagrams have no packets.
     #[error(
         "{name}: {port} is not the port of a tunnel, such as 4789 (VXLAN), 6081 (Geneve) or 37008 (TZSP)"
@@ -42,7 +48,7 @@ pub enum LiveError {
         /// The port.
         port: u16,
     },
-    /// UDP sockets are not for filter expressions.
+    /// Sockets and streams are not for filter expressions.
     #[error("{name}: filter expressions are for interfaces")]
     ExpressionNeedsInterface {
         /// The name.

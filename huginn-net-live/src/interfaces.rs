@@ -238,6 +238,19 @@ impl Interfaces {
         }
     }
 
+    /// Handles the interruption of a stream.
+    #[cfg(unix)]
+    pub(crate) fn on_interruption(&mut self, index: usize, reason: String) {
+        self.set_state(index, InterfaceState::Gone, NoticeKind::Interrupted { reason });
+    }
+
+    /// Handles part of a stream that was not read.
+    #[cfg(unix)]
+    pub(crate) fn on_skipped(&mut self, index: usize, reason: String) {
+        self.count_error(index);
+        self.notice(index, NoticeKind::Skipped { reason });
+    }
+
     fn is_up(&self, index: usize) -> bool {
         self.slots.get(index).is_some_and(|slot| slot.counters.state() == InterfaceState::Up)
     }
@@ -323,7 +336,18 @@ fn is_permanent(error: &io::Error) -> bool {
 }
 
 /// What the name of a UDP socket begins with.
-pub(crate) const UDP_PREFIX: &str = "udp:";
+const UDP_PREFIX: &str = "udp:";
+
+/// What the name of a server of captures begins with.
+const TCP_PREFIX: &str = "tcp:";
+
+/// What the name of a directory of captures begins with.
+const FILE_PREFIX: &str = "file:";
+
+/// Whether a name is that of an interface, not of a socket or stream.
+pub(crate) fn is_interface(name: &str) -> bool {
+    ![UDP_PREFIX, TCP_PREFIX, FILE_PREFIX].iter().any(|prefix| name.starts_with(prefix))
+}
 
 /// The name of libpcap's pseudo-device for all interfaces of Linux.
 #[cfg(target_os = "linux")]
@@ -358,17 +382,32 @@ fn open(
         name: name.to_owned(),
         known: present.iter().map(|interface| interface.name.clone()).collect(),
     };
+    if !is_interface(name) {
+        if options.expression.is_some() {
+            return Err(LiveError::ExpressionNeedsInterface { name: name.to_owned() });
+        }
+        if fanout.is_some() {
+            return Err(LiveError::QueuesNeedPacketSockets);
+        }
+    }
     #[cfg(target_os = "linux")]
     if let Some(target) = name.strip_prefix(UDP_PREFIX) {
-        return match (&options.expression, fanout) {
-            (Some(_), _) => Err(LiveError::ExpressionNeedsInterface { name: name.to_owned() }),
-            (None, Some(_)) => Err(LiveError::QueuesNeedPacketSockets),
-            (None, None) => {
-                let (backend, granted) = crate::udp::UdpBackend::open(name, target, options)?;
-                notices.extend(small_buffer(name, options, granted));
-                Ok(Box::new(backend))
+        let (backend, granted) = crate::udp::UdpBackend::open(name, target, options)?;
+        notices.extend(small_buffer(name, options, granted));
+        return Ok(Box::new(backend));
+    }
+    #[cfg(unix)]
+    {
+        use crate::stream::StreamBackend;
+        let connect = || name.strip_prefix(TCP_PREFIX).map(|to| StreamBackend::connect(name, to, options));
+        let follow = || name.strip_prefix(FILE_PREFIX).map(|path| StreamBackend::follow(name, path, options));
+        if let Some(opened) = connect().or_else(follow) {
+            let (backend, is_up) = opened?;
+            if !is_up {
+                notices.push(Notice { interface: name.to_owned(), kind: NoticeKind::Awaited });
             }
-        };
+            return Ok(Box::new(backend));
+        }
     }
     match options.backend {
         Backend::Packet if options.expression.is_some() => Err(LiveError::ExpressionNeedsLibpcap),

@@ -12,6 +12,7 @@
 //! source waits for interfaces that go down or are removed, and reports each change with a [`Notice`].
 //!
 //! A name such as `udp:4789` is a UDP socket that receives mirrored traffic (VXLAN, Geneve, TZSP), which needs no privilege.
+//! `tcp:HOST:PORT` reads a capture that a server sends, and `file:DIR` the captures of a directory, while they grow.
 //!
 //! Capturing from an interface needs privileges, on Linux `CAP_NET_RAW`, which the program may drop once the source is open.
 //!
@@ -48,9 +49,13 @@ mod packet;
 mod poll;
 mod processor;
 mod queues;
+#[cfg(target_os = "linux")]
+mod settings;
 mod source;
 mod stats;
 mod stopper;
+#[cfg(unix)]
+mod stream;
 #[cfg(target_os = "linux")]
 mod udp;
 
@@ -62,6 +67,8 @@ pub use options::{Backend, LiveOptions};
 #[cfg(target_os = "linux")]
 #[doc(hidden)]
 pub use packet::{BlockFrame, BlockFrames};
+#[cfg(target_os = "linux")]
+pub use settings::{InterfaceSettings, clock_error};
 pub use source::LiveSource;
 pub use stats::{InterfaceState, InterfaceStats, LiveStats, QueueStats};
 pub use stopper::Stopper;

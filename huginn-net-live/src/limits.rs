@@ -69,3 +69,39 @@ pub(crate) const DATAGRAMS_PER_READ: usize = 64;
 /// Length of the longest datagram of UDP in bytes, without its headers, rounded up.
 #[cfg(target_os = "linux")]
 pub(crate) const MAX_DATAGRAM_LEN: usize = 64 << 10;
+
+/// Number of batches of a stream that wait for the source, so that the thread that reads the stream may be ahead of it.
+#[cfg(unix)]
+pub(crate) const STREAM_BATCHES: usize = 4;
+
+/// Number of frames of a stream from which on a batch is full.
+#[cfg(unix)]
+pub(crate) const STREAM_BATCH_FRAMES: usize = 512;
+
+/// Bytes of a stream from which on a batch is full.
+#[cfg(unix)]
+pub(crate) const STREAM_BATCH_BYTES: usize = 256 << 10;
+
+/// Time in which a server must accept a connection; the end of the program may wait for it.
+#[cfg(unix)]
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Time between two attempts to connect.
+#[cfg(unix)]
+pub(crate) const RECONNECT_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Time after which a silent connection is left to see whether the program ends.
+#[cfg(unix)]
+pub(crate) const STREAM_READ_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// Time between two looks at a directory of captures, and at the size of the one that grows.
+#[cfg(unix)]
+pub(crate) const DIRECTORY_SCAN_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Maximum number of files in a directory of captures.
+#[cfg(unix)]
+pub(crate) const MAX_FOLLOWED_FILES: usize = 100_000;
+
+/// Bytes that tell one capture of a ring of files from the next: the header of pcap, and that of its first packet.
+#[cfg(unix)]
+pub(crate) const CAPTURE_HEAD_LEN: u64 = 64;

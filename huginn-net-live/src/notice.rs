@@ -31,6 +31,16 @@ pub enum NoticeKind {
         /// The error of the system or libpcap.
         reason: String,
     },
+    /// A stream has ended. The source waits for it, and tries again each second.
+    Interrupted {
+        /// Why it has ended.
+        reason: String,
+    },
+    /// Part of a stream could not be read. It goes on; [`read_errors`](crate::InterfaceStats::read_errors) counts it.
+    Skipped {
+        /// What was not read, and why.
+        reason: String,
+    },
     /// The kernel granted a smaller buffer than [requested](crate::LiveOptions::buffer_bytes), for lack of memory.
     SmallBuffer {
         /// Bytes requested.
@@ -50,6 +60,10 @@ impl fmt::Display for Notice {
             NoticeKind::Removed => f.write_str("has vanished; the capture resumes when it returns"),
             NoticeKind::Recovered => f.write_str("is back"),
             NoticeKind::Abandoned { reason } => write!(f, "is back but cannot be opened: {reason}"),
+            NoticeKind::Interrupted { reason } => {
+                write!(f, "{reason}; the capture resumes when there is another one")
+            }
+            NoticeKind::Skipped { reason } => f.write_str(reason),
             NoticeKind::SmallBuffer { requested, granted } => {
                 write!(f, "the kernel granted only {granted} of {requested} bytes of buffer")
             }

@@ -116,7 +116,7 @@ pub(crate) struct AnalysisArguments {
     #[command(flatten)]
     pub(crate) packets: PacketArguments,
 
-    /// Analyse only packets that match this BPF expression (pcap-filter(7); needs a build with the feature libpcap)
+    /// Analyse only packets that match this BPF expression (pcap-filter(7); needs libpcap)
     #[arg(long, value_name = "BPF")]
     pub(crate) filter: Option<String>,
 

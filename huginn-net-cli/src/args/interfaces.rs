@@ -13,6 +13,6 @@ pub(crate) struct InterfacesArguments {
 pub(crate) enum ListFormat {
     /// A table
     Human,
-    /// JSON Lines, one interface per line
+    /// JSON Lines, one object per row
     Json,
 }

@@ -32,12 +32,12 @@ pub(crate) struct LiveArguments {
     #[arg(long)]
     pub(crate) check: bool,
 
-    /// Interface to capture from, or on Linux udp:PORT or udp:ADDR:PORT to receive mirrored traffic (VXLAN, Geneve, TZSP); may be
-    /// repeated ('huginn-net interfaces' lists interfaces)
+    /// Interface to capture from ('huginn-net interfaces' lists them); udp:PORT or udp:ADDR:PORT receives mirrored traffic (VXLAN, Geneve,
+    /// TZSP; Linux), tcp:HOST:PORT reads a capture from a server, file:DIR the captures of a directory while they grow; may be repeated
     #[arg(short, long = "interface", required = true, value_name = "IFACE")]
     pub(crate) interfaces: Vec<String>,
 
-    /// BPF expression, same as --filter (pcap-filter(7); needs a build with the feature libpcap)
+    /// BPF expression, same as --filter (pcap-filter(7); needs libpcap)
     #[arg(value_name = "BPF", conflicts_with = "filter")]
     pub(crate) expression: Vec<String>,
 
@@ -65,7 +65,7 @@ pub(crate) struct LiveArguments {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Capture")]
 pub(crate) struct CaptureArguments {
-    /// Capture backend [default: packet on Linux; libpcap on other systems or with a BPF expression]
+    /// Capture backend [default: packet on Linux; libpcap on other systems, and with a BPF expression in a build with the feature libpcap]
     #[arg(long, value_enum, value_name = "NAME")]
     pub(crate) backend: Option<BackendArgument>,
 

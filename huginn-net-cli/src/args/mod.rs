@@ -3,6 +3,8 @@
 mod analysis;
 mod db;
 mod diff;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod enrich;
 mod explain;
 mod extract;
@@ -32,6 +34,8 @@ pub(crate) use self::analysis::{
 };
 pub(crate) use self::db::{DbCommand, ExportArguments, ExportKind, ExportTarget, LearnArguments};
 pub(crate) use self::diff::DiffArguments;
+#[cfg(target_os = "linux")]
+pub(crate) use self::doctor::DoctorArguments;
 pub(crate) use self::enrich::EnrichArguments;
 pub(crate) use self::explain::ExplainArguments;
 pub(crate) use self::extract::ExtractArguments;
@@ -110,6 +114,9 @@ pub(crate) enum Command {
     /// List capture interfaces
     #[cfg(unix)]
     Interfaces(InterfacesArguments),
+    /// Check what a sensor needs: rights, kernel, interfaces, clock, disk, limits; says what is wrong and what to type
+    #[cfg(target_os = "linux")]
+    Doctor(DoctorArguments),
     /// Check databases of signatures, look signatures up, and learn new ones
     #[command(subcommand)]
     Db(DbCommand),

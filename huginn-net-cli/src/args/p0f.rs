@@ -55,7 +55,7 @@ pub(crate) struct P0fArguments {
     #[arg(short = 'm', value_name = "C,H", value_parser = parse_pair)]
     pub(crate) max: Option<P0fLimits>,
 
-    /// Analyse only packets that this expression selects (pcap-filter(7); needs a build with the feature libpcap)
+    /// Analyse only packets that this expression selects (pcap-filter(7); needs libpcap)
     #[arg(value_name = "FILTER")]
     pub(crate) expression: Vec<String>,
 }

@@ -2,6 +2,8 @@
 
 mod db;
 mod diff;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod enrich;
 mod events;
 mod explain;
@@ -46,6 +48,8 @@ pub(crate) fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Live(args) => sensor::run(LivePlan::new(*args)?),
         #[cfg(unix)]
         Command::Interfaces(args) => interfaces::run(args.format),
+        #[cfg(target_os = "linux")]
+        Command::Doctor(args) => doctor::run(&args),
         Command::Db(command) => db::run(command),
         Command::Explain(args) => explain::run(args),
         Command::Enrich(args) => enrich::run(&args),

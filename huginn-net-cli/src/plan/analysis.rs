@@ -213,18 +213,11 @@ fn processors() -> NonZeroUsize {
 }
 
 /// Adds the filter expression, if there is one.
-#[cfg(feature = "libpcap")]
 fn filtered(builder: Builder<Observers>, expression: Option<&str>) -> Result<Builder<Observers>, Failure> {
     Ok(match expression {
         Some(expression) => builder.bpf(huginn_net::core::Bpf::new(expression)?),
         None => builder,
     })
-}
-
-/// Fails if there is a filter expression: this build has no libpcap.
-#[cfg(not(feature = "libpcap"))]
-fn filtered(builder: Builder<Observers>, expression: Option<&str>) -> Result<Builder<Observers>, Failure> {
-    if expression.is_some() { Err(Failure::NoBpf) } else { Ok(builder) }
 }
 
 fn notice_settings(args: ThresholdArguments) -> NoticeSettings {

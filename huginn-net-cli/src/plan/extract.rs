@@ -44,7 +44,7 @@ pub(crate) struct Decoding {
 }
 
 /// The filter expression of the analysis: frames that it rejects are neither numbered nor written.
-pub(crate) struct FrameFilter(#[cfg(feature = "libpcap")] Option<huginn_net::core::Bpf>);
+pub(crate) struct FrameFilter(Option<huginn_net::core::Bpf>);
 
 impl ExtractPlan {
     pub(crate) fn new(mut args: ExtractArguments) -> Result<Self, Failure> {
@@ -107,27 +107,13 @@ fn check_output(target: &Target) -> Result<(), Failure> {
 }
 
 impl FrameFilter {
-    #[cfg(feature = "libpcap")]
     pub(super) fn new(expression: Option<&str>) -> Result<Self, Failure> {
         Ok(Self(expression.map(huginn_net::core::Bpf::new).transpose()?))
     }
 
-    /// An expression is refused when the analyzer is built.
-    #[cfg(not(feature = "libpcap"))]
-    pub(super) fn new(_: Option<&str>) -> Result<Self, Failure> {
-        Ok(Self())
-    }
-
     /// Whether a frame is analysed.
-    #[cfg(feature = "libpcap")]
     pub(crate) fn passes(&mut self, frame: &Frame<'_>) -> bool {
         self.0.as_mut().is_none_or(|bpf| bpf.passes(frame))
-    }
-
-    /// Whether a frame is analysed.
-    #[cfg(not(feature = "libpcap"))]
-    pub(crate) fn passes(&mut self, _: &Frame<'_>) -> bool {
-        true
     }
 }
 

@@ -218,6 +218,10 @@ impl LivePlan {
                 .map(Path::to_owned)
                 .collect(),
             readable: parts.watch.iter().flat_map(|files| files.paths()).cloned().collect(),
+            folders: names_after(&parts.interfaces, "file:").map(PathBuf::from).collect(),
+            ports: names_after(&parts.interfaces, "tcp:")
+                .filter_map(|server| server.rsplit_once(':')?.1.parse().ok())
+                .collect(),
             makes_folders: output.hour_folders,
             removable: p0f_socket.iter().map(|socket| socket.path.clone()).collect(),
             sandbox: parts.sandbox,
@@ -252,6 +256,11 @@ impl LiveOutputPlan {
     }
 }
 
+/// What follows a prefix in the names of sockets and streams.
+fn names_after<'a>(interfaces: &'a [String], prefix: &'a str) -> impl Iterator<Item = &'a str> {
+    interfaces.iter().filter_map(move |name| name.strip_prefix(prefix))
+}
+
 /// The source and the analyzer of a capture.
 struct Capture {
     options: LiveOptions,
@@ -273,24 +282,20 @@ fn capture(
     let expression = plan.take_expression();
     options.backend = match backend {
         Some(backend) => backend,
-        None if expression.is_some() => Backend::Pcap,
+        None if cfg!(feature = "libpcap") && expression.is_some() => Backend::Pcap,
         None => Backend::default(),
     };
     let (by_kernel, here) = match options.backend {
         Backend::Pcap => (expression, None),
         _ => (None, expression),
     };
-    #[cfg(not(feature = "libpcap"))]
-    if by_kernel.is_some() {
-        return Err(Failure::NoBpf);
-    }
     options.expression = by_kernel;
     let workers = workers(plan.typed_workers(), &options.cpus)?;
     // The first packets of several queues are not defined.
     let has_queues = LiveSource::has_queues(interfaces, &options) && count.is_none();
     let queues = if has_queues { workers } else { NonZeroUsize::MIN };
     if queues < workers && !options.cpus.is_empty() {
-        let reason = "--pin with several workers needs a queue for each: leave -c, --backend libpcap and UDP sockets out";
+        let reason = "--pin with several workers needs a queue for each: leave -c, --backend libpcap, UDP sockets and streams out";
         return Err(Failure::Usage(reason.into()));
     }
     let expression = here.clone();

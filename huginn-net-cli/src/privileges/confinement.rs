@@ -1,11 +1,12 @@
-//! Landlock sandbox (`landlock(7)`): allows only the output directories, those of watch lists, and the counters of interfaces.
+//! Landlock sandbox (`landlock(7)`): allows only the output directories, those of watch lists and captures, the counters of interfaces, and connections to
+//! servers of captures.
 
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    ABI, Access, AccessFs, AccessNet, BitFlags, NetPort, PathBeneath, PathFd, Ruleset, RulesetAttr,
     RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, make_bitflags,
 };
 
@@ -32,7 +33,7 @@ pub(super) enum Confinement {
 /// (from Linux 6.12) signals to other processes and their abstract sockets. Open descriptors stay usable.
 pub(super) fn confine(policy: &Policy) -> Result<Confinement, PrivilegeError> {
     let mut rules = Vec::new();
-    for path in READABLE {
+    for path in READABLE.iter().map(Path::new).chain(policy.folders.iter().map(PathBuf::as_path)) {
         // A missing path needs no rule.
         if let Ok(folder) = PathFd::new(path) {
             rules.push(PathBeneath::new(folder, make_bitflags!(AccessFs::{ReadFile | ReadDir})));
@@ -66,6 +67,9 @@ pub(super) fn confine(policy: &Policy) -> Result<Confinement, PrivilegeError> {
         .scope(Scope::from_all(KNOWN))?
         .create()?
         .add_rules(rules.into_iter().map(Ok::<_, RulesetError>))?
+        .add_rules(
+            policy.ports.iter().map(|port| Ok::<_, RulesetError>(NetPort::new(*port, AccessNet::ConnectTcp))),
+        )?
         .restrict_self()?;
     Ok(match status.ruleset {
         RulesetStatus::FullyEnforced => Confinement::Full,

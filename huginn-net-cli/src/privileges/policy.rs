@@ -11,10 +11,14 @@ pub(crate) struct Policy {
     pub(crate) writable: Vec<PathBuf>,
     /// Files that are read again, by the same names.
     pub(crate) readable: Vec<PathBuf>,
+    /// Folders whose files are read, whatever their names.
+    pub(crate) folders: Vec<PathBuf>,
+    /// TCP ports to which connections are made.
+    pub(crate) ports: Vec<u16>,
     /// Whether folders are made in the folders of these files.
     pub(crate) makes_folders: bool,
     /// Files that are only removed, at exit.
     pub(crate) removable: Vec<PathBuf>,
-    /// Denies all other access to files, and new TCP connections.
+    /// Denies all other access to files, and other new TCP connections.
     pub(crate) sandbox: bool,
 }

@@ -59,17 +59,14 @@ fn wrong_usage_exits_with_2_and_names_option() {
 
 #[cfg(not(feature = "libpcap"))]
 #[test]
-fn filter_without_libpcap_names_the_build_option() {
-    for args in [&["-i", "lo", "tcp", "port", "80"][..], &["-i", "lo", "--backend", "libpcap"]] {
-        let (status, stderr) = live(args);
-        assert!(status == 2 && stderr.contains("--features libpcap"), "{args:?}: {status}, {stderr}");
-    }
+fn backend_libpcap_names_the_build_option() {
+    let (status, stderr) = live(&["-i", "lo", "--backend", "libpcap"]);
+    assert!(status == 2 && stderr.contains("--features libpcap"), "{status}, {stderr}");
 }
 
-#[cfg(feature = "libpcap")]
 #[test]
 fn invalid_filter_expression_is_named() {
-    for backend in ["packet", "libpcap"] {
+    for backend in if cfg!(feature = "libpcap") { &["packet", "libpcap"][..] } else { &["packet"] } {
         let (status, stderr) = live(&["-i", "lo", "--backend", backend, "tcp", "prot", "80"]);
         // Without privileges libpcap reports the missing permission first.
         assert!(
@@ -447,6 +444,80 @@ fn mirrored_capture_has_the_events_of_the_file() {
     let wanted = events_of(str::from_utf8(&of_file.stdout).unwrap());
     assert!(wanted.len() > 20);
     assert_eq!(events_of(&found), wanted);
+}
+
+#[test]
+fn captures_of_a_server_and_of_a_directory_have_the_events_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let capture = captures::path("tls-curl.pcap");
+    let count = frames(&capture).len().to_string();
+    let of_file = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
+        .args(["pcap", "--format", "json", "-q"])
+        .arg(&capture)
+        .output()
+        .unwrap();
+    assert!(of_file.stdout.len() > 1000);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = format!("tcp:{}", listener.local_addr().unwrap());
+    let bytes = fs::read(&capture).unwrap();
+    let sender = thread::spawn(move || {
+        // The first connection ends within a packet; the next one brings the capture again.
+        listener.accept().unwrap().0.write_all(&bytes[..30]).unwrap();
+        let mut connection = listener.accept().unwrap().0;
+        connection.write_all(&bytes).unwrap();
+        // The sensor ends it.
+        let _ = connection.read(&mut [0]);
+    });
+    let spool = folder.path().join("spool");
+    fs::create_dir(&spool).unwrap();
+    fs::copy(&capture, spool.join("1.pcap")).unwrap();
+    for (name, workers) in [(server, "1"), (format!("file:{}", spool.display()), "2")] {
+        let events = folder.path().join(format!("events-{workers}"));
+        let (status, stderr) = live(&[
+            "-i",
+            &name,
+            "--format",
+            "json",
+            "-c",
+            &count,
+            "-w",
+            workers,
+            "-o",
+            events.to_str().unwrap(),
+        ]);
+        assert_eq!(status, 0, "{stderr}");
+        assert!(fs::read(&events).unwrap() == of_file.stdout, "{name}: {stderr}");
+        let is_interrupted = stderr.contains("packet 1") && stderr.contains("the capture resumes");
+        assert_eq!(is_interrupted, name.starts_with("tcp:"), "{stderr}");
+    }
+    sender.join().unwrap();
+}
+
+#[test]
+fn doctor_says_what_is_wrong_and_needs_no_rights() {
+    let folder = tempfile::tempdir().unwrap();
+    let doctor = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
+        let output = command.args(["doctor", "--format", "json"]).args(args).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let rows: Vec<serde_json::Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let is_wrong = rows.iter().any(|row| row["state"] == "wrong");
+        assert_eq!(output.status.code(), Some(i32::from(is_wrong)), "{text}");
+        rows
+    };
+    let state = |rows: &[serde_json::Value], check: &str| {
+        rows.iter().find(|row| row["check"] == check).map(|row| row["state"].clone()).unwrap()
+    };
+    let absent = folder.path().join("absent/events.json");
+    let rows = doctor(&["-i", "lo", "-o", absent.to_str().unwrap()]);
+    assert_eq!((state(&rows, "link"), state(&rows, "disk")), ("ok".into(), "wrong".into()));
+    let fix = rows.iter().find(|row| row["check"] == "disk").unwrap()["fix"].as_str().unwrap();
+    assert_eq!(fix, format!("sudo mkdir -p '{}'", absent.parent().unwrap().display()));
+    for check in ["rights", "kernel", "Landlock", "offload", "ring", "clock", "UDP buffer", "open files"] {
+        state(&rows, check);
+    }
+    assert_eq!(state(&doctor(&["-i", "nonexistent0"]), "interface"), "wrong");
 }
 
 /// The frames of a capture.

@@ -372,7 +372,6 @@ fn wrong_usage_exits_with_2() {
     assert_fails(&["pcap", "--db", &scratch("missing.fp"), &path], USAGE, "missing.fp: ");
 }
 
-#[cfg(feature = "libpcap")]
 #[test]
 fn filter_expressions_select_packets() {
     let path = capture("curl-nginx.pcap");
@@ -380,14 +379,4 @@ fn filter_expressions_select_packets() {
     assert_eq!(events(&["--filter", "tcp port 80", &path]).len(), all);
     assert_eq!(events(&["--filter", "udp", &path]).len(), 0);
     assert_fails(&["pcap", "--filter", "tcp prot 80", &path], USAGE, "tcp prot 80");
-}
-
-#[cfg(not(feature = "libpcap"))]
-#[test]
-fn filter_without_libpcap_names_missing_feature() {
-    assert_fails(
-        &["pcap", "--filter", "tcp port 80", &capture("curl-nginx.pcap")],
-        USAGE,
-        "--features libpcap",
-    );
 }

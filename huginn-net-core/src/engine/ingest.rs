@@ -11,7 +11,7 @@ use crate::{Decoder, Example, Examples, Filter, Frame, Tally, Timestamp};
 pub(super) struct Ingest {
     pub(super) decoding: Decoding,
     pub(super) clock: PacketClock,
-    #[cfg(feature = "libpcap")]
+    #[cfg(feature = "bpf")]
     pub(super) bpf: Option<crate::Bpf>,
 }
 
@@ -54,7 +54,7 @@ impl Ingest {
         Self {
             decoding: Decoding::new(decoder, filter),
             clock,
-            #[cfg(feature = "libpcap")]
+            #[cfg(feature = "bpf")]
             bpf: None,
         }
     }
@@ -64,7 +64,7 @@ impl Ingest {
         Self {
             decoding: self.decoding.fork(),
             clock: self.clock.fork(),
-            #[cfg(feature = "libpcap")]
+            #[cfg(feature = "bpf")]
             bpf: self.bpf.as_ref().map(crate::Bpf::fork),
         }
     }
@@ -88,7 +88,7 @@ impl Ingest {
         frame: &Frame<'_>,
         handler: &mut (impl SegmentHandler + TimeHandler),
     ) -> ControlFlow<()> {
-        #[cfg(feature = "libpcap")]
+        #[cfg(feature = "bpf")]
         if let Some(bpf) = &mut self.bpf
             && !bpf.passes(frame)
         {

@@ -43,9 +43,9 @@ pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<
     output: &mut dyn Output<R::Rendered, R::Arena>,
 ) -> Result<(), AnalysisError<S::Error>> {
     let Parts { ingest, flows, router, dropped, cancel, requests } = parts;
-    #[cfg(feature = "libpcap")]
+    #[cfg(feature = "bpf")]
     let mut bpf = ingest.bpf.take();
-    #[cfg(feature = "libpcap")]
+    #[cfg(feature = "bpf")]
     let source = crate::filter::BpfSource::new(source, bpf.as_mut());
     let snapshots = CounterSnapshots::new(flows, *dropped, ingest.counters(), workers);
     let Ingest { decoding, clock, .. } = &mut *ingest;
@@ -90,7 +90,7 @@ pub(super) fn run<'f, P: Protocol, S: Source<'f, Error: Send> + Send, R: Render<
     others.iter().for_each(|worker| decoding.join(worker));
     decoding.decoder.set_record(last.record);
     clock.resume(last.now, last.steps);
-    #[cfg(feature = "libpcap")]
+    #[cfg(feature = "bpf")]
     {
         ingest.bpf = bpf;
     }

@@ -1,36 +1,46 @@
 //! BPF filter expressions, compiled and run by libpcap.
 
 use std::fmt;
+use std::sync::Arc;
 
-use pcap::{BpfProgram, Capture, Linktype};
+use huginn_net_bpf::{FilterError, Program};
 
 use crate::{Block, Fill, Frame, LinkType, NextFrame, Source};
 
-/// A filter expression (`pcap-filter(7)`), compiled for each link type on first use.
+/// A filter expression (`pcap-filter(7)`), compiled for usual link types at once, and for others on first use.
 ///
 /// A frame of a link type that the expression cannot be compiled for (`ether host` on raw IP) does not pass.
 /// `len`, `greater` and `less` see the captured length, not that on the wire.
 pub struct Bpf {
     expression: String,
-    programs: Vec<(LinkType, Option<BpfProgram>)>,
+    programs: Vec<(LinkType, Option<Arc<Program>>)>,
 }
 
+/// Link types of live captures, whose programs are compiled at once: a program that has confined itself can no longer read the files
+/// that names of hosts and ports come from.
+const USUAL_LINKS: [LinkType; 4] =
+    [LinkType::RAW, LinkType::LINUX_SLL, LinkType::LINUX_SLL2, LinkType::IEEE802_11_RADIOTAP];
+
 impl Bpf {
-    /// Compiles an expression for Ethernet; other link types follow when they occur.
+    /// Compiles an expression for Ethernet and usual link types; others follow when they occur.
     ///
     /// # Errors
-    /// The error of libpcap if the expression is invalid.
+    /// If the system has no libpcap, or libpcap refuses the expression for Ethernet.
     pub fn new(expression: impl Into<String>) -> Result<Self, BpfError> {
         let expression = expression.into();
         match compile(&expression, LinkType::ETHERNET) {
-            Ok(program) => Ok(Self { expression, programs: vec![(LinkType::ETHERNET, Some(program))] }),
+            Ok(program) => {
+                let others = USUAL_LINKS.map(|link| (link, compile(&expression, link).ok()));
+                let programs = std::iter::once((LinkType::ETHERNET, Some(program))).chain(others).collect();
+                Ok(Self { expression, programs })
+            }
             Err(source) => Err(BpfError { expression, source }),
         }
     }
 
     /// Returns the same filter for another thread.
     pub(crate) fn fork(&self) -> Self {
-        Self { expression: self.expression.clone(), programs: Vec::new() }
+        Self { expression: self.expression.clone(), programs: self.programs.clone() }
     }
 
     /// Whether a frame passes.
@@ -42,7 +52,7 @@ impl Bpf {
         });
         match self.programs.get(index) {
             Some((_, Some(program))) => {
-                program.filter(frame.data.get(link_header(frame.link)..).unwrap_or_default())
+                program.passes(frame.data.get(link_header(frame.link)..).unwrap_or_default())
             }
             _ => false,
         }
@@ -92,8 +102,8 @@ impl fmt::Debug for Bpf {
     }
 }
 
-fn compile(expression: &str, link: LinkType) -> Result<BpfProgram, pcap::Error> {
-    Capture::dead(Linktype(i32::from(dlt(link))))?.compile(expression, true)
+fn compile(expression: &str, link: LinkType) -> Result<Arc<Program>, FilterError> {
+    Program::compile(expression, dlt(link).into()).map(Arc::new)
 }
 
 /// Length of the header that is removed before the program runs, in bytes. BSD loopback stores the address family in
@@ -112,15 +122,15 @@ fn dlt(link: LinkType) -> u16 {
     }
 }
 
-/// A filter expression that libpcap could not compile.
+/// A filter expression that could not be compiled.
 #[derive(Debug, thiserror::Error)]
 #[error("filter expression '{expression}': {source}")]
 #[non_exhaustive]
 pub struct BpfError {
     /// The expression.
     pub expression: String,
-    /// The error of libpcap.
-    pub source: pcap::Error,
+    /// The reason.
+    pub source: FilterError,
 }
 
 #[cfg(test)]

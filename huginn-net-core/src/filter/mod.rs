@@ -1,6 +1,6 @@
 //! Filters by port, network, shard and BPF expression.
 
-#[cfg(feature = "libpcap")]
+#[cfg(feature = "bpf")]
 mod bpf;
 
 use std::hash::BuildHasher;
@@ -11,9 +11,9 @@ use ipnet::IpNet;
 
 use crate::{FlowKey, Segment};
 
-#[cfg(feature = "libpcap")]
+#[cfg(feature = "bpf")]
 pub(crate) use bpf::BpfSource;
-#[cfg(feature = "libpcap")]
+#[cfg(feature = "bpf")]
 pub use bpf::{Bpf, BpfError};
 
 /// A filter by port, network and shard, applied to the innermost addresses.

@@ -167,7 +167,7 @@ impl<'f> Block<'f> {
     }
 
     /// Removes and counts the frames that `passes` rejects.
-    #[cfg(feature = "libpcap")]
+    #[cfg(feature = "bpf")]
     pub(crate) fn filter(&mut self, mut passes: impl FnMut(&Frame<'_>) -> bool) {
         let Self { buffer, frames, filtered, .. } = self;
         frames.retain(|stored| {

@@ -1,6 +1,6 @@
 //! All `unsafe` code of this crate, for which no crate has a safe wrapper: the memory that a packet socket shares
-//! with the kernel, and `getsockname(2)` for addresses as short as the kernel makes them.
-#![allow(unsafe_code, reason = "memory that the kernel writes, and a call that takes a pointer")]
+//! with the kernel, `getsockname(2)` for addresses as short as the kernel makes them, and settings of interfaces and the clock.
+#![allow(unsafe_code, reason = "memory that the kernel writes, and calls that take a pointer")]
 
 use std::ffi::c_void;
 use std::mem::offset_of;
@@ -173,4 +173,59 @@ pub(super) fn bound_to(socket: BorrowedFd<'_>) -> io::Result<libc::sockaddr_ll> 
     let outcome =
         unsafe { libc::getsockname(socket.as_raw_fd(), ptr::from_mut(&mut address).cast(), &raw mut len) };
     if outcome == 0 { Ok(address) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Commands of `SIOCETHTOOL` (`linux/ethtool.h`) that read settings and need no privilege.
+const ETHTOOL_GRINGPARAM: u32 = 0x10;
+const ETHTOOL_GFLAGS: u32 = 0x25;
+const ETHTOOL_GGRO: u32 = 0x2b;
+
+/// `ETH_FLAG_LRO`: the card joins received segments.
+const FLAG_LRO: u32 = 1 << 15;
+
+/// Whether the kernel joins received segments (GRO).
+pub(crate) fn joins_segments(socket: BorrowedFd<'_>, name: &str) -> io::Result<bool> {
+    // struct ethtool_value: the command and the value.
+    let [_, value] = ethtool(socket, name, [ETHTOOL_GGRO, 0])?;
+    Ok(value != 0)
+}
+
+/// Whether the card joins received segments (LRO).
+pub(crate) fn card_joins_segments(socket: BorrowedFd<'_>, name: &str) -> io::Result<bool> {
+    let [_, flags] = ethtool(socket, name, [ETHTOOL_GFLAGS, 0])?;
+    Ok(flags & FLAG_LRO != 0)
+}
+
+/// Returns the number of receive descriptors of a card, and the maximum.
+pub(crate) fn receive_ring(socket: BorrowedFd<'_>, name: &str) -> io::Result<(u32, u32)> {
+    // struct ethtool_ringparam: the command, four maxima and four numbers, those of the receive ring first.
+    let [_, max, _, _, _, len, ..] = ethtool(socket, name, [ETHTOOL_GRINGPARAM, 0, 0, 0, 0, 0, 0, 0, 0])?;
+    Ok((len, max))
+}
+
+/// Reads a setting. `words` is the structure of the command in its first word, which the kernel fills.
+fn ethtool<const N: usize>(socket: BorrowedFd<'_>, name: &str, mut words: [u32; N]) -> io::Result<[u32; N]> {
+    let mut ifr_name = [0; libc::IFNAMSIZ];
+    // The last byte stays zero.
+    for (to, from) in ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(name.bytes()) {
+        *to = from.cast_signed() as libc::c_char;
+    }
+    let ifr_ifru = libc::__c_anonymous_ifr_ifru { ifru_data: ptr::from_mut(&mut words).cast() };
+    let mut request = libc::ifreq { ifr_name, ifr_ifru };
+    // SAFETY: the callers pass words of the length that the structure of the command has, and the kernel writes no more. Both
+    // structures live until the call returns, and every bit pattern of them is valid.
+    let outcome =
+        unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as libc::Ioctl, &raw mut request) };
+    if outcome == 0 { Ok(words) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Whether a program keeps the clock of the system correct, and by how many microseconds it may be wrong (`adjtimex(2)`).
+pub(crate) fn clock() -> io::Result<(bool, u64)> {
+    // SAFETY: `timex` has integers only, for which zeros are valid. Without modes, the call changes nothing.
+    let mut timex: libc::timex = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes one `timex`, which lives until the call returns.
+    if unsafe { libc::adjtimex(&raw mut timex) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok((timex.status & libc::STA_UNSYNC == 0, u64::try_from(timex.maxerror).unwrap_or(u64::MAX)))
 }

@@ -2,7 +2,7 @@
 
 mod block;
 mod fanout;
-mod ffi;
+pub(crate) mod ffi;
 mod socket;
 
 use std::io;

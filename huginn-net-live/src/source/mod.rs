@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use huginn_net_core::{Block, Fill, NextFrame, Source, Timestamp};
 
 use crate::backend::ReceiveError;
-use crate::interfaces::{Fanouts, Interfaces, UDP_PREFIX};
+use crate::interfaces::{Fanouts, Interfaces, is_interface};
 use crate::limits::{
     COALESCE_DELAY, KERNEL_TIMER_RESOLUTION, MAINTENANCE_INTERVAL, MAX_DRAIN_TIME, MAX_SPURIOUS_WAKEUPS,
     MIN_DELIVERY_DELAY, SPURIOUS_WAKEUP_DELAY,
@@ -72,6 +72,10 @@ impl LiveSource {
     /// VXLAN, 6081 of Geneve, 37008 of TZSP, or any other that the [decoder](huginn_net_core::Decoder) knows. Datagrams become IP packets,
     /// so that their events are those of a capture from the interface that receives them. The socket needs no privilege.
     ///
+    /// On Unix `tcp:HOST:PORT` is a server that sends a capture (pcap-over-IP), and `file:DIR` a directory that another program fills with
+    /// captures: each is read while it grows, until a newer one begins. A thread of the source reads them; it starts with the first
+    /// frame, and the sender waits for the source.
+    ///
     /// Capture starts at once. The program may then drop the privileges that opening needs (on Linux `CAP_NET_RAW`).
     /// Without them [`Backend::Pcap`](crate::Backend::Pcap) cannot reopen an interface that was removed.
     ///
@@ -119,10 +123,10 @@ impl LiveSource {
         Self::open_with(interfaces, options, queues.get(), &fanouts)
     }
 
-    /// Whether [`open_queues`](Self::open_queues) can divide the frames of these interfaces: those of packet sockets, not of UDP sockets.
+    /// Whether [`open_queues`](Self::open_queues) can divide the frames of these interfaces: those of packet sockets, not of UDP sockets and
+    /// streams.
     pub fn has_queues(interfaces: &[impl AsRef<str>], options: &LiveOptions) -> bool {
-        let is_socket = |name: &str| name.starts_with(UDP_PREFIX);
-        options.backend == Backend::Packet && !interfaces.iter().any(|name| is_socket(name.as_ref()))
+        options.backend == Backend::Packet && interfaces.iter().all(|name| is_interface(name.as_ref()))
     }
 
     fn open_with(
@@ -321,6 +325,10 @@ impl LiveSource {
         match outcome {
             Ok(()) => {}
             Err(ReceiveError::Down) => self.interfaces.on_link_down(slot),
+            #[cfg(unix)]
+            Err(ReceiveError::Interrupted(reason)) => self.interfaces.on_interruption(slot, reason),
+            #[cfg(unix)]
+            Err(ReceiveError::Skipped(reason)) => self.interfaces.on_skipped(slot, reason),
             Err(ReceiveError::Failed(source)) if is_transient(&source) => self.interfaces.count_error(slot),
             Err(ReceiveError::Failed(source)) => {
                 self.failure = Some(LiveError::Receive { name: self.interfaces.name(slot), source });

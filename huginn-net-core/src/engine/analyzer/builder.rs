@@ -16,7 +16,7 @@ pub struct Builder<P> {
     decode: DecodeConfig,
     flows: FlowLimits,
     filter: Filter,
-    #[cfg(feature = "libpcap")]
+    #[cfg(feature = "bpf")]
     bpf: Option<crate::Bpf>,
     workers: NonZeroUsize,
     block_bytes: Option<usize>,
@@ -32,7 +32,7 @@ impl<P: Protocol> Builder<P> {
             decode: DecodeConfig::default(),
             flows: FlowLimits::default(),
             filter: Filter::default(),
-            #[cfg(feature = "libpcap")]
+            #[cfg(feature = "bpf")]
             bpf: None,
             workers: NonZeroUsize::MIN,
             block_bytes: None,
@@ -67,7 +67,7 @@ impl<P: Protocol> Builder<P> {
     }
 
     /// Analyses only the frames that this expression selects.
-    #[cfg(feature = "libpcap")]
+    #[cfg(feature = "bpf")]
     pub fn bpf(mut self, bpf: crate::Bpf) -> Self {
         self.bpf = Some(bpf);
         self
@@ -127,7 +127,7 @@ impl<P: Protocol> Builder<P> {
         let partitions = FlowPartitions::new(&self.flows, seeds.live);
         #[allow(unused_mut, reason = "unless the feature is on")]
         let mut ingest = Ingest::new(Decoder::new(self.decode), self.filter, clock);
-        #[cfg(feature = "libpcap")]
+        #[cfg(feature = "bpf")]
         {
             ingest.bpf = self.bpf;
         }

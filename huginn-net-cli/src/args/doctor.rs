@@ -1,0 +1,30 @@
+//! `huginn-net doctor`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::ListFormat;
+
+/// Explains the exit status.
+const DOCTOR_HELP: &str = "\
+Exit status: 0 if nothing is wrong, 1 otherwise. A note is not wrong.
+
+Example:
+  huginn-net doctor -i eth0 -o /var/log/huginn-net/events.json";
+
+#[derive(Args, Debug)]
+#[command(after_help = DOCTOR_HELP)]
+pub(crate) struct DoctorArguments {
+    /// Interface to check; may be repeated [default: all that are up, without loopback]
+    #[arg(short, long = "interface", value_name = "IFACE")]
+    pub(crate) interfaces: Vec<String>,
+
+    /// File that will be written, whose disk is checked; may be repeated
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Vec<PathBuf>,
+
+    /// Output format
+    #[arg(long, value_enum, default_value = "human")]
+    pub(crate) format: ListFormat,
+}

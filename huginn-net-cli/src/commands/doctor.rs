@@ -1,0 +1,324 @@
+//! `huginn-net doctor`: what a sensor needs of this machine.
+
+use std::fmt::{self, Display};
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use caps::{CapSet, Capability};
+use huginn_net::Escaped;
+use huginn_net_live::{Interface, InterfaceSettings, clock_error, interfaces};
+use nix::sys::resource::{Resource, getrlimit};
+use nix::sys::statvfs::statvfs;
+use nix::sys::utsname::uname;
+use serde::Serialize;
+
+use crate::args::{DoctorArguments, ListFormat};
+use crate::failure::Failure;
+use crate::limits::{MAX_CLOCK_ERROR, MIN_FREE_BYTES, MIN_OPEN_FILES, MIN_SOCKET_BUFFER};
+use crate::outcome::Outcome;
+use crate::paths::{name_of, parent_directory};
+use crate::privileges::how_to_get_rights;
+use crate::views::columns::{Layout, Table, stdout_width};
+
+/// Linux whose Landlock restricts files, and the one from which on it restricts connections and signals, too.
+const LANDLOCK: (u32, u32) = (5, 13);
+const FULL_LANDLOCK: (u32, u32) = (6, 12);
+
+pub(super) fn run(args: &DoctorArguments) -> Result<Outcome, Failure> {
+    let mut rows = vec![rights(), kernel(), landlock()];
+    let present = interfaces()?;
+    let names: Vec<&str> = match args.interfaces.as_slice() {
+        [] => {
+            let is_usual = |interface: &&Interface| interface.is_running && !interface.is_loopback;
+            present.iter().filter(is_usual).map(|interface| &*interface.name).collect()
+        }
+        typed => typed.iter().map(|name| &**name).collect(),
+    };
+    for name in names {
+        match present.iter().find(|interface| interface.name == name) {
+            Some(interface) => rows.extend(interface_rows(interface)),
+            None => rows.push(
+                Row::new("interface", State::Wrong, "there is no such interface")
+                    .of(name)
+                    .fix("huginn-net interfaces"),
+            ),
+        }
+    }
+    rows.extend([clock(), socket_buffer(), open_files()]);
+    rows.extend(file_size());
+    rows.extend(args.output.iter().map(|path| disk(path)));
+    let mut out = io::stdout().lock();
+    match args.format {
+        ListFormat::Human => write_table(&mut out, &rows)?,
+        ListFormat::Json => {
+            for row in &rows {
+                serde_json::to_writer(&mut out, row).map_err(io::Error::from)?;
+                writeln!(out)?;
+            }
+        }
+    }
+    let is_wrong = rows.iter().any(|row| row.state == State::Wrong);
+    Ok(if is_wrong { Outcome::Failed } else { Outcome::Complete })
+}
+
+fn write_table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
+    let mut table = Table::new(&["check", "of", "state", "found", "to type"]);
+    for Row { check, of, state, found, fix } in rows {
+        let of = of.as_deref().map(|of| format!("{:#}", Escaped(of.as_bytes())));
+        table.add_row(vec![
+            (*check).to_owned(),
+            of.unwrap_or_default(),
+            state.to_string(),
+            found.clone(),
+            fix.clone().unwrap_or_default(),
+        ]);
+    }
+    table.write(out, Layout { whole: &[0, 1, 2], numbers: &[] }, stdout_width())
+}
+
+/// What was found of one need.
+#[derive(Debug, Serialize)]
+struct Row {
+    check: &'static str,
+    /// The interface or file.
+    of: Option<String>,
+    state: State,
+    found: String,
+    /// The command that helps.
+    fix: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Ok,
+    /// Worth knowing, but not wrong.
+    Note,
+    Wrong,
+    /// The system does not say.
+    Unknown,
+}
+
+impl Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ok => "ok",
+            Self::Note => "note",
+            Self::Wrong => "WRONG",
+            Self::Unknown => "unknown",
+        })
+    }
+}
+
+impl Row {
+    fn new(check: &'static str, state: State, found: impl Into<String>) -> Self {
+        Self { check, of: None, state, found: found.into(), fix: None }
+    }
+
+    fn of(self, of: impl Into<String>) -> Self {
+        Self { of: Some(of.into()), ..self }
+    }
+
+    fn fix(self, fix: impl Into<String>) -> Self {
+        Self { fix: Some(fix.into()), ..self }
+    }
+}
+
+fn rights() -> Row {
+    match caps::has_cap(None, CapSet::Effective, Capability::CAP_NET_RAW) {
+        Ok(true) => Row::new("rights", State::Ok, "CAP_NET_RAW: interfaces can be opened"),
+        Ok(false) => {
+            let found = "without CAP_NET_RAW: captures, UDP sockets and streams only, not interfaces";
+            Row::new("rights", State::Wrong, found).fix(how_to_get_rights())
+        }
+        Err(error) => Row::new("rights", State::Unknown, error.to_string()),
+    }
+}
+
+fn kernel() -> Row {
+    match uname() {
+        Ok(found) => Row::new("kernel", State::Ok, format!("Linux {}", found.release().display())),
+        Err(error) => Row::new("kernel", State::Unknown, error.desc()),
+    }
+}
+
+/// Major and minor number of a release such as `6.12.3-amd64`.
+fn version(release: &str) -> Option<(u32, u32)> {
+    let (major, rest) = release.split_once('.')?;
+    let minor = rest.split(|byte: char| !byte.is_ascii_digit()).next()?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// Whether the program can confine itself.
+fn landlock() -> Row {
+    let row = |state, found: &str| Row::new("Landlock", state, found);
+    let release = uname().ok().and_then(|found| found.release().to_str().and_then(version));
+    let modules = fs::read_to_string("/sys/kernel/security/lsm");
+    match (release, modules) {
+        (Some(release), _) if release < LANDLOCK => {
+            row(State::Note, "needs Linux 5.13: the sensor is not confined to its files; give --user")
+        }
+        (Some(_), Ok(modules)) if !modules.trim().split(',').any(|module| module == "landlock") => {
+            let found =
+                "not active: the sensor is not confined to its files; give --user, or boot with landlock";
+            row(State::Note, found)
+                .fix(format!("lsm=landlock,{} (a parameter of the kernel)", modules.trim()))
+        }
+        (Some(release), Ok(_)) if release < FULL_LANDLOCK => {
+            row(State::Ok, "active, without limits on signals (from Linux 6.12 on)")
+        }
+        (Some(_), Ok(_)) => row(State::Ok, "active"),
+        _ => row(State::Unknown, "/sys/kernel/security is not mounted"),
+    }
+}
+
+fn interface_rows(interface: &Interface) -> Vec<Row> {
+    let name = &*interface.name;
+    let row = |check, state, found: String| Row::new(check, state, found).of(name);
+    let link = match interface {
+        Interface { is_up: false, .. } => {
+            row("link", State::Wrong, "down".into()).fix(format!("sudo ip link set {name} up"))
+        }
+        Interface { is_running: false, .. } => {
+            row("link", State::Wrong, "no carrier: is a cable plugged in?".into())
+        }
+        _ => row("link", State::Ok, "up".into()),
+    };
+    let settings = match InterfaceSettings::read(name) {
+        Ok(settings) => settings,
+        Err(error) => return vec![link, row("settings", State::Unknown, error.to_string())],
+    };
+    let mut rows = vec![link];
+    let on: Vec<&str> = [("gro", settings.gro), ("lro", settings.lro)]
+        .iter()
+        .filter(|(_, on)| *on == Some(true))
+        .map(|(name, _)| *name)
+        .collect();
+    rows.push(match on.as_slice() {
+        [] if settings.gro.is_none() && settings.lro.is_none() => {
+            row("offload", State::Unknown, "the driver does not say".into())
+        }
+        [] => row("offload", State::Ok, "no segments are joined".into()),
+        on => {
+            let found = format!(
+                "{} joins segments: fewer and longer packets; no signature depends on that",
+                on.join(" and ")
+            );
+            row("offload", State::Note, found).fix(format!("sudo ethtool -K {name} {} off", on.join(" off ")))
+        }
+    });
+    rows.push(match settings.receive_ring {
+        Some((len, max)) if len < max => row(
+            "ring",
+            State::Note,
+            format!("{len} of {max} receive descriptors: bursts may be lost in the card"),
+        )
+        .fix(format!("sudo ethtool -G {name} rx {max}")),
+        Some((len, _)) => row("ring", State::Ok, format!("{len} receive descriptors, the maximum")),
+        None => row("ring", State::Unknown, "the driver does not say".into()),
+    });
+    rows
+}
+
+fn clock() -> Row {
+    let row = |state, found: String| Row::new("clock", state, found);
+    match clock_error() {
+        Ok(Some(error)) if error <= MAX_CLOCK_ERROR => {
+            row(State::Ok, format!("synchronised, to {} ms", error.as_millis()))
+        }
+        Ok(Some(error)) => row(State::Wrong, format!("may be wrong by {} ms", error.as_millis()))
+            .fix("chronyc tracking, or timedatectl timesync-status"),
+        Ok(None) => row(State::Wrong, "no program keeps it: times of events may be wrong".into())
+            .fix("sudo timedatectl set-ntp true"),
+        Err(error) => row(State::Unknown, error.to_string()),
+    }
+}
+
+/// The buffer that a UDP socket may have.
+fn socket_buffer() -> Row {
+    let setting = "net.core.rmem_max";
+    let found = fs::read_to_string("/proc/sys/net/core/rmem_max")
+        .ok()
+        .and_then(|text| text.trim().parse::<u64>().ok());
+    let row = |state, found: String| Row::new("UDP buffer", state, found);
+    match found {
+        Some(len) if len < MIN_SOCKET_BUFFER => {
+            row(State::Note, format!("{setting} is {len} bytes: bursts to udp:PORT may be lost"))
+                .fix(format!("sudo sysctl -w {setting}={}", MIN_SOCKET_BUFFER))
+        }
+        Some(len) => row(State::Ok, format!("{setting} is {len} bytes")),
+        None => row(State::Unknown, format!("{setting} cannot be read here")),
+    }
+}
+
+fn open_files() -> Row {
+    let row = |state, found: String| Row::new("open files", state, found);
+    match getrlimit(Resource::RLIMIT_NOFILE) {
+        Ok((soft, _)) if soft < MIN_OPEN_FILES => row(State::Wrong, format!("at most {soft}"))
+            .fix(format!("ulimit -n {MIN_OPEN_FILES}, or LimitNOFILE={MIN_OPEN_FILES} in the unit")),
+        Ok((soft, _)) => row(State::Ok, format!("at most {soft}")),
+        Err(error) => row(State::Unknown, error.desc().into()),
+    }
+}
+
+/// A limit on the size of files, which ends a program that exceeds it; `None` without one.
+fn file_size() -> Option<Row> {
+    let (soft, _) = getrlimit(Resource::RLIMIT_FSIZE).ok().filter(|(soft, _)| *soft < u64::MAX)?;
+    let found = format!("files of at most {soft} bytes: a longer one ends the program");
+    Some(
+        Row::new("file size", State::Wrong, found)
+            .fix("ulimit -f unlimited, or LimitFSIZE=infinity in the unit"),
+    )
+}
+
+/// The disk of a file, which need not exist.
+fn disk(path: &Path) -> Row {
+    let folder = if path.is_dir() { path.to_owned() } else { parent_directory(path) };
+    let row = |state, found: String| Row::new("disk", state, found).of(name_of(path));
+    let found = match statvfs(&folder) {
+        Ok(found) => found,
+        Err(error) => {
+            return row(State::Wrong, format!("{}: {}", name_of(&folder), error.desc()))
+                .fix(format!("sudo mkdir -p '{}'", name_of(&folder)));
+        }
+    };
+    let bytes = |blocks: u64| blocks.saturating_mul(found.fragment_size());
+    let (free, all) = (bytes(found.blocks_available()), bytes(found.blocks()));
+    let text = format!("{} of {} MiB are free", free >> 20, all >> 20);
+    if free < MIN_FREE_BYTES {
+        row(State::Wrong, text).fix("--rotate-size and --rotate-keep bound what events take")
+    } else if found.files() > 0 && found.files_available() == 0 {
+        row(State::Wrong, "no file can be created: the disk has no inode left".into()).fix("df -i")
+    } else {
+        row(State::Ok, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_is_that_of_a_release() {
+        for (release, expected) in [
+            ("6.12.3-amd64", Some((6, 12))),
+            ("5.4.0-150-generic", Some((5, 4))),
+            ("7.0-rc1", Some((7, 0))),
+            ("6.18", Some((6, 18))),
+            ("6", None),
+            ("next", None),
+        ] {
+            assert_eq!(version(release), expected, "{release}");
+        }
+    }
+
+    #[test]
+    fn disk_is_that_of_a_future_file() {
+        let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("{error}"));
+        assert_ne!(disk(&folder.path().join("events.json")).state, State::Unknown);
+        let absent = disk(&folder.path().join("absent/events.json"));
+        assert_eq!(absent.state, State::Wrong);
+        assert!(absent.found.ends_with("absent: No such file or directory"), "{absent:?}");
+    }
+}

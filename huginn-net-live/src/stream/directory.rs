@@ -1,0 +1,296 @@
+//! Captures of a directory that another program fills, such as `tcpdump -G` or `-C`: each file is read while it grows, until a newer
+//! one begins.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use huginn_net_capture::{CaptureError, CaptureReader, is_capture_name};
+
+use super::{Closed, Message, Output};
+use crate::LiveError;
+use crate::limits::{CAPTURE_HEAD_LEN, DIRECTORY_SCAN_INTERVAL, MAX_FOLLOWED_FILES};
+
+/// A directory whose captures are read in the order in which they were begun.
+pub(super) struct Directory {
+    path: PathBuf,
+    /// Files that are not read (again).
+    passed: HashMap<Inode, Passed>,
+    /// Files that grew after they were passed over, for the user.
+    grown: Vec<OsString>,
+}
+
+type Inode = (u64, u64);
+
+/// A file that was read, or was older than the newest one at the start.
+struct Passed {
+    name: OsString,
+    size: u64,
+    modified: (i64, i64),
+    /// The first bytes, with the time of the first packet: a ring of files begins each anew.
+    head: Vec<u8>,
+    /// Whether its growth is no news.
+    may_grow: bool,
+}
+
+/// A file of the last scan.
+struct Found {
+    name: OsString,
+    inode: Inode,
+    size: u64,
+    modified: (i64, i64),
+}
+
+impl Found {
+    fn new(name: OsString, metadata: &Metadata) -> Self {
+        Self {
+            name,
+            inode: (metadata.dev(), metadata.ino()),
+            size: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
+}
+
+impl Found {
+    /// Orders files by the time of their last change.
+    fn age(&self) -> ((i64, i64), &OsStr) {
+        (self.modified, &self.name)
+    }
+}
+
+impl Directory {
+    /// Passes over all files but the newest. `wait`: the directory may be absent. Also returns whether it is there.
+    pub(super) fn open(name: &str, path: &Path, wait: bool) -> Result<(Self, bool), LiveError> {
+        let failed = |source| LiveError::Open { name: name.to_owned(), source };
+        // The program may change its folder.
+        let path = std::path::absolute(path).map_err(failed)?;
+        let mut directory = Self { path, passed: HashMap::new(), grown: Vec::new() };
+        match directory.scan() {
+            Ok(mut files) => {
+                files.sort_unstable_by(|one, other| one.age().cmp(&other.age()));
+                files.pop();
+                files.into_iter().for_each(|file| directory.pass(file, false));
+                Ok((directory, true))
+            }
+            Err(error) if wait && error.kind() == io::ErrorKind::NotFound => Ok((directory, false)),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Reads captures until the source is dropped.
+    pub(super) fn run(self, output: Output) -> Result<(), Closed> {
+        let output = Arc::new(output);
+        let mut is_up = self.path.is_dir();
+        let shared = Arc::new(Mutex::new(self));
+        loop {
+            match next(&shared, &output, None)? {
+                Ok(Some(file)) => {
+                    if !std::mem::replace(&mut is_up, true) {
+                        output.send(Message::Connected)?;
+                    }
+                    follow(&shared, &output, file)?;
+                    continue;
+                }
+                Ok(None) if !is_up => {
+                    is_up = true;
+                    output.send(Message::Connected)?;
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    if std::mem::replace(&mut is_up, false) {
+                        output.send(Message::Interrupted(error.to_string()))?;
+                    }
+                }
+            }
+            output.pause(DIRECTORY_SCAN_INTERVAL)?;
+        }
+    }
+
+    /// The regular files that are not hidden and not empty: the header of an empty file is still buffered.
+    fn scan(&self) -> io::Result<Vec<Found>> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.path)? {
+            let entry = entry?;
+            // A file may be deleted or renamed at any time.
+            let Ok(metadata) = entry.metadata() else { continue };
+            let name = entry.file_name();
+            if !metadata.is_file() || metadata.size() == 0 || name.as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
+            if files.len() >= MAX_FOLLOWED_FILES {
+                return Err(io::Error::other(format!("more than {MAX_FOLLOWED_FILES} files")));
+            }
+            files.push(Found::new(name, &metadata));
+        }
+        Ok(files)
+    }
+
+    /// Returns the oldest file that was not read, other than `current`.
+    fn next(&mut self, current: Option<Inode>) -> io::Result<Option<Found>> {
+        let files = self.scan()?;
+        let names: HashSet<OsString> = self.passed.values().map(|passed| passed.name.clone()).collect();
+        let mut present: HashSet<Inode> = files.iter().map(|file| file.inode).collect();
+        let mut oldest: Option<Found> = None;
+        for file in files {
+            if Some(file.inode) == current || !self.is_new(&file) {
+                continue;
+            }
+            // `tcpdump -z gzip` compresses a file after it was read.
+            if uncompressed(&file.name).is_some_and(|original| names.contains(original)) {
+                self.pass(file, true);
+            } else if oldest.as_ref().is_none_or(|oldest| file.age() < oldest.age()) {
+                oldest = Some(file);
+            }
+        }
+        present.extend(current);
+        self.passed.retain(|inode, _| present.contains(inode));
+        Ok(oldest)
+    }
+
+    /// Whether a file was not passed over, or has begun anew since.
+    fn is_new(&mut self, file: &Found) -> bool {
+        let Some(passed) = self.passed.get_mut(&file.inode) else { return true };
+        if (passed.size, passed.modified) == (file.size, file.modified) {
+            return false;
+        }
+        // A file that was short when it was passed over has more of a head now.
+        if !head(&self.path.join(&file.name)).is_ok_and(|head| head.starts_with(&passed.head)) {
+            return true;
+        }
+        if file.size > passed.size && !std::mem::replace(&mut passed.may_grow, true) {
+            self.grown.push(file.name.clone());
+        }
+        (passed.size, passed.modified) = (file.size, file.modified);
+        false
+    }
+
+    /// Remembers that a file is not read again.
+    fn pass(&mut self, file: Found, may_grow: bool) {
+        let head = head(&self.path.join(&file.name)).unwrap_or_default();
+        let Found { name, inode, size, modified } = file;
+        self.passed.insert(inode, Passed { name, size, modified, head, may_grow });
+    }
+}
+
+/// Returns the next file to read, and tells the user of files that grew too late.
+fn next(
+    directory: &Mutex<Directory>,
+    output: &Output,
+    current: Option<Inode>,
+) -> Result<io::Result<Option<Found>>, Closed> {
+    let (next, grown) = {
+        let mut directory = lock(directory);
+        (directory.next(current), std::mem::take(&mut directory.grown))
+    };
+    for name in grown {
+        let name = name.display();
+        output.send(Message::Skipped(format!(
+            "{name} grew after a newer file was begun: the rest is not read"
+        )))?;
+    }
+    Ok(next)
+}
+
+fn lock(directory: &Mutex<Directory>) -> std::sync::MutexGuard<'_, Directory> {
+    directory.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The first bytes of a file.
+fn head(path: &Path) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    open(path)?.take(CAPTURE_HEAD_LEN).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// Opens a file that may have become another kind of file since the scan, which must not block.
+fn open(path: &Path) -> io::Result<File> {
+    File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)
+}
+
+/// The name of a compressed file without the ending of its compression.
+fn uncompressed(name: &OsStr) -> Option<&OsStr> {
+    let path = Path::new(name);
+    path.extension().filter(|ending| ["gz", "zst"].iter().any(|known| ending == known))?;
+    path.file_stem()
+}
+
+/// Reads a file to its end.
+fn follow(directory: &Arc<Mutex<Directory>>, output: &Arc<Output>, file: Found) -> Result<(), Closed> {
+    let path = lock(directory).path.join(&file.name);
+    let shown = file.name.display().to_string();
+    let opened = open(&path).and_then(|opened| Ok((opened.metadata()?, opened)));
+    let (metadata, opened) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            lock(directory).pass(file, true);
+            // A file may be deleted or renamed at any time.
+            if error.kind() == io::ErrorKind::NotFound {
+                return Ok(());
+            }
+            return output.send(Message::Skipped(format!("{shown}: {error}")));
+        }
+    };
+    // The file may have been replaced since the scan.
+    let file = Found::new(file.name, &metadata);
+    let reader = GrowingFile {
+        file: opened,
+        inode: file.inode,
+        position: 0,
+        has_ended: false,
+        directory: Arc::clone(directory),
+        output: Arc::clone(output),
+    };
+    let ended = match CaptureReader::from_reader(&*shown, reader) {
+        Ok(mut capture) => output.send_capture(&mut capture)?,
+        Err(error) => Err(error),
+    };
+    if output.is_closed() {
+        return Err(Closed);
+    }
+    let is_optional = !is_capture_name(&file.name);
+    let now = fs::symlink_metadata(&path).map(|found| Found::new(file.name.clone(), &found));
+    let now = now.ok().filter(|now| now.inode == file.inode).unwrap_or(file);
+    lock(directory).pass(now, false);
+    match ended {
+        Ok(()) => Ok(()),
+        // A log beside captures is not one.
+        Err(CaptureError::NotACapture { .. } | CaptureError::Empty { .. }) if is_optional => Ok(()),
+        Err(error) => output.send(Message::Skipped(error.to_string())),
+    }
+}
+
+/// A file that ends once a newer one is there and all of it was read.
+struct GrowingFile {
+    file: File,
+    inode: Inode,
+    position: u64,
+    has_ended: bool,
+    directory: Arc<Mutex<Directory>>,
+    output: Arc<Output>,
+}
+
+impl Read for GrowingFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.file.read(buffer)?;
+            self.position = self.position.saturating_add(read as u64);
+            if read > 0 || self.has_ended || self.output.is_closed() {
+                return Ok(read);
+            }
+            // A ring of one file begins the same one anew.
+            let is_begun_anew = self.file.metadata()?.size() < self.position;
+            // Its writer closed this file before it began the next one: whatever it has to say can be read now.
+            let Ok(next) = next(&self.directory, &self.output, Some(self.inode)) else { return Ok(0) };
+            // Without the directory there is no more to wait for.
+            self.has_ended = is_begun_anew || !matches!(next, Ok(None));
+            if !self.has_ended && self.output.pause(DIRECTORY_SCAN_INTERVAL).is_err() {
+                return Ok(0);
+            }
+        }
+    }
+}
