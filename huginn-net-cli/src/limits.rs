@@ -106,6 +106,16 @@ pub(crate) const LOSS_WARNING_INTERVAL: Duration = Duration::from_secs(60);
 /// fill the log. Events and metrics have all matches.
 pub(crate) const WATCH_NOTICE_INTERVAL: Duration = Duration::from_secs(60);
 
+/// Time that the kernel buffers frames with watch lists: a hit has its line within 10 ms. A quiet interface then fills a buffer of 32 MiB
+/// in 2 s, not in 4.6 s.
+pub(crate) const ALERT_BUFFER_TIMEOUT: Duration = Duration::from_millis(4);
+
+/// Maximum number of fingerprints of hosts that `--once` remembers, in some 40 megabytes. Beyond it, the oldest half is forgotten.
+pub(crate) const MAX_REMEMBERED_EVENTS: usize = 1 << 20;
+
+/// Interval at which what was replaced on SIGHUP is freed, once no worker uses it.
+pub(crate) const FREE_INTERVAL: Duration = Duration::from_secs(1);
+
 /// Maximum number of clients, servers and values whose last line is remembered, in some megabytes. Beyond it, matches are
 /// counted in one line for each interval.
 pub(crate) const MAX_NOTICED: usize = 1 << 14;

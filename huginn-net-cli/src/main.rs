@@ -21,6 +21,7 @@ mod privileges;
 #[cfg(all(unix, not(target_os = "linux")))]
 #[path = "privileges/unsupported.rs"]
 mod privileges;
+mod read;
 mod run;
 #[cfg(unix)]
 mod sensor;
@@ -60,7 +61,7 @@ fn main() -> ExitCode {
     let outcome = done.unwrap_or_else(|failure| {
         let outcome = failure.outcome();
         if outcome != Outcome::Complete {
-            stderr::report(&failure);
+            stderr::report_error(&failure);
         }
         outcome
     });

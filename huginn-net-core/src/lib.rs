@@ -63,6 +63,7 @@ mod flow;
 mod limits;
 mod packet;
 mod protocol;
+mod replaceable;
 #[cfg(feature = "serde")]
 mod serialize;
 mod source;
@@ -100,6 +101,7 @@ pub use protocol::{
     Conflict, Either, Event, FlowId, Interest, Origin, PacketRef, PairFlow, Protocol, Report, Route,
     SharedState, Sink, SinkResult, TransportKind,
 };
+pub use replaceable::{Replaceable, ReplaceableReader};
 pub use source::{
     Block, Fill, FirstFrames, FrameChannelClosed, FrameReceiver, FrameRecord, FrameSender, Frames, NextFrame,
     Source, frame_channel,

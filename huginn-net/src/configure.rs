@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use huginn_net_core::Builder;
+use huginn_net_core::{Builder, Replaceable};
 use huginn_net_db::{ClientDatabase, Database};
 
 use crate::event_limits::EventLimits;
 use crate::finding::{Baseline, NoticeSettings};
 use crate::hosts::HostLimits;
 use crate::watch::WatchListHandle;
-use crate::{Observers, Scope};
+use crate::{NamingDatabases, Observers, Scope};
 
 /// The settings of the protocols, for the builder of a [`HuginnNet`](crate::HuginnNet); those of the engine are methods of
 /// [`Builder`].
@@ -72,6 +72,12 @@ pub trait Configure: Sized {
     #[must_use]
     fn clients(self, clients: Arc<ClientDatabase>) -> Self {
         self.observers(|observers| observers.clients(clients))
+    }
+
+    /// Takes both databases from a place where they can be replaced; see [`Observers::replaceable_databases`].
+    #[must_use]
+    fn replaceable_databases(self, databases: Replaceable<NamingDatabases>) -> Self {
+        self.observers(|observers| observers.replaceable_databases(databases))
     }
 
     /// Sets watch lists; see [`Observers::watch_lists`].

@@ -61,6 +61,10 @@ impl Protocol for WithoutHosts {
         self.0.join(worker.0);
     }
 
+    fn update_settings(&mut self) {
+        self.0.update_settings();
+    }
+
     fn counters(&self) -> ProtocolCounters {
         self.0.counters()
     }

@@ -154,7 +154,7 @@ impl Options {
     fn observers(&self, profiles: bool) -> Observers {
         let has = |name: &str| self.protocols.iter().any(|protocol| protocol == name);
         let writes = |name: &str| self.events.is_empty() || self.events.iter().any(|event| event == name);
-        let has_certificates = self.lists.as_ref().is_some_and(|lists| lists.lists().has_certificates());
+        let has_certificates = self.lists.as_ref().is_some_and(|lists| lists.get().has_certificates());
         let handshakes = has_certificates
             || self.events.is_empty()
             || self.events.iter().any(|event| needs_handshakes(event));

@@ -10,7 +10,7 @@ use super::values::{
 };
 
 /// Databases that name fingerprints.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Analysis")]
 pub(crate) struct DatabaseArguments {
     /// Signature database in p0f v3 syntax, instead of the built-in one

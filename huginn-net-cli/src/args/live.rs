@@ -1,5 +1,7 @@
 //! `huginn-net live`.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,7 +17,7 @@ use super::values::{
 const LIVE_HELP: &str = "\
 Signals:
   SIGINT, SIGTERM  write queued events and exit; another one after 1 s exits at once
-  SIGHUP           reopen --output, and read --fingerprints again
+  SIGHUP           reopen --output, and read --config, --db, --clients and --fingerprints again
   SIGUSR1          write host profiles to --hosts-file
 
 Example:
@@ -45,11 +47,19 @@ pub(crate) struct LiveArguments {
     #[arg(long, conflicts_with = "stats_interval")]
     pub(crate) tui: bool,
 
+    /// The value of each option, of the command line and of the file.
+    #[arg(skip)]
+    pub(crate) values: BTreeMap<String, Vec<OsString>>,
+
     #[command(flatten)]
     pub(crate) capture: CaptureArguments,
 
     #[command(flatten)]
     pub(crate) run: EventRunArguments,
+
+    /// Write events about TCP, HTTP, TLS and SSH that repeat a fingerprint of their host only once in this time: 1h, 1d
+    #[arg(long, value_name = "TIME", value_parser = parse_interval, help_heading = "Output")]
+    pub(crate) once: Option<Duration>,
 
     #[command(flatten)]
     pub(crate) rotation: RotationArguments,

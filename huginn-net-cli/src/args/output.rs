@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, ValueEnum};
 
 use super::SelectArguments;
-use super::values::parse_event;
+use super::values::{OwnField, parse_event, parse_own_field};
 
 /// Selects the format and the destination of events.
 #[derive(Args, Debug)]
@@ -34,6 +34,14 @@ pub(crate) struct OutputArguments {
     /// in JSON; time, kind, addresses and the main fingerprints in CSV and TSV, or what matches and findings say if only these are written]
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     pub(crate) fields: Vec<String>,
+
+    /// Add a field 'sensor' with this text to each event of --format json
+    #[arg(long, value_name = "NAME")]
+    pub(crate) sensor_name: Option<String>,
+
+    /// Add this field with a text to each event of --format json, such as site=berlin; may be repeated
+    #[arg(long, value_name = "NAME=TEXT", value_parser = parse_own_field)]
+    pub(crate) add_field: Vec<OwnField>,
 
     /// Print times of the human format in the local time zone instead of UTC
     #[arg(long)]

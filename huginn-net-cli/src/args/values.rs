@@ -153,6 +153,25 @@ pub(super) fn parse_size(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A field that the user adds to events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OwnField {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+/// Parses a field such as `site=berlin`.
+pub(super) fn parse_own_field(text: &str) -> Result<OwnField, &'static str> {
+    let (name, text) = text.split_once('=').ok_or("expected a name, '=' and a text, such as site=berlin")?;
+    let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
+    if is_name {
+        Ok(OwnField { name: name.to_owned(), text: text.to_owned() })
+    } else {
+        Err("the name of a field has letters, digits and '_', and begins with a letter")
+    }
+}
+
 /// Parses a time of at least one second, such as `30m`, `1h` or `1d`; a bare number is seconds.
 #[cfg(unix)]
 pub(super) fn parse_interval(text: &str) -> Result<Duration, String> {

@@ -14,7 +14,8 @@ use crate::failure::Failure;
 use crate::limits::MAX_DATABASE_BYTES;
 use crate::outcome::Outcome;
 use crate::paths::name_of;
-use crate::plan::{read_file, signatures};
+use crate::plan::signatures;
+use crate::read::read_file;
 use crate::stderr;
 
 pub(super) fn run(command: DbCommand) -> Result<Outcome, Failure> {

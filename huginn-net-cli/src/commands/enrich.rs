@@ -5,20 +5,20 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::mem;
 use std::path::Path;
 
-use huginn_net::ClientDatabase;
 use huginn_net::core::Amount;
 use huginn_net::explain::enrich::Enricher;
+use huginn_net::{ClientDatabase, NamingDatabases};
 
 use crate::args::EnrichArguments;
 use crate::failure::Failure;
 use crate::limits::{ENRICH_BUFFER_BYTES, MAX_ENRICHED_LINE};
 use crate::outcome::Outcome;
 use crate::paths::name_of;
-use crate::plan::Databases;
+use crate::plan::read_databases;
 use crate::stderr;
 
 pub(super) fn run(args: &EnrichArguments) -> Result<Outcome, Failure> {
-    let Databases { signatures, clients } = Databases::read(&args.databases)?;
+    let NamingDatabases { signatures, clients, .. } = read_databases(&args.databases)?;
     let clients = clients.as_deref().unwrap_or(ClientDatabase::builtin());
     let mut enricher = Enricher::new(clients, &signatures, args.column.as_deref());
     if args.rarity {

@@ -2,17 +2,17 @@
 
 use std::io;
 
-use huginn_net::ClientDatabase;
+use huginn_net::{ClientDatabase, NamingDatabases};
 
 use crate::args::ExplainArguments;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::plan::{Databases, ExplainPlan};
+use crate::plan::ExplainPlan;
 
 pub(super) fn run(args: ExplainArguments) -> Result<Outcome, Failure> {
     let mut out = io::stdout().lock();
     match ExplainPlan::new(args)? {
-        ExplainPlan::Describe(fingerprint, Databases { signatures, clients }) => {
+        ExplainPlan::Describe(fingerprint, NamingDatabases { signatures, clients, .. }) => {
             let clients = clients.as_deref().unwrap_or(ClientDatabase::builtin());
             fingerprint.describe(&mut out, clients, &signatures)?;
         }

@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::failure::Failure;
 use crate::limits::MAX_CONFIG_BYTES;
-use crate::plan::read_file;
+use crate::read::read_file;
 
 /// A key of a file, and its values.
 pub(super) struct Entry {
@@ -32,11 +32,12 @@ enum Value {
 pub(super) fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
     let bytes = read_file(path, MAX_CONFIG_BYTES)?;
     let lines = Lines::of(&bytes);
-    let text = str::from_utf8(&bytes)
-        .map_err(|error| super::failure(path, lines.number(error.valid_up_to()), "not UTF-8".to_owned()))?;
+    let text = str::from_utf8(&bytes).map_err(|error| {
+        super::wrong_line(path, lines.number(error.valid_up_to()), "not UTF-8".to_owned())
+    })?;
     let table = DeTable::parse(text).map_err(|error| {
         let Range { start, .. } = error.span().unwrap_or_default();
-        super::failure(path, lines.number(start), error.message().to_owned())
+        super::wrong_line(path, lines.number(start), error.message().to_owned())
     })?;
     let mut entries: Vec<Entry> = table
         .into_inner()

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Command, CommandFactory, Parser};
+use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 
 pub(crate) use self::example::example;
 use self::file::Entry;
-use crate::args::Arguments;
+use crate::args::{Arguments, Command as Typed};
 use crate::failure::Failure;
 use crate::paths::name_of;
 use crate::similar::most_similar;
@@ -39,7 +39,7 @@ pub(crate) fn parse(typed: Vec<OsString>) -> Result<Result<Arguments, Failure>, 
     // Options can name themselves once they are built.
     program.build();
     let Some(found) = partial.ok().and_then(|matches| Found::new(&program, &matches)) else {
-        return Arguments::try_parse_from(typed).map(Ok);
+        return parse_live(typed).map(Ok);
     };
     let entries = match found.entries() {
         Ok(entries) => entries,
@@ -49,7 +49,7 @@ pub(crate) fn parse(typed: Vec<OsString>) -> Result<Result<Arguments, Failure>, 
     // After the names of the program and of the command.
     let start = all.len().min(2);
     all.splice(start..start, entries.iter().flat_map(|applied| applied.options.clone()));
-    Arguments::try_parse_from(all).map(Ok).or_else(|error| match wrong_entry(&error, &entries) {
+    parse_live(all).map(Ok).or_else(|error| match wrong_entry(&error, &entries) {
         Some(entry) => Ok(Err(found.failure(entry, reason(&error)))),
         None if error.kind() == ErrorKind::MissingRequiredArgument => {
             let text =
@@ -58,6 +58,29 @@ pub(crate) fn parse(typed: Vec<OsString>) -> Result<Result<Arguments, Failure>, 
         }
         None => Err(error),
     })
+}
+
+/// Parses a command line of `live`, and keeps the value of each option.
+fn parse_live(all: Vec<OsString>) -> Result<Arguments, clap::Error> {
+    let mut program = Arguments::command();
+    let matches = program.try_get_matches_from_mut(all)?;
+    let mut arguments = Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut program))?;
+    if let (Typed::Live(args), Some(matches)) = (&mut arguments.command, matches.subcommand_matches(LIVE)) {
+        let options =
+            live(&program).into_iter().flat_map(Command::get_arguments).filter(|option| is_key(option));
+        args.values = options
+            .filter_map(|option| {
+                let values = matches.get_raw(option.get_id().as_str())?.map(OsString::from).collect();
+                Some((option.get_long()?.to_owned(), values))
+            })
+            .collect();
+    }
+    Ok(arguments)
+}
+
+/// An error of the command line, without its usage.
+pub(crate) fn failure(error: &clap::Error) -> Failure {
+    Failure::Usage(reason(error).into())
 }
 
 /// The options of `live`.
@@ -144,11 +167,11 @@ impl<'a> Found<'a> {
     }
 
     fn failure(&self, entry: &Entry, reason: String) -> Failure {
-        failure(&self.path, entry.line, reason)
+        wrong_line(&self.path, entry.line, reason)
     }
 }
 
-fn failure(path: &Path, line: usize, reason: String) -> Failure {
+fn wrong_line(path: &Path, line: usize, reason: String) -> Failure {
     Failure::Config { path: name_of(path), line, reason }
 }
 

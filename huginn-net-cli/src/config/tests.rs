@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use super::*;
-use crate::args::{Command as Typed, LiveArguments};
+use crate::args::LiveArguments;
 
 /// Parses a command line with a file of this text.
 fn parse_with(text: &str, typed: &[&str]) -> Result<Box<LiveArguments>, String> {

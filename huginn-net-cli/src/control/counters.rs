@@ -6,7 +6,7 @@ use huginn_net_live::QueueStats;
 use serde::Serialize;
 
 use crate::analysis_counters::AnalysisCounters;
-use crate::output::OutputCounters;
+use crate::output::{MessageCounters, OutputCounters};
 
 /// Counters since the start of the program.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -24,6 +24,12 @@ pub(crate) struct LiveCounters {
     pub(crate) latency: LatencyCounters,
     /// Counters of each watch list, by name.
     pub(crate) watch_lists: BTreeMap<String, WatchListCounters>,
+    /// Counters of what SIGHUP reads again.
+    pub(crate) reloads: ReloadCounters,
+    /// Counters of messages on standard error.
+    pub(crate) messages: MessageCounters,
+    /// Counters of `--once`.
+    pub(crate) repeats: RepeatCounters,
     /// Counters of `--extract`.
     pub(crate) extract: ExtractCounters,
     /// Seconds since the start of the program.
@@ -54,6 +60,32 @@ pub(crate) struct ExtractCounters {
     pub(crate) flows_forgotten: u64,
     /// Bytes of packets that wait to be written.
     pub(crate) queued_bytes: u64,
+}
+
+/// Counters of `--once`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct RepeatCounters {
+    /// Events that were not written because they repeat a fingerprint of their host.
+    pub(crate) left_out: u64,
+    /// Fingerprints of hosts that were forgotten early, because there are too many: they are written again.
+    pub(crate) forgotten: u64,
+}
+
+/// Counters of what SIGHUP reads again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct ReloadCounters {
+    pub(crate) configuration: ReloadCounts,
+    pub(crate) databases: ReloadCounts,
+    pub(crate) watch_lists: ReloadCounts,
+}
+
+/// Counters of files that are read again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct ReloadCounts {
+    /// Times that new content was used.
+    pub(crate) done: u64,
+    /// Times that a file was invalid, and the old content stayed.
+    pub(crate) failed: u64,
 }
 
 /// Counters of one watch list.

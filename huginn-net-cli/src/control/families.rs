@@ -470,6 +470,44 @@ pub(super) const FAMILIES: &[Family] = &[
             labeled("what", "rotation", "/output/rotation_errors"),
         ],
     ),
+    one(
+        Kind::Counter,
+        "output_repeats",
+        "Events that were not written because they repeat a fingerprint of their host",
+        &unlabeled("/repeats/left_out"),
+    ),
+    one(
+        Kind::Counter,
+        "output_repeats_forgotten",
+        "Fingerprints of hosts that were forgotten early",
+        &unlabeled("/repeats/forgotten"),
+    ),
+    several(
+        "reloads",
+        "Times that files were read again and used",
+        &[
+            labeled("what", "configuration", "/reloads/configuration/done"),
+            labeled("what", "databases", "/reloads/databases/done"),
+            labeled("what", "watch_lists", "/reloads/watch_lists/done"),
+        ],
+    ),
+    several(
+        "reload_failures",
+        "Times that files were read again and were invalid: the old content stayed",
+        &[
+            labeled("what", "configuration", "/reloads/configuration/failed"),
+            labeled("what", "databases", "/reloads/databases/failed"),
+            labeled("what", "watch_lists", "/reloads/watch_lists/failed"),
+        ],
+    ),
+    several(
+        "messages",
+        "Lines for standard error",
+        &[
+            labeled("result", "written", "/messages/written_lines"),
+            labeled("result", "dropped", "/messages/dropped_lines"),
+        ],
+    ),
     several(
         "extract_packets",
         "Packets of connections that events selected",

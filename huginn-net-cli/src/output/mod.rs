@@ -29,7 +29,7 @@ pub(crate) use self::progress::Progress;
 #[cfg(unix)]
 pub(crate) use self::queue::messages::Messages;
 #[cfg(unix)]
-pub(crate) use self::queue::{OutputCounters, OutputHandle, OutputQueue};
+pub(crate) use self::queue::{MessageCounters, OutputCounters, OutputHandle, OutputQueue};
 pub(crate) use self::selected::Selected;
 #[cfg(feature = "parquet")]
 pub(crate) use self::table::BatchWriter;

@@ -1,16 +1,21 @@
 //! How packets are analysed.
 
 use std::num::{NonZeroU32, NonZeroUsize};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+#[cfg(unix)]
+use huginn_net::ClientDatabase;
+#[cfg(unix)]
+use huginn_net::core::Replaceable;
 use huginn_net::core::{DecodeConfig, FlowLimits, HashSeed};
 use huginn_net::finding::{EventLimits, NoticeSettings};
 use huginn_net::record::needs_handshakes;
-use huginn_net::{Builder, Configure, Filter, HuginnNet, Observers, Scope};
+use huginn_net::{Builder, Configure, Filter, HuginnNet, NamingDatabases, Observers, Scope};
 
 use super::baseline;
-use super::databases::Databases;
+use super::databases::read_databases;
 use super::inputs::Inputs;
 use super::watch_files::WatchFiles;
 use crate::args::{
@@ -23,6 +28,15 @@ use crate::hash_seed;
 use crate::limits::{MAX_AUTO_WORKERS, MIN_PARALLEL_LEN};
 use crate::stderr;
 
+/// Settings of an analysis that can be replaced while it runs.
+#[cfg(unix)]
+#[derive(Clone, Debug)]
+pub(crate) struct ReplaceableSettings {
+    pub(crate) databases: Replaceable<NamingDatabases>,
+    /// The ports and networks; `None` if they cannot change.
+    pub(crate) filter: Option<Replaceable<Filter>>,
+}
+
 /// The analyzer of a command line, before its input is known.
 pub(crate) struct AnalysisPlan {
     builder: Builder<Observers>,
@@ -31,6 +45,7 @@ pub(crate) struct AnalysisPlan {
     /// A filter expression of pcap-filter(7).
     expression: Option<String>,
     watch: Option<WatchFiles>,
+    databases: NamingDatabases,
 }
 
 impl AnalysisPlan {
@@ -64,10 +79,10 @@ impl AnalysisPlan {
 
     /// An analysis of all packets by one worker.
     pub(crate) fn with_databases(args: &DatabaseArguments) -> Result<Self, Failure> {
-        let Databases { signatures, clients } = Databases::read(args)?;
-        let builder = HuginnNet::builder().database(signatures);
-        let builder = match clients {
-            Some(clients) => builder.clients(clients),
+        let databases = read_databases(args)?;
+        let builder = HuginnNet::builder().database(Arc::clone(&databases.signatures));
+        let builder = match &databases.clients {
+            Some(clients) => builder.clients(Arc::clone(clients)),
             None => builder,
         };
         Ok(Self {
@@ -76,6 +91,7 @@ impl AnalysisPlan {
             seed: None,
             expression: None,
             watch: None,
+            databases,
         })
     }
 
@@ -104,7 +120,7 @@ impl AnalysisPlan {
                 Some(files)
             }
         };
-        let has_certificates = watch.as_ref().is_some_and(|files| files.handle.lists().has_certificates());
+        let has_certificates = watch.as_ref().is_some_and(|files| files.handle.get().has_certificates());
         let is_selected = output.is_some_and(|output| output.events.contains(&"finding"));
         let notices = (args.findings || is_selected).then(|| notice_settings(args.thresholds));
         let plan = self.configure(|builder| {
@@ -129,6 +145,30 @@ impl AnalysisPlan {
     #[cfg(unix)]
     pub(crate) fn watch_files(&self) -> Option<WatchFiles> {
         self.watch.clone()
+    }
+
+    /// Parses the built-in table of clients now. Otherwise the first client waits for it, and so do the packets behind it.
+    #[cfg(unix)]
+    pub(super) fn parse_clients(&self) {
+        if self.databases.clients.is_none() {
+            ClientDatabase::builtin();
+        }
+    }
+
+    /// Makes the databases and the filter replaceable, the filter only with a configuration file: options do not change otherwise.
+    #[cfg(unix)]
+    pub(super) fn replaceable(self, filter: Option<Filter>) -> (Self, ReplaceableSettings) {
+        let databases = Replaceable::new(self.databases.clone());
+        let filter = filter.map(Replaceable::new);
+        let settings = ReplaceableSettings { databases: databases.clone(), filter: filter.clone() };
+        let plan = self.configure(|builder| {
+            let builder = builder.replaceable_databases(databases);
+            match filter {
+                Some(filter) => builder.replaceable_filter(filter),
+                None => builder,
+            }
+        });
+        (plan, settings)
     }
 
     /// Limits the analysis to what p0f does.

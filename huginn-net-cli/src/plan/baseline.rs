@@ -9,11 +9,11 @@ use huginn_net::core::Amount;
 use huginn_net::finding::Baseline;
 use huginn_net::hosts::Hosts;
 
-use super::databases::read_file;
 use crate::args::BaselineArguments;
 use crate::failure::Failure;
 use crate::limits::MAX_BASELINE_BYTES;
 use crate::paths::{check_directory_writable, name_of, replace_file, resolved};
+use crate::read::read_file;
 
 /// The baseline to begin with; `None` if fingerprints are neither compared nor written.
 pub(super) fn read(args: &BaselineArguments) -> Result<Option<Baseline>, Failure> {

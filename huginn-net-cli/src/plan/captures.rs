@@ -7,10 +7,10 @@ use std::time::Duration;
 use huginn_net::explain::Fingerprint;
 use huginn_net::finding::EventLimits;
 use huginn_net::hosts::HostLimits;
-use huginn_net::{Configure, HuginnNet};
+use huginn_net::{Configure, HuginnNet, NamingDatabases};
 
 use super::output::open_text;
-use super::{AnalysisPlan, Databases, Inputs, ProgramList, output, rules, select};
+use super::{AnalysisPlan, Inputs, ProgramList, output, read_databases, rules, select};
 use crate::args::{
     EventArguments, ExplainArguments, InventoryArguments, InventoryFormat, LearnArguments, ReportArguments,
     TopArguments,
@@ -179,7 +179,7 @@ fn check_sample_folder(folder: &Path, inputs: &Inputs) -> Result<(), Failure> {
 /// The plan of `explain`.
 pub(crate) enum ExplainPlan {
     /// Describes a fingerprint and names its senders.
-    Describe(Box<Fingerprint>, Databases),
+    Describe(Box<Fingerprint>, NamingDatabases),
     /// Compares two JA4.
     Compare(Box<Fingerprint>, Box<Fingerprint>),
 }
@@ -189,7 +189,7 @@ impl ExplainPlan {
         rules::check_explain(&args)?;
         Ok(match args.other {
             Some(other) => Self::Compare(Box::new(args.fingerprint), Box::new(other)),
-            None => Self::Describe(Box::new(args.fingerprint), Databases::read(&args.databases)?),
+            None => Self::Describe(Box::new(args.fingerprint), read_databases(&args.databases)?),
         })
     }
 }

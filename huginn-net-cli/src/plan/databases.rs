@@ -1,32 +1,24 @@
 //! Databases that name fingerprints, read from files.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use huginn_net::{ClientDatabase, Database};
+use huginn_net::{ClientDatabase, Database, NamingDatabases};
 
 use crate::args::DatabaseArguments;
 use crate::failure::Failure;
 use crate::limits::{MAX_CLIENTS_BYTES, MAX_DATABASE_BYTES};
 use crate::paths::name_of;
+use crate::read::read_file;
 
 /// The databases of a command line.
-pub(crate) struct Databases {
-    pub(crate) signatures: Arc<Database>,
-    /// `None` for the built-in one.
-    pub(crate) clients: Option<Arc<ClientDatabase>>,
-}
-
-impl Databases {
-    pub(crate) fn read(args: &DatabaseArguments) -> Result<Self, Failure> {
-        let clients = match &*args.clients {
-            [] => None,
-            paths => Some(Arc::new(clients(paths)?)),
-        };
-        Ok(Self { signatures: signatures(args.db.as_deref())?, clients })
-    }
+pub(crate) fn read_databases(args: &DatabaseArguments) -> Result<NamingDatabases, Failure> {
+    let clients = match &*args.clients {
+        [] => None,
+        paths => Some(Arc::new(clients(paths)?)),
+    };
+    Ok(NamingDatabases::new(signatures(args.db.as_deref())?, clients))
 }
 
 /// The database of a file, or the built-in one.
@@ -53,21 +45,4 @@ fn clients(paths: &[PathBuf]) -> Result<ClientDatabase, Failure> {
     let clients = ClientDatabase::from_tables(texts.iter().map(String::as_str));
     // Each table has been parsed.
     Ok(clients.unwrap_or_default().or_builtin())
-}
-
-/// Reads a file of at most `limit` bytes.
-pub(crate) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
-    let failed = |source| Failure::Read { path: name_of(path), source };
-    read_all(File::open(path).map_err(failed)?, &name_of(path), limit)
-}
-
-/// Reads a source of at most `limit` bytes; `name` is that of the file in errors.
-pub(crate) fn read_all(file: impl Read, name: &str, limit: u64) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes);
-    let read = read.map_err(|source| Failure::Read { path: name.to_owned(), source })?;
-    if read as u64 > limit {
-        return Err(Failure::LongFile { path: name.to_owned(), limit });
-    }
-    Ok(bytes)
 }

@@ -2,6 +2,7 @@
 
 use huginn_net::record::{EVENT_NAMES, FieldInfo, fields_of_event};
 
+use crate::args::OutputArguments;
 use crate::failure::Failure;
 use crate::similar::most_similar;
 
@@ -78,6 +79,27 @@ pub(super) fn check_fields(paths: &[String], written: &[&'static str]) -> Result
             format!("no event that is written has the field '{path}': {events} {verb} it").into()
         }
     }))
+}
+
+/// The fields that the user adds to events, as JSON begins with a comma. No event may have a field of the same name.
+pub(super) fn own_fields(output: &OutputArguments) -> Result<String, Failure> {
+    let sensor = output.sensor_name.iter().map(|name| ("sensor", name.as_str()));
+    let added = output.add_field.iter().map(|field| (field.name.as_str(), field.text.as_str()));
+    let mut names = Vec::new();
+    let mut text = String::new();
+    for (name, value) in sensor.chain(added) {
+        if names.contains(&name) {
+            return Err(Failure::Usage(format!("--add-field: '{name}' is added twice").into()));
+        }
+        // Events name their file and interface if there are several.
+        if ["file", "interface"].contains(&name) || EVENT_NAMES.iter().any(|event| has_field(event, name)) {
+            return Err(Failure::Usage(format!("--add-field: events have a field '{name}' already").into()));
+        }
+        names.push(name);
+        let (name, value) = (serde_json::Value::from(name), serde_json::Value::from(value));
+        text.push_str(&format!(",{name}:{value}"));
+    }
+    Ok(text)
 }
 
 fn has_field(event: &str, path: &str) -> bool {

@@ -10,13 +10,13 @@ use huginn_net::capture::is_capture_name;
 use huginn_net::decrypt::{KeyLogSummary, Secrets};
 use walkdir::WalkDir;
 
-use super::databases::read_all;
 use super::key_log;
 use crate::args::InputArguments;
 use crate::failure::Failure;
 use crate::limits::{MAX_CAPTURE_LIST_BYTES, MAX_PATH_BYTES};
 use crate::output::Target;
 use crate::paths::{is_same_file, name_of};
+use crate::read::read_all;
 use crate::stderr;
 
 /// A capture file that the command line names, or that was found.

@@ -10,10 +10,13 @@ use huginn_net::{Configure, Filter, HuginnNet};
 use huginn_net_live::{Backend, LiveOptions, LiveSource};
 
 use super::output::{OutputContent, OutputPlan};
-use super::{AnalysisPlan, BaselineFile, FrameFilter, WatchFiles, analysis, output, rules, select};
+use super::{
+    AnalysisPlan, BaselineFile, FrameFilter, ReloadPlan, WatchFiles, analysis, output, rules, select,
+};
 use crate::args::{BackendArgument, EventRunArguments, Format, LiveArguments};
 use crate::control::SocketConfig;
 use crate::failure::Failure;
+use crate::limits::ALERT_BUFFER_TIMEOUT;
 use crate::output::{Rotation, Selected, Target, Zone};
 use crate::paths::{PathName, is_same_file, new_name, resolved};
 use crate::privileges::{self, Policy};
@@ -26,6 +29,8 @@ pub(crate) struct LivePlan {
     pub(crate) queues: NonZeroUsize,
     pub(crate) analyzer: HuginnNet,
     pub(crate) watch: Option<WatchFiles>,
+    /// What SIGHUP reads again; `None` if only the output is opened again.
+    pub(crate) reload: Option<ReloadPlan>,
     pub(crate) count: Option<u64>,
     pub(crate) output: LiveOutputPlan,
     pub(crate) extract: Option<LiveExtractPlan>,
@@ -34,6 +39,8 @@ pub(crate) struct LivePlan {
     /// File of host profiles; `None` means standard error.
     pub(crate) hosts_file: Option<PathBuf>,
     pub(crate) baseline: Option<BaselineFile>,
+    /// Time in which a fingerprint of a host is written once.
+    pub(crate) once: Option<Duration>,
     /// Interval of lines of counters.
     pub(crate) stats_interval: Option<Duration>,
     pub(crate) policy: Policy,
@@ -119,6 +126,7 @@ pub(super) struct LiveParts {
     pub(super) capture: LiveOptions,
     pub(super) analysis: AnalysisPlan,
     pub(super) watch: Option<WatchFiles>,
+    pub(super) reload: Option<ReloadPlan>,
     pub(super) count: Option<u64>,
     pub(super) output: LiveOutputPlan,
     pub(super) extract: Option<LiveExtractPlan>,
@@ -127,6 +135,7 @@ pub(super) struct LiveParts {
     pub(super) p0f_socket: Option<(PathBuf, u32)>,
     pub(super) hosts_file: Option<PathBuf>,
     pub(super) baseline: Option<BaselineFile>,
+    pub(super) once: Option<Duration>,
     pub(super) stats_interval: Option<Duration>,
     pub(super) user: Option<String>,
     pub(super) sandbox: bool,
@@ -138,10 +147,16 @@ impl LivePlan {
     pub(crate) fn new(args: LiveArguments) -> Result<Self, Failure> {
         rules::check_live(&args)?;
         let extract = LiveExtractPlan::new(&args)?;
+        let plan = AnalysisPlan::of_events(&args.run)?;
+        let (plan, reload) = ReloadPlan::new(&args, plan);
         let LiveArguments { capture, run, rotation, service, .. } = args;
-        let plan = AnalysisPlan::of_events(&run)?;
         let EventRunArguments { analysis, events, baseline, output } = run;
-        let plan = if output.format == Format::P0f { plan.limited_to_p0f() } else { plan };
+        let plan = if output.format == Format::P0f {
+            plan.limited_to_p0f()
+        } else {
+            plan.parse_clients();
+            plan
+        };
         let typed = (!args.expression.is_empty()).then(|| args.expression.join(" "));
         let plan = if typed.is_some() { plan.filter_by(typed) } else { plan };
         let mut options = LiveOptions::default();
@@ -152,6 +167,8 @@ impl LivePlan {
         options.cpus = capture.pin.map(|pin| pin.0).unwrap_or_default();
         if capture.immediate_mode {
             options.buffer_timeout = Duration::ZERO;
+        } else if !events.fingerprints.is_empty() {
+            options.buffer_timeout = ALERT_BUFFER_TIMEOUT;
         }
         let OutputPlan { target, content, .. } = OutputPlan::new(&output, &events, false)?;
         Self::from_parts(LiveParts {
@@ -162,6 +179,7 @@ impl LivePlan {
             }),
             capture: options,
             watch: plan.watch_files(),
+            reload,
             analysis: plan,
             count: analysis.count,
             output: LiveOutputPlan {
@@ -179,6 +197,7 @@ impl LivePlan {
             p0f_socket: service.p0f_socket.map(|path| (path, service.p0f_socket_mode)),
             hosts_file: service.hosts_file,
             baseline: BaselineFile::new(&baseline),
+            once: args.once,
             stats_interval: service.stats_interval,
             user: service.user,
             sandbox: !service.no_sandbox,
@@ -217,7 +236,7 @@ impl LivePlan {
                 .flatten()
                 .map(Path::to_owned)
                 .collect(),
-            readable: parts.watch.iter().flat_map(|files| files.paths()).cloned().collect(),
+            readable: parts.reload.iter().flat_map(ReloadPlan::paths).collect(),
             folders: names_after(&parts.interfaces, "file:").map(PathBuf::from).collect(),
             ports: names_after(&parts.interfaces, "tcp:")
                 .filter_map(|server| server.rsplit_once(':')?.1.parse().ok())
@@ -232,6 +251,7 @@ impl LivePlan {
             queues,
             analyzer,
             watch: parts.watch,
+            reload: parts.reload,
             count: parts.count,
             output,
             extract,
@@ -239,6 +259,7 @@ impl LivePlan {
             p0f_socket,
             hosts_file,
             baseline: parts.baseline,
+            once: parts.once,
             stats_interval: parts.stats_interval,
             policy,
             view: parts.view,

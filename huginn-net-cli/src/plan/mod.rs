@@ -17,6 +17,8 @@ mod output;
 mod p0f;
 mod pcap;
 mod program_list;
+#[cfg(unix)]
+mod reload;
 mod rules;
 mod select;
 #[cfg(unix)]
@@ -26,7 +28,7 @@ mod watch_files;
 pub(crate) use self::analysis::AnalysisPlan;
 pub(crate) use self::baseline::{BaselineFile, BeyondBaseline};
 pub(crate) use self::captures::{ExplainPlan, InventoryPlan, LearnPlan, ReportPlan, TopPlan};
-pub(crate) use self::databases::{Databases, read_file, signatures};
+pub(crate) use self::databases::{read_databases, signatures};
 pub(crate) use self::extract::{
     Decoding, ExtractPlan, ExtractWriter, ExtractedPackets, FrameFilter, create_extract,
 };
@@ -39,5 +41,9 @@ pub(crate) use self::p0f::{P0fFilePlan, P0fPlan};
 pub(crate) use self::pcap::{Content, HostScope, PcapPlan, TableFormat, TablesPlan};
 pub(crate) use self::program_list::ProgramList;
 #[cfg(unix)]
+pub(crate) use self::reload::{Configuration, ReloadPlan, Reread};
+#[cfg(unix)]
 pub(crate) use self::watch::WatchPlan;
+#[cfg(unix)]
+pub(crate) use self::watch_files::LoadedLists;
 pub(crate) use self::watch_files::WatchFiles;

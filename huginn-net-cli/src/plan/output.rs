@@ -7,7 +7,7 @@ use anstream::{AutoStream, ColorChoice};
 use huginn_net::record::formats::EventFormat;
 use huginn_net::record::formats::zeek::ZeekForm;
 
-use super::fields::default_columns;
+use super::fields::{default_columns, own_fields};
 use super::select;
 use crate::args::{ColorArgument, EventArguments, Format, OutputArguments};
 use crate::failure::Failure;
@@ -67,7 +67,7 @@ impl OutputPlan {
             Format::P0f => Some(TextFormat::P0fLog),
         };
         let content = match format {
-            Some(format) => text(args, selected, &target, format),
+            Some(format) => text(args, selected, &target, format)?,
             None => table(args.format, selected)?,
         };
         Ok(Self { target, content, pages, appends: false })
@@ -149,19 +149,25 @@ pub(super) fn target(typed: Option<&Path>) -> Target {
     file.map_or(Target::Stdout, |path| Target::File(PathBuf::from(path)))
 }
 
-fn text(args: &OutputArguments, selected: Selected, target: &Target, format: TextFormat) -> OutputContent {
+fn text(
+    args: &OutputArguments,
+    selected: Selected,
+    target: &Target,
+    format: TextFormat,
+) -> Result<OutputContent, Failure> {
     let is_table = matches!(format, TextFormat::Csv | TextFormat::Tsv);
     let fields = match &*args.fields {
         [] if is_table => default_columns(&selected.events),
         fields => fields.to_vec(),
     };
-    OutputContent::Text(TextOptions {
+    Ok(OutputContent::Text(TextOptions {
         format,
         selected,
         fields,
+        own_fields: own_fields(args)?,
         has_colour: has_colour(args.color, target),
         zone: Zone::new(args.local_time),
-    })
+    }))
 }
 
 #[cfg(feature = "parquet")]

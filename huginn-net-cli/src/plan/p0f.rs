@@ -137,6 +137,7 @@ fn live_plan(args: P0fArguments) -> Result<LivePlan, Failure> {
         format,
         selected: Selected::default(),
         fields: Vec::new(),
+        own_fields: String::new(),
         has_colour: false,
         zone: Zone::new(false),
     });
@@ -146,6 +147,7 @@ fn live_plan(args: P0fArguments) -> Result<LivePlan, Failure> {
         capture,
         analysis,
         watch: None,
+        reload: None,
         count: None,
         extract: None,
         output: LiveOutputPlan {
@@ -159,6 +161,7 @@ fn live_plan(args: P0fArguments) -> Result<LivePlan, Failure> {
         p0f_socket: args.api.map(|path| (path, 0o666)),
         hosts_file: None,
         baseline: None,
+        once: None,
         stats_interval: None,
         user: args.user,
         sandbox: true,

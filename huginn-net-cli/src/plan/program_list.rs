@@ -8,10 +8,10 @@ use huginn_net::Timestamp;
 use huginn_net::core::TransportKind;
 use serde::{Deserialize, Deserializer};
 
-use super::databases::read_file;
 use crate::failure::Failure;
 use crate::limits::{MAX_LISTED_PROGRAMS, MAX_PROGRAM_LIST_BYTES, PROGRAM_TIME_SLACK};
 use crate::paths::name_of;
+use crate::read::read_file;
 
 /// Connections of one machine, each with its program.
 #[derive(Debug, Default)]

@@ -264,6 +264,10 @@ fn check_events(
             "--fields selects fields of --format json, csv or tsv",
         ),
         (
+            (output.sensor_name.is_some() || !output.add_field.is_empty()) && format != Format::Json,
+            "--sensor-name and --add-field are for --format json",
+        ),
+        (
             output.local_time && format != Format::Human && place == WhereEvents::Written,
             "--local-time is for --format human: other formats have times in UTC",
         ),
@@ -396,6 +400,10 @@ fn check_totals(args: &PcapArguments) -> Result<(), Failure> {
         (
             !output.fields.is_empty(),
             "--fields selects fields of events, which --summary, --top and --rare do not write",
+        ),
+        (
+            output.sensor_name.is_some() || !output.add_field.is_empty(),
+            "--sensor-name and --add-field add to events, which --summary, --top and --rare do not write",
         ),
         (events.connections, "--connections adds events, which --summary, --top and --rare do not write"),
         (

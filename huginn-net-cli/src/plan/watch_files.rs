@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use huginn_net::watch::{WatchListHandle, WatchListSummary, WatchLists};
 
-use super::databases::read_file;
 use crate::failure::Failure;
 use crate::limits::MAX_LIST_BYTES;
 use crate::paths::name_of;
+use crate::read::read_file;
 
 /// The files of watch lists, and what they have. Clones share the lists.
 #[derive(Clone, Debug)]
@@ -29,26 +29,21 @@ pub(crate) struct LoadedLists {
 impl WatchFiles {
     /// Reads the files.
     pub(crate) fn read(paths: &[PathBuf]) -> Result<(Self, LoadedLists), Failure> {
-        let (lists, loaded) = load(paths)?;
+        let (lists, loaded) = read_lists(paths)?;
         Ok((Self { paths: paths.to_vec(), handle: WatchListHandle::new(lists) }, loaded))
     }
 
     /// Reads the files again. The lists stay as they are if one is invalid.
     #[cfg(unix)]
     pub(crate) fn reload(&self) -> Result<LoadedLists, Failure> {
-        let (lists, loaded) = load(&self.paths)?;
+        let (lists, loaded) = read_lists(&self.paths)?;
         self.handle.replace(lists);
         Ok(loaded)
     }
-
-    /// The files.
-    #[cfg(unix)]
-    pub(crate) fn paths(&self) -> &[PathBuf] {
-        &self.paths
-    }
 }
 
-fn load(paths: &[PathBuf]) -> Result<(WatchLists, LoadedLists), Failure> {
+/// Reads lists, and does not use them yet.
+pub(crate) fn read_lists(paths: &[PathBuf]) -> Result<(WatchLists, LoadedLists), Failure> {
     let start = Instant::now();
     let mut lists = WatchLists::default();
     for path in paths {

@@ -76,6 +76,8 @@ fn child_checks_file_access() {
         user: std::env::var(USER).ok(),
         writable: vec![file.clone()],
         readable: Vec::new(),
+        folders: Vec::new(),
+        ports: Vec::new(),
         makes_folders: false,
         removable: vec![folder.join("run/socket")],
         sandbox: true,

@@ -60,7 +60,7 @@ fn write_on_request(status: &LiveStatus, file: Option<&Path>, messages: &Message
         if let Err(error) = outcome {
             let place =
                 file.map_or_else(|| "standard error".to_owned(), |file| PathName(file.into()).to_string());
-            messages.print(&format_args!("cannot write host profiles to {place}: {error}"));
+            messages.error(&format_args!("cannot write host profiles to {place}: {error}"));
         }
     }
 }

@@ -7,7 +7,9 @@ mod extract;
 mod health;
 mod hosts;
 mod latency;
+mod once;
 mod output;
+mod reload;
 mod report;
 mod service_manager;
 mod started;
@@ -137,7 +139,7 @@ impl StandardError {
             self.messages.print(rights);
         }
         if let Some(warning) = rights.warning() {
-            self.messages.print(&warning);
+            self.messages.warn(&warning);
         }
         if let Some(address) = sockets.metrics_address().filter(|_| what.has_totals) {
             self.messages.print(&format_args!("metrics at http://{address}/metrics"));

@@ -5,13 +5,15 @@ use std::io;
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileTypeExt;
 
-use huginn_net::core::{Source, TextSink};
+use huginn_net::core::{Replaceable, Source, TextSink};
 use huginn_net::{AnalysisError, Counters, Event, HuginnNet, Timestamp};
 use huginn_net_live::{LiveStats, Stopper};
 
 use super::event_counters::EventCounters;
 use super::extract::Extract;
 use super::latency::Latency;
+use super::once::Once;
+use super::reload::ReplaceableRenderer;
 use super::view::LiveView;
 use super::watch::Watched;
 use crate::failure::Failure;
@@ -27,7 +29,7 @@ use crate::plan::{LiveOutputPlan, OutputContent};
 /// The two cases of output: what turns events into what the queue takes.
 pub(super) enum EventWriter {
     Text {
-        renderer: Box<Renderer>,
+        renderer: LiveRenderer,
         /// Whether events go to standard output.
         to_stdout: bool,
     },
@@ -38,6 +40,42 @@ pub(super) enum EventWriter {
         /// Names of the interfaces, by their index; empty unless events name theirs.
         interfaces: Vec<String>,
     },
+}
+
+/// Turns events into text.
+pub(super) enum LiveRenderer {
+    Fixed(Box<Renderer>),
+    /// Another one takes its place when the configuration changes.
+    Replaceable(Replaceable<Renderer>),
+}
+
+impl LiveRenderer {
+    fn new(renderer: Renderer, can_change: bool) -> Self {
+        if can_change {
+            Self::Replaceable(Replaceable::new(renderer))
+        } else {
+            Self::Fixed(Box::new(renderer))
+        }
+    }
+
+    fn with<T>(&self, call: impl FnOnce(&Renderer) -> T) -> T {
+        match self {
+            Self::Fixed(renderer) => call(renderer),
+            Self::Replaceable(renderer) => call(&renderer.get()),
+        }
+    }
+}
+
+impl EventWriter {
+    /// The renderer, if the configuration can change it. `interfaces`: their names, by their index.
+    pub(super) fn replaceable_renderer(&self, interfaces: Vec<String>) -> Option<ReplaceableRenderer> {
+        match self {
+            Self::Text { renderer: LiveRenderer::Replaceable(current), .. } => {
+                Some(ReplaceableRenderer { current: current.clone(), interfaces })
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Checks that the output can be written, without creating its file.
@@ -57,16 +95,19 @@ pub(super) fn check_rights(target: &Target) -> Result<(), OutputError> {
     }
 }
 
-/// Opens the output, whose queue has a thread that writes. Events name their interface if `interfaces` has names.
+/// Opens the output, whose queue has a thread that writes. Events name their interface if `interfaces` has names. `can_change`: what
+/// is written of events can be replaced.
 pub(super) fn open(
     plan: LiveOutputPlan,
     interfaces: Vec<String>,
+    can_change: bool,
     messages: Messages,
 ) -> Result<(OutputQueue, EventWriter), Failure> {
     match plan.content {
         OutputContent::Text(options) => {
             let queue = OutputQueue::open(&plan.target, plan.rotation, OUTPUT_QUEUE_BYTES, messages)?;
-            let renderer = Box::new(Renderer::new(options).with_interfaces(interfaces));
+            let renderer = Renderer::new(options).with_interfaces(interfaces);
+            let renderer = LiveRenderer::new(renderer, can_change);
             Ok((queue, EventWriter::Text { renderer, to_stdout: plan.target == Target::Stdout }))
         }
         OutputContent::Zeek(..) => {
@@ -98,6 +139,7 @@ pub(super) struct LiveEvents<'a> {
     pub(super) counters: &'a EventCounters,
     pub(super) watched: &'a Watched,
     pub(super) extract: Option<&'a Extract>,
+    pub(super) once: Option<&'a Once>,
     pub(super) latency: &'a Latency,
     pub(super) stats: LiveStats,
     pub(super) stopper: &'a Stopper,
@@ -111,7 +153,8 @@ impl LiveEvents<'_> {
         analyzer: &mut HuginnNet,
         sources: Vec<S>,
     ) -> Result<Counters, AnalysisError<S::Error>> {
-        let Self { writer, queue, counters, watched, extract, latency, stats, stopper, view } = self;
+        let Self { writer, queue, counters, watched, extract, once, latency, stats, stopper, view } = self;
+        let is_repeat = |event: &Event| once.is_some_and(|once| once.is_repeat(event));
         let on_event = |event: &Event| {
             counters.on_event(event);
             watched.on_event(event);
@@ -129,10 +172,15 @@ impl LiveEvents<'_> {
                 let render = |event: &Event, text: &mut Vec<u8>| {
                     on_event(event);
                     if writes_events {
-                        renderer.render_live(event, text);
+                        renderer.with(|renderer| {
+                            // An event that is not selected is not remembered.
+                            if once.is_none() || renderer.selects(event) && !is_repeat(event) {
+                                renderer.render_live(event, text);
+                            }
+                        });
                     }
                 };
-                let days = renderer.day_headings();
+                let days = renderer.with(Renderer::day_headings);
                 let mut sink = MeasuredQueue {
                     queue,
                     days,
@@ -149,7 +197,7 @@ impl LiveEvents<'_> {
                 let mut sink = |event: Event| {
                     on_event(&event);
                     let interface = interfaces.get(usize::from(event.ts.interface())).map(String::as_str);
-                    if selected.contains(&event, None, interface) {
+                    if selected.contains(&event, None, interface) && !is_repeat(&event) {
                         latency.record(&[event.ts.as_nanos()], stats.taken_at());
                         sender.push(event);
                     }

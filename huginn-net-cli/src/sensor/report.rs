@@ -69,7 +69,7 @@ fn tick(
         if matches!(status.health(), Health::Capturing | Health::NoInterface) {
             manager.notify_progress();
         }
-        warned.update(Losses::from_counters(&counters), looked, &|message| messages.print(message));
+        warned.update(Losses::from_counters(&counters), looked, &|message| _ = messages.warn(message));
         status.watched().report_due(looked);
         if is_due {
             write_counters(&counters, None, messages);

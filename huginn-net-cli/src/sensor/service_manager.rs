@@ -21,7 +21,7 @@ impl ServiceManager {
     pub(super) fn notify_ready(&self, interfaces: &[String], messages: &Messages) {
         let status = format!("capturing from {}", interfaces.join(", "));
         if let Err(error) = notify(&[NotifyState::Ready, NotifyState::Status(&status)]) {
-            messages.print(&format_args!("cannot notify the service manager: {error}"));
+            messages.warn(&format_args!("cannot notify the service manager: {error}"));
         }
     }
 

@@ -1,6 +1,7 @@
 //! The threads of a capture: started, run and finished.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use huginn_net::HuginnNet;
 use huginn_net::core::{Amount, FirstFrames};
@@ -11,19 +12,21 @@ use super::event_counters::EventCounters;
 use super::extract::{Extract, ExtractStatus};
 use super::hosts::HostsWriter;
 use super::latency::Latency;
+use super::once::Once;
 use super::output::{self, EventWriter, LiveEvents};
+use super::reload::{Reload, ReloadStatus, Reloader};
 use super::report::{Ticker, report_totals, write_counters};
 use super::service_manager::ServiceManager;
 use super::status::LiveStatus;
 use super::view::LiveView;
-use super::watch::{Reloader, Watched};
+use super::watch::Watched;
 use super::{Opened, StandardError, is_on_terminal, named_interfaces, starting};
 use crate::blind_spots::ExampleFiles;
 use crate::control::{ControlServer, Readings, Sockets};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::{Messages, OutputHandle, OutputQueue};
-use crate::plan::{BaselineFile, BeyondBaseline, LiveMessages, LivePlan, WatchFiles};
+use crate::plan::{BaselineFile, BeyondBaseline, LiveMessages, LivePlan, ReloadPlan, WatchFiles};
 use crate::signals::{PendingSignals, Signal, SignalThread};
 
 /// A capture whose threads run, but for the analysis itself.
@@ -46,20 +49,24 @@ pub(super) struct Sensor {
     ticker: Ticker,
 }
 
-/// What is measured of events.
+/// What is measured of events, and of what is read again.
 #[derive(Clone)]
-struct Measures {
-    latency: Arc<Latency>,
-    counters: Arc<EventCounters>,
-    watched: Arc<Watched>,
+pub(super) struct Measures {
+    pub(super) latency: Arc<Latency>,
+    pub(super) counters: Arc<EventCounters>,
+    pub(super) watched: Arc<Watched>,
+    pub(super) reloads: Arc<ReloadStatus>,
+    pub(super) once: Option<Arc<Once>>,
 }
 
 impl Measures {
-    fn new(watch: Option<WatchFiles>, messages: &Messages) -> Result<Self, Failure> {
+    fn new(watch: Option<WatchFiles>, once: Option<Duration>, messages: &Messages) -> Result<Self, Failure> {
         Ok(Self {
             latency: Arc::new(Latency::new().map_err(starting("latency measurement"))?),
             counters: Arc::default(),
             watched: Arc::new(Watched::new(watch, messages.clone())),
+            reloads: Arc::default(),
+            once: once.map(|every| Arc::new(Once::new(every))),
         })
     }
 }
@@ -76,20 +83,37 @@ impl Sensor {
         let source = sources.first_mut().ok_or(LiveError::NoInterface)?;
         let (analyzer, messages) = (plan.analyzer, &standard_error.messages);
         let ends_with_terminal = is_on_terminal(plan.view.is_some(), &plan.output.target);
-        let (queue, writer) = output::open(plan.output, named_interfaces(&source.stats()), messages.clone())?;
+        let can_change = plan.reload.as_ref().is_some_and(ReloadPlan::has_configuration);
+        let interfaces = named_interfaces(&source.stats());
+        let (queue, writer) = output::open(plan.output, interfaces.clone(), can_change, messages.clone())?;
         let stopper = source.stopper();
         stop_with_reader(&queue, &stopper);
-        let measures = Measures::new(plan.watch, messages)?;
+        let measures = Measures::new(plan.watch, plan.once, messages)?;
         let names = source.stats().interfaces().into_iter().map(|interface| interface.name).collect();
         let named = named_interfaces(&source.stats());
         let extract = plan.extract.map(|plan| Extract::start(plan, count, names, named, messages.clone()));
         let extract = extract.transpose()?;
         let extract_status = extract.as_ref().map(Extract::status);
-        let status = Arc::new(status(&analyzer, source, queue.handle(), &measures, extract_status));
+        let status = Arc::new(status(
+            &analyzer,
+            source,
+            queue.handle(),
+            measures.clone(),
+            messages.clone(),
+            extract_status,
+        ));
         let hosts = HostsWriter::start(Arc::clone(&status), plan.hosts_file, messages.clone())
             .map_err(starting("the host profile thread"))?;
-        let lists = measures.watched.start_reloading().map_err(starting("the thread of watch lists"))?;
-        let signals = watch_signals(signals, ends_with_terminal, &stopper, queue.handle(), hosts, lists)?;
+        let reload = plan.reload.map(|plan| Reload {
+            plan,
+            watched: Arc::clone(&measures.watched),
+            renderer: writer.replaceable_renderer(interfaces),
+            counters: Arc::clone(&measures.reloads),
+            stopper: stopper.clone(),
+            messages: messages.clone(),
+        });
+        let reloader = reload.map(Reload::start).transpose()?;
+        let signals = watch_signals(signals, ends_with_terminal, &stopper, queue.handle(), hosts, reloader)?;
         let server = serve(sockets, &status)?;
         let manager = Arc::new(ServiceManager::from_env());
         let (of_ticker, to) = (Arc::clone(&manager), messages.clone());
@@ -97,7 +121,7 @@ impl Sensor {
             .map_err(starting("the statistics thread"))?;
         for source in &mut sources {
             let messages = messages.clone();
-            source.on_notice(move |notice| messages.print(notice));
+            source.on_notice(move |notice| _ = messages.warn(notice));
         }
         if plan.messages.has_totals && plan.view.is_none() {
             messages.print(&format_args!("watching {}", plan.interfaces.join(", ")));
@@ -147,6 +171,7 @@ impl Sensor {
             counters: &measures.counters,
             watched: &measures.watched,
             extract: extract.as_ref(),
+            once: measures.once.as_deref(),
             latency: &measures.latency,
             stats: status.capture_stats(),
             stopper: &self.stopper,
@@ -170,18 +195,18 @@ impl Sensor {
         drop(self.signals);
         report_end(self.wants, &status, &analyzer, lost, messages);
         if lost_packets > 0 {
-            messages.print(&format_args!("lost {} of --extract", Amount(lost_packets, "packet(s)")));
+            messages.error(&format_args!("lost {} of --extract", Amount(lost_packets, "packet(s)")));
         }
         if let Err(error) = &outcome {
-            messages.print(error);
+            messages.error(error);
         }
         let hosts = analyzer.shared_state();
         if let Some(beyond) = BeyondBaseline::of(hosts) {
-            messages.print(&beyond);
+            messages.warn(&beyond);
         }
         let baseline = self.baseline.map_or(Ok(()), |file| file.write(hosts));
         if let Err(error) = &baseline {
-            messages.print(error);
+            messages.error(error);
         }
         standard_error.queue.finish();
         let ended = if outcome.is_ok() && baseline.is_ok() && lost == 0 && lost_packets == 0 {
@@ -210,7 +235,7 @@ fn report_end(
         report_totals(&status.counters(), messages);
     }
     if lost > 0 {
-        messages.print(&format_args!("lost {}: could not write", Amount(lost, "event(s)")));
+        messages.error(&format_args!("lost {}: could not write", Amount(lost, "event(s)")));
     }
 }
 
@@ -224,14 +249,14 @@ fn status(
     analyzer: &HuginnNet,
     source: &LiveSource,
     output: OutputHandle,
-    measures: &Measures,
+    measures: Measures,
+    messages: Messages,
     extract: Option<ExtractStatus>,
 ) -> LiveStatus {
     let snapshots = analyzer.snapshot_handle();
     let stopper = source.stopper();
     snapshots.set_waker(move || stopper.wake());
-    let Measures { latency, counters, watched } = measures.clone();
-    LiveStatus::new(snapshots, source.stats(), output, latency, counters, watched, extract)
+    LiveStatus::new(snapshots, source.stats(), output, measures, messages, extract)
 }
 
 fn watch_signals(
@@ -240,7 +265,7 @@ fn watch_signals(
     stopper: &Stopper,
     output: OutputHandle,
     hosts: HostsWriter,
-    lists: Option<Reloader>,
+    reloader: Option<Reloader>,
 ) -> Result<SignalThread, Failure> {
     let stopper = stopper.clone();
     let on_signal = move |signal| match signal {
@@ -249,7 +274,7 @@ fn watch_signals(
         Signal::Reopen if ends_with_terminal => stopper.stop(),
         Signal::Reopen => {
             output.reopen();
-            lists.iter().for_each(Reloader::request);
+            reloader.iter().for_each(Reloader::request);
         }
         Signal::Dump => hosts.request(),
     };

@@ -12,11 +12,14 @@ use super::event_counters::EventCounters;
 use super::extract::ExtractStatus;
 use super::health::{MonitoredSource, Progress};
 use super::latency::Latency;
+use super::once::Once;
+use super::reload::ReloadStatus;
+use super::started::Measures;
 use super::watch::Watched;
 use crate::analysis_counters::AnalysisCounters;
 use crate::control::Health;
 use crate::control::counters::{CaptureCounters, LiveCounters, QueueCounters, Times};
-use crate::output::OutputHandle;
+use crate::output::{Messages, OutputHandle};
 
 /// Handles that read the counters and hosts of a running analysis.
 #[derive(Debug)]
@@ -27,6 +30,9 @@ pub(super) struct LiveStatus {
     latency: Arc<Latency>,
     events: Arc<EventCounters>,
     watched: Arc<Watched>,
+    reloads: Arc<ReloadStatus>,
+    once: Option<Arc<Once>>,
+    messages: Messages,
     extract: Option<ExtractStatus>,
     progress: Progress,
     started: Instant,
@@ -47,12 +53,12 @@ impl LiveStatus {
         snapshots: SnapshotHandle<Observers>,
         capture: LiveStats,
         output: OutputHandle,
-        latency: Arc<Latency>,
-        events: Arc<EventCounters>,
-        watched: Arc<Watched>,
+        measures: Measures,
+        messages: Messages,
         extract: Option<ExtractStatus>,
     ) -> Self {
         let started = Instant::now();
+        let Measures { latency, counters: events, watched, reloads, once } = measures;
         Self {
             snapshots,
             capture,
@@ -60,6 +66,9 @@ impl LiveStatus {
             latency,
             events,
             watched,
+            reloads,
+            once,
+            messages,
             extract,
             progress: Progress::new(started),
             started,
@@ -153,6 +162,9 @@ impl LiveStatus {
             output: self.output.counters(),
             latency: self.latency.counters(),
             watch_lists: self.watched.counters(),
+            reloads: self.reloads.counters(),
+            repeats: self.once.as_ref().map(|once| once.counters()).unwrap_or_default(),
+            messages: self.messages.counters(),
             extract: self.extract.as_ref().map(ExtractStatus::counters).unwrap_or_default(),
             uptime_seconds: self.started.elapsed().as_secs(),
             times: Times {

@@ -1,13 +1,11 @@
-//! Counts and reports hits of watch lists, and reads the lists again.
+//! Counts and reports hits of watch lists.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Instant, SystemTime};
-use std::{io, thread};
 
 use huginn_net::core::Amount;
 use huginn_net::finding::Match;
@@ -16,14 +14,14 @@ use huginn_net::{Escaped, Event, Finding, Timestamp};
 use crate::control::counters::WatchListCounters;
 use crate::limits::{MAX_NOTICE_TEXT_BYTES, MAX_NOTICED, WATCH_NOTICE_INTERVAL};
 use crate::output::Messages;
-use crate::plan::WatchFiles;
+use crate::plan::{LoadedLists, WatchFiles};
 
 /// Counts matches and reports them on standard error, from any thread.
 #[derive(Debug)]
 pub(super) struct Watched {
     files: Option<WatchFiles>,
-    /// Matches of each list since the start, by name. The names of the files do not change.
-    counts: BTreeMap<Arc<str>, AtomicU64>,
+    /// Matches of each list since the start, by name, those of former lists included.
+    counts: RwLock<BTreeMap<Arc<str>, AtomicU64>>,
     /// When the lists were read, in nanoseconds since the Unix epoch.
     loaded_at: AtomicU64,
     notices: Mutex<Notices>,
@@ -32,24 +30,40 @@ pub(super) struct Watched {
 
 impl Watched {
     pub(super) fn new(files: Option<WatchFiles>, messages: Messages) -> Self {
-        let lists = files.as_ref().map(|files| files.handle.lists());
-        let names = lists.iter().flat_map(|lists| lists.summaries()).map(|list| Arc::clone(&list.name));
-        let counts = names.map(|name| (name, AtomicU64::new(0))).collect();
-        Self { files, counts, loaded_at: AtomicU64::new(now()), notices: Mutex::default(), messages }
+        Self {
+            files,
+            counts: RwLock::default(),
+            loaded_at: AtomicU64::new(now()),
+            notices: Mutex::default(),
+            messages,
+        }
     }
 
     /// Number of matches since the start.
     pub(super) fn count(&self) -> u64 {
-        self.counts.values().map(|count| count.load(Ordering::Relaxed)).fold(0, u64::saturating_add)
+        let counts = self.counts.read().unwrap_or_else(PoisonError::into_inner);
+        counts.values().map(|count| count.load(Ordering::Relaxed)).fold(0, u64::saturating_add)
+    }
+
+    fn add(&self, list: &Arc<str>) {
+        let counts = self.counts.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = counts.get(list) {
+            count.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        drop(counts);
+        let mut counts = self.counts.write().unwrap_or_else(PoisonError::into_inner);
+        counts.entry(Arc::clone(list)).or_default().fetch_add(1, Ordering::Relaxed);
     }
 
     /// The counters of each list, by name.
     pub(super) fn counters(&self) -> BTreeMap<String, WatchListCounters> {
         let Some(files) = &self.files else { return BTreeMap::new() };
-        let lists = files.handle.lists();
+        let lists = files.handle.get();
+        let counts = self.counts.read().unwrap_or_else(PoisonError::into_inner);
         let loaded_at = self.loaded_at.load(Ordering::Relaxed);
         let counters = lists.summaries().iter().map(|list| {
-            let matches = self.counts.get(&list.name).map_or(0, |count| count.load(Ordering::Relaxed));
+            let matches = counts.get(&list.name).map_or(0, |count| count.load(Ordering::Relaxed));
             (list.name.to_string(), WatchListCounters { entries: list.entries, matches, loaded_at })
         });
         counters.collect()
@@ -58,75 +72,36 @@ impl Watched {
     /// Counts and reports an event that is a match.
     pub(super) fn on_event(&self, event: &Event) {
         let Finding::Match(found) = &event.kind else { return };
-        if let Some(count) = self.counts.get(&found.list) {
-            count.fetch_add(1, Ordering::Relaxed);
-        }
+        self.add(&found.list);
         let notice = Notice { event, found };
         self.with_notices(|notices| {
             let key = Key::new(event, found);
-            notices.add(key, &notice, Instant::now(), &|message| self.messages.print(message));
+            notices.add(key, &notice, Instant::now(), &|message| self.messages.warn(message));
         });
     }
 
     /// Reports how many matches had no line of their own, once a line is due.
     pub(super) fn report_due(&self, now: Instant) {
-        self.with_notices(|notices| notices.flush(now, &|message| self.messages.print(message)));
+        self.with_notices(|notices| notices.flush(now, &|message| self.messages.warn(message)));
     }
 
     /// Reports how many matches had no line of their own.
     pub(super) fn finish(&self) {
-        self.with_notices(|notices| notices.report_rest(&|message| self.messages.print(message)));
+        self.with_notices(|notices| notices.report_rest(&|message| self.messages.warn(message)));
     }
 
     fn with_notices(&self, update: impl FnOnce(&mut Notices)) {
         update(&mut self.notices.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Reads the lists again, and reports the result.
-    fn reload(&self) {
-        let Some(files) = &self.files else { return };
-        match files.reload() {
-            Ok(loaded) => {
-                self.loaded_at.store(now(), Ordering::Relaxed);
-                let (entries, took) = (loaded.entries, loaded.took);
-                for warning in &loaded.warnings {
-                    self.messages.print(warning);
-                }
-                self.messages.print(&format_args!("watch lists read again in {took:.1?}: {entries} entries"));
-            }
-            Err(error) => {
-                self.messages.print(&format_args!("{error}; the watch lists stay as they were"));
-            }
+    /// Reports lists that were read again.
+    pub(super) fn on_reload(&self, loaded: &LoadedLists) {
+        self.loaded_at.store(now(), Ordering::Relaxed);
+        let LoadedLists { entries, took, warnings } = loaded;
+        for warning in warnings {
+            self.messages.warn(warning);
         }
-    }
-
-    /// Starts a thread that reads the lists again on request, if there are any.
-    pub(super) fn start_reloading(self: &Arc<Self>) -> io::Result<Option<Reloader>> {
-        if self.files.is_none() {
-            return Ok(None);
-        }
-        // Requests while the lists are read are one.
-        let (requests, received): (SyncSender<()>, Receiver<()>) = mpsc::sync_channel(1);
-        let watched = Arc::clone(self);
-        thread::Builder::new().name("huginn-lists".to_owned()).spawn(move || {
-            while received.recv().is_ok() {
-                watched.reload();
-            }
-        })?;
-        Ok(Some(Reloader { requests }))
-    }
-}
-
-/// Requests that the lists are read again. The thread ends with the last request.
-#[derive(Debug)]
-pub(super) struct Reloader {
-    requests: SyncSender<()>,
-}
-
-impl Reloader {
-    pub(super) fn request(&self) {
-        // A request that is pending has the same effect.
-        let _ = self.requests.try_send(());
+        self.messages.print(&format_args!("watch lists read again in {took:.1?}: {entries} entries"));
     }
 }
 
@@ -156,6 +131,9 @@ impl Key {
     }
 }
 
+/// Prints a line. Returns whether it was queued: a reader of standard error that stalls loses lines.
+type Print<'a> = &'a dyn Fn(&dyn fmt::Display) -> bool;
+
 /// The last lines, and the matches since.
 #[derive(Debug, Default)]
 struct Notices {
@@ -175,35 +153,39 @@ struct Last {
 
 impl Notices {
     /// Prints a line for a match: at once for a new key, then at most one in [`WATCH_NOTICE_INTERVAL`], with the number of
-    /// matches since the line before it.
-    fn add(&mut self, key: Key, notice: &dyn fmt::Display, now: Instant, print: &dyn Fn(&dyn fmt::Display)) {
+    /// matches since the line before it. A match whose line is lost counts as one without a line, and the next one has a line.
+    fn add(&mut self, key: Key, notice: &dyn fmt::Display, now: Instant, print: Print<'_>) {
         if let Some(last) = self.last.get_mut(&key) {
-            if !is_over(Some(last.at), now) {
+            let is_due = is_over(Some(last.at), now);
+            let is_printed = is_due
+                && match last.repeats {
+                    0 => print(notice),
+                    repeats => print(&format_args!(
+                        "{notice}; {} since its last line",
+                        Amount(repeats, "more hit(s)")
+                    )),
+                };
+            if is_printed {
+                self.unreported = self.unreported.saturating_sub(std::mem::take(&mut last.repeats));
+                last.at = now;
+            } else {
                 last.repeats = last.repeats.saturating_add(1);
                 self.unreported = self.unreported.saturating_add(1);
-                return;
             }
-            let repeats = std::mem::take(&mut last.repeats);
-            last.at = now;
-            self.unreported = self.unreported.saturating_sub(repeats);
-            return match repeats {
-                0 => print(notice),
-                _ => print(&format_args!("{notice}; {} since its last line", Amount(repeats, "more hit(s)"))),
-            };
+            return;
         }
         if self.last.len() >= MAX_NOTICED {
             self.last.retain(|_, last| !is_over(Some(last.at), now));
         }
-        if self.last.len() >= MAX_NOTICED {
+        if self.last.len() < MAX_NOTICED && print(notice) {
+            self.last.insert(key, Last { at: now, repeats: 0 });
+        } else {
             self.unreported = self.unreported.saturating_add(1);
-            return;
         }
-        print(notice);
-        self.last.insert(key, Last { at: now, repeats: 0 });
     }
 
     /// Prints the number of matches without a line, once an interval is over.
-    fn flush(&mut self, now: Instant, print: &dyn Fn(&dyn fmt::Display)) {
+    fn flush(&mut self, now: Instant, print: Print<'_>) {
         if self.unreported == 0 {
             self.counted_at = Some(now);
         } else if is_over(self.counted_at, now) {
@@ -212,11 +194,11 @@ impl Notices {
         }
     }
 
-    fn report_rest(&mut self, print: &dyn Fn(&dyn fmt::Display)) {
-        let unreported = std::mem::take(&mut self.unreported);
-        if unreported > 0 {
+    fn report_rest(&mut self, print: Print<'_>) {
+        if self.unreported > 0 && print(&Amount(self.unreported, "more hit(s) of watch lists without a line"))
+        {
+            self.unreported = 0;
             self.last.values_mut().for_each(|last| last.repeats = 0);
-            print(&Amount(unreported, "more hit(s) of watch lists without a line"));
         }
     }
 }
@@ -266,7 +248,7 @@ impl fmt::Display for Short<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
+    use std::cell::{Cell, RefCell};
     use std::time::Duration;
 
     use super::*;
@@ -284,7 +266,10 @@ mod tests {
     #[test]
     fn each_victim_and_value_has_a_line_at_once() {
         let said = RefCell::new(Vec::new());
-        let print = |message: &dyn fmt::Display| said.borrow_mut().push(message.to_string());
+        let print = |message: &dyn fmt::Display| {
+            said.borrow_mut().push(message.to_string());
+            true
+        };
         let mut notices = Notices::default();
         let start = Instant::now();
         let at = |seconds| start.checked_add(Duration::from_secs(seconds)).unwrap();
@@ -304,9 +289,37 @@ mod tests {
     }
 
     #[test]
+    fn lost_line_is_counted_and_the_next_hit_has_one() {
+        let (said, has_room) = (RefCell::new(Vec::new()), Cell::new(false));
+        let print = |message: &dyn fmt::Display| {
+            said.borrow_mut().push(message.to_string());
+            has_room.get()
+        };
+        let mut notices = Notices::default();
+        let start = Instant::now();
+        let later = start.checked_add(WATCH_NOTICE_INTERVAL).unwrap();
+        notices.add(key(1, "x"), &"1 x", start, &print);
+        notices.report_rest(&print);
+        assert_eq!((notices.unreported, notices.last.len()), (1, 0), "{said:?}");
+        has_room.set(true);
+        said.take();
+        notices.add(key(1, "x"), &"1 x", start, &print);
+        has_room.set(false);
+        notices.add(key(1, "x"), &"1 x", later, &print);
+        has_room.set(true);
+        notices.report_rest(&print);
+        assert_eq!(said.take(), ["1 x", "1 x", "2 more hits of watch lists without a line"]);
+        notices.add(key(1, "x"), &"1 x", later, &print);
+        assert_eq!((said.take(), notices.unreported), (vec!["1 x".to_owned()], 0));
+    }
+
+    #[test]
     fn lines_of_a_flood_are_bounded_and_counted() {
         let said = RefCell::new(Vec::new());
-        let print = |message: &dyn fmt::Display| said.borrow_mut().push(message.to_string());
+        let print = |message: &dyn fmt::Display| {
+            said.borrow_mut().push(message.to_string());
+            true
+        };
         let mut notices = Notices::default();
         let start = Instant::now();
         for value in 0..MAX_NOTICED + 10 {

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write, pipe};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::unix::net::UnixDatagram;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -610,42 +610,205 @@ fn matches_are_counted_and_reported_at_once() {
     }
 }
 
+/// A capture whose standard error is a file.
+struct Watched {
+    child: Child,
+    stderr: PathBuf,
+}
+
+impl Drop for Watched {
+    /// Ends the program of a test that failed.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+    }
+}
+
+impl Watched {
+    /// Starts `huginn-net live` and waits until it captures.
+    fn start(folder: &Path, args: &[&str]) -> Self {
+        let stderr = folder.join("stderr");
+        let child = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
+            .arg("live")
+            .args(args)
+            .stderr(File::create(&stderr).unwrap())
+            .spawn()
+            .unwrap();
+        let watched = Self { child, stderr };
+        watched.wait_for("watching ");
+        watched
+    }
+
+    /// Sends SIGHUP, and waits for a message.
+    fn reload(&self, message: &str) {
+        let before = self.messages().matches(message).count();
+        assert!(
+            Command::new("kill").args(["-HUP", &self.child.id().to_string()]).status().unwrap().success()
+        );
+        self.wait_until(message, || self.messages().matches(message).count() > before);
+    }
+
+    fn wait_for(&self, message: &str) {
+        self.wait_until(message, || self.messages().contains(message));
+    }
+
+    fn wait_until(&self, what: &str, mut is_true: impl FnMut() -> bool) {
+        let start_time = Instant::now();
+        while !is_true() {
+            assert!(start_time.elapsed() < Duration::from_secs(20), "{what}: {}", self.messages());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn messages(&self) -> String {
+        fs::read_to_string(&self.stderr).unwrap()
+    }
+}
+
 #[test]
 #[ignore = "needs root"]
 fn sighup_reads_watch_lists_again() {
     let folder = tempfile::tempdir().unwrap();
-    let (list, stderr) = (folder.path().join("list.txt"), folder.path().join("stderr"));
+    let list = folder.path().join("list.txt");
     fs::write(&list, "203.0.113.9\n").unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
-        .args(["live", "-i", "lo", "-q", "-o", "/dev/null", "--fingerprints", list.to_str().unwrap()])
-        .stderr(File::create(&stderr).unwrap())
-        .spawn()
-        .unwrap();
-    let wait_for = |text: &str| {
-        let start_time = Instant::now();
-        while !fs::read_to_string(&stderr).unwrap().contains(text) {
-            assert!(
-                start_time.elapsed() < Duration::from_secs(20),
-                "{}",
-                fs::read_to_string(&stderr).unwrap()
-            );
-            thread::sleep(Duration::from_millis(20));
-        }
-    };
+    let args = ["-i", "lo", "-o", "/dev/null", "--fingerprints", list.to_str().unwrap()];
+    let mut watched = Watched::start(folder.path(), &args);
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
-    let hang_up = |child: &Child| {
-        Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap();
-    };
-    // The program handles SIGHUP from its start on.
-    thread::sleep(Duration::from_millis(500));
     fs::write(&list, "not a value\n").unwrap();
-    hang_up(&child);
-    wait_for("list.txt: line 1: 'not a value' is not a value of a known type");
-    wait_for("; the watch lists stay as they were");
+    watched.reload("; the watch lists stay as they were");
+    watched.wait_for("list.txt: line 1: 'not a value' is not a value of a known type");
     fs::write(&list, "127.0.0.1\n").unwrap();
-    hang_up(&child);
-    wait_for("watch lists read again in ");
+    watched.reload("watch lists read again in ");
     drop(TcpStream::connect(server.local_addr().unwrap()).unwrap());
-    wait_for(": ip 127.0.0.1 [");
-    assert_eq!(terminate(&mut child).0.code(), Some(3));
+    watched.wait_for(": ip 127.0.0.1 [");
+    assert_eq!(terminate(&mut watched.child).0.code(), Some(3));
+}
+
+#[test]
+#[ignore = "needs root"]
+fn sighup_reads_configuration_and_databases_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let [config, database, events] =
+        ["live.toml", "p0f.fp", "events.json"].map(|name| folder.path().join(name));
+    let signatures = |name: &str| {
+        format!(
+            "classes = unix\n[tcp:request]\nlabel = s:unix:{name}:any\nsig = *:64:0:*:*,*:mss,sok,ts,nop,ws:df,id+:0\n"
+        )
+    };
+    let options = |port: u16, others: &str| {
+        let (database, events) = (database.display(), events.display());
+        format!(
+            "interface = 'lo'\nformat = 'json'\nstats = true\ndb = '{database}'\noutput = '{events}'\nport = {port}\n{others}"
+        )
+    };
+    let servers = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let ports = [0, 1].map(|index: usize| servers[index].local_addr().unwrap().port());
+    fs::write(&database, signatures("First")).unwrap();
+    fs::write(&config, options(ports[0], "")).unwrap();
+    for workers in ["1", "2"] {
+        fs::write(&database, signatures("First")).unwrap();
+        fs::write(&config, options(ports[0], "")).unwrap();
+        let args = ["--config", config.to_str().unwrap(), "-w", workers, "--events", "tcp_syn"];
+        let mut watched = Watched::start(folder.path(), &args);
+        // Returns the name of the system of the next client, of the first server that has events.
+        let next = || {
+            fs::write(&events, "").unwrap();
+            let found = || fs::read_to_string(&events).unwrap();
+            watched.wait_until("an event", || {
+                for port in ports {
+                    drop(TcpStream::connect(("127.0.0.1", port)).unwrap());
+                }
+                thread::sleep(Duration::from_millis(30));
+                found().ends_with('\n')
+            });
+            let text = found();
+            let event: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+            let server = event["server"]["port"].as_u64().unwrap();
+            (server, event["label"]["name"].as_str().unwrap_or_default().to_owned(), event.to_string())
+        };
+        let expect = |port: u16, name: &str| {
+            let (server, found, event) = next();
+            assert_eq!((server, &*found), (u64::from(port), name), "{workers}: {event}");
+        };
+        expect(ports[0], "First");
+        fs::write(&database, "no signature\n").unwrap();
+        watched.reload("; the databases stay as they were");
+        expect(ports[0], "First");
+        fs::write(&database, signatures("Second")).unwrap();
+        watched.reload("databases read again in ");
+        expect(ports[0], "Second");
+        fs::write(&config, options(ports[1], "where = \"label.name == 'Second'\"\n")).unwrap();
+        watched.reload("configuration read again: changed 'port', 'where'");
+        expect(ports[1], "Second");
+        // Options that are used together, or not at all.
+        fs::write(&database, "no signature\n").unwrap();
+        fs::write(&config, options(ports[0], "")).unwrap();
+        watched.reload("huginn-net: the configuration stays as it was");
+        expect(ports[1], "Second");
+        for (text, reason) in [
+            (
+                "metrics = '127.0.0.1:0'\n",
+                "'metrics' can change at a restart only; the configuration stays as it was",
+            ),
+            (
+                "prot = 1\n",
+                "live.toml: line 7: no option \"prot\": did you mean 'port'?; the configuration stays",
+            ),
+        ] {
+            fs::write(&config, options(ports[0], text)).unwrap();
+            watched.reload(reason);
+        }
+        fs::write(&database, signatures("Third")).unwrap();
+        fs::write(&config, options(ports[0], "fields = ['server.port', 'label.name']\n")).unwrap();
+        watched.reload("configuration read again: changed 'fields', 'port', 'where'");
+        watched.wait_until("an event with two fields", || {
+            drop(TcpStream::connect(("127.0.0.1", ports[0])).unwrap());
+            let last = format!("{{\"server.port\":{},\"label.name\":\"Third\"}}\n", ports[0]);
+            fs::read_to_string(&events).unwrap().ends_with(&last)
+        });
+        assert!(terminate(&mut watched.child).0.success());
+        let counters = r#""reloads":{"configuration":{"done":4,"failed":3},"databases":{"done":3,"failed":4},"watch_lists":{"done":0,"failed":0}}"#;
+        assert!(watched.messages().contains(counters), "{}", watched.messages());
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn once_leaves_out_repeated_fingerprints_of_a_host() {
+    let folder = tempfile::tempdir().unwrap();
+    let events = folder.path().join("events.json");
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port().to_string();
+    for workers in ["1", "2"] {
+        fs::write(&events, "").unwrap();
+        let output = [
+            "--format",
+            "json",
+            "-o",
+            events.to_str().unwrap(),
+            "--sensor-name",
+            "s",
+            "--stats",
+            "-w",
+            workers,
+        ];
+        let args =
+            ["-i", "lo", "--port", &port, "--once", "1h", "--connections", "--events", "tcp_syn,connection"];
+        let mut watched = Watched::start(folder.path(), &[&args[..], &output].concat());
+        for _ in 0..5 {
+            drop(TcpStream::connect(server.local_addr().unwrap()).unwrap());
+            drop(server.accept().unwrap());
+        }
+        let count = |event: &str| {
+            let text = fs::read_to_string(&events).unwrap();
+            assert!(text.lines().all(|line| line.ends_with(r#","sensor":"s"}"#)), "{text}");
+            text.lines().filter(|line| line.contains(&format!(r#""event":"{event}""#))).count()
+        };
+        watched.wait_until("a SYN", || count("tcp_syn") == 1);
+        // Connections are reported at the end; the packets of all have arrived.
+        thread::sleep(Duration::from_secs(1));
+        assert!(terminate(&mut watched.child).0.success());
+        assert_eq!((count("tcp_syn"), count("connection")), (1, 5));
+        let counters = r#""repeats":{"left_out":4,"forgotten":0}"#;
+        assert!(watched.messages().contains(counters), "{}", watched.messages());
+    }
 }

@@ -254,7 +254,7 @@ impl Sorter {
         }
         Self {
             decoder: decoding.decoder.fork_without_order(),
-            has_plain: decoding.has_fast_path() && !decoding.decoder.verifies_checksums(),
+            has_plain: decoding.never_filters() && !decoding.decoder.verifies_checksums(),
             partitions: partitions.clone(),
             workers: worker_of,
         }

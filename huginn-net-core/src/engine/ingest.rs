@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::Counters;
 use super::packet_clock::{ClockSteps, PacketClock};
 use crate::decode::{FastPath, LazySegment};
-use crate::{Decoder, Example, Examples, Filter, Frame, Tally, Timestamp};
+use crate::{Decoder, Example, Examples, Filter, Frame, Replaceable, ReplaceableReader, Tally, Timestamp};
 
 /// Counts, filters and decodes frames, and advances packet time.
 pub(super) struct Ingest {
@@ -24,6 +24,8 @@ pub(super) struct Decoding {
     frames: u64,
     pub(super) decoder: Decoder,
     filter: Filter,
+    /// Where the filter comes from, if it can be replaced.
+    replaceable_filter: Option<Box<ReplaceableReader<Filter>>>,
     /// Whether frames may take the fast path: the decoder has one, and no segment is filtered.
     has_fast_path: bool,
     bytes: u64,
@@ -56,6 +58,16 @@ impl Ingest {
             clock,
             #[cfg(feature = "bpf")]
             bpf: None,
+        }
+    }
+
+    /// Takes the filter from a place where it can be replaced.
+    pub(super) fn with_replaceable_filter(self, filter: Option<Replaceable<Filter>>) -> Self {
+        let Some(filter) = filter else { return self };
+        let reader = Box::new(ReplaceableReader::new(filter));
+        Self {
+            decoding: Decoding { replaceable_filter: Some(reader), ..self.decoding }.with_current_filter(),
+            ..self
         }
     }
 
@@ -129,6 +141,7 @@ impl Decoding {
             has_fast_path: filter.is_empty() && decoder.has_fast_path(),
             decoder,
             filter,
+            replaceable_filter: None,
             bytes: 0,
             frames_filtered: 0,
             segments_filtered: 0,
@@ -137,7 +150,8 @@ impl Decoding {
 
     /// Returns the same settings and fragments, with new counters.
     pub(super) fn fork(&self) -> Self {
-        Self::new(self.decoder.fork(), self.filter.clone())
+        let replaceable_filter = self.replaceable_filter.clone();
+        Self { replaceable_filter, ..Self::new(self.decoder.fork(), self.filter.clone()) }
     }
 
     /// Adds the counters of a worker.
@@ -176,9 +190,28 @@ impl Decoding {
         self.frames
     }
 
-    /// Whether frames may take the fast path.
-    pub(super) fn has_fast_path(&self) -> bool {
-        self.has_fast_path
+    /// Takes the filter that replaced the current one, if there is one. Workers call it between batches of frames.
+    pub(super) fn update_filter(&mut self) {
+        if self.replaceable_filter.as_mut().is_some_and(|filter| filter.update()) {
+            self.take_filter();
+        }
+    }
+
+    fn with_current_filter(mut self) -> Self {
+        self.take_filter();
+        self
+    }
+
+    fn take_filter(&mut self) {
+        if let Some(filter) = &self.replaceable_filter {
+            self.filter = Filter::clone(filter.value());
+            self.has_fast_path = self.filter.is_empty() && self.decoder.has_fast_path();
+        }
+    }
+
+    /// Whether all frames that may take the fast path pass the filter, now and later.
+    pub(super) fn never_filters(&self) -> bool {
+        self.has_fast_path && self.replaceable_filter.is_none()
     }
 
     /// Counts a [plain](Decoder::is_plain) frame.

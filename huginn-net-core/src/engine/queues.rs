@@ -174,6 +174,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueWorker<'_, P, R> {
 
     /// Sends the output if there is something new.
     fn on_idle<'f>(&mut self, source: &impl Source<'f>) -> ControlFlow<()> {
+        self.update_settings();
         let state =
             QueueState::Idle { complete_until: source.complete_until().map_or(0, Timestamp::as_nanos) };
         if self.frames > 0 || self.last_state != state { self.send(state) } else { ControlFlow::Continue(()) }
@@ -194,9 +195,16 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> QueueWorker<'_, P, R> {
         }
     }
 
+    /// Takes settings that were replaced.
+    fn update_settings(&mut self) {
+        self.ingest.decoding.update_filter();
+        self.path.flows.update_settings();
+    }
+
     /// Sends the output. Breaks if the merging thread has ended.
     fn send(&mut self, state: QueueState) -> ControlFlow<()> {
         (self.frames, self.last_state) = (0, state);
+        self.update_settings();
         self.path.events.output.end = Some(BlockEnd {
             counters: CounterSnapshot::from_flows(&self.path.flows),
             frames: self.ingest.counters(),

@@ -102,6 +102,8 @@ where
             let _ = path.flows.report_removed(&mut path.reporter);
             return Ok(Outcome::Divided);
         }
+        ingest.decoding.update_filter();
+        path.flows.update_settings();
         for _ in 0..division.frames_between_checks() {
             if cancel.is_cancelled() {
                 return Ok(Outcome::Stopped);

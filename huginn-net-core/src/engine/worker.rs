@@ -167,6 +167,9 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
 
     fn analyze(&mut self, block: &IndexedBlock<'_>) {
         let Self { number, own, shared, flows, render, channel, .. } = self;
+        own.update_filter();
+        shared.iter_mut().for_each(Decoding::update_filter);
+        flows.update_settings();
         let events = BlockEvents::new(*render, channel);
         let mut share = OwnFlows { is_own: true, flows, events };
         block.each_task(*number, |task, moment, frame| {

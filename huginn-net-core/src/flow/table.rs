@@ -87,6 +87,11 @@ impl<P: Protocol> FlowTable<P> {
         self.partitions = FlowPartitions::new(&self.limits, seed);
     }
 
+    /// Lets the protocol take settings that were replaced.
+    pub(crate) fn update_settings(&mut self) {
+        self.protocol.update_settings();
+    }
+
     pub(crate) fn protocol(&self) -> &P {
         &self.protocol
     }

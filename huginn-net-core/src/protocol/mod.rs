@@ -37,6 +37,10 @@ pub trait Protocol: Send + Sized {
     /// Adds the counters of a [fork](Self::fork).
     fn join(&mut self, _worker: Self) {}
 
+    /// Takes settings that another thread replaced. Each worker calls it between batches of frames.
+    #[inline]
+    fn update_settings(&mut self) {}
+
     /// Returns the counters since the protocol was created.
     fn counters(&self) -> Self::Counters;
 

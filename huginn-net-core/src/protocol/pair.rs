@@ -103,6 +103,11 @@ impl<A: Protocol, B: Protocol> Protocol for (A, B) {
         self.1.join(worker.1);
     }
 
+    fn update_settings(&mut self) {
+        self.0.update_settings();
+        self.1.update_settings();
+    }
+
     fn counters(&self) -> Self::Counters {
         (self.0.counters(), self.1.counters())
     }

@@ -134,8 +134,7 @@ fn snap_length_cuts_frames_of_streams() {
     long.extend([1, 0, 0, 0, 0, 0, 0, 0, 100, 0, 0, 0, 100, 0, 0, 0]);
     long.extend([7; 100]);
     fs::write(folder.path().join("a"), long).unwrap();
-    let mut options = LiveOptions::default();
-    options.snaplen = 64;
+    let options = LiveOptions { snaplen: 64, ..LiveOptions::default() };
     let mut source = LiveSource::open(&[format!("file:{}", folder.path().display())], &options).unwrap();
     loop {
         if let NextFrame::Frame(frame) = source.next_frame().unwrap() {
@@ -217,8 +216,7 @@ fn a_directory_that_vanishes_is_awaited() {
     let path = folder.path().join("captures");
     let name = format!("file:{}", path.display());
     assert!(matches!(LiveSource::open(&[&name], &LiveOptions::default()), Err(LiveError::Open { .. })));
-    let mut options = LiveOptions::default();
-    options.wait = true;
+    let options = LiveOptions { wait: true, ..LiveOptions::default() };
     let mut opened = Opened::new(&name, &options);
     assert_eq!(opened.notice(), format!("{name}: does not exist yet; the capture begins when it does"));
     fs::create_dir(&path).unwrap();

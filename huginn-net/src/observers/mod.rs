@@ -7,8 +7,8 @@ mod stream_parsers;
 use std::sync::Arc;
 
 use huginn_net_core::{
-    Event, Examples, Interest, Origin, PacketRef, Protocol, Route, Segment, Side, StreamCounters, StreamFlow,
-    Tally, TcpFlags, Timestamp, first_sender, tally, without_padding,
+    Event, Examples, Interest, Origin, PacketRef, Protocol, Replaceable, ReplaceableReader, Route, Segment,
+    Side, StreamCounters, StreamFlow, Tally, TcpFlags, Timestamp, first_sender, tally, without_padding,
 };
 use huginn_net_db::{ClientDatabase, Database, Label};
 use huginn_net_http::{HttpCounters, HttpParser};
@@ -33,6 +33,23 @@ use crate::parser_findings::{HandshakeSystem, ParserFindings, on_ssh};
 use crate::scope::Scope;
 use crate::watch::{Matches, WatchListHandle, Watcher};
 
+/// The databases that name what is observed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct NamingDatabases {
+    /// Signatures of operating systems and HTTP software.
+    pub signatures: Arc<Database>,
+    /// Clients; `None` for the built-in ones.
+    pub clients: Option<Arc<ClientDatabase>>,
+}
+
+impl NamingDatabases {
+    /// Takes two databases; `None` for the built-in clients.
+    pub fn new(signatures: Arc<Database>, clients: Option<Arc<ClientDatabase>>) -> Self {
+        Self { signatures, clients }
+    }
+}
+
 /// The enabled protocols and their signature database.
 ///
 /// The default runs every protocol with the built-in database.
@@ -48,6 +65,8 @@ pub struct Observers {
     counters: ProtocolCounters,
     database: Arc<Database>,
     clients: Clients,
+    /// Where both databases come from, if they can be replaced.
+    replaceable_databases: Option<Box<ReplaceableReader<NamingDatabases>>>,
     scope: Scope,
     hosts: HostLimits,
     event_limits: EventLimits,
@@ -77,6 +96,7 @@ impl Observers {
             counters: ProtocolCounters::default(),
             database,
             clients: Clients::default(),
+            replaceable_databases: None,
             scope: Scope::default(),
             hosts: HostLimits::default(),
             event_limits: EventLimits::default(),
@@ -147,6 +167,23 @@ impl Observers {
     #[must_use]
     pub fn clients(self, clients: Arc<ClientDatabase>) -> Self {
         Self { clients: Clients { database: Some(clients), ..self.clients }, ..self }
+    }
+
+    /// Takes both databases from a place where they can be replaced during the analysis. Events that were reported, and host profiles, keep
+    /// their names.
+    #[must_use]
+    pub fn replaceable_databases(self, databases: Replaceable<NamingDatabases>) -> Self {
+        let replaceable_databases = Some(Box::new(ReplaceableReader::new(databases)));
+        let mut observers = Self { replaceable_databases, ..self };
+        observers.take_databases();
+        observers
+    }
+
+    fn take_databases(&mut self) {
+        let Some(databases) = &self.replaceable_databases else { return };
+        let NamingDatabases { signatures, clients } = &**databases.value();
+        self.database = Arc::clone(signatures);
+        self.clients.database.clone_from(clients);
     }
 
     /// Sets watch lists (default: none). A [`Match`](crate::finding::Match) follows each event with a value that a list
@@ -274,6 +311,7 @@ impl Protocol for Observers {
             counters: ProtocolCounters::default(),
             database: Arc::clone(&self.database),
             clients: self.clients.clone(),
+            replaceable_databases: self.replaceable_databases.clone(),
             decryption: self.decryption.clone(),
             watcher: self.watcher.clone(),
             baseline: self.baseline.clone(),
@@ -288,6 +326,12 @@ impl Protocol for Observers {
         self.counters.add(&worker.counters);
         self.examples.merge(&worker.examples);
         self.skip_examples();
+    }
+
+    fn update_settings(&mut self) {
+        if self.replaceable_databases.as_mut().is_some_and(|databases| databases.update()) {
+            self.take_databases();
+        }
     }
 
     fn counters(&self) -> ProtocolCounters {

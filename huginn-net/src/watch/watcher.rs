@@ -1,11 +1,8 @@
 //! Lists that are replaced while an analysis runs, and the matches of each flow.
 
-use std::fmt;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use huginn_net_core::Side;
+use huginn_net_core::{Replaceable, ReplaceableReader, Side};
 
 use super::found::Match;
 use super::search::{Hit, Hits, Search};
@@ -15,60 +12,11 @@ use crate::limits::MAX_FLOW_MATCHES;
 use crate::record::event_name;
 
 /// Lists that several threads share, and that can be replaced at any time. Clones share them.
-#[derive(Clone)]
-pub struct WatchListHandle(Arc<Shared>);
-
-struct Shared {
-    lists: Mutex<Arc<WatchLists>>,
-    /// Number of replacements.
-    generation: AtomicU64,
-}
-
-impl WatchListHandle {
-    /// Shares lists.
-    pub fn new(lists: WatchLists) -> Self {
-        Self(Arc::new(Shared { lists: Mutex::new(Arc::new(lists)), generation: AtomicU64::new(0) }))
-    }
-
-    /// The lists.
-    pub fn lists(&self) -> Arc<WatchLists> {
-        Arc::clone(&self.0.lists.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Replaces the lists. Running analyses use the new ones from their next event on, and never wait for them.
-    pub fn replace(&self, lists: WatchLists) {
-        let lists = Arc::new(lists);
-        let mut current = self.0.lists.lock().unwrap_or_else(PoisonError::into_inner);
-        let old = std::mem::replace(&mut *current, lists);
-        self.0.generation.fetch_add(1, Ordering::Release);
-        drop(current);
-        drop(old);
-    }
-
-    fn generation(&self) -> u64 {
-        self.0.generation.load(Ordering::Acquire)
-    }
-}
-
-impl fmt::Debug for WatchListHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("WatchListHandle").field(&self.lists().summaries()).finish()
-    }
-}
+pub type WatchListHandle = Replaceable<WatchLists>;
 
 /// Compares the events of one worker with the lists.
-#[derive(Clone)]
-pub(crate) struct Watcher {
-    handle: WatchListHandle,
-    lists: Arc<WatchLists>,
-    generation: u64,
-}
-
-impl fmt::Debug for Watcher {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.handle.fmt(f)
-    }
-}
+#[derive(Clone, Debug)]
+pub(crate) struct Watcher(ReplaceableReader<WatchLists>);
 
 /// The entries that a flow has matched.
 #[derive(Debug)]
@@ -94,17 +42,7 @@ pub(crate) struct Matches {
 
 impl Watcher {
     pub(crate) fn new(handle: WatchListHandle) -> Self {
-        let generation = handle.generation();
-        Self { lists: handle.lists(), generation, handle }
-    }
-
-    /// Takes the current lists.
-    fn update(&mut self) {
-        let generation = self.handle.generation();
-        if generation != self.generation {
-            self.lists = self.handle.lists();
-            self.generation = generation;
-        }
+        Self(ReplaceableReader::new(handle))
     }
 
     /// Labels a finding, and returns its matches that the flow does not have yet. `addresses`: client and server.
@@ -117,9 +55,10 @@ impl Watcher {
         flow: &mut Option<Box<FlowMatches>>,
         addresses: impl FnOnce() -> (SocketAddr, SocketAddr),
     ) -> Matches {
-        self.update();
-        let index = &self.lists.index;
-        let is_first = flow.as_ref().is_none_or(|flow| flow.generation != self.generation);
+        self.0.update();
+        let (lists, generation) = (self.0.value(), self.0.generation());
+        let index = &lists.index;
+        let is_first = flow.as_ref().is_none_or(|flow| flow.generation != generation);
         let mut search = Search::new(index);
         search.finding(finding);
         let of_finding = search.finish();
@@ -135,7 +74,7 @@ impl Watcher {
             let Hits { entries, left_out } = search.finish();
             matches.suppressed = matches.suppressed.saturating_add(left_out);
             of_flow = entries;
-            *flow = Some(Box::new(FlowMatches { generation: self.generation, entries: Vec::new() }));
+            *flow = Some(Box::new(FlowMatches { generation, entries: Vec::new() }));
         }
         for hit in of_finding.entries.into_iter().chain(of_flow) {
             let Some(flow) = flow.as_mut() else { break };
@@ -150,7 +89,7 @@ impl Watcher {
                 continue;
             }
             flow.entries.push((hit.entry, side));
-            matches.reported.extend(self.lists.describe(hit, finding).map(|found| (side, found)));
+            matches.reported.extend(lists.describe(hit, finding).map(|found| (side, found)));
         }
         matches
     }

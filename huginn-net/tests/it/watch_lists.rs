@@ -1,9 +1,14 @@
-//! Parsing of watch lists, and their matches.
+//! Parsing of watch lists, their matches, and settings that are replaced.
 
+use std::sync::Arc;
+
+use huginn_net::core::Replaceable;
 use huginn_net::record::{EventRecord, JsonEvent};
 use huginn_net::tls::ClientHello;
 use huginn_net::watch::{WatchListFault, WatchListHandle, WatchListSummary, WatchLists};
-use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers};
+use huginn_net::{
+    CaptureReader, Configure, Database, Event, Filter, Finding, HuginnNet, NamingDatabases, Observers,
+};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -497,7 +502,41 @@ fn replaced_lists_are_used_from_the_next_event_on() {
         .unwrap();
     let first = events.iter().position(|event| matches!(event.kind, Finding::Match(_))).unwrap();
     assert!(first > 0);
-    assert_eq!(handle.lists().summaries()[0].entries, 1);
+    assert_eq!(handle.get().summaries()[0].entries, 1);
+}
+
+#[test]
+fn replaced_filter_and_databases_are_used_from_the_next_frames_on() {
+    let named = |name: &str| {
+        let text = format!(
+            "classes = unix\n[tcp:request]\nlabel = s:unix:{name}:any\nsig = *:64:0:*:*,*:mss,sok,ts,nop,ws:df,id+:0\n"
+        );
+        NamingDatabases::new(Arc::new(Database::from_bytes(text.as_bytes()).unwrap()), None)
+    };
+    let (databases, filter) =
+        (Replaceable::new(named("First")), Replaceable::new(Filter::new().exclude_port(443)));
+    let mut analyzer = HuginnNet::builder()
+        .replaceable_databases(databases.clone())
+        .replaceable_filter(filter.clone())
+        .build();
+    let mut names = || {
+        let mut names = Vec::new();
+        let reader = CaptureReader::open(captures::path("tls-rustls.pcap")).unwrap();
+        let analyzed = analyzer.analyze(reader, &mut |event: Event| {
+            if let Finding::Tcp(found) = event.kind {
+                names.extend(found.label().map(|label| label.name.to_string()));
+            }
+        });
+        analyzed.unwrap();
+        names
+    };
+    assert!(names().is_empty());
+    filter.replace(Filter::new());
+    let first = names();
+    assert!(!first.is_empty() && first.iter().all(|name| name == "First"), "{first:?}");
+    databases.replace(named("Second"));
+    let second = names();
+    assert!(second.len() == first.len() && second.iter().all(|name| name == "Second"), "{second:?}");
 }
 
 #[test]

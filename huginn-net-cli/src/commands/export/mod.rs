@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::args::{DatabaseArguments, ExportArguments, ExportKind, ExportTarget};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::plan::Databases;
+use crate::plan::read_databases;
 
 /// Signature id of the first rule, unless one is given: from a million on they are local.
 const FIRST_SID: u32 = 1_000_001;
@@ -34,7 +34,7 @@ pub(super) fn run(args: &ExportArguments) -> Result<Outcome, Failure> {
         return Ok(Outcome::Complete);
     }
     let databases = DatabaseArguments { db: None, clients: args.clients.clone() };
-    let clients = Databases::read(&databases)?.clients;
+    let clients = read_databases(&databases)?.clients;
     let rows = rows(clients.as_deref().unwrap_or(ClientDatabase::builtin()), args.kind);
     let mut out = BufWriter::new(io::stdout().lock());
     write(&mut out, args, &rows)?;

@@ -27,3 +27,12 @@ pub(crate) struct OutputCounters {
     /// Failed writes, which are retried.
     pub(crate) write_errors: u64,
 }
+
+/// Counters of messages on standard error.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct MessageCounters {
+    /// Written lines.
+    pub(crate) written_lines: u64,
+    /// Lines dropped because the reader of standard error stalled.
+    pub(crate) dropped_lines: u64,
+}

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use huginn_net::core::Printable;
 
-use super::{OutputHandle, OutputQueue};
+use super::{MessageCounters, OutputCounters, OutputHandle, OutputQueue};
+use crate::stderr::Severity;
 
 use crate::limits::MESSAGE_QUEUE_BYTES;
 
@@ -40,28 +41,53 @@ impl Messages {
         *self.redirect.lock().unwrap_or_else(PoisonError::into_inner) = place;
     }
 
-    /// Prints one line, with what is not printable escaped.
-    pub(crate) fn print(&self, message: &dyn Display) {
+    /// Prints one line, with what is not printable escaped. Returns whether it was queued.
+    pub(crate) fn print(&self, message: &dyn Display) -> bool {
+        self.print_as(Severity::Info, message)
+    }
+
+    /// Prints a warning, as [`print`](Self::print) does.
+    pub(crate) fn warn(&self, message: &dyn Display) -> bool {
+        self.print_as(Severity::Warning, message)
+    }
+
+    /// Prints an error, as [`print`](Self::print) does.
+    pub(crate) fn error(&self, message: &dyn Display) -> bool {
+        self.print_as(Severity::Error, message)
+    }
+
+    fn print_as(&self, severity: Severity, message: &dyn Display) -> bool {
         match &*self.redirect.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(redirect) => redirect(message),
+            Some(redirect) => {
+                redirect(message);
+                true
+            }
             None => {
-                self.write(format!("huginn-net: {:#}\n", Printable(&message.to_string())).as_bytes());
+                let prefix = severity.prefix();
+                self.write(format!("{prefix}huginn-net: {:#}\n", Printable(&message.to_string())).as_bytes())
             }
         }
     }
 
-    /// Writes a complete line unchanged.
-    pub(crate) fn write(&self, line: &[u8]) {
+    /// Writes a complete line unchanged. Returns whether it was queued.
+    pub(crate) fn write(&self, line: &[u8]) -> bool {
         let counters = self.queue.counters();
         let reported = self.reported_drops.load(Ordering::Relaxed);
         // Only with an empty queue: the notice would be dropped too.
         if counters.dropped_lines > reported && counters.queued_lines == 0 {
             self.reported_drops.store(counters.dropped_lines, Ordering::Relaxed);
             let dropped = counters.dropped_lines.saturating_sub(reported);
-            let _ = self.queue.push(format!("huginn-net: {dropped} messages dropped\n").as_bytes());
+            let prefix = Severity::Warning.prefix();
+            let _ = self.queue.push(format!("{prefix}huginn-net: {dropped} messages dropped\n").as_bytes());
         }
         // The capture continues without messages.
-        let _ = self.queue.push(line);
+        self.queue.queues(line)
+    }
+
+    /// The counters of messages.
+    pub(crate) fn counters(&self) -> MessageCounters {
+        let OutputCounters { written_lines, dropped_lines, .. } = self.queue.counters();
+        MessageCounters { written_lines, dropped_lines }
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
-pub(crate) use self::counters::OutputCounters;
+pub(crate) use self::counters::{MessageCounters, OutputCounters};
 use self::messages::Messages;
 use self::writer::{Destination, Writer};
 use super::Target;
@@ -137,6 +137,11 @@ impl OutputHandle {
         self.0.push(text)
     }
 
+    /// Queues a line as [`push`](Self::push) does. Returns whether there was room for it.
+    pub(super) fn queues(&self, text: &[u8]) -> bool {
+        self.0.push_line(text)
+    }
+
     /// Requests that the file be closed and reopened by its path.
     pub(crate) fn reopen(&self) {
         self.0.lock().reopen = true;
@@ -229,8 +234,17 @@ impl Shared {
     }
 
     fn push(&self, line: &[u8]) -> ControlFlow<()> {
+        if self.push_line(line) || !self.lock().closed {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    }
+
+    /// Queues a line, or counts it as dropped. Returns whether it is queued.
+    fn push_line(&self, line: &[u8]) -> bool {
         if line.is_empty() {
-            return ControlFlow::Continue(());
+            return true;
         }
         let mut state = self.lock();
         let bytes = wide(line.len());
@@ -240,7 +254,7 @@ impl Shared {
             if !state.closed {
                 add(&mut state.counters.lost_lines, 1);
             }
-            return if state.closed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+            return false;
         }
         match state.chunks.back_mut() {
             Some(chunk) if chunk.has_room_for(line) => chunk.push(line),
@@ -256,7 +270,7 @@ impl Shared {
             drop(state);
             self.changed.notify_all();
         }
-        ControlFlow::Continue(())
+        true
     }
 
     /// Blocks until the next task of the writer, or until the timeout.

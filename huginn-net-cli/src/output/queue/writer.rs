@@ -317,7 +317,7 @@ impl Writer {
         let Some(messages) = &self.messages else { return };
         if self.warned.is_none_or(|warned| warned.elapsed() >= WRITE_WARNING_INTERVAL) {
             self.warned = Some(Instant::now());
-            messages.print(&format_args!("{}: {message}", self.destination));
+            messages.error(&format_args!("{}: {message}", self.destination));
         }
     }
 }

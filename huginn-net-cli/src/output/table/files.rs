@@ -190,7 +190,7 @@ impl TableWriter {
         if let Err(error) = self.files.remove_oldest(&name, SystemTime::now()) {
             self.shared
                 .count(|counters| counters.rotation_errors = counters.rotation_errors.saturating_add(1));
-            self.messages.print(&format_args!("cannot remove the oldest file: {error}"));
+            self.messages.warn(&format_args!("cannot remove the oldest file: {error}"));
         }
     }
 
@@ -208,7 +208,7 @@ impl TableWriter {
 
     fn report(&self, message: &dyn std::fmt::Display) {
         self.shared.count(|counters| counters.write_errors = counters.write_errors.saturating_add(1));
-        self.messages.print(&format_args!("{}: {message}", PathName(self.files.names.path().to_owned())));
+        self.messages.error(&format_args!("{}: {message}", PathName(self.files.names.path().to_owned())));
     }
 }
 

@@ -47,7 +47,6 @@ impl Fields {
         let event: Value = serde_json::from_slice(json)?;
         let found = self.paths.iter().filter_map(|path| Some((path, find(&event, path)?)));
         serde_json::Serializer::new(&mut *out).collect_map(found)?;
-        out.push(b'\n');
         Ok(())
     }
 

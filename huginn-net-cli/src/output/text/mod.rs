@@ -46,6 +46,8 @@ pub(crate) struct TextOptions {
     pub(crate) selected: Selected,
     /// Paths of the columns of CSV and TSV, and of the fields of JSON; all fields if empty.
     pub(crate) fields: Vec<String>,
+    /// Fields that JSON has beside those of the event, each after a comma.
+    pub(crate) own_fields: String,
     pub(crate) has_colour: bool,
     pub(crate) zone: Zone,
 }
@@ -58,6 +60,7 @@ pub(crate) struct Renderer {
     zone: Zone,
     selected: Selected,
     fields: Fields,
+    own_fields: String,
     /// Names of the interfaces, by their index; empty unless events name theirs.
     interfaces: Vec<String>,
     file: Option<String>,
@@ -65,7 +68,7 @@ pub(crate) struct Renderer {
 
 impl Renderer {
     pub(crate) fn new(options: TextOptions) -> Self {
-        let TextOptions { format, selected, fields, has_colour, zone } = options;
+        let TextOptions { format, selected, fields, own_fields, has_colour, zone } = options;
         Self {
             format,
             blocks: Blocks::new(has_colour, zone.clone()),
@@ -73,6 +76,7 @@ impl Renderer {
             zone,
             selected,
             fields: Fields::new(fields, format == TextFormat::Tsv),
+            own_fields,
             interfaces: Vec::new(),
             file: None,
         }
@@ -125,12 +129,15 @@ impl Renderer {
             TextFormat::Blocks => _ = self.blocks.write(text, event, self.file.as_deref()),
             TextFormat::Json if self.fields.is_empty() => {
                 self.write_json(event, text);
+                self.add_own_fields(text);
                 text.push(b'\n');
             }
             TextFormat::Json => {
                 let mut json = Vec::new();
                 self.write_json(event, &mut json);
                 let _ = self.fields.write_json(&json, text);
+                self.add_own_fields(text);
+                text.push(b'\n');
             }
             TextFormat::Csv | TextFormat::Tsv => {
                 let mut json = Vec::new();
@@ -153,6 +160,19 @@ impl Renderer {
                 }
             }
         }
+    }
+
+    /// Adds the fields of the user to an object at the end of the text.
+    fn add_own_fields(&self, text: &mut Vec<u8>) {
+        if self.own_fields.is_empty() {
+            return;
+        }
+        // The brace that closes the object.
+        text.pop();
+        let is_empty = text.last() == Some(&b'{');
+        let fields = if is_empty { self.own_fields.trim_start_matches(',') } else { &self.own_fields };
+        text.extend_from_slice(fields.as_bytes());
+        text.push(b'}');
     }
 
     /// Whether an event is written.

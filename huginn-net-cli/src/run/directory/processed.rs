@@ -12,7 +12,7 @@ use super::{FileId, FoundFile, Inode, shown, uncompressed};
 use crate::failure::Failure;
 use crate::limits::{MAX_GONE_FILES, MAX_STATE_BYTES};
 use crate::paths::{name_of, replace_file};
-use crate::plan::read_file;
+use crate::read::read_file;
 
 /// The version of the format, in the first line.
 const VERSION: u32 = 1;

@@ -66,7 +66,7 @@ impl PacketWriter {
                 // The file may end within a block.
                 current = None;
                 failed = Some(Instant::now());
-                self.messages.print(&format_args!(
+                self.messages.warn(&format_args!(
                     "{}: cannot write packets: {error}; lost {}",
                     PathName(self.files.names.path().to_owned()),
                     Amount(lost as u64, "packet(s)")
@@ -106,7 +106,7 @@ impl PacketWriter {
         self.queue.on_file();
         if let Err(error) = names.remove_oldest(*keep, &name, now) {
             self.queue.on_error();
-            self.messages.print(&format_args!("cannot remove the oldest file of packets: {error}"));
+            self.messages.warn(&format_args!("cannot remove the oldest file of packets: {error}"));
         }
         Ok(OpenFile { writer: PcapngWriter::new(file, PCAPNG_APPLICATION)?, numbers: HashMap::new(), len: 0 })
     }

@@ -15,7 +15,7 @@ use huginn_net::tcp::Handshake;
 use huginn_net::{Escaped, Event, Finding, Side, Timestamp};
 
 pub(crate) use self::kind::ValueKind;
-use self::repeatable::Repeatable;
+pub(crate) use self::repeatable::Repeatable;
 use crate::limits::{MAX_OVERVIEW_PAIRS, MAX_OVERVIEW_TEXT, MAX_OVERVIEW_TOOL_HOSTS, MAX_OVERVIEW_VALUES};
 use crate::output::last_boundary;
 

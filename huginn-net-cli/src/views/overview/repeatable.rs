@@ -29,7 +29,7 @@ const UNIQUE_HEADERS: [&str; 19] = [
 const MIN_TOKEN_LEN: usize = 16;
 
 /// A signature in p0f's form without the values of these headers, and without tokens: the same client then sends the same text again.
-pub(super) struct Repeatable<T>(pub(super) T);
+pub(crate) struct Repeatable<T>(pub(crate) T);
 
 impl<T: Display> Display for Repeatable<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -6,7 +6,7 @@ use super::{Analyzer, CancelToken, Dropped, EventRouter, Ingest, Overflow, Snaps
 use crate::engine::hash_seed::{HashSeed, Seeds};
 use crate::engine::packet_clock::PacketClock;
 use crate::flow::{FlowPartitions, FlowTable};
-use crate::{DecodeConfig, Decoder, Filter, FlowLimits, Protocol};
+use crate::{DecodeConfig, Decoder, Filter, FlowLimits, Protocol, Replaceable};
 
 /// Configures an [`Analyzer`]; see [`Analyzer::builder`].
 #[derive(Debug)]
@@ -16,6 +16,7 @@ pub struct Builder<P> {
     decode: DecodeConfig,
     flows: FlowLimits,
     filter: Filter,
+    replaceable_filter: Option<Replaceable<Filter>>,
     #[cfg(feature = "bpf")]
     bpf: Option<crate::Bpf>,
     workers: NonZeroUsize,
@@ -32,6 +33,7 @@ impl<P: Protocol> Builder<P> {
             decode: DecodeConfig::default(),
             flows: FlowLimits::default(),
             filter: Filter::default(),
+            replaceable_filter: None,
             #[cfg(feature = "bpf")]
             bpf: None,
             workers: NonZeroUsize::MIN,
@@ -63,6 +65,13 @@ impl<P: Protocol> Builder<P> {
     /// Analyses only the segments that pass the filter.
     pub fn filter(mut self, filter: Filter) -> Self {
         self.filter = filter;
+        self
+    }
+
+    /// Analyses only the segments that pass a filter that can be replaced during the analysis, instead of [`filter`](Self::filter).
+    /// Flows that the new one filters stay until their idle timeout.
+    pub fn replaceable_filter(mut self, filter: Replaceable<Filter>) -> Self {
+        self.replaceable_filter = Some(filter);
         self
     }
 
@@ -126,7 +135,8 @@ impl<P: Protocol> Builder<P> {
         let seeds = Seeds::new(self.hash_seed);
         let partitions = FlowPartitions::new(&self.flows, seeds.live);
         #[allow(unused_mut, reason = "unless the feature is on")]
-        let mut ingest = Ingest::new(Decoder::new(self.decode), self.filter, clock);
+        let mut ingest = Ingest::new(Decoder::new(self.decode), self.filter, clock)
+            .with_replaceable_filter(self.replaceable_filter);
         #[cfg(feature = "bpf")]
         {
             ingest.bpf = self.bpf;

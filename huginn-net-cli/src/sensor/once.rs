@@ -1,0 +1,169 @@
+//! `--once`: leaves out events that repeat a fingerprint of their host.
+
+use std::collections::HashMap;
+use std::fmt::{self, Write};
+use std::hash::{BuildHasher, Hasher};
+use std::mem;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use foldhash::fast::RandomState;
+use huginn_net::record::event_name;
+use huginn_net::{Event, Finding};
+
+use crate::control::counters::RepeatCounters;
+use crate::limits::MAX_REMEMBERED_EVENTS;
+use crate::views::overview::Repeatable;
+
+/// Remembers the fingerprints that hosts showed, and when, from any thread. Times are those of packets.
+pub(super) struct Once {
+    every: u64,
+    hasher: RandomState,
+    remembered: Mutex<Remembered>,
+}
+
+/// Hashes of what was written, with the times. A collision of 64 bits leaves out an event that is new.
+#[derive(Default)]
+struct Remembered {
+    /// At most half of [`MAX_REMEMBERED_EVENTS`].
+    recent: HashMap<u64, u64, RandomState>,
+    /// Those from before `recent` was full.
+    older: HashMap<u64, u64, RandomState>,
+    counters: RepeatCounters,
+}
+
+impl Once {
+    pub(super) fn new(every: Duration) -> Self {
+        let every = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
+        Self { every, hasher: RandomState::default(), remembered: Mutex::default() }
+    }
+
+    /// Whether an event has a fingerprint that its host showed in an event less than the time ago. Otherwise it is remembered.
+    pub(super) fn is_repeat(&self, event: &Event) -> bool {
+        let Some(key) = self.key(event) else { return false };
+        self.remembered().is_repeat(key, event.ts.as_nanos(), self.every, MAX_REMEMBERED_EVENTS / 2)
+    }
+
+    pub(super) fn counters(&self) -> RepeatCounters {
+        self.remembered().counters
+    }
+
+    /// What repeats: the host, the kind of the event, and what it shows of the software. `None` for events that are written each time.
+    fn key(&self, event: &Event) -> Option<u64> {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(event_name(&event.kind).as_bytes());
+        let side = event.subject.choose(event.flow.client, event.flow.server);
+        std::hash::Hash::hash(&side.ip(), &mut hasher);
+        let mut text = HashedText(hasher);
+        // Hashing does not fail.
+        let _ = text.write_fingerprint(&event.kind)?;
+        Some(text.0.finish())
+    }
+
+    fn remembered(&self) -> MutexGuard<'_, Remembered> {
+        // A panic leaves no entry half written.
+        self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Once {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Once").field("every", &self.every).finish_non_exhaustive()
+    }
+}
+
+impl Remembered {
+    fn is_repeat(&mut self, key: u64, now: u64, every: u64, room: usize) -> bool {
+        let last = self.recent.get(&key).or_else(|| self.older.get(&key));
+        // A clock that is set back by more than this time makes an event new.
+        if last.is_some_and(|last| now.abs_diff(*last) < every) {
+            self.counters.left_out = self.counters.left_out.saturating_add(1);
+            return true;
+        }
+        if self.recent.len() >= room {
+            let forgotten = mem::replace(&mut self.older, mem::take(&mut self.recent));
+            let early = forgotten.values().filter(|last| now.abs_diff(**last) < every).count();
+            self.counters.forgotten = self.counters.forgotten.saturating_add(early as u64);
+        }
+        self.recent.insert(key, now);
+        false
+    }
+}
+
+/// Takes text into a hash.
+struct HashedText<H>(H);
+
+impl<H: Hasher> Write for HashedText<H> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.write(text.as_bytes());
+        Ok(())
+    }
+}
+
+impl<H: Hasher> HashedText<H> {
+    /// Writes fingerprints, and the names that the host gave or asked for; `None` for events without a fingerprint.
+    fn write_fingerprint(&mut self, finding: &Finding) -> Option<fmt::Result> {
+        let written = match finding {
+            Finding::Tcp(found) => write!(self, "{}", found.signature),
+            Finding::Mtu(found) => write!(self, "{:?}", found.mtu),
+            Finding::HttpRequest(found) => {
+                self.write_bytes(found.request.host());
+                self.write_bytes(found.request.user_agent());
+                write!(self, "{}", Repeatable(found.verdict.raw_sig()))
+            }
+            Finding::HttpResponse(found) => {
+                self.write_bytes(found.response.server());
+                write!(self, "{}", Repeatable(found.verdict.raw_sig()))
+            }
+            Finding::TlsClient(found) => {
+                let hello = &found.client.hello;
+                self.write_bytes(hello.server_name());
+                write!(self, "{} {}", hello.ja4(), hello.ja3().hash())
+            }
+            Finding::TlsServer(found) => write!(self, "{}", found.server.hello.ja3s_hash()),
+            Finding::SshClient(found) => {
+                self.write_bytes(Some(found.peer.identification.software_version()));
+                write!(self, "{:?}", found.peer.hassh())
+            }
+            Finding::SshServer(found) => {
+                self.write_bytes(Some(found.peer.identification.software_version()));
+                write!(self, "{:?}", found.peer.hassh())
+            }
+            _ => return None,
+        };
+        Some(written)
+    }
+
+    fn write_bytes(&mut self, bytes: Option<&[u8]>) {
+        self.0.write(bytes.unwrap_or_default());
+        self.0.write_u8(u8::from(bytes.is_some()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeats_are_left_out_for_their_time_and_counted() {
+        let mut remembered = Remembered::default();
+        let seen = [(1, 0), (1, 9), (2, 9), (1, 10), (1, 19), (1, 20), (2, 19)];
+        let repeats = seen.map(|(key, now)| remembered.is_repeat(key, now, 10, 100));
+        assert_eq!(repeats, [false, true, false, false, true, false, false]);
+        assert_eq!((remembered.counters.left_out, remembered.counters.forgotten), (2, 0));
+        // The clock was set back.
+        assert!(remembered.is_repeat(1, 11, 10, 100) && !remembered.is_repeat(1, 3, 10, 100));
+    }
+
+    #[test]
+    fn memory_is_bounded_and_what_is_forgotten_early_is_counted() {
+        let mut remembered = Remembered::default();
+        for key in 0..1000 {
+            assert!(!remembered.is_repeat(key, key, 100, 30));
+            assert!(remembered.recent.len() <= 30 && remembered.older.len() <= 30);
+        }
+        // Of the 30 entries that go at a time, the last ones are less than 100 old.
+        assert!(remembered.counters.forgotten > 0 && remembered.counters.left_out == 0);
+        assert!(remembered.is_repeat(999, 1000, 100, 30));
+    }
+}

@@ -1,0 +1,191 @@
+//! SIGHUP: reads the configuration, databases and watch lists again, while the capture goes on.
+
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use std::{io, thread};
+
+use huginn_net::core::Replaceable;
+use huginn_net_live::Stopper;
+
+use super::starting;
+use super::watch::Watched;
+use crate::control::counters::{ReloadCounters, ReloadCounts};
+use crate::failure::Failure;
+use crate::limits::FREE_INTERVAL;
+use crate::output::{Messages, Renderer, TextOptions};
+use crate::plan::{Configuration, ReloadPlan, Reread};
+
+/// Niceness of the thread that reads files: the capture goes first.
+#[cfg(target_os = "linux")]
+const READING_NICENESS: i32 = 10;
+
+/// Reads files on request, in a thread of its own.
+pub(super) struct Reload {
+    pub(super) plan: ReloadPlan,
+    pub(super) watched: Arc<Watched>,
+    pub(super) renderer: Option<ReplaceableRenderer>,
+    pub(super) counters: Arc<ReloadStatus>,
+    /// Wakes the source, so that settings are used before the next packet.
+    pub(super) stopper: Stopper,
+    pub(super) messages: Messages,
+}
+
+/// How events are written as text, if that can change.
+pub(super) struct ReplaceableRenderer {
+    pub(super) current: Replaceable<Renderer>,
+    /// Names of the interfaces, by their index; empty unless events name theirs.
+    pub(super) interfaces: Vec<String>,
+}
+
+impl ReplaceableRenderer {
+    fn replace(&self, options: TextOptions) {
+        self.current.replace(Renderer::new(options).with_interfaces(self.interfaces.clone()));
+    }
+}
+
+/// The counters of reloads, from any thread.
+#[derive(Debug, Default)]
+pub(super) struct ReloadStatus(Mutex<ReloadCounters>);
+
+impl ReloadStatus {
+    pub(super) fn counters(&self) -> ReloadCounters {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self, part: impl FnOnce(&mut ReloadCounters) -> &mut ReloadCounts, is_done: bool) {
+        let mut counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ReloadCounts { done, failed } = part(&mut counters);
+        let count = if is_done { done } else { failed };
+        *count = count.saturating_add(1);
+    }
+}
+
+/// Requests that files are read again. The thread ends with the last request.
+#[derive(Debug)]
+pub(super) struct Reloader {
+    requests: SyncSender<()>,
+}
+
+impl Reloader {
+    pub(super) fn request(&self) {
+        // A request that is pending has the same effect.
+        let _ = self.requests.try_send(());
+    }
+}
+
+impl Reload {
+    /// Starts the thread.
+    pub(super) fn start(mut self) -> Result<Reloader, Failure> {
+        // Requests while files are read are one.
+        let (requests, received) = mpsc::sync_channel(1);
+        let run = move || self.run(&received);
+        let started = thread::Builder::new().name("huginn-reload".to_owned()).spawn(run);
+        started.map_err(starting("the thread that reads files again"))?;
+        Ok(Reloader { requests })
+    }
+
+    fn run(&mut self, requests: &Receiver<()>) {
+        let mut is_free = true;
+        loop {
+            let requested = if is_free {
+                requests.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            } else {
+                requests.recv_timeout(FREE_INTERVAL)
+            };
+            match requested {
+                Ok(()) => self.reload(),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            // Workers never free what was replaced: a list of a million entries takes long.
+            is_free = self.free_replaced();
+        }
+    }
+
+    fn free_replaced(&self) -> bool {
+        let renderers = self.renderer.as_ref().map_or(0, |renderer| renderer.current.free_replaced());
+        self.plan.free_replaced() && renderers == 0
+    }
+
+    /// Reads all files, then uses those that are valid. With changed options, all files must be.
+    fn reload(&mut self) {
+        let start = Instant::now();
+        let Reread { configuration, databases, lists } = match at_low_priority(|| self.plan.read()) {
+            Ok(reread) => reread,
+            Err(error) => {
+                self.messages.error(&format_args!("cannot read files again: {error}"));
+                return;
+            }
+        };
+        let is_valid = !matches!(databases, Some(Err(_))) && !matches!(lists, Some(Err(_)));
+        // Options that changed are used together, with the files that they name.
+        let has_changes =
+            matches!(&configuration, Some(Ok(configuration)) if !configuration.changed.is_empty());
+        let is_refused = has_changes && !is_valid;
+        if let Some(read) = &configuration {
+            self.counters.count(|counters| &mut counters.configuration, read.is_ok() && !is_refused);
+        }
+        match databases {
+            Some(Ok(databases)) if !is_refused => {
+                self.counters.count(|counters| &mut counters.databases, true);
+                self.plan.use_databases(databases);
+                self.messages.print(&format_args!("databases read again in {:.1?}", start.elapsed()));
+            }
+            Some(Err(error)) => {
+                self.counters.count(|counters| &mut counters.databases, false);
+                self.stays(&error, "the databases stay as they were");
+            }
+            _ => {}
+        }
+        match lists {
+            Some(Ok((lists, loaded))) if !is_refused => {
+                self.counters.count(|counters| &mut counters.watch_lists, true);
+                self.plan.use_lists(lists);
+                self.watched.on_reload(&loaded);
+            }
+            Some(Err(error)) => {
+                self.counters.count(|counters| &mut counters.watch_lists, false);
+                self.stays(&error, "the watch lists stay as they were");
+            }
+            _ => {}
+        }
+        match configuration {
+            Some(Err(error)) => self.stays(&error, "the configuration stays as it was"),
+            Some(Ok(_)) if is_refused => _ = self.messages.error(&"the configuration stays as it was"),
+            Some(Ok(configuration)) if has_changes => self.use_configuration(configuration),
+            _ => {}
+        }
+        self.stopper.wake();
+    }
+
+    fn use_configuration(&mut self, mut configuration: Configuration) {
+        if let (Some(renderer), Some(text)) = (&self.renderer, configuration.text.take()) {
+            renderer.replace(text);
+        }
+        let changed = configuration.changed.join("', '");
+        self.plan.use_configuration(configuration);
+        self.messages.print(&format_args!("configuration read again: changed '{changed}'"));
+    }
+
+    fn stays(&self, error: &Failure, what: &str) {
+        self.messages.error(&format_args!("{error}; {what}"));
+    }
+}
+
+/// Calls `read` in a thread that gets the processor after the others, and waits for its result.
+fn at_low_priority<T: Send>(read: impl FnOnce() -> T + Send) -> io::Result<T> {
+    thread::scope(|scope| {
+        let reader = thread::Builder::new().name("huginn-reading".to_owned()).spawn_scoped(scope, || {
+            lower_priority();
+            read()
+        })?;
+        Ok(reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
+}
+
+/// Lowers the priority of this thread: on Linux, threads have their own.
+fn lower_priority() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::nice(READING_NICENESS);
+}
