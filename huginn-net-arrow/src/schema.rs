@@ -76,14 +76,23 @@ pub(crate) fn metadata() -> HashMap<String, String> {
     HashMap::from(versions.map(|(name, value)| (name.to_owned(), value.to_owned())))
 }
 
-/// The columns in a schema for the values of an event, in the order in which its record has them, and for those that are
+/// For each event the columns in a schema of its values, in the order in which its record has them, and of those that are
 /// derived.
-pub(crate) fn targets(schema: &Schema, event: &str) -> Vec<Target> {
-    let place = |name: &str| schema.index_of(name).ok();
-    let target = |name: &str| Target { column: place(name), nanos: place(&nanos_of(name)) };
-    let values = values(event);
-    let derived = DERIVED.iter().map(|derived| derived.name);
-    values.iter().map(|value| &*value.column).chain(derived).map(target).collect()
+pub(crate) fn targets(schema: &Schema) -> Vec<(&'static str, Vec<Target>)> {
+    /// For each event the columns of its values, and those with their nanoseconds.
+    static NAMES: LazyLock<Vec<(&str, Vec<[String; 2]>)>> = LazyLock::new(|| {
+        let with_nanos = |column: String| [nanos_of(&column), column];
+        let names = |event| {
+            let columns = values(event).into_iter().map(|value| value.column);
+            columns.chain(DERIVED.iter().map(|derived| derived.name.to_owned())).map(with_nanos).collect()
+        };
+        EVENT_NAMES.into_iter().map(|event| (event, names(event))).collect()
+    });
+    let fields = schema.fields().iter().enumerate();
+    let places: HashMap<&str, usize> = fields.map(|(place, field)| (&**field.name(), place)).collect();
+    let place = |name: &String| places.get(&**name).copied();
+    let target = |[nanos, column]: &[String; 2]| Target { column: place(column), nanos: place(nanos) };
+    NAMES.iter().map(|(event, names)| (*event, names.iter().map(target).collect())).collect()
 }
 
 /// The type of times: microseconds.
