@@ -110,6 +110,8 @@ def test_rows_before_damage_come_before_error(tmp_path):
     for use in (capture.to_arrow, capture.to_polars, capture.to_pandas, capture.hosts, capture.stats, hn.scan_pcap(cut).collect):
         with pytest.raises((hn.CaptureError, pl.exceptions.ComputeError), match="cut.pcap: packet"):
             use()
+    with pytest.raises(duckdb.Error, match="cut.pcap: packet"):
+        hn.sql("SELECT count(*) FROM events", cut).fetchall()
     with pytest.raises(hn.CaptureError, match="cut.pcap: packet"):
         capture.write_parquet(tmp_path / "events.parquet")
     assert os.listdir(tmp_path) == ["cut.pcap"]

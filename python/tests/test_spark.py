@@ -112,6 +112,10 @@ def test_damaged_capture_stops_or_is_skipped(spark, tmp_path):
     errors = spark.read.format("huginn_net").option("table", "errors").load(str(tmp_path))
     rows = sorted((row["file"][-7:], row["packet"] is None, row["offset"] is None) for row in errors.collect())
     assert rows == [("10.pcap", True, True), ("20.pcap", False, False)]
+    counters = spark.read.format("huginn_net").option("table", "counters").option("onError", "skip").load(str(tmp_path))
+    found = {row["file"][-7:]: row["packets"] for row in counters.select("file", "packets").collect()}
+    packets = hn.read_pcap(good).stats()[0]["engine"]["frames"]
+    assert found == {f"{number:02}.pcap": packets for number in range(20) if number != 10} | {"20.pcap": packets - 1}
 
 
 def test_shards_give_events_of_flows(spark):
