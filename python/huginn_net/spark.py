@@ -439,8 +439,9 @@ class CaptureStreamReader(_Reading, DataSourceStreamReader):
 
     def read(self, partition: Any) -> Iterator[Any]:
         named = dict(zip(partition.identities, partition.urls))
-        urls = [url for _, url in self._find(named)]
-        return self.read_files(Files(urls, partition.shard))
+        # Each is looked up just before it is opened: others may be renamed while one is read.
+        for _, url in self._find(named):
+            yield from self.read_files(Files([url], partition.shard))
 
     def _present(self) -> Iterator[tuple[str, float, str]]:
         """The captures that are there: what identifies them, the time of change and the name."""
@@ -452,11 +453,14 @@ class CaptureStreamReader(_Reading, DataSourceStreamReader):
 
     def _find(self, named: dict[str, str]) -> Iterator[tuple[str, str]]:
         """The captures with their present names, which may differ from those in the offset or the partition."""
-        others = None
+        others: dict[str, str] = {}
+        listed = 0.0
         for identity, url in named.items():
-            if not _is_there(url, identity):
-                if others is None:
+            if not _is_there(url, identity) and not _is_there(url := others.get(identity, url), identity):
+                # Many that were deleted do not need a listing each.
+                if not self.options.skip_errors or identity in others or time.monotonic() - listed > 1:
                     others = {identity: url for identity, _, url in self._present()}
+                    listed = time.monotonic()
                 if identity in others:
                     url = others[identity]
                 elif self.options.skip_errors:
