@@ -79,20 +79,26 @@ pub(crate) fn metadata() -> HashMap<String, String> {
 /// For each event the columns in a schema of its values, in the order in which its record has them, and of those that are
 /// derived.
 pub(crate) fn targets(schema: &Schema) -> Vec<(&'static str, Vec<Target>)> {
-    /// For each event the columns of its values, and those with their nanoseconds.
-    static NAMES: LazyLock<Vec<(&str, Vec<[String; 2]>)>> = LazyLock::new(|| {
-        let with_nanos = |column: String| [nanos_of(&column), column];
+    static NAMES: LazyLock<Vec<Vec<ValueColumns>>> = LazyLock::new(|| {
         let names = |event| {
             let columns = values(event).into_iter().map(|value| value.column);
-            columns.chain(DERIVED.iter().map(|derived| derived.name.to_owned())).map(with_nanos).collect()
+            let columns = columns.chain(DERIVED.iter().map(|derived| derived.name.to_owned()));
+            columns.map(|column| ValueColumns { nanos: nanos_of(&column), column }).collect()
         };
-        EVENT_NAMES.into_iter().map(|event| (event, names(event))).collect()
+        EVENT_NAMES.into_iter().map(names).collect()
     });
     let fields = schema.fields().iter().enumerate();
     let places: HashMap<&str, usize> = fields.map(|(place, field)| (&**field.name(), place)).collect();
-    let place = |name: &String| places.get(&**name).copied();
-    let target = |[nanos, column]: &[String; 2]| Target { column: place(column), nanos: place(nanos) };
-    NAMES.iter().map(|(event, names)| (*event, names.iter().map(target).collect())).collect()
+    let place = |name: &str| places.get(name).copied();
+    let target = |names: &ValueColumns| Target { column: place(&names.column), nanos: place(&names.nanos) };
+    let targets = NAMES.iter().map(|names| names.iter().map(target).collect());
+    EVENT_NAMES.into_iter().zip(targets).collect()
+}
+
+/// The names of the column of a value, and of that with the nanoseconds of a time.
+struct ValueColumns {
+    column: String,
+    nanos: String,
 }
 
 /// The type of times: microseconds.
