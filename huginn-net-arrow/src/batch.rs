@@ -68,8 +68,7 @@ impl EventBatchBuilder {
     /// Sets the schema, and creates its columns.
     fn with_schema(self, schema: SchemaRef) -> Self {
         let columns = schema.fields().iter().map(|field| Column::new(field.data_type())).collect();
-        let targets = EVENT_NAMES.into_iter().map(|event| (event, targets(&schema, event))).collect();
-        Self { schema, columns, targets, ..self }
+        Self { targets: targets(&schema), schema, columns, ..self }
     }
 
     /// Names the interfaces of a live source, by their [index](huginn_net::Timestamp::interface).

@@ -15,14 +15,14 @@ use arrow_schema::{ArrowError, SchemaRef};
 const BATCH_ROWS: usize = 8192;
 /// Bytes of texts from which on a batch is complete: packets choose how long their texts are.
 const BATCH_TEXT_BYTES: usize = 16 << 20;
-/// Batches that wait for the reader. The analysis waits while there are more.
-const WAITING_BATCHES: usize = 2;
+/// Batches that wait for the reader.
+pub(crate) const WAITING_BATCHES: usize = 2;
 
 type Batch = Result<RecordBatch, ArrowError>;
 
 /// Batches of up to 8192 rows that a thread appends, in their order.
 ///
-/// The thread is at most two batches ahead of the reader. After an error, such as that of a damaged capture, there are no
+/// The thread is some batches ahead of the reader, by default two. After an error, such as that of a damaged capture, there are no
 /// further batches; the rows before it come first. Dropping the batches ends the thread with its next row.
 ///
 /// `T` is what the thread returns, for [`finish`](Self::finish).
@@ -97,9 +97,10 @@ impl<T: Send + 'static> Batches<T> {
     pub(crate) fn start<B: BuildBatch + Send + 'static>(
         schema: SchemaRef,
         builder: B,
+        waiting: usize,
         run: impl FnOnce(&mut Rows<B>) -> T + Send + 'static,
     ) -> io::Result<Self> {
-        let (sender, batches) = sync_channel(WAITING_BATCHES);
+        let (sender, batches) = sync_channel(waiting);
         let run = move || {
             let mut rows = Rows { builder, sender, has_ended: false };
             let outcome = run(&mut rows);

@@ -9,7 +9,7 @@ use huginn_net::core::Source;
 use huginn_net::{Event, HuginnNet};
 
 use crate::batch::EventBatchBuilder;
-use crate::batches::{Batches, Rows};
+use crate::batches::{Batches, Rows, WAITING_BATCHES};
 
 /// Batches of the events of a source, in the order of the analysis.
 pub type EventBatches = Batches<HuginnNet>;
@@ -43,7 +43,7 @@ impl EventBatches {
         S: Source<'static> + Send + 'static,
         S::Error: std::error::Error + Send + Sync + 'static,
     {
-        Self::of_events(builder, move |mut rows| {
+        Self::of_events(builder, WAITING_BATCHES, move |mut rows| {
             let outcome = analyzer.analyze(source, &mut |event: Event| rows.append(&event, file.as_deref()));
             if let Err(error) = outcome {
                 rows.fail(error);
@@ -54,16 +54,18 @@ impl EventBatches {
 }
 
 impl<T: Send + 'static> Batches<T> {
-    /// Starts a thread that appends events: those of several captures, for instance, which share batches.
+    /// Starts a thread that appends events: those of several captures, for instance, which share batches. The thread waits
+    /// while `waiting` batches wait for the reader.
     ///
     /// # Errors
     ///
     /// If the thread cannot be started.
     pub fn of_events(
         builder: EventBatchBuilder,
+        waiting: usize,
         run: impl FnOnce(EventRows<'_>) -> T + Send + 'static,
     ) -> io::Result<Self> {
-        Self::start(SchemaRef::clone(builder.schema()), builder, move |rows| run(EventRows(rows)))
+        Self::start(SchemaRef::clone(builder.schema()), builder, waiting, move |rows| run(EventRows(rows)))
     }
 }
 

@@ -13,7 +13,7 @@ use huginn_net::core::{AnalysisError, Analyzer, Event, Route, Source};
 use huginn_net::hosts::{HostUpdate, HostUpdateRecord, WithoutHosts};
 use huginn_net::{Finding, Timestamp};
 
-use crate::batches::{Batches, BuildBatch, Rows};
+use crate::batches::{Batches, BuildBatch, Rows, WAITING_BATCHES};
 use crate::row::split_time;
 use crate::schema::{UTC, metadata, time_type};
 
@@ -45,7 +45,7 @@ impl HostRecordBatches {
         S: Source<'static> + Send + 'static,
         S::Error: std::error::Error + Send + Sync + 'static,
     {
-        Self::of_host_records(move |mut rows| {
+        Self::of_host_records(WAITING_BATCHES, move |mut rows| {
             if let Err(error) = rows.append_all(&mut analyzer, source, file.as_deref()) {
                 rows.fail(error);
             }
@@ -56,13 +56,16 @@ impl HostRecordBatches {
 
 impl<T: Send + 'static> Batches<T> {
     /// Starts a thread that appends [records of hosts](HostRecordBatches): those of several captures, for instance, which share
-    /// batches.
+    /// batches. The thread waits while `waiting` batches wait for the reader.
     ///
     /// # Errors
     ///
     /// If the thread cannot be started.
-    pub fn of_host_records(run: impl FnOnce(HostRecordRows<'_>) -> T + Send + 'static) -> io::Result<Self> {
-        Self::start(host_record_schema(), Records::default(), move |rows| run(HostRecordRows(rows)))
+    pub fn of_host_records(
+        waiting: usize,
+        run: impl FnOnce(HostRecordRows<'_>) -> T + Send + 'static,
+    ) -> io::Result<Self> {
+        Self::start(host_record_schema(), Records::default(), waiting, move |rows| run(HostRecordRows(rows)))
     }
 }
 

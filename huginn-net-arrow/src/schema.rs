@@ -76,14 +76,29 @@ pub(crate) fn metadata() -> HashMap<String, String> {
     HashMap::from(versions.map(|(name, value)| (name.to_owned(), value.to_owned())))
 }
 
-/// The columns in a schema for the values of an event, in the order in which its record has them, and for those that are
+/// For each event the columns in a schema of its values, in the order in which its record has them, and of those that are
 /// derived.
-pub(crate) fn targets(schema: &Schema, event: &str) -> Vec<Target> {
-    let place = |name: &str| schema.index_of(name).ok();
-    let target = |name: &str| Target { column: place(name), nanos: place(&nanos_of(name)) };
-    let values = values(event);
-    let derived = DERIVED.iter().map(|derived| derived.name);
-    values.iter().map(|value| &*value.column).chain(derived).map(target).collect()
+pub(crate) fn targets(schema: &Schema) -> Vec<(&'static str, Vec<Target>)> {
+    static NAMES: LazyLock<Vec<Vec<ValueColumns>>> = LazyLock::new(|| {
+        let names = |event| {
+            let columns = values(event).into_iter().map(|value| value.column);
+            let columns = columns.chain(DERIVED.iter().map(|derived| derived.name.to_owned()));
+            columns.map(|column| ValueColumns { nanos: nanos_of(&column), column }).collect()
+        };
+        EVENT_NAMES.into_iter().map(names).collect()
+    });
+    let fields = schema.fields().iter().enumerate();
+    let places: HashMap<&str, usize> = fields.map(|(place, field)| (&**field.name(), place)).collect();
+    let place = |name: &str| places.get(name).copied();
+    let target = |names: &ValueColumns| Target { column: place(&names.column), nanos: place(&names.nanos) };
+    let targets = NAMES.iter().map(|names| names.iter().map(target).collect());
+    EVENT_NAMES.into_iter().zip(targets).collect()
+}
+
+/// The names of the column of a value, and of that with the nanoseconds of a time.
+struct ValueColumns {
+    column: String,
+    nanos: String,
 }
 
 /// The type of times: microseconds.

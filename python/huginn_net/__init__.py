@@ -24,7 +24,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _native
-from ._native import CaptureError, ClientHello, Http2Client, TcpSyn, client_hello, explain, http2_client, tcp_syn
+from ._native import CaptureError, ClientHello, Column, Http2Client, TcpSyn, client_hello, explain, http2_client, tcp_syn
 from .names import name_clients
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ __all__ = [
     "Capture",
     "CaptureError",
     "ClientHello",
+    "Column",
     "HOST_EVENTS",
     "HostRecords",
     "HostTable",
@@ -50,11 +51,18 @@ __all__ = [
     "client_fingerprint",
     "client_hello",
     "explain",
+    "hassh",
+    "hassh_server",
     "host_events",
     "http2_client",
+    "ja3_hash",
+    "ja3s_hash",
+    "ja4",
+    "ja4_stable",
     "live",
     "name_clients",
     "read_pcap",
+    "register_duckdb",
     "scan_pcap",
     "schema",
     "sql",
@@ -62,6 +70,7 @@ __all__ = [
 ]
 
 Protocol = Literal["tcp", "http", "tls", "ssh"]
+Transport = Literal["tcp", "quic", "dtls"]
 
 #: The protocols that are analysed unless others are chosen.
 PROTOCOLS: tuple[Protocol, ...] = ("tcp", "http", "tls", "ssh")
@@ -74,13 +83,16 @@ HOST_EVENTS = ("uptime", "host_change", "ip_sharing", "tool")
 _GROUP_ROWS = 1 << 20
 _GROUP_BYTES = 256 << 20
 
+#: Bytes of the name of a folder, at most.
+_MAX_NAME_BYTES = 255
+
 
 def read_pcap(
     source: Any,
     *,
     protocols: Sequence[Protocol] = PROTOCOLS,
     db: str | os.PathLike[str] | None = None,
-    workers: int = 1,
+    workers: int | None = None,
     connections: bool = False,
     findings: bool = False,
     fingerprints: Any = (),
@@ -97,6 +109,9 @@ def read_pcap(
     ``"captures/*.pcap"``, a URL that fsspec opens (``s3://…``, also a pattern), bytes, a file-like object, or several of
     these in a list or another iterable. A file-like object is read once. Paths are opened at once: a missing file raises
     FileNotFoundError here.
+
+    Several captures are analysed at the same time, on all cores or on ``workers`` threads; rows keep the order of the
+    captures. A single capture has one thread, or ``workers``. File-like objects are read one after the other.
 
     ``db`` is a signature database in p0f v3 syntax. ``connections`` adds a row for each connection, ``findings`` one for each
     scan, beacon, contradiction and imitation (docs/findings.md), and ``fingerprints``, a watch list or several
@@ -408,10 +423,12 @@ class Capture(_native.Capture):
         return self.to_arrow().to_pandas()
 
     def to_duckdb(self, connection: duckdb.DuckDBPyConnection | None = None) -> duckdb.DuckDBPyRelation:
-        """Returns a DuckDB relation. Each query on it reads the captures again."""
+        """Returns a DuckDB relation (needs pyarrow). Each query on it reads the captures again, as one of `sql` does."""
         import duckdb
 
-        return (connection or duckdb).from_arrow(self)
+        from ._duckdb import CaptureDataset
+
+        return (connection or duckdb).from_arrow(CaptureDataset(self))
 
     def write_parquet(
         self, path: str | os.PathLike[str], *, partition_by: Literal["day", "file"] | None = None, **options: Any
@@ -435,6 +452,8 @@ class Capture(_native.Capture):
                 raise ValueError("partition_by is 'day' or 'file', and needs the column ts or file")
             if os.path.exists(path):
                 raise FileExistsError(f"{path}: partitions are written to a new folder")
+            if partition_by == "file":
+                _check_folders(self._arguments["names"])
         try:
             if partition_by is not None:
                 os.mkdir(unfinished)
@@ -479,6 +498,19 @@ class Capture(_native.Capture):
         import pyarrow as pa
 
         return pa.table(super().errors())
+
+
+def _check_folders(names: Iterable[str | None]) -> None:
+    """Raises ValueError if a capture cannot have a folder."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.dataset as ds
+
+    partitioning = ds.partitioning(pa.schema([pa.field("file", pa.string())]), flavor="hive")
+    for name in names:
+        folder, _ = partitioning.format(pc.field("file") == name) if name is not None else ("", "")
+        if len(os.fsencode(folder)) > _MAX_NAME_BYTES:
+            raise ValueError(f"{name}: its folder needs a name of more than {_MAX_NAME_BYTES} bytes: give a shorter path, or partition by day")
 
 
 def _write_partitions(table: pyarrow.Table, by: str, folder: str, number: int, options: dict[str, Any]) -> None:
@@ -602,22 +634,88 @@ def client_fingerprint(
     return found
 
 
-def sql(query: str, source: Any, **options: Any) -> duckdb.DuckDBPyRelation:
-    """Runs a DuckDB query over the table ``events`` of captures (needs duckdb).
+def ja4(column: Any, *, transport: Transport = "tcp") -> Column:
+    """Computes the JA4 of each value of a column of bytes: TLS records that a client sends first, or its ClientHello.
 
-    ``source`` and ``options`` are those of `read_pcap`, or a `Capture`. ``columns`` and ``events`` keep the analysis to what
-    the query needs.
+    ``column`` is an Arrow array or stream of arrays (PyCapsule interface) of a binary type: of pyarrow, Polars or others.
+    ``transport`` is that of ClientHellos without records. The result is an Arrow array of texts. Nulls stay null, and what is
+    not complete or not a ClientHello is null.
+
+    >>> frame.with_columns(ja4=pl.Series(hn.ja4(frame["hello"])))  # doctest: +SKIP
+    >>> pa.array(hn.ja4(table["hello"]))  # doctest: +SKIP
+    """
+    return _fingerprints("ja4", column, transport)
+
+
+def ja4_stable(column: Any, *, transport: Transport = "tcp") -> Column:
+    """Computes the JA4 without extensions that depend on session resumption (``ja4_stable``), as `ja4` does."""
+    return _fingerprints("ja4_stable", column, transport)
+
+
+def ja3_hash(column: Any, *, transport: Transport = "tcp") -> Column:
+    """Computes the MD5 of the JA3 of each value, as `ja4` does."""
+    return _fingerprints("ja3_hash", column, transport)
+
+
+def ja3s_hash(column: Any, *, transport: Transport = "tcp") -> Column:
+    """Computes the MD5 of the JA3S of each value: TLS records that a server sends first, or its ServerHello; see `ja4`."""
+    return _fingerprints("ja3s_hash", column, transport)
+
+
+def hassh(column: Any) -> Column:
+    """Computes the HASSH of each value: what an SSH client sends first, or its SSH_MSG_KEXINIT; see `ja4`.
+
+    Bytes may begin with the identification string, with a binary packet, or with the payload of the message.
+    """
+    return _fingerprints("hassh", column)
+
+
+def hassh_server(column: Any) -> Column:
+    """Computes the HASSHServer of each value: what an SSH server sends first, as `hassh` does."""
+    return _fingerprints("hassh_server", column)
+
+
+def _fingerprints(kind: str, column: Any, transport: str = "tcp") -> Column:
+    if not hasattr(column, "__arrow_c_stream__"):
+        if not hasattr(column, "__arrow_c_array__"):
+            raise TypeError(f"a column is an Arrow array or stream, not {type(column).__name__}: pyarrow.array makes one")
+        import pyarrow as pa
+
+        column = pa.chunked_array([pa.array(column)])
+    return _native.fingerprint_column(kind, transport, column.__arrow_c_stream__())
+
+
+def sql(query: str, source: Any, **options: Any) -> duckdb.DuckDBPyRelation:
+    """Runs a DuckDB query over the table ``events`` of captures (needs duckdb and pyarrow).
+
+    ``source`` and ``options`` are those of `read_pcap`, or a `Capture`. Only the columns of the query are built, and rows that
+    its filters leave out do not reach DuckDB. A filter on the column ``event`` alone decides what is analysed.
 
     >>> hn.sql("SELECT ja4, count(*) FROM events GROUP BY ja4", "capture.pcap")  # doctest: +SKIP
     """
     import duckdb
 
+    from ._duckdb import CaptureDataset
+
     # DuckDB finds the table by the name of this variable.
-    events = _capture_of(source, options)  # noqa: F841
+    events = CaptureDataset(_capture_of(source, options))  # noqa: F841
     relation = duckdb.sql(query)
     if relation is None:
         raise ValueError("the query has no result: it must be a SELECT")
     return relation
+
+
+def register_duckdb(connection: duckdb.DuckDBPyConnection | None = None) -> None:
+    """Adds the table macro ``read_huginn`` to a connection of DuckDB: ``SELECT * FROM read_huginn('capture.pcap')``.
+
+    Its argument is a path, a pattern, a folder or a URL, as that of `read_pcap`. All columns of all rows are in memory at
+    once: for long captures use `sql` or `Capture.to_duckdb`.
+    """
+    import duckdb
+
+    from ._duckdb import add_read_huginn
+
+    add_read_huginn(connection or duckdb.default_connection(), read_pcap([]).schema.empty_table())
 
 
 def schema() -> dict[str, str]:

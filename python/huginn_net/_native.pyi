@@ -45,13 +45,20 @@ class Events:
 class Table:
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
 
+@final
+class Column:
+    """Texts as an Arrow array (PyCapsule interface), one for each value of a column of bytes."""
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
+    def __len__(self) -> int: ...
+
 class Capture:
     def __new__(
         cls,
         sources: list[Any],
         protocols: list[str],
         db: str | os.PathLike[str] | None,
-        workers: int,
+        workers: int | None,
         connections: bool,
         skip_errors: bool,
         events: list[str],
@@ -115,6 +122,7 @@ def explain(fingerprint: str, other: str | None = None) -> str:
 def name_clients(
     fingerprints: list[str], kind: str
 ) -> list[tuple[str, str | None, str | None, str | None, list[str], str, str | None] | None]: ...
+def fingerprint_column(kind: str, transport: str, stream: Any) -> Column: ...
 def is_capture_name(name: str) -> bool:
     """Whether a name is that of a capture: ``x.pcap``, ``x.pcapng.gz``, ``x.pcap3``."""
 

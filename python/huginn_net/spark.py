@@ -6,8 +6,9 @@
 
 ``load`` takes a path, a pattern, a folder, a URL that fsspec opens (``s3://…``), or a list of these. Options:
 
-- ``table``: ``events`` (default); ``host_records``, the records for `host_events`; or ``errors``, the captures that cannot be
-  read to their end, each once, with the packet and the byte offset of the damage.
+- ``table``: ``events`` (default); ``host_records``, the records for `host_events`; ``errors``, the captures that cannot be
+  read to their end, each once, with the packet and the byte offset of the damage; or ``counters``, one row for each capture and shard,
+  with the number of its packets and all counters of the analysis as JSON (`huginn_net.Capture.stats`).
 - ``events``: the events that become rows, ``"tls_client,tls_server"``; ``protocols``, ``workers``, ``connections``, ``findings``,
   ``fingerprints`` (paths with commas between them), ``db`` and ``maxCompressionRatio`` (``none`` removes it) as in `huginn_net.read_pcap`.
 - ``onError``: ``raise``, or ``skip``, which keeps the rows before the damage and goes on with the next capture.
@@ -232,20 +233,34 @@ class _Options:
 
 @dataclass
 class _Table:
-    """A table: its columns, and the Arrow stream of it that captures give."""
+    """A table: its columns, and the Arrow stream of it that a capture with a URL gives."""
 
     columns: Callable[[], Sequence[tuple[str, ...]]]
-    stream: Callable[[_native.Capture], Any]
+    stream: Callable[[_native.Capture, str], Any]
 
     def schema(self) -> StructType:
         return StructType([StructField(name, _spark_type(kind)) for name, kind, *_ in self.columns()])
 
 
+#: The columns of the table of counters.
+_COUNTERS = [("file", "Utf8"), ("packets", "Int64"), ("counters", "Utf8")]
+
+
+def _counters_of(capture: _native.Capture, url: str) -> Any:
+    import pyarrow as pa
+
+    rows = [(json.loads(text)["engine"]["frames"], text.decode()) for text in _native.Capture.stats(capture).splitlines()]
+    packets, counters = zip(*rows) if rows else ((), ())
+    columns = [pa.array([url] * len(rows), pa.string()), pa.array(packets, pa.int64()), pa.array(counters, pa.string())]
+    return pa.table(columns, [name for name, _ in _COUNTERS])
+
+
 #: The tables by their names.
 _TABLES = {
-    "events": _Table(_native.schema, lambda capture: capture),
-    "host_records": _Table(_native.host_record_schema, HostRecords),
-    "errors": _Table(_native.error_schema, lambda capture: capture.check()),
+    "events": _Table(_native.schema, lambda capture, _: capture),
+    "host_records": _Table(_native.host_record_schema, lambda capture, _: HostRecords(capture)),
+    "errors": _Table(_native.error_schema, lambda capture, _: capture.check()),
+    "counters": _Table(lambda: _COUNTERS, _counters_of),
 }
 
 
@@ -339,7 +354,7 @@ class _Reading:
                         findings=options.findings,
                         fingerprints=list(options.fingerprints),
                     )
-                    for batch in pa.RecordBatchReader.from_stream(table.stream(capture)):
+                    for batch in pa.RecordBatchReader.from_stream(table.stream(capture, url)):
                         batch = batch.select(self.columns)
                         yield batch if self.target is None else batch.cast(self.target)
             except OSError:
@@ -424,8 +439,9 @@ class CaptureStreamReader(_Reading, DataSourceStreamReader):
 
     def read(self, partition: Any) -> Iterator[Any]:
         named = dict(zip(partition.identities, partition.urls))
-        urls = [url for _, url in self._find(named)]
-        return self.read_files(Files(urls, partition.shard))
+        # Each is looked up just before it is opened: others may be renamed while one is read.
+        for _, url in self._find(named):
+            yield from self.read_files(Files([url], partition.shard))
 
     def _present(self) -> Iterator[tuple[str, float, str]]:
         """The captures that are there: what identifies them, the time of change and the name."""
@@ -437,11 +453,14 @@ class CaptureStreamReader(_Reading, DataSourceStreamReader):
 
     def _find(self, named: dict[str, str]) -> Iterator[tuple[str, str]]:
         """The captures with their present names, which may differ from those in the offset or the partition."""
-        others = None
+        others: dict[str, str] = {}
+        listed = 0.0
         for identity, url in named.items():
-            if not _is_there(url, identity):
-                if others is None:
+            if not _is_there(url, identity) and not _is_there(url := others.get(identity, url), identity):
+                # Many that were deleted do not need a listing each.
+                if not self.options.skip_errors or identity in others or time.monotonic() - listed > 1:
                     others = {identity: url for identity, _, url in self._present()}
+                    listed = time.monotonic()
                 if identity in others:
                     url = others[identity]
                 elif self.options.skip_errors:

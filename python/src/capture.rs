@@ -1,37 +1,39 @@
 //! Captures and their analysis.
 
+use std::io;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
-use std::thread;
 use std::time::Duration;
 
+use arrow_schema::SchemaRef;
 use huginn_net::core::{Analyzer, CancelToken, Filter};
 use huginn_net::finding::NoticeSettings;
 use huginn_net::hosts::{HostLimits, WithoutHosts};
 use huginn_net::record::JsonHost;
 use huginn_net::record::{event_name, needs_handshakes};
 use huginn_net::watch::{WatchListHandle, WatchLists};
-use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};
+use huginn_net::{CaptureError, CaptureReader, Database, Event, HuginnNet, Observers};
 use huginn_net_arrow::EventBatchBuilder;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
-use crate::errors::{Inputs, ReadError, ReadErrors, exception};
+use crate::errors::{ReadErrors, exception};
 use crate::events::Events;
+use crate::in_order::{InOrder, Texts};
+use crate::inputs::{Input, Inputs, PyReader};
 use crate::interrupt::{Interrupt, Interruptible, wait};
-use crate::stream::{Input, PyReader, Table, capsule, event_batches, host_record_batches, schema_capsule};
+use crate::stream::{Table, capsule, event_batches, host_record_batches, schema_capsule};
 
 /// Options of an analysis.
 #[derive(Clone)]
 pub(crate) struct Options {
     database: Arc<Database>,
     protocols: Vec<String>,
-    workers: NonZeroUsize,
+    /// Threads, if they are chosen: of a single capture, or captures that are analysed at the same time.
+    pub(crate) workers: Option<NonZeroUsize>,
     connections: bool,
     findings: bool,
     lists: Option<WatchListHandle>,
@@ -55,14 +57,16 @@ impl Options {
     pub(crate) fn new(
         protocols: Vec<String>,
         db: Option<PathBuf>,
-        workers: usize,
+        workers: Option<usize>,
         connections: bool,
         events: Vec<String>,
         columns: Vec<String>,
     ) -> PyResult<Self> {
         let database = open_database(db)?;
-        let workers =
-            NonZeroUsize::new(workers).ok_or_else(|| PyValueError::new_err("workers must be positive"))?;
+        let positive = |number| {
+            NonZeroUsize::new(number).ok_or_else(|| PyValueError::new_err("workers must be positive"))
+        };
+        let workers = workers.map(positive).transpose()?;
         Ok(Self {
             database,
             protocols,
@@ -97,6 +101,11 @@ impl Options {
         Ok(Self { findings, lists: Some(WatchListHandle::new(lists)), ..self })
     }
 
+    /// Workers of an analysis.
+    fn workers(&self) -> NonZeroUsize {
+        self.workers.unwrap_or(NonZeroUsize::MIN)
+    }
+
     /// Builds a builder of batches.
     pub(crate) fn builder(&self) -> EventBatchBuilder {
         let names: Vec<&str> = self.events.iter().map(String::as_str).collect();
@@ -114,7 +123,7 @@ impl Options {
     /// Builds an analyzer, with host profiles if asked for.
     pub(crate) fn analyzer(&self, profiles: bool) -> HuginnNet {
         HuginnNet::builder_with(self.observers(profiles))
-            .workers(self.workers)
+            .workers(self.workers())
             .filter(self.filter())
             .cancel_token(self.cancel.clone())
             .build()
@@ -123,14 +132,14 @@ impl Options {
     /// Builds the analyzer of a live capture: it drops packets if it cannot keep up.
     pub(crate) fn live_analyzer(&self) -> HuginnNet {
         let builder = HuginnNet::builder_with(self.observers(false));
-        builder.workers(self.workers).build()
+        builder.workers(self.workers()).build()
     }
 
     /// Builds the first stage of an analysis in two stages.
     pub(crate) fn first_stage(&self) -> Analyzer<WithoutHosts> {
         let observers = WithoutHosts::new(self.observers(true));
         Analyzer::builder_with(observers)
-            .workers(self.workers)
+            .workers(self.workers())
             .filter(self.filter())
             .cancel_token(self.cancel.clone())
             .build()
@@ -207,11 +216,10 @@ impl Capture {
     #[pyo3(signature = (sources, protocols, db, workers, connections, skip_errors, events, columns, names, shard=None, dictionaries=false, max_compression_ratio=1000, findings=false, fingerprints=Vec::new(), errors_of=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
-        py: Python<'_>,
         sources: Vec<Bound<'_, PyAny>>,
         protocols: Vec<String>,
         db: Option<PathBuf>,
-        workers: usize,
+        workers: Option<usize>,
         connections: bool,
         skip_errors: bool,
         events: Vec<String>,
@@ -231,7 +239,7 @@ impl Capture {
             PyResult::Ok((index, shards))
         });
         let origins =
-            sources.iter().map(|source| Origin::new(py, source, skip_errors)).collect::<PyResult<_>>()?;
+            sources.iter().map(|source| Origin::new(source, skip_errors)).collect::<PyResult<_>>()?;
         let options = Options::new(protocols, db, workers, connections, events, columns)?;
         let options = options.with_alerts(findings, &fingerprints)?;
         let options = Options {
@@ -256,7 +264,8 @@ impl Capture {
         let _ = requested_schema;
         let inputs = self.inputs(py)?;
         let cancel = inputs.options.cancel.clone();
-        capsule(py, Interruptible::new(event_batches(inputs)?, cancel, self.interrupt.clone()))
+        let schema = SchemaRef::clone(inputs.options.builder().schema());
+        capsule(py, Interruptible::new(event_batches(inputs), schema, cancel, self.interrupt.clone()))
     }
 
     /// The schema of the stream: the Arrow PyCapsule interface.
@@ -268,12 +277,13 @@ impl Capture {
     fn host_records<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let inputs = self.inputs(py)?;
         let cancel = inputs.options.cancel.clone();
-        capsule(py, Interruptible::new(host_record_batches(inputs)?, cancel, self.interrupt.clone()))
+        let schema = huginn_net_arrow::host_record_schema();
+        capsule(py, Interruptible::new(host_record_batches(inputs), schema, cancel, self.interrupt.clone()))
     }
 
     /// Iterates over the JSON of events: bytes with one event on each line.
     fn events(&self, py: Python<'_>) -> PyResult<Events> {
-        Ok(Events::start(self.inputs(py)?)?)
+        Ok(Events::new(self.inputs(py)?))
     }
 
     /// Returns the JSON of the hosts of each capture, one host on each line.
@@ -329,44 +339,44 @@ impl Capture {
     fn inputs(&self, py: Python<'_>) -> PyResult<Inputs> {
         let inputs = self.origins.iter().map(|origin| origin.input(py)).collect::<PyResult<Vec<Input>>>()?;
         let names = self.names.iter().cloned().chain(std::iter::repeat(None));
-        let inputs = inputs.into_iter().zip(names);
         // What an earlier stream did not raise is over.
         self.interrupt.take();
         let options = Options { cancel: CancelToken::default(), ..self.options.clone() };
-        Ok(Inputs { inputs: inputs.collect(), options, errors: self.errors.clone() })
+        Ok(Inputs::new(inputs.into_iter().zip(names), options, self.errors.clone()))
     }
 
-    /// Analyses each capture in a thread, and collects what `write` makes of the analyzer.
+    /// Analyses each capture, and collects what `write` makes of the analyzer.
     fn at_end(
         &self,
         py: Python<'_>,
-        analyzer: impl Fn(&Options) -> HuginnNet + Send + 'static,
-        write: impl Fn(&HuginnNet, &mut Vec<u8>) + Send + 'static,
+        analyzer: impl Fn(&Options) -> HuginnNet + Clone + Send + 'static,
+        write: impl Fn(&HuginnNet, &mut Vec<u8>) + Clone + Send + 'static,
     ) -> PyResult<Vec<u8>> {
         let inputs = self.inputs(py)?;
         let cancel = inputs.options.cancel.clone();
-        let run = move || {
-            let mut text = Vec::new();
-            inputs.for_each(|reader, _, options| {
-                let mut analyzer = analyzer(options);
-                let outcome = analyzer.analyze(reader, &mut |_: Event| {});
-                write(&analyzer, &mut text);
-                outcome?;
-                Ok(ControlFlow::Continue(()))
-            })?;
-            Ok::<_, ReadError>(text)
-        };
-        let (sender, ended) = sync_channel(1);
-        // After Ctrl-C the outcome is not read.
-        thread::Builder::new().name("huginn-analysis".to_owned()).spawn(move || _ = sender.send(run()))?;
-        let outcome = wait(py, &cancel, move |interval| match ended.recv_timeout(interval) {
-            Err(RecvTimeoutError::Timeout) => Poll::Pending,
-            outcome => Poll::Ready(outcome),
+        let mut texts = InOrder::new(inputs, move |inputs, waiting| {
+            let (analyzer, write) = (analyzer.clone(), write.clone());
+            Texts::start(waiting, move |sender| {
+                let (outcome, errors) = inputs.for_each(|reader, _, options| {
+                    let (mut analyzer, mut text) = (analyzer(options), Vec::new());
+                    let outcome = analyzer.analyze(reader, &mut |_: Event| {});
+                    write(&analyzer, &mut text);
+                    let is_gone = sender.send(Ok(text)).is_err();
+                    outcome?;
+                    Ok(if is_gone { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+                });
+                if let Err(error) = outcome {
+                    // The reader may be gone.
+                    let _ = sender.send(Err(io::Error::other(error.to_string())));
+                }
+                errors
+            })
         });
-        match outcome? {
-            Ok(outcome) => outcome.map_err(exception),
-            Err(_) => Err(exception("the analysis panicked")),
+        let mut all = Vec::new();
+        while let Some(text) = wait(py, &cancel, |interval| texts.poll_next(interval))? {
+            all.append(&mut text.map_err(exception)?);
         }
+        Ok(all)
     }
 }
 
@@ -380,7 +390,7 @@ pub(crate) fn open_database(path: Option<PathBuf>) -> PyResult<Arc<Database>> {
 
 impl Origin {
     /// Opens a path, so that a missing file is reported at once; takes bytes and file-like objects as they are.
-    fn new(py: Python<'_>, source: &Bound<'_, PyAny>, skips_errors: bool) -> PyResult<Self> {
+    fn new(source: &Bound<'_, PyAny>, skips_errors: bool) -> PyResult<Self> {
         if let Ok(bytes) = source.cast::<PyBytes>() {
             return Ok(Self::Bytes(Arc::from(bytes.as_bytes())));
         }
@@ -392,9 +402,13 @@ impl Origin {
         }
         let path: PathBuf = source.extract()?;
         if !skips_errors {
-            // Python's own open reports FileNotFoundError and others.
-            py.import("builtins")?.call_method1("open", (&path, "rb"))?.call_method0("close")?;
-            CaptureReader::open(&path).map_err(exception)?;
+            CaptureReader::open(&path).map_err(|error| match error {
+                // FileNotFoundError and others.
+                CaptureError::Open { source, .. } if source.raw_os_error().is_some() => {
+                    PyOSError::new_err((source.raw_os_error(), source.to_string(), path.clone()))
+                }
+                error => exception(error),
+            })?;
         }
         Ok(Self::Path(path))
     }

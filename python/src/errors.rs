@@ -1,18 +1,12 @@
 //! Captures that cannot be read to their end.
 
-use std::collections::VecDeque;
-use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use huginn_net::CaptureReader;
 use huginn_net::core::AnalysisError;
 use pyo3::PyErr;
 use pyo3::exceptions::PyOSError;
-
-use crate::capture::Options;
-use crate::stream::Input;
 
 pyo3::create_exception!(
     huginn_net,
@@ -49,15 +43,23 @@ impl ReadErrors {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, input: usize, file: Option<&str>, error: &ReadError) {
+    pub(crate) fn push(&self, input: usize, file: Option<&str>, error: &ReadError) {
         let position = match error {
             AnalysisError::Source(error) => error.position(),
             _ => None,
         };
         let row = Row { input, file: file.map(str::to_owned), error: error.to_string(), position };
+        self.lock().push(row);
+    }
+
+    /// Adds errors of further captures.
+    pub(crate) fn extend(&self, others: &Self) {
+        let others = others.lock().clone();
         let mut rows = self.lock();
-        if !rows.contains(&row) {
-            rows.push(row);
+        for row in others {
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
         }
     }
 
@@ -88,38 +90,4 @@ pub(crate) fn error_schema() -> SchemaRef {
         ("offset", DataType::Int64),
     ];
     Arc::new(Schema::new(columns.map(|(name, kind)| Field::new(name, kind, true)).to_vec()))
-}
-
-/// Captures that are opened one after the other.
-pub(crate) struct Inputs {
-    pub(crate) inputs: VecDeque<(Input, Option<String>)>,
-    pub(crate) options: Options,
-    pub(crate) errors: ReadErrors,
-}
-
-impl Inputs {
-    /// Opens and reads each capture; notes the error of one that cannot be read to its end, and goes on if errors are
-    /// skipped. Stops if `read` breaks.
-    ///
-    /// # Errors
-    /// The error of the first capture with one, unless errors are skipped.
-    pub(crate) fn for_each(
-        self,
-        mut read: impl FnMut(CaptureReader, Option<&str>, &Options) -> Result<ControlFlow<()>, ReadError>,
-    ) -> Result<(), ReadError> {
-        for (index, (input, name)) in self.inputs.into_iter().enumerate() {
-            let reader = input.open(name.as_deref(), &self.options).map_err(ReadError::from);
-            match reader.and_then(|reader| read(reader, name.as_deref(), &self.options)) {
-                Ok(ControlFlow::Continue(())) => {}
-                Ok(ControlFlow::Break(())) => break,
-                Err(error) => {
-                    self.errors.push(index, name.as_deref(), &error);
-                    if !self.options.skips_errors {
-                        return Err(error);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
 }

@@ -2,10 +2,8 @@
 
 use std::io;
 use std::ops::ControlFlow;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::SyncSender;
 use std::sync::{Mutex, PoisonError};
-use std::task::Poll;
-use std::thread;
 
 use huginn_net::core::CancelToken;
 use huginn_net::record::JsonEvent;
@@ -14,38 +12,37 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::capture::Options;
-use crate::errors::{Inputs, ReadError, exception};
+use crate::errors::{ReadError, exception};
+use crate::in_order::{InOrder, Texts};
+use crate::inputs::Inputs;
 use crate::interrupt::wait;
 
 /// Length of a chunk, in bytes, above which it is passed on.
 const CHUNK_BYTES: usize = 1 << 18;
-/// Chunks that wait for the reader.
-const WAITING_CHUNKS: usize = 2;
 
-type Chunk = Result<Vec<u8>, String>;
-
-/// An iterator over bytes with one event on each line. The analysis runs in a thread, at most two chunks ahead, and ends
-/// when the iterator does.
+/// An iterator over bytes with one event on each line. The analysis runs in threads, some chunks ahead, and ends when the
+/// iterator does.
 #[pyclass(frozen)]
 pub(crate) struct Events {
-    chunks: Mutex<Receiver<Chunk>>,
+    chunks: Mutex<InOrder<Texts>>,
     cancel: CancelToken,
 }
 
 impl Events {
-    pub(crate) fn start(inputs: Inputs) -> io::Result<Self> {
-        let (sender, chunks) = sync_channel(WAITING_CHUNKS);
+    pub(crate) fn new(inputs: Inputs) -> Self {
         let cancel = inputs.options.cancel.clone();
-        let run = move || {
-            let outcome =
-                inputs.for_each(|reader, name, options| send_events(reader, name, options, &sender));
-            if let Err(error) = outcome {
-                // The reader may be gone.
-                let _ = sender.send(Err(error.to_string()));
-            }
-        };
-        thread::Builder::new().name("huginn-events".to_owned()).spawn(run)?;
-        Ok(Self { chunks: Mutex::new(chunks), cancel })
+        let chunks = InOrder::new(inputs, |inputs, waiting| {
+            Texts::start(waiting, move |sender| {
+                let (outcome, errors) =
+                    inputs.for_each(|reader, name, options| send_events(reader, name, options, sender));
+                if let Err(error) = outcome {
+                    // The reader may be gone.
+                    let _ = sender.send(Err(io::Error::other(error.to_string())));
+                }
+                errors
+            })
+        });
+        Self { chunks: Mutex::new(chunks), cancel }
     }
 }
 
@@ -57,20 +54,9 @@ impl Events {
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let chunk = wait(py, &self.cancel, |interval| {
-            let chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
-            match chunks.recv_timeout(interval) {
-                Ok(chunk) => Poll::Ready(Some(chunk)),
-                Err(RecvTimeoutError::Timeout) => Poll::Pending,
-                Err(RecvTimeoutError::Disconnected) => Poll::Ready(None),
-            }
+            self.chunks.lock().unwrap_or_else(PoisonError::into_inner).poll_next(interval)
         })?;
         Ok(chunk.transpose().map_err(exception)?.map(|text| PyBytes::new(py, &text)))
-    }
-}
-
-impl Drop for Events {
-    fn drop(&mut self) {
-        self.cancel.cancel();
     }
 }
 
@@ -79,7 +65,7 @@ fn send_events(
     reader: CaptureReader,
     name: Option<&str>,
     options: &Options,
-    chunks: &SyncSender<Chunk>,
+    chunks: &SyncSender<io::Result<Vec<u8>>>,
 ) -> Result<ControlFlow<()>, ReadError> {
     let mut text = Vec::new();
     let mut is_gone = false;

@@ -11,6 +11,9 @@ use huginn_net::core::CancelToken;
 use huginn_net_arrow::Batches;
 use pyo3::prelude::*;
 
+use crate::errors::ReadErrors;
+use crate::in_order::InOrder;
+
 /// Interval at which a caller that waits looks for Ctrl-C.
 pub(crate) const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -45,10 +48,10 @@ impl Interrupt {
     }
 }
 
-/// Batches of an analysis in a thread, which end with an error at Ctrl-C.
+/// Batches of an analysis, which end with an error at Ctrl-C.
 pub(crate) struct Interruptible {
     /// `None` once it is dropped.
-    batches: Option<Batches<()>>,
+    batches: Option<InOrder<Batches<ReadErrors>>>,
     schema: SchemaRef,
     cancel: CancelToken,
     interrupt: Interrupt,
@@ -57,9 +60,13 @@ pub(crate) struct Interruptible {
 }
 
 impl Interruptible {
-    pub(crate) fn new(batches: Batches<()>, cancel: CancelToken, interrupt: Interrupt) -> Self {
-        let (schema, thread) = (batches.schema(), thread::current().id());
-        Self { batches: Some(batches), schema, cancel, interrupt, thread }
+    pub(crate) fn new(
+        batches: InOrder<Batches<ReadErrors>>,
+        schema: SchemaRef,
+        cancel: CancelToken,
+        interrupt: Interrupt,
+    ) -> Self {
+        Self { batches: Some(batches), schema, cancel, interrupt, thread: thread::current().id() }
     }
 }
 
@@ -69,7 +76,11 @@ impl Iterator for Interruptible {
     fn next(&mut self) -> Option<Self::Item> {
         let batches = self.batches.as_mut()?;
         if thread::current().id() != self.thread {
-            return batches.next();
+            return loop {
+                if let Poll::Ready(batch) = batches.poll_next(SIGNAL_INTERVAL) {
+                    break batch;
+                }
+            };
         }
         let waited = Python::attach(|py| wait(py, &self.cancel, |interval| batches.poll_next(interval)));
         waited.unwrap_or_else(|error| {
@@ -87,8 +98,7 @@ impl RecordBatchReader for Interruptible {
 
 impl Drop for Interruptible {
     fn drop(&mut self) {
-        self.cancel.cancel();
-        // The thread may wait for the GIL to read a file-like object.
+        // A thread may wait for the GIL to read a file-like object.
         let mut batches = self.batches.take();
         let _ = Python::try_attach(|py| py.detach(|| drop(batches.take())));
     }

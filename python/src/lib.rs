@@ -2,9 +2,12 @@
 
 mod bytes;
 mod capture;
+mod column;
 mod errors;
 mod events;
 mod hosts;
+mod in_order;
+mod inputs;
 mod interrupt;
 mod live;
 mod names;
@@ -20,6 +23,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::capture::Capture;
+    #[pymodule_export]
+    use crate::column::{Column, fingerprint_column};
     #[pymodule_export]
     use crate::errors::CaptureError;
     #[pymodule_export]

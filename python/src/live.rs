@@ -75,7 +75,7 @@ impl Live {
             .ok()
             .filter(|interval| (MIN_INTERVAL..=MAX_INTERVAL).contains(interval))
             .ok_or_else(|| PyValueError::new_err("interval is a number of seconds from 0.01 to 3600"))?;
-        let options = Options::new(protocols, db, workers, connections, events, columns)?;
+        let options = Options::new(protocols, db, Some(workers), connections, events, columns)?;
         let options = options.with_alerts(findings, &fingerprints)?;
         let interfaces = interfaces.as_slice();
         let source = LiveSource::open(interfaces, &LiveOptions::default())

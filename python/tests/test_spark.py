@@ -112,6 +112,10 @@ def test_damaged_capture_stops_or_is_skipped(spark, tmp_path):
     errors = spark.read.format("huginn_net").option("table", "errors").load(str(tmp_path))
     rows = sorted((row["file"][-7:], row["packet"] is None, row["offset"] is None) for row in errors.collect())
     assert rows == [("10.pcap", True, True), ("20.pcap", False, False)]
+    counters = spark.read.format("huginn_net").option("table", "counters").option("onError", "skip").load(str(tmp_path))
+    found = {row["file"][-7:]: row["packets"] for row in counters.select("file", "packets").collect()}
+    packets = hn.read_pcap(good).stats()[0]["engine"]["frames"]
+    assert found == {f"{number:02}.pcap": packets for number in range(20) if number != 10} | {"20.pcap": packets - 1}
 
 
 def test_shards_give_events_of_flows(spark):
@@ -239,3 +243,30 @@ def test_stream_reads_captures_as_they_appear(spark, tmp_path):
     # The batch that failed is first.
     assert read(settleSeconds="0", onError="skip") == (seen | {"open.pcap": 1})
     assert read(settleSeconds="0", onError="skip") == (seen | {"open.pcap": 1, "after.pcap": 1})
+
+
+@pytest.mark.skipif("HUGINN_NET_SPARK" in os.environ, reason="needs no Spark")
+@pytest.mark.parametrize("on_error", ["raise", "skip"])
+def test_captures_renamed_while_a_task_reads_are_found(tmp_path, on_error):
+    good = (CAPTURES / "tls/tls-curl/tls-curl.pcap").read_bytes()
+    for number in range(5):
+        (tmp_path / f"{number}.pcap").write_bytes(good)
+    source = HuginnNetDataSource({"path": str(tmp_path), "settleSeconds": "0", "onError": on_error})
+    reader = source.streamReader(source.schema())
+    (partition,) = reader.partitions(reader.initialOffset(), reader.latestOffset())
+    batches = reader.read(partition)
+    rows = next(batches).num_rows
+    for number, name in enumerate("abcde"):
+        (tmp_path / f"{number}.pcap").rename(tmp_path / f"{name}.pcap")
+    rows += next(batches).num_rows
+    # Again, after the folder was listed.
+    (tmp_path / "d.pcap").rename(tmp_path / "z.pcap")
+    assert rows + sum(batch.num_rows for batch in batches) == 5 * hn.read_pcap(good).to_arrow().num_rows
+    (partition,) = reader.partitions(reader.initialOffset(), reader.latestOffset())
+    for path in tmp_path.iterdir():
+        path.unlink()
+    if on_error == "skip":
+        assert list(reader.read(partition)) == []
+    else:
+        with pytest.raises(FileNotFoundError, match="was deleted"):
+            list(reader.read(partition))
