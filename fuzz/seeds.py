@@ -59,6 +59,7 @@ def main():
     save_http2()
     save_tables()
     save_decryption()
+    save_http3()
     save_clients()
     save("ring_block", "two-frames", ring_block([b"\x45" + bytes(59), bytes(14)]))
     save("p0f_query", "ipv4", struct.pack("<IB", 0x50304601, 4) + bytes([192, 0, 2, 1]) + bytes(12))
@@ -194,6 +195,17 @@ def save_decryption():
         for name, head in (("keys.log", b"\x40\xff\x00"), ("client", b"\x07\x80\x00"), ("server", b"\xff\x20\x00")):
             with open(os.path.join(recordings, folder, name), "rb") as f:
                 save("tls_decrypt", f"{folder}-{name}", head + f.read())
+
+
+def save_http3():
+    """Writes seeds for http3 (SETTINGS, an encoder stream and requests) and quic_decrypt (a packet of each form)."""
+    settings = b"\x00\x04\x05\x01\x40\xdc\x07\x10"
+    encoder = b"\x02\x3f\xbd\x01\xc0\x0fwww.example.com\xc1\x0c/sample/path"
+    parts = ((7, settings), (4, settings), (12, encoder), (8, b"\x01\x05\x03\x81\x10\x11\xd1"), (1, b"\x01\x03\0\0\xd9\0\x02ab"))
+    save("http3", "requests", b"\x03" + b"".join(bytes((head, len(part))) + part for head, part in parts))
+    handshake = b"\xe0\0\0\0\x01\x04\x09\x09\x09\x09\x01\x05\x14" + bytes(20)
+    packets = ((1, handshake), (0, b"\xd0" + handshake[1:5] + b"\x01\x05\x04\x09\x09\x09\x09" + handshake[12:]), (1, b"\x40\x09\x09\x09\x09" + bytes(24)))
+    save("quic_decrypt", "packets", b"".join(bytes((side, len(packet))) + packet for side, packet in packets))
 
 
 def save_tables():

@@ -8,11 +8,11 @@
 # The requirements and addresses of record.sh apply. editcap puts the key logs of the clients into the captures.
 set -euo pipefail
 
-readonly PACKAGES="chromium curl ethtool iproute2 nginx nodejs openssl python3 tcpdump tshark wireshark-common"
+readonly PACKAGES="chromium curl ethtool iproute2 nginx nodejs openssl python3 python3-venv tcpdump tshark wireshark-common"
 readonly PROGRAMS="chromium curl editcap ethtool go ip nginx node openssl python3 ss tcpdump tshark"
 export PYTHONDONTWRITEBYTECODE=1
 
-readonly NAMES="http-decrypted-suites http-decrypted-sessions http-decrypted-clients"
+readonly NAMES="http-decrypted-suites http-decrypted-sessions http-decrypted-clients http-decrypted-quic http-decrypted-tls13"
 
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/layout.sh"
@@ -33,7 +33,7 @@ main() {
         lab_up_as_wired
         server_up
         : >"$tmp/keys.log"
-        record "$tmp/whole.pcap" $CLIENT_NS hn-a tcp portrange 443-449
+        record "$tmp/whole.pcap" $CLIENT_NS hn-a portrange 443-449
         "record_${name//-/_}"
         stop_recording
         editcap --inject-secrets tls,"$tmp/keys.log" "$tmp/whole.pcap" "$(capture "$name.pcapng")" 2>/dev/null
@@ -148,6 +148,75 @@ require("https").get("https://www.example.test:444/node", r => r.resume())
 const c = require("http2").connect("https://www.example.test")
 const s = c.request({ ":path": "/node-http2", "x-b": "1", "x-a": "2" }); s.resume(); s.on("end", () => c.close()); s.end()'
     named curl -sk --http1.1 -H Expect: --data-binary @"$tmp/www/large" -o /dev/null "$SITE:444/upload" -o /dev/null "$SITE:444/after"
+}
+
+# HTTP/3 of quic-go (0-RTT, whose secret Go does not log), aioquic (versions 1 and 2, key update, another connection id, 0-RTT) and Chromium, with servers of quic-go, with
+# and without a Retry, and of aioquic.
+record_http_decrypted_quic() {
+    h3_servers
+    named "$tmp/h3/h3" get $SITE:445/go 0rtt
+    named "$tmp/h3/h3" get $SITE:447/go-retry
+    named "$tmp/h3/h3" get $SITE:448/go-version2 2
+    local version
+    for version in 1 6b3343cf; do
+        h3_python $version "$SITE:448/aioquic?v=$version"
+        h3_python $version "$SITE:445/aioquic-update" update
+    done
+    h3_python 1 "$SITE:448/aioquic-update" update
+    h3_python 1 "$SITE:448/aioquic" 0rtt
+    h3_python 1 "$SITE:447/aioquic-retry"
+    chromium_with --enable-quic --origin-to-force-quic-on=www.example.test:445 --dump-dom $SITE:445/chromium
+    chromium_with --enable-quic --origin-to-force-quic-on=www.example.test:448 --dump-dom $SITE:448/chromium
+}
+
+h3_python() { named timeout 9 "$tmp/venv/bin/python" "$here/http-programs/h3.py" get "$@" || echo "no connection: $*"; }
+
+# Servers of HTTP/3: 445 of quic-go, 447 with a Retry, 448 of aioquic.
+h3_servers() {
+    if [ ! -e "$tmp/venv" ]; then
+        python3 -m venv "$tmp/venv"
+        "$tmp/venv/bin/pip" install -q aioquic
+        mkdir "$tmp/h3"
+        cp "$here/tls-clients/h3.go" "$tmp/h3/"
+        (cd "$tmp/h3" && go mod init h3 && go mod tidy && go build -o h3 .) >"$tmp/h3-build.log" 2>&1
+    fi
+    server "$tmp/h3/h3" serve "$tmp/cert.pem" "$tmp/key.pem" :445 2>"$tmp/h3.log" &
+    server "$tmp/h3/h3" serve "$tmp/cert.pem" "$tmp/key.pem" :447 retry 2>"$tmp/h3.log" &
+    server "$tmp/venv/bin/python" "$here/http-programs/h3.py" serve "$tmp/cert.pem" "$tmp/key.pem" 448 2>"$tmp/h3.log" &
+    local port
+    for port in 445 447 448; do
+        until [ -n "$(server ss -Hlnu "sport = :$port")" ]; do sleep 0.05; done
+    done
+}
+
+# The encrypted handshake of TLS 1.3: a chain of two certificates, one of the client that the server asks for, an alert, a
+# HelloRetryRequest, ALPN; and handshakes through a proxy by CONNECT inside TLS.
+record_http_decrypted_tls13() {
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj "/O=Huginn/CN=Authority" \
+        -keyout "$tmp/ca-key.pem" -out "$tmp/ca.pem" 2>/dev/null
+    local name
+    for name in server client; do
+        openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/O=Huginn/CN=$name.example.test" \
+            -keyout "$tmp/$name-key.pem" -out "$tmp/$name.csr" 2>/dev/null
+        openssl x509 -req -in "$tmp/$name.csr" -CA "$tmp/ca.pem" -CAkey "$tmp/ca-key.pem" -days 3650 -out "$tmp/$name.pem" \
+            -extfile <(echo "subjectAltName=DNS:$name.example.test,DNS:www.example.test") 2>/dev/null
+    done
+    server openssl s_server -accept 447 -www -cert "$tmp/server.pem" -key "$tmp/server-key.pem" -cert_chain "$tmp/ca.pem" \
+        -CAfile "$tmp/ca.pem" -Verify 2 -alpn http/1.1,h2 -groups P-384:X25519 >/dev/null 2>&1 &
+    server python3 "$here/http-programs/proxy.py" "$tmp/cert.pem" "$tmp/key.pem" 448 >"$tmp/proxy.log" 2>&1 &
+    local port
+    for port in 447 448; do
+        until [ -n "$(server ss -Hlnt "sport = :$port")" ]; do sleep 0.05; done
+    done
+    named curl -sk --cert "$tmp/client.pem" --key "$tmp/client-key.pem" -o /dev/null $SITE:447/mutual
+    named curl -sk --curves P-384 --http1.1 --cert "$tmp/client.pem" --key "$tmp/client-key.pem" -o /dev/null $SITE:447/mutual
+    named curl -sk -o /dev/null $SITE:447/without-certificate || true
+    named curl -sk -o /dev/null $SITE/page
+    named curl -s -o /dev/null $SITE/unknown-ca || true
+    for version in 1.2 1.3; do
+        named curl -sk --proxy-insecure --tls-max $version --http1.1 -x https://www.example.test:448 -o /dev/null \
+            "https://$SERVER4:444/through-proxy" -o /dev/null "https://$SERVER4:444/through-proxy-again"
+    done
 }
 
 main "$@"

@@ -1,11 +1,12 @@
-//! Decrypts TLS with logged secrets.
+//! Decrypts TLS and QUIC with logged secrets.
 //!
 //! [`Secrets`] holds what programs write to `SSLKEYLOGFILE`, and what Decryption Secrets Blocks of pcapng files contain.
 //! [`TlsDecryptor`] reads both sides of a connection, in pieces of any length, and passes the plaintext to a
-//! [`PlaintextReader`]. It knows no fingerprint and no packets.
+//! [`PlaintextReader`]. [`QuicDecryptor`] reads the datagrams of a connection, and passes the bytes of its streams to a
+//! [`QuicReader`]. The crate knows no fingerprint.
 //!
 //! TLS 1.2 and TLS 1.3, with AES-GCM, AES-CCM, ChaCha20-Poly1305 and AES-CBC. Every record is authenticated, except those whose
-//! content that is not read: see [`PlaintextReader::skippable`].
+//! content is not read: see [`PlaintextReader::skippable`].
 //!
 //! ```
 //! use huginn_net_decrypt::{PlaintextReader, Secrets, Side, TlsDecryptor};
@@ -36,9 +37,11 @@
 //! ```
 
 mod limits;
+mod quic;
 mod secrets;
 mod tls;
 
 pub use huginn_net_wire::Side;
+pub use quic::{QuicDecryptor, QuicReader};
 pub use secrets::{KeyLogSummary, SecretLabel, Secrets};
 pub use tls::{PlaintextReader, Stop, TlsDecryptor};

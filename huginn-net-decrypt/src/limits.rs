@@ -29,3 +29,17 @@ pub(crate) const MAX_REFUSED_RECORDS: u32 = 64;
 
 /// Maximum number of bytes before the ClientHello: what precedes TLS is the greeting of a proxy or of STARTTLS.
 pub(crate) const MAX_PREAMBLE_BYTES: usize = 16 * 1024;
+
+/// Maximum number of packets in a row of a QUIC connection that are not authentic: reordered ones around a lost key, or those of
+/// others.
+pub(crate) const MAX_REFUSED_PACKETS: u32 = 256;
+
+/// Maximum number of connection ids of a side that are kept: twice what common implementations issue.
+pub(crate) const MAX_CONNECTION_IDS: usize = 16;
+
+/// Maximum number of streams of a connection whose state is kept: servers permit about 100 requests at once.
+pub(crate) const MAX_STREAMS: usize = 512;
+
+/// Maximum number of bytes of a connection that wait for missing ones, in streams: the window of a client that downloads at 100 Mbit/s
+/// over 20 milliseconds.
+pub(crate) const MAX_PENDING_STREAM_BYTES: usize = 256 * 1024;

@@ -6,6 +6,7 @@
 //! - [`HttpSignature`] is the p0f v3 signature of a head.
 //! - [`http1::Http1Connection`] parses both directions of a connection.
 //! - [`http2::Akamai`] is the fingerprint of an HTTP/2 client, from its first bytes, which a proxy has too.
+//! - [`http3::Http3Connection`] parses the streams of an HTTP/3 connection.
 //!
 //! The crate `huginn-net-db` matches signatures against a database; this crate computes them.
 //!
@@ -40,6 +41,7 @@ mod header_name;
 mod headers;
 pub mod http1;
 pub mod http2;
+pub mod http3;
 pub mod language;
 mod limits;
 mod message;

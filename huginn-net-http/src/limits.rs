@@ -105,3 +105,19 @@ pub(crate) const P0F_MAX_VALUE_LEN: usize = 1024;
 
 /// Maximum length of a value that p0f prints, in bytes (`HTTP_MAX_SHOW` of p0f).
 pub(crate) const P0F_MAX_PRINTED_VALUE_LEN: usize = 200;
+
+/// Maximum length of an incomplete instruction of QPACK, in bytes: a name and a value of the largest table.
+pub(crate) const MAX_QPACK_INSTRUCTION_LEN: usize = 128 * 1024;
+
+/// Maximum length of a field section of HTTP/3, in bytes, and of all that wait for the encoder stream: that of a decoded list.
+/// Longer ones are skipped.
+pub(crate) const MAX_SECTION_LEN: usize = 64 * 1024;
+
+/// Maximum number of field sections that wait for the encoder stream: browsers permit 100.
+pub(crate) const MAX_BLOCKED_SECTIONS: usize = 128;
+
+/// Maximum length of a SETTINGS frame of HTTP/3, in bytes: 64 settings of two integers of 8 bytes.
+pub(crate) const MAX_HTTP3_SETTINGS_LEN: usize = 64 * 16;
+
+/// Maximum number of streams of a connection of HTTP/3 whose state is kept.
+pub(crate) const MAX_HTTP3_STREAMS: usize = 1024;

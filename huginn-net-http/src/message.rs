@@ -28,16 +28,19 @@ pub enum HttpVersion {
     Http11,
     /// HTTP/2 (RFC 9113).
     Http2,
+    /// HTTP/3 (RFC 9114).
+    Http3,
 }
 
 impl HttpVersion {
-    /// The number: `0.9`, `1.0`, `1.1` or `2`.
+    /// The number: `0.9`, `1.0`, `1.1`, `2` or `3`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Http09 => "0.9",
             Self::Http10 => "1.0",
             Self::Http11 => "1.1",
             Self::Http2 => "2",
+            Self::Http3 => "3",
         }
     }
 }
@@ -50,7 +53,7 @@ impl fmt::Display for HttpVersion {
 
 /// A text that is not an HTTP version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an HTTP version: expected 0.9, 1.0, 1.1 or 2")]
+#[error("not an HTTP version: expected 0.9, 1.0, 1.1, 2 or 3")]
 #[non_exhaustive]
 pub struct HttpVersionParseError;
 
@@ -63,6 +66,7 @@ impl FromStr for HttpVersion {
             "1.0" => Ok(Self::Http10),
             "1.1" => Ok(Self::Http11),
             "2" => Ok(Self::Http2),
+            "3" => Ok(Self::Http3),
             _ => Err(HttpVersionParseError),
         }
     }
@@ -160,7 +164,7 @@ impl Request {
     pub fn path(&self) -> Option<&[u8]> {
         match self.target() {
             [] => None,
-            _ if self.asks_authority() => None,
+            _ if self.is_connect() => None,
             target => match absolute(target) {
                 Some((_, [])) => Some(b"/"),
                 Some((_, path)) => Some(self.path.map_or(path, |path| self.headers.part(path))),
@@ -173,9 +177,10 @@ impl Request {
         Some(self.headers.part(self.authority?))
     }
 
-    /// Whether the target is an authority.
-    fn asks_authority(&self) -> bool {
-        self.method() == b"CONNECT" && self.version != HttpVersion::Http2
+    /// Whether the request asks for a tunnel through the rest of its connection: CONNECT up to HTTP/1.1 (RFC 9110, section
+    /// 9.3.6). That of later versions takes one stream.
+    pub fn is_connect(&self) -> bool {
+        self.method() == b"CONNECT" && self.version < HttpVersion::Http2
     }
 
     /// Host, with the port if given: the authority of the target, else the Host header (RFC 9112, section 3.2.2).
@@ -184,7 +189,7 @@ impl Request {
             return Some(authority);
         }
         let target = self.target();
-        if self.asks_authority() && !target.is_empty() {
+        if self.is_connect() && !target.is_empty() {
             return Some(target);
         }
         match absolute(target) {

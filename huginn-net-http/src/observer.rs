@@ -6,6 +6,7 @@ use huginn_net_core::{Analyzer, StreamObserver, tally};
 
 use crate::http1::Http1Counters;
 use crate::http2::Akamai;
+use crate::http3::{Http3Event, Http3Fingerprint};
 use crate::{HttpParser, Request, Response};
 
 /// An analyzer that runs the HTTP fingerprinter only.
@@ -44,10 +45,33 @@ pub enum HttpEvent {
 pub struct HttpRequest {
     /// The head.
     pub request: Request,
-    /// Number of the exchange in the connection, counted from 0; in HTTP/2 the stream identifier.
+    /// Number of the exchange in the connection, counted from 0; in HTTP/2 and HTTP/3 the stream identifier.
     pub exchange: u32,
     /// The Akamai fingerprint of an HTTP/2 client.
     pub akamai: Option<Arc<Akamai>>,
+    /// The fingerprint of an HTTP/3 client.
+    pub http3: Option<Arc<Http3Fingerprint>>,
+}
+
+impl HttpEvent {
+    /// Converts an event of an HTTP/3 connection, and counts it; `None` if it is no head.
+    pub fn from_http3(event: Http3Event, counters: &mut HttpCounters) -> Option<Self> {
+        let (counter, event) = match event {
+            Http3Event::Request { stream, request, fingerprint } => {
+                let exchange = u32::try_from(stream).unwrap_or(u32::MAX);
+                let found = HttpRequest { request, exchange, akamai: None, http3: fingerprint };
+                (&mut counters.requests, Some(Self::Request(found)))
+            }
+            Http3Event::Response { stream, response } => {
+                let exchange = u32::try_from(stream).unwrap_or(u32::MAX);
+                (&mut counters.responses, Some(Self::Response(HttpResponse { response, exchange })))
+            }
+            Http3Event::HeadCut { .. } => (&mut counters.http3_heads_cut, None),
+            Http3Event::Undecodable { .. } => (&mut counters.http3_undecodable, None),
+        };
+        *counter = counter.saturating_add(1);
+        event
+    }
 }
 
 /// A response and its position in the connection.
@@ -56,7 +80,7 @@ pub struct HttpRequest {
 pub struct HttpResponse {
     /// The head.
     pub response: Response,
-    /// Number of the exchange in the connection, counted from 0; in HTTP/2 the stream identifier.
+    /// Number of the exchange in the connection, counted from 0; in HTTP/2 and HTTP/3 the stream identifier.
     pub exchange: u32,
 }
 
@@ -76,6 +100,19 @@ pub struct HttpCounters {
     pub http2_heads_cut: u64,
     /// HTTP/2 directions abandoned because of malformed frames or exceeded limits.
     pub http2_given_up: u64,
+    /// HTTP/3 heads that exceed a limit: their field section has more than 64 KiB, waits too long for the encoder stream, or has
+    /// more fields than are kept. The latter are reported cut, the others are not.
+    pub http3_heads_cut: u64,
+    /// HTTP/3 heads and encoder streams that cannot be decoded: they are invalid, or bytes are missing.
+    pub http3_undecodable: u64,
 }
 
-tally!(HttpCounters { requests, responses, http1, http2_heads_cut, http2_given_up });
+tally!(HttpCounters {
+    requests,
+    responses,
+    http1,
+    http2_heads_cut,
+    http2_given_up,
+    http3_heads_cut,
+    http3_undecodable
+});

@@ -70,6 +70,7 @@ pub(crate) fn parsed_request<B>(request: &http::Request<B>) -> Request {
         http::Version::HTTP_09 => HttpVersion::Http09,
         http::Version::HTTP_10 => HttpVersion::Http10,
         http::Version::HTTP_11 => HttpVersion::Http11,
+        http::Version::HTTP_3 => HttpVersion::Http3,
         _ => HttpVersion::Http2,
     };
     let headers = request.headers().iter().map(|(name, value)| (name.as_str(), value.as_bytes()));

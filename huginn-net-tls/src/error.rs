@@ -116,6 +116,8 @@ pub enum TlsField {
     SignatureAlgorithms,
     /// `certificate_authorities` of a CertificateRequest.
     Authorities,
+    /// The extensions of a CertificateRequest of TLS 1.3 (RFC 8446, section 4.3.2).
+    CertificateExtensions,
 }
 
 impl fmt::Display for TlsField {
@@ -132,6 +134,7 @@ impl fmt::Display for TlsField {
             Self::CertificateTypes => "certificate types",
             Self::SignatureAlgorithms => "signature algorithms",
             Self::Authorities => "certificate authorities",
+            Self::CertificateExtensions => "extensions of the request",
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use huginn_net_wire::Side;
 
-use crate::certificate::Certificate;
+use crate::certificate::{Certificate, CertificateMessage};
 use crate::hello::{ClientHello, ServerHello, Version};
 use crate::names;
 use crate::quic::{QuicClient, QuicServer};
@@ -43,7 +43,8 @@ pub struct TlsServer {
     pub quic: Option<QuicServer>,
 }
 
-/// The certificates that a side sends (RFC 5246, section 7.4.2). Since TLS 1.3 they are encrypted and thus not visible.
+/// The certificates that a side sends (RFC 5246, section 7.4.2). Since TLS 1.3 they are encrypted, and visible only if they are
+/// decrypted with logged secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsCertificates {
@@ -53,6 +54,8 @@ pub struct TlsCertificates {
     pub has_more: bool,
     /// The server name that the client asked for, if a server sent the certificates.
     pub server_name: Option<Box<[u8]>>,
+    /// Whether they were sent encrypted, and decrypted.
+    pub decrypted: bool,
 }
 
 /// What the records of a TLS connection over TCP or of DTLS show of its handshake, at its end: when both sides have agreed on
@@ -74,7 +77,13 @@ pub struct TlsHandshake {
     /// The parameters of the key exchange: those of the ServerHello in TLS 1.3, before that those of a ServerKeyExchange (RFC
     /// 8422, section 5.4; RFC 5246, section 7.4.3).
     pub key_exchange: Option<KeyExchange>,
-    /// The body of the CertificateRequest, if the server sent one in the clear (RFC 5246, section 7.4.4).
+    /// The protocol that the server selected in its encrypted extensions (RFC 8446, section 4.3.1), unvalidated. Up to TLS 1.2,
+    /// the [ServerHello](ServerHello::alpn) has it.
+    pub alpn: Option<Box<[u8]>>,
+    /// Whether the encrypted messages of the server were decrypted.
+    pub decrypted: bool,
+    /// The body of the CertificateRequest, if the server sent one in the clear (RFC 5246, section 7.4.4), or it was decrypted (RFC
+    /// 8446, section 4.3.2).
     pub certificate_request: Option<Vec<u8>>,
     /// Whether the server sent its last message before the answer of the client: up to TLS 1.2, ServerHelloDone or, if it
     /// resumes a session, ChangeCipherSpec. It has asked for a certificate by then, or does not.
@@ -120,7 +129,13 @@ pub struct TlsAlert {
 impl TlsCertificates {
     /// Creates the certificates of a side, for tests and own parsers.
     pub fn new(certificates: Vec<Certificate>, has_more: bool, server_name: Option<&[u8]>) -> Self {
-        Self { certificates, has_more, server_name: server_name.map(Into::into) }
+        Self { certificates, has_more, server_name: server_name.map(Into::into), decrypted: false }
+    }
+
+    /// The certificates of a message, and for a server the name that the client asked for.
+    pub(crate) fn from_message(message: CertificateMessage<'_>, server_name: Option<&[u8]>) -> Self {
+        let certificates = message.certificates().map(Certificate::from_der).collect();
+        Self::new(certificates, message.has_more(), server_name)
     }
 }
 

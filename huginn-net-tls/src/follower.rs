@@ -2,10 +2,11 @@
 
 use huginn_net_wire::Side;
 
-use crate::certificate::{Certificate, CertificateMessage, CertificateRequest};
+use crate::certificate::{CertificateMessage, CertificateRequest};
+use crate::counters::HandshakeCounters;
 use crate::event::{KeyExchange, Resumption, TlsAlert, TlsCertificates, TlsEvent, TlsHandshake};
 use crate::hello::handshake::{HEADER_LEN, SERVER_HELLO_DONE, SERVER_KEY_EXCHANGE};
-use crate::hello::{ClientHello, Hello, ServerHello};
+use crate::hello::{AlpnList, ClientHello, Extensions, Hello, ServerHello, extension_type};
 use crate::limits::MAX_ALERTS;
 use crate::names;
 use crate::record::{ALERT, HANDSHAKE, Item};
@@ -23,6 +24,8 @@ pub(crate) struct Follower {
     is_encrypted: bool,
     /// Whether the server repeated the session id of the client.
     repeats_session_id: bool,
+    /// Whether the Finished message of the client is decrypted, so that no other record of it ends the handshake.
+    awaits_finished: bool,
     /// Whether client and server sent a Certificate message.
     has_certificates: [bool; 2],
     /// Whether client and server sent an encrypted message.
@@ -42,6 +45,7 @@ impl Default for Follower {
             cipher_suite: 0,
             is_encrypted: false,
             repeats_session_id: false,
+            awaits_finished: false,
             has_certificates: [false; 2],
             has_finished: [false; 2],
             lacks_bytes: false,
@@ -126,12 +130,14 @@ impl Follower {
     /// Processes a hello.
     pub(crate) fn on_hello(&mut self, sender: Side, hello: &Hello<'_>) {
         match hello {
-            Hello::Client(hello) => {
-                (self.client_side, self.client) = (sender, ClientFacts::new(hello));
-                self.has_client_hello = true;
-            }
+            Hello::Client(hello) => self.on_client_hello(sender, hello),
             Hello::Server(hello) => self.on_server_hello(hello),
         }
+    }
+
+    fn on_client_hello(&mut self, sender: Side, hello: &ClientHello<'_>) {
+        (self.client_side, self.client) = (sender, ClientFacts::new(hello));
+        self.has_client_hello = true;
     }
 
     fn on_server_hello(&mut self, hello: &ServerHello<'_>) {
@@ -161,16 +167,9 @@ impl Follower {
         }
         match (kind, role) {
             (CertificateMessage::TYPE, _) => {
-                // To parse hostile certificates takes long: one message of each side is enough.
-                let [client, server] = &mut self.has_certificates;
-                if std::mem::replace(role.choose(client, server), true) {
-                    return;
+                if let Some(found) = self.certificates(role, || CertificateMessage::from_body(body)) {
+                    emit(sender, TlsEvent::Certificates(found));
                 }
-                let message = CertificateMessage::from_body(body);
-                let certificates = message.certificates().map(Certificate::from_der).collect();
-                let server_name = self.client.server_name.as_deref().filter(|_| role == Side::Server);
-                let found = TlsCertificates::new(certificates, message.has_more(), server_name);
-                emit(sender, TlsEvent::Certificates(found));
             }
             (SERVER_KEY_EXCHANGE, Side::Server) => {
                 self.found.key_exchange = KeyExchange::parse(self.cipher_suite, body);
@@ -179,6 +178,65 @@ impl Follower {
             (SERVER_HELLO_DONE, Side::Server) => self.found.server_is_done = true,
             _ => {}
         }
+    }
+
+    /// The certificates of a side; `None` after its first message. To parse hostile certificates takes long: one message of each
+    /// side is enough.
+    fn certificates<'a>(
+        &mut self,
+        role: Side,
+        message: impl FnOnce() -> CertificateMessage<'a>,
+    ) -> Option<TlsCertificates> {
+        let [client, server] = &mut self.has_certificates;
+        if std::mem::replace(role.choose(client, server), true) {
+            return None;
+        }
+        let server_name = self.client.server_name.as_deref().filter(|_| role == Side::Server);
+        Some(TlsCertificates::from_message(message(), server_name))
+    }
+
+    /// Sets whether the handshake messages of the client are decrypted.
+    pub(crate) fn set_awaits_finished(&mut self, awaits_finished: bool) {
+        self.awaits_finished = awaits_finished;
+    }
+
+    /// Processes a decrypted message of TLS 1.3: its type and body.
+    pub(crate) fn on_decrypted(
+        &mut self,
+        sender: Side,
+        kind: u8,
+        body: &[u8],
+        emit: &mut impl FnMut(Side, TlsEvent),
+    ) {
+        const ENCRYPTED_EXTENSIONS: u8 = 8;
+        const FINISHED: u8 = 20;
+        match (kind, self.role(sender)) {
+            (ENCRYPTED_EXTENSIONS, Side::Server) => {
+                self.found.decrypted = true;
+                self.found.alpn = selected_protocol(body).map(Into::into);
+            }
+            (CertificateRequest::TYPE, Side::Server) if !self.is_over => {
+                self.found.certificate_request = Some(body.to_vec());
+            }
+            (CertificateMessage::TYPE, role) => {
+                if let Some(found) = self.certificates(role, || CertificateMessage::from_tls13_body(body)) {
+                    emit(sender, TlsEvent::Certificates(TlsCertificates { decrypted: true, ..found }));
+                }
+            }
+            (FINISHED, Side::Server) => self.found.server_is_done = true,
+            (FINISHED, Side::Client) => self.end(true, emit),
+            _ => {}
+        }
+    }
+
+    /// Processes a decrypted alert.
+    pub(crate) fn on_decrypted_alert(
+        &mut self,
+        sender: Side,
+        [level, description]: [u8; 2],
+        emit: &mut impl FnMut(Side, TlsEvent),
+    ) {
+        self.on_alert(TlsAlert { sender, code: Some((level, description)) }, emit);
     }
 
     fn on_alert(&mut self, alert: TlsAlert, emit: &mut impl FnMut(Side, TlsEvent)) {
@@ -225,6 +283,7 @@ impl Follower {
             Side::Server if server_has_finished => {}
             Side::Server if is_alert => self.on_alert(TlsAlert { sender, code: None }, emit),
             Side::Server => self.has_finished = [false, true],
+            Side::Client if self.awaits_finished => {}
             // Records of early data have any length, and that of the Finished message comes after them.
             Side::Client if self.client.has_early_data => {
                 if server_has_finished && is_finished_message(len) {
@@ -265,6 +324,54 @@ impl Follower {
         let found = TlsHandshake { completed, ..std::mem::take(&mut self.found) };
         emit(self.server_side(), TlsEvent::Handshake(Box::new(found)));
     }
+}
+
+/// A handshake of TLS 1.3 whose encrypted messages another layer decrypts, such as that of a QUIC connection.
+#[derive(Debug, Default)]
+pub struct DecryptedHandshake(Follower);
+
+impl DecryptedHandshake {
+    /// Creates the state of a new handshake.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes a hello into account; other events have no effect.
+    pub fn on_hello(&mut self, sender: Side, event: &TlsEvent) {
+        match event {
+            TlsEvent::Client(client) => self.0.on_client_hello(sender, &client.hello),
+            TlsEvent::Server(server) => self.0.on_server_hello(&server.hello),
+            TlsEvent::Certificates(_) | TlsEvent::Handshake(_) => {}
+        }
+    }
+
+    /// Processes a decrypted message: its type and body. Emits certificates, and the handshake at the end.
+    pub fn on_message(
+        &mut self,
+        sender: Side,
+        kind: u8,
+        body: &[u8],
+        counters: &mut HandshakeCounters,
+        emit: &mut impl FnMut(Side, TlsEvent),
+    ) {
+        self.0.on_decrypted(sender, kind, body, &mut |side, event| {
+            counters.count(&event);
+            emit(side, event);
+        });
+    }
+
+    /// Returns the heap memory, in bytes.
+    pub fn buffered_bytes(&self) -> usize {
+        self.0.buffered_bytes()
+    }
+}
+
+/// The protocol that encrypted extensions select (RFC 7301, section 3.1).
+fn selected_protocol(body: &[u8]) -> Option<&[u8]> {
+    let (_, block) = body.split_at_checked(2)?;
+    let extension = Extensions::new(block).find(|extension| extension.kind == extension_type::ALPN)?;
+    let (_, list) = extension.data.split_at_checked(2)?;
+    AlpnList::new(list).next()
 }
 
 /// Whether an encrypted record of TLS 1.3 without padding has the length of an alert: two bytes, the content type, and a tag

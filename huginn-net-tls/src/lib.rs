@@ -90,6 +90,8 @@ pub use fingerprint::{
     ClientFamily, Ja3, Ja3Hash, Ja3HashParseError, Ja3s, Ja4, Ja4Field, Ja4Form, Ja4Hash, Ja4Head,
     Ja4ParseError, Ja4Raw, QuicFingerprint,
 };
+#[cfg(feature = "packets")]
+pub use follower::DecryptedHandshake;
 pub use hello::{
     AlpnList, ClientHello, Ech, Extension, Extensions, Grease, GreaseList, KeyShare, KeyShares, OuterEch,
     PskIdentities, PskIdentity, QuicVersion, ServerHello, TransportParameter, TransportParameters,

@@ -155,6 +155,26 @@ impl<'a> Cursor<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
+    /// Reads an integer of QUIC, of 1, 2, 4 or 8 bytes (RFC 9000, section 16).
+    ///
+    /// ```
+    /// use huginn_net_wire::Cursor;
+    ///
+    /// let mut cursor = Cursor::new(&[0x25, 0x7b, 0xbd, 0x80]);
+    /// assert_eq!((cursor.varint(), cursor.varint()), (Ok(37), Ok(15_293)));
+    /// assert!(cursor.varint().is_err());
+    /// assert_eq!(cursor.rest(), [0x80]);
+    /// ```
+    ///
+    /// # Errors
+    /// [`Truncated`] if fewer bytes are left.
+    #[inline]
+    pub fn varint(&mut self) -> Result<u64, Truncated> {
+        let len = 1_usize << (self.peek().ok_or_else(|| self.truncated(1))? >> 6);
+        let (first, rest) = self.take(len)?.split_first().unwrap_or((&0, &[]));
+        Ok(rest.iter().fold(u64::from(first & 0x3f), |value, byte| value << 8 | u64::from(*byte)))
+    }
+
     #[cold]
     fn truncated(&self, needed: usize) -> Truncated {
         Truncated { offset: self.position(), needed, left: self.rest.len() }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// One of the two ends of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Side {
     /// The end that started the flow.
     Client,

@@ -169,7 +169,9 @@ pub(crate) fn sum_of_protocols(counters: &ProtocolCounters) -> u64 {
         streams.segments_refused,
         streams.not_compared,
         http.http2_given_up,
+        http.http3_undecodable,
         http.http2_heads_cut,
+        http.http3_heads_cut,
         http1.times_lost,
         http1.requests_unreadable,
         http1.responses_unreadable,
@@ -192,6 +194,7 @@ pub(crate) fn sum_of_protocols(counters: &ProtocolCounters) -> u64 {
         decryption.not_authentic,
         decryption.unsupported,
         decryption.incomplete,
+        decryption.one_side,
         events_suppressed.connection,
         events_suppressed.host,
         events_suppressed.rate,
@@ -213,7 +216,7 @@ pub(crate) fn of_protocols(counters: &ProtocolCounters) -> [Count; PROTOCOL_KIND
         ),
         (
             "http_given_up",
-            sum(&[http.http2_given_up, http.http1.times_lost]),
+            sum(&[http.http2_given_up, http.http3_undecodable, http.http1.times_lost]),
             "time(s) that HTTP could not be followed",
         ),
         (
@@ -223,7 +226,12 @@ pub(crate) fn of_protocols(counters: &ProtocolCounters) -> [Count; PROTOCOL_KIND
         ),
         (
             "http_heads_cut",
-            sum(&[http.http1.heads_too_long, http.http1.heads_with_too_many_headers, http.http2_heads_cut]),
+            sum(&[
+                http.http1.heads_too_long,
+                http.http1.heads_with_too_many_headers,
+                http.http2_heads_cut,
+                http.http3_heads_cut,
+            ]),
             "HTTP head(s) read in part",
         ),
         (
@@ -243,7 +251,12 @@ pub(crate) fn of_protocols(counters: &ProtocolCounters) -> [Count; PROTOCOL_KIND
         ),
         (
             "tls_not_decrypted",
-            sum(&[decryption.not_authentic, decryption.unsupported, decryption.incomplete]),
+            sum(&[
+                decryption.not_authentic,
+                decryption.unsupported,
+                decryption.incomplete,
+                decryption.one_side,
+            ]),
             "TLS connection(s) with a secret that could not be decrypted to their end",
         ),
         ("quic_sealed", tls.quic.sealed, "QUIC Initial packet(s) that no known key decrypts"),

@@ -9,6 +9,7 @@ use huginn_net_db::{
     SoftwareName, SystemName, TcpMatch, TcpParams,
 };
 use huginn_net_http::http2::Akamai;
+use huginn_net_http::http3::Http3Fingerprint;
 use huginn_net_http::{Header, HttpSignature, HttpVersion, Request, Response, Role};
 use huginn_net_ssh::{Negotiation, SshPeer};
 use huginn_net_tcp::{Clock, Mtu, TcpSignature};
@@ -252,6 +253,8 @@ impl Clients {
 pub struct TlsClientFinding {
     /// The ClientHello.
     pub client: TlsClient,
+    /// Whether it was sent through an encrypted connection, and read with a logged secret.
+    pub decrypted: bool,
     pub(crate) clients: Clients,
     software: NamedOnce,
 }
@@ -269,8 +272,8 @@ impl PartialEq for NamedOnce {
 impl Eq for NamedOnce {}
 
 impl TlsClientFinding {
-    pub(crate) fn new(client: TlsClient, clients: &Clients) -> Self {
-        Self { client, clients: clients.clone(), software: NamedOnce::default() }
+    pub(crate) fn new(client: TlsClient, decrypted: bool, clients: &Clients) -> Self {
+        Self { client, decrypted, clients: clients.clone(), software: NamedOnce::default() }
     }
 
     /// Names the software that sent the hello. Later calls return the same without another search.
@@ -286,12 +289,14 @@ impl TlsClientFinding {
 pub struct TlsServerFinding {
     /// The ServerHello.
     pub server: TlsServer,
+    /// Whether it was sent through an encrypted connection, and read with a logged secret.
+    pub decrypted: bool,
     pub(crate) clients: Clients,
 }
 
 impl TlsServerFinding {
-    pub(crate) fn new(server: TlsServer, clients: &Clients) -> Self {
-        Self { server, clients: clients.clone() }
+    pub(crate) fn new(server: TlsServer, decrypted: bool, clients: &Clients) -> Self {
+        Self { server, decrypted, clients: clients.clone() }
     }
 }
 
@@ -301,28 +306,31 @@ impl TlsServerFinding {
 pub struct TlsHandshakeFinding {
     /// What its records show.
     pub handshake: TlsHandshake,
+    /// Whether a part of it was sent encrypted, and read with a logged secret.
+    pub decrypted: bool,
     pub(crate) text_limit: TextLimit,
 }
 
 impl TlsHandshakeFinding {
-    /// Whether the server asks for a certificate of the client. `None` if that is encrypted, as in TLS 1.3, or if an alert ended
-    /// the handshake before the last message of the server.
+    /// Whether the server asks for a certificate of the client. `None` if that is encrypted, as in TLS 1.3, and was not decrypted,
+    /// or if an alert ended the handshake before the last message of the server.
     pub fn requests_certificate(&self) -> Option<bool> {
-        let TlsHandshake { certificate_request, version, server_is_done, .. } = &self.handshake;
-        let is_visible = matches!(
-            (*version)?,
-            Version::SSL_3
-                | Version::TLS_1_0
-                | Version::TLS_1_1
-                | Version::TLS_1_2
-                | Version::DTLS_1_0
-                | Version::DTLS_1_2
-        );
+        let TlsHandshake { certificate_request, version, server_is_done, decrypted, .. } = &self.handshake;
+        let is_visible = *decrypted
+            || matches!(
+                (*version)?,
+                Version::SSL_3
+                    | Version::TLS_1_0
+                    | Version::TLS_1_1
+                    | Version::TLS_1_2
+                    | Version::DTLS_1_0
+                    | Version::DTLS_1_2
+            );
         (is_visible && (certificate_request.is_some() || *server_is_done))
             .then_some(certificate_request.is_some())
     }
 
-    /// The request for a certificate of the client, if the server sent one in the clear and it can be read.
+    /// The request for a certificate of the client, if the server sent one in the clear, or it was decrypted, and it can be read.
     pub fn certificate_request(&self) -> Option<CertificateRequest<'_>> {
         let TlsHandshake { certificate_request, version, .. } = &self.handshake;
         CertificateRequest::from_body(certificate_request.as_deref()?, (*version)?).ok()
@@ -335,6 +343,8 @@ impl TlsHandshakeFinding {
 pub struct TlsCertificatesFinding {
     /// The certificates, that of the sender first.
     pub certificates: TlsCertificates,
+    /// Whether they were sent encrypted, and read with a logged secret.
+    pub decrypted: bool,
     pub(crate) text_limit: TextLimit,
 }
 
@@ -409,7 +419,7 @@ impl SshClientFinding {
 pub struct HttpRequestFinding {
     /// The request head.
     pub request: Request,
-    /// Index of the exchange in the connection, from 0; the stream identifier with HTTP/2.
+    /// Index of the exchange in the connection, from 0; the stream identifier with HTTP/2 and HTTP/3.
     pub exchange: u32,
     /// Whether it was sent encrypted, and read with a logged secret.
     pub decrypted: bool,
@@ -417,6 +427,8 @@ pub struct HttpRequestFinding {
     pub akamai: Option<Arc<Akamai>>,
     /// The software with this Akamai fingerprint; HTTP/2 only.
     pub software: Option<ClientMatch>,
+    /// The fingerprint of the client; HTTP/3 only, and if its settings were captured.
+    pub http3: Option<Arc<Http3Fingerprint>>,
     /// The signature and its match.
     pub verdict: HttpVerdict,
     pub(crate) clients: Clients,
@@ -505,7 +517,7 @@ impl HttpVerdict {
         let software = self.signature.software().map_or(0, <[u8]>::len);
         // A byte of a name may be escaped as `\xNN`. Names of absent headers have at most 96 bytes; the rest are signs.
         let signs = headers.len().saturating_mul(5).saturating_add(software).saturating_add(200);
-        let len = if self.signature.version() == HttpVersion::Http2 {
+        let len = if self.signature.version() >= HttpVersion::Http2 {
             // Several headers may share a text.
             let len_of =
                 |header: Header<'_>| header.name.len().saturating_mul(4).saturating_add(header.value().len());

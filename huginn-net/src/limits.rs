@@ -279,3 +279,14 @@ pub(crate) const MAX_OPEN_ZEEK_BYTES: usize = 64 << 20;
 
 /// Maximum number of programs of hosts in the memory of what `software` has: 1 MiB.
 pub(crate) const MAX_SOFTWARE_ROWS: usize = 1 << 16;
+
+// Decryption.
+
+/// Maximum number of tunnels inside each other whose content is read: through a proxy, and one more.
+#[cfg(feature = "decrypt")]
+pub(crate) const MAX_TUNNELS: u8 = 2;
+
+/// Maximum number of QUIC connections of a flow that are decrypted at once: a client that starts another one on the same ports has ended
+/// the one before.
+#[cfg(feature = "decrypt")]
+pub(crate) const MAX_QUIC_CONNECTIONS: usize = 4;

@@ -100,7 +100,7 @@ impl ParserFindings<'_> {
         let has_notices = self.notices && scope == Scope::Full;
         let mut mismatch = None;
         let finding = match event {
-            HttpEvent::Request(HttpRequest { request, exchange, akamai, .. }) => {
+            HttpEvent::Request(HttpRequest { request, exchange, akamai, http3, .. }) => {
                 let software =
                     akamai.as_ref().and_then(|akamai| self.clients.get().match_akamai(akamai.hash()));
                 if scope == Scope::Full {
@@ -119,6 +119,7 @@ impl ParserFindings<'_> {
                     decrypted,
                     akamai,
                     software,
+                    http3,
                     verdict,
                     clients: self.clients.clone(),
                 };
@@ -183,10 +184,17 @@ impl ParserFindings<'_> {
         HttpVerdict::new(signature, matched, system, self.database, self.scope, self.clients.text_limit)
     }
 
-    pub(crate) fn on_tls(&self, side: Side, event: TlsEvent, emit: &mut impl FnMut(Side, FlowOutput)) {
+    /// Converts an event of TLS; `decrypted` if the connection is inside an encrypted one.
+    pub(crate) fn on_tls(
+        &self,
+        side: Side,
+        event: TlsEvent,
+        decrypted: bool,
+        emit: &mut impl FnMut(Side, FlowOutput),
+    ) {
         let (update, finding) = match event {
             TlsEvent::Client(client) => {
-                let finding = Box::new(TlsClientFinding::new(client, self.clients));
+                let finding = Box::new(TlsClientFinding::new(client, decrypted, self.clients));
                 if self.notices && self.scope == Scope::Full {
                     emit(
                         side,
@@ -199,15 +207,18 @@ impl ParserFindings<'_> {
             }
             TlsEvent::Server(server) => (
                 self.profiles.then_some(Update::TlsServer),
-                Finding::TlsServer(TlsServerFinding::new(server, self.clients)),
+                Finding::TlsServer(TlsServerFinding::new(server, decrypted, self.clients)),
             ),
             TlsEvent::Handshake(found) => {
                 let (handshake, text_limit) = (*found, self.clients.text_limit);
-                (None, Finding::TlsHandshake(Box::new(TlsHandshakeFinding { handshake, text_limit })))
+                let decrypted = decrypted || handshake.decrypted;
+                let finding = TlsHandshakeFinding { handshake, decrypted, text_limit };
+                (None, Finding::TlsHandshake(Box::new(finding)))
             }
             TlsEvent::Certificates(certificates) => {
                 let text_limit = self.clients.text_limit;
-                let finding = TlsCertificatesFinding { certificates, text_limit };
+                let decrypted = decrypted || certificates.decrypted;
+                let finding = TlsCertificatesFinding { certificates, decrypted, text_limit };
                 (None, Finding::TlsCertificates(Box::new(finding)))
             }
             _ => return,

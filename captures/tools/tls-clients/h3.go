@@ -1,7 +1,7 @@
 // HTTP/3 with quic-go: h3 serve CERTIFICATE KEY ADDRESS [retry] [2], or h3 get URL [2] [0rtt].
 //
 // `2` uses only QUIC version 2; `retry` validates the address of every client; `0rtt` opens a second connection with its
-// request as 0-RTT data.
+// request as 0-RTT data. The client logs its keys to the file that SSLKEYLOGFILE names.
 package main
 
 import (
@@ -53,7 +53,7 @@ func serve(config *quic.Config) {
 }
 
 func get(config *quic.Config, cache tls.ClientSessionCache, method string) {
-	tlsConfig := &tls.Config{InsecureSkipVerify: true, ClientSessionCache: cache}
+	tlsConfig := &tls.Config{InsecureSkipVerify: true, ClientSessionCache: cache, KeyLogWriter: keyLog()}
 	transport := &http3.Transport{TLSClientConfig: tlsConfig, QUICConfig: config}
 	request, err := http.NewRequestWithContext(context.Background(), method, os.Args[2], nil)
 	check(err)
@@ -62,6 +62,16 @@ func get(config *quic.Config, cache tls.ClientSessionCache, method string) {
 	_, err = io.Copy(io.Discard, response.Body)
 	check(err)
 	check(transport.Close())
+}
+
+func keyLog() io.Writer {
+	name := os.Getenv("SSLKEYLOGFILE")
+	if name == "" {
+		return nil
+	}
+	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	check(err)
+	return file
 }
 
 func check(err error) {

@@ -25,6 +25,10 @@ pub(crate) struct DiffArguments {
     #[arg(value_name = "B")]
     pub(crate) after: PathBuf,
 
+    /// Decrypt TLS and QUIC with the secrets of this file, as in 'huginn-net pcap'; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keylog: Vec<PathBuf>,
+
     #[command(flatten)]
     pub(crate) decompression: DecompressionArguments,
 

@@ -39,6 +39,10 @@ pub(crate) struct FollowArguments {
     #[arg(long, visible_alias = "ja4", value_name = "VALUE")]
     pub(crate) fingerprint: Option<String>,
 
+    /// Decrypt TLS and QUIC with the secrets of this file, as in 'huginn-net pcap'; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) keylog: Vec<PathBuf>,
+
     #[command(flatten)]
     pub(crate) decompression: DecompressionArguments,
 

@@ -15,7 +15,7 @@ pub(crate) struct InputArguments {
     #[arg(required = true, value_name = "FILE|DIR")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Decrypt TLS with the secrets of this file, and report the HTTP inside: a key log, as SSLKEYLOGFILE names one, or a pcapng
+    /// Decrypt TLS and QUIC with the secrets of this file, and report the HTTP inside: a key log, as SSLKEYLOGFILE names one, or a pcapng
     /// file with Decryption Secrets Blocks (docs/decryption.md); may be repeated. Secrets that a capture brings are used without it
     #[arg(long, value_name = "FILE")]
     pub(crate) keylog: Vec<PathBuf>,

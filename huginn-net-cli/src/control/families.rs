@@ -233,6 +233,8 @@ pub(super) const FAMILIES: &[Family] = &[
             labeled("reason", "response_unreadable", "/http/http1/responses_unreadable"),
             labeled("reason", "http2_head_cut", "/http/http2_heads_cut"),
             labeled("reason", "http2_given_up", "/http/http2_given_up"),
+            labeled("reason", "http3_head_cut", "/http/http3_heads_cut"),
+            labeled("reason", "http3_undecodable", "/http/http3_undecodable"),
         ],
     ),
     one(
@@ -317,6 +319,7 @@ pub(super) const FAMILIES: &[Family] = &[
             labeled("outcome", "not_authentic", "/decryption/not_authentic"),
             labeled("outcome", "unsupported", "/decryption/unsupported"),
             labeled("outcome", "incomplete", "/decryption/incomplete"),
+            labeled("outcome", "one_side", "/decryption/one_side"),
         ],
     ),
     several(

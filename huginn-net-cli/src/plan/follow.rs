@@ -63,7 +63,7 @@ impl FollowPlan {
         rules::check_analysis(&args.analysis)?;
         let output = ListOutput::new(&args.output)?;
         let selected = select::selected(&args.select, Vec::new())?;
-        let FollowArguments { mut values, server, fingerprint, decompression, analysis, .. } = args;
+        let FollowArguments { mut values, server, fingerprint, keylog, decompression, analysis, .. } = args;
         let subject = match (server, fingerprint) {
             (Some(server), _) => of_server(&server),
             (None, Some(value)) => Subject::Fingerprint(value),
@@ -73,7 +73,10 @@ impl FollowPlan {
                 return Err(Failure::Usage(advice.into()));
             }
         };
-        let inputs = Inputs::find(&InputArguments { files: values, keylog: Vec::new(), decompression })?;
+        let input = InputArguments { files: values, keylog, decompression };
+        rules::check_key_logs(&input, &analysis.packets)?;
+        let inputs = Inputs::find(&input)?;
+        inputs.report_key_logs(output.is_quiet, false);
         inputs.refuse_as_output(&output.target)?;
         let analyzer = analyzer(&analysis, &inputs)?;
         Ok(Self { inputs, count: analysis.count, analyzer, subject, selected, output })
@@ -131,13 +134,14 @@ impl DiffPlan {
     pub(crate) fn new(args: DiffArguments) -> Result<Self, Failure> {
         rules::check_analysis(&args.analysis)?;
         let output = ListOutput::new(&args.output)?;
-        let DiffArguments { before, after, decompression, analysis, .. } = args;
+        let DiffArguments { before, after, keylog, decompression, analysis, .. } = args;
         if [&before, &after].iter().all(|path| path.as_os_str() == "-" || path.as_os_str() == "@-") {
             return Err(Failure::Usage("standard input can be read only once: name it once".into()));
         }
         let side = |path: PathBuf| -> Result<(Inputs, HuginnNet), Failure> {
-            let inputs =
-                Inputs::find(&InputArguments { files: vec![path], keylog: Vec::new(), decompression })?;
+            let input = InputArguments { files: vec![path], keylog: keylog.clone(), decompression };
+            rules::check_key_logs(&input, &analysis.packets)?;
+            let inputs = Inputs::find(&input)?;
             inputs.refuse_as_output(&output.target)?;
             let plan = AnalysisPlan::new(&analysis)?;
             let plan = plan.configure(|builder| builder.hosts(host_limits()).profiles(true));
@@ -145,6 +149,8 @@ impl DiffPlan {
             Ok((inputs, analyzer))
         };
         let sides = [side(before)?, side(after)?];
+        // Both sides read the same key logs.
+        sides[0].0.report_key_logs(output.is_quiet, false);
         let selected = select::selected(&args.select, Vec::new())?;
         Ok(Self { sides, count: analysis.count, selected, output })
     }

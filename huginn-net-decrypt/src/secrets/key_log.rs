@@ -39,11 +39,16 @@ impl Secrets {
 
     /// Adds the secrets of complete lines, and of the last one even if its end is missing, to a set and a summary.
     pub fn add_key_log_lines(&self, text: &[u8], summary: &mut KeyLogSummary) {
-        for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let mut rest = text;
+        let mut set = self.write();
+        while !rest.is_empty() {
+            let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end.saturating_add(1));
+            let (line, after) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+            rest = after;
             summary.lines = summary.lines.saturating_add(1);
             match parse(line.trim_ascii()) {
                 Some(Line::Secret(label, id, secret, len)) => {
-                    let is_new = self.insert(label, &id, secret.get(..len).unwrap_or_default());
+                    let is_new = set.insert((label, id), secret.get(..len).unwrap_or_default());
                     summary.secrets = summary.secrets.saturating_add(u64::from(is_new));
                 }
                 Some(Line::Other) => summary.other = summary.other.saturating_add(1),
@@ -56,6 +61,7 @@ impl Secrets {
                 }
             }
         }
+        self.publish(&set);
     }
 }
 
@@ -117,18 +123,38 @@ fn decode(digits: &[u8], bytes: &mut [u8]) -> Option<usize> {
     if !rest.is_empty() || pairs.len() > bytes.len() {
         return None;
     }
+    // The digits of all bytes, so that wrong ones need no branch.
+    let mut seen = 0;
     for ([high, low], byte) in pairs.iter().zip(&mut *bytes) {
-        let (Some(high), Some(low)) = (digit(*high), digit(*low)) else {
-            bytes.zeroize();
-            return None;
-        };
-        *byte = high << 4 | low;
+        let (high, low) = (digit(*high), digit(*low));
+        seen |= high | low;
+        *byte = high << 4 | low & 0x0f;
+    }
+    if seen & NOT_A_DIGIT != 0 {
+        bytes.zeroize();
+        return None;
     }
     Some(pairs.len())
 }
 
-fn digit(byte: u8) -> Option<u8> {
-    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+/// The value of a byte that is not a hexadecimal digit.
+const NOT_A_DIGIT: u8 = 0x80;
+
+/// The value of each hexadecimal digit.
+#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "evaluated at compile time")]
+static DIGITS: [u8; 256] = {
+    let mut digits = [NOT_A_DIGIT; 256];
+    let (mut bytes, mut value): (&[u8], _) = (b"0123456789abcdef", 0);
+    while let [byte, rest @ ..] = bytes {
+        digits[*byte as usize] = value;
+        digits[byte.to_ascii_uppercase() as usize] = value;
+        (bytes, value) = (rest, value + 1);
+    }
+    digits
+};
+
+fn digit(byte: u8) -> u8 {
+    DIGITS.get(usize::from(byte)).copied().unwrap_or(NOT_A_DIGIT)
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 mod key_log;
 
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use foldhash::HashMap;
 use zeroize::Zeroizing;
@@ -72,6 +73,25 @@ struct Set {
     dropped: u64,
 }
 
+impl Set {
+    /// Adds a secret, unless there is one with this key. Returns whether it was added.
+    fn insert(&mut self, key: Key, secret: &[u8]) -> bool {
+        if self.max == 0 {
+            return false;
+        }
+        let Entry::Vacant(entry) = self.by_key.entry(key) else { return false };
+        entry.insert(Zeroizing::new(secret.into()));
+        self.order.push_back(key);
+        if self.order.len() > self.max
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.by_key.remove(&oldest);
+            self.dropped = self.dropped.saturating_add(1);
+        }
+        true
+    }
+}
+
 impl Default for Secrets {
     fn default() -> Self {
         Self::with_max(MAX_SECRETS)
@@ -108,21 +128,19 @@ impl Secrets {
     /// Adds a secret of the ClientHello with this random, or of the session with this identifier, unless there is one with the
     /// same label. Returns whether it was added.
     pub fn insert(&self, label: SecretLabel, id: &[u8; 32], secret: &[u8]) -> bool {
-        let mut set = self.0.set.write().unwrap_or_else(PoisonError::into_inner);
-        let set = &mut *set;
-        if set.max == 0 || set.by_key.contains_key(&(label, *id)) {
-            return false;
-        }
-        set.by_key.insert((label, *id), Zeroizing::new(secret.into()));
-        set.order.push_back((label, *id));
-        if set.order.len() > set.max
-            && let Some(oldest) = set.order.pop_front()
-        {
-            set.by_key.remove(&oldest);
-            set.dropped = set.dropped.saturating_add(1);
-        }
+        let mut set = self.write();
+        let is_new = set.insert((label, *id), secret);
+        self.publish(&set);
+        is_new
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Set> {
+        self.0.set.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the number of secrets visible.
+    fn publish(&self, set: &Set) {
         self.0.len.store(set.by_key.len(), Ordering::Relaxed);
-        true
     }
 
     /// A buffer for the text of a key log, which is zeroed when it is dropped.

@@ -16,7 +16,7 @@ use super::suite::MacHash;
 const BLOCK_LEN: usize = 16;
 
 /// The keys of one side.
-pub(super) struct Cbc {
+pub(crate) struct Cbc {
     key: Zeroizing<Box<[u8]>>,
     mac_key: Zeroizing<Box<[u8]>>,
     hash: MacHash,
@@ -24,13 +24,13 @@ pub(super) struct Cbc {
 
 impl Cbc {
     /// The keys; `None` if one has the wrong length.
-    pub(super) fn new(hash: MacHash, mac_key: &[u8], key: &[u8]) -> Option<Self> {
+    pub(crate) fn new(hash: MacHash, mac_key: &[u8], key: &[u8]) -> Option<Self> {
         let fits = mac_key.len() == hash.len() && matches!(key.len(), 16 | 32);
         fits.then(|| Self { key: Zeroizing::new(key.into()), mac_key: Zeroizing::new(mac_key.into()), hash })
     }
 
     /// Decrypts a fragment in place. Returns the place of the content; `None` if it is not authentic.
-    pub(super) fn open(
+    pub(crate) fn open(
         &self,
         sequence: u64,
         header: [u8; 3],

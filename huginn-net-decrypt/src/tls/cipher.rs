@@ -24,7 +24,7 @@ use crate::secrets::Secret;
 const BLOCK_LEN: usize = 16;
 
 /// Decrypts the records of one side, in their order.
-pub(super) struct RecordCipher {
+pub(crate) struct RecordCipher {
     key: Key,
     /// The nonce, or its implicit part.
     iv: [u8; 12],
@@ -50,7 +50,8 @@ enum Form {
     Tls13,
 }
 
-enum Key {
+/// The cipher of records or packets, with its key.
+pub(crate) enum Key {
     Aes128Gcm(Box<AesGcm<Aes128Enc, U12>>, Box<Aes128Enc>),
     Aes256Gcm(Box<AesGcm<Aes256Enc, U12>>, Box<Aes256Enc>),
     Aes128Ccm(Box<Ccm<Aes128Enc, U16, U12>>),
@@ -62,15 +63,15 @@ enum Key {
 }
 
 /// The plaintext of a record.
-pub(super) struct Opened {
-    pub(super) kind: u8,
+pub(crate) struct Opened {
+    pub(crate) kind: u8,
     /// Its place in the fragment.
-    pub(super) place: Range<usize>,
+    pub(crate) place: Range<usize>,
 }
 
 impl RecordCipher {
     /// The cipher of a traffic secret of TLS 1.3; `None` if the secret does not fit.
-    pub(super) fn tls13(suite: Suite, secret: &Secret) -> Option<Self> {
+    pub(crate) fn tls13(suite: Suite, secret: &Secret) -> Option<Self> {
         let Suite { cipher, hash } = suite;
         if secret.len() != hash.len() {
             return None;
@@ -85,7 +86,7 @@ impl RecordCipher {
     }
 
     /// The cipher of TLS 1.2 with these keys and this implicit part of the nonce.
-    pub(super) fn tls12(
+    pub(crate) fn tls12(
         cipher: Cipher,
         [mac, key, implicit]: [&[u8]; 3],
         encrypts_first: bool,
@@ -104,7 +105,7 @@ impl RecordCipher {
     }
 
     /// The cipher after a KeyUpdate message (RFC 8446, section 7.2).
-    pub(super) fn updated(&self) -> Option<Self> {
+    pub(crate) fn updated(&self) -> Option<Self> {
         let (hash, secret) = self.secret.as_ref()?;
         let mut next: Secret = Zeroizing::new(vec![0; hash.len()].into());
         expand_label(*hash, secret, b"traffic upd", &mut next)?;
@@ -133,7 +134,7 @@ impl RecordCipher {
     /// Returns the number of bytes of plaintext in a record of the application, if it is known without decrypting all of it.
     ///
     /// With TLS 1.3, the end of the content shows its type, and whether there is padding.
-    pub(super) fn plaintext_len(&self, fragment: &[u8]) -> Option<usize> {
+    pub(crate) fn plaintext_len(&self, fragment: &[u8]) -> Option<usize> {
         let (nonce, start) = self.nonce(fragment)?;
         let len = fragment.len().checked_sub(start)?.checked_sub(self.cipher.tag_len())?;
         if self.form != Form::Tls13 {
@@ -146,12 +147,12 @@ impl RecordCipher {
     }
 
     /// Passes over a record without decrypting it.
-    pub(super) fn skip(&mut self) {
+    pub(crate) fn skip(&mut self) {
         self.sequence = self.sequence.saturating_add(1);
     }
 
     /// Decrypts a fragment in place; `None` if it is not authentic. The sequence number then stays.
-    pub(super) fn open(&mut self, header: [u8; 5], fragment: &mut [u8]) -> Option<Opened> {
+    pub(crate) fn open(&mut self, header: [u8; 5], fragment: &mut [u8]) -> Option<Opened> {
         if let Key::Cbc(cbc) = &self.key {
             let [kind, major, minor, ..] = header;
             let place =
@@ -195,7 +196,7 @@ impl fmt::Debug for RecordCipher {
 
 impl Key {
     /// The cipher with this key; `None` if it has another length.
-    fn new(cipher: Cipher, key: &[u8]) -> Option<Self> {
+    pub(crate) fn new(cipher: Cipher, key: &[u8]) -> Option<Self> {
         Some(match cipher {
             Cipher::Aes128Gcm => Self::Aes128Gcm(
                 Box::new(KeyInit::new_from_slice(key).ok()?),
@@ -217,7 +218,8 @@ impl Key {
         })
     }
 
-    fn open(&self, nonce: &[u8; 12], data: &[u8], content: &mut [u8], tag: &[u8]) -> Option<()> {
+    /// Decrypts in place; `None` if the content is not authentic, which is then changed.
+    pub(crate) fn open(&self, nonce: &[u8; 12], data: &[u8], content: &mut [u8], tag: &[u8]) -> Option<()> {
         match self {
             Self::Aes128Gcm(cipher, _) => open(&**cipher, nonce, data, content, tag),
             Self::Aes256Gcm(cipher, _) => open(&**cipher, nonce, data, content, tag),

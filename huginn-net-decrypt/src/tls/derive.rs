@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 use super::suite::Hash;
 
 /// Fills `out` with HKDF-Expand-Label of a secret, with an empty context. The label excludes its prefix.
-pub(super) fn expand_label(hash: Hash, secret: &[u8], label: &[u8], out: &mut [u8]) -> Option<()> {
+pub(crate) fn expand_label(hash: Hash, secret: &[u8], label: &[u8], out: &mut [u8]) -> Option<()> {
     let len = u16::try_from(out.len()).ok()?.to_be_bytes();
     let prefix = b"tls13 ";
     let label_len = [u8::try_from(prefix.len().checked_add(label.len())?).ok()?];
@@ -20,7 +20,7 @@ pub(super) fn expand_label(hash: Hash, secret: &[u8], label: &[u8], out: &mut [u
 }
 
 /// Fills `out` with the PRF of TLS 1.2.
-pub(super) fn prf(hash: Hash, secret: &[u8], label: &[u8], seed: [&[u8]; 2], out: &mut [u8]) -> Option<()> {
+pub(crate) fn prf(hash: Hash, secret: &[u8], label: &[u8], seed: [&[u8]; 2], out: &mut [u8]) -> Option<()> {
     match hash {
         Hash::Sha256 => p_hash::<Hmac<Sha256>>(secret, label, seed, out),
         Hash::Sha384 => p_hash::<Hmac<Sha384>>(secret, label, seed, out),

@@ -9,27 +9,27 @@ const EARLY_DATA: u16 = 42;
 const SUPPORTED_VERSIONS: u16 = 43;
 
 /// The random of a HelloRetryRequest (RFC 8446, section 4.1.3).
-pub(super) const RETRY_RANDOM: [u8; 32] = [
+pub(crate) const RETRY_RANDOM: [u8; 32] = [
     0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2,
     0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
 
 #[derive(Clone, Copy)]
-pub(super) struct ClientHello {
-    pub(super) random: [u8; 32],
-    pub(super) has_early_data: bool,
+pub(crate) struct ClientHello {
+    pub(crate) random: [u8; 32],
+    pub(crate) has_early_data: bool,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct ServerHello {
-    pub(super) random: [u8; 32],
+pub(crate) struct ServerHello {
+    pub(crate) random: [u8; 32],
     /// The session identifier, padded with zeros; all zeros if there is none.
-    pub(super) session: [u8; 32],
-    pub(super) suite: u16,
+    pub(crate) session: [u8; 32],
+    pub(crate) suite: u16,
     /// The negotiated version.
-    pub(super) version: u16,
+    pub(crate) version: u16,
     /// Whether CBC encrypts before the MAC is computed.
-    pub(super) encrypts_first: bool,
+    pub(crate) encrypts_first: bool,
 }
 
 /// Omits the random, which names secrets.
@@ -52,7 +52,7 @@ impl fmt::Debug for ServerHello {
 
 impl ClientHello {
     /// Parses the body of the message.
-    pub(super) fn parse(body: &[u8]) -> Result<Self, Truncated> {
+    pub(crate) fn parse(body: &[u8]) -> Result<Self, Truncated> {
         let mut body = Cursor::new(body);
         body.skip(2)?;
         let random = body.array()?;
@@ -70,7 +70,7 @@ impl ClientHello {
 
 impl ServerHello {
     /// Parses the body of the message.
-    pub(super) fn parse(body: &[u8]) -> Result<Self, Truncated> {
+    pub(crate) fn parse(body: &[u8]) -> Result<Self, Truncated> {
         let mut body = Cursor::new(body);
         let mut version = body.u16_be()?;
         let random = body.array()?;
@@ -92,13 +92,13 @@ impl ServerHello {
         Ok(Self { random, session, suite, version, encrypts_first })
     }
 
-    pub(super) fn is_retry_request(&self) -> bool {
+    pub(crate) fn is_retry_request(&self) -> bool {
         self.random == RETRY_RANDOM
     }
 }
 
 /// Whether EncryptedExtensions accepts early data.
-pub(super) fn accepts_early_data(body: &[u8]) -> bool {
+pub(crate) fn accepts_early_data(body: &[u8]) -> bool {
     let mut accepts = false;
     let parsed = each_extension(&mut Cursor::new(body), |kind, _| accepts |= kind == EARLY_DATA);
     parsed.is_ok() && accepts

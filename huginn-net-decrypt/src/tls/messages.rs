@@ -11,7 +11,7 @@ const HEADER_LEN: usize = 4;
 
 /// Joins fragments to messages. A message that is too long is passed over.
 #[derive(Default)]
-pub(super) struct MessageJoiner {
+pub(crate) struct MessageJoiner {
     /// The incomplete message.
     bytes: Vec<u8>,
     /// Number of bytes of a long message that are still to come.
@@ -20,7 +20,7 @@ pub(super) struct MessageJoiner {
 
 impl MessageJoiner {
     /// Passes type and body of each message that a fragment completes to `each`.
-    pub(super) fn push(&mut self, mut fragment: &[u8], mut each: impl FnMut(u8, &[u8])) {
+    pub(crate) fn push(&mut self, mut fragment: &[u8], mut each: impl FnMut(u8, &[u8])) {
         while !fragment.is_empty() {
             let skipped = self.skipped.min(fragment.len());
             self.skipped = self.skipped.saturating_sub(skipped);
@@ -56,11 +56,11 @@ impl MessageJoiner {
     }
 
     /// Whether no message is incomplete.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.bytes.is_empty() && self.skipped == 0
     }
 
-    pub(super) fn buffered_bytes(&self) -> usize {
+    pub(crate) fn buffered_bytes(&self) -> usize {
         self.bytes.capacity()
     }
 }

@@ -1,13 +1,13 @@
 //! TLS over a stream: records of both sides to plaintext.
 
 mod cbc;
-mod cipher;
-mod derive;
-mod hello;
+pub(crate) mod cipher;
+pub(crate) mod derive;
+pub(crate) mod hello;
 mod keys;
-mod messages;
+pub(crate) mod messages;
 mod side;
-mod suite;
+pub(crate) mod suite;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +24,7 @@ use crate::limits::{MAX_PREAMBLE_BYTES, MAX_REFUSED_RECORDS, MAX_WAITING_BYTES};
 use crate::{SecretLabel, Secrets};
 
 const CHANGE_CIPHER_SPEC: u8 = 20;
+const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
 const APPLICATION_DATA: u8 = 23;
 
@@ -61,6 +62,9 @@ pub trait PlaintextReader {
 
     /// Receives an encrypted handshake message of TLS 1.3: its type and body.
     fn on_handshake(&mut self, _side: Side, _kind: u8, _body: &[u8]) {}
+
+    /// Receives an encrypted alert of TLS 1.3: its level and description.
+    fn on_alert(&mut self, _side: Side, _alert: [u8; 2]) {}
 
     /// Handles that the server rejected the early data that were received: the client sends them again, or something else.
     fn on_early_data_rejected(&mut self) {}
@@ -191,6 +195,18 @@ impl TlsDecryptor {
         self.stop.is_none() && !state.is_unknown && (reader_reads || !state.has_application_keys)
     }
 
+    /// Whether the encrypted handshake of a side in TLS 1.3 is being read: its Finished message is still to come.
+    pub fn reads_handshake(&self, side: Side) -> bool {
+        let state = side.choose(&self.client, &self.server);
+        let is_encrypted = self.is_tls13() && state.cipher.is_some() && !state.is_unknown;
+        self.stop.is_none() && is_encrypted && !state.has_application_keys
+    }
+
+    /// Whether the secret of only one side is known, so that the other one is not decrypted.
+    pub fn lacks_side(&self) -> bool {
+        self.stop.is_none() && (self.client.is_unknown || self.server.is_unknown)
+    }
+
     /// Returns the heap memory, in bytes.
     pub fn buffered_bytes(&self) -> usize {
         self.client.buffered_bytes().saturating_add(self.server.buffered_bytes())
@@ -219,7 +235,6 @@ impl TlsDecryptor {
 
     /// Whether the records of a side have begun, or begin with these bytes.
     fn begins(&mut self, side: Side, bytes: &[u8]) -> bool {
-        const ALERT: u8 = 21;
         let state = self.side(side);
         state.has_begun |= match bytes {
             [kind @ (HANDSHAKE | ALERT), 3, ..] => side == Side::Server || *kind == HANDSHAKE,
@@ -380,6 +395,9 @@ impl TlsDecryptor {
                     return Err(Stop::Malformed);
                 }
                 self.side(side).messages = joiner;
+            }
+            ALERT if is_tls13 => {
+                bytes.first_chunk().into_iter().for_each(|alert| reader.on_alert(side, *alert));
             }
             CHANGE_CIPHER_SPEC if !is_tls13 => {
                 let cipher = self.tls12_cipher(side, secrets)?;

@@ -2,7 +2,7 @@
 
 /// A cipher of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cipher {
+pub(crate) enum Cipher {
     Aes128Gcm,
     Aes256Gcm,
     Aes128Ccm,
@@ -18,7 +18,7 @@ pub(super) enum Cipher {
 
 /// The hash of the HMAC of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MacHash {
+pub(crate) enum MacHash {
     Sha1,
     Sha256,
     Sha384,
@@ -26,22 +26,22 @@ pub(super) enum MacHash {
 
 /// The hash of key derivation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hash {
+pub(crate) enum Hash {
     Sha256,
     Sha384,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Suite {
-    pub(super) cipher: Cipher,
-    pub(super) hash: Hash,
+pub(crate) struct Suite {
+    pub(crate) cipher: Cipher,
+    pub(crate) hash: Hash,
 }
 
 /// The suites of TLS 1.3, most common first.
-pub(super) const TLS_1_3: [u16; 5] = [0x1301, 0x1302, 0x1303, 0x1304, 0x1305];
+pub(crate) const TLS_1_3: [u16; 5] = [0x1301, 0x1302, 0x1303, 0x1304, 0x1305];
 
 impl Cipher {
-    pub(super) fn key_len(self) -> usize {
+    pub(crate) fn key_len(self) -> usize {
         match self {
             Self::Aes128Gcm | Self::Aes128Ccm | Self::Aes128Ccm8 | Self::Aes128Cbc(_) => 16,
             Self::Aes256Gcm
@@ -53,7 +53,7 @@ impl Cipher {
     }
 
     /// Length of the authentication tag, in bytes; 0 for CBC.
-    pub(super) fn tag_len(self) -> usize {
+    pub(crate) fn tag_len(self) -> usize {
         match self {
             Self::Aes128Ccm8 | Self::Aes256Ccm8 => 8,
             Self::Aes128Cbc(_) | Self::Aes256Cbc(_) => 0,
@@ -62,7 +62,7 @@ impl Cipher {
     }
 
     /// Length of the key of the HMAC, in bytes; 0 for ciphers that authenticate.
-    pub(super) fn mac_len(self) -> usize {
+    pub(crate) fn mac_len(self) -> usize {
         match self {
             Self::Aes128Cbc(mac) | Self::Aes256Cbc(mac) => mac.len(),
             _ => 0,
@@ -70,7 +70,7 @@ impl Cipher {
     }
 
     /// Length of the part of the nonce that comes from the keys of TLS 1.2, in bytes.
-    pub(super) fn implicit_len(self) -> usize {
+    pub(crate) fn implicit_len(self) -> usize {
         match self {
             Self::Aes128Cbc(_) | Self::Aes256Cbc(_) => 0,
             Self::ChaCha20Poly1305 => 12,
@@ -80,7 +80,7 @@ impl Cipher {
 }
 
 impl MacHash {
-    pub(super) fn len(self) -> usize {
+    pub(crate) fn len(self) -> usize {
         match self {
             Self::Sha1 => 20,
             Self::Sha256 => 32,
@@ -90,7 +90,7 @@ impl MacHash {
 }
 
 impl Hash {
-    pub(super) fn len(self) -> usize {
+    pub(crate) fn len(self) -> usize {
         match self {
             Self::Sha256 => 32,
             Self::Sha384 => 48,
@@ -100,7 +100,7 @@ impl Hash {
 
 impl Suite {
     /// The suite with this number; `None` if it is not supported.
-    pub(super) fn from_number(number: u16) -> Option<Self> {
+    pub(crate) fn from_number(number: u16) -> Option<Self> {
         use Cipher::*;
         let cipher = match number {
             0x1301 => Aes128Gcm,

@@ -9,6 +9,7 @@ use super::fields::Fields;
 use super::frame::{self, FrameHeader};
 use super::hpack::Decoder;
 use super::{Http2Error, Http2Event, StreamPriority, settings};
+use crate::HttpVersion;
 
 /// Lengths of the priority and the promised stream before a field block (RFC 9113, sections 6.2 and 6.6), in bytes.
 const PRIORITY_LEN: usize = 5;
@@ -128,12 +129,12 @@ impl Connection {
                 if let Some(builder) = builder.take() {
                     found(Http2Event::Akamai(builder.akamai(pseudo_headers.clone())));
                 }
-                if let Some(request) = fields.into_request() {
+                if let Some(request) = fields.into_request(HttpVersion::Http2) {
                     found(Http2Event::Request { stream, request, pseudo_headers });
                 }
             }
             Side::Server { .. } if kind == frame::HEADERS => {
-                if let Some(response) = fields.into_response() {
+                if let Some(response) = fields.into_response(HttpVersion::Http2) {
                     found(Http2Event::Response { stream, response });
                 }
             }

@@ -7,8 +7,8 @@ use crate::{HttpVersion, Request, Response};
 
 /// The fields of a block, with pseudo-header fields separate (RFC 9113, section 8.3).
 #[derive(Debug, Default)]
-pub(super) struct Fields {
-    pub(super) pseudo_headers: PseudoHeaders,
+pub(crate) struct Fields {
+    pub(crate) pseudo_headers: PseudoHeaders,
     method: Option<Span>,
     path: Span,
     authority: Option<Span>,
@@ -17,7 +17,7 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    pub(super) fn push(&mut self, name: &[u8], value: &[u8]) {
+    pub(crate) fn push(&mut self, name: &[u8], value: &[u8]) {
         if !name.starts_with(b":") {
             return self.head.push(name, value);
         }
@@ -42,30 +42,30 @@ impl Fields {
     }
 
     /// Memory of the fields, in bytes.
-    pub(super) fn buffered_bytes(&self) -> usize {
+    pub(crate) fn buffered_bytes(&self) -> usize {
         self.head.buffered_bytes().saturating_add(self.pseudo_headers.iter().len())
     }
 
     /// Marks the list as cut: fields are missing.
-    pub(super) fn cut(&mut self) {
+    pub(crate) fn cut(&mut self) {
         self.head.cut();
     }
 
     /// Whether fields are missing, because the list exceeded a limit of its size or number.
-    pub(super) fn is_cut(&self) -> bool {
+    pub(crate) fn is_cut(&self) -> bool {
         self.head.is_cut()
     }
 
     /// Converts to a request; `None` without a method, as in trailers.
-    pub(super) fn into_request(self) -> Option<Request> {
+    pub(crate) fn into_request(self, version: HttpVersion) -> Option<Request> {
         let Self { method, path: target, authority, head, .. } = self;
-        let parts = RequestParts { version: HttpVersion::Http2, method: method?, target, authority };
+        let parts = RequestParts { version, method: method?, target, authority };
         Some(Request::from_parts(parts, head, None))
     }
 
     /// Converts to a response; `None` without a status, as in trailers.
-    pub(super) fn into_response(self) -> Option<Response> {
-        let (version, reason) = (HttpVersion::Http2, Span::default());
+    pub(crate) fn into_response(self, version: HttpVersion) -> Option<Response> {
+        let reason = Span::default();
         let parts = ResponseParts { version, p0f_version: version, status: self.status?, reason };
         Some(Response::from_parts(parts, self.head, SeenByP0f::None))
     }
@@ -87,12 +87,12 @@ mod tests {
         }
         let headers: Headers = (0..3).map(|n| ("cookie", format!("a={n}"))).collect();
         let want = Request::new(HttpVersion::Http2, b"PUT", b"/2", headers).with_authority(b"2.example");
-        assert_eq!(fields.into_request(), Some(want));
+        assert_eq!(fields.into_request(HttpVersion::Http2), Some(want));
 
         let mut fields = Fields::default();
         for status in ["100", "404"] {
             fields.push(b":status", status.as_bytes());
         }
-        assert_eq!(fields.into_response().map(|response| response.status()), Some(404));
+        assert_eq!(fields.into_response(HttpVersion::Http2).map(|response| response.status()), Some(404));
     }
 }

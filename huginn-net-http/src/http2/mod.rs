@@ -20,9 +20,9 @@
 mod akamai;
 mod connection;
 mod error;
-mod fields;
+pub(crate) mod fields;
 mod frame;
-mod hpack;
+pub(crate) mod hpack;
 mod priority;
 mod pseudo_header;
 mod reader;

@@ -309,7 +309,7 @@ impl Http1 {
                 if let Some(settings) = request.headers().first(HeaderName::Http2Settings) {
                     *http2_settings = Some(settings.into());
                 }
-                emit(side, HttpEvent::Request(HttpRequest { request, exchange, akamai: None }));
+                emit(side, HttpEvent::Request(HttpRequest { request, exchange, akamai: None, http3: None }));
             }
             Head::Response(response) => {
                 *responses = responses.saturating_add(1);
@@ -343,7 +343,7 @@ impl Http2 {
             Http2Event::Akamai(found) => *akamai = Some(Arc::new(found)),
             Http2Event::Request { stream, request, .. } => {
                 *requests = requests.saturating_add(1);
-                let found = HttpRequest { request, exchange: stream, akamai: akamai.clone() };
+                let found = HttpRequest { request, exchange: stream, akamai: akamai.clone(), http3: None };
                 emit(side, HttpEvent::Request(found));
             }
             Http2Event::Response { stream, response } => {

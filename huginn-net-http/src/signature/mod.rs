@@ -141,6 +141,7 @@ impl HttpSignature {
             "0" => HttpVersion::Http10,
             "1" => HttpVersion::Http11,
             "2" => HttpVersion::Http2,
+            "3" => HttpVersion::Http3,
             _ => return None,
         };
         let (names, rest) = split_outside_brackets(rest, ':')?;
@@ -234,11 +235,11 @@ impl HttpSignature {
         fields.filter(|header| self.known_name(*header).is_some()).find_map(Header::p0f_value)
     }
 
-    /// The header name as p0f knows it. The case matters in HTTP/1, where it identifies software; HTTP/2 names are
+    /// The header name as p0f knows it. The case matters in HTTP/1, where it identifies software; HTTP/2 and HTTP/3 names are
     /// always lower case.
     fn known_name(&self, header: Header<'_>) -> Option<Name> {
         let name = match self.version {
-            HttpVersion::Http2 => header.known_name_ignoring_case(),
+            HttpVersion::Http2 | HttpVersion::Http3 => header.known_name_ignoring_case(),
             _ => header.known_name(),
         };
         name.filter(|name| name.is_known_to_p0f())
@@ -267,6 +268,7 @@ impl<F: Fn(&[u8]) -> bool> RawSig<'_, F> {
             HttpVersion::Http09 | HttpVersion::Http10 => b"0:",
             HttpVersion::Http11 => b"1:",
             HttpVersion::Http2 => b"2:",
+            HttpVersion::Http3 => b"3:",
         });
         for (index, header) in self.signature.headers.iter().enumerate() {
             if index > 0 {

@@ -1,4 +1,4 @@
-//! Handshake messages with certificates, up to TLS 1.2 and DTLS 1.2. TLS 1.3 encrypts them.
+//! Handshake messages with certificates. TLS 1.3 encrypts them.
 
 use std::iter::FusedIterator;
 
@@ -7,15 +7,17 @@ use x509_parser::asn1_rs::FromDer;
 use x509_parser::x509::X509Name;
 
 use super::distinguished_name;
+use crate::hello::Extensions;
 use crate::hello::handshake::at;
 use crate::limits::{MAX_AUTHORITIES, MAX_CERTIFICATE_MESSAGE_LEN, MAX_CERTIFICATES};
-use crate::{TlsError, TlsField, U16List, Version};
+use crate::{TlsError, TlsField, U16List, Version, extension_type};
 
 /// A Certificate message (RFC 5246, section 7.4.2): the chain of a server or client, its own certificate first.
 #[derive(Clone, Copy, Debug)]
 pub struct CertificateMessage<'a> {
     list: &'a [u8],
     is_truncated: bool,
+    has_extensions: bool,
 }
 
 impl<'a> CertificateMessage<'a> {
@@ -27,15 +29,30 @@ impl<'a> CertificateMessage<'a> {
     /// Parses the body of a message, without its header. Only the first [`MAX_LEN`](Self::MAX_LEN) bytes are needed. The
     /// complete certificates of a truncated body are read.
     pub fn from_body(body: &'a [u8]) -> Self {
+        Self::from_list(Cursor::new(body.get(..Self::MAX_LEN).unwrap_or(body)), false)
+    }
+
+    /// Parses the decrypted body of a message of TLS 1.3 (RFC 8446, section 4.4.2), as [`from_body`](Self::from_body) does.
+    /// Extensions of certificates are skipped.
+    pub fn from_tls13_body(body: &'a [u8]) -> Self {
         let mut cursor = Cursor::new(body.get(..Self::MAX_LEN).unwrap_or(body));
+        // The context is empty in a handshake.
+        if cursor.u8().and_then(|len| cursor.skip(len.into())).is_err() {
+            cursor = Cursor::new(&[]);
+        }
+        Self::from_list(cursor, true)
+    }
+
+    fn from_list(mut cursor: Cursor<'a>, has_extensions: bool) -> Self {
         let announced = cursor.u24_be().ok().and_then(|len| usize::try_from(len).ok());
         let list = announced.and_then(|len| cursor.take(len).ok());
-        Self { list: list.unwrap_or(cursor.rest()), is_truncated: list.is_none() }
+        Self { list: list.unwrap_or(cursor.rest()), is_truncated: list.is_none(), has_extensions }
     }
 
     /// The certificates in DER, at most 16. A client without a certificate sends none.
     pub fn certificates(&self) -> CertificateList<'a> {
-        CertificateList { rest: self.list, left: MAX_CERTIFICATES }
+        let Self { list, has_extensions, .. } = *self;
+        CertificateList { rest: list, left: MAX_CERTIFICATES, has_extensions }
     }
 
     /// Whether the message has more than its [`certificates`](Self::certificates): beyond the limits, or truncated.
@@ -51,6 +68,7 @@ impl<'a> CertificateMessage<'a> {
 pub struct CertificateList<'a> {
     rest: &'a [u8],
     left: usize,
+    has_extensions: bool,
 }
 
 impl<'a> Iterator for CertificateList<'a> {
@@ -61,6 +79,10 @@ impl<'a> Iterator for CertificateList<'a> {
         let mut cursor = Cursor::new(self.rest);
         let len = usize::try_from(cursor.u24_be().ok()?).ok()?;
         let certificate = cursor.take(len).ok()?;
+        if self.has_extensions {
+            let len = usize::from(cursor.u16_be().ok()?);
+            cursor.skip(len).ok()?;
+        }
         (self.rest, self.left) = (cursor.rest(), left);
         Some(certificate)
     }
@@ -81,11 +103,15 @@ impl<'a> CertificateRequest<'a> {
     pub const TYPE: u8 = 13;
 
     /// Parses the body of a message, without its header. TLS 1.2 and DTLS 1.2 have signature algorithms (RFC 5246, section
-    /// 7.4.4), earlier versions do not (RFC 4346, section 7.4.4): `version` is that of the ServerHello.
+    /// 7.4.4), earlier versions do not (RFC 4346, section 7.4.4): `version` is that of the ServerHello. The request of TLS 1.3,
+    /// which is decrypted, has extensions (RFC 8446, section 4.3.2).
     ///
     /// # Errors
     /// [`TlsError::Truncated`] if the message ends within a list.
     pub fn from_body(body: &'a [u8], version: Version) -> Result<Self, TlsError> {
+        if version == Version::TLS_1_3 {
+            return Self::from_tls13_body(body);
+        }
         let mut cursor = Cursor::new(body);
         let mut short = |field| cursor.u8().and_then(|len| cursor.take(len.into())).map_err(at(field));
         let certificate_types = short(TlsField::CertificateTypes)?;
@@ -96,6 +122,27 @@ impl<'a> CertificateRequest<'a> {
         };
         let authorities = long(TlsField::Authorities)?;
         Ok(Self { certificate_types, signature_algorithms, authorities })
+    }
+
+    fn from_tls13_body(body: &'a [u8]) -> Result<Self, TlsError> {
+        let mut cursor = Cursor::new(body);
+        cursor.u8().and_then(|len| cursor.take(len.into())).map_err(at(TlsField::CertificateTypes))?;
+        let (mut signature_algorithms, mut authorities) = (None, &[][..]);
+        let block = cursor.u16_be().and_then(|len| cursor.take(len.into()));
+        for extension in Extensions::new(block.map_err(at(TlsField::CertificateExtensions))?) {
+            let list = |field| {
+                let mut data = Cursor::new(extension.data);
+                data.u16_be().and_then(|len| data.take(len.into())).map_err(at(field))
+            };
+            match extension.kind {
+                extension_type::SIGNATURE_ALGORITHMS => {
+                    signature_algorithms = Some(list(TlsField::SignatureAlgorithms)?)
+                }
+                extension_type::CERTIFICATE_AUTHORITIES => authorities = list(TlsField::Authorities)?,
+                _ => {}
+            }
+        }
+        Ok(Self { certificate_types: &[], signature_algorithms, authorities })
     }
 
     /// The types of certificates (IANA, "TLS ClientCertificateType Identifiers"): 1 is RSA, 64 is ECDSA.

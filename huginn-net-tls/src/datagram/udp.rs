@@ -107,6 +107,12 @@ impl TlsUdpFlow {
         quic.saturating_add(datagrams)
     }
 
+    /// Takes the random of a ClientHello of QUIC in the last datagrams that repeats an earlier one, and had no event: after a Retry, some
+    /// clients send other numbers and keys. It names the secrets of the connection.
+    pub fn take_renewed_random(&mut self) -> Option<Box<[u8; 32]>> {
+        self.quic.as_mut()?.take_renewed_random()
+    }
+
     /// Prepares the state for a datagram, of either side. Returns whether it is one of QUIC.
     fn detect(&mut self, payload: &[u8], settings: TlsParserSettings) -> bool {
         let has_hello = self.quic.as_ref().is_some_and(QuicFlow::has_found_hello);

@@ -163,7 +163,7 @@ impl<'a> Iterator for TransportParameters<'a> {
     fn next(&mut self) -> Option<TransportParameter<'a>> {
         let mut cursor = Cursor::new(self.rest);
         let parameter = match self.encoding {
-            Encoding::Variable => read(&mut cursor, varint),
+            Encoding::Variable => read(&mut cursor, Cursor::varint),
             Encoding::TwoBytes => read(&mut cursor, |cursor| cursor.u16_be().map(u64::from)),
         };
         let parameter = parameter.ok()?;
@@ -201,7 +201,7 @@ impl<'a> TransportParameter<'a> {
             return None;
         }
         let mut cursor = Cursor::new(self.value);
-        varint(&mut cursor).ok().filter(|_| cursor.is_empty())
+        cursor.varint().ok().filter(|_| cursor.is_empty())
     }
 
     /// The versions of version_information (RFC 9368, section 3): the chosen one, then the available ones. `None` of other
@@ -262,13 +262,6 @@ impl fmt::Display for ValueText<'_> {
             _ => write!(f, "{}", HexDigits(value)),
         }
     }
-}
-
-/// Reads a variable-length integer (RFC 9000, section 16): 0 to 2⁶² − 1.
-pub(crate) fn varint(cursor: &mut Cursor<'_>) -> Result<u64, Truncated> {
-    let first = cursor.u8()?;
-    let more = cursor.take((1_usize << (first >> 6)).saturating_sub(1))?;
-    Ok(more.iter().fold(u64::from(first & 0x3f), |value, byte| value << 8 | u64::from(*byte)))
 }
 
 #[cfg(test)]

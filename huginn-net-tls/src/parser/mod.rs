@@ -225,6 +225,49 @@ impl TlsParser {
         }
     }
 
+    /// Processes a message of the encrypted handshake of TLS 1.3, decrypted with logged secrets: its type and body. It is to be
+    /// called before the record with the end of the message is [read](StreamParser::on_data), and has no effect unless handshakes
+    /// are [followed](TlsParserSettings::handshakes).
+    pub fn on_decrypted_message(
+        &mut self,
+        side: Side,
+        kind: u8,
+        body: &[u8],
+        counters: &mut TlsCounters,
+        emit: &mut impl FnMut(Side, TlsEvent),
+    ) {
+        if let Some(follower) = &mut self.follower {
+            follower.on_decrypted(side, kind, body, &mut |side, event| {
+                counters.handshakes.count(&event);
+                emit(side, event);
+            });
+        }
+    }
+
+    /// Processes a decrypted alert of TLS 1.3: its level and description.
+    pub fn on_decrypted_alert(
+        &mut self,
+        side: Side,
+        alert: [u8; 2],
+        counters: &mut TlsCounters,
+        emit: &mut impl FnMut(Side, TlsEvent),
+    ) {
+        if let Some(follower) = &mut self.follower {
+            follower.on_decrypted_alert(side, alert, &mut |side, event| {
+                counters.handshakes.count(&event);
+                emit(side, event);
+            });
+        }
+    }
+
+    /// Sets whether the messages of the client in TLS 1.3 are decrypted: its Finished message, not its first encrypted record, then
+    /// ends the handshake.
+    pub fn set_decrypts_client(&mut self, decrypts: bool) {
+        if let Some(follower) = &mut self.follower {
+            follower.set_awaits_finished(decrypts);
+        }
+    }
+
     /// Whether nothing further can be found. A second ClientHello may be captured after the server's answer.
     #[inline]
     fn is_done(&self) -> bool {

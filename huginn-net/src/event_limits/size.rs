@@ -171,6 +171,7 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
             let numbers_len = hello.message().len().saturating_mul(5).saturating_div(2);
             sum([
                 HELLO,
+                DECRYPTED,
                 TLS_SOFTWARE,
                 hello.server_name().map_or(0, |name| text(name, limit)),
                 names(hello.alpn(), limit),
@@ -196,17 +197,30 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
             let extensions = numbers(hello.extensions().count(), limit);
             let quic = finding.server.quic.map_or(0, |_| QUIC_SERVER);
             let ja3s = limited(hello.message().len().saturating_mul(2), limit);
-            sum([310, NUMBER, quic, alpn, extensions, ja3s])
+            sum([310, DECRYPTED, NUMBER, quic, alpn, extensions, ja3s])
         }
         Finding::TlsHandshake(finding) => {
             // A byte of a name has up to six characters, two of them backslashes: `\C2\80`.
             let request = finding.handshake.certificate_request.as_ref().map_or(0, Vec::len);
             let alerts = finding.handshake.alerts.len().saturating_mul(ALERT);
-            sum([280, NUMBER, alerts, limited(request.saturating_mul(6), limit).saturating_mul(4)])
+            let alpn =
+                finding.handshake.alpn.as_deref().map_or(0, |name| text(name, limit).saturating_add(9));
+            sum([
+                280,
+                DECRYPTED,
+                NUMBER,
+                alpn,
+                alerts,
+                limited(request.saturating_mul(6), limit).saturating_mul(4),
+            ])
         }
         Finding::TlsCertificates(finding) => {
             let certificates = finding.certificates.certificates.iter();
-            sum([120, certificates.fold(0, |sum, found| sum.saturating_add(certificate(found, limit)))])
+            sum([
+                120,
+                DECRYPTED,
+                certificates.fold(0, |sum, found| sum.saturating_add(certificate(found, limit))),
+            ])
         }
         Finding::SshClient(finding) => {
             sum([ssh(&finding.peer, limit), software(finding.software().as_ref())])
@@ -322,17 +336,20 @@ fn tool(label: &Label) -> u64 {
 }
 
 fn request(finding: &HttpRequestFinding, limit: TextLimit) -> u64 {
-    let HttpRequestFinding { request, akamai, software: found, verdict, .. } = finding;
+    let HttpRequestFinding { request, akamai, software: found, http3, verdict, .. } = finding;
     let texts = [Some(request.method()), request.host(), Some(request.target()), request.user_agent()];
     let texts = texts.into_iter().flatten().fold(0_usize, |sum, part| sum.saturating_add(text(part, limit)));
     let language = request.language().map_or(0, |tag| text(tag.as_bytes(), limit));
+    // A setting has two numbers of 62 bits and a separator.
+    let http3 =
+        http3.as_deref().map_or(0, |found| AKAMAI.saturating_add(found.settings().len().saturating_mul(40)));
     let http2 = akamai.as_deref().map_or(0, |akamai| {
         let settings = akamai.settings().len().saturating_mul(17);
         let priorities = akamai.priorities().len().saturating_mul(28);
         let len = limited(settings.saturating_add(priorities).saturating_add(AKAMAI), limit);
         len.saturating_add(80).saturating_add(software(found.as_ref()))
     });
-    sum([180, HEAD_CUT, DECRYPTED, texts, language, verdict_bytes(verdict, limit), http2])
+    sum([180, HEAD_CUT, DECRYPTED, texts, language, verdict_bytes(verdict, limit), http2, http3])
 }
 
 fn response(finding: &HttpResponseFinding, limit: TextLimit) -> u64 {

@@ -1,8 +1,8 @@
-//! HTTP inside TLS, decrypted with logged secrets.
+//! What is inside TLS, decrypted with logged secrets.
 
 use huginn_net_core::tally;
 
-/// Counters of decryption. All are zero without secrets.
+/// Counters of decryption: of TLS connections, over TCP and in QUIC. All are zero without secrets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct DecryptionCounters {
@@ -17,12 +17,14 @@ pub struct DecryptionCounters {
     /// TLS connections with a secret that could not be followed: bytes or the ServerHello are missing, bytes are not records, or
     /// the client sent different contents for the same bytes.
     pub incomplete: u64,
+    /// Connections of which only one side was decrypted: the secret of the other one is not known.
+    pub one_side: u64,
 }
 
-tally!(DecryptionCounters { connections, without_secret, not_authentic, unsupported, incomplete });
+tally!(DecryptionCounters { connections, without_secret, not_authentic, unsupported, incomplete, one_side });
 
 #[cfg(feature = "decrypt")]
-pub(super) use with_secrets::{Decryption, TlsContent, TlsContentCounters};
+pub(super) use with_secrets::{ContentEvent, Decryption, TlsContent, TlsContentCounters, count};
 
 /// Whether TLS is decrypted: this build cannot.
 #[cfg(not(feature = "decrypt"))]
@@ -33,11 +35,13 @@ pub(super) struct Decryption {}
 mod with_secrets {
     use std::fmt;
 
-    use huginn_net_core::{ParserSlot, Probe, Side, StreamData, StreamParser, StreamStart, tally};
+    use huginn_net_core::{ParserSlot, Probe, Side, StreamData, StreamParser, StreamStart, Tally, tally};
     use huginn_net_decrypt::{PlaintextReader, Secrets, Stop, TlsDecryptor};
-    use huginn_net_http::{HttpCounters, HttpEvent, HttpParser};
+    use huginn_net_http::{HttpCounters, HttpEvent, HttpParser, HttpRequest};
+    use huginn_net_tls::{TlsCounters, TlsEvent, TlsParser, TlsParserSettings};
 
     use super::DecryptionCounters;
+    use crate::limits::MAX_TUNNELS;
     use crate::observers::stream_parsers::StreamProtocols;
 
     /// Whether TLS is decrypted, and with which secrets.
@@ -49,24 +53,61 @@ mod with_secrets {
             Self(secrets)
         }
 
+        /// The secrets, if there are any.
+        pub(in crate::observers) fn secrets(&self) -> Option<&Secrets> {
+            self.0.as_ref().filter(|secrets| !secrets.is_empty())
+        }
+
         /// The slot of a new connection.
         pub(in crate::observers) fn slot(
             &self,
             enabled: StreamProtocols,
         ) -> Option<Box<ParserSlot<TlsContent>>> {
-            let secrets =
-                self.0.as_ref().filter(|secrets| enabled.decrypts && enabled.http && !secrets.is_empty())?;
-            Some(Box::new(ParserSlot::with_settings(true, secrets.clone())))
+            let StreamProtocols { http, tls, tls_settings, decrypts, .. } = enabled;
+            let reads = decrypts && (http || tls && tls_settings.handshakes);
+            let secrets = self.secrets().filter(|_| reads)?.clone();
+            let settings = ContentSettings { secrets, http, tls, tls_settings, tunnels: 0 };
+            Some(Box::new(ParserSlot::with_settings(true, settings)))
         }
     }
 
-    /// Parses HTTP inside TLS.
+    /// What is read inside TLS.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub(in crate::observers) struct ContentSettings {
+        secrets: Secrets,
+        http: bool,
+        tls: bool,
+        tls_settings: TlsParserSettings,
+        /// Number of tunnels around the connection.
+        tunnels: u8,
+    }
+
+    /// What is found inside TLS.
+    pub(in crate::observers) enum ContentEvent {
+        Http(HttpEvent),
+        /// Of TLS through a tunnel inside TLS.
+        Tls(TlsEvent),
+        /// A message of the encrypted handshake: its type and body.
+        Message(u8, Box<[u8]>),
+        /// An encrypted alert: its level and description.
+        Alert([u8; 2]),
+    }
+
+    /// Reads the content of a TLS connection.
     pub(in crate::observers) struct TlsContent {
         tls: TlsDecryptor,
-        http: HttpParser,
-        secrets: Secrets,
+        http: Option<HttpParser>,
+        /// What follows CONNECT.
+        tunnel: Option<Box<Tunnel>>,
+        settings: ContentSettings,
         /// Whether the client may have sent other bytes than those read.
         is_ambiguous: bool,
+    }
+
+    /// TLS inside TLS, after CONNECT.
+    struct Tunnel {
+        tls: TlsParser,
+        content: TlsContent,
     }
 
     /// Omits what was decrypted.
@@ -87,11 +128,112 @@ mod with_secrets {
             if let Some(stop) = stop {
                 count(stop, counters);
             }
+            if let Some(tunnel) = &mut self.tunnel {
+                tunnel.content.on_end(counters);
+            }
+        }
+
+        /// Whether the encrypted handshake of the client is being read.
+        pub(in crate::observers) fn reads_client_handshake(&self) -> bool {
+            self.tls.reads_handshake(Side::Client)
+        }
+
+        // Not generic, because a tunnel may contain another one.
+        fn read(
+            &mut self,
+            side: Side,
+            data: StreamData<'_>,
+            counters: &mut TlsContentCounters,
+            emit: &mut dyn FnMut(Side, ContentEvent),
+        ) {
+            let Self { tls, http, tunnel, settings, is_ambiguous } = self;
+            if tls.stopped().is_some() {
+                return;
+            }
+            let (had_records, lacked_side) = (tls.records() > 0, tls.lacks_side());
+            let outcome = match data {
+                StreamData::Bytes(bytes) if !*is_ambiguous => {
+                    let mut content = Content { http, tunnel, settings, counters, emit };
+                    tls.push(side, bytes, &settings.secrets, &mut content)
+                }
+                _ => Err(tls.gap()),
+            };
+            let decryption = &mut counters.decryption;
+            if !had_records && tls.records() > 0 {
+                decryption.connections = decryption.connections.saturating_add(1);
+            }
+            if !lacked_side && tls.lacks_side() {
+                decryption.one_side = decryption.one_side.saturating_add(1);
+            }
+            if let Err(stop) = outcome {
+                count(stop, decryption);
+            }
+        }
+
+        fn content_reads(&self, side: Side) -> bool {
+            self.http.as_ref().is_some_and(|http| http.reads(side)) || self.tunnel_reads(side)
+        }
+
+        fn tunnel_reads(&self, side: Side) -> bool {
+            self.tunnel.as_ref().is_some_and(|tunnel| tunnel.reads(side))
+        }
+    }
+
+    impl Tunnel {
+        fn new(settings: &ContentSettings) -> Self {
+            let ContentSettings { tls_settings, tunnels, .. } = *settings;
+            let settings = ContentSettings { tunnels: tunnels.saturating_add(1), ..settings.clone() };
+            Self {
+                tls: TlsParser::new(StreamStart::Handshake, tls_settings),
+                content: TlsContent::new(StreamStart::Handshake, settings),
+            }
+        }
+
+        fn read(
+            &mut self,
+            side: Side,
+            bytes: &[u8],
+            counters: &mut TlsContentCounters,
+            emit: &mut dyn FnMut(Side, ContentEvent),
+        ) {
+            let Self { tls, content } = self;
+            let mut handshake = TlsCounters::default();
+            content.read(side, StreamData::Bytes(bytes), counters, &mut |side, event| {
+                let emit_tls = &mut |side, event| emit(side, ContentEvent::Tls(event));
+                match event {
+                    ContentEvent::Message(kind, body) => {
+                        tls.on_decrypted_message(side, kind, &body, &mut handshake, emit_tls);
+                    }
+                    ContentEvent::Alert(alert) => {
+                        tls.on_decrypted_alert(side, alert, &mut handshake, emit_tls)
+                    }
+                    event => emit(side, event),
+                }
+            });
+            tls.set_decrypts_client(content.reads_client_handshake());
+            if content.settings.tls && tls.reads(side) {
+                let data = StreamData::Bytes(bytes);
+                tls.on_data(side, data, &mut handshake, &mut |side, event| {
+                    emit(side, ContentEvent::Tls(event));
+                });
+            }
+            counters.tls.add(&handshake);
+        }
+
+        fn reads(&self, side: Side) -> bool {
+            let reads_hellos = self.content.settings.tls && self.tls.reads(side);
+            reads_hellos || self.content.reads(side)
+        }
+
+        fn buffered_bytes(&self) -> usize {
+            size_of::<Self>()
+                .saturating_add(self.tls.buffered_bytes())
+                .saturating_add(self.content.buffered_bytes())
         }
     }
 
     /// Counts why a connection is not decrypted further.
-    fn count(stop: Stop, counters: &mut DecryptionCounters) {
+    pub(in crate::observers) fn count(stop: Stop, counters: &mut DecryptionCounters) {
         let counter = match stop {
             Stop::NotTls => return,
             Stop::NoSecret => &mut counters.without_secret,
@@ -106,52 +248,87 @@ mod with_secrets {
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub(in crate::observers) struct TlsContentCounters {
         pub(in crate::observers) http: HttpCounters,
+        pub(in crate::observers) tls: TlsCounters,
         pub(in crate::observers) decryption: DecryptionCounters,
     }
 
-    tally!(TlsContentCounters { http, decryption });
+    tally!(TlsContentCounters { http, tls, decryption });
 
-    /// Passes plaintext to HTTP.
-    struct Http<'a, F> {
-        http: &'a mut HttpParser,
-        counters: &'a mut HttpCounters,
-        emit: &'a mut F,
+    /// Passes plaintext to the parsers.
+    struct Content<'a> {
+        http: &'a mut Option<HttpParser>,
+        tunnel: &'a mut Option<Box<Tunnel>>,
+        settings: &'a ContentSettings,
+        counters: &'a mut TlsContentCounters,
+        emit: &'a mut dyn FnMut(Side, ContentEvent),
     }
 
-    impl<F: FnMut(Side, HttpEvent)> PlaintextReader for Http<'_, F> {
+    impl PlaintextReader for Content<'_> {
         fn on_data(&mut self, side: Side, bytes: &[u8]) {
-            self.http.on_data(side, StreamData::Bytes(bytes), self.counters, self.emit);
+            let Self { http, tunnel, settings, counters, emit } = self;
+            if let Some(tunnel) = tunnel {
+                tunnel.read(side, bytes, counters, emit);
+            }
+            let Some(http) = http else { return };
+            let mut connects = false;
+            http.on_data(side, StreamData::Bytes(bytes), &mut counters.http, &mut |side, event| {
+                connects |=
+                    matches!(&event, HttpEvent::Request(HttpRequest { request, .. }) if request.is_connect());
+                emit(side, ContentEvent::Http(event));
+            });
+            if connects && tunnel.is_none() && settings.tunnels < MAX_TUNNELS {
+                **tunnel = Some(Box::new(Tunnel::new(settings)));
+            }
         }
 
         fn skippable(&self, side: Side) -> u64 {
-            self.http.skippable(side)
+            match (&self.http, &self.tunnel) {
+                (Some(http), None) => http.skippable(side),
+                _ => 0,
+            }
         }
 
         fn skip(&mut self, side: Side, len: u64) {
-            self.http.skip(side, len);
+            if let Some(http) = self.http {
+                http.skip(side, len);
+            }
         }
 
         fn reads(&self, side: Side) -> bool {
-            self.http.reads(side)
+            self.http.as_ref().is_some_and(|http| http.reads(side))
+                || self.tunnel.as_ref().is_some_and(|tunnel| tunnel.reads(side))
+        }
+
+        fn on_handshake(&mut self, side: Side, kind: u8, body: &[u8]) {
+            if self.settings.tls && self.settings.tls_settings.handshakes {
+                (self.emit)(side, ContentEvent::Message(kind, body.into()));
+            }
+        }
+
+        fn on_alert(&mut self, side: Side, alert: [u8; 2]) {
+            (self.emit)(side, ContentEvent::Alert(alert));
         }
 
         fn on_early_data_rejected(&mut self) {
-            *self.http = HttpParser::new(StreamStart::Handshake, ());
+            if let Some(http) = self.http {
+                *http = HttpParser::new(StreamStart::Handshake, ());
+            }
+            *self.tunnel = None;
         }
     }
 
     impl StreamParser for TlsContent {
-        type Event = HttpEvent;
+        type Event = ContentEvent;
         type Counters = TlsContentCounters;
-        type Settings = Secrets;
+        type Settings = ContentSettings;
 
         fn probe(_: Side, _: &[u8]) -> Probe {
             Probe::Unsure
         }
 
-        fn new(_: StreamStart, secrets: Secrets) -> Self {
-            let http = HttpParser::new(StreamStart::Handshake, ());
-            Self { tls: TlsDecryptor::new(), http, secrets, is_ambiguous: false }
+        fn new(_: StreamStart, settings: ContentSettings) -> Self {
+            let http = settings.http.then(|| HttpParser::new(StreamStart::Handshake, ()));
+            Self { tls: TlsDecryptor::new(), http, tunnel: None, settings, is_ambiguous: false }
         }
 
         fn on_data(
@@ -159,30 +336,13 @@ mod with_secrets {
             side: Side,
             data: StreamData<'_>,
             counters: &mut TlsContentCounters,
-            emit: &mut impl FnMut(Side, HttpEvent),
+            emit: &mut impl FnMut(Side, ContentEvent),
         ) {
-            let Self { tls, http, secrets, is_ambiguous } = self;
-            if tls.stopped().is_some() {
-                return;
-            }
-            let TlsContentCounters { http: http_counters, decryption } = counters;
-            let had_records = tls.records() > 0;
-            let outcome = match data {
-                StreamData::Bytes(bytes) if !*is_ambiguous => {
-                    tls.push(side, bytes, secrets, &mut Http { http, counters: http_counters, emit })
-                }
-                _ => Err(tls.gap()),
-            };
-            if !had_records && tls.records() > 0 {
-                decryption.connections = decryption.connections.saturating_add(1);
-            }
-            if let Err(stop) = outcome {
-                count(stop, decryption);
-            }
+            self.read(side, data, counters, emit);
         }
 
         fn reads(&self, side: Side) -> bool {
-            self.tls.reads(side, self.http.reads(side))
+            self.tls.reads(side, self.content_reads(side))
         }
 
         /// Ends the decryption at the next data, or at the end of the connection, where that is counted.
@@ -193,7 +353,8 @@ mod with_secrets {
         fn buffered_bytes(&self) -> usize {
             self.tls
                 .buffered_bytes()
-                .saturating_add(self.http.buffered_bytes())
+                .saturating_add(self.http.as_ref().map_or(0, HttpParser::buffered_bytes))
+                .saturating_add(self.tunnel.as_ref().map_or(0, |tunnel| tunnel.buffered_bytes()))
                 .saturating_add(size_of::<Self>())
         }
     }

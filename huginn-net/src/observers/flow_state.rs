@@ -7,6 +7,8 @@ use huginn_net_ssh::SshPeers;
 use huginn_net_tcp::TcpFlow;
 use huginn_net_tls::TlsUdpFlow;
 
+#[cfg(feature = "decrypt")]
+use super::quic_content::QuicConnections;
 use super::stream_parsers::Parsers;
 use crate::connection::OpenConnection;
 use crate::consistency::Outcome;
@@ -51,7 +53,26 @@ pub(super) struct ProtocolStates {
 #[derive(Debug)]
 pub(super) enum TransportState {
     Tcp(StreamFlow<Parsers>),
-    Udp(TlsUdpFlow),
+    Udp(UdpState),
+}
+
+/// The state of a flow over UDP.
+#[derive(Debug, Default)]
+pub(super) struct UdpState {
+    pub(super) tls: TlsUdpFlow,
+    /// The decrypted connections; absent without secrets.
+    #[cfg(feature = "decrypt")]
+    pub(super) quic: Option<Box<QuicConnections>>,
+}
+
+impl UdpState {
+    /// Heap memory of the flow, in bytes.
+    pub(super) fn buffered_bytes(&self) -> usize {
+        let tls = self.tls.buffered_bytes();
+        #[cfg(feature = "decrypt")]
+        let tls = tls.saturating_add(self.quic.as_ref().map_or(0, |quic| quic.buffered_bytes()));
+        tls
+    }
 }
 
 impl Default for TransportState {

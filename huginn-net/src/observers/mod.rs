@@ -2,6 +2,8 @@
 
 mod decryption;
 mod flow_state;
+#[cfg(feature = "decrypt")]
+mod quic_content;
 mod stream_parsers;
 
 use std::sync::Arc;
@@ -14,12 +16,16 @@ use huginn_net_db::{ClientDatabase, Database, Label};
 use huginn_net_http::{HttpCounters, HttpParser};
 use huginn_net_ssh::{SshCounters, SshParser};
 use huginn_net_tcp::{Handshake, Mtu, TcpEvent, TcpFlow, TcpObserver};
-use huginn_net_tls::{TlsCounters, TlsParser, TlsParserSettings, TlsUdpFlow, TlsUdpObserver};
+use huginn_net_tls::{TlsCounters, TlsParser, TlsParserSettings, TlsUdpObserver};
 
+#[cfg(feature = "decrypt")]
+use self::decryption::ContentEvent;
 use self::decryption::Decryption;
 pub use self::decryption::DecryptionCounters;
 pub(crate) use self::flow_state::FlowState;
-use self::flow_state::{ProtocolStates, TransportState};
+use self::flow_state::{ProtocolStates, TransportState, UdpState};
+#[cfg(feature = "decrypt")]
+use self::quic_content::{QuicConnections, QuicContent};
 use self::stream_parsers::{ParserReader, Parsers, StreamProtocols};
 use crate::Finding;
 use crate::blind_spots;
@@ -345,7 +351,7 @@ impl Protocol for Observers {
         let tcp = || self.tcp.as_ref()?.starts_flow(segment);
         let http = || first_sender::<HttpParser>(segment).filter(|_| self.http);
         let tls = || first_sender::<TlsParser>(segment).filter(|_| self.tls);
-        let tls_udp = || TlsUdpObserver::first_sender(segment).filter(|_| self.tls);
+        let tls_udp = || TlsUdpObserver::first_sender(segment).filter(|_| self.tls || self.decrypts_quic());
         let ssh = || first_sender::<SshParser>(segment).filter(|_| self.ssh);
         tcp().or_else(http).or_else(tls).or_else(tls_udp).or_else(ssh)
     }
@@ -861,6 +867,14 @@ impl Observers {
         }
     }
 
+    /// Whether HTTP in QUIC is decrypted.
+    fn decrypts_quic(&self) -> bool {
+        #[cfg(feature = "decrypt")]
+        return self.http && self.scope == Scope::Full && self.decryption.secrets().is_some();
+        #[cfg(not(feature = "decrypt"))]
+        false
+    }
+
     /// Feeds a UDP datagram to TLS.
     fn on_datagram(
         &mut self,
@@ -869,15 +883,15 @@ impl Observers {
         flow: &mut ProtocolStates,
         emit: &mut impl FnMut(Origin, FlowOutput),
     ) -> Interest {
-        if !self.tls {
+        if !self.tls && !self.decrypts_quic() {
             return Interest::Done;
         }
         let ProtocolStates { transport, systems, mismatch, .. } = flow;
         if let TransportState::Tcp(_) = transport {
-            *transport = TransportState::Udp(TlsUdpFlow::default());
+            *transport = TransportState::Udp(UdpState::default());
         }
-        let TransportState::Udp(datagrams) = transport else { return Interest::Done };
-        let Self { tls_udp, counters, database, clients, scope, profiles, notices, .. } = self;
+        let TransportState::Udp(state) = transport else { return Interest::Done };
+        let Self { tls, tls_udp, counters, database, clients, scope, profiles, notices, .. } = self;
         let findings = ParserFindings {
             database,
             clients,
@@ -887,9 +901,43 @@ impl Observers {
             systems,
             mismatch,
         };
-        tls_udp.on_datagram(segment.payload, sender, datagrams, &mut counters.tls, &mut |origin, event| {
+        let payload = segment.payload;
+        #[cfg(feature = "decrypt")]
+        if let Some(secrets) = self.decryption.secrets().filter(|_| *scope == Scope::Full) {
+            let UdpState { tls: hello_state, quic } = state;
+            let ProtocolCounters { http, tls: tls_counters, decryption, .. } = counters;
+            let mut unread = TlsCounters::default();
+            let hellos = if *tls { &mut *tls_counters } else { &mut unread };
+            tls_udp.on_datagram(payload, sender, hello_state, hellos, &mut |origin, event| {
+                QuicConnections::on_hello(quic, origin.subject, payload, &event);
+                if *tls {
+                    let emit = &mut |subject, output| emit(Origin { subject, ..origin }, output);
+                    findings.on_tls(origin.subject, event, false, emit);
+                }
+            });
+            let Some(quic) = quic else { return Interest::More };
+            if let Some(random) = hello_state.take_renewed_random() {
+                quic.renew(payload, &random);
+            }
+            let reads_handshakes = *tls && self.tls_settings.handshakes;
+            let mut content = QuicContent {
+                http: self.http.then_some(http),
+                handshakes: &mut tls_counters.handshakes,
+                decryption,
+            };
+            quic.on_datagram(sender, payload, secrets, &mut content, reads_handshakes, &mut |side, event| {
+                let emit = &mut |subject: Side, output| emit(subject.into(), output);
+                match event {
+                    ContentEvent::Http(event) => findings.on_http(side, event, true, emit),
+                    ContentEvent::Tls(event) => findings.on_tls(side, event, true, emit),
+                    ContentEvent::Message(..) | ContentEvent::Alert(_) => {}
+                }
+            });
+            return Interest::More;
+        }
+        tls_udp.on_datagram(payload, sender, &mut state.tls, &mut counters.tls, &mut |origin, event| {
             let emit = &mut |subject, output| emit(Origin { subject, ..origin }, output);
-            findings.on_tls(origin.subject, event, emit);
+            findings.on_tls(origin.subject, event, false, emit);
         })
     }
 }

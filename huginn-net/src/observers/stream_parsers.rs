@@ -6,9 +6,9 @@ use huginn_net_ssh::{SshParser, SshParserCounters, SshPeerCounters, SshPeers};
 use huginn_net_tls::{TlsCounters, TlsParser, TlsParserSettings};
 
 use super::FlowOutput;
-use super::decryption::{Decryption, DecryptionCounters};
 #[cfg(feature = "decrypt")]
-use super::decryption::{TlsContent, TlsContentCounters};
+use super::decryption::{ContentEvent, TlsContent, TlsContentCounters};
+use super::decryption::{Decryption, DecryptionCounters};
 use crate::Finding;
 use crate::parser_findings::{ParserFindings, on_ssh};
 #[cfg(feature = "decrypt")]
@@ -122,19 +122,36 @@ impl ParserReader<'_> {
                 parsers.http.on_data(input, counters, &mut |side, event| {
                     findings.on_http(side, event, false, emit);
                 });
-                #[cfg(feature = "decrypt")]
-                if let Some(slot) = &mut parsers.decrypted {
-                    let mut found = TlsContentCounters::default();
-                    slot.on_data(input, &mut found, &mut |side, event| {
-                        findings.on_http(side, event, true, emit)
-                    });
-                    counters.add(&found.http);
-                    self.decryption.add(&found.decryption);
-                }
             }
             None => parsers.http.drop_parser(),
         }
-        parsers.tls.on_data(input, tls, &mut |side, event| findings.on_tls(side, event, emit));
+        // The decrypted messages of a handshake come before the records that contain them.
+        #[cfg(feature = "decrypt")]
+        if let Some(slot) = &mut parsers.decrypted {
+            let mut found = TlsContentCounters::default();
+            let mut handshake = parsers.tls.parser_mut();
+            slot.on_data(input, &mut found, &mut |side, event| {
+                let mut on_tls = |side, event| findings.on_tls(side, event, false, emit);
+                match (event, &mut handshake) {
+                    (ContentEvent::Http(event), _) => findings.on_http(side, event, true, emit),
+                    (ContentEvent::Tls(event), _) => findings.on_tls(side, event, true, emit),
+                    (ContentEvent::Message(kind, body), Some(handshake)) => {
+                        handshake.on_decrypted_message(side, kind, &body, tls, &mut on_tls);
+                    }
+                    (ContentEvent::Alert(alert), Some(handshake)) => {
+                        handshake.on_decrypted_alert(side, alert, tls, &mut on_tls);
+                    }
+                    _ => {}
+                }
+            });
+            if let (Some(handshake), Some(content)) = (handshake, slot.parser_mut()) {
+                handshake.set_decrypts_client(content.reads_client_handshake());
+            }
+            http.iter_mut().for_each(|counters| counters.add(&found.http));
+            tls.add(&found.tls);
+            self.decryption.add(&found.decryption);
+        }
+        parsers.tls.on_data(input, tls, &mut |side, event| findings.on_tls(side, event, false, emit));
         let clients = findings.clients;
         if input.conflict().is_some() {
             // The peers of the connection are those of the delivered content.

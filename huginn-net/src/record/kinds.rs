@@ -195,7 +195,7 @@ records! {
     pub struct HttpRequestRecord<'a> in "http_" {
         /// HTTP version
         version: Text<'a>,
-        /// Number of the request in its connection, from 0; with HTTP/2 the stream identifier
+        /// Number of the request in its connection, from 0; with HTTP/2 and HTTP/3 the stream identifier
         exchange: u32,
         /// True if header fields are missing, because the head exceeded a limit
         head_cut[omitted]: Option<bool>,
@@ -225,6 +225,8 @@ records! {
         akamai[omitted]: Option<Text<'a>>,
         /// MD5 of the Akamai fingerprint
         akamai_hash[omitted]: Option<Text<'a>>,
+        /// HTTP/3 fingerprint: settings and pseudo-header fields
+        http3[omitted] in "http3": Option<Text<'a>>,
         /// Software with this fingerprint; null without a match
         #[serde(default, deserialize_with = "present")]
         software[omitted] in "software": Option<Option<SoftwareRecord<'a>>>,
@@ -237,7 +239,7 @@ records! {
     pub struct HttpResponseRecord<'a> in "http_" {
         /// HTTP version
         version: Text<'a>,
-        /// Number of the request in its connection, from 0; with HTTP/2 the stream identifier
+        /// Number of the request in its connection, from 0; with HTTP/2 and HTTP/3 the stream identifier
         exchange: u32,
         /// True if header fields are missing, because the head exceeded a limit
         head_cut[omitted]: Option<bool>,
@@ -626,7 +628,7 @@ impl<'a> MatchRecord<'a> {
 impl<'a> HttpRequestRecord<'a> {
     #[inline(always)]
     pub(super) fn new(finding: &'a HttpRequestFinding, texts: &mut LimitedTexts<'a, '_>) -> Self {
-        let HttpRequestFinding { request, exchange, akamai, software, verdict, .. } = finding;
+        let HttpRequestFinding { request, exchange, akamai, software, http3, verdict, .. } = finding;
         let tag = request.language().map(|tag| language::name(tag).unwrap_or(tag).as_bytes());
         Self {
             version: request.version().name().into(),
@@ -645,6 +647,7 @@ impl<'a> HttpRequestRecord<'a> {
             os_agrees: verdict.system.agrees,
             akamai: akamai.as_deref().map(|akamai| texts.of("akamai", usize::MAX, akamai)),
             akamai_hash: akamai.as_deref().map(|akamai| Text::md5(akamai.hash().0)),
+            http3: http3.as_deref().map(|found| texts.of("http3", usize::MAX, found)),
             software: akamai.as_deref().map(|_| software.clone().map(Into::into)),
             listed: listed(finding.clients.listed()),
         }

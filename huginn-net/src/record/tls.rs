@@ -19,6 +19,8 @@ records! {
     pub struct TlsClientRecord<'a> in "tls_" {
         /// `tcp`, `quic` or `dtls`
         transport in "transport": Text<'a>,
+        /// True if it was sent encrypted, and read with a logged secret
+        decrypted[omitted]: Option<bool>,
         /// Highest version that the client offers
         version: Text<'a>,
         /// Server name that the client asks for
@@ -116,6 +118,8 @@ records! {
     pub struct TlsServerRecord<'a> in "tls_" {
         /// `tcp`, `quic` or `dtls`
         transport in "transport": Text<'a>,
+        /// True if it was sent encrypted, and read with a logged secret
+        decrypted[omitted]: Option<bool>,
         /// Version that the server selects
         version: Text<'a>,
         /// Cipher suite that the server selects, in hexadecimal
@@ -143,12 +147,16 @@ records! {
         listed[omitted] in "listed": Option<Option<Vec<ListedRecord<'a>>>>,
     }
 
-    /// `tls_handshake`: the end of a TLS handshake over TCP, or of DTLS.
+    /// `tls_handshake`: the end of a TLS handshake over TCP, or of DTLS, or of QUIC if it is decrypted.
     pub struct TlsHandshakeRecord<'a> in "tls_" {
         /// Whether the handshake completed; otherwise an alert ended it
         completed: bool,
+        /// True if it was sent encrypted, and read with a logged secret
+        decrypted[omitted]: Option<bool>,
         /// Version that the server selected
         version: Option<Text<'a>>,
+        /// Protocol that the server selected in its encrypted extensions
+        alpn[omitted]: Option<Text<'a>>,
         /// `no`, `session_id`, `ticket` or `psk`: whether and how the session continues an earlier one
         resumed: Option<Text<'a>>,
         /// Whether the server sent a HelloRetryRequest
@@ -181,8 +189,10 @@ records! {
         name: Option<Text<'a>>,
     }
 
-    /// `tls_certificates`: the certificates that a server or client sends, up to TLS 1.2.
+    /// `tls_certificates`: the certificates that a server or client sends, up to TLS 1.2 or decrypted.
     pub struct TlsCertificatesRecord<'a> in "tls_" {
+        /// True if it was sent encrypted, and read with a logged secret
+        decrypted[omitted]: Option<bool>,
         /// The certificates in their order, that of the sender first
         certificates in "certificate": Vec<CertificateRecord<'a>>,
         /// Whether the message has more certificates
@@ -241,6 +251,7 @@ impl<'a> TlsClientRecord<'a> {
         let key_shares = hello.key_shares().filter(|share| !is_grease(share.group));
         Self {
             transport: hello.transport().name().into(),
+            decrypted: finding.decrypted.then_some(true),
             version: Text::version(hello.version()),
             sni: hello.server_name().map(|name| texts.wire("sni", name)),
             alpn: texts.wires("alpn", hello.alpn()),
@@ -332,7 +343,9 @@ impl<'a> TlsHandshakeRecord<'a> {
         };
         Self {
             completed: found.completed,
+            decrypted: finding.decrypted.then_some(true),
             version: found.version.map(Text::version),
+            alpn: found.alpn.as_deref().map(|name| texts.wire("alpn", name)),
             resumed: found.resumption.map(|resumption| resumption.name().into()),
             retry: found.version.map(|_| found.retry).or(found.retry.then_some(true)),
             group: group.map(Text::group),
@@ -365,6 +378,7 @@ impl<'a> TlsServerRecord<'a> {
         let ja3s = hello.ja3s();
         Self {
             transport: hello.transport().name().into(),
+            decrypted: finding.decrypted.then_some(true),
             version: Text::version(hello.version()),
             cipher: Text::hex(hello.cipher_suite()),
             cipher_name: names::cipher_suite(hello.cipher_suite()).map(Into::into),
@@ -394,6 +408,7 @@ impl<'a> TlsCertificatesRecord<'a> {
     ) -> Self {
         let TlsCertificates { certificates, has_more, .. } = &finding.certificates;
         Self {
+            decrypted: finding.decrypted.then_some(true),
             certificates: certificates.iter().map(|found| CertificateRecord::new(found, texts)).collect(),
             has_more_certificates: *has_more,
             name_matches: finding.name_matches(),
@@ -469,6 +484,7 @@ mod tests {
     fn record(certificates: &[Certificate], limit: TextLimit) -> (serde_json::Value, Vec<String>) {
         let finding = TlsCertificatesFinding {
             certificates: TlsCertificates::new(certificates.to_vec(), true, Some(b"www.example.com")),
+            decrypted: false,
             text_limit: limit,
         };
         let mut cut = Vec::new();

@@ -121,6 +121,14 @@ fn events(capture: &Path) -> Vec<Event> {
     events
 }
 
+/// Returns the events of a capture, those of certificates included.
+fn events_with_handshakes(capture: &Path) -> Vec<Event> {
+    let mut events = Vec::new();
+    let builder = HuginnNet::builder().handshakes(true).secrets(Some(secrets(&[capture])));
+    builder.build().analyze(CaptureReader::open(capture).unwrap(), &mut events).unwrap();
+    events
+}
+
 /// The secrets that captures bring.
 pub(crate) fn secrets(captures: &[&Path]) -> Secrets {
     let secrets = Secrets::new();
@@ -185,10 +193,7 @@ fn ja3_and_ja3s_equal_tshark() {
 fn certificates_equal_openssl() {
     for (capture, mut golden) in goldens("certificates") {
         let mut rows: Vec<String> = Vec::new();
-        let mut reader = HuginnNet::builder_with(Observers::default().handshakes(true)).build();
-        let mut events: Vec<Event> = Vec::new();
-        reader.analyze(CaptureReader::open(&capture).unwrap(), &mut events).unwrap();
-        for event in events {
+        for event in events_with_handshakes(&capture) {
             let Finding::TlsCertificates(finding) = &event.kind else { continue };
             let source = event.subject_addr();
             for (index, certificate) in finding.certificates.certificates.iter().enumerate() {
@@ -266,6 +271,106 @@ fn http_exchanges_equal_tshark() {
         golden.sort();
         assert_eq!(rows, golden, "{}", capture.display());
     }
+}
+
+/// The requests of `record-decrypted.sh`, and the settings that tshark shows. Go logs no secret of early data, so that one request of
+/// it is missing.
+#[test]
+fn http3_has_all_requests_and_responses() {
+    const GO: &str = "6:10485760|a,m,p,s";
+    const PYTHON: &str = "1:4096;7:16;8:1;GREASE|m,a,s,p";
+    const CHROMIUM: &str = "1:65536;6:262144;7:100;51:1;GREASE|m,a,s,p";
+    let capture = captures::path("http-decrypted-quic.pcapng");
+    let (mut requests, mut responses) = (Vec::new(), Vec::new());
+    for event in events(&capture) {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        match &event.kind {
+            Finding::HttpRequest(found) => {
+                assert!(found.decrypted && found.request.version() == HttpVersion::Http3);
+                let target = text(found.request.path().unwrap());
+                let wanted = match text(found.request.user_agent().unwrap()) {
+                    agent if agent.starts_with("aioquic") => PYTHON,
+                    agent if agent.starts_with("quic-go") => GO,
+                    _ => CHROMIUM,
+                };
+                assert_eq!(found.http3.as_ref().unwrap().to_string(), wanted, "{target}");
+                requests.push(format!("{} {target}", text(found.request.method())));
+            }
+            Finding::HttpResponse(found) => {
+                assert!(found.decrypted && found.response.version() == HttpVersion::Http3);
+                responses.push(found.response.status().to_string());
+            }
+            _ => {}
+        }
+    }
+    let mut wanted: Vec<String> = Vec::new();
+    for (count, request) in [
+        (1, "GET /go"),
+        (1, "GET /go-retry"),
+        (1, "GET /go-version2"),
+        (1, "GET /aioquic"),
+        (1, "GET /aioquic-0rtt"),
+        (1, "GET /aioquic-retry"),
+        (3, "GET /aioquic-update"),
+        (1, "GET /aioquic?v=1"),
+        (1, "GET /aioquic?v=6b3343cf"),
+        (8, "POST /data?a=1"),
+        (6, "GET /last"),
+        (1, "GET /last?v=1"),
+        (1, "GET /last?v=6b3343cf"),
+        (2, "GET /chromium"),
+        (2, "GET /favicon.ico"),
+    ] {
+        wanted.extend(std::iter::repeat_n(request.to_owned(), count));
+    }
+    requests.sort();
+    wanted.sort();
+    assert_eq!(requests, wanted);
+    assert_eq!(responses.iter().filter(|status| *status == "200").count(), wanted.len() + 1);
+    assert!(responses.iter().all(|status| ["103", "200"].contains(&&**status)));
+}
+
+/// Two hellos of each connection through the proxy: to it, and to the server behind it.
+#[test]
+fn tls_inside_tls_is_read() {
+    let capture = captures::path("http-decrypted-tls13.pcapng");
+    let mut found = Vec::new();
+    for event in events_with_handshakes(&capture) {
+        match &event.kind {
+            Finding::TlsClient(finding) if finding.decrypted => found.push("hello"),
+            Finding::TlsHandshake(finding) if finding.handshake.alpn.as_deref() == Some(b"h2") => {
+                found.push("h2")
+            }
+            Finding::HttpRequest(finding) if finding.request.is_connect() => found.push("connect"),
+            Finding::HttpRequest(finding) => match finding.request.path() {
+                Some(b"/through-proxy") => found.push("through"),
+                Some(b"/through-proxy-again") => found.push("again"),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    assert_eq!(
+        found,
+        ["h2", "h2", "connect", "hello", "through", "again", "connect", "hello", "through", "again"]
+    );
+}
+
+#[test]
+fn connections_with_half_of_their_secrets_are_counted() {
+    let capture = captures::path("http-decrypted-clients.pcapng");
+    let (mut text, secrets) = (String::new(), Secrets::new());
+    let reader = || CaptureReader::open(&capture).unwrap();
+    reader().read_key_logs(|part| text.push_str(std::str::from_utf8(part).unwrap())).unwrap();
+    let of_server = |line: &&str| line.starts_with("SERVER_");
+    let half: Vec<&str> = text.lines().filter(|line| !of_server(line)).collect();
+    let connections = text.lines().filter(|line| line.starts_with("SERVER_TRAFFIC_SECRET_0")).count();
+    secrets.add_key_log(half.join("\n").as_bytes());
+    let mut analyzer = HuginnNet::builder().secrets(Some(secrets)).build();
+    analyzer.analyze(reader(), &mut |_: Event| {}).unwrap();
+    let found = analyzer.protocol().counters().decryption;
+    assert!(connections > 5, "{connections}");
+    assert_eq!((found.one_side, found.not_authentic), (connections as u64, 0));
 }
 
 #[test]

@@ -200,7 +200,7 @@ impl Learner {
             return;
         }
         let own = [user_agent, label];
-        if finding.request.version() != HttpVersion::Http2 {
+        if finding.request.version() < HttpVersion::Http2 {
             return self.add_http(seen, Kind::HttpRequest, HttpShape::new(&finding.verdict.signature), own);
         }
         let Some(akamai) = &finding.akamai else { return };
@@ -214,7 +214,7 @@ impl Learner {
         let label = finding.verdict.label().map(ToString::to_string);
         let own = [server, self.note_text(seen, Clue::HttpLabel, label.as_deref().map(str::as_bytes))];
         let is_wanted = label.is_none() || seen.program.is_some();
-        if is_wanted && finding.response.version() != HttpVersion::Http2 {
+        if is_wanted && finding.response.version() < HttpVersion::Http2 {
             self.add_http(seen, Kind::HttpResponse, HttpShape::new(&finding.verdict.signature), own);
         }
     }

@@ -243,7 +243,7 @@ impl HttpIndex {
     /// The match: the first specific signature, else the first generic one.
     pub(crate) fn find(&self, signature: &HttpSignature, known: &HeaderNames) -> Option<HttpMatch> {
         let version = signature.version();
-        if version == HttpVersion::Http2 {
+        if version >= HttpVersion::Http2 {
             return None;
         }
         let named = signature.headers().iter().filter_map(|header| Some((known.find(header)?, header)));

@@ -9,8 +9,8 @@ const GROUP: u32 = 7;
 /// The last shift at which a group fits in 32 bits.
 const MAX_SHIFT: u32 = 28;
 
-/// Reads a number whose first byte contains its `prefix` lowest bits, 1 to 7.
-pub(super) fn read(bytes: &mut Cursor<'_>, prefix: u32) -> Result<u32, HpackError> {
+/// Reads a number whose first byte contains its `prefix` lowest bits, 1 to 8.
+pub(crate) fn read(bytes: &mut Cursor<'_>, prefix: u32) -> Result<u32, HpackError> {
     let mask = 0xff_u8 >> 8_u32.saturating_sub(prefix);
     let first = bytes.u8()? & mask;
     if first < mask {

@@ -5,5 +5,7 @@ mod huffman;
 mod integer;
 mod table;
 
-pub(crate) use decoder::Decoder;
 pub use decoder::HpackError;
+pub(crate) use decoder::{Decoder, StringHeader};
+pub(crate) use integer::read as read_integer;
+pub(crate) use table::{Name, field_size};

@@ -28,13 +28,13 @@ struct Field {
 /// The name of a field. Fields share the name that they refer to, so that a few bytes that refer to a long name cause no
 /// copy of it.
 #[derive(Clone, Debug)]
-pub(super) enum Name {
+pub(crate) enum Name {
     Static(&'static str),
     Shared(Arc<[u8]>),
 }
 
 impl Name {
-    pub(super) fn as_bytes(&self) -> &[u8] {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
         match self {
             Self::Static(name) => name.as_bytes(),
             Self::Shared(name) => name,
@@ -111,7 +111,7 @@ impl DynamicTable {
 }
 
 /// Size of a field, in bytes (RFC 7541, section 4.1).
-pub(super) fn field_size(name: &[u8], value: &[u8]) -> usize {
+pub(crate) fn field_size(name: &[u8], value: &[u8]) -> usize {
     name.len().saturating_add(value.len()).saturating_add(OVERHEAD)
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct QuicFlow {
     /// Datagrams since the latest Initial packet.
     quiet: u8,
     has_found_hello: bool,
+    /// The random of a ClientHello that repeats another one with other numbers and keys, after a Retry.
+    renewed_random: Option<Box<[u8; 32]>>,
 }
 
 #[derive(Debug)]
@@ -131,6 +133,11 @@ impl QuicFlow {
     /// Whether a hello was found.
     pub(crate) const fn has_found_hello(&self) -> bool {
         self.has_found_hello
+    }
+
+    /// Takes the random of a ClientHello that was not emitted, because it repeats another one.
+    pub(crate) fn take_renewed_random(&mut self) -> Option<Box<[u8; 32]>> {
+        self.renewed_random.take()
     }
 
     /// Heap memory of the flow, in bytes.
@@ -306,6 +313,7 @@ impl QuicFlow {
         let Followed { connection, hello, counts, is_short, .. } = &mut *followed;
         let (client, destination) = (connection.client(), connection.destination());
         let (mut is_repetition, mut has_found) = (false, false);
+        let renewed_random = &mut self.renewed_random;
         let mut each = |message: Found<'_>| {
             let mut conflict = message.conflict;
             if message.sender == client && !message.retry {
@@ -319,6 +327,9 @@ impl QuicFlow {
                         .any(|slot| slot.repeats(message.message, hash, client, &destination))
                 {
                     is_repetition = true;
+                    // The random follows the header and the version.
+                    let random = message.message.get(6..).and_then(<[u8]>::first_chunk);
+                    *renewed_random = random.map(|random| Box::new(*random));
                     return;
                 }
             }

@@ -3,7 +3,7 @@
 use huginn_net_wire::{Cursor, Truncated};
 
 use super::QuicError;
-use super::packet::{take, varint};
+use super::packet::take;
 use super::version::FrameSet;
 
 /// Frame types allowed in an Initial packet (RFC 9000, section 12.4).
@@ -63,7 +63,7 @@ impl<'a> Iterator for CryptoFrames<'a> {
 
 fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Crypto<'a>, QuicError> {
     let offset = cursor.position();
-    match varint(cursor)? {
+    match cursor.varint()? {
         kind::PADDING => cursor.skip(leading_zeros(cursor.rest()))?,
         kind::PING => {}
         kind @ (kind::ACK | kind::ACK_ECN) => skip_ack(cursor, kind)?,
@@ -88,25 +88,25 @@ fn read_google<'a>(cursor: &mut Cursor<'a>) -> Result<Crypto<'a>, QuicError> {
 
 /// Reads a CRYPTO frame (RFC 9000, section 19.6).
 fn crypto<'a>(cursor: &mut Cursor<'a>) -> Result<(u64, &'a [u8]), Truncated> {
-    let offset = varint(cursor)?;
-    let len = varint(cursor)?;
+    let offset = cursor.varint()?;
+    let len = cursor.varint()?;
     Ok((offset, take(cursor, len)?))
 }
 
 /// Skips an ACK frame (RFC 9000, section 19.3).
 fn skip_ack(cursor: &mut Cursor<'_>, kind: u64) -> Result<(), Truncated> {
-    varint(cursor)?; // largest acknowledged
-    varint(cursor)?; // delay
-    let ranges = varint(cursor)?;
-    varint(cursor)?; // first range
+    cursor.varint()?; // largest acknowledged
+    cursor.varint()?; // delay
+    let ranges = cursor.varint()?;
+    cursor.varint()?; // first range
     // Terminates for any announced count: each range has at least two bytes, or the frame is truncated.
     for _ in 0..ranges {
-        varint(cursor)?; // gap
-        varint(cursor)?; // length
+        cursor.varint()?; // gap
+        cursor.varint()?; // length
     }
     if kind == kind::ACK_ECN {
         for _ in 0..3 {
-            varint(cursor)?;
+            cursor.varint()?;
         }
     }
     Ok(())
@@ -114,11 +114,11 @@ fn skip_ack(cursor: &mut Cursor<'_>, kind: u64) -> Result<(), Truncated> {
 
 /// Skips a CONNECTION_CLOSE frame (RFC 9000, section 19.19).
 fn skip_close(cursor: &mut Cursor<'_>, kind: u64) -> Result<(), Truncated> {
-    varint(cursor)?; // error code
+    cursor.varint()?; // error code
     if kind == kind::CONNECTION_CLOSE {
-        varint(cursor)?; // type of the frame at fault
+        cursor.varint()?; // type of the frame at fault
     }
-    let reason = varint(cursor)?;
+    let reason = cursor.varint()?;
     take(cursor, reason)?;
     Ok(())
 }

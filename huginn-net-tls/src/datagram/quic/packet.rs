@@ -6,7 +6,6 @@ use huginn_net_wire::{Cursor, Truncated};
 
 use super::QuicError;
 use super::version::{LongType, Protection, is_reserved};
-pub(super) use crate::hello::varint;
 
 /// Maximum length of a connection id in all versions so far, in bytes (RFC 9000, section 17.2).
 pub(super) const MAX_CONNECTION_ID: usize = 20;
@@ -190,9 +189,9 @@ struct Body<'a> {
 /// Reads the fields of an Initial packet after its connection ids.
 fn body<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Body<'a> {
     let fields = |cursor: &mut Cursor<'a>| {
-        let token_len = varint(cursor)?;
+        let token_len = cursor.varint()?;
         let token = take(cursor, token_len)?;
-        let len = varint(cursor)?;
+        let len = cursor.varint()?;
         let number_offset = cursor.position();
         take(cursor, len)?;
         Ok((token.len(), number_offset))
@@ -220,7 +219,7 @@ fn connection_id<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], QuicError> {
 }
 
 fn skip_protected(cursor: &mut Cursor<'_>) -> Result<(), Truncated> {
-    let len = varint(cursor)?;
+    let len = cursor.varint()?;
     take(cursor, len)?;
     Ok(())
 }

@@ -191,7 +191,7 @@ impl Blocks {
         finding: &HttpRequestFinding,
         limit: TextLimit,
     ) -> io::Result<()> {
-        let HttpRequestFinding { request, akamai, verdict, .. } = finding;
+        let HttpRequestFinding { request, akamai, http3, verdict, .. } = finding;
         let (method, target) = (Wire(request.method(), limit), Wire(request.target(), limit));
         self.field(out, "request", format_args!("{method} {target} HTTP/{}", request.version()))?;
         self.remarks(out, request.headers(), finding.decrypted)?;
@@ -201,8 +201,11 @@ impl Blocks {
             self.field(out, "language", Wire(language::name(tag).unwrap_or(tag).as_bytes(), limit))?;
         }
         self.http(out, verdict, limit)?;
-        match akamai {
-            Some(akamai) => self.field(out, "akamai", Computed(akamai, limit)),
+        if let Some(akamai) = akamai {
+            self.field(out, "akamai", Computed(akamai, limit))?;
+        }
+        match http3 {
+            Some(fingerprint) => self.field(out, "http3", Computed(fingerprint, limit)),
             None => Ok(()),
         }
     }

@@ -180,7 +180,7 @@ impl Decoder {
                 return Ok(());
             }
             Skip::Value => {
-                *skip = Skip::string(StringHeader::read(block)?.len, false);
+                *skip = Skip::string(StringHeader::read(block, 7)?.len, false);
                 return Ok(());
             }
         }
@@ -219,7 +219,7 @@ impl Decoder {
                     if value_follows && known.is_some() {
                         continue;
                     }
-                    let header = StringHeader::read(block)?;
+                    let header = StringHeader::read(block, 7)?;
                     if header.is_too_long() {
                         // A field larger than the table empties it (RFC 7541, section 4.4).
                         if is_added {
@@ -259,16 +259,17 @@ struct Literal {
     value: Vec<u8>,
 }
 
-/// The start of a string literal (RFC 7541, section 5.2).
-struct StringHeader {
+/// The start of a string literal (RFC 7541, section 5.2; RFC 9204, section 4.1.2).
+pub(crate) struct StringHeader {
     is_huffman: bool,
     len: usize,
 }
 
 impl StringHeader {
-    fn read(block: &mut Cursor<'_>) -> Result<Self, HpackError> {
-        let is_huffman = block.peek().is_some_and(|first| first & 0x80 != 0);
-        let len = integer::read(block, 7)?;
+    /// Reads a length in the `prefix` lowest bits, after the bit of the Huffman code.
+    pub(crate) fn read(block: &mut Cursor<'_>, prefix: u32) -> Result<Self, HpackError> {
+        let is_huffman = block.peek().is_some_and(|first| u32::from(first) >> prefix & 1 != 0);
+        let len = integer::read(block, prefix)?;
         Ok(Self { is_huffman, len: usize::try_from(len).unwrap_or(usize::MAX) })
     }
 
@@ -282,7 +283,7 @@ impl StringHeader {
         min_len > MAX_FIELD_LIST_SIZE.max(MAX_HPACK_TABLE_SIZE as usize)
     }
 
-    fn read_string(&self, block: &mut Cursor<'_>, string: &mut Vec<u8>) -> Result<(), HpackError> {
+    pub(crate) fn read_string(&self, block: &mut Cursor<'_>, string: &mut Vec<u8>) -> Result<(), HpackError> {
         let bytes = block.take(self.len)?;
         string.clear();
         if self.is_huffman {

@@ -6,7 +6,6 @@ use super::seal::Packet;
 use super::{Run, unhex};
 use crate::quic::ClientInitials;
 use crate::quic::keys::{Keys, full_packet_number};
-use crate::quic::packet::varint;
 use crate::quic::version::Protection;
 
 /// The connection id of both appendices.
@@ -186,9 +185,9 @@ fn decodes_variable_length_integers() {
         ("25", 37),
         ("4025", 37),
     ] {
-        assert_eq!(varint(&mut Cursor::new(&unhex(wire))), Ok(value));
+        assert_eq!(Cursor::new(&unhex(wire)).varint(), Ok(value));
     }
-    assert!(varint(&mut Cursor::new(&unhex("c2197c5eff14e8"))).is_err());
+    assert!(Cursor::new(&unhex("c2197c5eff14e8")).varint().is_err());
 }
 
 /// RFC 9000, appendix A.3, and edge cases of its algorithm.
