@@ -53,6 +53,10 @@ impl<'a> Iterator for CryptoFrames<'a> {
                 FrameSet::Ietf => read(&mut self.cursor),
                 FrameSet::Google => read_google(&mut self.cursor),
             };
+            // No frame is complete after one that ends within a field.
+            if matches!(frame, Err(QuicError::Truncated(_))) {
+                self.cursor = Cursor::new(&[]);
+            }
             if let Some(crypto) = frame.transpose() {
                 return Some(crypto);
             }
