@@ -51,4 +51,8 @@ pub(crate) struct PcapArguments {
     /// Print the N fingerprints of each kind that fewest hosts sent, instead of events; --events selects kinds
     #[arg(long, help_heading = "Output", value_name = "N", value_parser = parse_number)]
     pub(crate) rare: Option<usize>,
+
+    /// Only these kinds of fingerprints of --top and --rare, by their names in JSON, such as user_agent,ja4
+    #[arg(long, help_heading = "Output", value_name = "KIND", value_delimiter = ',')]
+    pub(crate) kinds: Vec<String>,
 }

@@ -39,7 +39,7 @@ pub(crate) fn run(command: Command) -> Result<Outcome, Failure> {
         Command::Follow(args) => follow::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Inventory(args) => inventory::run(args),
-        Command::Top(args) => top::run(&args),
+        Command::Top(args) => top::run(args),
         #[cfg(unix)]
         Command::Watch(args) => watch::run(*args),
         #[cfg(unix)]

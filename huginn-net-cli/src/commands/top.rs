@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use huginn_net::hosts::HostCounters;
-use huginn_net::{Counters, Event, HuginnNet};
+use huginn_net::{Counters, Event, Finding, HuginnNet};
 
 use crate::args::TopArguments;
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Verbosity
 use crate::stderr;
 use crate::views::terminal::{Counts, Feed, TerminalView, sample_counts};
 
-pub(super) fn run(args: &TopArguments) -> Result<Outcome, Failure> {
+pub(super) fn run(args: TopArguments) -> Result<Outcome, Failure> {
     let TopPlan { inputs, count, analyzer, selected, zone } = TopPlan::new(args)?;
     let files = inputs.files.len();
     let feed = Arc::new(Feed::new(zone.clone()));
@@ -30,10 +30,12 @@ pub(super) fn run(args: &TopArguments) -> Result<Outcome, Failure> {
     sample_counts(Arc::clone(&feed), Arc::clone(interrupt.flag()), move || {
         snapshots.query(|snapshot| counts(snapshot.counters(), &snapshot.shared_state().counters()))
     })?;
-    let has_failed = Arc::new(AtomicBool::new(false));
+    let (has_failed, has_hit) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let analysis = {
-        let (feed, has_failed) = (Arc::clone(&feed), Arc::clone(&has_failed));
-        move || analyse(run, ToFeed { feed: &feed, selected, files, has_failed: &has_failed })
+        let (feed, has_failed, has_hit) = (Arc::clone(&feed), Arc::clone(&has_failed), Arc::clone(&has_hit));
+        move || {
+            analyse(run, ToFeed { feed: &feed, selected, files, has_failed: &has_failed, has_hit: &has_hit })
+        }
     };
     let starting = |source| Failure::Start { doing: "the analysis thread", source };
     thread::Builder::new().name("huginn-analysis".to_owned()).spawn(analysis).map_err(starting)?;
@@ -44,17 +46,22 @@ pub(super) fn run(args: &TopArguments) -> Result<Outcome, Failure> {
     }
     shown?;
     // The threads end with the program: one of them may wait for a pipe.
-    Ok(match (is_interrupted, has_failed.load(Ordering::Relaxed)) {
+    let outcome = match (is_interrupted, has_failed.load(Ordering::Relaxed)) {
         (true, _) => Outcome::Interrupted,
         (false, true) => Outcome::Failed,
         (false, false) => Outcome::Complete,
-    })
+    };
+    Ok(outcome.with_hit(has_hit.load(Ordering::Relaxed)))
 }
 
 /// Analyses all captures.
 fn analyse(mut run: CaptureRun, mut to: ToFeed<'_>) {
     let ended = run.run(&mut to);
-    let ToFeed { feed, has_failed, .. } = to;
+    let ToFeed { feed, has_failed, has_hit, .. } = to;
+    // A hit that a limit left out is one, too.
+    if run.analyzer.shared_state().matches_suppressed() > 0 {
+        has_hit.store(true, Ordering::Relaxed);
+    }
     if ended.is_err() || run.outcome() == Outcome::Failed {
         has_failed.store(true, Ordering::Relaxed);
     }
@@ -72,6 +79,8 @@ struct ToFeed<'a> {
     /// Number of files.
     files: usize,
     has_failed: &'a AtomicBool,
+    /// Whether a watch list had a hit.
+    has_hit: &'a AtomicBool,
 }
 
 impl Visitor for ToFeed<'_> {
@@ -83,6 +92,9 @@ impl Visitor for ToFeed<'_> {
         });
         let add = |event: &Event| {
             if self.selected.contains(event, capture.name.as_deref(), None) {
+                if matches!(event.kind, Finding::Match(_)) {
+                    self.has_hit.store(true, Ordering::Relaxed);
+                }
                 self.feed.add(event);
             }
         };

@@ -20,9 +20,15 @@ impl Selected {
     /// Whether an event is wanted, which is written with the capture file and the interface if there are several.
     #[inline]
     pub(crate) fn contains(&self, event: &Event, file: Option<&str>, interface: Option<&str>) -> bool {
-        let Self { events, condition, from, to } = self;
-        (events.is_empty() || events.contains(&event_name(&event.kind)))
-            && from.is_none_or(|from| event.ts.as_nanos() >= from.as_nanos())
+        (self.events.is_empty() || self.events.contains(&event_name(&event.kind)))
+            && self.fulfils(event, file, interface)
+    }
+
+    /// Whether an event of any kind has wanted fields and a wanted time.
+    #[inline]
+    pub(crate) fn fulfils(&self, event: &Event, file: Option<&str>, interface: Option<&str>) -> bool {
+        let Self { events: _, condition, from, to } = self;
+        from.is_none_or(|from| event.ts.as_nanos() >= from.as_nanos())
             && to.is_none_or(|to| event.ts.as_nanos() < to.as_nanos())
             && condition.as_ref().is_none_or(|condition| condition.selects(event, file, interface))
     }

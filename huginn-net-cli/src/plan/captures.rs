@@ -43,12 +43,13 @@ impl ReportPlan {
         inputs.refuse_as_output(&output)?;
         // A report covers the complete captures.
         let hosts = HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() };
-        let events = EventArguments {
+        let mut events = EventArguments {
             fingerprints: args.fingerprints,
             connections: false,
             findings: true,
             thresholds: args.thresholds,
         };
+        select::switch_on(&args.select, &mut events)?;
         let plan = AnalysisPlan::new(&args.analysis)?.with_events(&events, None)?;
         let plan = plan.configure(|builder| builder.hosts(hosts).profiles(true));
         Ok(Self {
@@ -119,8 +120,9 @@ pub(crate) struct TopPlan {
 }
 
 impl TopPlan {
-    pub(crate) fn new(args: &TopArguments) -> Result<Self, Failure> {
-        rules::check_top(args)?;
+    pub(crate) fn new(mut args: TopArguments) -> Result<Self, Failure> {
+        select::switch_on(&args.select, &mut args.events)?;
+        rules::check_top(&args)?;
         let inputs = Inputs::find(&args.input)?;
         inputs.report_key_logs(false, false);
         let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.events, None)?;

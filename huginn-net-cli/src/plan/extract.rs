@@ -1,5 +1,6 @@
 //! What `extract` reads and writes.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
@@ -9,10 +10,11 @@ use huginn_net::capture::PcapngWriter;
 use huginn_net::core::{DecodeConfig, Frame};
 
 use super::{AnalysisPlan, Inputs, output, rules, select};
-use crate::args::ExtractArguments;
+use crate::args::{EventArguments, ExtractArguments};
 use crate::failure::Failure;
 use crate::output::{PCAPNG_APPLICATION, Selected, Target};
 use crate::paths::name_of;
+use crate::stderr;
 
 /// The plan of `extract`.
 pub(crate) struct ExtractPlan {
@@ -48,14 +50,20 @@ pub(crate) struct FrameFilter(Option<huginn_net::core::Bpf>);
 
 impl ExtractPlan {
     pub(crate) fn new(mut args: ExtractArguments) -> Result<Self, Failure> {
-        rules::check_extract(&args)?;
         args.event_additions.findings |= args.events.contains(&"finding");
+        args.event_additions.connections |= args.events.contains(&"connection");
+        if args.events.is_empty() && !args.select.is_set() && !args.annotate {
+            args.events = default_events(&args.event_additions);
+        }
+        select::switch_on(&args.select, &mut args.event_additions)?;
+        rules::check_extract(&args)?;
         let inputs = Inputs::find(&args.input)?;
         inputs.report_key_logs(args.quiet, false);
         refuse_pipes(&inputs)?;
         let target = output::target(Some(&args.output));
         inputs.refuse_as_output(&target)?;
         check_output(&target)?;
+        report_other_name(&target);
         let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.event_additions, None)?;
         let packets = match (args.annotate, args.handshakes) {
             (true, _) => ExtractedPackets::All,
@@ -76,6 +84,12 @@ impl ExtractPlan {
             is_quiet: args.quiet,
         })
     }
+}
+
+/// The events that select connections if nothing else does: hits of watch lists and findings, if they are asked for. Empty for all.
+fn default_events(args: &EventArguments) -> Vec<&'static str> {
+    let kinds = [("match", !args.fingerprints.is_empty()), ("finding", args.findings)];
+    kinds.into_iter().filter(|(_, is_wanted)| *is_wanted).map(|(kind, _)| kind).collect()
 }
 
 /// The pcapng file that `extract` writes.
@@ -114,6 +128,15 @@ impl FrameFilter {
     /// Whether a frame is analysed.
     pub(crate) fn passes(&mut self, frame: &Frame<'_>) -> bool {
         self.0.as_mut().is_none_or(|bpf| bpf.passes(frame))
+    }
+}
+
+/// Reports a name of another format: the file is pcapng all the same.
+fn report_other_name(target: &Target) {
+    let Target::File(path) = target else { return };
+    let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase();
+    if ["pcap", "cap", "dmp", "gz", "zst", "xz", "bz2", "zip"].contains(&&*extension) {
+        stderr::report(&format_args!("{}: will be uncompressed pcapng, whatever its name", name_of(path)));
     }
 }
 

@@ -10,7 +10,7 @@ use crate::similar::most_similar;
 const MAX_SUGGESTIONS: usize = 3;
 
 /// Least similarity of a suggested name.
-const MIN_SIMILARITY: f64 = 0.8;
+pub(super) const MIN_SIMILARITY: f64 = 0.8;
 
 /// The columns of CSV and TSV without `--fields`: those that most kinds of events have, and one fingerprint of each kind.
 const DEFAULT_COLUMNS: [&str; 14] = [
@@ -31,7 +31,7 @@ const DEFAULT_COLUMNS: [&str; 14] = [
 ];
 
 /// Columns of hits of watch lists.
-const MATCH_COLUMNS: [&str; 13] = [
+const MATCH_COLUMNS: [&str; 15] = [
     "ts",
     "event",
     "client.ip",
@@ -45,11 +45,23 @@ const MATCH_COLUMNS: [&str; 13] = [
     "list",
     "line",
     "matched_event",
+    "packet",
+    "file",
 ];
 
 /// Columns of findings above fingerprints.
-const FINDING_COLUMNS: [&str; 8] =
-    ["ts", "event", "client.ip", "client.port", "server.ip", "server.port", "finding", "reason"];
+const FINDING_COLUMNS: [&str; 10] = [
+    "ts",
+    "event",
+    "client.ip",
+    "client.port",
+    "server.ip",
+    "server.port",
+    "finding",
+    "reason",
+    "packet",
+    "file",
+];
 
 /// The columns of a table with these kinds of events, if the user names none.
 pub(super) fn default_columns(kinds: &[&str]) -> Vec<String> {

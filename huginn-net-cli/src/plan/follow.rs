@@ -1,12 +1,14 @@
 //! The plans of `follow` and `diff`.
 
-use std::net::IpAddr;
-use std::path::PathBuf;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use huginn_net::core::IpNet;
+use huginn_net::explain::Fingerprint;
 use huginn_net::finding::NoticeSettings;
 use huginn_net::hosts::HostLimits;
-use huginn_net::{Configure, HuginnNet};
+use huginn_net::{Configure, Escaped, HuginnNet};
 
 use super::output::open_text;
 use super::{AnalysisPlan, Inputs, output, rules, select};
@@ -15,6 +17,7 @@ use crate::args::{
 };
 use crate::failure::Failure;
 use crate::output::{Selected, Target, TextFormat, TextWriter, Zone};
+use crate::paths::name_of;
 use crate::views::follow::Subject;
 
 /// Limits of the hosts: the plans cover the complete captures.
@@ -65,12 +68,11 @@ impl FollowPlan {
         let selected = select::selected(&args.select, Vec::new())?;
         let FollowArguments { mut values, server, fingerprint, keylog, decompression, analysis, .. } = args;
         let subject = match (server, fingerprint) {
-            (Some(server), _) => of_server(&server),
+            (Some(server), _) => of_server(&server)?,
             (None, Some(value)) => Subject::Fingerprint(value),
-            (None, None) if values.len() > 1 => first_value(&values.remove(0))?,
             (None, None) => {
-                let advice = "name a host or a server and its captures: 'huginn-net follow ADDRESS FILE'";
-                return Err(Failure::Usage(advice.into()));
+                check_order(&values)?;
+                first_value(&values.remove(0))?
             }
         };
         let input = InputArguments { files: values, keylog, decompression };
@@ -84,19 +86,82 @@ impl FollowPlan {
 }
 
 /// An address is a host, and everything else the name of a server.
-fn first_value(value: &std::path::Path) -> Result<Subject, Failure> {
+fn first_value(value: &Path) -> Result<Subject, Failure> {
     let text = value.to_str().ok_or_else(|| Failure::Usage("the name is not UTF-8".into()))?;
     Ok(match text.parse::<IpAddr>() {
         Ok(ip) => Subject::Host(ip.to_canonical()),
-        Err(_) => of_server(text),
+        Err(_) => of_server(text)?,
     })
 }
 
-fn of_server(text: &str) -> Subject {
-    match text.parse::<IpAddr>() {
-        Ok(ip) => Subject::ServerAddress(ip.to_canonical()),
-        Err(_) => Subject::ServerName(without_port(text).to_ascii_lowercase()),
+/// Checks that captures follow what is followed.
+fn check_order(values: &[PathBuf]) -> Result<(), Failure> {
+    let is_address = |path: &Path| path.to_str().is_some_and(|text| text.parse::<IpAddr>().is_ok());
+    let is_capture = |path: &Path| {
+        path.exists() || path.as_os_str().as_encoded_bytes().starts_with(b"@") || path.as_os_str() == "-"
+    };
+    let advice = match values {
+        [only] if !is_address(only) && is_capture(only) => {
+            format!(
+                "name a host or a server before the capture: 'huginn-net follow ADDRESS {}'",
+                name_of(only)
+            )
+        }
+        [only] => format!("name a capture, too: 'huginn-net follow {} FILE'", name_of(only)),
+        [first, others @ ..]
+            if !is_address(first) && is_capture(first) && others.iter().any(|path| !is_capture(path)) =>
+        {
+            "name the host or server before the captures: 'huginn-net follow ADDRESS FILE'".to_owned()
+        }
+        _ => return Ok(()),
+    };
+    Err(Failure::Usage(advice.into()))
+}
+
+fn of_server(text: &str) -> Result<Subject, Failure> {
+    if let Ok(ip) = text.parse::<IpAddr>() {
+        return Ok(Subject::ServerAddress(ip.to_canonical()));
     }
+    match other_form(text) {
+        Some(advice) => Err(Failure::Usage(advice.into())),
+        None => Ok(Subject::ServerName(without_port(text).to_ascii_lowercase())),
+    }
+}
+
+/// What to write instead of a text that is neither an address nor a name.
+fn other_form(text: &str) -> Option<String> {
+    let shown = Escaped(text.as_bytes());
+    if text.parse::<IpNet>().is_ok() {
+        return Some(format!(
+            "'{shown}' is a network: follow takes one address, and 'huginn-net pcap --net {shown} FILE' shows a network"
+        ));
+    }
+    if let Ok(end) = text.parse::<SocketAddr>() {
+        return Some(format!("'{shown}' has a port: write '{}'", end.ip()));
+    }
+    if !text.contains('.') && text.parse::<Fingerprint>().is_ok() {
+        return Some(format!("'{shown}' is a fingerprint: write --fingerprint {shown}"));
+    }
+    if text.contains("[.]") && !text.contains("://") {
+        return Some(format!(
+            "'{shown}' is not a name: write '{}'",
+            Escaped(text.replace("[.]", ".").as_bytes())
+        ));
+    }
+    if let Some((_, rest)) = text.split_once("://") {
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let host = host.replace("[.]", ".");
+        return Some(format!("'{shown}' is a URL: write '{}'", Escaped(host.as_bytes())));
+    }
+    if text.starts_with('.') || text.contains('*') {
+        let pattern = if text.contains('*') { text.to_owned() } else { format!("*{text}") };
+        return Some(format!(
+            "'{shown}' is several names, and follow takes one: huginn-net pcap --where \"sni ~ '{}'\" FILE shows all",
+            Escaped(pattern.as_bytes())
+        ));
+    }
+    let is_name = !text.is_empty() && !text.contains(['/', '\\']) && !text.contains(char::is_whitespace);
+    (!is_name).then(|| format!("'{shown}' is neither an address nor the name of a server"))
 }
 
 /// A name without a port, which may follow it in a Host header. Addresses stay as they are.

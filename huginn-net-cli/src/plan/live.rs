@@ -10,6 +10,7 @@ use huginn_net::{Configure, Filter, HuginnNet};
 use huginn_net_live::{Backend, LiveOptions, LiveSource};
 
 use super::output::{OutputContent, OutputPlan};
+use super::pcap::switch_on_kinds;
 use super::{
     AnalysisPlan, BaselineFile, FrameFilter, ReloadPlan, WatchFiles, analysis, output, rules, select,
 };
@@ -144,7 +145,8 @@ pub(super) struct LiveParts {
 }
 
 impl LivePlan {
-    pub(crate) fn new(args: LiveArguments) -> Result<Self, Failure> {
+    pub(crate) fn new(mut args: LiveArguments) -> Result<Self, Failure> {
+        switch_on_kinds(&mut args.run)?;
         rules::check_live(&args)?;
         let extract = LiveExtractPlan::new(&args)?;
         let plan = AnalysisPlan::of_events(&args.run)?;

@@ -77,7 +77,11 @@ pub(crate) enum HostScope {
 }
 
 impl PcapPlan {
-    pub(crate) fn new(args: PcapArguments) -> Result<Self, Failure> {
+    pub(crate) fn new(mut args: PcapArguments) -> Result<Self, Failure> {
+        let writes_tables = args.summary || args.top.is_some() || args.rare.is_some();
+        if !writes_tables {
+            switch_on_kinds(&mut args.run)?;
+        }
         rules::check_pcap(&args)?;
         let inputs = Inputs::find(&args.input)?;
         inputs.refuse_as_output(&output::target(args.run.output.output.as_deref()))?;
@@ -86,7 +90,6 @@ impl PcapPlan {
         if let Some(file) = &baseline {
             check_baseline(file, &inputs, &args)?;
         }
-        let writes_tables = args.summary || args.top.is_some() || args.rare.is_some();
         let analyzer = analysis(&args, writes_tables)?.decrypt(&inputs).build_for_files(inputs.longest())?;
         let content =
             if writes_tables { Content::Tables(TablesPlan::new(&args)?) } else { Content::of_events(&args)? };
@@ -119,7 +122,10 @@ impl Content {
 impl TablesPlan {
     fn new(args: &PcapArguments) -> Result<Self, Failure> {
         let selected = &args.run.output.events;
-        let is_selected = |kind: &ValueKind| selected.is_empty() || selected.contains(&kind.event());
+        let is_selected = |kind: &ValueKind| {
+            (selected.is_empty() || selected.contains(&kind.event()))
+                && (args.kinds.is_empty() || args.kinds.iter().any(|name| name == kind.name()))
+        };
         let scope = if args.merge { HostScope::AllFiles } else { HostScope::EachFile };
         let format = match args.run.output.format {
             Format::Json => TableFormat::Json,
@@ -183,6 +189,14 @@ fn analysis(args: &PcapArguments, has_hosts: bool) -> Result<AnalysisPlan, Failu
     // Hosts at the end are those of the complete capture.
     let hosts = HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() };
     Ok(plan.configure(|builder| builder.hosts(hosts).profiles(true)))
+}
+
+/// Enables the kinds of events that the condition names, unless the format has none of them.
+pub(super) fn switch_on_kinds(run: &mut EventRunArguments) -> Result<(), Failure> {
+    if run.output.format == Format::P0f {
+        return Ok(());
+    }
+    select::switch_on(&run.output.select, &mut run.events)
 }
 
 /// The analysis of captures whose events are written.

@@ -10,6 +10,7 @@ use super::fields::check_fields;
 #[cfg(unix)]
 use super::output::target;
 use super::output::written;
+use super::select;
 use crate::args::{
     AnalysisArguments, BaselineArguments, ColorArgument, DatabaseArguments, EventArguments,
     EventRunArguments, ExplainArguments, ExtractArguments, Format, InputArguments, InventoryArguments,
@@ -52,6 +53,10 @@ pub(super) fn check_pcap(args: &PcapArguments) -> Result<(), Failure> {
     refuse([(
         args.zeek_dir.is_some() && !is_zeek,
         "--zeek-dir is for logs of Zeek: add --format zeek or zeek-tsv, or leave it out",
+    )])?;
+    refuse([(
+        !args.kinds.is_empty() && args.top.is_none() && args.rare.is_none(),
+        "--kinds selects fingerprints of --top and --rare: add one of them",
     )])?;
     if !args.summary && args.top.is_none() && args.rare.is_none() {
         return check_event_run(&args.run, WhereEvents::Written);
@@ -100,7 +105,15 @@ pub(super) fn check_list_output(args: &ListOutputArguments) -> Result<(), Failur
 pub(super) fn check_top(args: &TopArguments) -> Result<(), Failure> {
     check_key_logs(&args.input, &args.analysis.packets)?;
     check_analysis(&args.analysis)?;
-    check_thresholds(&args.events, &[])
+    check_thresholds(&args.events, &[])?;
+    let EventArguments { connections, fingerprints, .. } = &args.events;
+    let scope = Scope {
+        format: Format::Json,
+        protocols: &args.analysis.packets.protocols,
+        connections: *connections,
+        watches: !fingerprints.is_empty(),
+    };
+    select::check_kinds(&args.select, &scope)
 }
 
 /// Checks the thresholds of findings. `written`: the kinds of events that are selected.
@@ -125,7 +138,7 @@ pub(super) fn check_extract(args: &ExtractArguments) -> Result<(), Failure> {
     };
     match args.events.iter().find_map(|event| scope.obstacle(event)) {
         Some(advice) => fail(advice),
-        None => Ok(()),
+        None => select::check_kinds(&args.select, &scope),
     }
 }
 
@@ -320,6 +333,7 @@ fn check_events(
     if let Some(advice) = output.events.iter().find_map(|event| scope.obstacle(event)) {
         return fail(advice);
     }
+    select::check_kinds(&output.select, &scope)?;
     check_fields(&output.fields, &scope.possible(&written(output, events)))
 }
 
@@ -364,6 +378,11 @@ fn check_summary(args: &PcapArguments) -> Result<(), Failure> {
 
 /// Checks the options of `pcap --top` and `pcap --rare`.
 fn check_fingerprints(args: &PcapArguments) -> Result<(), Failure> {
+    let names = || ValueKind::fingerprints().map(ValueKind::name);
+    if let Some(kind) = args.kinds.iter().find(|kind| !names().any(|name| name == *kind)) {
+        let known: Vec<&str> = names().collect();
+        return fail(format!("--kinds: unknown kind '{kind}', expected one of {}", known.join(", ")));
+    }
     let has_fingerprint = |event: &str| ValueKind::fingerprints().any(|kind| kind.event() == event);
     if let Some(event) = args.run.output.events.iter().find(|event| !has_fingerprint(event)) {
         return fail(format!("--top and --rare count fingerprints, and the event '{event}' has none"));

@@ -1,31 +1,155 @@
 //! Conditions on events.
 
 use huginn_net::record::EVENT_NAMES;
-use huginn_net::select::{SelectionError, SelectionErrorKind};
+use huginn_net::select::{Selection, SelectionError, SelectionErrorKind};
 
-use super::fields::suggest;
-use crate::args::SelectArguments;
+use super::events::Scope;
+use super::fields::{MIN_SIMILARITY, suggest};
+use crate::args::{EventArguments, SelectArguments};
 use crate::failure::Failure;
 use crate::output::Selected;
+use crate::similar::most_similar;
+
+/// Fields of other programs, and those of this one.
+const FIELDS: [(&[&str], &str); 12] = [
+    (&["src", "src_ip", "srcip", "source", "ip.src", "src.ip", "saddr", "id.orig_h"], "'client.ip'"),
+    (
+        &["dst", "dst_ip", "dstip", "dest", "dest_ip", "destination", "ip.dst", "dst.ip", "id.resp_h"],
+        "'server.ip'",
+    ),
+    (&["src_port", "sport", "srcport", "tcp.srcport", "udp.srcport", "id.orig_p"], "'client.port'"),
+    (
+        &[
+            "dst_port",
+            "dport",
+            "dest_port",
+            "dstport",
+            "port",
+            "tcp.port",
+            "tcp.dstport",
+            "udp.dstport",
+            "id.resp_p",
+        ],
+        "'server.port'",
+    ),
+    (&["ip", "addr", "address", "ip.addr", "host.ip"], "'client.ip' or 'server.ip'"),
+    (&["domain", "hostname", "fqdn", "dns", "server_name", "tls.sni", "name"], "'sni' or 'host'"),
+    (&["time", "timestamp", "date", "frame.time", "@timestamp"], "'ts'"),
+    (&["useragent", "ua", "http.user_agent", "agent"], "'user_agent'"),
+    (&["os", "system", "platform"], "'label.name'"),
+    (&["kind", "event_type", "protocol", "proto"], "'event'"),
+    (&["ja3", "ja3.hash", "tls.ja3"], "'ja3_hash'"),
+    (&["frame.number", "frame", "number", "packet_number"], "'packet'"),
+];
+
+/// Enables the events 'connection' and 'finding' if the condition names them, or a field that no other events have.
+pub(super) fn switch_on(args: &SelectArguments, events: &mut EventArguments) -> Result<(), Failure> {
+    let Some(condition) = condition(args)? else { return Ok(()) };
+    for kinds in condition.wanted_kinds() {
+        if kinds.iter().all(|kind| ["connection", "finding", "match"].contains(kind)) {
+            events.connections |= kinds.contains(&"connection");
+            events.findings |= kinds.contains(&"finding");
+        }
+    }
+    Ok(())
+}
+
+/// Fails if a comparison can hold only in events that cannot occur.
+pub(super) fn check_kinds(args: &SelectArguments, scope: &Scope<'_>) -> Result<(), Failure> {
+    let Some(condition) = condition(args)? else { return Ok(()) };
+    for kinds in condition.wanted_kinds() {
+        let obstacles: Option<Vec<String>> = kinds.iter().map(|kind| scope.obstacle(kind)).collect();
+        if let Some(advice) = obstacles.and_then(|obstacles| obstacles.into_iter().next()) {
+            let has_label = args.condition.as_ref().is_some_and(|text| text.contains("label"));
+            let hint = if kinds == ["match"] && has_label { "; other events have 'label.name'" } else { "" };
+            return Err(Failure::Usage(format!("--where: {advice}{hint}").into()));
+        }
+    }
+    Ok(())
+}
+
+fn condition(args: &SelectArguments) -> Result<Option<Selection>, Failure> {
+    args.condition.as_ref().map(|text| text.parse().map_err(|error| wrong(text, &error))).transpose()
+}
 
 /// Reads what selects events, of these kinds, or of all if there are none.
 pub(super) fn selected(args: &SelectArguments, events: Vec<&'static str>) -> Result<Selected, Failure> {
-    let SelectArguments { condition, from, to } = args;
+    let SelectArguments { from, to, .. } = args;
     if let (Some(from), Some(to)) = (from, to)
         && from.as_nanos() >= to.as_nanos()
     {
         return Err(Failure::Usage("--to is not after --from: no time is between them".into()));
     }
-    let read = |text: &String| text.parse().map_err(|error| wrong(text, &error));
-    Ok(Selected { events, condition: condition.as_ref().map(read).transpose()?, from: *from, to: *to })
+    Ok(Selected { events, condition: condition(args)?, from: *from, to: *to })
 }
 
 /// Points at the error of a condition.
 fn wrong(text: &str, error: &SelectionError) -> Failure {
     let hint = match &error.kind {
-        SelectionErrorKind::UnknownField(path) => format!(": {}", suggest(path, &EVENT_NAMES)),
+        SelectionErrorKind::UnknownField(path) => format!(": {}", field_like(path)),
+        SelectionErrorKind::UnknownValue { value, known, .. } => format!(": {}", value_like(value, known)),
         _ => String::new(),
     };
     let marker = format!("{}^", " ".repeat(error.position));
     Failure::Usage(format!("--where: {error}{hint}\n  {text}\n  {marker}").into())
+}
+
+/// Names the field that another program calls so, or the most similar ones.
+fn field_like(path: &str) -> String {
+    let lower = path.to_ascii_lowercase();
+    match FIELDS.iter().find(|(names, _)| names.contains(&&*lower)) {
+        Some((_, field)) => format!("did you mean {field}?"),
+        None => suggest(&lower, &EVENT_NAMES),
+    }
+}
+
+/// Names the most similar value, or all.
+fn value_like(value: &str, known: &[&str]) -> String {
+    let lower = value.to_ascii_lowercase();
+    let similarity = |name: &&&str| strsim::jaro_winkler(&lower, name);
+    match most_similar(known.iter(), similarity, MIN_SIMILARITY).next() {
+        Some(name) => format!("did you mean '{name}'?"),
+        None => format!("it is one of {}", known.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(condition: &str) -> String {
+        let args = SelectArguments { condition: Some(condition.to_owned()), ..SelectArguments::default() };
+        let error = selected(&args, Vec::new()).unwrap_err().to_string();
+        error.lines().next().unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn unknown_names_have_the_nearest_ones() {
+        for (condition, hint) in [
+            ("src_ip == 10.0.0.1", "unknown field 'src_ip': did you mean 'client.ip'?"),
+            ("ip.src == 10.0.0.1", "unknown field 'ip.src': did you mean 'client.ip'?"),
+            ("dst_port == 443", "unknown field 'dst_port': did you mean 'server.port'?"),
+            ("domain ~ 'x'", "unknown field 'domain': did you mean 'sni' or 'host'?"),
+            ("SNI ~ 'x'", "unknown field 'SNI': did you mean 'sni'"),
+            ("event == 'tls_clien'", "unknown event 'tls_clien': did you mean 'tls_client'?"),
+            ("finding == 'sacn'", "unknown finding 'sacn': did you mean 'scan'?"),
+            ("finding in ('scan', 'x')", "unknown finding 'x': it is one of conflict, scan, beacon"),
+        ] {
+            let error = error(condition);
+            assert!(error.contains(hint), "{condition}: {error}");
+        }
+    }
+
+    #[test]
+    fn names_of_other_programs_stand_for_fields_of_events() {
+        for (names, fields) in FIELDS {
+            for field in fields.split('\'').filter(|part| !part.trim().is_empty() && *part != " or ") {
+                assert!(format!("{field} != null").parse::<Selection>().is_ok(), "{field}");
+            }
+            for name in names {
+                let known = format!("{name} != null").parse::<Selection>();
+                assert!(known.is_err(), "{name}");
+            }
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use huginn_net::HuginnNet;
 
-use super::pcap::event_analysis;
+use super::pcap::{event_analysis, switch_on_kinds};
 use super::{BaselineFile, Inputs, OutputPlan, WatchFiles, output, rules};
 use crate::args::{EventRunArguments, Format, WatchArguments};
 use crate::failure::Failure;
@@ -32,7 +32,8 @@ pub(crate) struct WatchPlan {
 }
 
 impl WatchPlan {
-    pub(crate) fn new(args: WatchArguments) -> Result<Self, Failure> {
+    pub(crate) fn new(mut args: WatchArguments) -> Result<Self, Failure> {
+        switch_on_kinds(&mut args.run)?;
         rules::check_watch(&args)?;
         let WatchArguments { directory, state, once, decompression, run } = args;
         let EventRunArguments { events, baseline, output, .. } = &run;

@@ -75,7 +75,7 @@ impl fmt::Display for LeftOut {
         write!(f, "{name}: {entries} entries")?;
         for (count, what) in [
             (without_value, "without a value"),
-            (foreign, "of other types (files, URLs, combined patterns)"),
+            (foreign, "that are not compared (hashes of files, URLs, other types and patterns)"),
             (excluded, "that the list excludes"),
         ] {
             if *count > 0 {

@@ -250,9 +250,20 @@ impl CaptureFailure {
             CaptureError::NotACapture { head, .. } if head.starts_with(b"BZh") => {
                 "; try 'bzip2 -dc FILE | huginn-net pcap -'"
             }
+            CaptureError::NotACapture { head, .. } if head.starts_with(b"PK\x03\x04") => {
+                "; unpack it first: 'unzip FILE', then 'huginn-net pcap DIR'"
+            }
+            CaptureError::NotACapture { name, .. } if is_tar(name) => {
+                "; unpack it first: 'tar -xf FILE', then 'huginn-net pcap DIR'"
+            }
             _ => "",
         }
     }
+}
+
+/// Whether a name is that of an archive of tar, perhaps compressed.
+fn is_tar(name: &str) -> bool {
+    [".tar", ".tar.gz", ".tgz", ".tar.zst"].iter().any(|end| name.ends_with(end))
 }
 
 /// A capture that updates the progress bar, and ends on SIGINT.

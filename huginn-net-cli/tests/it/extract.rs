@@ -287,6 +287,58 @@ fn scan_is_extracted_with_its_targets() {
     assert!(packets.len() < 5);
 }
 
+/// Extracts, and returns the exit status and the numbers of packets.
+fn status_and_numbers(to: &Path, args: &[&str], original: &str) -> (Option<i32>, Vec<usize>) {
+    let name = to.display().to_string();
+    let status = run(&[&["extract", "-q", "-o", &name], args, &[original]].concat()).status.code();
+    (status, if to.exists() { numbers(original, &read(&name).1) } else { Vec::new() })
+}
+
+#[test]
+fn hits_of_lists_select_their_connections() {
+    let folder = folder("lists");
+    let original = capture("reused-ports.pcap");
+    let list = |name: &str, text: &str| {
+        let path = folder.join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let text = run(&["pcap", "-q", "--format", "json", "--events", "http_request", &original]).stdout;
+    let event: Value = serde_json::from_slice(text.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
+    let client = event["client"]["ip"].as_str().unwrap();
+    let port = event["client"]["port"].as_u64().unwrap();
+    let hit = list("hit.csv", &format!("ip,port,label\n{client},{port},x\n"));
+    let miss = list("miss.txt", "203.0.113.9\n");
+    let extract = |name: &str, args: &[&str]| status_and_numbers(&folder.join(name), args, &original);
+    let (status, all) = extract("all.pcapng", &[]);
+    assert_eq!(status, Some(0));
+    let (status, hits) = extract("hits.pcapng", &["--fingerprints", &hit]);
+    assert_eq!(status, Some(3));
+    assert_eq!(hits, extract("match.pcapng", &["--fingerprints", &hit, "--events", "match"]).1);
+    assert!(!hits.is_empty() && hits.len() <= all.len());
+    assert_eq!(extract("miss.pcapng", &["--fingerprints", &miss]), (Some(0), Vec::new()));
+    // What is selected otherwise is written; the status still tells of the hit.
+    assert_eq!(
+        extract("from.pcapng", &["--fingerprints", &hit, "--from", "2000-01-01"]),
+        (Some(3), all.clone())
+    );
+    assert_eq!(extract("http.pcapng", &["--fingerprints", &hit, "--events", "http_request"]).0, Some(3));
+    let (status, annotated) = extract("annotated.pcapng", &["--fingerprints", &hit, "--annotate"]);
+    assert!(status == Some(3) && annotated.len() >= all.len());
+}
+
+#[test]
+fn condition_enables_the_events_that_it_names() {
+    let folder = folder("enabled");
+    let original = capture("nmap-scan.pcap");
+    let extract = |name: &str, args: &[&str]| status_and_numbers(&folder.join(name), args, &original);
+    let scan = extract("a.pcapng", &["--scan-ports", "10", "--where", "finding == 'scan'"]);
+    assert_eq!(scan, extract("b.pcapng", &["--scan-ports", "10", "--events", "finding"]));
+    assert!(scan.1.len() > 18);
+    assert!(!extract("c.pcapng", &["--where", "event == 'connection'"]).1.is_empty());
+    assert!(!extract("d.pcapng", &["--events", "connection"]).1.is_empty());
+}
+
 #[test]
 fn beacon_is_extracted_with_its_contacts() {
     let folder = folder("beacon");
@@ -421,6 +473,18 @@ fn file_is_not_written_without_a_packet() {
         assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), &*want));
         assert_eq!(run(&unread).status.code(), Some(1));
         assert_eq!(fs::read(&to).ok().as_deref(), content);
+    }
+}
+
+#[test]
+fn name_of_another_format_is_reported() {
+    let folder = folder("name");
+    for (name, is_reported) in [("a.pcap", true), ("a.pcapng.gz", true), ("a.pcapng", false), ("a", false)] {
+        let to = folder.join(name).display().to_string();
+        let output = run(&["extract", "-q", "-o", &to, &capture("curl-nginx.pcap")]);
+        let message = format!("huginn-net: {to}: will be uncompressed pcapng, whatever its name\n");
+        assert_eq!(text(&output.stderr), if is_reported { &message } else { "" }, "{name}");
+        assert!(!read(&to).1.is_empty());
     }
 }
 

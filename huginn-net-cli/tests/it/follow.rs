@@ -136,6 +136,35 @@ fn nothing_found_is_message_and_status_0() {
 }
 
 #[test]
+fn other_texts_than_addresses_and_names_have_advice() {
+    let file = captures::path("curl-nginx.pcap").display().to_string();
+    for (args, message) in [
+        (&["192.0.2.0/24", &*file][..], "'192.0.2.0/24' is a network"),
+        (&["192.0.2.1:443", &file], "'192.0.2.1:443' has a port: write '192.0.2.1'"),
+        (&["[2001:db8::1]:443", &file], "has a port: write '2001:db8::1'"),
+        (&["--server", "192.0.2.1:443", &file], "has a port: write '192.0.2.1'"),
+        (
+            &["t13d1516h2_8daaf6152771_02713d6af862", &file],
+            "is a fingerprint: write --fingerprint t13d1516h2_8daaf6152771_02713d6af862",
+        ),
+        (&["767cd7645936b7916bcb8d106c29f99e", &file], "is a fingerprint"),
+        (&["*.test", &file], "'*.test' is several names"),
+        (&[".test", &file], "--where \"sni ~ '*.test'\""),
+        (&["https://www.example.test/x", &file], "is a URL: write 'www.example.test'"),
+        (&["www.example[.]test", &file], "is not a name: write 'www.example.test'"),
+        (&["a b", &file], "'a b' is neither an address nor the name of a server"),
+        (&[&file, "192.0.2.1"], "name the host or server before the captures"),
+        (&[&file], "name a host or a server before the capture"),
+        (&["10.0.0.1"], "name a capture, too: 'huginn-net follow 10.0.0.1 FILE'"),
+    ] {
+        let output = run(args, &[]);
+        assert_eq!((output.status.code(), &*output.stdout), (Some(2), &b""[..]), "{args:?}");
+        let found = String::from_utf8(output.stderr).unwrap();
+        assert!(found.contains(message), "{args:?}: {found}");
+    }
+}
+
+#[test]
 fn time_and_condition_select_connections() {
     let all = stdout(&["192.0.2.1", "--from", "2030-01-01"], &["hosts-ua.pcap"]);
     assert!(all.contains("no connections"), "{all}");

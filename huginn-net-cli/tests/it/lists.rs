@@ -89,7 +89,8 @@ fn human_blocks_escape_labels() {
     let list = file("human.csv", &format!("fingerprint,label,watch\n{JA4},\"a\x1b[2J\nb\",1\n{JA3},c,0\n"));
     let lines = stdout("human", &[&list]);
     assert!(lines.contains(", c\n"), "{lines}");
-    let hit = format!("  match     a\\x1b[2J\\x0ab, ja4 {JA4} of tls_client, www.example.test, {list}:2\n");
+    let hit =
+        format!("  match     a\\x1b[2J\\x0ab, ja4 {JA4} of tls_client, www.example.test, {list}:2, packet ");
     assert!(lines.contains(&hit), "{lines}");
     assert!(!lines.contains('\x1b'), "{lines}");
     let blocks = String::from_utf8(command("human", &[&list]).arg("-v").output().unwrap().stdout).unwrap();
@@ -179,6 +180,29 @@ fn only_matches_are_written_after_a_hit() {
     assert_eq!(
         command("json", &[&list]).args(["--events", "match"]).output().unwrap().stdout,
         text.as_bytes()
+    );
+}
+
+#[test]
+fn hit_names_its_packet_and_file() {
+    let list = file("packet.csv", &format!("type,value,label\nja4,{JA4},loader\n"));
+    let printed = |format: &str, more: &[&str]| {
+        let output = command(format, &[&list]).args(["-q", "--only-matches"]).args(more).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let json: serde_json::Value = serde_json::from_str(printed("json", &[]).lines().next().unwrap()).unwrap();
+    let packet = json["packet"].as_u64().unwrap();
+    let line = printed("human", &[]);
+    assert!(line.contains(&format!(", packet {packet}\n")), "{line}");
+    let block = printed("human", &["-v"]);
+    assert!(block.contains(&format!("  packet     {packet}\n")), "{block}");
+    let other = captures::path("tls-curl.pcap").display().to_string();
+    let table = printed("csv", &[&other]);
+    let rows: Vec<&str> = table.lines().collect();
+    assert!(rows[0].ends_with(",matched_event,packet,file"), "{table}");
+    assert!(
+        rows[1].ends_with("tls-rustls.pcap") && rows[1].contains(&format!(",tls_client,{packet},")),
+        "{table}"
     );
 }
 

@@ -308,7 +308,42 @@ fn conditions_select_events_of_each_format() {
 }
 
 #[test]
+fn kinds_select_fingerprints() {
+    let file = capture("http-imitation.pcap");
+    let count = |args: &[&str]| {
+        let text = stdout(&[&["-q", "--top", "5", "--format", "json"], args, &[&*file]].concat());
+        let kinds =
+            text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["kind"].clone());
+        let mut kinds: Vec<_> = kinds.collect();
+        kinds.dedup();
+        kinds
+    };
+    assert!(count(&["--events", "http_request"]).len() > 1);
+    assert_eq!(count(&["--kinds", "user_agent"]), ["user_agent"]);
+    let error = |args: &[&str]| String::from_utf8(run(&[args, &[&*file]].concat()).stderr).unwrap();
+    assert!(error(&["--top", "3", "--kinds", "useragent"]).contains("expected one of tcp_syn"));
+    assert!(error(&["--kinds", "user_agent"]).contains("--kinds selects fingerprints of --top and --rare"));
+}
+
+#[test]
 fn error_of_a_condition_points_at_its_place() {
+    let scan = capture("nmap-scan.pcap");
+    let found =
+        stdout(&["-q", "--format", "json", "--scan-ports", "10", "--where", "finding == 'scan'", &scan]);
+    assert!(found.contains("\"finding\":\"scan\""), "{found}");
+    let found = stdout(&["-q", "--format", "json", "--where", "event == 'connection'", &scan]);
+    assert!(found.lines().count() > 1 && found.lines().all(|line| line.contains("\"event\":\"connection\"")));
+    let advice = |args: &[&str]| String::from_utf8(run(&[args, &[&*scan]].concat()).stderr).unwrap();
+    assert!(advice(&["--where", "event == 'match'"]).contains("the event 'match' needs --fingerprints"));
+    assert!(
+        advice(&["--where", "label == 'Windows'"])
+            .contains("needs --fingerprints; other events have 'label.name'")
+    );
+    let no_tls = ["--protocols", "tcp", "--where", "ja4 ~ 't13*'"];
+    assert!(advice(&no_tls).contains("--where: the event 'tls_client' needs tls in --protocols"));
+    let p0f = ["--format", "p0f", "--where", "event == 'connection'"];
+    assert!(advice(&p0f).contains("--format p0f has no event 'connection'"));
+
     let output = run(&["--where", "client.ip in 10.0.0.0/8 and snii == 'a'", &capture("tls-curl.pcap")]);
     assert_eq!(output.status.code(), Some(2));
     let printed = String::from_utf8(output.stderr).unwrap();

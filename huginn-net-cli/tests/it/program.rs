@@ -330,6 +330,10 @@ fn names_kind_of_non_capture_file() {
         FAILED,
         "text.pcap: ",
     );
+    let zip = scratch_file("a.zip", b"PK\x03\x04\x14\0\0\0\x08\0capture.pcap");
+    assert_fails(&["pcap", &zip], FAILED, "unpack it first: 'unzip FILE'");
+    let tar = scratch_file("a.tar", b"capture.pcap\0\0\0\0\0\0\0\0");
+    assert_fails(&["pcap", &tar], FAILED, "unpack it first: 'tar -xf FILE'");
     assert_fails(&["pcap", &scratch("missing.pcap")], FAILED, "missing.pcap: ");
 }
 

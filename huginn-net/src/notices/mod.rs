@@ -75,6 +75,10 @@ pub enum TrafficNoticeKind {
     NewFingerprint(NewFingerprintNotice),
 }
 
+/// The values of the field `finding`: [names of notices](TrafficNotice::name), and `conflict`.
+pub(crate) const FINDING_NAMES: [&str; 6] =
+    ["conflict", "scan", "beacon", "contradiction", "imitation", "new_fingerprint"];
+
 impl TrafficNotice {
     /// The name: `scan`, `beacon`, `contradiction`, `imitation` or `new_fingerprint`.
     pub const fn name(&self) -> &'static str {

@@ -70,6 +70,19 @@ impl Check {
         }
     }
 
+    /// The check of a field of addresses: texts are addresses and networks. `None` if one is neither.
+    pub(super) fn of_addresses(self) -> Option<Self> {
+        let typed = |operand: Operand| match operand {
+            Operand::Text(text) => network(&text).map(Operand::Network),
+            other => Some(other),
+        };
+        Some(match self {
+            Self::Compare(Comparison::Equal, operand) => Self::Compare(Comparison::Equal, typed(operand)?),
+            Self::In(operands) => Self::In(operands.into_iter().map(typed).collect::<Option<Vec<_>>>()?),
+            other => other,
+        })
+    }
+
     /// The texts that the value may be equal to.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         let operands = match self {
@@ -149,6 +162,11 @@ impl Operand {
     }
 }
 
+/// Reads a network in CIDR notation, or an address.
+pub(super) fn network(text: &str) -> Option<IpNet> {
+    text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
+}
+
 /// Reads a time in UTC: a date, or a date and the time of day to the minute, the second or a fraction of it.
 ///
 /// ```
@@ -177,6 +195,15 @@ impl Pattern {
         let lower = pattern.to_ascii_lowercase();
         let whole = if lower.contains('*') { lower } else { format!("*{lower}*") };
         Self { parts: whole.split('*').map(str::to_owned).collect() }
+    }
+
+    /// Whether a text is a regular expression rather than a pattern: no value has these parts.
+    pub(super) fn is_regular_expression(pattern: &str) -> bool {
+        const PARTS: [&str; 8] = ["\\.", "\\d", "\\w", "\\s", "\\b", "[a-z", "[0-9", "(?"];
+        pattern.starts_with(['^'])
+            || pattern.starts_with(".*")
+            || pattern.ends_with('$')
+            || PARTS.iter().any(|part| pattern.contains(part))
     }
 
     /// Whether a text matches. Each byte is examined once for each part that follows it.

@@ -26,6 +26,15 @@ pub enum SelectionErrorKind {
     },
     /// No event has this field.
     UnknownField(String),
+    /// No event has this value of the field.
+    UnknownValue {
+        /// The field: `event` or `finding`.
+        field: &'static str,
+        /// The value of the condition.
+        value: String,
+        /// The values of the field.
+        known: &'static [&'static str],
+    },
     /// The field has values of another type.
     Type {
         /// The field.
@@ -33,6 +42,8 @@ pub enum SelectionErrorKind {
         /// What its values are.
         expected: &'static str,
     },
+    /// A regular expression instead of a pattern.
+    RegularExpression,
     /// A text without its last quote.
     OpenText,
     /// More than 128 comparisons, or more than 64 `not` and parentheses in each other.
@@ -47,7 +58,11 @@ impl fmt::Display for SelectionErrorKind {
             }
             Self::Expected { expected, found } => write!(f, "found {found:?}, expected {expected}"),
             Self::UnknownField(path) => write!(f, "unknown field '{path}'"),
+            Self::UnknownValue { field, value, .. } => write!(f, "unknown {field} '{value}'"),
             Self::Type { field, expected } => write!(f, "'{field}' is {expected}"),
+            Self::RegularExpression => f.write_str(
+                "regular expressions are not read: in a pattern '*' is any text, as in '*.example'",
+            ),
             Self::OpenText => f.write_str("the text has no closing quote"),
             Self::TooLarge(limit) => f.write_str(limit),
         }

@@ -8,6 +8,7 @@ use super::check::{Check, Operand, Value, element};
 use super::error::{SelectionError, SelectionErrorKind};
 use super::parse::Test;
 use crate::Finding;
+use crate::notices::FINDING_NAMES;
 use crate::record::{EVENT_NAMES, FieldInfo, ValueType, ValueVisitor, event_number, fields_of_event};
 
 /// The tests of a condition at the places of their fields, for each kind of event.
@@ -22,6 +23,8 @@ pub(super) struct PlacedTest {
     column: usize,
     columns: usize,
     check: Check,
+    /// Whether the field is the name of the kind itself.
+    is_event: bool,
     /// Number of the test.
     number: usize,
 }
@@ -39,12 +42,17 @@ pub(super) type Results = u128;
 impl Places {
     pub(super) fn new(tests: Vec<Test>) -> Result<Self, SelectionError> {
         let mut by_event = vec![Vec::new(); EVENT_NAMES.len()];
-        for (number, Test { path, check, position }) in tests.into_iter().enumerate() {
-            if path == "event" && !check.texts().all(|name| EVENT_NAMES.contains(&name)) {
-                let kind = SelectionErrorKind::Type {
-                    field: path,
-                    expected: "the name of an event, such as 'tls_client'",
-                };
+        for (number, Test { path, mut check, position }) in tests.into_iter().enumerate() {
+            if path == "ip" || path.ends_with(".ip") {
+                check = check.of_addresses().ok_or_else(|| {
+                    let expected = "an address: write 10.0.0.1, or a network such as 10.0.0.0/8";
+                    SelectionError {
+                        position,
+                        kind: SelectionErrorKind::Type { field: path.clone(), expected },
+                    }
+                })?;
+            }
+            if let Some(kind) = unknown_value(&path, &check) {
                 return Err(SelectionError { position, kind });
             }
             let (mut found, mut is_placed) = (None, false);
@@ -57,6 +65,7 @@ impl Places {
                         column: place.column,
                         columns: place.value_type.columns(),
                         check,
+                        is_event: path == "event",
                         number,
                     });
                     is_placed = true;
@@ -72,10 +81,45 @@ impl Places {
         Ok(Self { by_event })
     }
 
+    /// The kinds of events in which a test can hold, for each test of `numbers`. A test of `event` holds in the kinds that it names:
+    /// these are returned one by one.
+    pub(super) fn kinds_of(&self, numbers: &[usize]) -> Vec<Vec<&'static str>> {
+        let mut kinds = Vec::new();
+        for number in numbers {
+            let mut can_hold = Vec::new();
+            for (tests, event) in self.by_event.iter().zip(EVENT_NAMES) {
+                let Some(test) = tests.iter().find(|test| test.number == *number) else { continue };
+                if test.is_event && !test.check.holds(Value::Text(event)) {
+                    continue;
+                }
+                if test.is_event && test.check.texts().next().is_some() {
+                    kinds.push(vec![event]);
+                } else {
+                    can_hold.push(event);
+                }
+            }
+            if !can_hold.is_empty() {
+                kinds.push(can_hold);
+            }
+        }
+        kinds
+    }
+
     /// The tests of the kind of an event.
     pub(super) fn of_kind(&self, finding: &Finding) -> &[PlacedTest] {
         self.by_event.get(event_number(finding)).map_or(&[], Vec::as_slice)
     }
+}
+
+/// A value that no event has, of a field with few values.
+fn unknown_value(path: &str, check: &Check) -> Option<SelectionErrorKind> {
+    let (field, known): (_, &'static [&'static str]) = match path {
+        "event" => ("event", &EVENT_NAMES),
+        "finding" => ("finding", &FINDING_NAMES),
+        _ => return None,
+    };
+    let value = check.texts().find(|value| !known.contains(value))?.to_owned();
+    Some(SelectionErrorKind::UnknownValue { field, value, known })
 }
 
 /// The place of a field.

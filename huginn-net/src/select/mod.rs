@@ -27,6 +27,8 @@
 //! | `software.library == null` | without a value |
 //! | `not C`, `C and D`, `C or D`, `(C)` | combined; `!`, `&&` and `\|\|` are the same |
 //!
+//! `event` and `finding` have few values: another one is an error.
+//!
 //! Texts are in single or double quotes. A list fulfils a condition if one of its elements does. Without a value, a condition is false, and
 //! `!=` and `not` are true.
 
@@ -65,6 +67,22 @@ impl Selection {
             visit_event(event, &FlowRecord::from(&event.flow), file, interface, &mut tester);
         }
         self.condition.holds(tester.results())
+    }
+
+    /// For each comparison that is not negated, the kinds of events in which it can hold: if none of them occurs, it selects nothing. A
+    /// comparison of `event` counts once for each kind that it names.
+    ///
+    /// ```
+    /// use huginn_net::select::Selection;
+    ///
+    /// let selection: Selection = "finding == 'scan' and not event == 'match'".parse()?;
+    /// assert_eq!(selection.wanted_kinds(), [["finding"]]);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn wanted_kinds(&self) -> Vec<Vec<&'static str>> {
+        let mut numbers = Vec::new();
+        self.condition.add_wanted(false, &mut numbers);
+        self.places.kinds_of(&numbers)
     }
 }
 

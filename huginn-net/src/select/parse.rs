@@ -1,10 +1,6 @@
 //! The grammar of conditions.
 
-use std::net::IpAddr;
-
-use huginn_net_core::IpNet;
-
-use super::check::{Check, Comparison, Operand, Pattern};
+use super::check::{Check, Comparison, Operand, Pattern, network};
 use super::error::{SelectionError, SelectionErrorKind};
 use super::fields::{Results, bit};
 use crate::limits::{MAX_CONDITION_DEPTH, MAX_TESTS};
@@ -26,6 +22,22 @@ impl Condition {
             Self::Not(condition) => !condition.holds(results),
             Self::All(conditions) => conditions.iter().all(|condition| condition.holds(results)),
             Self::Any(conditions) => conditions.iter().any(|condition| condition.holds(results)),
+        }
+    }
+}
+
+impl Condition {
+    /// Adds the tests that make the condition true by holding.
+    pub(super) fn add_wanted(&self, is_negated: bool, numbers: &mut Vec<usize>) {
+        match self {
+            Self::Test(number) if !is_negated => numbers.push(*number),
+            Self::Test(_) => {}
+            Self::Not(condition) => condition.add_wanted(!is_negated, numbers),
+            Self::All(conditions) | Self::Any(conditions) => {
+                for condition in conditions {
+                    condition.add_wanted(is_negated, numbers);
+                }
+            }
         }
     }
 }
@@ -127,11 +139,17 @@ impl<'t> Parser<'t> {
         } else if self.take(">") {
             Check::Compare(Comparison::Greater, self.operand()?)
         } else if self.take("~") {
-            Check::Like(Pattern::new(self.text()?))
+            self.skip_blanks();
+            let place = self.position;
+            let pattern = self.text()?;
+            if Pattern::is_regular_expression(pattern) {
+                return Err(SelectionError { position: place, kind: SelectionErrorKind::RegularExpression });
+            }
+            Check::Like(Pattern::new(pattern))
         } else if self.take("in") {
             Check::In(self.set()?)
         } else {
-            return Err(self.expected("==, !=, <, <=, >, >=, in or ~"));
+            return Err(self.expected(self.operator_like()));
         };
         // To have no value is the opposite of having one.
         let is_negated = is_negated != matches!(check, Check::Present);
@@ -144,6 +162,25 @@ impl<'t> Parser<'t> {
         self.tests.push(Test { path: path.to_owned(), check, position });
         let test = Condition::Test(number);
         Ok(if is_negated { Condition::Not(Box::new(test)) } else { test })
+    }
+
+    /// The operators, or the one that another spelling stands for.
+    fn operator_like(&self) -> &'static str {
+        let mut ahead = Parser { rest: self.rest, position: 0, tests: Vec::new(), depth: 0 };
+        if ahead.take("not") {
+            return "not before the field, as in: not sni in ('a', 'b')";
+        }
+        for (words, meant) in [
+            (&["=~", "contains", "like", "matches", "ilike", "regex"][..], "~, as in: sni ~ '*.example'"),
+            (&["=", "is", "eq", "equals"], "==, as in: sni == 'www.example'"),
+            (&["ne"], "!=, as in: sni != 'www.example'"),
+            (&["gt", "ge", "lt", "le"], "<, <=, > or >="),
+        ] {
+            if words.iter().any(|word| ahead.take(word)) {
+                return meant;
+            }
+        }
+        "==, !=, <, <=, >, >=, in or ~"
     }
 
     /// The value after `==`.
@@ -176,15 +213,17 @@ impl<'t> Parser<'t> {
         let (rest, position) = (self.rest, self.position);
         let word =
             self.take_while(|character| character.is_ascii_alphanumeric() || "._:/".contains(character));
-        let network = || word.parse().or_else(|_| word.parse::<IpAddr>().map(IpNet::from));
         let number = || word.parse().map(Operand::Integer).or_else(|_| word.parse().map(Operand::Float));
         let is_number = word.starts_with(|first: char| first.is_ascii_digit());
+        if is_number && self.rest.starts_with('-') {
+            (self.rest, self.position) = (rest, position);
+            return Err(self.expected("a time in quotes, such as '2022-03-17 08:38'"));
+        }
         match word {
             "true" => Ok(Operand::Bool(true)),
             "false" => Ok(Operand::Bool(false)),
-            _ => network()
+            _ => network(word)
                 .map(Operand::Network)
-                .ok()
                 .or_else(|| number().ok().filter(|_| is_number))
                 .ok_or_else(|| {
                     (self.rest, self.position) = (rest, position);

@@ -56,6 +56,11 @@ fn conditions_select_what_the_json_says() {
         let ip: std::net::IpAddr = json["client"]["ip"].as_str().unwrap().parse().unwrap();
         ip.is_ipv6() || ip.to_string().starts_with("10.")
     });
+    for quoted in
+        ["client.ip in '10.0.0.0/8'", "client.ip in ('10.0.0.0/8', 10.0.0.1)", "client.ip == \"10.0.0.0/8\""]
+    {
+        check(&events, quoted, |json| text(&json["client"], "ip").starts_with("10."));
+    }
     check(&events, "alpn == \"h2\"", |json| match &json["alpn"] {
         serde_json::Value::Array(names) => names.iter().any(|name| name == "h2"),
         name => name == "h2",
@@ -74,11 +79,35 @@ fn conditions_select_what_the_json_says() {
 }
 
 #[test]
+fn comparisons_want_the_kinds_that_they_can_hold_in() {
+    let wanted = |condition: &str| condition.parse::<Selection>().unwrap().wanted_kinds();
+    assert_eq!(wanted("finding == 'scan'"), [["finding"]]);
+    assert_eq!(wanted("event in ('match', 'connection')"), [["connection"], ["match"]]);
+    assert_eq!(wanted("not (event == 'match' or ja4 == 'x')"), [[""; 0]; 0]);
+    assert_eq!(wanted("not (event != 'match')"), [["match"]]);
+    // A pattern names no kind for sure.
+    assert_eq!(wanted("event ~ 'tls_client*'"), [["tls_client"]]);
+    assert!(wanted("event ~ '*'").iter().all(|kinds| kinds.len() > 10));
+    assert!(wanted("sni ~ 'x' and client.ip == 10.0.0.1").iter().all(|kinds| kinds.contains(&"tls_client")));
+}
+
+#[test]
 fn errors_name_the_place() {
     for (condition, message) in [
         ("", "at character 1: the condition ends, expected a field, such as sni"),
         ("snni == 'a'", "at character 1: unknown field 'snni'"),
-        ("sni = 'a'", "at character 5: found \"=\", expected ==, !=, <, <=, >, >=, in or ~"),
+        ("sni = 'a'", "at character 5: found \"=\", expected ==, as in: sni == 'www.example'"),
+        ("sni contains 'a'", "at character 5: found \"contains\", expected ~, as in: sni ~ '*.example'"),
+        ("sni LIKE 'a'", "at character 5: found \"LIKE\", expected ~, as in: sni ~ '*.example'"),
+        (
+            "sni not in ('a')",
+            "at character 5: found \"not\", expected not before the field, as in: not sni in ('a', 'b')",
+        ),
+        ("sni 'a'", "at character 5: found \"'\", expected ==, !=, <, <=, >, >=, in or ~"),
+        (
+            "ts >= 2022-03-17",
+            "at character 7: found \"2022\", expected a time in quotes, such as '2022-03-17 08:38'",
+        ),
         (
             "sni == a",
             "at character 8: found \"a\", expected a 'text' in quotes, a number, an address or network, true or false",
@@ -99,7 +128,16 @@ fn errors_name_the_place() {
             "client.ip < 10.0.0.0/8",
             "at character 1: 'client.ip' is compared with an address or network by ==, != or in",
         ),
-        ("event == 'tls'", "at character 1: 'event' is the name of an event, such as 'tls_client'"),
+        (
+            "sni ~ '.*\\.ru'",
+            "at character 7: regular expressions are not read: in a pattern '*' is any text, as in '*.example'",
+        ),
+        (
+            "client.ip == '192.168.100'",
+            "at character 1: 'client.ip' is an address: write 10.0.0.1, or a network such as 10.0.0.0/8",
+        ),
+        ("event == 'tls'", "at character 1: unknown event 'tls'"),
+        ("finding in ('scan', 'sacn')", "at character 1: unknown finding 'sacn'"),
         ("sni == 'ü' and x == 1", "at character 16: unknown field 'x'"),
     ] {
         assert_eq!(condition.parse::<Selection>().unwrap_err().to_string(), message, "{condition}");

@@ -52,22 +52,27 @@ fn attribute(rows: &mut Rows, attribute: &Map<String, Json>, info: &str) -> Resu
         return Ok(());
     }
     let (kind, value) = (text("type"), text("value"));
-    let declared = match kind {
+    // Object templates such as ja4-plus have fingerprints as texts, whose relation says what they are.
+    let of_relation = fingerprint_of(text("object_relation")).filter(|_| matches!(kind, "text" | "other"));
+    let declared = match (kind, of_relation) {
+        (_, Some(declared)) => declared,
         // MISP's own rules match a domain and the names below it, and a host name alone.
-        "domain" => Declared::Domain,
-        "hostname" => Declared::Type(IndicatorType::Host),
-        "domain|ip" => Declared::Domain,
-        "ja4"
-        | "ja3-fingerprint-md5"
-        | "hassh-md5"
-        | "hasshserver-md5"
-        | "ip-dst"
-        | "ip-src"
-        | "ip-dst|port"
-        | "ip-src|port"
-        | "x509-fingerprint-sha1"
-        | "x509-fingerprint-sha256"
-        | "user-agent" => Declared::from_name(kind).unwrap_or(Declared::Any),
+        ("domain" | "domain|ip", None) => Declared::Domain,
+        ("hostname", None) => Declared::Type(IndicatorType::Host),
+        (
+            "ja4"
+            | "ja3-fingerprint-md5"
+            | "hassh-md5"
+            | "hasshserver-md5"
+            | "ip-dst"
+            | "ip-src"
+            | "ip-dst|port"
+            | "ip-src|port"
+            | "x509-fingerprint-sha1"
+            | "x509-fingerprint-sha256"
+            | "user-agent",
+            None,
+        ) => Declared::from_name(kind).unwrap_or(Declared::Any),
         _ => {
             rows.foreign = rows.foreign.saturating_add(1);
             return Ok(());
@@ -81,19 +86,34 @@ fn attribute(rows: &mut Rows, attribute: &Map<String, Json>, info: &str) -> Resu
         _ => vec![(declared, value)],
     };
     for (declared, value) in values {
-        push(rows, declared, value, label)?;
+        push(rows, declared, value, None, label)?;
     }
     Ok(())
 }
 
-/// Adds a value of an export; one that does not have the form of its type is counted.
+/// The type of a fingerprint by its relation in an object.
+fn fingerprint_of(relation: &str) -> Option<Declared> {
+    use IndicatorType as T;
+    let is_fingerprint = |declared: &Declared| {
+        matches!(
+            declared,
+            Declared::Type(
+                T::Ja4 | T::Ja4Stable | T::Ja4Raw | T::Ja3 | T::Ja3s | T::Hassh | T::HasshServer | T::Akamai
+            )
+        )
+    };
+    Declared::from_name(relation).filter(is_fingerprint)
+}
+
+/// Adds a value of an export, perhaps with the port of an address; one that does not have the form of its type is counted.
 pub(super) fn push(
     rows: &mut Rows,
     declared: Declared,
     value: &str,
+    port: Option<&str>,
     label: &str,
 ) -> Result<(), WatchListFault> {
-    match rows.push(&Stated::Declared(declared), value.trim(), None, start(label), "", 0) {
+    match rows.push(&Stated::Declared(declared), value.trim(), port, start(label), "", 0) {
         Err(WatchListFault::Value { .. } | WatchListFault::Unknown { .. }) => {
             rows.foreign = rows.foreign.saturating_add(1);
             Ok(())

@@ -36,10 +36,19 @@ pub enum WatchListFault {
         expected: &'static str,
     },
     /// An unknown type.
-    #[error("unknown type '{name}'")]
+    #[error(
+        "unknown type '{name}': expected one of ja4, ja4_stable, ja4_r, ja3_hash, ja3s_hash, hassh, hassh_server, akamai_hash, sig, \
+         host, domain, certificate_sha256, certificate_sha1, ip, ip:port, user_agent"
+    )]
     Type {
         /// The name, shortened and with control characters escaped.
         name: Box<str>,
+    },
+    /// A value in the column of types.
+    #[error("'{value}' is a value in the column of types: are the columns in another order?")]
+    Swapped {
+        /// The value, shortened and with control characters escaped.
+        value: Box<str>,
     },
     /// An object without a value.
     #[error("no value: expected the field value, or one that names a type, such as ja4")]
@@ -97,6 +106,12 @@ pub enum WatchListFault {
     /// Too many patterns.
     #[error("more than {MAX_LIST_PATTERNS} User-Agents with '*': each costs time for each request")]
     ManyPatterns,
+    /// A compressed file.
+    #[error("a compressed file: decompress it first, with {tool}")]
+    Compressed {
+        /// The program that does it.
+        tool: &'static str,
+    },
     /// Bytes that are not UTF-8.
     #[error("not UTF-8")]
     NotUtf8,

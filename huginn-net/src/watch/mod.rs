@@ -88,7 +88,7 @@ pub struct WatchListSummary {
     pub entries: u64,
     /// Number of rows without a value, which tables of several kinds of fingerprints have.
     pub without_value: u64,
-    /// Number of rows of an export that this program cannot watch: files, URLs, combined patterns and other types.
+    /// Number of rows of an export that this program cannot watch: files, other types and combined patterns; and of URLs in any list.
     pub foreign: u64,
     /// Number of rows that their list excludes: MISP attributes that are not for detection, revoked STIX indicators.
     pub excluded: u64,

@@ -10,7 +10,7 @@ use huginn_net_core::quoted;
 use serde_json::{Map, Value as Json};
 
 use super::error::{WatchListError, WatchListFault};
-use super::value::{Declared, Key, Kind, Value, recognised};
+use super::value::{Declared, Key, Kind, Value, recognised, refanged};
 use super::{documents, stix};
 use crate::limits::{MAX_LIST_DOCUMENT_BYTES, MAX_LIST_ENTRIES, MAX_LIST_LABEL_BYTES, MAX_LIST_PATTERNS};
 
@@ -22,7 +22,7 @@ const VALUE_COLUMNS: [&str; 4] = ["ioc_value", "ioc", "indicator", "value"];
 
 /// Columns with a value of a type that their name states; the first one with a value counts. `ja3_hash` precedes `ja3`, which
 /// some tables use for the text of JA3.
-const TYPED_COLUMNS: [&str; 36] = [
+const TYPED_COLUMNS: [&str; 37] = [
     "ja4",
     "ja4_fingerprint",
     "ja4_stable",
@@ -59,13 +59,14 @@ const TYPED_COLUMNS: [&str; 36] = [
     "network",
     "cidr",
     "user_agent",
+    "url",
 ];
 
 /// Columns with the port of an address.
 const PORT_COLUMNS: [&str; 3] = ["port", "dst_port", "dstport"];
 
 /// Columns with a label; the first one with a value counts.
-const LABEL_COLUMNS: [&str; 10] = [
+const LABEL_COLUMNS: [&str; 14] = [
     "label",
     "application",
     "name",
@@ -76,9 +77,22 @@ const LABEL_COLUMNS: [&str; 10] = [
     "malware",
     "fk_malware",
     "threat_type",
+    "threat",
+    "comment",
+    "comments",
+    "notes",
 ];
 
 const WATCH_COLUMN: &str = "watch";
+
+/// The first bytes of compressed files, and the programs that decompress them.
+const COMPRESSED: [(&[u8], &str); 5] = [
+    (b"\x1f\x8b", "gunzip"),
+    (b"\x28\xb5\x2f\xfd", "unzstd"),
+    (b"\xfd7zXZ", "unxz"),
+    (b"BZh", "bunzip2"),
+    (b"PK\x03\x04", "unzip"),
+];
 
 /// Addresses that a `hosts` file gives names which it blocks.
 const BLOCKED: [&str; 4] = ["0.0.0.0", "127.0.0.1", "::", "::1"];
@@ -124,6 +138,9 @@ impl Rows {
 
     /// Reads a list in any format.
     pub(super) fn read(text: &[u8]) -> Result<Self, WatchListError> {
+        if let Some((_, tool)) = COMPRESSED.iter().find(|(start, _)| text.starts_with(start)) {
+            return Err(WatchListFault::Compressed { tool }.at(1));
+        }
         let text = str::from_utf8(text).map_err(|error| {
             let valid = text.get(..error.valid_up_to()).unwrap_or_default();
             WatchListFault::NotUtf8.at(line_breaks(valid).saturating_add(1))
@@ -179,6 +196,7 @@ impl Rows {
             .has_headers(false)
             .flexible(true)
             .comment(Some(b'#'))
+            .delimiter(delimiter(text))
             .trim(Trim::All)
             .from_reader(text.as_bytes());
         let mut columns: Option<Columns> = None;
@@ -283,6 +301,11 @@ impl Rows {
         if value.is_none() && first(&TYPED_COLUMNS).is_none() {
             return Ok(false);
         }
+        // A URL describes what contains it.
+        let is_container = || object.values().any(|value| value.is_array() || value.is_object());
+        if value.is_none() && first(&TYPED_COLUMNS).is_some_and(|(name, _)| name == "url") && is_container() {
+            return Ok(false);
+        }
         let stated = value.filter(|(_, value)| !value.is_empty()).map(|(_, value)| match kind {
             Some((column, name)) => (Stated::Name { name, is_export: is_export(column) }, value),
             None => (Stated::Declared(Declared::Any), value),
@@ -303,7 +326,7 @@ impl Rows {
             return Err(WatchListFault::LongDocument { mebibytes: text.len() >> 20 }.at(1));
         }
         // A line of JSON Lines, or a document that is cut off.
-        let document: Json = serde_json::from_str(text)
+        let document: Json = serde_json::from_str(text.trim_end())
             .map_err(|error| WatchListFault::Json { column: error.column() }.at(error.line().max(1)))?;
         let has_any = if stix::is_bundle(&document) {
             stix::read(self, &document)
@@ -334,6 +357,9 @@ impl Rows {
             Stated::Declared(declared) => *declared,
             Stated::Name { name, is_export } => match Declared::from_name(name) {
                 Some(declared) => declared,
+                None if recognised(name).is_some() => {
+                    return Err(WatchListFault::Swapped { value: quoted(name) });
+                }
                 None if *is_export => {
                     self.foreign = self.foreign.saturating_add(1);
                     return Ok(());
@@ -341,6 +367,12 @@ impl Rows {
                 None => return Err(WatchListFault::Type { name: quoted(name) }),
             },
         };
+        let defanged = declared.is_defanged(value).then(|| refanged(value));
+        let value = defanged.as_deref().unwrap_or(value);
+        if declared == Declared::Url || declared == Declared::Any && value.contains("://") {
+            self.foreign = self.foreign.saturating_add(1);
+            return Ok(());
+        }
         let port = port.filter(|port| !port.is_empty()).and_then(|port| port.parse().ok());
         let found = Value::parse(declared, value, port)?;
         let watch = watch_mark(watch)?;
@@ -494,7 +526,8 @@ impl Columns {
         let (port, watch) = (PORT_COLUMNS.iter().find_map(index), index(&WATCH_COLUMN));
         // A row such as `ip,192.0.2.1,loader` begins with a type, and has no other name of a column.
         let has_other = values.len() > 1 || !labels.is_empty() || port.is_some() || watch.is_some();
-        let is_header = stated.is_some() || !values.is_empty() && (names.len() == 1 || has_other);
+        let is_header =
+            stated.is_some() || value.is_some() || !values.is_empty() && (names.len() == 1 || has_other);
         is_header.then(|| Self {
             stated,
             is_export: kind.is_some_and(|(name, _)| is_export(name)),
@@ -504,6 +537,27 @@ impl Columns {
             watch,
         })
     }
+}
+
+/// The separator of a table by its first row: a comma, or a semicolon or tab if the row has no comma and begins with a known name or
+/// value.
+fn delimiter(text: &str) -> u8 {
+    let Some((_, line)) = content(text).next().filter(|(_, line)| !line.contains(',')) else { return b',' };
+    let begins = |separator: &u8| {
+        let mut names = line.split(char::from(*separator)).map(|name| name.trim().trim_matches('"'));
+        let first = names.clone().next().unwrap_or_default();
+        names.clone().count() > 1
+            && (Declared::from_name(first).is_some()
+                || recognised(first).is_some()
+                || names.any(|name| {
+                    TYPE_COLUMNS
+                        .iter()
+                        .chain(&VALUE_COLUMNS)
+                        .chain(&TYPED_COLUMNS)
+                        .any(|known| name.eq_ignore_ascii_case(known))
+                }))
+    };
+    [b';', b'\t'].into_iter().find(begins).unwrap_or(b',')
 }
 
 /// The last comment before the first row that names a value and another column, as the lists of abuse.ch have it.

@@ -2,6 +2,8 @@
 //!
 //! OASIS STIX Version 2.1, section 9 (patterning).
 
+use std::net::IpAddr;
+
 use serde_json::Value as Json;
 
 use super::documents::push;
@@ -30,38 +32,31 @@ pub(super) fn read(rows: &mut Rows, bundle: &Json) -> Result<bool, WatchListFaul
             continue;
         };
         let label = text("name").or_else(|| text("description")).or_else(|| text("id")).unwrap_or_default();
-        for (declared, value) in comparisons {
-            push(rows, declared, &value, label)?;
+        for Found { declared, value, port } in comparisons {
+            push(rows, declared, &value, port.as_deref(), label)?;
         }
     }
     Ok(true)
 }
 
-/// The values of a pattern that compares each of them alone: `[a = 'x' OR b = 'y'] OR [c IN ('z')]`. `None` for any other.
-fn comparisons(pattern: &str) -> Option<Vec<(Declared, String)>> {
+/// A value of a pattern, perhaps with the port of an address.
+struct Found {
+    declared: Declared,
+    value: String,
+    port: Option<String>,
+}
+
+/// Parentheses in each other.
+const MAX_DEPTH: usize = 16;
+
+/// The values of a pattern that compares each of them alone, or an address with its port: `[a = 'x' OR b = 'y'] OR [c IN ('z')]`. `None`
+/// for any other.
+fn comparisons(pattern: &str) -> Option<Vec<Found>> {
     let mut tokens = Tokens(pattern);
     let mut found = Vec::new();
     loop {
         tokens.take("[")?;
-        loop {
-            let declared = declared(tokens.path()?)?;
-            if tokens.take("=").is_some() {
-                found.push((declared, tokens.text()?));
-            } else {
-                tokens.word("IN")?;
-                tokens.take("(")?;
-                loop {
-                    found.push((declared, tokens.text()?));
-                    if tokens.take(",").is_none() {
-                        break;
-                    }
-                }
-                tokens.take(")")?;
-            }
-            if tokens.word("OR").is_none() {
-                break;
-            }
-        }
+        found.extend(any(&mut tokens, 0)?.values()?);
         tokens.take("]")?;
         if tokens.word("OR").is_none() {
             break;
@@ -70,11 +65,131 @@ fn comparisons(pattern: &str) -> Option<Vec<(Declared, String)>> {
     tokens.0.trim().is_empty().then_some(found)
 }
 
-/// The type of the values of an object path.
+/// A part of a comparison expression.
+enum Part {
+    /// One of the values. `side`: that of the connection whose addresses they are.
+    Values { values: Vec<Found>, side: Option<Side> },
+    /// The port of a side.
+    Port(Side, String),
+    /// The kind of an address, which its value has, too.
+    Kind,
+}
+
+/// A side of a connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Source,
+    Destination,
+}
+
+impl Part {
+    fn values(self) -> Option<Vec<Found>> {
+        match self {
+            Self::Values { values, .. } => Some(values),
+            Self::Port(..) | Self::Kind => None,
+        }
+    }
+
+    /// The values that fulfil both parts: those of one, or addresses with a port.
+    fn and(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (Self::Kind, part) | (part, Self::Kind) => Some(part),
+            (Self::Values { mut values, side: Some(side) }, Self::Port(of, port))
+            | (Self::Port(of, port), Self::Values { mut values, side: Some(side) }) => {
+                let has_port = |found: &Found| found.port.is_some() || found.value.parse::<IpAddr>().is_err();
+                if side != of || values.iter().any(has_port) {
+                    return None;
+                }
+                values.iter_mut().for_each(|found| found.port = Some(port.clone()));
+                Some(Self::Values { values, side: Some(side) })
+            }
+            _ => None,
+        }
+    }
+
+    /// The values that fulfil one of the parts.
+    fn or(self, other: Self) -> Option<Self> {
+        match (self, other) {
+            (Self::Values { mut values, side }, Self::Values { values: more, side: other }) => {
+                values.extend(more);
+                Some(Self::Values { values, side: side.filter(|side| Some(*side) == other) })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// `P OR P …`, where `AND` binds before `OR`.
+fn any(tokens: &mut Tokens<'_>, depth: usize) -> Option<Part> {
+    let mut part = all(tokens, depth)?;
+    while tokens.word("OR").is_some() {
+        part = part.or(all(tokens, depth)?)?;
+    }
+    Some(part)
+}
+
+/// `P AND P …`
+fn all(tokens: &mut Tokens<'_>, depth: usize) -> Option<Part> {
+    let mut part = one(tokens, depth)?;
+    while tokens.word("AND").is_some() {
+        part = part.and(one(tokens, depth)?)?;
+    }
+    Some(part)
+}
+
+/// `(P)` or a comparison.
+fn one(tokens: &mut Tokens<'_>, depth: usize) -> Option<Part> {
+    if depth < MAX_DEPTH && tokens.take("(").is_some() {
+        let part = any(tokens, depth.saturating_add(1))?;
+        tokens.take(")")?;
+        return Some(part);
+    }
+    let path = tokens.path()?;
+    let path: String = path.chars().filter(|character| !['\'', '"'].contains(character)).collect();
+    let path = path.to_ascii_lowercase();
+    let of_port = match &*path {
+        "network-traffic:src_port" => Some(Side::Source),
+        "network-traffic:dst_port" => Some(Side::Destination),
+        _ => None,
+    };
+    if let Some(side) = of_port {
+        tokens.take("=")?;
+        let port = tokens.text().or_else(|| tokens.number())?;
+        return port.parse::<u16>().is_ok().then_some(Part::Port(side, port));
+    }
+    let side = match &*path {
+        "network-traffic:src_ref.value" => Some(Side::Source),
+        "network-traffic:dst_ref.value" => Some(Side::Destination),
+        "network-traffic:src_ref.type" | "network-traffic:dst_ref.type" => {
+            tokens.take("=")?;
+            let kind = tokens.text()?;
+            return matches!(&*kind, "ipv4-addr" | "ipv6-addr").then_some(Part::Kind);
+        }
+        _ => None,
+    };
+    let declared = declared(&path)?;
+    let is_address = declared == Declared::Type(IndicatorType::Address);
+    let mut values = Vec::new();
+    if tokens.take("=").is_some() || is_address && tokens.word("ISSUBSET").is_some() {
+        values.push(Found { declared, value: tokens.text()?, port: None });
+    } else {
+        tokens.word("IN")?;
+        tokens.take("(")?;
+        loop {
+            values.push(Found { declared, value: tokens.text()?, port: None });
+            if tokens.take(",").is_none() {
+                break;
+            }
+        }
+        tokens.take(")")?;
+    }
+    Some(Part::Values { values, side })
+}
+
+/// The type of the values of an object path, in lower case and without quotation marks.
 fn declared(path: &str) -> Option<Declared> {
     use IndicatorType as T;
-    let plain: String = path.chars().filter(|character| !['\'', '"'].contains(character)).collect();
-    let kind = match &*plain.to_ascii_lowercase() {
+    let kind = match path {
         "ipv4-addr:value"
         | "ipv6-addr:value"
         | "network-traffic:dst_ref.value"
@@ -119,6 +234,15 @@ impl<'a> Tokens<'a> {
         Some(path)
     }
 
+    /// Takes digits.
+    fn number(&mut self) -> Option<String> {
+        let rest = self.0.trim_start();
+        let end = rest.find(|next: char| !next.is_ascii_digit()).unwrap_or(rest.len());
+        let (number, rest) = rest.split_at_checked(end)?;
+        self.0 = rest;
+        Some(number.to_owned())
+    }
+
     /// Takes a text in quotation marks.
     fn text(&mut self) -> Option<String> {
         self.take("'")?;
@@ -143,7 +267,11 @@ mod tests {
     use super::*;
 
     fn values(pattern: &str) -> Option<Vec<String>> {
-        Some(comparisons(pattern)?.into_iter().map(|(_, value)| value).collect())
+        let text = |Found { value, port, .. }: Found| match port {
+            Some(port) => format!("{value} port {port}"),
+            None => value,
+        };
+        Some(comparisons(pattern)?.into_iter().map(text).collect())
     }
 
     #[test]
@@ -159,6 +287,20 @@ mod tests {
             (
                 "[network-traffic:extensions.'http-request-ext'.request_header.'User-Agent' = 'evil/1']",
                 vec!["evil/1"],
+            ),
+            ("[ipv4-addr:value ISSUBSET '192.0.2.0/24']", vec!["192.0.2.0/24"]),
+            (
+                "[network-traffic:dst_ref.value = '192.0.2.1' AND network-traffic:dst_port = 443]",
+                vec!["192.0.2.1 port 443"],
+            ),
+            (
+                "[(network-traffic:dst_ref.type = 'ipv4-addr' AND network-traffic:dst_ref.value = '192.0.2.1') \
+                 AND network-traffic:dst_port = '443' OR domain-name:value = 'x.example']",
+                vec!["192.0.2.1 port 443", "x.example"],
+            ),
+            (
+                "[network-traffic:dst_port = 443 AND network-traffic:dst_ref.value IN ('192.0.2.1', '2001:db8::1')]",
+                vec!["192.0.2.1 port 443", "2001:db8::1 port 443"],
             ),
         ] {
             assert_eq!(values(pattern), Some(want.into_iter().map(str::to_owned).collect()), "{pattern}");
@@ -178,6 +320,13 @@ mod tests {
             "[ipv4-addr:value = '192.0.2.1'] FOLLOWEDBY [ipv4-addr:value = '192.0.2.2']",
             "[ipv4-addr:value = '192.0.2.1'] WITHIN 5 SECONDS",
             "[domain-name:value = 'unclosed]",
+            "[network-traffic:dst_port = 443]",
+            "[network-traffic:src_ref.value = '192.0.2.1' AND network-traffic:dst_port = 443]",
+            "[network-traffic:dst_ref.value ISSUBSET '192.0.2.0/24' AND network-traffic:dst_port = 443]",
+            "[network-traffic:dst_ref.value = '192.0.2.1' AND network-traffic:dst_port = 99999]",
+            "[network-traffic:dst_ref.value = '192.0.2.1' OR network-traffic:dst_port = 443]",
+            "[domain-name:value ISSUBSET 'x.example']",
+            "[((((((((((((((((((ipv4-addr:value = '192.0.2.1'))))))))))))))))))]",
         ] {
             assert_eq!(values(pattern), None, "{pattern}");
         }

@@ -82,9 +82,21 @@ pub(super) enum Declared {
     Domain,
     /// An address, perhaps with a port.
     Endpoint,
+    /// A URL, which packets do not show.
+    Url,
 }
 
 impl Declared {
+    /// Whether a value of the type is written so that nobody follows it: `evil[.]example`.
+    pub(super) fn is_defanged(self, value: &str) -> bool {
+        use IndicatorType as T;
+        let has_points = matches!(
+            self,
+            Self::Any | Self::Domain | Self::Endpoint | Self::Url | Self::Type(T::Host | T::Address)
+        );
+        has_points && (value.contains("[.]") || value.contains("[:]"))
+    }
+
     /// The type with a name; `-` and `_` are the same.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         use IndicatorType as T;
@@ -109,6 +121,7 @@ impl Declared {
             "ip" | "ip_address" | "address" | "addr" | "network" | "net" | "cidr" | "dst_ip" | "dstip"
             | "src_ip" | "srcip" | "ip_dst" | "ip_src" | "ipv4" | "ipv6" => Self::Type(T::Address),
             "ip:port" | "ip_port" | "ip_dst|port" | "ip_src|port" => Self::Endpoint,
+            "url" | "uri" => Self::Url,
             "user_agent" | "useragent" | "http_user_agent" => Self::Type(T::UserAgent),
             _ => return None,
         })
@@ -203,6 +216,7 @@ impl Value {
             Declared::Domain => host(text)
                 .map(|(_, name)| Self::Key(Key::text(Kind::Suffix, name.as_bytes())))
                 .ok_or_else(|| wrong(text, "host")),
+            Declared::Url => Err(wrong(text, "url")),
             Declared::Endpoint => {
                 endpoint(text).map(Self::Key).ok_or_else(|| wrong(text, "address and port"))
             }
@@ -247,6 +261,9 @@ fn wrong(text: &str, expected: &'static str) -> WatchListFault {
 /// Recognises the type of a value by its form. A User-Agent may be any text.
 pub(super) fn recognised(text: &str) -> Option<Key> {
     use IndicatorType as T;
+    if Declared::Any.is_defanged(text) {
+        return recognised(&refanged(text));
+    }
     let hash = || {
         Some(match text.len() {
             32 => Key::new(Kind::Md5, text.parse::<AkamaiHash>().ok()?.0),
@@ -263,6 +280,11 @@ pub(super) fn recognised(text: &str) -> Option<Key> {
         .or_else(|| [T::Ja4, T::Ja4Raw, T::Akamai, T::Address].into_iter().find_map(of))
         .or_else(|| endpoint(text))
         .or_else(|| [T::Signature, T::Ja3, T::Host].into_iter().find_map(of))
+}
+
+/// A value as it is used: `evil.example` for `evil[.]example`.
+pub(super) fn refanged(text: &str) -> String {
+    text.replace("[.]", ".").replace("[:]", ":")
 }
 
 fn of_type(kind: IndicatorType, text: &str) -> Option<Value> {

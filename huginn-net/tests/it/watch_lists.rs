@@ -128,6 +128,35 @@ fn csv_columns_are_found_by_name() {
 }
 
 #[test]
+fn comments_are_labels_and_other_separators_are_read() {
+    for text in [
+        "indicator,comment\nSNI,x\n",
+        "ioc,comment\nSNI,x\n",
+        "value,comment\nSNI,x\n",
+        "value,remark,label\nSNI,y,x\n",
+        "type;value;label\nsni;SNI;x\n",
+        "SNI;x\n",
+        "sni\tSNI\tx\n",
+        "\"value\"\t\"label\"\n\"SNI\"\t\"x\"\n",
+    ] {
+        for name in ["evil.example", "evil[.]example", "*.evil[.]example", "192.0.2[.]7"] {
+            let text = text.replace("SNI", name);
+            if name.starts_with('1') && text.contains("sni") {
+                continue;
+            }
+            let found = lists(&text);
+            assert_eq!((found.len(), summary(&text).foreign), (1, 0), "{text}");
+        }
+    }
+    let sni = matches(
+        "tls-rustls.pcap",
+        "type;value;label\ndomain;.EXAMPLE;x\n".replace("EXAMPLE", "test").as_str(),
+    );
+    let same = matches("tls-rustls.pcap", "type,value,label\ndomain,.test,x\n");
+    assert_eq!(sni, same);
+}
+
+#[test]
 fn csv_quoting_follows_rfc_4180() {
     let ja4 = hello().ja4();
     let text = format!(
@@ -172,7 +201,18 @@ fn watch_mark_takes_three_words() {
 fn errors_name_line_and_value() {
     for (text, line, start) in [
         (format!("{OTHER},a\n# c\n\n  \nx\x1b[2J,b\n"), 5, r"'x\x1b[2J' is not a value of a known type"),
-        (format!("{OTHER}\nhttps://evil.example/x\n"), 2, "'https://evil.example/x' is not a value of a"),
+        (
+            "host,label\nhttps://evil.example/x,y\n".into(),
+            2,
+            "'https://evil.example/x' is not a value of the type host",
+        ),
+        (
+            "indicator_type,indicator\nevil.example,domain\n".into(),
+            2,
+            "'evil.example' is a value in the column of types",
+        ),
+        ("type,value\nsha1,00\n".into(), 2, "unknown type 'sha1': expected one of ja4, ja4_stable"),
+        ("{\"type\":\"bundle\",\"objects\":[\n".into(), 1, "not a JSON object (column 28)"),
         (format!("type,value\nja4,{OTHER}\nja5,x\n"), 3, "unknown type 'ja5'"),
         ("type,value\nja4,x\n".into(), 2, "'x' is not a value of the type ja4"),
         ("ip,192.0.2.300,x\n".into(), 1, "'192.0.2.300' is not a value of the type ip"),
@@ -190,6 +230,8 @@ fn errors_name_line_and_value() {
         let (found, message) = error(&text);
         assert!(found == line && message.starts_with(start), "{found}: {message}");
     }
+    let gzip = error(b"\x1f\x8b\x08\0\0");
+    assert_eq!(gzip, (1, "a compressed file: decompress it first, with gunzip".to_owned()));
     assert_eq!(error(b"a,b\nc,\xff\n"), (2, "not UTF-8".to_owned()));
 }
 
@@ -215,11 +257,17 @@ fn exports_are_read_as_they_are() {
         {"type": "domain", "value": "evil.example", "to_ids": false}],
         "Object": [{"name": "x509", "Attribute": [
             {"type": "x509-fingerprint-sha256", "value": sha256, "to_ids": true},
-            {"type": "hassh-md5", "value": "not one", "to_ids": true}]}]}}]});
+            {"type": "hassh-md5", "value": "not one", "to_ids": true}]},
+            {"name": "ja4-plus", "Attribute": [
+            {"type": "text", "object_relation": "ja4-fingerprint", "value": OTHER, "to_ids": true},
+            {"type": "text", "object_relation": "comment", "value": OTHER, "to_ids": true}]}]}}]});
     let stix = json!({"type": "bundle", "objects": [
         {"type": "indicator", "name": "a", "pattern_type": "stix",
          "pattern": "[ipv4-addr:value = '192.0.2.1' OR domain-name:value = 'evil.example']"},
         {"type": "indicator", "name": "b", "pattern": "[file:name = 'x']"},
+        {"type": "indicator", "pattern": "[ipv4-addr:value ISSUBSET '198.51.100.0/24']"},
+        {"type": "indicator",
+         "pattern": "[network-traffic:dst_ref.value = '2001:db8::7' AND network-traffic:dst_port = 443]"},
         {"type": "indicator", "revoked": true, "pattern": "[ipv4-addr:value = '192.0.2.9']"},
         {"type": "malware", "name": "x"}]});
     let threat_fox = json!({"1": [{"ioc_value": "192.0.2.7:443", "ioc_type": "ip:port", "malware_printable": "x"}],
@@ -260,6 +308,16 @@ fn exports_are_read_as_they_are() {
         ("127.0.0.1 localhost\n0.0.0.0 0.0.0.0\n0.0.0.0 evil.example www.evil.example\n".into(), 2, 0, 2),
         (format!("{head}192.0.2.7\r\n2001:db8::7\r\n"), 2, 0, 0),
         ("192.0.2.0/24 ; SBL1\n198.51.100.0/24 ; SBL2\n".into(), 2, 0, 0),
+        (
+            format!(
+                "{head}# id,dateadded,url,url_status,last_online,threat,tags,urlhaus_link,reporter\r\n\"1\",\"2024-01-01 10:00:00\",\"http://evil.example/x\",\"online\",\"\",\"malware_download\",\"a,b\",\"https://urlhaus.abuse.ch/url/1/\",\"x\"\r\n"
+            ),
+            0,
+            1,
+            0,
+        ),
+        ("evil.example\nhttps://evil.example/x\nhxxp://evil[.]example/\n192.0.2.7\n".into(), 2, 2, 0),
+        ("https://evil.example/x\nevil.example\n".into(), 1, 1, 0),
         (threat_fox.to_string(), 1, 1, 0),
         (
             json!([{"ip_address": "192.0.2.7", "port": 443, "malware": "QakBot", "hostname": null}])
@@ -268,9 +326,9 @@ fn exports_are_read_as_they_are() {
             0,
             0,
         ),
-        (misp.to_string(), 4, 2, 1),
-        (serde_json::to_string_pretty(&misp).unwrap(), 4, 2, 1),
-        (stix.to_string(), 2, 1, 1),
+        (misp.to_string(), 5, 3, 1),
+        (serde_json::to_string_pretty(&misp).unwrap(), 5, 3, 1),
+        (stix.to_string(), 4, 1, 1),
     ] {
         let found = summary(&text);
         assert_eq!((found.entries, found.foreign, found.excluded), (entries, foreign, excluded), "{text}");

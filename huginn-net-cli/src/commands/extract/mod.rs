@@ -9,10 +9,11 @@ mod scan;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use huginn_net::capture::{CaptureInterface, PcapngWriter};
 use huginn_net::core::{Amount, Decoder, FlowKey, Frame, Segment};
-use huginn_net::{Counters, Escaped, Event, HuginnNet};
+use huginn_net::{Counters, Escaped, Event, Finding, HuginnNet};
 
 use self::connections::Connections;
 use self::evidence::Evidence;
@@ -43,21 +44,24 @@ pub(super) fn run(args: ExtractArguments) -> Result<Outcome, Failure> {
         target,
         writer: None,
         found: Found::new(FoundLimits::default()),
+        has_hit: AtomicBool::new(false),
         before: run.analyzer.counters(),
         totals: Totals::default(),
     };
     run.run(&mut extraction)?;
-    let Extraction { target, writer, totals, .. } = extraction;
+    let Extraction { target, writer, totals, has_hit, .. } = extraction;
     if let Some(writer) = writer {
         writer.finish()?;
     }
     if !is_quiet {
         totals.report(&target);
     }
-    Ok(match run.outcome() {
+    let outcome = match run.outcome() {
         Outcome::Complete if totals.left_out => Outcome::Failed,
         outcome => outcome,
-    })
+    };
+    // A hit that a limit left out is one, too.
+    Ok(outcome.with_hit(has_hit.into_inner() || run.analyzer.shared_state().matches_suppressed() > 0))
 }
 
 /// Notes the events of a capture, then reads it again and writes packets.
@@ -71,6 +75,8 @@ struct Extraction {
     /// The output; `None` before the first packet that is written.
     writer: Option<ExtractWriter>,
     found: Found,
+    /// Whether a watch list had a hit that is selected.
+    has_hit: AtomicBool,
     /// The counters before the capture.
     before: Counters,
     totals: Totals,
@@ -78,10 +84,13 @@ struct Extraction {
 
 impl Visitor for Extraction {
     fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
-        let Self { selected, lines, found, before, .. } = self;
+        let Self { selected, lines, found, has_hit, before, .. } = self;
         *before = analyzer.counters();
         let file = capture.name.as_deref();
         let note = |event: Event| {
+            if matches!(event.kind, Finding::Match(_)) && selected.fulfils(&event, file, None) {
+                has_hit.store(true, Ordering::Relaxed);
+            }
             let flow = FlowKey::from_flow(&event.flow)?;
             let is_selected = selected.contains(&event, file, None);
             is_selected

@@ -172,7 +172,7 @@ impl Lines {
             Finding::Notice(found) => write!(out, "{}: {found}", found.name()),
             Finding::Tool(found) => self.known(out, found),
             Finding::Connection(connection) => self.connection(out, connection),
-            Finding::Match(found) => self.matched(out, found),
+            Finding::Match(found) => self.matched(out, found, event.packet_number),
             _ => Ok(()),
         }
     }
@@ -286,7 +286,7 @@ impl Lines {
         write!(out, ", {}, {}", Cut(host_key), Cut(cipher))
     }
 
-    fn matched(&self, out: &mut impl Write, found: &Match) -> io::Result<()> {
+    fn matched(&self, out: &mut impl Write, found: &Match, packet: u64) -> io::Result<()> {
         let Match { list, line, kind, value, label, event, server_name, host, .. } = found;
         let alarm = self.alarm;
         if !label.is_empty() {
@@ -297,7 +297,8 @@ impl Lines {
             write!(out, ", {}", Cut(name))?;
         }
         write!(out, ", {}", Cut(list.as_bytes()))?;
-        line.map_or(Ok(()), |line| write!(out, ":{line}"))
+        line.map_or(Ok(()), |line| write!(out, ":{line}"))?;
+        write!(out, ", packet {packet}")
     }
 
     fn connection(&self, out: &mut impl Write, connection: &Connection) -> io::Result<()> {

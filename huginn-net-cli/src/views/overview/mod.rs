@@ -49,7 +49,7 @@ pub(crate) struct Values {
 /// A value with its count.
 #[derive(Debug)]
 pub(crate) struct SeenValue {
-    /// The system or the software that it stands for, if known.
+    /// The system or the software that it stands for, if all events with it name the same.
     pub(crate) name: Option<Box<str>>,
     /// Number of events.
     pub(crate) count: u64,
@@ -230,7 +230,7 @@ impl Values {
         values
     }
 
-    fn count(&mut self, text: &str, host: HostId, first: FirstSeen, name: impl FnOnce() -> Option<String>) {
+    fn count(&mut self, text: &str, host: HostId, first: FirstSeen, name: impl Fn() -> Option<String>) {
         let is_full = self.seen.len() >= MAX_OVERVIEW_VALUES;
         // Most values come again: no memory is allocated for those.
         let seen = match self.seen.get_mut(text) {
@@ -250,6 +250,9 @@ impl Values {
                 }),
             },
         };
+        if seen.count > 0 && seen.name.is_some() && seen.name.as_deref() != name().as_deref() {
+            seen.name = None;
+        }
         seen.count = seen.count.saturating_add(1);
         if first.ts.as_nanos() > seen.last.as_nanos() {
             seen.last = first.ts;
@@ -368,7 +371,7 @@ impl Counter<'_> {
         }
     }
 
-    fn count(&mut self, kind: ValueKind, value: &dyn Display, name: impl FnOnce() -> Option<String>) {
+    fn count(&mut self, kind: ValueKind, value: &dyn Display, name: impl Fn() -> Option<String>) {
         let mut text = std::mem::take(self.text);
         text.clear();
         // Writing to memory does not fail. The alternate form has no quotation marks.
@@ -378,9 +381,37 @@ impl Counter<'_> {
         *self.text = text;
     }
 
-    fn add(&mut self, kind: ValueKind, text: &str, name: impl FnOnce() -> Option<String>) {
+    fn add(&mut self, kind: ValueKind, text: &str, name: impl Fn() -> Option<String>) {
         if let Some(values) = self.kinds.get_mut(kind as usize) {
             values.count(text, self.host, self.first, name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use huginn_net::{CaptureReader, HuginnNet};
+
+    use super::*;
+
+    #[test]
+    fn name_is_one_of_all_events() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tcp/curl-nginx/curl-nginx.pcap");
+        let mut events: Vec<Event> = Vec::new();
+        HuginnNet::builder().build().analyze(CaptureReader::open(path).unwrap(), &mut events).unwrap();
+        let event = events.first().unwrap();
+        let (client, server) = (event.flow.client, event.flow.server);
+        let first = FirstSeen { ts: event.ts, client, server, packet: 1, file: None };
+        let name = |names: &[Option<&str>]| {
+            let mut values = Values::default();
+            for name in names {
+                values.count("Apache", HostId::of(event), first, || name.map(str::to_owned));
+            }
+            values.get("Apache").unwrap().name.clone()
+        };
+        assert_eq!(name(&[Some("a"), Some("a")]).as_deref(), Some("a"));
+        for names in [[Some("a"), Some("b")], [Some("a"), None], [None, Some("a")], [None, None]] {
+            assert_eq!(name(&names), None, "{names:?}");
         }
     }
 }

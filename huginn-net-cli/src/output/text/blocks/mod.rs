@@ -125,18 +125,19 @@ impl Blocks {
                 self.field(out, "see", found.page())
             }
             Finding::Connection(connection) => self.connection(out, connection),
-            Finding::Match(found) => self.matched(out, found, limit),
+            Finding::Match(found) => self.matched(out, found, event.packet_number, limit),
             _ => Ok(()),
         }
     }
 
-    fn matched(&self, out: &mut impl Write, found: &Match, limit: TextLimit) -> io::Result<()> {
+    fn matched(&self, out: &mut impl Write, found: &Match, packet: u64, limit: TextLimit) -> io::Result<()> {
         let Match {
             list, line, kind, value, label, event, server_name, host, user_agent, ja4, software, ..
         } = found;
         self.verdict(out, "label", Some(format_args!("{:#}", Escaped(label.as_bytes()))))?;
         self.field(out, kind.name(), format_args!("{:#}", Escaped(value.as_bytes())))?;
         self.field(out, "event", event)?;
+        self.field(out, "packet", packet)?;
         let place = line.map_or_else(String::new, |line| format!(", line {line}"));
         self.field(out, "list", format_args!("{:#}{place}", Escaped(list.as_bytes())))?;
         for (name, text) in [("sni", server_name), ("host", host), ("user agent", user_agent)] {
