@@ -2,7 +2,7 @@
 //! texts parse back, and owned hellos equal borrowed ones.
 #![no_main]
 
-use huginn_net_tls::{ClientHello, Ja4, Ja4Form, Ja4Raw, Parsed, ServerHello, Transport};
+use huginn_net_tls::{ClientHello, Ech, Ja4, Ja4Form, Ja4Raw, Parsed, ServerHello, Transport, is_grease, names};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -40,6 +40,34 @@ fn client(hello: &ClientHello<'_>) {
     assert!(hello.alpn().map(|name| name.len() + 1).sum::<usize>() <= message.len());
     assert!(hello.server_name().is_none() || hello.has_server_name());
     assert!(!hello.version().ja4().is_empty());
+    offers(hello);
+}
+
+/// What a hello offers beside its fingerprints lies inside of it.
+fn offers(hello: &ClientHello<'_>) {
+    let len = hello.message().len();
+    let inside = hello.message().as_ptr_range();
+    let is_inside = |part: &[u8]| {
+        let part = part.as_ptr_range();
+        part.is_empty() || inside.start <= part.start && part.end <= inside.end
+    };
+    assert_eq!(hello.ech().is_some(), hello.has_ech());
+    if let Some(Ech::Outer(outer)) = hello.ech() {
+        assert!(is_inside(outer.enc) && is_inside(outer.payload));
+    }
+    assert!(hello.psk_identities().all(|key| is_inside(key.identity)));
+    assert!(hello.session_ticket().is_none_or(is_inside));
+    assert!(hello.alps().map(|name| name.len() + 1).sum::<usize>() <= len);
+    for anchor in hello.trust_anchors().into_iter().flatten() {
+        assert!(anchor.to_string().len() <= 4 * len);
+    }
+    for extension in hello.unknown_extensions() {
+        assert!(!is_grease(extension.kind) && names::extension(extension.kind).is_none());
+    }
+    assert!(hello.grease().all(|place| place.index < len && place.to_string().ends_with(']')));
+    let numbers = [hello.certificate_compression(), hello.supported_groups(), hello.signature_algorithms()];
+    assert!(numbers.map(|list| 2 * list.count()).into_iter().all(|bytes| bytes <= len));
+    let _ = hello.record_size_limit();
 }
 
 fn server(hello: &ServerHello<'_>) {

@@ -436,13 +436,16 @@ pub(crate) const MAX_PENDING_CHOICES: usize = 1 << 16;
 pub(crate) const CERTIFICATE_WARNING_DAYS: i64 = 30;
 
 /// Number of servers and of clients that the human format lists without `--top`: a screen and a half with the sentences.
-pub(crate) const SHOWN_INVENTORY_HOSTS: usize = 14;
+pub(crate) const SHOWN_INVENTORY_HOSTS: usize = 8;
+
+/// Number of certificates that the human format of an inventory lists.
+pub(crate) const SHOWN_CERTIFICATES: usize = 5;
 
 /// Number of weak SSH methods of a host that the human format and the report list, the worst ones.
 pub(crate) const SHOWN_WEAK_METHODS: usize = 3;
 
 /// Number of key exchanges that the human format lists.
-pub(crate) const SHOWN_KEY_EXCHANGES: usize = 8;
+pub(crate) const SHOWN_KEY_EXCHANGES: usize = 6;
 
 /// Maximum number of connections, and of other events, that `follow` keeps of a host: some 50 MB.
 pub(crate) const MAX_FOLLOWED_EVENTS: usize = 1 << 16;

@@ -21,6 +21,10 @@ pub(crate) struct InventoryArguments {
     #[command(flatten)]
     pub(crate) input: InputArguments,
 
+    /// Read the captures in directories and below them, as without this option
+    #[arg(short = 'R', long = "recursive")]
+    _recursive: bool,
+
     #[command(flatten)]
     pub(crate) analysis: AnalysisArguments,
 
@@ -32,7 +36,7 @@ pub(crate) struct InventoryArguments {
     #[arg(short, long, help_heading = "Output", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// List at most N servers and N clients in the human format [default: 14]
+    /// List at most N servers and N clients in the human format [default: 8]
     #[arg(long, help_heading = "Output", value_name = "N", value_parser = parse_number)]
     pub(crate) top: Option<usize>,
 

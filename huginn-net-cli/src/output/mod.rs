@@ -35,7 +35,10 @@ pub(crate) use self::selected::Selected;
 pub(crate) use self::table::BatchWriter;
 #[cfg(all(unix, feature = "parquet"))]
 pub(crate) use self::table::{EventSender, TableFiles};
-pub(crate) use self::text::{DayHeadings, Lines, Renderer, TextFormat, TextOptions, TextWriter};
+pub(crate) use self::text::{
+    DayHeadings, Lines, Renderer, TextFormat, TextOptions, TextWriter, certificate_problems,
+    certificate_remarks, certificates_in_words, handshake_in_words,
+};
 pub(crate) use self::zeek_folder::ZeekFolder;
 pub(crate) use self::zone::Zone;
 

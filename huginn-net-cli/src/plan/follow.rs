@@ -181,7 +181,7 @@ fn analyzer(args: &AnalysisArguments, inputs: &Inputs) -> Result<HuginnNet, Fail
     let plan = AnalysisPlan::new(args)?;
     let plan = plan.configure(|builder| {
         let notices = Some(NoticeSettings::default());
-        builder.hosts(host_limits()).profiles(true).connections(true).notices(notices)
+        builder.hosts(host_limits()).profiles(true).connections(true).handshakes(true).notices(notices)
     });
     plan.decrypt(inputs).build_for_files(inputs.longest())
 }

@@ -96,3 +96,33 @@ pub(crate) fn width(on_terminal: bool) -> Option<u16> {
 pub(crate) fn stdout_width() -> Option<u16> {
     width(io::stdout().is_terminal())
 }
+
+/// Breaks a line at spaces, so that its parts have at most this many characters, unless a word is longer.
+pub(crate) fn wrapped(line: &str, width: Option<usize>) -> Vec<String> {
+    let Some(width) = width else { return vec![line.to_owned()] };
+    let mut parts = Vec::new();
+    let (mut part, mut length) = (String::new(), 0_usize);
+    for word in line.split_inclusive(' ') {
+        let characters = word.chars().count();
+        if length > 0 && length.saturating_add(word.trim_end().chars().count()) > width {
+            parts.push(std::mem::take(&mut part).trim_end().to_owned());
+            length = 0;
+        }
+        part.push_str(word);
+        length = length.saturating_add(characters);
+    }
+    parts.push(part);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrapped;
+
+    #[test]
+    fn long_line_is_broken_at_spaces() {
+        assert_eq!(wrapped("aa bb, cc dddddd", Some(5)), ["aa", "bb,", "cc", "dddddd"]);
+        assert_eq!(wrapped("aa bb, cc", Some(6)), ["aa bb,", "cc"]);
+        assert_eq!(wrapped("aa bb, cc", None), ["aa bb, cc"]);
+    }
+}

@@ -35,7 +35,7 @@ fn host_has_evidence_connections_and_changes() {
         "contradictions TCP says Linux, User-Agent says Windows, 4 times: unexplained (NAT, a proxy or a forgery)",
         "contacted      192.0.2.2 (12)",
         "connections: 12, on 2026-11-21 (UTC)",
-        "changes, findings and tools: 21",
+        "changes, findings, tools, failed handshakes and certificates: 21",
     ] {
         assert!(screen.lines().any(|found| found == line), "{line}\n{screen}");
     }
@@ -82,6 +82,37 @@ fn host_has_key_shares_and_encrypted_hellos() {
         .collect();
     assert!(!offers.is_empty() && offers.iter().all(|offer| offer["post_quantum"] == "no"), "{offers:?}");
     assert_eq!(offers.iter().map(|offer| offer["count"].as_u64().unwrap()).sum::<u64>(), 4);
+}
+
+/// Alerts and certificates: tshark 4.0.17 (`tls.alert_message.desc`) and `openssl x509`.
+#[test]
+fn host_has_failed_handshakes_and_certificates() {
+    let screen = stdout(&["192.0.2.1"], &["tls-alerts.pcap"]);
+    for text in [
+        "handshake failed, unknown_ca of the client",
+        "handshake failed, internal_error of the server",
+        "handshake failed, encrypted alert of the client",
+    ] {
+        assert!(screen.contains(text), "{text}: {screen}");
+    }
+    assert!(!screen.contains("handshake completed") && !screen.contains("no certificate"), "{screen}");
+    let screen = stdout(&["192.0.2.1"], &["tls-certificates.pcap"]);
+    assert!(screen.contains(", not for the server name"), "{screen}");
+    let of = |address, event, file: &[&str]| -> Vec<Value> {
+        lines(&[address], file).into_iter().filter(|line| line["event"] == event).collect()
+    };
+    // Packets 40 and 53 say the same of the same server: the first of its kind is listed.
+    let packets =
+        |found: Vec<Value>| -> Vec<u64> { found.iter().filter_map(|line| line["packet"].as_u64()).collect() };
+    let failed = of("192.0.2.1", "tls_handshake", &["tls-alerts.pcap"]);
+    assert!(failed.iter().all(|line| line["completed"] == false), "{failed:?}");
+    assert_eq!(packets(failed), [6, 16, 40, 67, 80, 94, 122]);
+    // A server has all its certificates, a client those with remarks.
+    let of_server = of("192.0.2.2", "tls_certificates", &["tls-certificates.pcap"]);
+    assert!(of_server.len() >= 6, "{of_server:?}");
+    let of_client = of("192.0.2.1", "tls_certificates", &["tls-openssl.pcap"]);
+    assert_eq!(packets(of_client), [34, 41]);
+    assert!(stdout(&["192.0.2.1"], &["tls-openssl.pcap"]).contains("self-issued"));
 }
 
 #[test]

@@ -114,6 +114,47 @@ fn hybrid_key_exchange_is_counted() {
     }));
 }
 
+/// All connections of the capture are of one client.
+#[test]
+fn client_has_what_its_servers_chose_and_days() {
+    let files = ["tls-openssl.pcap"];
+    let clients = lines("inventory_client", &files);
+    let mut all: Vec<_> = lines("inventory_server", &files)
+        .iter()
+        .flat_map(|server| {
+            chosen(server)
+                .into_iter()
+                .map(|(version, suite, group, count)| {
+                    (version.to_owned(), suite.to_owned(), group.map(str::to_owned), count)
+                })
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let mut of_client: Vec<_> = chosen(&clients[0])
+        .into_iter()
+        .map(|(version, suite, group, count)| {
+            (version.to_owned(), suite.to_owned(), group.map(str::to_owned), count)
+        })
+        .collect();
+    all.sort();
+    of_client.sort();
+    assert_eq!((of_client.len(), &of_client), (5, &all));
+    let text = stdout(&[], &["tls-openssl.pcap", "quic-retry.pcap"]);
+    assert!(text.contains("from, to"), "{text}");
+    let folder = captures::path("tls-openssl.pcap");
+    let output = run(&["-R"], &[folder.parent().unwrap().to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    // A screen of 80 columns.
+    let narrow = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
+        .args(["inventory", "-q"])
+        .arg(folder.parent().unwrap().parent().unwrap())
+        .env("COLUMNS", "80")
+        .output()
+        .unwrap();
+    let narrow = String::from_utf8(narrow.stdout).unwrap();
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80) && narrow.lines().count() < 75, "{narrow}");
+}
+
 /// The peer that starts the flow can be the server.
 #[test]
 fn server_of_webrtc_is_the_one_that_sent_the_server_hello() {
@@ -137,6 +178,10 @@ fn servers_have_their_certificates_and_not_those_of_clients() {
     assert_eq!(own["issuer"], "CN=Example Authority,O=Example Trust,C=DE");
     assert_eq!(own["not_after"], "2036-11-23T18:15:17Z");
     assert_eq!((&own["own"], &own["count"]), (&true.into(), &3.into()));
+    assert_eq!(own["serial"], "1a2ad23a6815682dce41460b4fa2a51a6b2d4be9");
+    assert_eq!(own["sha1"], "a2db39d9b6e7c5c0f52698dc6ac21cbaad6028af");
+    assert_eq!((&own["names"][0], &own["ca"]), (&"www.example.test".into(), &false.into()));
+    assert_eq!((&own["self_issued"], &certificates[2]["self_issued"]), (&false.into(), &true.into()));
     assert_eq!(certificates[2]["own"], false);
     let text = stdout(&[], &files);
     assert!(text.contains("\ncertificates 3 certificates of "), "{text}");
@@ -148,7 +193,24 @@ fn servers_have_their_certificates_and_not_those_of_clients() {
         components.filter(|component| component["cryptoProperties"]["assetType"] == "certificate").collect();
     assert_eq!(found.len(), 3);
     let leaf = found.iter().find(|component| component["hashes"][0]["content"] == own["sha256"]).unwrap();
-    assert_eq!(leaf["cryptoProperties"]["certificateProperties"]["notValidAfter"], "2036-11-23T18:15:17Z");
+    let properties = &leaf["cryptoProperties"]["certificateProperties"];
+    assert_eq!(properties["notValidAfter"], "2036-11-23T18:15:17Z");
+    // References name other components.
+    let component = |reference: &Value| {
+        let mut all = bom["components"].as_array().unwrap().iter();
+        all.find(|component| component["bom-ref"] == *reference).unwrap()["cryptoProperties"].clone()
+    };
+    let signature = component(&properties["signatureAlgorithmRef"]);
+    assert_eq!(signature["algorithmProperties"]["primitive"], "signature");
+    let key = component(&properties["subjectPublicKeyRef"]);
+    assert_eq!(key["assetType"], "related-crypto-material");
+    assert_eq!(
+        key["relatedCryptoMaterialProperties"],
+        serde_json::json!({"type": "public-key", "size": 256})
+    );
+    let table = text.split_once("\nCertificates of servers that end first\n").unwrap().1;
+    let row = table.lines().nth(2).unwrap();
+    assert!(row.starts_with(r"CN=www.example.test,O=Example\, Inc.") && row.contains("2036-11-23"), "{row}");
 }
 
 #[test]
@@ -218,10 +280,13 @@ fn weak_ssh_methods_are_problems() {
 
     let text = stdout(&[], &files);
     let has = |line: &str| assert!(text.contains(line), "{line}\n{text}");
-    has("4 connections of 3 servers, 1 client: 50 % hybrid or post-quantum, 50 % classical, 0 % unknown");
-    has(
-        "weak methods in use: diffie-hellman-group1-sha1 (1 server), 3des-cbc (1 server), hmac-md5 (1 server) and 4 more\n",
-    );
+    // Sentences are wrapped to the width of the screen.
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let sentence =
+        "4 connections of 3 servers, 1 client: 50 % hybrid or post-quantum, 50 % classical, 0 % unknown";
+    assert!(words.join(" ").contains(sentence), "{text}");
+    let sentence = "weak methods in use: diffie-hellman-group1-sha1 (1 server), 3des-cbc (1 server), hmac-md5 (1 server) and 4 more";
+    assert!(words.join(" ").contains(sentence), "{text}");
     has("1 server offered other weak methods");
     has("\nSSH key exchange ");
     has("Servers that need attention: 2 of 3");
@@ -229,9 +294,15 @@ fn weak_ssh_methods_are_problems() {
     let mut components = bom["components"].as_array().unwrap().iter();
     let ssh =
         components.find(|component| component["cryptoProperties"]["protocolProperties"]["type"] == "ssh");
-    let properties = ssh.unwrap()["properties"].as_array().unwrap();
+    let ssh = ssh.unwrap();
+    let properties = ssh["properties"].as_array().unwrap();
     let first = serde_json::json!({"name": "huginn-net:weak_ssh_method", "value": "diffie-hellman-group1-sha1: short_prime"});
     assert_eq!((properties.len(), &properties[0]), (7, &first));
+    let suites = ssh["cryptoProperties"]["protocolProperties"]["cipherSuites"].as_array().unwrap();
+    let weakest = suites
+        .iter()
+        .find(|suite| suite["name"] == "diffie-hellman-group1-sha1, ssh-rsa, 3des-cbc, hmac-md5");
+    assert_eq!(weakest.unwrap()["algorithms"][0], "crypto/key-exchange/classical/diffie-hellman-group1-sha1");
 }
 
 /// Key exchange methods, host key algorithms, ciphers and MACs of both directions.

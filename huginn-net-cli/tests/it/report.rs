@@ -136,6 +136,37 @@ fn host_has_names_activity_and_timeline_with_packets() {
     assert!(value.starts_with("www.example.test, t13d") && value.contains("libcurl 7.88"), "{value}");
 }
 
+/// Packets and alerts: tshark 4.0.17.
+#[test]
+fn failed_handshakes_and_wrong_certificates_stand_out() {
+    let files = ["tls-alerts.pcap", "tls-certificates.pcap", "tls-openssl.pcap"];
+    let paths = files.map(|name| captures::path(name).display().to_string());
+    let page = page("handshakes.html", &paths.each_ref().map(String::as_str));
+    let (stands_out, _) = page.split_once("<script id=\"host-data\"").unwrap();
+    for text in [
+        "TLS with 192.0.2.2:443: handshake failed, unknown_ca of the client",
+        "port 443: certificate CN=www.example.test",
+        "not for the server name",
+        "frame.number in {40, 53}",
+    ] {
+        assert!(stands_out.contains(text), "{text}");
+    }
+    // Self-issued alone is a fact, not a verdict.
+    assert!(!stands_out.contains("self-issued"));
+    let hosts = hosts(&page);
+    for (address, peer) in [("192.0.2.1", "192.0.2.2:443"), ("192.0.2.2", "192.0.2.1:")] {
+        let steps = hosts.steps(address);
+        let has = |kind: &str, text: &str| {
+            steps.iter().any(|(_, [_, event, value, of])| {
+                *event == kind && value.contains(text) && of.starts_with(peer)
+            })
+        };
+        assert!(has("tls_handshake", "handshake failed, unknown_ca of the client"), "{steps:?}");
+        assert!(has("tls_certificates", "not for the server name"), "{steps:?}");
+        assert!(has("tls_certificates", "self-issued"), "{steps:?}");
+    }
+}
+
 #[test]
 fn queries_of_requests_are_not_in_timelines() {
     let capture = place("query.pcap");

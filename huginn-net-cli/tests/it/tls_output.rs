@@ -99,30 +99,38 @@ ClientHello  192.0.2.1:43274 -> 192.0.2.2:443  2026-11-21T07:43:58.541468000Z
   client     192.0.2.1
   protocol   TLS 1.3
   sni        www.example.test
+  groups     x25519, secp384r1
   key shares x25519 (32)
+  signatures ecdsa_secp256r1_sha256, ecdsa_secp384r1_sha384, ecdsa_secp521r1_sha512, ed25519, ed448, rsa_pss_pss_sha256, rsa_pss_pss_sha384, rsa_pss_pss_sha512, rsa_pss_rsae_sha256, rsa_pss_rsae_sha384, rsa_pss_rsae_sha512, rsa_pkcs1_sha256, rsa_pkcs1_sha384, rsa_pkcs1_sha512, sha224, ecdsa, sha224, rsa... (4 more)
+  ticket     requested
   ja4        t13d311000_e8f1e7e78f70_1f22a2ca17c4
   ja3        d7d477dd98b3fab865d1970dc88a3b9c
 
 ServerHello  192.0.2.1:43274 <- 192.0.2.2:443  2026-11-21T07:43:58.542677000Z
   server     192.0.2.2
   protocol   TLS 1.3, HelloRetryRequest
-  cipher     1302
+  cipher     1302 TLS_AES_256_GCM_SHA384
   group      secp384r1
+  extensions supported_versions, key_share
   ja3s       15af977ce25de452b96affa2addb1036
 
 ClientHello  192.0.2.1:43274 -> 192.0.2.2:443  2026-11-21T07:43:58.543550000Z
   client     192.0.2.1
   protocol   TLS 1.3, after a HelloRetryRequest
   sni        www.example.test
+  groups     x25519, secp384r1
   key shares secp384r1 (97)
+  signatures ecdsa_secp256r1_sha256, ecdsa_secp384r1_sha384, ecdsa_secp521r1_sha512, ed25519, ed448, rsa_pss_pss_sha256, rsa_pss_pss_sha384, rsa_pss_pss_sha512, rsa_pss_rsae_sha256, rsa_pss_rsae_sha384, rsa_pss_rsae_sha512, rsa_pkcs1_sha256, rsa_pkcs1_sha384, rsa_pkcs1_sha512, sha224, ecdsa, sha224, rsa... (4 more)
+  ticket     requested
   ja4        t13d311000_e8f1e7e78f70_1f22a2ca17c4
   ja3        d7d477dd98b3fab865d1970dc88a3b9c
 
 ServerHello  192.0.2.1:43274 <- 192.0.2.2:443  2026-11-21T07:43:58.546114000Z
   server     192.0.2.2
   protocol   TLS 1.3
-  cipher     1302
-  group      secp384r1
+  cipher     1302 TLS_AES_256_GCM_SHA384
+  key share  secp384r1 (97)
+  extensions supported_versions, key_share
   ja3s       15af977ce25de452b96affa2addb1036
 
 TLS handshake  192.0.2.1:43274 <- 192.0.2.2:443  2026-11-21T07:43:58.548368000Z
@@ -141,6 +149,41 @@ ClientHello  192.0.2.1:43276 -> 192.0.2.2:443  2026-11-21T07:43:59.028034000Z
     let (blocks, _) = output(&["-v", &capture("quic-retry.pcap")]);
     assert!(blocks.contains("\n  protocol   TLS 1.3 over QUIC\n"), "{blocks}");
     assert!(blocks.contains("\n  ech        encrypted hello of "), "{blocks}");
+    assert!(blocks.contains("\n             unless it is GREASE, the sni is the outer name\n"), "{blocks}");
+}
+
+/// Expected values: tshark 4.0.17 for hellos, `openssl x509 -text -fingerprint` for certificates.
+#[test]
+fn blocks_have_every_field_of_hellos_and_certificates() {
+    for (name, expected) in [
+        ("quic-chromium.pcap", "  compress   brotli\n  alps       h3\n"),
+        ("tls-resumption.pcap", "  resumes    pre-shared key 0 of the client\n"),
+        (
+            "tls-certificates.pcap",
+            "  key        EC P-256, 256 bits
+  serial     1606aa53316f7ee4ae4dd8e91d3b7f1b6e1cf81f
+  signature  ecdsa-with-SHA256
+  authority  yes
+  issued by  itself
+  sha256     de72d8510c6320b42ec258952ba2026e23fbf960fe11b74f8b46524357241f0f
+  sha1       ef77e3394e6fe4e18c550de133148a9abb5f4f22
+",
+        ),
+    ] {
+        let (blocks, _) = output(&["-v", &capture(name)]);
+        assert!(blocks.contains(expected), "{name}: {expected} in {blocks}");
+    }
+    // A list cut by its limit, GREASE, and an extension without a name.
+    let extensions = [
+        extension(10, &prefixed(&[0x1a, 0x1a, 0, 29])),
+        vec![0x5a, 0x5a, 0, 1, 0],
+        vec![0xab, 0xcd, 0, 2, 1, 2],
+    ];
+    let path = capture_of_hello("fields.pcap", &extensions.concat(), 0);
+    let (blocks, _) = output(&["-v", &path]);
+    let expected =
+        "  groups     x25519\n  grease     extensions[1], supported_groups[0]\n  unknown    abcd (2)\n";
+    assert!(blocks.contains(expected), "{expected} in {blocks}");
 }
 
 /// Prefixes the bytes with their length in two bytes.

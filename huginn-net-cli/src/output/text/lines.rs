@@ -13,8 +13,8 @@ use huginn_net::finding::{
 use huginn_net::http::Headers;
 use huginn_net::ssh::{Negotiation, SshPeer};
 use huginn_net::tcp::Handshake;
-use huginn_net::tls::{TlsServer, Transport};
-use huginn_net::{Escaped, Event, Finding, Side};
+use huginn_net::tls::{TlsHandshake, TlsServer, Transport};
+use huginn_net::{Escaped, Event, Finding, Side, Timestamp};
 
 use super::blocks::{Joined, alert_in_words, certificate_remarks, protocol};
 use crate::limits::MAX_LINE_TEXT;
@@ -156,11 +156,11 @@ impl Lines {
             Finding::SshHandshake(finding) => self.ssh_handshake(out, &finding.negotiation),
             Finding::TlsClient(finding) => self.tls_client(out, finding),
             Finding::TlsServer(finding) => tls_server(out, &finding.server),
-            Finding::TlsCertificates(finding) => certificates(out, finding, event),
+            Finding::TlsCertificates(finding) => {
+                out.write_all(certificates_in_words(finding, event.ts).as_bytes())
+            }
             Finding::TlsHandshake(finding) => {
-                let found = &finding.handshake;
-                write!(out, "handshake {}", if found.completed { "completed" } else { "failed" })?;
-                found.alerts.iter().try_for_each(|alert| write!(out, ", {}", alert_in_words(*alert)))
+                out.write_all(handshake_in_words(&finding.handshake).as_bytes())
             }
             Finding::Uptime(finding) => uptime(out, finding),
             Finding::HostChange(finding) | Finding::IpSharing(finding) => {
@@ -393,16 +393,27 @@ fn tls_server(out: &mut impl Write, server: &TlsServer) -> io::Result<()> {
     }
 }
 
-/// Writes the first certificate, and what is wrong with it.
-fn certificates(out: &mut impl Write, finding: &TlsCertificatesFinding, event: &Event) -> io::Result<()> {
+/// The first certificate, and remarks about it.
+pub(crate) fn certificates_in_words(finding: &TlsCertificatesFinding, ts: Timestamp) -> String {
     let Some(first) = finding.certificates.certificates.first() else {
-        return out.write_all(b"no certificate");
+        return "no certificate".to_owned();
     };
-    write!(out, "certificate {}", Cut(first.to_string().as_bytes()))?;
-    for remark in certificate_remarks(finding, event) {
-        write!(out, ", {remark}")?;
+    let mut text = format!("certificate {}", Cut(first.to_string().as_bytes()));
+    for remark in certificate_remarks(finding, ts) {
+        text.push_str(", ");
+        text.push_str(remark);
     }
-    Ok(())
+    text
+}
+
+/// Whether a handshake completed, and its alerts.
+pub(crate) fn handshake_in_words(found: &TlsHandshake) -> String {
+    let mut text = if found.completed { "handshake completed" } else { "handshake failed" }.to_owned();
+    for alert in &found.alerts {
+        text.push_str(", ");
+        text.push_str(&alert_in_words(*alert));
+    }
+    text
 }
 
 fn uptime(out: &mut impl Write, UptimeFinding { clock, .. }: &UptimeFinding) -> io::Result<()> {

@@ -14,9 +14,10 @@ use huginn_net::record::JsonEvent;
 use huginn_net::record::formats::{EventFormat, FormattedEvent};
 
 use self::blocks::Blocks;
+pub(crate) use self::blocks::{certificate_problems, certificate_remarks};
 pub(crate) use self::days::DayHeadings;
 use self::fields::Fields;
-pub(crate) use self::lines::Lines;
+pub(crate) use self::lines::{Lines, certificates_in_words, handshake_in_words};
 pub(crate) use self::writer::TextWriter;
 use super::{Selected, Zone};
 

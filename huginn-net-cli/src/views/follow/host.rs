@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use huginn_net::core::TransportKind;
 use huginn_net::finding::Connection;
 use huginn_net::hosts::{Contact, Contacts, HostProfile};
@@ -14,8 +14,8 @@ use huginn_net::{Escaped, Event, Finding, Side};
 use super::offers::Offers;
 use super::{Context, start_of, write_more};
 use crate::limits::{MAX_FOLLOWED_EVENTS, MAX_FOLLOWED_FLOWS, SHOWN_CONNECTIONS, SHOWN_OF_HOST, SHOWN_ROWS};
-use crate::output::Zone;
-use crate::views::columns::{Layout, Table};
+use crate::output::{Zone, certificate_remarks, certificates_in_words, handshake_in_words};
+use crate::views::columns::{Layout, Table, wrapped};
 use crate::views::fingerprints::{self, Selection};
 use crate::views::hosts::HostRow;
 use crate::views::overview::{Overview, ValueKind};
@@ -40,8 +40,10 @@ pub(super) struct FollowedHost {
     ip: IpAddr,
     /// In the order of their end.
     connections: Vec<Entry>,
-    /// Changes, findings and tools.
+    /// Changes, findings and tools, and the first failed handshakes and certificates of their kind.
     remarks: Vec<Entry>,
+    /// The failed handshakes and certificates among the remarks: peers, and what is said.
+    tls_remarks: HashSet<(SocketAddr, IpAddr, String)>,
     left_out: [u64; 2],
     /// Fingerprints that the host sent.
     overview: Overview,
@@ -73,6 +75,8 @@ struct FlowStart {
     packet: u64,
     /// The start of the first User-Agent.
     user_agent: Option<Box<str>>,
+    /// A failed handshake, and remarks about the certificate of the server.
+    tls: [Option<Box<str>>; 2],
 }
 
 impl FollowedHost {
@@ -81,6 +85,7 @@ impl FollowedHost {
             ip,
             connections: Vec::new(),
             remarks: Vec::new(),
+            tls_remarks: HashSet::default(),
             left_out: [0; 2],
             overview: Overview::new(true),
             offers: Offers::default(),
@@ -106,15 +111,36 @@ impl FollowedHost {
             return;
         }
         let packet = event.packet_number;
-        let start = self.flows.entry(key).or_insert(FlowStart { packet, user_agent: None });
+        let start = self.flows.entry(key).or_insert(FlowStart { packet, ..FlowStart::default() });
         if let (Finding::HttpRequest(finding), None) = (&event.kind, &start.user_agent) {
             let text = finding.request.user_agent();
             start.user_agent = text.map(|text| format!("{:#}", Escaped(start_of(text))).into());
+        }
+        let [handshake, certificate] = &mut start.tls;
+        match &event.kind {
+            Finding::TlsHandshake(found) if !found.handshake.completed => {
+                *handshake = Some(handshake_in_words(&found.handshake).into());
+            }
+            Finding::TlsCertificates(found) if event.subject == Side::Server => {
+                let remarks = certificate_remarks(found, event.ts).join(", ");
+                *certificate = (!remarks.is_empty()).then(|| format!("certificate {remarks}").into());
+            }
+            _ => {}
         }
     }
 
     pub(super) fn add(&mut self, event: Event, file: usize) {
         let is_own = event.subject_addr().ip() == self.ip;
+        let is_first = match tls_remark(&event, is_own) {
+            Some(remark) if self.tls_remarks.len() < MAX_FOLLOWED_EVENTS => {
+                let Event { flow, kind, .. } = &event;
+                // All clients get the certificate of a server, but a handshake fails with one of them.
+                let is_handshake = matches!(kind, Finding::TlsHandshake(_));
+                let client = if is_handshake { flow.client.ip() } else { flow.server.ip() };
+                self.tls_remarks.insert((flow.server, client, remark))
+            }
+            _ => false,
+        };
         let (list, left_out) = match (&event.kind, &mut self.left_out) {
             (Finding::Connection(_), [left_out, _]) => (&mut self.connections, left_out),
             (
@@ -126,6 +152,9 @@ impl FollowedHost {
                 | Finding::Conflict(_),
                 [_, left_out],
             ) if is_own => (&mut self.remarks, left_out),
+            (Finding::TlsHandshake(_) | Finding::TlsCertificates(_), [_, left_out]) if is_first => {
+                (&mut self.remarks, left_out)
+            }
             _ => {
                 if is_own {
                     self.overview.add(&event);
@@ -262,15 +291,17 @@ impl FollowedHost {
         }
         let [_, left_out] = self.left_out;
         let all = (self.remarks.len() as u64).saturating_add(left_out);
-        writeln!(out, "\nchanges, findings and tools: {all}")?;
+        writeln!(out, "\nchanges, findings, tools, failed handshakes and certificates: {all}")?;
         let mut table = Table::new(&REMARK_HEADINGS);
         for Entry { event, file, .. } in self.remarks.iter().take(SHOWN_ROWS) {
-            let peer = event.subject.choose(event.flow.server, event.flow.client);
+            let ends = [event.flow.client, event.flow.server];
+            let [own, peer] = event.subject.choose(ends, [event.flow.server, event.flow.client]);
+            let peer = if own.ip() == self.ip { peer } else { own };
             table.add_row(vec![
                 context.zone.seconds(event.ts).to_string(),
                 event_name(&event.kind).replace('_', " "),
                 peer.to_string(),
-                remark(&event.kind),
+                remark(event),
                 event.packet_number.to_string(),
                 (context.file_name)(*file).unwrap_or_default(),
             ]);
@@ -341,24 +372,6 @@ fn write_profile(out: &mut impl Write, host: &HostProfile, context: &Context<'_>
     Ok(())
 }
 
-/// Breaks a line at spaces, so that its parts have at most this many characters, unless a word is longer.
-fn wrapped(line: &str, width: Option<usize>) -> Vec<String> {
-    let Some(width) = width else { return vec![line.to_owned()] };
-    let mut parts = Vec::new();
-    let (mut part, mut length) = (String::new(), 0_usize);
-    for word in line.split_inclusive(' ') {
-        let characters = word.chars().count();
-        if length > 0 && length.saturating_add(word.trim_end().chars().count()) > width {
-            parts.push(std::mem::take(&mut part).trim_end().to_owned());
-            length = 0;
-        }
-        part.push_str(word);
-        length = length.saturating_add(characters);
-    }
-    parts.push(part);
-    parts
-}
-
 fn connection_of(entry: &Entry) -> Option<&Connection> {
     match &entry.event.kind {
         Finding::Connection(connection) => Some(connection),
@@ -399,7 +412,8 @@ fn contacts<T>(contacts: &Contacts<T>, role: Side, text: impl Fn(&Contact<T>) ->
     lines
 }
 
-/// The software of a connection's client, otherwise of its server; a User-Agent if no software is known.
+/// The software of a connection's client, otherwise of its server; a User-Agent if no software is known. Then how its handshake
+/// failed, and remarks about the certificate of its server.
 fn what(connection: &Connection, start: &FlowStart) -> String {
     let tls = connection.tls_client.as_ref().map(|found| &found.software as &dyn Display);
     let http = connection.client_software.as_ref().map(|name| name as &dyn Display);
@@ -409,6 +423,10 @@ fn what(connection: &Connection, start: &FlowStart) -> String {
     let mut text = known.map(ToString::to_string).unwrap_or_default();
     if let Some(outcome) = connection.mismatch {
         text.push_str(&format!(" ({})", outcome.name()));
+    }
+    for words in start.tls.iter().flatten() {
+        text.push_str(if text.is_empty() { "" } else { "; " });
+        text.push_str(words);
     }
     text
 }
@@ -423,9 +441,27 @@ fn fingerprint(connection: &Connection) -> String {
     }
 }
 
-/// What a change, a finding or a tool says.
-fn remark(finding: &Finding) -> String {
-    match finding {
+/// What a handshake that failed or a certificate says; `None` for other events, and for a certificate of a peer without remarks.
+fn tls_remark(event: &Event, is_own: bool) -> Option<String> {
+    match &event.kind {
+        Finding::TlsHandshake(found) if !found.handshake.completed => {
+            Some(handshake_in_words(&found.handshake))
+        }
+        Finding::TlsCertificates(found)
+            if !found.certificates.certificates.is_empty()
+                && (is_own || !certificate_remarks(found, event.ts).is_empty()) =>
+        {
+            let sender = if event.subject == Side::Client { "client " } else { "" };
+            Some(format!("{sender}{}", certificates_in_words(found, event.ts)))
+        }
+        _ => None,
+    }
+}
+
+/// What a change, a finding, a tool, a handshake or a certificate says.
+fn remark(event: &Event) -> String {
+    match &event.kind {
+        Finding::TlsHandshake(_) | Finding::TlsCertificates(_) => tls_remark(event, true).unwrap_or_default(),
         Finding::HostChange(found) | Finding::IpSharing(found) => {
             found.reasons.words().collect::<Vec<_>>().join(", ")
         }
@@ -439,16 +475,4 @@ fn remark(finding: &Finding) -> String {
 
 fn date(zone: &Zone, connection: &Connection) -> String {
     zone.seconds(connection.start).to_string().chars().take(10).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::wrapped;
-
-    #[test]
-    fn long_line_is_broken_at_spaces() {
-        assert_eq!(wrapped("aa bb, cc dddddd", Some(5)), ["aa", "bb,", "cc", "dddddd"]);
-        assert_eq!(wrapped("aa bb, cc", Some(6)), ["aa bb,", "cc"]);
-        assert_eq!(wrapped("aa bb, cc", None), ["aa bb, cc"]);
-    }
 }

@@ -90,10 +90,16 @@ fn has_weak_signature(fields: &CertificateFields) -> bool {
 #[derive(Serialize)]
 pub(super) struct CertificateRow<'a> {
     sha256: String,
+    sha1: String,
     /// Whether it is the one of the server itself.
     own: bool,
+    serial: Option<&'a str>,
     subject: Option<&'a str>,
     issuer: Option<&'a str>,
+    /// Names of subjectAltName; the first ones if it has many.
+    names: Vec<String>,
+    ca: Option<bool>,
+    self_issued: Option<bool>,
     not_before: Option<String>,
     not_after: Option<String>,
     key: Option<&'a str>,
@@ -104,9 +110,15 @@ pub(super) struct CertificateRow<'a> {
 impl<'a> CertificateRow<'a> {
     pub(super) fn new(found: &'a ServerCertificate) -> Self {
         let fields = found.certificate.fields();
+        let names = fields.and_then(|fields| fields.alternative_names.as_ref());
         Self {
             sha256: sha256_of(&found.certificate),
+            sha1: HexDigits(found.certificate.sha1()).to_string(),
             own: found.is_own,
+            serial: fields.and_then(|fields| fields.serial.as_deref()),
+            names: names.iter().flat_map(|names| &*names.names).map(ToString::to_string).collect(),
+            ca: fields.and_then(|fields| fields.is_ca),
+            self_issued: fields.map(|fields| fields.is_self_issued),
             subject: fields.and_then(|fields| fields.subject.as_deref()),
             issuer: fields.and_then(|fields| fields.issuer.as_deref()),
             not_before: fields.map(|fields| fields.not_before.to_string()),

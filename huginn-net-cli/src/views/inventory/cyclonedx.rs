@@ -80,7 +80,7 @@ struct Component {
 }
 
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase", tag = "assetType")]
+#[serde(rename_all = "kebab-case", tag = "assetType")]
 enum Crypto {
     #[serde(rename_all = "camelCase")]
     Algorithm { algorithm_properties: Algorithm },
@@ -88,6 +88,8 @@ enum Crypto {
     Protocol { protocol_properties: Protocol },
     #[serde(rename_all = "camelCase")]
     Certificate { certificate_properties: CertificateContent },
+    #[serde(rename_all = "camelCase")]
+    RelatedCryptoMaterial { related_crypto_material_properties: Material },
 }
 
 #[derive(Serialize)]
@@ -118,7 +120,22 @@ struct CertificateContent {
     not_valid_before: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_valid_after: Option<String>,
+    /// The component of the algorithm.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signature_algorithm_ref: Option<String>,
+    /// The component of the key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject_public_key_ref: Option<String>,
     certificate_format: &'static str,
+}
+
+/// A public key.
+#[derive(Serialize)]
+struct Material {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u32>,
 }
 
 #[derive(Serialize)]
@@ -130,8 +147,12 @@ struct Hash {
 #[derive(Serialize)]
 struct CipherSuite {
     name: String,
-    /// The two bytes of the number.
-    identifiers: [String; 2],
+    /// The components of its algorithms.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    algorithms: Vec<String>,
+    /// The two bytes of the number; none of SSH.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    identifiers: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -171,6 +192,8 @@ type Places = BTreeMap<Place, Seen>;
 struct VersionUse {
     suites: BTreeSet<u16>,
     key_exchanges: BTreeSet<KeyExchangeName>,
+    /// Algorithms of SSH that were agreed on together, with the component of the key exchange.
+    ssh_suites: BTreeMap<String, Option<String>>,
     /// Weak methods of SSH.
     weak_methods: BTreeSet<WeakMethod>,
     places: Places,
@@ -197,6 +220,9 @@ pub(crate) fn write(out: &mut impl Write, inventory: &Inventory, summary: &Summa
             add_place(&mut ssh.places, judged.place, seen);
             ssh.weak_methods.extend(choice.weak_methods());
             let exchange = KeyExchangeName::of_ssh(choice).filter(|exchange| exchange.kind.is_some());
+            if let Some(name) = choice.suite_name() {
+                ssh.ssh_suites.insert(name, exchange.as_ref().map(algorithm_reference));
+            }
             let Some(exchange) = exchange else { continue };
             ssh.key_exchanges.insert(exchange.clone());
             add_place(exchanges.entry(exchange).or_default(), judged.place, seen);
@@ -211,8 +237,21 @@ pub(crate) fn write(out: &mut impl Write, inventory: &Inventory, summary: &Summa
             add_place(places, judged.place, seen);
         }
     }
+    let mut signatures: BTreeMap<&str, Places> = BTreeMap::new();
+    for (certificate, places) in certificates.values() {
+        let Some(name) = signature_of(certificate) else { continue };
+        let known = signatures.entry(name).or_default();
+        places.iter().for_each(|(place, seen)| add_place(known, *place, seen));
+    }
+    let signatures: Vec<Component> =
+        signatures.into_iter().map(|(name, places)| signature_component(name, places)).collect();
+    let keys: Vec<Component> = certificates
+        .values()
+        .filter_map(|(certificate, places)| key_component(certificate, places))
+        .collect();
     let certificates = certificates.into_values();
     let certificates = certificates.map(|(certificate, places)| certificate_component(certificate, places));
+    let certificates = signatures.into_iter().chain(keys).chain(certificates);
     let algorithms = exchanges.into_iter().map(|(exchange, places)| algorithm(&exchange, places));
     let used =
         versions.iter().map(|(number, used)| (protocol_reference(&version_name(Version(*number))), used));
@@ -335,8 +374,8 @@ fn tls_component(version: Version, used: VersionUse) -> Component {
     let is_tls = version.name().is_some_and(|name| name.starts_with("TLS") || name.starts_with("SSL"));
     let suites = used.suites.iter().map(|suite| {
         let [high, low] = suite.to_be_bytes();
-        let identifiers = [high, low].map(|byte| format!("{byte:#04x}"));
-        CipherSuite { name: suite_name(*suite), identifiers }
+        let identifiers = [high, low].map(|byte| format!("{byte:#04x}")).into();
+        CipherSuite { name: suite_name(*suite), algorithms: Vec::new(), identifiers }
     });
     let deprecated = deprecated_by(version)
         .map(|document| Property { name: "huginn-net:deprecated_by", value: document.to_owned() });
@@ -365,12 +404,13 @@ fn tls_component(version: Version, used: VersionUse) -> Component {
     }
 }
 
-/// SSH 2.0, with the weak methods in use: the component has no suites, because each algorithm is agreed on by itself.
+/// SSH 2.0, with the weak methods in use. Each algorithm is agreed on by itself: a suite is what a connection has.
 fn ssh_component(used: VersionUse) -> Component {
     let weak = used.weak_methods.iter().map(|method| Property {
         name: "huginn-net:weak_ssh_method",
         value: format!("{}: {}", method.name, method.weakness.name()),
     });
+    let properties = weak.collect();
     Component {
         kind: "cryptographic-asset",
         reference: protocol_reference(SSH),
@@ -380,10 +420,18 @@ fn ssh_component(used: VersionUse) -> Component {
             protocol_properties: Protocol {
                 kind: "ssh",
                 version: "2.0".to_owned(),
-                cipher_suites: Vec::new(),
+                cipher_suites: used
+                    .ssh_suites
+                    .into_iter()
+                    .map(|(name, exchange)| CipherSuite {
+                        name,
+                        algorithms: exchange.into_iter().collect(),
+                        identifiers: Vec::new(),
+                    })
+                    .collect(),
             },
         },
-        properties: weak.collect(),
+        properties,
         evidence: evidence(used.places),
     }
 }
@@ -414,12 +462,59 @@ fn certificate_component(certificate: &Certificate, places: Places) -> Component
                 issuer_name: fields.and_then(|fields| text(&fields.issuer)),
                 not_valid_before: fields.map(|fields| fields.not_before.to_string()),
                 not_valid_after: fields.map(|fields| fields.not_after.to_string()),
+                signature_algorithm_ref: signature_of(certificate).map(signature_reference),
+                subject_public_key_ref: fields
+                    .and_then(|fields| fields.key.as_deref())
+                    .map(|_| key_reference(certificate)),
                 certificate_format: "X.509",
             },
         },
         properties,
         evidence: evidence(places),
     }
+}
+
+/// The signature algorithm of a certificate.
+fn signature_of(certificate: &Certificate) -> Option<&str> {
+    certificate.fields()?.signature_algorithm.as_deref()
+}
+
+fn signature_reference(name: &str) -> String {
+    format!("crypto/signature/{}", encoded(name))
+}
+
+fn key_reference(certificate: &Certificate) -> String {
+    format!("crypto/public-key/{}", sha256_of(certificate))
+}
+
+fn signature_component(name: &str, places: Places) -> Component {
+    Component {
+        kind: "cryptographic-asset",
+        reference: signature_reference(name),
+        name: name.to_owned(),
+        hashes: Vec::new(),
+        crypto: Crypto::Algorithm {
+            algorithm_properties: Algorithm { primitive: "signature", nist_quantum_security_level: None },
+        },
+        properties: Vec::new(),
+        evidence: evidence(places),
+    }
+}
+
+/// The public key of a certificate; `None` without a readable one.
+fn key_component(certificate: &Certificate, places: &Places) -> Option<Component> {
+    let fields = certificate.fields()?;
+    Some(Component {
+        kind: "cryptographic-asset",
+        reference: key_reference(certificate),
+        name: fields.key.as_deref()?.to_owned(),
+        hashes: Vec::new(),
+        crypto: Crypto::RelatedCryptoMaterial {
+            related_crypto_material_properties: Material { kind: "public-key", size: fields.key_bits },
+        },
+        properties: Vec::new(),
+        evidence: evidence(places.clone()),
+    })
 }
 
 fn evidence(places: Places) -> Evidence {

@@ -17,7 +17,7 @@ use super::summary::{
     JudgedClient, JudgedServer, KindCounts, group_name, key_exchange_name, scheme_name, suite_name,
     version_name,
 };
-use super::{Inventory, LeftOut, Seen, SeenList, SshChoice, SshOffer, Summary, TlsOffer};
+use super::{Inventory, LeftOut, Seen, SeenList, SshChoice, SshOffer, Summary, TlsChoice, TlsOffer};
 
 /// Totals.
 #[derive(Serialize)]
@@ -117,6 +117,9 @@ struct ClientLine<'a> {
     groups: Vec<Counted<Name>>,
     key_shares: Vec<Counted<Name>>,
     signature_algorithms: Vec<Counted<Name>>,
+    /// What its servers chose.
+    tls: Vec<Counted<Chosen>>,
+    ssh: Vec<Counted<&'a SshChoice>>,
     ssh_offered: Vec<Counted<&'a SshOffer>>,
     weak_ssh: Vec<WeakSsh>,
 }
@@ -169,7 +172,30 @@ fn totals(inventory: &Inventory, summary: &Summary<'_>, captures: u64) -> Totals
 }
 
 fn server_line<'a>(judged: &'a JudgedServer<'a>) -> ServerLine<'a> {
-    let mut rows: Vec<_> = judged.server.tls.iter().collect();
+    let certificates = judged.server.certificates.iter();
+    let certificates = certificates.map(|(found, seen)| counted(CertificateRow::new(found), seen));
+    ServerLine {
+        event: "inventory_server",
+        ip: judged.place.address.ip(),
+        port: judged.place.address.port(),
+        transport: if judged.place.is_udp { "udp" } else { "tcp" },
+        names: judged.names.by_count(),
+        names_left_out: judged.names.left_out(),
+        problems: judged.problems.names(),
+        hello_retry_requests: judged.server.retries,
+        tls: chosen(&judged.server.tls),
+        certificates: certificates.collect(),
+        ssh: shared(&judged.server.ssh),
+        ssh_offered: shared(&judged.server.ssh_offered),
+        weak_ssh: WeakSsh::all(&judged.problems.weak_ssh, true)
+            .chain(WeakSsh::all(&judged.problems.weak_ssh_offered, false))
+            .collect(),
+    }
+}
+
+/// What servers chose, the highest version first.
+fn chosen(choices: &SeenList<TlsChoice>) -> Vec<Counted<Chosen>> {
+    let mut rows: Vec<_> = choices.iter().collect();
     rows.sort_by_key(|(chosen, _)| {
         (Reverse(chosen.version.rank()), chosen.cipher_suite, chosen.group.map(key_exchange_name))
     });
@@ -184,25 +210,7 @@ fn server_line<'a>(judged: &'a JudgedServer<'a>) -> ServerLine<'a> {
         };
         counted(chosen, seen)
     });
-    let certificates = judged.server.certificates.iter();
-    let certificates = certificates.map(|(found, seen)| counted(CertificateRow::new(found), seen));
-    ServerLine {
-        event: "inventory_server",
-        ip: judged.place.address.ip(),
-        port: judged.place.address.port(),
-        transport: if judged.place.is_udp { "udp" } else { "tcp" },
-        names: judged.names.by_count(),
-        names_left_out: judged.names.left_out(),
-        problems: judged.problems.names(),
-        hello_retry_requests: judged.server.retries,
-        tls: chosen.collect(),
-        certificates: certificates.collect(),
-        ssh: shared(&judged.server.ssh),
-        ssh_offered: shared(&judged.server.ssh_offered),
-        weak_ssh: WeakSsh::all(&judged.problems.weak_ssh, true)
-            .chain(WeakSsh::all(&judged.problems.weak_ssh_offered, false))
-            .collect(),
-    }
+    chosen.collect()
 }
 
 fn client_line<'a>(judged: &'a JudgedClient<'a>) -> ClientLine<'a> {
@@ -217,6 +225,8 @@ fn client_line<'a>(judged: &'a JudgedClient<'a>) -> ClientLine<'a> {
         groups: names(offers, |offer| &offer.groups, group_name),
         key_shares: names(offers, |offer| &offer.key_shares, group_name),
         signature_algorithms: names(offers, |offer| &offer.signature_algorithms, scheme_name),
+        tls: chosen(&judged.client.chosen),
+        ssh: shared(&judged.client.ssh),
         ssh_offered: shared(&judged.client.ssh_offered),
         weak_ssh: WeakSsh::all(&judged.problems.weak_ssh, false).collect(),
     }

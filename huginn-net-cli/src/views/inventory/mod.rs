@@ -106,6 +106,10 @@ impl Server {
 pub(crate) struct Client {
     /// What it offered, with the number of first ClientHellos.
     pub(crate) tls: SeenList<Arc<TlsOffer>>,
+    /// What its servers chose, with the number of connections.
+    pub(crate) chosen: SeenList<TlsChoice>,
+    /// What it and its servers agreed on.
+    pub(crate) ssh: SeenList<Arc<SshChoice>>,
     pub(crate) ssh_offered: SeenList<Arc<SshOffer>>,
 }
 
@@ -232,10 +236,10 @@ impl Inventory {
             }
             let earlier = self.pending.insert(((client, server), network), (choice, event.ts));
             if let Some((choice, ts)) = earlier {
-                self.count_choice((server, network), choice, ts);
+                self.count_choice(((client, server), network), choice, ts);
             }
         } else {
-            self.count_choice((server, network), choice, event.ts);
+            self.count_choice(((client, server), network), choice, event.ts);
         }
     }
 
@@ -243,7 +247,8 @@ impl Inventory {
     fn add_handshake(&mut self, event: &Event, found: &TlsHandshake) {
         let (client, server, network) = roles(event, Side::Server);
         let Some((choice, ts)) = self.pending.remove(&((client, server), network)) else { return };
-        self.count_choice((server, network), TlsChoice { group: found.key_exchange, ..choice }, ts);
+        let choice = TlsChoice { group: found.key_exchange, ..choice };
+        self.count_choice(((client, server), network), choice, ts);
     }
 
     /// Counts the certificates of a server. Those of clients are left out.
@@ -285,16 +290,26 @@ impl Inventory {
     pub(crate) fn count_pending(&mut self) {
         let mut pending: Vec<_> = self.pending.drain().collect();
         pending.sort_unstable_by_key(|(id, (_, ts))| (ts.as_nanos(), *id));
-        for (((_, server), network), (choice, ts)) in pending {
-            self.count_choice((server, network), choice, ts);
+        for (ends, (choice, ts)) in pending {
+            self.count_choice(ends, choice, ts);
         }
     }
 
-    fn count_choice(&mut self, server: InNetwork<SocketAddr>, choice: TlsChoice, ts: Timestamp) {
-        let Some(server) = record(&mut self.servers, server, &mut self.memory) else {
+    /// Counts the choice of a server, also for its client if that has sent a ClientHello.
+    fn count_choice(
+        &mut self,
+        ((client, server), network): InNetwork<(SocketAddr, SocketAddr)>,
+        choice: TlsChoice,
+        ts: Timestamp,
+    ) {
+        let Some(server) = record(&mut self.servers, (server, network), &mut self.memory) else {
             return increment(&mut self.left_out.hosts);
         };
-        if !server.tls.add(choice, ts, &mut self.memory) {
+        let mut is_counted = server.tls.add(choice, ts, &mut self.memory);
+        if let Some(client) = self.clients.get_mut(&(client.ip(), network.tunnel)) {
+            is_counted &= client.chosen.add(choice, ts, &mut self.memory);
+        }
+        if !is_counted {
             increment(&mut self.left_out.values);
         }
     }
@@ -323,7 +338,7 @@ impl Inventory {
     }
 
     fn add_ssh_choice(&mut self, event: &Event, choice: SshChoice) {
-        let (_, server, network) = roles(event, Side::Server);
+        let (client, server, network) = roles(event, Side::Server);
         let bytes = choice.bytes();
         let Some(choice) = interned(&mut self.ssh_choices, choice, bytes, &mut self.memory) else {
             return increment(&mut self.left_out.values);
@@ -331,7 +346,11 @@ impl Inventory {
         let Some(server) = record(&mut self.servers, (server, network), &mut self.memory) else {
             return increment(&mut self.left_out.hosts);
         };
-        if !server.ssh.add(choice, event.ts, &mut self.memory) {
+        let mut is_counted = server.ssh.add(Arc::clone(&choice), event.ts, &mut self.memory);
+        if let Some(client) = self.clients.get_mut(&(client.ip(), network.tunnel)) {
+            is_counted &= client.ssh.add(choice, event.ts, &mut self.memory);
+        }
+        if !is_counted {
             increment(&mut self.left_out.values);
         }
     }

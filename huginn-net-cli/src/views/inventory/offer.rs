@@ -151,6 +151,20 @@ impl SshChoice {
         self.kex.as_deref().filter(|_| self.is_complete)
     }
 
+    /// The names of all methods in use, as one text; `None` if the sides did not agree on all methods.
+    pub(crate) fn suite_name(&self) -> Option<String> {
+        let Self { kex, host_key, client_cipher, server_cipher, client_mac, server_mac, .. } = self;
+        let ciphers = [client_cipher, server_cipher].into_iter().zip([client_mac, server_mac]);
+        let mut names: Vec<&str> = [kex, host_key].into_iter().flatten().map(|name| &**name).collect();
+        for name in ciphers.flat_map(|(cipher, mac)| [cipher, mac]).flatten() {
+            // "<implicit>" is the MAC of an AEAD cipher.
+            if !name.starts_with('<') && !names.contains(&&**name) {
+                names.push(name);
+            }
+        }
+        self.is_complete.then(|| names.join(", "))
+    }
+
     /// The kind of the key exchange method in use, by its name: one with a classical part is hybrid.
     pub(crate) fn kind(&self) -> Option<KeyExchangeKind> {
         let kex = self.kex_in_use()?;

@@ -9,9 +9,9 @@ use huginn_net::{Escaped, Timestamp};
 use super::problem::{Problems, method_text, worst_methods};
 use super::summary::{KeyExchangeName, Usage, version_name};
 use super::{CertificateProblem, Inventory, LeftOut, NamesOf, Seen, Summary};
-use crate::limits::{CERTIFICATE_WARNING_DAYS, SHOWN_KEY_EXCHANGES};
+use crate::limits::{CERTIFICATE_WARNING_DAYS, SHOWN_CERTIFICATES, SHOWN_KEY_EXCHANGES};
 use crate::output::Zone;
-use crate::views::columns::{Layout, Table};
+use crate::views::columns::{Layout, Table, wrapped};
 
 /// Width of the column of titles.
 const TITLE_WIDTH: usize = 13;
@@ -19,9 +19,13 @@ const TITLE_WIDTH: usize = 13;
 const NAME_WIDTH: usize = 20;
 /// Length of the name of a method in a table, in characters: RFC 4251, section 6, permits no longer ones.
 const METHOD_WIDTH: usize = 64;
+/// Length of the subject of a certificate in a table, in characters.
+const SUBJECT_WIDTH: usize = 40;
 
-const SERVER_HEADINGS: [&str; 5] = ["server", "name", "problems", "seen", "last seen"];
-const CLIENT_HEADINGS: [&str; 4] = ["client", "problems", "seen", "last seen"];
+const SERVER_HEADINGS: [&str; 5] = ["server", "name", "problems", "seen", "from, to"];
+const CLIENT_HEADINGS: [&str; 4] = ["client", "problems", "seen", "from, to"];
+/// Columns from which on the names of servers have room.
+const NAME_COLUMNS: u16 = 100;
 
 /// Writes the inventory, with at most `top` servers and clients.
 pub(crate) fn write(
@@ -33,12 +37,16 @@ pub(crate) fn write(
     zone: &Zone,
 ) -> io::Result<()> {
     for (title, sentence) in sentences(inventory, summary, zone) {
-        writeln!(out, "{title:TITLE_WIDTH$}{sentence}")?;
+        let room = width.map(|width| usize::from(width).saturating_sub(TITLE_WIDTH));
+        for (n, line) in wrapped(&sentence, room).into_iter().enumerate() {
+            writeln!(out, "{:TITLE_WIDTH$}{line}", if n == 0 { title } else { "" })?;
+        }
     }
     let connections = (summary.connections.total(), summary.ssh_connections.total());
     write_key_exchanges(out, "TLS key exchange", &summary.key_exchanges, connections.0, width)?;
     write_key_exchanges(out, "SSH key exchange", &summary.ssh_key_exchanges, connections.1, width)?;
     write_servers(out, summary, top, width, zone)?;
+    write_certificates(out, summary, width, zone)?;
     write_clients(out, summary, top, width, zone)
 }
 
@@ -217,8 +225,10 @@ fn write_servers(
 ) -> io::Result<()> {
     let servers = summary.worst_servers();
     let rows = servers.iter().take(top).map(|judged| {
-        let [count, last] = seen_cells(judged.server.total(), zone);
-        vec![judged.place.to_string(), name_cell(judged.names), judged.problems.to_string(), count, last]
+        let [count, days] = seen_cells(judged.server.total(), zone);
+        let is_narrow = width.is_some_and(|width| width < NAME_COLUMNS);
+        let name = if is_narrow { String::new() } else { name_cell(judged.names) };
+        vec![judged.place.to_string(), name, judged.problems.to_string(), count, days]
     });
     let [bad, all] = [servers.len(), summary.servers.len()];
     let layout = Layout { whole: &[0, 4], numbers: &[3] };
@@ -234,12 +244,44 @@ fn write_clients(
 ) -> io::Result<()> {
     let clients = summary.worst_clients();
     let rows = clients.iter().take(top).map(|judged| {
-        let [count, last] = seen_cells(judged.client.total(), zone);
-        vec![judged.address.to_string(), judged.problems.to_string(), count, last]
+        let [count, days] = seen_cells(judged.client.total(), zone);
+        vec![judged.address.to_string(), judged.problems.to_string(), count, days]
     });
     let [bad, all] = [clients.len(), summary.clients.len()];
     let layout = Layout { whole: &[0, 3], numbers: &[2] };
     write_problems(out, ("Clients", bad, all), &CLIENT_HEADINGS, rows, layout, width)
+}
+
+/// Writes the certificates of servers whose validity ends first.
+fn write_certificates(
+    out: &mut impl Write,
+    summary: &Summary<'_>,
+    width: Option<u16>,
+    zone: &Zone,
+) -> io::Result<()> {
+    let certificates = summary.certificates_by_end();
+    if certificates.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new(&["certificate", "key", "ends", "servers", "remarks"]);
+    for (certificate, seen, servers) in certificates.iter().take(SHOWN_CERTIFICATES) {
+        let Some(fields) = certificate.fields() else { continue };
+        let subject = fields.subject.as_deref().unwrap_or_default();
+        let mut remarks: Vec<&str> =
+            CertificateProblem::of(certificate, seen.last).map(CertificateProblem::text).collect();
+        remarks.extend(fields.is_self_issued.then_some("self-issued"));
+        let seconds = u64::try_from(fields.not_after.seconds()).unwrap_or(0);
+        table.add_row(vec![
+            cut(&Printable(subject).to_string(), SUBJECT_WIDTH),
+            fields.key.as_deref().unwrap_or_default().to_owned(),
+            day(zone, Timestamp::new(seconds, 0, 0)),
+            servers.to_string(),
+            remarks.join(", "),
+        ]);
+    }
+    writeln!(out, "\nCertificates of servers that end first")?;
+    table.write(out, Layout { whole: &[2], numbers: &[3] }, width)?;
+    write_more(out, certificates.len().saturating_sub(SHOWN_CERTIFICATES))
 }
 
 /// Writes a table with the first hosts that have problems: their kind, their number and that of all hosts. Writes nothing
@@ -263,10 +305,16 @@ fn write_problems(
     write_more(out, more)
 }
 
-/// How often something was seen, and the day when it was last.
+/// How often something was seen, and the days when it was first and last: one date, or two without the year of the second one
+/// if that is the same.
 fn seen_cells(seen: Option<Seen>, zone: &Zone) -> [String; 2] {
-    let last = seen.map(|seen| day(zone, seen.last)).unwrap_or_default();
-    [seen.map_or(0, |seen| seen.count).to_string(), last]
+    let Some(seen) = seen else { return ["0".to_owned(), String::new()] };
+    let (first, last) = (day(zone, seen.first), day(zone, seen.last));
+    let days = match (first.split_once('-'), last.split_once('-')) {
+        (Some((year, _)), Some((other, rest))) if year == other => format!("{first}, {rest}"),
+        _ => format!("{first}, {last}"),
+    };
+    [seen.count.to_string(), if first == last { first } else { days }]
 }
 
 /// The most frequent name, cut, and the number of others.

@@ -18,7 +18,7 @@ use crate::limits::{
     MAX_REPORT_HOST_NAMES, MAX_REPORT_HOST_SECONDS, MAX_REPORT_STEP_TEXT, MAX_REPORT_STEPS,
     MAX_REPORT_STEPS_OF_KIND, MAX_REPORT_TRACKED_HOSTS, MAX_REPORT_TRACKED_NAMES,
 };
-use crate::output::last_boundary;
+use crate::output::{certificate_remarks, certificates_in_words, handshake_in_words, last_boundary};
 use crate::views::overview::timeline::Bins;
 
 /// Number of intervals in the activity of a host.
@@ -93,7 +93,19 @@ impl Activity {
             host.bins.entry(event.ts.as_secs(), MAX_REPORT_HOST_SECONDS, |count| {
                 *count = count.saturating_add(1);
             });
-            self.add_step(event, (own.ip(), tunnel), &mut text);
+            self.add_step(event, event.subject, &mut text);
+        }
+        // A handshake has two sides, and its client sees the certificate of the server.
+        let concerns_client = match &event.kind {
+            Finding::TlsHandshake(_) => true,
+            Finding::TlsCertificates(found) => !certificate_remarks(found, event.ts).is_empty(),
+            _ => false,
+        };
+        if concerns_client
+            && event.subject == Side::Server
+            && self.host((event.flow.client.ip(), tunnel)).is_some()
+        {
+            self.add_step(event, Side::Client, &mut text);
         }
         text.clear();
         if write_name(&mut text, &event.kind) {
@@ -119,19 +131,21 @@ impl Activity {
         }
     }
 
-    fn add_step(&mut self, event: &Event, key: Key, text: &mut String) {
+    /// Adds a step to the timeline of a side.
+    fn add_step(&mut self, event: &Event, side: Side, text: &mut String) {
         text.clear();
-        if !write_value(text, &event.kind) {
+        if !write_value(text, event) {
             return;
         }
         text.truncate(last_boundary(text, MAX_REPORT_STEP_TEXT));
         let kind = event_name(&event.kind);
-        let is_client = event.subject == Side::Client;
+        let is_client = side == Side::Client;
         let (own, peer) = if is_client {
             (event.flow.client, event.flow.server)
         } else {
             (event.flow.server, event.flow.client)
         };
+        let key = (own.ip(), event.flow.tunnel_key());
         // Signatures of SYNs repeat with each peer, and responses with each client.
         let distinct_peer = match event.kind {
             Finding::Tcp(_)
@@ -270,8 +284,8 @@ fn write_name(text: &mut String, finding: &Finding) -> bool {
 }
 
 /// Writes what an event shows, without secrets: queries of requests are cut. Returns whether a timeline has such events.
-fn write_value(text: &mut String, finding: &Finding) -> bool {
-    match finding {
+fn write_value(text: &mut String, event: &Event) -> bool {
+    match &event.kind {
         Finding::Tcp(finding) => match &finding.matched {
             Some(found) => {
                 put(text, &found.name());
@@ -314,6 +328,10 @@ fn write_value(text: &mut String, finding: &Finding) -> bool {
                 None => put(text, &format_args!(", cipher suite {:04x}", hello.cipher_suite())),
             }
         }
+        Finding::TlsHandshake(finding) if !finding.handshake.completed => {
+            put(text, &handshake_in_words(&finding.handshake));
+        }
+        Finding::TlsCertificates(finding) => put(text, &certificates_in_words(finding, event.ts)),
         Finding::SshClient(finding) => {
             put(text, &Escaped(finding.peer.identification.software_version()));
             if let Some(hassh) = finding.peer.hassh() {

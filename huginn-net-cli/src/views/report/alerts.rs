@@ -1,14 +1,15 @@
-//! Findings and hits of watch lists, each with its packets.
+//! Findings, hits of watch lists, failed handshakes and wrong certificates, each with its packets.
 
 use std::net::IpAddr;
 
 use foldhash::HashMap;
-use huginn_net::finding::{Match, TrafficNotice, TrafficNoticeKind};
+use huginn_net::finding::{Match, TlsCertificatesFinding, TrafficNotice, TrafficNoticeKind};
 use huginn_net::hosts::Contradiction;
+use huginn_net::tls::TlsHandshake;
 use huginn_net::{Escaped, Event, Finding, Side};
 
 use crate::limits::{MAX_REPORT_ALERT_PACKETS, MAX_REPORT_ALERT_TEXT, MAX_REPORT_ALERTS};
-use crate::output::last_boundary;
+use crate::output::{certificate_problems, certificates_in_words, handshake_in_words, last_boundary};
 
 /// Findings and hits of watch lists, in the order of the captures. Memory is bounded: what exceeds the limits is counted.
 #[derive(Debug, Default)]
@@ -18,6 +19,9 @@ pub(crate) struct Alerts {
     pub(super) beacons: AlertList,
     pub(super) imitations: AlertList,
     pub(super) contradictions: AlertList,
+    /// Certificates of servers that are not for the server name, or not valid.
+    pub(super) certificates: AlertList,
+    pub(super) failed_handshakes: AlertList,
     /// Index of the capture file that the next events come from.
     file: usize,
 }
@@ -60,11 +64,17 @@ impl Alerts {
         self.file = file;
     }
 
-    /// Adds an event, if it is a finding or a hit.
+    /// Adds an event, if it is a finding, a hit, a failed handshake or a certificate with a problem.
     pub(crate) fn add(&mut self, event: &Event) {
         match &event.kind {
             Finding::Notice(notice) => self.add_notice(event, notice),
             Finding::Match(found) => self.add_hit(event, found),
+            Finding::TlsHandshake(found) if !found.handshake.completed => {
+                self.add_failed_handshake(event, &found.handshake);
+            }
+            Finding::TlsCertificates(found) if !certificate_problems(found, event.ts).is_empty() => {
+                self.add_certificates(event, found);
+            }
             _ => {}
         }
     }
@@ -108,13 +118,22 @@ impl Alerts {
         reason.push_str(&format!(", list {:#}", Escaped(list.as_bytes())));
         let key = key_of(event, format!("{} {value} {list}", kind.name()));
         let alert = self.alert(event, reason, vec![event.packet_number]);
-        self.hits.add(key, alert, |known, latest| {
-            for packet in latest.packets {
-                if known.packets.len() < MAX_REPORT_ALERT_PACKETS && !known.packets.contains(&packet) {
-                    known.packets.push(packet);
-                }
-            }
-        });
+        self.hits.add(key, alert, add_packets);
+    }
+
+    fn add_failed_handshake(&mut self, event: &Event, found: &TlsHandshake) {
+        let reason = format!("TLS with {}: {}", event.flow.server, handshake_in_words(found));
+        let alert = self.alert(event, reason.clone(), vec![event.packet_number]);
+        self.failed_handshakes.add(key_of(event, reason), alert, add_packets);
+    }
+
+    /// Adds the certificates of a server, which are equal for all its clients.
+    fn add_certificates(&mut self, event: &Event, found: &TlsCertificatesFinding) {
+        let host = event.subject_addr();
+        let reason = format!("port {}: {}", host.port(), certificates_in_words(found, event.ts));
+        let alert = self.alert(event, reason.clone(), vec![event.packet_number]);
+        let key = (host.ip(), event.flow.tunnel_key(), reason);
+        self.certificates.add(key, Alert { host: host.ip(), ..alert }, add_packets);
     }
 
     fn alert(&self, event: &Event, mut reason: String, packets: Vec<u64>) -> Alert {
@@ -129,6 +148,15 @@ impl Alerts {
             tool: None,
             contradiction: None,
             last_file: self.file,
+        }
+    }
+}
+
+/// Adds the packets of a later event to the first ones.
+fn add_packets(known: &mut Alert, latest: Alert) {
+    for packet in latest.packets {
+        if known.packets.len() < MAX_REPORT_ALERT_PACKETS && !known.packets.contains(&packet) {
+            known.packets.push(packet);
         }
     }
 }

@@ -127,6 +127,8 @@ pub(super) fn groups(report: &Report<'_>) -> Vec<Group> {
         imitations(report),
         mismatches(report),
         contradictions(report),
+        of_handshakes(&alerts.certificates, Severity::Medium, "more server(s) with a wrong certificate"),
+        of_handshakes(&alerts.failed_handshakes, Severity::Low, "more kind(s) of failed handshakes"),
         lone_clients(report, ValueKind::UserAgent, "User-Agent"),
         lone_clients(report, ValueKind::Ja4, "TLS client"),
         devices(report),
@@ -135,12 +137,22 @@ pub(super) fn groups(report: &Report<'_>) -> Vec<Group> {
 
 /// Hits of watch lists.
 fn watched(hits: &AlertList) -> Group {
-    let items = hits.alerts.iter().map(|alert| Item {
-        numbers: numbers(Amount(alert.events, "hit(s)").to_string(), alert),
-        ..item(alert, Severity::High)
+    counted(hits, Severity::High, "hit(s)", "more hit(s) of watch lists")
+}
+
+/// Failed handshakes, or certificates of servers.
+fn of_handshakes(list: &AlertList, severity: Severity, more: &str) -> Group {
+    counted(list, severity, "handshake(s)", more)
+}
+
+/// Alerts with the number of their events.
+fn counted(list: &AlertList, severity: Severity, events: &str, more: &str) -> Group {
+    let items = list.alerts.iter().map(|alert| Item {
+        numbers: numbers(Amount(alert.events, events).to_string(), alert),
+        ..item(alert, severity)
     });
-    let total = total(hits.alerts.len(), hits.left_out);
-    Group::first(items, total, |more| Amount(more, "more hit(s) of watch lists").to_string())
+    let total = total(list.alerts.len(), list.left_out);
+    Group::first(items, total, |count| Amount(count, more).to_string())
 }
 
 /// All findings of a kind.

@@ -20,7 +20,8 @@ use huginn_net::ssh::{KexGuess, Negotiation, SshPeer};
 use huginn_net::tcp::Handshake;
 use huginn_net::{Escaped, Event, Finding, Side};
 
-pub(super) use self::tls::{alert_in_words, certificate_remarks, protocol};
+pub(super) use self::tls::{alert_in_words, protocol};
+pub(crate) use self::tls::{certificate_problems, certificate_remarks};
 use crate::output::Zone;
 
 /// Width of the column of field names.

@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use huginn_net::core::{Amount, HexDigits};
 use huginn_net::finding::{TextLimit, TlsCertificatesFinding};
 use huginn_net::tls::{
-    Ech, KeyExchange, KeyShare, OuterEch, QuicFingerprint, Resumption, TlsAlert, TlsCertificates, TlsClient,
-    TlsHandshake, TlsServer, Transport, Version, is_grease, names,
+    CertificateFields, Ech, KeyExchange, KeyShare, OuterEch, QuicFingerprint, Resumption, TlsAlert,
+    TlsCertificates, TlsClient, TlsHandshake, TlsServer, Transport, Version, is_grease, names,
 };
-use huginn_net::{Escaped, Event};
+use huginn_net::{Escaped, Event, Timestamp};
 
 use super::{Blocks, Joined, Wire};
 use crate::limits::MAX_LISTED;
@@ -30,9 +30,11 @@ impl Blocks {
         let alpn: Vec<String> =
             hello.alpn().take(fitting).map(|name| format!("{:#}", Escaped(name))).collect();
         self.start_of_list(out, "alpn", &alpn, hello.alpn().count())?;
+        self.numbers(out, "groups", hello.supported_groups(), names::group)?;
         let shares = hello.key_shares().filter(|share| !is_grease(share.group));
         let groups: Vec<String> = shares.clone().take(MAX_LISTED).map(key_share).collect();
         self.start_of_list(out, "key shares", &groups, shares.count())?;
+        self.numbers(out, "signatures", hello.signature_algorithms(), names::signature_scheme)?;
         let anchors = hello.trust_anchors().unwrap_or_default();
         let first: Vec<String> = anchors.take(MAX_LISTED).map(|id| id.to_string()).collect();
         self.start_of_list(out, "anchors", &first, anchors.count())?;
@@ -41,10 +43,34 @@ impl Blocks {
             (Some(ticket @ [_, ..]), _) => {
                 self.field(out, "resumes", format_args!("ticket of {}", amount(ticket.len(), "byte(s)")))?;
             }
-            _ => {}
+            (Some([]), _) => self.field(out, "ticket", "requested")?,
+            (None, _) => {}
         }
+        if hello.has_early_data() {
+            self.field(out, "early data", "follows the hello")?;
+        }
+        let compression = hello.certificate_compression();
+        self.numbers(out, "compress", compression, names::certificate_compression)?;
+        if let Some(limit) = hello.record_size_limit() {
+            self.field(out, "max record", amount(limit.into(), "byte(s)"))?;
+        }
+        let fitting = limit.fitting(hello.alps().map(<[u8]>::len));
+        let alps: Vec<String> =
+            hello.alps().take(fitting).map(|name| format!("{:#}", Escaped(name))).collect();
+        self.start_of_list(out, "alps", &alps, hello.alps().count())?;
+        let grease: Vec<String> = hello.grease().take(MAX_LISTED).map(|place| place.to_string()).collect();
+        self.start_of_list(out, "grease", &grease, hello.grease().count())?;
+        let unknown: Vec<String> = hello
+            .unknown_extensions()
+            .take(MAX_LISTED)
+            .map(|extension| format!("{:04x} ({})", extension.kind, extension.data.len()))
+            .collect();
+        self.start_of_list(out, "unknown", &unknown, hello.unknown_extensions().count())?;
         if let Some(ech) = hello.ech() {
             self.field(out, "ech", ech_in_words(ech))?;
+            if matches!(ech, Ech::Outer(_)) && hello.has_server_name() {
+                self.field(out, "", "unless it is GREASE, the sni is the outer name")?;
+            }
         }
         self.field(out, "ja4", format_args!("{known}{}{known:#}", hello.ja4()))?;
         self.field(out, "ja3", hello.ja3_hash())?;
@@ -62,11 +88,24 @@ impl Blocks {
         let TlsServer { hello, .. } = server;
         let again = if hello.is_retry_request() { ", HelloRetryRequest" } else { "" };
         self.field(out, "protocol", format_args!("{}{again}", protocol(hello.transport(), hello.version())))?;
-        self.field(out, "cipher", format_args!("{:04x}", hello.cipher_suite()))?;
-        self.wire(out, "alpn", hello.alpn(), limit)?;
-        if let Some(number) = hello.group() {
-            self.field(out, "group", group(number))?;
+        let suite = hello.cipher_suite();
+        match names::cipher_suite(suite) {
+            Some(name) => self.field(out, "cipher", format_args!("{suite:04x} {name}"))?,
+            None => self.field(out, "cipher", format_args!("{suite:04x}"))?,
         }
+        self.wire(out, "alpn", hello.alpn(), limit)?;
+        match (hello.group(), hello.key_share()) {
+            (Some(number), Some(key)) => {
+                self.field(out, "key share", key_share(KeyShare { group: number, key }))?
+            }
+            (Some(number), None) => self.field(out, "group", group(number))?,
+            (None, _) => {}
+        }
+        if let Some(place) = hello.selected_psk() {
+            self.field(out, "resumes", format_args!("pre-shared key {place} of the client"))?;
+        }
+        let kinds = hello.extensions().map(|extension| extension.kind);
+        self.numbers(out, "extensions", kinds, names::extension)?;
         self.field(out, "ja3s", hello.ja3s_hash())
     }
 
@@ -97,13 +136,46 @@ impl Blocks {
                     None => self.field(out, "key", key)?,
                 }
             }
+            if let Some(fields) = certificate.fields() {
+                self.certificate_fields(out, fields)?;
+            }
             self.field(out, "sha256", HexDigits(certificate.sha256()))?;
+            self.field(out, "sha1", HexDigits(certificate.sha1()))?;
         }
         if *has_more {
             self.field(out, "cert", "more, which are not read")?;
         }
-        let remarks = certificate_remarks(finding, event);
+        let remarks = certificate_remarks(finding, event.ts);
         if remarks.is_empty() { Ok(()) } else { self.field(out, "remarks", Joined(&remarks)) }
+    }
+
+    /// Writes what is known of a certificate beside its names and its key.
+    fn certificate_fields(&self, out: &mut impl Write, fields: &CertificateFields) -> io::Result<()> {
+        let CertificateFields { serial, signature_algorithm, is_ca, is_self_issued, .. } = fields;
+        if let Some(serial) = serial {
+            self.field(out, "serial", serial)?;
+        }
+        if let Some(algorithm) = signature_algorithm {
+            self.field(out, "signature", algorithm)?;
+        }
+        if let Some(is_ca) = is_ca {
+            self.field(out, "authority", if *is_ca { "yes" } else { "no" })?;
+        }
+        if *is_self_issued { self.field(out, "issued by", "itself") } else { Ok(()) }
+    }
+
+    /// Writes the names of numbers without GREASE, which has a line of its own, or their digits.
+    fn numbers(
+        &self,
+        out: &mut impl Write,
+        title: &str,
+        numbers: impl Iterator<Item = u16> + Clone,
+        name: fn(u16) -> Option<&'static str>,
+    ) -> io::Result<()> {
+        let numbers = numbers.filter(|number| !is_grease(*number));
+        let text = |number| name(number).map_or_else(|| format!("{number:04x}"), str::to_owned);
+        let first: Vec<String> = numbers.clone().take(MAX_LISTED).map(text).collect();
+        self.start_of_list(out, title, &first, numbers.count())
     }
 
     pub(super) fn tls_handshake(&self, out: &mut impl Write, found: &TlsHandshake) -> io::Result<()> {
@@ -155,18 +227,22 @@ fn ech_in_words(ech: Ech<'_>) -> String {
     }
 }
 
-/// What is wrong with the first certificate.
-pub(in crate::output::text) fn certificate_remarks(
-    finding: &TlsCertificatesFinding,
-    event: &Event,
-) -> Vec<&'static str> {
+/// What is wrong with the first certificate, and whether it is self-issued, which is not wrong by itself.
+pub(crate) fn certificate_remarks(finding: &TlsCertificatesFinding, ts: Timestamp) -> Vec<&'static str> {
     let first = finding.certificates.certificates.first().and_then(|first| first.fields());
-    let remarks = [
+    let is_self_issued = first.is_some_and(|fields| fields.is_self_issued);
+    let mut remarks = certificate_problems(finding, ts);
+    remarks.extend(is_self_issued.then_some("self-issued"));
+    remarks
+}
+
+/// What is wrong with the first certificate.
+pub(crate) fn certificate_problems(finding: &TlsCertificatesFinding, ts: Timestamp) -> Vec<&'static str> {
+    let problems = [
         (finding.name_matches() == Some(false), "not for the server name"),
-        (finding.is_valid_at(event.ts) == Some(false), "not valid at this time"),
-        (first.is_some_and(|fields| fields.is_self_issued), "self-issued"),
+        (finding.is_valid_at(ts) == Some(false), "not valid at this time"),
     ];
-    remarks.into_iter().filter(|(applies, _)| *applies).map(|(_, remark)| remark).collect()
+    problems.into_iter().filter(|(applies, _)| *applies).map(|(_, problem)| problem).collect()
 }
 
 /// An alert: who sent it, and its name.
