@@ -92,11 +92,11 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Analyse capture files: events, hosts or fingerprints
-    Pcap(PcapArguments),
+    Pcap(Box<PcapArguments>),
     /// Write one HTML page about capture files
     Report(ReportArguments),
     /// Write the packets of connections to a pcapng file, with comments on those that events come from
-    Extract(ExtractArguments),
+    Extract(Box<ExtractArguments>),
     /// Follow a host, a server name or a fingerprint through capture files
     Follow(FollowArguments),
     /// Compare two sets of capture files: hosts, fingerprints, software and servers that are new, gone or changed

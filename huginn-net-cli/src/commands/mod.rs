@@ -33,9 +33,9 @@ use crate::sensor;
 /// Carries out a command.
 pub(crate) fn run(command: Command) -> Result<Outcome, Failure> {
     match command {
-        Command::Pcap(args) => pcap::run(args),
+        Command::Pcap(args) => pcap::run(*args),
         Command::Report(args) => report::run(args),
-        Command::Extract(args) => extract::run(args),
+        Command::Extract(args) => extract::run(*args),
         Command::Follow(args) => follow::run(args),
         Command::Diff(args) => diff::run(args),
         Command::Inventory(args) => inventory::run(args),
