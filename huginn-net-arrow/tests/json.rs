@@ -232,8 +232,10 @@ fn rows_equal_json() {
             "interface",
             "finding_service",
             "http_decrypted",
+            "http3",
             "software_imitates",
             "software_differs",
+            "tls_decrypted",
             "tls_unknown_extensions_type",
             "tls_unknown_extensions_length"
         ]

@@ -3,10 +3,10 @@
 //! [`enrich`](crate::explain::enrich) names lines of logs with it.
 //!
 //! ```
-//! use huginn_net::clients::{ClientDatabase, ClientFingerprint, FingerprintKind, MatchKind};
+//! use huginn_net::clients::{ClientDatabase, ClientValue, ClientValueKind, MatchKind};
 //!
 //! let text = "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6";
-//! let ja4 = ClientFingerprint::parse(FingerprintKind::Ja4, text).expect("a JA4");
+//! let ja4 = ClientValue::parse(ClientValueKind::Ja4, text).expect("a JA4");
 //! let found = ja4.find(ClientDatabase::builtin()).expect("a known client");
 //! assert_eq!(found.software.to_string(), "libcurl 7.88");
 //! assert_eq!(found.kind, MatchKind::Exact);
@@ -14,7 +14,7 @@
 //! // A name of its own for each value of a column.
 //! let column = ["t13d3112h2_e8f1e7e78f70_b26ce05bbdd6", "0149f47eabf9a20d0893e2a44e5a6323", "-"];
 //! let names = column.map(|text| {
-//!     let fingerprint = ClientFingerprint::parse(FingerprintKind::Any, text)?;
+//!     let fingerprint = ClientValue::parse(ClientValueKind::Any, text)?;
 //!     Some(fingerprint.find(ClientDatabase::builtin())?.software.to_string())
 //! });
 //! assert_eq!(names.each_ref().map(Option::as_deref), [Some("libcurl 7.88"), Some("OpenSSL"), None]);
@@ -28,10 +28,12 @@ use huginn_net_tls::{Ja3Hash, Ja4};
 
 pub use huginn_net_db::{ClientDatabase, ClientMatch, HelloVariant, MatchKind, Software};
 
+pub use crate::observers::NamingDatabases;
+
 /// What a column or field has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum FingerprintKind {
+pub enum ClientValueKind {
     /// JA4.
     Ja4,
     /// The MD5 of JA3.
@@ -48,10 +50,10 @@ pub enum FingerprintKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a kind of fingerprint: expected ja4, ja3, hassh, akamai or any")]
 #[non_exhaustive]
-pub struct FingerprintKindError;
+pub struct ClientValueKindError;
 
-impl FromStr for FingerprintKind {
-    type Err = FingerprintKindError;
+impl FromStr for ClientValueKind {
+    type Err = ClientValueKindError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(match text {
@@ -60,7 +62,7 @@ impl FromStr for FingerprintKind {
             "hassh" => Self::Hassh,
             "akamai" => Self::Akamai,
             "any" => Self::Any,
-            _ => return Err(FingerprintKindError),
+            _ => return Err(ClientValueKindError),
         })
     }
 }
@@ -68,7 +70,7 @@ impl FromStr for FingerprintKind {
 /// A fingerprint of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum ClientFingerprint {
+pub enum ClientValue {
     /// JA4.
     Ja4(Ja4),
     /// The MD5 of JA3.
@@ -81,16 +83,16 @@ pub enum ClientFingerprint {
     Md5([u8; 16]),
 }
 
-impl ClientFingerprint {
+impl ClientValue {
     /// Reads a fingerprint; `None` if the text is not one. A JA4 may be in capitals.
-    pub fn parse(kind: FingerprintKind, text: &str) -> Option<Self> {
+    pub fn parse(kind: ClientValueKind, text: &str) -> Option<Self> {
         let md5 = || md5_from_digits(text);
         match kind {
-            FingerprintKind::Ja4 => ja4(text).map(Self::Ja4),
-            FingerprintKind::Ja3 => md5().map(|hash| Self::Ja3(Ja3Hash(hash))),
-            FingerprintKind::Hassh => md5().map(Self::Hassh),
-            FingerprintKind::Akamai => md5().map(|hash| Self::Akamai(AkamaiHash(hash))),
-            FingerprintKind::Any => ja4(text).map(Self::Ja4).or_else(|| md5().map(Self::Md5)),
+            ClientValueKind::Ja4 => ja4(text).map(Self::Ja4),
+            ClientValueKind::Ja3 => md5().map(|hash| Self::Ja3(Ja3Hash(hash))),
+            ClientValueKind::Hassh => md5().map(Self::Hassh),
+            ClientValueKind::Akamai => md5().map(|hash| Self::Akamai(AkamaiHash(hash))),
+            ClientValueKind::Any => ja4(text).map(Self::Ja4).or_else(|| md5().map(Self::Md5)),
         }
     }
 

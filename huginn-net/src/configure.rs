@@ -5,11 +5,12 @@ use std::sync::Arc;
 use huginn_net_core::{Builder, Replaceable};
 use huginn_net_db::{ClientDatabase, Database};
 
+use crate::clients::NamingDatabases;
 use crate::event_limits::EventLimits;
 use crate::finding::{Baseline, NoticeSettings};
 use crate::hosts::HostLimits;
 use crate::watch::WatchListHandle;
-use crate::{NamingDatabases, Observers, Scope};
+use crate::{Observers, Scope};
 
 /// The settings of the protocols, for the builder of a [`HuginnNet`](crate::HuginnNet); those of the engine are methods of
 /// [`Builder`].

@@ -87,7 +87,7 @@ pub use huginn_net_ssh as ssh;
 pub use huginn_net_tcp as tcp;
 /// TLS over TCP, QUIC and DTLS: hellos, JA4 and JA3.
 pub use huginn_net_tls as tls;
-pub use observers::{DecryptionCounters, NamingDatabases, Observers, ProtocolCounters};
+pub use observers::{DecryptionCounters, Observers, ProtocolCounters};
 pub use scope::Scope;
 
 /// The analyzer of all protocols over one decode and one flow table.

@@ -1,6 +1,6 @@
 //! Names of clients for columns of fingerprints.
 
-use huginn_net::clients::{ClientDatabase, ClientFingerprint, FingerprintKind};
+use huginn_net::clients::{ClientDatabase, ClientValue, ClientValueKind};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -13,10 +13,10 @@ type ClientName =
 /// Raises ValueError for another kind than ja4, ja3, hassh, akamai and any.
 #[pyfunction]
 pub(crate) fn name_clients(fingerprints: Vec<String>, kind: &str) -> PyResult<Vec<Option<ClientName>>> {
-    let kind = kind.parse::<FingerprintKind>().map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let kind = kind.parse::<ClientValueKind>().map_err(|error| PyValueError::new_err(error.to_string()))?;
     let clients = ClientDatabase::builtin();
     let name = |text: &String| {
-        let found = ClientFingerprint::parse(kind, text)?.find(clients)?;
+        let found = ClientValue::parse(kind, text)?.find(clients)?;
         let software = &found.software;
         let owned = |text: &Option<std::sync::Arc<str>>| text.as_deref().map(str::to_owned);
         Some((

@@ -5,9 +5,10 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::mem;
 use std::path::Path;
 
+use huginn_net::ClientDatabase;
+use huginn_net::clients::NamingDatabases;
 use huginn_net::core::Amount;
 use huginn_net::explain::enrich::Enricher;
-use huginn_net::{ClientDatabase, NamingDatabases};
 
 use crate::args::EnrichArguments;
 use crate::failure::Failure;

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use huginn_net::{ClientDatabase, NamingDatabases};
+use huginn_net::ClientDatabase;
+use huginn_net::clients::NamingDatabases;
 
 use crate::args::ExplainArguments;
 use crate::failure::Failure;

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 #[cfg(unix)]
 use huginn_net::ClientDatabase;
+use huginn_net::clients::NamingDatabases;
 #[cfg(unix)]
 use huginn_net::core::Replaceable;
 use huginn_net::core::{DecodeConfig, FlowLimits, HashSeed};
 use huginn_net::finding::{EventLimits, NoticeSettings};
 use huginn_net::record::needs_handshakes;
-use huginn_net::{Builder, Configure, Filter, HuginnNet, NamingDatabases, Observers, Scope};
+use huginn_net::{Builder, Configure, Filter, HuginnNet, Observers, Scope};
 
 use super::baseline;
 use super::databases::read_databases;

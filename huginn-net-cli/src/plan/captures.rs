@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use huginn_net::clients::NamingDatabases;
 use huginn_net::explain::Fingerprint;
 use huginn_net::finding::EventLimits;
 use huginn_net::hosts::HostLimits;
-use huginn_net::{Configure, HuginnNet, NamingDatabases};
+use huginn_net::{Configure, HuginnNet};
 
 use super::output::open_text;
 use super::{AnalysisPlan, Inputs, ProgramList, output, read_databases, rules, select};

@@ -4,7 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use huginn_net::{ClientDatabase, Database, NamingDatabases};
+use huginn_net::clients::NamingDatabases;
+use huginn_net::{ClientDatabase, Database};
 
 use crate::args::DatabaseArguments;
 use crate::failure::Failure;

@@ -63,7 +63,9 @@ impl ExtractPlan {
         let target = output::target(Some(&args.output));
         inputs.refuse_as_output(&target)?;
         check_output(&target)?;
-        report_other_name(&target);
+        if !args.quiet {
+            report_other_name(&target);
+        }
         let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.event_additions, None)?;
         let packets = match (args.annotate, args.handshakes) {
             (true, _) => ExtractedPackets::All,

@@ -5,8 +5,9 @@ use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use huginn_net::Filter;
+use huginn_net::clients::NamingDatabases;
 use huginn_net::watch::WatchLists;
-use huginn_net::{Filter, NamingDatabases};
 
 use super::analysis::{ReplaceableSettings, packet_filter};
 use super::databases::read_databases;

@@ -33,12 +33,12 @@ const FIELDS: [(&[&str], &str); 12] = [
         "'server.port'",
     ),
     (&["ip", "addr", "address", "ip.addr", "host.ip"], "'client.ip' or 'server.ip'"),
-    (&["domain", "hostname", "fqdn", "dns", "server_name", "tls.sni", "name"], "'sni' or 'host'"),
+    (&["domain", "hostname", "fqdn", "dns", "server_name", "tls.sni"], "'sni' or 'host'"),
     (&["time", "timestamp", "date", "frame.time", "@timestamp"], "'ts'"),
     (&["useragent", "ua", "http.user_agent", "agent"], "'user_agent'"),
     (&["os", "system", "platform"], "'label.name'"),
-    (&["kind", "event_type", "protocol", "proto"], "'event'"),
-    (&["ja3", "ja3.hash", "tls.ja3"], "'ja3_hash'"),
+    (&["kind", "event_type", "proto"], "'event'"),
+    (&["ja3.hash", "tls.ja3"], "'ja3_hash'"),
     (&["frame.number", "frame", "number", "packet_number"], "'packet'"),
 ];
 
@@ -54,12 +54,17 @@ pub(super) fn switch_on(args: &SelectArguments, events: &mut EventArguments) -> 
     Ok(())
 }
 
+/// The first obstacle, preferably that of a protocol, without which no other option helps.
+fn advice_of(obstacles: Vec<String>) -> Option<String> {
+    obstacles.into_iter().min_by_key(|obstacle| !obstacle.ends_with("--protocols"))
+}
+
 /// Fails if a comparison can hold only in events that cannot occur.
 pub(super) fn check_kinds(args: &SelectArguments, scope: &Scope<'_>) -> Result<(), Failure> {
     let Some(condition) = condition(args)? else { return Ok(()) };
     for kinds in condition.wanted_kinds() {
         let obstacles: Option<Vec<String>> = kinds.iter().map(|kind| scope.obstacle(kind)).collect();
-        if let Some(advice) = obstacles.and_then(|obstacles| obstacles.into_iter().next()) {
+        if let Some(advice) = obstacles.and_then(advice_of) {
             let has_label = args.condition.as_ref().is_some_and(|text| text.contains("label"));
             let hint = if kinds == ["match"] && has_label { "; other events have 'label.name'" } else { "" };
             return Err(Failure::Usage(format!("--where: {advice}{hint}").into()));

@@ -481,9 +481,9 @@ fn name_of_another_format_is_reported() {
     let folder = folder("name");
     for (name, is_reported) in [("a.pcap", true), ("a.pcapng.gz", true), ("a.pcapng", false), ("a", false)] {
         let to = folder.join(name).display().to_string();
-        let output = run(&["extract", "-q", "-o", &to, &capture("curl-nginx.pcap")]);
+        let output = run(&["extract", "-o", &to, &capture("curl-nginx.pcap")]);
         let message = format!("huginn-net: {to}: will be uncompressed pcapng, whatever its name\n");
-        assert_eq!(text(&output.stderr), if is_reported { &message } else { "" }, "{name}");
+        assert_eq!(text(&output.stderr).contains(&message), is_reported, "{name}");
         assert!(!read(&to).1.is_empty());
     }
 }

@@ -891,7 +891,9 @@ impl Observers {
             *transport = TransportState::Udp(UdpState::default());
         }
         let TransportState::Udp(state) = transport else { return Interest::Done };
-        let Self { tls, tls_udp, counters, database, clients, scope, profiles, notices, .. } = self;
+        #[cfg(feature = "decrypt")]
+        let tls = self.tls;
+        let Self { tls_udp, counters, database, clients, scope, profiles, notices, .. } = self;
         let findings = ParserFindings {
             database,
             clients,
@@ -907,10 +909,10 @@ impl Observers {
             let UdpState { tls: hello_state, quic } = state;
             let ProtocolCounters { http, tls: tls_counters, decryption, .. } = counters;
             let mut unread = TlsCounters::default();
-            let hellos = if *tls { &mut *tls_counters } else { &mut unread };
+            let hellos = if tls { &mut *tls_counters } else { &mut unread };
             tls_udp.on_datagram(payload, sender, hello_state, hellos, &mut |origin, event| {
                 QuicConnections::on_hello(quic, origin.subject, payload, &event);
-                if *tls {
+                if tls {
                     let emit = &mut |subject, output| emit(Origin { subject, ..origin }, output);
                     findings.on_tls(origin.subject, event, false, emit);
                 }
@@ -919,7 +921,7 @@ impl Observers {
             if let Some(random) = hello_state.take_renewed_random() {
                 quic.renew(payload, &random);
             }
-            let reads_handshakes = *tls && self.tls_settings.handshakes;
+            let reads_handshakes = tls && self.tls_settings.handshakes;
             let mut content = QuicContent {
                 http: self.http.then_some(http),
                 handshakes: &mut tls_counters.handshakes,

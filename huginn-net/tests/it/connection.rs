@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use huginn_net::consistency::Outcome;
-use huginn_net::finding::Connection;
+use huginn_net::finding::{Connection, EventLimits};
 use huginn_net::record::JsonEvent;
 use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers};
 
 use crate::captures;
 
 fn analyze(path: &str, connections: bool) -> Vec<Event> {
-    let mut analyzer = HuginnNet::builder_with(Observers::default().connections(connections)).build();
+    // With a limit of the output, a connection takes the place of other events.
+    let observers = Observers::default().connections(connections).event_limits(EventLimits::NONE);
+    let mut analyzer = HuginnNet::builder_with(observers).build();
     let mut events: Vec<Event> = Vec::new();
     analyzer.analyze(CaptureReader::open(path).unwrap(), &mut events).unwrap();
     events

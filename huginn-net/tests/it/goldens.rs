@@ -195,6 +195,13 @@ fn certificates_equal_openssl() {
         let mut rows: Vec<String> = Vec::new();
         for event in events_with_handshakes(&capture) {
             let Finding::TlsCertificates(finding) = &event.kind else { continue };
+            // tshark decrypts nothing after this Retry, and no TLS inside TLS.
+            let name = capture.file_name().unwrap().to_str().unwrap();
+            if let ("http-decrypted-quic.pcapng", 482) | ("http-decrypted-tls13.pcapng", 113 | 140) =
+                (name, event.packet_number)
+            {
+                continue;
+            }
             let source = event.subject_addr();
             for (index, certificate) in finding.certificates.certificates.iter().enumerate() {
                 let fields = certificate.fields().unwrap();
@@ -293,7 +300,10 @@ fn http3_has_all_requests_and_responses() {
                     agent if agent.starts_with("quic-go") => GO,
                     _ => CHROMIUM,
                 };
-                assert_eq!(found.http3.as_ref().unwrap().to_string(), wanted, "{target}");
+                // Early data of aioquic come before its settings.
+                let fingerprint = found.http3.as_ref().map(ToString::to_string);
+                let expected = Some(wanted.to_owned()).filter(|_| target != "/aioquic-0rtt");
+                assert_eq!(fingerprint, expected, "{target}");
                 requests.push(format!("{} {target}", text(found.request.method())));
             }
             Finding::HttpResponse(found) => {
@@ -311,22 +321,23 @@ fn http3_has_all_requests_and_responses() {
         (1, "GET /aioquic"),
         (1, "GET /aioquic-0rtt"),
         (1, "GET /aioquic-retry"),
-        (3, "GET /aioquic-update"),
+        (1, "GET /aioquic-update"),
         (1, "GET /aioquic?v=1"),
         (1, "GET /aioquic?v=6b3343cf"),
-        (8, "POST /data?a=1"),
-        (6, "GET /last"),
+        (5, "POST /data?a=1"),
+        (3, "GET /last"),
         (1, "GET /last?v=1"),
         (1, "GET /last?v=6b3343cf"),
         (2, "GET /chromium"),
-        (2, "GET /favicon.ico"),
+        (1, "GET /favicon.ico"),
     ] {
         wanted.extend(std::iter::repeat_n(request.to_owned(), count));
     }
     requests.sort();
     wanted.sort();
     assert_eq!(requests, wanted);
-    assert_eq!(responses.iter().filter(|status| *status == "200").count(), wanted.len() + 1);
+    // Early data of quic-go have a response and no secret, and those of aioquic no response.
+    assert_eq!(responses.iter().filter(|status| *status == "200").count(), wanted.len());
     assert!(responses.iter().all(|status| ["103", "200"].contains(&&**status)));
 }
 

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
+use huginn_net::clients::NamingDatabases;
 use huginn_net::core::Replaceable;
 use huginn_net::record::{EventRecord, JsonEvent};
 use huginn_net::tls::ClientHello;
 use huginn_net::watch::{WatchListFault, WatchListHandle, WatchListSummary, WatchLists};
-use huginn_net::{
-    CaptureReader, Configure, Database, Event, Filter, Finding, HuginnNet, NamingDatabases, Observers,
-};
+use huginn_net::{CaptureReader, Configure, Database, Event, Filter, Finding, HuginnNet, Observers};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -141,7 +141,7 @@ mod tests {
             .write_json(EVENT.as_bytes(), &mut out)
             .unwrap();
         let want = r#"{"list.1":"b","client.port":5,"none":null,"list":["a","b"]}"#;
-        assert_eq!(String::from_utf8(out).unwrap(), format!("{want}\n"));
+        assert_eq!(String::from_utf8(out).unwrap(), want);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::counts::Counts;
 use super::names::{ASKED, LineValues, Names, ValueKind};
-use crate::clients::FingerprintKind;
+use crate::clients::ClientValueKind;
 
 /// The names of the columns that are added. The last two are there if fingerprints are counted.
 const ADDED: [&str; 6] = [
@@ -242,9 +242,9 @@ fn kind_of(name: &str, column: Option<&str>) -> Option<ValueKind> {
         return Some(ASKED);
     }
     let kind = match name {
-        "ja4" | "tls.ja4" | "tls.client.ja4" => FingerprintKind::Ja4,
-        "ja3" | "ja3_hash" | "tls.ja3.hash" | "tls.client.ja3" => FingerprintKind::Ja3,
-        "hassh" => FingerprintKind::Hassh,
+        "ja4" | "tls.ja4" | "tls.client.ja4" => ClientValueKind::Ja4,
+        "ja3" | "ja3_hash" | "tls.ja3.hash" | "tls.client.ja3" => ClientValueKind::Ja3,
+        "hassh" => ClientValueKind::Hassh,
         "user_agent"
         | "http_user_agent"
         | "user_agent.original"

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
-use crate::clients::ClientFingerprint;
+use crate::clients::ClientValue;
 use crate::limits::MAX_COUNTED_FINGERPRINTS;
 
 /// How often a fingerprint occurs.
@@ -19,7 +19,7 @@ pub(super) struct Count {
 /// Lines by fingerprint.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    seen: HashMap<ClientFingerprint, u64, RandomState>,
+    seen: HashMap<ClientValue, u64, RandomState>,
     lines: u64,
     /// Whether all lines were counted in a first reading.
     is_complete: bool,
@@ -28,7 +28,7 @@ pub(super) struct Counts {
 
 impl Counts {
     /// Counts a line. `None` if its fingerprint has no count: there are too many others, or the first reading did not see it.
-    pub(super) fn take(&mut self, fingerprint: ClientFingerprint) -> Option<Count> {
+    pub(super) fn take(&mut self, fingerprint: ClientValue) -> Option<Count> {
         let is_full = self.is_complete || self.seen.len() >= MAX_COUNTED_FINGERPRINTS;
         if !self.is_complete {
             self.lines = self.lines.saturating_add(1);
@@ -70,7 +70,7 @@ mod tests {
         let hash = |number: usize| {
             let mut hash = [0; 16];
             hash[..8].copy_from_slice(&number.to_le_bytes());
-            ClientFingerprint::Hassh(hash)
+            ClientValue::Hassh(hash)
         };
         for number in 0..MAX_COUNTED_FINGERPRINTS {
             assert!(counts.take(hash(number)).is_some_and(|count| count.seen == 1));

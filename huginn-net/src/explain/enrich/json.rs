@@ -6,11 +6,11 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::names::{ASKED, LineValues, ValueKind};
-use crate::clients::FingerprintKind;
+use crate::clients::ClientValueKind;
 
-const JA4: ValueKind = ValueKind::Fingerprint(FingerprintKind::Ja4);
-const JA3: ValueKind = ValueKind::Fingerprint(FingerprintKind::Ja3);
-const HASSH: ValueKind = ValueKind::Fingerprint(FingerprintKind::Hassh);
+const JA4: ValueKind = ValueKind::Fingerprint(ClientValueKind::Ja4);
+const JA3: ValueKind = ValueKind::Fingerprint(ClientValueKind::Ja3);
+const HASSH: ValueKind = ValueKind::Fingerprint(ClientValueKind::Hassh);
 const USER_AGENT: ValueKind = ValueKind::UserAgent;
 const OWN: ValueKind = ValueKind::Own;
 

@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 use huginn_net_db::{ClientMatch, Software};
 use huginn_net_tls::Ja3Hash;
 
-use crate::clients::{ClientFingerprint, FingerprintKind};
+use crate::clients::{ClientValue, ClientValueKind};
 use crate::consistency::tls_contradicts;
 use crate::json::append;
 use crate::limits::MAX_KEPT_NAMES;
@@ -17,21 +17,21 @@ use crate::{ClientDatabase, Database};
 /// The kind of a value of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueKind {
-    Fingerprint(FingerprintKind),
+    Fingerprint(ClientValueKind),
     UserAgent,
     /// An object of ours: the line has names.
     Own,
 }
 
 /// The column or field that the user names.
-pub(super) const ASKED: ValueKind = ValueKind::Fingerprint(FingerprintKind::Any);
+pub(super) const ASKED: ValueKind = ValueKind::Fingerprint(ClientValueKind::Any);
 
 /// The values of a line.
 #[derive(Debug, Default)]
 pub(super) struct LineValues {
     /// JA4 before others: it is the fingerprint with most names.
-    ja4: Option<ClientFingerprint>,
-    other: Option<ClientFingerprint>,
+    ja4: Option<ClientValue>,
+    other: Option<ClientValue>,
     user_agent: Option<String>,
     pub(super) is_own: bool,
     /// Whether a field for fingerprints is there, with any value.
@@ -54,8 +54,8 @@ impl LineValues {
             ValueKind::Own => {}
             ValueKind::UserAgent if text.is_empty() || text == "-" => {}
             ValueKind::UserAgent => self.user_agent = Some(text.to_owned()),
-            ValueKind::Fingerprint(kind) => match ClientFingerprint::parse(kind, text) {
-                Some(found @ ClientFingerprint::Ja4(_)) => self.ja4 = Some(found),
+            ValueKind::Fingerprint(kind) => match ClientValue::parse(kind, text) {
+                Some(found @ ClientValue::Ja4(_)) => self.ja4 = Some(found),
                 Some(found) => self.other = Some(found),
                 None => {}
             },
@@ -63,7 +63,7 @@ impl LineValues {
     }
 
     /// The fingerprint that is counted: JA4, or else the other.
-    pub(super) fn counted(&self) -> Option<ClientFingerprint> {
+    pub(super) fn counted(&self) -> Option<ClientValue> {
         self.ja4.or(self.other)
     }
 }
@@ -96,7 +96,7 @@ impl Name {
 pub(super) struct Names<'d> {
     clients: &'d ClientDatabase,
     signatures: &'d Database,
-    known: HashMap<ClientFingerprint, Option<Name>, RandomState>,
+    known: HashMap<ClientValue, Option<Name>, RandomState>,
 }
 
 impl<'d> Names<'d> {
@@ -111,11 +111,11 @@ impl<'d> Names<'d> {
     }
 
     /// The first fingerprint with a name.
-    fn first_named(&mut self, values: &LineValues) -> Option<ClientFingerprint> {
+    fn first_named(&mut self, values: &LineValues) -> Option<ClientValue> {
         [values.ja4, values.other].into_iter().flatten().find(|fingerprint| self.is_known(*fingerprint))
     }
 
-    fn is_known(&mut self, fingerprint: ClientFingerprint) -> bool {
+    fn is_known(&mut self, fingerprint: ClientValue) -> bool {
         if let Some(found) = self.known.get(&fingerprint) {
             return found.is_some();
         }
@@ -129,12 +129,12 @@ impl<'d> Names<'d> {
         is_known
     }
 
-    fn look_up(&self, fingerprint: ClientFingerprint) -> Option<Name> {
+    fn look_up(&self, fingerprint: ClientValue) -> Option<Name> {
         let found = fingerprint.find(self.clients)?;
         let is_tls = match fingerprint {
-            ClientFingerprint::Ja4(_) | ClientFingerprint::Ja3(_) => true,
-            ClientFingerprint::Md5(hash) => self.clients.match_ja3(Ja3Hash(hash)).is_some(),
-            ClientFingerprint::Hassh(_) | ClientFingerprint::Akamai(_) => false,
+            ClientValue::Ja4(_) | ClientValue::Ja3(_) => true,
+            ClientValue::Md5(hash) => self.clients.match_ja3(Ja3Hash(hash)).is_some(),
+            ClientValue::Hassh(_) | ClientValue::Akamai(_) => false,
         };
         Some(Name::new(found, is_tls))
     }
