@@ -2,7 +2,9 @@
 //! texts parse back, and owned hellos equal borrowed ones.
 #![no_main]
 
-use huginn_net_tls::{ClientHello, Ech, Ja4, Ja4Form, Ja4Raw, Parsed, ServerHello, Transport, is_grease, names};
+use huginn_net_tls::{
+    ClientHello, Ech, Ja4, Ja4Form, Ja4Raw, Parsed, ServerHello, Transport, is_grease, names,
+};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
