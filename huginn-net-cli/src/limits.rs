@@ -106,7 +106,7 @@ pub(crate) const LOSS_WARNING_INTERVAL: Duration = Duration::from_secs(60);
 /// fill the log. Events and metrics have all matches.
 pub(crate) const WATCH_NOTICE_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Time that the kernel buffers frames with watch lists: a hit has its line within 10 ms. A quiet interface then fills a buffer of 32 MiB
+/// Time that the kernel buffers frames with watch lists, so that a hit has its line sooner. A quiet interface then fills a buffer of 32 MiB
 /// in 2 s, not in 4.6 s.
 pub(crate) const ALERT_BUFFER_TIMEOUT: Duration = Duration::from_millis(4);
 
