@@ -8,9 +8,9 @@ use std::path::Path;
 use caps::{CapSet, Capability};
 use huginn_net::Escaped;
 use huginn_net_live::{Interface, InterfaceSettings, clock_error, interfaces};
-use nix::sys::resource::{Resource, getrlimit};
-use nix::sys::statvfs::statvfs;
 use nix::sys::utsname::uname;
+use rustix::fs::statvfs;
+use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 
 use crate::args::{DoctorArguments, ListFormat};
@@ -254,17 +254,17 @@ fn socket_buffer() -> Row {
 
 fn open_files() -> Row {
     let row = |state, found: String| Row::new("open files", state, found);
-    match getrlimit(Resource::RLIMIT_NOFILE) {
-        Ok((soft, _)) if soft < MIN_OPEN_FILES => row(State::Wrong, format!("at most {soft}"))
+    match getrlimit(Resource::Nofile).current {
+        Some(soft) if soft < MIN_OPEN_FILES => row(State::Wrong, format!("at most {soft}"))
             .fix(format!("ulimit -n {MIN_OPEN_FILES}, or LimitNOFILE={MIN_OPEN_FILES} in the unit")),
-        Ok((soft, _)) => row(State::Ok, format!("at most {soft}")),
-        Err(error) => row(State::Unknown, error.desc().into()),
+        Some(soft) => row(State::Ok, format!("at most {soft}")),
+        None => row(State::Ok, "without a limit".into()),
     }
 }
 
 /// A limit on the size of files, which ends a program that exceeds it; `None` without one.
 fn file_size() -> Option<Row> {
-    let (soft, _) = getrlimit(Resource::RLIMIT_FSIZE).ok().filter(|(soft, _)| *soft < u64::MAX)?;
+    let soft = getrlimit(Resource::Fsize).current?;
     let found = format!("files of at most {soft} bytes: a longer one ends the program");
     Some(
         Row::new("file size", State::Wrong, found)
@@ -279,16 +279,16 @@ fn disk(path: &Path) -> Row {
     let found = match statvfs(&folder) {
         Ok(found) => found,
         Err(error) => {
-            return row(State::Wrong, format!("{}: {}", name_of(&folder), error.desc()))
+            return row(State::Wrong, format!("{}: {}", name_of(&folder), io::Error::from(error)))
                 .fix(format!("sudo mkdir -p '{}'", name_of(&folder)));
         }
     };
-    let bytes = |blocks: u64| blocks.saturating_mul(found.fragment_size());
-    let (free, all) = (bytes(found.blocks_available()), bytes(found.blocks()));
+    let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+    let (free, all) = (bytes(found.f_bavail), bytes(found.f_blocks));
     let text = format!("{} of {} MiB are free", free >> 20, all >> 20);
     if free < MIN_FREE_BYTES {
         row(State::Wrong, text).fix("--rotate-size and --rotate-keep bound what events take")
-    } else if found.files() > 0 && found.files_available() == 0 {
+    } else if found.f_files > 0 && found.f_favail == 0 {
         row(State::Wrong, "no file can be created: the disk has no inode left".into()).fix("df -i")
     } else {
         row(State::Ok, text)
