@@ -138,7 +138,7 @@ fn rights() -> Row {
 
 fn kernel() -> Row {
     match uname() {
-        Ok(found) => Row::new("kernel", State::Ok, format!("Linux {}", found.release().display())),
+        Ok(found) => Row::new("kernel", State::Ok, format!("Linux {}", found.release().to_string_lossy())),
         Err(error) => Row::new("kernel", State::Unknown, error.desc()),
     }
 }

@@ -11,6 +11,7 @@ use huginn_net::watch::WatchLists;
 
 use super::analysis::{ReplaceableSettings, packet_filter};
 use super::databases::read_databases;
+use super::pcap::switch_on_kinds;
 use super::watch_files::{LoadedLists, WatchFiles, read_lists};
 use super::{AnalysisPlan, OutputContent, OutputPlan, rules};
 use crate::args::{Command, DatabaseArguments, Format, LiveArguments};
@@ -51,11 +52,18 @@ pub(crate) struct ReloadPlan {
     config: Option<PathBuf>,
     has_extract: bool,
     has_tables: bool,
+    /// Whether connections and findings are events.
+    has_kinds: (bool, bool),
     /// The current options.
     values: Values,
     files: NamedFiles,
     settings: ReplaceableSettings,
     watch: Option<WatchFiles>,
+}
+
+/// Whether connections and findings are events.
+const fn kinds(args: &LiveArguments) -> (bool, bool) {
+    (args.run.events.connections, args.run.events.findings)
 }
 
 /// The files that options name.
@@ -99,6 +107,7 @@ impl ReloadPlan {
             config: args.config.clone(),
             has_extract: args.extract.extract.is_some(),
             has_tables: args.run.output.format == Format::Parquet,
+            has_kinds: kinds(args),
             values: args.values.clone(),
             files,
             settings,
@@ -135,10 +144,16 @@ impl ReloadPlan {
     fn read_configuration(&self) -> Result<Configuration, Failure> {
         let parsed = config::parse(env::args_os().collect());
         let arguments = parsed.unwrap_or_else(|error| Err(config::failure(&error)))?;
-        let Command::Live(args) = arguments.command else {
+        let Command::Live(mut args) = arguments.command else {
             return Err(Failure::Usage("not a configuration of 'live'".into()));
         };
+        // As at the start.
+        switch_on_kinds(&mut args.run)?;
         rules::check_live(&args)?;
+        if kinds(&args) != self.has_kinds {
+            let message = "'where' names other kinds of events, 'connection' or 'finding': they can change at a restart only";
+            return Err(Failure::Usage(message.into()));
+        }
         let options = self.values.keys().chain(args.values.keys());
         let mut changed: Vec<String> =
             options.filter(|name| self.values.get(*name) != args.values.get(*name)).cloned().collect();

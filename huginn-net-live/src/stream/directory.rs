@@ -158,8 +158,10 @@ impl Directory {
         if (passed.size, passed.modified) == (file.size, file.modified) {
             return false;
         }
-        // A file that was short when it was passed over has more of a head now.
-        if !head(&self.path.join(&file.name)).is_ok_and(|head| head.starts_with(&passed.head)) {
+        // The files of a ring may have the same place and head. A file that was short when it was passed over has more of a head
+        // now.
+        let is_shorter = file.size < passed.size;
+        if is_shorter || !head(&self.path.join(&file.name)).is_ok_and(|head| head.starts_with(&passed.head)) {
             return true;
         }
         if file.size > passed.size && !std::mem::replace(&mut passed.may_grow, true) {
@@ -188,7 +190,7 @@ fn next(
         (directory.next(current), std::mem::take(&mut directory.grown))
     };
     for name in grown {
-        let name = name.display();
+        let name = name.to_string_lossy();
         output.send(Message::Skipped(format!(
             "{name} grew after a newer file was begun: the rest is not read"
         )))?;
@@ -222,7 +224,7 @@ fn uncompressed(name: &OsStr) -> Option<&OsStr> {
 /// Reads a file to its end.
 fn follow(directory: &Arc<Mutex<Directory>>, output: &Arc<Output>, file: Found) -> Result<(), Closed> {
     let path = lock(directory).path.join(&file.name);
-    let shown = file.name.display().to_string();
+    let shown = file.name.to_string_lossy().into_owned();
     let opened = open(&path).and_then(|opened| Ok((opened.metadata()?, opened)));
     let (metadata, opened) = match opened {
         Ok(opened) => opened,
