@@ -319,6 +319,6 @@ mod tests {
         assert_ne!(disk(&folder.path().join("events.json")).state, State::Unknown);
         let absent = disk(&folder.path().join("absent/events.json"));
         assert_eq!(absent.state, State::Wrong);
-        assert!(absent.found.ends_with("absent: No such file or directory"), "{absent:?}");
+        assert!(absent.found.ends_with("absent: No such file or directory (os error 2)"), "{absent:?}");
     }
 }
