@@ -302,22 +302,22 @@ impl QuicDecryptor {
     fn on_crypto(&mut self, role: Side, offset: u64, data: &[u8], reader: &mut impl QuicReader) {
         let side = self.side(role);
         let mut is_rejected = false;
-        let has_early_data = self.has_early_data;
         let Direction { crypto, messages, .. } = self.direction_mut(role);
         crypto.push(offset, data, false, &mut |bytes| {
             messages.push(bytes, |kind, body| {
-                is_rejected |= role == Side::Server
-                    && kind == ENCRYPTED_EXTENSIONS
-                    && has_early_data
-                    && !accepts_early_data(body);
+                is_rejected |=
+                    role == Side::Server && kind == ENCRYPTED_EXTENSIONS && !accepts_early_data(body);
                 reader.on_handshake(side, kind, body);
             });
         });
         if crypto.buffered_bytes() > MAX_WAITING_BYTES {
             crypto.end();
         }
+        // Early data that come later are not read either.
         if is_rejected {
-            self.has_early_data = false;
+            self.early = Keys::Missing;
+        }
+        if is_rejected && std::mem::take(&mut self.has_early_data) {
             self.streams = Streams::default();
             reader.on_early_data_rejected();
         }
@@ -331,7 +331,7 @@ impl QuicDecryptor {
             Outcome::NotAuthentic => None,
             // The handshake may have a secret.
             Outcome::NoSecret => {
-                self.refused = 0;
+                self.refused = self.refused.saturating_sub(1);
                 None
             }
         }
@@ -393,7 +393,7 @@ impl QuicDecryptor {
             Outcome::NotAuthentic => {}
             Outcome::NoSecret if !secrets.has_client(&self.random) => self.end(Stop::NoSecret),
             // The other side or level may have one.
-            Outcome::NoSecret => self.refused = 0,
+            Outcome::NoSecret => self.refused = self.refused.saturating_sub(1),
         }
         None
     }
@@ -421,6 +421,9 @@ impl QuicDecryptor {
         role.choose(&mut self.sent_by_client, &mut self.sent_by_server)
     }
 }
+
+/// End of the sample of header protection after the start of a packet number, in bytes.
+const SAMPLE_END: usize = 4 + 16;
 
 /// Whether a frame is of a stream on which both sides send (RFC 9000, section 2.1).
 fn is_both_ways(frame: &Frame<'_>) -> bool {
@@ -480,6 +483,8 @@ fn open<T: Open>(
             None => Outcome::NotAuthentic,
         },
         Keys::Missing => Outcome::NoSecret,
+        // Too short for the sample of header protection (RFC 9001, section 5.4.2): no key opens it.
+        Keys::Unknown if packet.len() < number_offset.saturating_add(SAMPLE_END) => Outcome::NotAuthentic,
         Keys::Unknown => {
             let Some(secret) = secret() else {
                 *keys = Keys::Missing;
