@@ -438,28 +438,14 @@ fn text(bytes: &[u8], limit: TextLimit) -> usize {
 
 /// Counts the bytes that JSON escapes.
 fn count_escaped(bytes: &[u8]) -> usize {
-    let words = bytes.chunks_exact(8);
-    let mut last = [b' '; 8];
-    last.iter_mut().zip(words.remainder()).for_each(|(place, byte)| *place = *byte);
-    let words = words.filter_map(|word| word.try_into().ok()).chain([last]);
-    words.fold(0, |sum: usize, word| sum.saturating_add(escaped_in(word) as usize))
-}
-
-/// Counts the bytes of a word that JSON escapes: all that are not printable ASCII, quotation marks, and backslashes.
-const fn escaped_in(word: [u8; 8]) -> u32 {
-    const ONES: u64 = u64::MAX / 0xff;
-    const HIGH: u64 = ONES << 7;
-    // The high bit of each byte is the answer. Sums of seven bits do not reach the next byte.
-    const fn at_least(low: u64, limit: u8) -> u64 {
-        low.wrapping_add(ONES.wrapping_mul(0x80_u64.wrapping_sub(limit as u64)))
-    }
-    const fn differs(low: u64, byte: u8) -> u64 {
-        at_least(low ^ ONES.wrapping_mul(byte as u64), 1)
-    }
-    let word = u64::from_ne_bytes(word);
-    let low = word & !HIGH;
-    let plain = at_least(low, b' ') & !at_least(low, 0x7f) & differs(low, b'"') & differs(low, b'\\');
-    ((word | !plain) & HIGH).count_ones()
+    // A sum in one byte lets the compiler examine many bytes at once.
+    let in_chunk = |chunk: &[u8]| {
+        chunk.iter().fold(0_u8, |sum, byte| {
+            let is_escaped = byte.wrapping_sub(b' ') > b'~' - b' ' || *byte == b'"' || *byte == b'\\';
+            sum.wrapping_add(is_escaped.into())
+        })
+    };
+    bytes.chunks(usize::from(u8::MAX)).map(|chunk| usize::from(in_chunk(chunk))).sum()
 }
 
 /// Bytes of a computed text with this length.
