@@ -20,7 +20,6 @@ pub(crate) use self::grease::is_no_grease;
 pub use self::offers::{Grease, GreaseList, PskIdentities, PskIdentity};
 pub use self::quic_version::QuicVersion;
 pub use self::server_hello::ServerHello;
-#[cfg(feature = "quic")]
 pub use self::transport_parameters::{TransportParameter, TransportParameters, transport_parameter_id};
 pub use self::trust_anchors::{TrustAnchorId, TrustAnchors};
 pub use self::version::{Version, VersionParseError};
