@@ -175,6 +175,16 @@ impl<'a> Cursor<'a> {
         Ok(rest.iter().fold(u64::from(first & 0x3f), |value, byte| value << 8 | u64::from(*byte)))
     }
 
+    /// Takes bytes after their length, which is an integer of QUIC.
+    ///
+    /// # Errors
+    /// [`Truncated`] if fewer bytes are left.
+    #[inline]
+    pub fn varint_bytes(&mut self) -> Result<&'a [u8], Truncated> {
+        let len = self.varint()?;
+        self.take(usize::try_from(len).unwrap_or(usize::MAX))
+    }
+
     #[cold]
     fn truncated(&self, needed: usize) -> Truncated {
         Truncated { offset: self.position(), needed, left: self.rest.len() }

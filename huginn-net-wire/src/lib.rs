@@ -8,9 +8,10 @@
 //! - [`Escaped`] displays bytes as text, [`Printable`] text without what is not [printable](is_printable), and [`quoted`]
 //!   the start of a text; [`Amount`] writes a number with its noun;
 //! - [`HexDigits`] displays bytes, [`md5_digits`] and [`md5_from_digits`] convert hashes;
-//! - [`SeenCache`] caches values computed from repeated keys.
+//! - [`SeenCache`] caches values computed from repeated keys;
+//! - [`quic`] has the parts of reading QUIC packets that need no key.
 //!
-//! `huginn-net-core` re-exports all but the last.
+//! `huginn-net-core` re-exports all but the last two.
 
 mod amount;
 mod calendar;
@@ -19,6 +20,7 @@ mod escaped;
 mod hex;
 mod limits;
 mod parsed;
+pub mod quic;
 mod quoted;
 mod reassembly;
 mod seen_cache;

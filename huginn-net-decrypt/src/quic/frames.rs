@@ -1,8 +1,7 @@
 //! The frames of packets (RFC 9000, section 19).
 
+use huginn_net_wire::quic::{skip_ack, skip_close};
 use huginn_net_wire::{Cursor, Truncated};
-
-use super::packet::take;
 
 /// A frame with content that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,17 +80,18 @@ fn read_other<'a>(cursor: &mut Cursor<'a>, kind: u64) -> Result<Read<'a>, Trunca
         }
         0x06 => {
             let offset = cursor.varint()?;
-            Frame::Crypto { offset, data: take(cursor)? }
+            Frame::Crypto { offset, data: cursor.varint_bytes()? }
         }
         // NEW_TOKEN.
         0x07 => {
-            take(cursor)?;
+            cursor.varint_bytes()?;
             return Ok(Read::Skipped);
         }
         0x08..=0x0f => {
             let id = cursor.varint()?;
             let offset = if kind & 4 == 0 { 0 } else { cursor.varint()? };
-            let data = if kind & 2 == 0 { cursor.take(cursor.remaining())? } else { take(cursor)? };
+            let data =
+                if kind & 2 == 0 { cursor.take(cursor.remaining())? } else { cursor.varint_bytes()? };
             Frame::Stream { id, offset, data, is_last: kind & 1 != 0 }
         }
         0x18 => {
@@ -109,11 +109,7 @@ fn read_other<'a>(cursor: &mut Cursor<'a>, kind: u64) -> Result<Read<'a>, Trunca
         }
         // CONNECTION_CLOSE.
         0x1c | 0x1d => {
-            cursor.varint()?; // error code
-            if kind == 0x1c {
-                cursor.varint()?; // type of the frame at fault
-            }
-            take(cursor)?;
+            skip_close(cursor, kind == 0x1c)?;
             return Ok(Read::Skipped);
         }
         // DATAGRAM (RFC 9221).
@@ -122,28 +118,10 @@ fn read_other<'a>(cursor: &mut Cursor<'a>, kind: u64) -> Result<Read<'a>, Trunca
             return Ok(Read::Skipped);
         }
         0x31 => {
-            take(cursor)?;
+            cursor.varint_bytes()?;
             return Ok(Read::Skipped);
         }
         _ => return Ok(Read::Unknown),
     };
     Ok(Read::Frame(frame))
-}
-
-/// Skips an ACK frame (RFC 9000, section 19.3). Each range has at least two bytes, so that any count ends.
-fn skip_ack(cursor: &mut Cursor<'_>, has_ecn: bool) -> Result<(), Truncated> {
-    cursor.varint()?; // largest acknowledged
-    cursor.varint()?; // delay
-    let ranges = cursor.varint()?;
-    cursor.varint()?; // first range
-    for _ in 0..ranges {
-        cursor.varint()?; // gap
-        cursor.varint()?; // length
-    }
-    if has_ecn {
-        for _ in 0..3 {
-            cursor.varint()?;
-        }
-    }
-    Ok(())
 }

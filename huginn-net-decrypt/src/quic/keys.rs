@@ -7,6 +7,7 @@ use aes::cipher::{BlockCipherEncrypt, KeyInit};
 use aes::{Aes128Enc, Aes256Enc};
 use chacha20::ChaCha20;
 use chacha20::cipher::{KeyIvInit, StreamCipher, StreamCipherSeek};
+use huginn_net_wire::quic::{full_packet_number, unmask_header};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::packet::LongKind;
@@ -135,20 +136,9 @@ impl PacketKeys {
     fn unmask(&self, packet: &[u8], number_offset: usize, out: &mut Vec<u8>) -> Option<Header> {
         out.clear();
         out.extend_from_slice(packet);
-        let (header, protected) = out.split_at_mut_checked(number_offset)?;
-        // The sample starts where a packet number of four bytes would end.
-        let sample: [u8; 16] = *protected.get(4..)?.first_chunk()?;
-        let [first_mask, number_mask @ ..] = self.header.mask(sample)?;
-        let first = header.first_mut()?;
-        *first ^= first_mask & if *first & 0x80 == 0 { 0x1f } else { 0x0f };
-        let number_len = usize::from(*first & 3).saturating_add(1);
-        let mut number = 0_u64;
-        for (byte, mask) in protected.iter_mut().zip(number_mask).take(number_len) {
-            *byte ^= mask;
-            number = number << 8 | u64::from(*byte);
-        }
-        let number = full_number(number, number_len, self.largest);
-        Some(Header { first: *first, len: number_offset.checked_add(number_len)?, number })
+        let (low, number_len) = unmask_header(out, number_offset, |sample| self.header.mask(sample))?;
+        let number = full_packet_number(low, number_len, self.largest);
+        Some(Header { first: *out.first()?, len: number_offset.checked_add(number_len)?, number })
     }
 }
 
@@ -280,20 +270,5 @@ impl fmt::Debug for PacketKeys {
 impl fmt::Debug for PhasedKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PhasedKeys").field("phase", &self.phase).finish_non_exhaustive()
-    }
-}
-
-/// Reconstructs a packet number from its low bytes (RFC 9000, appendix A.3).
-fn full_number(number: u64, len: usize, largest: Option<u64>) -> u64 {
-    let Some(expected) = largest.map(|largest| largest.saturating_add(1)) else { return number };
-    let window = 1_u64 << len.saturating_mul(8).min(32);
-    let half = window >> 1;
-    let candidate = expected & !window.saturating_sub(1) | number;
-    if candidate.saturating_add(half) <= expected {
-        candidate.saturating_add(window)
-    } else if candidate > expected.saturating_add(half) && candidate >= window {
-        candidate.saturating_sub(window)
-    } else {
-        candidate
     }
 }

@@ -1,6 +1,6 @@
 //! The packets of a datagram (RFC 9000, sections 12.2 and 17.2; RFC 9369, section 3.2).
 
-use huginn_net_wire::{Cursor, Truncated};
+use huginn_net_wire::Cursor;
 
 use super::keys::Version;
 
@@ -72,17 +72,11 @@ fn long_packet(bytes: &[u8]) -> Option<LongPacket<'_>> {
     let (destination, source) = (id()?, id()?);
     let kind = version.long_kind(first)?;
     if kind == LongKind::Initial {
-        take(&mut cursor).ok()?;
+        cursor.varint_bytes().ok()?;
     }
     let len = cursor.varint().ok()?;
     let number_offset = cursor.position();
     cursor.skip(usize::try_from(len).ok()?).ok()?;
     let bytes = bytes.get(..cursor.position())?;
     Some(LongPacket { kind, version, destination, source, bytes, number_offset })
-}
-
-/// Reads bytes after their length.
-pub(super) fn take<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], Truncated> {
-    let len = cursor.varint()?;
-    cursor.take(usize::try_from(len).unwrap_or(usize::MAX))
 }

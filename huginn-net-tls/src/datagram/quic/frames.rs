@@ -1,9 +1,9 @@
 //! The frames of an Initial packet (RFC 9000, section 19).
 
+use huginn_net_wire::quic::{skip_ack, skip_close};
 use huginn_net_wire::{Cursor, Truncated};
 
 use super::QuicError;
-use super::packet::take;
 use super::version::FrameSet;
 
 /// Frame types allowed in an Initial packet (RFC 9000, section 12.4).
@@ -70,9 +70,11 @@ fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Crypto<'a>, QuicError> {
     match cursor.varint()? {
         kind::PADDING => cursor.skip(leading_zeros(cursor.rest()))?,
         kind::PING => {}
-        kind @ (kind::ACK | kind::ACK_ECN) => skip_ack(cursor, kind)?,
+        kind @ (kind::ACK | kind::ACK_ECN) => skip_ack(cursor, kind == kind::ACK_ECN)?,
         kind::CRYPTO => return Ok(Some(crypto(cursor)?)),
-        kind @ (kind::CONNECTION_CLOSE | kind::APPLICATION_CLOSE) => skip_close(cursor, kind)?,
+        kind @ (kind::CONNECTION_CLOSE | kind::APPLICATION_CLOSE) => {
+            skip_close(cursor, kind == kind::CONNECTION_CLOSE)?
+        }
         kind => return Err(QuicError::Frame { kind, offset }),
     }
     Ok(None)
@@ -93,38 +95,7 @@ fn read_google<'a>(cursor: &mut Cursor<'a>) -> Result<Crypto<'a>, QuicError> {
 /// Reads a CRYPTO frame (RFC 9000, section 19.6).
 fn crypto<'a>(cursor: &mut Cursor<'a>) -> Result<(u64, &'a [u8]), Truncated> {
     let offset = cursor.varint()?;
-    let len = cursor.varint()?;
-    Ok((offset, take(cursor, len)?))
-}
-
-/// Skips an ACK frame (RFC 9000, section 19.3).
-fn skip_ack(cursor: &mut Cursor<'_>, kind: u64) -> Result<(), Truncated> {
-    cursor.varint()?; // largest acknowledged
-    cursor.varint()?; // delay
-    let ranges = cursor.varint()?;
-    cursor.varint()?; // first range
-    // Terminates for any announced count: each range has at least two bytes, or the frame is truncated.
-    for _ in 0..ranges {
-        cursor.varint()?; // gap
-        cursor.varint()?; // length
-    }
-    if kind == kind::ACK_ECN {
-        for _ in 0..3 {
-            cursor.varint()?;
-        }
-    }
-    Ok(())
-}
-
-/// Skips a CONNECTION_CLOSE frame (RFC 9000, section 19.19).
-fn skip_close(cursor: &mut Cursor<'_>, kind: u64) -> Result<(), Truncated> {
-    cursor.varint()?; // error code
-    if kind == kind::CONNECTION_CLOSE {
-        cursor.varint()?; // type of the frame at fault
-    }
-    let reason = cursor.varint()?;
-    take(cursor, reason)?;
-    Ok(())
+    Ok((offset, cursor.varint_bytes()?))
 }
 
 /// Two bits of the type encode the length of the largest packet number, two more the length of the blocks between gaps.

@@ -10,6 +10,7 @@ use aes_gcm::aead::AeadInOut;
 use aes_gcm::aead::consts::U12;
 use hkdf::Hkdf;
 use huginn_net_wire::Side;
+use huginn_net_wire::quic::{full_packet_number, unmask_header};
 use sha2::Sha256;
 
 use super::packet::Initial;
@@ -88,7 +89,8 @@ impl Keys {
     ) -> Option<Opened> {
         scratch.clear();
         scratch.extend_from_slice(packet.bytes);
-        let (truncated, number_len) = self.unmask_header(packet.number_offset, scratch)?;
+        let (truncated, number_len) =
+            unmask_header(scratch, packet.number_offset, |sample| self.mask(sample))?;
         let header_len = packet.number_offset.checked_add(number_len)?;
         let (header, sealed) = scratch.split_at_mut_checked(header_len)?;
         let (frames, tag) = sealed.split_at_mut_checked(sealed.len().checked_sub(TAG_LEN)?)?;
@@ -113,23 +115,11 @@ impl Keys {
         None
     }
 
-    /// Removes header protection (RFC 9001, section 5.4). Returns the truncated packet number and its length.
-    fn unmask_header(&self, number_offset: usize, bytes: &mut [u8]) -> Option<(u64, usize)> {
-        let (header, protected) = bytes.split_at_mut_checked(number_offset)?;
-        // The sample starts where a four-byte packet number would end.
-        let sample: [u8; 16] = *protected.get(4..)?.first_chunk()?;
+    /// The mask of a first byte and a packet number (RFC 9001, section 5.4.3).
+    fn mask(&self, sample: [u8; 16]) -> Option<[u8; 5]> {
         let mut mask = sample.into();
         Aes128Enc::new(&self.header.into()).encrypt_block(&mut mask);
-        let [first_mask, number_mask @ ..] = <[u8; 16]>::from(mask);
-        let first = header.first_mut()?;
-        *first ^= first_mask & 0x0f;
-        let number_len = usize::from(*first & 3).saturating_add(1);
-        let mut number = 0_u64;
-        for (byte, mask) in protected.iter_mut().zip(number_mask).take(number_len) {
-            *byte ^= mask;
-            number = number << 8 | u64::from(*byte);
-        }
-        Some((number, number_len))
+        <[u8; 16]>::from(mask).first_chunk().copied()
     }
 }
 
@@ -147,20 +137,4 @@ fn expand_label<const N: usize>(secret: &Hkdf<Sha256>, label: &[u8]) -> Option<[
     let label_len = [u8::try_from(label.len()).ok()?];
     secret.expand_multi_info(&[&len, &label_len, label, &[0]], &mut key).ok()?;
     Some(key)
-}
-
-/// Reconstructs a packet number from its low bytes (RFC 9000, appendix A.3): the candidate nearest to the next expected
-/// number.
-pub(super) fn full_packet_number(number: u64, len: usize, largest: Option<u64>) -> u64 {
-    let Some(expected) = largest.map(|largest| largest.saturating_add(1)) else { return number };
-    let window = 1_u64 << len.saturating_mul(8).min(32);
-    let half = window >> 1;
-    let candidate = expected & !window.saturating_sub(1) | number;
-    if candidate.saturating_add(half) <= expected {
-        candidate.saturating_add(window)
-    } else if candidate > expected.saturating_add(half) && candidate >= window {
-        candidate.saturating_sub(window)
-    } else {
-        candidate
-    }
 }

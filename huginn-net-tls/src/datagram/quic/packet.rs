@@ -189,11 +189,10 @@ struct Body<'a> {
 /// Reads the fields of an Initial packet after its connection ids.
 fn body<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Body<'a> {
     let fields = |cursor: &mut Cursor<'a>| {
-        let token_len = cursor.varint()?;
-        let token = take(cursor, token_len)?;
+        let token = cursor.varint_bytes()?;
         let len = cursor.varint()?;
         let number_offset = cursor.position();
-        take(cursor, len)?;
+        cursor.skip(usize::try_from(len).unwrap_or(usize::MAX))?;
         Ok((token.len(), number_offset))
     };
     match fields(cursor) {
@@ -219,12 +218,6 @@ fn connection_id<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], QuicError> {
 }
 
 fn skip_protected(cursor: &mut Cursor<'_>) -> Result<(), Truncated> {
-    let len = cursor.varint()?;
-    take(cursor, len)?;
+    cursor.varint_bytes()?;
     Ok(())
-}
-
-/// Reads as many bytes as the integer `len` announces.
-pub(super) fn take<'a>(cursor: &mut Cursor<'a>, len: u64) -> Result<&'a [u8], Truncated> {
-    cursor.take(usize::try_from(len).unwrap_or(usize::MAX))
 }

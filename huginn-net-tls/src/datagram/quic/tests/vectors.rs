@@ -1,11 +1,12 @@
 //! Test vectors of the RFCs.
 
+use huginn_net_wire::quic::full_packet_number;
 use huginn_net_wire::{Cursor, Side};
 
 use super::seal::Packet;
 use super::{Run, unhex};
 use crate::quic::ClientInitials;
-use crate::quic::keys::{Keys, full_packet_number};
+use crate::quic::keys::Keys;
 use crate::quic::version::Protection;
 
 /// The connection id of both appendices.
