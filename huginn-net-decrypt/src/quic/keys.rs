@@ -60,6 +60,13 @@ impl Version {
     }
 }
 
+/// Keys that decrypt packets.
+pub(super) trait Open {
+    /// Decrypts a packet into a buffer. Returns the range of its frames; `None` if it is not authentic.
+    fn open(&mut self, packet: &[u8], number_offset: usize, out: &mut Vec<u8>) -> Option<Range<usize>>;
+    fn suite(&self) -> Suite;
+}
+
 /// The keys of one side at one level.
 pub(super) struct PacketKeys {
     payload: PayloadKeys,
@@ -106,10 +113,6 @@ impl PacketKeys {
         Some(Self { payload, header, largest: None })
     }
 
-    pub(super) fn suite(&self) -> Suite {
-        self.payload.suite
-    }
-
     /// Sets the largest packet number so far: early data and 1-RTT count together.
     pub(super) fn set_largest(&mut self, largest: Option<u64>) {
         self.largest = self.largest.max(largest);
@@ -119,19 +122,6 @@ impl PacketKeys {
         self.largest
     }
 
-    /// Decrypts a packet into a buffer. Returns the range of its frames; `None` if it is not authentic.
-    pub(super) fn open(
-        &mut self,
-        packet: &[u8],
-        number_offset: usize,
-        out: &mut Vec<u8>,
-    ) -> Option<Range<usize>> {
-        let header = self.unmask(packet, number_offset, out)?;
-        let frames = self.payload.open(packet, &header, out)?;
-        self.largest = self.largest.max(Some(header.number));
-        Some(frames)
-    }
-
     /// Copies a packet, and removes the protection of its header (RFC 9001, section 5.4).
     fn unmask(&self, packet: &[u8], number_offset: usize, out: &mut Vec<u8>) -> Option<Header> {
         out.clear();
@@ -139,6 +129,19 @@ impl PacketKeys {
         let (low, number_len) = unmask_header(out, number_offset, |sample| self.header.mask(sample))?;
         let number = full_packet_number(low, number_len, self.largest);
         Some(Header { first: *out.first()?, len: number_offset.checked_add(number_len)?, number })
+    }
+}
+
+impl Open for PacketKeys {
+    fn open(&mut self, packet: &[u8], number_offset: usize, out: &mut Vec<u8>) -> Option<Range<usize>> {
+        let header = self.unmask(packet, number_offset, out)?;
+        let frames = self.payload.open(packet, &header, out)?;
+        self.largest = self.largest.max(Some(header.number));
+        Some(frames)
+    }
+
+    fn suite(&self) -> Suite {
+        self.payload.suite
     }
 }
 
@@ -220,17 +223,21 @@ impl PhasedKeys {
         Self { current: keys, phase: 0, previous: None, next: None }
     }
 
-    pub(super) fn suite(&self) -> Suite {
-        self.current.suite()
+    /// Decrypts a packet with the keys of the next phase, which then is the current one.
+    fn update(&mut self, packet: &[u8], header: &Header, phase: u8, out: &mut [u8]) -> Option<Range<usize>> {
+        if self.next.is_none() {
+            self.next = self.current.payload.next();
+        }
+        let frames = self.next.as_ref()?.open(packet, header, out)?;
+        let next = self.next.take()?;
+        self.previous = Some(std::mem::replace(&mut self.current.payload, next));
+        self.phase = phase;
+        Some(frames)
     }
+}
 
-    /// Decrypts a packet, as [`PacketKeys::open`] does.
-    pub(super) fn open(
-        &mut self,
-        packet: &[u8],
-        number_offset: usize,
-        out: &mut Vec<u8>,
-    ) -> Option<Range<usize>> {
+impl Open for PhasedKeys {
+    fn open(&mut self, packet: &[u8], number_offset: usize, out: &mut Vec<u8>) -> Option<Range<usize>> {
         let header = self.current.unmask(packet, number_offset, out)?;
         let phase = header.first & KEY_PHASE;
         let frames = if phase == self.phase {
@@ -246,16 +253,8 @@ impl PhasedKeys {
         Some(frames)
     }
 
-    /// Decrypts a packet with the keys of the next phase, which then is the current one.
-    fn update(&mut self, packet: &[u8], header: &Header, phase: u8, out: &mut [u8]) -> Option<Range<usize>> {
-        if self.next.is_none() {
-            self.next = self.current.payload.next();
-        }
-        let frames = self.next.as_ref()?.open(packet, header, out)?;
-        let next = self.next.take()?;
-        self.previous = Some(std::mem::replace(&mut self.current.payload, next));
-        self.phase = phase;
-        Some(frames)
+    fn suite(&self) -> Suite {
+        self.current.suite()
     }
 }
 

@@ -2,28 +2,28 @@
 
 mod frames;
 mod keys;
+mod level;
 mod packet;
 mod stream;
+mod streams;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
 use huginn_net_wire::Side;
 
 use self::frames::{Frame, Frames};
-use self::keys::{PacketKeys, PhasedKeys, Version};
+use self::keys::{Open, PacketKeys, PhasedKeys, Version};
+use self::level::{Keys, Outcome};
 use self::packet::{LongKind, LongPacket, MAX_ID_LEN, Packet, Packets};
 use self::stream::StreamBuffer;
-use crate::limits::{
-    MAX_CONNECTION_IDS, MAX_PENDING_STREAM_BYTES, MAX_REFUSED_PACKETS, MAX_STREAMS, MAX_WAITING_BYTES,
-};
-use crate::secrets::Secret;
+use self::streams::Streams;
+use crate::limits::{MAX_CONNECTION_IDS, MAX_REFUSED_PACKETS, MAX_WAITING_BYTES};
 use crate::tls::hello::accepts_early_data;
 use crate::tls::messages::MessageJoiner;
-use crate::tls::suite::{self, Suite};
+use crate::tls::suite::Suite;
 use crate::{SecretLabel, Secrets, Stop};
 
 const ENCRYPTED_EXTENSIONS: u8 = 8;
@@ -82,17 +82,6 @@ struct Direction {
 }
 
 type Id = ([u8; MAX_ID_LEN], u8);
-
-/// Keys of one level.
-#[derive(Default)]
-enum Keys<T> {
-    /// No packet has come with them.
-    #[default]
-    Unknown,
-    /// The secret is not known.
-    Missing,
-    Known(T),
-}
 
 impl QuicDecryptor {
     /// Creates the state of a connection from a datagram with an Initial packet of its client, and the random of its ClientHello.
@@ -206,7 +195,7 @@ impl QuicDecryptor {
             LongKind::EarlyData => return,
             LongKind::Handshake => self.open_handshake(role, packet, secrets),
         };
-        self.on_frames(role, packet.kind, frames, reader);
+        self.on_frames(role, Some(packet.kind), frames, true, reader);
     }
 
     /// Reads a packet of 1-RTT. Returns whether it belongs to this connection.
@@ -223,22 +212,12 @@ impl QuicDecryptor {
         let Some(id_len) = known.or_else(|| receiver.id_len()) else { return false };
         let frames = self.open_application(role, packet, id_len, known.is_some(), secrets);
         let is_authentic = frames.is_some();
-        self.on_packet_frames(role, None, frames, known.is_some(), reader);
+        self.on_frames(role, None, frames, known.is_some(), reader);
         is_authentic || known.is_some()
     }
 
-    fn on_frames(
-        &mut self,
-        role: Side,
-        kind: LongKind,
-        frames: Option<Range<usize>>,
-        reader: &mut impl QuicReader,
-    ) {
-        self.on_packet_frames(role, Some(kind), frames, true, reader);
-    }
-
     /// Processes the frames of a packet, or counts that it is not authentic.
-    fn on_packet_frames(
+    fn on_frames(
         &mut self,
         role: Side,
         kind: Option<LongKind>,
@@ -326,7 +305,7 @@ impl QuicDecryptor {
     fn open_early(&mut self, packet: &LongPacket<'_>, secrets: &Secrets) -> Option<Range<usize>> {
         let Self { early, version, random, scratch, .. } = self;
         let secret = || secrets.get(SecretLabel::ClientEarly, random);
-        match open(early, packet.bytes, packet.number_offset, *version, None, secret, |keys| keys, scratch) {
+        match early.open(packet.bytes, packet.number_offset, *version, None, secret, |keys| keys, scratch) {
             Outcome::Frames(_, frames) => Some(frames),
             Outcome::NotAuthentic => None,
             // The handshake may have a secret.
@@ -348,7 +327,7 @@ impl QuicDecryptor {
         let keys = &mut role.choose(sent_by_client, sent_by_server).handshake;
         let secret = || secrets.get(label, random);
         let outcome =
-            open(keys, packet.bytes, packet.number_offset, *version, *suite, secret, |keys| keys, scratch);
+            keys.open(packet.bytes, packet.number_offset, *version, *suite, secret, |keys| keys, scratch);
         self.on_outcome(outcome, secrets)
     }
 
@@ -376,7 +355,7 @@ impl QuicDecryptor {
             keys.set_largest(largest);
             PhasedKeys::new(keys)
         };
-        let outcome = open(keys, packet, number_offset, *version, *suite, secret, begin, scratch);
+        let outcome = keys.open(packet, number_offset, *version, *suite, secret, begin, scratch);
         // A packet of another connection says nothing about this one.
         if !is_known && !matches!(outcome, Outcome::Frames(..)) {
             return None;
@@ -422,87 +401,9 @@ impl QuicDecryptor {
     }
 }
 
-/// End of the sample of header protection after the start of a packet number, in bytes.
-const SAMPLE_END: usize = 4 + 16;
-
 /// Whether a frame is of a stream on which both sides send (RFC 9000, section 2.1).
 fn is_both_ways(frame: &Frame<'_>) -> bool {
     matches!(frame, Frame::Stream { id, .. } | Frame::ResetStream { id } if id & 2 == 0)
-}
-
-/// What came of a packet.
-enum Outcome {
-    /// Its suite, and the place of its frames.
-    Frames(Suite, Range<usize>),
-    NotAuthentic,
-    NoSecret,
-}
-
-/// Keys that decrypt packets.
-trait Open {
-    fn open(&mut self, packet: &[u8], number_offset: usize, out: &mut Vec<u8>) -> Option<Range<usize>>;
-    fn suite(&self) -> Suite;
-}
-
-impl Open for PacketKeys {
-    fn open(&mut self, packet: &[u8], number_offset: usize, out: &mut Vec<u8>) -> Option<Range<usize>> {
-        self.open(packet, number_offset, out)
-    }
-
-    fn suite(&self) -> Suite {
-        self.suite()
-    }
-}
-
-impl Open for PhasedKeys {
-    fn open(&mut self, packet: &[u8], number_offset: usize, out: &mut Vec<u8>) -> Option<Range<usize>> {
-        self.open(packet, number_offset, out)
-    }
-
-    fn suite(&self) -> Suite {
-        self.suite()
-    }
-}
-
-/// Decrypts a packet. Without keys, they derive from the secret: the suite is the one with which the packet is authentic, so that
-/// the ServerHello is not needed.
-#[expect(clippy::too_many_arguments, reason = "fields of the connection that are borrowed apart")]
-fn open<T: Open>(
-    keys: &mut Keys<T>,
-    packet: &[u8],
-    number_offset: usize,
-    version: Version,
-    suite: Option<Suite>,
-    secret: impl FnOnce() -> Option<Secret>,
-    begin: impl Fn(PacketKeys) -> T,
-    out: &mut Vec<u8>,
-) -> Outcome {
-    match keys {
-        Keys::Known(keys) => match keys.open(packet, number_offset, out) {
-            Some(frames) => Outcome::Frames(keys.suite(), frames),
-            None => Outcome::NotAuthentic,
-        },
-        Keys::Missing => Outcome::NoSecret,
-        // Too short for the sample of header protection (RFC 9001, section 5.4.2): no key opens it.
-        Keys::Unknown if packet.len() < number_offset.saturating_add(SAMPLE_END) => Outcome::NotAuthentic,
-        Keys::Unknown => {
-            let Some(secret) = secret() else {
-                *keys = Keys::Missing;
-                return Outcome::NoSecret;
-            };
-            let suites = suite::TLS_1_3.into_iter().filter_map(Suite::from_number);
-            let candidates = suites.filter(|candidate| suite.is_none_or(|suite| suite == *candidate));
-            for candidate in candidates {
-                let Some(found) = PacketKeys::new(candidate, version, &secret) else { continue };
-                let mut found = begin(found);
-                if let Some(frames) = found.open(packet, number_offset, out) {
-                    *keys = Keys::Known(found);
-                    return Outcome::Frames(candidate, frames);
-                }
-            }
-            Outcome::NotAuthentic
-        }
-    }
 }
 
 impl Direction {
@@ -548,95 +449,6 @@ impl Direction {
 
 fn bytes_of((bytes, len): &Id) -> &[u8] {
     bytes.get(..usize::from(*len)).unwrap_or(bytes)
-}
-
-/// The streams of a connection.
-#[derive(Default)]
-struct Streams {
-    /// By their side and id.
-    open: BTreeMap<(Side, u64), StreamBuffer>,
-    /// The lowest id whose stream may still be read, of each side and kind of stream (RFC 9000, section 2.1).
-    floors: [[u64; 4]; 2],
-    pending_bytes: usize,
-}
-
-impl Streams {
-    fn on_frame(
-        &mut self,
-        key: (Side, u64),
-        offset: u64,
-        data: &[u8],
-        is_last: bool,
-        reader: &mut impl QuicReader,
-    ) {
-        let (side, id) = key;
-        if id < *self.floor(key) && !self.open.contains_key(&key) {
-            return;
-        }
-        self.make_room(key, reader);
-        let stream = self.open.entry(key).or_default();
-        if stream.is_over() {
-            return;
-        }
-        let before = stream.buffered_bytes();
-        stream.push(offset, data, is_last, &mut |bytes| reader.on_stream(side, id, bytes));
-        self.pending_bytes =
-            self.pending_bytes.saturating_sub(before).saturating_add(stream.buffered_bytes());
-        if self.pending_bytes > MAX_PENDING_STREAM_BYTES {
-            return self.reset(key, reader);
-        }
-        if stream.is_complete() || !reader.reads_stream(side, id) {
-            self.reset(key, reader);
-        }
-    }
-
-    /// Ends a stream.
-    fn reset(&mut self, key: (Side, u64), reader: &mut impl QuicReader) {
-        let (side, id) = key;
-        if id < *self.floor(key) && !self.open.contains_key(&key) {
-            return;
-        }
-        self.make_room(key, reader);
-        let stream = self.open.entry(key).or_default();
-        if !stream.is_over() {
-            self.pending_bytes = self.pending_bytes.saturating_sub(stream.buffered_bytes());
-            stream.end();
-            reader.on_stream_end(side, id);
-        }
-    }
-
-    /// Drops the oldest stream of a full set: it has ended, or is given up.
-    fn make_room(&mut self, key: (Side, u64), reader: &mut impl QuicReader) {
-        if self.open.len() < MAX_STREAMS || self.open.contains_key(&key) {
-            return;
-        }
-        let oldest = self.open.iter().find(|(_, stream)| stream.is_over()).or(self.open.first_key_value());
-        let Some(oldest) = oldest.map(|(key, _)| *key) else { return };
-        if let Some(stream) = self.open.remove(&oldest)
-            && !stream.is_over()
-        {
-            self.pending_bytes = self.pending_bytes.saturating_sub(stream.buffered_bytes());
-            reader.on_stream_end(oldest.0, oldest.1);
-        }
-        let floor = self.floor(oldest);
-        *floor = (*floor).max(oldest.1.saturating_add(1));
-    }
-
-    fn floor(&mut self, (side, id): (Side, u64)) -> &mut u64 {
-        let [client, server] = &mut self.floors;
-        let [a, b, c, d] = side.choose(client, server);
-        match id & 3 {
-            0 => a,
-            1 => b,
-            2 => c,
-            _ => d,
-        }
-    }
-
-    fn buffered_bytes(&self) -> usize {
-        let entry = size_of::<((Side, u64), StreamBuffer)>();
-        self.pending_bytes.saturating_add(self.open.len().saturating_mul(entry))
-    }
 }
 
 /// Omits keys and content.

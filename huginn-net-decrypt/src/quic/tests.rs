@@ -1,7 +1,11 @@
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use zeroize::Zeroizing;
 
 use super::*;
+use crate::limits::{MAX_PENDING_STREAM_BYTES, MAX_STREAMS};
+use crate::secrets::Secret;
 
 fn unhex(digits: &str) -> Vec<u8> {
     let digits: Vec<_> = digits.chars().filter_map(|digit| digit.to_digit(16)).collect();
