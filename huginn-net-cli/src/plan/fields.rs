@@ -12,65 +12,28 @@ const MAX_SUGGESTIONS: usize = 3;
 /// Least similarity of a suggested name.
 pub(super) const MIN_SIMILARITY: f64 = 0.8;
 
-/// The columns of CSV and TSV without `--fields`: those that most kinds of events have, and one fingerprint of each kind.
-const DEFAULT_COLUMNS: [&str; 14] = [
-    "ts",
-    "event",
-    "client.ip",
-    "client.port",
-    "server.ip",
-    "server.port",
-    "subject",
-    "sig",
-    "label.name",
-    "label.flavor",
-    "user_agent",
-    "sni",
-    "ja4",
-    "hassh",
-];
+/// The first columns of each table.
+const FIRST_COLUMNS: [&str; 6] = ["ts", "event", "client.ip", "client.port", "server.ip", "server.port"];
 
-/// Columns of hits of watch lists.
-const MATCH_COLUMNS: [&str; 15] = [
-    "ts",
-    "event",
-    "client.ip",
-    "client.port",
-    "server.ip",
-    "server.port",
-    "subject",
-    "type",
-    "value",
-    "label",
-    "list",
-    "line",
-    "matched_event",
-    "packet",
-    "file",
-];
+/// The other columns of CSV and TSV without `--fields`: those that most kinds of events have, and one fingerprint of each kind.
+const DEFAULT_COLUMNS: [&str; 8] =
+    ["subject", "sig", "label.name", "label.flavor", "user_agent", "sni", "ja4", "hassh"];
 
-/// Columns of findings above fingerprints.
-const FINDING_COLUMNS: [&str; 10] = [
-    "ts",
-    "event",
-    "client.ip",
-    "client.port",
-    "server.ip",
-    "server.port",
-    "finding",
-    "reason",
-    "packet",
-    "file",
-];
+/// Those of hits of watch lists.
+const MATCH_COLUMNS: [&str; 9] =
+    ["subject", "type", "value", "label", "list", "line", "matched_event", "packet", "file"];
+
+/// Those of findings above fingerprints.
+const FINDING_COLUMNS: [&str; 4] = ["finding", "reason", "packet", "file"];
 
 /// The columns of a table with these kinds of events, if the user names none.
 pub(super) fn default_columns(kinds: &[&str]) -> Vec<String> {
-    let columns: &[&str] = match kinds {
+    let others: &[&str] = match kinds {
         ["match"] => &MATCH_COLUMNS,
         ["finding"] => &FINDING_COLUMNS,
         _ => &DEFAULT_COLUMNS,
     };
-    columns.iter().map(|column| (*column).to_owned()).collect()
+    FIRST_COLUMNS.iter().chain(others).map(|column| (*column).to_owned()).collect()
 }
 
 /// Checks that each path is one of an event that is written, and named once.

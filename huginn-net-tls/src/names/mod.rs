@@ -5,6 +5,20 @@
 
 mod cipher_suites;
 
+use std::borrow::Cow;
+
+/// The name of a number by one of the functions here, or its four hexadecimal digits.
+///
+/// ```
+/// use huginn_net_tls::names;
+///
+/// assert_eq!(names::or_digits(0x001d, names::group), "x25519");
+/// assert_eq!(names::or_digits(0xabcd, names::group), "abcd");
+/// ```
+pub fn or_digits(number: u16, name: fn(u16) -> Option<&'static str>) -> Cow<'static, str> {
+    name(number).map_or_else(|| format!("{number:04x}").into(), Cow::Borrowed)
+}
+
 /// The name of a cipher suite or signalling value.
 ///
 /// ```

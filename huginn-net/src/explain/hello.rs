@@ -1,5 +1,6 @@
 //! Description of hellos in hexadecimal digits.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write};
 
@@ -215,12 +216,8 @@ fn ech_in_words(ech: Ech<'_>) -> String {
 }
 
 /// The name of a number, or its digits.
-fn named(number: u16, name: Name) -> String {
-    match name(number) {
-        Some(name) => name.to_owned(),
-        None if is_grease(number) => "GREASE".to_owned(),
-        None => format!("{number:04x}"),
-    }
+fn named(number: u16, name: Name) -> Cow<'static, str> {
+    if is_grease(number) && name(number).is_none() { "GREASE".into() } else { names::or_digits(number, name) }
 }
 
 #[cfg(test)]

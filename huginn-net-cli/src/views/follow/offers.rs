@@ -83,11 +83,10 @@ impl Offer {
         } else {
             PostQuantum::No
         };
-        let texts = shares.clone().take(MAX_LISTED).map(|share| {
-            let name = names::group(share.group);
-            let name = name.map_or_else(|| format!("{:04x}", share.group), str::to_owned);
-            format!("{name} ({})", share.key.len())
-        });
+        let texts = shares
+            .clone()
+            .take(MAX_LISTED)
+            .map(|share| format!("{} ({})", names::or_digits(share.group, names::group), share.key.len()));
         let mut key_shares = texts.collect::<Vec<_>>().join(", ");
         let more = shares.count().saturating_sub(MAX_LISTED);
         if more > 0 {

@@ -1,5 +1,6 @@
 //! The blocks of TLS events.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write};
 
@@ -26,18 +27,12 @@ impl Blocks {
         let again = if *retry { ", after a HelloRetryRequest" } else { "" };
         self.field(out, "protocol", format_args!("{}{again}", protocol(hello.transport(), hello.version())))?;
         self.wire(out, "sni", hello.server_name(), limit)?;
-        let fitting = limit.fitting(hello.alpn().map(<[u8]>::len));
-        let alpn: Vec<String> =
-            hello.alpn().take(fitting).map(|name| format!("{:#}", Escaped(name))).collect();
-        self.start_of_list(out, "alpn", &alpn, hello.alpn().count())?;
+        self.protocols(out, "alpn", hello.alpn(), limit)?;
         self.numbers(out, "groups", hello.supported_groups(), names::group)?;
         let shares = hello.key_shares().filter(|share| !is_grease(share.group));
-        let groups: Vec<String> = shares.clone().take(MAX_LISTED).map(key_share).collect();
-        self.start_of_list(out, "key shares", &groups, shares.count())?;
+        self.list(out, "key shares", shares.map(key_share))?;
         self.numbers(out, "signatures", hello.signature_algorithms(), names::signature_scheme)?;
-        let anchors = hello.trust_anchors().unwrap_or_default();
-        let first: Vec<String> = anchors.take(MAX_LISTED).map(|id| id.to_string()).collect();
-        self.start_of_list(out, "anchors", &first, anchors.count())?;
+        self.list(out, "anchors", hello.trust_anchors().unwrap_or_default())?;
         match (hello.session_ticket(), hello.psk_identities().count()) {
             (_, keys @ 1..) => self.field(out, "resumes", amount(keys, "pre-shared key(s)"))?,
             (Some(ticket @ [_, ..]), _) => {
@@ -54,18 +49,11 @@ impl Blocks {
         if let Some(limit) = hello.record_size_limit() {
             self.field(out, "max record", amount(limit.into(), "byte(s)"))?;
         }
-        let fitting = limit.fitting(hello.alps().map(<[u8]>::len));
-        let alps: Vec<String> =
-            hello.alps().take(fitting).map(|name| format!("{:#}", Escaped(name))).collect();
-        self.start_of_list(out, "alps", &alps, hello.alps().count())?;
-        let grease: Vec<String> = hello.grease().take(MAX_LISTED).map(|place| place.to_string()).collect();
-        self.start_of_list(out, "grease", &grease, hello.grease().count())?;
-        let unknown: Vec<String> = hello
-            .unknown_extensions()
-            .take(MAX_LISTED)
-            .map(|extension| format!("{:04x} ({})", extension.kind, extension.data.len()))
-            .collect();
-        self.start_of_list(out, "unknown", &unknown, hello.unknown_extensions().count())?;
+        self.protocols(out, "alps", hello.alps(), limit)?;
+        self.list(out, "grease", hello.grease())?;
+        let unknown = hello.unknown_extensions();
+        let unknown = unknown.map(|extension| format!("{:04x} ({})", extension.kind, extension.data.len()));
+        self.list(out, "unknown", unknown)?;
         if let Some(ech) = hello.ech() {
             self.field(out, "ech", ech_in_words(ech))?;
             if matches!(ech, Ech::Outer(_)) && hello.has_server_name() {
@@ -124,12 +112,8 @@ impl Blocks {
             self.field(out, "cert", Wire(certificate.to_string().as_bytes(), limit))?;
             if let Some(fields) = certificate.fields() {
                 let names = fields.alternative_names.iter().flat_map(|found| &*found.names);
-                let first: Vec<String> = names
-                    .clone()
-                    .take(MAX_LISTED)
-                    .map(|name| format!("{:#}", Escaped(name.to_string().as_bytes())))
-                    .collect();
-                self.start_of_list(out, "names", &first, names.count())?;
+                let names = names.map(|name| format!("{:#}", Escaped(name.to_string().as_bytes())));
+                self.list(out, "names", names)?;
                 let key = fields.key.as_deref().unwrap_or("unknown");
                 match fields.key_bits {
                     Some(bits) => self.field(out, "key", format_args!("{key}, {bits} bits"))?,
@@ -173,9 +157,32 @@ impl Blocks {
         name: fn(u16) -> Option<&'static str>,
     ) -> io::Result<()> {
         let numbers = numbers.filter(|number| !is_grease(*number));
-        let text = |number| name(number).map_or_else(|| format!("{number:04x}"), str::to_owned);
-        let first: Vec<String> = numbers.clone().take(MAX_LISTED).map(text).collect();
-        self.start_of_list(out, title, &first, numbers.count())
+        self.list(out, title, numbers.map(|number| names::or_digits(number, name)))
+    }
+
+    /// Writes the start of a list, and the number of what is left.
+    fn list(
+        &self,
+        out: &mut impl Write,
+        title: &str,
+        values: impl Iterator<Item = impl ToString> + Clone,
+    ) -> io::Result<()> {
+        let first: Vec<String> = values.clone().take(MAX_LISTED).map(|value| value.to_string()).collect();
+        self.start_of_list(out, title, &first, values.count())
+    }
+
+    /// Writes names of protocols, as many as fit in the limit.
+    fn protocols<'t>(
+        &self,
+        out: &mut impl Write,
+        title: &str,
+        names: impl Iterator<Item = &'t [u8]> + Clone,
+        limit: TextLimit,
+    ) -> io::Result<()> {
+        let fitting = limit.fitting(names.clone().map(<[u8]>::len));
+        let first: Vec<String> =
+            names.clone().take(fitting).map(|name| format!("{:#}", Escaped(name))).collect();
+        self.start_of_list(out, title, &first, names.count())
     }
 
     pub(super) fn tls_handshake(&self, out: &mut impl Write, found: &TlsHandshake) -> io::Result<()> {
@@ -200,9 +207,9 @@ impl Blocks {
     }
 }
 
-/// A group for key exchange: its name, or four hexadecimal digits.
-fn group(number: u16) -> String {
-    names::group(number).map_or_else(|| format!("{number:04x}"), str::to_owned)
+/// A group for key exchange.
+fn group(number: u16) -> Cow<'static, str> {
+    names::or_digits(number, names::group)
 }
 
 fn amount(count: usize, noun: &str) -> Amount<'_> {
