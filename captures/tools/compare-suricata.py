@@ -121,7 +121,7 @@ def main():
             own = ours(program, capture)
             for field in FIELDS:
                 compare(capture, field, own, other[field], counts[field])
-    print(f"{len(captures)} captures, {unread} of which Suricata does not read\n")
+    print(f"{len(captures)} captures; Suricata cannot read {unread}\n")
     print(f"| field | {' | '.join(OUTCOMES)} |\n|---{'|--:' * len(OUTCOMES)}|")
     for field in FIELDS:
         row = [str(counts[field][name]) for name in OUTCOMES]

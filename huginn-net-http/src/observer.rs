@@ -54,7 +54,7 @@ pub struct HttpRequest {
 }
 
 impl HttpEvent {
-    /// Converts an event of an HTTP/3 connection, and counts it; `None` if it is no head.
+    /// Converts an event of an HTTP/3 connection, and counts it; `None` for an event without a head.
     pub fn from_http3(event: Http3Event, counters: &mut HttpCounters) -> Option<Self> {
         let (counter, event) = match event {
             Http3Event::Request { stream, request, fingerprint } => {

@@ -47,7 +47,7 @@ pub(crate) enum ReceiveError {
     Down,
     /// The call failed.
     Failed(io::Error),
-    /// A stream has ended for this reason; [`CaptureBackend::refresh`] tells when it goes on.
+    /// A stream has ended for this reason; [`CaptureBackend::refresh`] reports when it goes on.
     #[cfg(unix)]
     Interrupted(String),
     /// Part of a stream was not read for this reason. It goes on.

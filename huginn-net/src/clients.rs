@@ -21,14 +21,31 @@
 //! ```
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use huginn_net_core::md5_from_digits;
+use huginn_net_db::Database;
 use huginn_net_http::http2::AkamaiHash;
 use huginn_net_tls::{Ja3Hash, Ja4};
 
 pub use huginn_net_db::{ClientDatabase, ClientMatch, HelloVariant, MatchKind, Software};
 
-pub use crate::observers::NamingDatabases;
+/// The databases that name what is observed.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct NamingDatabases {
+    /// Signatures of operating systems and HTTP software.
+    pub signatures: Arc<Database>,
+    /// Clients; `None` for the built-in ones.
+    pub clients: Option<Arc<ClientDatabase>>,
+}
+
+impl NamingDatabases {
+    /// Takes two databases; `None` for the built-in clients.
+    pub fn new(signatures: Arc<Database>, clients: Option<Arc<ClientDatabase>>) -> Self {
+        Self { signatures, clients }
+    }
+}
 
 /// What a column or field has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

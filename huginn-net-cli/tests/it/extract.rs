@@ -317,7 +317,7 @@ fn hits_of_lists_select_their_connections() {
     assert_eq!(hits, extract("match.pcapng", &["--fingerprints", &hit, "--events", "match"]).1);
     assert!(!hits.is_empty() && hits.len() <= all.len());
     assert_eq!(extract("miss.pcapng", &["--fingerprints", &miss]), (Some(0), Vec::new()));
-    // What is selected otherwise is written; the status still tells of the hit.
+    // What is selected otherwise is written; the exit status still reports the hit.
     assert_eq!(
         extract("from.pcapng", &["--fingerprints", &hit, "--from", "2000-01-01"]),
         (Some(3), all.clone())

@@ -447,7 +447,7 @@ fn mirrored_capture_has_the_events_of_the_file() {
 }
 
 #[test]
-fn captures_of_a_server_and_of_a_directory_have_the_events_of_the_file() {
+fn streams_have_events_of_file() {
     let folder = tempfile::tempdir().unwrap();
     let capture = captures::path("tls-curl.pcap");
     let count = frames(&capture).len().to_string();

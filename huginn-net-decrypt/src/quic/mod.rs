@@ -138,7 +138,7 @@ impl QuicDecryptor {
         belongs
     }
 
-    /// Why the connection is no longer decrypted, if so.
+    /// Why decryption stopped; `None` while it goes on.
     pub fn stopped(&self) -> Option<Stop> {
         self.stop
     }

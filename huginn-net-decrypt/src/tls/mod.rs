@@ -179,7 +179,7 @@ impl TlsDecryptor {
         (self.stop.is_none() && self.server_hello.is_none() && has_unread).then(|| self.stop(Stop::NoHello))
     }
 
-    /// Why the connection is no longer decrypted, if so.
+    /// Why decryption stopped; `None` while it goes on.
     pub fn stopped(&self) -> Option<Stop> {
         self.stop
     }

@@ -19,7 +19,7 @@ pub(super) struct FrameReader {
 enum State {
     #[default]
     Header,
-    /// The payload of a frame of this type, of which so many bytes are to come.
+    /// The payload of a frame of this type, and the number of its bytes that are still to come.
     Payload(u64, usize),
     Skip(u64),
 }

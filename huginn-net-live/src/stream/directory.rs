@@ -31,9 +31,9 @@ struct Passed {
     name: OsString,
     size: u64,
     modified: (i64, i64),
-    /// The first bytes, with the time of the first packet: a ring of files begins each anew.
+    /// The first bytes, with the time of the first packet: a ring overwrites each file.
     head: Vec<u8>,
-    /// Whether its growth is no news.
+    /// Whether growth needs no message.
     may_grow: bool,
 }
 
@@ -152,7 +152,7 @@ impl Directory {
         Ok(oldest)
     }
 
-    /// Whether a file was not passed over, or has begun anew since.
+    /// Whether a file was not passed over, or was overwritten since.
     fn is_new(&mut self, file: &Found) -> bool {
         let Some(passed) = self.passed.get_mut(&file.inode) else { return true };
         if (passed.size, passed.modified) == (file.size, file.modified) {
@@ -179,7 +179,7 @@ impl Directory {
     }
 }
 
-/// Returns the next file to read, and tells the user of files that grew too late.
+/// Returns the next file to read, and reports files that grew too late.
 fn next(
     directory: &Mutex<Directory>,
     output: &Output,
@@ -284,11 +284,11 @@ impl Read for GrowingFile {
             if read > 0 || self.has_ended || self.output.is_closed() {
                 return Ok(read);
             }
-            // A ring of one file begins the same one anew.
+            // A ring of one file overwrites it.
             let is_begun_anew = self.file.metadata()?.size() < self.position;
             // Its writer closed this file before it began the next one: whatever it has to say can be read now.
             let Ok(next) = next(&self.directory, &self.output, Some(self.inode)) else { return Ok(0) };
-            // Without the directory there is no more to wait for.
+            // Without the directory nothing more can come.
             self.has_ended = is_begun_anew || !matches!(next, Ok(None));
             if !self.has_ended && self.output.pause(DIRECTORY_SCAN_INTERVAL).is_err() {
                 return Ok(0);

@@ -12,7 +12,7 @@ use super::{Closed, Message, Output};
 use crate::LiveError;
 use crate::limits::{CONNECT_TIMEOUT, RECONNECT_INTERVAL, STREAM_READ_TIMEOUT};
 
-/// A server that sends a capture to whoever connects.
+/// A server that sends a capture to each client.
 pub(super) struct Server {
     name: String,
     /// Addresses of the host. The program may have no right to resolve its name later.

@@ -77,7 +77,7 @@ impl Opened {
 }
 
 #[test]
-fn captures_of_a_server_are_read_as_they_arrive_and_after_an_interruption() {
+fn server_is_read_again_after_interruption() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let name = format!("tcp:{}", listener.local_addr().unwrap());
     let mut opened = Opened::new(&name, &LiveOptions::default());
@@ -155,7 +155,7 @@ fn followed(folder: &Path) -> Opened {
 }
 
 #[test]
-fn captures_of_a_directory_are_read_while_they_grow_until_the_next_one() {
+fn directory_reads_growing_file_until_next() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let mut first = File::create(path("1.pcap")).unwrap();
@@ -174,7 +174,7 @@ fn captures_of_a_directory_are_read_while_they_grow_until_the_next_one() {
     fs::write(path("note.txt"), "a note beside captures, longer than any header").unwrap();
     fs::write(path("3.pcap"), capture(&[5])).unwrap();
     opened.expect(&[5]);
-    // A ring of files begins the oldest one anew.
+    // A ring overwrites the oldest file.
     fs::write(path("2.pcap"), capture(&[6, 7])).unwrap();
     opened.expect(&[6, 7]);
     assert_eq!(opened.next(Duration::from_secs(1)), None);

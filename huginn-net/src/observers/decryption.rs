@@ -17,7 +17,7 @@ pub struct DecryptionCounters {
     /// TLS connections with a secret that could not be followed: bytes or the ServerHello are missing, bytes are not records, or
     /// the client sent different contents for the same bytes.
     pub incomplete: u64,
-    /// Connections of which only one side was decrypted: the secret of the other one is not known.
+    /// Connections with one side decrypted: the secret of the other side is not known.
     pub one_side: u64,
 }
 

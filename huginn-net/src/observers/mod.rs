@@ -29,6 +29,7 @@ use self::quic_content::{QuicConnections, QuicContent};
 use self::stream_parsers::{ParserReader, Parsers, StreamProtocols};
 use crate::Finding;
 use crate::blind_spots;
+use crate::clients::NamingDatabases;
 use crate::connection::OpenConnection;
 use crate::event_limits::{EventFrame, EventLimits, SuppressedEvents};
 use crate::finding::{Baseline, Clients, MtuFinding, NoticeSettings, TcpFinding};
@@ -38,23 +39,6 @@ use crate::p0f_flow::{ends_http, is_hidden_from_p0f};
 use crate::parser_findings::{HandshakeSystem, ParserFindings, on_ssh};
 use crate::scope::Scope;
 use crate::watch::{Matches, WatchListHandle, Watcher};
-
-/// The databases that name what is observed.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct NamingDatabases {
-    /// Signatures of operating systems and HTTP software.
-    pub signatures: Arc<Database>,
-    /// Clients; `None` for the built-in ones.
-    pub clients: Option<Arc<ClientDatabase>>,
-}
-
-impl NamingDatabases {
-    /// Takes two databases; `None` for the built-in clients.
-    pub fn new(signatures: Arc<Database>, clients: Option<Arc<ClientDatabase>>) -> Self {
-        Self { signatures, clients }
-    }
-}
 
 /// The enabled protocols and their signature database.
 ///

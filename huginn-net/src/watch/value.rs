@@ -87,7 +87,7 @@ pub(super) enum Declared {
 }
 
 impl Declared {
-    /// Whether a value of the type is written so that nobody follows it: `evil[.]example`.
+    /// Whether lists write a value of this type defanged, as `evil[.]example`.
     pub(super) fn is_defanged(self, value: &str) -> bool {
         use IndicatorType as T;
         let has_points = matches!(

@@ -563,7 +563,7 @@ fn replaced_lists_are_used_from_the_next_event_on() {
 }
 
 #[test]
-fn replaced_filter_and_databases_are_used_from_the_next_frames_on() {
+fn replaced_settings_apply_to_next_frames() {
     let named = |name: &str| {
         let text = format!(
             "classes = unix\n[tcp:request]\nlabel = s:unix:{name}:any\nsig = *:64:0:*:*,*:mss,sok,ts,nop,ws:df,id+:0\n"

@@ -140,7 +140,7 @@ impl Decoder {
         if inserted { Ok(true) } else { Err(HpackError::TableSize(size)) }
     }
 
-    /// The field that was inserted so many fields before the last one.
+    /// The field at this distance before the last inserted one.
     fn relative(&self, index: u32) -> Option<(&Name, &[u8])> {
         self.table.field(self.table.inserted().checked_sub(1)?.checked_sub(index.into())?)
     }
