@@ -139,10 +139,13 @@ impl Http3Connection {
                 }
             }
             Stream::Encoder => {
-                if let Err(error) = peer.decoder.push_instructions(bytes) {
+                let has_changed = peer.decoder.push_instructions(bytes).unwrap_or_else(|error| {
                     found(Http3Event::Undecodable { stream, error });
+                    true
+                });
+                if has_changed {
+                    peer.decode_blocked(sender, fingerprint, found);
                 }
-                peer.decode_blocked(sender, fingerprint, found);
             }
             Stream::Message(reader) => {
                 let mut reader = std::mem::take(reader);

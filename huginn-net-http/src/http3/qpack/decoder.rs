@@ -46,27 +46,29 @@ impl Decoder {
         self.max_capacity = Some(capacity);
     }
 
-    /// Reads the next bytes of the encoder stream.
+    /// Reads the next bytes of the encoder stream. Returns whether they may let a blocked section be decoded: they complete an instruction,
+    /// or the table is unknown.
     ///
     /// # Errors
     /// [`HpackError`] if an instruction is invalid, or too long. The table is then unknown.
-    pub(crate) fn push_instructions(&mut self, bytes: &[u8]) -> Result<(), HpackError> {
+    pub(crate) fn push_instructions(&mut self, bytes: &[u8]) -> Result<bool, HpackError> {
         if self.is_lost {
-            return Ok(());
+            return Ok(true);
         }
         let outcome = if self.partial.is_empty() {
             self.read_instructions(bytes)
-                .map(|used| self.partial = bytes.get(used..).unwrap_or_default().into())
+                .inspect(|used| self.partial = bytes.get(*used..).unwrap_or_default().into())
         } else {
             let mut all = std::mem::take(&mut self.partial);
             all.extend_from_slice(bytes);
-            self.read_instructions(&all).map(|used| {
-                all.drain(..used.min(all.len()));
+            self.read_instructions(&all).inspect(|used| {
+                all.drain(..(*used).min(all.len()));
                 self.partial = all;
             })
         };
         let is_too_long = self.partial.len() > MAX_QPACK_INSTRUCTION_LEN;
-        let outcome = outcome.and(if is_too_long { Err(HpackError::Integer) } else { Ok(()) });
+        let outcome =
+            outcome.and_then(|used| if is_too_long { Err(HpackError::Integer) } else { Ok(used > 0) });
         if outcome.is_err() {
             self.lose();
         }
