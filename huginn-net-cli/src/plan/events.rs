@@ -29,9 +29,20 @@ impl Scope<'_> {
         if event == "match" && !self.watches {
             return Some("the event 'match' needs --fingerprints".to_owned());
         }
-        let (protocol, name) = protocol(event)?;
-        let is_missing = !self.protocols.contains(&protocol);
-        is_missing.then(|| format!("the event '{event}' needs {name} in --protocols"))
+        let name = self.missing_protocol(event)?;
+        Some(format!("the event '{event}' needs {name} in --protocols"))
+    }
+
+    /// What to do so that one of several events can occur; `None` if one can. Without its protocol, no other option helps.
+    pub(super) fn common_obstacle(&self, events: &[&str]) -> Option<String> {
+        let obstacles: Option<Vec<String>> = events.iter().map(|event| self.obstacle(event)).collect();
+        let place = events.iter().position(|event| self.missing_protocol(event).is_some());
+        obstacles?.into_iter().nth(place.unwrap_or_default())
+    }
+
+    /// The protocol that an event comes from, if it is not analysed.
+    fn missing_protocol(&self, event: &str) -> Option<&'static str> {
+        protocol(event).filter(|(protocol, _)| !self.protocols.contains(protocol)).map(|(_, name)| name)
     }
 
     /// The events of `selected`, or all if it is empty, that can occur.

@@ -54,17 +54,11 @@ pub(super) fn switch_on(args: &SelectArguments, events: &mut EventArguments) -> 
     Ok(())
 }
 
-/// The first obstacle, preferably that of a protocol, without which no other option helps.
-fn advice_of(obstacles: Vec<String>) -> Option<String> {
-    obstacles.into_iter().min_by_key(|obstacle| !obstacle.ends_with("--protocols"))
-}
-
 /// Fails if a comparison can hold only in events that cannot occur.
 pub(super) fn check_kinds(args: &SelectArguments, scope: &Scope<'_>) -> Result<(), Failure> {
     let Some(condition) = condition(args)? else { return Ok(()) };
     for kinds in condition.wanted_kinds() {
-        let obstacles: Option<Vec<String>> = kinds.iter().map(|kind| scope.obstacle(kind)).collect();
-        if let Some(advice) = obstacles.and_then(advice_of) {
+        if let Some(advice) = scope.common_obstacle(&kinds) {
             let has_label = args.condition.as_ref().is_some_and(|text| text.contains("label"));
             let hint = if kinds == ["match"] && has_label { "; other events have 'label.name'" } else { "" };
             return Err(Failure::Usage(format!("--where: {advice}{hint}").into()));
