@@ -3,7 +3,8 @@
 //!
 //! Offload divides a payload into datagrams of one size; only the last one may be shorter. No header has the size.
 
-use super::packet::MAX_CONNECTION_ID;
+use super::QuicError;
+use super::packet::{Initial, MAX_CONNECTION_ID, Packet, Packets};
 use crate::limits::{MAX_ETHERNET_DATAGRAM_LEN, MIN_CLIENT_DATAGRAM_LEN};
 
 /// Divides a UDP payload into datagrams. A payload that is not longer than a frame of Ethernet holds is one datagram.
@@ -16,16 +17,27 @@ pub(super) fn datagrams(payload: &[u8]) -> impl Iterator<Item = &[u8]> {
 ///
 /// A sender repeats its version in the long header at the start of the next datagram. Packets in a datagram do so, too, so the
 /// largest size counts with which every datagram starts with that header. If there is none, the largest with which some
-/// datagrams start with a short header.
+/// datagrams start with a short header. No size counts that cuts a packet.
 fn segment_size(payload: &[u8]) -> Option<usize> {
     let version = long_header_version(payload)?;
     let is_long = |datagram: &[u8]| long_header_version(datagram) == Some(version);
     let is_short = |datagram: &[u8]| datagram.first().is_some_and(|first| first & 0xc0 == 0x40);
     let second_is_long = |size: &usize| payload.get(*size..).is_some_and(is_long);
-    let sizes = || (MIN_CLIENT_DATAGRAM_LEN..=MAX_ETHERNET_DATAGRAM_LEN).rev().filter(second_is_long);
+    let cuts_none = |size: &usize| !payload.chunks_exact(*size).any(ends_in_packet);
+    let sizes = || {
+        let sizes = (MIN_CLIENT_DATAGRAM_LEN..=MAX_ETHERNET_DATAGRAM_LEN).rev();
+        sizes.filter(second_is_long).filter(cuts_none)
+    };
     let all = |size: &usize| payload.chunks(*size).all(is_long);
     let most = |size: &usize| payload.chunks(*size).all(|datagram| is_long(datagram) || is_short(datagram));
     sizes().find(all).or_else(|| sizes().find(most))
+}
+
+/// Whether a datagram ends before its last packet, by the length in that packet's header.
+fn ends_in_packet(datagram: &[u8]) -> bool {
+    Packets::new(datagram).any(|packet| {
+        matches!(packet, Ok(Packet::Initial(Initial { cut: Some(_), .. })) | Err(QuicError::Truncated(_)))
+    })
 }
 
 /// The version in a long header with connection ids of a possible length.
@@ -79,6 +91,17 @@ mod tests {
         let long = |len| packet(&HEADER, len);
         assert_eq!(sizes(&[long(1210), long(52), long(1262)]), [1262, 1262]);
         assert_eq!(sizes(&[long(200), long(1272)]), [1472]);
+    }
+
+    #[test]
+    fn packets_are_not_cut() {
+        // An Initial packet without a token, and the two bytes of its length.
+        let initial =
+            |len: u16| packet(&[&HEADER[..], &[0], &(0x4000 + len - 20).to_be_bytes()].concat(), len.into());
+        let last = [packet(&HEADER, 1200), vec![0x45; 200]].concat();
+        assert_eq!(sizes(&[initial(800), initial(400), last.clone()]), [1200, 1200, 200]);
+        let large = [initial(1400)[..1200].to_vec(), vec![0x45; 200]].concat();
+        assert_eq!(sizes(&[initial(800), initial(400), large]), [2600]);
     }
 
     #[test]
