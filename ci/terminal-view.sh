@@ -57,7 +57,7 @@ press() {
 check_top() {
     begin "$program top captures/tls/tls-curl/tls-curl.pcap captures/tcp/curl-nginx/curl-nginx.pcap"
     expect "huginn-net 2 captures  ended"
-    expect "libcurl 7.88"
+    expect "libcurl 7.88 and older"
     expect "nginx"
     expect "lost:  flow table 0  host table 0"
     expect "most events first"
@@ -96,7 +96,7 @@ check_top() {
 # The view also ends with a signal, and with a capture that never ends.
 check_signal() {
     begin "$program top - < <(cat captures/tls/tls-curl/tls-curl.pcap; sleep 60)"
-    expect "libcurl 7.88"
+    expect "libcurl 7.88 and older"
     pkill -TERM -f "^$program top -"
     expect "status 130"
     expect "icanon"
@@ -105,7 +105,7 @@ check_signal() {
 check_damaged() {
     head -c 11000 captures/tls/tls-curl/tls-curl.pcap >"$folder/cut.pcap"
     begin "$program top $folder/cut.pcap"
-    expect "libcurl 7.88"
+    expect "libcurl 7.88 and older"
     expect "cut.pcap: packet"
     press q
     expect "status 1"

@@ -116,7 +116,7 @@ pub struct TlsFingerprint {
     /// The QUIC fingerprint in its sorted form (docs/quic-fingerprint.md); `None` if the QUIC version is not known.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub quic: Option<String>,
-    /// The software that the hello names, such as `libcurl 7.88`.
+    /// The software that the hello names, such as `libcurl 7.88 and older`.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub software: Option<String>,
 }

@@ -138,7 +138,7 @@ fn of_engine(counters: &Counters, hosts: &HostCounters) -> [Count; 25] {
         (
             "segments_without_flow",
             counters.segments_without_flow,
-            "segment(s) of connections that began before the capture or were idle too long, or without anything to read",
+            "segment(s) that no followed connection has: it began before the capture, was idle too long, or has a protocol that is not read",
         ),
         ("midstream", flows.midstream, "connection(s) that began before the capture"),
         (

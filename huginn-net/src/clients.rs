@@ -8,7 +8,7 @@
 //! let text = "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6";
 //! let ja4 = ClientValue::parse(ClientValueKind::Ja4, text).expect("a JA4");
 //! let found = ja4.find(ClientDatabase::builtin()).expect("a known client");
-//! assert_eq!(found.software.to_string(), "libcurl 7.88");
+//! assert_eq!(found.software.to_string(), "libcurl 7.88 and older");
 //! assert_eq!(found.kind, MatchKind::Exact);
 //!
 //! // A name of its own for each value of a column.
@@ -17,7 +17,7 @@
 //!     let fingerprint = ClientValue::parse(ClientValueKind::Any, text)?;
 //!     Some(fingerprint.find(ClientDatabase::builtin())?.software.to_string())
 //! });
-//! assert_eq!(names.each_ref().map(Option::as_deref), [Some("libcurl 7.88"), Some("OpenSSL"), None]);
+//! assert_eq!(names.each_ref().map(Option::as_deref), [Some("libcurl 7.88 and older"), Some("OpenSSL"), None]);
 //! ```
 
 use std::str::FromStr;

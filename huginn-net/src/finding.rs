@@ -18,6 +18,7 @@ use huginn_net_tls::{CertificateRequest, TlsCertificates, TlsClient, TlsHandshak
 use crate::consistency::Consistency;
 use crate::header_text::is_product_list;
 use crate::hosts::{Reasons, ToolFinding};
+use crate::limits::FIRST_TLS_SECS;
 use crate::scope::Scope;
 use crate::watch::ListEntry;
 
@@ -357,9 +358,11 @@ impl TlsCertificatesFinding {
         certificates.first()?.matches_name(server_name.as_deref()?)
     }
 
-    /// Whether the first certificate is valid at a time. `None` if it cannot be read.
+    /// Whether the first certificate is valid at a time. `None` if it cannot be read, or if the time is that of a clock that was not
+    /// set: before 1995, when TLS did not exist.
     pub fn is_valid_at(&self, ts: Timestamp) -> Option<bool> {
-        self.certificates.certificates.first()?.is_valid_at(i64::try_from(ts.as_secs()).unwrap_or(i64::MAX))
+        let seconds = i64::try_from(ts.as_secs()).unwrap_or(i64::MAX);
+        self.certificates.certificates.first().filter(|_| seconds >= FIRST_TLS_SECS)?.is_valid_at(seconds)
     }
 }
 

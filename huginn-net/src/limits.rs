@@ -290,3 +290,6 @@ pub(crate) const MAX_TUNNELS: u8 = 2;
 /// the one before.
 #[cfg(feature = "decrypt")]
 pub(crate) const MAX_QUIC_CONNECTIONS: usize = 4;
+
+/// Packets before 1995-01-01, in seconds since 1970, have the time of a clock that was not set: no version of SSL existed.
+pub(crate) const FIRST_TLS_SECS: i64 = 788_918_400;

@@ -24,7 +24,7 @@ def name_clients(
 
     >>> import huginn_net as hn
     >>> hn.name_clients(["t13d3112h2_e8f1e7e78f70_b26ce05bbdd6", None]).field("name").to_pylist()  # doctest: +SKIP
-    ['libcurl 7.88', None]
+    ['libcurl 7.88 and older', None]
     """
     import pyarrow as pa
 

@@ -739,7 +739,7 @@ def test_findings_and_matches_equal_those_of_program(tmp_path):
 
 def test_columns_of_fingerprints_get_names():
     curl, other = "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6", "t13d1517h2_000000000001_000000000002"
-    want = ["libcurl 7.88", None, None, "libcurl 7.88", None]
+    want = ["libcurl 7.88 and older", None, None, "libcurl 7.88 and older", None]
     values = [curl, other, None, curl, "no fingerprint"]
     columns = [
         values,
@@ -755,7 +755,7 @@ def test_columns_of_fingerprints_get_names():
         assert names.is_null().to_pylist() == [name is None for name in want]
     first = names[0].as_py()
     assert (first["library"], first["match"], first["variant"]) == ("OpenSSL", "exact", None)
-    assert "libcurl 7.88" in first["candidates"]
+    assert "libcurl 7.88 and older" in first["candidates"]
     assert hn.name_clients([curl], kind="ja3").to_pylist() == [None]
     assert hn.name_clients(["0149f47eabf9a20d0893e2a44e5a6323"], "ja3").field("name").to_pylist() == ["OpenSSL"]
     assert len(hn.name_clients([])) == len(hn.name_clients(pa.chunked_array([], pa.string()))) == 0

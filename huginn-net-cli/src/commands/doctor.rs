@@ -229,8 +229,10 @@ fn clock() -> Row {
         }
         Ok(Some(error)) => row(State::Wrong, format!("may be wrong by {} ms", error.as_millis()))
             .fix("chronyc tracking, or timedatectl timesync-status"),
-        Ok(None) => row(State::Wrong, "no program keeps it: times of events may be wrong".into())
-            .fix("sudo timedatectl set-ntp true"),
+        Ok(None) => {
+            let found = "no program of this system keeps it; the host of a virtual machine or container may";
+            row(State::Note, found.into()).fix("sudo timedatectl set-ntp true")
+        }
         Err(error) => row(State::Unknown, error.to_string()),
     }
 }

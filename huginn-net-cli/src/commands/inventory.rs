@@ -1,5 +1,6 @@
 //! `huginn-net inventory`: the cryptography of capture files.
 
+use huginn_net::blind_spots::BlindSpot;
 use huginn_net::{Event, HuginnNet};
 
 use crate::args::{InventoryArguments, InventoryFormat};
@@ -22,7 +23,11 @@ pub(super) fn run(args: InventoryArguments) -> Result<Outcome, Failure> {
     let width = columns::width(writer.is_on_terminal());
     let out = writer.begin_part()?;
     match format {
-        InventoryFormat::Human => inventory::write_text(out, &inventory, &summary, top, width, &zone)?,
+        InventoryFormat::Human => {
+            let spots = BlindSpot::of_analyzer(&run.analyzer);
+            let unread = spots.iter().find(|spot| spot.name == "unknown_link");
+            inventory::write_text(out, &inventory, &summary, unread, top, width, &zone)?;
+        }
         InventoryFormat::Json => inventory::write_json(out, &inventory, &summary, run.opened())?,
         InventoryFormat::Cyclonedx => inventory::write_cyclonedx(out, &inventory, &summary)?,
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 
+use huginn_net::core::Amount;
 use huginn_net::hosts::{HostLimits, HostProfile, Hosts, JoinedHosts, TopValues};
 use huginn_net::{Escaped, Event, Finding};
 use serde::Serialize;
@@ -345,7 +346,8 @@ pub(crate) fn write_json(out: &mut impl Write, views: &[View; 2]) -> io::Result<
 /// Writes the sides, then a table for each question with differences.
 pub(crate) fn write_text(out: &mut impl Write, views: &[View; 2], width: Option<u16>) -> io::Result<()> {
     for (view, side) in views.iter().zip(SIDES) {
-        write!(out, "{side}: {} capture(s), {} packet(s)", view.captures, view.packets)?;
+        let (captures, packets) = (Amount(view.captures, "capture(s)"), Amount(view.packets, "packet(s)"));
+        write!(out, "{side}: {captures}, {packets}")?;
         match &*view.missing {
             [] => writeln!(out)?,
             missing => writeln!(out, "; incomplete: {}", missing.join(", "))?,

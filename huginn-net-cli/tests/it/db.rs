@@ -156,22 +156,22 @@ fn exported_lists_name_clients() {
     }
     let rules = export(&["--to", "suricata-rules", "--first-sid", "7"]);
     let rule = rules.lines().find(|rule| rule.contains(CURL)).unwrap();
-    assert!(
-        rule.starts_with(r#"alert tls any any -> any any (msg:"huginn-net client libcurl 7.88"; ja4.hash; "#)
-    );
+    assert!(rule.starts_with(
+        r#"alert tls any any -> any any (msg:"huginn-net client libcurl 7.88 and older"; ja4.hash; "#
+    ));
     for (rule, sid) in rules.lines().zip(7..) {
         assert!(rule.ends_with(&format!("; sid:{sid}; rev:1;)")), "{rule}");
         // msg, keyword, content, metadata, sid, rev
         assert_eq!((rule.matches(';').count(), rule.matches('"').count()), (6, 4), "{rule}");
     }
-    assert!(export(&["--to", "nginx-map"]).contains(&format!("\n{CURL} \"libcurl 7.88\";\n")));
-    assert!(export(&["--to", "haproxy-map"]).contains(&format!("\n{CURL} libcurl 7.88\n")));
+    assert!(export(&["--to", "nginx-map"]).contains(&format!("\n{CURL} \"libcurl 7.88 and older\";\n")));
+    assert!(export(&["--to", "haproxy-map"]).contains(&format!("\n{CURL} libcurl 7.88 and older\n")));
     let zeek = export(&["--to", "zeek-input"]);
     assert!(zeek.starts_with("#fields\tja4\tclient\tcandidates\tevidence\n"));
     assert!(zeek.lines().all(|line| line.split('\t').count() == 4 || line.starts_with('#')));
     let arkime = export(&["--to", "arkime"]);
     assert!(arkime.starts_with("#field:huginn.client;kind:termfield;"));
-    assert!(arkime.contains(&format!("\n{CURL};0=libcurl 7.88;1=")));
+    assert!(arkime.contains(&format!("\n{CURL};0=libcurl 7.88 and older;1=")));
     let entries = arkime.lines().filter(|line| !line.starts_with('#'));
     assert!(entries.clone().count() > 10 && entries.clone().all(|line| line.matches(';').count() == 2));
     for (kind, of_type) in [("ja3", "ja3-fingerprint-md5"), ("hassh", "hassh-md5")] {
@@ -182,10 +182,10 @@ fn exported_lists_name_clients() {
     let event: Value = serde_json::from_str(&export(&["--to", "misp"])).unwrap();
     let objects = event["Event"]["Object"].as_array().unwrap();
     let curl = objects.iter().find(|object| object["Attribute"][1]["value"] == CURL).unwrap();
-    assert_eq!(curl["Attribute"][2]["value"], "libcurl 7.88");
-    assert!(curl["comment"].as_str().unwrap().starts_with("libcurl 7.88: "));
+    assert_eq!(curl["Attribute"][2]["value"], "libcurl 7.88 and older");
+    assert!(curl["comment"].as_str().unwrap().starts_with("libcurl 7.88 and older: "));
     let ndpi = export(&["--to", "ndpi"]);
-    assert!(ndpi.contains(&format!("\nja4:{CURL}@libcurl_7.88\n")));
+    assert!(ndpi.contains(&format!("\nja4:{CURL}@libcurl_7.88_and_older\n")));
     // nDPI 5.0 takes these, and no quotation marks.
     let is_rule = |line: &str| {
         let rule = line.strip_prefix("ja4:").and_then(|rule| rule.split_once('@'));
@@ -194,7 +194,10 @@ fn exported_lists_name_clients() {
         })
     };
     assert!(ndpi.lines().all(|line| line.starts_with("# ") || is_rule(line)));
-    assert!(export(&["--to", "csv"]).contains(&format!("\n{CURL},libcurl 7.88,OpenSSL,libcurl,7.88,exact,")));
+    assert!(
+        export(&["--to", "csv"])
+            .contains(&format!("\n{CURL},libcurl 7.88 and older,OpenSSL,libcurl,7.88 and older,exact,"))
+    );
 }
 
 /// p0f 3.09b loads the list.

@@ -408,7 +408,7 @@ fn methods_none_say_what_is_missing() {
     let text = stdout(&[], &[path]);
     assert!(text.contains("weak methods in use: no encryption (1 server), no MAC (1 server)\n"), "{text}");
     let row = text.lines().find(|line| line.starts_with("192.0.2.2:22 ")).unwrap();
-    assert!(row.contains(" no encryption, no MAC "), "{row}");
+    assert!(row.contains(" no encryption, no MAC, classical only "), "{row}");
 }
 
 /// Names of peers that clear the screen, are long or many.
@@ -456,7 +456,7 @@ fn human_format_lists_worst_servers_first() {
     let row = text.lines().find(|line| line.starts_with("192.0.2.2:4443 ")).unwrap();
     assert_eq!(
         row.split_whitespace().collect::<Vec<_>>().join(" "),
-        "192.0.2.2:4443 TLS 1.0, TLS 1.1 2 2026-11-21"
+        "192.0.2.2:4443 TLS 1.0, TLS 1.1, classical only 2 2026-11-21"
     );
 }
 

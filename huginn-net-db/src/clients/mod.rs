@@ -261,7 +261,7 @@ impl ClientDatabase {
     ///
     /// // Of curl, which was recorded with a server name.
     /// let found = ClientDatabase::builtin().match_ja4("t13i3111h2_e8f1e7e78f70_b26ce05bbdd6".parse()?).expect("known");
-    /// assert_eq!((found.software.to_string(), found.kind), ("libcurl 7.88".to_owned(), MatchKind::Variant));
+    /// assert_eq!((found.software.to_string(), found.kind), ("libcurl 7.88 and older".to_owned(), MatchKind::Variant));
     /// assert_eq!(found.variant.expect("a difference").to_string(), "to an address");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

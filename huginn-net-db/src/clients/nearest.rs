@@ -162,7 +162,8 @@ impl<'a> Nearest<'a> {
 
     /// Whether the difference is so small that the library must be the same.
     pub(super) fn is_same_library(&self) -> bool {
-        self.entry.library.library.is_some()
+        self.entry.is_genuine()
+            && self.entry.library.library.is_some()
             && !self.difference.signature_algorithms
             && self.difference.count() <= MAX_LIBRARY_DIFFERENCES
     }

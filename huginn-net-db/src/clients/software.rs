@@ -12,9 +12,12 @@ use super::table::{Key, Row};
 use super::variants::{HelloVariant, Session};
 use super::versions::{Version, ranges};
 
+/// Follows the name of a program that was not recorded itself.
+const OR_IMITATION: &str = " or an imitation";
+
 /// The software that a fingerprint identifies: what the recorded clients with this fingerprint have in common.
 ///
-/// [`Display`](fmt::Display) writes the most specific name, such as `Go net/http 1.14-1.20`.
+/// [`Display`](fmt::Display) writes the most specific name, such as `Go net/http 1.14-1.20` or `Apple or an imitation`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Software {
@@ -26,8 +29,11 @@ pub struct Software {
     /// Versions of the application, or of the library if there is no application: ranges such as `1.14-1.20` or
     /// `1.25 and newer`, which include unrecorded versions up to the next recorded one with another fingerprint.
     pub versions: Option<Arc<str>>,
-    /// All recorded clients, each with its versions; imitations last, such as `curl_cffi as Chrome 99-107`.
+    /// All recorded clients, each with its versions; imitations last, such as `curl_cffi as Chrome 99-107`. If only imitations were
+    /// recorded, the programs that they imitate come first, such as `Safari 18 and newer or an imitation`.
     pub candidates: Vec<Arc<str>>,
+    /// Whether only imitations were recorded: the library is that of the program that they imitate.
+    pub only_imitated: bool,
     /// The packages and scripts, or documents, of the recordings, with their dates.
     pub evidence: Vec<Arc<str>>,
     /// The browser that a hello imitates, and the fields that show it. No library or application is named then, and only
@@ -54,10 +60,10 @@ impl fmt::Display for Software {
         }
         let name = self.application.as_ref().or(self.library.as_ref());
         f.write_str(name.map_or("several clients", |name| name))?;
-        match &self.versions {
-            Some(versions) => write!(f, " {versions}"),
-            None => Ok(()),
+        if let Some(versions) = &self.versions {
+            write!(f, " {versions}")?;
         }
+        f.write_str(if self.only_imitated && name.is_some() { OR_IMITATION } else { "" })
     }
 }
 
@@ -283,6 +289,7 @@ impl Entry {
             evidence: distinct(
                 &mut clients.iter().map(|row| format!("{} ({})", row.evidence, row.date).into()),
             ),
+            only_imitated: genuine.is_empty(),
             differing,
             ..Software::default()
         }
@@ -291,7 +298,11 @@ impl Entry {
         ja4.sort_unstable();
         ja4.dedup();
         Self {
-            library: Arc::new(Software { library: software.library.clone(), ..Software::default() }),
+            library: Arc::new(Software {
+                library: software.library.clone(),
+                only_imitated: software.only_imitated,
+                ..Software::default()
+            }),
             software: Arc::new(software),
             genuine: genuine_candidates,
             ja4,
@@ -324,6 +335,7 @@ impl Software {
             versions: application.and(common(software.map(|software| &software.versions))).cloned().flatten(),
             candidates: distinct(&mut of_genuine.chain(of_imitations).cloned()),
             evidence: distinct(&mut entries.iter().flat_map(|entry| &entry.software.evidence).cloned()),
+            only_imitated: genuine.is_empty(),
             differing: entries.iter().flat_map(|entry| &entry.software.differing).cloned().collect(),
             ..Self::default()
         }
@@ -342,6 +354,7 @@ impl Software {
             versions: self.versions.filter(|_| keeps_versions),
             candidates: all.candidates,
             evidence: self.evidence,
+            only_imitated: all.only_imitated,
             differing: all.differing,
             ..Self::default()
         }
@@ -398,6 +411,11 @@ fn candidates(
     let found = programs(genuine);
     let mut candidates: Vec<Arc<str>> =
         found.keys().map(|name| with_versions(name, &found, &recorded.applications).into()).collect();
+    if genuine.is_empty() {
+        let found = programs(imitations);
+        let names = found.keys().map(|name| with_versions(name, &found, &recorded.imitated));
+        candidates.extend(names.map(|name| format!("{name}{OR_IMITATION}").into()));
+    }
     let mut differing = Vec::new();
     let mut imitators = BTreeMap::<(&str, &[HelloField]), Vec<&Row<'_>>>::new();
     for row in imitations {

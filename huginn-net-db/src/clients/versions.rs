@@ -73,17 +73,14 @@ fn without_equal_parts<'a>(one: &'a str, other: &'a str) -> [&'a str; 2] {
     [one, other].map(|text| text.get(end..).unwrap_or_default())
 }
 
-/// Writes the versions that a fingerprint may stand for, such as `1.9, 1.12-1.20` or `1.25 and newer`.
+/// Writes the versions that a fingerprint may stand for, such as `1.9 and older, 1.12-1.20` or `1.25 and newer`.
 ///
 /// `all` are the recorded versions of the program, sorted and without empty ones, and `versions` those with the
 /// fingerprint. A range extends to the next recorded version with another fingerprint, since the versions between were not
-/// recorded. The text is empty for a program with only one recorded version.
+/// recorded; so the oldest and the newest range are open. The text is empty if all recorded versions have the fingerprint.
 pub(super) fn ranges(versions: &BTreeSet<Version<'_>>, all: &[Version<'_>]) -> String {
-    if all.len() < 2 {
-        return String::new();
-    }
-    // First and last version; a range without a last one is open.
-    let mut ranges: Vec<(String, Option<String>)> = Vec::new();
+    // First and last version; a range without one of them is open.
+    let mut ranges: Vec<(Option<String>, Option<String>)> = Vec::new();
     let positions: Vec<usize> =
         versions.iter().filter_map(|version| all.binary_search(version).ok()).collect();
     for run in positions.chunk_by(|one, next| one.checked_add(1) == Some(*next)) {
@@ -91,17 +88,19 @@ pub(super) fn ranges(versions: &BTreeSet<Version<'_>>, all: &[Version<'_>]) -> S
         let (Some(first), Some(last)) = (all.get(*start), all.get(*end)) else { continue };
         let older = start.checked_sub(1).and_then(|index| all.get(index));
         let newer = end.checked_add(1).and_then(|index| all.get(index));
-        let first = older.and_then(|older| older.neighbour(first.short(), 1)).unwrap_or(first.short().into());
+        let first = older.map(|older| older.neighbour(first.short(), 1).unwrap_or(first.short().into()));
         let last = newer.map(|newer| newer.neighbour(last.short(), -1).unwrap_or(last.short().into()));
         match ranges.last_mut() {
-            Some((_, end)) if end.as_ref() == Some(&first) => *end = last,
+            Some((_, end)) if end.is_some() && *end == first => *end = last,
             _ => ranges.push((first, last)),
         }
     }
-    let texts = ranges.into_iter().map(|(first, last)| match last {
-        None => format!("{first} and newer"),
-        Some(last) if last == first => first,
-        Some(last) => format!("{first}-{last}"),
+    let texts = ranges.into_iter().map(|range| match range {
+        (None, None) => String::new(),
+        (None, Some(last)) => format!("{last} and older"),
+        (Some(first), None) => format!("{first} and newer"),
+        (Some(first), Some(last)) if last == first => first,
+        (Some(first), Some(last)) => format!("{first}-{last}"),
     });
     texts.collect::<Vec<_>>().join(", ")
 }
@@ -129,8 +128,8 @@ mod tests {
     #[test]
     fn range_ends_before_version_that_differs() {
         let all = sorted(&["1.9.7", "1.10.8", "1.11.13", "1.12.17", "1.13.15", "1.17.1"]);
-        assert_eq!(ranges(&all.iter().copied().collect(), &all), "1.9 and newer");
-        assert_eq!(ranges(&set(&["1.9.7", "1.11.13", "1.12.17"]), &all), "1.9, 1.11-1.12");
+        assert_eq!(ranges(&all.iter().copied().collect(), &all), "", "any version");
+        assert_eq!(ranges(&set(&["1.9.7", "1.11.13", "1.12.17"]), &all), "1.9 and older, 1.11-1.12");
         assert_eq!(ranges(&set(&["1.13.15"]), &all), "1.13-1.16");
         assert_eq!(ranges(&set(&["1.17.1"]), &all), "1.14 and newer");
         assert_eq!(ranges(&set(&[]), &all), "");
@@ -140,7 +139,7 @@ mod tests {
     fn range_stays_in_its_series() {
         let all = sorted(&["0.9.8", "1.1.1", "3.5.4", "4.0.1", "103.0.1", "129.0.2"]);
         let range = |version| ranges(&set(&[version]), &all);
-        let want = ["0.9", "1.1", "3.5", "4.0", "103-128", "104 and newer"];
+        let want = ["0.9 and older", "1.1", "3.5", "4.0", "103-128", "104 and newer"];
         assert_eq!(["0.9.8", "1.1.1", "3.5.4", "4.0.1", "103.0.1", "129.0.2"].map(range), want);
     }
 
@@ -160,7 +159,8 @@ mod tests {
     #[test]
     fn two_patch_releases_make_one_version() {
         let all = sorted(&["17.0.2", "17.0.9", "17.0.15", "21.0.2"]);
-        assert_eq!(ranges(&set(&["17.0.2", "17.0.15"]), &all), "17-20");
-        assert_eq!(ranges(&set(&["17.0.2", "17.0.9", "17.0.15"]), &all), "17-20");
+        assert_eq!(ranges(&set(&["17.0.9", "17.0.15"]), &all), "17-20");
+        assert_eq!(ranges(&set(&["17.0.2", "17.0.15"]), &all), "20 and older");
+        assert_eq!(ranges(&set(&["17.0.2", "17.0.9", "17.0.15"]), &all), "20 and older");
     }
 }

@@ -96,15 +96,21 @@ fn application_with_own_settings_is_named() {
         format!("{TWO}\tLib\t1.3\tApp\t13.0\t\tyes"),
     ];
     let software = software(&rows.each_ref().map(String::as_str));
-    assert_eq!((software.library.as_deref(), software.to_string()), (Some("Lib"), "App 10-12".to_owned()));
-    assert_eq!(software.candidates.iter().map(|text| &**text).collect::<Vec<_>>(), ["App 10-12"]);
+    assert_eq!(
+        (software.library.as_deref(), software.to_string()),
+        (Some("Lib"), "App 12 and older".to_owned())
+    );
+    assert_eq!(software.candidates.iter().map(|text| &**text).collect::<Vec<_>>(), ["App 12 and older"]);
 }
 
 #[test]
 fn default_settings_name_library_only() {
     let rows = [format!("{ONE}\tLib\t1.1\tApp\t10.1\t\t"), format!("{TWO}\tLib\t1.3\tApp\t13.0\t\t")];
     let software = software(&rows.each_ref().map(String::as_str));
-    assert_eq!((software.application.as_deref(), software.to_string()), (None, "Lib 1.1-1.2".to_owned()));
+    assert_eq!(
+        (software.application.as_deref(), software.to_string()),
+        (None, "Lib 1.2 and older".to_owned())
+    );
 }
 
 #[test]
@@ -115,8 +121,14 @@ fn several_applications_leave_library() {
         format!("{TWO}\tLib\t2.0\tApp\t11.0\t\tyes"),
     ];
     let software = software(&rows.each_ref().map(String::as_str));
-    assert_eq!((software.application.as_deref(), software.versions.as_deref()), (None, Some("1.1")));
-    assert_eq!(software.candidates.iter().map(|text| &**text).collect::<Vec<_>>(), ["App 10", "Other"]);
+    assert_eq!(
+        (software.application.as_deref(), software.versions.as_deref()),
+        (None, Some("1.1 and older"))
+    );
+    assert_eq!(
+        software.candidates.iter().map(|text| &**text).collect::<Vec<_>>(),
+        ["App 10 and older", "Other"]
+    );
 }
 
 #[test]
@@ -128,10 +140,10 @@ fn imitations_are_candidates_behind_genuine_clients() {
         format!("{TWO}\tLib\t\tCloak\t3.1\tBrowser 102\t"),
     ];
     let software = software(&rows.each_ref().map(String::as_str));
-    assert_eq!(software.to_string(), "Browser 98-100");
+    assert_eq!(software.to_string(), "Browser 100 and older");
     assert_eq!(
         software.candidates.iter().map(|text| &**text).collect::<Vec<_>>(),
-        ["Browser 98-100", "Cloak as Browser 99-101"]
+        ["Browser 100 and older", "Cloak as Browser 101 and older"]
     );
 }
 
@@ -143,9 +155,10 @@ fn imitation_alone_names_library_only() {
     ];
     let software = software(&rows.each_ref().map(String::as_str));
     assert_eq!((software.library.as_deref(), software.application.as_deref()), (Some("Lib"), None));
+    assert_eq!(software.to_string(), "Lib or an imitation");
     assert_eq!(
         software.candidates.iter().map(|text| &**text).collect::<Vec<_>>(),
-        ["Cloak as Browser 99-104"]
+        ["Browser 104 and older or an imitation", "Cloak as Browser 104 and older"]
     );
 }
 

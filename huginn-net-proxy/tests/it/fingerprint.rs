@@ -51,7 +51,7 @@ fn all_layers_have_values_of_their_parsers() {
         (tls.sni.as_deref(), tls.alpn.as_ref().unwrap().as_str()),
         (Some("www.example.test"), "h2,http/1.1")
     );
-    assert_eq!((tls.version, tls.software.as_deref()), (Version::TLS_1_3, Some("libcurl 7.88")));
+    assert_eq!((tls.version, tls.software.as_deref()), (Version::TLS_1_3, Some("libcurl 7.88 and older")));
     assert_eq!(tls.key_shares.as_ref().map(JoinedNames::as_str), Some("x25519:32"));
     assert_eq!((tls.ech.as_deref(), tls.quic.as_deref()), (None, None));
 

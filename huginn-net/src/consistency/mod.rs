@@ -241,7 +241,7 @@ pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
 /// let found = ClientDatabase::builtin().match_ja4("t13d3112h2_e8f1e7e78f70_b26ce05bbdd6".parse()?).expect("known");
 /// let says = |user_agent: &[u8]| tls_contradicts(user_agent, &found.software, &Database::builtin());
 /// let firefox = b"Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0";
-/// assert_eq!(says(firefox).as_deref(), Some("User-Agent says Firefox 128 on Linux; TLS is libcurl 7.88"));
+/// assert_eq!(says(firefox).as_deref(), Some("User-Agent says Firefox 128 on Linux; TLS is libcurl 7.88 and older"));
 /// assert_eq!(says(b"curl/7.88.1"), None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -523,7 +523,7 @@ mod tests {
 
     #[test]
     fn connection_of_libcurl_is_imitation_unless_headers_are_own() {
-        let curl = || Some(software("OpenSSL", Some("libcurl"), &["libcurl 7.88"]));
+        let curl = || Some(software("OpenSSL", Some("libcurl"), &["libcurl 7.88 and older"]));
         let sorted = ["Accept", "Accept-Encoding", "Accept-Language", "Sec-Fetch-Dest", "Sec-Fetch-Mode"];
         let sorted = request(CHROME, &[&sorted[..], &["Sec-Fetch-Site", "User-Agent"]].concat());
         for (tls, http2, expected) in [

@@ -210,9 +210,10 @@ impl Grade {
         self <= Self::SynAck
     }
 
-    /// Whether the grade is a fuzzy match of a handshake.
+    /// Whether a system that such evidence decides is `(fuzzy)`: a handshake that matches approximately, or a ClientHello, which
+    /// programs on other systems imitate.
     pub(super) fn is_fuzzy(self) -> bool {
-        matches!(self, Self::Fuzzy | Self::FuzzySynAck)
+        matches!(self, Self::Fuzzy | Self::FuzzySynAck | Self::TlsLibrary)
     }
 
     /// Whether evidence of this grade can decide a verdict.
@@ -222,7 +223,7 @@ impl Grade {
 
     /// Whether evidence of this grade can contradict other evidence.
     pub(super) fn contradicts(self) -> bool {
-        !self.is_fuzzy() && self < Self::Generic
+        !matches!(self, Self::Fuzzy | Self::FuzzySynAck) && self < Self::Generic
     }
 }
 

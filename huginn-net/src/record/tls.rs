@@ -480,13 +480,28 @@ mod tests {
         assert_eq!(json["certificates"][0]["names"], serde_json::json!(["www.example.com"]));
     }
 
-    /// The record in JSON, and the fields that are cut.
-    fn record(certificates: &[Certificate], limit: TextLimit) -> (serde_json::Value, Vec<String>) {
-        let finding = TlsCertificatesFinding {
+    #[test]
+    fn clock_that_was_not_set_says_nothing_of_validity() {
+        let der = include_bytes!("../../../huginn-net-tls/certificates/rsa2048.der");
+        let finding = finding(&[Certificate::from_der(der)], TextLimit::NONE);
+        let is_valid = |secs| finding.is_valid_at(Timestamp::new(secs, 0, 0));
+        assert_eq!(
+            [0, 788_918_399, 788_918_400, 1_800_000_000].map(is_valid),
+            [None, None, Some(false), Some(true)]
+        );
+    }
+
+    fn finding(certificates: &[Certificate], limit: TextLimit) -> TlsCertificatesFinding {
+        TlsCertificatesFinding {
             certificates: TlsCertificates::new(certificates.to_vec(), true, Some(b"www.example.com")),
             decrypted: false,
             text_limit: limit,
-        };
+        }
+    }
+
+    /// The record in JSON, and the fields that are cut.
+    fn record(certificates: &[Certificate], limit: TextLimit) -> (serde_json::Value, Vec<String>) {
+        let finding = finding(certificates, limit);
         let mut cut = Vec::new();
         let mut texts = LimitedTexts { limit, cut: &mut cut };
         let ts = Timestamp::new(4_102_444_800, 0, 6);

@@ -20,47 +20,24 @@ const TYPE_COLUMNS: [&str; 3] = ["ioc_type", "indicator_type", "type"];
 /// Columns with a value whose type another column states.
 const VALUE_COLUMNS: [&str; 4] = ["ioc_value", "ioc", "indicator", "value"];
 
-/// Columns with a value of a type that their name states; the first one with a value counts. `ja3_hash` precedes `ja3`, which
-/// some tables use for the text of JA3.
-const TYPED_COLUMNS: [&str; 37] = [
-    "ja4",
-    "ja4_fingerprint",
-    "ja4_stable",
-    "ja4_s1",
-    "ja4_r",
-    "fingerprint",
-    "ja3_hash",
-    "ja3_md5",
-    "ja3",
-    "hash",
-    "ja3s_hash",
-    "ja3s_md5",
-    "ja3s",
-    "hassh",
-    "hassh_server",
-    "hasshserver",
-    "akamai_hash",
-    "akamai",
-    "certificate_sha256",
-    "cert_sha256",
-    "certificate_sha1",
-    "cert_sha1",
-    "sha1",
-    "sig",
-    "raw_sig",
-    "sni",
-    "host",
-    "hostname",
-    "domain",
-    "ip",
-    "ip_address",
-    "dst_ip",
-    "dstip",
-    "network",
-    "cidr",
-    "user_agent",
-    "url",
+/// Columns with a value of a type that their name states. Of the names in one line the first one with a value counts: `ja3_hash`
+/// precedes `ja3`, which some tables use for the text of JA3.
+const TYPED_COLUMNS: [&[&str]; 11] = [
+    &["ja4", "ja4_fingerprint", "ja4_stable", "ja4_s1", "ja4_r", "fingerprint"],
+    &["ja3_hash", "ja3_md5", "ja3", "hash"],
+    &["ja3s_hash", "ja3s_md5", "ja3s"],
+    &["hassh"],
+    &["hassh_server", "hasshserver"],
+    &["akamai_hash", "akamai"],
+    &["certificate_sha256", "cert_sha256", "certificate_sha1", "cert_sha1", "sha1"],
+    &["sig", "raw_sig"],
+    &["sni", "host", "hostname", "domain"],
+    &["ip", "ip_address", "dst_ip", "dstip", "network", "cidr"],
+    &["user_agent"],
 ];
+
+/// A column that counts where no other has a value: a link that describes the row, or an indicator that packets do not show.
+const URL_COLUMN: &str = "url";
 
 /// Columns with the port of an address.
 const PORT_COLUMNS: [&str; 3] = ["port", "dst_port", "dstport"];
@@ -256,19 +233,24 @@ impl Rows {
             };
             (stated, value(column).unwrap_or_default())
         });
-        let named = columns
-            .values
-            .iter()
-            .map(|(declared, column)| (Stated::Declared(*declared), value(*column).unwrap_or_default()));
-        let found = stated.into_iter().chain(named).find(|(_, value)| !value.is_empty());
-        let Some((stated, found)) = found else {
-            self.without_value = self.without_value.saturating_add(1);
-            return Ok(());
-        };
+        let mut found: Vec<(Stated<'_>, &str)> =
+            stated.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+        if found.is_empty() {
+            found.extend(columns.values.iter().filter_map(|group| {
+                let mut values =
+                    group.iter().map(|(declared, column)| (declared, value(*column).unwrap_or_default()));
+                let (declared, value) = values.find(|(_, value)| !value.is_empty())?;
+                Some((Stated::Declared(*declared), value))
+            }));
+        }
+        if found.is_empty() {
+            let url = columns.url.and_then(value).filter(|url| !url.is_empty());
+            found.extend(url.map(|url| (Stated::Declared(Declared::Url), url)));
+        }
         let label = columns.labels.iter().filter_map(|column| value(*column)).find(|label| !label.is_empty());
         let port = columns.port.and_then(value);
         let watch = columns.watch.and_then(value).unwrap_or_default();
-        self.push(&stated, found, port, label.unwrap_or_default(), watch, line)
+        self.push_values(&found, port, label.unwrap_or_default(), watch, line)
     }
 
     fn read_json_lines(&mut self, text: &str) -> Result<(), WatchListError> {
@@ -298,27 +280,49 @@ impl Rows {
             names.iter().find_map(|name| Some((*name, field(name).filter(|text| !text.is_empty())?)))
         };
         let (kind, value) = (full(&TYPE_COLUMNS), first(&VALUE_COLUMNS));
-        if value.is_none() && first(&TYPED_COLUMNS).is_none() {
+        let is_typed = || TYPED_COLUMNS.iter().any(|names| first(names).is_some());
+        let has_url = field(URL_COLUMN).is_some();
+        if value.is_none() && !is_typed() && !has_url {
             return Ok(false);
         }
         // A URL describes what contains it.
         let is_container = || object.values().any(|value| value.is_array() || value.is_object());
-        if value.is_none() && first(&TYPED_COLUMNS).is_some_and(|(name, _)| name == "url") && is_container() {
+        if value.is_none() && !is_typed() && is_container() {
             return Ok(false);
         }
         let stated = value.filter(|(_, value)| !value.is_empty()).map(|(_, value)| match kind {
             Some((column, name)) => (Stated::Name { name, is_export: is_export(column) }, value),
             None => (Stated::Declared(Declared::Any), value),
         });
-        let named = || full(&TYPED_COLUMNS).map(|(name, value)| (Stated::Declared(declared_by(name)), value));
-        let Some((stated, value)) = stated.or_else(named) else {
-            self.without_value = self.without_value.saturating_add(1);
-            return Ok(true);
-        };
+        let mut found: Vec<(Stated<'_>, &str)> = stated.into_iter().collect();
+        if found.is_empty() {
+            let named = TYPED_COLUMNS.into_iter().filter_map(&full);
+            let named = named.map(|(name, value)| (Stated::Declared(declared_by(name)), value));
+            // An object of a document describes one indicator.
+            found.extend(named.take(if line == 0 { 1 } else { usize::MAX }));
+            if let Some((_, value)) = full(&[URL_COLUMN]).filter(|_| found.is_empty()) {
+                found.push((Stated::Declared(Declared::Url), value));
+            }
+        }
         let label = full(&LABEL_COLUMNS).map_or("", |(_, label)| label);
         let port = first(&PORT_COLUMNS).map(|(_, port)| port);
-        self.push(&stated, value, port, label, field(WATCH_COLUMN).unwrap_or_default(), line)?;
+        self.push_values(&found, port, label, field(WATCH_COLUMN).unwrap_or_default(), line)?;
         Ok(true)
+    }
+
+    /// Adds the values of a row, each with its label.
+    fn push_values(
+        &mut self,
+        values: &[(Stated<'_>, &str)],
+        port: Option<&str>,
+        label: &str,
+        watch: &str,
+        line: usize,
+    ) -> Result<(), WatchListFault> {
+        if values.is_empty() {
+            self.without_value = self.without_value.saturating_add(1);
+        }
+        values.iter().try_for_each(|(stated, value)| self.push(stated, value, port, label, watch, line))
     }
 
     fn read_document(&mut self, text: &str) -> Result<(), WatchListError> {
@@ -434,8 +438,7 @@ fn is_row(line: &str) -> bool {
         return line.len() > 1 && line.ends_with('}');
     };
     let has = |wanted: &str| object.keys().any(|name| name.eq_ignore_ascii_case(wanted));
-    VALUE_COLUMNS.iter().chain(&TYPED_COLUMNS).any(|name| has(name))
-        || object.values().all(|value| !value.is_object() && !value.is_array())
+    value_columns().any(has) || object.values().all(|value| !value.is_object() && !value.is_array())
 }
 
 /// Whether the first line is a value, or one of a `hosts` file.
@@ -476,6 +479,11 @@ fn watch_mark(text: &str) -> Result<bool, WatchListFault> {
     if is_off { Ok(false) } else { Err(WatchListFault::Watch { value: quoted(text) }) }
 }
 
+/// All columns with a value.
+fn value_columns() -> impl Iterator<Item = &'static str> {
+    VALUE_COLUMNS.into_iter().chain(TYPED_COLUMNS.into_iter().flatten().copied()).chain([URL_COLUMN])
+}
+
 /// Indices of the columns of CSV, in the order of precedence.
 #[derive(Default)]
 struct Columns {
@@ -483,7 +491,9 @@ struct Columns {
     stated: Option<(usize, usize)>,
     /// Whether unknown types are other indicators.
     is_export: bool,
-    values: Vec<(Declared, usize)>,
+    /// In each group the first column with a value counts.
+    values: Vec<Vec<(Declared, usize)>>,
+    url: Option<usize>,
     port: Option<usize>,
     labels: Vec<usize>,
     watch: Option<usize>,
@@ -504,7 +514,7 @@ impl Columns {
         let has_type = !is_row && record.len() > 1 && Declared::from_name(first).is_some();
         let columns = match has_type {
             true => Self { stated: Some((0, 1)), labels: vec![2], ..Self::default() },
-            false => Self { values: vec![(Declared::Any, 0)], labels: vec![1], ..Self::default() },
+            false => Self { values: vec![vec![(Declared::Any, 0)]], labels: vec![1], ..Self::default() },
         };
         (columns, false)
     }
@@ -516,22 +526,28 @@ impl Columns {
         let indices = |wanted: &[&'static str]| wanted.iter().filter_map(index).collect::<Vec<usize>>();
         let kind = TYPE_COLUMNS.iter().find_map(|name| Some((*name, index(name)?)));
         let value = VALUE_COLUMNS.iter().find_map(index);
-        let mut values: Vec<(Declared, usize)> =
-            TYPED_COLUMNS.iter().filter_map(|name| Some((declared_by(name), index(name)?))).collect();
+        let groups = TYPED_COLUMNS.into_iter().map(|names| {
+            names.iter().filter_map(|name| Some((declared_by(name), index(name)?))).collect::<Vec<_>>()
+        });
+        let mut values: Vec<Vec<(Declared, usize)>> = groups.filter(|group| !group.is_empty()).collect();
         let stated = kind.zip(value).map(|((_, kind), value)| (kind, value));
         if let Some(value) = value.filter(|_| stated.is_none()) {
-            values.insert(0, (Declared::Any, value));
+            values = vec![std::iter::once((Declared::Any, value)).chain(values.concat()).collect()];
         }
+        let url = index(&URL_COLUMN);
         let labels = indices(&LABEL_COLUMNS);
         let (port, watch) = (PORT_COLUMNS.iter().find_map(index), index(&WATCH_COLUMN));
         // A row such as `ip,192.0.2.1,loader` begins with a type, and has no other name of a column.
-        let has_other = values.len() > 1 || !labels.is_empty() || port.is_some() || watch.is_some();
-        let is_header =
-            stated.is_some() || value.is_some() || !values.is_empty() && (names.len() == 1 || has_other);
+        let columns = values.iter().flatten().count().saturating_add(usize::from(url.is_some()));
+        let has_other = columns > 1 || !labels.is_empty() || port.is_some() || watch.is_some();
+        let is_header = stated.is_some()
+            || value.is_some()
+            || (!values.is_empty() || url.is_some()) && (names.len() == 1 || has_other);
         is_header.then(|| Self {
             stated,
             is_export: kind.is_some_and(|(name, _)| is_export(name)),
             values,
+            url,
             port,
             labels,
             watch,
@@ -550,11 +566,8 @@ fn delimiter(text: &str) -> u8 {
             && (Declared::from_name(first).is_some()
                 || recognised(first).is_some()
                 || names.any(|name| {
-                    TYPE_COLUMNS
-                        .iter()
-                        .chain(&VALUE_COLUMNS)
-                        .chain(&TYPED_COLUMNS)
-                        .any(|known| name.eq_ignore_ascii_case(known))
+                    let mut known = TYPE_COLUMNS.into_iter().chain(value_columns());
+                    known.any(|known| name.eq_ignore_ascii_case(known))
                 }))
     };
     [b';', b'\t'].into_iter().find(begins).unwrap_or(b',')

@@ -279,7 +279,9 @@ pub(super) fn recognised(text: &str) -> Option<Key> {
     hash()
         .or_else(|| [T::Ja4, T::Ja4Raw, T::Akamai, T::Address].into_iter().find_map(of))
         .or_else(|| endpoint(text))
-        .or_else(|| [T::Signature, T::Ja3, T::Host].into_iter().find_map(of))
+        .or_else(|| [T::Signature, T::Ja3].into_iter().find_map(of))
+        // A word alone may be anything.
+        .or_else(|| of(T::Host).filter(|key| key.kind != Kind::Name || text.contains('.')))
 }
 
 /// A value as it is used: `evil.example` for `evil[.]example`.
@@ -292,12 +294,12 @@ fn of_type(kind: IndicatorType, text: &str) -> Option<Value> {
     let md5 = |kind| text.parse().ok().map(|AkamaiHash(md5)| Key::new(kind, md5));
     let key = match kind {
         T::Ja4 | T::Ja4Stable => {
-            let ja4: Ja4 = text.parse().ok()?;
+            let ja4: Ja4 = text.parse().or_else(|_| text.to_ascii_lowercase().parse()).ok()?;
             let kind = if kind == T::Ja4 { Kind::Ja4 } else { Kind::Ja4Stable };
             Key::text(kind, ja4.to_string().as_bytes())
         }
         T::Ja4Raw => {
-            let raw: Ja4Raw = text.parse().ok()?;
+            let raw: Ja4Raw = text.parse().or_else(|_| text.to_ascii_lowercase().parse()).ok()?;
             Key::text(Kind::Ja4Raw, raw.as_str().as_bytes())
         }
         T::Ja3 => md5(Kind::Ja3)
@@ -375,9 +377,7 @@ fn host(text: &str) -> Option<(Kind, String)> {
             && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
     };
     let last = name.rsplit('.').next()?;
-    let is_name = name.split('.').all(is_label)
-        && (kind != Kind::Name || name.contains('.'))
-        && !last.bytes().all(|byte| byte.is_ascii_digit());
+    let is_name = name.split('.').all(is_label) && !last.bytes().all(|byte| byte.is_ascii_digit());
     is_name.then_some((kind, name))
 }
 

@@ -168,7 +168,7 @@ fn connections_report_one_mismatch() {
         "imitation: User-Agent says Chromium 131 on Windows; the headers are those of curl; TCP says Linux",
         "imitation: User-Agent says Chromium 131 on Linux; the headers are those of curl",
         "imitation: User-Agent says Firefox 133 on Windows; the headers are those of Wget; TCP says Linux",
-        "imitation: User-Agent says Chromium 131 on Linux; HTTP/2 is libcurl 7.88; the order of HTTP/2 pseudo-headers is m,p,s,a",
+        "imitation: User-Agent says Chromium 131 on Linux; HTTP/2 is libcurl 7.88 and older; the order of HTTP/2 pseudo-headers is m,p,s,a",
         "unexplained: User-Agent says Chromium 131 on Windows; TCP says Linux",
         "imitation: User-Agent says Chromium 131 on Windows; the headers are those of Firefox; TCP says Linux",
     ];

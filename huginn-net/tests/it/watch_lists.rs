@@ -156,6 +156,18 @@ fn comments_are_labels_and_other_separators_are_read() {
 }
 
 #[test]
+fn every_value_of_a_row_is_watched() {
+    let ja4 = hello().ja4().to_string();
+    let row = format!("{},192.0.2.1,evil.example,443,loader", ja4.to_ascii_uppercase());
+    let list = format!("ja4,ip,domain,port,label\n{row}\n{ja4},,localhost,,other\n,,,,none\n");
+    let WatchListSummary { entries, without_value, .. } = summary(&list);
+    assert_eq!((entries, without_value), (5, 1));
+    assert_eq!(labels(&list), ["loader!", "other!"]);
+    let object = json!({"ja4": ja4, "ip": "192.0.2.1", "url": "http://evil.example/", "label": "one"});
+    assert_eq!(summary(&format!("{object}\n{object}\n")).entries, 4, "a link describes the row");
+}
+
+#[test]
 fn csv_quoting_follows_rfc_4180() {
     let ja4 = hello().ja4();
     let text = format!(

@@ -220,7 +220,10 @@ impl Lines {
             self.contradicting_text(out, verdict)?;
         }
         self.claim(out, verdict)?;
-        write!(out, ", {} {}", response.status(), Cut(response.reason()))?;
+        write!(out, ", {}", response.status())?;
+        if !response.reason().is_empty() {
+            write!(out, " {}", Cut(response.reason()))?;
+        }
         self.remarks(out, response.headers(), finding.decrypted)
     }
 

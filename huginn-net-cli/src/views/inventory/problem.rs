@@ -150,7 +150,7 @@ fn sorted(mut versions: Vec<Version>) -> Vec<Version> {
     versions
 }
 
-/// Writes the problems, the worst first: `RC4, TLS 1.0, no forward secrecy`; `classical only` if nothing is worse.
+/// Writes the problems, the worst first: `RC4, TLS 1.0, no forward secrecy, classical only`.
 impl Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at_most = if self.role == Role::Client { " at most" } else { "" };
@@ -162,17 +162,16 @@ impl Display for Problems {
         let certificates = self.certificates.iter().map(|problem| problem.text().to_owned());
         let prime = self.short_prime.map(|bits| format!("{bits}-bit DH"));
         let forward = self.no_forward_secrecy.then(|| "no forward secrecy".to_owned());
-        let mut texts: Vec<String> = weak
+        let classical = self.no_post_quantum.then(|| "classical only".to_owned());
+        let texts: Vec<String> = weak
             .chain(old)
             .chain(ssh)
             .chain(certificates)
             .chain(prime)
             .chain(forward)
             .chain(ssh_offered)
+            .chain(classical)
             .collect();
-        if self.no_post_quantum && texts.is_empty() {
-            texts.push("classical only".to_owned());
-        }
         f.write_str(&texts.join(", "))
     }
 }

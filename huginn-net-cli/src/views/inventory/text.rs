@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use huginn_net::blind_spots::BlindSpot;
 use huginn_net::core::{Amount, Printable};
 use huginn_net::tls::strength::{KeyExchangeKind, deprecated_by};
 use huginn_net::{Escaped, Timestamp};
@@ -27,16 +28,18 @@ const CLIENT_HEADINGS: [&str; 4] = ["client", "problems", "seen", "from, to"];
 /// Columns from which on the names of servers have room.
 const NAME_COLUMNS: u16 = 100;
 
-/// Writes the inventory, with at most `top` servers and clients.
+/// Writes the inventory, with at most `top` servers and clients. `unread`: the frames that nothing is known of, if there are any.
 pub(crate) fn write(
     out: &mut impl Write,
     inventory: &Inventory,
     summary: &Summary<'_>,
+    unread: Option<&BlindSpot>,
     top: usize,
     width: Option<u16>,
     zone: &Zone,
 ) -> io::Result<()> {
-    for (title, sentence) in sentences(inventory, summary, zone) {
+    let unread = unread.map(|unread| ("not read", unread.to_string()));
+    for (title, sentence) in sentences(inventory, summary, zone).into_iter().chain(unread) {
         let room = width.map(|width| usize::from(width).saturating_sub(TITLE_WIDTH));
         for (n, line) in wrapped(&sentence, room).into_iter().enumerate() {
             writeln!(out, "{:TITLE_WIDTH$}{line}", if n == 0 { title } else { "" })?;
@@ -96,9 +99,13 @@ fn tls_sentences(summary: &Summary<'_>) -> Vec<String> {
             amount(summary.tls_servers(), "server(s)")
         ),
     ];
-    let versions = summary.versions.iter();
-    let versions = versions.filter_map(|(version, usage)| Some((version.name()?, share(usage.connections))));
-    let versions: Vec<String> = versions.map(|(name, share)| format!("{name} {share}")).collect();
+    let named = summary.versions.iter();
+    let named = named.filter_map(|(version, usage)| Some((version.name()?, usage.connections)));
+    let unnamed = summary.versions.iter().filter(|(version, _)| version.name().is_none());
+    let unnamed = unnamed.fold(0_u64, |sum, (_, usage)| sum.saturating_add(usage.connections));
+    let other = (unnamed > 0).then_some(("other", unnamed));
+    let versions: Vec<String> =
+        named.chain(other).map(|(name, count)| format!("{name} {}", share(count))).collect();
     if !versions.is_empty() {
         sentences.push(versions.join(", "));
     }

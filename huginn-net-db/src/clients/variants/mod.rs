@@ -47,10 +47,8 @@ impl VariantIndex {
         for entry in entries.clone() {
             index.add_client(entry);
         }
-        // A library that was recorded decides before one that was only imitated.
-        for is_genuine in [true, false] {
-            index.add_libraries(entries.clone().filter(|entry| entry.is_genuine() == is_genuine));
-        }
+        // An imitation says nothing about other hellos of the library.
+        index.add_libraries(entries.filter(|entry| entry.is_genuine()));
         index
     }
 
@@ -91,18 +89,14 @@ impl VariantIndex {
     }
 
     fn add_libraries<'a>(&mut self, entries: impl Iterator<Item = &'a Arc<Entry>>) {
-        let mut found = HashMap::<_, Option<Arc<str>>, RandomState>::default();
         for lists in LibraryLists::of_entries(entries) {
             for hash in lists.hashes().take(MAX_HASHES_OF_LIBRARY).filter(|hash| *hash != Ja4Hash::EMPTY) {
-                let library =
-                    found.entry((lists.transport, hash)).or_insert_with(|| Some(Arc::clone(&lists.library)));
+                let key = (lists.transport, hash);
+                let library = self.libraries.entry(key).or_insert_with(|| Some(Arc::clone(&lists.library)));
                 if library.as_ref().is_some_and(|library| *library != lists.library) {
                     *library = None;
                 }
             }
-        }
-        for (key, library) in found {
-            self.libraries.entry(key).or_insert(library);
         }
     }
 

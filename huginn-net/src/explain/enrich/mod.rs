@@ -11,7 +11,7 @@
 //! enricher.line(line, &mut out);
 //! let out = String::from_utf8(out)?;
 //! assert!(out.starts_with(r#"{"event_type":"tls","tls":{"ja4":"t13d3112h2_e8f1e7e78f70_b26ce05bbdd6"},"huginn":{"#));
-//! assert!(out.contains(r#""name":"libcurl 7.88""#));
+//! assert!(out.contains(r#""name":"libcurl 7.88 and older""#));
 //! # Ok::<(), std::string::FromUtf8Error>(())
 //! ```
 

@@ -8,7 +8,7 @@ use crate::{ClientDatabase, Database};
 #[test]
 fn ja4_in_capitals_is_known() {
     let (out, named) = enriched(None, &format!("{{\"ja4\":\"{}\"}}", CURL.to_ascii_uppercase()));
-    assert!(out.contains("libcurl 7.88") && named == 1, "{out}");
+    assert!(out.contains("libcurl 7.88 and older") && named == 1, "{out}");
 }
 
 /// The lines of an input with names, and how many got one.
@@ -46,7 +46,7 @@ fn json_of_other_tools_gets_names() {
         assert!(out.starts_with(kept) && out.ends_with("}}\r\n"), "{out}");
         let json: serde_json::Value = serde_json::from_str(&out).unwrap();
         // JA3 names a library alone.
-        let name = if line.contains(CURL) { "libcurl 7.88" } else { "OpenSSL" };
+        let name = if line.contains(CURL) { "libcurl 7.88 and older" } else { "OpenSSL" };
         assert_eq!(json["huginn"]["name"], name);
         assert_eq!(json["huginn"]["software"]["match"], "exact");
         assert!(json["huginn"]["contradiction"].is_null());
@@ -75,7 +75,10 @@ fn unknown_lines_stay_as_they_are() {
 fn user_agents_that_contradict_tls_are_noted() {
     let line = format!(r#"{{"user_agent":"{FIREFOX}","ja4":"{CURL}"}}"#);
     let json: serde_json::Value = serde_json::from_str(&enriched(None, &line).0).unwrap();
-    assert_eq!(json["huginn"]["contradiction"], "User-Agent says Firefox 128 on Linux; TLS is libcurl 7.88");
+    assert_eq!(
+        json["huginn"]["contradiction"],
+        "User-Agent says Firefox 128 on Linux; TLS is libcurl 7.88 and older"
+    );
     let line = format!(r#"{{"user_agent":"curl/7.88.1","ja4":"{CURL}"}}"#);
     assert!(!enriched(None, &line).0.contains("contradiction"));
 }
@@ -99,9 +102,9 @@ fn each_format_notes_contradictions() {
     ];
     for input in lines {
         let out = enriched(None, &input).0;
-        assert!(out.contains("User-Agent says Firefox 128 on Linux; TLS is libcurl 7.88"), "{out}");
+        assert!(out.contains("User-Agent says Firefox 128 on Linux; TLS is libcurl 7.88 and older"), "{out}");
         let curl = enriched(None, &input.replace(FIREFOX, "curl/7.88.1")).0;
-        assert!(curl.contains("libcurl 7.88") && !curl.contains("says"), "{curl}");
+        assert!(curl.contains("libcurl 7.88 and older") && !curl.contains("says"), "{curl}");
     }
 }
 
@@ -143,7 +146,7 @@ fn counts_are_columns() {
     let want = format!(
         "#fields\tja4\thuginn_software\thuginn_match\thuginn_variant\thuginn_contradiction\thuginn_seen\thuginn_lines\n\
          #types\tstring\tstring\tstring\tstring\tstring\tcount\tcount\n\
-         {CURL}\tlibcurl 7.88\texact\t-\t-\t1\t1\n{UNKNOWN}\t-\t-\t-\t-\t1\t2\n-\t-\t-\t-\t-\t-\t-\n"
+         {CURL}\tlibcurl 7.88 and older\texact\t-\t-\t1\t1\n{UNKNOWN}\t-\t-\t-\t-\t1\t2\n-\t-\t-\t-\t-\t-\t-\n"
     );
     assert_eq!(String::from_utf8(out).unwrap(), want);
 }
@@ -157,7 +160,7 @@ fn zeek_tsv_gets_columns() {
     let want = format!(
         "{head}#fields\tts\tja4\tja3\thuginn_software\thuginn_match\thuginn_variant\thuginn_contradiction\n\
          #types\ttime\tstring\tstring\tstring\tstring\tstring\tstring\n\
-         1.0\t{CURL}\t-\tlibcurl 7.88\texact\t-\t-\n2.0\t-\t-\t-\t-\t-\t-\nshort\n#close\t2026\n"
+         1.0\t{CURL}\t-\tlibcurl 7.88 and older\texact\t-\t-\n2.0\t-\t-\t-\t-\t-\t-\nshort\n#close\t2026\n"
     );
     assert_eq!(enriched(None, &input), (want, 1));
 }
@@ -173,7 +176,7 @@ fn csv_gets_columns() {
     );
     assert_eq!(
         lines[1].rsplit(',').next(),
-        Some("User-Agent says Firefox 128 on Linux; TLS is libcurl 7.88")
+        Some("User-Agent says Firefox 128 on Linux; TLS is libcurl 7.88 and older")
     );
     assert_eq!((lines[2], lines[3], named), ("2,\"x,\"\"y\",,,,,", "3,\"open,", 1));
 }
@@ -188,7 +191,7 @@ fn quoted_values_over_lines_stay_as_they_are() {
     let mut enricher = Enricher::new(ClientDatabase::builtin(), &signatures, None);
     let mut out = Vec::new();
     input.split_inclusive('\n').for_each(|line| enricher.line(line.as_bytes(), &mut out));
-    let want = format!("n,text,ja4,{ADDED}\n{record}2,5\" wide,{CURL},libcurl 7.88,exact,,\n");
+    let want = format!("n,text,ja4,{ADDED}\n{record}2,5\" wide,{CURL},libcurl 7.88 and older,exact,,\n");
     assert_eq!(String::from_utf8(out).unwrap(), want);
     assert_eq!((enricher.named(), enricher.multiline()), (1, 4));
     // Headings without a fingerprint, or over lines.
@@ -202,7 +205,8 @@ fn quoted_values_over_lines_stay_as_they_are() {
 fn empty_last_columns_are_counted() {
     for separator in [",", "\t"] {
         let input = format!("ja4,note,\r\n{CURL},,\r\n").replace(',', separator);
-        let want = format!("ja4,note,,{ADDED}\r\n{CURL},,,libcurl 7.88,exact,,\r\n").replace(',', separator);
+        let want = format!("ja4,note,,{ADDED}\r\n{CURL},,,libcurl 7.88 and older,exact,,\r\n")
+            .replace(',', separator);
         assert_eq!(enriched(None, &input), (want, 1));
     }
 }

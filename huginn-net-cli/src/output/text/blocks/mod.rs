@@ -193,7 +193,7 @@ impl Blocks {
         finding: &HttpRequestFinding,
         limit: TextLimit,
     ) -> io::Result<()> {
-        let HttpRequestFinding { request, akamai, http3, verdict, .. } = finding;
+        let HttpRequestFinding { request, akamai, http3, software, verdict, .. } = finding;
         let (method, target) = (Wire(request.method(), limit), Wire(request.target(), limit));
         self.field(out, "request", format_args!("{method} {target} HTTP/{}", request.version()))?;
         self.remarks(out, request.headers(), finding.decrypted)?;
@@ -202,6 +202,8 @@ impl Blocks {
         if let Some(tag) = request.language() {
             self.field(out, "language", Wire(language::name(tag).unwrap_or(tag).as_bytes(), limit))?;
         }
+        let by_settings = software.as_ref().map(|found| found.software.to_string());
+        self.verdict(out, "software", verdict.name().map(|name| name.to_string()).or(by_settings))?;
         self.http(out, verdict, limit)?;
         if let Some(akamai) = akamai {
             self.field(out, "akamai", Computed(akamai, limit))?;
@@ -227,6 +229,7 @@ impl Blocks {
         )?;
         self.remarks(out, response.headers(), finding.decrypted)?;
         self.wire(out, "says", response.server(), limit)?;
+        self.verdict(out, "software", verdict.name())?;
         self.http(out, verdict, limit)
     }
 
@@ -238,7 +241,6 @@ impl Blocks {
     }
 
     fn http(&self, out: &mut impl Write, verdict: &HttpVerdict, limit: TextLimit) -> io::Result<()> {
-        self.verdict(out, "software", verdict.name())?;
         let remarks = verdict.params.to_string();
         if remarks != "none" {
             self.field(out, "remarks", remarks)?;
