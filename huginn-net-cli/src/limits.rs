@@ -393,6 +393,12 @@ pub(crate) const MAX_REPORT_ALERTS: usize = 1000;
 /// Maximum number of packets of a hit in a report; a finding has as many.
 pub(crate) const MAX_REPORT_ALERT_PACKETS: usize = 8;
 
+/// Maximum number of clients that a report names with the certificate of a server.
+pub(crate) const MAX_REPORT_ALERT_CLIENTS: usize = 4;
+
+/// Maximum number of pairs of a client and a server whose TLS handshakes a report counts: about 100 bytes each.
+pub(crate) const MAX_REPORT_HANDSHAKE_PAIRS: usize = 1 << 15;
+
 /// Maximum length of the reason of a finding or of a hit in a report, in bytes; longer ones are cut.
 pub(crate) const MAX_REPORT_ALERT_TEXT: usize = 512;
 

@@ -150,14 +150,13 @@ fn failed_handshakes_and_wrong_certificates_stand_out() {
     let (stands_out, _) = page.split_once("<script id=\"host-data\"").unwrap();
     for text in [
         "TLS with 192.0.2.2:443: handshake failed, unknown_ca of the client",
-        "port 443: certificate CN=www.example.test",
-        "not for the server name",
+        "certificate of port 443, not for the server name: CN=www.example.test",
+        "unknown_ca of the client (2 of 12 handshakes)",
+        "<dt>failed TLS handshakes</dt>",
         "frame.number in {40, 53}",
     ] {
         assert!(stands_out.contains(text), "{text}");
     }
-    // Self-issued alone is a fact, not a verdict.
-    assert!(!stands_out.contains("self-issued"));
     let hosts = hosts(&page);
     for (address, peer) in [("192.0.2.1", "192.0.2.2:443"), ("192.0.2.2", "192.0.2.1:")] {
         let steps = hosts.steps(address);
@@ -169,6 +168,55 @@ fn failed_handshakes_and_wrong_certificates_stand_out() {
         assert!(has("tls_handshake", "handshake failed, unknown_ca of the client"), "{steps:?}");
         assert!(has("tls_certificates", "not for the server name"), "{steps:?}");
         assert!(has("tls_certificates", "self-issued"), "{steps:?}");
+    }
+}
+
+/// A server of a private network, and the same at an address of the Internet.
+#[test]
+fn self_issued_certificate_names_server_and_clients() {
+    let near = captures::path("tls-clients.pcap");
+    let far = place("far.pcap");
+    let mut bytes = fs::read(&near).unwrap();
+    let places: Vec<usize> =
+        (0..bytes.len()).filter(|at| bytes[*at..].starts_with(&[192, 0, 2, 2])).collect();
+    places.iter().for_each(|at| bytes[*at..*at + 4].copy_from_slice(&[8, 8, 8, 8]));
+    fs::write(&far, bytes).unwrap();
+    for (capture, server, severity) in [(&near, "192.0.2.2", "low"), (&far, "8.8.8.8", "medium")] {
+        let page = page("self-issued.html", &[capture.to_str().unwrap()]);
+        let of_certificates = |item: &&str| item.contains("certificate of port 443, self-issued: CN=");
+        let items: Vec<&str> = items(&page).into_iter().filter(of_certificates).collect();
+        // One for each address of the server.
+        assert_eq!(items.len(), 2, "{items:#?}");
+        let item = items.iter().find(|item| item.contains(&format!("\"#host={server}\""))).unwrap();
+        for text in [
+            &format!("class=\"severity {severity}\""),
+            "(4 handshakes) sent to <a href=\"#host=192.0.2.1\">192.0.2.1</a>",
+            "frame.number in {6,",
+        ] {
+            assert!(item.contains(text), "{text}: {item}");
+        }
+    }
+}
+
+/// The certificate is valid from 2026-11-21 to 2036-11-18 (`openssl x509 -dates`).
+#[test]
+fn expired_and_not_yet_valid_certificates_stand_out() {
+    const FILE_HEADER: usize = 24;
+    let capture = place("years.pcap");
+    for (shift, remark) in [(-200_000_000, "not yet valid"), (400_000_000, "expired")] {
+        let mut bytes = replaced("tls-clients.pcap", &[]);
+        let mut at = FILE_HEADER;
+        while at < bytes.len() {
+            let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+            let seconds = word(&bytes, at).checked_add_signed(shift).unwrap();
+            bytes[at..at + 4].copy_from_slice(&seconds.to_le_bytes());
+            at += 16 + word(&bytes, at + 8) as usize;
+        }
+        fs::write(&capture, bytes).unwrap();
+        let page = page("years.html", &[capture.to_str().unwrap()]);
+        let text = format!("certificate of port 443, {remark}, self-issued: CN=www.example.test");
+        let item = items(&page).into_iter().find(|item| item.contains(&text)).unwrap();
+        assert!(item.contains("severity medium") && item.contains("sent to"), "{item}");
     }
 }
 

@@ -218,7 +218,7 @@ fn network(ip: IpAddr) -> (bool, u32) {
 }
 
 /// Whether an address is one of the Internet: neither private nor local, and not reserved for documentation.
-pub(super) fn is_public(ip: IpAddr) -> bool {
+pub fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => {
             let [first, second, ..] = ip.octets();

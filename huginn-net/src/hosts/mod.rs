@@ -28,7 +28,7 @@ use huginn_net_core::{FlowId, IdleLimits, IdleMap, PacketClock, Route, SharedSta
 use huginn_net_db::Label;
 use huginn_net_tcp::{Clock, ClockReading, TcpSignature};
 
-pub use self::answers::AlikeServers;
+pub use self::answers::{AlikeServers, is_public};
 pub(crate) use self::conflict::contradiction_of_head;
 pub(crate) use self::contacts::asked_name;
 pub use self::contacts::{Contact, Contacts};
@@ -311,7 +311,7 @@ impl Hosts {
     /// Adds a SYN+ACK to the answers that its client has, and marks the servers for which one device answers.
     fn on_answer(&mut self, signature: &TcpSignature, flow: &FlowId, tunnel: u64, now: Timestamp) {
         let server = flow.server.ip();
-        if !answers::is_public(server) {
+        if !is_public(server) {
             return;
         }
         let Some((slot, client)) = self.map.touch_mut(&(flow.client.ip(), tunnel), now) else { return };

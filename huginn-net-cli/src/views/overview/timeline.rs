@@ -17,6 +17,8 @@ pub(crate) const GROUP_NAMES: [&str; GROUPS] = ["TCP", "HTTP", "TLS", "SSH", "ho
 const MIN_GAP_SECS: u64 = 86_400;
 /// Times before 1990 are those of a clock that was not set: the pcap format is younger.
 const FIRST_CLOCK_SECS: u64 = 631_152_000;
+/// How many times as high as all others a bar is that the chart cuts.
+const MIN_CUT: u64 = 10;
 /// Maximum number of gaps at which the main span is cut.
 const MAX_CUTS: usize = 16;
 
@@ -93,6 +95,8 @@ pub(crate) struct TimelineChart {
     /// The intervals from the first to the last one: start in seconds since the Unix epoch, and counts.
     pub(crate) intervals: Vec<(u64, [u64; GROUPS])>,
     pub(crate) outside: Option<Outside>,
+    /// The number of events that the chart has room for in an interval: few intervals with far more are cut.
+    pub(crate) highest: u64,
 }
 
 /// Events far before or after all others.
@@ -163,8 +167,25 @@ impl Timeline {
             found.events = found.events.saturating_add(counts.iter().sum());
             found.last = seconds;
         }
-        Some(TimelineChart { width, intervals, outside })
+        let highest = height(intervals.iter().map(|(_, counts)| counts.iter().sum()).collect());
+        Some(TimelineChart { width, intervals, outside, highest })
     }
+}
+
+/// The highest value, or the highest of the others if a few are at least [`MIN_CUT`] times as high: at most one of 20.
+fn height(mut values: Vec<u64>) -> u64 {
+    values.retain(|value| *value > 0);
+    values.sort_unstable_by_key(|value| std::cmp::Reverse(*value));
+    let most_cut = (values.len() / 20).max(1);
+    let is_cut = |index: &usize| {
+        let lower = index.checked_add(1).and_then(|next| values.get(next)).copied();
+        let higher = values.get(*index).copied().unwrap_or_default();
+        lower.is_some_and(|lower| higher >= lower.saturating_mul(MIN_CUT))
+    };
+    // Two bars are compared by their heights.
+    let cut = if values.len() > 2 { (0..most_cut).rev().find(is_cut) } else { None };
+    let first = cut.map_or(0, |index| index.saturating_add(1));
+    values.get(first).copied().unwrap_or_default()
 }
 
 /// The bins without those at both ends that a long time without events separates from most events.
@@ -247,6 +268,28 @@ mod tests {
         // Two of ten events are not few.
         let chart = timeline(&[&seconds[..8], &[2_600_000_000, 2_600_000_001]].concat()).chart().unwrap();
         assert!(chart.width > 1_000_000 && chart.outside.is_none(), "{chart:?}");
+    }
+
+    #[test]
+    fn few_intervals_with_far_more_events_are_cut() {
+        let mut seconds: Vec<u64> = (1_600_000_000..1_600_000_040).collect();
+        seconds.push(1_600_000_000);
+        let flood = std::iter::repeat_n(1_600_000_020, 10_000);
+        seconds.extend(flood.clone());
+        assert_eq!(timeline(&seconds).chart().unwrap().highest, 2);
+        seconds.extend(flood.map(|second| second + 1));
+        assert_eq!(timeline(&seconds).chart().unwrap().highest, 2, "two of 40 are few");
+        for (values, highest) in [
+            (vec![], 0),
+            (vec![5], 5),
+            (vec![1, 900], 900),
+            (vec![1, 1, 900], 1),
+            (vec![1, 1, 9], 9),
+            (vec![900, 800, 1, 1], 900),
+            (vec![0, 0, 0, 1, 900], 900),
+        ] {
+            assert_eq!(height(values.clone()), highest, "{values:?}");
+        }
     }
 
     #[test]

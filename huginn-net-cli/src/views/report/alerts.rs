@@ -1,15 +1,20 @@
 //! Findings, hits of watch lists, failed handshakes and wrong certificates, each with its packets.
 
-use std::net::IpAddr;
+use std::collections::hash_map::Entry;
+use std::net::{IpAddr, SocketAddr};
 
 use foldhash::HashMap;
+use huginn_net::core::TransportKind;
 use huginn_net::finding::{Match, TlsCertificatesFinding, TrafficNotice, TrafficNoticeKind};
-use huginn_net::hosts::Contradiction;
+use huginn_net::hosts::{Contradiction, is_public};
 use huginn_net::tls::TlsHandshake;
 use huginn_net::{Escaped, Event, Finding, Side};
 
-use crate::limits::{MAX_REPORT_ALERT_PACKETS, MAX_REPORT_ALERT_TEXT, MAX_REPORT_ALERTS};
-use crate::output::{certificate_problems, certificates_in_words, handshake_in_words, last_boundary};
+use crate::limits::{
+    MAX_REPORT_ALERT_CLIENTS, MAX_REPORT_ALERT_PACKETS, MAX_REPORT_ALERT_TEXT, MAX_REPORT_ALERTS,
+    MAX_REPORT_HANDSHAKE_PAIRS,
+};
+use crate::output::{certificate_problems, certificate_remarks, handshake_in_words, last_boundary};
 
 /// Findings and hits of watch lists, in the order of the captures. Memory is bounded: what exceeds the limits is counted.
 #[derive(Debug, Default)]
@@ -19,11 +24,31 @@ pub(crate) struct Alerts {
     pub(super) beacons: AlertList,
     pub(super) imitations: AlertList,
     pub(super) contradictions: AlertList,
-    /// Certificates of servers that are not for the server name, or not valid.
+    /// Certificates that are not for the server name, or not valid.
     pub(super) certificates: AlertList,
+    /// Valid certificates of servers that are their own issuer: of servers on the Internet, and of others.
+    pub(super) self_issued: AlertList,
+    pub(super) self_issued_nearby: AlertList,
     pub(super) failed_handshakes: AlertList,
+    /// All TLS handshakes.
+    pub(super) handshakes: HandshakeCount,
+    handshakes_of: HashMap<(IpAddr, SocketAddr, u64), HandshakeCount>,
     /// Index of the capture file that the next events come from.
     file: usize,
+}
+
+/// TLS handshakes, and how many of them failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct HandshakeCount {
+    pub(super) all: u64,
+    pub(super) failed: u64,
+}
+
+impl HandshakeCount {
+    fn add(&mut self, found: &TlsHandshake) {
+        self.all = self.all.saturating_add(1);
+        self.failed = self.failed.saturating_add(u64::from(!found.completed));
+    }
 }
 
 /// Alerts of one kind.
@@ -54,6 +79,11 @@ pub(super) struct Alert {
     /// The tool whose packets a scan has.
     pub(super) tool: Option<String>,
     pub(super) contradiction: Option<Contradiction>,
+    /// The server of a failed handshake, and the number of the tags and tunnels.
+    pub(super) peer: Option<(SocketAddr, u64)>,
+    /// The first clients that a certificate was sent to.
+    pub(super) clients: Vec<IpAddr>,
+    pub(super) has_more_clients: bool,
     /// Index of the file of the latest event.
     last_file: usize,
 }
@@ -69,12 +99,8 @@ impl Alerts {
         match &event.kind {
             Finding::Notice(notice) => self.add_notice(event, notice),
             Finding::Match(found) => self.add_hit(event, found),
-            Finding::TlsHandshake(found) if !found.handshake.completed => {
-                self.add_failed_handshake(event, &found.handshake);
-            }
-            Finding::TlsCertificates(found) if !certificate_problems(found, event.ts).is_empty() => {
-                self.add_certificates(event, found);
-            }
+            Finding::TlsHandshake(found) => self.add_handshake(event, &found.handshake),
+            Finding::TlsCertificates(found) => self.add_certificates(event, found),
             _ => {}
         }
     }
@@ -121,19 +147,61 @@ impl Alerts {
         self.hits.add(key, alert, add_packets);
     }
 
-    fn add_failed_handshake(&mut self, event: &Event, found: &TlsHandshake) {
-        let reason = format!("TLS with {}: {}", event.flow.server, handshake_in_words(found));
+    /// Counts a handshake, and adds it if it failed.
+    fn add_handshake(&mut self, event: &Event, found: &TlsHandshake) {
+        self.handshakes.add(found);
+        let (server, tunnel) = (event.flow.server, event.flow.tunnel_key());
+        let is_full = self.handshakes_of.len() >= MAX_REPORT_HANDSHAKE_PAIRS;
+        match self.handshakes_of.entry((event.flow.client.ip(), server, tunnel)) {
+            Entry::Occupied(entry) => entry.into_mut().add(found),
+            Entry::Vacant(_) if is_full => {}
+            Entry::Vacant(entry) => entry.insert(HandshakeCount::default()).add(found),
+        }
+        if found.completed {
+            return;
+        }
+        let reason = format!("TLS with {server}: {}", handshake_in_words(found));
         let alert = self.alert(event, reason.clone(), vec![event.packet_number]);
+        let alert = Alert { peer: Some((server, tunnel)), ..alert };
         self.failed_handshakes.add(key_of(event, reason), alert, add_packets);
     }
 
-    /// Adds the certificates of a server, which are equal for all its clients.
+    /// The handshakes of the client and the server of an alert; `None` if there was no room to count them.
+    pub(super) fn handshakes_of(&self, alert: &Alert) -> Option<HandshakeCount> {
+        let (server, tunnel) = alert.peer?;
+        self.handshakes_of.get(&(alert.host, server, tunnel)).copied()
+    }
+
+    /// Adds the certificates of a host that have a problem or are self-issued. Those of a server are equal for all its clients.
     fn add_certificates(&mut self, event: &Event, found: &TlsCertificatesFinding) {
+        let Some(first) = found.certificates.certificates.first() else { return };
+        let remarks = certificate_remarks(found, event.ts);
         let host = event.subject_addr();
-        let reason = format!("port {}: {}", host.port(), certificates_in_words(found, event.ts));
-        let alert = self.alert(event, reason.clone(), vec![event.packet_number]);
+        let is_wrong = !certificate_problems(found, event.ts).is_empty();
+        // Both sides of a call have self-issued certificates, over DTLS (RFC 8827, section 6.5).
+        let is_of_server = event.subject == Side::Server && event.flow.transport == TransportKind::Tcp;
+        if remarks.is_empty() || !is_wrong && !is_of_server {
+            return;
+        }
+        let reason = format!(
+            "certificate of port {}, {}: {:#}",
+            host.port(),
+            remarks.join(", "),
+            Escaped(first.to_string().as_bytes())
+        );
+        let mut alert = self.alert(event, reason.clone(), vec![event.packet_number]);
+        if event.subject == Side::Server {
+            alert.clients.push(event.flow.client.ip());
+        }
+        let list = if is_wrong {
+            &mut self.certificates
+        } else if is_public(host.ip()) {
+            &mut self.self_issued
+        } else {
+            &mut self.self_issued_nearby
+        };
         let key = (host.ip(), event.flow.tunnel_key(), reason);
-        self.certificates.add(key, Alert { host: host.ip(), ..alert }, add_packets);
+        list.add(key, Alert { host: host.ip(), ..alert }, add_packets);
     }
 
     fn alert(&self, event: &Event, mut reason: String, packets: Vec<u64>) -> Alert {
@@ -147,6 +215,9 @@ impl Alerts {
             captures: 1,
             tool: None,
             contradiction: None,
+            peer: None,
+            clients: Vec::new(),
+            has_more_clients: false,
             last_file: self.file,
         }
     }
@@ -157,6 +228,17 @@ fn add_packets(known: &mut Alert, latest: Alert) {
     for packet in latest.packets {
         if known.packets.len() < MAX_REPORT_ALERT_PACKETS && !known.packets.contains(&packet) {
             known.packets.push(packet);
+        }
+    }
+}
+
+/// Adds the client of a later event to the first ones.
+fn add_clients(known: &mut Alert, latest: &[IpAddr]) {
+    for client in latest.iter().filter(|client| !known.clients.contains(client)).collect::<Vec<_>>() {
+        if known.clients.len() < MAX_REPORT_ALERT_CLIENTS {
+            known.clients.push(*client);
+        } else {
+            known.has_more_clients = true;
         }
     }
 }
@@ -173,6 +255,7 @@ impl AlertList {
             known.events = known.events.saturating_add(1);
             known.captures = known.captures.saturating_add(u64::from(known.last_file != alert.file));
             known.last_file = alert.file;
+            add_clients(known, &alert.clients);
             if known.file == alert.file {
                 again(known, alert);
             }

@@ -28,14 +28,20 @@ const NAME_WIDTH: i32 = 250;
 
 /// Events over time, as stacked bars; nothing without events.
 pub(super) fn timeline(timeline: &Timeline, zone: &Zone) -> Option<Markup> {
-    let TimelineChart { width, intervals, outside } = timeline.chart()?;
-    let highest = intervals.iter().map(|(_, counts)| counts.iter().sum::<u64>()).max().filter(|n| *n > 0)?;
+    let TimelineChart { width, intervals, outside, highest } = timeline.chart()?;
+    if highest == 0 {
+        return None;
+    }
     let mut svg = String::new();
     let drawn = draw_timeline(&mut svg, &intervals, highest, width, zone);
     drawn.ok()?;
     let seen: Vec<usize> = (0..GROUPS)
         .filter(|group| intervals.iter().any(|(_, counts)| counts.get(*group) > Some(&0)))
         .collect();
+    let total = |counts: &[u64; GROUPS]| counts.iter().sum::<u64>();
+    let cut = intervals.iter().filter(|(_, counts)| total(counts) > highest);
+    let count_cut = cut.clone().count() as u64;
+    let tallest = cut.max_by_key(|(_, counts)| total(counts));
     Some(html! {
         figure {
             (with_title(&svg, "Events over time"))
@@ -44,6 +50,12 @@ pub(super) fn timeline(timeline: &Timeline, zone: &Zone) -> Option<Markup> {
                     span.key { svg width="12" height="12" aria-hidden="true" { rect width="12" height="12" fill=(hex(group)) {} } " " (GROUP_NAMES[group]) }
                 }
                 span.dim { "events for each " (duration(width)) }
+                @if let Some((start, counts)) = tallest {
+                    @let at = zone.seconds(Timestamp::new(*start, 0, 0)).to_string();
+                    @let are = if count_cut == 1 { "is" } else { "are" };
+                    @let which = if count_cut == 1 { "it" } else { "the highest" };
+                    span.warning { (Amount(count_cut, "bar(s)").to_string()) " " (are) " cut: " (which) " has " (Amount(total(counts), "event(s)").to_string()) ", from " (at) " " (zone.name()) }
+                }
                 @if let Some(Outside { events, first, last }) = outside {
                     @let seconds = |at| zone.seconds(Timestamp::new(at, 0, 0)).to_string();
                     span.warning { (Amount(events, "event(s)").to_string()) " outside, from " (seconds(first)) " to " (seconds(last)) " " (zone.name()) }
@@ -69,20 +81,26 @@ fn draw_timeline(
         let x = span.saturating_mul(index).checked_div(count).unwrap_or(0);
         LEFT.saturating_add(i32::try_from(x).unwrap_or(0))
     };
-    let height = |events: u64| -> i32 {
+    let height = |events: u64, highest: u64| -> i32 {
         let span = u64::from(BOTTOM.saturating_sub(TOP).unsigned_abs());
         let y = span.saturating_mul(events).checked_div(highest).unwrap_or(0);
         i32::try_from(y).unwrap_or(0)
     };
+    // Bars that are cut are a quarter higher than all others.
+    let is_cut = intervals.iter().any(|(_, counts)| counts.iter().sum::<u64>() > highest);
+    let top = if is_cut { highest.saturating_add(highest.div_ceil(4)) } else { highest };
     let text = |anchor| ("sans-serif", 13).into_font().color(&INK).pos(anchor);
     let labels = Pos::new(HPos::Right, VPos::Center);
     for events in [0, highest.div_ceil(2), highest] {
-        let y = BOTTOM.saturating_sub(height(events));
+        let y = BOTTOM.saturating_sub(height(events, top));
         root.draw(&PathElement::new(vec![(LEFT, y), (RIGHT, y)], INK.mix(0.25)))?;
         root.draw(&Text::new(events.to_string(), (LEFT.saturating_sub(8), y), text(labels)))?;
     }
     for (index, (start, counts)) in (0_i64..).zip(intervals) {
         let (left, right) = (at(index), at(index.saturating_add(1)).saturating_sub(1));
+        let total = counts.iter().sum::<u64>();
+        // A bar that is cut fills the height.
+        let height = |events: u64| if total > highest { height(events, total) } else { height(events, top) };
         let mut below = 0_u64;
         for (colour, events) in COLOURS.iter().zip(counts).filter(|(_, events)| **events > 0) {
             let bottom = BOTTOM.saturating_sub(height(below));
@@ -92,6 +110,15 @@ fn draw_timeline(
                 [(left, top), (right.max(left.saturating_add(1)), bottom)],
                 colour.filled(),
             ))?;
+        }
+        if total > highest {
+            for y in [TOP.saturating_add(12), TOP.saturating_add(17)] {
+                let ends = vec![
+                    (left.saturating_sub(2), y.saturating_add(3)),
+                    (right.saturating_add(2), y.saturating_sub(3)),
+                ];
+                root.draw(&PathElement::new(ends, INK))?;
+            }
         }
         let step = count.div_euclid(5).max(1);
         if index.checked_rem(step) == Some(0) && count.saturating_sub(index).saturating_mul(2) > step {

@@ -7,21 +7,22 @@ use foldhash::HashSet;
 use huginn_net::core::Amount;
 use huginn_net::hosts::Contradiction;
 
-use super::alerts::{Alert, AlertList};
+use super::activity::Activity;
+use super::alerts::{Alert, AlertList, Alerts};
 use super::page::Report;
 use crate::limits::{MAX_REPORT_ITEMS, MAX_REPORT_RARE_ITEMS};
-use crate::views::overview::{SeenValue, ValueKind};
+use crate::views::overview::{Overview, SeenValue, ValueKind};
 
 /// How much an item matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Severity {
+pub(crate) enum Severity {
     High,
     Medium,
     Low,
 }
 
 impl Severity {
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::High => "high",
             Self::Medium => "medium",
@@ -31,23 +32,40 @@ impl Severity {
 }
 
 /// A statement about a host.
-#[derive(Debug)]
-pub(super) struct Item {
-    pub(super) severity: Severity,
-    pub(super) host: IpAddr,
-    pub(super) reason: String,
-    pub(super) numbers: String,
-    pub(super) packets: Option<Packets>,
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) severity: Severity,
+    pub(crate) host: IpAddr,
+    pub(crate) reason: String,
+    pub(crate) numbers: String,
+    pub(crate) packets: Option<Packets>,
+    /// The first hosts that it concerns, too.
+    pub(crate) clients: Vec<IpAddr>,
+    pub(super) has_more_clients: bool,
+}
+
+impl Item {
+    fn about(host: IpAddr) -> Self {
+        Self {
+            severity: Severity::Low,
+            host,
+            reason: String::new(),
+            numbers: String::new(),
+            packets: None,
+            clients: Vec::new(),
+            has_more_clients: false,
+        }
+    }
 }
 
 /// Packets that show a statement.
 ///
 /// [`Display`](fmt::Display) writes their numbers: `packets 3, 5`.
-#[derive(Debug)]
-pub(super) struct Packets {
+#[derive(Clone, Debug)]
+pub(crate) struct Packets {
     numbers: Vec<u64>,
     /// Index of the file.
-    pub(super) file: usize,
+    pub(crate) file: usize,
 }
 
 impl Packets {
@@ -114,24 +132,53 @@ impl Group {
 
 /// All items, those that matter most first.
 pub(super) fn groups(report: &Report<'_>) -> Vec<Group> {
-    let alerts = report.alerts;
+    let (alerts, overview) = (report.alerts, report.overview);
+    let mut groups = of_events(overview, alerts, Some(report.activity));
+    // Hosts as a whole have the contradictions that findings of connections lack.
+    groups.insert(CONTRADICTIONS, contradictions(report));
+    groups.extend([
+        lone_clients(report, ValueKind::UserAgent, "User-Agent"),
+        lone_clients(report, ValueKind::Ja4, "TLS client"),
+        devices(report),
+    ]);
+    groups
+}
+
+/// The items of a running analysis: those that events show, without those of complete captures.
+pub(crate) fn so_far(overview: &Overview, alerts: &Alerts) -> Vec<Item> {
+    let mut groups = of_events(overview, alerts, None);
+    let contradictions = &alerts.contradictions;
+    groups.insert(CONTRADICTIONS, of_alerts(contradictions, Severity::Medium, ""));
+    groups.into_iter().flat_map(|group| group.items).collect()
+}
+
+/// The place of contradictions among the groups of [`of_events`].
+const CONTRADICTIONS: usize = 6;
+
+fn of_events(overview: &Overview, alerts: &Alerts, activity: Option<&Activity>) -> Vec<Group> {
     vec![
         watched(&alerts.hits),
         of_alerts(&alerts.scans, Severity::High, "more scan(s)"),
-        tools(report),
+        tools(overview, alerts, activity),
         of_alerts(
             &alerts.beacons,
             Severity::Medium,
             "more client(s) that contact a server at regular intervals",
         ),
-        imitations(report),
-        mismatches(report),
-        contradictions(report),
-        of_handshakes(&alerts.certificates, Severity::Medium, "more server(s) with a wrong certificate"),
-        of_handshakes(&alerts.failed_handshakes, Severity::Low, "more kind(s) of failed handshakes"),
-        lone_clients(report, ValueKind::UserAgent, "User-Agent"),
-        lone_clients(report, ValueKind::Ja4, "TLS client"),
-        devices(report),
+        imitations(overview, alerts),
+        mismatches(overview),
+        of_certificates(&alerts.certificates, Severity::Medium, "more certificate(s) with a problem"),
+        of_certificates(
+            &alerts.self_issued,
+            Severity::Medium,
+            "more self-issued certificate(s) of servers on the Internet",
+        ),
+        failed_handshakes(alerts),
+        of_certificates(
+            &alerts.self_issued_nearby,
+            Severity::Low,
+            "more self-issued certificate(s) of servers in private networks",
+        ),
     ]
 }
 
@@ -140,9 +187,23 @@ fn watched(hits: &AlertList) -> Group {
     counted(hits, Severity::High, "hit(s)", "more hit(s) of watch lists")
 }
 
-/// Failed handshakes, or certificates of servers.
-fn of_handshakes(list: &AlertList, severity: Severity, more: &str) -> Group {
+/// Certificates, with the clients that they were sent to.
+fn of_certificates(list: &AlertList, severity: Severity, more: &str) -> Group {
     counted(list, severity, "handshake(s)", more)
+}
+
+/// Failed handshakes, with the number of all handshakes of the client and the server.
+fn failed_handshakes(alerts: &Alerts) -> Group {
+    let list = &alerts.failed_handshakes;
+    let items = list.alerts.iter().map(|alert| {
+        let count = match alerts.handshakes_of(alert) {
+            Some(counted) => format!("{} of {}", alert.events, Amount(counted.all, "handshake(s)")),
+            None => Amount(alert.events, "handshake(s)").to_string(),
+        };
+        Item { numbers: numbers(count, alert), ..item(alert, Severity::Low) }
+    });
+    let total = total(list.alerts.len(), list.left_out);
+    Group::first(items, total, |count| Amount(count, "more kind(s) of failed handshakes").to_string())
 }
 
 /// Alerts with the number of their events.
@@ -168,6 +229,8 @@ fn item(alert: &Alert, severity: Severity) -> Item {
         reason: alert.reason.clone(),
         numbers: numbers(String::new(), alert),
         packets: Packets::of(alert),
+        clients: alert.clients.clone(),
+        has_more_clients: alert.has_more_clients,
     }
 }
 
@@ -185,14 +248,14 @@ fn total(listed: usize, left_out: u64) -> usize {
 }
 
 /// Imitations, except those that are listed as mismatches of requests.
-fn imitations(report: &Report<'_>) -> Group {
-    let values = report.overview.values(ValueKind::Mismatch).top(usize::MAX);
+fn imitations(overview: &Overview, alerts: &Alerts) -> Group {
+    let values = overview.values(ValueKind::Mismatch).top(usize::MAX);
     let listed: HashSet<(IpAddr, &str)> = values
         .iter()
         .filter_map(|(text, seen)| Some((claim_of(text.strip_prefix("imitation: ")?), seen)))
         .flat_map(|(claim, seen)| seen.addresses().map(move |ip| (ip, claim)))
         .collect();
-    let list = &report.alerts.imitations;
+    let list = &alerts.imitations;
     let others: Vec<&Alert> =
         list.alerts.iter().filter(|alert| !listed.contains(&(alert.host, claim_of(&alert.reason)))).collect();
     let items = others.iter().map(|alert| item(alert, Severity::Medium));
@@ -207,23 +270,22 @@ fn claim_of(reasons: &str) -> &str {
 }
 
 /// Hosts that send packets of tools. Scans that name the tool are listed as such.
-fn tools(report: &Report<'_>) -> Group {
-    let scans = report.alerts.scans.alerts.iter();
+fn tools(overview: &Overview, alerts: &Alerts, activity: Option<&Activity>) -> Group {
+    let scans = alerts.scans.alerts.iter();
     let of_scans: HashSet<(IpAddr, String)> =
         scans.filter_map(|scan| Some((scan.host, scan.tool.clone()?))).collect();
-    let mut tools = report.overview.tools();
+    let mut tools = overview.tools();
     tools.retain(|(id, found)| !of_scans.contains(&(id.ip(), found.label.to_string())));
     let items = tools.iter().map(|(id, found)| Item {
         severity: Severity::High,
-        host: id.ip(),
         reason: format!("sends packets of a tool, {}", found.label),
         numbers: found.sent().to_string(),
-        packets: report
-            .activity
-            .first_step(id.ip(), "tool", &format!("{:#}", found.label))
+        packets: activity
+            .and_then(|activity| activity.first_step(id.ip(), "tool", &format!("{:#}", found.label)))
             .map(|(packet, file)| Packets::one(packet, file)),
+        ..Item::about(id.ip())
     });
-    let has_more = usize::from(report.overview.has_more_tools());
+    let has_more = usize::from(overview.has_more_tools());
     let total = tools.len().saturating_add(has_more);
     let at_least = if has_more > 0 { "at least " } else { "" };
     Group::first(items, total, |more| {
@@ -231,15 +293,15 @@ fn tools(report: &Report<'_>) -> Group {
     })
 }
 
-fn mismatches(report: &Report<'_>) -> Group {
-    let values = report.overview.values(ValueKind::Mismatch);
+fn mismatches(overview: &Overview) -> Group {
+    let values = overview.values(ValueKind::Mismatch);
     let shown = values.top(MAX_REPORT_ITEMS);
     let items = shown.iter().map(|(reasons, seen)| Item {
         severity: Severity::Medium,
-        host: seen.first.client.ip(),
         reason: (*reasons).to_owned(),
         numbers: format!("{}, {}", Amount(seen.hosts() as u64, "host(s)"), Amount(seen.count, "event(s)")),
         packets: place(seen),
+        ..Item::about(seen.first.client.ip())
     });
     Group::first(items, values.len(), |more| Amount(more, "more kind(s) of mismatches").to_string())
 }
@@ -255,10 +317,10 @@ fn contradictions(report: &Report<'_>) -> Group {
         let (first, packets) = shown.map_or((texts.first(), None), |(text, packets)| (Some(text), packets));
         Item {
             severity: Severity::Medium,
-            host: *host,
             reason: first.map(ToString::to_string).unwrap_or_default(),
             numbers: Amount(texts.len() as u64, "contradiction(s) between layers").to_string(),
             packets,
+            ..Item::about(*host)
         }
     });
     let values = report.overview.values(ValueKind::Mismatch).top(usize::MAX);
@@ -291,13 +353,13 @@ fn lone_clients(report: &Report<'_>, kind: ValueKind, title: &str) -> Group {
         clients.iter().filter(|(_, seen)| seen.hosts() == 1 && has_others && is_odd(seen)).collect();
     let items = lone.iter().map(|(value, seen)| Item {
         severity: Severity::Low,
-        host: seen.first.client.ip(),
         reason: match &seen.name {
             Some(name) => format!("alone has the {title} {value}, {name}"),
             None => format!("alone has the {title} {value}, which has no name"),
         },
         numbers: Amount(seen.count, "event(s)").to_string(),
         packets: place(seen),
+        ..Item::about(seen.first.client.ip())
     });
     Group::first_rare(items, lone.len(), |more| {
         format!("{} of one host only", Amount(more, &format!("more {title}(s)")))
@@ -309,10 +371,8 @@ fn devices(report: &Report<'_>) -> Group {
     let devices = report.hosts.devices();
     let items = devices.iter().map(|(host, text)| Item {
         severity: Severity::Low,
-        host: *host,
         reason: text.clone(),
-        numbers: String::new(),
-        packets: None,
+        ..Item::about(*host)
     });
     Group::first(items, devices.len(), |more| {
         format!("{} whose connections one device ends", Amount(more, "more client(s)"))

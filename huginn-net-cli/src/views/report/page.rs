@@ -168,6 +168,8 @@ impl Report<'_> {
             ("hosts", overview.hosts().0 as u64),
             ("events", overview.events()),
             ("TLS fingerprints", clients.len() as u64),
+            ("TLS handshakes", self.alerts.handshakes.all),
+            ("failed TLS handshakes", self.alerts.handshakes.failed),
             ("hosts with mismatches", overview.values(ValueKind::Mismatch).all_hosts() as u64),
         ];
         html! {
@@ -206,6 +208,14 @@ impl Report<'_> {
                 span {
                     a href={ "#host=" (item.host) } { (item.host) } " " (item.reason)
                     @if !item.numbers.is_empty() { " (" (item.numbers) ")" }
+                    @if !item.clients.is_empty() {
+                        " sent to "
+                        @for (index, client) in item.clients.iter().enumerate() {
+                            @if index > 0 { ", " }
+                            a href={ "#host=" (client) } { (client) }
+                        }
+                        @if item.has_more_clients { " and others" }
+                    }
                     @if let Some(packets) = &item.packets {
                         span.dim { " " (packets) @if let Some(name) = (self.file_name)(packets.file) { " of " (name) } " " }
                         code { (packets.display_filter()) }

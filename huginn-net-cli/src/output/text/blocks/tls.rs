@@ -245,11 +245,14 @@ pub(crate) fn certificate_remarks(finding: &TlsCertificatesFinding, ts: Timestam
 
 /// What is wrong with the first certificate.
 pub(crate) fn certificate_problems(finding: &TlsCertificatesFinding, ts: Timestamp) -> Vec<&'static str> {
-    let problems = [
-        (finding.name_matches() == Some(false), "not for the server name"),
-        (finding.is_valid_at(ts) == Some(false), "not valid at this time"),
-    ];
-    problems.into_iter().filter(|(applies, _)| *applies).map(|(_, problem)| problem).collect()
+    let other_name = (finding.name_matches() == Some(false)).then_some("not for the server name");
+    let is_invalid = finding.is_valid_at(ts) == Some(false);
+    let first = finding.certificates.certificates.first().and_then(|first| first.fields());
+    let validity = first.filter(|_| is_invalid).map(|fields| {
+        let now = i64::try_from(ts.as_secs()).unwrap_or(i64::MAX);
+        if fields.not_after.seconds() < now { "expired" } else { "not yet valid" }
+    });
+    other_name.into_iter().chain(validity).collect()
 }
 
 /// An alert: who sent it, and its name.
