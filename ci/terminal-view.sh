@@ -75,6 +75,11 @@ check_top() {
     expect "hosts: 1,"
     press Escape
     expect "hosts: 4,"
+    press Tab
+    expect "findings: 1, those that matter most first"
+    press Enter
+    expect "finding     low: certificate of port 443, self-issued: CN=www.example.test"
+    press Escape
     press Tab Tab z Enter
     expect "connection 192.0.2.1:"
     press Escape

@@ -486,6 +486,13 @@ pub(crate) const MAX_VIEW_HOSTS: usize = 1 << 16;
 /// Number of events that the terminal view keeps.
 pub(crate) const MAX_VIEW_LINES: usize = 1000;
 
+/// Number of lines that the terminal view keeps of a host: half of them the first ones, and half the last ones.
+pub(crate) const MAX_VIEW_HOST_LINES: usize = 128;
+
+/// Maximum number of lines of all hosts in the terminal view, about 200 bytes each: each host keeps fewer where there are
+/// more, at least its first and its last one.
+pub(crate) const MAX_VIEW_KEPT_LINES: usize = 2 * MAX_VIEW_HOSTS;
+
 /// Maximum length of a filter in the terminal view, in bytes: more than a line of a terminal shows.
 pub(crate) const MAX_VIEW_FILTER: usize = 200;
 

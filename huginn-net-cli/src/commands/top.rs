@@ -90,6 +90,7 @@ impl Visitor for ToFeed<'_> {
             Some(name) => format!("{number} of {}: {name}", self.files),
             None => name_of(capture.path),
         });
+        self.feed.set_capture(capture.index, capture.name.as_deref());
         let add = |event: &Event| {
             if self.selected.contains(event, capture.name.as_deref(), None) {
                 if matches!(event.kind, Finding::Match(_)) {

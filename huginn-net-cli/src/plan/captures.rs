@@ -122,6 +122,8 @@ pub(crate) struct TopPlan {
 
 impl TopPlan {
     pub(crate) fn new(mut args: TopArguments) -> Result<Self, Failure> {
+        // A panel shows them.
+        args.events.findings = true;
         select::switch_on(&args.select, &mut args.events)?;
         rules::check_top(&args)?;
         let inputs = Inputs::find(&args.input)?;

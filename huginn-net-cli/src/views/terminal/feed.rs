@@ -3,19 +3,22 @@
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 use std::fmt::{self, Display, Write as _};
-use std::net::{IpAddr, SocketAddr};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
+use huginn_net::core::Amount;
 use huginn_net::finding::HttpVerdict;
 use huginn_net::hosts::HostId;
 use huginn_net::{Escaped, Event, Finding, Timestamp};
 
+use super::kept::{EventLine, KeptLines};
 use super::view::{Panel, Target, View};
 use crate::limits::{MAX_LINE_TEXT, MAX_VIEW_HOSTS, MAX_VIEW_LINES, MAX_VIEW_MESSAGES, MAX_VIEW_RARE};
 use crate::output::Lines;
 use crate::output::Zone;
 use crate::views::overview::{Overview, ValueKind};
+use crate::views::report::{Alerts, Item, Severity, so_far};
 
 /// The kinds of fingerprints whose rarest values are shown.
 const RARE_KINDS: [ValueKind; 4] = [ValueKind::Ja4, ValueKind::Syn, ValueKind::HttpRequest, ValueKind::Hassh];
@@ -35,22 +38,17 @@ impl fmt::Debug for Feed {
 struct State {
     overview: Overview,
     hosts: HashMap<HostId, HostSeen>,
-    newest: VecDeque<EventLine>,
+    newest: VecDeque<Arc<EventLine>>,
+    /// The lines of each host.
+    kept: KeptLines,
+    alerts: Alerts,
+    /// Names of captures by their indices, if there are several.
+    files: HashMap<usize, String>,
     messages: VecDeque<String>,
     counts: Counts,
     source: String,
     /// Memory of the line that is written.
     line: Vec<u8>,
-}
-
-/// An event as a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct EventLine {
-    pub(super) client: SocketAddr,
-    pub(super) server: SocketAddr,
-    /// Whether it is about its host rather than about a packet: a tool, a contradiction, a change.
-    pub(super) is_alarm: bool,
-    pub(super) text: String,
 }
 
 /// Names and number of events of a host.
@@ -87,6 +85,15 @@ pub(super) struct RareValue {
     pub(super) client: IpAddr,
 }
 
+/// What stands out: a statement about a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FindingRow {
+    pub(super) severity: Severity,
+    pub(super) host: IpAddr,
+    /// The reason with numbers, clients, packets and file.
+    pub(super) text: String,
+}
+
 /// How hosts are sorted, after those with tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum HostOrder {
@@ -104,9 +111,11 @@ pub(super) struct Shown {
     pub(super) source: String,
     pub(super) host_count: usize,
     pub(super) hosts: Vec<(IpAddr, HostSeen)>,
+    /// Those that matter most first.
+    pub(super) findings: Vec<FindingRow>,
     pub(super) rare: Vec<RareValue>,
     /// The newest first.
-    pub(super) newest: Vec<EventLine>,
+    pub(super) newest: Vec<Arc<EventLine>>,
     pub(super) messages: Vec<String>,
     /// Lines of the details, if they are open.
     pub(super) details: Vec<String>,
@@ -118,6 +127,9 @@ impl Feed {
             overview: Overview::new(true),
             hosts: HashMap::default(),
             newest: VecDeque::new(),
+            kept: KeptLines::default(),
+            alerts: Alerts::default(),
+            files: HashMap::default(),
             messages: VecDeque::new(),
             counts: Counts::default(),
             source: String::new(),
@@ -130,20 +142,26 @@ impl Feed {
     pub(crate) fn add(&self, event: &Event) {
         let mut state = self.lock();
         state.overview.add(event);
+        state.alerts.add(event);
         state.add_to_host(event);
         state.line.clear();
-        let State { line, newest, .. } = &mut *state;
+        let State { line, newest, kept, .. } = &mut *state;
         // Writing to memory does not fail.
         let _ = self.lines.write(line, event, None);
         let text = line.trim_ascii_end();
         if !text.is_empty() {
-            // Old lines give their memory to new ones.
-            let oldest = if newest.len() >= MAX_VIEW_LINES { newest.pop_front() } else { None };
-            let mut kept = oldest.map(|line| line.text).unwrap_or_default();
-            kept.clear();
-            kept.push_str(&String::from_utf8_lossy(text));
-            let (client, server) = (event.flow.client, event.flow.server);
-            newest.push_back(EventLine { client, server, is_alarm: Lines::is_alarm(event), text: kept });
+            let line = Arc::new(EventLine {
+                number: kept.next_number(),
+                client: event.flow.client,
+                server: event.flow.server,
+                is_alarm: Lines::is_alarm(event),
+                text: String::from_utf8_lossy(text).into(),
+            });
+            kept.add(&line);
+            if newest.len() >= MAX_VIEW_LINES {
+                newest.pop_front();
+            }
+            newest.push_back(line);
         }
     }
 
@@ -169,6 +187,15 @@ impl Feed {
         self.lock().source = source;
     }
 
+    /// Sets the capture that the next events come from. `name`: its name, if there are several.
+    pub(crate) fn set_capture(&self, index: usize, name: Option<&str>) {
+        let mut state = self.lock();
+        state.alerts.set_file(index);
+        if let Some(name) = name {
+            state.files.insert(index, name.to_owned());
+        }
+    }
+
     /// The messages that are shown.
     pub(crate) fn messages(&self) -> Vec<String> {
         self.lock().messages.iter().cloned().collect()
@@ -187,6 +214,7 @@ impl Feed {
             source: state.source.clone(),
             host_count,
             hosts,
+            findings: state.findings(&filter),
             rare: state.rare(&filter),
             newest: lines.take(rows_of(Panel::Events)).cloned().collect(),
             messages: state.messages.iter().cloned().collect(),
@@ -269,7 +297,33 @@ impl State {
         format!("{} {system} {software} {tls_client} {tool}", id.ip())
     }
 
-    /// What a host is, and the newest events of a host or a connection.
+    /// What stands out.
+    fn findings(&self, filter: &RowFilter) -> Vec<FindingRow> {
+        let rows = so_far(&self.overview, &self.alerts).into_iter().map(|item| self.finding(item));
+        rows.filter(|row| filter.is_empty() || filter.selects(&row.row_text())).collect()
+    }
+
+    fn finding(&self, item: Item) -> FindingRow {
+        let Item { severity, host, reason, numbers, packets, clients, .. } = item;
+        let mut text = reason;
+        // Writing to memory does not fail.
+        if !numbers.is_empty() {
+            _ = write!(text, " ({numbers})");
+        }
+        if !clients.is_empty() {
+            let clients: Vec<String> = clients.iter().map(ToString::to_string).collect();
+            _ = write!(text, " sent to {}", clients.join(", "));
+        }
+        if let Some(packets) = packets {
+            _ = write!(text, ", {packets}");
+            if let Some(name) = self.files.get(&packets.file) {
+                _ = write!(text, " of {name}");
+            }
+        }
+        FindingRow { severity, host, text }
+    }
+
+    /// What a host is, its findings, and the events of a host or a connection that are kept, the newest first.
     fn details(&self, target: Target) -> Vec<String> {
         let mut lines = Vec::new();
         if let Target::Host(ip) = target {
@@ -290,14 +344,42 @@ impl State {
                 }
                 lines.push(format!("{:<11} {}", "events", host.events));
             }
+            let findings = so_far(&self.overview, &self.alerts).into_iter();
+            let own = findings.filter(|item| item.host == ip || item.clients.contains(&ip));
+            lines.extend(own.map(|item| {
+                let FindingRow { severity, host, text } = self.finding(item);
+                let host = if host == ip { String::new() } else { format!("{host} ") };
+                format!("{:<11} {}: {host}{text}", "finding", severity.word())
+            }));
             lines.push(String::new());
         }
-        let is_own = |line: &&EventLine| match target {
+        let is_own = |line: &&Arc<EventLine>| match target {
             Target::Host(ip) => line.client.ip() == ip || line.server.ip() == ip,
             Target::Connection { client, server } => (line.client, line.server) == (client, server),
         };
         let own = self.newest.iter().rev().filter(is_own);
-        lines.extend(own.map(|line| line.text.clone()));
+        lines.extend(own.map(|line| line.text.to_string()));
+        let ip = match target {
+            Target::Host(ip) => ip,
+            Target::Connection { client, .. } => client.ip(),
+        };
+        let oldest = self.newest.front().map_or(u64::MAX, |line| line.number);
+        let earlier = self.kept.before(ip, oldest);
+        let text = |line: &Arc<EventLine>| line.text.to_string();
+        lines.extend(earlier.last.iter().copied().filter(is_own).map(text));
+        let is_of_host = |line: &&Arc<EventLine>| [line.client.ip(), line.server.ip()].contains(&ip);
+        let kept = [self.newest.iter().filter(is_of_host).count(), earlier.last.len(), earlier.first.len()];
+        let dropped = kept.iter().fold(earlier.all, |all, count| all.saturating_sub(*count as u64));
+        if dropped > 0 {
+            let whose = match target {
+                Target::Host(_) => "of this host",
+                Target::Connection { .. } => "of its client, which may be of this connection,",
+            };
+            let are = if dropped == 1 { "is" } else { "are" };
+            let events = Amount(dropped, "event(s)");
+            lines.push(format!("-- {events} {whose} between these {are} not kept --"));
+        }
+        lines.extend(earlier.first.iter().copied().filter(is_own).map(text));
         lines
     }
 
@@ -320,6 +402,14 @@ impl State {
         // Unnamed values come first among equally rare ones: they are the more interesting.
         values.sort_by_key(|value| (value.hosts, !value.name.is_empty()));
         values
+    }
+}
+
+impl FindingRow {
+    /// The text of a row.
+    fn row_text(&self) -> String {
+        let Self { severity, host, text } = self;
+        format!("{} {host} {text}", severity.word())
     }
 }
 
@@ -353,5 +443,46 @@ fn replace_software(text: &mut String, verdict: &HttpVerdict) {
     if let Some(header) = verdict.contradicting_text() {
         let shown = header.get(..MAX_LINE_TEXT).unwrap_or(header);
         _ = write!(text, " \"{:#}\"", Escaped(shown));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use huginn_net::{CaptureReader, Configure, HuginnNet};
+
+    use super::*;
+    use crate::limits::MAX_VIEW_HOST_LINES;
+
+    fn details(feed: &Feed, ip: &str) -> Vec<String> {
+        let mut view = View::default();
+        view.open_details(Some(Target::Host(ip.parse().unwrap())));
+        feed.show(&view, 40).details
+    }
+
+    #[test]
+    fn evidence_of_a_host_outlasts_the_events_of_others() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-curl/tls-curl.pcap");
+        let mut events = Vec::new();
+        let mut analyzer = HuginnNet::builder().handshakes(true).build();
+        analyzer.analyze(CaptureReader::open(path).unwrap(), &mut |event: Event| events.push(event)).unwrap();
+        let (early, others): (Vec<Event>, Vec<Event>) =
+            events.into_iter().partition(|event| event.flow.client.is_ipv6());
+        let feed = Feed::new(Zone::new(false));
+        early.iter().for_each(|event| feed.add(event));
+        (0..100).for_each(|_| others.iter().for_each(|event| feed.add(event)));
+
+        let of_early = details(&feed, "2001:db8::1");
+        for text in ["libcurl 7.88", "SYN"] {
+            assert!(of_early.iter().any(|line| line.contains(text)), "{text}: {of_early:#?}");
+        }
+        assert!(of_early.iter().all(|line| !line.contains("not kept")), "{of_early:#?}");
+        let of_others = details(&feed, "192.0.2.1");
+        let note = of_others.iter().position(|line| line.contains("of this host between these are not kept"));
+        let note = note.unwrap_or_else(|| panic!("{of_others:#?}"));
+        assert_eq!(of_others.len() - note - 1, MAX_VIEW_HOST_LINES / 2, "the first lines");
+        let finding = "finding     low: 192.0.2.2 certificate of port 443, self-issued";
+        assert!(of_others.iter().any(|line| line.starts_with(finding)), "{of_others:#?}");
+        let counted = feed.show(&View::default(), 40);
+        assert_eq!((counted.findings.len(), counted.newest.len()), (1, 40));
     }
 }

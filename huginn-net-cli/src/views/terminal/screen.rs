@@ -1,6 +1,7 @@
 //! The screen: counters, hosts, rare fingerprints, the newest events.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use huginn_net::Timestamp;
@@ -10,13 +11,16 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph, Row, Table, Wrap};
 
-use super::feed::{EventLine, HostOrder, HostSeen, RareValue, Shown};
+use super::feed::{FindingRow, HostOrder, HostSeen, RareValue, Shown};
+use super::kept::EventLine;
 use super::view::{Panel, Target, View};
 use crate::limits::RATE_INTERVAL;
 use crate::output::Zone;
+use crate::views::report::Severity;
 
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const ALARM: Style = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
+const MEDIUM: Style = Style::new().fg(Color::Yellow);
 const KNOWN: Style = Style::new().fg(Color::Green);
 const FOCUS: Style = Style::new().fg(Color::Cyan);
 const SELECTED: Style = Style::new().add_modifier(Modifier::REVERSED);
@@ -26,7 +30,7 @@ const HELP: [&str; 12] = [
     "Tab               next panel",
     "↑ ↓ PgUp PgDn     select a row",
     "Home              back to the top",
-    "Enter             details: host, first client of a fingerprint, connection of an event",
+    "Enter             details: host, its findings and events; connection of an event",
     "/                 filter rows by words; Enter keeps it",
     "z                 the panel fills the screen",
     "Esc               close details, remove the filter; then quit",
@@ -107,9 +111,15 @@ fn draw_panels(frame: &mut Frame<'_>, area: Rect, shown: &Shown, view: &mut View
         true if view.focus == panel => Constraint::Fill(1),
         true => Constraint::Length(0),
     };
-    let [hosts, rare, events] =
-        Layout::vertical([size(Panel::Hosts, 5), size(Panel::Rare, 3), size(Panel::Events, 4)]).areas(area);
+    let findings = match size(Panel::Findings, 3) {
+        Constraint::Fill(_) if shown.findings.is_empty() && !view.is_zoomed => Constraint::Length(1),
+        size => size,
+    };
+    let [hosts, findings, rare, events] =
+        Layout::vertical([size(Panel::Hosts, 5), findings, size(Panel::Rare, 3), size(Panel::Events, 4)])
+            .areas(area);
     draw_hosts(frame, hosts, shown, view, zone);
+    draw_findings(frame, findings, &shown.findings, view);
     draw_rare(frame, rare, &shown.rare, view);
     draw_events(frame, events, &shown.newest, view);
 }
@@ -213,6 +223,32 @@ fn clock(zone: &Zone, ts: Timestamp) -> String {
     text.get(11..).unwrap_or_default().to_owned()
 }
 
+fn draw_findings(frame: &mut Frame<'_>, area: Rect, findings: &[FindingRow], view: &mut View) {
+    let visible = rows(area, 0);
+    let top = view.fit(Panel::Findings, findings.len(), visible);
+    let rows = findings.iter().enumerate().skip(top).take(visible).map(|(index, finding)| {
+        let FindingRow { severity, host, text } = finding;
+        let style = match severity {
+            Severity::High => ALARM,
+            Severity::Medium => MEDIUM,
+            Severity::Low => Style::new(),
+        };
+        let row = Row::new([severity.word().to_owned(), host.to_string(), text.clone()]);
+        row.style(row_style(style, Panel::Findings, index, view))
+    });
+    let widths = [
+        Constraint::Length(6),
+        address_width(findings.iter().map(|finding| &finding.host)),
+        Constraint::Fill(1),
+    ];
+    let title = match findings.len() {
+        0 => "findings: none ".to_owned(),
+        count => format!("findings: {count}, those that matter most first "),
+    };
+    let table = Table::new(rows, widths).block(block(title, Panel::Findings, view));
+    frame.render_widget(table, area);
+}
+
 fn draw_rare(frame: &mut Frame<'_>, area: Rect, rare: &[RareValue], view: &mut View) {
     let visible = rows(area, 1);
     let top = view.fit(Panel::Rare, rare.len(), visible);
@@ -240,13 +276,14 @@ fn draw_rare(frame: &mut Frame<'_>, area: Rect, rare: &[RareValue], view: &mut V
     frame.render_widget(table, area);
 }
 
-fn draw_events(frame: &mut Frame<'_>, area: Rect, newest: &[EventLine], view: &mut View) {
+fn draw_events(frame: &mut Frame<'_>, area: Rect, newest: &[Arc<EventLine>], view: &mut View) {
     let visible = rows(area, 0);
     let top = view.fit(Panel::Events, newest.len(), visible);
     let line = |(index, line)| {
-        let EventLine { text, is_alarm, .. }: &EventLine = line;
+        let line: &Arc<EventLine> = line;
+        let EventLine { text, is_alarm, .. } = &**line;
         let style = if *is_alarm { ALARM } else { Style::new() };
-        Line::styled(text.as_str(), row_style(style, Panel::Events, index, view))
+        Line::styled(&**text, row_style(style, Panel::Events, index, view))
     };
     let lines: Vec<Line<'_>> = newest.iter().enumerate().skip(top).take(visible).map(line).collect();
     let block = block("events, the newest first ".to_owned(), Panel::Events, view);
@@ -277,9 +314,9 @@ mod tests {
         HostSeen { events, system: system.to_owned(), ..HostSeen::default() }
     }
 
-    fn event(text: &str) -> EventLine {
+    fn event(text: &str) -> Arc<EventLine> {
         let (client, server) = (([192, 0, 2, 1], 40000).into(), ([192, 0, 2, 2], 443).into());
-        EventLine { client, server, is_alarm: false, text: text.to_owned() }
+        Arc::new(EventLine { number: 0, client, server, is_alarm: false, text: text.into() })
     }
 
     fn shown() -> Shown {
@@ -295,6 +332,11 @@ mod tests {
             source: "eth0".to_owned(),
             host_count: 2,
             hosts: vec![(address(1), host(8, "Linux")), (address(2), host(1, "Windows"))],
+            findings: vec![FindingRow {
+                severity: Severity::Medium,
+                host: address(2),
+                text: "certificate of port 443, expired".to_owned(),
+            }],
             rare: vec![RareValue {
                 kind: "JA4",
                 value: "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6".to_owned(),
@@ -331,6 +373,8 @@ mod tests {
             "lost:  kernel 0  limits 3",
             "192.0.2.1",
             "Windows",
+            "findings: 1, those that matter most first",
+            "medium 192.0.2.2    certificate of port 443, expired",
             "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6",
             "second event",
             "q quit",
@@ -377,6 +421,20 @@ mod tests {
         let mut view = View { focus: Panel::Events, is_zoomed: true, ..View::default() };
         let screen = lines(&shown(), &mut view, (80, 24));
         assert!(contains(&screen, "second event") && !contains(&screen, "rare fingerprints"), "{screen:#?}");
+    }
+
+    #[test]
+    fn zoomed_findings_scroll_to_the_selected_one() {
+        let mut shown = shown();
+        let row = shown.findings[0].clone();
+        shown.findings = (0..100).map(|n| FindingRow { text: format!("scan {n}."), ..row.clone() }).collect();
+        let mut view = View { focus: Panel::Findings, is_zoomed: true, ..View::default() };
+        view.move_by(70);
+        let screen = lines(&shown, &mut view, (80, 24));
+        assert!(contains(&screen, "scan 70.") && !contains(&screen, "scan 0."), "{screen:#?}");
+        shown.findings.clear();
+        let screen = lines(&shown, &mut View::default(), (80, 24));
+        assert!(contains(&screen, "findings: none"), "{screen:#?}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::limits::MAX_VIEW_FILTER;
 pub(super) enum Panel {
     #[default]
     Hosts,
+    Findings,
     Rare,
     Events,
 }
@@ -17,7 +18,8 @@ pub(super) enum Panel {
 impl Panel {
     fn next(self) -> Self {
         match self {
-            Self::Hosts => Self::Rare,
+            Self::Hosts => Self::Findings,
+            Self::Findings => Self::Rare,
             Self::Rare => Self::Events,
             Self::Events => Self::Hosts,
         }
@@ -44,7 +46,7 @@ pub(super) struct Rows {
 pub(super) struct View {
     pub(super) focus: Panel,
     /// By panel.
-    pub(super) rows: [Rows; 3],
+    pub(super) rows: [Rows; 4],
     pub(super) order: HostOrder,
     pub(super) is_paused: bool,
     pub(super) has_help: bool,
