@@ -45,12 +45,13 @@ impl ReportPlan {
         // A report covers the complete captures.
         let hosts = HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() };
         let mut events = EventArguments {
-            fingerprints: args.fingerprints,
+            fingerprints: args.fingerprints.clone(),
             connections: false,
             findings: true,
             thresholds: args.thresholds,
         };
-        select::switch_on(&args.select, &mut events)?;
+        select::switch_on(&args.select, &[], &mut events)?;
+        rules::check_report(&args, &events)?;
         let plan = AnalysisPlan::new(&args.analysis)?.with_events(&events, None)?;
         let plan = plan.configure(|builder| builder.hosts(hosts).profiles(true));
         Ok(Self {
@@ -124,7 +125,7 @@ impl TopPlan {
     pub(crate) fn new(mut args: TopArguments) -> Result<Self, Failure> {
         // A panel shows them.
         args.events.findings = true;
-        select::switch_on(&args.select, &mut args.events)?;
+        select::switch_on(&args.select, &[], &mut args.events)?;
         rules::check_top(&args)?;
         let inputs = Inputs::find(&args.input)?;
         inputs.report_key_logs(false, false);

@@ -15,6 +15,24 @@ pub(super) struct Scope<'a> {
     pub(super) connections: bool,
     /// Whether there are watch lists.
     pub(super) watches: bool,
+    pub(super) written: Written<'a>,
+}
+
+/// The kinds of events that a command writes or counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Written<'a> {
+    /// All kinds if there are none.
+    pub(super) kinds: &'a [&'static str],
+    /// What leaves out the others: `--events leaves out`.
+    pub(super) by: &'static str,
+}
+
+impl Written<'_> {
+    pub(super) const ALL: Self = Self { kinds: &[], by: "" };
+
+    pub(super) fn contains(&self, event: &str) -> bool {
+        self.kinds.is_empty() || self.kinds.contains(&event)
+    }
 }
 
 impl Scope<'_> {
@@ -43,6 +61,23 @@ impl Scope<'_> {
     /// The protocol that an event comes from, if it is not analysed.
     fn missing_protocol(&self, event: &str) -> Option<&'static str> {
         protocol(event).filter(|(protocol, _)| !self.protocols.contains(protocol)).map(|(_, name)| name)
+    }
+
+    /// Why none of several events is written; `None` if one is.
+    pub(super) fn common_omission(&self, events: &[&str]) -> Option<String> {
+        if events.iter().any(|event| self.written.contains(event)) {
+            return None;
+        }
+        let Written { by, .. } = self.written;
+        Some(match events {
+            [] => "the condition cannot hold: no event has all of its fields".to_owned(),
+            [event] => format!("{by} the event '{event}', and no other can fulfil the condition"),
+            [first @ .., last] => {
+                let names: Vec<String> = first.iter().map(|event| format!("'{event}'")).collect();
+                let names = names.join(", ");
+                format!("{by} the events {names} and '{last}', and no other can fulfil the condition")
+            }
+        })
     }
 
     /// The events of `selected`, or all if it is empty, that can occur.

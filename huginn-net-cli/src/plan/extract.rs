@@ -55,7 +55,7 @@ impl ExtractPlan {
         if args.events.is_empty() && !args.select.is_set() && !args.annotate {
             args.events = default_events(&args.event_additions);
         }
-        select::switch_on(&args.select, &mut args.event_additions)?;
+        select::switch_on(&args.select, &args.events, &mut args.event_additions)?;
         rules::check_extract(&args)?;
         let inputs = Inputs::find(&args.input)?;
         inputs.report_key_logs(args.quiet, false);

@@ -64,6 +64,7 @@ pub(crate) struct FollowPlan {
 impl FollowPlan {
     pub(crate) fn new(args: FollowArguments) -> Result<Self, Failure> {
         rules::check_analysis(&args.analysis)?;
+        rules::check_follow(&args)?;
         let output = ListOutput::new(&args.output)?;
         let selected = select::selected(&args.select, Vec::new())?;
         let FollowArguments { mut values, server, fingerprint, keylog, decompression, analysis, .. } = args;
@@ -198,6 +199,7 @@ pub(crate) struct DiffPlan {
 impl DiffPlan {
     pub(crate) fn new(args: DiffArguments) -> Result<Self, Failure> {
         rules::check_analysis(&args.analysis)?;
+        rules::check_diff(&args)?;
         let output = ListOutput::new(&args.output)?;
         let DiffArguments { before, after, keylog, decompression, analysis, .. } = args;
         if [&before, &after].iter().all(|path| path.as_os_str() == "-" || path.as_os_str() == "@-") {

@@ -196,7 +196,7 @@ pub(super) fn switch_on_kinds(run: &mut EventRunArguments) -> Result<(), Failure
     if run.output.format == Format::P0f {
         return Ok(());
     }
-    select::switch_on(&run.output.select, &mut run.events)
+    select::switch_on(&run.output.select, &run.output.events, &mut run.events)
 }
 
 /// The analysis of captures whose events are written.

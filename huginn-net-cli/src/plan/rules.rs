@@ -5,23 +5,26 @@
 
 use std::borrow::Cow;
 
-use super::events::Scope;
+use huginn_net::record::EVENT_NAMES;
+
+use super::events::{Scope, Written};
 use super::fields::check_fields;
 #[cfg(unix)]
 use super::output::target;
 use super::output::written;
 use super::select;
 use crate::args::{
-    AnalysisArguments, BaselineArguments, ColorArgument, DatabaseArguments, EventArguments,
-    EventRunArguments, ExplainArguments, ExtractArguments, Format, InputArguments, InventoryArguments,
-    InventoryFormat, ListOutputArguments, ListOutputFormat, OutputArguments, PacketArguments, PcapArguments,
-    ProtocolArgument, TopArguments,
+    AnalysisArguments, BaselineArguments, ColorArgument, DatabaseArguments, DiffArguments, EventArguments,
+    EventRunArguments, ExplainArguments, ExtractArguments, FollowArguments, Format, InputArguments,
+    InventoryArguments, InventoryFormat, ListOutputArguments, ListOutputFormat, OutputArguments,
+    PacketArguments, PcapArguments, ProtocolArgument, ReportArguments, SelectArguments, TopArguments,
 };
 #[cfg(unix)]
 use crate::args::{LiveArguments, WatchArguments};
 use crate::failure::Failure;
 #[cfg(unix)]
 use crate::output::Target;
+use crate::views::diff::COMPARED_EVENTS;
 use crate::views::overview::ValueKind;
 
 /// Refuses a command line with the first rule that it breaks: a condition, and what to do.
@@ -112,8 +115,48 @@ pub(super) fn check_top(args: &TopArguments) -> Result<(), Failure> {
         protocols: &args.analysis.packets.protocols,
         connections: *connections,
         watches: !fingerprints.is_empty(),
+        written: Written::ALL,
     };
     select::check_kinds(&args.select, &scope)
+}
+
+/// Checks the condition of `report`.
+pub(super) fn check_report(args: &ReportArguments, events: &EventArguments) -> Result<(), Failure> {
+    let scope = Scope {
+        format: Format::Json,
+        protocols: &args.analysis.packets.protocols,
+        connections: events.connections,
+        watches: !events.fingerprints.is_empty(),
+        written: Written::ALL,
+    };
+    select::check_kinds(&args.select, &scope)
+}
+
+/// Checks the condition of `follow`, which shows connections and findings, but has no watch lists.
+pub(super) fn check_follow(args: &FollowArguments) -> Result<(), Failure> {
+    let kinds: Vec<&'static str> = EVENT_NAMES.into_iter().filter(|event| *event != "match").collect();
+    let written = Written { kinds: &kinds, by: "follow does not show" };
+    check_list(&args.analysis, &args.select, written)
+}
+
+/// Checks the condition of `diff`.
+pub(super) fn check_diff(args: &DiffArguments) -> Result<(), Failure> {
+    check_list(&args.analysis, &args.select, Written { kinds: &COMPARED_EVENTS, by: "diff does not compare" })
+}
+
+fn check_list(
+    analysis: &AnalysisArguments,
+    select: &SelectArguments,
+    written: Written<'_>,
+) -> Result<(), Failure> {
+    let scope = Scope {
+        format: Format::Json,
+        protocols: &analysis.packets.protocols,
+        connections: true,
+        watches: true,
+        written,
+    };
+    select::check_kinds(select, &scope)
 }
 
 /// Checks the thresholds of findings. `written`: the kinds of events that are selected.
@@ -135,6 +178,7 @@ pub(super) fn check_extract(args: &ExtractArguments) -> Result<(), Failure> {
         protocols: &args.analysis.packets.protocols,
         connections: *connections,
         watches: !fingerprints.is_empty(),
+        written: Written { kinds: &args.events, by: "--events leaves out" },
     };
     match args.events.iter().find_map(|event| scope.obstacle(event)) {
         Some(advice) => fail(advice),
@@ -324,17 +368,22 @@ fn check_events(
         "--tui shows all events: --format, --events, --where and --color are for events in a file, which -o FILE names",
     )])?;
     check_thresholds(events, &output.events)?;
+    let kinds = written(output, events);
     let scope = Scope {
         format,
         protocols: &analysis.packets.protocols,
         connections: events.connections,
         watches: !events.fingerprints.is_empty(),
+        written: Written {
+            kinds: &kinds,
+            by: if output.only_matches { "--only-matches leaves out" } else { "--events leaves out" },
+        },
     };
     if let Some(advice) = output.events.iter().find_map(|event| scope.obstacle(event)) {
         return fail(advice);
     }
     select::check_kinds(&output.select, &scope)?;
-    check_fields(&output.fields, &scope.possible(&written(output, events)))
+    check_fields(&output.fields, &scope.possible(&kinds))
 }
 
 /// Checks the options of baselines.
@@ -387,13 +436,19 @@ fn check_fingerprints(args: &PcapArguments) -> Result<(), Failure> {
     if let Some(event) = args.run.output.events.iter().find(|event| !has_fingerprint(event)) {
         return fail(format!("--top and --rare count fingerprints, and the event '{event}' has none"));
     }
+    let counted: Vec<&'static str> = ValueKind::fingerprints()
+        .map(ValueKind::event)
+        .filter(|event| args.run.output.events.is_empty() || args.run.output.events.contains(event))
+        .collect();
     let scope = Scope {
         format: args.run.output.format,
         protocols: &args.run.analysis.packets.protocols,
         connections: true,
         watches: true,
+        written: Written { kinds: &counted, by: "--top and --rare do not count" },
     };
     check_totals(args)?;
+    select::check_kinds(&args.run.output.select, &scope)?;
     match args.run.output.events.iter().find_map(|event| scope.obstacle(event)) {
         Some(advice) => fail(advice),
         None => Ok(()),

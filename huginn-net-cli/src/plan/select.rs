@@ -42,22 +42,33 @@ const FIELDS: [(&[&str], &str); 12] = [
     (&["frame.number", "frame", "number", "packet_number"], "'packet'"),
 ];
 
-/// Enables the events 'connection' and 'finding' if the condition names them, or a field that no other events have.
-pub(super) fn switch_on(args: &SelectArguments, events: &mut EventArguments) -> Result<(), Failure> {
+/// Enables the events 'connection' and 'finding' if the condition names them, or a field that no other events have. `written`: the
+/// kinds of events that are written, all if there are none.
+pub(super) fn switch_on(
+    args: &SelectArguments,
+    written: &[&str],
+    events: &mut EventArguments,
+) -> Result<(), Failure> {
+    let is_written = |kind: &str| written.is_empty() || written.contains(&kind);
     let Some(condition) = condition(args)? else { return Ok(()) };
     for kinds in condition.wanted_kinds() {
         if kinds.iter().all(|kind| ["connection", "finding", "match"].contains(kind)) {
-            events.connections |= kinds.contains(&"connection");
-            events.findings |= kinds.contains(&"finding");
+            events.connections |= kinds.contains(&"connection") && is_written("connection");
+            events.findings |= kinds.contains(&"finding") && is_written("finding");
         }
     }
     Ok(())
 }
 
-/// Fails if a comparison can hold only in events that cannot occur.
+/// Fails if the condition can hold only in events that are not written, or a comparison only in events that cannot occur.
 pub(super) fn check_kinds(args: &SelectArguments, scope: &Scope<'_>) -> Result<(), Failure> {
     let Some(condition) = condition(args)? else { return Ok(()) };
-    for kinds in condition.wanted_kinds() {
+    let mut possible = condition.possible_kinds();
+    if let Some(advice) = scope.common_omission(&possible) {
+        return Err(Failure::Usage(format!("--where: {advice}").into()));
+    }
+    possible.retain(|kind| scope.written.contains(kind));
+    for kinds in condition.wanted_kinds().into_iter().chain([possible]) {
         if let Some(advice) = scope.common_obstacle(&kinds) {
             let has_label = args.condition.as_ref().is_some_and(|text| text.contains("label"));
             let hint = if kinds == ["match"] && has_label { "; other events have 'label.name'" } else { "" };

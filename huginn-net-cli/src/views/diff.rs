@@ -33,6 +33,18 @@ const FINGERPRINTS: [ValueKind; 6] = [
 const SOFTWARE: [ValueKind; 4] =
     [ValueKind::System, ValueKind::Software, ValueKind::TlsClient, ValueKind::SshClient];
 
+/// The events that are compared: those with fingerprints, names of software, and servers.
+pub(crate) const COMPARED_EVENTS: [&str; 8] = [
+    "tcp_syn",
+    "tcp_syn_ack",
+    "http_request",
+    "http_response",
+    "tls_client",
+    "tls_server",
+    "ssh_client",
+    "ssh_server",
+];
+
 /// What one side shows.
 pub(crate) struct View {
     hosts: JoinedHosts,

@@ -100,6 +100,21 @@ fn number_of_workers_does_not_change_output() {
 }
 
 #[test]
+fn condition_that_holds_in_no_compared_event_is_an_error() {
+    for (condition, message) in [
+        ("finding == 'scan'", "--where: diff does not compare the event 'finding', and no other can"),
+        (
+            "event in ('mtu', 'uptime')",
+            "--where: diff does not compare the events 'mtu' and 'uptime', and no other",
+        ),
+    ] {
+        let output = run(&["--where", condition], ["tls-curl.pcap", "tls-clients.pcap"]);
+        let found = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && found.contains(message), "{found}");
+    }
+}
+
+#[test]
 fn side_without_packets_is_an_error() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("diff-empty");
     fs::create_dir_all(&folder).unwrap();

@@ -202,6 +202,9 @@ fn time_and_condition_select_connections() {
     let some = lines(&["192.0.2.1", "--where", "mismatch != null"], &["hosts-ua.pcap"]);
     let connections = some.iter().filter(|line| line["event"] == "connection").count();
     assert_eq!(connections, 8);
+    let output = run(&["192.0.2.1", "--where", "event == 'match'"], &["hosts-ua.pcap"]);
+    let found = String::from_utf8(output.stderr).unwrap();
+    assert!(found.contains("--where: follow does not show the event 'match'"), "{found}");
 }
 
 #[test]

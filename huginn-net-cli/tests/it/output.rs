@@ -341,6 +341,30 @@ fn error_of_a_condition_points_at_its_place() {
     );
     let no_tls = ["--protocols", "tcp", "--where", "ja4 ~ 't13*'"];
     assert!(advice(&no_tls).contains("--where: the event 'tls_client' needs tls in --protocols"));
+    let agent = "user_agent ~ 'curl'";
+    for (options, expected) in [
+        (
+            &["--events", "tls_client", "--where", agent][..],
+            "--events leaves out the events 'finding', 'http_request' and 'match', and no other can fulfil",
+        ),
+        (
+            &["--only-matches", "--fingerprints", "/dev/null", "--where", "finding == 'scan'"],
+            "--only-matches leaves out the event 'finding'",
+        ),
+        (
+            &["--events", "mtu", "--format", "json", "--where", "sni ~ 'x' and event ~ 'tls*'"],
+            "--events leaves out the event",
+        ),
+        (&["--where", "user_agent ~ 'curl' and alpn == 'h2'"], "the condition cannot hold: no event has all"),
+        (&["--top", "5", "--where", "event == 'mtu'"], "--top and --rare do not count the event 'mtu'"),
+    ] {
+        let found = advice(options);
+        assert!(found.contains(&format!("--where: {expected}")), "{found}");
+    }
+    // One part is enough.
+    let either = format!("{agent} or sni ~ 'example'");
+    let hellos = capture("tls-clients.pcap");
+    assert!(!stdout(&["-q", "--events", "tls_client", "--where", &either, &hellos]).is_empty());
     let p0f = ["--format", "p0f", "--where", "event == 'connection'"];
     assert!(advice(&p0f).contains("--format p0f has no event 'connection'"));
 

@@ -6,7 +6,7 @@ use huginn_net_core::Timestamp;
 
 use super::check::{Check, Operand, Value, element};
 use super::error::{SelectionError, SelectionErrorKind};
-use super::parse::Test;
+use super::parse::{Outcomes, Test};
 use crate::Finding;
 use crate::notices::FINDING_NAMES;
 use crate::record::{EVENT_NAMES, FieldInfo, ValueType, ValueVisitor, event_number, fields_of_event};
@@ -103,6 +103,21 @@ impl Places {
             }
         }
         kinds
+    }
+
+    /// The names of the kinds of events, and the outcomes that a test can have in each.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = (&'static str, impl Fn(usize) -> Outcomes)> {
+        EVENT_NAMES.into_iter().zip(&self.by_event).map(|(event, tests)| {
+            let outcomes = move |number| match tests.iter().find(|test| test.number == number) {
+                None => Outcomes { can_hold: false, can_fail: true },
+                Some(test) if test.is_event => {
+                    let can_hold = test.check.holds(Value::Text(event));
+                    Outcomes { can_hold, can_fail: !can_hold }
+                }
+                Some(_) => Outcomes { can_hold: true, can_fail: true },
+            };
+            (event, outcomes)
+        })
     }
 
     /// The tests of the kind of an event.

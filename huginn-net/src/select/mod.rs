@@ -84,6 +84,25 @@ impl Selection {
         self.condition.add_wanted(false, &mut numbers);
         self.places.kinds_of(&numbers)
     }
+
+    /// The kinds of events in which the condition can hold: those that have the fields that it needs.
+    ///
+    /// ```
+    /// use huginn_net::select::Selection;
+    ///
+    /// let selection: Selection = "user_agent ~ 'curl' and not event == 'match'".parse()?;
+    /// assert_eq!(selection.possible_kinds(), ["finding", "http_request"]);
+    /// let selection: Selection = "user_agent ~ 'curl' and alpn == 'h2'".parse()?;
+    /// assert!(selection.possible_kinds().is_empty());
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn possible_kinds(&self) -> Vec<&'static str> {
+        self.places
+            .kinds()
+            .filter(|(_, kind)| self.condition.outcomes(kind).can_hold)
+            .map(|(name, _)| name)
+            .collect()
+    }
 }
 
 /// Parses a condition.

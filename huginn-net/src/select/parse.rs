@@ -26,7 +26,42 @@ impl Condition {
     }
 }
 
+/// Whether a condition can hold, and can fail, in a kind of event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Outcomes {
+    pub(super) can_hold: bool,
+    pub(super) can_fail: bool,
+}
+
 impl Condition {
+    /// What the condition can be in a kind of event, of which `of_test` has the outcomes of each test.
+    pub(super) fn outcomes(&self, of_test: &impl Fn(usize) -> Outcomes) -> Outcomes {
+        let of = |conditions: &[Self]| -> Vec<Outcomes> {
+            conditions.iter().map(|condition| condition.outcomes(of_test)).collect()
+        };
+        match self {
+            Self::Test(number) => of_test(*number),
+            Self::Not(condition) => {
+                let Outcomes { can_hold, can_fail } = condition.outcomes(of_test);
+                Outcomes { can_hold: can_fail, can_fail: can_hold }
+            }
+            Self::All(conditions) => {
+                let parts = of(conditions);
+                Outcomes {
+                    can_hold: parts.iter().all(|part| part.can_hold),
+                    can_fail: parts.iter().any(|part| part.can_fail),
+                }
+            }
+            Self::Any(conditions) => {
+                let parts = of(conditions);
+                Outcomes {
+                    can_hold: parts.iter().any(|part| part.can_hold),
+                    can_fail: parts.iter().all(|part| part.can_fail),
+                }
+            }
+        }
+    }
+
     /// Adds the tests that make the condition true by holding.
     pub(super) fn add_wanted(&self, is_negated: bool, numbers: &mut Vec<usize>) {
         match self {

@@ -94,6 +94,24 @@ fn comparisons_want_the_kinds_that_they_can_hold_in() {
 }
 
 #[test]
+fn condition_can_hold_in_kinds_with_its_fields() {
+    let possible = |condition: &str| condition.parse::<Selection>().unwrap().possible_kinds();
+    for (condition, kinds) in [
+        ("finding == 'scan'", &["finding"][..]),
+        ("finding == 'scan' or alpn == 'h2'", &["finding", "tls_client", "tls_server", "tls_handshake"]),
+        ("finding == 'scan' and alpn == 'h2'", &[]),
+        ("event == 'tls_client' and user_agent ~ 'x'", &[]),
+        ("event == 'tls_client' and not user_agent ~ 'x'", &["tls_client"]),
+        ("event == 'tls_client' and user_agent == null", &["tls_client"]),
+        ("not (event != 'match')", &["match"]),
+        ("not (event == 'match' or event != 'match')", &[]),
+    ] {
+        assert_eq!(possible(condition), kinds, "{condition}");
+    }
+    assert_eq!(possible("sni != 'x'").len(), crate::record::EVENT_NAMES.len());
+}
+
+#[test]
 fn errors_name_the_place() {
     for (condition, message) in [
         ("", "at character 1: the condition ends, expected a field, such as sni"),
