@@ -158,8 +158,8 @@ def read_pcap(
 def scan_pcap(source: Any, **options: Any) -> polars.LazyFrame:
     """Returns a polars.LazyFrame of captures: ``source`` and ``options`` are those of `read_pcap`, or a `Capture`.
 
-    Only the columns of the query are built. A filter on the column ``event`` alone decides what is analysed. Rows are read
-    batch by batch, so that a streaming query needs memory for its result.
+    Only the columns of the query are built. Conditions on the column ``event`` decide what is analysed, also beside others. Rows are
+    read batch by batch, so that a streaming query needs memory for its result.
 
     >>> hello = hn.scan_pcap("capture.pcap").filter(pl.col("event") == "tls_client")  # doctest: +SKIP
     >>> hello.group_by("ja4").len().collect(engine="streaming")  # doctest: +SKIP
@@ -177,9 +177,10 @@ def scan_pcap(source: Any, **options: Any) -> polars.LazyFrame:
             used = {*with_columns, *(predicate.meta.root_names() if predicate is not None else ())}
             changes["columns"] = [name for name in capture.schema.names if name in used]
         # The number of rows is that before the filter.
-        if predicate is not None and n_rows is None and set(predicate.meta.root_names()) == {"event"}:
+        of_event = [] if predicate is None or n_rows is not None else _conditions_of("event", predicate)
+        if of_event:
             names = capture._arguments["events"] or _native.event_names()
-            changes["events"] = pl.DataFrame({"event": names}).filter(predicate)["event"].to_list()
+            changes["events"] = pl.DataFrame({"event": names}).filter(of_event)["event"].to_list()
             if not changes["events"]:
                 return
         left = n_rows
@@ -194,6 +195,19 @@ def scan_pcap(source: Any, **options: Any) -> polars.LazyFrame:
                 return
 
     return register_io_source(batches, schema=pl.DataFrame(capture.schema.empty_table()).schema)
+
+
+def _conditions_of(column: str, predicate: polars.Expr) -> list[polars.Expr]:
+    """The conditions of a predicate that depend on one column alone: all of its conditions have to hold."""
+    found, waiting = [], [predicate]
+    while waiting:
+        condition = waiting.pop()
+        parts = condition.meta.pop()
+        if len(parts) == 2 and any((a & b).meta.eq(condition) for a, b in (parts, parts[::-1])):
+            waiting += parts
+        elif set(condition.meta.root_names()) == {column}:
+            found.append(condition)
+    return found
 
 
 def live(
@@ -689,7 +703,7 @@ def sql(query: str, source: Any, **options: Any) -> duckdb.DuckDBPyRelation:
     """Runs a DuckDB query over the table ``events`` of captures (needs duckdb and pyarrow).
 
     ``source`` and ``options`` are those of `read_pcap`, or a `Capture`. Only the columns of the query are built, and rows that
-    its filters leave out do not reach DuckDB. A filter on the column ``event`` alone decides what is analysed.
+    its filters leave out do not reach DuckDB. Conditions on the column ``event`` decide what is analysed, also beside others.
 
     >>> hn.sql("SELECT ja4, count(*) FROM events GROUP BY ja4", "capture.pcap")  # doctest: +SKIP
     """
@@ -709,7 +723,7 @@ def register_duckdb(connection: duckdb.DuckDBPyConnection | None = None) -> None
     """Adds the table macro ``read_huginn`` to a connection of DuckDB: ``SELECT * FROM read_huginn('capture.pcap')``.
 
     Its argument is a path, a pattern, a folder or a URL, as that of `read_pcap`. All columns of all rows are in memory at
-    once: for long captures use `sql` or `Capture.to_duckdb`.
+    once, whatever the query needs: for long captures use `sql` or `Capture.to_duckdb`, which push it down.
     """
     import duckdb
 
