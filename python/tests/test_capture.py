@@ -13,8 +13,10 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import threading
 import time
+import types
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -460,6 +462,42 @@ def test_scan_analyses_events_of_the_query(monkeypatch):
         analysed.clear()
         hn.scan_pcap(CURL).filter(where).collect()
         assert [names and sorted(names) for names in analysed] == [events], where
+
+
+def test_progress_counts_captures_and_rows(capsys, monkeypatch):
+    seen = []
+    capture = hn.read_pcap([CURL, b"none", PAGES], on_error="skip", progress=lambda *counts: seen.append(counts))
+    for read in (lambda: capture.to_arrow().num_rows, lambda: hn.sql("SELECT ts FROM events", capture).to_arrow_table().num_rows):
+        seen.clear()
+        rows = read()
+        assert seen[-1] == (3, 3, rows)
+        assert seen == sorted(seen)
+    assert pickle.loads(pickle.dumps(capture)).to_arrow().num_rows == rows
+    # Without tqdm.
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    rows = hn.read_pcap([CURL, PAGES], progress=True).to_arrow().num_rows
+    assert capsys.readouterr().err.endswith(f"\r2 of 2 captures, {rows:,} rows\n")
+    bars = []
+
+    class Tqdm:
+        n = 0
+
+        def __init__(self, total, unit):
+            bars.append((total, unit))
+
+        def update(self, number):
+            self.n += number
+
+        def set_postfix_str(self, text, refresh):
+            bars.append(text)
+
+        def close(self):
+            bars.append(self.n)
+
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Tqdm))
+    hn.read_pcap([CURL, PAGES], progress=True).to_arrow()
+    assert (bars[0], bars[-2:]) == ((2, " captures"), [f"{rows:,} rows", 2])
+    assert not capsys.readouterr().err
 
 
 def test_only_chosen_columns_and_events_are_built():
