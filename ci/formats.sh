@@ -4,7 +4,7 @@
 #
 # Zeek's logs are read by parsezeeklogs, OCSF is validated by ocsf-json-schema. SCHEMA is etc/schema.json of Suricata's source, whose
 # licence differs from that of this project: EVE is validated against it if it is given. Vector's remap language, which needs Python
-# 3.12, reads EVE, ECS and OCSF. Needs python3 with venv, and access to PyPI.
+# 3.12 or newer, reads EVE, ECS and OCSF. Needs python3 with venv, and access to PyPI.
 set -euo pipefail
 
 readonly PROGRAM=$(realpath "$1")
@@ -14,7 +14,15 @@ cd "$(dirname "$0")/.."
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-python3 -m venv "$tmp/venv"
+# A Python that every reader runs on, if there is one.
+python=python3
+for candidate in python3.1{2..9} "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[2-9].*/bin/python3; do
+    if "$candidate" -c "" 2>/dev/null; then
+        python=$candidate
+        break
+    fi
+done
+"$python" -m venv "$tmp/venv"
 "$tmp/venv/bin/pip" install -q --disable-pip-version-check parsezeeklogs==3.0.1 ocsf-json-schema==1.2.0 jsonschema==4.26.0
 
 # Some captures of the project end in the middle of a packet, which is status 1.
@@ -103,7 +111,7 @@ else:
     print(f"eve: {len(eve)} events; no schema to validate them with")
 CHECK
 
-if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 12))'; then
+if ! "$tmp/venv/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 12))'; then
     echo "Vector's remap language: not run, it needs Python 3.12"
     exit
 fi
