@@ -3,7 +3,8 @@
 # ci/formats.sh PROGRAM [SCHEMA]
 #
 # Zeek's logs are read by parsezeeklogs, OCSF is validated by ocsf-json-schema. SCHEMA is etc/schema.json of Suricata's source, whose
-# licence differs from that of this project: EVE is validated against it if it is given. Needs python3 with venv, and access to PyPI.
+# licence differs from that of this project: EVE is validated against it if it is given. Vector's remap language, which needs Python
+# 3.12 or newer, reads EVE, ECS and OCSF. Needs python3 with venv, and access to PyPI.
 set -euo pipefail
 
 readonly PROGRAM=$(realpath "$1")
@@ -13,12 +14,20 @@ cd "$(dirname "$0")/.."
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-python3 -m venv "$tmp/venv"
+# A Python that every reader runs on, if there is one.
+python=python3
+for candidate in python3.1{2..9} "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[2-9].*/bin/python3; do
+    if "$candidate" -c "" 2>/dev/null; then
+        python=$candidate
+        break
+    fi
+done
+"$python" -m venv "$tmp/venv"
 "$tmp/venv/bin/pip" install -q --disable-pip-version-check parsezeeklogs==3.0.1 ocsf-json-schema==1.2.0 jsonschema==4.26.0
 
 # Some captures of the project end in the middle of a packet, which is status 1.
 readonly READ=(pcap -q captures --connections --format)
-for format in json eve ocsf; do
+for format in json eve ecs ocsf; do
     "$PROGRAM" "${READ[@]}" "$format" -o "$tmp/$format" 2>"$tmp/messages" || [ $? = 1 ]
 done
 for format in zeek zeek-tsv; do
@@ -101,3 +110,60 @@ if sys.argv[2]:
 else:
     print(f"eve: {len(eve)} events; no schema to validate them with")
 CHECK
+
+if ! "$tmp/venv/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 12))'; then
+    echo "Vector's remap language: not run, it needs Python 3.12"
+    exit
+fi
+"$tmp/venv/bin/pip" install -q --disable-pip-version-check vector-vrl==1.0.7
+"$tmp/venv/bin/python" - "$tmp" <<'VECTOR'
+import json
+import sys
+from datetime import datetime
+from pathlib import Path
+
+from vector_vrl import execute_vrl
+
+# Microseconds since 1970, and for EVE the Community ID as Vector computes it of the addresses.
+PROGRAMS = {
+    "eve": """
+        event = parse_json!(.message)
+        protocol = if event.proto == "TCP" { 6 } else { 17 }
+        .id, _ = community_id(source_ip: event.src_ip, destination_ip: event.dest_ip, source_port: event.src_port, destination_port: event.dest_port, protocol: protocol)
+        .time = to_unix_timestamp(parse_timestamp!(event.timestamp, "%Y-%m-%dT%H:%M:%S%.f%z"), unit: "microseconds")
+        .event = encode_json(event)
+    """,
+    "ecs": """
+        event = parse_json!(.message)
+        .time = to_unix_timestamp(parse_timestamp!(event."@timestamp", "%+"), unit: "microseconds")
+        .event = encode_json(event)
+    """,
+    "ocsf": """
+        event = parse_json!(.message)
+        .time = to_unix_timestamp(from_unix_timestamp!(event.time, unit: "milliseconds"), unit: "microseconds")
+        .event = encode_json(event)
+    """,
+}
+
+lines = lambda form: (Path(sys.argv[1]) / form).read_text().splitlines()
+times = []
+for line in lines("json"):
+    ts = json.loads(line)["ts"]
+    seconds, digits = ts[:19], ts[20:26]
+    times.append(int(datetime.fromisoformat(f"{seconds}+00:00").timestamp()) * 1_000_000 + int(digits))
+for form, program in PROGRAMS.items():
+    ids = 0
+    found = execute_vrl(program, [json.dumps({"message": line}) for line in lines(form)])
+    for line, read, time in zip(lines(form), found, times, strict=True):
+        event = json.loads(line)
+        expected = time // 1000 * 1000 if form == "ocsf" else time
+        if json.loads(read["event"]) != event or read["time"] != expected:
+            sys.exit(f"Vector reads {read}, not {line} at {expected}")
+        if read.get("id"):
+            ids += 1
+            if read["id"] != event["community_id"]:
+                sys.exit(f"Vector computes {read['id']}: {line}")
+    if form == "eve" and not ids:
+        sys.exit("Vector computes no Community ID")
+    print(f"{form}: Vector reads {len(found)} events{f', and computes the same {ids} Community IDs' if ids else ''}")
+VECTOR

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Measures the tables of docs/scaling.md on this machine: scaling.py PROGRAM CAPTURE
+"""Measures the tables of docs/scaling.md on this machine: scaling.py [--write] PROGRAM CAPTURE
 
 CAPTURE is an uncompressed capture, of a gigabyte or so; PROGRAM is huginn-net. Needs the package with
-pyarrow, s3fs and moto[server], and the program zstd. Each row is one process, or for shards several one after the other: its
+pyarrow, s3fs and moto[server], and the programs git, gzip and zstd. Each row is one process, or for shards several one after the other: its
 processor time with what Python imports, the median of three runs. The object store is a server on this machine that answers every
-tenth request, and in a second run every third, with 503 Slow Down.
+tenth request, and in a second run every third, with 503 Slow Down. It takes about four minutes of
+processor time for 762 MB.
+
+--write puts the tables, and what was measured, into docs/scaling.md.
 """
 
 from __future__ import annotations
@@ -16,9 +19,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+PAGE = Path(__file__).resolve().parents[1] / "docs/scaling.md"
 RUNS = 3
 SHARDS = (2, 4, 8)
 BUCKET = "s3://captures/capture.pcap"
@@ -51,47 +56,76 @@ class Cost(NamedTuple):
     processor: float
     wall: float
     megabytes: float
+    text: str
 
 
 def main() -> None:
-    if len(sys.argv) != 3:
-        sys.exit(f"usage: {sys.argv[0]} PROGRAM CAPTURE")
-    program, capture = (os.path.abspath(name) for name in sys.argv[1:])
+    names = [name for name in sys.argv[1:] if name != "--write"]
+    if len(names) != 2:
+        sys.exit(f"usage: {sys.argv[0]} [--write] PROGRAM CAPTURE")
+    program, capture = map(os.path.abspath, names)
     size = os.path.getsize(capture) / 1e6
-    revision = output(["git", "-C", os.path.dirname(os.path.abspath(__file__)), "rev-parse", "--short", "HEAD"])
-    print(f"{processor_name()}, {os.cpu_count()} cores; revision {revision}; capture of {size:.0f} MB\n")
+    measured = [description(program, size)]
+    print(measured[0], flush=True)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         link = folder / "capture.pcap"
         link.symlink_to(capture)
-        inputs(program, str(link), size)
-        outputs(program, str(link), folder, size)
-        shards(str(link), size)
-        store(str(link), size)
+        for table in (inputs(program, str(link), size), outputs(program, str(link), folder, size), shards(str(link)), store(str(link), size)):
+            measured.append("\n".join(table))
+            print(f"\n{measured[-1]}", flush=True)
+    if "--write" in sys.argv:
+        PAGE.write_text(page_with(PAGE.read_text(), measured))
 
 
-def inputs(program: str, capture: str, size: float) -> None:
-    """Prints what plain and compressed captures cost."""
-    subprocess.run(["gzip", "-kf", "--stdout", capture], check=True, stdout=open(f"{capture}.gz", "wb"))
+def description(program: str, size: float) -> str:
+    """What is measured, and on which machine."""
+    git = ["git", "-C", os.path.dirname(os.path.abspath(__file__))]
+    revision = output([*git, "describe", "--always", "--exclude=*", "--dirty=, changed"])
+    committed = int(output([*git, "log", "-1", "--format=%ct"]))
+    native = output([sys.executable, "-c", "import huginn_net._native as native; print(native.__file__)"])
+    older = [what for what, path in (("program", program), ("package", native)) if os.path.getmtime(path) < committed]
+    older_text = f", but an older {' and '.join(older)}" if older else ""
+    load, cores = os.getloadavg()[0], os.cpu_count()
+    return f"Measured: revision {revision}{older_text}; {processor_name()}, {cores} cores, load {load:.1f} at the start; capture of {size:.0f} MB."
+
+
+def page_with(page: str, measured: list[str]) -> str:
+    """The page with the tables of the same header, and the line that says what was measured."""
+    for text in measured:
+        header = text.split("\n", 1)[0]
+        start = "Measured:" if header.startswith("Measured:") else header
+        before, found, after = page.partition(f"\n{start}")
+        if not found:
+            sys.exit(f"the page has no {start}")
+        page = f"{before}\n{text}\n\n{after.partition(chr(10) * 2)[2]}"
+    return page
+
+
+def inputs(program: str, capture: str, size: float) -> Iterator[str]:
+    """What plain and compressed captures cost."""
+    yield "| input | size | JSON by the program | MB/s | Arrow in Python | MB/s | peak memory |\n|---|---|---|---|---|---|---|"
+    with open(f"{capture}.gz", "wb") as file:
+        subprocess.run(["gzip", "--stdout", capture], check=True, stdout=file)
     subprocess.run(["zstd", "-q", "-f", capture, "-o", f"{capture}.zst"], check=True)
-    print("| input | size | JSON by the program | MB/s | Arrow in Python | MB/s | peak memory |\n|---|---|---|---|---|---|---|")
     for suffix in ("", ".gz", ".zst"):
         path = capture + suffix
         text = measure([program, "pcap", "-w", "1", "--format", "json", path])
         table = measure(python(path))
         megabytes = os.path.getsize(path) / 1e6
-        print(
+        yield (
             f"| {suffix or 'plain'} | {megabytes:.0f} MB | {text.processor:.2f} s | {size / text.processor:.0f} "
             f"| {table.processor:.2f} s | {size / table.processor:.0f} | {table.megabytes:.0f} MB |"
         )
     few = measure(python(capture, f", {COLUMNS}"))
-    print(f"| plain, three columns | | | | {few.processor:.2f} s | {size / few.processor:.0f} | {few.megabytes:.0f} MB |\n")
+    yield f"| plain, three columns | | | | {few.processor:.2f} s | {size / few.processor:.0f} | {few.megabytes:.0f} MB |"
     for suffix in (".gz", ".zst"):
         os.remove(capture + suffix)
 
 
-def outputs(program: str, capture: str, folder: Path, size: float) -> None:
-    """Prints how long outputs are."""
+def outputs(program: str, capture: str, folder: Path, size: float) -> Iterator[str]:
+    """How long outputs are."""
+    yield "| output | size | of the capture |\n|---|---|---|"
     text = folder / "events.json"
     with text.open("wb") as file:
         subprocess.run([program, "pcap", "--format", "json", capture], check=True, stdout=file)
@@ -103,28 +137,25 @@ def outputs(program: str, capture: str, folder: Path, size: float) -> None:
         code = f"import huginn_net as hn, sys; hn.read_pcap(sys.argv[1]).write_parquet(sys.argv[2], compression={compression!r})"
         subprocess.run([sys.executable, "-c", code, capture, path], check=True)
         lengths[f"`write_parquet`, {compression}"] = path.stat().st_size
-    print("| output | size | of the capture |\n|---|---|---|")
     for name, length in lengths.items():
-        print(f"| {name} | {length / 1e6:.1f} MB | {length / size / 1e4:.2f} % |")
-    print()
+        yield f"| {name} | {length / 1e6:.1f} MB | {length / size / 1e4:.2f} % |"
 
 
-def shards(capture: str, size: float) -> None:
-    """Prints what all shards of a capture cost together, beside one run."""
+def shards(capture: str) -> Iterator[str]:
+    """What all shards of a capture cost together, beside one run."""
+    yield "| shards | processor time of all | of one | times one run |\n|---|---|---|---|"
     whole = measure(python(capture))
-    print("| shards | processor time of all | of one | times one run |\n|---|---|---|---|")
-    print(f"| 1 | {whole.processor:.2f} s | {whole.processor:.2f} s | 1.0 |")
+    yield f"| 1 | {whole.processor:.2f} s | {whole.processor:.2f} s | 1.0 |"
     for number in SHARDS:
         costs = [measure(python(capture, f", shard=({index}, {number})"), runs=1).processor for index in range(number)]
         total = sum(costs)
-        print(f"| {number} | {total:.2f} s | {max(costs):.2f} s | {total / whole.processor:.1f} |")
-    print()
+        yield f"| {number} | {total:.2f} s | {max(costs):.2f} s | {total / whole.processor:.1f} |"
 
 
-def store(capture: str, size: float) -> None:
-    """Prints what a capture in an object store costs, also of one that refuses requests."""
+def store(capture: str, size: float) -> Iterator[str]:
+    """What a capture in an object store costs, also of one that refuses requests."""
+    yield "| object storage | wall time | MB/s | processor time | refused requests |\n|---|---|---|---|---|"
     rows = output(python(capture))
-    print("| object storage | wall time | MB/s | processor time | refused requests |\n|---|---|---|---|---|")
     for every in (0, 10, 3):
         server = subprocess.Popen([sys.executable, "-c", SERVER, str(every)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
@@ -135,14 +166,14 @@ def store(capture: str, size: float) -> None:
             )
             put = "import s3fs, sys; s3 = s3fs.S3FileSystem(); s3.mkdir('captures'); s3.put(sys.argv[1], sys.argv[2])"
             subprocess.run([sys.executable, "-c", put, capture, BUCKET], check=True)
-            assert output(python(BUCKET)) == rows, "other rows than from the file"
             cost = measure(python(BUCKET), runs=1)
+            assert cost.text == rows, "other rows than from the file"
             refused = output([sys.executable, "-c", f"import urllib.request; print(urllib.request.urlopen('{url}/refused').read().decode())"])
         finally:
             server.kill()
             server.wait()
         what = f"every {every}th GET refused" if every > 3 else "every 3rd GET refused" if every else "S3 API on this machine"
-        print(f"| {what} | {cost.wall:.2f} s | {size / cost.wall:.0f} | {cost.processor:.2f} s | {refused} in two runs |")
+        yield f"| {what} | {cost.wall:.2f} s | {size / cost.wall:.0f} | {cost.processor:.2f} s | {refused} |"
 
 
 def python(path: str, options: str = "") -> list[str]:
@@ -150,17 +181,20 @@ def python(path: str, options: str = "") -> list[str]:
 
 
 def measure(command: list[str], runs: int = RUNS) -> Cost:
-    """The median costs of a command."""
+    """The median costs of a command, and what it printed if it is Python."""
     costs = []
-    for _ in range(runs):
-        start = time.monotonic()
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            sys.exit(f"{command} failed")
-        costs.append(Cost(usage.ru_utime + usage.ru_stime, time.monotonic() - start, usage.ru_maxrss / 1e3))
-    return Cost(*(statistics.median(values) for values in zip(*costs)))
+    with tempfile.TemporaryFile() as printed:
+        for _ in range(runs):
+            start = time.monotonic()
+            process = subprocess.Popen(command, stdout=printed if command[0] == sys.executable else subprocess.DEVNULL)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            if process.returncode:
+                sys.exit(f"{command} failed")
+            costs.append((usage.ru_utime + usage.ru_stime, time.monotonic() - start, usage.ru_maxrss / 1e3))
+        printed.seek(0)
+        processor, wall, megabytes = (statistics.median(values) for values in zip(*costs))
+        return Cost(processor, wall, megabytes, printed.read().decode().strip())
 
 
 def output(command: list[str]) -> str:

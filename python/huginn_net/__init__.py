@@ -18,8 +18,9 @@ import io
 import json
 import os
 import shutil
+import sys
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -72,6 +73,9 @@ __all__ = [
 Protocol = Literal["tcp", "http", "tls", "ssh"]
 Transport = Literal["tcp", "quic", "dtls"]
 
+#: Takes captures that were read, their number, and rows.
+ProgressFunction = Callable[[int, int, int], object]
+
 #: The protocols that are analysed unless others are chosen.
 PROTOCOLS: tuple[Protocol, ...] = ("tcp", "http", "tls", "ssh")
 
@@ -102,6 +106,7 @@ def read_pcap(
     shard: tuple[int, int] | None = None,
     max_compression_ratio: int | None = 1000,
     on_error: Literal["raise", "skip"] = "raise",
+    progress: bool | ProgressFunction = False,
 ) -> Capture:
     """Reads captures: pcap or pcapng, also .gz and .zst.
 
@@ -127,6 +132,10 @@ def read_pcap(
 
     ``max_compression_ratio`` ends a .gz or .zst capture that expands to more than this multiple of its length, beyond the first
     64 MiB, with an error; ``None`` removes the limit.
+
+    ``progress=True`` shows captures and rows while they are read to a table or Parquet, or by a query of `scan_pcap` or `sql`: as a bar
+    of tqdm if it is installed, in notebooks too, else as a line on standard error. A function is called with the captures that were
+    read, their number, and the rows so far.
     """
     if on_error not in ("raise", "skip"):
         raise ValueError("on_error must be 'raise' or 'skip'")
@@ -151,15 +160,16 @@ def read_pcap(
             "max_compression_ratio": max_compression_ratio,
             "findings": findings,
             "fingerprints": lists,
-        }
+        },
+        progress=progress,
     )
 
 
 def scan_pcap(source: Any, **options: Any) -> polars.LazyFrame:
     """Returns a polars.LazyFrame of captures: ``source`` and ``options`` are those of `read_pcap`, or a `Capture`.
 
-    Only the columns of the query are built. A filter on the column ``event`` alone decides what is analysed. Rows are read
-    batch by batch, so that a streaming query needs memory for its result.
+    Only the columns of the query are built. Conditions on the column ``event`` decide what is analysed, also beside others. Rows are
+    read batch by batch, so that a streaming query needs memory for its result.
 
     >>> hello = hn.scan_pcap("capture.pcap").filter(pl.col("event") == "tls_client")  # doctest: +SKIP
     >>> hello.group_by("ja4").len().collect(engine="streaming")  # doctest: +SKIP
@@ -177,9 +187,10 @@ def scan_pcap(source: Any, **options: Any) -> polars.LazyFrame:
             used = {*with_columns, *(predicate.meta.root_names() if predicate is not None else ())}
             changes["columns"] = [name for name in capture.schema.names if name in used]
         # The number of rows is that before the filter.
-        if predicate is not None and n_rows is None and set(predicate.meta.root_names()) == {"event"}:
+        of_event = [] if predicate is None or n_rows is not None else _conditions_of("event", predicate)
+        if of_event:
             names = capture._arguments["events"] or _native.event_names()
-            changes["events"] = pl.DataFrame({"event": names}).filter(predicate)["event"].to_list()
+            changes["events"] = pl.DataFrame({"event": names}).filter(of_event)["event"].to_list()
             if not changes["events"]:
                 return
         left = n_rows
@@ -194,6 +205,19 @@ def scan_pcap(source: Any, **options: Any) -> polars.LazyFrame:
                 return
 
     return register_io_source(batches, schema=pl.DataFrame(capture.schema.empty_table()).schema)
+
+
+def _conditions_of(column: str, predicate: polars.Expr) -> list[polars.Expr]:
+    """The conditions of a predicate that depend on one column alone: all of its conditions have to hold."""
+    found, waiting = [], [predicate]
+    while waiting:
+        condition = waiting.pop()
+        parts = condition.meta.pop()
+        if len(parts) == 2 and any((a & b).meta.eq(condition) for a, b in (parts, parts[::-1])):
+            waiting += parts
+        elif set(condition.meta.root_names()) == {column}:
+            found.append(condition)
+    return found
 
 
 def live(
@@ -349,10 +373,14 @@ class Capture(_native.Capture):
     """Captures that are analysed whenever they are used; see `read_pcap`."""
 
     _arguments: dict[str, Any]
+    _progress: bool | ProgressFunction
 
-    def __new__(cls, arguments: dict[str, Any], errors_of: Capture | None = None) -> Self:
+    def __new__(
+        cls, arguments: dict[str, Any], errors_of: Capture | None = None, progress: bool | ProgressFunction = False
+    ) -> Self:
         self = super().__new__(cls, **arguments, errors_of=errors_of)
         self._arguments = arguments
+        self._progress = progress
         return self
 
     def __reduce__(self) -> Any:
@@ -363,10 +391,23 @@ class Capture(_native.Capture):
         return f"<huginn_net.Capture: {', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}>"
 
     def _changed(self, changes: dict[str, Any]) -> Capture:
-        return Capture({**self._arguments, **changes}, self)
+        return Capture({**self._arguments, **changes}, self, self._progress)
 
     def _batches(self) -> Iterator[pyarrow.RecordBatch]:
-        """The batches of rows. Damage is a CaptureError."""
+        """The batches of rows, with their progress. Damage is a CaptureError."""
+        if not self._progress:
+            yield from self._read()
+            return
+        total, rows = len(self._arguments["names"]), 0
+        with contextlib.closing(_Bar()) as bar:
+            show = bar.show if self._progress is True else self._progress
+            for batch in self._read():
+                rows += batch.num_rows
+                show(min(self.captures_read(), total), total, rows)
+                yield batch
+            show(total, total, rows)
+
+    def _read(self) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow as pa
 
         reader = pa.RecordBatchReader.from_stream(self)
@@ -498,6 +539,33 @@ class Capture(_native.Capture):
         import pyarrow as pa
 
         return pa.table(super().errors())
+
+
+class _Bar:
+    """A line on standard error, or a bar of tqdm if that is installed."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._has_line = False
+
+    def show(self, captures: int, total: int, rows: int) -> None:
+        if self._bar is None and not self._has_line:
+            with contextlib.suppress(ImportError):
+                from tqdm.auto import tqdm
+
+                self._bar = tqdm(total=total, unit=" captures")
+        if self._bar is not None:
+            self._bar.set_postfix_str(f"{rows:,} rows", refresh=False)
+            self._bar.update(captures - self._bar.n)
+        else:
+            self._has_line = True
+            print(f"\r{captures:,} of {total:,} captures, {rows:,} rows", end="", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+        elif self._has_line:
+            print(file=sys.stderr)
 
 
 def _check_folders(names: Iterable[str | None]) -> None:
@@ -689,7 +757,7 @@ def sql(query: str, source: Any, **options: Any) -> duckdb.DuckDBPyRelation:
     """Runs a DuckDB query over the table ``events`` of captures (needs duckdb and pyarrow).
 
     ``source`` and ``options`` are those of `read_pcap`, or a `Capture`. Only the columns of the query are built, and rows that
-    its filters leave out do not reach DuckDB. A filter on the column ``event`` alone decides what is analysed.
+    its filters leave out do not reach DuckDB. Conditions on the column ``event`` decide what is analysed, also beside others.
 
     >>> hn.sql("SELECT ja4, count(*) FROM events GROUP BY ja4", "capture.pcap")  # doctest: +SKIP
     """
@@ -709,7 +777,7 @@ def register_duckdb(connection: duckdb.DuckDBPyConnection | None = None) -> None
     """Adds the table macro ``read_huginn`` to a connection of DuckDB: ``SELECT * FROM read_huginn('capture.pcap')``.
 
     Its argument is a path, a pattern, a folder or a URL, as that of `read_pcap`. All columns of all rows are in memory at
-    once: for long captures use `sql` or `Capture.to_duckdb`.
+    once, whatever the query needs: for long captures use `sql` or `Capture.to_duckdb`, which push it down.
     """
     import duckdb
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.fs
 
 from . import _native
 
@@ -49,8 +50,8 @@ class CaptureScanner(ds.Scanner):  # type: ignore[misc]
         words = set(re.findall(r"\w+", str(where))) if where is not None else set()
         changes: dict[str, Any] = {"columns": [name for name in schema.names if name in {*self._columns, *words}]}
         events = capture._arguments["events"] or _native.event_names()
-        self._selected = events if where is None else _select(events, where)
-        if self._selected is not None and len(self._selected) < len(events):
+        self._selected = events if where is None else _select(events, where, schema)
+        if len(self._selected) < len(events):
             changes["events"] = self._selected
         self._capture = capture._changed(changes)
 
@@ -62,7 +63,7 @@ class CaptureScanner(ds.Scanner):  # type: ignore[misc]
         return pa.RecordBatchReader.from_batches(self._schema, self._batches())
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        if self._selected == []:
+        if not self._selected:
             return
         for batch in self._capture._batches():
             rows = pa.Table.from_batches([batch])
@@ -71,13 +72,14 @@ class CaptureScanner(ds.Scanner):  # type: ignore[misc]
             yield from rows.select(self._columns).to_batches()
 
 
-def _select(events: list[str], where: Any) -> list[str] | None:
-    """The events that a filter leaves; None if it depends on other columns."""
+def _select(events: list[str], where: Any, schema: pa.Schema) -> list[str]:
+    """The events of which a filter may leave rows. Arrow compares filters with partitions so, and no file is opened."""
+    form, files = ds.IpcFileFormat(), pa.fs.LocalFileSystem()
+    partitions = [form.make_fragment(name, files, partition_expression=ds.field("event") == name) for name in events]
     try:
-        selected: list[str] = pa.table({"event": events}).filter(where)["event"].to_pylist()
+        return [partition.path for partition in ds.FileSystemDataset(partitions, schema, form).get_fragments(filter=where)]
     except pa.ArrowException:
-        return None
-    return selected
+        return events
 
 
 def add_read_huginn(connection: duckdb.DuckDBPyConnection, empty: pa.Table) -> None:

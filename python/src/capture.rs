@@ -4,6 +4,7 @@ use std::io;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -50,6 +51,8 @@ pub(crate) struct Options {
     pub(crate) skips_errors: bool,
     /// Stops the analysis.
     pub(crate) cancel: CancelToken,
+    /// Captures that were read.
+    pub(crate) captures_read: Arc<AtomicUsize>,
 }
 
 impl Options {
@@ -81,6 +84,7 @@ impl Options {
             max_compression_ratio: None,
             skips_errors: false,
             cancel: CancelToken::default(),
+            captures_read: Arc::default(),
         })
     }
 
@@ -322,6 +326,11 @@ impl Capture {
         Ok(Table::new(&batch.schema(), vec![batch]))
     }
 
+    /// Captures that the last analysis has read so far.
+    fn captures_read(&self) -> usize {
+        self.options.captures_read.load(Ordering::Relaxed)
+    }
+
     /// Raises what a signal raised while a stream was read.
     fn raise_interrupt(&self) -> PyResult<()> {
         self.interrupt.take().map_or(Ok(()), Err)
@@ -341,6 +350,7 @@ impl Capture {
         let names = self.names.iter().cloned().chain(std::iter::repeat(None));
         // What an earlier stream did not raise is over.
         self.interrupt.take();
+        self.options.captures_read.store(0, Ordering::Relaxed);
         let options = Options { cancel: CancelToken::default(), ..self.options.clone() };
         Ok(Inputs::new(inputs.into_iter().zip(names), options, self.errors.clone()))
     }

@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::{fs, thread};
 
 use huginn_net::{CaptureError, CaptureReader};
@@ -165,7 +166,9 @@ impl Inputs {
         let Self { inputs, options, errors } = self;
         for NamedInput { index, input, name } in inputs {
             let reader = input.open(name.as_deref(), &options).map_err(ReadError::from);
-            match reader.and_then(|reader| read(reader, name.as_deref(), &options)) {
+            let outcome = reader.and_then(|reader| read(reader, name.as_deref(), &options));
+            options.captures_read.fetch_add(1, Ordering::Relaxed);
+            match outcome {
                 Ok(ControlFlow::Continue(())) => {}
                 Ok(ControlFlow::Break(())) => break,
                 Err(error) => {

@@ -13,8 +13,10 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import threading
 import time
+import types
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -280,9 +282,20 @@ def test_duckdb_pushes_query_into_scan(monkeypatch):
     relation = hn.read_pcap([CURL, PAGES]).to_duckdb()
     assert duckdb.sql(query.format("relation")).fetchall() == found
     assert changes == [{"columns": ["event", "ja4"], "events": ["tls_client"]}] * len(changes) != []
+    # Conditions on other columns do not hide what is said of the event.
+    for where, events in (
+        ("event = 'tls_client' AND client_port > 40000 AND ja4 IS NOT NULL", ["tls_client"]),
+        ("event IN ('tls_client', 'tls_server') AND packet > 3", ["tls_client", "tls_server"]),
+        ("event = 'tls_client' OR packet > 3", None),
+    ):
+        changes.clear()
+        hn.sql(f"SELECT packet FROM events WHERE {where}", CURL).fetchall()
+        assert [change.get("events") for change in changes] == [events] * len(changes) != [], where
     built = hn.read_pcap([CURL, PAGES]).to_arrow()
     for query in (
         "* FROM {}",
+        "packet FROM {} WHERE event = 'tls_client' AND ja4 IS NOT NULL AND packet > 10",
+        "packet FROM {} WHERE (event = 'tls_client' AND packet > 10) OR (event = 'mtu' AND client_port > 0)",
         "count(*) FROM {}",
         "event, count(*) FROM {} GROUP BY ALL",
         "ja4 FROM {} WHERE event IN ('tls_client', 'tls_server') AND ja4 IS NOT NULL",
@@ -433,6 +446,58 @@ def test_scan_builds_what_the_query_needs():
     ):
         assert query(scan).collect(engine="streaming").equals(query(frame.lazy()).collect())
     assert hn.scan_pcap(hn.read_pcap(CURL, events=["tls_client"])).filter(event == "tls_server").collect().is_empty()
+
+
+def test_scan_analyses_events_of_the_query(monkeypatch):
+    analysed = []
+    changed = hn.Capture._changed
+    monkeypatch.setattr(hn.Capture, "_changed", lambda self, change: analysed.append(change.get("events")) or changed(self, change))
+    event, port = pl.col("event"), pl.col("client_port")
+    for where, events in (
+        (event == "tls_client", ["tls_client"]),
+        ((port > 40000) & event.is_in(["tls_client", "mtu"]) & pl.col("ja4").is_not_null(), ["mtu", "tls_client"]),
+        ((event == "tls_client") | (port > 40000), None),
+        (port > 40000, None),
+    ):
+        analysed.clear()
+        hn.scan_pcap(CURL).filter(where).collect()
+        assert [names and sorted(names) for names in analysed] == [events], where
+
+
+def test_progress_counts_captures_and_rows(capsys, monkeypatch):
+    seen = []
+    capture = hn.read_pcap([CURL, b"none", PAGES], on_error="skip", progress=lambda *counts: seen.append(counts))
+    for read in (lambda: capture.to_arrow().num_rows, lambda: hn.sql("SELECT ts FROM events", capture).to_arrow_table().num_rows):
+        seen.clear()
+        rows = read()
+        assert seen[-1] == (3, 3, rows)
+        assert seen == sorted(seen)
+    assert pickle.loads(pickle.dumps(capture)).to_arrow().num_rows == rows
+    # Without tqdm.
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    rows = hn.read_pcap([CURL, PAGES], progress=True).to_arrow().num_rows
+    assert capsys.readouterr().err.endswith(f"\r2 of 2 captures, {rows:,} rows\n")
+    bars = []
+
+    class Tqdm:
+        n = 0
+
+        def __init__(self, total, unit):
+            bars.append((total, unit))
+
+        def update(self, number):
+            self.n += number
+
+        def set_postfix_str(self, text, refresh):
+            bars.append(text)
+
+        def close(self):
+            bars.append(self.n)
+
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.SimpleNamespace(tqdm=Tqdm))
+    hn.read_pcap([CURL, PAGES], progress=True).to_arrow()
+    assert (bars[0], bars[-2:]) == ((2, " captures"), [f"{rows:,} rows", 2])
+    assert not capsys.readouterr().err
 
 
 def test_only_chosen_columns_and_events_are_built():

@@ -208,7 +208,7 @@ pub(super) const ROWS: &[Row] = &[
     field(CLIENT, "ja3", [at("tls.ja3.string"), NO, NO, NO]),
     field(CLIENT, "ja3_hash", [at("tls.ja3.hash"), at("ja3"), at("tls.client.ja3"), at("tls.ja3_hash.value")]),
     extra(CLIENT, "algorithm of the fingerprint", [NOT, NOT, NOT, with("tls.ja3_hash.algorithm_id", "1")]),
-    field(SERVER, "version", [text("tls.version", value::version_eve), text("version", value::version_zeek), text("tls.version", value::version_number), text("tls.version", value::version_ocsf)]),
+    field(SERVER, "version", [event("tls.version", value::version_eve), text("version", value::version_zeek), text("tls.version", value::version_number), text("tls.version", value::version_ocsf)]),
     extra(&["tls_server", "tls_handshake"], "protocol of the version", [NOT, NOT, event("tls.version_protocol", value::version_protocol), NOT]),
     field(SERVER, "cipher_name", [NO, at("cipher"), at("tls.cipher"), at("tls.cipher")]),
     field(SERVER, "group", [NO, at("curve"), at("tls.curve"), NO]),
@@ -217,7 +217,7 @@ pub(super) const ROWS: &[Row] = &[
     field(SERVER, "ja3s_hash", [at("tls.ja3s.hash"), at("ja3s"), at("tls.server.ja3s"), at("tls.ja3s_hash.value")]),
     extra(SERVER, "algorithm of the fingerprint", [NOT, NOT, NOT, with("tls.ja3s_hash.algorithm_id", "1")]),
     field(HANDSHAKE, "completed", [NO, at("established"), at("tls.established"), NO]),
-    field(HANDSHAKE, "version", [text("tls.version", value::version_eve), text("version", value::version_zeek), text("tls.version", value::version_number), text("tls.version", value::version_ocsf)]),
+    field(HANDSHAKE, "version", [event("tls.version", value::version_eve), text("version", value::version_zeek), text("tls.version", value::version_number), text("tls.version", value::version_ocsf)]),
     field(HANDSHAKE, "group", [NO, at("curve"), at("tls.curve"), NO]),
     field(HANDSHAKE, "resumed", [NO, text("resumed", value::resumed), text("tls.resumed", value::resumed), NO]),
 

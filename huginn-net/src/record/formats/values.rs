@@ -1,10 +1,12 @@
 //! Values that a format writes in another form than JSON.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::ops::Deref;
 
-use huginn_net_core::{FlowId, HexDigits, Timestamp};
+use huginn_net_core::{FlowId, HexDigits, Timestamp, TransportKind};
 use huginn_net_http::HttpVersion;
+use huginn_net_tls::Version;
 use sha1::{Digest, Sha1};
 
 use crate::connection::Connection;
@@ -380,11 +382,25 @@ fn version_name(value: &str, names: [&str; 9]) -> Option<String> {
     (!name.is_empty()).then(|| format!("\"{name}\""))
 }
 
-/// Suricata's name of a version: always one, as its events have.
-pub(super) fn version_eve(value: &str) -> Option<String> {
-    let names =
-        ["TLS 1.3", "TLS 1.2", "TLS 1.1", "TLSv1", "SSLv3", "SSLv2", "DTLS 1.0", "DTLS 1.2", "DTLS 1.3"];
-    version_name(value, names).or_else(|| Some("\"UNDETERMINED\"".to_owned()))
+/// Suricata's name of the version that a server selects: always one, as its events have.
+pub(super) fn version_eve(event: &Event, out: &mut Vec<u8>) -> bool {
+    // Suricata has no DTLS, and so no numbers of its versions.
+    let is_known = |version: &Version| event.flow.transport == TransportKind::Tcp || version.name().is_some();
+    text(out, &version_of_suricata(selected_version(event).filter(is_known)))
+}
+
+/// Suricata's name of a version: drafts of TLS 1.3 have names, and other unknown versions are decimal numbers.
+pub(super) fn version_of_suricata(version: Option<Version>) -> Cow<'static, str> {
+    let Some(version) = version.filter(|version| version.0 != 0) else { return "UNDETERMINED".into() };
+    match version {
+        Version::TLS_1_0 => "TLSv1".into(),
+        Version::SSL_3 => "SSLv3".into(),
+        Version::SSL_2 => "SSLv2".into(),
+        Version(0x7f01..=0x7f0f) => "TLS 1.3 draft-<16".into(),
+        Version(number @ 0x7f10..=0x7f1c) => format!("TLS 1.3 draft-{}", number & 0xff).into(),
+        Version(number @ (0xfb14..=0xfb17 | 0xfb1a)) => format!("TLS 1.3 draft-{}-fb", number & 0xff).into(),
+        Version(number) => version.name().map_or_else(|| number.to_string().into(), Cow::Borrowed),
+    }
 }
 
 pub(super) fn version_zeek(value: &str) -> Option<String> {
@@ -401,12 +417,17 @@ pub(super) fn version_ocsf(value: &str) -> Option<String> {
     version_number(value).or_else(|| Some("\"Unknown\"".to_owned()))
 }
 
-pub(super) fn version_protocol(event: &Event, out: &mut Vec<u8>) -> bool {
-    let version = match &event.kind {
+/// The version that the server selects.
+fn selected_version(event: &Event) -> Option<Version> {
+    match &event.kind {
         Finding::TlsServer(finding) => Some(finding.server.hello.version()),
         Finding::TlsHandshake(finding) => finding.handshake.version,
         _ => None,
-    };
+    }
+}
+
+pub(super) fn version_protocol(event: &Event, out: &mut Vec<u8>) -> bool {
+    let version = selected_version(event);
     let protocol = match version.map(|version| version.to_string()).as_deref() {
         Some("13" | "12" | "11" | "10") => "tls",
         Some("s3" | "s2") => "ssl",
