@@ -340,6 +340,37 @@ fn decrypted_heads_equal_tshark() {
     }
 }
 
+#[test]
+fn decrypted_browsers_and_libraries_are_named() {
+    let mut found = std::collections::BTreeSet::new();
+    for name in ["http-decrypted-firefox.pcapng", "http-decrypted-quinn.pcapng", "http-decrypted-quic.pcapng"]
+    {
+        for event in events(&captures::path(name)) {
+            let Finding::HttpRequest(finding) = &event.kind else { continue };
+            let agent = String::from_utf8(finding.request.user_agent().unwrap().to_vec()).unwrap();
+            let agent =
+                agent.split([' ', '/']).rev().find(|word| word.starts_with(char::is_alphabetic)).unwrap();
+            let software = finding.software.as_ref().map(|found| found.software.to_string());
+            found.insert((finding.request.version().name().to_owned(), agent.to_owned(), software));
+        }
+    }
+    let named = |version: &str, agent: &str, name: &str| {
+        (version.to_owned(), agent.to_owned(), Some(name.to_owned()))
+    };
+    let wanted = [
+        ("1.1".to_owned(), "Firefox".to_owned(), None),
+        named("2", "Firefox", "Firefox"),
+        // Early data of aioquic come before its settings.
+        ("3".to_owned(), "aioquic".to_owned(), None),
+        named("3", "aioquic", "Python aioquic"),
+        named("3", "Firefox", "Firefox"),
+        named("3", "HTTP", "quic-go"),
+        named("3", "Safari", "Chromium"),
+        named("3", "h3", "h3"),
+    ];
+    assert_eq!(found, wanted.into());
+}
+
 /// Connections without their SYN are decrypted whatever else is analysed.
 #[test]
 fn http_alone_is_decrypted_from_the_hello_on() {
