@@ -220,7 +220,7 @@ firefox_with() {
 record_http_decrypted_quinn() {
     h3_servers
     [ -e "$tmp/quinn" ] || quinn_program
-    local program=$tmp/quinn/target/debug/quinn
+    local program=$tmp/quinn/target/debug/program
     server "$program" serve "$tmp/cert.pem" "$tmp/key.pem" 0.0.0.0:449 2>"$tmp/quinn.log" &
     until [ -n "$(server ss -Hlnu "sport = :449")" ]; do sleep 0.05; done
     local port
@@ -234,7 +234,7 @@ record_http_decrypted_quinn() {
 
 # Builds http-programs/h3.rs.
 quinn_program() {
-    cargo new -q --vcs none "$tmp/quinn"
+    cargo new -q --vcs none --name program "$tmp/quinn"
     cp "$here/http-programs/h3.rs" "$tmp/quinn/src/main.rs"
     (
         cd "$tmp/quinn"

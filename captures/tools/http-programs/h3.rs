@@ -20,7 +20,9 @@ async fn main() -> Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match &arguments[..] {
-        [serve, certificate, key, address] if serve == "serve" => run_server(certificate, key, address.parse()?).await,
+        [serve, certificate, key, address] if serve == "serve" => {
+            run_server(certificate, key, address.parse()?).await
+        }
         [get, url, address] if get == "get" => run_client(url.parse()?, address.parse()?).await,
         _ => Err("h3 serve CERTIFICATE KEY ADDRESS, or h3 get URL ADDRESS".into()),
     }
@@ -28,19 +30,26 @@ async fn main() -> Result<()> {
 
 async fn run_server(certificate: &str, key: &str, address: SocketAddr) -> Result<()> {
     let chain = CertificateDer::pem_file_iter(certificate)?.collect::<std::result::Result<_, _>>()?;
-    let mut tls = rustls::ServerConfig::builder().with_no_client_auth().with_single_cert(chain, PrivateKeyDer::from_pem_file(key)?)?;
+    let mut tls = rustls::ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(chain, PrivateKeyDer::from_pem_file(key)?)?;
     tls.alpn_protocols = vec![b"h3".to_vec()];
     tls.max_early_data_size = u32::MAX;
     let config = quinn::ServerConfig::with_crypto(Arc::new(QuicServerConfig::try_from(tls)?));
     let endpoint = quinn::Endpoint::server(config, address)?;
     while let Some(incoming) = endpoint.accept().await {
         tokio::spawn(async move {
-            let mut connection = h3::server::Connection::new(h3_quinn::Connection::new(incoming.await?)).await?;
+            let mut connection =
+                h3::server::Connection::new(h3_quinn::Connection::new(incoming.await?)).await?;
             while let Some(resolver) = connection.accept().await? {
                 tokio::spawn(async move {
                     let (_, mut stream) = resolver.resolve_request().await?;
                     while stream.recv_data().await?.is_some() {}
-                    stream.send_response(Response::builder().header("server", "quinn").header("x-b", "1").body(())?).await?;
+                    stream
+                        .send_response(
+                            Response::builder().header("server", "quinn").header("x-b", "1").body(())?,
+                        )
+                        .await?;
                     stream.send_data(Bytes::from("A page.\n".repeat(100))).await?;
                     stream.finish().await?;
                     Ok::<(), Box<dyn Error + Send + Sync>>(())
@@ -66,7 +75,11 @@ async fn run_client(url: http::Uri, address: SocketAddr) -> Result<()> {
     let driving = tokio::spawn(async move { driver.wait_idle().await });
     for (number, method) in ["GET", "POST", "GET"].into_iter().enumerate() {
         let target = format!("https://{}{}?{number}", url.authority().ok_or("an authority")?, url.path());
-        let request = Request::builder().method(method).uri(target).header("user-agent", "h3").header("x-name", "value");
+        let request = Request::builder()
+            .method(method)
+            .uri(target)
+            .header("user-agent", "h3")
+            .header("x-name", "value");
         let mut stream = requests.send_request(request.header("accept", "*/*").body(())?).await?;
         if method == "POST" {
             stream.send_data(Bytes::from("text".repeat(500))).await?;
@@ -115,7 +128,12 @@ impl rustls::client::danger::ServerCertVerifier for AcceptAll {
         certificate: &CertificateDer<'_>,
         signature: &rustls::DigitallySignedStruct,
     ) -> std::result::Result<rustls::client::danger::HandshakeSignatureValid, rustls::Error> {
-        rustls::crypto::verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+        rustls::crypto::verify_tls13_signature(
+            message,
+            certificate,
+            signature,
+            &self.0.signature_verification_algorithms,
+        )
     }
 
     fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {
