@@ -17,6 +17,7 @@
 #   A field is empty if its option is absent.
 # NAME.http (http-*) has one line for each head, in order: source, port, HTTP version (1 or 2), then method and target, or
 #   status. Absent for HTTP/3 and TLS inside TLS, which tshark 4.0 does not read.
+# NAME.heads (http-decrypted-*) comes from record-decrypted.sh, by a newer tshark: heads.py describes it.
 # NAME.ssh (ssh-*) has one line for each identification string and each fingerprint that tshark shows: source, port, then
 #   `banner` and the identification string, or `hassh` or `hasshserver` with the fingerprint and its algorithms.
 # NAME.kex (ssh-negotiation) comes from record-ssh.sh: it is what the client printed while it was recorded.
@@ -109,7 +110,7 @@ goldens() {
         ;;
     http-*)
         # tshark 4.0 reads no HTTP/3, and nothing inside of TLS in TLS.
-        [ "$name" = http-decrypted-tls13 ] || [ "$name" = http-decrypted-quic ] || http_view "$capture" "$out.http"
+        case $name in http-decrypted-tls13 | http-decrypted-qui* | http-decrypted-firefox) ;; *) http_view "$capture" "$out.http" ;; esac
         case $name in http-decrypted-*) certificates_view "$capture" "$out.certificates" ;; esac
         ;;
     ssh-*) ssh_view "$capture" "$out.ssh" ;;

@@ -8,17 +8,21 @@
 # The requirements and addresses of record.sh apply. editcap puts the key logs of the clients into the captures.
 set -euo pipefail
 
-readonly PACKAGES="chromium curl ethtool iproute2 nginx nodejs openssl python3 python3-venv tcpdump tshark wireshark-common"
-readonly PROGRAMS="chromium curl editcap ethtool go ip nginx node openssl python3 ss tcpdump tshark"
+readonly PACKAGES="chromium curl ethtool firefox-esr iproute2 libnss3-tools nginx nodejs openjdk-17-jdk-headless openssl python3 python3-venv
+    tcpdump tshark wireshark-common"
+readonly PROGRAMS="cargo certutil chromium curl editcap ethtool firefox-esr go ip javac nginx node openssl python3 ss tcpdump tshark"
 export PYTHONDONTWRITEBYTECODE=1
 
-readonly NAMES="http-decrypted-suites http-decrypted-sessions http-decrypted-clients http-decrypted-quic http-decrypted-tls13"
+readonly NAMES="http-decrypted-suites http-decrypted-sessions http-decrypted-clients http-decrypted-libraries http-decrypted-firefox
+    http-decrypted-quic http-decrypted-quinn http-decrypted-tls13"
 
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/layout.sh"
 . "$here/lab.sh"
 
 readonly SITE=https://www.example.test
+# An agent of Java that logs keys, from Maven Central (Apache-2.0).
+readonly AGENT=name/neykov/extract-tls-secrets/4.0.0/extract-tls-secrets-4.0.0.jar
 
 main() {
     if [ "${1:-}" = --list ]; then
@@ -38,7 +42,15 @@ main() {
         stop_recording
         editcap --inject-secrets tls,"$tmp/keys.log" "$tmp/whole.pcap" "$(capture "$name.pcapng")" 2>/dev/null
         lab_down
+        # tshark shows nothing of TLS inside TLS.
+        [ "$name" = http-decrypted-tls13 ] || heads "$name"
     done
+}
+
+# heads NAME: writes the golden NAME.heads, with the tshark of Debian trixie, because that of bookworm reads no HTTP/3.
+heads() {
+    # shellcheck disable=SC2046
+    python3 "$here/heads.py" $(trixie tshark usr/bin/tshark) "$(capture "$1.pcapng")" >"$(capture "$1.heads")"
 }
 
 # nginx: 443 with every suite and HTTP/2, 444 with HTTP/1 and early data, 446 with HTTP/1 and without encrypt-then-MAC.
@@ -48,7 +60,7 @@ server_up() {
     printf 'GIF89a\1\0\1\0\0\0\0;' >"$tmp/www/a.gif"
     echo 'fetch("/data?a=1", { method: "POST", body: "text" })' >"$tmp/www/a.js"
     head -c 20000 /dev/zero | tr '\0' 'a' >"$tmp/www/large"
-    certificate
+    certificate_of_authority
     openssl req -x509 -newkey rsa:2048 -nodes -days 3650 -subj /CN=www.example.test \
         -addext subjectAltName=DNS:www.example.test -keyout "$tmp/rsa-key.pem" -out "$tmp/rsa-cert.pem" 2>/dev/null
     openssl dhparam -dsaparam -out "$tmp/dh.pem" 2048 2>/dev/null
@@ -71,6 +83,16 @@ CONF
         kill -0 $!
         sleep 0.05
     done
+}
+
+# Creates an authority and a certificate by it: Firefox accepts no certificate that is its own authority.
+certificate_of_authority() {
+    [ ! -e "$tmp/key.pem" ] || return 0
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 3650 -subj /CN=Authority \
+        -keyout "$tmp/authority-key.pem" -out "$tmp/authority.pem" 2>/dev/null
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 365 -subj /CN=www.example.test \
+        -addext subjectAltName=DNS:www.example.test -addext basicConstraints=CA:FALSE \
+        -CA "$tmp/authority.pem" -CAkey "$tmp/authority-key.pem" -keyout "$tmp/key.pem" -out "$tmp/cert.pem" 2>/dev/null
 }
 
 # named COMMAND...: runs a client that resolves www.example.test and logs its keys, and discards its output.
@@ -141,13 +163,87 @@ record_http_decrypted_clients() {
     named curl -sk -d a=1 -o /dev/null "$SITE/data" -o /dev/null "$SITE/"
     chromium_with --ignore-certificate-errors --dump-dom $SITE/
     named python3 -c 'import ssl, urllib.request as u
-c = ssl.create_default_context(cafile="'"$tmp/cert.pem"'")
+c = ssl.create_default_context(cafile="'"$tmp/authority.pem"'")
 u.urlopen("https://www.example.test:444/python", context=c)' || true
     named node --tls-keylog="$tmp/keys.log" -e 'process.env.NODE_TLS_REJECT_UNAUTHORIZED = 0
 require("https").get("https://www.example.test:444/node", r => r.resume())
 const c = require("http2").connect("https://www.example.test")
 const s = c.request({ ":path": "/node-http2", "x-b": "1", "x-a": "2" }); s.resume(); s.on("end", () => c.close()); s.end()'
     named curl -sk --http1.1 -H Expect: --data-binary @"$tmp/www/large" -o /dev/null "$SITE:444/upload" -o /dev/null "$SITE:444/after"
+}
+
+# Java, Go, Node.js and Python with TLS 1.2 and 1.3, sessions that are new and resumed.
+record_http_decrypted_libraries() {
+    curl -sSf -o "$tmp/agent.jar" "https://repo1.maven.org/maven2/$AGENT"
+    javac -d "$tmp" "$here/http-programs/Secure.java"
+    go build -o "$tmp/secure-go" "$here/http-programs/secure.go"
+    named java "-javaagent:$tmp/agent.jar=$tmp/keys.log" -cp "$tmp" Secure $SITE
+    named "$tmp/secure-go" $SITE
+    local version
+    for version in TLSv1.2 TLSv1.3; do
+        named node --no-warnings --tls-keylog="$tmp/keys.log" "$here/http-programs/secure.js" www.example.test $version
+    done
+    named python3 -c 'import ssl, urllib.request as u
+for version in ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3:
+    c = ssl.create_default_context(cafile="'"$tmp/authority.pem"'")
+    c.minimum_version = c.maximum_version = version
+    for data in None, b"text":
+        u.urlopen(u.Request("https://www.example.test:444/data?python", data, {"X-Name": "value"}), context=c).read()'
+}
+
+# Firefox with HTTP/2, HTTP/1 and HTTP/3 (a server of quic-go), and with TLS 1.2.
+record_http_decrypted_firefox() {
+    h3_servers
+    firefox_with "$SITE/?http2"
+    firefox_with "$SITE:444/?http1"
+    firefox_with "$SITE/?http2-tls12" security.tls.version.max 3
+    firefox_with "$SITE:444/?http1-tls12" security.tls.version.max 3
+    firefox_with $SITE/firefox-http3 network.http.http3.alt-svc-mapping-for-testing '"www.example.test;h3=:445"'
+}
+
+# firefox_with URL [PREFERENCE VALUE]...: opens a page with a new profile, which trusts the authority.
+firefox_with() {
+    local url=$1 profile
+    shift
+    profile=$(mktemp -d "$tmp/firefox-XXXX")
+    {
+        echo 'user_pref("network.captive-portal-service.enabled", false);'
+        echo 'user_pref("network.http.http3.disable_when_third_party_roots_found", false);'
+        [ $# = 0 ] || printf 'user_pref("%s", %s);\n' "$@"
+    } >"$profile/user.js"
+    certutil -N -d "$profile" --empty-password
+    certutil -A -d "$profile" -n authority -t C,, -i "$tmp/authority.pem"
+    named env HOME="$profile" timeout 12 firefox-esr --headless --profile "$profile" --screenshot "$tmp/page.png" "$url" || true
+}
+
+# HTTP/3 of quinn, aioquic, quic-go, Chromium and Firefox with a server of quinn, and of quinn with servers of quic-go and aioquic.
+record_http_decrypted_quinn() {
+    h3_servers
+    [ -e "$tmp/quinn" ] || quinn_program
+    local program=$tmp/quinn/target/debug/program
+    server "$program" serve "$tmp/cert.pem" "$tmp/key.pem" 0.0.0.0:449 2>"$tmp/quinn.log" &
+    until [ -n "$(server ss -Hlnu "sport = :449")" ]; do sleep 0.05; done
+    local port
+    for port in 449 445 448; do named "$program" get $SITE:$port/quinn $SERVER4:$port || echo "no connection: quinn to $port"; done
+    h3_python 1 $SITE:449/aioquic
+    h3_python 1 $SITE:449/aioquic-update update
+    named "$tmp/h3/h3" get $SITE:449/go
+    chromium_with --enable-quic --origin-to-force-quic-on=www.example.test:449 --dump-dom $SITE:449/chromium
+    firefox_with $SITE/firefox network.http.http3.alt-svc-mapping-for-testing '"www.example.test;h3=:449"'
+}
+
+# Builds http-programs/h3.rs.
+quinn_program() {
+    cargo new -q --vcs none --name program "$tmp/quinn"
+    cp "$here/http-programs/h3.rs" "$tmp/quinn/src/main.rs"
+    (
+        cd "$tmp/quinn"
+        cargo add -q bytes h3 h3-quinn http@1
+        cargo add -q quinn@0.11 --no-default-features --features ring,runtime-tokio,rustls
+        cargo add -q rustls@0.23 --no-default-features --features ring,std,tls12
+        cargo add -q tokio --features macros,rt-multi-thread
+        cargo build -q --target-dir target
+    ) >"$tmp/quinn-build.log" 2>&1
 }
 
 # HTTP/3 of quic-go (0-RTT, whose secret Go does not log), aioquic (versions 1 and 2, key update, another connection id, 0-RTT) and Chromium, with servers of quic-go, with

@@ -25,4 +25,5 @@ fuzz_target!(|data: &[u8]| {
     let _ = clients.match_ja3(Ja3Hash([0; 16]));
     let _ = clients.match_akamai(AkamaiHash([0; 16]));
     let _ = clients.match_hassh([0; 16]);
+    let _ = clients.match_http3(text);
 });

@@ -6,7 +6,7 @@
 use std::io::Cursor;
 
 use huginn_net_capture::CaptureReader;
-use huginn_net_decrypt::{PlaintextReader, Secrets, Side, TlsDecryptor};
+use huginn_net_decrypt::{PlaintextReader, Secrets, SessionReader, Side, TlsDecryptor};
 use libfuzzer_sys::fuzz_target;
 
 const CLIENT: &[u8] = include_bytes!("../../huginn-net-decrypt/recordings/tls13/client");
@@ -54,8 +54,13 @@ fuzz_target!(|data: &[u8]| {
 /// The plaintext of both sides, and whether the decryption failed.
 fn read(client: &[u8], server: &[u8], len: usize, secrets: &Secrets) -> (Plaintext, bool) {
     let (mut decryptor, mut plaintext) = (TlsDecryptor::new(), Plaintext::default());
+    let mut sessions = SessionReader::new();
     for (side, bytes) in [(Side::Client, client), (Side::Server, server)] {
         for piece in bytes.chunks(len.min(bytes.len()).max(1)) {
+            if let Some(connection) = sessions.push(side, piece) {
+                secrets.add_sessions(&[connection]);
+            }
+            assert!(sessions.buffered_bytes() < 1 << 20);
             let outcome = decryptor.push(side, piece, secrets, &mut plaintext);
             assert!(decryptor.buffered_bytes() < 1 << 20);
             if outcome.is_err() {

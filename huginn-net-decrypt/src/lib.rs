@@ -44,4 +44,4 @@ mod tls;
 pub use huginn_net_wire::Side;
 pub use quic::{QuicDecryptor, QuicReader};
 pub use secrets::{KeyLogSummary, SecretLabel, Secrets};
-pub use tls::{PlaintextReader, Stop, TlsDecryptor};
+pub use tls::{PlaintextReader, SessionConnection, SessionReader, Stop, TlsDecryptor};

@@ -428,7 +428,7 @@ pub struct HttpRequestFinding {
     pub decrypted: bool,
     /// The Akamai fingerprint of the client; HTTP/2 only.
     pub akamai: Option<Arc<Akamai>>,
-    /// The software with this Akamai fingerprint; HTTP/2 only.
+    /// The software with this fingerprint of HTTP/2 or HTTP/3.
     pub software: Option<ClientMatch>,
     /// The fingerprint of the client; HTTP/3 only, and if its settings were captured.
     pub http3: Option<Arc<Http3Fingerprint>>,

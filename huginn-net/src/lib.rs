@@ -36,6 +36,8 @@ mod community_id;
 mod configure;
 mod connection;
 pub mod consistency;
+#[cfg(feature = "decrypt")]
+pub mod decrypt;
 mod event_limits;
 #[cfg(feature = "tokio")]
 mod event_stream;
@@ -76,9 +78,6 @@ pub use huginn_net_core::{
 /// The signature database and its matching.
 pub use huginn_net_db as db;
 pub use huginn_net_db::{ClientDatabase, Database, DatabaseError, Label};
-/// TLS records and logged secrets to plaintext.
-#[cfg(feature = "decrypt")]
-pub use huginn_net_decrypt as decrypt;
 /// HTTP/1 and HTTP/2: requests, responses, signatures.
 pub use huginn_net_http as http;
 /// SSH: identification strings, HASSH and HASSHServer.

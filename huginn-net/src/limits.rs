@@ -286,6 +286,11 @@ pub(crate) const MAX_SOFTWARE_ROWS: usize = 1 << 16;
 #[cfg(feature = "decrypt")]
 pub(crate) const MAX_TUNNELS: u8 = 2;
 
+/// Maximum number of connections of TLS 1.2 whose sessions are remembered, for secrets that are logged once: less than 20 MiB, and a second
+/// as much for those that have a secret.
+#[cfg(feature = "decrypt")]
+pub(crate) const MAX_SESSION_CONNECTIONS: usize = 100_000;
+
 /// Maximum number of QUIC connections of a flow that are decrypted at once: a client that starts another one on the same ports has ended
 /// the one before.
 #[cfg(feature = "decrypt")]

@@ -17,7 +17,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExplainArguments {
     /// JA4 with hashes (ja4, ja4_o, ja4_stable) or with its lists (ja4_r, ja4_ro, ja4_stable_r), JA3 or JA3S, the MD5 of either, HASSH
-    /// or its algorithms, Akamai's fingerprint of HTTP/2 or its MD5, a QUIC fingerprint in either form, a p0f signature of TCP or HTTP,
+    /// or its algorithms, Akamai's fingerprint of HTTP/2 or its MD5, that of HTTP/3, a QUIC fingerprint in either form, a p0f signature of TCP or HTTP,
     /// or a TLS hello in hexadecimal digits (a handshake message, or its records)
     #[arg(value_name = "FINGERPRINT", allow_hyphen_values = true)]
     pub(crate) fingerprint: Fingerprint,

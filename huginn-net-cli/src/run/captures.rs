@@ -6,7 +6,7 @@ use std::path::Path;
 
 use huginn_net::capture::LabelledFrame;
 use huginn_net::core::{Amount, Block, Fill, FirstFrames, NextFrame};
-use huginn_net::decrypt::{KeyLogSummary, Secrets};
+use huginn_net::decrypt::{KeyLogSummary, Secrets, add_sessions};
 use huginn_net::{CaptureError, CaptureReader, Source};
 
 use super::interrupt::Interrupt;
@@ -150,6 +150,9 @@ impl Captures {
                         let malformed = read_secrets(path, self.max_ratio, &self.secrets);
                         self.malformed_secrets = self.malformed_secrets.saturating_add(malformed);
                     }
+                    if is_file && self.secrets.has_sessions() {
+                        add_sessions_of(path, self.max_ratio, &self.interrupt, &self.secrets);
+                    }
                     let name = (self.is_watched || self.files.len() > 1).then(|| name_of(path));
                     self.opened = self.opened.saturating_add(1);
                     self.progress.begin(index, self.files.len());
@@ -222,6 +225,15 @@ fn read_secrets(path: &Path, max_ratio: Option<NonZeroU32>, secrets: &Secrets) -
         let _ = capture.read_key_logs(|text| secrets.add_key_log_lines(text, &mut summary));
     }
     summary.malformed
+}
+
+/// Makes secrets that programs log once known for all connections of their sessions. The analysis reports damage.
+fn add_sessions_of(path: &Path, max_ratio: Option<NonZeroU32>, interrupt: &Interrupt, secrets: &Secrets) {
+    if let Ok(reader) = open(path, max_ratio) {
+        let mut progress = Progress::hidden();
+        let source = CaptureSource { reader, len: 0, progress: &mut progress, interrupt, shown: 0 };
+        let _ = add_sessions(source, secrets);
+    }
 }
 
 /// Opens a capture file, or standard input.

@@ -301,6 +301,7 @@ fn names_software_of_every_kind() {
     );
     let http2 = table("http2", "akamai_hash", "fd07c74c4990fc43ef9f4b3277cf3cf2");
     let firefox = table("firefox", "akamai_hash", "6ea73faa8fc5aac76bded7bd238f6433");
+    let http3 = table("http3", "http3", "1:65536;6:262144;GREASE|m,a,s,p");
     let ssh = table("ssh", "hassh", "16574631849ea8d13c926c9905839928");
     for (fingerprint, table, kind) in [
         (ja4_stable, &tls, "match         stable"),
@@ -312,6 +313,7 @@ fn names_software_of_every_kind() {
             "Akamai's fingerprint of an HTTP/2 client",
         ),
         ("fd07c74c4990fc43ef9f4b3277cf3cf2", &http2, "Akamai's fingerprint of an HTTP/2 client, as MD5"),
+        ("1:65536;6:262144;GREASE|m,a,s,p", &http3, "a fingerprint of an HTTP/3 client"),
         ("16574631849ea8d13c926c9905839928", &ssh, "HASSH, the MD5 of an SSH client's algorithms"),
     ] {
         let text = explanation(&[fingerprint, "--clients", table]);

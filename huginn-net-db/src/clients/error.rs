@@ -31,7 +31,7 @@ pub enum ClientTableFault {
         name: Box<str>,
     },
     /// Columns without exactly one fingerprint.
-    #[error("a table has exactly one of the columns ja4_stable, akamai_hash and hassh")]
+    #[error("a table has exactly one of the columns ja4_stable, akamai_hash, http3 and hassh")]
     KeyColumn,
     /// A line with more or fewer fields than columns.
     #[error("{found} fields separated by tabs, not {columns}")]

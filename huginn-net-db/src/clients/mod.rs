@@ -1,4 +1,4 @@
-//! Names the software behind the fingerprints of clients: TLS, HTTP/2 and SSH.
+//! Names the software behind the fingerprints of clients: TLS, HTTP/2, HTTP/3 and SSH.
 
 mod browser_fields;
 mod error;
@@ -45,6 +45,8 @@ tables! {
     "curl_cffi.tsv",
     "debian-http2.tsv",
     "debian.tsv",
+    "decrypted-http2.tsv",
+    "decrypted-http3.tsv",
     "deno-http2.tsv",
     "deno.tsv",
     "gecko.tsv",
@@ -74,7 +76,7 @@ static BUILTIN: LazyLock<ClientDatabase> = LazyLock::new(|| {
     ClientDatabase::from_tables(TABLES.iter().map(|(_, text)| *text)).unwrap_or_default()
 });
 
-/// A database of recorded clients, keyed by the stable JA4 (TLS), Akamai fingerprint (HTTP/2) and HASSH (SSH).
+/// A database of recorded clients, keyed by the stable JA4 (TLS), Akamai fingerprint (HTTP/2), HTTP/3 fingerprint and HASSH (SSH).
 ///
 /// Several recordings of one fingerprint become one [`Software`]: what they have in common, and the candidates.
 /// `docs/clients.md` describes the tables. A database is immutable and owns its data: share it in an [`Arc`].
@@ -104,6 +106,8 @@ pub struct ClientDatabase {
     structural: StructuralCache,
     http2: HashMap<AkamaiHash, Arc<Entry>, RandomState>,
     ssh: HashMap<[u8; 16], Arc<Entry>, RandomState>,
+    /// By the MD5 of the text.
+    http3: HashMap<[u8; 16], Arc<Entry>, RandomState>,
 }
 
 impl ClientDatabase {
@@ -151,15 +155,16 @@ impl ClientDatabase {
             table::Key::Ja3(hash) => drop(self.by_ja3.insert(*hash, entry)),
             table::Key::Http2(hash) => drop(self.http2.insert(AkamaiHash(*hash), entry)),
             table::Key::Ssh(hash) => drop(self.ssh.insert(*hash, entry)),
+            table::Key::Http3(hash) => drop(self.http3.insert(*hash, entry)),
         }
     }
 
-    /// Adds the built-in fingerprints of each kind (TLS, HTTP/2, SSH) that has no table in this database.
+    /// Adds the built-in fingerprints of each kind (TLS, HTTP/2, HTTP/3, SSH) that has no table in this database.
     #[must_use]
     pub fn or_builtin(mut self) -> Self {
         let builtin = Self::builtin();
         let lacks = |kind| !self.kinds.contains(&kind);
-        let [tls, http2, ssh] = [Kind::Tls, Kind::Http2, Kind::Ssh].map(lacks);
+        let [tls, http2, ssh, http3] = [Kind::Tls, Kind::Http2, Kind::Ssh, Kind::Http3].map(lacks);
         if tls {
             self.tls.clone_from(&builtin.tls);
             self.by_hash.clone_from(&builtin.by_hash);
@@ -172,12 +177,15 @@ impl ClientDatabase {
         if ssh {
             self.ssh.clone_from(&builtin.ssh);
         }
+        if http3 {
+            self.http3.clone_from(&builtin.http3);
+        }
         self
     }
 
     /// Number of distinct fingerprints, without JA3.
     pub fn len(&self) -> usize {
-        self.tls.len().saturating_add(self.http2.len()).saturating_add(self.ssh.len())
+        [self.tls.len(), self.http2.len(), self.ssh.len(), self.http3.len()].iter().sum()
     }
 
     /// Whether the database has no fingerprint.
@@ -318,6 +326,19 @@ impl ClientDatabase {
     /// Looks up the hash of an Akamai fingerprint of HTTP/2.
     pub fn match_akamai(&self, hash: AkamaiHash) -> Option<ClientMatch> {
         Some(ClientMatch::new(&self.http2.get(&hash)?.software, MatchKind::Exact))
+    }
+
+    /// Looks up the text of an HTTP/3 fingerprint.
+    ///
+    /// ```
+    /// use huginn_net_db::ClientDatabase;
+    ///
+    /// let clients = ClientDatabase::builtin();
+    /// let found = clients.match_http3("1:65536;6:262144;7:100;51:1;GREASE|m,a,s,p").expect("known");
+    /// assert_eq!(found.software.to_string(), "Chromium");
+    /// ```
+    pub fn match_http3(&self, text: &str) -> Option<ClientMatch> {
+        Some(ClientMatch::new(&self.http3.get(&table::http3_key(text))?.software, MatchKind::Exact))
     }
 
     /// Looks up a HASSH: the MD5 of the algorithms of an SSH client.

@@ -262,9 +262,9 @@ impl Entry {
         let (genuine, imitations): (Vec<&Row<'_>>, Vec<&Row<'_>>) =
             clients.iter().copied().partition(|row| row.is_genuine());
         let named = if genuine.is_empty() { &imitations } else { &genuine };
-        // The frames of HTTP/2 do not depend on the TLS library.
+        // The frames of HTTP/2 and HTTP/3 do not depend on the TLS library.
         let library = common(named.iter().map(|row| row.library))
-            .filter(|library| !library.is_empty() && !matches!(key, Key::Http2(_)));
+            .filter(|library| !library.is_empty() && !matches!(key, Key::Http2(_) | Key::Http3(_)));
         let applications = programs(&genuine);
         // The fingerprint of a program without settings of its own is that of its library's defaults.
         let is_specific = genuine.iter().all(|row| row.own_settings);

@@ -1,5 +1,6 @@
 //! Parses client tables: tab-separated values with a line of column names.
 
+use huginn_net_http::http2::AkamaiHash;
 use huginn_net_tls::{Ja3Hash, Ja4, Ja4Raw};
 use huginn_net_wire::quoted;
 
@@ -17,6 +18,8 @@ pub(super) enum Key {
     Ja3(Ja3Hash),
     /// HASSH.
     Ssh([u8; 16]),
+    /// The MD5 of an HTTP/3 fingerprint.
+    Http3([u8; 16]),
 }
 
 /// The kind of fingerprint that a table has.
@@ -25,6 +28,7 @@ pub(super) enum Kind {
     Tls,
     Http2,
     Ssh,
+    Http3,
 }
 
 impl Kind {
@@ -32,6 +36,7 @@ impl Kind {
         match columns.iter().min() {
             Some(0) => Self::Tls,
             Some(1) => Self::Http2,
+            Some(3) => Self::Http3,
             _ => Self::Ssh,
         }
     }
@@ -58,10 +63,11 @@ pub(super) struct Row<'a> {
 }
 
 /// Columns, in the order of the fields in [`Fields`].
-const COLUMNS: [&str; 16] = [
+const COLUMNS: [&str; 17] = [
     "ja4_stable",
     "akamai_hash",
     "hassh",
+    "http3",
     "akamai",
     "ja4",
     "ja4_stable_r",
@@ -76,6 +82,9 @@ const COLUMNS: [&str; 16] = [
     "evidence",
     "date",
 ];
+
+/// Number of columns that are fingerprints, at the start of [`COLUMNS`].
+const KEY_COLUMNS: usize = 4;
 
 /// Appends the rows of a table. Returns its kind; `None` for a file without columns.
 pub(super) fn parse<'a>(text: &'a str, rows: &mut Vec<Row<'a>>) -> Result<Option<Kind>, ClientTableError> {
@@ -101,7 +110,7 @@ fn columns(names: &str) -> Result<Vec<usize>, ClientTableFault> {
         }
         columns.push(column);
     }
-    let keys = columns.iter().filter(|column| **column < 3).count();
+    let keys = columns.iter().filter(|column| **column < KEY_COLUMNS).count();
     if keys == 1 { Ok(columns) } else { Err(ClientTableFault::KeyColumn) }
 }
 
@@ -121,6 +130,7 @@ impl<'a> Row<'a> {
             ja4_stable,
             akamai_hash,
             hassh,
+            http3,
             _akamai,
             ja4,
             ja4_stable_r,
@@ -142,6 +152,8 @@ impl<'a> Row<'a> {
             Kind::Tls => Key::Tls(ja4_stable.parse().map_err(ClientTableFault::Ja4)?),
             Kind::Http2 => Key::Http2(parse_hash(akamai_hash)?),
             Kind::Ssh => Key::Ssh(parse_hash(hassh)?),
+            Kind::Http3 if http3.is_empty() => return Err(ClientTableFault::Empty { column: "http3" }),
+            Kind::Http3 => Key::Http3(http3_key(http3)),
         };
         if let (Key::Tls(ja4_stable), false) = (key, ja4_stable_r.is_empty()) {
             let raw: Ja4Raw = ja4_stable_r.parse().map_err(ClientTableFault::Ja4)?;
@@ -179,6 +191,11 @@ fn parse_fields(text: &str) -> Result<Vec<HelloField>, ClientTableFault> {
     let field =
         |name| HelloField::from_name(name).ok_or_else(|| ClientTableFault::Field { value: quoted(name) });
     names.map(field).collect()
+}
+
+/// The key of an HTTP/3 fingerprint.
+pub(super) fn http3_key(text: &str) -> [u8; 16] {
+    AkamaiHash::from_text(text).0
 }
 
 /// Parses 32 lower-case hexadecimal digits.

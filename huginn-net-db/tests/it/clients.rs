@@ -191,6 +191,21 @@ fn http2_names_no_tls_library() {
 }
 
 #[test]
+fn http3_names_clients_by_the_whole_text() {
+    let text = "1:65536;GREASE|m,a,s,p";
+    let table = format!("http3\tlibrary\tapplication\town_settings\n{text}\tLib\tApp\tyes\n");
+    let database = ClientDatabase::parse(&table).unwrap();
+    let found = database.match_http3(text).unwrap();
+    assert_eq!((found.software.library.as_deref(), found.software.to_string()), (None, "App".to_owned()));
+    assert!(database.match_http3("1:65536|m,a,s,p").is_none());
+    let error = ClientDatabase::parse("http3\tapplication\n\tApp\n").unwrap_err();
+    assert_eq!(error.line, 2);
+    let all = database.or_builtin();
+    let chromium = "1:65536;6:262144;7:100;51:1;GREASE|m,a,s,p";
+    assert!(all.match_http3(text).is_some() && all.match_http3(chromium).is_none() && all.len() > 100);
+}
+
+#[test]
 fn similar_fingerprint_names_library_within_limit() {
     let hello = |suites: &[u16], kinds: &[u16]| {
         let mut body = vec![3, 3];

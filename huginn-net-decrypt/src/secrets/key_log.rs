@@ -30,7 +30,7 @@ enum Line {
 impl Secrets {
     /// Adds the secrets of a key log.
     ///
-    /// Lines end with LF or CR LF. Empty lines and comments are skipped, and malformed lines are counted.
+    /// Lines end with LF or CR LF, and may have other bytes than digits after the secret. Empty lines and comments are skipped, and malformed lines are counted.
     pub fn add_key_log(&self, text: &[u8]) -> KeyLogSummary {
         let mut summary = KeyLogSummary::default();
         self.add_key_log_lines(text, &mut summary);
@@ -78,6 +78,9 @@ fn parse(line: &[u8]) -> Option<Line> {
     if words.next().is_some() {
         return None;
     }
+    // Logs that were copied between programs have other bytes after the digits, such as a backslash; Wireshark ignores them, too.
+    let digits = secret.iter().rposition(u8::is_ascii_hexdigit)?.saturating_add(1);
+    let secret = secret.get(..digits)?;
     let (label, id, secret) = match label {
         b"CLIENT_RANDOM" => (Some(SecretLabel::MasterSecret), id, secret),
         b"CLIENT_EARLY_TRAFFIC_SECRET" => (Some(SecretLabel::ClientEarly), id, secret),
@@ -168,6 +171,7 @@ mod tests {
             format!("CLIENT_RANDOM {random} {}\r\n", "02".repeat(48)),
             format!("CLIENT_RANDOM {random} {secret}\n"),
             format!("CLIENT_TRAFFIC_SECRET_0 {random} {secret}\n"),
+            format!("SERVER_HANDSHAKE_TRAFFIC_SECRET {random} {secret}\\\n"),
             format!("EXPORTER_SECRET {random} {secret}\n\n# text\n"),
             format!("SERVER_TRAFFIC_SECRET_0 {random} {secret} 3\n"),
             format!("SERVER_TRAFFIC_SECRET_0 {random}\n"),
@@ -179,8 +183,8 @@ mod tests {
         .concat();
         let secrets = Secrets::new();
         let summary = secrets.add_key_log(text.as_bytes());
-        assert_eq!((summary.secrets, summary.other, summary.malformed), (3, 1, 6));
-        assert_eq!(summary.malformed_lines, [2, 7, 8, 9, 10, 12]);
+        assert_eq!((summary.secrets, summary.other, summary.malformed), (4, 1, 6));
+        assert_eq!(summary.malformed_lines, [2, 8, 9, 10, 11, 13]);
         assert_eq!(secrets.add_key_log(text.as_bytes()).secrets, 0, "nothing is new");
         let master = secrets.get(SecretLabel::MasterSecret, &[0xab; 32]).unwrap();
         assert_eq!(**master, [2; 48]);

@@ -14,6 +14,8 @@ use zeroize::Zeroizing;
 pub use key_log::KeyLogSummary;
 
 use crate::limits::MAX_SECRETS;
+use crate::tls::SessionConnection;
+use crate::tls::hello::SessionName;
 
 /// A secret, zeroed when it is dropped. It moves as a pointer, so that no copies remain in memory.
 pub(crate) type Secret = Zeroizing<Box<[u8]>>;
@@ -71,6 +73,8 @@ struct Set {
     order: VecDeque<Key>,
     max: usize,
     dropped: u64,
+    /// Whether a secret is of a connection up to TLS 1.2.
+    has_master: bool,
 }
 
 impl Set {
@@ -81,6 +85,7 @@ impl Set {
         }
         let Entry::Vacant(entry) = self.by_key.entry(key) else { return false };
         entry.insert(Zeroizing::new(secret.into()));
+        self.has_master |= key.0 == SecretLabel::MasterSecret;
         self.order.push_back(key);
         if self.order.len() > self.max
             && let Some(oldest) = self.order.pop_front()
@@ -132,6 +137,28 @@ impl Secrets {
         let is_new = set.insert((label, *id), secret);
         self.publish(&set);
         is_new
+    }
+
+    /// Whether connections up to TLS 1.2 may resume a session whose secret is known.
+    pub fn has_sessions(&self) -> bool {
+        self.read(|set| set.has_master)
+    }
+
+    /// Makes the secret of one connection known for the others of its session. They are in the order in which they began.
+    pub fn add_sessions(&self, connections: &[SessionConnection]) {
+        let mut by_name: HashMap<SessionName, Secret> = HashMap::default();
+        // Earlier connections come last, for secrets that were logged by a later one only.
+        for connection in connections.iter().chain(connections.iter().rev()) {
+            let names = || connection.names.iter().flatten();
+            let secret = self.get(SecretLabel::MasterSecret, &connection.random);
+            let Some(secret) = secret.or_else(|| names().find_map(|name| by_name.get(name).cloned())) else {
+                continue;
+            };
+            self.insert(SecretLabel::MasterSecret, &connection.random, &secret);
+            for name in names() {
+                by_name.entry(*name).or_insert_with(|| secret.clone());
+            }
+        }
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Set> {

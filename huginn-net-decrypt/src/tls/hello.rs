@@ -3,8 +3,10 @@
 use std::fmt;
 
 use huginn_net_wire::{Cursor, Truncated};
+use sha2::{Digest, Sha256};
 
 const ENCRYPT_THEN_MAC: u16 = 22;
+const SESSION_TICKET: u16 = 35;
 const EARLY_DATA: u16 = 42;
 const SUPPORTED_VERSIONS: u16 = 43;
 
@@ -14,9 +16,21 @@ pub(crate) const RETRY_RANDOM: [u8; 32] = [
     0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
 
+/// What names a session up to TLS 1.2.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum SessionName {
+    /// Its identifier, padded with zeros.
+    Id([u8; 32]),
+    /// The SHA-256 of a ticket.
+    Ticket([u8; 32]),
+}
+
 #[derive(Clone, Copy)]
 pub(crate) struct ClientHello {
     pub(crate) random: [u8; 32],
+    /// The session identifier, padded with zeros; all zeros if there is none.
+    session: [u8; 32],
+    ticket: Option<SessionName>,
     pub(crate) has_early_data: bool,
 }
 
@@ -30,6 +44,16 @@ pub(crate) struct ServerHello {
     pub(crate) version: u16,
     /// Whether CBC encrypts before the MAC is computed.
     pub(crate) encrypts_first: bool,
+}
+
+/// Omits the name.
+impl fmt::Debug for SessionName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Id(_) => "Id",
+            Self::Ticket(_) => "Ticket",
+        })
+    }
 }
 
 /// Omits the random, which names secrets.
@@ -56,15 +80,25 @@ impl ClientHello {
         let mut body = Cursor::new(body);
         body.skip(2)?;
         let random = body.array()?;
-        let session = usize::from(body.u8()?);
-        body.skip(session)?;
+        let session = session(&mut body)?;
         let suites = usize::from(body.u16_be()?);
         body.skip(suites)?;
         let methods = usize::from(body.u8()?);
         body.skip(methods)?;
-        let mut has_early_data = false;
-        each_extension(&mut body, |kind, _| has_early_data |= kind == EARLY_DATA)?;
-        Ok(Self { random, has_early_data })
+        let (mut has_early_data, mut ticket) = (false, None);
+        each_extension(&mut body, |kind, data| {
+            has_early_data |= kind == EARLY_DATA;
+            if kind == SESSION_TICKET {
+                ticket = ticket_of(data);
+            }
+        })?;
+        Ok(Self { random, session, ticket, has_early_data })
+    }
+
+    /// The ticket by which a connection of TLS 1.2 is resumed: then the server repeats the identifier that the client chose (RFC 5077,
+    /// section 3.4).
+    pub(crate) fn resumed_ticket(&self, server: &ServerHello) -> Option<SessionName> {
+        self.ticket.filter(|_| server.session == self.session && server.session_id().is_some())
     }
 }
 
@@ -74,12 +108,7 @@ impl ServerHello {
         let mut body = Cursor::new(body);
         let mut version = body.u16_be()?;
         let random = body.array()?;
-        let session_len = usize::from(body.u8()?);
-        let id = body.take(session_len)?;
-        let mut session = [0; 32];
-        for (place, byte) in session.iter_mut().zip(id) {
-            *place = *byte;
-        }
+        let session = session(&mut body)?;
         let suite = body.u16_be()?;
         body.skip(1)?;
         let mut encrypts_first = false;
@@ -92,9 +121,29 @@ impl ServerHello {
         Ok(Self { random, session, suite, version, encrypts_first })
     }
 
+    pub(crate) fn session_id(&self) -> Option<SessionName> {
+        (self.session != [0; 32]).then_some(SessionName::Id(self.session))
+    }
+
     pub(crate) fn is_retry_request(&self) -> bool {
         self.random == RETRY_RANDOM
     }
+}
+
+/// Reads a session identifier, and pads it with zeros.
+fn session(body: &mut Cursor<'_>) -> Result<[u8; 32], Truncated> {
+    let len = usize::from(body.u8()?);
+    let id = body.take(len)?;
+    let mut session = [0; 32];
+    for (place, byte) in session.iter_mut().zip(id) {
+        *place = *byte;
+    }
+    Ok(session)
+}
+
+/// The name of a session by its ticket; `None` of an empty one.
+pub(crate) fn ticket_of(ticket: &[u8]) -> Option<SessionName> {
+    (!ticket.is_empty()).then(|| SessionName::Ticket(Sha256::digest(ticket).into()))
 }
 
 /// Whether EncryptedExtensions accepts early data.

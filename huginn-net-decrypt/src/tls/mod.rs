@@ -6,6 +6,7 @@ pub(crate) mod derive;
 pub(crate) mod hello;
 mod keys;
 pub(crate) mod messages;
+mod sessions;
 mod side;
 pub(crate) mod suite;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use zeroize::Zeroizing;
 
 use self::cipher::RecordCipher;
 use self::hello::{ClientHello, ServerHello};
+pub use self::sessions::{SessionConnection, SessionReader};
 use self::side::{HEADER_LEN, SideState};
 use self::suite::Suite;
 use crate::limits::{MAX_PREAMBLE_BYTES, MAX_REFUSED_RECORDS, MAX_WAITING_BYTES};
@@ -150,7 +152,7 @@ impl TlsDecryptor {
         if let Some(stop) = self.stop {
             return Err(stop);
         }
-        if !self.begins(side, bytes) {
+        if !self.side(side).begins(side, bytes) {
             self.preamble = self.preamble.saturating_add(bytes.len());
             let is_late = self.client_hello.is_none() && self.preamble > MAX_PREAMBLE_BYTES;
             return if is_late { Err(self.stop(Stop::NotTls)) } else { Ok(()) };
@@ -231,17 +233,6 @@ impl TlsDecryptor {
 
     fn is_tls13(&self) -> bool {
         self.server_hello.is_some_and(|(hello, _)| hello.version == TLS_1_3)
-    }
-
-    /// Whether the records of a side have begun, or begin with these bytes.
-    fn begins(&mut self, side: Side, bytes: &[u8]) -> bool {
-        let state = self.side(side);
-        state.has_begun |= match bytes {
-            [kind @ (HANDSHAKE | ALERT), 3, ..] => side == Side::Server || *kind == HANDSHAKE,
-            [HANDSHAKE] => true,
-            _ => false,
-        };
-        state.has_begun
     }
 
     /// Reads the complete records of a side.

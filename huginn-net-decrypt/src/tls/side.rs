@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use huginn_net_wire::Side;
 use zeroize::Zeroizing;
 
-use super::Stop;
 use super::cipher::{Opened, RecordCipher};
 use super::messages::MessageJoiner;
+use super::{ALERT, HANDSHAKE, Stop};
 use crate::limits::MAX_FRAGMENT_LEN;
 
 /// Length of a record header, in bytes.
@@ -45,6 +46,16 @@ pub(super) struct RecordHeader {
 }
 
 impl SideState {
+    /// Whether the records of a side have begun, or begin with these bytes.
+    pub(super) fn begins(&mut self, side: Side, bytes: &[u8]) -> bool {
+        self.has_begun |= match bytes {
+            [kind @ (HANDSHAKE | ALERT), 3, ..] => side == Side::Server || *kind == HANDSHAKE,
+            [HANDSHAKE] => true,
+            _ => false,
+        };
+        self.has_begun
+    }
+
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }

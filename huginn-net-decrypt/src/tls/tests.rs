@@ -97,6 +97,42 @@ fn requests_and_responses_are_decrypted() {
     }
 }
 
+/// Reads a recording for its session, in pieces of this length.
+fn session_of(recording: &Recording, step: usize) -> Option<SessionConnection> {
+    let mut reader = SessionReader::new();
+    let client = recording.client.chunks(step).find_map(|piece| reader.push(Side::Client, piece));
+    let found = recording.server.chunks(step).find_map(|piece| reader.push(Side::Server, piece));
+    assert!(client.is_none() && [Side::Client, Side::Server].iter().all(|side| !reader.reads(*side)));
+    assert_eq!(reader.buffered_bytes(), 0);
+    found
+}
+
+#[test]
+fn secret_of_one_connection_serves_the_others_of_its_session() {
+    let begun = session_of(&TLS12, 7).unwrap();
+    assert_eq!(session_of(&TLS12, TLS12.server.len()), Some(begun));
+    assert_eq!(session_of(&TLS13, 1000), None);
+    let [_, resumed, ticket] = begun.names;
+    assert!(resumed.is_none() && ticket.is_some());
+    // Two connections before it, and two after it, each resumed by the ticket of the one before, and one of another session.
+    let name = |n| Some(hello::SessionName::Ticket([n; 32]));
+    let connection = |n, names| SessionConnection { random: [n; 32], names };
+    let connections = [
+        connection(1, [None, None, name(1)]),
+        connection(2, [None, name(1), ticket]),
+        begun,
+        connection(3, [None, ticket, name(3)]),
+        connection(4, [Some(hello::SessionName::Id([9; 32])), name(3), None]),
+        connection(5, [None, name(5), None]),
+    ];
+    let secrets = TLS12.secrets();
+    assert!(secrets.has_sessions() && !TLS13.secrets().has_sessions());
+    secrets.add_sessions(&connections);
+    let known = |n| secrets.get(SecretLabel::MasterSecret, &[n; 32]);
+    assert_eq!([1, 2, 3, 4, 5].map(|n| known(n).is_some()), [true, true, true, true, false]);
+    assert_eq!(known(4), secrets.get(SecretLabel::MasterSecret, &begun.random));
+}
+
 #[test]
 fn hellos_in_the_other_order_are_decrypted() {
     for recording in [TLS12, TLS13, EARLY_DATA, KEY_UPDATE] {

@@ -341,8 +341,10 @@ fn request(finding: &HttpRequestFinding, limit: TextLimit) -> u64 {
     let texts = texts.into_iter().flatten().fold(0_usize, |sum, part| sum.saturating_add(text(part, limit)));
     let language = request.language().map_or(0, |tag| text(tag.as_bytes(), limit));
     // A setting has two numbers of 62 bits and a separator.
-    let http3 =
-        http3.as_deref().map_or(0, |found| AKAMAI.saturating_add(found.settings().len().saturating_mul(40)));
+    let http3 = http3.as_deref().map_or(0, |fingerprint| {
+        let settings = fingerprint.settings().len().saturating_mul(40);
+        AKAMAI.saturating_add(settings).saturating_add(software(found.as_ref()))
+    });
     let http2 = akamai.as_deref().map_or(0, |akamai| {
         let settings = akamai.settings().len().saturating_mul(17);
         let priorities = akamai.priorities().len().saturating_mul(28);

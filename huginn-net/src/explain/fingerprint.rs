@@ -25,6 +25,8 @@ pub(super) enum Kind {
     Ja3s(String),
     /// The text of an Akamai fingerprint of HTTP/2.
     Akamai(String),
+    /// The text of an HTTP/3 fingerprint.
+    Http3(String),
     /// An MD5: of a JA3, a JA3S, an Akamai fingerprint or SSH algorithms.
     Hash([u8; 16]),
     /// The algorithms of a HASSH or HASSHServer.
@@ -60,7 +62,7 @@ pub enum FingerprintError {
     Tcp(#[from] ParseError),
     /// Unknown kind.
     #[error(
-        "neither JA4, JA3, JA3S, HASSH, an MD5 of 32 digits, Akamai's or a QUIC fingerprint, a p0f signature nor a TLS hello in hexadecimal digits"
+        "neither JA4, JA3, JA3S, HASSH, an MD5 of 32 digits, Akamai's, an HTTP/3 or a QUIC fingerprint, a p0f signature nor a TLS hello in hexadecimal digits"
     )]
     Unknown,
 }
@@ -76,7 +78,8 @@ impl FromStr for Fingerprint {
 impl FromStr for Kind {
     type Err = FingerprintError;
 
-    /// Decides by the separators: Akamai's text has three bars and no brackets, that of QUIC one after a version. p0f's signatures have colons; those of HTTP
+    /// Decides by the separators: Akamai's text has three bars and no brackets, that of QUIC one after a version, that of HTTP/3 one
+    /// before letters. p0f's signatures have colons; those of HTTP
     /// have two colons at least and begin with a version. JA4 has underscores or begins with a transport. HASSH has
     /// three semicolons. Hexadecimal digits are those of a hello if there are more than those of a hash.
     fn from_str(text: &str) -> Result<Self, FingerprintError> {
@@ -86,6 +89,9 @@ impl FromStr for Kind {
         }
         if text.matches('|').count() == 3 && !text.contains('[') {
             return Ok(Self::Akamai(text.to_owned()));
+        }
+        if text.split_once('|').is_some_and(|(_, order)| is_field_order(order)) {
+            return Ok(Self::Http3(text.to_owned()));
         }
         if quic::is_quic(text) {
             return Ok(Self::Quic(text.parse()?, text.to_owned()));
@@ -113,6 +119,11 @@ impl FromStr for Kind {
             _ => Err(FingerprintError::Unknown),
         }
     }
+}
+
+/// Whether a text is an order of pseudo-header fields: letters between commas.
+fn is_field_order(text: &str) -> bool {
+    text.split(',').all(|field| matches!(field.as_bytes(), [letter] if letter.is_ascii_lowercase()))
 }
 
 /// Parses 32 hexadecimal digits.

@@ -71,6 +71,10 @@ impl Fingerprint {
                 writeln!(out, "akamai_hash   {hash}")?;
                 software::of_match(out, clients.match_akamai(hash).as_ref())
             }
+            Kind::Http3(text) => {
+                writeln!(out, "a fingerprint of an HTTP/3 client")?;
+                software::of_match(out, clients.match_http3(text).as_ref())
+            }
             Kind::Hash(hash) => software::of_hash(out, *hash, clients),
             Kind::HasshAlgorithms(text) => {
                 let hash = Hassh::from_text(text);

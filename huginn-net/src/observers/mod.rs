@@ -140,7 +140,7 @@ impl Observers {
     }
 
     /// Decrypts TLS over TCP with these secrets, and reports the HTTP inside; without secrets (default), nothing is decrypted. The
-    /// set may grow during the analysis. Not in the [scope of p0f](Scope::P0f).
+    /// set may grow during the analysis; [`add_sessions`](crate::decrypt::add_sessions) adds to it before. Not in the [scope of p0f](Scope::P0f).
     #[cfg(feature = "decrypt")]
     #[must_use]
     pub fn secrets(self, secrets: Option<huginn_net_decrypt::Secrets>) -> Self {
@@ -334,8 +334,8 @@ impl Protocol for Observers {
         }
         let tcp = || self.tcp.as_ref()?.starts_flow(segment);
         let http = || first_sender::<HttpParser>(segment).filter(|_| self.http);
-        let tls = || first_sender::<TlsParser>(segment).filter(|_| self.tls);
-        let tls_udp = || TlsUdpObserver::first_sender(segment).filter(|_| self.tls || self.decrypts_quic());
+        let tls = || first_sender::<TlsParser>(segment).filter(|_| self.tls || self.decrypts_http());
+        let tls_udp = || TlsUdpObserver::first_sender(segment).filter(|_| self.tls || self.decrypts_http());
         let ssh = || first_sender::<SshParser>(segment).filter(|_| self.ssh);
         tcp().or_else(http).or_else(tls).or_else(tls_udp).or_else(ssh)
     }
@@ -851,8 +851,8 @@ impl Observers {
         }
     }
 
-    /// Whether HTTP in QUIC is decrypted.
-    fn decrypts_quic(&self) -> bool {
+    /// Whether HTTP in TLS and QUIC is decrypted.
+    fn decrypts_http(&self) -> bool {
         #[cfg(feature = "decrypt")]
         return self.http && self.scope == Scope::Full && self.decryption.secrets().is_some();
         #[cfg(not(feature = "decrypt"))]
@@ -867,7 +867,7 @@ impl Observers {
         flow: &mut ProtocolStates,
         emit: &mut impl FnMut(Origin, FlowOutput),
     ) -> Interest {
-        if !self.tls && !self.decrypts_quic() {
+        if !self.tls && !self.decrypts_http() {
             return Interest::Done;
         }
         let ProtocolStates { transport, systems, mismatch, .. } = flow;

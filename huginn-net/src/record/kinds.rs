@@ -648,7 +648,7 @@ impl<'a> HttpRequestRecord<'a> {
             akamai: akamai.as_deref().map(|akamai| texts.of("akamai", usize::MAX, akamai)),
             akamai_hash: akamai.as_deref().map(|akamai| Text::md5(akamai.hash().0)),
             http3: http3.as_deref().map(|found| texts.of("http3", usize::MAX, found)),
-            software: akamai.as_deref().map(|_| software.clone().map(Into::into)),
+            software: (akamai.is_some() || http3.is_some()).then(|| software.clone().map(Into::into)),
             listed: listed(finding.clients.listed()),
         }
     }

@@ -1,0 +1,78 @@
+//! TLS records and logged secrets to plaintext.
+
+use huginn_net_core::{
+    AnalysisError, Analyzer, Event, Probe, Source, StreamData, StreamObserver, StreamParser, StreamStart,
+};
+pub use huginn_net_decrypt::*;
+use huginn_net_tls::TlsParser;
+
+use crate::limits::MAX_SESSION_CONNECTIONS;
+
+/// Finds the sessions of TLS 1.2 that the connections of a capture resume, and makes the secret of one connection known for the others:
+/// some programs, such as those of Go, log it once. Reads the capture to its end, if there is a secret of TLS 1.2 at all.
+///
+/// An analysis with these secrets comes after it, with another reader of the same capture.
+///
+/// # Errors
+/// Those of the source. What was read before counts.
+pub fn add_sessions<'f, S: Source<'f, Error: Send> + Send>(
+    source: S,
+    secrets: &Secrets,
+) -> Result<(), AnalysisError<S::Error>> {
+    if !secrets.has_sessions() {
+        return Ok(());
+    }
+    let mut connections = Vec::new();
+    let mut sink = |event: Event<SessionConnection>| {
+        if connections.len() < MAX_SESSION_CONNECTIONS {
+            connections.push(event.kind);
+        }
+    };
+    let outcome = Analyzer::<StreamObserver<Sessions>>::builder().build().analyze(source, &mut sink);
+    secrets.add_sessions(&connections);
+    outcome.map(drop)
+}
+
+/// Reads the handshake of a connection.
+struct Sessions(SessionReader);
+
+impl StreamParser for Sessions {
+    type Event = SessionConnection;
+    type Counters = ();
+    type Settings = ();
+
+    fn probe(sender: Side, first: &[u8]) -> Probe {
+        TlsParser::probe(sender, first)
+    }
+
+    fn new(_: StreamStart, (): ()) -> Self {
+        Self(SessionReader::new())
+    }
+
+    fn on_data(
+        &mut self,
+        side: Side,
+        data: StreamData<'_>,
+        (): &mut (),
+        emit: &mut impl FnMut(Side, SessionConnection),
+    ) {
+        match data {
+            StreamData::Bytes(bytes) => {
+                self.0.push(side, bytes).into_iter().for_each(|found| emit(Side::Client, found));
+            }
+            _ => self.0.end(),
+        }
+    }
+
+    fn reads(&self, side: Side) -> bool {
+        self.0.reads(side)
+    }
+
+    fn on_conflict(&mut self, _: Side) {
+        self.0.end();
+    }
+
+    fn buffered_bytes(&self) -> usize {
+        self.0.buffered_bytes()
+    }
+}
