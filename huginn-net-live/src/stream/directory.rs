@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use huginn_net_capture::{CaptureError, CaptureReader, is_capture_name};
@@ -209,6 +210,14 @@ fn head(path: &Path) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
+/// The first bytes of an open file, whatever its position.
+fn head_of(file: &File) -> io::Result<Vec<u8>> {
+    let mut head = vec![0; usize::try_from(CAPTURE_HEAD_LEN).unwrap_or_default()];
+    let read = file.read_at(&mut head, 0)?;
+    head.truncate(read);
+    Ok(head)
+}
+
 /// Opens a file that may have become another kind of file since the scan, which must not block.
 fn open(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)
@@ -239,11 +248,15 @@ fn follow(directory: &Arc<Mutex<Directory>>, output: &Arc<Output>, file: Found) 
     };
     // The file may have been replaced since the scan.
     let file = Found::new(file.name, &metadata);
+    let is_begun_anew = Arc::new(AtomicBool::new(false));
     let reader = GrowingFile {
+        head: head_of(&opened).unwrap_or_default(),
         file: opened,
         inode: file.inode,
         position: 0,
         has_ended: false,
+        has_waited: false,
+        is_begun_anew: Arc::clone(&is_begun_anew),
         directory: Arc::clone(directory),
         output: Arc::clone(output),
     };
@@ -257,7 +270,11 @@ fn follow(directory: &Arc<Mutex<Directory>>, output: &Arc<Output>, file: Found) 
     let is_optional = !is_capture_name(&file.name);
     let now = fs::symlink_metadata(&path).map(|found| Found::new(file.name.clone(), &found));
     let now = now.ok().filter(|now| now.inode == file.inode).unwrap_or(file);
-    lock(directory).pass(now, false);
+    if is_begun_anew.load(Ordering::Relaxed) {
+        lock(directory).passed.remove(&now.inode);
+    } else {
+        lock(directory).pass(now, false);
+    }
     match ended {
         Ok(()) => Ok(()),
         // A log beside captures is not one.
@@ -268,28 +285,46 @@ fn follow(directory: &Arc<Mutex<Directory>>, output: &Arc<Output>, file: Found) 
 
 /// A file that ends once a newer one is there and all of it was read.
 struct GrowingFile {
+    /// Its first bytes when it was opened.
+    head: Vec<u8>,
     file: File,
     inode: Inode,
     position: u64,
     has_ended: bool,
+    /// Whether time has passed since the last read.
+    has_waited: bool,
+    /// Whether the file was overwritten: a ring of one file does that.
+    is_begun_anew: Arc<AtomicBool>,
     directory: Arc<Mutex<Directory>>,
     output: Arc<Output>,
+}
+
+impl GrowingFile {
+    /// Whether the file was overwritten since it was opened.
+    fn is_overwritten(&self) -> io::Result<bool> {
+        let is_shorter = self.file.metadata()?.size() < self.position;
+        Ok(is_shorter || !head_of(&self.file)?.starts_with(&self.head))
+    }
 }
 
 impl Read for GrowingFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
+            if std::mem::take(&mut self.has_waited) && self.is_overwritten()? {
+                self.is_begun_anew.store(true, Ordering::Relaxed);
+                self.has_ended = true;
+                return Ok(0);
+            }
             let read = self.file.read(buffer)?;
             self.position = self.position.saturating_add(read as u64);
             if read > 0 || self.has_ended || self.output.is_closed() {
                 return Ok(read);
             }
-            // A ring of one file overwrites it.
-            let is_begun_anew = self.file.metadata()?.size() < self.position;
             // Its writer closed this file before it began the next one: whatever it has to say can be read now.
             let Ok(next) = next(&self.directory, &self.output, Some(self.inode)) else { return Ok(0) };
             // Without the directory nothing more can come.
-            self.has_ended = is_begun_anew || !matches!(next, Ok(None));
+            self.has_ended = !matches!(next, Ok(None));
+            self.has_waited = true;
             if !self.has_ended && self.output.pause(DIRECTORY_SCAN_INTERVAL).is_err() {
                 return Ok(0);
             }

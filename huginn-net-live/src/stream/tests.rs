@@ -182,6 +182,24 @@ fn directory_reads_growing_file_until_next() {
 }
 
 #[test]
+fn ring_of_one_file_is_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ring.pcap");
+    fs::write(&path, capture(&[1, 2])).unwrap();
+    let mut opened = followed(folder.path());
+    opened.expect(&[1, 2]);
+    // Shorter, as long, and longer than before: in the same place of the disk.
+    for seconds in [&[3][..], &[4], &[5, 6, 7]] {
+        fs::write(&path, capture(seconds)).unwrap();
+        opened.expect(seconds);
+    }
+    File::options().append(true).open(&path).unwrap().write_all(&packet(8)).unwrap();
+    opened.expect(&[8]);
+    assert_eq!(opened.next(Duration::from_secs(1)), None);
+    assert_eq!(opened.notices.try_iter().count(), 0);
+}
+
+#[test]
 fn defects_of_captures_in_a_directory_are_reported_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
