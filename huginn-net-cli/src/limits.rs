@@ -137,7 +137,13 @@ pub(crate) const REPEATED_STOP_WINDOW: Duration = Duration::from_secs(1);
 
 // Output queues of live capture.
 
-/// Size limit of the event queue, in bytes: tens of thousands of events of a few hundred bytes each. They bridge a
+/// Maximum number of outputs. Each has a thread and a queue.
+pub(crate) const MAX_OUTPUTS: usize = 16;
+
+/// Time that a connection to a collector has to be accepted: shorter than shutdown waits for the writer.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Size limit of the event queue of an output, in bytes: tens of thousands of events of a few hundred bytes each. They bridge a
 /// stalled reader.
 pub(crate) const OUTPUT_QUEUE_BYTES: usize = 16 << 20;
 
@@ -167,6 +173,12 @@ pub(crate) const PIPE_FULL_DELAY: Duration = Duration::from_millis(10);
 /// Delay before a failed rotation is retried. Events still go to the current file, so a retry is less urgent than that
 /// of a write.
 pub(crate) const ROTATION_RETRY_DELAY: Duration = Duration::from_secs(10);
+
+/// Text that is compressed at once: frames of this size are nearly as small as longer ones.
+pub(crate) const COMPRESSED_BATCH_BYTES: usize = 1 << 18;
+
+/// Maximum time that events wait to be compressed: a crash loses these.
+pub(crate) const COMPRESSED_BATCH_DELAY: Duration = Duration::from_secs(2);
 
 /// Minimum interval between two warnings of failed writes, so that a lasting failure does not fill the log.
 pub(crate) const WRITE_WARNING_INTERVAL: Duration = Duration::from_secs(60);

@@ -17,7 +17,7 @@ use super::values::{
 const LIVE_HELP: &str = "\
 Signals:
   SIGINT, SIGTERM  write queued events and exit; another one after 1 s exits at once
-  SIGHUP           reopen --output, and read --config, --db, --clients and --fingerprints again
+  SIGHUP           reopen outputs, and read --config, --db, --clients and --fingerprints again
   SIGUSR1          write host profiles to --hosts-file
 
 Example:
@@ -50,6 +50,11 @@ pub(crate) struct LiveArguments {
     /// The value of each option, of the command line and of the file.
     #[arg(skip)]
     pub(crate) values: BTreeMap<String, Vec<OsString>>,
+
+    /// The command line of each output, with all options as if the program had this output only: one, or one for each table
+    /// `[[output]]` of the file.
+    #[arg(skip)]
+    pub(crate) outputs: Vec<LiveArguments>,
 
     #[command(flatten)]
     pub(crate) capture: CaptureArguments,

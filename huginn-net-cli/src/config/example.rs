@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use clap::{Arg, ArgAction, CommandFactory};
 
-use super::{is_key, live};
+use super::{is_key, is_output_option, live};
 use crate::args::Arguments;
 
 /// Longest line of a comment, in characters.
@@ -27,6 +27,17 @@ pub(crate) fn example() -> String {
             let _ = writeln!(text, "\n## {}", heading.unwrap_or("Other options"));
         }
         write_argument(&mut text, argument);
+    }
+    let _ = writeln!(
+        text,
+        "\n## Several outputs, each with a table: these keys, and for the others those above\n"
+    );
+    text.push_str("#[[output]]\n");
+    for argument in live(&program).into_iter().flat_map(|live| live.get_arguments()) {
+        let key = argument.get_long().unwrap_or_default();
+        if is_output_option(key) {
+            let _ = writeln!(text, "#{key} = {}", value(argument));
+        }
     }
     text
 }

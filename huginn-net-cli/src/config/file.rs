@@ -1,4 +1,4 @@
-//! Reads a configuration file: TOML without tables.
+//! Reads a configuration file: TOML without tables, but for those of outputs.
 
 use std::ffi::OsString;
 use std::ops::Range;
@@ -12,7 +12,15 @@ use crate::failure::Failure;
 use crate::limits::MAX_CONFIG_BYTES;
 use crate::read::read_file;
 
+/// The contents of a file, in their order.
+pub(super) struct File {
+    pub(super) entries: Vec<Entry>,
+    /// The entries of each table `[[output]]`.
+    pub(super) outputs: Vec<Vec<Entry>>,
+}
+
 /// A key of a file, and its values.
+#[derive(Clone)]
 pub(super) struct Entry {
     pub(super) key: String,
     /// Line of the key, from 1.
@@ -20,6 +28,7 @@ pub(super) struct Entry {
     value: Value,
 }
 
+#[derive(Clone)]
 enum Value {
     Switch(bool),
     One(String),
@@ -28,8 +37,8 @@ enum Value {
     Nested,
 }
 
-/// Returns the entries of a file in their order.
-pub(super) fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
+/// Reads a file.
+pub(super) fn read(path: &Path) -> Result<File, Failure> {
     let bytes = read_file(path, MAX_CONFIG_BYTES)?;
     let lines = Lines::of(&bytes);
     let text = str::from_utf8(&bytes).map_err(|error| {
@@ -39,17 +48,25 @@ pub(super) fn read(path: &Path) -> Result<Vec<Entry>, Failure> {
         let Range { start, .. } = error.span().unwrap_or_default();
         super::wrong_line(path, lines.number(start), error.message().to_owned())
     })?;
-    let mut entries: Vec<Entry> = table
-        .into_inner()
+    let table = table.get_ref();
+    let outputs = table.get(super::OUTPUT).and_then(|value| tables(value.get_ref()));
+    let mut entries = lines.entries(table);
+    entries.retain(|entry| outputs.is_none() || entry.key != super::OUTPUT);
+    let outputs = outputs.into_iter().flatten().map(|table| lines.entries(table)).collect();
+    Ok(File { entries, outputs })
+}
+
+/// The tables of a list that has nothing else.
+fn tables<'a, 'i>(value: &'a DeValue<'i>) -> Option<Vec<&'a DeTable<'i>>> {
+    let DeValue::Array(values) = value else { return None };
+    let tables: Option<Vec<_>> = values
         .iter()
-        .map(|(key, value)| Entry {
-            key: key.get_ref().to_string(),
-            line: lines.number(key.span().start),
-            value: Value::new(value.get_ref()),
+        .map(|value| match value.get_ref() {
+            DeValue::Table(table) => Some(table),
+            _ => None,
         })
         .collect();
-    entries.sort_by_key(|entry| entry.line);
-    Ok(entries)
+    tables.filter(|tables| !tables.is_empty())
 }
 
 /// Offsets of the ends of lines.
@@ -59,6 +76,20 @@ impl Lines {
     fn of(text: &[u8]) -> Self {
         let ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
         Self(ends.map(|(offset, _)| offset).collect())
+    }
+
+    /// The entries of a table, in their order.
+    fn entries(&self, table: &DeTable<'_>) -> Vec<Entry> {
+        let mut entries: Vec<Entry> = table
+            .iter()
+            .map(|(key, value)| Entry {
+                key: key.get_ref().to_string(),
+                line: self.number(key.span().start),
+                value: Value::new(value.get_ref()),
+            })
+            .collect();
+        entries.sort_by_key(|entry| entry.line);
+        entries
     }
 
     /// The line of a byte, from 1.
@@ -105,6 +136,9 @@ impl Entry {
             (Value::One(value), _) => Ok(vec![with(value)]),
             (Value::List(values), _) if takes_many => Ok(values.iter().map(with).collect()),
             _ if takes_many => Err(format!("'{key}' is a text, a number or a list of them")),
+            _ if key == super::OUTPUT => {
+                Err(format!("'{key}' is a text, or there is a table [[{key}]] for each output"))
+            }
             _ => Err(format!("'{key}' is a text or a number")),
         }
     }

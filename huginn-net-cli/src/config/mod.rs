@@ -1,4 +1,5 @@
-//! The configuration file of `live`: each key is a long option, and the command line wins.
+//! The configuration file of `live`: each key is a long option, and the command line wins. Each table `[[output]]` has the options of an
+//! output.
 
 mod example;
 mod file;
@@ -12,14 +13,40 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 
 pub(crate) use self::example::example;
-use self::file::Entry;
-use crate::args::{Arguments, Command as Typed};
+use self::file::{Entry, File};
+use crate::args::{Arguments, Command as Typed, LiveArguments};
 use crate::failure::Failure;
+use crate::limits::MAX_OUTPUTS;
 use crate::paths::name_of;
 use crate::similar::most_similar;
 
 /// Options that a file cannot have: they are about the file itself, or end the program.
 const NOT_IN_FILES: [&str; 4] = ["config", "check", "help", "version"];
+
+/// The option that names where an output goes, and the tables of outputs.
+const OUTPUT: &str = "output";
+
+/// Options of an output, which may be in a table `[[output]]`.
+const OUTPUT_OPTIONS: [&str; 18] = [
+    OUTPUT,
+    "format",
+    "events",
+    "only-matches",
+    "where",
+    "from",
+    "to",
+    "fields",
+    "sensor-name",
+    "add-field",
+    "local-time",
+    "color",
+    "verbose",
+    "once",
+    "rotate-size",
+    "rotate-interval",
+    "rotate-keep",
+    "hour-folders",
+];
 
 /// The command that takes a file.
 const LIVE: &str = "live";
@@ -27,37 +54,68 @@ const LIVE: &str = "live";
 /// Least similarity of a suggested name.
 const MIN_SIMILARITY: f64 = 0.7;
 
+/// Whether each output has an option of this name for itself.
+pub(crate) fn is_output_option(name: &str) -> bool {
+    OUTPUT_OPTIONS.contains(&name)
+}
+
 /// Parses a command line, and the configuration file that it names. The outer error is that of the command line, or a request
 /// for help; the inner one is that of the file.
 pub(crate) fn parse(typed: Vec<OsString>) -> Result<Result<Arguments, Failure>, clap::Error> {
+    match parse_all(typed) {
+        Ok(arguments) => Ok(Ok(arguments)),
+        Err(ParseError::File(failure)) => Ok(Err(failure)),
+        Err(ParseError::CommandLine(error)) => Err(error),
+    }
+}
+
+/// What is wrong: the command line, or the file.
+enum ParseError {
+    CommandLine(clap::Error),
+    File(Failure),
+}
+
+impl From<clap::Error> for ParseError {
+    fn from(error: clap::Error) -> Self {
+        Self::CommandLine(error)
+    }
+}
+
+impl From<Failure> for ParseError {
+    fn from(failure: Failure) -> Self {
+        Self::File(failure)
+    }
+}
+
+fn parse_all(typed: Vec<OsString>) -> Result<Arguments, ParseError> {
     // Only `live` has a file: other commands are parsed once.
     if typed.get(1).is_none_or(|command| command != LIVE) {
-        return Arguments::try_parse_from(typed).map(Ok);
+        return Ok(Arguments::try_parse_from(typed)?);
     }
     let partial = Arguments::command().ignore_errors(true).try_get_matches_from(&typed);
     let mut program = Arguments::command();
     // Options can name themselves once they are built.
     program.build();
     let Some(found) = partial.ok().and_then(|matches| Found::new(&program, &matches)) else {
-        return parse_live(typed).map(Ok);
+        let arguments = parse_live(typed.clone())?;
+        return Ok(with_outputs(arguments, vec![parse_live(typed)?]));
     };
-    let entries = match found.entries() {
-        Ok(entries) => entries,
-        Err(failure) => return Ok(Err(failure)),
-    };
-    let mut all = typed;
-    // After the names of the program and of the command.
-    let start = all.len().min(2);
-    all.splice(start..start, entries.iter().flat_map(|applied| applied.options.clone()));
-    parse_live(all).map(Ok).or_else(|error| match wrong_entry(&error, &entries) {
-        Some(entry) => Ok(Err(found.failure(entry, reason(&error)))),
-        None if error.kind() == ErrorKind::MissingRequiredArgument => {
-            let text =
-                format!("{}; neither the command line nor {} has it", reason(&error), name_of(&found.path));
-            Ok(Err(Failure::Usage(text.into())))
-        }
-        None => Err(error),
-    })
+    let Lines { program, outputs } = found.lines()?;
+    let arguments = found.parse(&typed, &program)?;
+    let outputs: Result<_, ParseError> = outputs.iter().map(|line| found.parse(&typed, line)).collect();
+    Ok(with_outputs(arguments, outputs?))
+}
+
+/// Adds the command lines of outputs.
+fn with_outputs(mut arguments: Arguments, outputs: Vec<Arguments>) -> Arguments {
+    if let Typed::Live(live) = &mut arguments.command {
+        let of_output = |arguments: Arguments| match arguments.command {
+            Typed::Live(live) => Some(*live),
+            _ => None,
+        };
+        live.outputs = outputs.into_iter().filter_map(of_output).collect::<Vec<LiveArguments>>();
+    }
+    arguments
 }
 
 /// Parses a command line of `live`, and keeps the value of each option.
@@ -93,11 +151,20 @@ fn is_key(argument: &Arg) -> bool {
     argument.get_long().is_some_and(|long| !NOT_IN_FILES.contains(&long))
 }
 
-/// An entry that becomes part of the command line.
+/// An entry that becomes part of a command line.
+#[derive(Clone)]
 struct Applied<'a> {
     entry: Entry,
     argument: &'a Arg,
     options: Vec<OsString>,
+}
+
+/// The entries of the command lines that a file stands for.
+struct Lines<'a> {
+    /// That of the whole program.
+    program: Vec<Applied<'a>>,
+    /// Those of the outputs.
+    outputs: Vec<Vec<Applied<'a>>>,
 }
 
 /// A configuration file on a command line.
@@ -120,17 +187,67 @@ impl<'a> Found<'a> {
         Some(Self { path, live, typed })
     }
 
-    /// Reads the entries of the file that the command line leaves.
-    fn entries(&self) -> Result<Vec<Applied<'a>>, Failure> {
-        let mut entries = Vec::new();
-        for entry in file::read(&self.path)? {
+    /// Reads the file. What was typed wins over its entries, and the entries of an output over those of the whole program.
+    fn lines(&self) -> Result<Lines<'a>, Failure> {
+        let File { entries, outputs } = file::read(&self.path)?;
+        let program = self.applied(entries, &self.typed)?;
+        // `-o` takes the place of all outputs.
+        if outputs.is_empty() || self.typed.contains(OUTPUT) {
+            return Ok(Lines { outputs: vec![program.clone()], program });
+        }
+        if outputs.len() > MAX_OUTPUTS {
+            let message = format!("{}: more than {MAX_OUTPUTS} outputs", name_of(&self.path));
+            return Err(Failure::Usage(message.into()));
+        }
+        let of_output = |entries: Vec<Entry>| {
+            if let Some(entry) = entries.iter().find(|entry| !is_output_option(&entry.key)) {
+                // An unknown key has the nearest name.
+                self.argument(entry)?;
+                let key = &entry.key;
+                let reason =
+                    format!("'{key}' is for the whole program: write it before the first [[output]]");
+                return Err(self.failure(entry, reason));
+            }
+            let own = self.applied(entries, &self.typed)?;
+            let named = own.iter().map(|applied| applied.argument.get_id().to_string()).collect();
+            let others = program.iter().filter(|applied| !self.is_overruled(applied.argument, &named));
+            Ok(others.cloned().chain(own.iter().cloned()).collect())
+        };
+        let outputs =
+            outputs.into_iter().map(of_output).collect::<Result<Vec<Vec<Applied<'a>>>, Failure>>()?;
+        // Options of rotation need an output, here as defaults of all outputs.
+        let named = outputs.iter().flatten().find(|applied| applied.argument.get_id() == OUTPUT);
+        Ok(Lines { program: program.iter().chain(named).cloned().collect(), outputs })
+    }
+
+    /// The entries that become options, but for those that these options overrule.
+    fn applied(&self, entries: Vec<Entry>, by: &BTreeSet<String>) -> Result<Vec<Applied<'a>>, Failure> {
+        let mut all = Vec::new();
+        for entry in entries {
             let argument = self.argument(&entry)?;
-            if !self.yields(argument) {
+            if !self.is_overruled(argument, by) {
                 let options = entry.options(argument).map_err(|reason| self.failure(&entry, reason))?;
-                entries.push(Applied { entry, argument, options });
+                all.push(Applied { entry, argument, options });
             }
         }
-        Ok(entries)
+        Ok(all)
+    }
+
+    /// Parses what was typed, with these entries.
+    fn parse(&self, typed: &[OsString], entries: &[Applied<'_>]) -> Result<Arguments, ParseError> {
+        let mut all = typed.to_vec();
+        // After the names of the program and of the command.
+        let start = all.len().min(2);
+        all.splice(start..start, entries.iter().flat_map(|applied| applied.options.clone()));
+        parse_live(all).map_err(|error| match wrong_entry(&error, entries) {
+            Some(entry) => self.failure(entry, reason(&error)).into(),
+            None if error.kind() == ErrorKind::MissingRequiredArgument => {
+                let path = name_of(&self.path);
+                let text = format!("{}; neither the command line nor {path} has it", reason(&error));
+                Failure::Usage(text.into()).into()
+            }
+            None => error.into(),
+        })
     }
 
     /// The option that a key names.
@@ -151,19 +268,19 @@ impl<'a> Found<'a> {
         })
     }
 
-    /// Whether the command line has this option, or one that excludes it.
-    fn yields(&self, argument: &Arg) -> bool {
+    /// Whether one of these options is this one, or excludes it.
+    fn is_overruled(&self, argument: &Arg, by: &BTreeSet<String>) -> bool {
         let excluded = self.live.get_arg_conflicts_with(argument);
-        let is_typed = |argument: &Arg| self.typed.contains(argument.get_id().as_str());
+        let is_one = |argument: &Arg| by.contains(argument.get_id().as_str());
         let excludes = |other: &Arg| {
             self.live
                 .get_arg_conflicts_with(other)
                 .iter()
                 .any(|excluded| excluded.get_id() == argument.get_id())
         };
-        is_typed(argument)
-            || excluded.into_iter().any(is_typed)
-            || self.live.get_arguments().any(|other| is_typed(other) && excludes(other))
+        is_one(argument)
+            || excluded.into_iter().any(is_one)
+            || self.live.get_arguments().any(|other| is_one(other) && excludes(other))
     }
 
     fn failure(&self, entry: &Entry, reason: String) -> Failure {

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use super::*;
-use crate::args::LiveArguments;
+use crate::args::{Format, LiveArguments};
 
 /// Parses a command line with a file of this text.
 fn parse_with(text: &str, typed: &[&str]) -> Result<Box<LiveArguments>, String> {
@@ -71,15 +71,79 @@ fn errors_name_line_and_key() {
         let error = parse_with(text, &[]).unwrap_err();
         assert!(error.starts_with(wanted), "{text:?}: {error}");
     }
+    for (table, wanted) in [
+        ("[[output]]\nformt = 'json'", "FILE: line 3: no option \"formt\": did you mean 'format'?"),
+        (
+            "[[output]]\nsnaplen = 64",
+            "FILE: line 3: 'snaplen' is for the whole program: write it before the first [[output]]",
+        ),
+        ("[[output]]\nconfig = 'x'", "FILE: line 3: 'config' belongs on the command line"),
+        (
+            "[[output]]\n[[output]]\nformat = 'xml'",
+            "FILE: line 4: invalid value 'xml' for '--format <FORMAT>'",
+        ),
+        (
+            "output = ['a', 'b']",
+            "FILE: line 2: 'output' is a text, or there is a table [[output]] for each output",
+        ),
+        ("[output]\nformat = 'json'", "FILE: line 2: 'output' is a text, or there is a table [[output]]"),
+        ("output = 'a'\n[[output]]", "FILE: line 3: "),
+        (&*"[[output]]\n".repeat(MAX_OUTPUTS + 1), "FILE: more than 16 outputs"),
+    ] {
+        let error = parse_with(&format!("interface = 'lo'\n{table}"), &[]).unwrap_err();
+        assert!(error.starts_with(wanted), "{table:?}: {error}");
+    }
     let many: String = (0..60_000).map(|number| format!("key-{number} = 1\n")).collect();
     assert!(parse_with(&many, &[]).unwrap_err().starts_with("FILE: line 1: no option \"key-0\""));
     let typed = parse_with("interface = 'lo'", &["--snaplen", "1"]).unwrap_err();
     assert!(typed.starts_with("invalid value '1' for '--snaplen <BYTES>'"), "{typed}");
 }
 
+/// The values of an option in each output.
+fn of_outputs<T>(live: &LiveArguments, value: impl Fn(&LiveArguments) -> T) -> Vec<T> {
+    live.outputs.iter().map(value).collect()
+}
+
+#[test]
+fn outputs_have_their_own_options_and_those_of_the_program() {
+    let text = "interface = 'lo'\nformat = 'json'\nevents = ['tls_client']\nrotate-size = '1M'\n\
+                [[output]]\noutput = 'a'\n[[output]]\noutput = 'b'\nformat = 'eve'\nonly-matches = true\nrotate-keep = 2\n";
+    let with_lists = text.replacen('\n', "\nfingerprints = 'list'\n", 1);
+    let live = parse_with(&with_lists, &[]).unwrap();
+    let output = |live: &LiveArguments| live.run.output.output.clone().unwrap().to_str().unwrap().to_owned();
+    assert_eq!(of_outputs(&live, output), ["a", "b"]);
+    assert_eq!(of_outputs(&live, |live| live.run.output.format), [Format::Json, Format::Eve]);
+    // --only-matches excludes --events.
+    assert_eq!(of_outputs(&live, |live| live.run.output.events.len()), [1, 0]);
+    let rotation = |live: &LiveArguments| (live.rotation.rotate_size, live.rotation.rotate_keep);
+    assert_eq!(of_outputs(&live, rotation), [(Some(1_000_000), None), (Some(1_000_000), Some(2))]);
+
+    // The command line wins: an option in each output, and -o for all of them.
+    let live = parse_with(&with_lists, &["--format", "csv"]).unwrap();
+    assert_eq!(of_outputs(&live, |live| live.run.output.format), [Format::Csv; 2]);
+    let live = parse_with(text, &["-o", "c"]).unwrap();
+    assert_eq!(of_outputs(&live, output), ["c"]);
+    let live = parse_with("interface = 'lo'\n[[output]]\n[[output]]\noutput = 'x'\n", &[]).unwrap();
+    assert_eq!(of_outputs(&live, |live| live.run.output.output.is_some()), [false, true]);
+}
+
+#[test]
+fn every_option_of_an_output_is_one_of_the_program() {
+    let program = Arguments::command();
+    let known: Vec<&str> = live(&program).unwrap().get_arguments().filter_map(Arg::get_long).collect();
+    let here: BTreeSet<&str> = OUTPUT_OPTIONS.into_iter().filter(|option| known.contains(option)).collect();
+    // That of Parquet may be missing.
+    assert!(here.len() >= OUTPUT_OPTIONS.len() - usize::from(cfg!(not(feature = "parquet"))), "{here:?}");
+    let text = example();
+    let (_, table) = text.split_once("#[[output]]\n").unwrap();
+    let keys = table.lines().map(|line| line.strip_prefix('#').unwrap().split_once(" = ").unwrap().0);
+    assert_eq!(keys.collect::<BTreeSet<_>>(), here);
+}
+
 #[test]
 fn example_has_every_option_and_its_defaults_are_valid() {
     let text = example();
+    let (text, _) = text.split_once("#[[output]]").unwrap();
     let program = Arguments::command();
     let keys: BTreeSet<&str> = text
         .lines()
@@ -119,6 +183,12 @@ fn files_of_the_project_are_valid() {
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
     let live = parse_with(&read("huginn-net.toml"), &[]).unwrap();
     assert!(live.service.p0f_socket.is_some());
+    let page = read("../docs/operating.md");
+    let outputs = page.split("```toml\n").skip(1).map(|block| {
+        let (text, _) = block.split_once("```").unwrap();
+        parse_with(text, &[]).unwrap().outputs.len()
+    });
+    assert_eq!(outputs.collect::<Vec<_>>(), [1, 4]);
     let manifest = read("kubernetes.yaml");
     let (_, text) = manifest.split_once("huginn-net.toml: |\n").unwrap();
     let lines: Vec<&str> = text.lines().map_while(|line| line.strip_prefix("    ")).collect();

@@ -18,8 +18,10 @@ pub(crate) struct LiveCounters {
     pub(crate) events_by_kind: BTreeMap<&'static str, u64>,
     /// Counters of each interface, by name.
     pub(crate) capture: BTreeMap<String, CaptureCounters>,
-    /// Counters of the output queue.
+    /// Counters of all outputs together, removed ones included.
     pub(crate) output: OutputCounters,
+    /// Counters of each output, by name.
+    pub(crate) outputs: BTreeMap<String, NamedOutputCounters>,
     /// Event latency.
     pub(crate) latency: LatencyCounters,
     /// Counters of each watch list, by name.
@@ -28,8 +30,6 @@ pub(crate) struct LiveCounters {
     pub(crate) reloads: ReloadCounters,
     /// Counters of messages on standard error.
     pub(crate) messages: MessageCounters,
-    /// Counters of `--once`.
-    pub(crate) repeats: RepeatCounters,
     /// Counters of `--extract`.
     pub(crate) extract: ExtractCounters,
     /// Seconds since the start of the program.
@@ -60,6 +60,16 @@ pub(crate) struct ExtractCounters {
     pub(crate) flows_forgotten: u64,
     /// Bytes of packets that wait to be written.
     pub(crate) queued_bytes: u64,
+}
+
+/// Counters of one output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct NamedOutputCounters {
+    /// Counters of its queue.
+    #[serde(flatten)]
+    pub(crate) queue: OutputCounters,
+    /// Counters of `--once`.
+    pub(crate) repeats: RepeatCounters,
 }
 
 /// Counters of `--once`.

@@ -11,7 +11,8 @@ use prometheus_client::registry::Registry;
 use serde_json::Value;
 
 use super::counters::{
-    CaptureCounters, LatencyTotals, LiveCounters, QueueCounters, Times, WatchListCounters,
+    CaptureCounters, LatencyTotals, LiveCounters, NamedOutputCounters, QueueCounters, Times,
+    WatchListCounters,
 };
 use super::families::{FAMILIES, Family, Kind, Member};
 
@@ -107,6 +108,7 @@ struct Snapshot {
     events_by_kind: BTreeMap<&'static str, u64>,
     times: Times,
     watch_lists: BTreeMap<String, WatchListCounters>,
+    outputs: BTreeMap<String, NamedOutputCounters>,
     capture: Vec<(String, CaptureCounters)>,
     capture_to_event: LatencyTotals,
     own: LatencyTotals,
@@ -120,13 +122,14 @@ impl Snapshot {
         let (capture_to_event, own) = (latency.capture_to_event_us.total, latency.own_us.total);
         let (events_by_kind, times) = (counters.events_by_kind.clone(), counters.times);
         let watch_lists = counters.watch_lists.clone();
-        Ok(Self { all, events_by_kind, times, watch_lists, capture, capture_to_event, own })
+        let outputs = counters.outputs.clone();
+        Ok(Self { all, events_by_kind, times, watch_lists, outputs, capture, capture_to_event, own })
     }
 }
 
 impl Collector for Snapshot {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let Self { all, events_by_kind, times, watch_lists, capture, capture_to_event, own } = self;
+        let Self { all, events_by_kind, times, watch_lists, outputs, capture, capture_to_event, own } = self;
         encoder
             .encode_descriptor("build", "Version of the program", None, MetricType::Info)?
             .encode_info(&BUILD)?;
@@ -136,6 +139,7 @@ impl Collector for Snapshot {
         encode_kinds(events_by_kind, &mut encoder)?;
         encode_times(times, &mut encoder)?;
         encode_watch_lists(watch_lists, &mut encoder)?;
+        encode_outputs(outputs, &mut encoder)?;
         encode_capture(capture, &mut encoder)?;
         let help = "Time from the capture of a packet to its event, since the start";
         encode_durations("capture_to_event", help, capture_to_event, &mut encoder)?;
@@ -218,6 +222,66 @@ fn encode_watch_lists(
         let mut metric = encoder.encode_descriptor(name, help, None, kind.metric_type())?;
         for (list, counters) in lists {
             encode_value(kind, value(counters), &mut metric.encode_family(&[("list", list.as_str())])?)?;
+        }
+    }
+    Ok(())
+}
+
+type OutputGetter = fn(&NamedOutputCounters) -> u64;
+
+/// Metrics of each output.
+const OUTPUTS: [(&str, &str, Kind, OutputGetter); 9] = [
+    ("output_lines_written", "Lines written", Kind::Counter, |output| output.queue.written_lines),
+    ("output_bytes_written", "Bytes of lines written", Kind::Counter, |output| output.queue.written_bytes),
+    ("output_lines_dropped", "Lines dropped because the output queue was full", Kind::Counter, |output| {
+        output.queue.dropped_lines
+    }),
+    (
+        "output_bytes_dropped",
+        "Bytes of lines dropped because the output queue was full",
+        Kind::Counter,
+        |output| output.queue.dropped_bytes,
+    ),
+    ("output_lines_queued", "Lines waiting to be written", Kind::Gauge, |output| output.queue.queued_lines),
+    ("output_bytes_queued", "Bytes of lines waiting to be written", Kind::Gauge, |output| {
+        output.queue.queued_bytes
+    }),
+    ("output_rotations", "Rotated files", Kind::Counter, |output| output.queue.rotations),
+    (
+        "output_repeats",
+        "Events that were not written because they repeat a fingerprint of their host",
+        Kind::Counter,
+        |output| output.repeats.left_out,
+    ),
+    (
+        "output_repeats_forgotten",
+        "Fingerprints of hosts that were forgotten early",
+        Kind::Counter,
+        |output| output.repeats.forgotten,
+    ),
+];
+
+/// Failures of each output.
+const OUTPUT_FAILURES: [(&str, OutputGetter); 2] =
+    [("write", |output| output.queue.write_errors), ("rotation", |output| output.queue.rotation_errors)];
+
+fn encode_outputs(
+    outputs: &BTreeMap<String, NamedOutputCounters>,
+    encoder: &mut DescriptorEncoder<'_>,
+) -> fmt::Result {
+    for (name, help, kind, value) in OUTPUTS {
+        let mut metric = encoder.encode_descriptor(name, help, None, kind.metric_type())?;
+        for (output, counters) in outputs {
+            let labels = [("output", output.as_str())];
+            encode_value(kind, value(counters), &mut metric.encode_family(&labels)?)?;
+        }
+    }
+    let help = "Failed writes and rotations";
+    let mut metric = encoder.encode_descriptor("output_failures", help, None, MetricType::Counter)?;
+    for (output, counters) in outputs {
+        for (what, value) in OUTPUT_FAILURES {
+            let labels = [("output", output.as_str()), ("what", what)];
+            encode_value(Kind::Counter, value(counters), &mut metric.encode_family(&labels)?)?;
         }
     }
     Ok(())
@@ -309,7 +373,9 @@ fn seconds(micros: u64) -> f64 {
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::super::counters::RepeatCounters;
     use super::*;
+    use crate::output::OutputCounters;
 
     /// Collects the JSON pointers of all numbers below `value`.
     fn numeric_paths(value: &Value, at: &str, found: &mut BTreeSet<String>) {
@@ -329,11 +395,15 @@ mod tests {
         let mut all = serde_json::to_value(LiveCounters::default()).unwrap();
         all.as_object_mut()
             .unwrap()
-            .retain(|key, _| !["capture", "events_by_kind", "latency"].contains(&key.as_str()));
+            .retain(|key, _| !["capture", "events_by_kind", "latency", "output"].contains(&key.as_str()));
         let mut counted = BTreeSet::new();
         numeric_paths(&all, "", &mut counted);
         let exported = FAMILIES.iter().flat_map(|family| family.members).map(|member| member.path.to_owned());
         assert_eq!(exported.collect::<BTreeSet<_>>(), counted);
+        let output = serde_json::to_value(NamedOutputCounters::default()).unwrap();
+        let mut counted = BTreeSet::new();
+        numeric_paths(&output, "", &mut counted);
+        assert_eq!(OUTPUTS.len() + OUTPUT_FAILURES.len(), counted.len());
     }
 
     #[test]
@@ -364,6 +434,9 @@ mod tests {
         counters.events_by_kind = [("mtu", 4), ("tcp_syn", 5)].into();
         let list = WatchListCounters { entries: 3, matches: 2, loaded_at: 1_763_900_000_250_000_000 };
         counters.watch_lists.insert("a\"b.csv".into(), list);
+        let queue = OutputCounters { written_lines: 6, rotation_errors: 1, ..OutputCounters::default() };
+        let repeats = RepeatCounters { left_out: 8, forgotten: 0 };
+        counters.outputs.insert("tcp:x:1".into(), NamedOutputCounters { queue, repeats });
         counters.times =
             Times { started: 1_000_000_000, last_packet: 1_763_900_000_250_000_000, last_event: 0 };
         counters.latency.own_us.total =
@@ -387,6 +460,9 @@ mod tests {
             r#"huginn_net_capture_up{interface="a\"b"} 0"#,
             r#"huginn_net_events_by_kind_total{kind="mtu"} 4"#,
             r#"huginn_net_matches_total{list="a\"b.csv"} 2"#,
+            r#"huginn_net_output_lines_written_total{output="tcp:x:1"} 6"#,
+            r#"huginn_net_output_failures_total{output="tcp:x:1",what="rotation"} 1"#,
+            r#"huginn_net_output_repeats_total{output="tcp:x:1"} 8"#,
             r#"huginn_net_watch_list_entries{list="a\"b.csv"} 3"#,
             r#"huginn_net_watch_list_loaded_timestamp_seconds{list="a\"b.csv"} 1763900000"#,
             r#"huginn_net_last_packet_timestamp_seconds 1763900000.25"#,

@@ -438,53 +438,6 @@ pub(super) const FAMILIES: &[Family] = &[
         "Events whose fingerprint was not compared with the baseline, which is full",
         &unlabeled("/findings/baseline_left_out"),
     ),
-    one(Kind::Counter, "output_lines_written", "Lines written", &unlabeled("/output/written_lines")),
-    one(Kind::Counter, "output_bytes_written", "Bytes of lines written", &unlabeled("/output/written_bytes")),
-    one(
-        Kind::Counter,
-        "output_lines_dropped",
-        "Lines dropped because the output queue was full",
-        &unlabeled("/output/dropped_lines"),
-    ),
-    one(
-        Kind::Counter,
-        "output_bytes_dropped",
-        "Bytes of lines dropped because the output queue was full",
-        &unlabeled("/output/dropped_bytes"),
-    ),
-    one(
-        Kind::Gauge,
-        "output_lines_queued",
-        "Lines waiting to be written",
-        &unlabeled("/output/queued_lines"),
-    ),
-    one(
-        Kind::Gauge,
-        "output_bytes_queued",
-        "Bytes of lines waiting to be written",
-        &unlabeled("/output/queued_bytes"),
-    ),
-    one(Kind::Counter, "output_rotations", "Rotated files", &unlabeled("/output/rotations")),
-    several(
-        "output_failures",
-        "Failed writes and rotations",
-        &[
-            labeled("what", "write", "/output/write_errors"),
-            labeled("what", "rotation", "/output/rotation_errors"),
-        ],
-    ),
-    one(
-        Kind::Counter,
-        "output_repeats",
-        "Events that were not written because they repeat a fingerprint of their host",
-        &unlabeled("/repeats/left_out"),
-    ),
-    one(
-        Kind::Counter,
-        "output_repeats_forgotten",
-        "Fingerprints of hosts that were forgotten early",
-        &unlabeled("/repeats/forgotten"),
-    ),
     several(
         "reloads",
         "Times that files were read again and used",

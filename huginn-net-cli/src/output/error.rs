@@ -23,6 +23,9 @@ pub(crate) enum OutputError {
     /// The directory of the file is not writable.
     #[error("{path}: cannot be rotated: {source}{}", Fix(.source))]
     Folder { path: PathName, source: io::Error },
+    /// The name of the host of a collector is unknown.
+    #[error("{collector}: the name of the host has no address, or cannot be looked up")]
+    Unresolved { collector: String },
     /// Standard output cannot be used.
     #[error("standard output: {0}")]
     Stdout(io::Error),

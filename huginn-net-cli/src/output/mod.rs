@@ -1,6 +1,8 @@
 //! Output of events, messages and progress. Takes plain values, and knows no arguments.
 
 #[cfg(unix)]
+mod collector;
+#[cfg(unix)]
 mod error;
 mod events;
 #[cfg(unix)]
@@ -20,6 +22,8 @@ mod zone;
 use std::path::PathBuf;
 
 #[cfg(unix)]
+pub(crate) use self::collector::{LiveTarget, names_socket};
+#[cfg(unix)]
 pub(crate) use self::error::OutputError;
 pub(crate) use self::events::EventOutput;
 #[cfg(unix)]
@@ -35,6 +39,8 @@ pub(crate) use self::selected::Selected;
 pub(crate) use self::table::BatchWriter;
 #[cfg(all(unix, feature = "parquet"))]
 pub(crate) use self::table::{EventSender, TableFiles};
+#[cfg(unix)]
+pub(crate) use self::text::Syslog;
 pub(crate) use self::text::{
     DayHeadings, Lines, Renderer, TextFormat, TextOptions, TextWriter, certificate_problems,
     certificate_remarks, certificates_in_words, handshake_in_words,

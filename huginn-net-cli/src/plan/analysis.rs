@@ -96,23 +96,19 @@ impl AnalysisPlan {
         })
     }
 
-    /// The analysis of a command that writes events.
-    pub(crate) fn of_events(run: &EventRunArguments) -> Result<Self, Failure> {
-        Self::new(&run.analysis)?.with_events(&run.events, Some(&run.output))?.with_baseline(&run.baseline)
+    /// The analysis of a command that writes events to these outputs.
+    pub(crate) fn of_events(run: &EventRunArguments, outputs: &[&OutputArguments]) -> Result<Self, Failure> {
+        Self::new(&run.analysis)?.with_events(&run.events, outputs)?.with_baseline(&run.baseline)
     }
 
-    /// Adds watch lists, connections, handshakes and findings to events. Handshakes are not followed for an output without them;
-    /// `None` shows all events.
+    /// Adds watch lists, connections, handshakes and findings to events. Handshakes are not followed for outputs without them;
+    /// without an output, all events are shown.
     pub(crate) fn with_events(
         self,
         args: &EventArguments,
-        output: Option<&OutputArguments>,
+        outputs: &[&OutputArguments],
     ) -> Result<Self, Failure> {
-        let handshakes = output.is_none_or(|output| {
-            let writes_all = output.events.is_empty() && !output.only_matches;
-            let has_event = writes_all || output.events.iter().any(|event| needs_handshakes(event));
-            output.format != Format::P0f && has_event
-        });
+        let handshakes = outputs.is_empty() || outputs.iter().any(|output| has_handshakes(output));
         let watch = match &*args.fingerprints {
             [] => None,
             paths => {
@@ -122,7 +118,7 @@ impl AnalysisPlan {
             }
         };
         let has_certificates = watch.as_ref().is_some_and(|files| files.handle.get().has_certificates());
-        let is_selected = output.is_some_and(|output| output.events.contains(&"finding"));
+        let is_selected = outputs.iter().any(|output| output.events.contains(&"finding"));
         let notices = (args.findings || is_selected).then(|| notice_settings(args.thresholds));
         let plan = self.configure(|builder| {
             let handshakes = handshakes || has_certificates;
@@ -228,6 +224,13 @@ impl AnalysisPlan {
         let builder = self.builder.hash_seed(seed).workers(workers);
         filtered(builder, self.expression.as_deref()).map(Builder::build)
     }
+}
+
+/// Whether an output has events that need handshakes to be followed.
+pub(super) fn has_handshakes(output: &OutputArguments) -> bool {
+    let writes_all = output.events.is_empty() && !output.only_matches;
+    let has_event = writes_all || output.events.iter().any(|event| needs_handshakes(event));
+    output.format != Format::P0f && has_event
 }
 
 /// The ports and networks that are analysed.

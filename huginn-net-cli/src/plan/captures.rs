@@ -52,7 +52,7 @@ impl ReportPlan {
         };
         select::switch_on(&args.select, &[], &mut events)?;
         rules::check_report(&args, &events)?;
-        let plan = AnalysisPlan::new(&args.analysis)?.with_events(&events, None)?;
+        let plan = AnalysisPlan::new(&args.analysis)?.with_events(&events, &[])?;
         let plan = plan.configure(|builder| builder.hosts(hosts).profiles(true));
         Ok(Self {
             count: args.analysis.count,
@@ -129,7 +129,7 @@ impl TopPlan {
         rules::check_top(&args)?;
         let inputs = Inputs::find(&args.input)?;
         inputs.report_key_logs(false, false);
-        let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.events, None)?;
+        let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.events, &[])?;
         Ok(Self {
             count: args.analysis.count,
             analyzer: plan.decrypt(&inputs).build_for_files(inputs.longest())?,

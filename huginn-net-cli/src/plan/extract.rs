@@ -66,7 +66,7 @@ impl ExtractPlan {
         if !args.quiet {
             report_other_name(&target);
         }
-        let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.event_additions, None)?;
+        let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.event_additions, &[])?;
         let packets = match (args.annotate, args.handshakes) {
             (true, _) => ExtractedPackets::All,
             (false, true) => ExtractedPackets::Handshakes,

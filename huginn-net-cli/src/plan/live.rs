@@ -9,17 +9,17 @@ use huginn_net::core::DecodeConfig;
 use huginn_net::{Configure, Filter, HuginnNet};
 use huginn_net_live::{Backend, LiveOptions, LiveSource};
 
-use super::output::{OutputContent, OutputPlan};
+use super::live_output::{LiveOutputPlan, Surroundings};
 use super::pcap::switch_on_kinds;
 use super::{
     AnalysisPlan, BaselineFile, FrameFilter, ReloadPlan, WatchFiles, analysis, output, rules, select,
 };
-use crate::args::{BackendArgument, EventRunArguments, Format, LiveArguments};
+use crate::args::{BackendArgument, EventRunArguments, Format, LiveArguments, OutputArguments};
 use crate::control::SocketConfig;
 use crate::failure::Failure;
 use crate::limits::ALERT_BUFFER_TIMEOUT;
-use crate::output::{Rotation, Selected, Target, Zone};
-use crate::paths::{PathName, is_same_file, new_name, resolved};
+use crate::output::{Selected, Zone};
+use crate::paths::{new_name, resolved};
 use crate::privileges::{self, Policy};
 
 /// The plan of `live`.
@@ -33,15 +33,13 @@ pub(crate) struct LivePlan {
     /// What SIGHUP reads again; `None` if only the output is opened again.
     pub(crate) reload: Option<ReloadPlan>,
     pub(crate) count: Option<u64>,
-    pub(crate) output: LiveOutputPlan,
+    pub(crate) outputs: Vec<LiveOutputPlan>,
     pub(crate) extract: Option<LiveExtractPlan>,
     pub(crate) metrics: Option<SocketAddr>,
     pub(crate) p0f_socket: Option<SocketConfig>,
     /// File of host profiles; `None` means standard error.
     pub(crate) hosts_file: Option<PathBuf>,
     pub(crate) baseline: Option<BaselineFile>,
-    /// Time in which a fingerprint of a host is written once.
-    pub(crate) once: Option<Duration>,
     /// Interval of lines of counters.
     pub(crate) stats_interval: Option<Duration>,
     pub(crate) policy: Policy,
@@ -59,15 +57,6 @@ pub(crate) struct LiveMessages {
     pub(crate) has_privileges: bool,
     /// Counters at the end.
     pub(crate) has_stats: bool,
-}
-
-/// Events that are appended to a file, or written to standard output.
-pub(crate) struct LiveOutputPlan {
-    pub(crate) target: Target,
-    pub(crate) content: OutputContent,
-    pub(crate) rotation: Rotation,
-    /// Whether Parquet files go to folders by their hour.
-    pub(crate) hour_folders: bool,
 }
 
 /// The packets that `--extract` writes.
@@ -129,14 +118,13 @@ pub(super) struct LiveParts {
     pub(super) watch: Option<WatchFiles>,
     pub(super) reload: Option<ReloadPlan>,
     pub(super) count: Option<u64>,
-    pub(super) output: LiveOutputPlan,
+    pub(super) outputs: Vec<LiveOutputPlan>,
     pub(super) extract: Option<LiveExtractPlan>,
     pub(super) metrics: Option<SocketAddr>,
     /// Path and permissions of p0f's socket.
     pub(super) p0f_socket: Option<(PathBuf, u32)>,
     pub(super) hosts_file: Option<PathBuf>,
     pub(super) baseline: Option<BaselineFile>,
-    pub(super) once: Option<Duration>,
     pub(super) stats_interval: Option<Duration>,
     pub(super) user: Option<String>,
     pub(super) sandbox: bool,
@@ -144,16 +132,41 @@ pub(super) struct LiveParts {
     pub(super) messages: LiveMessages,
 }
 
+/// Enables the kinds of events that outputs name, and checks all options.
+pub(super) fn prepare(args: &mut LiveArguments) -> Result<(), Failure> {
+    // The packets of --extract are those of its own condition.
+    if args.extract.extract.is_some() {
+        switch_on_kinds(&mut args.run)?;
+    }
+    for output in &mut args.outputs {
+        switch_on_kinds(&mut output.run)?;
+        args.run.events.connections |= output.run.events.connections;
+        args.run.events.findings |= output.run.events.findings;
+    }
+    for output in &mut args.outputs {
+        output.run.events.connections = args.run.events.connections;
+        output.run.events.findings = args.run.events.findings;
+    }
+    rules::check_live(args)
+}
+
+/// Whether all outputs have the format of p0f, to which the analysis is then limited.
+pub(super) fn is_p0f(args: &LiveArguments) -> bool {
+    args.outputs.iter().all(|output| output.run.output.format == Format::P0f)
+}
+
 impl LivePlan {
     pub(crate) fn new(mut args: LiveArguments) -> Result<Self, Failure> {
-        switch_on_kinds(&mut args.run)?;
-        rules::check_live(&args)?;
+        prepare(&mut args)?;
         let extract = LiveExtractPlan::new(&args)?;
-        let plan = AnalysisPlan::of_events(&args.run)?;
+        let of_outputs: Vec<&OutputArguments> =
+            args.outputs.iter().map(|output| &output.run.output).collect();
+        let plan = AnalysisPlan::of_events(&args.run, &of_outputs)?;
         let (plan, reload) = ReloadPlan::new(&args, plan);
-        let LiveArguments { capture, run, rotation, service, .. } = args;
+        let is_p0f = is_p0f(&args);
+        let LiveArguments { capture, run, outputs, service, .. } = args;
         let EventRunArguments { analysis, events, baseline, output } = run;
-        let plan = if output.format == Format::P0f {
+        let plan = if is_p0f {
             plan.limited_to_p0f()
         } else {
             plan.parse_clients();
@@ -172,7 +185,7 @@ impl LivePlan {
         } else if !events.fingerprints.is_empty() {
             options.buffer_timeout = ALERT_BUFFER_TIMEOUT;
         }
-        let OutputPlan { target, content, .. } = OutputPlan::new(&output, &events, false)?;
+        let outputs = outputs.iter().map(LiveOutputPlan::new).collect::<Result<_, Failure>>()?;
         Self::from_parts(LiveParts {
             interfaces: args.interfaces,
             backend: capture.backend.map(|backend| match backend {
@@ -184,22 +197,12 @@ impl LivePlan {
             reload,
             analysis: plan,
             count: analysis.count,
-            output: LiveOutputPlan {
-                target,
-                content,
-                rotation: Rotation {
-                    max_bytes: rotation.rotate_size,
-                    every: rotation.rotate_interval,
-                    keep: rotation.rotate_keep,
-                },
-                hour_folders: rotation.has_hour_folders(),
-            },
+            outputs,
             extract,
             metrics: service.metrics,
             p0f_socket: service.p0f_socket.map(|path| (path, service.p0f_socket_mode)),
             hosts_file: service.hosts_file,
             baseline: BaselineFile::new(&baseline),
-            once: args.once,
             stats_interval: service.stats_interval,
             user: service.user,
             sandbox: !service.no_sandbox,
@@ -216,11 +219,7 @@ impl LivePlan {
         let Capture { options, queues, analyzer, expression } =
             capture(&parts.interfaces, parts.capture, parts.backend, parts.analysis, parts.count)?;
         let extract = parts.extract.map(|extract| LiveExtractPlan { expression, ..extract });
-        let target = match parts.output.target {
-            Target::Stdout => Target::Stdout,
-            Target::File(path) => Target::File(resolved(&path)),
-        };
-        let output = LiveOutputPlan { target, ..parts.output };
+        let outputs = parts.outputs;
         let p0f_socket = match parts.p0f_socket {
             Some((path, mode)) => {
                 Some(SocketConfig { path, mode, owner: privileges::owner(parts.user.as_deref())? })
@@ -230,20 +229,26 @@ impl LivePlan {
         let hosts_file = parts.hosts_file.as_deref().map(resolved);
         let baseline = parts.baseline.as_ref().map(BaselineFile::path);
         let packets = extract.as_ref().map(|extract| extract.path.as_path());
-        check_distinct(&output, packets, hosts_file.as_deref(), baseline, p0f_socket.as_ref())?;
+        let ports: Vec<u16> = names_after(&parts.interfaces, "tcp:")
+            .filter_map(|server| server.rsplit_once(':')?.1.parse().ok())
+            .chain(outputs.iter().filter_map(|output| output.target.tcp_port()))
+            .collect();
+        let surroundings = Surroundings {
+            files: other_files(packets, hosts_file.as_deref(), baseline, p0f_socket.as_ref()),
+            ports: parts.sandbox.then(|| ports.clone()),
+        };
+        surroundings.check(&outputs)?;
+        let files = outputs.iter().filter_map(|output| output.target.file());
         let policy = Policy {
             user: parts.user,
-            writable: [output.file(), packets, hosts_file.as_deref(), baseline]
-                .into_iter()
-                .flatten()
+            writable: files
+                .chain([packets, hosts_file.as_deref(), baseline].into_iter().flatten())
                 .map(Path::to_owned)
                 .collect(),
             readable: parts.reload.iter().flat_map(ReloadPlan::paths).collect(),
             folders: names_after(&parts.interfaces, "file:").map(PathBuf::from).collect(),
-            ports: names_after(&parts.interfaces, "tcp:")
-                .filter_map(|server| server.rsplit_once(':')?.1.parse().ok())
-                .collect(),
-            makes_folders: output.hour_folders,
+            ports,
+            makes_folders: outputs.iter().any(|output| output.hour_folders),
             removable: p0f_socket.iter().map(|socket| socket.path.clone()).collect(),
             sandbox: parts.sandbox,
         };
@@ -253,29 +258,19 @@ impl LivePlan {
             queues,
             analyzer,
             watch: parts.watch,
-            reload: parts.reload,
+            reload: parts.reload.map(|reload| reload.within(surroundings)),
             count: parts.count,
-            output,
+            outputs,
             extract,
             metrics: parts.metrics,
             p0f_socket,
             hosts_file,
             baseline: parts.baseline,
-            once: parts.once,
             stats_interval: parts.stats_interval,
             policy,
             view: parts.view,
             messages: parts.messages,
         })
-    }
-}
-
-impl LiveOutputPlan {
-    fn file(&self) -> Option<&Path> {
-        match &self.target {
-            Target::Stdout => None,
-            Target::File(path) => Some(path),
-        }
     }
 }
 
@@ -337,31 +332,20 @@ fn workers(typed: Option<NonZeroUsize>, cpus: &[usize]) -> Result<NonZeroUsize, 
     }
 }
 
-/// Refuses two options that name the same file.
-fn check_distinct(
-    output: &LiveOutputPlan,
+/// The files of other options than outputs.
+fn other_files(
     packets: Option<&Path>,
     hosts: Option<&Path>,
     baseline: Option<&Path>,
     p0f_socket: Option<&SocketConfig>,
-) -> Result<(), Failure> {
-    let (new, new_baseline) = (hosts.map(new_name), baseline.map(new_name));
-    let socket = p0f_socket.map(|socket| resolved(&socket.path));
-    let mut seen: Vec<(&str, &Path)> = Vec::new();
-    for (option, path) in [
-        ("--output", output.file()),
-        ("--extract", packets),
-        ("--hosts-file", hosts),
-        ("the new file of --hosts-file", new.as_deref()),
-        ("--write-baseline", baseline),
-        ("the new file of --write-baseline", new_baseline.as_deref()),
-        ("--p0f-socket", socket.as_deref()),
-    ] {
-        let Some(path) = path else { continue };
-        if let Some((first, _)) = seen.iter().find(|(_, other)| is_same_file(path, other)) {
-            return Err(Failure::SameFile { path: PathName(path.to_owned()), first, second: option });
-        }
-        seen.push((option, path));
-    }
-    Ok(())
+) -> Vec<(&'static str, PathBuf)> {
+    let named = [
+        ("--extract", packets.map(Path::to_owned)),
+        ("--hosts-file", hosts.map(Path::to_owned)),
+        ("the new file of --hosts-file", hosts.map(new_name)),
+        ("--write-baseline", baseline.map(Path::to_owned)),
+        ("the new file of --write-baseline", baseline.map(new_name)),
+        ("--p0f-socket", p0f_socket.map(|socket| resolved(&socket.path))),
+    ];
+    named.into_iter().filter_map(|(option, path)| Some((option, path?))).collect()
 }

@@ -13,6 +13,8 @@ mod inputs;
 mod key_log;
 #[cfg(unix)]
 mod live;
+#[cfg(unix)]
+mod live_output;
 mod output;
 mod p0f;
 mod pcap;
@@ -35,7 +37,9 @@ pub(crate) use self::extract::{
 pub(crate) use self::follow::{DiffPlan, FollowPlan, host_limits};
 pub(crate) use self::inputs::{InputFile, Inputs};
 #[cfg(unix)]
-pub(crate) use self::live::{LiveExtractPlan, LiveMessages, LiveOutputPlan, LivePlan};
+pub(crate) use self::live::{LiveExtractPlan, LiveMessages, LivePlan};
+#[cfg(unix)]
+pub(crate) use self::live_output::{LiveOutputPlan, OptionValues};
 pub(crate) use self::output::{OutputContent, OutputPlan};
 pub(crate) use self::p0f::{P0fFilePlan, P0fPlan};
 pub(crate) use self::pcap::{Content, HostScope, PcapPlan, TableFormat, TablesPlan};

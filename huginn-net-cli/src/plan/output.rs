@@ -11,6 +11,8 @@ use super::fields::{default_columns, own_fields};
 use super::select;
 use crate::args::{ColorArgument, EventArguments, Format, OutputArguments};
 use crate::failure::Failure;
+#[cfg(unix)]
+use crate::output::names_socket;
 #[cfg(feature = "parquet")]
 use crate::output::{BatchWriter, TableFormat};
 use crate::output::{
@@ -87,6 +89,13 @@ impl OutputPlan {
 
     /// Opens the output of captures.
     pub(crate) fn create(self) -> Result<EventOutput, Failure> {
+        #[cfg(unix)]
+        if let Target::File(path) = &self.target
+            && names_socket(path)
+        {
+            let message = format!("only 'live' writes to sockets; ./{} names a file", name_of(path));
+            return Err(Failure::Usage(message.into()));
+        }
         match self.content {
             OutputContent::Text(options) => {
                 let (mut writer, has_headings) = if self.appends {
@@ -167,6 +176,8 @@ fn text(
         own_fields: own_fields(args)?,
         has_colour: has_colour(args.color, target),
         zone: Zone::new(args.local_time),
+        #[cfg(unix)]
+        syslog: None,
     }))
 }
 

@@ -11,14 +11,16 @@ use huginn_net_live::{LiveOptions, interfaces};
 
 use super::AnalysisPlan;
 #[cfg(unix)]
-use super::live::{LiveMessages, LiveOutputPlan, LiveParts, LivePlan};
+use super::LiveOutputPlan;
+#[cfg(unix)]
+use super::live::{LiveMessages, LiveParts, LivePlan};
 #[cfg(unix)]
 use super::output::OutputContent;
 use super::pcap::P0F_HOST_IDLE;
 use crate::args::{DatabaseArguments, P0fArguments};
 use crate::failure::Failure;
 #[cfg(unix)]
-use crate::output::{Rotation, Selected, Target, TextFormat, TextOptions, Zone};
+use crate::output::{Selected, Target, TextFormat, TextOptions, Zone};
 use crate::stderr;
 
 /// The plan of `p0f`.
@@ -140,6 +142,7 @@ fn live_plan(args: P0fArguments) -> Result<LivePlan, Failure> {
         own_fields: String::new(),
         has_colour: false,
         zone: Zone::new(false),
+        syslog: None,
     });
     LivePlan::from_parts(LiveParts {
         interfaces: vec![interface],
@@ -150,18 +153,12 @@ fn live_plan(args: P0fArguments) -> Result<LivePlan, Failure> {
         reload: None,
         count: None,
         extract: None,
-        output: LiveOutputPlan {
-            target: args.log.map_or(Target::Stdout, Target::File),
-            content,
-            rotation: Rotation::default(),
-            hour_folders: false,
-        },
+        outputs: vec![LiveOutputPlan::of_target(args.log.map_or(Target::Stdout, Target::File), content)?],
         metrics: None,
         // With the permissions that p0f gives it.
         p0f_socket: args.api.map(|path| (path, 0o666)),
         hosts_file: None,
         baseline: None,
-        once: None,
         stats_interval: None,
         user: args.user,
         sandbox: true,

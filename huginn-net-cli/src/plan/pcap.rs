@@ -201,7 +201,7 @@ pub(super) fn switch_on_kinds(run: &mut EventRunArguments) -> Result<(), Failure
 
 /// The analysis of captures whose events are written.
 pub(super) fn event_analysis(run: &EventRunArguments) -> Result<AnalysisPlan, Failure> {
-    let plan = AnalysisPlan::of_events(run)?;
+    let plan = AnalysisPlan::of_events(run, &[&run.output])?;
     if run.output.format != Format::P0f {
         return Ok(plan);
     }

@@ -1,49 +1,28 @@
 //! What `live` reads again on SIGHUP, and the options that may change then.
 
-use std::collections::BTreeMap;
 use std::env;
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use huginn_net::Filter;
 use huginn_net::clients::NamingDatabases;
 use huginn_net::watch::WatchLists;
 
-use super::analysis::{ReplaceableSettings, packet_filter};
+use super::AnalysisPlan;
+use super::analysis::{ReplaceableSettings, has_handshakes, packet_filter};
 use super::databases::read_databases;
-use super::pcap::switch_on_kinds;
+use super::live::{is_p0f, prepare};
+use super::live_output::{LiveOutputPlan, OptionValues, Surroundings, is_table, output_values};
 use super::watch_files::{LoadedLists, WatchFiles, read_lists};
-use super::{AnalysisPlan, OutputContent, OutputPlan, rules};
-use crate::args::{Command, DatabaseArguments, Format, LiveArguments};
+use crate::args::{Command, DatabaseArguments, LiveArguments};
 use crate::config;
 use crate::failure::Failure;
-use crate::output::TextOptions;
 
-/// Options that may change while the program runs.
-const CHANGEABLE: [&str; 13] = [
-    "add-field",
-    "clients",
-    "db",
-    "exclude-net",
-    "exclude-port",
-    "fields",
-    "fingerprints",
-    "from",
-    "net",
-    "port",
-    "sensor-name",
-    "to",
-    "where",
-];
+/// Options of the whole program that may change while it runs; those of outputs may, too.
+const CHANGEABLE: [&str; 7] = ["clients", "db", "exclude-net", "exclude-port", "fingerprints", "net", "port"];
 
-/// Those of them that `--extract` uses from its start on.
-const FIXED_WITH_EXTRACT: [&str; 7] = ["exclude-net", "exclude-port", "from", "net", "port", "to", "where"];
-
-/// Those that text alone uses: the columns of a file of Parquet are decided at its start.
-const FIXED_WITH_TABLES: [&str; 6] = ["add-field", "fields", "from", "sensor-name", "to", "where"];
-
-/// The value of each option.
-type Values = BTreeMap<String, Vec<OsString>>;
+/// Options that `--extract` uses from its start on.
+const FIXED_WITH_EXTRACT: [&str; 9] =
+    ["events", "exclude-net", "exclude-port", "from", "net", "only-matches", "port", "to", "where"];
 
 /// The files that SIGHUP reads again, and the settings that they change.
 #[derive(Debug)]
@@ -51,19 +30,93 @@ pub(crate) struct ReloadPlan {
     /// The configuration file, if there is one.
     config: Option<PathBuf>,
     has_extract: bool,
-    has_tables: bool,
-    /// Whether connections and findings are events.
-    has_kinds: (bool, bool),
+    needs: Needs,
     /// The current options.
-    values: Values,
+    options: Options,
+    surroundings: Surroundings,
     files: NamedFiles,
     settings: ReplaceableSettings,
     watch: Option<WatchFiles>,
 }
 
-/// Whether connections and findings are events.
-const fn kinds(args: &LiveArguments) -> (bool, bool) {
-    (args.run.events.connections, args.run.events.findings)
+/// What outputs need of the analysis, which does not change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Needs {
+    /// Whether connections and findings are events.
+    kinds: (bool, bool),
+    handshakes: bool,
+    /// Whether the analysis is limited to what p0f does.
+    is_p0f: bool,
+}
+
+impl Needs {
+    fn new(args: &LiveArguments) -> Self {
+        let events = &args.run.events;
+        Self {
+            kinds: (events.connections, events.findings),
+            handshakes: args.outputs.iter().any(|output| has_handshakes(&output.run.output)),
+            is_p0f: is_p0f(args),
+        }
+    }
+
+    /// Fails if the analysis of these needs lacks something.
+    fn check(self, now: Self) -> Result<(), Failure> {
+        let message = if self.kinds != now.kinds {
+            "'where' names other kinds of events, 'connection' or 'finding': they can change at a restart only"
+        } else if now.handshakes && !self.handshakes {
+            "'events' names events of handshakes, which are followed from the start only: restart"
+        } else if self.is_p0f != now.is_p0f {
+            "the only format is or was p0f, to which the analysis is limited: it can change at a restart only"
+        } else {
+            return Ok(());
+        };
+        Err(Failure::Usage(message.into()))
+    }
+}
+
+/// The options of a configuration.
+#[derive(Debug)]
+struct Options {
+    /// Those of the whole program.
+    program: OptionValues,
+    /// Those of each output.
+    outputs: Vec<OptionValues>,
+    /// Those of the outputs that are tables.
+    tables: Vec<OptionValues>,
+}
+
+impl Options {
+    fn new(args: &LiveArguments) -> Self {
+        let has_extract = args.extract.extract.is_some();
+        let is_of_program =
+            |name: &str| !config::is_output_option(name) || has_extract && FIXED_WITH_EXTRACT.contains(&name);
+        let program = args.values.iter().filter(|(name, _)| is_of_program(name));
+        let tables = args.outputs.iter().filter(|output| is_table(output));
+        Self {
+            program: program.map(|(name, values)| (name.clone(), values.clone())).collect(),
+            outputs: args.outputs.iter().map(output_values).collect(),
+            tables: tables.map(output_values).collect(),
+        }
+    }
+
+    /// The names of the options that differ, in their order.
+    fn changed(&self, now: &Self) -> Vec<String> {
+        let mut changed = names_of_changes(&self.program, &now.program);
+        if self.outputs.len() == now.outputs.len() {
+            let pairs = self.outputs.iter().zip(&now.outputs);
+            changed.extend(pairs.flat_map(|(before, now)| names_of_changes(before, now)));
+        } else {
+            changed.push("output".to_owned());
+        }
+        changed.sort_unstable();
+        changed.dedup();
+        changed
+    }
+}
+
+fn names_of_changes(before: &OptionValues, now: &OptionValues) -> Vec<String> {
+    let names = before.keys().chain(now.keys());
+    names.filter(|name| before.get(*name) != now.get(*name)).cloned().collect()
 }
 
 /// The files that options name.
@@ -86,11 +139,11 @@ pub(crate) struct Reread {
 pub(crate) struct Configuration {
     /// The options that differ from the current ones.
     pub(crate) changed: Vec<String>,
-    values: Values,
+    options: Options,
     files: NamedFiles,
     filter: Filter,
-    /// How events are written, unless as a table.
-    pub(crate) text: Option<TextOptions>,
+    /// All outputs, if one of them differs.
+    pub(crate) outputs: Option<Vec<LiveOutputPlan>>,
 }
 
 impl ReloadPlan {
@@ -106,14 +159,19 @@ impl ReloadPlan {
         let reload = Self {
             config: args.config.clone(),
             has_extract: args.extract.extract.is_some(),
-            has_tables: args.run.output.format == Format::Parquet,
-            has_kinds: kinds(args),
-            values: args.values.clone(),
+            needs: Needs::new(args),
+            options: Options::new(args),
+            surroundings: Surroundings::default(),
             files,
             settings,
             watch: plan.watch_files(),
         };
         (plan, Some(reload))
+    }
+
+    /// Knows the files of other options, and what the sandbox permits.
+    pub(super) fn within(self, surroundings: Surroundings) -> Self {
+        Self { surroundings, ..self }
     }
 
     /// The files that are read again.
@@ -148,17 +206,10 @@ impl ReloadPlan {
             return Err(Failure::Usage("not a configuration of 'live'".into()));
         };
         // As at the start.
-        switch_on_kinds(&mut args.run)?;
-        rules::check_live(&args)?;
-        if kinds(&args) != self.has_kinds {
-            let message = "'where' names other kinds of events, 'connection' or 'finding': they can change at a restart only";
-            return Err(Failure::Usage(message.into()));
-        }
-        let options = self.values.keys().chain(args.values.keys());
-        let mut changed: Vec<String> =
-            options.filter(|name| self.values.get(*name) != args.values.get(*name)).cloned().collect();
-        changed.sort_unstable();
-        changed.dedup();
+        prepare(&mut args)?;
+        self.needs.check(Needs::new(&args))?;
+        let options = Options::new(&args);
+        let changed = self.options.changed(&options);
         let files = NamedFiles::new(&args);
         let fixed: Vec<&str> =
             changed.iter().map(String::as_str).filter(|name| self.is_fixed(name, &files)).collect();
@@ -166,20 +217,27 @@ impl ReloadPlan {
             let names = fixed.join("', '");
             return Err(Failure::Usage(format!("'{names}' can change at a restart only").into()));
         }
-        let content = OutputPlan::new(&args.run.output, &args.run.events, false)?.content;
-        let text = match content {
-            OutputContent::Text(options) => Some(options),
-            _ => None,
-        };
+        if self.options.tables != options.tables {
+            let message = "an output of --format parquet can change at a restart only";
+            return Err(Failure::Usage(message.into()));
+        }
+        let outputs = (self.options.outputs != options.outputs).then(|| self.outputs(&args)).transpose()?;
         let filter = packet_filter(&args.run.analysis.packets);
-        Ok(Configuration { changed, values: args.values, files, filter, text })
+        Ok(Configuration { changed, options, files, filter, outputs })
+    }
+
+    /// The outputs of a configuration.
+    fn outputs(&self, args: &LiveArguments) -> Result<Vec<LiveOutputPlan>, Failure> {
+        let outputs = args.outputs.iter().map(LiveOutputPlan::new).collect::<Result<Vec<_>, Failure>>()?;
+        self.surroundings.check(&outputs)?;
+        self.surroundings.check_ports(&outputs)?;
+        Ok(outputs)
     }
 
     /// Whether a change of an option needs a restart.
     fn is_fixed(&self, name: &str, files: &NamedFiles) -> bool {
-        !CHANGEABLE.contains(&name)
+        !CHANGEABLE.contains(&name) && !config::is_output_option(name)
             || self.has_extract && FIXED_WITH_EXTRACT.contains(&name)
-            || self.has_tables && FIXED_WITH_TABLES.contains(&name)
             // Without lists, events are not compared.
             || name == "fingerprints" && (self.watch.is_none() || files.lists.is_empty())
     }
@@ -198,11 +256,11 @@ impl ReloadPlan {
 
     /// Uses the filter, and compares the next configuration with this one.
     pub(crate) fn use_configuration(&mut self, configuration: Configuration) {
-        let Configuration { values, files, filter, .. } = configuration;
+        let Configuration { options, files, filter, .. } = configuration;
         if let Some(current) = &self.settings.filter {
             current.replace(filter);
         }
-        (self.values, self.files) = (values, files);
+        (self.options, self.files) = (options, files);
     }
 
     /// Frees what was replaced and is not used any more. Returns whether the rest is free.

@@ -23,7 +23,7 @@ use crate::args::{
 use crate::args::{LiveArguments, WatchArguments};
 use crate::failure::Failure;
 #[cfg(unix)]
-use crate::output::Target;
+use crate::output::{Target, names_socket};
 use crate::views::diff::COMPARED_EVENTS;
 use crate::views::overview::ValueKind;
 
@@ -189,15 +189,37 @@ pub(super) fn check_extract(args: &ExtractArguments) -> Result<(), Failure> {
 /// Checks the options of `live`.
 #[cfg(unix)]
 pub(super) fn check_live(args: &LiveArguments) -> Result<(), Failure> {
+    for output in &args.outputs {
+        check_live_output(output, args.tui)?;
+    }
+    check_effects(args.outputs.iter().map(|output| &output.run))?;
+    let EventRunArguments { events, baseline, output, .. } = &args.run;
+    refuse([(
+        args.extract.extract.is_some()
+            && !output.select.is_set()
+            && output.events.is_empty()
+            && events.fingerprints.is_empty()
+            && !events.findings
+            && baseline.baseline.is_none(),
+        "--extract needs what selects connections: --where, --events, --fingerprints, --findings or --baseline",
+    )])
+}
+
+/// Checks the options of an output of `live`, as if it was the only one.
+#[cfg(unix)]
+fn check_live_output(args: &LiveArguments, has_view: bool) -> Result<(), Failure> {
     let LiveArguments { run, rotation, .. } = args;
     let output = &run.output;
-    let has_file = target(output.output.as_deref()) != Target::Stdout;
-    let place = match (args.tui, has_file) {
+    let target = target(output.output.as_deref());
+    let is_socket = matches!(&target, Target::File(path) if names_socket(path));
+    let is_written = target != Target::Stdout;
+    let has_file = is_written && !is_socket;
+    let place = match (has_view, is_written) {
         (true, true) => WhereEvents::ShownAndWritten,
         (true, false) => WhereEvents::Shown,
         (false, _) => WhereEvents::Written,
     };
-    check_event_run(run, place)?;
+    check_event_output(run, place)?;
     let is_parquet = output.format == Format::Parquet;
     let has_folders = rotation.has_hour_folders();
     let rotates = rotation.rotate_size.is_some() || rotation.rotate_interval.is_some() || has_folders;
@@ -211,15 +233,7 @@ pub(super) fn check_live(args: &LiveArguments) -> Result<(), Failure> {
             "--format parquet of 'live' needs -o FILE, and --rotate-interval, --rotate-size or --hour-folders: a file can be \
              read once it is complete",
         ),
-        (
-            args.extract.extract.is_some()
-                && !output.select.is_set()
-                && output.events.is_empty()
-                && run.events.fingerprints.is_empty()
-                && !run.events.findings
-                && run.baseline.baseline.is_none(),
-            "--extract needs what selects connections: --where, --events, --fingerprints, --findings or --baseline",
-        ),
+        (rotates && is_socket, "a socket cannot be rotated: leave --rotate-size and --rotate-interval out"),
         (has_folders && !is_parquet, "--hour-folders is for --format parquet"),
         (rotates && !has_file, "standard output cannot be rotated: name a file with -o"),
     ])
@@ -292,10 +306,15 @@ enum WhereEvents {
 
 /// Checks what commands that write events have in common.
 fn check_event_run(run: &EventRunArguments, place: WhereEvents) -> Result<(), Failure> {
-    let EventRunArguments { analysis, events, baseline, output } = run;
+    check_effects([run].into_iter())?;
+    check_event_output(run, place)
+}
+
+/// Checks an output of events.
+fn check_event_output(run: &EventRunArguments, place: WhereEvents) -> Result<(), Failure> {
+    let EventRunArguments { analysis, events, output, .. } = run;
     check_analysis(analysis)?;
     check_events(analysis, events, output, place)?;
-    check_baseline(baseline, output)?;
     let is_written = match place {
         #[cfg(unix)]
         WhereEvents::Shown => false,
@@ -332,26 +351,6 @@ fn check_events(
             format == Format::P0f && !has_protocol(&[ProtocolArgument::Tcp, ProtocolArgument::Http]),
             "--format p0f has TCP and HTTP only: add one of them to --protocols, or choose another format",
         ),
-        (
-            format == Format::P0f && events.connections,
-            "--format p0f has no event 'connection': leave --connections out, or choose another format",
-        ),
-        (
-            format == Format::P0f && !events.fingerprints.is_empty(),
-            "--format p0f has no event 'match': leave --fingerprints out, or choose another format",
-        ),
-        (
-            format == Format::P0f && events.findings,
-            "--format p0f has no event 'finding': leave --findings out, or choose another format",
-        ),
-        (
-            events.findings && !output.events.is_empty() && !output.events.contains(&"finding"),
-            "--findings reports the event 'finding': add it to --events, or leave --findings out",
-        ),
-        (
-            format == Format::P0f && !analysis.databases.clients.is_empty(),
-            "--format p0f has names of --db only: leave --clients out, or choose another format",
-        ),
     ])?;
     refuse([(
         output.events.contains(&"mtu") && format == Format::Human && !output.verbose,
@@ -367,7 +366,6 @@ fn check_events(
                 || output.color == ColorArgument::Always),
         "--tui shows all events: --format, --events, --where and --color are for events in a file, which -o FILE names",
     )])?;
-    check_thresholds(events, &output.events)?;
     let kinds = written(output, events);
     let scope = Scope {
         format,
@@ -384,6 +382,49 @@ fn check_events(
     }
     select::check_kinds(&output.select, &scope)?;
     check_fields(&output.fields, &scope.possible(&kinds))
+}
+
+/// Checks that what is asked of the analysis has an effect in an output at least.
+fn check_effects<'a>(runs: impl Iterator<Item = &'a EventRunArguments>) -> Result<(), Failure> {
+    let mut outcome = Ok(());
+    for run in runs {
+        match check_effect(run) {
+            Ok(()) => return Ok(()),
+            error if outcome.is_ok() => outcome = error,
+            Err(_) => {}
+        }
+    }
+    outcome
+}
+
+/// Checks that an output has what is asked of the analysis.
+fn check_effect(run: &EventRunArguments) -> Result<(), Failure> {
+    let EventRunArguments { analysis, events, baseline, output } = run;
+    let is_p0f = output.format == Format::P0f;
+    refuse([
+        (
+            is_p0f && events.connections,
+            "--format p0f has no event 'connection': leave --connections out, or choose another format",
+        ),
+        (
+            is_p0f && !events.fingerprints.is_empty(),
+            "--format p0f has no event 'match': leave --fingerprints out, or choose another format",
+        ),
+        (
+            is_p0f && events.findings,
+            "--format p0f has no event 'finding': leave --findings out, or choose another format",
+        ),
+        (
+            events.findings && !output.events.is_empty() && !output.events.contains(&"finding"),
+            "--findings reports the event 'finding': add it to --events, or leave --findings out",
+        ),
+        (
+            is_p0f && !analysis.databases.clients.is_empty(),
+            "--format p0f has names of --db only: leave --clients out, or choose another format",
+        ),
+    ])?;
+    check_thresholds(events, &output.events)?;
+    check_baseline(baseline, output)
 }
 
 /// Checks the options of baselines.

@@ -9,6 +9,7 @@ mod hosts;
 mod latency;
 mod once;
 mod output;
+mod outputs;
 mod reload;
 mod report;
 mod service_manager;
@@ -28,7 +29,7 @@ use self::started::Sensor;
 use crate::control::Sockets;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::output::{Messages, OutputQueue, Target};
+use crate::output::{LiveTarget, Messages, OutputQueue};
 use crate::plan::{BaselineFile, LiveMessages, LivePlan};
 use crate::privileges::{self, Dropped};
 use crate::signals::PendingSignals;
@@ -66,7 +67,7 @@ pub(crate) fn check(plan: &LivePlan) -> Result<Outcome, Failure> {
     }
     privileges::drop(&plan.policy)?;
     check_places(plan)?;
-    output::check_rights(&plan.output.target)?;
+    plan.outputs.iter().try_for_each(|output| output::check_rights(&output.target))?;
     if plan.messages.has_totals {
         stderr::report(&format_args!("options, files and rights are good: {}", plan.interfaces.join(", ")));
     }
@@ -157,7 +158,8 @@ fn named_interfaces(stats: &LiveStats) -> Vec<String> {
     if names.len() > 1 { names } else { Vec::new() }
 }
 
-/// Whether the view or the output is on a terminal, whose end ends the program.
-fn is_on_terminal(has_view: bool, target: &Target) -> bool {
-    has_view || *target == Target::Stdout && io::stdout().is_terminal()
+/// Whether the view or an output is on a terminal, whose end ends the program.
+fn is_on_terminal(plan: &LivePlan) -> bool {
+    let is_stdout = plan.outputs.iter().any(|output| output.target == LiveTarget::Stdout);
+    plan.view.is_some() || is_stdout && io::stdout().is_terminal()
 }

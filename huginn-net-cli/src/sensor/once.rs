@@ -38,10 +38,23 @@ impl Once {
         Self { every, hasher: RandomState::default(), remembered: Mutex::default() }
     }
 
-    /// Whether an event has a fingerprint that its host showed in an event less than the time ago. Otherwise it is remembered.
-    pub(super) fn is_repeat(&self, event: &Event) -> bool {
-        let Some(key) = self.key(event) else { return false };
-        self.remembered().is_repeat(key, event.ts.as_nanos(), self.every, MAX_REMEMBERED_EVENTS / 2)
+    /// The time in which a fingerprint of a host is written once.
+    pub(super) fn every(&self) -> Duration {
+        Duration::from_nanos(self.every)
+    }
+
+    /// Remembers an event, unless it has a fingerprint that its host showed in an event less than the time ago: `None` for such a
+    /// repeat. Otherwise returns what is remembered, for [`forget`](Self::forget); 0 for events that are written each time.
+    pub(super) fn admit(&self, event: &Event) -> Option<u64> {
+        let Some(key) = self.key(event) else { return Some(0) };
+        let is_repeat =
+            self.remembered().is_repeat(key, event.ts.as_nanos(), self.every, MAX_REMEMBERED_EVENTS / 2);
+        (!is_repeat).then_some(key)
+    }
+
+    /// Forgets an event that was lost: the next one with its fingerprint is written.
+    pub(super) fn forget(&self, key: u64) {
+        self.remembered().forget(key);
     }
 
     pub(super) fn counters(&self) -> RepeatCounters {
@@ -57,7 +70,7 @@ impl Once {
         let mut text = HashedText(hasher);
         // Hashing does not fail.
         let _ = text.write_fingerprint(&event.kind)?;
-        Some(text.0.finish())
+        Some(text.0.finish().max(1))
     }
 
     fn remembered(&self) -> MutexGuard<'_, Remembered> {
@@ -87,6 +100,13 @@ impl Remembered {
         }
         self.recent.insert(key, now);
         false
+    }
+}
+
+impl Remembered {
+    fn forget(&mut self, key: u64) {
+        self.recent.remove(&key);
+        self.older.remove(&key);
     }
 }
 
@@ -153,6 +173,17 @@ mod tests {
         assert_eq!((remembered.counters.left_out, remembered.counters.forgotten), (2, 0));
         // The clock was set back.
         assert!(remembered.is_repeat(1, 11, 10, 100) && !remembered.is_repeat(1, 3, 10, 100));
+    }
+
+    #[test]
+    fn forgotten_events_are_no_repeats() {
+        let mut remembered = Remembered::default();
+        assert!(!remembered.is_repeat(1, 0, 10, 1));
+        // Moves the first one to those from before.
+        assert!(!remembered.is_repeat(2, 1, 10, 1) && remembered.is_repeat(1, 2, 10, 1));
+        remembered.forget(1);
+        remembered.forget(0);
+        assert!(!remembered.is_repeat(1, 3, 10, 10) && remembered.is_repeat(1, 4, 10, 10));
     }
 
     #[test]

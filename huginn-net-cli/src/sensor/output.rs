@@ -1,86 +1,30 @@
-//! Events of live traffic, as text or as Parquet files: counted, shown, measured and queued.
+//! Events of live traffic: counted, shown, measured, and queued for each output.
 
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::ops::ControlFlow;
 use std::os::unix::fs::FileTypeExt;
 
-use huginn_net::core::{Replaceable, Source, TextSink};
+use huginn_net::core::{Source, TextSink};
 use huginn_net::{AnalysisError, Counters, Event, HuginnNet, Timestamp};
 use huginn_net_live::{LiveStats, Stopper};
 
 use super::event_counters::EventCounters;
 use super::extract::Extract;
 use super::latency::Latency;
-use super::once::Once;
-use super::reload::ReplaceableRenderer;
+use super::outputs::{OutputReader, Outputs};
 use super::view::LiveView;
 use super::watch::Watched;
-use crate::failure::Failure;
-use crate::limits::OUTPUT_QUEUE_BYTES;
-#[cfg(feature = "parquet")]
-use crate::limits::QUEUED_EVENTS;
-use crate::output::{DayHeadings, Messages, OutputError, OutputQueue, Renderer, Target};
-#[cfg(feature = "parquet")]
-use crate::output::{EventSender, Selected, StampedFiles, TableFiles};
+use crate::output::{LiveTarget, OutputError};
 use crate::paths::{PathName, check_directory_writable};
-use crate::plan::{LiveOutputPlan, OutputContent};
-
-/// The two cases of output: what turns events into what the queue takes.
-pub(super) enum EventWriter {
-    Text {
-        renderer: LiveRenderer,
-        /// Whether events go to standard output.
-        to_stdout: bool,
-    },
-    #[cfg(feature = "parquet")]
-    Table {
-        sender: EventSender,
-        selected: Selected,
-        /// Names of the interfaces, by their index; empty unless events name theirs.
-        interfaces: Vec<String>,
-    },
-}
-
-/// Turns events into text.
-pub(super) enum LiveRenderer {
-    Fixed(Box<Renderer>),
-    /// Another one takes its place when the configuration changes.
-    Replaceable(Replaceable<Renderer>),
-}
-
-impl LiveRenderer {
-    fn new(renderer: Renderer, can_change: bool) -> Self {
-        if can_change {
-            Self::Replaceable(Replaceable::new(renderer))
-        } else {
-            Self::Fixed(Box::new(renderer))
-        }
-    }
-
-    fn with<T>(&self, call: impl FnOnce(&Renderer) -> T) -> T {
-        match self {
-            Self::Fixed(renderer) => call(renderer),
-            Self::Replaceable(renderer) => call(&renderer.get()),
-        }
-    }
-}
-
-impl EventWriter {
-    /// The renderer, if the configuration can change it. `interfaces`: their names, by their index.
-    pub(super) fn replaceable_renderer(&self, interfaces: Vec<String>) -> Option<ReplaceableRenderer> {
-        match self {
-            Self::Text { renderer: LiveRenderer::Replaceable(current), .. } => {
-                Some(ReplaceableRenderer { current: current.clone(), interfaces })
-            }
-            _ => None,
-        }
-    }
-}
 
 /// Checks that the output can be written, without creating its file.
-pub(super) fn check_rights(target: &Target) -> Result<(), OutputError> {
-    let Target::File(path) = target else { return Ok(()) };
+pub(super) fn check_rights(target: &LiveTarget) -> Result<(), OutputError> {
+    let path = match target {
+        LiveTarget::File(path) => path,
+        // A collector may start later.
+        LiveTarget::Stdout | LiveTarget::Socket(_) => return Ok(()),
+    };
     let name = || PathName(path.clone());
     // A pipe may have no reader yet.
     if fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo()) {
@@ -95,51 +39,12 @@ pub(super) fn check_rights(target: &Target) -> Result<(), OutputError> {
     }
 }
 
-/// Opens the output, whose queue has a thread that writes. Events name their interface if `interfaces` has names. `can_change`: what
-/// is written of events can be replaced.
-pub(super) fn open(
-    plan: LiveOutputPlan,
-    interfaces: Vec<String>,
-    can_change: bool,
-    messages: Messages,
-) -> Result<(OutputQueue, EventWriter), Failure> {
-    match plan.content {
-        OutputContent::Text(options) => {
-            let queue = OutputQueue::open(&plan.target, plan.rotation, OUTPUT_QUEUE_BYTES, messages)?;
-            let renderer = Renderer::new(options).with_interfaces(interfaces);
-            let renderer = LiveRenderer::new(renderer, can_change);
-            Ok((queue, EventWriter::Text { renderer, to_stdout: plan.target == Target::Stdout }))
-        }
-        OutputContent::Zeek(..) => {
-            Err(Failure::Usage("'live' writes logs of Zeek as JSON Lines: --format zeek".into()))
-        }
-        #[cfg(feature = "parquet")]
-        OutputContent::Table(_, selected) => {
-            let Target::File(path) = plan.target else {
-                return Err(Failure::Usage("--format parquet of 'live' needs -o FILE".into()));
-            };
-            let folder = |source| OutputError::Folder { path: PathName(path.clone()), source };
-            check_directory_writable(&path).map_err(folder)?;
-            let files = TableFiles {
-                names: StampedFiles::new(path, ".parquet"),
-                rotation: plan.rotation,
-                hour_folders: plan.hour_folders,
-                interfaces: interfaces.clone(),
-            };
-            let (queue, sender) = files.write(QUEUED_EVENTS, messages)?;
-            Ok((queue, EventWriter::Table { sender, selected, interfaces }))
-        }
-    }
-}
-
 /// What happens to each event.
 pub(super) struct LiveEvents<'a> {
-    pub(super) writer: EventWriter,
-    pub(super) queue: &'a OutputQueue,
+    pub(super) outputs: &'a Outputs,
     pub(super) counters: &'a EventCounters,
     pub(super) watched: &'a Watched,
     pub(super) extract: Option<&'a Extract>,
-    pub(super) once: Option<&'a Once>,
     pub(super) latency: &'a Latency,
     pub(super) stats: LiveStats,
     pub(super) stopper: &'a Stopper,
@@ -153,8 +58,7 @@ impl LiveEvents<'_> {
         analyzer: &mut HuginnNet,
         sources: Vec<S>,
     ) -> Result<Counters, AnalysisError<S::Error>> {
-        let Self { writer, queue, counters, watched, extract, once, latency, stats, stopper, view } = self;
-        let is_repeat = |event: &Event| once.is_some_and(|once| once.is_repeat(event));
+        let Self { outputs, counters, watched, extract, latency, stats, stopper, view } = self;
         let on_event = |event: &Event| {
             counters.on_event(event);
             watched.on_event(event);
@@ -165,56 +69,46 @@ impl LiveEvents<'_> {
                 view.add(event);
             }
         };
-        match writer {
-            EventWriter::Text { renderer, to_stdout } => {
-                // The terminal shows events itself.
-                let writes_events = view.is_none() || !to_stdout;
-                let render = |event: &Event, text: &mut Vec<u8>| {
-                    on_event(event);
-                    if writes_events {
-                        renderer.with(|renderer| {
-                            // An event that is not selected is not remembered.
-                            if once.is_none() || renderer.selects(event) && !is_repeat(event) {
-                                renderer.render_live(event, text);
-                            }
-                        });
-                    }
-                };
-                let days = renderer.with(Renderer::day_headings);
-                let mut sink = MeasuredQueue {
-                    queue,
-                    days,
-                    latency,
-                    stopper,
-                    stats,
-                    captured: Vec::new(),
-                    taken_at: None,
-                };
-                analyzer.analyze_queues_text(sources, render, &mut sink)
-            }
-            #[cfg(feature = "parquet")]
-            EventWriter::Table { sender, selected, interfaces } => {
-                let mut sink = |event: Event| {
-                    on_event(&event);
-                    let interface = interfaces.get(usize::from(event.ts.interface())).map(String::as_str);
-                    if selected.contains(&event, None, interface) && !is_repeat(&event) {
-                        latency.record(&[event.ts.as_nanos()], stats.taken_at());
-                        sender.push(event);
-                    }
-                };
-                let outcome = analyzer.analyze_queues(sources, &mut sink);
-                stopper.stop();
-                outcome
-            }
+        let reader = outputs.reader();
+        let mut sink = MeasuredOutputs {
+            outputs: &reader,
+            latency,
+            stopper,
+            stats,
+            captured: Vec::new(),
+            taken_at: None,
+        };
+        if !outputs.has_tables() {
+            let render = |event: &Event, text: &mut Vec<u8>| {
+                on_event(event);
+                reader.render(event, text);
+            };
+            return analyzer.analyze_queues_text(sources, render, &mut sink);
         }
+        // Tables take events, not their text.
+        let mut text = Vec::new();
+        let outcome = analyzer.analyze_queues(sources, &mut |event: Event| {
+            on_event(&event);
+            text.clear();
+            reader.render(&event, &mut text);
+            let ts = event.ts;
+            let is_in_table = reader.push_to_tables(event);
+            if is_in_table && text.is_empty() {
+                sink.latency.record(&[ts.as_nanos()], sink.stats.taken_at());
+            }
+            let flow = sink.event(ts, &text);
+            // The next events may come much later.
+            let _ = sink.batch_end(None);
+            flow
+        });
+        stopper.stop();
+        outcome
     }
 }
 
-/// Writes events to the output queue and records their latency.
-struct MeasuredQueue<'a> {
-    queue: &'a OutputQueue,
-    /// Headings of days, if the text has some.
-    days: Option<DayHeadings>,
+/// Passes the texts of events to the queues, and records their latency.
+struct MeasuredOutputs<'a> {
+    outputs: &'a OutputReader,
     latency: &'a Latency,
     stopper: &'a Stopper,
     stats: LiveStats,
@@ -224,9 +118,9 @@ struct MeasuredQueue<'a> {
     taken_at: Option<Timestamp>,
 }
 
-impl TextSink for MeasuredQueue<'_> {
+impl TextSink for MeasuredOutputs<'_> {
     fn event(&mut self, ts: Timestamp, text: &[u8]) -> ControlFlow<()> {
-        // Skips events that this format cannot render.
+        // Skips events that no output has.
         if text.is_empty() {
             return ControlFlow::Continue(());
         }
@@ -234,11 +128,7 @@ impl TextSink for MeasuredQueue<'_> {
             self.taken_at = self.stats.taken_at();
         }
         self.captured.push(ts.as_nanos());
-        match self.days.as_mut().and_then(|days| days.before(ts)) {
-            // One piece: none is written without the other.
-            Some(day) => self.queue.push(&[day.as_bytes(), text].concat()),
-            None => self.queue.push(text),
-        }
+        self.outputs.push(ts, text)
     }
 
     fn batch_end(&mut self, taken_at: Option<Timestamp>) -> ControlFlow<()> {

@@ -5,15 +5,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use std::{io, thread};
 
-use huginn_net::core::Replaceable;
 use huginn_net_live::Stopper;
 
+use super::outputs::{Outputs, PreparedOutputs};
 use super::starting;
 use super::watch::Watched;
 use crate::control::counters::{ReloadCounters, ReloadCounts};
 use crate::failure::Failure;
 use crate::limits::FREE_INTERVAL;
-use crate::output::{Messages, Renderer, TextOptions};
+use crate::output::Messages;
 use crate::plan::{Configuration, ReloadPlan, Reread};
 
 /// Niceness of the thread that reads files: the capture goes first.
@@ -24,24 +24,11 @@ const READING_NICENESS: i32 = 10;
 pub(super) struct Reload {
     pub(super) plan: ReloadPlan,
     pub(super) watched: Arc<Watched>,
-    pub(super) renderer: Option<ReplaceableRenderer>,
+    pub(super) outputs: Arc<Outputs>,
     pub(super) counters: Arc<ReloadStatus>,
     /// Wakes the source, so that settings are used before the next packet.
     pub(super) stopper: Stopper,
     pub(super) messages: Messages,
-}
-
-/// How events are written as text, if that can change.
-pub(super) struct ReplaceableRenderer {
-    pub(super) current: Replaceable<Renderer>,
-    /// Names of the interfaces, by their index; empty unless events name theirs.
-    pub(super) interfaces: Vec<String>,
-}
-
-impl ReplaceableRenderer {
-    fn replace(&self, options: TextOptions) {
-        self.current.replace(Renderer::new(options).with_interfaces(self.interfaces.clone()));
-    }
 }
 
 /// The counters of reloads, from any thread.
@@ -104,8 +91,7 @@ impl Reload {
     }
 
     fn free_replaced(&self) -> bool {
-        let renderers = self.renderer.as_ref().map_or(0, |renderer| renderer.current.free_replaced());
-        self.plan.free_replaced() && renderers == 0
+        self.plan.free_replaced() && self.outputs.free_replaced() == 0
     }
 
     /// Reads all files, then uses those that are valid. With changed options, all files must be.
@@ -122,7 +108,15 @@ impl Reload {
         // Options that changed are used together, with the files that they name.
         let has_changes =
             matches!(&configuration, Some(Ok(configuration)) if !configuration.changed.is_empty());
-        let is_refused = has_changes && !is_valid;
+        // New outputs are opened last: that makes files.
+        let (configuration, outputs) = match configuration {
+            Some(Ok(mut read)) if is_valid => match self.prepare_outputs(&mut read) {
+                Ok(outputs) => (Some(Ok(read)), outputs),
+                Err(error) => (Some(Err(error)), None),
+            },
+            configuration => (configuration, None),
+        };
+        let is_refused = has_changes && (!is_valid || matches!(configuration, Some(Err(_))));
         if let Some(read) = &configuration {
             self.counters.count(|counters| &mut counters.configuration, read.is_ok() && !is_refused);
         }
@@ -153,15 +147,22 @@ impl Reload {
         match configuration {
             Some(Err(error)) => self.stays(&error, "the configuration stays as it was"),
             Some(Ok(_)) if is_refused => _ = self.messages.error(&"the configuration stays as it was"),
-            Some(Ok(configuration)) if has_changes => self.use_configuration(configuration),
+            Some(Ok(configuration)) if has_changes => self.use_configuration(configuration, outputs),
             _ => {}
         }
         self.stopper.wake();
     }
 
-    fn use_configuration(&mut self, mut configuration: Configuration) {
-        if let (Some(renderer), Some(text)) = (&self.renderer, configuration.text.take()) {
-            renderer.replace(text);
+    /// Opens the outputs that are new, if outputs differ.
+    fn prepare_outputs(&self, configuration: &mut Configuration) -> Result<Option<PreparedOutputs>, Failure> {
+        configuration.outputs.take().map(|plans| self.outputs.prepare(plans)).transpose()
+    }
+
+    fn use_configuration(&mut self, configuration: Configuration, outputs: Option<PreparedOutputs>) {
+        if let Some(outputs) = outputs
+            && let Err(error) = self.outputs.replace(outputs)
+        {
+            self.messages.error(&error);
         }
         let changed = configuration.changed.join("', '");
         self.plan.use_configuration(configuration);

@@ -1,7 +1,6 @@
 //! The threads of a capture: started, run and finished.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use huginn_net::HuginnNet;
 use huginn_net::core::{Amount, FirstFrames};
@@ -12,8 +11,8 @@ use super::event_counters::EventCounters;
 use super::extract::{Extract, ExtractStatus};
 use super::hosts::HostsWriter;
 use super::latency::Latency;
-use super::once::Once;
-use super::output::{self, EventWriter, LiveEvents};
+use super::output::LiveEvents;
+use super::outputs::{Outputs, Setting};
 use super::reload::{Reload, ReloadStatus, Reloader};
 use super::report::{Ticker, report_totals, write_counters};
 use super::service_manager::ServiceManager;
@@ -25,7 +24,7 @@ use crate::blind_spots::ExampleFiles;
 use crate::control::{ControlServer, Readings, Sockets};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::output::{Messages, OutputHandle, OutputQueue};
+use crate::output::Messages;
 use crate::plan::{BaselineFile, BeyondBaseline, LiveMessages, LivePlan, ReloadPlan, WatchFiles};
 use crate::signals::{PendingSignals, Signal, SignalThread};
 
@@ -36,8 +35,7 @@ pub(super) struct Sensor {
     wants: LiveMessages,
     baseline: Option<BaselineFile>,
     standard_error: StandardError,
-    queue: OutputQueue,
-    writer: EventWriter,
+    outputs: Arc<Outputs>,
     measures: Measures,
     extract: Option<Extract>,
     status: Arc<LiveStatus>,
@@ -56,17 +54,15 @@ pub(super) struct Measures {
     pub(super) counters: Arc<EventCounters>,
     pub(super) watched: Arc<Watched>,
     pub(super) reloads: Arc<ReloadStatus>,
-    pub(super) once: Option<Arc<Once>>,
 }
 
 impl Measures {
-    fn new(watch: Option<WatchFiles>, once: Option<Duration>, messages: &Messages) -> Result<Self, Failure> {
+    fn new(watch: Option<WatchFiles>, messages: &Messages) -> Result<Self, Failure> {
         Ok(Self {
             latency: Arc::new(Latency::new().map_err(starting("latency measurement"))?),
             counters: Arc::default(),
             watched: Arc::new(Watched::new(watch, messages.clone())),
             reloads: Arc::default(),
-            once: once.map(|every| Arc::new(Once::new(every))),
         })
     }
 }
@@ -81,14 +77,18 @@ impl Sensor {
         let Opened { signals, mut sources, sockets } = opened;
         let count = sources.len();
         let source = sources.first_mut().ok_or(LiveError::NoInterface)?;
+        let ends_with_terminal = is_on_terminal(&plan);
         let (analyzer, messages) = (plan.analyzer, &standard_error.messages);
-        let ends_with_terminal = is_on_terminal(plan.view.is_some(), &plan.output.target);
         let can_change = plan.reload.as_ref().is_some_and(ReloadPlan::has_configuration);
-        let interfaces = named_interfaces(&source.stats());
-        let (queue, writer) = output::open(plan.output, interfaces.clone(), can_change, messages.clone())?;
         let stopper = source.stopper();
-        stop_with_reader(&queue, &stopper);
-        let measures = Measures::new(plan.watch, plan.once, messages)?;
+        let setting = Setting {
+            interfaces: named_interfaces(&source.stats()),
+            has_view: plan.view.is_some(),
+            messages: messages.clone(),
+            stopper: stopper.clone(),
+        };
+        let outputs = Outputs::open(plan.outputs, can_change, setting)?;
+        let measures = Measures::new(plan.watch, messages)?;
         let names = source.stats().interfaces().into_iter().map(|interface| interface.name).collect();
         let named = named_interfaces(&source.stats());
         let extract = plan.extract.map(|plan| Extract::start(plan, count, names, named, messages.clone()));
@@ -97,7 +97,7 @@ impl Sensor {
         let status = Arc::new(status(
             &analyzer,
             source,
-            queue.handle(),
+            Arc::clone(&outputs),
             measures.clone(),
             messages.clone(),
             extract_status,
@@ -107,13 +107,14 @@ impl Sensor {
         let reload = plan.reload.map(|plan| Reload {
             plan,
             watched: Arc::clone(&measures.watched),
-            renderer: writer.replaceable_renderer(interfaces),
+            outputs: Arc::clone(&outputs),
             counters: Arc::clone(&measures.reloads),
             stopper: stopper.clone(),
             messages: messages.clone(),
         });
         let reloader = reload.map(Reload::start).transpose()?;
-        let signals = watch_signals(signals, ends_with_terminal, &stopper, queue.handle(), hosts, reloader)?;
+        let signals =
+            watch_signals(signals, ends_with_terminal, &stopper, Arc::clone(&outputs), hosts, reloader)?;
         let server = serve(sockets, &status)?;
         let manager = Arc::new(ServiceManager::from_env());
         let (of_ticker, to) = (Arc::clone(&manager), messages.clone());
@@ -139,8 +140,7 @@ impl Sensor {
             wants: plan.messages,
             baseline: plan.baseline,
             standard_error,
-            queue,
-            writer,
+            outputs,
             measures,
             extract,
             status,
@@ -156,7 +156,7 @@ impl Sensor {
 
     /// Analyses the traffic, then stops the threads and reports what was lost.
     pub(super) fn run(self, mut analyzer: HuginnNet, sources: Vec<LiveSource>) -> Result<Outcome, Failure> {
-        let Self { status, measures, queue, view, manager, standard_error, .. } = self;
+        let Self { status, measures, outputs, view, manager, standard_error, .. } = self;
         let count = self.count.unwrap_or(u64::MAX);
         let extract = self.extract;
         let ring = |index| extract.as_ref().and_then(|extract| extract.ring(index));
@@ -166,12 +166,10 @@ impl Sensor {
             .collect();
         manager.notify_ready(&self.interfaces, &standard_error.messages);
         let events = LiveEvents {
-            writer: self.writer,
-            queue: &queue,
+            outputs: &outputs,
             counters: &measures.counters,
             watched: &measures.watched,
             extract: extract.as_ref(),
-            once: measures.once.as_deref(),
             latency: &measures.latency,
             stats: status.capture_stats(),
             stopper: &self.stopper,
@@ -188,7 +186,7 @@ impl Sensor {
         measures.watched.finish();
         let lost_packets = extract.map_or(0, |extract| extract.finish().packets_dropped);
         // The server meanwhile answers that the capture has ended.
-        let lost = queue.finish().lost_lines;
+        let lost = outputs.finish();
         if let Some(server) = self.server {
             server.stop();
         }
@@ -239,16 +237,10 @@ fn report_end(
     }
 }
 
-/// Stops the capture when the reader of the output is gone.
-fn stop_with_reader(queue: &OutputQueue, stopper: &Stopper) {
-    let stopper = stopper.clone();
-    queue.on_close(move || stopper.stop());
-}
-
 fn status(
     analyzer: &HuginnNet,
     source: &LiveSource,
-    output: OutputHandle,
+    outputs: Arc<Outputs>,
     measures: Measures,
     messages: Messages,
     extract: Option<ExtractStatus>,
@@ -256,14 +248,14 @@ fn status(
     let snapshots = analyzer.snapshot_handle();
     let stopper = source.stopper();
     snapshots.set_waker(move || stopper.wake());
-    LiveStatus::new(snapshots, source.stats(), output, measures, messages, extract)
+    LiveStatus::new(snapshots, source.stats(), outputs, measures, messages, extract)
 }
 
 fn watch_signals(
     pending_signals: PendingSignals,
     ends_with_terminal: bool,
     stopper: &Stopper,
-    output: OutputHandle,
+    outputs: Arc<Outputs>,
     hosts: HostsWriter,
     reloader: Option<Reloader>,
 ) -> Result<SignalThread, Failure> {
@@ -273,7 +265,7 @@ fn watch_signals(
         // SIGHUP on a terminal means that the terminal is gone.
         Signal::Reopen if ends_with_terminal => stopper.stop(),
         Signal::Reopen => {
-            output.reopen();
+            outputs.reopen();
             reloader.iter().for_each(Reloader::request);
         }
         Signal::Dump => hosts.request(),

@@ -12,26 +12,25 @@ use super::event_counters::EventCounters;
 use super::extract::ExtractStatus;
 use super::health::{MonitoredSource, Progress};
 use super::latency::Latency;
-use super::once::Once;
+use super::outputs::Outputs;
 use super::reload::ReloadStatus;
 use super::started::Measures;
 use super::watch::Watched;
 use crate::analysis_counters::AnalysisCounters;
 use crate::control::Health;
 use crate::control::counters::{CaptureCounters, LiveCounters, QueueCounters, Times};
-use crate::output::{Messages, OutputHandle};
+use crate::output::Messages;
 
 /// Handles that read the counters and hosts of a running analysis.
 #[derive(Debug)]
 pub(super) struct LiveStatus {
     snapshots: SnapshotHandle<Observers>,
     capture: LiveStats,
-    output: OutputHandle,
+    outputs: Arc<Outputs>,
     latency: Arc<Latency>,
     events: Arc<EventCounters>,
     watched: Arc<Watched>,
     reloads: Arc<ReloadStatus>,
-    once: Option<Arc<Once>>,
     messages: Messages,
     extract: Option<ExtractStatus>,
     progress: Progress,
@@ -52,22 +51,21 @@ impl LiveStatus {
     pub(super) fn new(
         snapshots: SnapshotHandle<Observers>,
         capture: LiveStats,
-        output: OutputHandle,
+        outputs: Arc<Outputs>,
         measures: Measures,
         messages: Messages,
         extract: Option<ExtractStatus>,
     ) -> Self {
         let started = Instant::now();
-        let Measures { latency, counters: events, watched, reloads, once } = measures;
+        let Measures { latency, counters: events, watched, reloads } = measures;
         Self {
             snapshots,
             capture,
-            output,
+            outputs,
             latency,
             events,
             watched,
             reloads,
-            once,
             messages,
             extract,
             progress: Progress::new(started),
@@ -155,15 +153,16 @@ impl LiveStatus {
             };
             (interface.name, counters)
         });
+        let (outputs, output) = self.outputs.counters();
         LiveCounters {
             analysis: self.analysis(),
             events_by_kind: self.events.by_kind(),
             capture: capture.collect(),
-            output: self.output.counters(),
+            output,
+            outputs,
             latency: self.latency.counters(),
             watch_lists: self.watched.counters(),
             reloads: self.reloads.counters(),
-            repeats: self.once.as_ref().map(|once| once.counters()).unwrap_or_default(),
             messages: self.messages.counters(),
             extract: self.extract.as_ref().map(ExtractStatus::counters).unwrap_or_default(),
             uptime_seconds: self.started.elapsed().as_secs(),

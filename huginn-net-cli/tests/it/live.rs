@@ -808,7 +808,178 @@ fn once_leaves_out_repeated_fingerprints_of_a_host() {
         thread::sleep(Duration::from_secs(1));
         assert!(terminate(&mut watched.child).0.success());
         assert_eq!((count("tcp_syn"), count("connection")), (1, 5));
-        let counters = r#""repeats":{"left_out":4,"forgotten":0}"#;
+        let counters = r#""repeats":{"left_out":4,"forgotten":0}}}"#;
         assert!(watched.messages().contains(counters), "{}", watched.messages());
     }
+}
+
+/// The output of `huginn-net pcap` for a capture.
+fn of_file(capture: &Path, args: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
+        .args(["pcap", "-q"])
+        .args(args)
+        .arg(capture)
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn outputs_have_their_own_events_and_a_dead_one_disturbs_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let capture = captures::path("tls-curl.pcap");
+    let spool = folder.path().join("spool");
+    fs::create_dir(&spool).unwrap();
+    fs::copy(&capture, spool.join("1.pcap")).unwrap();
+    let collector = TcpListener::bind("127.0.0.1:0").unwrap();
+    let syslog = UdpSocket::bind("127.0.0.1:0").unwrap();
+    syslog.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let (tcp, udp) = (collector.local_addr().unwrap(), syslog.local_addr().unwrap());
+    let config = format!(
+        "interface = 'file:{}'\ncount = {}\nstats = true\nformat = 'json'\nwhere = \"sni != null\"\n\
+         [[output]]\noutput = '{}'\nwhere = \"event != null\"\n\
+         [[output]]\noutput = '{}'\nformat = 'eve'\n\
+         [[output]]\noutput = '{}'\nrotate-size = '1G'\nwhere = \"event != null\"\n\
+         [[output]]\noutput = 'tcp:{tcp}'\nfields = ['ts', 'sni']\n\
+         [[output]]\noutput = 'syslog:udp:{udp}'\nevents = ['tls_client']\n\
+         [[output]]\noutput = 'unix:{}'\nonce = '1h'\n\
+         [[output]]\nformat = 'p0f'\nwhere = \"event != null\"\n",
+        spool.display(),
+        frames(&capture).len(),
+        path("all.json"),
+        path("eve.json"),
+        path("all.json.gz"),
+        path("nobody"),
+    );
+    fs::write(path("live.toml"), config).unwrap();
+    let received = thread::spawn(move || {
+        let mut text = String::new();
+        collector.accept().unwrap().0.read_to_string(&mut text).unwrap();
+        text
+    });
+    for workers in ["1", "2"] {
+        let _ = (
+            fs::remove_file(path("all.json")),
+            fs::remove_file(path("eve.json")),
+            fs::remove_file(path("all.json.gz")),
+        );
+        if workers == "2" {
+            // One connection is enough.
+            let text =
+                fs::read_to_string(path("live.toml")).unwrap().replace(&format!("tcp:{tcp}"), "/dev/null");
+            fs::write(path("live.toml"), text).unwrap();
+        }
+        let began = Instant::now();
+        let output = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
+            .args(["live", "-w", workers, "--config", &path("live.toml")])
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(began.elapsed() < Duration::from_secs(10), "{stderr}");
+        let all = of_file(&capture, &["--format", "json"]);
+        let named = ["--where", "sni != null"];
+        assert_eq!(fs::read_to_string(path("all.json")).unwrap(), all, "{stderr}");
+        let eve = of_file(&capture, &[&["--format", "eve"][..], &named].concat());
+        assert_eq!(fs::read_to_string(path("eve.json")).unwrap(), eve);
+        let zcat = Command::new("zcat").arg(path("all.json.gz")).output().unwrap();
+        assert_eq!(String::from_utf8(zcat.stdout).unwrap(), all);
+        let p0f = of_file(&capture, &["--format", "p0f"]);
+        assert!(!p0f.is_empty());
+        assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), p0f.lines().count());
+        let clients =
+            of_file(&capture, &["--format", "json", "--where", "sni != null", "--events", "tls_client"]);
+        for client in clients.lines() {
+            let mut datagram = [0; 10_000];
+            let length = syslog.recv(&mut datagram).unwrap();
+            let message = str::from_utf8(&datagram[..length]).unwrap();
+            assert!(
+                message.starts_with("<134>1 20") && message.ends_with(&format!(" tls_client - {client}")),
+                "{message}"
+            );
+        }
+        // What nobody took is lost.
+        let counters = stderr.lines().find(|line| line.starts_with("{\"ts\"")).unwrap();
+        let counters: serde_json::Value = serde_json::from_str(counters).unwrap();
+        let lost = counters["outputs"][format!("unix:{}", path("nobody"))]["dropped_lines"].as_u64().unwrap();
+        assert!(lost > 0 && counters["output"]["dropped_lines"] == lost, "{counters}");
+        assert_eq!(counters["outputs"][path("all.json")]["written_lines"], all.lines().count());
+        assert_eq!(counters["outputs"]["stdout"]["written_lines"], p0f.lines().count());
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(stderr.contains(&format!(" of unix:{}: could not write", path("nobody"))), "{stderr}");
+    }
+    let fields = of_file(&capture, &["--format", "json", "--where", "sni != null", "--fields", "ts,sni"]);
+    assert_eq!(received.join().unwrap(), fields);
+}
+
+#[test]
+fn sighup_adds_changes_and_removes_outputs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let spool = folder.path().join("spool");
+    fs::create_dir(&spool).unwrap();
+    let write = |outputs: &str| {
+        let text =
+            format!("interface = 'file:{}'\nformat = 'json'\nstats = true\n{outputs}", spool.display());
+        fs::write(path("live.toml"), text).unwrap();
+    };
+    let output = |name: &str, options: &str| format!("[[output]]\noutput = '{}'\n{options}\n", path(name));
+    write(&(output("a", "") + &output("b", "")));
+    let mut watched = Watched::start(folder.path(), &["--config", &path("live.toml")]);
+    // Reads another capture, and returns what the outputs have of it.
+    let mut number = 0;
+    let mut lengths = [0, 0, 0];
+    let mut next = |watched: &Watched, capture: &str, some: usize| {
+        number += 1;
+        fs::copy(captures::path(capture), spool.join(format!("{number}.pcap"))).unwrap();
+        let text = |name: &str| fs::read_to_string(path(name)).unwrap_or_default();
+        watched.wait_until("events", || text(["a", "b", "c"][some]).len() > lengths[some]);
+        thread::sleep(Duration::from_millis(500));
+        let new = [0, 1, 2].map(|index| text(["a", "b", "c"][index]).split_off(lengths[index]));
+        for (length, text) in lengths.iter_mut().zip(&new) {
+            *length += text.len();
+        }
+        new
+    };
+    let [a, b, _] = next(&watched, "tls-curl.pcap", 0);
+    assert!(a.len() > 1000 && a == b);
+
+    // An output is added, and one changes its form.
+    write(&(output("a", "") + &output("b", "fields = ['event']") + &output("c", "format = 'eve'")));
+    watched.reload("configuration read again: changed 'output'");
+    let [a, b, c] = next(&watched, "curl-nginx.pcap", 2);
+    assert!(b.lines().all(|line| line.starts_with("{\"event\":\"")), "{b}");
+    assert_eq!(a.lines().count(), b.lines().count());
+    assert!(c.contains("\"event_type\""), "{c}");
+
+    // What cannot be used changes nothing.
+    for (outputs, reason) in [
+        (output("c", "") + &output("no-such-folder/d", ""), "no-such-folder/d: "),
+        (output("a", "") + &output("a", ""), "two outputs name "),
+        (output("a", "") + "[[output]]\noutput = 'tcp:127.0.0.1:9'\n", "TCP port 9"),
+        (output("a", "") + "[[output]]\noutput = 'tcp:x'\n", "tcp:x: expected tcp:HOST:PORT"),
+        (output("a", "fields = ['sn']"), "unknown field 'sn'"),
+    ] {
+        write(&outputs);
+        watched.reload("; the configuration stays as it was");
+        watched.wait_for(reason);
+    }
+    let [a, b, c] = next(&watched, "ssh-openssh.pcap", 0);
+    assert!([a, b, c].iter().all(|text| !text.is_empty()));
+
+    // Outputs are removed.
+    write(&output("b", "fields = ['event']"));
+    watched.reload("configuration read again: changed 'output'");
+    let [a, b, c] = next(&watched, "ssh-go.pcap", 1);
+    assert!(a.is_empty() && !b.is_empty() && c.is_empty());
+    assert!(terminate(&mut watched.child).0.success());
+    let messages = watched.messages();
+    let counters = messages.lines().rfind(|line| line.starts_with("{\"ts\"")).unwrap();
+    let counters: serde_json::Value = serde_json::from_str(counters).unwrap();
+    let names: Vec<&String> = counters["outputs"].as_object().unwrap().keys().collect();
+    assert_eq!(names, [&path("b")]);
+    let lines = ["a", "b", "c"].map(|name| lines(Path::new(&path(name))));
+    assert_eq!(counters["output"]["written_lines"], lines.iter().sum::<usize>(), "removed ones count");
+    assert_eq!(counters["reloads"]["configuration"], serde_json::json!({ "done": 2, "failed": 5 }));
 }

@@ -27,7 +27,8 @@ impl From<&Metadata> for FileId {
 }
 
 impl AppendFile {
-    pub(super) fn append(path: &Path) -> io::Result<Self> {
+    /// Opens a file for appending, or creates it. `has_lines`: whether a last line without an end gets one.
+    pub(super) fn append(path: &Path, has_lines: bool) -> io::Result<Self> {
         // A pipe that is also open for reading would never report that its reader has closed it.
         let is_readable = fs::metadata(path).map_or(true, |found| found.is_file());
         let mut options = OpenOptions::new();
@@ -39,7 +40,7 @@ impl AppendFile {
         let found = file.metadata()?;
         let regular = found.is_file();
         let mut len = if regular { found.len() } else { 0 };
-        if len > 0 && !ends_a_line(&mut file)? {
+        if len > 0 && has_lines && !ends_a_line(&mut file)? {
             file.write_all(b"\n")?;
             len = len.saturating_add(1);
         }
@@ -50,7 +51,7 @@ impl AppendFile {
 
 /// Opens a regular file for appending, or creates it. Returns whether it has text, too.
 pub(in crate::output) fn append(path: &Path) -> io::Result<(File, bool)> {
-    let AppendFile { file, len, .. } = AppendFile::append(path)?;
+    let AppendFile { file, len, .. } = AppendFile::append(path, true)?;
     Ok((file.ok_or(io::ErrorKind::NotFound)?, len > 0))
 }
 

@@ -1,11 +1,15 @@
 //! Files that are appended to, and rotated.
 
 mod append_file;
+mod compression;
 mod rotated_file;
 mod rotation;
 mod stamped;
 
 pub(super) use self::append_file::{append, is_without_reader};
+pub(super) use self::compression::Compression;
+#[cfg(test)]
+pub(super) use self::compression::tests::decompressed;
 pub(super) use self::rotation::RotatingFile;
 pub(crate) use self::rotation::Rotation;
 #[cfg(test)]

@@ -28,6 +28,38 @@ pub(crate) struct OutputCounters {
     pub(crate) write_errors: u64,
 }
 
+impl OutputCounters {
+    /// Adds those of another queue.
+    pub(crate) fn add(&mut self, other: &Self) {
+        let Self {
+            written_lines,
+            written_bytes,
+            dropped_lines,
+            dropped_bytes,
+            lost_lines,
+            queued_lines,
+            queued_bytes,
+            rotations,
+            rotation_errors,
+            write_errors,
+        } = other;
+        for (sum, more) in [
+            (&mut self.written_lines, written_lines),
+            (&mut self.written_bytes, written_bytes),
+            (&mut self.dropped_lines, dropped_lines),
+            (&mut self.dropped_bytes, dropped_bytes),
+            (&mut self.lost_lines, lost_lines),
+            (&mut self.queued_lines, queued_lines),
+            (&mut self.queued_bytes, queued_bytes),
+            (&mut self.rotations, rotations),
+            (&mut self.rotation_errors, rotation_errors),
+            (&mut self.write_errors, write_errors),
+        ] {
+            *sum = sum.saturating_add(*more);
+        }
+    }
+}
+
 /// Counters of messages on standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct MessageCounters {

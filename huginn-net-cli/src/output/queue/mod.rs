@@ -2,6 +2,7 @@
 
 mod counters;
 pub(super) mod messages;
+mod socket;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -15,8 +16,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 pub(crate) use self::counters::{MessageCounters, OutputCounters};
 use self::messages::Messages;
+use self::socket::Socket;
 use self::writer::{Destination, Writer};
-use super::Target;
+use super::LiveTarget;
 use super::error::OutputError;
 use super::files::{RotatingFile, Rotation};
 
@@ -39,14 +41,22 @@ impl OutputQueue {
     /// Opens the target and starts the writer thread, which reports errors to `messages`. The queue holds at most
     /// `capacity` bytes.
     pub(crate) fn open(
-        target: &Target,
+        target: &LiveTarget,
         rotation: Rotation,
         capacity: usize,
         messages: Messages,
     ) -> Result<Self, OutputError> {
         let destination = match target {
-            Target::Stdout => Destination::stdout().map_err(OutputError::Stdout)?,
-            Target::File(path) => Destination::File(RotatingFile::open(path, rotation, SystemTime::now())?),
+            LiveTarget::Stdout => Destination::stdout().map_err(OutputError::Stdout)?,
+            LiveTarget::File(path) => {
+                Destination::File(RotatingFile::open(path, rotation, SystemTime::now())?)
+            }
+            LiveTarget::Socket(collector) if collector.is_resolved() => {
+                Destination::Socket(Socket::new(collector.clone()))
+            }
+            LiveTarget::Socket(collector) => {
+                return Err(OutputError::Unresolved { collector: collector.to_string() });
+            }
         };
         Self::start("huginn-output", destination, capacity, EVENTS_FLUSH_TIMEOUT, Some(messages))
             .map_err(OutputError::Thread)
@@ -91,6 +101,7 @@ impl OutputQueue {
 
     /// Queues a complete line, or a complete block, with its line ending. Never blocks: a full queue drops and counts the
     /// line. Returns `Break` once the reader has closed the pipe.
+    #[cfg(test)]
     pub(crate) fn push(&self, text: &[u8]) -> ControlFlow<()> {
         self.shared.push(text)
     }
@@ -108,6 +119,11 @@ impl OutputQueue {
 
     pub(crate) fn handle(&self) -> OutputHandle {
         OutputHandle(Arc::clone(&self.shared))
+    }
+
+    /// Asks the thread to write queued lines and to stop, and does not wait for it.
+    pub(crate) fn stop(&self) {
+        self.shared.stop();
     }
 
     /// Writes queued lines and stops the thread. Waits for a stalled reader no longer than the flush timeout.
@@ -137,12 +153,24 @@ impl OutputHandle {
         self.0.push(text)
     }
 
-    /// Queues a line as [`push`](Self::push) does. Returns whether there was room for it.
-    pub(super) fn queues(&self, text: &[u8]) -> bool {
+    /// Queues a complete line, or a complete block, with its line ending. Never blocks: a full queue drops and counts the
+    /// line. Returns whether there was room for it.
+    pub(crate) fn queues(&self, text: &[u8]) -> bool {
         self.0.push_line(text)
     }
 
-    /// Requests that the file be closed and reopened by its path.
+    /// Whether the reader has closed the pipe.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.0.lock().closed
+    }
+
+    /// Requests that the file rotate by another policy.
+    pub(crate) fn rotate_by(&self, rotation: Rotation) {
+        self.0.lock().rotation = Some(rotation);
+        self.0.changed.notify_all();
+    }
+
+    /// Requests that the file be closed and reopened by its path, or that the socket connect again.
     pub(crate) fn reopen(&self) {
         self.0.lock().reopen = true;
         self.0.changed.notify_all();
@@ -177,6 +205,8 @@ impl Chunk {
 pub(super) enum Task {
     Write(Chunk),
     Reopen,
+    /// The file rotates by another policy.
+    Rotate(Rotation),
     /// The requested timeout has elapsed.
     Timeout,
     Finish,
@@ -208,7 +238,10 @@ struct State {
     /// The writer is asleep.
     idle: bool,
     reopen: bool,
+    rotation: Option<Rotation>,
     finish: bool,
+    /// Nobody waits for the writer any more.
+    abandoned: bool,
     ended: bool,
     closed: bool,
     on_close: Option<Box<dyn FnOnce() + Send>>,
@@ -281,6 +314,9 @@ impl Shared {
             if std::mem::take(&mut state.reopen) {
                 return Task::Reopen;
             }
+            if let Some(rotation) = state.rotation.take() {
+                return Task::Rotate(rotation);
+            }
             if let Some(chunk) = state.chunks.pop_front() {
                 return Task::Write(chunk);
             }
@@ -336,12 +372,18 @@ impl Shared {
     }
 
     /// Counts queued lines that are not written.
-    #[cfg(feature = "parquet")]
-    pub(super) fn lost(&self, lines: u64) {
+    pub(super) fn lost(&self, lines: u64, bytes: u64) {
         let counters = &mut self.lock().counters;
         add(&mut counters.dropped_lines, lines);
+        add(&mut counters.dropped_bytes, bytes);
         add(&mut counters.lost_lines, lines);
         counters.queued_lines = counters.queued_lines.saturating_sub(lines);
+        counters.queued_bytes = counters.queued_bytes.saturating_sub(bytes);
+    }
+
+    /// Whether nobody waits for the writer any more.
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.lock().abandoned
     }
 
     /// Returns whether the file is to be opened again, once for each request.
@@ -387,14 +429,19 @@ impl Shared {
         self.ended.notify_all();
     }
 
+    fn stop(&self) {
+        self.lock().finish = true;
+        self.changed.notify_all();
+    }
+
     /// Stops the writer and waits for it. Returns whether it ended in time.
     fn finish(&self, flush_timeout: Duration) -> bool {
+        self.stop();
         let mut state = self.lock();
-        state.finish = true;
-        self.changed.notify_all();
         let waited = self.ended.wait_timeout_while(state, flush_timeout, |state| !state.ended);
         state = waited.unwrap_or_else(PoisonError::into_inner).0;
         if !state.ended {
+            state.abandoned = true;
             state.drop_rest();
         }
         state.ended

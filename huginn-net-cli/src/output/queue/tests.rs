@@ -9,12 +9,13 @@ use tempfile::tempdir;
 use super::*;
 use crate::limits::FILE_CHECK_INTERVAL;
 use crate::output::files::tests::all_text;
+use crate::output::files::{Compression, decompressed};
 
 const LARGE_CAPACITY: usize = 1 << 24;
 
 fn to_file(path: &std::path::Path, rotation: Rotation, capacity: usize) -> OutputQueue {
     let (messages, _) = Messages::start().unwrap();
-    OutputQueue::open(&Target::File(path.to_owned()), rotation, capacity, messages).unwrap()
+    OutputQueue::open(&LiveTarget::File(path.to_owned()), rotation, capacity, messages).unwrap()
 }
 
 fn to_pipe(capacity: usize) -> (OutputQueue, PipeReader) {
@@ -402,4 +403,137 @@ proptest! {
         lines.sort_by_key(number);
         prop_assert_eq!(lines, wanted);
     }
+}
+
+#[test]
+fn compressed_files_are_complete_and_counted_by_lines() {
+    for (suffix, compression) in [("gz", Compression::Gzip), ("zst", Compression::Zstd)] {
+        let folder = tempdir().unwrap();
+        let path = folder.path().join(format!("events.json.{suffix}"));
+        let rotation = Rotation { max_bytes: Some(20_000), ..Rotation::default() };
+        let queue = to_file(&path, rotation, LARGE_CAPACITY);
+        let mut wanted = String::new();
+        for number in 0..30_000 {
+            let line = format!("{{\"number\":{number},\"text\":\"the same in each line\"}}\n");
+            assert!(queue.push(line.as_bytes()).is_continue());
+            wanted.push_str(&line);
+        }
+        // SIGHUP writes what waits.
+        queue.handle().reopen();
+        wait_until(&queue, |counters| counters.queued_lines == 0);
+        assert!(queue.push(b"last\n").is_continue());
+        wanted.push_str("last\n");
+        let counters = queue.finish();
+        assert_eq!((counters.written_lines, counters.written_bytes), (30_001, wanted.len() as u64));
+        assert_eq!((counters.dropped_lines, counters.queued_lines), (0, 0));
+        assert!(counters.rotations > 1, "{counters:?}");
+        let mut files: Vec<_> =
+            fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(files.len() as u64, counters.rotations + 1);
+        // By time and number; the file in use is the last one.
+        let number = |path: &std::path::PathBuf| {
+            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+            let mut parts = name.split('.').skip(2).map(str::to_owned);
+            let stamp = parts.next().unwrap();
+            (stamp == suffix, stamp, parts.next().and_then(|part| part.parse::<u32>().ok()))
+        };
+        files.sort_by_key(number);
+        let text: Vec<u8> =
+            files.iter().flat_map(|path| decompressed(compression, &fs::read(path).unwrap())).collect();
+        assert!(text == wanted.as_bytes());
+        let bytes: u64 = files.iter().map(|path| fs::metadata(path).unwrap().len()).sum();
+        assert!(bytes * 5 < wanted.len() as u64, "{bytes}");
+    }
+}
+
+#[test]
+fn few_events_are_compressed_soon() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("events.json.zst");
+    let queue = to_file(&path, Rotation::default(), LARGE_CAPACITY);
+    assert!(queue.push(b"one\n").is_continue());
+    wait_until(&queue, |counters| counters.written_lines == 1);
+    assert_eq!(decompressed(Compression::Zstd, &fs::read(&path).unwrap()), b"one\n");
+    drop(queue);
+}
+
+/// An output to a socket.
+fn to_socket(name: &str, capacity: usize) -> OutputQueue {
+    let (messages, _) = Messages::start().unwrap();
+    let target = LiveTarget::new(crate::output::Target::File(name.into())).unwrap();
+    OutputQueue::open(&target, Rotation::default(), capacity, messages).unwrap()
+}
+
+#[test]
+fn socket_is_connected_again_and_gets_whole_lines() {
+    use std::io::{BufRead, BufReader};
+
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let queue = to_socket(&format!("tcp:{address}"), LARGE_CAPACITY);
+    assert!(queue.push(b"one\n").is_continue());
+    let (first, _) = listener.accept().unwrap();
+    let mut lines = BufReader::new(first.try_clone().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "one");
+    // The peer closes: the next line goes to another connection.
+    drop((lines, first));
+    thread::sleep(Duration::from_millis(50));
+    assert!(queue.push(b"two\n").is_continue());
+    let (second, _) = listener.accept().unwrap();
+    assert_eq!(BufReader::new(&second).lines().next().unwrap().unwrap(), "two");
+    // Nobody listens: lines wait.
+    drop((second, listener));
+    thread::sleep(Duration::from_millis(50));
+    assert!(queue.push(b"three\n").is_continue());
+    wait_until(&queue, |counters| counters.write_errors > 0);
+    let listener = std::net::TcpListener::bind(address).unwrap();
+    let (third, _) = listener.accept().unwrap();
+    assert_eq!(BufReader::new(&third).lines().next().unwrap().unwrap(), "three");
+    let counters = queue.finish();
+    assert_eq!((counters.written_lines, counters.dropped_lines), (3, 0));
+}
+
+#[test]
+fn reader_of_socket_that_stalls_delays_nobody() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let queue = to_socket(&format!("unix:{}", path.display()), 1 << 20);
+    let line = [b'x'; 1000];
+    let began = Instant::now();
+    for _ in 0..5_000 {
+        assert!(queue.push(&[&line[..], b"\n"].concat()).is_continue());
+    }
+    assert!(began.elapsed() < Duration::from_secs(2));
+    let (mut reader, _) = listener.accept().unwrap();
+    let counters = queue.handle().counters();
+    assert!(counters.dropped_lines > 0 && counters.queued_bytes <= 1 << 20, "{counters:?}");
+    // What waits is written once the reader reads.
+    let read = thread::spawn(move || {
+        let mut text = Vec::new();
+        reader.read_to_end(&mut text).unwrap();
+        text
+    });
+    let counters = queue.finish();
+    let text = read.join().unwrap();
+    assert_eq!(text.iter().filter(|byte| **byte == b'\n').count() as u64, counters.written_lines);
+    assert_eq!(counters.written_lines + counters.dropped_lines, 5_000);
+}
+
+#[test]
+fn datagrams_are_lines_and_too_long_ones_are_lost() {
+    let receiver = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let queue = to_socket(&format!("syslog:udp:{}", receiver.local_addr().unwrap()), LARGE_CAPACITY);
+    let long = [&[b'x'; 70_000][..], b"\n"].concat();
+    for line in [&b"one\n"[..], &long, b"two\n"] {
+        assert!(queue.push(line).is_continue());
+    }
+    for wanted in [b"one", b"two"] {
+        let mut datagram = [0; 100];
+        let length = receiver.recv(&mut datagram).unwrap();
+        assert_eq!(&datagram[..length], wanted);
+    }
+    let counters = queue.finish();
+    assert_eq!((counters.written_lines, counters.dropped_lines, counters.lost_lines), (2, 1, 1));
+    assert_eq!((counters.queued_lines, counters.queued_bytes), (0, 0));
 }

@@ -8,12 +8,13 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::messages::Messages;
+use super::socket::Socket;
 use super::{Chunk, Pause, Shared, Task};
-use crate::output::files::{RotatingFile, is_without_reader};
+use crate::output::files::{Compression, RotatingFile, Rotation, is_without_reader};
 
 use crate::limits::{
-    FILE_CHECK_INTERVAL, PIPE_FULL_DELAY, ROTATION_RETRY_DELAY, WRITE_BATCH_DELAY, WRITE_RETRY_DELAY,
-    WRITE_WARNING_INTERVAL,
+    COMPRESSED_BATCH_BYTES, COMPRESSED_BATCH_DELAY, FILE_CHECK_INTERVAL, PIPE_FULL_DELAY,
+    ROTATION_RETRY_DELAY, WRITE_BATCH_DELAY, WRITE_RETRY_DELAY, WRITE_WARNING_INTERVAL,
 };
 
 /// Destination of bytes.
@@ -23,6 +24,7 @@ pub(super) enum Destination {
     /// Standard error; other writers lock it for complete lines only.
     Stderr,
     File(RotatingFile),
+    Socket(Socket),
 }
 
 impl Destination {
@@ -35,8 +37,11 @@ impl Destination {
         Ok(Self::Stdout(own.into()))
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    /// Writes some of the lines, from the write position on.
+    fn write(&mut self, lines: &Lines<'_>) -> io::Result<usize> {
+        let bytes = lines.rest().unwrap_or_default();
         let written = match self {
+            Self::Socket(socket) => socket.write(bytes, lines.rest_of_line(), lines.partial_len() > 0)?,
             Self::Stdout(stdout) => stdout.write(bytes)?,
             Self::Stderr => io::stderr().lock().write(bytes)?,
             Self::File(file) => file.write(bytes, SystemTime::now())?,
@@ -46,7 +51,7 @@ impl Destination {
 
     fn truncate_tail(&mut self, bytes: u64) -> io::Result<()> {
         match self {
-            Self::Stdout(_) | Self::Stderr => Err(io::ErrorKind::Unsupported.into()),
+            Self::Stdout(_) | Self::Stderr | Self::Socket(_) => Err(io::ErrorKind::Unsupported.into()),
             Self::File(file) => file.truncate_tail(bytes),
         }
     }
@@ -57,6 +62,7 @@ impl fmt::Display for Destination {
         match self {
             Self::Stdout(_) => f.write_str("standard output"),
             Self::Stderr => f.write_str("standard error"),
+            Self::Socket(socket) => socket.collector().fmt(f),
             Self::File(file) => {
                 write!(f, "{:#}", huginn_net::Escaped(file.path().as_os_str().as_encoded_bytes()))
             }
@@ -73,9 +79,46 @@ pub(super) struct Writer {
     rotate_after: Option<Instant>,
     /// Time of the last check that found the file under its name.
     file_checked: Option<Instant>,
+    /// Lines, and their bytes, that were written to the file since then.
+    unchecked: (u64, u64),
+    /// Lines that wait to be compressed, if the file is.
+    batch: Option<Batch>,
     warned: Option<Instant>,
     /// Receives warnings, if any.
     messages: Option<Messages>,
+}
+
+/// Lines that become one piece of a compressed file.
+#[derive(Debug)]
+struct Batch {
+    compression: Compression,
+    text: Vec<u8>,
+    lines: u64,
+    /// When the first of the lines came.
+    since: Option<Instant>,
+}
+
+impl Batch {
+    fn new(compression: Compression) -> Self {
+        Self { compression, text: Vec::new(), lines: 0, since: None }
+    }
+
+    fn push(&mut self, chunk: &Chunk) {
+        self.text.extend_from_slice(&chunk.text);
+        self.lines = self.lines.saturating_add(u64::try_from(chunk.ends.len()).unwrap_or(u64::MAX));
+        self.since.get_or_insert_with(Instant::now);
+    }
+
+    /// The time until it is to be written; `None` if it is empty.
+    fn due_in(&self) -> Option<Duration> {
+        let since = self.since?;
+        let is_full = self.text.len() >= COMPRESSED_BATCH_BYTES;
+        Some(if is_full { Duration::ZERO } else { COMPRESSED_BATCH_DELAY.saturating_sub(since.elapsed()) })
+    }
+
+    fn is_due(&self) -> bool {
+        self.due_in().is_some_and(|left| left.is_zero())
+    }
 }
 
 /// The output is closed.
@@ -83,7 +126,20 @@ struct Over;
 
 impl Writer {
     pub(super) fn new(shared: Arc<Shared>, destination: Destination, messages: Option<Messages>) -> Self {
-        Self { shared, destination, rotate_after: None, file_checked: None, warned: None, messages }
+        let compression = match &destination {
+            Destination::File(file) => file.compression(),
+            _ => None,
+        };
+        Self {
+            shared,
+            destination,
+            rotate_after: None,
+            file_checked: None,
+            unchecked: (0, 0),
+            batch: compression.map(Batch::new),
+            warned: None,
+            messages,
+        }
     }
 
     /// Writes until the queue is finished or the reader closes the pipe.
@@ -91,7 +147,13 @@ impl Writer {
         loop {
             match self.shared.next(self.wait_at_most()) {
                 Task::Write(chunk) => {
-                    let outcome = self.write(&chunk);
+                    let outcome = match &mut self.batch {
+                        Some(batch) => {
+                            batch.push(&chunk);
+                            if batch.is_due() { self.write_batch() } else { Ok(()) }
+                        }
+                        None => self.write(&chunk),
+                    };
                     let more = self.shared.recycle(chunk);
                     if outcome.is_err() {
                         break;
@@ -100,9 +162,23 @@ impl Writer {
                         thread::sleep(WRITE_BATCH_DELAY);
                     }
                 }
-                Task::Reopen => _ = self.reopen(),
-                Task::Timeout => self.rotate_if_due(0),
-                Task::Finish => break,
+                Task::Reopen => {
+                    if self.write_batch().is_err() {
+                        break;
+                    }
+                    self.reopen();
+                }
+                Task::Rotate(rotation) => self.rotate_by(rotation),
+                Task::Timeout => {
+                    if self.batch.as_ref().is_some_and(Batch::is_due) && self.write_batch().is_err() {
+                        break;
+                    }
+                    self.rotate_if_due(0);
+                }
+                Task::Finish => {
+                    let _ = self.write_batch();
+                    break;
+                }
             }
         }
         self.count_deleted();
@@ -112,8 +188,8 @@ impl Writer {
     /// Counts lines as lost that were written to a deleted file and cannot be written to another one.
     fn count_deleted(&mut self) {
         self.file_checked = None;
-        if let (Err(_), Destination::File(file)) = (self.keep_file(), &mut self.destination) {
-            let (lines, bytes) = file.unchecked_lines();
+        if self.keep_file().is_err() {
+            let (lines, bytes) = self.unchecked;
             self.shared.unwritten(lines, bytes);
         }
     }
@@ -130,12 +206,15 @@ impl Writer {
             match file.reopen(SystemTime::now()) {
                 Ok(_) => {
                     self.rotate_after = None;
+                    self.unchecked = (0, 0);
                     self.warn(&"was deleted or replaced, and is opened again");
                 }
                 Err(error) if file.is_deleted() => return Err(not_reopened(&error)),
                 // The file has another name now, and keeps what is written to it.
                 Err(error) => self.rotation_failed(&not_reopened(&error)),
             }
+        } else {
+            self.unchecked = (0, 0);
         }
         self.file_checked = Some(Instant::now());
         Ok(())
@@ -144,9 +223,38 @@ impl Writer {
     /// Returns the time until a rotation is due without events.
     fn wait_at_most(&self) -> Option<Duration> {
         let Destination::File(file) = &self.destination else { return None };
-        let due = file.due_in(SystemTime::now())?;
-        let retry = self.rotate_after.map(|after| after.saturating_duration_since(Instant::now()));
-        Some(due.max(retry.unwrap_or_default()))
+        let rotation = file.due_in(SystemTime::now()).map(|due| {
+            let retry = self.rotate_after.map(|after| after.saturating_duration_since(Instant::now()));
+            due.max(retry.unwrap_or_default())
+        });
+        let batch = self.batch.as_ref().and_then(Batch::due_in);
+        rotation.into_iter().chain(batch).min()
+    }
+
+    /// Compresses and writes the lines that wait for it.
+    fn write_batch(&mut self) -> Result<(), Over> {
+        let Some(batch) = self.batch.as_mut().filter(|batch| batch.lines > 0) else { return Ok(()) };
+        let compression = batch.compression;
+        let Batch { text, lines, .. } = std::mem::replace(batch, Batch::new(compression));
+        let bytes = distance(0, text.len());
+        match compression.compress(&text) {
+            Ok(piece) => {
+                self.rotate_if_due(distance(0, piece.len()));
+                let ends = [piece.len()];
+                self.write_lines(Lines {
+                    text: &piece,
+                    ends: &ends,
+                    start: 0,
+                    done: 0,
+                    holds: Some((lines, bytes)),
+                })
+            }
+            Err(error) => {
+                self.shared.lost(lines, bytes);
+                self.warn(&error);
+                Ok(())
+            }
+        }
     }
 
     fn write(&mut self, chunk: &Chunk) -> Result<(), Over> {
@@ -162,7 +270,7 @@ impl Writer {
             let fitting = ends.partition_point(|end| distance(start, *end) <= room).max(1);
             let (now, later) = ends.split_at_checked(fitting).unwrap_or((ends, &[]));
             let end = now.last().copied().unwrap_or(start);
-            self.write_lines(Lines { text: &chunk.text, ends: now, start, done: start })?;
+            self.write_lines(Lines { text: &chunk.text, ends: now, start, done: start, holds: None })?;
             start = end;
             ends = later;
         }
@@ -171,19 +279,19 @@ impl Writer {
 
     /// Writes lines and retries after errors.
     fn write_lines(&mut self, mut lines: Lines<'_>) -> Result<(), Over> {
-        while let Some(rest) = lines.rest() {
+        while lines.rest().is_some() {
             // A partial line continues in its file.
             let is_open = if lines.partial_len() == 0 { self.keep_file() } else { Ok(()) };
-            match is_open.and_then(|()| self.destination.write(rest)) {
+            match is_open.and_then(|()| self.destination.write(&lines)) {
                 Ok(written) => {
                     let (count, bytes) = lines.advance(written);
-                    self.shared.written(count, bytes);
+                    self.count_written(count, bytes);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // A named pipe may get a new reader.
                 Err(error)
                     if error.kind() == io::ErrorKind::BrokenPipe
-                        && !matches!(self.destination, Destination::File(_)) =>
+                        && matches!(self.destination, Destination::Stdout(_) | Destination::Stderr) =>
                 {
                     self.shared.close();
                     return Err(Over);
@@ -193,8 +301,18 @@ impl Writer {
                     match self.shared.pause(PIPE_FULL_DELAY) {
                         Pause::Over => {}
                         Pause::Reopen => self.reopen_for(&mut lines),
+                        Pause::Finish if self.shared.is_abandoned() => return Err(Over),
                         Pause::Finish => thread::sleep(PIPE_FULL_DELAY),
                     }
+                }
+                // Longer than a datagram.
+                Err(error)
+                    if error.kind() == io::ErrorKind::InvalidInput
+                        && matches!(self.destination, Destination::Socket(_)) =>
+                {
+                    let bytes = lines.skip_line();
+                    self.shared.lost(1, bytes);
+                    self.warn(&format_args!("an event of {bytes} bytes is longer than a datagram"));
                 }
                 Err(error) => self.handle_write_error(&error, &mut lines)?,
             }
@@ -202,10 +320,21 @@ impl Writer {
         Ok(())
     }
 
+    fn count_written(&mut self, lines: u64, bytes: u64) {
+        self.shared.written(lines, bytes);
+        let (of_lines, of_bytes) = self.unchecked;
+        self.unchecked = (of_lines.saturating_add(lines), of_bytes.saturating_add(bytes));
+    }
+
     /// Pauses after a failed write, then prepares the retry.
     fn handle_write_error(&mut self, error: &io::Error, lines: &mut Lines<'_>) -> Result<(), Over> {
         self.shared.count(|counters| counters.write_errors = counters.write_errors.saturating_add(1));
-        let has_no_reader = has_no_reader(error);
+        let is_socket = matches!(self.destination, Destination::Socket(_));
+        // Another connection gets the whole line.
+        if is_socket {
+            lines.restart_line();
+        }
+        let has_no_reader = has_no_reader(error) && !is_socket;
         let reason: &dyn fmt::Display = if has_no_reader { &"the pipe has no reader" } else { error };
         self.warn(&format_args!("{reason}; events are buffered until the queue is full"));
         match self.shared.pause(WRITE_RETRY_DELAY) {
@@ -222,10 +351,10 @@ impl Writer {
             Pause::Finish => {
                 // Last attempt.
                 let is_open = if lines.partial_len() == 0 { self.keep_file() } else { Ok(()) };
-                match is_open.and_then(|()| self.destination.write(lines.rest().unwrap_or_default())) {
+                match is_open.and_then(|()| self.destination.write(lines)) {
                     Ok(written) => {
                         let (count, bytes) = lines.advance(written);
-                        self.shared.written(count, bytes);
+                        self.count_written(count, bytes);
                         Ok(())
                     }
                     Err(_) => {
@@ -257,17 +386,33 @@ impl Writer {
 
     /// Reopens the file. Returns whether it succeeded.
     fn reopen(&mut self) -> bool {
-        let Destination::File(file) = &mut self.destination else { return false };
+        let file = match &mut self.destination {
+            Destination::File(file) => file,
+            Destination::Socket(socket) => {
+                socket.close();
+                return true;
+            }
+            Destination::Stdout(_) | Destination::Stderr => return false,
+        };
         match file.reopen(SystemTime::now()) {
             Ok(_) => {
                 self.rotate_after = None;
                 self.file_checked = None;
+                self.unchecked = (0, 0);
                 true
             }
             Err(error) => {
                 self.rotation_failed(&format_args!("cannot be opened again: {error}"));
                 false
             }
+        }
+    }
+
+    /// Rotates the file by another policy from now on.
+    fn rotate_by(&mut self, rotation: Rotation) {
+        let Destination::File(file) = &mut self.destination else { return };
+        if let Err(error) = file.rotate_by(rotation, SystemTime::now()) {
+            self.rotation_failed(&error);
         }
     }
 
@@ -302,6 +447,7 @@ impl Writer {
             }
         };
         let removed = file.remove_oldest(&rotated, now);
+        self.unchecked = (0, 0);
         self.shared.count(|counters| counters.rotations = counters.rotations.saturating_add(1));
         if let Err(error) = removed {
             self.rotation_failed(&format_args!("cannot remove the oldest rotated file: {error}"));
@@ -346,12 +492,25 @@ struct Lines<'a> {
     start: usize,
     /// Write position.
     done: usize,
+    /// The lines, and their bytes, that the only line here stands for, if it is a piece of a compressed file.
+    holds: Option<(u64, u64)>,
 }
 
 impl<'a> Lines<'a> {
     /// Returns the bytes that are not written yet.
     fn rest(&self) -> Option<&'a [u8]> {
         self.text.get(self.done..*self.ends.last()?)
+    }
+
+    /// Returns the number of bytes of the first line that are not written yet.
+    fn rest_of_line(&self) -> usize {
+        self.ends.first().map_or(0, |end| end.saturating_sub(self.done))
+    }
+
+    /// Skips the first line. Returns its bytes.
+    fn skip_line(&mut self) -> u64 {
+        let rest = self.rest_of_line();
+        self.advance(rest).1
     }
 
     /// Advances by `written` bytes. Returns the number of completed lines and their bytes.
@@ -363,7 +522,7 @@ impl<'a> Lines<'a> {
         let bytes = distance(self.start, end);
         self.start = end;
         self.ends = left;
-        (u64::try_from(completed).unwrap_or(u64::MAX), bytes)
+        self.holds.take().unwrap_or((u64::try_from(completed).unwrap_or(u64::MAX), bytes))
     }
 
     /// Returns the number of written bytes of a partial line.

@@ -57,12 +57,14 @@ pub(crate) struct EventSender {
 }
 
 impl EventSender {
-    /// Queues an event. Never blocks: a full queue drops and counts it.
-    pub(crate) fn push(&self, event: Event) {
+    /// Queues an event. Never blocks: a full queue drops and counts it. Returns whether there was room.
+    pub(crate) fn push(&self, event: Event) -> bool {
         self.shared.count(|counters| counters.queued_lines = counters.queued_lines.saturating_add(1));
-        if self.events.try_send(event).is_err() {
-            self.shared.lost(1);
+        let is_queued = self.events.try_send(event).is_ok();
+        if !is_queued {
+            self.shared.lost(1, 0);
         }
+        is_queued
     }
 }
 
@@ -203,7 +205,7 @@ impl TableWriter {
 
     fn lose(&self, rows: u64, error: &io::Error) {
         self.report(&format_args!("cannot write output: {error}; lost {}", Amount(rows, "event(s)")));
-        self.shared.lost(rows);
+        self.shared.lost(rows, 0);
     }
 
     fn report(&self, message: &dyn std::fmt::Display) {
@@ -290,7 +292,7 @@ mod tests {
         let (messages, _queue) = Messages::start().unwrap();
         let (queue, sender) = files(folder.path(), false).write(1 << 10, messages).unwrap();
         let count = events.len() as u64;
-        events.into_iter().for_each(|event| sender.push(event));
+        assert!(events.into_iter().all(|event| sender.push(event)));
         drop(sender);
         let counters = queue.finish();
         run("umount", &[]);

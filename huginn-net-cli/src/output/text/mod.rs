@@ -4,6 +4,8 @@ mod blocks;
 mod days;
 mod fields;
 mod lines;
+#[cfg(unix)]
+mod syslog;
 mod writer;
 
 use std::io::Write;
@@ -18,6 +20,8 @@ pub(crate) use self::blocks::{certificate_problems, certificate_remarks};
 pub(crate) use self::days::DayHeadings;
 use self::fields::Fields;
 pub(crate) use self::lines::{Lines, certificates_in_words, handshake_in_words};
+#[cfg(unix)]
+pub(crate) use self::syslog::Syslog;
 pub(crate) use self::writer::TextWriter;
 use super::{Selected, Zone};
 
@@ -51,6 +55,23 @@ pub(crate) struct TextOptions {
     pub(crate) own_fields: String,
     pub(crate) has_colour: bool,
     pub(crate) zone: Zone,
+    /// How events are framed as messages of syslog, if they are.
+    #[cfg(unix)]
+    pub(crate) syslog: Option<Syslog>,
+}
+
+#[cfg(unix)]
+impl TextOptions {
+    /// Whether an event that both write has the same text in both.
+    pub(crate) fn has_text_of(&self, other: &Self) -> bool {
+        let Self { format, selected: _, fields, own_fields, has_colour, zone, syslog } = self;
+        *format == other.format
+            && *fields == other.fields
+            && *own_fields == other.own_fields
+            && *has_colour == other.has_colour
+            && zone.name() == other.zone.name()
+            && *syslog == other.syslog
+    }
 }
 
 /// Renders events as text.
@@ -62,6 +83,8 @@ pub(crate) struct Renderer {
     selected: Selected,
     fields: Fields,
     own_fields: String,
+    #[cfg(unix)]
+    syslog: Option<Syslog>,
     /// Names of the interfaces, by their index; empty unless events name theirs.
     interfaces: Vec<String>,
     file: Option<String>,
@@ -69,15 +92,16 @@ pub(crate) struct Renderer {
 
 impl Renderer {
     pub(crate) fn new(options: TextOptions) -> Self {
-        let TextOptions { format, selected, fields, own_fields, has_colour, zone } = options;
         Self {
-            format,
-            blocks: Blocks::new(has_colour, zone.clone()),
-            lines: Lines::new(has_colour, zone.clone()),
-            zone,
-            selected,
-            fields: Fields::new(fields, format == TextFormat::Tsv),
-            own_fields,
+            #[cfg(unix)]
+            syslog: options.syslog,
+            format: options.format,
+            blocks: Blocks::new(options.has_colour, options.zone.clone()),
+            lines: Lines::new(options.has_colour, options.zone.clone()),
+            zone: options.zone,
+            selected: options.selected,
+            fields: Fields::new(options.fields, options.format == TextFormat::Tsv),
+            own_fields: options.own_fields,
             interfaces: Vec::new(),
             file: None,
         }
@@ -114,7 +138,13 @@ impl Renderer {
     pub(crate) fn render_live(&self, event: &Event, text: &mut Vec<u8>) {
         let before = text.len();
         self.render(event, text);
-        if self.format == TextFormat::Blocks && text.len() > before {
+        if text.len() == before {
+            return;
+        }
+        if let Some(syslog) = &self.syslog {
+            let event_text = text.split_off(before);
+            syslog.write(event, &event_text, text);
+        } else if self.format == TextFormat::Blocks {
             text.push(b'\n');
         }
     }

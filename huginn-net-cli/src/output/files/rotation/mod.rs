@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::append_file::{AppendFile, FileId, is_pipe, is_without_reader, without_reader};
+use super::compression::Compression;
 use super::rotated_file::{RotatedFile, stamp};
 use crate::output::error::OutputError;
 use crate::paths::{PathName, check_directory_writable};
 
 /// Rotation policy. By default, files are not rotated.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rotation {
     /// Maximum file size in bytes. A single longer line is allowed.
     pub(crate) max_bytes: Option<u64>,
@@ -49,6 +50,8 @@ impl Rotation {
 #[derive(Debug)]
 pub(crate) struct RotatingFile {
     path: PathBuf,
+    /// What is written is compressed already.
+    compression: Option<Compression>,
     rotation: Rotation,
     /// `None` while the pipe has no reader.
     file: Option<File>,
@@ -65,24 +68,26 @@ pub(crate) struct RotatingFile {
 
 impl RotatingFile {
     /// Opens a file for appending; creates it with mode 0640 if it does not exist. Terminates a partial last line.
-    /// Never blocks on a FIFO without a reader.
+    /// Never blocks on a FIFO without a reader. Sets a compressed file aside: what a crash left at its end may be incomplete, and
+    /// would hide what follows.
     pub(crate) fn open(path: &Path, rotation: Rotation, now: SystemTime) -> Result<Self, OutputError> {
         let name = || PathName(path.to_owned());
-        let opened = match AppendFile::append(path) {
+        let compression = Compression::of(path);
+        if compression.is_some() && fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0) {
+            let set_aside = unused_name(path, compression, now).and_then(|name| fs::rename(path, name));
+            set_aside.map_err(|source| OutputError::Folder { path: name(), source })?;
+        }
+        let opened = match AppendFile::append(path, compression.is_none()) {
             // A socket returns the same error.
             Err(error) if is_without_reader(&error) && is_pipe(path) => AppendFile::default(),
             opened => opened.map_err(|source| OutputError::Open { path: name(), source })?,
         };
-        if rotation.is_enabled() {
-            if !opened.regular {
-                return Err(OutputError::NotRegular { path: name() });
-            }
-            check_directory_writable(path).map_err(|source| OutputError::Folder { path: name(), source })?;
-        }
+        check_rotation(path, rotation, opened.regular)?;
         // An existing file shows the time of its last event only, not of its first.
         let last = if opened.len > 0 { opened.modified.unwrap_or(now) } else { now };
         Ok(Self {
             path: path.to_owned(),
+            compression,
             rotation,
             file: opened.file,
             id: opened.id,
@@ -95,6 +100,14 @@ impl RotatingFile {
 
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Rotates by another policy from now on.
+    pub(crate) fn rotate_by(&mut self, rotation: Rotation, now: SystemTime) -> Result<(), OutputError> {
+        check_rotation(&self.path, rotation, self.regular)?;
+        self.rotation = rotation;
+        self.period = rotation.period(now);
+        Ok(())
     }
 
     /// Whether the file must be rotated before a line of `line` bytes is written. An empty file is never due.
@@ -118,12 +131,17 @@ impl RotatingFile {
         }
     }
 
+    /// The compression of what is written.
+    pub(crate) fn compression(&self) -> Option<Compression> {
+        self.compression
+    }
+
     /// Renames the file to `FILE.YYYYMMDDTHHMMSSZ`, with a suffix `.1`, `.2` and so on if that name exists, and opens a
-    /// new one. Returns the path of the rotated file. After an error the old file stays in use.
+    /// new one. The ending of a compressed file stays at the end. Returns the path of the rotated file. After an error the old file stays in use.
     pub(crate) fn rotate(&mut self, now: SystemTime) -> io::Result<PathBuf> {
-        let rotated = self.unused_name(now)?;
+        let rotated = unused_name(&self.path, self.compression, now)?;
         fs::rename(&self.path, &rotated)?;
-        match AppendFile::append(&self.path) {
+        match AppendFile::append(&self.path, self.compression.is_none()) {
             Ok(opened) => {
                 self.take(opened, now);
                 Ok(rotated)
@@ -140,7 +158,8 @@ impl RotatingFile {
     /// first error.
     pub(crate) fn remove_oldest(&self, last: &Path, now: SystemTime) -> io::Result<()> {
         let Some(keep) = self.rotation.keep else { return Ok(()) };
-        RotatedFile::remove_oldest(&self.path, "", keep, last, now)
+        let (stem, suffix) = parts(&self.path, self.compression);
+        RotatedFile::remove_oldest(&stem, suffix, keep, last, now)
     }
 
     /// Whether the file was deleted, or its name is that of another file. A file that was moved keeps what is written to
@@ -168,7 +187,7 @@ impl RotatingFile {
     /// Closes the file and opens or creates the file at its path. Returns whether that is a different file. If the old file
     /// was deleted, what was written to it since the last check is written again. After an error the old file stays in use.
     pub(crate) fn reopen(&mut self, now: SystemTime) -> io::Result<bool> {
-        let mut opened = AppendFile::append(&self.path)?;
+        let mut opened = AppendFile::append(&self.path, self.compression.is_none())?;
         let is_another = opened.id != self.id;
         if is_another && self.is_deleted() {
             self.copy_unchecked(&mut opened)?;
@@ -203,21 +222,6 @@ impl RotatingFile {
         Ok(Read::take(file, self.len.saturating_sub(self.checked_len)))
     }
 
-    /// Counts the lines, and their bytes, that were written since the last check.
-    pub(crate) fn unchecked_lines(&mut self) -> (u64, u64) {
-        let bytes = self.len.saturating_sub(self.checked_len);
-        let mut lines = 0_u64;
-        if let Ok(mut tail) = self.unchecked() {
-            let mut buffer = [0; 1 << 12];
-            while let Ok(read @ 1..) = tail.read(&mut buffer) {
-                let text = buffer.get(..read).unwrap_or_default();
-                let ends = text.iter().filter(|byte| **byte == b'\n').count();
-                lines = lines.saturating_add(u64::try_from(ends).unwrap_or(u64::MAX));
-            }
-        }
-        (lines, bytes)
-    }
-
     /// Writes a prefix of `bytes` and returns its length.
     pub(crate) fn write(&mut self, bytes: &[u8], now: SystemTime) -> io::Result<usize> {
         if self.len == 0 {
@@ -248,20 +252,43 @@ impl RotatingFile {
         self.checked_len = opened.len;
         self.period = self.rotation.period(now);
     }
+}
 
-    fn unused_name(&self, now: SystemTime) -> io::Result<PathBuf> {
-        let mut name = self.path.as_os_str().to_owned();
-        name.push(format!(".{}", stamp(now)));
-        let plain = name.clone();
-        let mut number = 0_u32;
-        // A dangling link uses the name too.
-        while fs::symlink_metadata(&name).is_ok() {
-            number = number.checked_add(1).ok_or(io::ErrorKind::AlreadyExists)?;
-            name.clone_from(&plain);
-            name.push(format!(".{number}"));
-        }
-        Ok(name.into())
+/// Returns the name of a file that is rotated now.
+fn unused_name(path: &Path, compression: Option<Compression>, now: SystemTime) -> io::Result<PathBuf> {
+    let (stem, suffix) = parts(path, compression);
+    let mut plain = stem.into_os_string();
+    plain.push(format!(".{}", stamp(now)));
+    let mut name = plain.clone();
+    name.push(suffix);
+    let mut number = 0_u32;
+    // A dangling link uses the name too.
+    while fs::symlink_metadata(&name).is_ok() {
+        number = number.checked_add(1).ok_or(io::ErrorKind::AlreadyExists)?;
+        name.clone_from(&plain);
+        name.push(format!(".{number}{suffix}"));
     }
+    Ok(name.into())
+}
+
+/// Splits a path before the time in the names of rotated files.
+fn parts(path: &Path, compression: Option<Compression>) -> (PathBuf, &'static str) {
+    match compression {
+        Some(compression) => (path.with_extension(""), compression.suffix()),
+        None => (path.to_owned(), ""),
+    }
+}
+
+/// Checks that a file can be rotated.
+fn check_rotation(path: &Path, rotation: Rotation, is_regular: bool) -> Result<(), OutputError> {
+    let name = || PathName(path.to_owned());
+    if !rotation.is_enabled() {
+        return Ok(());
+    }
+    if !is_regular {
+        return Err(OutputError::NotRegular { path: name() });
+    }
+    check_directory_writable(path).map_err(|source| OutputError::Folder { path: name(), source })
 }
 
 fn since_epoch(now: SystemTime) -> Duration {

@@ -78,6 +78,43 @@ fn rotates_full_file() {
 }
 
 #[test]
+fn compressed_files_keep_their_ending_and_are_not_continued() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("events.json.zst");
+    fs::write(&path, "incomplete").unwrap();
+    for other in [
+        "events.json.20261121T170000Z.gz",
+        "events.json.zst.20261121T170000Z",
+        "events.json.20261121T170000Z.zst",
+    ] {
+        fs::write(folder.path().join(other), "").unwrap();
+    }
+    let rotation = Rotation { max_bytes: Some(1), keep: Some(2), ..Rotation::default() };
+    let mut file = RotatingFile::open(&path, rotation, at(SIX)).unwrap();
+    file.write(&[1, 2], at(SIX)).unwrap();
+    let rotated = file.rotate(at(SIX)).unwrap();
+    file.remove_oldest(&rotated, at(SIX)).unwrap();
+    file.write(&[3], at(SIX)).unwrap();
+    // No line ends here.
+    file.reopen(at(SIX)).unwrap();
+    file.write(&[4], at(SIX)).unwrap();
+    let stays = |name: &str| fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(stays("events.json.20261121T180000Z.zst"), b"incomplete");
+    assert_eq!(stays("events.json.20261121T180000Z.1.zst"), [1, 2]);
+    assert_eq!(stays("events.json.zst"), [3, 4]);
+    assert_eq!(
+        names(folder.path()),
+        [
+            "events.json.20261121T170000Z.gz",
+            "events.json.20261121T180000Z.1.zst",
+            "events.json.20261121T180000Z.zst",
+            "events.json.zst",
+            "events.json.zst.20261121T170000Z",
+        ]
+    );
+}
+
+#[test]
 fn rotates_file_after_interval() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("events.json");
@@ -256,7 +293,7 @@ proptest! {
                 Step::Wait(seconds) => now += seconds,
                 Step::Reopen => _ = file.reopen(at(now)).unwrap(),
                 Step::MoveAway => {
-                    fs::rename(&path, file.unused_name(at(now)).unwrap()).unwrap();
+                    fs::rename(&path, unused_name(&path, None, at(now)).unwrap()).unwrap();
                     assert!(file.reopen(at(now)).unwrap());
                 }
             }

@@ -1,0 +1,189 @@
+//! Programs that take events from sockets.
+
+use std::fmt;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+
+use super::Target;
+
+/// Where the events of an output go.
+#[derive(Clone, Debug)]
+pub(crate) enum LiveTarget {
+    Stdout,
+    File(PathBuf),
+    Socket(Collector),
+}
+
+/// A socket of another program.
+#[derive(Clone, Debug)]
+pub(crate) struct Collector {
+    /// As the user named it.
+    name: String,
+    pub(crate) socket: CollectorSocket,
+    /// Whether events are messages of syslog (RFC 5424).
+    pub(crate) is_syslog: bool,
+}
+
+/// Kinds of sockets.
+#[derive(Clone, Debug)]
+pub(crate) enum CollectorSocket {
+    /// The addresses of the name, and its port; no address if the name is unknown.
+    Tcp(Vec<SocketAddr>, u16),
+    /// Each line is a datagram.
+    Udp(Vec<SocketAddr>),
+    UnixStream(PathBuf),
+    /// Each line is a datagram.
+    UnixDatagram(PathBuf),
+}
+
+/// The prefixes of names of sockets.
+const PREFIXES: [&str; 3] = ["tcp:", "unix:", "syslog:"];
+
+/// Whether a path is the name of a socket.
+pub(crate) fn names_socket(path: &Path) -> bool {
+    path.to_str().is_some_and(|name| PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+}
+
+impl LiveTarget {
+    /// Finds out what the user named. Looks names of hosts up.
+    pub(crate) fn new(target: Target) -> Result<Self, String> {
+        match target {
+            Target::Stdout => Ok(Self::Stdout),
+            Target::File(path) if names_socket(&path) => Collector::parse(&path).map(Self::Socket),
+            Target::File(path) => Ok(Self::File(path)),
+        }
+    }
+
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// The port of TCP.
+    pub(crate) fn tcp_port(&self) -> Option<u16> {
+        match self {
+            Self::Socket(Collector { socket: CollectorSocket::Tcp(_, port), .. }) => Some(*port),
+            _ => None,
+        }
+    }
+}
+
+/// Two targets are one if they have one name.
+impl PartialEq for LiveTarget {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Stdout, Self::Stdout) => true,
+            (Self::File(one), Self::File(other)) => one == other,
+            (Self::Socket(one), Self::Socket(other)) => one.name == other.name,
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for LiveTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdout => f.write_str("standard output"),
+            Self::File(path) => f.write_str(&crate::paths::name_of(path)),
+            Self::Socket(collector) => collector.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Collector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&crate::paths::name_of(Path::new(&self.name)))
+    }
+}
+
+impl Collector {
+    fn parse(path: &Path) -> Result<Self, String> {
+        let name = path.to_str().unwrap_or_default().to_owned();
+        let (is_syslog, rest) = match name.strip_prefix("syslog:") {
+            Some(rest) => (true, rest),
+            None => (false, name.as_str()),
+        };
+        let socket = match rest.split_once(':') {
+            Some(("tcp", server)) => {
+                server_of(server).map(|(addresses, port)| CollectorSocket::Tcp(addresses, port))
+            }
+            Some(("udp", server)) if is_syslog => {
+                server_of(server).map(|(addresses, _)| CollectorSocket::Udp(addresses))
+            }
+            Some(("unix", path)) if !path.is_empty() => Some(match is_syslog {
+                true => CollectorSocket::UnixDatagram(path.into()),
+                false => CollectorSocket::UnixStream(path.into()),
+            }),
+            _ => None,
+        };
+        match socket {
+            Some(socket) => Ok(Self { name, socket, is_syslog }),
+            None => Err(format!(
+                "{}: expected tcp:HOST:PORT, unix:PATH, syslog:tcp:HOST:PORT, syslog:udp:HOST:PORT or syslog:unix:PATH",
+                crate::paths::name_of(path)
+            )),
+        }
+    }
+
+    /// Whether each line is a datagram.
+    pub(crate) fn has_datagrams(&self) -> bool {
+        matches!(self.socket, CollectorSocket::Udp(_) | CollectorSocket::UnixDatagram(_))
+    }
+
+    /// Whether the address is known.
+    pub(crate) fn is_resolved(&self) -> bool {
+        match &self.socket {
+            CollectorSocket::Tcp(addresses, _) | CollectorSocket::Udp(addresses) => !addresses.is_empty(),
+            CollectorSocket::UnixStream(_) | CollectorSocket::UnixDatagram(_) => true,
+        }
+    }
+}
+
+/// The addresses and the port of `HOST:PORT`.
+fn server_of(text: &str) -> Option<(Vec<SocketAddr>, u16)> {
+    let (host, port) = text.rsplit_once(':')?;
+    let port = port.parse().ok()?;
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    if host.is_empty() {
+        return None;
+    }
+    let addresses = (host, port).to_socket_addrs();
+    Some((addresses.map(Iterator::collect).unwrap_or_default(), port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(name: &str) -> Result<LiveTarget, String> {
+        LiveTarget::new(Target::File(name.into()))
+    }
+
+    #[test]
+    fn names_of_sockets_are_parsed() {
+        for (name, port, has_datagrams) in [
+            ("tcp:127.0.0.1:9000", Some(9000), false),
+            ("tcp:[::1]:9000", Some(9000), false),
+            ("unix:/run/x", None, false),
+            ("syslog:tcp:127.0.0.1:601", Some(601), false),
+            ("syslog:udp:127.0.0.1:514", None, true),
+            ("syslog:unix:/dev/log", None, true),
+        ] {
+            let target = parse(name).unwrap();
+            assert_eq!((target.to_string(), target.tcp_port()), (name.to_owned(), port));
+            let LiveTarget::Socket(collector) = target else { panic!("{name}") };
+            assert!(collector.is_resolved() && collector.has_datagrams() == has_datagrams, "{name}");
+        }
+        for name in
+            ["tcp:9000", "tcp::9000", "tcp:h:x", "tcp:h:70000", "unix:", "syslog:9000", "syslog:/dev/log"]
+        {
+            assert!(parse(name).unwrap_err().starts_with(name), "{name}");
+        }
+        for name in ["events.json", "./tcp:127.0.0.1:9000", "udp:127.0.0.1:9"] {
+            assert!(matches!(parse(name), Ok(LiveTarget::File(_))), "{name}");
+        }
+        assert!(parse("tcp:127.0.0.1:1").unwrap() != parse("syslog:tcp:127.0.0.1:1").unwrap());
+    }
+}

@@ -1,0 +1,131 @@
+//! Sockets that take lines: connected once there is a line, and again after an error.
+
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::os::unix::net::{UnixDatagram, UnixStream};
+
+use crate::limits::CONNECT_TIMEOUT;
+use crate::output::collector::{Collector, CollectorSocket};
+
+/// A socket, which is connected or not.
+#[derive(Debug)]
+pub(super) struct Socket {
+    collector: Collector,
+    connection: Option<Connection>,
+}
+
+#[derive(Debug)]
+enum Connection {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+    Udp(UdpSocket),
+    UnixDatagram(UnixDatagram),
+}
+
+impl Socket {
+    pub(super) fn new(collector: Collector) -> Self {
+        Self { collector, connection: None }
+    }
+
+    pub(super) fn collector(&self) -> &Collector {
+        &self.collector
+    }
+
+    /// Closes the connection: the next line makes another one.
+    pub(super) fn close(&mut self) {
+        self.connection = None;
+    }
+
+    /// Writes a part of `lines`, or the first line as a datagram. Never blocks. The rest of a line is not written to another
+    /// connection than its beginning.
+    pub(super) fn write(&mut self, lines: &[u8], first_line: usize, is_begun: bool) -> io::Result<usize> {
+        if self.connection.as_ref().is_some_and(Connection::is_closed) {
+            self.connection = None;
+        }
+        if self.connection.is_none() {
+            if is_begun {
+                return Err(io::ErrorKind::ConnectionReset.into());
+            }
+            self.connection = Some(Connection::open(&self.collector.socket)?);
+        }
+        let Some(connection) = &mut self.connection else { return Err(io::ErrorKind::NotConnected.into()) };
+        let line = lines.get(..first_line).unwrap_or(lines);
+        let datagram = line.strip_suffix(b"\n").unwrap_or(line);
+        let written = match connection {
+            Connection::Tcp(stream) => stream.write(lines),
+            Connection::Unix(stream) => stream.write(lines),
+            Connection::Udp(socket) => socket.send(datagram).map(|_| line.len()),
+            Connection::UnixDatagram(socket) => socket.send(datagram).map(|_| line.len()),
+        };
+        written.map_err(|error| match error.kind() {
+            _ if is_too_long(&error) => io::ErrorKind::InvalidInput.into(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => error,
+            _ => {
+                self.connection = None;
+                error
+            }
+        })
+    }
+}
+
+impl Connection {
+    fn open(socket: &CollectorSocket) -> io::Result<Self> {
+        match socket {
+            CollectorSocket::Tcp(addresses, _) => {
+                let stream =
+                    first(addresses, |address| TcpStream::connect_timeout(&address, CONNECT_TIMEOUT))?;
+                stream.set_nonblocking(true)?;
+                Ok(Self::Tcp(stream))
+            }
+            CollectorSocket::Udp(addresses) => {
+                let socket = first(addresses, |address| {
+                    let any = if address.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+                    let socket = UdpSocket::bind(any)?;
+                    socket.connect(address)?;
+                    Ok(socket)
+                })?;
+                socket.set_nonblocking(true)?;
+                Ok(Self::Udp(socket))
+            }
+            CollectorSocket::UnixStream(path) => {
+                let stream = UnixStream::connect(path)?;
+                stream.set_nonblocking(true)?;
+                Ok(Self::Unix(stream))
+            }
+            CollectorSocket::UnixDatagram(path) => {
+                let socket = UnixDatagram::unbound()?;
+                socket.connect(path)?;
+                socket.set_nonblocking(true)?;
+                Ok(Self::UnixDatagram(socket))
+            }
+        }
+    }
+
+    /// Whether the peer has closed a connection of TCP: the kernel would still take what is written, and lose it.
+    fn is_closed(&self) -> bool {
+        match self {
+            Self::Tcp(stream) => stream.peek(&mut [0]).is_ok_and(|read| read == 0),
+            _ => false,
+        }
+    }
+}
+
+/// The first address that works, or the error of the last one.
+fn first<T>(addresses: &[SocketAddr], mut open: impl FnMut(SocketAddr) -> io::Result<T>) -> io::Result<T> {
+    let mut outcome = Err(io::ErrorKind::AddrNotAvailable.into());
+    for address in addresses {
+        outcome = open(*address);
+        if outcome.is_ok() {
+            break;
+        }
+    }
+    outcome
+}
+
+/// Whether a line is longer than any datagram.
+fn is_too_long(error: &io::Error) -> bool {
+    #[cfg(target_os = "linux")]
+    return error.raw_os_error() == Some(rustix::io::Errno::MSGSIZE.raw_os_error());
+    #[cfg(not(target_os = "linux"))]
+    return error.kind() == io::ErrorKind::InvalidInput;
+}

@@ -1,0 +1,94 @@
+//! Messages of syslog (RFC 5424).
+
+use std::io::Write;
+
+use huginn_net::record::event_name;
+use huginn_net::{Event, Finding, Timestamp};
+
+/// local0, informational.
+const EVENT_PRIORITY: u8 = 16 * 8 + 6;
+
+/// local0, warning: hits of watch lists and findings.
+const ALERT_PRIORITY: u8 = 16 * 8 + 4;
+
+/// Longest name of a host, in bytes.
+const MAX_HOSTNAME: usize = 255;
+
+/// How messages are framed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Syslog {
+    hostname: String,
+    /// Whether each message has its length before it (RFC 6587, octet counting), as TCP needs it.
+    has_length: bool,
+}
+
+impl Syslog {
+    /// Messages of this machine.
+    pub(crate) fn new(has_length: bool) -> Self {
+        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        Self { hostname: hostname(&name), has_length }
+    }
+
+    /// Appends the message of an event. `text`: the event, with its line ending.
+    pub(super) fn write(&self, event: &Event, text: &[u8], out: &mut Vec<u8>) {
+        let is_alert = matches!(event.kind, Finding::Match(_) | Finding::Notice(_));
+        let priority = if is_alert { ALERT_PRIORITY } else { EVENT_PRIORITY };
+        // Microseconds at most.
+        let time = Timestamp::new(event.ts.as_secs(), event.ts.subsec_nanos(), 6);
+        let (hostname, process, kind) = (&self.hostname, std::process::id(), event_name(&event.kind));
+        let header = format!("<{priority}>1 {time} {hostname} huginn-net {process} {kind} - ");
+        let text = text.strip_suffix(b"\n").unwrap_or(text);
+        if self.has_length {
+            // Writing to memory does not fail.
+            let _ = write!(out, "{} ", header.len().saturating_add(text.len()));
+        }
+        out.extend_from_slice(header.as_bytes());
+        out.extend_from_slice(text);
+        if !self.has_length {
+            out.push(b'\n');
+        }
+    }
+}
+
+/// A name as the header has it: printable ASCII, or `-` if there is none.
+fn hostname(name: &str) -> String {
+    let name: String = name.chars().filter(char::is_ascii_graphic).take(MAX_HOSTNAME).collect();
+    if name.is_empty() { "-".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use huginn_net::{CaptureReader, HuginnNet};
+
+    use super::*;
+
+    #[test]
+    fn messages_have_header_and_length() {
+        let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-curl/tls-curl.pcap");
+        let mut events = Vec::new();
+        let source = CaptureReader::open(capture).unwrap();
+        HuginnNet::builder().build().analyze(source, &mut |event: Event| events.push(event)).unwrap();
+        let event = events.iter().find(|event| event_name(&event.kind) == "tls_client").unwrap();
+        let mut syslog = Syslog { hostname: "sensor".to_owned(), has_length: false };
+        let mut out = Vec::new();
+        syslog.write(event, b"{\"a\":1}\n", &mut out);
+        let text = String::from_utf8(out).unwrap();
+        let process = std::process::id();
+        let (header, rest) = text.split_once(" sensor ").unwrap();
+        assert_eq!(rest, format!("huginn-net {process} tls_client - {{\"a\":1}}\n"));
+        let time = header.strip_prefix("<134>1 ").unwrap();
+        assert!(time.len() == "2026-01-01T00:00:00.000000Z".len() && time.ends_with('Z'), "{time}");
+
+        syslog.has_length = true;
+        let mut out = Vec::new();
+        syslog.write(event, b"{\"a\":1}\n", &mut out);
+        assert_eq!(String::from_utf8(out).unwrap(), format!("{} {}", text.len() - 1, text.trim_end()));
+    }
+
+    #[test]
+    fn hostname_is_printable() {
+        for (name, wanted) in [("sensor-1\n", "sensor-1"), ("", "-"), ("\n", "-"), ("a b\u{e4}", "ab")] {
+            assert_eq!(hostname(name), wanted);
+        }
+    }
+}

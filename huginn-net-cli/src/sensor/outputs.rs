@@ -1,0 +1,609 @@
+//! The outputs of live traffic: each has its own selection, form, queue and counters. They change when the configuration does.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::mem;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use huginn_net::core::{Amount, Replaceable};
+use huginn_net::{Event, Timestamp};
+use huginn_net_live::Stopper;
+
+use super::once::Once;
+use crate::control::counters::{NamedOutputCounters, RepeatCounters};
+use crate::failure::Failure;
+use crate::limits::OUTPUT_QUEUE_BYTES;
+#[cfg(feature = "parquet")]
+use crate::limits::QUEUED_EVENTS;
+use crate::output::{
+    DayHeadings, LiveTarget, Messages, OutputCounters, OutputError, OutputHandle, OutputQueue, Renderer,
+    Rotation, TextOptions,
+};
+#[cfg(feature = "parquet")]
+use crate::output::{EventSender, Selected, StampedFiles, TableFiles};
+#[cfg(feature = "parquet")]
+use crate::paths::{PathName, check_directory_writable};
+use crate::plan::{LiveOutputPlan, OptionValues, OutputContent};
+
+/// All outputs.
+pub(super) struct Outputs {
+    current: Replaceable<Vec<Member>>,
+    /// Whether they can be replaced.
+    can_change: bool,
+    has_tables: bool,
+    queues: Mutex<Queues>,
+    setting: Setting,
+}
+
+/// What all outputs have in common.
+pub(super) struct Setting {
+    /// Names of the interfaces, by their index; empty unless events name theirs.
+    pub(super) interfaces: Vec<String>,
+    /// Whether the terminal shows events itself.
+    pub(super) has_view: bool,
+    pub(super) messages: Messages,
+    pub(super) stopper: Stopper,
+}
+
+/// The queues of the outputs.
+#[derive(Default)]
+struct Queues {
+    open: Vec<OpenOutput>,
+    /// The number of the newest output.
+    last_id: u32,
+    /// Counters of outputs that were removed.
+    removed: OutputCounters,
+    /// No output is added any more.
+    has_ended: bool,
+}
+
+/// An output, from when it is opened until it is removed.
+struct OpenOutput {
+    name: String,
+    target: LiveTarget,
+    rotation: Rotation,
+    values: OptionValues,
+    state: OutputState,
+    /// `None` while it ends.
+    queue: Option<OutputQueue>,
+}
+
+/// What stays when an output gets another form.
+#[derive(Clone)]
+struct OutputState {
+    id: u32,
+    queue: OutputHandle,
+    once: Option<Arc<Once>>,
+}
+
+/// How one output has events.
+struct Output {
+    state: OutputState,
+    form: Form,
+}
+
+enum Form {
+    Text {
+        renderer: Box<Renderer>,
+        /// What the renderer was made of.
+        options: Box<TextOptions>,
+        /// Headings of days, if the text has some.
+        days: Option<Mutex<DayHeadings>>,
+        /// Whether nothing is written, because the terminal has a view.
+        is_hidden: bool,
+    },
+    #[cfg(feature = "parquet")]
+    Table {
+        sender: EventSender,
+        selected: Box<Selected>,
+        /// Names of the interfaces, by their index; empty unless events name theirs.
+        interfaces: Vec<String>,
+    },
+}
+
+/// An output among the others.
+pub(super) struct Member {
+    output: Arc<Output>,
+    /// Whether the output before it has the same text for an event.
+    repeats_previous: bool,
+}
+
+/// Outputs of a new configuration, which are open and not used yet.
+pub(super) struct PreparedOutputs {
+    plans: Vec<LiveOutputPlan>,
+    /// The queues of those that are new, by their place.
+    opened: Vec<Option<OutputQueue>>,
+}
+
+impl Outputs {
+    /// Opens all outputs, each with a thread that writes. `can_change`: whether the configuration can change them.
+    pub(super) fn open(
+        plans: Vec<LiveOutputPlan>,
+        can_change: bool,
+        setting: Setting,
+    ) -> Result<Arc<Self>, Failure> {
+        let mut queues = Queues::default();
+        let outputs: Result<Vec<_>, Failure> =
+            plans.into_iter().map(|plan| queues.open(plan, None, &setting).map(Arc::new)).collect();
+        let outputs = outputs?;
+        let has_tables = outputs.iter().any(|output| output.is_table());
+        let current = Replaceable::new(members(outputs));
+        let outputs = Self { current, can_change, has_tables, queues: Mutex::new(queues), setting };
+        outputs.queues().open.iter().for_each(|open| outputs.stop_with_readers(open));
+        Ok(Arc::new(outputs))
+    }
+
+    /// Stops the capture once the readers of all outputs are gone.
+    fn stop_with_readers(&self, open: &OpenOutput) {
+        let Some(queue) = &open.queue else { return };
+        let (current, stopper) = (self.current.clone(), self.setting.stopper.clone());
+        queue.on_close(move || {
+            if are_closed(&current.get()) {
+                stopper.stop();
+            }
+        });
+    }
+
+    /// Whether events go to a table.
+    pub(super) fn has_tables(&self) -> bool {
+        self.has_tables
+    }
+
+    /// Reads the outputs for each event.
+    pub(super) fn reader(&self) -> OutputReader {
+        if self.can_change {
+            OutputReader::Replaceable(self.current.clone())
+        } else {
+            OutputReader::Fixed(self.current.get())
+        }
+    }
+
+    /// Opens files again by their names, and connects again.
+    pub(super) fn reopen(&self) {
+        self.queues().open.iter().for_each(|open| open.state.queue.reopen());
+    }
+
+    /// The counters of each output, and their sums with those of removed outputs.
+    pub(super) fn counters(&self) -> (BTreeMap<String, NamedOutputCounters>, OutputCounters) {
+        let queues = self.queues();
+        let mut sum = queues.removed;
+        let mut named = BTreeMap::new();
+        for OpenOutput { name, state, .. } in &queues.open {
+            let queue = state.queue.counters();
+            sum.add(&queue);
+            let repeats = state.once.as_ref().map_or_else(RepeatCounters::default, |once| once.counters());
+            named.insert(name.clone(), NamedOutputCounters { queue, repeats });
+        }
+        (named, sum)
+    }
+
+    /// Opens the outputs of a configuration that are new. The others stay as they are.
+    pub(super) fn prepare(&self, plans: Vec<LiveOutputPlan>) -> Result<PreparedOutputs, Failure> {
+        let opened = plans.iter().map(|plan| match &plan.content {
+            OutputContent::Text(_) if self.queues().find(&plan.target).is_none() => {
+                Ok(Some(self.setting.open_text(plan)?))
+            }
+            _ => Ok(None),
+        });
+        let opened = opened.collect::<Result<_, Failure>>()?;
+        Ok(PreparedOutputs { plans, opened })
+    }
+
+    /// Uses other outputs from now on. Events that wait for an output that is removed are still written.
+    pub(super) fn replace(&self, prepared: PreparedOutputs) -> Result<(), Failure> {
+        let mut queues = self.queues();
+        if queues.has_ended {
+            return Ok(());
+        }
+        let current = self.current.get();
+        let mut outputs = Vec::new();
+        for (plan, queue) in prepared.plans.into_iter().zip(prepared.opened) {
+            let same = queues.find(&plan.target).filter(|open| open.values == plan.values);
+            let same =
+                same.and_then(|open| current.iter().find(|member| member.output.state.id == open.state.id));
+            outputs.push(match same {
+                Some(member) => Arc::clone(&member.output),
+                None => Arc::new(queues.open(plan, queue, &self.setting)?),
+            });
+        }
+        let is_used = |open: &OpenOutput| outputs.iter().any(|output| output.state.id == open.state.id);
+        let (open, removed) = mem::take(&mut queues.open).into_iter().partition::<Vec<_>, _>(is_used);
+        queues.open = open;
+        queues.open.iter().for_each(|open| self.stop_with_readers(open));
+        self.current.replace(members(outputs));
+        drop(queues);
+        for open in removed {
+            let counters = open.queue.map_or_else(OutputCounters::default, OutputQueue::finish);
+            self.setting.report_lost(&open.name, counters.lost_lines);
+            self.queues().removed.add(&counters);
+        }
+        Ok(())
+    }
+
+    /// Frees outputs that were replaced. Returns the number of those that are still used.
+    pub(super) fn free_replaced(&self) -> usize {
+        self.current.free_replaced()
+    }
+
+    /// Writes what waits, and stops all threads. Returns the number of events that were lost.
+    pub(super) fn finish(&self) -> u64 {
+        let (ending, mut lost) = {
+            let mut queues = self.queues();
+            queues.has_ended = true;
+            let ending =
+                queues.open.iter_mut().filter_map(|open| Some((open.name.clone(), open.queue.take()?)));
+            (ending.collect::<Vec<_>>(), queues.removed.lost_lines)
+        };
+        // The threads of tables end with their senders.
+        self.current.replace(Vec::new());
+        self.current.free_replaced();
+        ending.iter().for_each(|(_, queue)| queue.stop());
+        let has_several = ending.len() > 1;
+        for (name, queue) in ending {
+            let lines = queue.finish().lost_lines;
+            if has_several {
+                self.setting.report_lost(&name, lines);
+            }
+            lost = lost.saturating_add(lines);
+        }
+        lost
+    }
+
+    fn queues(&self) -> MutexGuard<'_, Queues> {
+        // A panic leaves no output half added.
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Outputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outputs").field("can_change", &self.can_change).finish_non_exhaustive()
+    }
+}
+
+/// Orders outputs so that those with the same text follow each other.
+fn members(outputs: Vec<Arc<Output>>) -> Vec<Member> {
+    let mut members: Vec<Member> = Vec::with_capacity(outputs.len());
+    for output in outputs {
+        let like = members.iter().rposition(|member| member.output.has_text_of(&output));
+        let member = Member { output, repeats_previous: like.is_some() };
+        members.insert(like.map_or(members.len(), |like| like.saturating_add(1)), member);
+    }
+    members
+}
+
+/// Whether the readers of all outputs are gone.
+fn are_closed(members: &[Member]) -> bool {
+    members.iter().all(|member| member.output.state.queue.is_closed())
+}
+
+impl Queues {
+    /// The output that goes to a target.
+    fn find(&self, target: &LiveTarget) -> Option<&OpenOutput> {
+        self.open.iter().find(|open| open.target == *target)
+    }
+
+    /// Opens an output, or gives one that is open another form. `opened`: its queue, if that is open already.
+    fn open(
+        &mut self,
+        plan: LiveOutputPlan,
+        opened: Option<OutputQueue>,
+        setting: &Setting,
+    ) -> Result<Output, Failure> {
+        match plan.content {
+            OutputContent::Text(ref options) => {
+                let options = options.clone();
+                let is_hidden = setting.has_view && plan.target == LiveTarget::Stdout;
+                let known = self.open.iter_mut().find(|open| open.target == plan.target);
+                let state = match known {
+                    Some(open) => open.change(plan),
+                    None => {
+                        let queue = opened.map_or_else(|| setting.open_text(&plan), Ok)?;
+                        self.add(plan, queue)
+                    }
+                };
+                Ok(Output { state, form: Form::text(options, setting.interfaces.clone(), is_hidden) })
+            }
+            OutputContent::Zeek(..) => {
+                Err(Failure::Usage("'live' writes logs of Zeek as JSON Lines: --format zeek".into()))
+            }
+            #[cfg(feature = "parquet")]
+            OutputContent::Table(_, ref selected) => {
+                let selected = Box::new(selected.clone());
+                let LiveTarget::File(path) = plan.target.clone() else {
+                    return Err(Failure::Usage("--format parquet of 'live' needs -o FILE".into()));
+                };
+                let folder = |source| OutputError::Folder { path: PathName(path.clone()), source };
+                check_directory_writable(&path).map_err(folder)?;
+                let interfaces = setting.interfaces.clone();
+                let files = TableFiles {
+                    names: StampedFiles::new(path, ".parquet"),
+                    rotation: plan.rotation,
+                    hour_folders: plan.hour_folders,
+                    interfaces: interfaces.clone(),
+                };
+                let (queue, sender) = files.write(QUEUED_EVENTS, setting.messages.clone())?;
+                let state = self.add(plan, queue);
+                Ok(Output { state, form: Form::Table { sender, selected, interfaces } })
+            }
+        }
+    }
+
+    fn add(&mut self, plan: LiveOutputPlan, queue: OutputQueue) -> OutputState {
+        self.last_id = self.last_id.wrapping_add(1);
+        let LiveOutputPlan { name, target, rotation, once, values, .. } = plan;
+        let once = once.map(|every| Arc::new(Once::new(every)));
+        let state = OutputState { id: self.last_id, queue: queue.handle(), once };
+        self.open.push(OpenOutput {
+            name,
+            target,
+            rotation,
+            values,
+            state: state.clone(),
+            queue: Some(queue),
+        });
+        state
+    }
+}
+
+impl OpenOutput {
+    /// Takes over what a new configuration says of this output.
+    fn change(&mut self, plan: LiveOutputPlan) -> OutputState {
+        if self.rotation != plan.rotation {
+            self.state.queue.rotate_by(plan.rotation);
+        }
+        if self.state.once.as_ref().map(|once| once.every()) != plan.once {
+            self.state.once = plan.once.map(|every| Arc::new(Once::new(every)));
+        }
+        (self.name, self.rotation, self.values) = (plan.name, plan.rotation, plan.values);
+        self.state.clone()
+    }
+}
+
+impl Setting {
+    fn open_text(&self, plan: &LiveOutputPlan) -> Result<OutputQueue, OutputError> {
+        OutputQueue::open(&plan.target, plan.rotation, OUTPUT_QUEUE_BYTES, self.messages.clone())
+    }
+
+    /// Reports the events that an output lost, if there are any.
+    fn report_lost(&self, name: &str, lines: u64) {
+        if lines > 0 {
+            let lost = Amount(lines, "event(s)");
+            self.messages.error(&format_args!("lost {lost} of {name}: could not write"));
+        }
+    }
+}
+
+impl Form {
+    fn text(options: TextOptions, interfaces: Vec<String>, is_hidden: bool) -> Self {
+        let renderer = Box::new(Renderer::new(options.clone()).with_interfaces(interfaces));
+        let days = renderer.day_headings().map(Mutex::new);
+        Self::Text { renderer, options: Box::new(options), days, is_hidden }
+    }
+}
+
+impl Output {
+    fn is_table(&self) -> bool {
+        !matches!(self.form, Form::Text { .. })
+    }
+
+    /// Whether an event that both have has the same text in both.
+    fn has_text_of(&self, other: &Self) -> bool {
+        match (&self.form, &other.form) {
+            (Form::Text { options, .. }, Form::Text { options: of_other, .. }) => {
+                options.has_text_of(of_other)
+            }
+            #[cfg(feature = "parquet")]
+            _ => false,
+        }
+    }
+
+    /// Appends an event as a frame. `is_rendered`: whether the last frame has its text already.
+    fn render(&self, event: &Event, is_rendered: &mut bool, text: &mut Vec<u8>) {
+        let (renderer, is_hidden) = match &self.form {
+            Form::Text { renderer, is_hidden, .. } => (renderer, *is_hidden),
+            #[cfg(feature = "parquet")]
+            Form::Table { .. } => return,
+        };
+        let mut key = 0;
+        if is_hidden || *is_rendered && !renderer.selects(event) {
+            return;
+        }
+        if let Some(once) = &self.state.once {
+            // An event that is not selected is not remembered.
+            match Some(once).filter(|_| renderer.selects(event)).and_then(|once| once.admit(event)) {
+                Some(of_event) => key = of_event,
+                None => return,
+            }
+        }
+        let start = text.len();
+        text.extend_from_slice(&[0; Frame::HEAD_BYTES]);
+        let begin = text.len();
+        if !*is_rendered {
+            renderer.render_live(event, text);
+            if text.len() == begin {
+                text.truncate(start);
+                return;
+            }
+        }
+        let frame = Frame { id: self.state.id, len: text.len().saturating_sub(begin), key };
+        if let Some(head) = text.get_mut(start..begin) {
+            head.copy_from_slice(&frame.head());
+        }
+        *is_rendered = true;
+    }
+
+    /// Queues the text of an event. Returns whether there was room.
+    fn push(&self, ts: Timestamp, text: &[u8]) -> bool {
+        let day = match &self.form {
+            Form::Text { days: Some(days), .. } => {
+                days.lock().unwrap_or_else(PoisonError::into_inner).before(ts)
+            }
+            _ => None,
+        };
+        match day {
+            // One piece: none is written without the other.
+            Some(day) => self.state.queue.queues(&[day.as_bytes(), text].concat()),
+            None => self.state.queue.queues(text),
+        }
+    }
+}
+
+/// The text of an event for one output, among those for other outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Frame {
+    /// The output.
+    id: u32,
+    /// Length of the text after the head; 0 for the text of the frame before.
+    len: usize,
+    /// What `--once` remembers of the event; 0 if nothing.
+    key: u64,
+}
+
+impl Frame {
+    const HEAD_BYTES: usize = 16;
+
+    fn head(self) -> [u8; Self::HEAD_BYTES] {
+        let mut head = [0; Self::HEAD_BYTES];
+        let len = u32::try_from(self.len).unwrap_or(u32::MAX);
+        let bytes = self.id.to_le_bytes().into_iter().chain(len.to_le_bytes()).chain(self.key.to_le_bytes());
+        head.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
+        head
+    }
+
+    /// Splits the first frame off.
+    fn split(text: &[u8]) -> Option<(Self, &[u8], &[u8])> {
+        let (id, rest) = text.split_first_chunk()?;
+        let (len, rest) = rest.split_first_chunk()?;
+        let (key, rest) = rest.split_first_chunk()?;
+        let len = usize::try_from(u32::from_le_bytes(*len)).ok()?;
+        let (text, rest) = rest.split_at_checked(len)?;
+        Some((Self { id: u32::from_le_bytes(*id), len, key: u64::from_le_bytes(*key) }, text, rest))
+    }
+}
+
+/// The outputs, for each event.
+pub(super) enum OutputReader {
+    /// They never change.
+    Fixed(Arc<Vec<Member>>),
+    /// Others take their place when the configuration changes.
+    Replaceable(Replaceable<Vec<Member>>),
+}
+
+impl OutputReader {
+    fn with<T>(&self, call: impl FnOnce(&[Member]) -> T) -> T {
+        match self {
+            Self::Fixed(members) => call(members),
+            Self::Replaceable(members) => call(&members.get()),
+        }
+    }
+
+    /// Appends an event as the outputs of text have it; nothing if none has it.
+    pub(super) fn render(&self, event: &Event, text: &mut Vec<u8>) {
+        self.with(|members| {
+            let mut is_rendered = false;
+            for Member { output, repeats_previous } in members {
+                is_rendered &= *repeats_previous;
+                output.render(event, &mut is_rendered, text);
+            }
+        });
+    }
+
+    /// Queues what [`render`](Self::render) wrote of an event. Ends with the readers of all outputs.
+    pub(super) fn push(&self, ts: Timestamp, frames: &[u8]) -> ControlFlow<()> {
+        self.with(|members| {
+            let (mut rest, mut line, mut is_lost) = (frames, &[][..], false);
+            while let Some((frame, text, after)) = Frame::split(rest) {
+                if frame.len > 0 {
+                    line = text;
+                }
+                rest = after;
+                // An output may have been removed meanwhile.
+                let output =
+                    members.iter().map(|member| &member.output).find(|output| output.state.id == frame.id);
+                if let Some(output) = output
+                    && !output.push(ts, line)
+                {
+                    is_lost = true;
+                    if let Some(once) = &output.state.once {
+                        once.forget(frame.key);
+                    }
+                }
+            }
+            if is_lost && are_closed(members) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+    }
+
+    /// Queues an event for the tables that have it. Returns whether one has it.
+    pub(super) fn push_to_tables(&self, event: Event) -> bool {
+        #[cfg(feature = "parquet")]
+        return self.with(|members| {
+            let wanting: Vec<(&Output, u64, &EventSender)> =
+                members.iter().filter_map(|member| member.output.wants(&event)).collect();
+            let Some(((last, key, sender), others)) = wanting.split_last() else { return false };
+            for (output, key, sender) in others {
+                output.note(sender.push(event.clone()), *key);
+            }
+            last.note(sender.push(event), *key);
+            true
+        });
+        #[cfg(not(feature = "parquet"))]
+        {
+            drop(event);
+            false
+        }
+    }
+}
+
+#[cfg(feature = "parquet")]
+impl Output {
+    /// The table that has an event, and what `--once` remembers of the event.
+    fn wants(&self, event: &Event) -> Option<(&Self, u64, &EventSender)> {
+        let Form::Table { sender, selected, interfaces } = &self.form else { return None };
+        let interface = interfaces.get(usize::from(event.ts.interface())).map(String::as_str);
+        let is_selected = selected.contains(event, None, interface);
+        let key = match &self.state.once {
+            Some(once) if is_selected => once.admit(event)?,
+            _ => 0,
+        };
+        is_selected.then_some((self, key, sender))
+    }
+
+    /// Forgets an event that the queue lost.
+    fn note(&self, is_queued: bool, key: u64) {
+        if let Some(once) = self.state.once.as_ref().filter(|_| !is_queued) {
+            once.forget(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_split_as_they_were_written() {
+        let frames = [
+            Frame { id: 7, len: 3, key: u64::MAX - 1 },
+            Frame { id: 8, len: 0, key: 0 },
+            Frame { id: u32::MAX, len: 2, key: 5 },
+        ];
+        let mut text = Vec::new();
+        for (frame, line) in frames.iter().zip([&b"abc"[..], b"", b"de"]) {
+            text.extend_from_slice(&frame.head());
+            text.extend_from_slice(line);
+        }
+        let mut rest = &text[..];
+        let mut found = Vec::new();
+        while let Some((frame, line, after)) = Frame::split(rest) {
+            found.push((frame, String::from_utf8(line.to_vec()).unwrap()));
+            rest = after;
+        }
+        assert!(rest.is_empty());
+        let wanted = frames.into_iter().zip(["abc", "", "de"].map(str::to_owned));
+        assert_eq!(found, wanted.collect::<Vec<_>>());
+        assert_eq!(Frame::split(&text[..text.len() - 1]).map(|(frame, ..)| frame), Some(frames[0]));
+        assert_eq!(Frame::split(&text[..18]), None);
+    }
+}
