@@ -48,6 +48,9 @@ const OUTPUT_OPTIONS: [&str; 18] = [
     "hour-folders",
 ];
 
+/// Those of files that are rotated.
+const ROTATION_OPTIONS: [&str; 4] = ["rotate-size", "rotate-interval", "rotate-keep", "hour-folders"];
+
 /// The command that takes a file.
 const LIVE: &str = "live";
 
@@ -215,9 +218,11 @@ impl<'a> Found<'a> {
         };
         let outputs =
             outputs.into_iter().map(of_output).collect::<Result<Vec<Vec<Applied<'a>>>, Failure>>()?;
-        // Options of rotation need an output, here as defaults of all outputs.
+        // Options of rotation that were typed need an output. Those of the file may need each other, and are for outputs only.
         let named = outputs.iter().flatten().find(|applied| applied.argument.get_id() == OUTPUT);
-        Ok(Lines { program: program.iter().chain(named).cloned().collect(), outputs })
+        let is_rotation = |applied: &&Applied<'_>| ROTATION_OPTIONS.contains(&applied.entry.key.as_str());
+        let of_program = program.iter().filter(|applied| !is_rotation(applied)).chain(named);
+        Ok(Lines { program: of_program.cloned().collect(), outputs })
     }
 
     /// The entries that become options, but for those that these options overrule.

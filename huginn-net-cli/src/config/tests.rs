@@ -123,6 +123,8 @@ fn outputs_have_their_own_options_and_those_of_the_program() {
     assert_eq!(of_outputs(&live, |live| live.run.output.format), [Format::Csv; 2]);
     let live = parse_with(text, &["-o", "c"]).unwrap();
     assert_eq!(of_outputs(&live, output), ["c"]);
+    let text = "interface = 'lo'\nrotate-keep = 3\n[[output]]\noutput = 'x'\nrotate-interval = '1h'\n";
+    assert_eq!(of_outputs(&parse_with(text, &[]).unwrap(), |live| live.rotation.rotate_keep), [Some(3)]);
     let live = parse_with("interface = 'lo'\n[[output]]\n[[output]]\noutput = 'x'\n", &[]).unwrap();
     assert_eq!(of_outputs(&live, |live| live.run.output.output.is_some()), [false, true]);
 }
@@ -186,9 +188,9 @@ fn files_of_the_project_are_valid() {
     let page = read("../docs/operating.md");
     let blocks = page.split("```toml\n").skip(1).map(|block| block.split_once("```").unwrap().0);
     // Others are configurations of collectors.
-    let outputs = blocks.filter(|text| text.starts_with("interface = ")).map(|text| {
-        parse_with(text, &[]).unwrap().outputs.len()
-    });
+    let outputs = blocks
+        .filter(|text| text.starts_with("interface = "))
+        .map(|text| parse_with(text, &[]).unwrap().outputs.len());
     assert_eq!(outputs.collect::<Vec<_>>(), [1, 4]);
     let manifest = read("kubernetes.yaml");
     let (_, text) = manifest.split_once("huginn-net.toml: |\n").unwrap();

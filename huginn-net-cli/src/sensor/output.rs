@@ -22,6 +22,9 @@ use crate::paths::{PathName, check_directory_writable};
 pub(super) fn check_rights(target: &LiveTarget) -> Result<(), OutputError> {
     let path = match target {
         LiveTarget::File(path) => path,
+        LiveTarget::Socket(collector) if !collector.is_resolved() => {
+            return Err(OutputError::Unresolved { collector: collector.to_string() });
+        }
         // A collector may start later.
         LiveTarget::Stdout | LiveTarget::Socket(_) => return Ok(()),
     };

@@ -914,6 +914,22 @@ fn outputs_have_their_own_events_and_a_dead_one_disturbs_no_other() {
 }
 
 #[test]
+fn outputs_of_the_documentation_are_valid() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_str().unwrap();
+    let page = fs::read_to_string(captures::folder().join("../docs/operating.md")).unwrap();
+    let mut blocks = page.split("```toml\n").skip(1).map(|block| block.split_once("```").unwrap().0);
+    let text = blocks.find(|text| text.contains("[[output]]")).unwrap();
+    let text = text.replace("[\"eth0\"]", &format!("'file:{place}'"));
+    let text = text.replace("/var/log/huginn-net", place).replace("/etc/huginn-net", place);
+    let [config, list] = ["live.toml", "watch.csv"].map(|name| folder.path().join(name));
+    fs::write(&config, text).unwrap();
+    fs::write(list, "192.0.2.1\n").unwrap();
+    let (status, stderr) = live(&["--check", "--config", config.to_str().unwrap()]);
+    assert!(status == 0 && stderr.contains("are good"), "{stderr}");
+}
+
+#[test]
 fn sighup_adds_changes_and_removes_outputs() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
