@@ -123,6 +123,12 @@ pub(crate) const MAX_NOTICED: usize = 1 << 14;
 /// Maximum length of a label, value or host name in a line about a match, in bytes.
 pub(crate) const MAX_NOTICE_TEXT_BYTES: usize = 255;
 
+/// Capture loss in per cent beyond which there is a warning: less is usual on mirror ports, and changes few events.
+pub(crate) const MAX_CAPTURE_LOSS: f64 = 1.0;
+
+/// Number of expected bytes from which on a capture loss is judged: fewer are of some connections only.
+pub(crate) const MIN_CAPTURE_LOSS_BYTES: u64 = 1_000_000;
+
 /// Number of hosts that one query copies. The analysis pauses during a query, so a long list takes several.
 pub(crate) const HOSTS_PER_QUERY: usize = 1000;
 

@@ -246,6 +246,18 @@ pub(super) const FAMILIES: &[Family] = &[
     one(Kind::Counter, "stream_gaps", "Gaps in TCP streams that were skipped", &unlabeled("/streams/gaps")),
     one(
         Kind::Counter,
+        "stream_expected_bytes",
+        "Bytes that the capture should have, in the parts of TCP connections that are read",
+        &unlabeled("/streams/expected_bytes"),
+    ),
+    one(
+        Kind::Counter,
+        "stream_missing_bytes",
+        "Those of them that were acknowledged and that the capture lacks",
+        &unlabeled("/streams/missing_bytes"),
+    ),
+    one(
+        Kind::Counter,
         "stream_conflicts",
         "Places where a client sent different contents for the same bytes",
         &unlabeled("/streams/conflicts"),
