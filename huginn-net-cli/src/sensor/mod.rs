@@ -21,7 +21,6 @@ use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use huginn_net::Source;
 use huginn_net_live::{LiveError, LiveSource, LiveStats};
 
 use self::started::Sensor;
@@ -52,9 +51,8 @@ pub(crate) fn check(plan: &LivePlan) -> Result<Outcome, Failure> {
     for interface in &plan.interfaces {
         match LiveSource::open(&[interface], &plan.capture) {
             Ok(mut source) => {
-                source.on_notice(|notice| stderr::report(notice));
-                // Reports what was found when the interface was opened.
-                source.next_frame()?;
+                // A frame would start the threads of streams, which keep rights.
+                source.take_notices().iter().for_each(|notice| stderr::report(notice));
             }
             Err(LiveError::Open { source, .. }) if source.kind() == io::ErrorKind::AddrInUse => {
                 stderr::report(&format_args!(

@@ -487,10 +487,22 @@ fn streams_have_events_of_file() {
         ]);
         assert_eq!(status, 0, "{stderr}");
         assert!(fs::read(&events).unwrap() == of_file.stdout, "{name}: {stderr}");
-        let is_interrupted = stderr.contains("packet 1") && stderr.contains("the capture resumes");
+        let is_interrupted = stderr.contains("packet 1") && stderr.contains("waits for a connection");
         assert_eq!(is_interrupted, name.starts_with("tcp:"), "{stderr}");
     }
     sender.join().unwrap();
+}
+
+#[test]
+fn check_of_a_stream_starts_no_thread() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(captures::path("tls-curl.pcap"), folder.path().join("1.pcap")).unwrap();
+    let name = format!("file:{}", folder.path().display());
+    // A thread that ends would be counted at times.
+    for _ in 0..10 {
+        let (status, stderr) = live(&["--check", "-i", &name]);
+        assert!(status == 0 && stderr.contains("are good"), "{status}: {stderr}");
+    }
 }
 
 #[test]
