@@ -389,6 +389,12 @@ pub(super) const FAMILIES: &[Family] = &[
         &unlabeled("/ssh/parser/malformed"),
     ),
     one(Kind::Counter, "hosts_seen", "Hosts observed", &unlabeled("/hosts/seen")),
+    one(
+        Kind::Counter,
+        "hosts_restored",
+        "Hosts of an earlier run that were read from the state file",
+        &unlabeled("/hosts/restored"),
+    ),
     one(Kind::Counter, "hosts_expired", "Hosts removed after the idle timeout", &unlabeled("/hosts/expired")),
     several(
         "hosts_evicted",
@@ -514,6 +520,11 @@ pub(super) const FAMILIES: &[Family] = &[
             labeled("what", "databases", "/reloads/databases/failed"),
             labeled("what", "watch_lists", "/reloads/watch_lists/failed"),
         ],
+    ),
+    several(
+        "state_writes",
+        "Times that the state file was written",
+        &[labeled("result", "written", "/state/written"), labeled("result", "failed", "/state/failed")],
     ),
     several(
         "messages",

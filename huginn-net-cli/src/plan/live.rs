@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use huginn_net::core::DecodeConfig;
-use huginn_net::{Configure, Filter, HuginnNet};
+use huginn_net::{Configure, Database, Filter, HuginnNet};
 use huginn_net_live::{Backend, LiveOptions, LiveSource};
 
 use super::output::{OutputContent, OutputPlan};
@@ -19,7 +20,7 @@ use crate::control::SocketConfig;
 use crate::failure::Failure;
 use crate::limits::ALERT_BUFFER_TIMEOUT;
 use crate::output::{Rotation, Selected, Target, Zone};
-use crate::paths::{PathName, is_same_file, new_name, resolved};
+use crate::paths::{PathName, is_same_file, new_name, resolved, unread_name};
 use crate::privileges::{self, Policy};
 
 /// The plan of `live`.
@@ -40,6 +41,7 @@ pub(crate) struct LivePlan {
     /// File of host profiles; `None` means standard error.
     pub(crate) hosts_file: Option<PathBuf>,
     pub(crate) baseline: Option<BaselineFile>,
+    pub(crate) state: Option<StatePlan>,
     /// Time in which a fingerprint of a host is written once.
     pub(crate) once: Option<Duration>,
     /// Interval of lines of counters.
@@ -59,6 +61,13 @@ pub(crate) struct LiveMessages {
     pub(crate) has_privileges: bool,
     /// Counters at the end.
     pub(crate) has_stats: bool,
+}
+
+/// Where host profiles and fingerprints are kept between two runs.
+pub(crate) struct StatePlan {
+    pub(crate) path: PathBuf,
+    /// The database that names what hosts are.
+    pub(crate) database: Arc<Database>,
 }
 
 /// Events that are appended to a file, or written to standard output.
@@ -136,6 +145,7 @@ pub(super) struct LiveParts {
     pub(super) p0f_socket: Option<(PathBuf, u32)>,
     pub(super) hosts_file: Option<PathBuf>,
     pub(super) baseline: Option<BaselineFile>,
+    pub(super) state: Option<StatePlan>,
     pub(super) once: Option<Duration>,
     pub(super) stats_interval: Option<Duration>,
     pub(super) user: Option<String>,
@@ -173,6 +183,8 @@ impl LivePlan {
             options.buffer_timeout = ALERT_BUFFER_TIMEOUT;
         }
         let OutputPlan { target, content, .. } = OutputPlan::new(&output, &events, false)?;
+        let state = service.state.as_deref();
+        let state = state.map(|path| StatePlan { path: resolved(path), database: plan.signatures() });
         Self::from_parts(LiveParts {
             interfaces: args.interfaces,
             backend: capture.backend.map(|backend| match backend {
@@ -199,6 +211,7 @@ impl LivePlan {
             p0f_socket: service.p0f_socket.map(|path| (path, service.p0f_socket_mode)),
             hosts_file: service.hosts_file,
             baseline: BaselineFile::new(&baseline),
+            state,
             once: args.once,
             stats_interval: service.stats_interval,
             user: service.user,
@@ -229,11 +242,12 @@ impl LivePlan {
         };
         let hosts_file = parts.hosts_file.as_deref().map(resolved);
         let baseline = parts.baseline.as_ref().map(BaselineFile::path);
+        let state = parts.state.as_ref().map(|state| state.path.as_path());
         let packets = extract.as_ref().map(|extract| extract.path.as_path());
-        check_distinct(&output, packets, hosts_file.as_deref(), baseline, p0f_socket.as_ref())?;
+        check_distinct(&output, packets, [hosts_file.as_deref(), baseline, state], p0f_socket.as_ref())?;
         let policy = Policy {
             user: parts.user,
-            writable: [output.file(), packets, hosts_file.as_deref(), baseline]
+            writable: [output.file(), packets, hosts_file.as_deref(), baseline, state]
                 .into_iter()
                 .flatten()
                 .map(Path::to_owned)
@@ -261,6 +275,7 @@ impl LivePlan {
             p0f_socket,
             hosts_file,
             baseline: parts.baseline,
+            state: parts.state,
             once: parts.once,
             stats_interval: parts.stats_interval,
             policy,
@@ -341,11 +356,11 @@ fn workers(typed: Option<NonZeroUsize>, cpus: &[usize]) -> Result<NonZeroUsize, 
 fn check_distinct(
     output: &LiveOutputPlan,
     packets: Option<&Path>,
-    hosts: Option<&Path>,
-    baseline: Option<&Path>,
+    [hosts, baseline, state]: [Option<&Path>; 3],
     p0f_socket: Option<&SocketConfig>,
 ) -> Result<(), Failure> {
-    let (new, new_baseline) = (hosts.map(new_name), baseline.map(new_name));
+    let [new, new_baseline, new_state] = [hosts, baseline, state].map(|path| path.map(new_name));
+    let unread_state = state.map(unread_name);
     let socket = p0f_socket.map(|socket| resolved(&socket.path));
     let mut seen: Vec<(&str, &Path)> = Vec::new();
     for (option, path) in [
@@ -355,6 +370,9 @@ fn check_distinct(
         ("the new file of --hosts-file", new.as_deref()),
         ("--write-baseline", baseline),
         ("the new file of --write-baseline", new_baseline.as_deref()),
+        ("--state", state),
+        ("the new file of --state", new_state.as_deref()),
+        ("the unread file of --state", unread_state.as_deref()),
         ("--p0f-socket", socket.as_deref()),
     ] {
         let Some(path) = path else { continue };

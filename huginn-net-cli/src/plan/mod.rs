@@ -35,7 +35,7 @@ pub(crate) use self::extract::{
 pub(crate) use self::follow::{DiffPlan, FollowPlan, host_limits};
 pub(crate) use self::inputs::{InputFile, Inputs};
 #[cfg(unix)]
-pub(crate) use self::live::{LiveExtractPlan, LiveMessages, LiveOutputPlan, LivePlan};
+pub(crate) use self::live::{LiveExtractPlan, LiveMessages, LiveOutputPlan, LivePlan, StatePlan};
 pub(crate) use self::output::{OutputContent, OutputPlan};
 pub(crate) use self::p0f::{P0fFilePlan, P0fPlan};
 pub(crate) use self::pcap::{Content, HostScope, PcapPlan, TableFormat, TablesPlan};

@@ -15,6 +15,7 @@ use super::latency::Latency;
 use super::once::Once;
 use super::reload::ReloadStatus;
 use super::started::Measures;
+use super::state::StateStatus;
 use super::watch::Watched;
 use crate::analysis_counters::AnalysisCounters;
 use crate::control::Health;
@@ -32,6 +33,7 @@ pub(super) struct LiveStatus {
     watched: Arc<Watched>,
     reloads: Arc<ReloadStatus>,
     once: Option<Arc<Once>>,
+    state: Arc<StateStatus>,
     messages: Messages,
     extract: Option<ExtractStatus>,
     progress: Progress,
@@ -58,7 +60,7 @@ impl LiveStatus {
         extract: Option<ExtractStatus>,
     ) -> Self {
         let started = Instant::now();
-        let Measures { latency, counters: events, watched, reloads, once } = measures;
+        let Measures { latency, counters: events, watched, reloads, once, state } = measures;
         Self {
             snapshots,
             capture,
@@ -68,6 +70,7 @@ impl LiveStatus {
             watched,
             reloads,
             once,
+            state,
             messages,
             extract,
             progress: Progress::new(started),
@@ -80,6 +83,11 @@ impl LiveStatus {
     /// The hits of watch lists.
     pub(super) fn watched(&self) -> &Watched {
         &self.watched
+    }
+
+    /// The counters of `--state`.
+    pub(super) fn state(&self) -> Arc<StateStatus> {
+        Arc::clone(&self.state)
     }
 
     /// Queries the host table; `None` if the analysis has not started or has ended.
@@ -163,6 +171,7 @@ impl LiveStatus {
             latency: self.latency.counters(),
             watch_lists: self.watched.counters(),
             reloads: self.reloads.counters(),
+            state: self.state.counters(),
             repeats: self.once.as_ref().map(|once| once.counters()).unwrap_or_default(),
             messages: self.messages.counters(),
             extract: self.extract.as_ref().map(ExtractStatus::counters).unwrap_or_default(),
