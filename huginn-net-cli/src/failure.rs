@@ -41,7 +41,7 @@ pub(crate) enum Failure {
     #[cfg(unix)]
     #[error("{path}: line {line}, column {}: {}", .source.column(), without_position(.source))]
     State { path: String, line: usize, source: serde_json::Error },
-    /// The file of `watch --state` is a device, a pipe or a directory.
+    /// The file of `--state` is a device, a pipe or a directory.
     #[cfg(unix)]
     #[error("{path}: --state needs a regular file")]
     StateNotRegular { path: String },

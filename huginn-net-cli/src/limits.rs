@@ -123,6 +123,19 @@ pub(crate) const MAX_NOTICED: usize = 1 << 14;
 /// Maximum length of a label, value or host name in a line about a match, in bytes.
 pub(crate) const MAX_NOTICE_TEXT_BYTES: usize = 255;
 
+/// Capture loss in per cent beyond which there is a warning: less is usual on mirror ports, and changes few events.
+pub(crate) const MAX_CAPTURE_LOSS: f64 = 1.0;
+
+/// Number of expected bytes from which on a capture loss is judged: fewer are of some connections only.
+pub(crate) const MIN_CAPTURE_LOSS_BYTES: u64 = 1_000_000;
+
+/// Interval at which `live --state` is written: a crash loses what hosts did in this time.
+pub(crate) const HOST_STATE_INTERVAL: Duration = Duration::from_secs(300);
+
+/// Maximum length of a line of `live --state`, in bytes: that of a host with eight tools, each with 32,768 ranges of ports and 1,024 targets,
+/// has 4 MiB.
+pub(crate) const MAX_STATE_LINE_BYTES: u64 = 16 << 20;
+
 /// Number of hosts that one query copies. The analysis pauses during a query, so a long list takes several.
 pub(crate) const HOSTS_PER_QUERY: usize = 1000;
 

@@ -72,6 +72,41 @@ pub(crate) fn new_name(path: &Path) -> PathBuf {
     name.into()
 }
 
+/// Returns the path of a state that could not be read.
+pub(crate) fn unread_name(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".unread");
+    name.into()
+}
+
+/// Replaces a file as [`replace_file`] does. Only its owner may read the file, which is complete after a crash of the system, too.
+#[cfg(unix)]
+pub(crate) fn replace_private_file(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> io::Result<()> {
+    let name = new_name(path);
+    // What a crash left may have other rights, or be a link.
+    match fs::remove_file(&name) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut out = BufWriter::with_capacity(1 << 16, options.open(&name)?);
+    let written = write(&mut out).and_then(|()| out.flush()).and_then(|()| out.get_ref().sync_all());
+    drop(out);
+    let outcome = written.and_then(|()| fs::rename(&name, path));
+    match &outcome {
+        // Some file systems cannot write directories to the disk on request.
+        Ok(()) => _ = File::open(parent_directory(path)).and_then(|folder| folder.sync_all()),
+        // An incomplete file is of no use.
+        Err(_) => _ = fs::remove_file(&name),
+    }
+    outcome
+}
+
 /// Replaces a file atomically: readers see the old or the new file, never a part.
 pub(crate) fn replace_file(
     path: &Path,
@@ -113,6 +148,25 @@ mod tests {
     use tempfile::tempdir;
 
     use super::*;
+
+    #[test]
+    fn private_file_replaces_whatever_has_its_names() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempdir().unwrap();
+        let path = folder.path().join("state");
+        fs::write(folder.path().join("other"), "of others").unwrap();
+        symlink(folder.path().join("other"), new_name(&path)).unwrap();
+        for text in ["one", "two"] {
+            replace_private_file(&path, |out| out.write_all(text.as_bytes())).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        assert!(replace_private_file(&path, |_| Err(io::Error::other("no"))).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+        assert_eq!(fs::read_to_string(folder.path().join("other")).unwrap(), "of others");
+        assert!(!new_name(&path).exists());
+    }
 
     #[test]
     fn resolves_links_to_existing_and_future_files() {

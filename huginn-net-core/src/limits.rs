@@ -182,6 +182,9 @@ pub(crate) const DECODER_EXAMPLES: usize = 16;
 /// (RFC 7323, section 2.3).
 pub(crate) const MAX_TCP_WINDOW: u64 = 1 << 30;
 
+/// Maximum distance of an acknowledgement after the last captured byte that is believed, in bytes: a forged one may be anywhere.
+pub(crate) const MAX_ACKNOWLEDGED_AHEAD: u64 = 1 << 20;
+
 /// Maximum copy of delivered bytes that is kept after all parsers are done, in bytes per TCP connection: first segments
 /// that are not a message of any protocol.
 pub(crate) const MAX_WATCHED_BYTES: usize = 1 << 12;

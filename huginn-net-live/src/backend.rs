@@ -35,6 +35,11 @@ pub(crate) trait CaptureBackend: Send {
     /// Whether [`receive`](Self::receive) reports that the interface is down.
     fn reports_link_down(&self) -> bool;
 
+    /// Whether frames may be old when they are received, and their sender waits for the source.
+    fn may_lag(&self) -> bool {
+        false
+    }
+
     /// Searches the interface among the present ones, and reopens it if it was removed.
     ///
     /// OS errors are transient, except missing privileges. Any other error is permanent.

@@ -145,6 +145,16 @@ impl Interfaces {
         self.handler = Some(handler);
     }
 
+    /// Whether each interface is a stream.
+    pub(crate) fn may_lag(&self) -> impl Iterator<Item = bool> {
+        self.slots.iter().map(|slot| slot.backend.may_lag())
+    }
+
+    /// Takes the notices that were not reported.
+    pub(crate) fn take_notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
+    }
+
     /// Reports pending notices to the handler, or drops them without one.
     #[inline]
     pub(crate) fn emit_notices(&mut self) {
@@ -339,7 +349,7 @@ fn is_permanent(error: &io::Error) -> bool {
 const UDP_PREFIX: &str = "udp:";
 
 /// What the name of a server of captures begins with.
-const TCP_PREFIX: &str = "tcp:";
+pub(crate) const TCP_PREFIX: &str = "tcp:";
 
 /// What the name of a directory of captures begins with.
 const FILE_PREFIX: &str = "file:";

@@ -98,6 +98,10 @@ pub(crate) const STREAM_READ_TIMEOUT: Duration = Duration::from_millis(200);
 #[cfg(unix)]
 pub(crate) const DIRECTORY_SCAN_INTERVAL: Duration = Duration::from_millis(200);
 
+/// Time between two looks at a directory as a multiple of what one takes: a look at 100,000 files takes long.
+#[cfg(unix)]
+pub(crate) const SCAN_PAUSE_FACTOR: u32 = 20;
+
 /// Maximum number of files in a directory of captures.
 #[cfg(unix)]
 pub(crate) const MAX_FOLLOWED_FILES: usize = 100_000;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::interfaces::TCP_PREFIX;
+
 /// A change of an interface; see [`LiveSource::on_notice`](crate::LiveSource::on_notice).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -16,7 +18,7 @@ pub struct Notice {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoticeKind {
-    /// The interface does not exist yet. The source [waits](crate::LiveOptions::wait) for it.
+    /// The interface or directory does not exist yet, or the server does not answer. The source [waits](crate::LiveOptions::wait) for it.
     Awaited,
     /// An interface that did not exist yet exists and is up.
     Appeared,
@@ -54,14 +56,20 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.interface)?;
         match &self.kind {
+            NoticeKind::Awaited if self.interface.starts_with(TCP_PREFIX) => {
+                f.write_str("no server answers yet: waits for a connection, and tries again each second")
+            }
             NoticeKind::Awaited => f.write_str("does not exist yet; the capture begins when it does"),
             NoticeKind::Appeared => f.write_str("has appeared"),
             NoticeKind::Down => f.write_str("is down; the capture resumes when it is up again"),
             NoticeKind::Removed => f.write_str("has vanished; the capture resumes when it returns"),
             NoticeKind::Recovered => f.write_str("is back"),
             NoticeKind::Abandoned { reason } => write!(f, "is back but cannot be opened: {reason}"),
+            NoticeKind::Interrupted { reason } if self.interface.starts_with(TCP_PREFIX) => {
+                write!(f, "{reason}: waits for a connection, and tries again each second")
+            }
             NoticeKind::Interrupted { reason } => {
-                write!(f, "{reason}; the capture resumes when there is another one")
+                write!(f, "{reason}: waits until the directory can be read again")
             }
             NoticeKind::Skipped { reason } => f.write_str(reason),
             NoticeKind::SmallBuffer { requested, granted } => {

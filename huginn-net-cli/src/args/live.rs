@@ -17,7 +17,7 @@ use super::values::{
 const LIVE_HELP: &str = "\
 Signals:
   SIGINT, SIGTERM  write queued events and exit; another one after 1 s exits at once
-  SIGHUP           reopen outputs, and read --config, --db, --clients and --fingerprints again
+  SIGHUP           reopen outputs, write --state, and read --config, --db, --clients and --fingerprints again
   SIGUSR1          write host profiles to --hosts-file
 
 Example:
@@ -200,6 +200,10 @@ pub(crate) struct ServiceArguments {
     /// File that SIGUSR1 writes host profiles to, one JSON object per host [default: standard error]
     #[arg(long, value_name = "FILE")]
     pub(crate) hosts_file: Option<PathBuf>,
+
+    /// Keep host profiles and the fingerprints of --baseline in this file: read at the start, written every 5 minutes, on SIGHUP and at exit
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
 
     /// Switch to this user after interfaces and sockets are open: a name, or UID:GID
     #[arg(long, value_name = "NAME")]

@@ -28,6 +28,8 @@ pub(crate) struct LiveCounters {
     pub(crate) watch_lists: BTreeMap<String, WatchListCounters>,
     /// Counters of what SIGHUP reads again.
     pub(crate) reloads: ReloadCounters,
+    /// Counters of `--state`.
+    pub(crate) state: StateCounters,
     /// Counters of messages on standard error.
     pub(crate) messages: MessageCounters,
     /// Counters of `--extract`.
@@ -79,6 +81,15 @@ pub(crate) struct RepeatCounters {
     pub(crate) left_out: u64,
     /// Fingerprints of hosts that were forgotten early, because there are too many: they are written again.
     pub(crate) forgotten: u64,
+}
+
+/// Counters of `--state`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct StateCounters {
+    /// Times that the state was written.
+    pub(crate) written: u64,
+    /// Times that it could not be written.
+    pub(crate) failed: u64,
 }
 
 /// Counters of what SIGHUP reads again.

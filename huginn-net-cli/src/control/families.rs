@@ -246,6 +246,18 @@ pub(super) const FAMILIES: &[Family] = &[
     one(Kind::Counter, "stream_gaps", "Gaps in TCP streams that were skipped", &unlabeled("/streams/gaps")),
     one(
         Kind::Counter,
+        "stream_expected_bytes",
+        "Bytes that the capture should have, in the parts of TCP connections that are read",
+        &unlabeled("/streams/expected_bytes"),
+    ),
+    one(
+        Kind::Counter,
+        "stream_missing_bytes",
+        "Those of them that were acknowledged and that the capture lacks",
+        &unlabeled("/streams/missing_bytes"),
+    ),
+    one(
+        Kind::Counter,
         "stream_conflicts",
         "Places where a client sent different contents for the same bytes",
         &unlabeled("/streams/conflicts"),
@@ -377,6 +389,12 @@ pub(super) const FAMILIES: &[Family] = &[
         &unlabeled("/ssh/parser/malformed"),
     ),
     one(Kind::Counter, "hosts_seen", "Hosts observed", &unlabeled("/hosts/seen")),
+    one(
+        Kind::Counter,
+        "hosts_restored",
+        "Hosts of an earlier run that were read from the state file",
+        &unlabeled("/hosts/restored"),
+    ),
     one(Kind::Counter, "hosts_expired", "Hosts removed after the idle timeout", &unlabeled("/hosts/expired")),
     several(
         "hosts_evicted",
@@ -455,6 +473,11 @@ pub(super) const FAMILIES: &[Family] = &[
             labeled("what", "databases", "/reloads/databases/failed"),
             labeled("what", "watch_lists", "/reloads/watch_lists/failed"),
         ],
+    ),
+    several(
+        "state_writes",
+        "Times that the state file was written",
+        &[labeled("result", "written", "/state/written"), labeled("result", "failed", "/state/failed")],
     ),
     several(
         "messages",

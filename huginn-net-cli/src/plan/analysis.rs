@@ -13,7 +13,7 @@ use huginn_net::core::Replaceable;
 use huginn_net::core::{DecodeConfig, FlowLimits, HashSeed};
 use huginn_net::finding::{EventLimits, NoticeSettings};
 use huginn_net::record::needs_handshakes;
-use huginn_net::{Builder, Configure, Filter, HuginnNet, Observers, Scope};
+use huginn_net::{Builder, Configure, Database, Filter, HuginnNet, Observers, Scope};
 
 use super::baseline;
 use super::databases::read_databases;
@@ -142,6 +142,12 @@ impl AnalysisPlan {
     #[cfg(unix)]
     pub(crate) fn watch_files(&self) -> Option<WatchFiles> {
         self.watch.clone()
+    }
+
+    /// The database of signatures.
+    #[cfg(unix)]
+    pub(super) fn signatures(&self) -> Arc<Database> {
+        Arc::clone(&self.databases.signatures)
     }
 
     /// Parses the built-in table of clients now. Otherwise the first client waits for it, and so do the packets behind it.

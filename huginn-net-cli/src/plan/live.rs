@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use huginn_net::core::DecodeConfig;
-use huginn_net::{Configure, Filter, HuginnNet};
+use huginn_net::{Configure, Database, Filter, HuginnNet};
 use huginn_net_live::{Backend, LiveOptions, LiveSource};
 
 use super::live_output::{LiveOutputPlan, Surroundings};
@@ -19,7 +20,7 @@ use crate::control::SocketConfig;
 use crate::failure::Failure;
 use crate::limits::ALERT_BUFFER_TIMEOUT;
 use crate::output::{Selected, Zone};
-use crate::paths::{new_name, resolved};
+use crate::paths::{new_name, resolved, unread_name};
 use crate::privileges::{self, Policy};
 
 /// The plan of `live`.
@@ -40,6 +41,7 @@ pub(crate) struct LivePlan {
     /// File of host profiles; `None` means standard error.
     pub(crate) hosts_file: Option<PathBuf>,
     pub(crate) baseline: Option<BaselineFile>,
+    pub(crate) state: Option<StatePlan>,
     /// Interval of lines of counters.
     pub(crate) stats_interval: Option<Duration>,
     pub(crate) policy: Policy,
@@ -57,6 +59,13 @@ pub(crate) struct LiveMessages {
     pub(crate) has_privileges: bool,
     /// Counters at the end.
     pub(crate) has_stats: bool,
+}
+
+/// Where host profiles and fingerprints are kept between two runs.
+pub(crate) struct StatePlan {
+    pub(crate) path: PathBuf,
+    /// The database that names what hosts are.
+    pub(crate) database: Arc<Database>,
 }
 
 /// The packets that `--extract` writes.
@@ -125,6 +134,7 @@ pub(super) struct LiveParts {
     pub(super) p0f_socket: Option<(PathBuf, u32)>,
     pub(super) hosts_file: Option<PathBuf>,
     pub(super) baseline: Option<BaselineFile>,
+    pub(super) state: Option<StatePlan>,
     pub(super) stats_interval: Option<Duration>,
     pub(super) user: Option<String>,
     pub(super) sandbox: bool,
@@ -186,6 +196,8 @@ impl LivePlan {
             options.buffer_timeout = ALERT_BUFFER_TIMEOUT;
         }
         let outputs = outputs.iter().map(LiveOutputPlan::new).collect::<Result<_, Failure>>()?;
+        let state = service.state.as_deref();
+        let state = state.map(|path| StatePlan { path: resolved(path), database: plan.signatures() });
         Self::from_parts(LiveParts {
             interfaces: args.interfaces,
             backend: capture.backend.map(|backend| match backend {
@@ -203,6 +215,7 @@ impl LivePlan {
             p0f_socket: service.p0f_socket.map(|path| (path, service.p0f_socket_mode)),
             hosts_file: service.hosts_file,
             baseline: BaselineFile::new(&baseline),
+            state,
             stats_interval: service.stats_interval,
             user: service.user,
             sandbox: !service.no_sandbox,
@@ -228,13 +241,15 @@ impl LivePlan {
         };
         let hosts_file = parts.hosts_file.as_deref().map(resolved);
         let baseline = parts.baseline.as_ref().map(BaselineFile::path);
+        let state = parts.state.as_ref().map(|state| state.path.as_path());
         let packets = extract.as_ref().map(|extract| extract.path.as_path());
         let ports: Vec<u16> = names_after(&parts.interfaces, "tcp:")
             .filter_map(|server| server.rsplit_once(':')?.1.parse().ok())
             .chain(outputs.iter().filter_map(|output| output.target.tcp_port()))
             .collect();
+        let written = [hosts_file.as_deref(), baseline, state];
         let surroundings = Surroundings {
-            files: other_files(packets, hosts_file.as_deref(), baseline, p0f_socket.as_ref()),
+            files: other_files(packets, written, p0f_socket.as_ref()),
             ports: parts.sandbox.then(|| ports.clone()),
         };
         surroundings.check(&outputs)?;
@@ -242,7 +257,7 @@ impl LivePlan {
         let policy = Policy {
             user: parts.user,
             writable: files
-                .chain([packets, hosts_file.as_deref(), baseline].into_iter().flatten())
+                .chain(written.into_iter().chain([packets]).flatten())
                 .map(Path::to_owned)
                 .collect(),
             readable: parts.reload.iter().flat_map(ReloadPlan::paths).collect(),
@@ -266,6 +281,7 @@ impl LivePlan {
             p0f_socket,
             hosts_file,
             baseline: parts.baseline,
+            state: parts.state,
             stats_interval: parts.stats_interval,
             policy,
             view: parts.view,
@@ -335,8 +351,7 @@ fn workers(typed: Option<NonZeroUsize>, cpus: &[usize]) -> Result<NonZeroUsize, 
 /// The files of other options than outputs.
 fn other_files(
     packets: Option<&Path>,
-    hosts: Option<&Path>,
-    baseline: Option<&Path>,
+    [hosts, baseline, state]: [Option<&Path>; 3],
     p0f_socket: Option<&SocketConfig>,
 ) -> Vec<(&'static str, PathBuf)> {
     let named = [
@@ -345,6 +360,9 @@ fn other_files(
         ("the new file of --hosts-file", hosts.map(new_name)),
         ("--write-baseline", baseline.map(Path::to_owned)),
         ("the new file of --write-baseline", baseline.map(new_name)),
+        ("--state", state.map(Path::to_owned)),
+        ("the new file of --state", state.map(new_name)),
+        ("the unread file of --state", state.map(unread_name)),
         ("--p0f-socket", p0f_socket.map(|socket| resolved(&socket.path))),
     ];
     named.into_iter().filter_map(|(option, path)| Some((option, path?))).collect()

@@ -37,7 +37,7 @@ pub(crate) use self::extract::{
 pub(crate) use self::follow::{DiffPlan, FollowPlan, host_limits};
 pub(crate) use self::inputs::{InputFile, Inputs};
 #[cfg(unix)]
-pub(crate) use self::live::{LiveExtractPlan, LiveMessages, LivePlan};
+pub(crate) use self::live::{LiveExtractPlan, LiveMessages, LivePlan, StatePlan};
 #[cfg(unix)]
 pub(crate) use self::live_output::{LiveOutputPlan, OptionValues};
 pub(crate) use self::output::{OutputContent, OutputPlan};

@@ -159,6 +159,7 @@ fn live_plan(args: P0fArguments) -> Result<LivePlan, Failure> {
         p0f_socket: args.api.map(|path| (path, 0o666)),
         hosts_file: None,
         baseline: None,
+        state: None,
         stats_interval: None,
         user: args.user,
         sandbox: true,

@@ -14,6 +14,7 @@ mod reload;
 mod report;
 mod service_manager;
 mod started;
+mod state;
 mod status;
 mod view;
 mod watch;
@@ -22,7 +23,6 @@ use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use huginn_net::Source;
 use huginn_net_live::{LiveError, LiveSource, LiveStats};
 
 use self::started::Sensor;
@@ -37,12 +37,17 @@ use crate::stderr;
 use crate::views::terminal::Feed;
 
 /// Captures until a signal, the end of the analysis, or a failure.
-pub(crate) fn run(plan: LivePlan) -> Result<Outcome, Failure> {
+pub(crate) fn run(mut plan: LivePlan) -> Result<Outcome, Failure> {
+    let hosts = plan.analyzer.shared_state_mut();
+    let restored = plan.state.as_ref().map(|plan| state::restore(plan, hosts)).transpose()?.flatten();
     let opened = Opened::new(&plan)?;
     let rights = privileges::drop(&plan.policy)?;
     check_places(&plan)?;
     let standard_error = StandardError::start(&plan)?;
     standard_error.report_start(plan.messages, &rights, &opened.sockets);
+    if let Some(restored) = restored {
+        restored.report(plan.messages.has_totals, &standard_error.messages);
+    }
     let (sensor, analyzer, sources) = Sensor::start(plan, opened, standard_error)?;
     sensor.run(analyzer, sources)
 }
@@ -53,9 +58,8 @@ pub(crate) fn check(plan: &LivePlan) -> Result<Outcome, Failure> {
     for interface in &plan.interfaces {
         match LiveSource::open(&[interface], &plan.capture) {
             Ok(mut source) => {
-                source.on_notice(|notice| stderr::report(notice));
-                // Reports what was found when the interface was opened.
-                source.next_frame()?;
+                // A frame would start the threads of streams, which keep rights.
+                source.take_notices().iter().for_each(|notice| stderr::report(notice));
             }
             Err(LiveError::Open { source, .. }) if source.kind() == io::ErrorKind::AddrInUse => {
                 stderr::report(&format_args!(
@@ -68,6 +72,9 @@ pub(crate) fn check(plan: &LivePlan) -> Result<Outcome, Failure> {
     privileges::drop(&plan.policy)?;
     check_places(plan)?;
     plan.outputs.iter().try_for_each(|output| output::check_rights(&output.target))?;
+    if let Some(message) = plan.state.as_ref().map(state::check).transpose()?.flatten() {
+        stderr::report(&format_args!("{message}: 'live' starts without hosts"));
+    }
     if plan.messages.has_totals {
         stderr::report(&format_args!("options, files and rights are good: {}", plan.interfaces.join(", ")));
     }
@@ -78,6 +85,7 @@ pub(crate) fn check(plan: &LivePlan) -> Result<Outcome, Failure> {
 fn check_places(plan: &LivePlan) -> Result<(), Failure> {
     hosts::check_rights(plan.hosts_file.as_deref())?;
     plan.extract.as_ref().map_or(Ok(()), extract::check_rights)?;
+    plan.state.as_ref().map_or(Ok(()), state::check_rights)?;
     plan.baseline.as_ref().map_or(Ok(()), BaselineFile::check)
 }
 

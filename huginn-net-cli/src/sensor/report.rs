@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
-use huginn_net::core::Amount;
+use huginn_net::core::{Amount, StreamCounters};
 use huginn_net::{Counters, Timestamp};
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use super::status::LiveStatus;
 use crate::blind_spots::LocatedSpot;
 use crate::control::Health;
 use crate::control::counters::LiveCounters;
-use crate::limits::{LOSS_CHECK_INTERVAL, LOSS_WARNING_INTERVAL};
+use crate::limits::{LOSS_CHECK_INTERVAL, LOSS_WARNING_INTERVAL, MAX_CAPTURE_LOSS, MIN_CAPTURE_LOSS_BYTES};
 use crate::output::Messages;
 
 /// Thread that writes counters at intervals, warns of losses and reports progress to the service manager.
@@ -56,6 +56,7 @@ fn tick(
     stopped: &Receiver<()>,
 ) {
     let mut warned = LossWarnings::default();
+    let mut loss = CaptureLoss::default();
     let mut looked = Instant::now();
     let mut written = looked;
     while stopped.recv_timeout(LOSS_CHECK_INTERVAL.saturating_sub(looked.elapsed()))
@@ -70,6 +71,7 @@ fn tick(
             manager.notify_progress();
         }
         warned.update(Losses::from_counters(&counters), looked, &|message| _ = messages.warn(message));
+        loss.update(counters.analysis.protocols.streams, looked, &|message| _ = messages.warn(message));
         status.watched().report_due(looked);
         if is_due {
             write_counters(&counters, None, messages);
@@ -147,6 +149,32 @@ impl LossWarnings {
     }
 }
 
+/// The capture loss since the last look that had enough bytes.
+#[derive(Debug, Default)]
+struct CaptureLoss {
+    before: StreamCounters,
+    at: Option<Instant>,
+}
+
+impl CaptureLoss {
+    /// Warns of a loss beyond [`MAX_CAPTURE_LOSS`], at most once in [`LOSS_WARNING_INTERVAL`].
+    fn update(&mut self, now: StreamCounters, looked: Instant, warn: &dyn Fn(&dyn fmt::Display)) {
+        let expected = now.expected_bytes.saturating_sub(self.before.expected_bytes);
+        let is_early = |at| looked.saturating_duration_since(at) < LOSS_WARNING_INTERVAL;
+        if expected < MIN_CAPTURE_LOSS_BYTES || self.at.is_some_and(is_early) {
+            return;
+        }
+        let missing = now.missing_bytes.saturating_sub(self.before.missing_bytes);
+        let percent = missing as f64 * 100.0 / expected as f64;
+        if percent > MAX_CAPTURE_LOSS {
+            warn(&format_args!(
+                "capture loss of {percent:.1} %: of {expected} bytes of connections, the capture lacks {missing} that were acknowledged"
+            ));
+        }
+        *self = Self { before: now, at: Some(looked) };
+    }
+}
+
 /// Line of counters in the JSON format of events.
 #[derive(Serialize)]
 struct Line<'a> {
@@ -154,6 +182,8 @@ struct Line<'a> {
     event: &'static str,
     #[serde(flatten)]
     counters: &'a LiveCounters,
+    /// In per cent, since the start.
+    capture_loss: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     blind_spots: Option<Vec<LocatedSpot>>,
 }
@@ -167,7 +197,10 @@ pub(super) fn write_counters(
 ) {
     let now = Timestamp::from(SystemTime::now());
     let ts = Timestamp::new(now.as_secs(), now.subsec_nanos(), 6).to_string();
-    if let Ok(mut line) = serde_json::to_vec(&Line { ts, event: "counters", counters, blind_spots }) {
+    let capture_loss = counters.analysis.protocols.streams.capture_loss();
+    let capture_loss = capture_loss.map(|percent| (percent * 1000.0).round() / 1000.0);
+    let line = Line { ts, event: "counters", counters, capture_loss, blind_spots };
+    if let Ok(mut line) = serde_json::to_vec(&line) {
         line.push(b'\n');
         messages.write(&line);
     }
@@ -185,6 +218,30 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
+
+    #[test]
+    fn warns_of_capture_loss_beyond_threshold_once_a_minute() {
+        let said = RefCell::new(Vec::new());
+        let warn = |message: &dyn fmt::Display| said.borrow_mut().push(message.to_string());
+        let (mut loss, start) = (CaptureLoss::default(), Instant::now());
+        for (seconds, expected, missing) in [
+            (1, 999_999, 900_000),
+            (2, 1_000_000, 10_000),
+            (3, 2_000_000, 10_000),
+            (70, 3_000_000, 60_000),
+            (80, 9_000_000, 5_000_000),
+        ] {
+            let mut now = StreamCounters::default();
+            (now.expected_bytes, now.missing_bytes) = (expected, missing);
+            loss.update(now, start.checked_add(Duration::from_secs(seconds)).unwrap_or(start), &warn);
+        }
+        assert_eq!(
+            said.take(),
+            [
+                "capture loss of 2.5 %: of 2000000 bytes of connections, the capture lacks 50000 that were acknowledged"
+            ]
+        );
+    }
 
     #[test]
     fn warns_of_new_losses_once_a_minute() {

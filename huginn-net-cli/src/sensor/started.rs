@@ -16,6 +16,7 @@ use super::outputs::{Outputs, Setting};
 use super::reload::{Reload, ReloadStatus, Reloader};
 use super::report::{Ticker, report_totals, write_counters};
 use super::service_manager::ServiceManager;
+use super::state::{StateKeeper, StateRequests, StateStatus};
 use super::status::LiveStatus;
 use super::view::LiveView;
 use super::watch::Watched;
@@ -34,6 +35,7 @@ pub(super) struct Sensor {
     count: Option<u64>,
     wants: LiveMessages,
     baseline: Option<BaselineFile>,
+    state: Option<StateKeeper>,
     standard_error: StandardError,
     outputs: Arc<Outputs>,
     measures: Measures,
@@ -54,6 +56,7 @@ pub(super) struct Measures {
     pub(super) counters: Arc<EventCounters>,
     pub(super) watched: Arc<Watched>,
     pub(super) reloads: Arc<ReloadStatus>,
+    pub(super) state: Arc<StateStatus>,
 }
 
 impl Measures {
@@ -63,6 +66,7 @@ impl Measures {
             counters: Arc::default(),
             watched: Arc::new(Watched::new(watch, messages.clone())),
             reloads: Arc::default(),
+            state: Arc::default(),
         })
     }
 }
@@ -113,8 +117,12 @@ impl Sensor {
             messages: messages.clone(),
         });
         let reloader = reload.map(Reload::start).transpose()?;
-        let signals =
-            watch_signals(signals, ends_with_terminal, &stopper, Arc::clone(&outputs), hosts, reloader)?;
+        let state =
+            plan.state.map(|plan| StateKeeper::start(plan.path, Arc::clone(&status), messages.clone()));
+        let (state, state_requests) =
+            state.transpose().map_err(starting("the thread that writes the state"))?.unzip();
+        let on_hangup = OnHangup { outputs: Arc::clone(&outputs), reloader, state: state_requests };
+        let signals = watch_signals(signals, ends_with_terminal, &stopper, on_hangup, hosts)?;
         let server = serve(sockets, &status)?;
         let manager = Arc::new(ServiceManager::from_env());
         let (of_ticker, to) = (Arc::clone(&manager), messages.clone());
@@ -139,6 +147,7 @@ impl Sensor {
             count: plan.count,
             wants: plan.messages,
             baseline: plan.baseline,
+            state,
             standard_error,
             outputs,
             measures,
@@ -203,15 +212,13 @@ impl Sensor {
             messages.warn(&beyond);
         }
         let baseline = self.baseline.map_or(Ok(()), |file| file.write(hosts));
-        if let Err(error) = &baseline {
+        let state = self.state.map_or(Ok(()), |state| state.finish(hosts));
+        for error in [&baseline, &state].into_iter().filter_map(|written| written.as_ref().err()) {
             messages.error(error);
         }
         standard_error.queue.finish();
-        let ended = if outcome.is_ok() && baseline.is_ok() && lost == 0 && lost_packets == 0 {
-            Outcome::Complete
-        } else {
-            Outcome::Failed
-        };
+        let is_written = baseline.is_ok() && state.is_ok() && lost == 0 && lost_packets == 0;
+        let ended = if outcome.is_ok() && is_written { Outcome::Complete } else { Outcome::Failed };
         // A hit that a limit left out is one, too.
         Ok(ended.with_hit(measures.watched.count() > 0 || hosts.matches_suppressed() > 0))
     }
@@ -251,13 +258,19 @@ fn status(
     LiveStatus::new(snapshots, source.stats(), outputs, measures, messages, extract)
 }
 
+/// What SIGHUP does.
+struct OnHangup {
+    outputs: Arc<Outputs>,
+    reloader: Option<Reloader>,
+    state: Option<StateRequests>,
+}
+
 fn watch_signals(
     pending_signals: PendingSignals,
     ends_with_terminal: bool,
     stopper: &Stopper,
-    outputs: Arc<Outputs>,
+    on_hangup: OnHangup,
     hosts: HostsWriter,
-    reloader: Option<Reloader>,
 ) -> Result<SignalThread, Failure> {
     let stopper = stopper.clone();
     let on_signal = move |signal| match signal {
@@ -265,8 +278,9 @@ fn watch_signals(
         // SIGHUP on a terminal means that the terminal is gone.
         Signal::Reopen if ends_with_terminal => stopper.stop(),
         Signal::Reopen => {
-            outputs.reopen();
-            reloader.iter().for_each(Reloader::request);
+            on_hangup.outputs.reopen();
+            on_hangup.reloader.iter().for_each(Reloader::request);
+            on_hangup.state.iter().for_each(StateRequests::request);
         }
         Signal::Dump => hosts.request(),
     };

@@ -15,6 +15,7 @@ use super::latency::Latency;
 use super::outputs::Outputs;
 use super::reload::ReloadStatus;
 use super::started::Measures;
+use super::state::StateStatus;
 use super::watch::Watched;
 use crate::analysis_counters::AnalysisCounters;
 use crate::control::Health;
@@ -31,6 +32,7 @@ pub(super) struct LiveStatus {
     events: Arc<EventCounters>,
     watched: Arc<Watched>,
     reloads: Arc<ReloadStatus>,
+    state: Arc<StateStatus>,
     messages: Messages,
     extract: Option<ExtractStatus>,
     progress: Progress,
@@ -57,7 +59,7 @@ impl LiveStatus {
         extract: Option<ExtractStatus>,
     ) -> Self {
         let started = Instant::now();
-        let Measures { latency, counters: events, watched, reloads } = measures;
+        let Measures { latency, counters: events, watched, reloads, state } = measures;
         Self {
             snapshots,
             capture,
@@ -66,6 +68,7 @@ impl LiveStatus {
             events,
             watched,
             reloads,
+            state,
             messages,
             extract,
             progress: Progress::new(started),
@@ -78,6 +81,11 @@ impl LiveStatus {
     /// The hits of watch lists.
     pub(super) fn watched(&self) -> &Watched {
         &self.watched
+    }
+
+    /// The counters of `--state`.
+    pub(super) fn state(&self) -> Arc<StateStatus> {
+        Arc::clone(&self.state)
     }
 
     /// Queries the host table; `None` if the analysis has not started or has ended.
@@ -163,6 +171,7 @@ impl LiveStatus {
             latency: self.latency.counters(),
             watch_lists: self.watched.counters(),
             reloads: self.reloads.counters(),
+            state: self.state.counters(),
             messages: self.messages.counters(),
             extract: self.extract.as_ref().map(ExtractStatus::counters).unwrap_or_default(),
             uptime_seconds: self.started.elapsed().as_secs(),

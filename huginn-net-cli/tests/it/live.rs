@@ -48,6 +48,7 @@ fn wrong_usage_exits_with_2_and_names_option() {
             &["-i", "lo", "-o", "x", "--write-baseline", "x"],
             "--output and --write-baseline name the same file",
         ),
+        (&["-i", "lo", "-o", "x", "--state", "x"], "--output and --state name the same file"),
         (&["-i", "lo", "--baseline", "/no-such-file"], "/no-such-file: No such file"),
         (&["-i", "lo", "--p0f-socket", "../x", "--hosts-file", "../x"], "--hosts-file and --p0f-socket"),
         (&["-i", "lo", "--filter", "tcp", "tcp"], "cannot be used with"),
@@ -487,10 +488,123 @@ fn streams_have_events_of_file() {
         ]);
         assert_eq!(status, 0, "{stderr}");
         assert!(fs::read(&events).unwrap() == of_file.stdout, "{name}: {stderr}");
-        let is_interrupted = stderr.contains("packet 1") && stderr.contains("the capture resumes");
+        let is_interrupted = stderr.contains("packet 1") && stderr.contains("waits for a connection");
         assert_eq!(is_interrupted, name.starts_with("tcp:"), "{stderr}");
     }
     sender.join().unwrap();
+}
+
+#[test]
+fn check_of_a_stream_starts_no_thread() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(captures::path("tls-curl.pcap"), folder.path().join("1.pcap")).unwrap();
+    let name = format!("file:{}", folder.path().display());
+    // A thread that ends would be counted at times.
+    for _ in 0..10 {
+        let (status, stderr) = live(&["--check", "-i", &name]);
+        assert!(status == 0 && stderr.contains("are good"), "{status}: {stderr}");
+    }
+}
+
+/// The records of a pcap file as two files, the first of which has this many packets.
+fn split_pcap(bytes: &[u8], packets: usize) -> [Vec<u8>; 2] {
+    let (header, records) = bytes.split_at(24);
+    let mut at = 0;
+    for _ in 0..packets {
+        let len: [u8; 4] = records[at + 8..at + 12].try_into().unwrap();
+        at += 16 + u32::from_le_bytes(len) as usize;
+    }
+    [[header, &records[..at]].concat(), [header, &records[at..]].concat()]
+}
+
+/// Hosts and fingerprints of a state, sorted: the order of hosts is exact to within a second.
+fn hosts_of(state: &Path) -> Vec<String> {
+    let text = fs::read_to_string(state).unwrap();
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    assert!(
+        lines[0].starts_with("{\"huginn_net_state\":") && lines[lines.len() - 1].starts_with("{\"end\":")
+    );
+    let mut lines = lines[1..lines.len() - 1].to_vec();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn state_continues_hosts_and_baseline_after_a_restart() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let bytes = fs::read(captures::path("hosts-nat.pcap")).unwrap();
+    // No connection has packets before and after this place.
+    let [before, after] = split_pcap(&bytes, 120);
+    fs::write(path("baseline"), "{\"huginn_net_baseline\":1,\"first\":null,\"last\":null}\n").unwrap();
+    let run = |state: &str, capture: &[u8], packets: &str| -> (Vec<String>, String) {
+        let spool = path("spool");
+        let _ = fs::remove_dir_all(&spool);
+        fs::create_dir(&spool).unwrap();
+        fs::write(spool.join("1.pcap"), capture).unwrap();
+        let (events, state, baseline) = (path("events"), path(state), path("baseline"));
+        let _ = fs::remove_file(&events);
+        let (status, stderr) = live(&[
+            "-i",
+            &format!("file:{}", spool.display()),
+            "--format",
+            "json",
+            "-c",
+            packets,
+            "-o",
+            events.to_str().unwrap(),
+            "--baseline",
+            baseline.to_str().unwrap(),
+            "--state",
+            state.to_str().unwrap(),
+        ]);
+        assert_eq!(status, 0, "{stderr}");
+        let text = fs::read_to_string(&events).unwrap();
+        let kinds = ["host_change", "ip_sharing", "uptime", "new_fingerprint"];
+        let is_of_host = |line: &&str| kinds.iter().any(|kind| line.contains(&format!("\"{kind}\"")));
+        // The number of a packet is that in its run.
+        let without_number = |line: &str| {
+            let (before, after) = line.split_once("\"packet\":").unwrap();
+            let after = after.split("\"packets\":").next().unwrap();
+            before.to_owned() + after.trim_start_matches(|digit: char| digit.is_ascii_digit())
+        };
+        (text.lines().filter(is_of_host).map(without_number).collect(), stderr)
+    };
+    let (whole, stderr) = run("whole", &bytes, "240");
+    assert!(!whole.is_empty() && !stderr.contains(" hosts and "), "{whole:?}: {stderr}");
+    let (mut parts, _) = run("parts", &before, "120");
+    let first = hosts_of(&path("parts"));
+    assert_eq!(fs::metadata(path("parts")).unwrap().permissions().mode() & 0o777, 0o600);
+    let (rest, stderr) = run("parts", &after, "120");
+    assert!(stderr.contains(" hosts and ") && stderr.contains(", written 20"), "{stderr}");
+    parts.extend(rest);
+    assert_eq!(parts, whole);
+    let hosts = hosts_of(&path("parts"));
+    assert_eq!(hosts, hosts_of(&path("whole")));
+    assert!(first != hosts);
+
+    // Another version, and damage: kept aside.
+    let text = fs::read_to_string(path("parts")).unwrap();
+    for (text, reason) in [
+        (
+            text.replacen("_state\":1", "_state\":9", 1),
+            "version 9 of the format; this program reads version 1",
+        ),
+        (text[..text.len() / 2].to_owned(), "damaged"),
+    ] {
+        fs::write(path("parts"), &text).unwrap();
+        let spool = format!("file:{}", path("spool").display());
+        let (status, stderr) = live(&["--check", "-i", &spool, "--state", path("parts").to_str().unwrap()]);
+        assert!(status == 0 && stderr.contains(reason), "{status}: {stderr}");
+        let (_, stderr) = run("parts", &before, "120");
+        assert!(stderr.contains(reason) && stderr.contains("starts without hosts"), "{stderr}");
+        assert_eq!(fs::read_to_string(path("parts.unread")).unwrap(), text);
+        assert_eq!(hosts_of(&path("parts")), first);
+    }
+    let (status, stderr) = live(&["--check", "-i", "file:/", "--state", "/"]);
+    assert!(status == 2 && stderr.contains("--state needs a regular file"), "{status}: {stderr}");
 }
 
 #[test]

@@ -80,6 +80,11 @@ impl PacketClock {
         }
     }
 
+    /// Sets the time before the first packet, which then has this time.
+    pub fn start_at(&mut self, now: Timestamp) {
+        self.now = now.as_nanos();
+    }
+
     /// Begins another capture: the distance to the timestamps before does not count as a step.
     pub(super) fn start_capture(&mut self) {
         self.others.clear();

@@ -19,6 +19,28 @@ pub struct StreamCounters {
     /// Times that bytes of the client could no longer be compared with retransmissions: more of them than are kept waited for
     /// their acknowledgement, or there were too many contents.
     pub not_compared: u64,
+    /// Bytes that the capture should have: those of directions that a parser read, until it read them no longer or the flow ended. A
+    /// direction without a captured byte does not count, nor one whose receiver was not captured.
+    pub expected_bytes: u64,
+    /// Those of them that the capture lacks although the receiver acknowledged them: lost before or during the capture, or cut by its
+    /// snap length.
+    pub missing_bytes: u64,
 }
 
-tally!(StreamCounters { segments_refused, gaps, urgent_bytes, conflicts, not_compared });
+impl StreamCounters {
+    /// The capture loss: the share of expected bytes that the capture lacks, in per cent. `None` without such bytes.
+    pub fn capture_loss(&self) -> Option<f64> {
+        let Self { expected_bytes, missing_bytes, .. } = *self;
+        (expected_bytes > 0).then(|| missing_bytes as f64 * 100.0 / expected_bytes as f64)
+    }
+}
+
+tally!(StreamCounters {
+    segments_refused,
+    gaps,
+    urgent_bytes,
+    conflicts,
+    not_compared,
+    expected_bytes,
+    missing_bytes,
+});

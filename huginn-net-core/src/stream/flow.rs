@@ -112,7 +112,7 @@ impl<S: ParserSet> StreamFlow<S> {
                 }
                 let mut open = first.resume(self.initial, self.start, new_parsers());
                 let status = open.on_segment(segment, tcp, payload, sender, counters, &new_parsers, feed);
-                self.set_state(open, &status);
+                self.set_state(open, &status, counters);
             }
             State::Open(open) => {
                 let status = if open.accept_in_order(tcp, payload.len(), sender) {
@@ -120,6 +120,9 @@ impl<S: ParserSet> StreamFlow<S> {
                 } else {
                     open.on_segment(segment, tcp, payload, sender, counters, &new_parsers, feed)
                 };
+                if open.is_watching {
+                    open.connection.count_expected(counters);
+                }
                 if status.is_done() {
                     (self.state, self.buffered_bytes) = (State::Done, 0);
                 } else {
@@ -173,9 +176,9 @@ impl<S: ParserSet> StreamFlow<S> {
         self.buffered_bytes as usize
     }
 
-    /// Whether [`on_end`](Self::on_end) may deliver data.
+    /// Whether [`on_end`](Self::on_end) may deliver data or count bytes.
     pub fn has_end(&self) -> bool {
-        matches!(&self.state, State::Open(open) if open.flow.is_some())
+        matches!(&self.state, State::Open(open) if open.flow.is_some() || !open.is_watching)
     }
 
     /// Returns the parsers, while they read data.
@@ -203,6 +206,7 @@ impl<S: ParserSet> StreamFlow<S> {
         mut feed: impl FnMut(&FlowId, &mut S, StreamInput<'_>),
     ) {
         let State::Open(mut open) = self.state else { return };
+        open.connection.count_expected(counters);
         if let Some(flow) = open.flow.take() {
             open.on_end(counters, &new_parsers, &mut |parsers, input| feed(&flow, parsers, input));
         }
@@ -291,13 +295,12 @@ impl<S: ParserSet> StreamFlow<S> {
         }
         let mut open = Open::new(initial, start, parsers);
         let status = if is_first {
-            let counters = &mut StreamCounters::default();
             open.connection.on_segment(
                 segment,
                 payload,
                 sender,
                 MAX_OUT_OF_ORDER_BYTES,
-                counters,
+                &mut StreamCounters::default(),
                 &mut |_, _, _| {},
             );
             let mut resume = Resume { start, sender, len: payload.len() };
@@ -306,10 +309,13 @@ impl<S: ParserSet> StreamFlow<S> {
         } else {
             open.on_segment(segment, tcp, payload, sender, counters, new_parsers, feed)
         };
-        self.set_state(open, &status);
+        self.set_state(open, &status, counters);
     }
 
-    fn set_state(&mut self, open: Open<S>, status: &ParserStatus) {
+    fn set_state(&mut self, mut open: Open<S>, status: &ParserStatus, counters: &mut StreamCounters) {
+        if open.is_watching {
+            open.connection.count_expected(counters);
+        }
         if status.is_done() {
             (self.state, self.buffered_bytes) = (State::Done, 0);
         } else {

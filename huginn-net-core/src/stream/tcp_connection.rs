@@ -2,7 +2,7 @@
 
 use super::alternative::Alternatives;
 use super::initial_seq::InitialSeqs;
-use super::tcp_direction::{Payload, TcpDirection};
+use super::tcp_direction::{Expected, Payload, TcpDirection};
 use super::{StreamCounters, StreamData, side_mut};
 use crate::{PacketRef, Segment, Side, TcpFlags, TcpHeader};
 
@@ -11,6 +11,8 @@ use crate::{PacketRef, Segment, Side, TcpFlags, TcpHeader};
 pub(crate) struct TcpConnection {
     /// Client and server; none for a side that no parser reads.
     directions: [Option<TcpDirection>; 2],
+    /// Those of sides that were read before, until they are added to the counters.
+    counted: Expected,
     /// Whether client and server sent a segment.
     pub(super) has_seen: [bool; 2],
 }
@@ -22,7 +24,7 @@ impl TcpConnection {
     pub(crate) fn new(initial: InitialSeqs) -> Self {
         let InitialSeqs { first_bytes: [client, server], has_seen } = initial;
         let directions = [Some(TcpDirection::new(client, true)), Some(TcpDirection::new(server, false))];
-        Self { directions, has_seen }
+        Self { directions, counted: Expected::default(), has_seen }
     }
 
     /// Processes a segment of either side, and delivers the data that is now in order with its sender and the packet that
@@ -146,9 +148,27 @@ impl TcpConnection {
         side_mut(&mut self.directions, side).as_mut()
     }
 
+    /// Adds the bytes that the capture should have, and those that it lacks, to the counters: of sides that parsers still read, and of
+    /// those that they read before.
+    pub(crate) fn count_expected(&mut self, counters: &mut StreamCounters) {
+        let mut counted = std::mem::take(&mut self.counted);
+        let [has_client, has_server] = self.has_seen;
+        for (direction, has_receiver) in self.directions.iter().zip([has_server, has_client]) {
+            if let Some(direction) = direction.as_ref().filter(|_| has_receiver) {
+                counted.add(direction.expected());
+            }
+        }
+        counters.expected_bytes = counters.expected_bytes.saturating_add(counted.bytes);
+        counters.missing_bytes = counters.missing_bytes.saturating_add(counted.missing);
+    }
+
     /// Stops reading a side, and frees its buffer once no bytes wait for their acknowledgement. Returns whether it did.
     pub(crate) fn stop_reading(&mut self, side: Side) -> bool {
+        let has_receiver = *side_mut(&mut self.has_seen, side.peer());
         let direction = side_mut(&mut self.directions, side);
+        if let Some(direction) = direction.as_ref().filter(|_| has_receiver) {
+            self.counted.add(direction.expected());
+        }
         let is_free = direction.as_mut().is_none_or(TcpDirection::stop_reading);
         if is_free {
             *direction = None;

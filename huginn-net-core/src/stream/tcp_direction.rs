@@ -7,7 +7,7 @@ use super::initial_seq::InitialSeq;
 use super::segment_traits::SegmentTraits;
 use super::unsettled::{Competing, Unsettled, differs};
 use super::{StreamCounters, StreamData};
-use crate::limits::{MAX_TCP_WINDOW, MAX_WATCHED_BYTES};
+use crate::limits::{MAX_ACKNOWLEDGED_AHEAD, MAX_TCP_WINDOW, MAX_WATCHED_BYTES};
 use crate::{PacketRef, Reassembler, ReassemblyLimits, Segment, TcpFlags, TcpHeader};
 
 /// Reassembles one direction of a TCP connection: its bytes in order, from the SYN or else from the first segment
@@ -52,6 +52,22 @@ struct Exceptions {
     urgent: Option<u64>,
     /// The last gap that was given up although the receiver had not acknowledged it.
     skipped: Range<u64>,
+    /// Number of bytes of gaps that the receiver has acknowledged.
+    missing: u64,
+}
+
+/// Bytes that the capture should have, and those of them that it lacks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Expected {
+    pub(super) bytes: u64,
+    pub(super) missing: u64,
+}
+
+impl Expected {
+    pub(super) fn add(&mut self, other: Self) {
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.missing = self.missing.saturating_add(other.missing);
+    }
 }
 
 /// A payload, and what the direction needs to know of its segment.
@@ -261,7 +277,8 @@ impl TcpDirection {
         if let Some(exceptions) =
             self.exceptions.as_mut().filter(|found| self.acknowledged >= found.skipped.end)
         {
-            exceptions.skipped = 0..0;
+            let Range { start, end } = std::mem::take(&mut exceptions.skipped);
+            exceptions.missing = exceptions.missing.saturating_add(end.saturating_sub(start));
         }
         let end = self.unsettled.as_ref().map_or(u64::MAX, |unsettled| unsettled.end());
         if self.acknowledged >= end && !self.is_mid_message {
@@ -286,7 +303,7 @@ impl TcpDirection {
         self.is_plain = !unsettled.is_some_and(|unsettled| unsettled.has_alternatives());
         self.settles_at =
             unsettled.filter(|unsettled| unsettled.has_bytes()).map_or(u64::MAX, |unsettled| unsettled.end());
-        if let Some(Exceptions { urgent, skipped }) = self.exceptions.as_deref() {
+        if let Some(Exceptions { urgent, skipped, .. }) = self.exceptions.as_deref() {
             self.is_plain &= urgent.is_none_or(|urgent| urgent < self.bytes.position());
             if !skipped.is_empty() {
                 self.settles_at = self.settles_at.min(skipped.end);
@@ -304,7 +321,8 @@ impl TcpDirection {
     /// Whether the receiver can acknowledge this number: it lies neither after what was sent nor a window before it.
     pub(crate) fn may_acknowledge(&self, ack: u32) -> bool {
         let ahead = i64::from(self.ahead(ack));
-        self.initial.is_none() || self.bytes.position() == 0 || (-(1 << 30)..=1 << 20).contains(&ahead)
+        let range = -(1 << 30)..=MAX_ACKNOWLEDGED_AHEAD.cast_signed();
+        self.initial.is_none() || self.bytes.position() == 0 || range.contains(&ahead)
     }
 
     /// Gives up every gap, and delivers what lies behind it.
@@ -333,6 +351,28 @@ impl TcpDirection {
         }
         self.note_changes();
         Some((found, is_behind))
+    }
+
+    /// Returns the bytes that the capture should have of a direction that a parser reads, and those that it lacks although they were
+    /// acknowledged. Call it once, before the direction is read no longer or ends.
+    pub(super) fn expected(&self) -> Expected {
+        if !self.is_read || self.is_empty() {
+            return Expected::default();
+        }
+        let position = self.bytes.position();
+        // A FIN counts as a byte, and nobody acknowledges far ahead of what was sent.
+        let tail = self.acknowledged.saturating_sub(position);
+        let tail = if (2..=MAX_ACKNOWLEDGED_AHEAD).contains(&tail) { tail } else { 0 };
+        let (in_gaps, unknown) = self.exceptions.as_ref().map_or((0, 0), |exceptions| {
+            let Range { start, end } = exceptions.skipped.clone();
+            let acknowledged = self.acknowledged.clamp(start, end);
+            let missing = exceptions.missing.saturating_add(acknowledged.saturating_sub(start));
+            (missing, end.saturating_sub(acknowledged))
+        });
+        Expected {
+            bytes: position.saturating_sub(unknown).saturating_add(tail),
+            missing: in_gaps.saturating_add(tail),
+        }
     }
 
     /// Stops reading the direction. Returns whether it can be dropped: neither delivered bytes nor a gap wait for their
@@ -503,10 +543,13 @@ impl TcpDirection {
             return false;
         };
         counters.gaps = counters.gaps.saturating_add(1);
-        if first > self.acknowledged {
-            self.exceptions.get_or_insert_default().skipped = self.bytes.position()..first;
-        }
         let gap = first.saturating_sub(self.bytes.position());
+        let exceptions = self.exceptions.get_or_insert_default();
+        if first > self.acknowledged {
+            exceptions.skipped = self.bytes.position()..first;
+        } else {
+            exceptions.missing = exceptions.missing.saturating_add(gap);
+        }
         self.skippable = self.skippable.saturating_sub(gap);
         deliver(StreamData::Gap(gap), packet);
         let (buffer, mut delivery) = self.delivery(None, deliver);

@@ -60,6 +60,11 @@ pub struct Distance {
 }
 
 impl Distance {
+    /// A distance of this many hops, or of [at most](Self::at_most) so many.
+    pub const fn new(hops: u8, at_most: bool) -> Self {
+        Self { hops, at_most }
+    }
+
     /// The distance of a sender without a match.
     pub fn guess(signature: &TcpSignature) -> Self {
         Self { hops: signature.distance(), at_most: false }

@@ -26,6 +26,9 @@ impl ClockReading {
 /// A frame may be lent once no earlier frame can arrive. That holds if every interface with an empty queue was read,
 /// without result, later than the frame's capture plus the maximum delay. If the wall clock steps, no frame waits
 /// longer than that delay since it was received. Frames stamped before the clock was set back are lent first.
+///
+/// A stream may be far behind: its frames that are older than the maximum delay when they are received come after those of interfaces,
+/// whose kernel buffers would overflow meanwhile. The sender of a stream waits.
 pub(crate) struct FrameQueues {
     queues: Vec<Queue>,
     /// The interface whose frames are lent, and how many of them may follow.
@@ -40,6 +43,8 @@ struct Queue {
     lent: u64,
     /// Time of the last read that returned nothing.
     empty_at: ClockReading,
+    /// Whether it is a stream, whose frames may be old when they are received.
+    may_lag: bool,
 }
 
 /// The order of frames by capture time. Frames stamped later than the current wall clock come first: the clock was set
@@ -57,9 +62,14 @@ struct NextFrameTime {
 }
 
 impl FrameQueues {
-    pub(crate) fn new(len: usize, now: ClockReading) -> Self {
-        let queue = || Queue { frames: FrameBatch::new(now), lent: 0, empty_at: now };
-        let queues = std::iter::repeat_with(queue).take(len).collect();
+    /// Creates the queue of each interface. `may_lag`: whether it is a stream.
+    pub(crate) fn new(may_lag: impl Iterator<Item = bool>, now: ClockReading) -> Self {
+        let queue = |may_lag| Queue { frames: FrameBatch::new(now), lent: 0, empty_at: now, may_lag };
+        let mut queues: Vec<Queue> = may_lag.map(queue).collect();
+        // Streams alone hold up nobody.
+        if queues.iter().all(|queue| queue.may_lag) {
+            queues.iter_mut().for_each(|queue| queue.may_lag = false);
+        }
         Self { queues, current: 0, ready: 0 }
     }
 
@@ -113,6 +123,22 @@ impl FrameQueues {
         self.ready > 0
     }
 
+    /// Selects a stream that is behind. Call it when no other frame may be lent, and all interfaces were read.
+    pub(crate) fn select_lagging(&mut self, max_delay: Option<Duration>) -> bool {
+        self.ready = 0;
+        let lagging = self
+            .queues
+            .iter()
+            .enumerate()
+            .filter_map(|(slot, queue)| Some((queue.frames.time()?, slot, queue.lags_until(max_delay)?)));
+        if let Some((_, current, until)) = lagging.min() {
+            self.current = current;
+            let ready = |queue: &Queue| queue.frames.remaining_while(|ts| ts < until);
+            self.ready = self.queues.get(current).map_or(0, ready);
+        }
+        self.ready > 0
+    }
+
     /// Whether the queue of an interface is empty, so that the interface should be read.
     pub(crate) fn needs_frames(&self, slot: usize) -> bool {
         self.queues.get(slot).is_some_and(|queue| queue.frames.remaining() == 0)
@@ -156,6 +182,9 @@ impl FrameQueues {
         let mut until = u64::MAX;
         let mut last_empty: Option<ClockReading> = None;
         for (slot, queue) in self.queues.iter().enumerate() {
+            if queue.lags_until(max_delay).is_some() {
+                continue;
+            }
             let Some(head) = queue.head() else {
                 last_empty = last_empty
                     .filter(|last_empty| last_empty.at <= queue.empty_at.at)
@@ -197,6 +226,14 @@ impl MergeOrder {
 }
 
 impl Queue {
+    /// Returns the time before which frames of this stream are too old for the order of capture time, if its first one is.
+    fn lags_until(&self, max_delay: Option<Duration>) -> Option<u64> {
+        let max_delay = max_delay.filter(|_| self.may_lag)?;
+        let head = self.head()?;
+        let until = head.received_at.time.as_nanos().saturating_sub(nanos(max_delay));
+        (head.ts < until).then_some(until)
+    }
+
     /// Returns the times of the first frame.
     fn head(&self) -> Option<NextFrameTime> {
         Some(NextFrameTime { ts: self.frames.time()?, received_at: self.frames.received_at })

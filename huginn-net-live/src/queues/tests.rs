@@ -59,7 +59,7 @@ type Arrivals = VecDeque<[u64; 2]>;
 /// Simulates the source for this many milliseconds. Returns capture time and lending time of each frame.
 fn lend_all(arrivals: &mut [Arrivals], millis: u64) -> Vec<[u64; 2]> {
     let start_time = Instant::now();
-    let mut queues = FrameQueues::new(arrivals.len(), moment(start_time, 0));
+    let mut queues = FrameQueues::new(arrivals.iter().map(|_| false), moment(start_time, 0));
     let mut lent = Vec::new();
     for now in 0..millis {
         loop {
@@ -159,7 +159,7 @@ fn keeps_order_on_both_sides_of_step() {
 #[test]
 fn timestamps_name_interface_of_frame() {
     let start_time = Instant::now();
-    let mut queues = FrameQueues::new(2, moment(start_time, 0));
+    let mut queues = FrameQueues::new([false; 2].into_iter(), moment(start_time, 0));
     for (slot, captured) in [(0, 6), (1, 5)] {
         let batch = queues.refill(slot).unwrap();
         batch.push_stamped((EPOCH + captured) * 1_000_000);
@@ -176,7 +176,7 @@ fn timestamps_name_interface_of_frame() {
 #[test]
 fn wait_returns_remaining_delay() {
     let start_time = Instant::now();
-    let mut queues = FrameQueues::new(2, moment(start_time, 0));
+    let mut queues = FrameQueues::new([false; 2].into_iter(), moment(start_time, 0));
     assert_eq!(queues.wait(moment(start_time, 20), MAX_DELAY), None);
     let batch = queues.refill(1).unwrap();
     batch.push_stamped((EPOCH + 15) * 1_000_000);
@@ -189,4 +189,45 @@ fn wait_returns_remaining_delay() {
     queues
         .mark_empty(0, ClockReading { at: start_time + Duration::from_millis(27), ..moment(start_time, 0) });
     assert!(queues.select(Some(MAX_DELAY)));
+}
+
+/// Puts frames into a queue that were received now.
+fn receive(queues: &mut FrameQueues, slot: usize, captured: &[u64], now: ClockReading) {
+    let batch = queues.refill(slot).unwrap();
+    captured.iter().for_each(|captured| batch.push_stamped((EPOCH + captured) * 1_000_000));
+    batch.received_at = now;
+}
+
+#[test]
+fn backlog_of_a_stream_comes_after_frames_of_interfaces() {
+    let start_time = Instant::now();
+    let mut queues = FrameQueues::new([true, false].into_iter(), moment(start_time, 0));
+    let now = moment(start_time, 10_000);
+    let mut lent = Vec::new();
+    let lend = |queues: &mut FrameQueues, lent: &mut Vec<u64>| {
+        while queues.ready() > 0 {
+            lent.push(queues.lend(&Copies).unwrap().ts.as_millis() - EPOCH);
+        }
+    };
+    // The last frame of the stream is not old.
+    receive(&mut queues, 0, &[1, 2, 9_999], now);
+    receive(&mut queues, 1, &[9_995, 9_998], now);
+    assert!(queues.select(Some(MAX_DELAY)));
+    lend(&mut queues, &mut lent);
+    assert!(!queues.select(Some(MAX_DELAY)), "the interface is read before");
+    queues.mark_empty(1, now);
+    assert!(queues.select_lagging(Some(MAX_DELAY)));
+    lend(&mut queues, &mut lent);
+    receive(&mut queues, 1, &[10_000], now);
+    assert!(queues.select(Some(MAX_DELAY)));
+    lend(&mut queues, &mut lent);
+    assert!(!queues.select_lagging(Some(MAX_DELAY)));
+    assert_eq!(lent, [9_995, 9_998, 1, 2, 9_999]);
+
+    // Without an interface, two backlogs are in order.
+    let mut streams = FrameQueues::new([true; 2].into_iter(), moment(start_time, 0));
+    receive(&mut streams, 0, &[2], now);
+    receive(&mut streams, 1, &[1], now);
+    assert!(streams.select(Some(MAX_DELAY)));
+    assert_eq!(streams.lend(&Copies).unwrap().ts.interface(), 1);
 }

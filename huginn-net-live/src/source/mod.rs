@@ -161,7 +161,7 @@ impl LiveSource {
         stop: StopReceiver,
     ) -> Self {
         Self {
-            queues: FrameQueues::new(interfaces.len(), ClockReading::now()),
+            queues: FrameQueues::new(interfaces.may_lag(), ClockReading::now()),
             interfaces,
             max_delay,
             max_wait,
@@ -191,6 +191,11 @@ impl LiveSource {
     /// quickly.
     pub fn on_notice(&mut self, handler: impl FnMut(&Notice) + Send + 'static) {
         self.interfaces.on_notice(Box::new(handler));
+    }
+
+    /// Takes the notices that opening the interfaces has caused, before the first frame reports them.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        self.interfaces.take_notices()
     }
 
     /// Receives frames until some can be lent. Returns `Idle` once when there are none, and waits in the next call.
@@ -224,7 +229,7 @@ impl LiveSource {
                 self.max_delay = Duration::ZERO;
             }
             let has_taken = self.receive();
-            if self.select(self.reorder_delay()) {
+            if self.select(self.reorder_delay()) || self.select_lagging() {
                 self.spurious_wakeups = 0;
                 return Ok(Ready::Frames);
             }
@@ -247,6 +252,15 @@ impl LiveSource {
     /// Selects the interface whose frames can be lent. Returns whether there is one.
     fn select(&mut self, max_delay: Option<Duration>) -> bool {
         let is_any = self.queues.select(max_delay);
+        if is_any && let Some(taken_at) = self.queues.taken_at() {
+            self.interfaces.set_taken_at(taken_at);
+        }
+        is_any
+    }
+
+    /// Selects a stream that is behind.
+    fn select_lagging(&mut self) -> bool {
+        let is_any = self.queues.select_lagging(self.reorder_delay());
         if is_any && let Some(taken_at) = self.queues.taken_at() {
             self.interfaces.set_taken_at(taken_at);
         }

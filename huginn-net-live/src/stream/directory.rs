@@ -1,7 +1,7 @@
 //! Captures of a directory that another program fills, such as `tcpdump -G` or `-C`: each file is read while it grows, until a newer
 //! one begins.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -9,12 +9,13 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use huginn_net_capture::{CaptureError, CaptureReader, is_capture_name};
 
 use super::{Closed, Message, Output};
 use crate::LiveError;
-use crate::limits::{CAPTURE_HEAD_LEN, DIRECTORY_SCAN_INTERVAL, MAX_FOLLOWED_FILES};
+use crate::limits::{CAPTURE_HEAD_LEN, DIRECTORY_SCAN_INTERVAL, MAX_FOLLOWED_FILES, SCAN_PAUSE_FACTOR};
 
 /// A directory whose captures are read in the order in which they were begun.
 pub(super) struct Directory {
@@ -23,6 +24,10 @@ pub(super) struct Directory {
     passed: HashMap<Inode, Passed>,
     /// Files that grew after they were passed over, for the user.
     grown: Vec<OsString>,
+    /// Files of the last scan that were not read yet, the oldest first.
+    found: VecDeque<Found>,
+    /// When the directory may be looked at again; `None` before the first time.
+    next_scan: Option<Instant>,
 }
 
 type Inode = (u64, u64);
@@ -70,7 +75,8 @@ impl Directory {
         let failed = |source| LiveError::Open { name: name.to_owned(), source };
         // The program may change its folder.
         let path = std::path::absolute(path).map_err(failed)?;
-        let mut directory = Self { path, passed: HashMap::new(), grown: Vec::new() };
+        let mut directory =
+            Self { path, passed: HashMap::new(), grown: Vec::new(), found: VecDeque::new(), next_scan: None };
         match directory.scan() {
             Ok(mut files) => {
                 files.sort_unstable_by(|one, other| one.age().cmp(&other.age()));
@@ -89,7 +95,7 @@ impl Directory {
         let mut is_up = self.path.is_dir();
         let shared = Arc::new(Mutex::new(self));
         loop {
-            match next(&shared, &output, None)? {
+            match look(&shared, &output, Directory::next)? {
                 Ok(Some(file)) => {
                     if !std::mem::replace(&mut is_up, true) {
                         output.send(Message::Connected)?;
@@ -113,7 +119,7 @@ impl Directory {
     }
 
     /// The regular files that are not hidden and not empty: the header of an empty file is still buffered.
-    fn scan(&self) -> io::Result<Vec<Found>> {
+    pub(super) fn scan(&self) -> io::Result<Vec<Found>> {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.path)? {
             let entry = entry?;
@@ -131,26 +137,42 @@ impl Directory {
         Ok(files)
     }
 
-    /// Returns the oldest file that was not read, other than `current`.
-    fn next(&mut self, current: Option<Inode>) -> io::Result<Option<Found>> {
-        let files = self.scan()?;
-        let names: HashSet<OsString> = self.passed.values().map(|passed| passed.name.clone()).collect();
-        let mut present: HashSet<Inode> = files.iter().map(|file| file.inode).collect();
-        let mut oldest: Option<Found> = None;
-        for file in files {
-            if Some(file.inode) == current || !self.is_new(&file) {
-                continue;
-            }
-            // `tcpdump -z gzip` compresses a file after it was read.
-            if uncompressed(&file.name).is_some_and(|original| names.contains(original)) {
-                self.pass(file, true);
-            } else if oldest.as_ref().is_none_or(|oldest| file.age() < oldest.age()) {
-                oldest = Some(file);
-            }
+    /// Returns the oldest file that was not read.
+    pub(super) fn next(&mut self) -> io::Result<Option<Found>> {
+        self.has_next(None)?;
+        Ok(self.found.pop_front())
+    }
+
+    /// Whether there is a file that was not read, other than `current`. Looks at the directory only if that takes a small part of the time.
+    fn has_next(&mut self, current: Option<Inode>) -> io::Result<bool> {
+        let begun = Instant::now();
+        if self.found.is_empty() && self.next_scan.is_none_or(|next_scan| begun >= next_scan) {
+            let found = self.find(current);
+            let pause = begun.elapsed().saturating_mul(SCAN_PAUSE_FACTOR);
+            self.next_scan = Instant::now().checked_add(pause);
+            self.found = found?;
         }
+        Ok(!self.found.is_empty())
+    }
+
+    /// Returns the files that were not read, other than `current`: the oldest first.
+    fn find(&mut self, current: Option<Inode>) -> io::Result<VecDeque<Found>> {
+        let files = self.scan()?;
+        let mut present: HashSet<Inode> = files.iter().map(|file| file.inode).collect();
         present.extend(current);
+        let mut new: Vec<Found> =
+            files.into_iter().filter(|file| Some(file.inode) != current && self.is_new(file)).collect();
+        // `tcpdump -z gzip` compresses a file after it was read.
+        if new.iter().any(|file| uncompressed(&file.name).is_some()) {
+            let names: HashSet<OsString> = self.passed.values().map(|passed| passed.name.clone()).collect();
+            let is_known = |file: &Found| uncompressed(&file.name).is_some_and(|name| names.contains(name));
+            let (known, others) = new.into_iter().partition(is_known);
+            Vec::into_iter(known).for_each(|file| self.pass(file, true));
+            new = others;
+        }
         self.passed.retain(|inode, _| present.contains(inode));
-        Ok(oldest)
+        new.sort_unstable_by(|one, other| one.age().cmp(&other.age()));
+        Ok(new.into())
     }
 
     /// Whether a file was not passed over, or was overwritten since.
@@ -180,15 +202,15 @@ impl Directory {
     }
 }
 
-/// Returns the next file to read, and reports files that grew too late.
-fn next(
+/// Looks at a directory, and reports files that grew too late.
+fn look<T>(
     directory: &Mutex<Directory>,
     output: &Output,
-    current: Option<Inode>,
-) -> Result<io::Result<Option<Found>>, Closed> {
-    let (next, grown) = {
+    look: impl FnOnce(&mut Directory) -> io::Result<T>,
+) -> Result<io::Result<T>, Closed> {
+    let (found, grown) = {
         let mut directory = lock(directory);
-        (directory.next(current), std::mem::take(&mut directory.grown))
+        (look(&mut directory), std::mem::take(&mut directory.grown))
     };
     for name in grown {
         let name = name.to_string_lossy();
@@ -196,7 +218,7 @@ fn next(
             "{name} grew after a newer file was begun: the rest is not read"
         )))?;
     }
-    Ok(next)
+    Ok(found)
 }
 
 fn lock(directory: &Mutex<Directory>) -> std::sync::MutexGuard<'_, Directory> {
@@ -256,6 +278,7 @@ fn follow(directory: &Arc<Mutex<Directory>>, output: &Arc<Output>, file: Found) 
         position: 0,
         has_ended: false,
         has_waited: false,
+        has_failed: false,
         is_begun_anew: Arc::clone(&is_begun_anew),
         directory: Arc::clone(directory),
         output: Arc::clone(output),
@@ -293,6 +316,8 @@ struct GrowingFile {
     has_ended: bool,
     /// Whether time has passed since the last read.
     has_waited: bool,
+    /// Whether a failure to look for newer files was reported.
+    has_failed: bool,
     /// Whether the file was overwritten: a ring of one file does that.
     is_begun_anew: Arc<AtomicBool>,
     directory: Arc<Mutex<Directory>>,
@@ -321,10 +346,24 @@ impl Read for GrowingFile {
                 return Ok(read);
             }
             // Its writer closed this file before it began the next one: whatever it has to say can be read now.
-            let Ok(next) = next(&self.directory, &self.output, Some(self.inode)) else { return Ok(0) };
-            // Without the directory nothing more can come.
-            self.has_ended = !matches!(next, Ok(None));
+            let inode = self.inode;
+            let looked = look(&self.directory, &self.output, |directory| directory.has_next(Some(inode)));
+            let Ok(looked) = looked else { return Ok(0) };
+            self.has_ended = match &looked {
+                Ok(has_next) => *has_next,
+                // Without the directory nothing more can come. Otherwise the file may still grow.
+                Err(error) => error.kind() == io::ErrorKind::NotFound,
+            };
             self.has_waited = true;
+            if let Err(error) = looked
+                && !self.has_ended
+                && !std::mem::replace(&mut self.has_failed, true)
+            {
+                let message = Message::Skipped(format!("cannot look for newer files: {error}"));
+                if self.output.send(message).is_err() {
+                    return Ok(0);
+                }
+            }
             if !self.has_ended && self.output.pause(DIRECTORY_SCAN_INTERVAL).is_err() {
                 return Ok(0);
             }

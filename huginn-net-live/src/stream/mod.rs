@@ -143,6 +143,10 @@ impl CaptureBackend for StreamBackend {
         true
     }
 
+    fn may_lag(&self) -> bool {
+        true
+    }
+
     fn refresh(&mut self, _: &[Interface]) -> io::Result<InterfaceState> {
         Ok(self.state)
     }

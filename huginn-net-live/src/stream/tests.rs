@@ -90,7 +90,7 @@ fn server_is_read_again_after_interruption() {
     sender.write_all(&end[7..]).unwrap();
     opened.expect(&[2]);
     drop(sender);
-    let ended = "the sender has ended; the capture resumes when there is another one";
+    let ended = "the sender has ended: waits for a connection, and tries again each second";
     assert_eq!(opened.notice(), format!("{name}: {ended}"));
     assert_eq!(opened.source.stats().interfaces()[0].state, InterfaceState::Gone);
 
@@ -114,7 +114,10 @@ fn a_server_may_be_absent_at_the_start_only_with_wait() {
     assert!(matches!(LiveSource::open(&[&name], &options), Err(LiveError::Open { .. })));
     options.wait = true;
     let mut opened = Opened::new(&name, &options);
-    assert_eq!(opened.notice(), format!("{name}: does not exist yet; the capture begins when it does"));
+    let awaited = "no server answers yet: waits for a connection, and tries again each second";
+    assert_eq!(opened.notice(), format!("{name}: {awaited}"));
+    assert_eq!(opened.next(Duration::from_millis(1500)), None);
+    assert_eq!(opened.notices.try_iter().count(), 0, "said once");
     let listener = TcpListener::bind(address).unwrap();
     let (mut sender, _) = listener.accept().unwrap();
     assert_eq!(opened.notice(), format!("{name}: has appeared"));
@@ -226,6 +229,56 @@ fn defects_of_captures_in_a_directory_are_reported_once() {
     fs::write(path("z.pcap"), capture(&[4])).unwrap();
     opened.expect(&[4]);
     assert!(opened.notices.recv().unwrap().to_string().contains("not-a-capture.pcap"));
+}
+
+#[test]
+fn file_that_grows_is_read_although_the_directory_is_unreadable() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, aside] = ["captures", "aside"].map(|name| folder.path().join(name));
+    fs::create_dir(&path).unwrap();
+    let mut first = File::create(path.join("1.pcap")).unwrap();
+    first.write_all(&capture(&[1])).unwrap();
+    let mut opened = Opened::new(&format!("file:{}", path.display()), &LiveOptions::default());
+    opened.expect(&[1]);
+    // A file in the place of the directory: other than for an absent one, the error may pass.
+    fs::rename(&path, &aside).unwrap();
+    fs::write(&path, "").unwrap();
+    let failed = opened.notice();
+    assert!(failed.contains("cannot look for newer files: Not a directory"), "{failed}");
+    first.write_all(&packet(2)).unwrap();
+    opened.expect(&[2]);
+    fs::remove_file(&path).unwrap();
+    fs::rename(&aside, &path).unwrap();
+    first.write_all(&packet(3)).unwrap();
+    fs::write(path.join("2.pcap"), capture(&[4])).unwrap();
+    opened.expect(&[3, 4]);
+    assert_eq!(opened.notices.try_iter().count(), 0);
+}
+
+#[test]
+fn looks_at_a_large_directory_take_a_small_part_of_the_time() {
+    let folder = tempfile::tempdir().unwrap();
+    for n in 0..2000 {
+        fs::write(folder.path().join(format!("{n}.pcap")), capture(&[1])).unwrap();
+    }
+    let (mut directory, _) = Directory::open("file:", folder.path(), false).unwrap();
+    assert!(directory.next().unwrap().is_some());
+    fs::write(folder.path().join("next.pcap"), capture(&[2])).unwrap();
+    let start = Instant::now();
+    let mut looks = 0;
+    let found = loop {
+        looks += 1;
+        if let Some(found) = directory.next().unwrap() {
+            break found;
+        }
+        thread::yield_now();
+    };
+    // The last look alone took a twentieth of the pause before it, about.
+    let elapsed = start.elapsed();
+    let scan_start = Instant::now();
+    directory.scan().unwrap();
+    assert!(looks > 1 && elapsed > scan_start.elapsed(), "{looks} looks in {elapsed:?}");
+    drop(found);
 }
 
 #[test]

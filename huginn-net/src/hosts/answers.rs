@@ -41,10 +41,10 @@ pub struct AlikeServers {
     /// The signature of all SYN+ACKs, without timestamp.
     pub signature: TcpSignature,
     /// The addresses, sorted.
-    servers: Vec<IpAddr>,
+    pub(super) servers: Vec<IpAddr>,
     /// Whether there are more servers than were counted.
     pub has_more: bool,
-    networks: u32,
+    pub(super) networks: u32,
 }
 
 impl Answers {
@@ -152,7 +152,7 @@ fn comparable(signature: &TcpSignature) -> TcpSignature {
 }
 
 impl AlikeServers {
-    fn add(&mut self, server: IpAddr) {
+    pub(super) fn add(&mut self, server: IpAddr) {
         let Err(index) = self.servers.binary_search(&server) else { return };
         if self.servers.len() >= MAX_ALIKE_SERVERS {
             self.has_more = true;

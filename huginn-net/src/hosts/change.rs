@@ -39,13 +39,13 @@ pub(super) struct HostHistory<'a> {
 /// The first request or response of a flow of a host.
 #[derive(Clone, Debug)]
 pub(super) struct HttpSeen {
-    label: Option<Arc<Label>>,
+    pub(super) label: Option<Arc<Label>>,
     /// Hash of the User-Agent or Server header.
-    software: u64,
+    pub(super) software: u64,
     /// The server's port.
-    port: u16,
+    pub(super) port: u16,
     /// The Date header and the packet time, in seconds since 1970.
-    date: Option<(i64, i64)>,
+    pub(super) date: Option<(i64, i64)>,
 }
 
 /// A score and its reasons.

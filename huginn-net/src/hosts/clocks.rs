@@ -10,7 +10,7 @@ use huginn_net_tcp::{Clock, ClockReading, Measurement};
 use crate::limits::{CLOCK_TOLERANCE_MILLIS, MAX_CONTRADICTIONS, MIN_RANDOM_CLOCK_HZ, NETWORK_JITTER_MILLIS};
 
 /// State of the timestamp clock of a host.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) enum HostClock {
     #[default]
     Unknown,
@@ -20,17 +20,17 @@ pub(super) enum HostClock {
 }
 
 /// A clock with at least one measurement.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct MeasuredClock {
     /// The measurement over the longest time, which gives the best frequency.
-    rate: Clock,
-    last: ClockReading,
+    pub(super) rate: Clock,
+    pub(super) last: ClockReading,
     /// The peer of the last measurement.
-    peer: IpAddr,
+    pub(super) peer: IpAddr,
     /// Whether measurements with two peers agree.
-    is_shared: bool,
+    pub(super) is_shared: bool,
     /// Contradictions in a row.
-    contradictions: u8,
+    pub(super) contradictions: u8,
 }
 
 /// The conclusion from a measurement and the earlier state.

@@ -12,9 +12,9 @@ use crate::system_check;
 /// A disagreement of TCP and another layer on the operating system of one sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Conflict {
-    tcp: Arc<str>,
-    other: Statement,
-    explanation: Explanation,
+    pub(super) tcp: Arc<str>,
+    pub(super) other: Statement,
+    pub(super) explanation: Explanation,
 }
 
 /// The contradiction between a request and the handshake of its connection.

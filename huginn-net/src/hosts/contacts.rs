@@ -15,8 +15,8 @@ use crate::limits::{MAX_CONTACTS, MAX_HOST_BYTES};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contacts<T> {
     /// In order of insertion.
-    entries: Vec<Contact<T>>,
-    left_out: u32,
+    pub(super) entries: Vec<Contact<T>>,
+    pub(super) left_out: u32,
 }
 
 /// A value of [`Contacts`] and its count.

@@ -9,6 +9,8 @@ mod evaluate;
 mod joined;
 mod profile;
 mod reasons;
+mod records;
+mod saved;
 mod scores;
 mod server_header;
 mod span;
@@ -37,6 +39,8 @@ pub use self::profile::{
     Activity, Claim, Findings, HostProfile, Latest, Mismatch, SoftwareSeen, SystemSeen, TlsClientSeen,
 };
 pub use self::reasons::Reasons;
+pub use self::records::HostRecordError;
+pub use self::saved::{SavedHost, SavedHostRecord};
 pub use self::span::TimeSpan;
 pub(crate) use self::stack::{is_firm, is_middlebox, same_stack};
 pub(crate) use self::tools::{HostSet, PortSet};
@@ -46,7 +50,7 @@ pub use self::update::HostUpdate;
 pub(crate) use self::update::{
     HttpUpdate, RequestFacts, TcpUpdate, TlsUpdate, Update, language_of, p0f_language_of,
 };
-pub use self::update_record::{HostUpdateRecord, HostUpdateRecordError};
+pub use self::update_record::HostUpdateRecord;
 pub use self::verdict::{
     Cause, Contradiction, Evidence, EvidenceLayer, Explanation, Grade, Statement, Verdict,
 };
@@ -55,6 +59,7 @@ pub use crate::stages::WithoutHosts;
 use self::change::{HostHistory, HttpSeen, Score, TcpSeen};
 pub(crate) use self::clocks::P0fClock;
 use self::clocks::{ClockVerdict, HostClock};
+use self::saved::TableTime;
 use self::scores::{Conclusion, Scores};
 use self::tunneled::Tunneled;
 use crate::event_limits::{EventLimits, Rates, SuppressedEvents, Ticket};
@@ -88,6 +93,8 @@ impl Default for HostLimits {
 pub struct HostCounters {
     /// Hosts added to the table; a host that returns after its removal counts again.
     pub seen: u64,
+    /// Hosts of an earlier table that [`Hosts::restore`] added.
+    pub restored: u64,
     /// Hosts removed by the idle timeout.
     pub expired: u64,
     /// Hosts evicted by the limit on the number of hosts.
@@ -137,6 +144,8 @@ pub struct Hosts {
     map: IdleMap<HostKey, Host>,
     /// Time of the updates, for the idle timeout.
     clock: PacketClock,
+    time: TableTime,
+    idle_timeout: Duration,
     scope: Scope,
     /// Whether the table keeps profiles.
     profiles: bool,
@@ -167,7 +176,7 @@ impl HostId {
 }
 
 /// State of one host.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Host {
     /// The latest matched operating system.
     system: Option<Arc<Label>>,
@@ -184,7 +193,7 @@ struct Host {
 }
 
 /// State of a host as a client, or as a server.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct RoleHistory {
     handshake: Option<TcpSeen>,
     http: Option<HttpSeen>,
@@ -203,6 +212,8 @@ impl Hosts {
         Self {
             map: IdleMap::new(&limits),
             clock,
+            time: TableTime::default(),
+            idle_timeout: limits.idle_timeout,
             scope,
             profiles,
             tunneled,
@@ -238,11 +249,24 @@ impl Hosts {
         self.learner.as_ref().map(|learner| learner.baseline())
     }
 
+    /// The fingerprints that the baseline lacked before the analysis, for [`restore_baseline`](Self::restore_baseline) of another table.
+    pub fn learned(&self) -> Option<Baseline> {
+        self.learner.as_ref().map(|learner| learner.learned().clone())
+    }
+
+    /// Adds fingerprints that an earlier analysis with the same baseline [learned](Self::learned). They are not reported again.
+    pub fn restore_baseline(&mut self, learned: &Baseline) {
+        if let Some(learner) = &mut self.learner {
+            learner.restore(learned);
+        }
+    }
+
     /// The counters since the table was created.
     pub fn counters(&self) -> HostCounters {
         let map = self.map.counters();
         HostCounters {
-            seen: map.inserted,
+            seen: map.inserted.saturating_sub(self.time.restored()),
+            restored: self.time.restored(),
             expired: map.expired,
             evicted: map.evicted,
             evicted_for_memory: map.evicted_for_memory,
@@ -389,7 +413,7 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
             return;
         }
         let now = match self.scope {
-            Scope::Full => self.clock.tick(update.ts),
+            Scope::Full => self.time.tick(&mut self.clock, update.ts),
             // p0f takes every timestamp for the time.
             Scope::P0f => update.ts,
         };

@@ -11,10 +11,10 @@ use crate::limits::SCORE_HISTORY;
 const GROUPS: [(u8, u8); 4] = [(6, 2), (3, 4), (2, 6), (1, 8)];
 
 /// The latest scores of a host in one role.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Scores {
-    latest: [u8; SCORE_HISTORY],
-    next: u8,
+    pub(super) latest: [u8; SCORE_HISTORY],
+    pub(super) next: u8,
 }
 
 /// The conclusion from a score.

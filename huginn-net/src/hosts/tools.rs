@@ -23,21 +23,21 @@ use crate::limits::{MAX_LISTED_PORTS, MAX_TOOL_TARGETS, MAX_TOP_VALUES};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tools {
-    seen: Vec<ToolSeen>,
-    left_out: u32,
+    pub(super) seen: Vec<ToolSeen>,
+    pub(super) left_out: u32,
 }
 
 /// A tool and its targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct ToolSeen {
-    label: Arc<Label>,
-    syns: u64,
+pub(super) struct ToolSeen {
+    pub(super) label: Arc<Label>,
+    pub(super) syns: u64,
     /// Number of SYNs at which the tool is reported next.
-    report_at: u64,
-    ports: PortSet,
-    hosts: HostSet,
-    first_seen: Timestamp,
-    last_seen: Timestamp,
+    pub(super) report_at: u64,
+    pub(super) ports: PortSet,
+    pub(super) hosts: HostSet,
+    pub(super) first_seen: Timestamp,
+    pub(super) last_seen: Timestamp,
 }
 
 /// What a tool on a host sent until now.
@@ -270,7 +270,7 @@ impl PortSet {
         }
     }
 
-    fn for_each(&self, mut visit: impl FnMut(u16)) {
+    pub(super) fn for_each(&self, mut visit: impl FnMut(u16)) {
         match self {
             Self::List(ports) => ports.iter().copied().for_each(visit),
             Self::Bitmap { words, .. } => {
@@ -293,8 +293,8 @@ impl PortSet {
 /// A set of addresses, sorted, that says whether it left out some.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HostSet {
-    listed: Vec<IpAddr>,
-    has_more: bool,
+    pub(super) listed: Vec<IpAddr>,
+    pub(super) has_more: bool,
 }
 
 impl HostSet {

@@ -4,14 +4,17 @@ use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use huginn_net_core::{Event, FlowId, Side, Timestamp, TransportKind, TunnelPath};
-use huginn_net_db::{Database, Label, SoftwareClaim};
+use huginn_net_core::{Event, FlowId, Side, Timestamp, TransportKind};
+use huginn_net_db::Database;
 use huginn_net_http::{Role, language};
-use huginn_net_tcp::{Clock, ClockReading, Handshake, Mtu, ParseError, TcpSignature};
-use huginn_net_tls::{ClientFamily, Ja4ParseError, Transport};
+use huginn_net_tcp::{Handshake, Mtu};
 use serde::{Deserialize, Serialize};
 
 use super::HostUpdate;
+use super::records::{
+    ClaimRecord, ClockRecord, HostRecordError, LabelRecord, SignatureRecord, TransportRecord, TunnelRecord,
+    family,
+};
 use super::update::{HttpUpdate, RequestFacts, SoftwareMatch, TcpUpdate, TlsUpdate, Update};
 use crate::finding::{ImitationNotice, MtuFinding, SystemCheck};
 use crate::notices::Fingerprint;
@@ -36,41 +39,6 @@ pub struct HostUpdateRecord {
     of_server: bool,
     is_first: bool,
     update: UpdateRecord,
-}
-
-/// The reason why a record cannot be read.
-#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum HostUpdateRecordError {
-    /// The database has no label with this name at this line.
-    #[error("the database has no label {name:?} at line {line}: the record comes from another one")]
-    Label {
-        /// The line.
-        line: u32,
-        /// The name.
-        name: String,
-    },
-    /// The TCP signature is invalid.
-    #[error("TCP signature: {0}")]
-    Signature(#[from] ParseError),
-    /// The JA4 is invalid.
-    #[error("JA4: {0}")]
-    Ja4(#[from] Ja4ParseError),
-    /// The family of TLS clients is unknown.
-    #[error("no family of TLS clients has the name {0:?}")]
-    Family(String),
-    /// The reading of the clock has no value, or no clock has its frequency.
-    #[error("a clock without a value, or with a frequency that no clock has")]
-    Clock,
-    /// The tunnel has an invalid layer, or too many.
-    #[error("no tunnel has {0:?}")]
-    Tunnel(String),
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct TunnelRecord {
-    layers: Vec<String>,
-    key_word: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,53 +73,6 @@ struct RequestFactsRecord {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct SignatureRecord {
-    /// `raw_sig`.
-    text: String,
-    is_syn_ack: bool,
-    // The text may have a multiple instead of the window, which may be one of the peer's segment size.
-    window: u16,
-    has_multiple: bool,
-    traffic_class: u8,
-    timestamp: u32,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct ClockRecord {
-    value: u32,
-    at_millis: u64,
-    ticks: u32,
-    millis: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-enum ClaimRecord {
-    Agrees,
-    Custom,
-    Dishonest,
-}
-
-impl From<SoftwareClaim> for ClaimRecord {
-    fn from(claim: SoftwareClaim) -> Self {
-        match claim {
-            SoftwareClaim::Agrees => Self::Agrees,
-            SoftwareClaim::Custom => Self::Custom,
-            SoftwareClaim::Dishonest => Self::Dishonest,
-        }
-    }
-}
-
-impl From<ClaimRecord> for SoftwareClaim {
-    fn from(claim: ClaimRecord) -> Self {
-        match claim {
-            ClaimRecord::Agrees => Self::Agrees,
-            ClaimRecord::Custom => Self::Custom,
-            ClaimRecord::Dishonest => Self::Dishonest,
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct HttpRecord {
     is_request: bool,
     forwarded: bool,
@@ -170,20 +91,6 @@ struct HttpRecord {
     language: Option<String>,
     tcp: Option<LabelRecord>,
     contact: Option<RequestFactsRecord>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-enum TransportRecord {
-    Tcp,
-    Quic,
-    Dtls,
-}
-
-/// A label of the database.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct LabelRecord {
-    line: u32,
-    name: String,
 }
 
 impl HostUpdateRecord {
@@ -223,7 +130,7 @@ impl HostUpdateRecord {
     ///
     /// # Errors
     /// The record comes from another database or another version.
-    pub fn into_event(self, database: &Database) -> Result<Event<HostUpdate>, HostUpdateRecordError> {
+    pub fn into_event(self, database: &Database) -> Result<Event<HostUpdate>, HostRecordError> {
         let transport = if self.is_udp { TransportKind::Udp } else { TransportKind::Tcp };
         let tunnel = self.tunnel.map(|tunnel| tunnel.path().map(Box::new)).transpose()?;
         let flow = FlowId::new(self.client, self.server, transport, tunnel);
@@ -240,19 +147,12 @@ impl UpdateRecord {
             Update::Tcp(TcpUpdate { signature, clock: None, .. }) => {
                 Self::Tcp(SignatureRecord::new(signature))
             }
-            Update::Clock(Clock { reading, ticks, millis }) => {
-                let ClockReading { value, at_millis, .. } = *reading;
-                Self::Clock(ClockRecord { value, at_millis, ticks: *ticks, millis: *millis })
-            }
+            Update::Clock(clock) => Self::Clock(ClockRecord::new(*clock)),
             Update::Http(update) => Self::Http(Box::new(HttpRecord::new(update))),
             Update::Mtu(finding) => Self::Mtu(finding.mtu.0),
             Update::TlsClient(TlsUpdate { ja4, transport, family, software, name, tcp }) => Self::TlsClient {
                 ja4: ja4.to_string(),
-                transport: match transport {
-                    Transport::Tcp => TransportRecord::Tcp,
-                    Transport::Quic => TransportRecord::Quic,
-                    Transport::Dtls => TransportRecord::Dtls,
-                },
+                transport: (*transport).into(),
                 family: family.map(|family| family.name().to_owned()),
                 software: software.as_deref().map(str::to_owned),
                 name: name.as_deref().map(<[u8]>::to_vec),
@@ -265,7 +165,7 @@ impl UpdateRecord {
         })
     }
 
-    fn read(self, database: &Database) -> Result<Update, HostUpdateRecordError> {
+    fn read(self, database: &Database) -> Result<Update, HostRecordError> {
         Ok(match self {
             Self::Tcp(record) => {
                 let signature = record.read()?;
@@ -275,61 +175,26 @@ impl UpdateRecord {
                 };
                 Update::Tcp(TcpUpdate { signature, matched, clock: None })
             }
-            Self::Clock(ClockRecord { value, at_millis, ticks, millis }) => {
-                let reading = ClockReading::new(value, at_millis);
-                let clock = reading.and_then(|reading| Clock::measured(reading, ticks, millis));
-                Update::Clock(clock.ok_or(HostUpdateRecordError::Clock)?)
-            }
+            Self::Clock(record) => Update::Clock(record.read()?),
             Self::Http(record) => Update::Http(Box::new(record.read(database)?)),
             Self::Mtu(bytes) => {
                 let mtu = Mtu(bytes);
                 Update::Mtu(MtuFinding { mtu, link: database.match_mtu(mtu).cloned() })
             }
-            Self::TlsClient { ja4, transport, family, software, name, tcp } => Update::TlsClient(TlsUpdate {
-                ja4: ja4.parse()?,
-                transport: match transport {
-                    TransportRecord::Tcp => Transport::Tcp,
-                    TransportRecord::Quic => Transport::Quic,
-                    TransportRecord::Dtls => Transport::Dtls,
-                },
-                family: match family {
-                    Some(name) => {
-                        let family = ClientFamily::from_name(&name);
-                        Some(family.ok_or(HostUpdateRecordError::Family(name))?)
-                    }
-                    None => None,
-                },
-                software: software.map(String::into_boxed_str),
-                name: name.map(Vec::into_boxed_slice),
-                tcp: LabelRecord::read(tcp, database)?,
-            }),
+            Self::TlsClient { ja4, transport, family: found, software, name, tcp } => {
+                Update::TlsClient(TlsUpdate {
+                    ja4: ja4.parse()?,
+                    transport: transport.into(),
+                    family: family(found)?,
+                    software: software.map(String::into_boxed_str),
+                    name: name.map(Vec::into_boxed_slice),
+                    tcp: LabelRecord::read(tcp, database)?,
+                })
+            }
             Self::TlsServer => Update::TlsServer,
             Self::Request(record) => Update::Request(Box::new(record.read())),
             Self::Fingerprint(found) => Update::Fingerprint(found),
         })
-    }
-}
-
-impl SignatureRecord {
-    fn new(signature: &TcpSignature) -> Self {
-        Self {
-            text: signature.to_string(),
-            is_syn_ack: signature.handshake == Handshake::SynAck,
-            window: signature.window,
-            has_multiple: signature.window_multiple.is_some(),
-            traffic_class: signature.traffic_class,
-            timestamp: signature.timestamp,
-        }
-    }
-
-    fn read(self) -> Result<TcpSignature, ParseError> {
-        let mut signature: TcpSignature = self.text.parse()?;
-        signature.handshake = if self.is_syn_ack { Handshake::SynAck } else { Handshake::Syn };
-        signature.window = self.window;
-        signature.window_multiple = signature.window_multiple.filter(|_| self.has_multiple);
-        signature.traffic_class = self.traffic_class;
-        signature.timestamp = self.timestamp;
-        Ok(signature)
     }
 }
 
@@ -359,7 +224,7 @@ impl HttpRecord {
         }
     }
 
-    fn read(self, database: &Database) -> Result<HttpUpdate, HostUpdateRecordError> {
+    fn read(self, database: &Database) -> Result<HttpUpdate, HostRecordError> {
         let (label, claim) = self.matched.unzip();
         let label = LabelRecord::read(label, database)?;
         Ok(HttpUpdate {
@@ -410,34 +275,5 @@ impl RequestFactsRecord {
             library: self.library.map(Arc::from),
             imitation: self.imitation.map(imitation),
         }
-    }
-}
-
-impl LabelRecord {
-    fn new(label: &Label) -> Self {
-        Self { line: label.line, name: label.to_string() }
-    }
-
-    fn read(record: Option<Self>, database: &Database) -> Result<Option<Arc<Label>>, HostUpdateRecordError> {
-        let Some(Self { line, name }) = record else { return Ok(None) };
-        let labels = database.labels();
-        let label = labels.binary_search_by_key(&line, |label| label.line);
-        let label = label.ok().and_then(|place| labels.get(place)).filter(|label| label.to_string() == name);
-        label.cloned().map(Some).ok_or(HostUpdateRecordError::Label { line, name })
-    }
-}
-
-impl TunnelRecord {
-    fn new(path: &TunnelPath) -> Self {
-        Self { layers: path.layers().iter().map(ToString::to_string).collect(), key_word: path.key_word() }
-    }
-
-    fn path(self) -> Result<TunnelPath, HostUpdateRecordError> {
-        let mut layers = Vec::with_capacity(self.layers.len());
-        for layer in self.layers {
-            layers.push(layer.parse().map_err(|_| HostUpdateRecordError::Tunnel(layer))?);
-        }
-        let path = TunnelPath::with_key_word(&layers, self.key_word);
-        path.ok_or_else(|| HostUpdateRecordError::Tunnel(format!("{} layers", layers.len())))
     }
 }

@@ -338,11 +338,34 @@ pub(crate) struct Learner {
     known: u64,
     since: Option<Timestamp>,
     reported: u64,
+    /// The fingerprints that the baseline lacked before the analysis.
+    learned: Baseline,
 }
 
 impl Learner {
     pub(crate) fn new(baseline: Baseline) -> Self {
-        Self { known: baseline.len() as u64, since: baseline.first(), baseline, reported: 0 }
+        let learned = Baseline::default();
+        Self { known: baseline.len() as u64, since: baseline.first(), baseline, reported: 0, learned }
+    }
+
+    /// The fingerprints that the baseline lacked before the analysis.
+    pub(crate) fn learned(&self) -> &Baseline {
+        &self.learned
+    }
+
+    /// Adds what an earlier analysis learned, without a report.
+    pub(crate) fn restore(&mut self, learned: &Baseline) {
+        for (kind, values) in FingerprintKind::ALL.into_iter().zip(&learned.values) {
+            for value in values {
+                if let Inserted::New = self.baseline.insert(kind, value) {
+                    self.learned.insert(kind, value);
+                }
+            }
+        }
+        for ts in learned.period.into_iter().flat_map(<[Timestamp; 2]>::from) {
+            self.baseline.add_time(ts);
+            self.learned.add_time(ts);
+        }
     }
 
     pub(crate) fn baseline(&self) -> &Baseline {
@@ -361,8 +384,9 @@ impl Learner {
         found: &Fingerprint,
     ) -> Option<Event<Finding>> {
         self.baseline.add_time(event.ts);
+        self.learned.add_time(event.ts);
         match self.baseline.insert(found.kind, &found.value) {
-            Inserted::New => {}
+            Inserted::New => _ = self.learned.insert(found.kind, &found.value),
             Inserted::Known => return None,
             Inserted::Full => {
                 self.baseline.left_out = self.baseline.left_out.saturating_add(1);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::captures;
 use huginn_net::core::{self, Analyzer, Filter, Route, SharedState, TunnelPath};
-use huginn_net::hosts::{HostUpdate, HostUpdateRecord, WithoutHosts};
+use huginn_net::hosts::{HostUpdate, HostUpdateRecord, Hosts, SavedHostRecord, WithoutHosts};
 use huginn_net::record::event_name;
 use huginn_net::record::{JsonEvent, JsonHost};
 use huginn_net::{CaptureReader, Database, Event, Finding, HuginnNet, Observers};
@@ -39,7 +39,7 @@ fn line(event: &Event) -> String {
     JsonEvent { event, file: None }.to_string()
 }
 
-fn profiles(hosts: &huginn_net::hosts::Hosts) -> Vec<String> {
+fn profiles(hosts: &Hosts) -> Vec<String> {
     hosts.profiles().map(|host| JsonHost { host, file: None }.to_string()).collect()
 }
 
@@ -90,6 +90,51 @@ fn hosts_of(updates: &[core::Event<HostUpdate>]) -> (Vec<String>, Vec<String>) {
         hosts.on_update(update, &mut |event| events.push(line(&event)));
     }
     (events, profiles(&hosts))
+}
+
+/// Events and profiles of a host table, and those of two tables with the first `split` updates and the others, of which the second
+/// continues the first.
+fn with_restart(updates: &[core::Event<HostUpdate>], split: usize) -> (Vec<String>, Vec<String>) {
+    let mut events = Vec::new();
+    let mut hosts = observers().host_table();
+    let (before, after) = updates.split_at(split);
+    for updates in [before, after] {
+        hosts = restarted(&hosts, |record| record);
+        for update in updates {
+            hosts.on_update(update.clone(), &mut |event| events.push(line(&event)));
+        }
+    }
+    (events, profiles(&hosts))
+}
+
+/// Returns a table with the hosts of another one, from records that went through JSON.
+fn restarted(hosts: &Hosts, change: impl Fn(String) -> String) -> Hosts {
+    let database = Database::builtin();
+    let mut next = observers().host_table();
+    for id in hosts.ids_by_age() {
+        let Some(saved) = hosts.saved(id) else { continue };
+        let record = SavedHostRecord::new(&saved);
+        let stored = change(serde_json::to_string(&record).unwrap());
+        next.restore(serde_json::from_str(&stored).unwrap(), &database).unwrap();
+    }
+    next
+}
+
+#[test]
+fn table_that_continues_another_one_says_the_same() {
+    let mut hosts = 0;
+    for path in captures() {
+        if CaptureReader::open(&path).is_err() {
+            continue;
+        }
+        let updates = shard(&path, 0, NonZeroU32::MIN).updates;
+        let want = with_restart(&updates, 0);
+        hosts += want.1.len();
+        for split in [updates.len() / 3, updates.len() / 2, updates.len().saturating_sub(1)] {
+            assert_eq!(with_restart(&updates, split), want, "{}, after {split} updates", path.display());
+        }
+    }
+    assert!(hosts > 400, "{hosts} hosts");
 }
 
 #[test]

@@ -228,6 +228,21 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         self.entries.get(self.find(key)? as usize)?.value.as_ref()
     }
 
+    /// As [`peek`](Self::peek), with the time at which the entry was touched last.
+    pub fn peek_with_time(&self, key: &K) -> Option<(&V, Timestamp)> {
+        let entry = self.entries.get(self.find(key)? as usize)?;
+        Some((entry.value.as_ref()?, Timestamp::from_nanos(entry.last_seen, 9)))
+    }
+
+    /// Returns the keys of each partition, those that were idle for longest first, in the order of eviction.
+    pub fn keys_by_age(&self) -> impl Iterator<Item = &K> {
+        self.partitions.iter().flat_map(|partition| {
+            let oldest = self.entries.get(partition.least_recent as usize);
+            std::iter::successors(oldest, |entry| self.entries.get(entry.newer as usize))
+                .map(|entry| &entry.key)
+        })
+    }
+
     /// As [`peek`](Self::peek), with a value that can be changed.
     pub fn peek_mut(&mut self, key: &K) -> Option<&mut V> {
         let slot = self.find(key)?;

@@ -1,6 +1,7 @@
 //! Impairs the captures: packets lost, reordered and repeated, one direction missing, steps of the clock. Each hello, head and SSH
 //! opening whose own packets are still there is reported with equal values, or a blind spot of its connection says why not.
 
+mod capture_loss;
 mod handshakes;
 
 use std::collections::{BTreeMap, BTreeSet};

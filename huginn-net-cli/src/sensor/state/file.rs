@@ -1,0 +1,302 @@
+//! The format of a state: JSON Lines of a header, a line for each host with the oldest update first, a baseline if there is one, and an
+//! end with a hash, without which a file is damaged.
+
+use std::fmt::Write as _;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::time::SystemTime;
+
+use huginn_net::finding::Baseline;
+use huginn_net::hosts::{HostRecordError, Hosts, SavedHost, SavedHostRecord};
+use huginn_net::{Database, Timestamp};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::limits::{MAX_BASELINE_BYTES, MAX_STATE_LINE_BYTES};
+
+/// The version of the format. A change of the records of hosts changes it, too.
+const VERSION: u32 = 1;
+
+/// Why a state cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unreadable {
+    #[error("not a state of 'live'")]
+    NotAState,
+    #[error("version {0} of the format; this program reads version {VERSION}")]
+    Version(u32),
+    #[error("damaged: {0}")]
+    Damaged(&'static str),
+    #[error("damaged: line {0} is invalid")]
+    Line(u64),
+    #[error("{0}")]
+    Read(#[from] io::Error),
+}
+
+impl Unreadable {
+    /// Whether nothing of the file was used.
+    pub(super) fn is_foreign(&self) -> bool {
+        matches!(self, Self::NotAState | Self::Version(_))
+    }
+}
+
+/// What a state held.
+#[derive(Debug)]
+pub(super) struct Content {
+    pub(super) hosts: u64,
+    pub(super) fingerprints: u64,
+    /// When it was written.
+    pub(super) written: String,
+    /// Number of hosts that could not be restored, and the reason of the first one.
+    pub(super) left_out: Option<(u64, HostRecordError)>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    huginn_net_state: u32,
+    #[serde(default)]
+    written: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct End {
+    /// Number of hosts.
+    end: u64,
+    sha256: String,
+}
+
+/// What the line of the end begins with.
+const END_PREFIX: &[u8] = br#"{"end":"#;
+
+/// What the first line of a baseline begins with.
+const BASELINE_PREFIX: &[u8] = br#"{"huginn_net_baseline":"#;
+
+/// Writes a state.
+pub(super) struct StateWriter<W> {
+    out: W,
+    hash: Sha256,
+    hosts: u64,
+    line: Vec<u8>,
+}
+
+impl<W: Write> StateWriter<W> {
+    /// Writes the header.
+    pub(super) fn new(out: W) -> io::Result<Self> {
+        let now = Timestamp::from(SystemTime::now());
+        let written = Timestamp::new(now.as_secs(), 0, 0).to_string();
+        let mut writer = Self { out, hash: Sha256::new(), hosts: 0, line: Vec::new() };
+        writer.write(&Header { huginn_net_state: VERSION, written })?;
+        Ok(writer)
+    }
+
+    fn write(&mut self, value: &impl Serialize) -> io::Result<()> {
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, value)?;
+        self.line.push(b'\n');
+        self.hash.update(&self.line);
+        self.out.write_all(&self.line)
+    }
+
+    /// Writes a host.
+    pub(super) fn add(&mut self, host: &SavedHost) -> io::Result<()> {
+        self.hosts = self.hosts.saturating_add(1);
+        self.write(&SavedHostRecord::new(host))
+    }
+
+    /// Writes the fingerprints that the baseline of the analysis did not have at its start, and the end.
+    pub(super) fn finish(mut self, learned: Option<&Baseline>) -> io::Result<()> {
+        if let Some(learned) = learned {
+            let mut lines = Vec::new();
+            learned.write_to(&mut lines)?;
+            self.hash.update(&lines);
+            self.out.write_all(&lines)?;
+        }
+        let sha256 = hex(&self.hash.clone().finalize());
+        let end = End { end: self.hosts, sha256 };
+        self.write(&end)
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// The lines of a file, each of a bounded length.
+struct Lines<R> {
+    reader: BufReader<R>,
+    line: Vec<u8>,
+    number: u64,
+}
+
+impl<R: Read> Lines<R> {
+    fn new(file: R) -> Self {
+        Self { reader: BufReader::with_capacity(1 << 16, file), line: Vec::new(), number: 0 }
+    }
+
+    /// Returns the next line with its end; `None` at the end of the file.
+    fn next(&mut self) -> Result<Option<&[u8]>, Unreadable> {
+        self.line.clear();
+        self.number = self.number.saturating_add(1);
+        let mut limited = Read::take(&mut self.reader, MAX_STATE_LINE_BYTES);
+        match limited.read_until(b'\n', &mut self.line)? {
+            0 => Ok(None),
+            _ if self.line.ends_with(b"\n") => Ok(Some(&self.line)),
+            _ => Err(Unreadable::Damaged("a line is cut or too long")),
+        }
+    }
+
+    fn header(&mut self) -> Result<Header, Unreadable> {
+        let line = self.next().map_err(|error| match error {
+            Unreadable::Damaged(_) => Unreadable::NotAState,
+            error => error,
+        })?;
+        let header = line.and_then(|line| serde_json::from_slice::<Header>(line).ok());
+        let header = header.ok_or(Unreadable::NotAState)?;
+        if header.huginn_net_state != VERSION {
+            return Err(Unreadable::Version(header.huginn_net_state));
+        }
+        Ok(header)
+    }
+}
+
+/// Checks version, end and hash.
+pub(super) fn verify(file: impl Read) -> Result<(), Unreadable> {
+    let mut lines = Lines::new(file);
+    let mut hash = Sha256::new();
+    lines.header()?;
+    hash.update(&lines.line);
+    while let Some(line) = lines.next()? {
+        if !line.starts_with(END_PREFIX) {
+            hash.update(line);
+            continue;
+        }
+        let end: End = serde_json::from_slice(line).map_err(|_| Unreadable::Damaged("its end is invalid"))?;
+        if end.sha256 != hex(&hash.finalize()) {
+            return Err(Unreadable::Damaged("its content has another hash than its end says"));
+        }
+        return match lines.next()? {
+            None => Ok(()),
+            Some(_) => Err(Unreadable::Damaged("it goes on after its end")),
+        };
+    }
+    Err(Unreadable::Damaged("its end is missing"))
+}
+
+/// Verifies a state, then adds its hosts and fingerprints to the table. After an error the table may have some of them.
+pub(super) fn restore(
+    mut file: impl Read + Seek,
+    hosts: &mut Hosts,
+    database: &Database,
+) -> Result<Content, Unreadable> {
+    verify(&mut file)?;
+    file.seek(SeekFrom::Start(0))?;
+    let mut lines = Lines::new(file);
+    let written = lines.header()?.written;
+    let mut content = Content { hosts: 0, fingerprints: 0, written, left_out: None };
+    let mut baseline: Vec<u8> = Vec::new();
+    loop {
+        let number = lines.number.saturating_add(1);
+        let Some(line) = lines.next()?.filter(|line| !line.starts_with(END_PREFIX)) else { break };
+        if !baseline.is_empty() || line.starts_with(BASELINE_PREFIX) {
+            baseline.extend(line);
+            if baseline.len() as u64 > MAX_BASELINE_BYTES {
+                return Err(Unreadable::Damaged("its baseline is too long"));
+            }
+            continue;
+        }
+        let record: SavedHostRecord = serde_json::from_slice(line).map_err(|_| Unreadable::Line(number))?;
+        match hosts.restore(record, database) {
+            Ok(()) => content.hosts = content.hosts.saturating_add(1),
+            Err(error) => {
+                let (count, first) = content.left_out.take().unwrap_or((0, error));
+                content.left_out = Some((count.saturating_add(1), first));
+            }
+        }
+    }
+    if !baseline.is_empty() {
+        let learned = Baseline::parse("state", &baseline)
+            .map_err(|_| Unreadable::Damaged("its baseline is invalid"))?;
+        content.fingerprints = learned.len() as u64;
+        hosts.restore_baseline(&learned);
+    }
+    Ok(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use huginn_net::{CaptureReader, Event, HuginnNet, Observers};
+
+    use super::*;
+
+    fn analyzed(baseline: Option<Baseline>) -> HuginnNet {
+        let mut analyzer =
+            HuginnNet::builder_with(Observers::default().profiles(true).baseline(baseline)).build();
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/hosts/hosts-plain/hosts-plain.pcap");
+        analyzer.analyze(CaptureReader::open(path).unwrap(), &mut |_: Event| {}).unwrap();
+        analyzer
+    }
+
+    fn state(hosts: &Hosts) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut writer = StateWriter::new(&mut bytes).unwrap();
+        hosts.ids_by_age().for_each(|id| writer.add(&hosts.saved(id).unwrap()).unwrap());
+        writer.finish(hosts.learned().as_ref()).unwrap();
+        bytes
+    }
+
+    fn empty(baseline: Option<Baseline>) -> HuginnNet {
+        HuginnNet::builder_with(Observers::default().profiles(true).baseline(baseline)).build()
+    }
+
+    fn read(bytes: &[u8], analyzer: &mut HuginnNet) -> Result<Content, Unreadable> {
+        restore(Cursor::new(bytes), analyzer.shared_state_mut(), &Database::builtin())
+    }
+
+    #[test]
+    fn state_is_read_back_and_written_the_same() {
+        let first = analyzed(Some(Baseline::new()));
+        let bytes = state(first.shared_state());
+        let mut second = empty(Some(Baseline::new()));
+        let content = read(&bytes, &mut second).unwrap();
+        let counters = second.shared_state().counters();
+        assert_eq!((counters.restored, counters.seen, counters.active), (content.hosts, 0, content.hosts));
+        assert!(content.hosts > 1 && content.fingerprints > 0 && content.left_out.is_none(), "{content:?}");
+        let rest =
+            |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').skip(1).map(<[u8]>::to_vec).collect::<Vec<_>>();
+        let (again, before) = (rest(&state(second.shared_state())), rest(&bytes));
+        // The hash covers the time in the header.
+        assert_eq!(again[..again.len() - 2], before[..before.len() - 2]);
+    }
+
+    #[test]
+    fn damage_and_other_versions_are_named() {
+        let bytes = state(analyzed(None).shared_state());
+        let text = String::from_utf8(bytes.clone()).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let without_end = lines[..lines.len() - 1].join("\n") + "\n";
+        let rows: [(String, &str); 8] = [
+            (String::new(), "not a state of 'live'"),
+            ("{}\n".to_owned(), "not a state of 'live'"),
+            ("x".repeat(100), "not a state of 'live'"),
+            (
+                text.replacen("huginn_net_state\":1", "huginn_net_state\":2", 1),
+                "version 2 of the format; this program reads version 1",
+            ),
+            (without_end, "damaged: its end is missing"),
+            (text[..text.len() - 1].to_owned(), "damaged: a line is cut or too long"),
+            (
+                text.replacen("\"port\":", "\"port\":1", 1),
+                "damaged: its content has another hash than its end says",
+            ),
+            (text.clone() + "\n", "damaged: it goes on after its end"),
+        ];
+        for (text, reason) in rows {
+            assert_eq!(read(text.as_bytes(), &mut empty(None)).unwrap_err().to_string(), reason);
+            assert_eq!(verify(text.as_bytes()).unwrap_err().to_string(), reason);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! `--state`: host profiles and fingerprints that survive a restart.
+
+mod file;
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use huginn_net::core::Amount;
+use huginn_net::hosts::{HostId, Hosts, SavedHost};
+
+use self::file::{Content, StateWriter, Unreadable};
+use super::status::LiveStatus;
+use crate::control::counters::StateCounters;
+use crate::failure::Failure;
+use crate::limits::{HOST_STATE_INTERVAL, HOSTS_PER_QUERY};
+use crate::output::Messages;
+use crate::paths::{PathName, check_directory_writable, name_of, replace_private_file, unread_name};
+use crate::plan::StatePlan;
+
+/// What became of the state file at the start.
+pub(super) struct Restored {
+    path: PathBuf,
+    outcome: Result<Content, Unreadable>,
+}
+
+/// Reads the state, and adds its hosts and fingerprints to the table. Call it before the capture begins: packets would wait meanwhile.
+///
+/// # Errors
+/// The file cannot be opened, or is not a regular file.
+pub(super) fn restore(plan: &StatePlan, hosts: &mut Hosts) -> Result<Option<Restored>, Failure> {
+    let Some(file) = open(&plan.path)? else { return Ok(None) };
+    let outcome = file::restore(file, hosts, &plan.database);
+    if matches!(&outcome, Err(error) if !error.is_foreign()) {
+        hosts.clear();
+    }
+    Ok(Some(Restored { path: plan.path.clone(), outcome }))
+}
+
+/// Checks that the state can be written. Call it after privileges are dropped.
+pub(super) fn check_rights(plan: &StatePlan) -> Result<(), Failure> {
+    let failed = |source| Failure::Create { path: name_of(&plan.path), source };
+    check_directory_writable(&plan.path).map_err(failed)
+}
+
+/// Returns why the state cannot be read, if so.
+///
+/// # Errors
+/// The file cannot be opened, or is not a regular file.
+pub(super) fn check(plan: &StatePlan) -> Result<Option<String>, Failure> {
+    let Some(file) = open(&plan.path)? else { return Ok(None) };
+    Ok(file::verify(file).err().map(|error| format!("{}: {error}", name_of(&plan.path))))
+}
+
+/// Opens a regular file; `None` if there is none.
+fn open(path: &Path) -> Result<Option<File>, Failure> {
+    let failed = |source| Failure::Read { path: name_of(path), source };
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() => Err(Failure::StateNotRegular { path: name_of(path) }),
+        Ok(_) => File::open(path).map(Some).map_err(failed),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+impl Restored {
+    /// Says what was read. Keeps a file that could not be read under another name. Call it after privileges are dropped.
+    pub(super) fn report(self, has_totals: bool, messages: &Messages) {
+        let Self { path, outcome } = self;
+        match outcome {
+            Ok(content) => {
+                if has_totals {
+                    messages.print(&format_args!(
+                        "{}: {} and {}, written {}",
+                        name_of(&path),
+                        Amount(content.hosts, "host(s)"),
+                        Amount(content.fingerprints, "fingerprint(s)"),
+                        content.written
+                    ));
+                }
+                if let Some((left_out, reason)) = content.left_out {
+                    let hosts = Amount(left_out, "host(s)");
+                    messages.warn(&format_args!("{}: {hosts} left out: {reason}", name_of(&path)));
+                }
+            }
+            Err(error) => {
+                let aside = unread_name(&path);
+                let kept = match fs::rename(&path, &aside) {
+                    Ok(()) => format!("the file is kept as {}", PathName(aside)),
+                    Err(error) => format!("the file will be replaced: {error}"),
+                };
+                messages.warn(&format_args!("{}: {error}: starts without hosts; {kept}", name_of(&path)));
+            }
+        }
+    }
+}
+
+/// Counters of the state, from any thread.
+#[derive(Debug, Default)]
+pub(super) struct StateStatus(Mutex<StateCounters>);
+
+impl StateStatus {
+    pub(super) fn counters(&self) -> StateCounters {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self, is_written: bool) {
+        let mut counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = if is_written { &mut counters.written } else { &mut counters.failed };
+        *count = count.saturating_add(1);
+    }
+}
+
+/// Thread that writes the state at intervals and on request.
+#[derive(Debug)]
+pub(super) struct StateKeeper {
+    path: PathBuf,
+    counters: Arc<StateStatus>,
+    thread: JoinHandle<()>,
+}
+
+/// Requests that the state is written. The thread ends with the last one.
+#[derive(Clone, Debug)]
+pub(super) struct StateRequests(SyncSender<()>);
+
+impl StateRequests {
+    pub(super) fn request(&self) {
+        // A request that is pending has the same effect.
+        let _ = self.0.try_send(());
+    }
+}
+
+impl StateKeeper {
+    pub(super) fn start(
+        path: PathBuf,
+        status: Arc<LiveStatus>,
+        messages: Messages,
+    ) -> io::Result<(Self, StateRequests)> {
+        let (requests, received) = sync_channel(1);
+        let (of_thread, counters) = (path.clone(), status.state());
+        let run = move || write_on_request(&of_thread, &status, &messages, &received);
+        let thread = thread::Builder::new().name("huginn-state".to_owned()).spawn(run)?;
+        Ok((Self { path, counters, thread }, StateRequests(requests)))
+    }
+
+    /// Waits for the thread, and writes the state of an analysis that has ended. Call it once there are no more requests.
+    pub(super) fn finish(self, hosts: &Hosts) -> Result<(), Failure> {
+        let _ = self.thread.join();
+        let written = replace_private_file(&self.path, |out| {
+            let mut writer = StateWriter::new(out)?;
+            for id in hosts.ids_by_age() {
+                hosts.saved(id).map_or(Ok(()), |host| writer.add(&host))?;
+            }
+            writer.finish(hosts.learned().as_ref())
+        });
+        self.counters.count(written.is_ok());
+        written.map_err(|source| Failure::Create { path: name_of(&self.path), source })
+    }
+}
+
+fn write_on_request(path: &Path, status: &LiveStatus, messages: &Messages, requests: &Receiver<()>) {
+    while !matches!(requests.recv_timeout(HOST_STATE_INTERVAL), Err(RecvTimeoutError::Disconnected)) {
+        let written = replace_private_file(path, |out| write_hosts(StateWriter::new(out)?, status));
+        match written {
+            // The last state is that of the end.
+            Err(_) if status.has_ended() => return,
+            Err(error) => {
+                status.state().count(false);
+                messages.error(&format_args!("cannot write the state to {}: {error}", name_of(path)));
+            }
+            Ok(()) => status.state().count(true),
+        }
+    }
+}
+
+/// Writes the hosts of a running analysis, which goes on between two queries.
+fn write_hosts<W: io::Write>(mut writer: StateWriter<W>, status: &LiveStatus) -> io::Result<()> {
+    let ended = || io::Error::other("the analysis is not running");
+    let ids = status.query_hosts(|hosts| hosts.ids_by_age().collect::<Vec<HostId>>()).ok_or_else(ended)?;
+    for ids in ids.chunks(HOSTS_PER_QUERY) {
+        let ids = ids.to_vec();
+        let copied = status.query_hosts(move |hosts| -> Vec<SavedHost> {
+            ids.into_iter().filter_map(|id| hosts.saved(id)).collect()
+        });
+        copied.ok_or_else(ended)?.iter().try_for_each(|host| writer.add(host))?;
+    }
+    let learned = status.query_hosts(|hosts| hosts.learned()).ok_or_else(ended)?;
+    writer.finish(learned.as_ref())
+}

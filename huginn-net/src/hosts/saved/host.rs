@@ -1,0 +1,293 @@
+//! The record of a host but for its profile.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use huginn_net_core::Timestamp;
+use huginn_net_db::{Database, Label};
+use huginn_net_tcp::{ClockReading, Handshake};
+use serde::{Deserialize, Serialize};
+
+use super::super::change::{HttpSeen, TcpSeen};
+use super::super::clocks::{HostClock, MeasuredClock};
+use super::super::records::{ClockRecord, HostRecordError, LabelRecord, SignatureRecord};
+use super::super::scores::Scores;
+use super::super::tools::{HostSet, PortSet, ToolSeen};
+use super::super::{Host, Reasons, RoleHistory, Tools};
+use super::profile::ProfileRecord;
+use super::{Stored, is_default};
+use crate::Scope;
+use crate::limits::{MAX_TOOL_TARGETS, MAX_TOP_VALUES, SCORE_HISTORY};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HostBody {
+    #[serde(default, skip_serializing_if = "is_default")]
+    system: Option<LabelRecord>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    clock: HostClockRecord,
+    #[serde(default, skip_serializing_if = "is_default")]
+    reasons: u16,
+    #[serde(default, skip_serializing_if = "is_default")]
+    port: u16,
+    #[serde(default, skip_serializing_if = "is_default")]
+    client: Option<RoleRecord>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    server: Option<RoleRecord>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    tools: Option<ToolsRecord>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    profile: Option<Box<ProfileRecord>>,
+}
+
+impl HostBody {
+    pub(super) fn new(host: &Host) -> Self {
+        let Host { system, clock, reasons, port, client, server, tools, profile } = host;
+        Self {
+            system: system.as_deref().map(LabelRecord::new),
+            clock: HostClockRecord::new(clock),
+            reasons: reasons.0,
+            port: *port,
+            client: client.as_deref().map(RoleRecord::new),
+            server: server.as_deref().map(RoleRecord::new),
+            tools: tools.as_deref().map(ToolsRecord::store),
+            profile: profile.as_deref().map(|profile| Box::new(ProfileRecord::store(profile))),
+        }
+    }
+
+    /// Returns the host. `scope` decides how signatures match.
+    pub(super) fn read(self, database: &Database, scope: Scope) -> Result<Host, HostRecordError> {
+        let role = |role: Option<RoleRecord>| role.map(|role| role.read(database, scope)).transpose();
+        Ok(Host {
+            system: self.system.map(|label| label.find(database)).transpose()?,
+            clock: self.clock.read()?,
+            reasons: Reasons(self.reasons),
+            port: self.port,
+            client: role(self.client)?.map(Box::new),
+            server: role(self.server)?.map(Box::new),
+            tools: self.tools.map(|tools| tools.load(database)).transpose()?.map(Box::new),
+            profile: self.profile.map(|profile| profile.load(database)).transpose()?.map(Box::new),
+        })
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+enum HostClockRecord {
+    #[default]
+    Unknown,
+    Measured {
+        rate: ClockRecord,
+        /// The value and its time in milliseconds.
+        last: (u32, u64),
+        peer: IpAddr,
+        is_shared: bool,
+        contradictions: u8,
+    },
+    Random,
+}
+
+impl HostClockRecord {
+    fn new(clock: &HostClock) -> Self {
+        match clock {
+            HostClock::Unknown => Self::Unknown,
+            HostClock::Measured(MeasuredClock { rate, last, peer, is_shared, contradictions }) => {
+                Self::Measured {
+                    rate: ClockRecord::new(*rate),
+                    last: (last.value, last.at_millis),
+                    peer: *peer,
+                    is_shared: *is_shared,
+                    contradictions: *contradictions,
+                }
+            }
+            HostClock::Random => Self::Random,
+        }
+    }
+
+    fn read(self) -> Result<HostClock, HostRecordError> {
+        Ok(match self {
+            Self::Unknown => HostClock::Unknown,
+            Self::Measured { rate, last: (value, at_millis), peer, is_shared, contradictions } => {
+                let last = ClockReading::new(value, at_millis).ok_or(HostRecordError::Clock)?;
+                HostClock::Measured(MeasuredClock {
+                    rate: rate.read()?,
+                    last,
+                    peer,
+                    is_shared,
+                    contradictions,
+                })
+            }
+            Self::Random => HostClock::Random,
+        })
+    }
+}
+
+/// What the next handshake or head of a role is compared with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct RoleRecord {
+    #[serde(default, skip_serializing_if = "is_default")]
+    handshake: Option<TcpSeenRecord>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    http: Option<HttpSeenRecord>,
+    /// The latest scores, in the order of their slots, and the next slot.
+    #[serde(default, skip_serializing_if = "is_default")]
+    scores: (Vec<u8>, u8),
+}
+
+/// The match follows from the signature.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct TcpSeenRecord {
+    signature: SignatureRecord,
+    at_millis: u64,
+    port: u16,
+    peer: IpAddr,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct HttpSeenRecord {
+    #[serde(default, skip_serializing_if = "is_default")]
+    label: Option<LabelRecord>,
+    software: u64,
+    port: u16,
+    #[serde(default, skip_serializing_if = "is_default")]
+    date: Option<(i64, i64)>,
+}
+
+impl RoleRecord {
+    fn new(role: &RoleHistory) -> Self {
+        let RoleHistory { handshake, http, scores: Scores { latest, next } } = role;
+        let has_scores = latest.iter().any(|score| *score != 0) || *next != 0;
+        Self {
+            handshake: handshake.as_ref().map(|seen| TcpSeenRecord {
+                signature: SignatureRecord::new(&seen.signature),
+                at_millis: seen.at_millis,
+                port: seen.port,
+                peer: seen.peer,
+            }),
+            http: http.as_ref().map(|seen| HttpSeenRecord {
+                label: seen.label.as_deref().map(LabelRecord::new),
+                software: seen.software,
+                port: seen.port,
+                date: seen.date,
+            }),
+            scores: if has_scores { (latest.to_vec(), *next) } else { Default::default() },
+        }
+    }
+
+    fn read(self, database: &Database, scope: Scope) -> Result<RoleHistory, HostRecordError> {
+        let Self { handshake, http, scores: (scores, next) } = self;
+        let handshake = handshake.map(|seen| {
+            let signature = seen.signature.read()?;
+            let matched = match (scope, signature.handshake) {
+                (Scope::P0f, _) => database.match_as_p0f(&signature),
+                (Scope::Full, Handshake::Syn) => database.match_syn(&signature),
+                (Scope::Full, Handshake::SynAck) => database.match_syn_ack(&signature),
+            };
+            let TcpSeenRecord { at_millis, port, peer, .. } = seen;
+            Ok::<_, HostRecordError>(TcpSeen { signature, matched, at_millis, port, peer })
+        });
+        let http = http.map(|seen| {
+            let HttpSeenRecord { label, software, port, date } = seen;
+            let label = label.map(|label| label.find(database)).transpose()?;
+            Ok::<_, HostRecordError>(HttpSeen { label, software, port, date })
+        });
+        let mut latest = [0; SCORE_HISTORY];
+        latest.iter_mut().zip(scores).for_each(|(slot, score)| *slot = score);
+        Ok(RoleHistory {
+            handshake: handshake.transpose()?,
+            http: http.transpose()?,
+            scores: Scores { latest, next },
+        })
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct ToolsRecord {
+    seen: Vec<ToolRecord>,
+    left_out: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct ToolRecord {
+    label: LabelRecord,
+    syns: u64,
+    report_at: u64,
+    /// The first and the last port of each range.
+    ports: Vec<(u16, u16)>,
+    hosts: Vec<IpAddr>,
+    has_more_hosts: bool,
+    first_seen: TimeRecord,
+    last_seen: TimeRecord,
+}
+
+/// Nanoseconds since the Unix epoch, and the decimals of a second that are shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct TimeRecord(u64, u8);
+
+impl From<Timestamp> for TimeRecord {
+    fn from(ts: Timestamp) -> Self {
+        Self(ts.as_nanos(), ts.digits())
+    }
+}
+
+impl From<TimeRecord> for Timestamp {
+    fn from(TimeRecord(nanos, digits): TimeRecord) -> Self {
+        Self::from_nanos(nanos, digits)
+    }
+}
+
+impl Stored<Arc<Label>> for LabelRecord {
+    fn store(label: &Arc<Label>) -> Self {
+        Self::new(label)
+    }
+
+    fn load(self, database: &Database) -> Result<Arc<Label>, HostRecordError> {
+        self.find(database)
+    }
+}
+
+impl Stored<Tools> for ToolsRecord {
+    fn store(tools: &Tools) -> Self {
+        Self { seen: tools.seen.iter().map(ToolRecord::store).collect(), left_out: tools.left_out }
+    }
+
+    fn load(self, database: &Database) -> Result<Tools, HostRecordError> {
+        let seen = self.seen.into_iter().take(MAX_TOP_VALUES).map(|tool| tool.load(database));
+        Ok(Tools { seen: seen.collect::<Result<_, HostRecordError>>()?, left_out: self.left_out })
+    }
+}
+
+impl Stored<ToolSeen> for ToolRecord {
+    fn store(seen: &ToolSeen) -> Self {
+        let mut ports: Vec<(u16, u16)> = Vec::new();
+        seen.ports.for_each(|port| match ports.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(port) => *last = port,
+            _ => ports.push((port, port)),
+        });
+        Self {
+            label: LabelRecord::new(&seen.label),
+            syns: seen.syns,
+            report_at: seen.report_at,
+            ports,
+            hosts: seen.hosts.listed.clone(),
+            has_more_hosts: seen.hosts.has_more,
+            first_seen: seen.first_seen.into(),
+            last_seen: seen.last_seen.into(),
+        }
+    }
+
+    fn load(self, database: &Database) -> Result<ToolSeen, HostRecordError> {
+        let mut ports = PortSet::default();
+        self.ports.into_iter().for_each(|(first, last)| (first..=last).for_each(|port| ports.insert(port)));
+        let mut hosts = HostSet { listed: Vec::new(), has_more: self.has_more_hosts };
+        self.hosts.into_iter().take(MAX_TOOL_TARGETS).for_each(|ip| hosts.insert(ip));
+        Ok(ToolSeen {
+            label: self.label.find(database)?,
+            syns: self.syns,
+            report_at: self.report_at,
+            ports,
+            hosts,
+            first_seen: self.first_seen.into(),
+            last_seen: self.last_seen.into(),
+        })
+    }
+}
