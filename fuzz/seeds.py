@@ -135,6 +135,7 @@ def save_hellos(name, segments):
         payload = segment.payload
         if segment.protocol == TCP and payload[:2] == b"\x16\x03":
             save("client_hello", f"{name}-{i}-records", payload)
+            save("explain_hello", f"{name}-{i}-records", payload)
             save("client_hello", f"{name}-{i}", payload[5:])
             save("quic", f"{name}-{i}", behind_length(crypto_frames(payload[5:1400]), 0x8000))
         elif segment.protocol == UDP and payload[:2] == b"\x16\xfe" and len(payload) > 25:

@@ -14,7 +14,7 @@ readonly PROGRAMS="cargo certutil chromium curl editcap ethtool firefox-esr go i
 export PYTHONDONTWRITEBYTECODE=1
 
 readonly NAMES="http-decrypted-suites http-decrypted-sessions http-decrypted-clients http-decrypted-libraries http-decrypted-firefox
-    http-decrypted-quic http-decrypted-quinn http-decrypted-tls13"
+    http-decrypted-quic http-decrypted-quinn http-decrypted-tls13 http-decrypted-compressed"
 
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/layout.sh"
@@ -313,6 +313,19 @@ record_http_decrypted_tls13() {
         named curl -sk --proxy-insecure --tls-max $version --http1.1 -x https://www.example.test:448 -o /dev/null \
             "https://$SERVER4:444/through-proxy" -o /dev/null "https://$SERVER4:444/through-proxy-again"
     done
+}
+
+# A certificate that OpenSSL 3.5 compresses with zlib for its own client, and sends uncompressed to curl.
+record_http_decrypted_compressed() {
+    local openssl
+    openssl=$(trixie openssl usr/bin/openssl)
+    # shellcheck disable=SC2086
+    server $openssl s_server -accept 448 -www -cert_comp -cert "$tmp/cert.pem" -key "$tmp/key.pem" >/dev/null 2>&1 &
+    until [ -n "$(server ss -Hlnt "sport = :448")" ]; do sleep 0.05; done
+    named curl -sk -o /dev/null $SITE:448/uncompressed
+    # shellcheck disable=SC2086
+    { request /zlib; sleep 0.4; } | named timeout 3 $openssl s_client -connect "$SERVER4:448" -quiet -no_ign_eof -tls1_3 \
+        -keylogfile "$tmp/keys.log" || true
 }
 
 main "$@"

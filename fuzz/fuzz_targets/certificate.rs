@@ -1,12 +1,16 @@
-//! Parses any bytes as a certificate, as a Certificate message and as a CertificateRequest of each version: what is listed
+//! Parses any bytes as a certificate, as a Certificate message, compressed too, and as a CertificateRequest of each version: what is listed
 //! lies within the input and the limits, texts are printable, and a name of the certificate matches it.
 #![no_main]
 
+use huginn_net_decrypt::decompress_certificate;
 use huginn_net_tls::{AlternativeName, Certificate, CertificateMessage, CertificateRequest, Version};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     certificate(data);
+    if let Some(decompressed) = decompress_certificate(data) {
+        assert!(decompressed.len() <= 64 << 10);
+    }
     let message = CertificateMessage::from_body(data);
     let listed: usize = message.certificates().map(|der| der.len() + 3).sum();
     assert!(listed <= data.len() && message.certificates().count() <= 16);

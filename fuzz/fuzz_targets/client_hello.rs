@@ -67,7 +67,12 @@ fn offers(hello: &ClientHello<'_>) {
         assert!(!is_grease(extension.kind) && names::extension(extension.kind).is_none());
     }
     assert!(hello.grease().all(|place| place.index < len && place.to_string().ends_with(']')));
-    let numbers = [hello.certificate_compression(), hello.supported_groups(), hello.signature_algorithms()];
+    let numbers = [
+        hello.certificate_compression(),
+        hello.supported_groups(),
+        hello.signature_algorithms(),
+        hello.signature_algorithms_cert(),
+    ];
     assert!(numbers.map(|list| 2 * list.count()).into_iter().all(|bytes| bytes <= len));
     let _ = hello.record_size_limit();
 }

@@ -44,4 +44,6 @@ mod tls;
 pub use huginn_net_wire::Side;
 pub use quic::{QuicDecryptor, QuicReader};
 pub use secrets::{KeyLogSummary, SecretLabel, Secrets};
-pub use tls::{PlaintextReader, SessionConnection, SessionReader, Stop, TlsDecryptor};
+pub use tls::{
+    PlaintextReader, SessionConnection, SessionReader, Stop, TlsDecryptor, decompress_certificate,
+};

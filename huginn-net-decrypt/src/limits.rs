@@ -23,6 +23,10 @@ pub(crate) const MAX_WAITING_BYTES: usize = 64 * 1024;
 /// Maximum length of a handshake message that is kept, in bytes: hellos and certificate chains of real servers are shorter.
 pub(crate) const MAX_MESSAGE_LEN: usize = 64 * 1024;
 
+/// Maximum window of a certificate that is compressed with zstd, in bytes: the largest one that decoders must support (RFC 8878,
+/// section 3.1.1.1.2).
+pub(crate) const MAX_ZSTD_WINDOW: u64 = 8 * 1024 * 1024;
+
 /// Maximum number of records without the right authentication that are passed over: early data that the server rejected, or the
 /// handshake where only later secrets are known. A client sends at most 16 KiB of early data to most servers.
 pub(crate) const MAX_REFUSED_RECORDS: u32 = 64;

@@ -5,6 +5,8 @@ use huginn_net_wire::Side;
 use crate::certificate::{Certificate, CertificateMessage};
 use crate::hello::{ClientHello, ServerHello, Version};
 use crate::names;
+#[cfg(feature = "packets")]
+use crate::quic::QuicClose;
 use crate::quic::{QuicClient, QuicServer};
 
 /// An event of a [`TlsObserver`](crate::TlsObserver). Its subject is the sender; of a [`TlsHandshake`], the server.
@@ -90,6 +92,25 @@ pub struct TlsHandshake {
     pub server_is_done: bool,
     /// Alerts of both sides before the end of the handshake: the first ones, at most 8, and the one that ended it.
     pub alerts: Vec<TlsAlert>,
+    /// The error code of the CONNECTION_CLOSE that ended a handshake of QUIC before its ServerHello (RFC 9000, section 20.1).
+    pub quic_error: Option<u64>,
+}
+
+#[cfg(feature = "packets")]
+impl TlsHandshake {
+    /// The handshake of a QUIC connection that was closed. Codes from 0x100 on are fatal alerts (RFC 9001, section 4.8).
+    pub(crate) fn closed(close: &QuicClose) -> Self {
+        let description =
+            close.code.checked_sub(0x100).and_then(|description| u8::try_from(description).ok());
+        let alert =
+            description.map(|description| TlsAlert { sender: close.sender, code: Some((2, description)) });
+        Self {
+            retry: close.retry,
+            alerts: alert.into_iter().collect(),
+            quic_error: Some(close.code),
+            ..Self::default()
+        }
+    }
 }
 
 /// Whether and how a session continues an earlier one.

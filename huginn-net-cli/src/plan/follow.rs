@@ -211,7 +211,7 @@ impl DiffPlan {
             let inputs = Inputs::find(&input)?;
             inputs.refuse_as_output(&output.target)?;
             let plan = AnalysisPlan::new(&analysis)?;
-            let plan = plan.configure(|builder| builder.hosts(host_limits()).profiles(true));
+            let plan = plan.configure(|builder| builder.hosts(host_limits()).profiles(true).handshakes(true));
             let analyzer = plan.decrypt(&inputs).build_for_files(inputs.longest())?;
             Ok((inputs, analyzer))
         };

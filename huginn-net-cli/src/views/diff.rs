@@ -1,12 +1,13 @@
-//! What differs between two sets of captures: hosts, fingerprints, software and servers.
+//! What differs between two sets of captures: hosts, fingerprints, software, servers and their certificates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::net::SocketAddr;
 
-use huginn_net::core::Amount;
+use huginn_net::core::{Amount, HexDigits};
 use huginn_net::hosts::{HostLimits, HostProfile, Hosts, JoinedHosts, TopValues};
-use huginn_net::{Escaped, Event, Finding};
+use huginn_net::tls::Certificate;
+use huginn_net::{Escaped, Event, Finding, Side};
 use serde::Serialize;
 
 use super::columns::{Layout, Table};
@@ -52,7 +53,9 @@ pub(crate) struct View {
     ja3s: BTreeSet<String>,
     /// Names that clients asked a server for.
     servers: BTreeMap<SocketAddr, BTreeSet<String>>,
-    /// Whether a limit left out servers, names or JA3S.
+    /// The own certificates of servers.
+    certificates: BTreeMap<SocketAddr, BTreeSet<String>>,
+    /// Whether a limit left out servers, names, certificates or JA3S.
     is_full: bool,
     captures: u64,
     packets: u64,
@@ -67,6 +70,7 @@ impl View {
             overview: Overview::new(true),
             ja3s: BTreeSet::new(),
             servers: BTreeMap::new(),
+            certificates: BTreeMap::new(),
             is_full: false,
             captures: 0,
             packets: 0,
@@ -91,21 +95,18 @@ impl View {
             Finding::TlsClient(finding) => finding.client.hello.server_name(),
             Finding::HttpRequest(finding) => finding.request.host(),
             Finding::HttpResponse(_) | Finding::SshServer(_) => None,
+            Finding::TlsCertificates(finding) if event.subject == Side::Server => {
+                let own = finding.certificates.certificates.first().map(certificate_in_words);
+                self.is_full |= add_to(&mut self.certificates, event.subject_addr(), own);
+                return;
+            }
             _ => return,
         };
-        if self.servers.len() >= MAX_COMPARED_SERVERS && !self.servers.contains_key(&server) {
-            self.is_full = true;
-            return;
-        }
-        let names = self.servers.entry(server).or_default();
-        let Some(name) = name else { return };
-        let name = name.get(..MAX_OVERVIEW_TEXT).unwrap_or(name).to_ascii_lowercase();
-        let name = format!("{:#}", Escaped(&name));
-        if names.len() < MAX_FOLLOWED_SERVERS {
-            names.insert(name);
-        } else {
-            self.is_full |= !names.contains(&name);
-        }
+        let name = name.map(|name| {
+            let name = name.get(..MAX_OVERVIEW_TEXT).unwrap_or(name).to_ascii_lowercase();
+            format!("{:#}", Escaped(&name))
+        });
+        self.is_full |= add_to(&mut self.servers, server, name);
     }
 
     /// Adds the hosts of a capture.
@@ -136,6 +137,31 @@ impl View {
     }
 }
 
+/// Adds a server and a value of it. Returns whether a limit leaves one of them out.
+fn add_to(
+    servers: &mut BTreeMap<SocketAddr, BTreeSet<String>>,
+    server: SocketAddr,
+    value: Option<String>,
+) -> bool {
+    if servers.len() >= MAX_COMPARED_SERVERS && !servers.contains_key(&server) {
+        return true;
+    }
+    let values = servers.entry(server).or_default();
+    let Some(value) = value else { return false };
+    if values.len() >= MAX_FOLLOWED_SERVERS {
+        return !values.contains(&value);
+    }
+    values.insert(value);
+    false
+}
+
+/// Subject, issuer and validity of a certificate, and its SHA-256.
+fn certificate_in_words(certificate: &Certificate) -> String {
+    let text = certificate.to_string();
+    let text = text.as_bytes().get(..MAX_OVERVIEW_TEXT).unwrap_or(text.as_bytes());
+    format!("{:#}, SHA-256 {}", Escaped(text), HexDigits(certificate.sha256()))
+}
+
 /// How a subject differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -159,7 +185,7 @@ impl Change {
 #[derive(Serialize)]
 struct Difference {
     event: &'static str,
-    /// The question: `host`, `fingerprint`, `software` or `server`.
+    /// The question: `host`, `fingerprint`, `software`, `server` or `certificate`.
     subject: &'static str,
     change: Change,
     /// The kind of a fingerprint or of software.
@@ -316,25 +342,31 @@ fn ja3s(views: &[View; 2]) -> Vec<Difference> {
     come.chain(gone).collect()
 }
 
-fn servers(views: &[View; 2]) -> Vec<Difference> {
+/// The differences of names or certificates of servers.
+fn servers(
+    subject: &'static str,
+    views: &[View; 2],
+    of: fn(&View) -> &BTreeMap<SocketAddr, BTreeSet<String>>,
+) -> Vec<Difference> {
     let mut differences = Vec::new();
-    let [old, new] = views;
-    let list = |names: Option<&BTreeSet<String>>| names.into_iter().flatten().cloned().collect();
-    compare(&old.servers, &new.servers, |change, server, old, new| {
-        differences.push(difference("server", change, &server.to_string(), list(old), list(new)));
+    let [old, new] = views.each_ref().map(of);
+    let list = |values: Option<&BTreeSet<String>>| values.into_iter().flatten().cloned().collect();
+    compare(old, new, |change, server, old, new| {
+        differences.push(difference(subject, change, &server.to_string(), list(old), list(new)));
     });
     differences
 }
 
 /// All differences, by question.
-fn groups(views: &[View; 2]) -> [(&'static str, Vec<Difference>); 4] {
+fn groups(views: &[View; 2]) -> [(&'static str, Vec<Difference>); 5] {
     let mut fingerprints = values("fingerprint", &FINGERPRINTS, views);
     fingerprints.extend(ja3s(views));
     [
         ("hosts", hosts(views)),
         ("fingerprints", fingerprints),
         ("software", values("software", &SOFTWARE, views)),
-        ("servers", servers(views)),
+        ("servers", servers("server", views, |view| &view.servers)),
+        ("certificates", servers("certificate", views, |view| &view.certificates)),
     ]
 }
 

@@ -68,6 +68,25 @@ fn changed_host_has_old_and_new_values() {
     );
 }
 
+/// The certificates: `NAME.certificates` of both captures, which OpenSSL reads.
+#[test]
+fn server_with_another_certificate_has_changed() {
+    let all = lines(["tls-certificates.pcap", "tls-alerts.pcap"]);
+    let is_changed = |line: &&Value| {
+        line["subject"] == "certificate" && line["change"] == "changed" && line["value"] == "192.0.2.2:443"
+    };
+    let changed = all.iter().find(is_changed).unwrap();
+    let has = |side: &str, text: &str| {
+        changed[side].as_array().unwrap().iter().any(|found| found.as_str().unwrap().contains(text))
+    };
+    let sha256 = [
+        "7c05d977441d20e3ec648d549b6cbc15b89ac9693e8a6aa1c77d648415bcf1a0",
+        "89e8c825b62e9ff0febd1e047023f8aa95c4bae7c7ba19bb3f27270a4b855fa1",
+    ];
+    assert!(has("old", sha256[0]) && has("new", sha256[1]), "{changed}");
+    assert!(has("old", "CN=www.example.test,O=Example\\, Inc."), "{changed}");
+}
+
 #[test]
 fn damaged_side_is_incomplete_and_status_is_1() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("diff");

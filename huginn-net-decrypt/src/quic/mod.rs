@@ -21,6 +21,7 @@ use self::packet::{LongKind, LongPacket, MAX_ID_LEN, Packet, Packets};
 use self::stream::StreamBuffer;
 use self::streams::Streams;
 use crate::limits::{MAX_CONNECTION_IDS, MAX_REFUSED_PACKETS, MAX_WAITING_BYTES};
+use crate::tls::compressed::CompressedCertificates;
 use crate::tls::hello::accepts_early_data;
 use crate::tls::messages::MessageJoiner;
 use crate::tls::suite::Suite;
@@ -79,6 +80,7 @@ struct Direction {
     application: Keys<PhasedKeys>,
     crypto: StreamBuffer,
     messages: MessageJoiner,
+    certificates: CompressedCertificates,
 }
 
 type Id = ([u8; MAX_ID_LEN], u8);
@@ -281,12 +283,12 @@ impl QuicDecryptor {
     fn on_crypto(&mut self, role: Side, offset: u64, data: &[u8], reader: &mut impl QuicReader) {
         let side = self.side(role);
         let mut is_rejected = false;
-        let Direction { crypto, messages, .. } = self.direction_mut(role);
+        let Direction { crypto, messages, certificates, .. } = self.direction_mut(role);
         crypto.push(offset, data, false, &mut |bytes| {
             messages.push(bytes, |kind, body| {
                 is_rejected |=
                     role == Side::Server && kind == ENCRYPTED_EXTENSIONS && !accepts_early_data(body);
-                reader.on_handshake(side, kind, body);
+                certificates.pass(kind, body, |kind, body| reader.on_handshake(side, kind, body));
             });
         });
         if crypto.buffered_bytes() > MAX_WAITING_BYTES {

@@ -2,6 +2,7 @@
 
 mod cbc;
 pub(crate) mod cipher;
+pub(crate) mod compressed;
 pub(crate) mod derive;
 pub(crate) mod hello;
 mod keys;
@@ -16,6 +17,8 @@ use std::fmt;
 
 use huginn_net_wire::Side;
 use zeroize::Zeroizing;
+
+pub use self::compressed::decompress_certificate;
 
 use self::cipher::RecordCipher;
 use self::hello::{ClientHello, ServerHello};
@@ -62,7 +65,8 @@ pub trait PlaintextReader {
         true
     }
 
-    /// Receives an encrypted handshake message of TLS 1.3: its type and body.
+    /// Receives an encrypted handshake message of TLS 1.3: its type and body. The first CompressedCertificate message of a side
+    /// (RFC 8879) is decompressed to a Certificate message of up to 64 KiB.
     fn on_handshake(&mut self, _side: Side, _kind: u8, _body: &[u8]) {}
 
     /// Receives an encrypted alert of TLS 1.3: its level and description.
@@ -372,7 +376,9 @@ impl TlsDecryptor {
                 joiner.push(bytes, |kind, body| {
                     outcome = match outcome {
                         Ok(false) if is_tls13 => {
-                            reader.on_handshake(side, kind, body);
+                            self.side(side).certificates.pass(kind, body, |kind, body| {
+                                reader.on_handshake(side, kind, body);
+                            });
                             self.on_encrypted_message(side, kind, body, secrets, reader)
                         }
                         // A renegotiation.

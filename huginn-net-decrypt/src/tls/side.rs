@@ -6,6 +6,7 @@ use huginn_net_wire::Side;
 use zeroize::Zeroizing;
 
 use super::cipher::{Opened, RecordCipher};
+use super::compressed::CompressedCertificates;
 use super::messages::MessageJoiner;
 use super::{ALERT, HANDSHAKE, Stop};
 use crate::limits::MAX_FRAGMENT_LEN;
@@ -20,6 +21,7 @@ pub(super) struct SideState {
     bytes: Vec<u8>,
     start: usize,
     pub(super) messages: MessageJoiner,
+    pub(super) certificates: CompressedCertificates,
     /// Whether the side has sent records.
     pub(super) has_begun: bool,
     /// Whether its records are encrypted.

@@ -44,7 +44,7 @@ struct Passed {
 }
 
 /// A file of the last scan.
-struct Found {
+pub(super) struct Found {
     name: OsString,
     inode: Inode,
     size: u64,

@@ -266,19 +266,15 @@ fn looks_at_a_large_directory_take_a_small_part_of_the_time() {
     fs::write(folder.path().join("next.pcap"), capture(&[2])).unwrap();
     let start = Instant::now();
     let mut looks = 0;
-    let found = loop {
+    while directory.next().unwrap().is_none() {
         looks += 1;
-        if let Some(found) = directory.next().unwrap() {
-            break found;
-        }
         thread::yield_now();
-    };
+    }
     // The last look alone took a twentieth of the pause before it, about.
     let elapsed = start.elapsed();
     let scan_start = Instant::now();
     directory.scan().unwrap();
-    assert!(looks > 1 && elapsed > scan_start.elapsed(), "{looks} looks in {elapsed:?}");
-    drop(found);
+    assert!(looks > 0 && elapsed > scan_start.elapsed(), "{looks} looks in {elapsed:?}");
 }
 
 #[test]

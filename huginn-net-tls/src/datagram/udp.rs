@@ -3,13 +3,14 @@
 use huginn_net_core::{Conflict, Interest, Origin, Segment, Side};
 
 use super::flow::{DatagramFlow, Found};
-use super::quic::{self, QuicFlow, Scratch};
+use super::quic::{self, QuicFlow, QuicPart, Scratch};
 use crate::counters::TlsCounters;
-use crate::event::TlsEvent;
+use crate::event::{TlsEvent, TlsHandshake};
 use crate::hello::Hello;
 use crate::{TlsParserSettings, Transport};
 
-/// Reports the hellos of UDP flows: QUIC, DTLS, and TLS in OpenVPN and RDP. It can follow handshakes of all except QUIC.
+/// Reports the hellos of UDP flows: QUIC, DTLS, and TLS in OpenVPN and RDP. It can follow handshakes; of QUIC, those that end before
+/// the ServerHello.
 #[derive(Clone, Debug, Default)]
 pub struct TlsUdpObserver {
     /// Buffers for the decryption of QUIC packets.
@@ -65,7 +66,19 @@ impl TlsUdpObserver {
         let is_quic = flow.detect(payload, self.settings);
         let TlsCounters { hellos, handshakes, quic: quic_counters, udp, .. } = counters;
         if let Some(quic) = flow.quic.as_mut().filter(|_| is_quic) {
-            quic.on_datagram(payload, sender, &mut self.scratch, quic_counters, &mut |found| {
+            let follows = self.settings.handshakes;
+            quic.on_datagram(payload, sender, &mut self.scratch, quic_counters, &mut |part| {
+                let found = match part {
+                    QuicPart::Hello(found) => found,
+                    QuicPart::Close(close) => {
+                        let event = TlsEvent::Handshake(Box::new(TlsHandshake::closed(&close)));
+                        if follows {
+                            handshakes.count(&event);
+                            emit(origin(close.server, false), event);
+                        }
+                        return;
+                    }
+                };
                 if let Ok(hello) = Hello::from_message(found.message, Transport::Quic) {
                     let mut event = hellos.event(hello, found.retry);
                     match &mut event {

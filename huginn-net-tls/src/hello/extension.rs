@@ -30,6 +30,8 @@ pub mod extension_type {
     pub const SUPPORTED_VERSIONS: u16 = 0x002b;
     /// RFC 8446, section 4.2.4.
     pub const CERTIFICATE_AUTHORITIES: u16 = 0x002f;
+    /// RFC 8446, section 4.2.3.
+    pub const SIGNATURE_ALGORITHMS_CERT: u16 = 0x0032;
     /// cookie (RFC 8446, section 4.2.2).
     pub const COOKIE: u16 = 0x002c;
     /// key_share of the drafts of RFC 8446 before the 23rd; unassigned since.

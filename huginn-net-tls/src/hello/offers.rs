@@ -61,6 +61,11 @@ impl ClientHello<'_> {
         PskIdentities { rest: self.prefixed(kind::PRE_SHARED_KEY) }
     }
 
+    /// The signature schemes of the extension signature_algorithms_cert (RFC 8446, section 4.2.3), including GREASE.
+    pub fn signature_algorithms_cert(&self) -> U16List<'_> {
+        U16List::new(self.prefixed(kind::SIGNATURE_ALGORITHMS_CERT))
+    }
+
     /// The algorithms of the extension compress_certificate (RFC 8879, section 3), including GREASE.
     pub fn certificate_compression(&self) -> U16List<'_> {
         let list = self.extension(kind::COMPRESS_CERTIFICATE).and_then(|data| {

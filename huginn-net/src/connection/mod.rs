@@ -8,7 +8,7 @@ use huginn_net_core::{Event, FlowId, Interest, Route, Segment, Side, Timestamp, 
 use huginn_net_db::{ClientMatch, Label, SystemName};
 use huginn_net_ssh::{Hassh, SshPeer};
 use huginn_net_tcp::Handshake;
-use huginn_net_tls::{Ja4, Version};
+use huginn_net_tls::{Certificate, Ja4, Version};
 
 pub use self::history::TcpHistory;
 use crate::Finding;
@@ -48,6 +48,8 @@ pub struct Connection {
     pub tls_client: Option<ClientMatch>,
     /// The TLS version that the server selected.
     pub tls_version: Option<Version>,
+    /// The own certificate of the TLS server, if handshakes are followed. The client is the sender of the ClientHello.
+    pub certificate: Option<Certificate>,
     /// JA4 of the first ClientHello.
     pub ja4: Option<Ja4>,
     /// HASSH of the SSH client.
@@ -107,6 +109,7 @@ impl OpenConnection {
             server_software: None,
             tls_client: None,
             tls_version: None,
+            certificate: None,
             ja4: None,
             hassh: None,
             hassh_server: None,
@@ -136,7 +139,7 @@ impl OpenConnection {
     }
 
     /// Adds what an output of the protocols says about the connection.
-    pub(crate) fn on_output(&mut self, output: &FlowOutput) {
+    pub(crate) fn on_output(&mut self, output: &FlowOutput, subject: Side) {
         let Route::Report(finding) = output else { return };
         self.has_findings = true;
         let connection = &mut self.connection;
@@ -163,6 +166,10 @@ impl OpenConnection {
             }
             Finding::TlsClient(finding) if connection.ja4.is_none() => connection.add_hello(finding),
             Finding::TlsServer(finding) => connection.tls_version = Some(finding.server.hello.version()),
+            Finding::TlsCertificates(finding) if subject == Side::Server => {
+                let own = finding.certificates.certificates.first();
+                connection.certificate = connection.certificate.take().or_else(|| own.cloned());
+            }
             Finding::SshClient(finding) => {
                 connection.hassh = hassh(&finding.peer);
                 let name = finding.software().map(|found| found.software.to_string().into());

@@ -76,7 +76,7 @@ const NUMBER: usize = MAX_NUMBER_NAME_LEN + 3;
 const TLS_SOFTWARE: usize = 1800;
 
 /// Bytes of the JSON of a hello, without its texts and lists.
-const HELLO: usize = 900;
+const HELLO: usize = 960;
 
 /// Bytes of an alert of a handshake.
 const ALERT: usize = 120;
@@ -91,7 +91,7 @@ const ECH: usize = 150;
 const QUIC: usize = 480;
 
 /// Bytes of the QUIC object of a server.
-const QUIC_SERVER: usize = 128;
+const QUIC_SERVER: usize = 240;
 
 /// Bytes of a transport parameter in its list and in both fingerprints, without its value: id, name, and JSON.
 const PARAMETER: usize = 160;
@@ -104,6 +104,9 @@ const MATCH: usize = 320;
 
 /// Bytes of the JSON of a connection, without its texts.
 const CONNECTION: usize = 480;
+
+/// Bytes of the certificate in the JSON of a connection, without its subject.
+const CERTIFICATE_OF_CONNECTION: usize = 130;
 
 /// Bytes of the names of systems in the summary of a connection that shows nothing else.
 const CONNECTION_SYSTEMS: usize = 200;
@@ -181,6 +184,8 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
                 numbers(hello.supported_groups().len(), limit),
                 numbers(hello.key_shares().count(), limit),
                 numbers(hello.signature_algorithms().len(), limit),
+                numbers(hello.signature_algorithms_cert().len(), limit),
+                numbers(hello.supported_versions().len(), limit),
                 numbers(hello.certificate_compression().len(), limit),
                 list(MAX_LENGTH_LEN, hello.key_shares().count(), limit),
                 list(MAX_LENGTH_LEN, hello.psk_identities().count(), limit),
@@ -197,7 +202,7 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
             let extensions = numbers(hello.extensions().count(), limit);
             let quic = finding.server.quic.map_or(0, |_| QUIC_SERVER);
             let ja3s = limited(hello.message().len().saturating_mul(2), limit);
-            sum([310, DECRYPTED, NUMBER, quic, alpn, extensions, ja3s])
+            sum([335, DECRYPTED, NUMBER, quic, alpn, extensions, ja3s])
         }
         Finding::TlsHandshake(finding) => {
             // A byte of a name has up to six characters, two of them backslashes: `\C2\80`.
@@ -206,7 +211,7 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
             let alpn =
                 finding.handshake.alpn.as_deref().map_or(0, |name| text(name, limit).saturating_add(9));
             sum([
-                280,
+                320,
                 DECRYPTED,
                 NUMBER,
                 alpn,
@@ -402,7 +407,11 @@ fn connection(found: &Connection) -> u64 {
     let names = [client, server, software, found.client_software.as_ref().map_or(0, |name| name.len())];
     let host = found.host.as_ref().map_or(0, |host| text(host, TextLimit::NONE));
     let tls_client = software_text(found.tls_client.as_ref());
-    sum([CONNECTION, host, tls_client, names.into_iter().fold(0, usize::saturating_add)])
+    let subject = found.certificate.as_ref().and_then(|found| found.fields()?.subject.as_ref());
+    let subject = subject.map_or(0, |subject| text(subject.as_bytes(), TextLimit::NONE));
+    let certificate =
+        found.certificate.as_ref().map_or(0, |_| CERTIFICATE_OF_CONNECTION.saturating_add(subject));
+    sum([CONNECTION, host, tls_client, certificate, names.into_iter().fold(0, usize::saturating_add)])
 }
 
 fn label(found: Option<&Label>) -> usize {

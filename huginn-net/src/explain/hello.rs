@@ -111,6 +111,8 @@ fn describe_client(
     let shares = hello.key_shares();
     rows(out, "key shares", shares.map(|share| with_len(share.group, names::group, share.key)))?;
     numbers(out, "signature algorithms", hello.signature_algorithms(), names::signature_scheme)?;
+    let of_certificates = hello.signature_algorithms_cert();
+    numbers(out, "signature algorithms of certificates", of_certificates, names::signature_scheme)?;
     rows(out, "protocols (ALPN)", hello.alpn().map(|name| Text(name).to_string()))?;
     rows(out, "protocols with settings (ALPS)", hello.alps().map(|name| Text(name).to_string()))?;
     let compression = hello.certificate_compression();
@@ -144,6 +146,9 @@ fn describe_server(out: &mut impl Write, hello: &ServerHello<'_>) -> io::Result<
     row(out, "session id", amount(hello.session_id().len()))?;
     if let Some(group) = hello.group() {
         row(out, "key share", with_len(group, names::group, hello.key_share().unwrap_or_default()))?;
+    }
+    if let Some(place) = hello.selected_psk() {
+        row(out, "resumes", format_args!("pre-shared key {place} of the client"))?;
     }
     if let Some(name) = hello.alpn() {
         row(out, "ALPN", Text(name))?;

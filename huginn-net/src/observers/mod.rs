@@ -497,7 +497,7 @@ impl Protocol for Observers {
                 mark_first(&mut has_updated, event.subject, &mut event.kind);
             }
             if let Some(connection) = &mut connection {
-                connection.on_output(&event.kind);
+                connection.on_output(&event.kind, event.subject);
             }
             admit(event, false);
         });
@@ -603,9 +603,9 @@ impl Observers {
         let Some(mut connection) = flow.connection.take() else { return Interest::More };
         connection.on_segment(segment, sender);
         if connection.interest == Interest::More {
-            connection.interest = self.analyze(segment, sender, flow, &mut |side, output| {
-                connection.on_output(&output);
-                emit(side, output);
+            connection.interest = self.analyze(segment, sender, flow, &mut |origin, output| {
+                connection.on_output(&output, origin.subject);
+                emit(origin, output);
             });
         }
         flow.connection = Some(connection);

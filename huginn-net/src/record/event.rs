@@ -176,7 +176,7 @@ pub fn event_name(finding: &Finding) -> &'static str {
 /// assert!(needs_handshakes("tls_certificates") && !needs_handshakes("tls_client"));
 /// ```
 pub fn needs_handshakes(name: &str) -> bool {
-    matches!(name, "tls_handshake" | "tls_certificates")
+    matches!(name, "tls_handshake" | "tls_certificates" | "connection")
 }
 
 /// The place of the kind in [`EVENT_NAMES`].

@@ -181,6 +181,10 @@ records! {
         tls_client: Option<Text<'a>>,
         /// TLS version that the server selected
         tls_version in "tls_version": Option<Text<'a>>,
+        /// SHA-256 of the server's certificate
+        certificate_sha256[omitted]: Option<Text<'a>>,
+        /// Subject of the server's certificate
+        certificate_subject[omitted]: Option<Text<'a>>,
         /// JA4 of the first ClientHello
         ja4 in "ja4": Option<Ja4>,
         /// HASSH of the SSH client
@@ -594,6 +598,12 @@ impl<'a> ConnectionRecord<'a> {
             server_software: connection.server_software.as_deref().map(Text::of),
             tls_client: connection.tls_client.as_ref().map(|found| Text::of(&*found.software)),
             tls_version: connection.tls_version.map(Text::version),
+            certificate_sha256: connection.certificate.as_ref().map(|found| Text::digits(found.sha256())),
+            certificate_subject: connection
+                .certificate
+                .as_ref()
+                .and_then(|found| found.fields()?.subject.as_ref())
+                .map(|subject| texts.of("certificate_subject", subject.len(), subject)),
             ja4: connection.ja4,
             hassh: connection.hassh.as_ref().map(Text::of),
             hassh_server: connection.hassh_server.as_ref().map(Text::of),

@@ -54,6 +54,11 @@ records! {
         source_connection_id_length: u8,
         /// Length of the destination connection id, in bytes
         destination_connection_id_length: u8,
+        /// Length of the token of the server's Retry, in bytes
+        retry_token_length[omitted]: Option<u32>,
+        /// UDP payload sizes of the datagrams up to the hello, in bytes; at most 8
+        #[serde(default)]
+        datagram_sizes: Vec<u16>,
     }
 }
 
@@ -114,6 +119,8 @@ impl QuicServerRecord<'_> {
             version: Text::owned(server.version),
             source_connection_id_length: server.source_connection_id_len,
             destination_connection_id_length: server.destination_connection_id_len,
+            retry_token_length: server.retry_token_len,
+            datagram_sizes: server.datagram_sizes().to_vec(),
         }
     }
 }

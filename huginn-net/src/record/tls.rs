@@ -5,7 +5,7 @@ use std::sync::Arc;
 use huginn_net_core::{Side, Timestamp};
 use huginn_net_tls::{
     AlternativeName, Certificate, CertificateRequest, Ech, Ja4, Ja4Form, KeyExchange, TlsAlert,
-    TlsCertificates, TlsClient, TlsServer, is_grease, names,
+    TlsCertificates, TlsClient, TlsServer, Version, is_grease, names,
 };
 
 use super::describe::records;
@@ -23,6 +23,9 @@ records! {
         decrypted[omitted]: Option<bool>,
         /// Highest version that the client offers
         version: Text<'a>,
+        /// Versions of supported_versions
+        #[serde(default)]
+        supported_versions[omitted]: Vec<Text<'a>>,
         /// Server name that the client asks for
         sni: Option<Text<'a>>,
         /// Protocols that the client offers
@@ -35,6 +38,9 @@ records! {
         key_share_lengths: Vec<u16>,
         /// Signature algorithms that the client accepts
         signature_algorithms: Vec<Text<'a>>,
+        /// Signature algorithms that the client accepts in certificates
+        #[serde(default)]
+        signature_algorithms_cert[omitted]: Vec<Text<'a>>,
         /// Length of the session id, in bytes
         session_id_length: u16,
         /// Length of the session ticket of TLS 1.2, in bytes; 0 if the client asks for one
@@ -132,6 +138,8 @@ records! {
         group: Option<Text<'a>>,
         /// Length of the key share, in bytes
         key_share_length: Option<u16>,
+        /// Number of the pre-shared key that the server accepts, in the list of the client
+        selected_psk[omitted]: Option<u16>,
         /// Extensions, in the order of the hello
         extensions: Vec<Text<'a>>,
         /// Whether the hello is a HelloRetryRequest
@@ -173,6 +181,8 @@ records! {
         has_more_authorities: Option<bool>,
         /// Alerts of both sides
         alerts: Vec<AlertRecord<'a>>,
+        /// Error code of the CONNECTION_CLOSE that ended a handshake of QUIC
+        quic_error[omitted]: Option<u64>,
     }
 
     /// An alert.
@@ -253,6 +263,7 @@ impl<'a> TlsClientRecord<'a> {
             transport: hello.transport().name().into(),
             decrypted: finding.decrypted.then_some(true),
             version: Text::version(hello.version()),
+            supported_versions: texts.numbers("supported_versions", hello.supported_versions(), version_code),
             sni: hello.server_name().map(|name| texts.wire("sni", name)),
             alpn: texts.wires("alpn", hello.alpn()),
             groups: texts.groups("groups", hello.supported_groups()),
@@ -261,6 +272,11 @@ impl<'a> TlsClientRecord<'a> {
             signature_algorithms: texts.numbers(
                 "signature_algorithms",
                 hello.signature_algorithms(),
+                names::signature_scheme,
+            ),
+            signature_algorithms_cert: texts.numbers(
+                "signature_algorithms_cert",
+                hello.signature_algorithms_cert(),
                 names::signature_scheme,
             ),
             session_id_length: length(hello.session_id().len()),
@@ -323,6 +339,12 @@ fn alternative_name(name: &AlternativeName) -> Text<'_> {
     }
 }
 
+/// The two characters of a version in JA4; `None` of drafts and unknown versions.
+fn version_code(number: u16) -> Option<&'static str> {
+    let version = Version(number);
+    version.name().map(|_| version.ja4())
+}
+
 /// The length of a part of a hello, which is below 64 KiB.
 pub(super) fn length(len: usize) -> u16 {
     u16::try_from(len).unwrap_or(u16::MAX)
@@ -356,6 +378,7 @@ impl<'a> TlsHandshakeRecord<'a> {
             }),
             has_more_authorities: request.map(|request| !is_readable(&request)),
             alerts: found.alerts.iter().copied().map(Into::into).collect(),
+            quic_error: found.quic_error,
         }
     }
 }
@@ -385,6 +408,7 @@ impl<'a> TlsServerRecord<'a> {
             alpn: hello.alpn().map(|name| texts.wire("alpn", name)),
             group: hello.group().map(Text::group),
             key_share_length: hello.key_share().map(|key| length(key.len())),
+            selected_psk: hello.selected_psk(),
             extensions: texts.numbers(
                 "extensions",
                 hello.extensions().map(|extension| extension.kind),

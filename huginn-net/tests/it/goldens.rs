@@ -196,10 +196,11 @@ fn certificates_equal_openssl() {
         let mut rows: Vec<String> = Vec::new();
         for event in events_with_handshakes(&capture) {
             let Finding::TlsCertificates(finding) = &event.kind else { continue };
-            // tshark decrypts nothing after this Retry, and no TLS inside TLS.
+            // tshark decrypts nothing after this Retry, and no TLS inside TLS, and decompresses no certificates.
             let name = capture.file_name().unwrap().to_str().unwrap();
-            if let ("http-decrypted-quic.pcapng", 482) | ("http-decrypted-tls13.pcapng", 113 | 140) =
-                (name, event.packet_number)
+            if let ("http-decrypted-quic.pcapng", 482)
+            | ("http-decrypted-tls13.pcapng", 113 | 140)
+            | ("http-decrypted-compressed.pcapng", 39) = (name, event.packet_number)
             {
                 continue;
             }
@@ -224,6 +225,19 @@ fn certificates_equal_openssl() {
         golden.sort();
         assert_eq!(rows, golden, "{}", capture.display());
     }
+}
+
+/// The server sends one certificate, to curl as it is, and to OpenSSL 3.5 compressed with zlib.
+#[test]
+fn compressed_certificate_equals_the_uncompressed_one() {
+    let mut found = Vec::new();
+    for event in events_with_handshakes(&captures::path("http-decrypted-compressed.pcapng")) {
+        if let Finding::TlsCertificates(finding) = &event.kind {
+            found.push((event.packet_number, finding.certificates.certificates.clone()));
+        }
+    }
+    let [(6, uncompressed), (39, compressed)] = &*found else { panic!("{found:?}") };
+    assert_eq!((uncompressed, uncompressed.len()), (compressed, 1));
 }
 
 /// tshark shows the Finished message of the second side in these packets of DTLS 1.2 and of OpenVPN with TLS 1.2; in version 1.3 they

@@ -416,6 +416,9 @@ pub(crate) fn handshake_in_words(found: &TlsHandshake) -> String {
         text.push_str(", ");
         text.push_str(&alert_in_words(*alert));
     }
+    if let (Some(code), []) = (found.quic_error, &*found.alerts) {
+        text.push_str(&format!(", QUIC error {code}"));
+    }
     text
 }
 

@@ -6,7 +6,7 @@ use huginn_net_wire::Side;
 use smallvec::SmallVec;
 
 use super::QuicError;
-use super::frames::CryptoFrames;
+use super::frames::{InitialFrame, InitialFrames};
 use super::keys::{Keys, Opened, PacketNumbers};
 use super::packet::{Initial, MAX_CONNECTION_ID};
 use super::peers::{QuicClient, QuicServer};
@@ -38,6 +38,19 @@ pub(crate) struct Peers {
     pub(crate) server: Option<QuicServer>,
 }
 
+/// A connection that ended before its ServerHello: a side closed it in an Initial packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct QuicClose {
+    /// The side that answers the ClientHello.
+    pub(crate) server: Side,
+    /// The side that closed the connection.
+    pub(crate) sender: Side,
+    /// The error code (RFC 9000, section 20.1; alerts of TLS: RFC 9001, section 4.8).
+    pub(crate) code: u64,
+    /// Whether the server sent a HelloRetryRequest.
+    pub(crate) retry: bool,
+}
+
 #[derive(Debug)]
 pub(super) struct Connection {
     /// The side whose packets use client keys.
@@ -55,6 +68,11 @@ pub(super) struct Connection {
     sent_by_client: Direction,
     sent_by_server: Direction,
     peers: Peers,
+    /// Length of the token of the Retry before the connection.
+    retry_token_len: Option<u32>,
+    /// The first CONNECTION_CLOSE, which is taken once.
+    close: Option<QuicClose>,
+    is_closed: bool,
     retry_requested: bool,
     answered: bool,
 }
@@ -155,6 +173,9 @@ impl Connection {
             sent_by_client: Direction::default(),
             sent_by_server: Direction::default(),
             peers: Peers::default(),
+            retry_token_len: None,
+            close: None,
+            is_closed: false,
             retry_requested: false,
             answered: false,
         }
@@ -186,7 +207,7 @@ impl Connection {
             self.add_client_packet(packet, opened.number);
         } else {
             self.server_id = Some(ConnectionId::new(packet.source));
-            self.peers.server = Some(QuicServer::new(packet));
+            self.add_server_packet(packet);
         }
         Some(DecryptedPacket::new(opened, protection))
     }
@@ -199,12 +220,19 @@ impl Connection {
         }
     }
 
+    fn add_server_packet(&mut self, packet: &Initial<'_>) {
+        match &mut self.peers.server {
+            Some(server) => server.add_packet(packet),
+            none => *none = Some(QuicServer::new(packet, self.retry_token_len)),
+        }
+    }
+
     /// Processes the frames of a packet and emits complete hellos.
     ///
     /// Each further content of the same bytes takes one from `copies`. `None` reads only the first content.
     pub(super) fn read(
         &mut self,
-        frames: CryptoFrames<'_>,
+        frames: InitialFrames<'_>,
         sender: Side,
         copies: Option<&mut u8>,
         found: &mut impl FnMut(Found<'_>),
@@ -212,6 +240,7 @@ impl Connection {
         const LIMITS: StreamLimits =
             StreamLimits { window: MAX_CRYPTO_BYTES, messages: MAX_HELLOS_PER_CONNECTION };
         let Self { client, sent_by_client, sent_by_server, retry_requested, answered, peers, .. } = self;
+        let mut code = None;
         let by_client = sender == *client;
         let (kind, direction) =
             if by_client { (CLIENT_HELLO, sent_by_client) } else { (SERVER_HELLO, sent_by_server) };
@@ -219,7 +248,8 @@ impl Connection {
         let mut chunks = SmallVec::<[Chunk<'_>; 16]>::new();
         for frame in frames {
             match frame {
-                Ok(chunk) => chunks.push(chunk),
+                Ok(InitialFrame::Crypto(offset, data)) => chunks.push((offset, data)),
+                Ok(InitialFrame::Close(of_frame)) => code = code.or(Some(of_frame)),
                 Err(error) => outcome = Err(error.into()),
             }
         }
@@ -241,7 +271,18 @@ impl Connection {
             *hellos = (*hellos).max(nth);
             found(Found { sender, message, retry: by_client && nth > 1, conflict, peers: *peers });
         });
+        if let Some(code) = code
+            && !std::mem::replace(&mut self.is_closed, true)
+        {
+            let (server, retry) = (self.client.peer(), self.retry_requested);
+            self.close = Some(QuicClose { server, sender, code, retry });
+        }
         read.and(outcome)
+    }
+
+    /// Takes the end of a connection whose ClientHello was not answered.
+    pub(super) fn take_close(&mut self) -> Option<QuicClose> {
+        self.close.take().filter(|_| self.has_client_hello() && !self.answered)
     }
 
     /// Whether a packet of the client continues the flight of its first one: with the same version and source connection id.
@@ -311,8 +352,9 @@ impl Connection {
         self.server_id
     }
 
-    /// Marks the connection as the client's next attempt after a Retry.
-    pub(super) const fn set_after_retry(&mut self) {
+    /// Marks the connection as the client's next attempt after a Retry with a token of this length.
+    pub(super) const fn set_after_retry(&mut self, token_len: u32) {
+        self.retry_token_len = Some(token_len);
         if let Some(client) = &mut self.peers.client {
             client.after_retry = true;
         }
@@ -352,9 +394,9 @@ impl DecryptedPacket {
         Self { number, range, frames: protection.frames }
     }
 
-    /// The CRYPTO frames of the packet that was decrypted last.
-    pub(super) fn frames(self, scratch: &Scratch) -> CryptoFrames<'_> {
-        CryptoFrames::new(scratch.packet.get(self.range).unwrap_or_default(), self.frames)
+    /// The frames of the packet that was decrypted last.
+    pub(super) fn frames(self, scratch: &Scratch) -> InitialFrames<'_> {
+        InitialFrames::new(scratch.packet.get(self.range).unwrap_or_default(), self.frames)
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use foldhash::quality::RandomState;
 use huginn_net_wire::Side;
 
-use super::connection::{Connection, ConnectionId, Found, Match, Scratch};
-use super::frames::CryptoFrames;
+use super::connection::{Connection, ConnectionId, Found, Match, QuicClose, Scratch};
+use super::frames::InitialFrames;
 use super::packet::{Initial, Packet, Packets};
 use super::segments::datagrams;
 use super::{QuicCounters, QuicError};
@@ -17,6 +17,13 @@ use crate::limits::{
     MIN_CLIENT_DATAGRAM_LEN,
 };
 use crate::{ClientHello, TlsError, Transport};
+
+/// A part of a handshake.
+pub(crate) enum QuicPart<'a> {
+    Hello(Found<'a>),
+    /// The end of a connection before its ServerHello.
+    Close(QuicClose),
+}
 
 /// The state of a flow. It needs almost no memory until an Initial packet was decrypted.
 ///
@@ -46,8 +53,8 @@ enum Slot {
 #[derive(Debug)]
 struct Followed {
     connection: Connection,
-    /// The connection id in the server's Retry, which the client's next connection uses.
-    retry: Option<ConnectionId>,
+    /// The connection id in the server's Retry, which the client's next connection uses, and the length of its token.
+    retry: Option<(ConnectionId, u32)>,
     /// Whether the server answered with a Version Negotiation, and the client has not started again since.
     has_version_negotiation: bool,
     /// The hash of its ClientHello, once that is no longer buffered.
@@ -102,7 +109,7 @@ impl QuicFlow {
         sender: Side,
         scratch: &mut Scratch,
         counters: &mut QuicCounters,
-        found: &mut impl FnMut(Found<'_>),
+        found: &mut impl FnMut(QuicPart<'_>),
     ) {
         // Almost all datagrams have only a short header.
         if payload.first().is_none_or(|first| first & 0x80 == 0) {
@@ -121,7 +128,7 @@ impl QuicFlow {
         sender: Side,
         scratch: &mut Scratch,
         counters: &mut QuicCounters,
-        found: &mut impl FnMut(Found<'_>),
+        found: &mut impl FnMut(QuicPart<'_>),
     ) {
         if self.read(datagram, sender, false, scratch, counters, found)
             && let Some(early) = self.early.take_if(|early| early.sender != sender)
@@ -154,7 +161,7 @@ impl QuicFlow {
         again: bool,
         scratch: &mut Scratch,
         counters: &mut QuicCounters,
-        found: &mut impl FnMut(Found<'_>),
+        found: &mut impl FnMut(QuicPart<'_>),
     ) -> bool {
         let mut first = None;
         let mut arrival = Arrival {
@@ -190,7 +197,9 @@ impl QuicFlow {
                     }
                 }
                 Ok(Packet::ZeroRtt) => quiet = false,
-                Ok(Packet::Retry { destination, source }) => self.on_retry(destination, source, sender),
+                Ok(Packet::Retry { destination, source, token_len }) => {
+                    self.on_retry(destination, (source, token_len), sender);
+                }
                 Ok(Packet::VersionNegotiation { destination, source }) => {
                     self.on_version_negotiation(destination, source, sender);
                 }
@@ -215,7 +224,7 @@ impl QuicFlow {
         arrival: &mut Arrival<'_>,
         scratch: &mut Scratch,
         counters: &mut QuicCounters,
-        found: &mut impl FnMut(Found<'_>),
+        found: &mut impl FnMut(QuicPart<'_>),
     ) -> Option<Result<(), TlsError>> {
         if packet.cut.is_some() {
             self.on_cut_initial(packet, arrival, counters);
@@ -249,7 +258,7 @@ impl QuicFlow {
         arrival: &mut Arrival<'_>,
         scratch: &mut Scratch,
         counters: &mut QuicCounters,
-        found: &mut impl FnMut(Found<'_>),
+        found: &mut impl FnMut(QuicPart<'_>),
     ) -> Option<Result<(), TlsError>> {
         let sender = arrival.sender;
         let is_other = arrival.first != packet.destination;
@@ -280,10 +289,12 @@ impl QuicFlow {
             if previous.connection.client() != sender {
                 continue;
             }
-            if previous.retry.is_some_and(|retry| retry.is(id.bytes())) {
+            if let Some((retry, token_len)) = previous.retry
+                && retry.is(id.bytes())
+            {
                 is_counted = true;
                 counts = std::mem::take(&mut previous.counts);
-                connection.set_after_retry();
+                connection.set_after_retry(token_len);
             }
             if previous.connection.version() != packet.version
                 && std::mem::take(&mut previous.has_version_negotiation)
@@ -304,10 +315,10 @@ impl QuicFlow {
     fn advance(
         &mut self,
         mut followed: Box<Followed>,
-        frames: CryptoFrames<'_>,
+        frames: InitialFrames<'_>,
         arrival: &mut Arrival<'_>,
         counters: &mut QuicCounters,
-        found: &mut impl FnMut(Found<'_>),
+        found: &mut impl FnMut(QuicPart<'_>),
     ) -> (bool, Result<(), TlsError>) {
         let connections = &self.connections;
         let Followed { connection, hello, counts, is_short, .. } = &mut *followed;
@@ -334,9 +345,12 @@ impl QuicFlow {
                 }
             }
             has_found = true;
-            found(Found { conflict, ..message });
+            found(QuicPart::Hello(Found { conflict, ..message }));
         };
         let outcome = connection.read(frames, arrival.sender, Some(&mut arrival.copies), &mut each);
+        if let Some(close) = connection.take_close() {
+            found(QuicPart::Close(close));
+        }
         self.has_found_hello |= has_found;
         *is_short &= arrival.is_short;
         if connection.has_client_hello() && std::mem::take(counts) {
@@ -376,14 +390,15 @@ impl QuicFlow {
     }
 
     /// Records the connection id with which the client continues (RFC 9000, section 17.2.5.2).
-    fn on_retry(&mut self, destination: &[u8], source: &[u8], sender: Side) {
+    fn on_retry(&mut self, destination: &[u8], (source, token_len): (&[u8], u32), sender: Side) {
         for slot in &mut self.connections {
             if let Slot::Open(followed) = slot
                 && followed.connection.client() != sender
                 && followed.connection.client_id().is(destination)
                 && followed.connection.server_id().is_none()
             {
-                followed.retry = Some(ConnectionId::new(source));
+                // A client accepts the first one only (RFC 9000, section 17.2.5.2).
+                followed.retry.get_or_insert((ConnectionId::new(source), token_len));
             }
         }
     }
@@ -516,7 +531,7 @@ impl Slot {
             Self::Open(followed) => {
                 followed.connection.client() == client
                     && (followed.hello == Some(hash)
-                        || followed.retry.is_some_and(|retry| retry.is(destination.bytes()))
+                        || followed.retry.is_some_and(|(retry, _)| retry.is(destination.bytes()))
                             && followed
                                 .connection
                                 .client_hello()

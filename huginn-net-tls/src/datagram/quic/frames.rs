@@ -29,23 +29,29 @@ mod google_kind {
     pub(super) const ACK_BLOCKS: u8 = 0x20;
 }
 
-/// The CRYPTO frames of a packet: the stream offset and the data of each. Ends after the first error.
-pub(super) struct CryptoFrames<'a> {
+/// A frame of an Initial packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum InitialFrame<'a> {
+    /// CRYPTO: the stream offset, and the data.
+    Crypto(u64, &'a [u8]),
+    /// CONNECTION_CLOSE of the transport: the error code.
+    Close(u64),
+}
+
+/// The CRYPTO and CONNECTION_CLOSE frames of a packet. Ends after the first error.
+pub(super) struct InitialFrames<'a> {
     cursor: Cursor<'a>,
     frames: FrameSet,
 }
 
-/// The CRYPTO data of a frame, if it is a CRYPTO frame.
-type Crypto<'a> = Option<(u64, &'a [u8])>;
-
-impl<'a> CryptoFrames<'a> {
+impl<'a> InitialFrames<'a> {
     pub(super) const fn new(payload: &'a [u8], frames: FrameSet) -> Self {
         Self { cursor: Cursor::new(payload), frames }
     }
 }
 
-impl<'a> Iterator for CryptoFrames<'a> {
-    type Item = Result<(u64, &'a [u8]), QuicError>;
+impl<'a> Iterator for InitialFrames<'a> {
+    type Item = Result<InitialFrame<'a>, QuicError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         while !self.cursor.is_empty() {
@@ -57,30 +63,33 @@ impl<'a> Iterator for CryptoFrames<'a> {
             if matches!(frame, Err(QuicError::Truncated(_))) {
                 self.cursor = Cursor::new(&[]);
             }
-            if let Some(crypto) = frame.transpose() {
-                return Some(crypto);
+            if let Some(frame) = frame.transpose() {
+                return Some(frame);
             }
         }
         None
     }
 }
 
-fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Crypto<'a>, QuicError> {
+fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Option<InitialFrame<'a>>, QuicError> {
     let offset = cursor.position();
     match cursor.varint()? {
         kind::PADDING => cursor.skip(leading_zeros(cursor.rest()))?,
         kind::PING => {}
         kind @ (kind::ACK | kind::ACK_ECN) => skip_ack(cursor, kind == kind::ACK_ECN)?,
         kind::CRYPTO => return Ok(Some(crypto(cursor)?)),
-        kind @ (kind::CONNECTION_CLOSE | kind::APPLICATION_CLOSE) => {
-            skip_close(cursor, kind == kind::CONNECTION_CLOSE)?
+        kind::CONNECTION_CLOSE => {
+            let code = Cursor::new(cursor.rest()).varint()?;
+            skip_close(cursor, true)?;
+            return Ok(Some(InitialFrame::Close(code)));
         }
+        kind::APPLICATION_CLOSE => skip_close(cursor, false)?,
         kind => return Err(QuicError::Frame { kind, offset }),
     }
     Ok(None)
 }
 
-fn read_google<'a>(cursor: &mut Cursor<'a>) -> Result<Crypto<'a>, QuicError> {
+fn read_google<'a>(cursor: &mut Cursor<'a>) -> Result<Option<InitialFrame<'a>>, QuicError> {
     let offset = cursor.position();
     match cursor.u8()? {
         google_kind::PADDING => cursor.skip(leading_zeros(cursor.rest()))?,
@@ -93,9 +102,9 @@ fn read_google<'a>(cursor: &mut Cursor<'a>) -> Result<Crypto<'a>, QuicError> {
 }
 
 /// Reads a CRYPTO frame (RFC 9000, section 19.6).
-fn crypto<'a>(cursor: &mut Cursor<'a>) -> Result<(u64, &'a [u8]), Truncated> {
+fn crypto<'a>(cursor: &mut Cursor<'a>) -> Result<InitialFrame<'a>, Truncated> {
     let offset = cursor.varint()?;
-    Ok((offset, cursor.varint_bytes()?))
+    Ok(InitialFrame::Crypto(offset, cursor.varint_bytes()?))
 }
 
 /// Two bits of the type encode the length of the largest packet number, two more the length of the blocks between gaps.

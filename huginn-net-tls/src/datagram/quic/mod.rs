@@ -38,9 +38,9 @@ pub use peers::{QuicClient, QuicServer};
 pub use reader::ClientInitials;
 
 #[cfg(feature = "packets")]
-pub(crate) use connection::Scratch;
+pub(crate) use connection::{QuicClose, Scratch};
 #[cfg(feature = "packets")]
-pub(crate) use flow::QuicFlow;
+pub(crate) use flow::{QuicFlow, QuicPart};
 #[cfg(feature = "packets")]
 pub(crate) use packet::{has_long_header, likely_sender, looks_like_initial};
 

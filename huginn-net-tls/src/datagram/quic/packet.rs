@@ -22,6 +22,8 @@ pub(super) enum Packet<'a> {
         destination: &'a [u8],
         /// The connection id that the server chose.
         source: &'a [u8],
+        /// Length of its token, in bytes.
+        token_len: u32,
     },
     /// A Version Negotiation (RFC 9000, section 17.2.1).
     VersionNegotiation {
@@ -174,7 +176,11 @@ fn read<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> Result<Packet<'a>, Quic
             Ok(skip_protected(cursor).map(|()| Packet::ZeroRtt)?)
         }
         LongType::Handshake => Ok(skip_protected(cursor).map(|()| Packet::Handshake)?),
-        LongType::Retry => Ok(Packet::Retry { destination, source }),
+        LongType::Retry => {
+            // The integrity tag has 16 bytes (RFC 9001, section 5.8).
+            let token_len = u32::try_from(cursor.remaining().saturating_sub(16)).unwrap_or(u32::MAX);
+            Ok(Packet::Retry { destination, source, token_len })
+        }
     }
 }
 

@@ -40,6 +40,9 @@ pub struct QuicServer {
     pub source_connection_id_len: u8,
     /// Length of the destination connection id, which the client chose, in bytes.
     pub destination_connection_id_len: u8,
+    /// Length of the token of the Retry that the server sent before (RFC 9000, section 8.1.2), in bytes; `None` without a Retry.
+    pub retry_token_len: Option<u32>,
+    datagram_sizes: DatagramSizes,
 }
 
 /// The first sizes of a list.
@@ -68,14 +71,24 @@ impl QuicClient {
     /// UDP payload sizes of the client's datagrams with Initial packets, up to the one that completes the ClientHello: the
     /// first 8, in bytes.
     pub fn datagram_sizes(&self) -> &[u16] {
-        let DatagramSizes { sizes, len } = &self.datagram_sizes;
+        self.datagram_sizes.get()
+    }
+
+    pub(super) fn add_datagram(&mut self, packet: &Initial<'_>) {
+        self.datagram_sizes.add(packet);
+    }
+}
+
+impl DatagramSizes {
+    fn get(&self) -> &[u16] {
+        let Self { sizes, len } = self;
         sizes.get(..usize::from(*len)).unwrap_or(sizes)
     }
 
     /// Adds the datagram of a packet, unless an earlier Initial packet of the datagram did.
-    pub(super) fn add_datagram(&mut self, packet: &Initial<'_>) {
+    fn add(&mut self, packet: &Initial<'_>) {
         let Some(datagram_size) = packet.datagram_size else { return };
-        let DatagramSizes { sizes, len } = &mut self.datagram_sizes;
+        let Self { sizes, len } = self;
         if let Some(size) = sizes.get_mut(usize::from(*len)) {
             *size = datagram_size;
             *len = len.saturating_add(1);
@@ -84,12 +97,29 @@ impl QuicClient {
 }
 
 impl QuicServer {
-    pub(super) fn new(packet: &Initial<'_>) -> Self {
-        Self {
+    pub(super) fn new(packet: &Initial<'_>, retry_token_len: Option<u32>) -> Self {
+        let mut server = Self {
             version: QuicVersion(packet.version),
-            source_connection_id_len: id_len(packet.source),
-            destination_connection_id_len: id_len(packet.destination),
-        }
+            source_connection_id_len: 0,
+            destination_connection_id_len: 0,
+            retry_token_len,
+            datagram_sizes: DatagramSizes::default(),
+        };
+        server.add_packet(packet);
+        server
+    }
+
+    /// UDP payload sizes of the server's datagrams with Initial packets, up to the one that completes the ServerHello: the
+    /// first 8, in bytes.
+    pub fn datagram_sizes(&self) -> &[u16] {
+        self.datagram_sizes.get()
+    }
+
+    pub(super) fn add_packet(&mut self, packet: &Initial<'_>) {
+        self.version = QuicVersion(packet.version);
+        self.source_connection_id_len = id_len(packet.source);
+        self.destination_connection_id_len = id_len(packet.destination);
+        self.datagram_sizes.add(packet);
     }
 }
 

@@ -3,6 +3,7 @@
 //! Names are those of `etc/schema.json` of Suricata 8.0, of Zeek's base scripts and its packages ja3, ja4 and hassh, of the
 //! fields of ECS 9.4 and of the OCSF schema 1.5.
 
+use super::certificate::{self, CLIENT as OF_CLIENT, SERVER as OF_SERVER};
 use super::values::{self as value, HashedFlow};
 use crate::Event;
 
@@ -127,6 +128,7 @@ const TLS: &[&str] = &["tls_client", "tls_server", "tls_handshake", "tls_certifi
 const CLIENT: &[&str] = &["tls_client"];
 const SERVER: &[&str] = &["tls_server"];
 const HANDSHAKE: &[&str] = &["tls_handshake"];
+const CERTIFICATES: &[&str] = &["tls_certificates"];
 const HTTP: &[&str] = &["http_request", "http_response"];
 const REQUEST: &[&str] = &["http_request"];
 const RESPONSE: &[&str] = &["http_response"];
@@ -220,6 +222,35 @@ pub(super) const ROWS: &[Row] = &[
     field(HANDSHAKE, "version", [event("tls.version", value::version_eve), text("version", value::version_zeek), text("tls.version", value::version_number), text("tls.version", value::version_ocsf)]),
     field(HANDSHAKE, "group", [NO, at("curve"), at("tls.curve"), NO]),
     field(HANDSHAKE, "resumed", [NO, text("resumed", value::resumed), text("tls.resumed", value::resumed), NO]),
+    field(CERTIFICATES, "name_matches", [NO, at("sni_matches_cert"), NO, NO]),
+    extra(CERTIFICATES, "subject of the server's certificate", [event("tls.subject", certificate::subject_eve::<OF_SERVER>), event("subject", certificate::subject::<OF_SERVER>), event("tls.server.x509.subject.distinguished_name", certificate::subject::<OF_SERVER>), NOT]),
+    extra(CERTIFICATES, "issuer of the server's certificate", [event("tls.issuerdn", certificate::issuer_eve::<OF_SERVER>), event("issuer", certificate::issuer::<OF_SERVER>), event("tls.server.x509.issuer.distinguished_name", certificate::issuer::<OF_SERVER>), NOT]),
+    extra(CERTIFICATES, "common name of the server's certificate", [NOT, NOT, event("tls.server.x509.subject.common_name", certificate::common_name::<OF_SERVER>), NOT]),
+    extra(CERTIFICATES, "serial number of the server's certificate", [event("tls.serial", certificate::serial_eve::<OF_SERVER>), NOT, event("tls.server.x509.serial_number", certificate::serial_ecs::<OF_SERVER>), NOT]),
+    extra(CERTIFICATES, "SHA-1 of the server's certificate", [event("tls.fingerprint", certificate::fingerprint_eve::<OF_SERVER>), NOT, event("tls.server.hash.sha1", certificate::sha1_ecs::<OF_SERVER>), NOT]),
+    extra(CERTIFICATES, "SHA-256 of the server's certificate", [NOT, NOT, event("tls.server.hash.sha256", certificate::sha256_ecs::<OF_SERVER>), NOT]),
+    extra(CERTIFICATES, "start of validity of the server's certificate", [event("tls.notbefore", certificate::not_before_eve::<OF_SERVER>), NOT, event("tls.server.x509.not_before", certificate::not_before::<OF_SERVER>), NOT]),
+    extra(CERTIFICATES, "end of validity of the server's certificate", [event("tls.notafter", certificate::not_after_eve::<OF_SERVER>), NOT, event("tls.server.x509.not_after", certificate::not_after::<OF_SERVER>), NOT]),
+    extra(CERTIFICATES, "alternative names of the server's certificate", [event("tls.subjectaltname", certificate::names::<OF_SERVER>), NOT, event("tls.server.x509.alternative_names", certificate::names::<OF_SERVER>), NOT]),
+    extra(CERTIFICATES, "type of the key of the server's certificate", [NOT, NOT, event("tls.server.x509.public_key_algorithm", certificate::key_algorithm::<OF_SERVER>), NOT]),
+    extra(CERTIFICATES, "size of the key of the server's certificate", [NOT, NOT, event("tls.server.x509.public_key_size", certificate::key_size::<OF_SERVER>), NOT]),
+    extra(CERTIFICATES, "algorithm of the signature of the server's certificate", [NOT, NOT, event("tls.server.x509.signature_algorithm", certificate::signature_algorithm::<OF_SERVER>), NOT]),
+    extra(CERTIFICATES, "version of the server's certificate", [NOT, NOT, event("tls.server.x509.version_number", certificate::version::<OF_SERVER>), NOT]),
+    extra(CERTIFICATES, "SHA-256 of the server's certificates", [NOT, event("cert_chain_fps", certificate::fingerprints::<OF_SERVER>), NOT, NOT]),
+    extra(CERTIFICATES, "subject of the client's certificate", [event("tls.client.subject", certificate::subject_eve::<OF_CLIENT>), event("client_subject", certificate::subject::<OF_CLIENT>), event("tls.client.x509.subject.distinguished_name", certificate::subject::<OF_CLIENT>), NOT]),
+    extra(CERTIFICATES, "issuer of the client's certificate", [event("tls.client.issuerdn", certificate::issuer_eve::<OF_CLIENT>), event("client_issuer", certificate::issuer::<OF_CLIENT>), event("tls.client.x509.issuer.distinguished_name", certificate::issuer::<OF_CLIENT>), NOT]),
+    extra(CERTIFICATES, "common name of the client's certificate", [NOT, NOT, event("tls.client.x509.subject.common_name", certificate::common_name::<OF_CLIENT>), NOT]),
+    extra(CERTIFICATES, "serial number of the client's certificate", [event("tls.client.serial", certificate::serial_eve::<OF_CLIENT>), NOT, event("tls.client.x509.serial_number", certificate::serial_ecs::<OF_CLIENT>), NOT]),
+    extra(CERTIFICATES, "SHA-1 of the client's certificate", [event("tls.client.fingerprint", certificate::fingerprint_eve::<OF_CLIENT>), NOT, event("tls.client.hash.sha1", certificate::sha1_ecs::<OF_CLIENT>), NOT]),
+    extra(CERTIFICATES, "SHA-256 of the client's certificate", [NOT, NOT, event("tls.client.hash.sha256", certificate::sha256_ecs::<OF_CLIENT>), NOT]),
+    extra(CERTIFICATES, "start of validity of the client's certificate", [event("tls.client.notbefore", certificate::not_before_eve::<OF_CLIENT>), NOT, event("tls.client.x509.not_before", certificate::not_before::<OF_CLIENT>), NOT]),
+    extra(CERTIFICATES, "end of validity of the client's certificate", [event("tls.client.notafter", certificate::not_after_eve::<OF_CLIENT>), NOT, event("tls.client.x509.not_after", certificate::not_after::<OF_CLIENT>), NOT]),
+    extra(CERTIFICATES, "alternative names of the client's certificate", [event("tls.client.subjectaltname", certificate::names::<OF_CLIENT>), NOT, event("tls.client.x509.alternative_names", certificate::names::<OF_CLIENT>), NOT]),
+    extra(CERTIFICATES, "type of the key of the client's certificate", [NOT, NOT, event("tls.client.x509.public_key_algorithm", certificate::key_algorithm::<OF_CLIENT>), NOT]),
+    extra(CERTIFICATES, "size of the key of the client's certificate", [NOT, NOT, event("tls.client.x509.public_key_size", certificate::key_size::<OF_CLIENT>), NOT]),
+    extra(CERTIFICATES, "algorithm of the signature of the client's certificate", [NOT, NOT, event("tls.client.x509.signature_algorithm", certificate::signature_algorithm::<OF_CLIENT>), NOT]),
+    extra(CERTIFICATES, "version of the client's certificate", [NOT, NOT, event("tls.client.x509.version_number", certificate::version::<OF_CLIENT>), NOT]),
+    extra(CERTIFICATES, "SHA-256 of the client's certificates", [NOT, event("client_cert_chain_fps", certificate::fingerprints::<OF_CLIENT>), NOT, NOT]),
 
     // HTTP.
     field(HTTP, "version", [text("http.protocol", value::http_protocol), at("version"), at("http.version"), NO]),

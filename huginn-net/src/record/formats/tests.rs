@@ -61,6 +61,62 @@ fn eve_has_values_of_suricata() {
     assert_eq!(server["tls"]["server_alpns"], serde_json::json!(["h2"]));
 }
 
+/// EVE: values of Suricata 8.0.7 for the same capture. Suricata writes the bytes of IP addresses in `subjectaltname`.
+#[test]
+fn certificates_have_fields_of_other_tools() {
+    let sent_by = |side: &str, format| {
+        let found = events("tls-certificates.pcap", format).into_iter();
+        let mut found = found.filter(|(json, _)| json["event"] == "tls_certificates");
+        found
+            .find(|(json, _)| json["subject"] == side && json["certificates"] != serde_json::json!([]))
+            .unwrap()
+    };
+    let (json, eve) = sent_by("server", EventFormat::Eve);
+    let tls = &eve["tls"];
+    assert_eq!(tls["subject"], "O=Example, Inc., CN=www.example.test");
+    assert_eq!(tls["issuerdn"], "C=DE, O=Example Trust, CN=Example Authority");
+    assert_eq!(tls["serial"], "1A:2A:D2:3A:68:15:68:2D:CE:41:46:0B:4F:A2:A5:1A:6B:2D:4B:E9");
+    assert_eq!(tls["fingerprint"], "a2:db:39:d9:b6:e7:c5:c0:f5:26:98:dc:6a:c2:1c:ba:ad:60:28:af");
+    assert_eq!(
+        (&tls["notbefore"], &tls["notafter"]),
+        (&"2026-11-26T18:15:17".into(), &"2036-11-23T18:15:17".into())
+    );
+    assert_eq!(tls["subjectaltname"], json["certificates"][0]["names"]);
+    assert!(tls["client"].is_null());
+    let (json, zeek) = sent_by("server", EventFormat::Zeek);
+    assert_eq!(zeek["subject"], "CN=www.example.test,O=Example\\, Inc.");
+    let sha256: Vec<&Value> =
+        json["certificates"].as_array().unwrap().iter().map(|found| &found["sha256"]).collect();
+    assert_eq!(zeek["cert_chain_fps"], serde_json::json!(sha256));
+    let (_, ecs) = sent_by("server", EventFormat::Ecs);
+    let server = &ecs["tls"]["server"];
+    assert_eq!(server["hash"]["sha256"], sha256[0].as_str().unwrap().to_uppercase());
+    assert_eq!(server["x509"]["serial_number"], "1A2AD23A6815682DCE41460B4FA2A51A6B2D4BE9");
+    assert_eq!(server["x509"]["subject"]["common_name"], serde_json::json!(["www.example.test"]));
+    assert_eq!(server["x509"]["not_before"], json["certificates"][0]["not_before"]);
+    let (json, eve) = sent_by("client", EventFormat::Eve);
+    assert_eq!(eve["tls"]["client"]["subject"], "CN=Client, emailAddress=client@example.test");
+    assert!(eve["tls"]["subject"].is_null(), "{json}");
+}
+
+#[test]
+fn connections_have_the_certificate_of_their_server() {
+    let found: Vec<Value> =
+        events("tls-certificates.pcap", EventFormat::Eve).into_iter().map(|(json, _)| json).collect();
+    let sent = found.iter().filter(|json| json["event"] == "tls_certificates" && json["subject"] == "server");
+    let mut count = 0;
+    for sent in sent {
+        let end = found
+            .iter()
+            .find(|json| json["event"] == "connection" && json["client"] == sent["client"])
+            .unwrap();
+        assert_eq!(end["certificate_sha256"], sent["certificates"][0]["sha256"]);
+        assert_eq!(end["certificate_subject"], sent["certificates"][0]["subject"]);
+        count += 1;
+    }
+    assert!(count > 3);
+}
+
 /// Each event has the fields of our JSON, in the format's own names or in ours, and no absent value.
 #[test]
 fn events_keep_kind_flow_and_fingerprints() {

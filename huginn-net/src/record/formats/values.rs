@@ -20,12 +20,12 @@ const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 /// Number of these digits that 96 bits have.
 const UID_DIGITS: usize = 17;
 
-fn number(out: &mut Vec<u8>, value: impl itoa::Integer) -> bool {
+pub(super) fn number(out: &mut Vec<u8>, value: impl itoa::Integer) -> bool {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
     true
 }
 
-fn text(out: &mut Vec<u8>, value: &str) -> bool {
+pub(super) fn text(out: &mut Vec<u8>, value: &str) -> bool {
     json::append(out, &value);
     true
 }

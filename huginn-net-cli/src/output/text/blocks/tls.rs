@@ -32,6 +32,8 @@ impl Blocks {
         let shares = hello.key_shares().filter(|share| !is_grease(share.group));
         self.list(out, "key shares", shares.map(key_share))?;
         self.numbers(out, "signatures", hello.signature_algorithms(), names::signature_scheme)?;
+        let of_certificates = hello.signature_algorithms_cert();
+        self.numbers(out, "cert signs", of_certificates, names::signature_scheme)?;
         self.list(out, "anchors", hello.trust_anchors().unwrap_or_default())?;
         match (hello.session_ticket(), hello.psk_identities().count()) {
             (_, keys @ 1..) => self.field(out, "resumes", amount(keys, "pre-shared key(s)"))?,
@@ -203,7 +205,8 @@ impl Blocks {
         if found.certificate_request.is_some() {
             self.field(out, "client cert", "requested")?;
         }
-        found.alerts.iter().try_for_each(|alert| self.field(out, "alert", alert_in_words(*alert)))
+        found.alerts.iter().try_for_each(|alert| self.field(out, "alert", alert_in_words(*alert)))?;
+        found.quic_error.iter().try_for_each(|code| self.field(out, "quic error", code))
     }
 }
 
@@ -236,11 +239,15 @@ fn ech_in_words(ech: Ech<'_>) -> String {
 
 /// What is wrong with the first certificate, and whether it is self-issued, which is not wrong by itself.
 pub(crate) fn certificate_remarks(finding: &TlsCertificatesFinding, ts: Timestamp) -> Vec<&'static str> {
-    let first = finding.certificates.certificates.first().and_then(|first| first.fields());
-    let is_self_issued = first.is_some_and(|fields| fields.is_self_issued);
     let mut remarks = certificate_problems(finding, ts);
-    remarks.extend(is_self_issued.then_some("self-issued"));
+    remarks.extend(is_self_issued(finding).then_some("self-issued"));
     remarks
+}
+
+/// Whether the first certificate names its subject as its issuer.
+fn is_self_issued(finding: &TlsCertificatesFinding) -> bool {
+    let first = finding.certificates.certificates.first().and_then(|first| first.fields());
+    first.is_some_and(|fields| fields.is_self_issued)
 }
 
 /// What is wrong with the first certificate.

@@ -9,8 +9,8 @@ mod vectors;
 
 use huginn_net_core::Side;
 
-use super::connection::{Found, Peers, Scratch};
-use super::flow::QuicFlow;
+use super::connection::{Peers, QuicClose, Scratch};
+use super::flow::{QuicFlow, QuicPart};
 use super::{ClientInitials, QuicCounters, likely_sender, looks_like_initial};
 use crate::{ClientHello, TlsError};
 
@@ -25,24 +25,23 @@ struct Run {
     conflicts: Vec<usize>,
     /// Client and server at each hello.
     peers: Vec<Peers>,
+    closes: Vec<QuicClose>,
 }
 
 impl Run {
     fn push(&mut self, sender: Side, datagram: &[u8]) {
-        let Self { found, conflicts, peers, .. } = self;
-        self.flow.on_datagram(
-            datagram,
-            sender,
-            &mut self.scratch,
-            &mut self.counters,
-            &mut |hello: Found<'_>| {
-                if hello.conflict {
-                    conflicts.push(found.len());
-                }
-                peers.push(hello.peers);
-                found.push((hello.sender, hello.message.to_vec(), hello.retry));
-            },
-        );
+        let Self { found, conflicts, peers, closes, .. } = self;
+        self.flow.on_datagram(datagram, sender, &mut self.scratch, &mut self.counters, &mut |part| {
+            let hello = match part {
+                QuicPart::Hello(hello) => hello,
+                QuicPart::Close(close) => return closes.push(close),
+            };
+            if hello.conflict {
+                conflicts.push(found.len());
+            }
+            peers.push(hello.peers);
+            found.push((hello.sender, hello.message.to_vec(), hello.retry));
+        });
     }
 
     fn client(&mut self, datagram: &[u8]) {

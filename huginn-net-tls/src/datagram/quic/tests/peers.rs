@@ -3,9 +3,9 @@
 use huginn_net_core::Side;
 
 use super::seal::{Packet, crypto};
-use super::{Run, message, read};
+use super::{QuicClose, Run, message, read};
 use crate::QuicVersion;
-use crate::quic::{ClientInitials, QuicClient, QuicServer};
+use crate::quic::{ClientInitials, QuicClient};
 
 const V1: u32 = 1;
 const V2: u32 = 0x6b33_43cf;
@@ -62,15 +62,11 @@ fn server_has_what_the_packet_of_its_hello_has() {
     let mut run = Run::default();
     run.client(&padded(&first(), &crypto(0, &hello()), 1200));
     let server = Packet { destination: CLIENT.to_vec(), source: SERVER.to_vec(), ..Packet::server(V2, &ID) };
-    run.server(&server.seal(&crypto(0, &message(2, 86))));
-    assert_eq!(
-        run.peers[1].server,
-        Some(QuicServer {
-            version: QuicVersion::V2,
-            source_connection_id_len: 5,
-            destination_connection_id_len: 3
-        })
-    );
+    run.server(&padded(&server, &crypto(0, &message(2, 86)), 1250));
+    let server = run.peers[1].server.unwrap();
+    assert_eq!(server.version, QuicVersion::V2);
+    assert_eq!((server.source_connection_id_len, server.destination_connection_id_len), (5, 3));
+    assert_eq!((server.retry_token_len, server.datagram_sizes()), (None, &[1250_u16][..]));
 }
 
 #[test]
@@ -115,6 +111,40 @@ fn hello_that_a_retry_interrupts_follows_it() {
     let client = client(&run, 0);
     assert!(client.after_retry && !client.after_version_negotiation);
     assert_eq!((client.token_len, client.destination_connection_id_len), (4, 5));
+    let server = Packet { destination: CLIENT.to_vec(), ..Packet::server(V1, &SERVER) };
+    run.server(&padded(&Packet { number: 0, ..server.clone() }, &[1, 0, 0, 0], 1200));
+    run.server(&padded(&Packet { number: 1, ..server }, &crypto(0, &message(2, 86)), 1300));
+    let server = run.peers[1].server.unwrap();
+    assert_eq!((server.retry_token_len, server.datagram_sizes()), (Some(4), &[1200_u16, 1300][..]));
+}
+
+/// RFC 9000, section 19.19: type, error code, type of the frame at fault, length of the reason, reason.
+#[test]
+fn close_before_the_server_hello_ends_the_handshake() {
+    let close = |code: u16| [&[0x1c][..], &(0x4000 | code).to_be_bytes(), &[6, 4], b"text"].concat();
+    let server = Packet { destination: CLIENT.to_vec(), ..Packet::server(V1, &ID) };
+    let server_hello = crypto(0, &message(2, 86));
+    for (frames, code) in [
+        (close(0x128), Some(0x128)),
+        ([close(2), close(0x128)].concat(), Some(2)),
+        ([&server_hello[..], &close(0x128)].concat(), None),
+        (close(0x128)[..5].to_vec(), None),
+        ([&[0x1d, 0x41, 0x28, 0][..], &server_hello].concat(), None),
+    ] {
+        let mut run = Run::default();
+        run.client(&padded(&first(), &crypto(0, &hello()), 1200));
+        run.server(&server.seal(&frames));
+        run.server(&Packet { number: 1, ..server.clone() }.seal(&close(0x100)));
+        let expected =
+            code.map(|code| QuicClose { server: Side::Server, sender: Side::Server, code, retry: false });
+        let found = run.closes.first().copied();
+        assert!(run.closes.len() < 2, "{frames:?}");
+        assert_eq!(found.filter(|close| close.code != 0x100), expected, "{frames:?}");
+    }
+    // Without a ClientHello there is no handshake.
+    let mut run = Run::default();
+    run.client(&padded(&first(), &close(0x100), 1200));
+    assert_eq!(run.closes, []);
 }
 
 /// RFC 9000, section 17.2.1: the connection ids of the client's packet in the other order, then versions.

@@ -65,6 +65,7 @@ impl ZeekType {
             (ZeekLog::Conn, "duration") => Self::Interval,
             (ZeekLog::Ssh, "version") => Self::Count,
             (ZeekLog::Ssl, "resumed") => Self::Bool,
+            (ZeekLog::Ssl, "cert_chain_fps" | "client_cert_chain_fps") => Self::Strings,
             _ => match of {
                 Some(ValueType::Bool) => Self::Bool,
                 Some(ValueType::Integer { .. }) => Self::Count,
