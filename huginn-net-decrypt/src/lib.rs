@@ -45,3 +45,5 @@ pub use huginn_net_wire::Side;
 pub use quic::{QuicDecryptor, QuicReader};
 pub use secrets::{KeyLogSummary, SecretLabel, Secrets};
 pub use tls::{PlaintextReader, SessionConnection, SessionReader, Stop, TlsDecryptor};
+/// The type of [`Secrets::text_buffer`].
+pub use zeroize::Zeroizing;

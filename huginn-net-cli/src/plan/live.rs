@@ -12,7 +12,8 @@ use huginn_net_live::{Backend, LiveOptions, LiveSource};
 use super::output::{OutputContent, OutputPlan};
 use super::pcap::switch_on_kinds;
 use super::{
-    AnalysisPlan, BaselineFile, FrameFilter, ReloadPlan, WatchFiles, analysis, output, rules, select,
+    AnalysisPlan, BaselineFile, FrameFilter, GrowingKeyLogs, ReloadPlan, WatchFiles, analysis, output, rules,
+    select,
 };
 use crate::args::{BackendArgument, EventRunArguments, Format, LiveArguments};
 use crate::control::SocketConfig;
@@ -35,6 +36,7 @@ pub(crate) struct LivePlan {
     pub(crate) count: Option<u64>,
     pub(crate) output: LiveOutputPlan,
     pub(crate) extract: Option<LiveExtractPlan>,
+    pub(crate) key_logs: Option<GrowingKeyLogs>,
     pub(crate) metrics: Option<SocketAddr>,
     pub(crate) p0f_socket: Option<SocketConfig>,
     /// File of host profiles; `None` means standard error.
@@ -55,8 +57,8 @@ pub(crate) struct LivePlan {
 pub(crate) struct LiveMessages {
     /// The interfaces and the addresses at the start, and totals at the end.
     pub(crate) has_totals: bool,
-    /// The dropped privileges.
-    pub(crate) has_privileges: bool,
+    /// The dropped privileges, and the secrets of key logs.
+    pub(crate) is_verbose: bool,
     /// Counters at the end.
     pub(crate) has_stats: bool,
 }
@@ -131,6 +133,7 @@ pub(super) struct LiveParts {
     pub(super) count: Option<u64>,
     pub(super) output: LiveOutputPlan,
     pub(super) extract: Option<LiveExtractPlan>,
+    pub(super) key_logs: Option<GrowingKeyLogs>,
     pub(super) metrics: Option<SocketAddr>,
     /// Path and permissions of p0f's socket.
     pub(super) p0f_socket: Option<(PathBuf, u32)>,
@@ -150,6 +153,8 @@ impl LivePlan {
         rules::check_live(&args)?;
         let extract = LiveExtractPlan::new(&args)?;
         let plan = AnalysisPlan::of_events(&args.run)?;
+        let key_logs = GrowingKeyLogs::read(&args.capture.keylog)?;
+        let plan = plan.decrypt(key_logs.as_ref().map(GrowingKeyLogs::secrets));
         let (plan, reload) = ReloadPlan::new(&args, plan);
         let LiveArguments { capture, run, rotation, service, .. } = args;
         let EventRunArguments { analysis, events, baseline, output } = run;
@@ -195,6 +200,7 @@ impl LivePlan {
                 hour_folders: rotation.has_hour_folders(),
             },
             extract,
+            key_logs,
             metrics: service.metrics,
             p0f_socket: service.p0f_socket.map(|path| (path, service.p0f_socket_mode)),
             hosts_file: service.hosts_file,
@@ -206,7 +212,7 @@ impl LivePlan {
             view: args.tui.then(|| Zone::new(output.local_time)),
             messages: LiveMessages {
                 has_totals: !output.quiet,
-                has_privileges: output.verbose && !output.quiet,
+                is_verbose: output.verbose && !output.quiet,
                 has_stats: output.stats || service.stats_interval.is_some(),
             },
         })
@@ -257,6 +263,7 @@ impl LivePlan {
             count: parts.count,
             output,
             extract,
+            key_logs: parts.key_logs,
             metrics: parts.metrics,
             p0f_socket,
             hosts_file,

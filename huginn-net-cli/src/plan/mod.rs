@@ -35,6 +35,9 @@ pub(crate) use self::extract::{
 pub(crate) use self::follow::{DiffPlan, FollowPlan, host_limits};
 pub(crate) use self::inputs::{InputFile, Inputs};
 #[cfg(unix)]
+pub(crate) use self::key_log::GrowingKeyLogs;
+pub(crate) use self::key_log::KeyLog;
+#[cfg(unix)]
 pub(crate) use self::live::{LiveExtractPlan, LiveMessages, LiveOutputPlan, LivePlan};
 pub(crate) use self::output::{OutputContent, OutputPlan};
 pub(crate) use self::p0f::{P0fFilePlan, P0fPlan};

@@ -150,6 +150,7 @@ fn live_plan(args: P0fArguments) -> Result<LivePlan, Failure> {
         reload: None,
         count: None,
         extract: None,
+        key_logs: None,
         output: LiveOutputPlan {
             target: args.log.map_or(Target::Stdout, Target::File),
             content,
