@@ -44,8 +44,9 @@ impl Input {
                 Ok(reader)
             }
             Self::Bytes(bytes) => {
-                let open =
-                    |bytes| CaptureReader::from_reader(name.unwrap_or("<bytes>"), io::Cursor::new(bytes));
+                let open = |bytes: Arc<[u8]>| {
+                    CaptureReader::from_reader(name.unwrap_or("<bytes>"), io::Cursor::new(bytes))
+                };
                 add_secrets(open(Arc::clone(&bytes))?, options);
                 open(bytes)
             }

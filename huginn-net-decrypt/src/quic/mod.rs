@@ -82,8 +82,10 @@ pub struct QuicDecryptor {
     tried_version: u64,
     /// Whether the last packet lacks a secret that may still come.
     lacks_secret: bool,
-    /// Whether the connection no longer waits for secrets that may come.
+    /// Whether too many packets waited, so that the connection no longer waits for secrets that may come.
     has_given_up: bool,
+    /// Whether the connection has ended.
+    has_ended: bool,
     stop: Option<Stop>,
 }
 
@@ -130,6 +132,7 @@ impl QuicDecryptor {
             tried_version: 0,
             lacks_secret: false,
             has_given_up: false,
+            has_ended: false,
             stop: None,
         })
     }
@@ -223,7 +226,7 @@ impl QuicDecryptor {
     pub fn finish(&mut self, secrets: &Secrets, reader: &mut impl QuicReader) {
         self.read_pending(secrets, reader);
         if !self.pending.is_empty() {
-            self.has_given_up = true;
+            self.has_ended = true;
             self.read_pending(secrets, reader);
         }
     }
@@ -245,7 +248,7 @@ impl QuicDecryptor {
 
     /// Whether a secret that is not known may still come.
     fn may_wait(&self, secrets: &Secrets) -> bool {
-        secrets.is_growing() && !self.has_given_up
+        secrets.is_growing() && !self.has_given_up && !self.has_ended
     }
 
     fn pending_bytes(&self) -> usize {

@@ -130,8 +130,10 @@ pub struct TlsDecryptor {
     is_known: bool,
     /// Whether the keys of the handshake of TLS 1.3 are still to be set.
     begins_tls13: bool,
-    /// Whether the connection no longer waits for secrets that may come.
+    /// Whether too many bytes waited, so that the connection no longer waits for secrets that may come.
     has_given_up: bool,
+    /// Whether the connection has ended.
+    has_ended: bool,
     waiting: Waiting,
     decrypted: u64,
     stop: Option<Stop>,
@@ -198,7 +200,7 @@ impl TlsDecryptor {
 
     /// Whether a secret that is not known may still come.
     fn may_wait(&self, secrets: &Secrets) -> bool {
-        secrets.is_growing() && !self.has_given_up
+        secrets.is_growing() && !self.has_given_up && !self.has_ended
     }
 
     /// Whether the connection waits for a secret that may still come.
@@ -236,7 +238,7 @@ impl TlsDecryptor {
     fn end_waiting(&mut self, secrets: &Secrets, reader: &mut impl PlaintextReader) -> Result<(), Stop> {
         // First what is known: giving up decides about the rest.
         self.drain_both(Side::Client, secrets, reader)?;
-        self.has_given_up = true;
+        self.has_ended = true;
         if self.begins_tls13 {
             self.try_begin_tls13(secrets)?;
         }
