@@ -16,9 +16,9 @@ use super::output::written;
 use super::select;
 use crate::args::{
     AnalysisArguments, BaselineArguments, ColorArgument, DatabaseArguments, DiffArguments, EventArguments,
-    EventRunArguments, ExplainArguments, ExtractArguments, FollowArguments, Format,
-    InventoryArguments, InventoryFormat, ListOutputArguments, ListOutputFormat, OutputArguments,
-    PacketArguments, PcapArguments, ProtocolArgument, ReportArguments, SelectArguments, TopArguments,
+    EventRunArguments, ExplainArguments, ExtractArguments, FollowArguments, Format, InventoryArguments,
+    InventoryFormat, ListOutputArguments, ListOutputFormat, OutputArguments, PacketArguments, PcapArguments,
+    ProtocolArgument, ReportArguments, SelectArguments, TopArguments,
 };
 #[cfg(unix)]
 use crate::args::{LiveArguments, WatchArguments};

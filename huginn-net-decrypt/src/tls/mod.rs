@@ -189,8 +189,12 @@ impl TlsDecryptor {
         secrets: &Secrets,
         reader: &mut impl PlaintextReader,
     ) -> Result<(), Stop> {
+        // After a wait, the handshake of the server comes first: it says whether it accepts early data, which the client sends before.
+        if self.begins_tls13 {
+            self.drain(Side::Server, secrets, reader, true)?;
+        }
         // What one side sends may be what the other one waits for.
-        [first, first.peer(), first].into_iter().try_for_each(|side| self.drain(side, secrets, reader))
+        [first, first.peer(), first].into_iter().try_for_each(|side| self.drain(side, secrets, reader, false))
     }
 
     /// Whether more bytes wait than may wait.
@@ -302,15 +306,19 @@ impl TlsDecryptor {
         self.server_hello.is_some_and(|(hello, _)| hello.version == TLS_1_3)
     }
 
-    /// Reads the complete records of a side.
+    /// Reads the complete records of a side: those of the handshake only, if that is asked for.
     fn drain(
         &mut self,
         side: Side,
         secrets: &Secrets,
         reader: &mut impl PlaintextReader,
+        only_handshake: bool,
     ) -> Result<(), Stop> {
         loop {
             let state = self.side(side);
+            if only_handshake && state.has_application_keys {
+                return Ok(());
+            }
             let Some(header) = state.header()? else { return Ok(()) };
             let Some(mut record) = state.take_record(&header) else { return Ok(()) };
             let outcome = self.read_record(side, header.bytes, &mut record, secrets, reader);
