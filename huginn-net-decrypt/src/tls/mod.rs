@@ -654,9 +654,13 @@ impl TlsDecryptor {
                 self.client.cipher = self.client.next.take();
             }
             (Side::Server, ENCRYPTED_EXTENSIONS) => {
-                if self.has_early_data && !hello::accepts_early_data(body) {
-                    self.has_early_data = false;
-                    reader.on_early_data_rejected();
+                if !hello::accepts_early_data(body) {
+                    // Early data that are still to be read are passed over: they are not authentic with the next key.
+                    let client = &mut self.client;
+                    client.cipher = client.next.take().or(client.cipher.take());
+                    if std::mem::take(&mut self.has_early_data) {
+                        reader.on_early_data_rejected();
+                    }
                 }
                 return Ok(false);
             }
