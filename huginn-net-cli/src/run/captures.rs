@@ -144,7 +144,8 @@ impl Captures {
             self.next = index.saturating_add(1);
             match open(path, self.max_ratio) {
                 Ok(reader) => {
-                    let has_read_secrets = reader.input_len().is_some() && reader.has_secrets(Some(path));
+                    let is_file = reader.input_len().is_some();
+                    let has_read_secrets = is_file && reader.has_secrets(Some(path));
                     if has_read_secrets {
                         let malformed = read_secrets(path, self.max_ratio, &self.secrets);
                         self.malformed_secrets = self.malformed_secrets.saturating_add(malformed);
