@@ -555,8 +555,11 @@ fn secrets_that_come_after_the_packets_serve() {
         let missing: Vec<_> =
             expected.iter().filter(|(text, count)| found.get(*text) != Some(*count)).collect();
         assert!(found.len() <= expected.len(), "{name}");
-        // Some programs upload more than may wait.
-        assert!(missing.is_empty() || name == "clients" && given_up > 0, "{name}, {given_up}: {missing:?}");
+        // Some connections have more than may wait.
+        assert!(
+            missing.is_empty() || matches!(name, "clients" | "quic") && given_up > 0,
+            "{name}, {given_up}: {missing:?}"
+        );
     }
 }
 
