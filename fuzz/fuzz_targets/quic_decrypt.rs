@@ -16,17 +16,22 @@ impl QuicReader for Reader {
 
 fuzz_target!(|data: &[u8]| {
     let secrets = Secrets::with_max(8);
-    for label in [SecretLabel::ClientEarly, SecretLabel::ServerHandshake, SecretLabel::ServerApplication] {
-        secrets.insert(label, &[7; 32], &[1; 32]);
-    }
+    // With the second bit of a sender, a secret comes.
+    secrets.set_growing(data.len() % 2 == 0);
+    let mut labels =
+        [SecretLabel::ClientEarly, SecretLabel::ServerHandshake, SecretLabel::ServerApplication].into_iter();
     let Some(mut connection) = QuicDecryptor::new(Side::Client, &INITIAL, &[7; 32]) else { return };
     let _ = QuicDecryptor::new(Side::Client, data, &[7; 32]);
     let mut parts = data;
     while let [head, len, rest @ ..] = parts {
         let (datagram, rest) = rest.split_at_checked(usize::from(*len)).unwrap_or((rest, &[]));
         parts = rest;
+        if head & 2 != 0 {
+            labels.next().into_iter().for_each(|label| _ = secrets.insert(label, &[7; 32], &[1; 32]));
+        }
         let side = if head & 1 == 0 { Side::Client } else { Side::Server };
         connection.push(side, datagram, &secrets, &mut Reader);
         assert!(connection.buffered_bytes() < 1 << 20);
     }
+    connection.finish(&secrets, &mut Reader);
 });

@@ -49,6 +49,19 @@ fuzz_target!(|data: &[u8]| {
         assert!(one.starts_with(other) || other.starts_with(one));
     }
     assert!(has_failed || pieces_have_failed || whole == pieces);
+    // The secrets come when all bytes were read.
+    let (late, mut decryptor, mut plaintext) = (Secrets::new(), TlsDecryptor::new(), Plaintext::default());
+    late.set_growing(true);
+    for (side, bytes) in [(Side::Client, &client), (Side::Server, &server)] {
+        let _ = decryptor.push(side, bytes, &late, &mut plaintext);
+        assert!(decryptor.buffered_bytes() < 1 << 20);
+    }
+    late.add_key_log(KEYS);
+    late.add_key_log(bytes);
+    decryptor.end(&late, &mut plaintext);
+    for (one, other) in whole.0.iter().zip(&plaintext.0) {
+        assert!(one.starts_with(other) || other.starts_with(one));
+    }
 });
 
 /// The plaintext of both sides, and whether the decryption failed.

@@ -234,14 +234,14 @@ impl CaptureReader {
         Ok(Some(LabelledFrame { frame, process }))
     }
 
-    /// Whether the capture brings secrets of TLS: a Decryption Secrets Block of pcapng before the first packet, or after the last
-    /// one if `path` names the same file, uncompressed. Consumes nothing, and reads only the ends of blocks.
+    /// Whether the capture brings secrets of TLS: a Decryption Secrets Block of pcapng before the first packet; if `path` names the
+    /// same file, uncompressed, also after the last one; and if it has at most 64 MiB, also anywhere between. Consumes nothing.
     pub fn has_secrets(&self, path: Option<&Path>) -> bool {
         let Format::Pcapng(pcapng) = &self.format else { return false };
+        // The analysis reports what cannot be read.
         pcapng.begins_with_secrets(self.stream.unread())
             || path.filter(|_| self.compression().is_none()).is_some_and(|path| {
-                // The analysis reports what cannot be read.
-                pcapng::ends_with_secrets(path).unwrap_or(false)
+                pcapng::ends_with_secrets(path).unwrap_or(false) || contains_secrets(path)
             })
     }
 
@@ -375,6 +375,20 @@ impl CaptureReader {
     pub fn input_len(&self) -> Option<u64> {
         self.input_len
     }
+}
+
+/// Whether a short file has secrets anywhere.
+fn contains_secrets(path: &Path) -> bool {
+    let is_short =
+        |reader: &CaptureReader| reader.input_len().is_some_and(|len| len <= limits::MAX_SEARCHED_LEN);
+    let mut is_found = false;
+    if let Ok(reader) = CaptureReader::open(path)
+        && is_short(&reader)
+    {
+        // What precedes damage counts.
+        let _ = reader.read_key_logs(|_| is_found = true);
+    }
+    is_found
 }
 
 impl<'f> Source<'f> for CaptureReader {

@@ -57,3 +57,6 @@ pub(crate) const MAX_PROCESSES: usize = 1 << 16;
 
 /// Maximum length of the name of a process, in bytes; longer ones are cut. macOS has names of at most 32 bytes.
 pub(crate) const MAX_PROCESS_NAME_LEN: usize = 255;
+
+/// Maximum length of an uncompressed pcapng file that is searched for blocks of secrets between its packets, in bytes: some milliseconds.
+pub(crate) const MAX_SEARCHED_LEN: u64 = 64 << 20;

@@ -565,6 +565,10 @@ pub(crate) const MAX_LISTED_PROGRAMS: usize = 64;
 /// Bytes of a key log that are read at once: hundreds of lines.
 pub(crate) const KEY_LOG_BUFFER_LEN: usize = 64 * 1024;
 
+/// Interval at which key logs of live traffic are looked at: shorter than most round trips, so that few packets wait for their secret.
+#[cfg(unix)]
+pub(crate) const KEY_LOG_INTERVAL: Duration = Duration::from_millis(20);
+
 /// Error of the clock from which on times of events cannot be compared with those of other machines.
 #[cfg(target_os = "linux")]
 pub(crate) const MAX_CLOCK_ERROR: Duration = Duration::from_secs(1);

@@ -47,3 +47,5 @@ pub use secrets::{KeyLogSummary, SecretLabel, Secrets};
 pub use tls::{
     PlaintextReader, SessionConnection, SessionReader, Stop, TlsDecryptor, decompress_certificate,
 };
+/// The type of [`Secrets::text_buffer`].
+pub use zeroize::Zeroizing;

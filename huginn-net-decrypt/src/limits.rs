@@ -17,8 +17,12 @@ pub(crate) const MAX_KEPT_LINES: usize = 16;
 /// Maximum length of an encrypted fragment, in bytes (RFC 5246, section 6.2.3; TLS 1.3 permits less).
 pub(crate) const MAX_FRAGMENT_LEN: usize = (1 << 14) + 2048;
 
-/// Maximum number of bytes of a side that wait for the hello of the other: one round trip of early data.
+/// Maximum number of bytes that wait: of a side of a TLS connection for the hello of the other, one round trip of early data; of a
+/// side, or of a QUIC connection, for a secret that is being logged, the first window of a server and more.
 pub(crate) const MAX_WAITING_BYTES: usize = 64 * 1024;
+
+/// Maximum number of bytes of all connections that wait for secrets: a thousand connections of 64 KiB.
+pub(crate) const MAX_ALL_WAITING_BYTES: usize = 64 << 20;
 
 /// Maximum length of a handshake message that is kept, in bytes: hellos and certificate chains of real servers are shorter.
 pub(crate) const MAX_MESSAGE_LEN: usize = 64 * 1024;

@@ -119,5 +119,9 @@ pub(crate) const MAX_BLOCKED_SECTIONS: usize = 128;
 /// Maximum length of a SETTINGS frame of HTTP/3, in bytes: 64 settings of two integers of 8 bytes.
 pub(crate) const MAX_HTTP3_SETTINGS_LEN: usize = 64 * 16;
 
+/// Maximum number of bytes of incomplete field sections of a side of a connection of HTTP/3: four of the longest, or a few thousand of
+/// usual ones.
+pub(crate) const MAX_HTTP3_STREAM_BYTES: usize = 256 * 1024;
+
 /// Maximum number of streams of a connection of HTTP/3 whose state is kept.
 pub(crate) const MAX_HTTP3_STREAMS: usize = 1024;

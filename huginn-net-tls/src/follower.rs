@@ -1,5 +1,7 @@
 //! Follows a handshake after its hellos.
 
+use std::fmt;
+
 use huginn_net_wire::Side;
 
 use crate::certificate::{CertificateMessage, CertificateRequest};
@@ -327,8 +329,15 @@ impl Follower {
 }
 
 /// A handshake of TLS 1.3 whose encrypted messages another layer decrypts, such as that of a QUIC connection.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct DecryptedHandshake(Follower);
+
+/// Omits the messages, which were encrypted.
+impl fmt::Debug for DecryptedHandshake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DecryptedHandshake").finish_non_exhaustive()
+    }
+}
 
 impl DecryptedHandshake {
     /// Creates the state of a new handshake.

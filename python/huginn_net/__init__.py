@@ -100,6 +100,7 @@ def read_pcap(
     connections: bool = False,
     findings: bool = False,
     fingerprints: Any = (),
+    keylog: Any = (),
     events: Sequence[str] = (),
     columns: Sequence[str] = (),
     dictionaries: bool = False,
@@ -129,6 +130,10 @@ def read_pcap(
     ``shard=(index, shards)`` analyses one of several disjoint sets of flows, so that several processes can share a
     capture. The events of flows from all shards are those of one analysis; events of hosts (`HOST_EVENTS`) are left out:
     `Capture.host_records` and `host_events` give them.
+
+    ``keylog``, a key log as ``SSLKEYLOGFILE`` names one or several, decrypts TLS and QUIC: the HTTP inside becomes rows with
+    ``decrypted`` (docs/decryption.md). A pcapng file with Decryption Secrets Blocks is one, too; secrets that a capture brings
+    are used without it, except those of file-like objects and URLs. Key logs are read once, here.
 
     ``max_compression_ratio`` ends a .gz or .zst capture that expands to more than this multiple of its length, beyond the first
     64 MiB, with an error; ``None`` removes the limit.
@@ -160,6 +165,7 @@ def read_pcap(
             "max_compression_ratio": max_compression_ratio,
             "findings": findings,
             "fingerprints": lists,
+            "keylog": _paths(keylog),
         },
         progress=progress,
     )
@@ -264,10 +270,15 @@ def _check(protocols: Any, events: Any, columns: Any) -> None:
 
 def _alerts(findings: bool, fingerprints: Any, connections: bool, events: Any) -> tuple[list[str], list[Any]]:
     """The events with those that findings and watch lists add, and the files of the lists."""
-    lists = [fingerprints] if isinstance(fingerprints, (str, os.PathLike)) else list(fingerprints)
+    lists = _paths(fingerprints)
     _need({"finding": ("findings", findings), "match": ("fingerprints", lists), "connection": ("connections", connections)}, events)
     added = [name for name, wanted in (("finding", findings), ("match", lists)) if wanted]
     return (list(dict.fromkeys([*events, *added])) if events else []), lists
+
+
+def _paths(given: Any) -> list[Any]:
+    """One path or several, as a list."""
+    return [given] if isinstance(given, (str, os.PathLike)) else list(given)
 
 
 def _events_of_shard(findings: bool, events: Sequence[str]) -> list[str]:

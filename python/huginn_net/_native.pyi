@@ -69,6 +69,7 @@ class Capture:
         max_compression_ratio: int | None = 1000,
         findings: bool = False,
         fingerprints: list[str | os.PathLike[str]] = [],
+        keylog: list[str | os.PathLike[str]] = [],
         errors_of: Capture | None = None,
     ) -> Self: ...
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...

@@ -10,7 +10,7 @@
   read to their end, each once, with the packet and the byte offset of the damage; or ``counters``, one row for each capture and shard,
   with the number of its packets and all counters of the analysis as JSON (`huginn_net.Capture.stats`).
 - ``events``: the events that become rows, ``"tls_client,tls_server"``; ``protocols``, ``workers``, ``connections``, ``findings``,
-  ``fingerprints`` (paths with commas between them), ``db`` and ``maxCompressionRatio`` (``none`` removes it) as in `huginn_net.read_pcap`.
+  ``fingerprints`` and ``keylog`` (paths with commas between them), ``db`` and ``maxCompressionRatio`` (``none`` removes it) as in `huginn_net.read_pcap`.
 - ``onError``: ``raise``, or ``skip``, which keeps the rows before the damage and goes on with the next capture.
 - ``partitionBytes``: the size that files are packed to (default 32 MiB). ``shards``: the number of tasks for each file: each
   analyses some of its flows.
@@ -169,6 +169,7 @@ class _Options:
     connections: bool = False
     findings: bool = False
     fingerprints: list[str] | tuple[str, ...] = ()
+    keylog: list[str] | tuple[str, ...] = ()
     max_compression_ratio: int | None = 1000
     db: str | None = None
     skip_errors: bool = False
@@ -189,6 +190,7 @@ class _Options:
             "connections": ("connections", _boolean),
             "findings": ("findings", _boolean),
             "fingerprints": ("fingerprints", lambda text: text.split(",")),
+            "keylog": ("keylog", lambda text: text.split(",")),
             "maxCompressionRatio": ("max_compression_ratio", lambda text: None if text == "none" else _positive(text)),
             "db": ("db", str),
             "onError": ("skip_errors", lambda text: _choice("raise", "skip")(text) == "skip"),
@@ -353,6 +355,7 @@ class _Reading:
                         max_compression_ratio=options.max_compression_ratio,
                         findings=options.findings,
                         fingerprints=list(options.fingerprints),
+                        keylog=list(options.keylog),
                     )
                     for batch in pa.RecordBatchReader.from_stream(table.stream(capture, url)):
                         batch = batch.select(self.columns)

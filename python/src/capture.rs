@@ -1,6 +1,7 @@
 //! Captures and their analysis.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use arrow_schema::SchemaRef;
 use huginn_net::core::{Analyzer, CancelToken, Filter};
+use huginn_net::decrypt::Secrets;
 use huginn_net::finding::NoticeSettings;
 use huginn_net::hosts::{HostLimits, WithoutHosts};
 use huginn_net::record::JsonHost;
@@ -38,6 +40,8 @@ pub(crate) struct Options {
     connections: bool,
     findings: bool,
     lists: Option<WatchListHandle>,
+    /// Those of key logs, and of the captures so far.
+    pub(crate) secrets: Secrets,
     /// Names of the events that become rows; all if empty.
     events: Vec<String>,
     /// Names of the columns that are built; all if empty.
@@ -77,6 +81,7 @@ impl Options {
             connections,
             findings: false,
             lists: None,
+            secrets: Secrets::new(),
             events,
             columns,
             dictionaries: false,
@@ -103,6 +108,25 @@ impl Options {
             added.map_err(|error| PyValueError::new_err(format!("{name}: {error}")))?;
         }
         Ok(Self { findings, lists: Some(WatchListHandle::new(lists)), ..self })
+    }
+
+    /// Adds the secrets of key logs, and of captures that bring some.
+    pub(crate) fn with_key_logs(self, key_logs: &[PathBuf]) -> PyResult<Self> {
+        for path in key_logs {
+            let failed = |error: io::Error| {
+                PyOSError::new_err((error.raw_os_error(), error.to_string(), path.clone()))
+            };
+            if let Ok(capture) = CaptureReader::open(path) {
+                let capture = capture.max_compression_ratio(self.max_compression_ratio);
+                // What precedes damage counts.
+                let _ = capture.read_key_logs(|text| _ = self.secrets.add_key_log(text));
+                continue;
+            }
+            let mut text = Secrets::text_buffer(0);
+            File::open(path).and_then(|mut file| file.read_to_end(&mut text)).map_err(failed)?;
+            self.secrets.add_key_log(&text);
+        }
+        Ok(self)
     }
 
     /// Workers of an analysis.
@@ -180,6 +204,7 @@ impl Options {
             .connections(self.connections)
             .handshakes(handshakes)
             .notices(notices)
+            .secrets(Some(self.secrets.clone()))
             .profiles(profiles);
         let observers = match &self.lists {
             Some(lists) => observers.watch_lists(lists.clone()),
@@ -217,7 +242,7 @@ pub(crate) struct Capture {
 #[pymethods]
 impl Capture {
     #[new]
-    #[pyo3(signature = (sources, protocols, db, workers, connections, skip_errors, events, columns, names, shard=None, dictionaries=false, max_compression_ratio=1000, findings=false, fingerprints=Vec::new(), errors_of=None))]
+    #[pyo3(signature = (sources, protocols, db, workers, connections, skip_errors, events, columns, names, shard=None, dictionaries=false, max_compression_ratio=1000, findings=false, fingerprints=Vec::new(), keylog=Vec::new(), errors_of=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         sources: Vec<Bound<'_, PyAny>>,
@@ -234,6 +259,7 @@ impl Capture {
         max_compression_ratio: Option<u32>,
         findings: bool,
         fingerprints: Vec<PathBuf>,
+        keylog: Vec<PathBuf>,
         errors_of: Option<PyRef<'_, Self>>,
     ) -> PyResult<Self> {
         let shard = shard.map(|(index, shards)| {
@@ -253,6 +279,7 @@ impl Capture {
             max_compression_ratio: max_compression_ratio.and_then(NonZeroU32::new),
             ..options
         };
+        let options = options.with_key_logs(&keylog)?;
         let errors = errors_of.map_or_else(ReadErrors::default, |other| other.errors.clone());
         Ok(Self { origins, names, options, errors, interrupt: Interrupt::default() })
     }

@@ -36,9 +36,19 @@ impl Input {
     /// Opens the capture. `name`: the name in errors, if it is not that of the input.
     pub(crate) fn open(self, name: Option<&str>, options: &Options) -> Result<CaptureReader, CaptureError> {
         let reader = match self {
-            Self::Path(path) => CaptureReader::open(path),
+            Self::Path(path) => {
+                let reader = CaptureReader::open(&path)?;
+                if reader.input_len().is_some() && reader.has_secrets(Some(&path)) {
+                    add_secrets(CaptureReader::open(&path)?, options);
+                }
+                Ok(reader)
+            }
             Self::Bytes(bytes) => {
-                CaptureReader::from_reader(name.unwrap_or("<bytes>"), io::Cursor::new(bytes))
+                let open = |bytes: Arc<[u8]>| {
+                    CaptureReader::from_reader(name.unwrap_or("<bytes>"), io::Cursor::new(bytes))
+                };
+                add_secrets(open(Arc::clone(&bytes))?, options);
+                open(bytes)
             }
             Self::File(file) => CaptureReader::from_reader(name.unwrap_or("<file>"), file),
             Self::Opener(open) => {
@@ -52,6 +62,13 @@ impl Input {
         };
         Ok(reader?.max_compression_ratio(options.max_compression_ratio))
     }
+}
+
+/// Adds the secrets that a capture brings.
+fn add_secrets(reader: CaptureReader, options: &Options) {
+    let reader = reader.max_compression_ratio(options.max_compression_ratio);
+    // The analysis reports damage.
+    let _ = reader.read_key_logs(|text| _ = options.secrets.add_key_log(text));
 }
 
 /// A Python object with a method `read`.

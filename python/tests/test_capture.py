@@ -49,6 +49,32 @@ def test_events_equal_those_of_program():
     assert list(hn.read_pcap(CURL)) == [{"file": str(CURL), **event} for event in json_events(CURL)]
 
 
+def test_key_logs_decrypt(tmp_path):
+    """Every use of a capture takes them; the secrets that a capture brings need no option, of bytes neither."""
+    whole = CAPTURES / "http/http-decrypted-sessions/http-decrypted-sessions.pcapng"
+    capture, keys = tmp_path / "without.pcapng", tmp_path / "keys.log"
+    data = whole.read_bytes()
+    at = data.index(b"KSLT")
+    length = struct.unpack_from("<I", data, at + 4)[0]
+    keys.write_bytes(data[at + 8 : at + 8 + length])
+    capture.write_bytes(data.replace(b"KSLT", b"----"))
+    paths = [event["path"] for event in json_events(whole) if event["event"] == "http_request"]
+    assert len(paths) > 5
+    assert not [event for event in hn.read_pcap(capture) if event["event"] == "http_request"]
+    query = "SELECT path FROM events WHERE event = 'http_request' AND decrypted"
+    for keylog in (keys, [str(keys)], whole):
+        options = {"keylog": keylog}
+        assert [event["path"] for event in hn.read_pcap(capture, **options) if event["event"] == "http_request"] == paths
+        assert hn.read_pcap(capture, events=["http_request"], **options).to_arrow()["path"].to_pylist() == paths
+        scan = hn.scan_pcap(capture, **options).filter(pl.col("event") == "http_request").select("path")
+        assert scan.collect()["path"].to_list() == paths
+        assert [path for (path,) in hn.sql(query, capture, **options).fetchall()] == paths
+    for source in (whole, data):
+        assert hn.read_pcap(source, events=["http_request"]).to_arrow()["path"].to_pylist() == paths
+    with pytest.raises(FileNotFoundError):
+        hn.read_pcap(capture, keylog=tmp_path / "none.log")
+
+
 def test_table_has_row_for_each_event():
     table = hn.read_pcap([CURL, PAGES]).to_arrow()
     events = json_events(CURL, PAGES)

@@ -247,9 +247,13 @@ fn key_logs_are_read_wherever_they_are() {
         let middle = [frame(), key_log(b"three"), frame()].concat();
         let last = [frame(), key_log(b"four"), block(order, 5, &[0; 12])].concat();
         let file = tempfile(&capture(order, std::slice::from_ref(&last)));
+        let file_with_middle = tempfile(&capture(order, std::slice::from_ref(&middle)));
+        let file_without = tempfile(&capture(order, &[frame(), frame()]));
         for (blocks, path, texts, is_found) in [
             (&first, None, vec!["one", "two"], true),
             (&middle, None, vec!["three"], false),
+            (&middle, Some(&*file_with_middle), vec!["three"], true),
+            (&middle, Some(&*file_without), vec!["three"], false),
             (&last, None, vec!["four"], false),
             (&last, Some(&*file), vec!["four"], true),
         ] {
@@ -266,7 +270,9 @@ fn key_logs_are_read_wherever_they_are() {
             // Blocks of other secrets count, too.
             assert!(reader.secrets_blocks() >= texts.len() as u64);
         }
-        std::fs::remove_file(file).unwrap();
+        for file in [file, file_with_middle, file_without] {
+            std::fs::remove_file(file).unwrap();
+        }
     }
 }
 

@@ -90,6 +90,7 @@ impl Content {
             captures: usize::try_from(run.opened()).unwrap_or(usize::MAX),
             packets: counters.frames,
             flows: counters.flows.opened,
+            decrypted: run.analyzer.protocol().counters().decryption.connections,
             span: run.analyzer.span(),
             is_cut: run.interrupt().is_set(),
             overview,

@@ -24,6 +24,7 @@ pub(super) fn run(args: WatchArguments) -> Result<Outcome, Failure> {
     // A terminal that is gone ends the program.
     let reload = Reload::new(plan.lists.filter(|_| !events.is_on_terminal()))?;
     let messages = Verbosity::new(plan.is_quiet, plan.is_verbose);
+    let mut key_logs = plan.key_logs;
     let mut run = CaptureRun::new(plan.inputs, None, plan.analyzer, messages);
     loop {
         for file in directory.closed_files(plan.once)? {
@@ -33,6 +34,9 @@ pub(super) fn run(args: WatchArguments) -> Result<Outcome, Failure> {
             reload.if_requested();
             // A file that was renamed is found again.
             let Some(capture) = directory.capture(&file) else { continue };
+            if let Some(key_logs) = &mut key_logs {
+                key_logs.read_on(&|error| stderr::report(error));
+            }
             if run.read_watched(capture, &mut events)? {
                 directory.set_processed(&file);
             }
@@ -54,6 +58,9 @@ pub(super) fn run(args: WatchArguments) -> Result<Outcome, Failure> {
         stderr::report(&format_args!("left out {files} that may still be written to"));
     }
     run.finish();
+    if let Some(key_logs) = key_logs.filter(|_| !plan.is_quiet) {
+        key_logs.report(plan.is_verbose, &|summary| stderr::report(summary));
+    }
     let has_hit = events.finish(&run)?;
     directory.save()?;
     let hosts = run.analyzer.shared_state();

@@ -332,6 +332,7 @@ pub(super) const FAMILIES: &[Family] = &[
             labeled("outcome", "unsupported", "/decryption/unsupported"),
             labeled("outcome", "incomplete", "/decryption/incomplete"),
             labeled("outcome", "one_side", "/decryption/one_side"),
+            labeled("outcome", "gave_up_waiting", "/decryption/gave_up_waiting"),
         ],
     ),
     several(

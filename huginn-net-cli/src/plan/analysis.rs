@@ -11,13 +11,13 @@ use huginn_net::clients::NamingDatabases;
 #[cfg(unix)]
 use huginn_net::core::Replaceable;
 use huginn_net::core::{DecodeConfig, FlowLimits, HashSeed};
+use huginn_net::decrypt::Secrets;
 use huginn_net::finding::{EventLimits, NoticeSettings};
 use huginn_net::record::needs_handshakes;
 use huginn_net::{Builder, Configure, Database, Filter, HuginnNet, Observers, Scope};
 
 use super::baseline;
 use super::databases::read_databases;
-use super::inputs::Inputs;
 use super::watch_files::WatchFiles;
 use crate::args::{
     AnalysisArguments, BaselineArguments, DatabaseArguments, EventArguments, EventRunArguments, Format,
@@ -181,10 +181,10 @@ impl AnalysisPlan {
         self.configure(|builder| builder.flow_limits(flows).tls(false).ssh(false).scope(Scope::P0f))
     }
 
-    /// Decrypts with the secrets of captures and key logs.
-    pub(crate) fn decrypt(self, inputs: &Inputs) -> Self {
-        let secrets = inputs.secrets.clone();
-        self.configure(|builder| builder.secrets(Some(secrets)))
+    /// Decrypts with these secrets, if there are any.
+    pub(crate) fn decrypt(self, secrets: Option<&Secrets>) -> Self {
+        let secrets = secrets.cloned();
+        self.configure(|builder| builder.secrets(secrets))
     }
 
     /// Changes the builder.

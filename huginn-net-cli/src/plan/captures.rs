@@ -37,7 +37,7 @@ pub(crate) struct ReportPlan {
 impl ReportPlan {
     pub(crate) fn new(args: ReportArguments) -> Result<Self, Failure> {
         rules::check_analysis(&args.analysis)?;
-        rules::check_key_logs(&args.input, &args.analysis.packets)?;
+        rules::check_key_logs(&args.input.keylog, &args.analysis.packets)?;
         let inputs = Inputs::find(&args.input)?;
         inputs.report_key_logs(args.quiet, false);
         let output = output::target(Some(&args.output));
@@ -56,7 +56,7 @@ impl ReportPlan {
         let plan = plan.configure(|builder| builder.hosts(hosts).profiles(true));
         Ok(Self {
             count: args.analysis.count,
-            analyzer: plan.decrypt(&inputs).build_for_files(inputs.longest())?,
+            analyzer: plan.decrypt(Some(&inputs.secrets)).build_for_files(inputs.longest())?,
             inputs,
             hosts,
             selected: select::selected(&args.select, Vec::new())?,
@@ -92,7 +92,7 @@ impl InventoryPlan {
             .configure(|builder| builder.tcp(false).http(false).handshakes(true));
         Ok(Self {
             count: args.analysis.count,
-            analyzer: plan.decrypt(&inputs).build_for_files(inputs.longest())?,
+            analyzer: plan.decrypt(Some(&inputs.secrets)).build_for_files(inputs.longest())?,
             inputs,
             format: args.format,
             target,
@@ -132,7 +132,7 @@ impl TopPlan {
         let plan = AnalysisPlan::new(&args.analysis)?.with_events(&args.events, &[])?;
         Ok(Self {
             count: args.analysis.count,
-            analyzer: plan.decrypt(&inputs).build_for_files(inputs.longest())?,
+            analyzer: plan.decrypt(Some(&inputs.secrets)).build_for_files(inputs.longest())?,
             inputs,
             selected: select::selected(&args.select, Vec::new())?,
             zone: Zone::new(args.local_time),
@@ -153,7 +153,7 @@ pub(crate) struct LearnPlan {
 impl LearnPlan {
     pub(crate) fn new(args: LearnArguments) -> Result<Self, Failure> {
         rules::check_databases(&args.databases, &args.packets)?;
-        rules::check_key_logs(&args.input, &args.packets)?;
+        rules::check_key_logs(&args.input.keylog, &args.packets)?;
         let inputs = Inputs::find(&args.input)?;
         inputs.report_key_logs(false, false);
         if let Some(folder) = &args.sample {
@@ -162,7 +162,7 @@ impl LearnPlan {
         let plan = AnalysisPlan::of_packets(&args.packets, &args.databases)?;
         let plan = plan.configure(|builder| builder.event_limits(EventLimits::NONE));
         let programs = args.programs.iter().map(|path| ProgramList::read(path)).collect::<Result<_, _>>()?;
-        let analyzer = plan.decrypt(&inputs).build_for_files(None)?;
+        let analyzer = plan.decrypt(Some(&inputs.secrets)).build_for_files(None)?;
         Ok(Self { inputs, analyzer, samples: args.sample, programs })
     }
 }

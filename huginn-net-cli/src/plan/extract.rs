@@ -78,7 +78,7 @@ impl ExtractPlan {
                 config: super::analysis::decode_config(&args.analysis),
                 filter: FrameFilter::new(args.analysis.filter.as_deref())?,
             },
-            analyzer: plan.decrypt(&inputs).build_for_files(inputs.longest())?,
+            analyzer: plan.decrypt(Some(&inputs.secrets)).build_for_files(inputs.longest())?,
             inputs,
             selected: select::selected(&args.select, args.events)?,
             packets,

@@ -77,7 +77,7 @@ impl FollowPlan {
             }
         };
         let input = InputArguments { files: values, keylog, decompression };
-        rules::check_key_logs(&input, &analysis.packets)?;
+        rules::check_key_logs(&input.keylog, &analysis.packets)?;
         let inputs = Inputs::find(&input)?;
         inputs.report_key_logs(output.is_quiet, false);
         inputs.refuse_as_output(&output.target)?;
@@ -184,7 +184,7 @@ fn analyzer(args: &AnalysisArguments, inputs: &Inputs) -> Result<HuginnNet, Fail
         let notices = Some(NoticeSettings::default());
         builder.hosts(host_limits()).profiles(true).connections(true).handshakes(true).notices(notices)
     });
-    plan.decrypt(inputs).build_for_files(inputs.longest())
+    plan.decrypt(Some(&inputs.secrets)).build_for_files(inputs.longest())
 }
 
 /// The plan of `diff`.
@@ -207,12 +207,12 @@ impl DiffPlan {
         }
         let side = |path: PathBuf| -> Result<(Inputs, HuginnNet), Failure> {
             let input = InputArguments { files: vec![path], keylog: keylog.clone(), decompression };
-            rules::check_key_logs(&input, &analysis.packets)?;
+            rules::check_key_logs(&input.keylog, &analysis.packets)?;
             let inputs = Inputs::find(&input)?;
             inputs.refuse_as_output(&output.target)?;
             let plan = AnalysisPlan::new(&analysis)?;
             let plan = plan.configure(|builder| builder.hosts(host_limits()).profiles(true).handshakes(true));
-            let analyzer = plan.decrypt(&inputs).build_for_files(inputs.longest())?;
+            let analyzer = plan.decrypt(Some(&inputs.secrets)).build_for_files(inputs.longest())?;
             Ok((inputs, analyzer))
         };
         let sides = [side(before)?, side(after)?];

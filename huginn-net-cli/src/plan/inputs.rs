@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use huginn_net::Escaped;
 use huginn_net::capture::is_capture_name;
-use huginn_net::decrypt::{KeyLogSummary, Secrets};
+use huginn_net::decrypt::Secrets;
 use walkdir::WalkDir;
 
-use super::key_log;
+use super::KeyLog;
 use crate::args::InputArguments;
 use crate::failure::Failure;
 use crate::limits::{MAX_CAPTURE_LIST_BYTES, MAX_PATH_BYTES};
@@ -39,7 +39,7 @@ impl InputFile {
 }
 
 /// The captures of a command line.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Inputs {
     pub(crate) files: Vec<InputFile>,
     /// Greatest ratio to which a compressed capture may expand; `None` without a limit.
@@ -48,18 +48,15 @@ pub(crate) struct Inputs {
     pub(crate) has_failed: bool,
     /// The secrets of key logs; those of the captures are added when they are opened.
     pub(crate) secrets: Secrets,
-    /// What the key logs contained, with their names.
-    pub(crate) key_logs: Vec<(String, KeyLogSummary)>,
+    /// The key logs.
+    pub(crate) key_logs: Vec<KeyLog>,
 }
 
 impl Inputs {
     /// Finds the captures of a command line.
     pub(crate) fn find(args: &InputArguments) -> Result<Self, Failure> {
         let (secrets, max_ratio) = (Secrets::new(), args.decompression.max_ratio());
-        let key_logs = args.keylog.iter().map(|path| {
-            let summary = key_log::read(path, max_ratio, &secrets)?;
-            Ok((name_of(path), summary))
-        });
+        let key_logs = args.keylog.iter().map(|path| KeyLog::read_complete(path, max_ratio, &secrets));
         let key_logs = key_logs.collect::<Result<_, Failure>>()?;
         let mut inputs = Self { files: Vec::new(), max_ratio, has_failed: false, secrets, key_logs };
         for file in &args.files {
@@ -79,11 +76,8 @@ impl Inputs {
 
     /// Reports key logs without secrets or with malformed lines; with `is_verbose` also how many secrets the others have.
     pub(crate) fn report_key_logs(&self, is_quiet: bool, is_verbose: bool) {
-        for (name, summary) in &self.key_logs {
-            if !is_quiet && (is_verbose || summary.secrets == 0 || summary.malformed > 0) {
-                stderr::report(&key_log::Summary { name, summary });
-            }
-        }
+        let reports = self.key_logs.iter().filter_map(|key_log| key_log.report(is_verbose));
+        reports.filter(|_| !is_quiet).for_each(|report| stderr::report(&report));
     }
 
     fn add(&mut self, path: PathBuf, is_optional: bool) {

@@ -13,7 +13,8 @@ use huginn_net_live::{Backend, LiveOptions, LiveSource};
 use super::live_output::{LiveOutputPlan, Surroundings};
 use super::pcap::switch_on_kinds;
 use super::{
-    AnalysisPlan, BaselineFile, FrameFilter, ReloadPlan, WatchFiles, analysis, output, rules, select,
+    AnalysisPlan, BaselineFile, FrameFilter, GrowingKeyLogs, ReloadPlan, WatchFiles, analysis, output, rules,
+    select,
 };
 use crate::args::{BackendArgument, EventRunArguments, Format, LiveArguments, OutputArguments};
 use crate::control::SocketConfig;
@@ -36,6 +37,7 @@ pub(crate) struct LivePlan {
     pub(crate) count: Option<u64>,
     pub(crate) outputs: Vec<LiveOutputPlan>,
     pub(crate) extract: Option<LiveExtractPlan>,
+    pub(crate) key_logs: Option<GrowingKeyLogs>,
     pub(crate) metrics: Option<SocketAddr>,
     pub(crate) p0f_socket: Option<SocketConfig>,
     /// File of host profiles; `None` means standard error.
@@ -55,8 +57,8 @@ pub(crate) struct LivePlan {
 pub(crate) struct LiveMessages {
     /// The interfaces and the addresses at the start, and totals at the end.
     pub(crate) has_totals: bool,
-    /// The dropped privileges.
-    pub(crate) has_privileges: bool,
+    /// The dropped privileges, and the secrets of key logs.
+    pub(crate) is_verbose: bool,
     /// Counters at the end.
     pub(crate) has_stats: bool,
 }
@@ -129,6 +131,7 @@ pub(super) struct LiveParts {
     pub(super) count: Option<u64>,
     pub(super) outputs: Vec<LiveOutputPlan>,
     pub(super) extract: Option<LiveExtractPlan>,
+    pub(super) key_logs: Option<GrowingKeyLogs>,
     pub(super) metrics: Option<SocketAddr>,
     /// Path and permissions of p0f's socket.
     pub(super) p0f_socket: Option<(PathBuf, u32)>,
@@ -172,6 +175,8 @@ impl LivePlan {
         let of_outputs: Vec<&OutputArguments> =
             args.outputs.iter().map(|output| &output.run.output).collect();
         let plan = AnalysisPlan::of_events(&args.run, &of_outputs)?;
+        let key_logs = GrowingKeyLogs::read(&args.capture.keylog)?;
+        let plan = plan.decrypt(key_logs.as_ref().map(GrowingKeyLogs::secrets));
         let (plan, reload) = ReloadPlan::new(&args, plan);
         let is_p0f = is_p0f(&args);
         let LiveArguments { capture, run, outputs, service, .. } = args;
@@ -211,6 +216,7 @@ impl LivePlan {
             count: analysis.count,
             outputs,
             extract,
+            key_logs,
             metrics: service.metrics,
             p0f_socket: service.p0f_socket.map(|path| (path, service.p0f_socket_mode)),
             hosts_file: service.hosts_file,
@@ -222,7 +228,7 @@ impl LivePlan {
             view: args.tui.then(|| Zone::new(output.local_time)),
             messages: LiveMessages {
                 has_totals: !output.quiet,
-                has_privileges: output.verbose && !output.quiet,
+                is_verbose: output.verbose && !output.quiet,
                 has_stats: output.stats || service.stats_interval.is_some(),
             },
         })
@@ -277,6 +283,7 @@ impl LivePlan {
             count: parts.count,
             outputs,
             extract,
+            key_logs: parts.key_logs,
             metrics: parts.metrics,
             p0f_socket,
             hosts_file,

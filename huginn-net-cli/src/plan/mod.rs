@@ -37,6 +37,9 @@ pub(crate) use self::extract::{
 pub(crate) use self::follow::{DiffPlan, FollowPlan, host_limits};
 pub(crate) use self::inputs::{InputFile, Inputs};
 #[cfg(unix)]
+pub(crate) use self::key_log::GrowingKeyLogs;
+pub(crate) use self::key_log::KeyLog;
+#[cfg(unix)]
 pub(crate) use self::live::{LiveExtractPlan, LiveMessages, LivePlan, StatePlan};
 #[cfg(unix)]
 pub(crate) use self::live_output::{LiveOutputPlan, OptionValues};

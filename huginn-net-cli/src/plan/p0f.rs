@@ -153,6 +153,7 @@ fn live_plan(args: P0fArguments) -> Result<LivePlan, Failure> {
         reload: None,
         count: None,
         extract: None,
+        key_logs: None,
         outputs: vec![LiveOutputPlan::of_target(args.log.map_or(Target::Stdout, Target::File), content)?],
         metrics: None,
         // With the permissions that p0f gives it.

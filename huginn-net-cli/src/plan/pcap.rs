@@ -90,7 +90,9 @@ impl PcapPlan {
         if let Some(file) = &baseline {
             check_baseline(file, &inputs, &args)?;
         }
-        let analyzer = analysis(&args, writes_tables)?.decrypt(&inputs).build_for_files(inputs.longest())?;
+        let analyzer = analysis(&args, writes_tables)?
+            .decrypt(Some(&inputs.secrets))
+            .build_for_files(inputs.longest())?;
         let content =
             if writes_tables { Content::Tables(TablesPlan::new(&args)?) } else { Content::of_events(&args)? };
         Ok(Self {

@@ -4,6 +4,7 @@
 //! `--color always` with JSON is one, because JSON has no colours.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 use huginn_net::record::EVENT_NAMES;
 
@@ -15,9 +16,9 @@ use super::output::written;
 use super::select;
 use crate::args::{
     AnalysisArguments, BaselineArguments, ColorArgument, DatabaseArguments, DiffArguments, EventArguments,
-    EventRunArguments, ExplainArguments, ExtractArguments, FollowArguments, Format, InputArguments,
-    InventoryArguments, InventoryFormat, ListOutputArguments, ListOutputFormat, OutputArguments,
-    PacketArguments, PcapArguments, ProtocolArgument, ReportArguments, SelectArguments, TopArguments,
+    EventRunArguments, ExplainArguments, ExtractArguments, FollowArguments, Format, InventoryArguments,
+    InventoryFormat, ListOutputArguments, ListOutputFormat, OutputArguments, PacketArguments, PcapArguments,
+    ProtocolArgument, ReportArguments, SelectArguments, TopArguments,
 };
 #[cfg(unix)]
 use crate::args::{LiveArguments, WatchArguments};
@@ -38,20 +39,25 @@ fn fail(advice: impl Into<Cow<'static, str>>) -> Result<(), Failure> {
 }
 
 /// Checks that key logs decrypt something: HTTP is the only content that is read.
-pub(super) fn check_key_logs(input: &InputArguments, packets: &PacketArguments) -> Result<(), Failure> {
+pub(super) fn check_key_logs(key_logs: &[PathBuf], packets: &PacketArguments) -> Result<(), Failure> {
     refuse([(
-        !input.keylog.is_empty() && !packets.protocols.contains(&ProtocolArgument::Http),
+        !key_logs.is_empty() && !packets.protocols.contains(&ProtocolArgument::Http),
         "--keylog reports the HTTP inside TLS: add http to --protocols, or leave --keylog out",
     )])
 }
 
-/// Checks the options of `pcap`.
-pub(super) fn check_pcap(args: &PcapArguments) -> Result<(), Failure> {
+/// Checks the key logs of a command that writes events.
+fn check_event_key_logs(key_logs: &[PathBuf], run: &EventRunArguments) -> Result<(), Failure> {
     refuse([(
-        !args.input.keylog.is_empty() && args.run.output.format == Format::P0f,
+        !key_logs.is_empty() && run.output.format == Format::P0f,
         "--format p0f does not decrypt: leave --keylog out, or choose another format",
     )])?;
-    check_key_logs(&args.input, &args.run.analysis.packets)?;
+    check_key_logs(key_logs, &run.analysis.packets)
+}
+
+/// Checks the options of `pcap`.
+pub(super) fn check_pcap(args: &PcapArguments) -> Result<(), Failure> {
+    check_event_key_logs(&args.input.keylog, &args.run)?;
     let is_zeek = matches!(args.run.output.format, Format::Zeek | Format::ZeekTsv);
     refuse([(
         args.zeek_dir.is_some() && !is_zeek,
@@ -106,7 +112,7 @@ pub(super) fn check_list_output(args: &ListOutputArguments) -> Result<(), Failur
 
 /// Checks the options of `top`.
 pub(super) fn check_top(args: &TopArguments) -> Result<(), Failure> {
-    check_key_logs(&args.input, &args.analysis.packets)?;
+    check_key_logs(&args.input.keylog, &args.analysis.packets)?;
     check_analysis(&args.analysis)?;
     check_thresholds(&args.events, &[])?;
     let EventArguments { connections, fingerprints, .. } = &args.events;
@@ -169,7 +175,7 @@ fn check_thresholds(events: &EventArguments, written: &[&str]) -> Result<(), Fai
 
 /// Checks the options of `extract`.
 pub(super) fn check_extract(args: &ExtractArguments) -> Result<(), Failure> {
-    check_key_logs(&args.input, &args.analysis.packets)?;
+    check_key_logs(&args.input.keylog, &args.analysis.packets)?;
     check_analysis(&args.analysis)?;
     check_thresholds(&args.event_additions, &args.events)?;
     let EventArguments { connections, fingerprints, .. } = &args.event_additions;
@@ -190,6 +196,7 @@ pub(super) fn check_extract(args: &ExtractArguments) -> Result<(), Failure> {
 #[cfg(unix)]
 pub(super) fn check_live(args: &LiveArguments) -> Result<(), Failure> {
     for output in &args.outputs {
+        check_event_key_logs(&args.capture.keylog, &output.run)?;
         check_live_output(output, args.tui)?;
     }
     check_effects(args.outputs.iter().map(|output| &output.run))?;
@@ -242,6 +249,7 @@ fn check_live_output(args: &LiveArguments, has_view: bool) -> Result<(), Failure
 /// Checks the options of `watch`.
 #[cfg(unix)]
 pub(super) fn check_watch(args: &WatchArguments) -> Result<(), Failure> {
+    check_event_key_logs(&args.keylog, &args.run)?;
     check_event_run(&args.run, WhereEvents::Written)?;
     refuse([(args.run.analysis.count.is_some(), "watch reads complete captures: leave --count out")])
 }

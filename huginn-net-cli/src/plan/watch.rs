@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use huginn_net::HuginnNet;
 
 use super::pcap::{event_analysis, switch_on_kinds};
-use super::{BaselineFile, Inputs, OutputPlan, WatchFiles, output, rules};
+use super::{BaselineFile, GrowingKeyLogs, Inputs, OutputPlan, WatchFiles, output, rules};
 use crate::args::{EventRunArguments, Format, WatchArguments};
 use crate::failure::Failure;
 use crate::limits::MIN_PARALLEL_LEN;
@@ -20,6 +20,8 @@ pub(crate) struct WatchPlan {
     pub(crate) once: bool,
     /// No capture yet.
     pub(crate) inputs: Inputs,
+    /// Read on before each capture.
+    pub(crate) key_logs: Option<GrowingKeyLogs>,
     pub(crate) analyzer: HuginnNet,
     pub(crate) output: OutputPlan,
     /// The zone of the totals, if they are written.
@@ -35,7 +37,7 @@ impl WatchPlan {
     pub(crate) fn new(mut args: WatchArguments) -> Result<Self, Failure> {
         switch_on_kinds(&mut args.run)?;
         rules::check_watch(&args)?;
-        let WatchArguments { directory, state, once, decompression, run } = args;
+        let WatchArguments { directory, state, once, keylog, decompression, run } = args;
         let EventRunArguments { events, baseline, output, .. } = &run;
         let state = state.map(|path| resolved(&path));
         if let Some(path) = state.as_deref().filter(|path| path.exists() && !path.is_file()) {
@@ -59,13 +61,18 @@ impl WatchPlan {
         {
             return Err(Failure::TableExists { path: name_of(path) });
         }
-        let plan = event_analysis(&run)?;
+        let key_logs = GrowingKeyLogs::read(&keylog)?;
+        let secrets = key_logs.as_ref().map(|key_logs| key_logs.secrets().clone()).unwrap_or_default();
+        // Captures are complete: their secrets are read before.
+        secrets.set_growing(false);
+        let plan = event_analysis(&run)?.decrypt(Some(&secrets));
         let has_totals = output.format == Format::Human && !output.quiet;
         Ok(Self {
             lists: plan.watch_files(),
             // How long captures will be is not known.
             analyzer: plan.build_for_files(Some(MIN_PARALLEL_LEN))?,
-            inputs: Inputs { files: Vec::new(), max_ratio: decompression.max_ratio(), ..Inputs::default() },
+            inputs: Inputs { max_ratio: decompression.max_ratio(), secrets, ..Inputs::default() },
+            key_logs,
             output: OutputPlan { appends: true, ..OutputPlan::new(output, events, false)? },
             totals: has_totals.then(|| Zone::new(output.local_time)),
             directory,

@@ -140,11 +140,11 @@ impl Captures {
             }
             let index = self.next;
             let InputFile { len, is_optional, path } = self.files.get(index)?;
-            let is_file = len.is_some();
             let (len, is_optional) = (len.unwrap_or(0), *is_optional);
             self.next = index.saturating_add(1);
             match open(path, self.max_ratio) {
                 Ok(reader) => {
+                    let is_file = reader.input_len().is_some();
                     let has_read_secrets = is_file && reader.has_secrets(Some(path));
                     if has_read_secrets {
                         let malformed = read_secrets(path, self.max_ratio, &self.secrets);

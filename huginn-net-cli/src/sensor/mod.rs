@@ -6,6 +6,7 @@ mod event_counters;
 mod extract;
 mod health;
 mod hosts;
+mod key_logs;
 mod latency;
 mod once;
 mod output;
@@ -144,7 +145,7 @@ impl StandardError {
 
     /// Prints the dropped privileges, warnings and the metrics address.
     fn report_start(&self, what: LiveMessages, rights: &Dropped, sockets: &Sockets) {
-        if what.has_privileges {
+        if what.is_verbose {
             self.messages.print(rights);
         }
         if let Some(warning) = rights.warning() {

@@ -10,6 +10,7 @@ use huginn_net_live::{LiveError, LiveSource, Stopper};
 use super::event_counters::EventCounters;
 use super::extract::{Extract, ExtractStatus};
 use super::hosts::HostsWriter;
+use super::key_logs::KeyLogReader;
 use super::latency::Latency;
 use super::output::LiveEvents;
 use super::outputs::{Outputs, Setting};
@@ -47,6 +48,7 @@ pub(super) struct Sensor {
     server: Option<ControlServer>,
     manager: Arc<ServiceManager>,
     ticker: Ticker,
+    key_logs: Option<KeyLogReader>,
 }
 
 /// What is measured of events, and of what is read again.
@@ -124,6 +126,8 @@ impl Sensor {
         let on_hangup = OnHangup { outputs: Arc::clone(&outputs), reloader, state: state_requests };
         let signals = watch_signals(signals, ends_with_terminal, &stopper, on_hangup, hosts)?;
         let server = serve(sockets, &status)?;
+        let key_logs = plan.key_logs.map(|key_logs| KeyLogReader::start(key_logs, messages.clone()));
+        let key_logs = key_logs.transpose()?;
         let manager = Arc::new(ServiceManager::from_env());
         let (of_ticker, to) = (Arc::clone(&manager), messages.clone());
         let ticker = Ticker::start(Arc::clone(&status), of_ticker, plan.stats_interval, to)
@@ -159,6 +163,7 @@ impl Sensor {
             server,
             manager,
             ticker,
+            key_logs,
         };
         Ok((sensor, analyzer, sources))
     }
@@ -191,6 +196,9 @@ impl Sensor {
             view.end(messages);
         }
         status.end(&analyzer);
+        if let Some(key_logs) = self.key_logs {
+            key_logs.stop(!self.wants.has_totals, self.wants.is_verbose);
+        }
         self.ticker.stop();
         measures.watched.finish();
         let lost_packets = extract.map_or(0, |extract| extract.finish().packets_dropped);

@@ -38,6 +38,8 @@ fn wrong_usage_exits_with_2_and_names_option() {
             &["-i", "lo", "-o", "x", "--extract", "x", "--findings"],
             "--output and --extract name the same file",
         ),
+        (&["-i", "lo", "--keylog", "/no-such-file"], "/no-such-file: No such file"),
+        (&["-i", "lo", "--keylog", "/dev/null"], "/dev/null: a key log that grows is a regular file"),
         (&["-i", "lo", "--metrics", "nowhere"], "[::1]:9100"),
         (&["-i", "lo", "--p0f-socket", "x", "--p0f-socket-mode", "888"], "octal permissions"),
         (&["-i", "lo", "--snaplen", "1"], "--snaplen"),
@@ -113,6 +115,57 @@ fn terminate(child: &mut Child) -> (ExitStatus, Duration) {
 
 fn lines(file: &Path) -> usize {
     fs::read_to_string(file).unwrap_or_default().lines().count()
+}
+
+/// curl logs its secrets while its packets are captured; the key log is empty at the start.
+#[test]
+#[ignore = "needs root"]
+fn secrets_serve_while_they_are_logged() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let [keys, events, certificate, key] = ["keys.log", "events.json", "cert.pem", "key.pem"].map(place);
+    fs::write(&keys, "").unwrap();
+    let openssl = |args: &[&str]| {
+        let mut command = Command::new("openssl");
+        command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let make = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"];
+    let made = openssl(&[&make[..], &["-keyout", &key, "-out", &certificate]].concat()).status().unwrap();
+    assert!(made.success());
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let serve =
+        ["s_server", "-quiet", "-www", "-accept", &address.to_string(), "-key", &key, "-cert", &certificate];
+    let mut server = openssl(&serve).spawn().unwrap();
+    let mut live = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
+    live.args(["live", "-i", "lo", "--port", &address.port().to_string(), "--keylog", &keys]);
+    live.args(["--format", "json", "--events", "http_request", "--fields", "path,decrypted", "-o", &events]);
+    live.args(["--immediate-mode", "-q"]);
+    let mut live = live.spawn().unwrap();
+    let start = Instant::now();
+    let mut requests = 0;
+    // Once events come, each further connection yields its own.
+    let mut last = None;
+    while last.is_none_or(|last| requests < last + 20) {
+        assert!(start.elapsed() < Duration::from_secs(60));
+        let version = if requests % 2 == 0 { "1.2" } else { "1.3" };
+        let mut curl = Command::new("curl");
+        curl.args(["-sk", "-o", "/dev/null", "--tls-max", version, "--max-time", "2"]);
+        curl.arg(format!("https://{address}/number-{requests}-")).env("SSLKEYLOGFILE", &keys);
+        if curl.status().unwrap().success() && last.is_none() && lines(Path::new(&events)) > 0 {
+            last = Some(requests);
+        }
+        requests += 1;
+    }
+    let (status, _) = terminate(&mut live);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let events = fs::read_to_string(&events).unwrap();
+    assert!(status.success(), "{status}: {events}");
+    for number in last.unwrap() + 1..requests {
+        let line = format!("{{\"path\":\"/number-{number}-\",\"decrypted\":true}}\n");
+        assert_eq!(events.matches(&line).count(), 1, "{number}: {events}");
+    }
 }
 
 #[test]

@@ -220,6 +220,22 @@ fn expired_and_not_yet_valid_certificates_stand_out() {
     }
 }
 
+/// The page and the timeline say so in words, too: a lock alone says nothing to a screen reader.
+#[test]
+fn decrypted_content_has_an_open_lock() {
+    let shown = page("lock.html", &[captures::path("http-decrypted-sessions.pcapng").to_str().unwrap()]);
+    let (header, _) = shown.split_once("</header>").unwrap();
+    assert!(header.contains("<svg role=\"img\" aria-label=\"open lock\""), "{header}");
+    assert!(header.contains(" connections of TLS and QUIC decrypted with logged secrets."), "{header}");
+    let texts = hosts(&shown).texts;
+    assert!(
+        texts.iter().any(|text| text.starts_with("\u{1f513} decrypted: GET www.example.test/")),
+        "{texts:?}"
+    );
+    let shown = page("no_lock.html", &[captures::path("tls-curl.pcap").to_str().unwrap()]);
+    assert!(!shown.contains("open lock") && !shown.contains("decrypted: "));
+}
+
 #[test]
 fn queries_of_requests_are_not_in_timelines() {
     let capture = place("query.pcap");

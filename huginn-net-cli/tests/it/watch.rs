@@ -56,6 +56,58 @@ fn message(output: &Output) -> &str {
     std::str::from_utf8(&output.stderr).unwrap()
 }
 
+/// Secrets of a key log, and those that captures bring: in a block between the packets, too.
+#[test]
+fn captures_are_decrypted() {
+    let (directory, keys) = (tempdir().unwrap(), tempdir().unwrap());
+    let bytes = fs::read(captures::path("http-decrypted-sessions.pcapng")).unwrap();
+    let key_log = keys.path().join("keys.log");
+    fs::write(&key_log, include_bytes!("../../../huginn-net-decrypt/recordings/tls13/keys.log")).unwrap();
+    // Without the secrets of the capture.
+    let mut without = bytes.clone();
+    let at = without.windows(4).position(|word| word == b"KSLT").unwrap();
+    without[at] = b'-';
+    fs::write(directory.path().join("without.pcapng"), without).unwrap();
+    fs::write(directory.path().join("with.pcapng"), with_secrets_in_the_middle(&bytes)).unwrap();
+    for name in ["without.pcapng", "with.pcapng"] {
+        set_age(&directory.path().join(name), 100);
+    }
+    let output = once(
+        &[
+            "--keylog",
+            key_log.to_str().unwrap(),
+            "--events",
+            "http_request",
+            "--fields",
+            "file,path,decrypted",
+        ],
+        directory.path(),
+    );
+    let text = std::str::from_utf8(&output.stdout).unwrap();
+    let of = |name: &str| text.lines().filter(|line| line.contains(name)).collect::<Vec<_>>();
+    let (with, without) = (of("/with.pcapng"), of("/without.pcapng"));
+    assert!(
+        without.len() == 1 && without[0].contains(r#""path":"/new-tls1_3","decrypted":true"#),
+        "{without:?}"
+    );
+    assert!(with.len() > 5, "{with:?} {}", message(&output));
+}
+
+/// Moves the block of secrets of a capture behind its first packets.
+fn with_secrets_in_the_middle(capture: &[u8]) -> Vec<u8> {
+    let (mut blocks, mut rest) = (Vec::new(), capture);
+    while let [kind, x, y, z, a, b, c, d, ..] = *rest {
+        let len = usize::try_from(u32::from_le_bytes([a, b, c, d])).unwrap();
+        let (block, after) = rest.split_at(len);
+        blocks.push(([kind, x, y, z], block));
+        rest = after;
+    }
+    let at = blocks.iter().position(|(kind, _)| *kind == [10, 0, 0, 0]).unwrap();
+    let secrets = blocks.remove(at);
+    blocks.insert(blocks.len() / 2, secrets);
+    blocks.into_iter().flat_map(|(_, block)| block).copied().collect()
+}
+
 /// A running `watch`.
 struct Running {
     child: Child,

@@ -4,7 +4,8 @@ use huginn_net_wire::quic::{skip_ack, skip_close};
 use huginn_net_wire::{Cursor, Truncated};
 
 /// A frame with content that is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
+#[cfg_attr(test, derive(Debug, PartialEq, Eq))]
 pub(super) enum Frame<'a> {
     Crypto { offset: u64, data: &'a [u8] },
     Stream { id: u64, offset: u64, data: &'a [u8], is_last: bool },

@@ -65,6 +65,8 @@ pub(super) trait Open {
     /// Decrypts a packet into a buffer. Returns the range of its frames; `None` if it is not authentic.
     fn open(&mut self, packet: &[u8], number_offset: usize, out: &mut Vec<u8>) -> Option<Range<usize>>;
     fn suite(&self) -> Suite;
+    /// Sets the largest packet number so far: early data and 1-RTT count together.
+    fn set_largest(&mut self, largest: Option<u64>);
 }
 
 /// The keys of one side at one level.
@@ -113,11 +115,6 @@ impl PacketKeys {
         Some(Self { payload, header, largest: None })
     }
 
-    /// Sets the largest packet number so far: early data and 1-RTT count together.
-    pub(super) fn set_largest(&mut self, largest: Option<u64>) {
-        self.largest = self.largest.max(largest);
-    }
-
     pub(super) fn largest(&self) -> Option<u64> {
         self.largest
     }
@@ -142,6 +139,10 @@ impl Open for PacketKeys {
 
     fn suite(&self) -> Suite {
         self.payload.suite
+    }
+
+    fn set_largest(&mut self, largest: Option<u64>) {
+        self.largest = self.largest.max(largest);
     }
 }
 
@@ -218,11 +219,13 @@ pub(super) struct PhasedKeys {
     next: Option<PayloadKeys>,
 }
 
-impl PhasedKeys {
-    pub(super) fn new(keys: PacketKeys) -> Self {
+impl From<PacketKeys> for PhasedKeys {
+    fn from(keys: PacketKeys) -> Self {
         Self { current: keys, phase: 0, previous: None, next: None }
     }
+}
 
+impl PhasedKeys {
     /// Decrypts a packet with the keys of the next phase, which then is the current one.
     fn update(&mut self, packet: &[u8], header: &Header, phase: u8, out: &mut [u8]) -> Option<Range<usize>> {
         if self.next.is_none() {
@@ -255,6 +258,10 @@ impl Open for PhasedKeys {
 
     fn suite(&self) -> Suite {
         self.current.suite()
+    }
+
+    fn set_largest(&mut self, largest: Option<u64>) {
+        self.current.set_largest(largest);
     }
 }
 

@@ -15,12 +15,13 @@ use std::ops::Range;
 use huginn_net_wire::Side;
 
 use self::frames::{Frame, Frames};
-use self::keys::{Open, PacketKeys, PhasedKeys, Version};
-use self::level::{Keys, Outcome};
+use self::keys::{PacketKeys, PhasedKeys, Version};
+use self::level::{Keys, Origin, Outcome};
 use self::packet::{LongKind, LongPacket, MAX_ID_LEN, Packet, Packets};
 use self::stream::StreamBuffer;
 use self::streams::Streams;
 use crate::limits::{MAX_CONNECTION_IDS, MAX_REFUSED_PACKETS, MAX_WAITING_BYTES};
+use crate::secrets::Waiting;
 use crate::tls::compressed::CompressedCertificates;
 use crate::tls::hello::accepts_early_data;
 use crate::tls::messages::MessageJoiner;
@@ -28,6 +29,9 @@ use crate::tls::suite::Suite;
 use crate::{SecretLabel, Secrets, Stop};
 
 const ENCRYPTED_EXTENSIONS: u8 = 8;
+
+/// Bytes of a packet that waits which are kept beside it.
+const PENDING_OVERHEAD: usize = size_of::<(Side, Box<[u8]>)>();
 
 /// Receives the plaintext of a QUIC connection.
 pub trait QuicReader {
@@ -61,6 +65,8 @@ pub struct QuicDecryptor {
     /// The keys of early data, and the largest packet number with them.
     early: Keys<PacketKeys>,
     has_early_data: bool,
+    /// Whether an authentic packet has shown the id of the server.
+    has_server_id: bool,
     /// The suite, once a packet has revealed it.
     suite: Option<Suite>,
     streams: Streams,
@@ -68,6 +74,19 @@ pub struct QuicDecryptor {
     packets: u64,
     /// Packets in a row that were not authentic.
     refused: u32,
+    /// Whether these were once so many that packets of the connection must be among them.
+    has_lost_track: bool,
+    /// Packets that wait for a secret that may still come, with their senders.
+    pending: Vec<(Side, Box<[u8]>)>,
+    waiting: Waiting,
+    /// The version of the secrets with which pending packets were last read.
+    tried_version: u64,
+    /// Whether the last packet lacks a secret that may still come.
+    lacks_secret: bool,
+    /// Whether too many packets waited, so that the connection no longer waits for secrets that may come.
+    has_given_up: bool,
+    /// Whether the connection has ended.
+    has_ended: bool,
     stop: Option<Stop>,
 }
 
@@ -103,11 +122,19 @@ impl QuicDecryptor {
             sent_by_server: Direction::default(),
             early: Keys::Unknown,
             has_early_data: false,
+            has_server_id: false,
             suite: None,
             streams: Streams::default(),
             scratch: Vec::new(),
             packets: 0,
             refused: 0,
+            has_lost_track: false,
+            pending: Vec::new(),
+            waiting: Waiting::default(),
+            tried_version: 0,
+            lacks_secret: false,
+            has_given_up: false,
+            has_ended: false,
             stop: None,
         })
     }
@@ -121,23 +148,113 @@ impl QuicDecryptor {
         reader: &mut impl QuicReader,
     ) -> bool {
         let role = if side == self.client { Side::Client } else { Side::Server };
+        if !self.pending.is_empty() && self.tried_version != secrets.version() {
+            self.read_pending(secrets, reader);
+        }
         let mut belongs = false;
         for packet in Packets::new(datagram) {
             if self.stop.is_some() {
                 return belongs || self.has_packet(role, &packet);
             }
-            match packet {
-                Packet::Long(packet) => {
-                    if !self.has_long_packet(role, &packet) {
-                        continue;
-                    }
-                    belongs = true;
-                    self.on_long_packet(role, &packet, secrets, reader);
-                }
-                Packet::Short(packet) => belongs |= self.on_short_packet(role, packet, secrets, reader),
+            belongs |= self.on_packet(role, &packet, secrets, reader);
+            if std::mem::take(&mut self.lacks_secret) {
+                let bytes = match packet {
+                    Packet::Long(packet) => packet.bytes,
+                    Packet::Short(packet) => packet,
+                };
+                self.add_pending(role, bytes, secrets, reader);
             }
         }
         belongs
+    }
+
+    /// Whether the first packet of a datagram has the ids of this connection.
+    pub fn owns(&self, side: Side, datagram: &[u8]) -> bool {
+        let role = if side == self.client { Side::Client } else { Side::Server };
+        Packets::new(datagram).next().is_some_and(|packet| self.has_packet(role, &packet))
+    }
+
+    /// Reads a packet. Returns whether it belongs to this connection.
+    fn on_packet(
+        &mut self,
+        role: Side,
+        packet: &Packet<'_>,
+        secrets: &Secrets,
+        reader: &mut impl QuicReader,
+    ) -> bool {
+        match packet {
+            Packet::Long(packet) => {
+                let belongs = self.has_long_packet(role, packet);
+                if belongs {
+                    self.on_long_packet(role, packet, secrets, reader);
+                }
+                belongs
+            }
+            Packet::Short(packet) => self.on_short_packet(role, packet, secrets, reader),
+        }
+    }
+
+    /// Keeps a packet until its secret comes.
+    fn add_pending(&mut self, role: Side, packet: &[u8], secrets: &Secrets, reader: &mut impl QuicReader) {
+        let bytes = self.pending_bytes().saturating_add(packet.len()).saturating_add(PENDING_OVERHEAD);
+        if self.pending.is_empty() {
+            self.tried_version = secrets.version();
+        }
+        self.pending.push((role, packet.into()));
+        if bytes > MAX_WAITING_BYTES || !self.waiting.set(bytes, secrets) {
+            self.has_given_up = true;
+            self.read_pending(secrets, reader);
+        }
+    }
+
+    /// Reads the packets that wait for a secret.
+    fn read_pending(&mut self, secrets: &Secrets, reader: &mut impl QuicReader) {
+        self.tried_version = secrets.version();
+        self.waiting.set(0, secrets);
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.retain(|(role, bytes)| {
+            if let Some(packet) = Packets::new(bytes).next().filter(|_| self.stop.is_none()) {
+                self.on_packet(*role, &packet, secrets, reader);
+            }
+            std::mem::take(&mut self.lacks_secret)
+        });
+        let bytes = pending.iter().map(|(_, packet)| packet.len().saturating_add(PENDING_OVERHEAD)).sum();
+        self.pending = pending;
+        // It had room before.
+        self.waiting.set(bytes, secrets);
+    }
+
+    /// Ends the connection: reads packets that waited for a secret that has come since.
+    pub fn finish(&mut self, secrets: &Secrets, reader: &mut impl QuicReader) {
+        self.read_pending(secrets, reader);
+        if !self.pending.is_empty() {
+            self.has_ended = true;
+            self.read_pending(secrets, reader);
+        }
+    }
+
+    /// Whether packets wait for a secret that may still come.
+    pub fn waits_for_secret(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Whether packets that waited for a secret were too many, so that the connection does not wait any longer.
+    pub fn has_given_up(&self) -> bool {
+        self.has_given_up
+    }
+
+    /// Whether so many packets in a row were not authentic, after others were, that packets of the connection must be among them.
+    pub fn has_lost_track(&self) -> bool {
+        self.has_lost_track
+    }
+
+    /// Whether a secret that is not known may still come.
+    fn may_wait(&self, secrets: &Secrets) -> bool {
+        secrets.is_growing() && !self.has_given_up && !self.has_ended
+    }
+
+    fn pending_bytes(&self) -> usize {
+        self.waiting.bytes()
     }
 
     /// Why decryption stopped; `None` while it goes on.
@@ -163,6 +280,7 @@ impl QuicDecryptor {
             .saturating_add(self.sent_by_server.buffered_bytes())
             .saturating_add(self.streams.buffered_bytes())
             .saturating_add(self.scratch.capacity())
+            .saturating_add(self.pending_bytes())
     }
 
     /// Whether a packet of a side has the ids of this connection.
@@ -186,10 +304,9 @@ impl QuicDecryptor {
         secrets: &Secrets,
         reader: &mut impl QuicReader,
     ) {
-        if role == Side::Server {
-            self.sent_by_server.add_id(packet.source);
-            // The server may choose another version (RFC 9368).
-            self.version = packet.version;
+        // Headers can be forged: until a packet is authentic, the last one counts, and then only authentic ones.
+        if role == Side::Server && !self.has_server_id {
+            self.note_server(packet);
         }
         let frames = match packet.kind {
             LongKind::Initial => return,
@@ -197,7 +314,18 @@ impl QuicDecryptor {
             LongKind::EarlyData => return,
             LongKind::Handshake => self.open_handshake(role, packet, secrets),
         };
+        if role == Side::Server && frames.is_some() && !self.has_server_id {
+            self.has_server_id = true;
+            self.sent_by_server.ids.clear();
+            self.note_server(packet);
+        }
         self.on_frames(role, Some(packet.kind), frames, true, reader);
+    }
+
+    /// Notes the id and the version of the server, which may choose another one than the client (RFC 9368).
+    fn note_server(&mut self, packet: &LongPacket<'_>) {
+        self.sent_by_server.add_id(packet.source);
+        self.version = packet.version;
     }
 
     /// Reads a packet of 1-RTT. Returns whether it belongs to this connection.
@@ -234,8 +362,12 @@ impl QuicDecryptor {
             if counts {
                 self.refused = self.refused.saturating_add(1);
             }
+            // Anyone may send packets that are not authentic: those after an authentic one end nothing.
             if self.refused >= MAX_REFUSED_PACKETS {
-                self.end(Stop::NotAuthentic);
+                self.has_lost_track |= self.packets > 0;
+                if self.packets == 0 {
+                    self.end(Stop::NotAuthentic);
+                }
             }
             return;
         };
@@ -305,13 +437,21 @@ impl QuicDecryptor {
     }
 
     fn open_early(&mut self, packet: &LongPacket<'_>, secrets: &Secrets) -> Option<Range<usize>> {
-        let Self { early, version, random, scratch, .. } = self;
-        let secret = || secrets.get(SecretLabel::ClientEarly, random);
-        match early.open(packet.bytes, packet.number_offset, *version, None, secret, |keys| keys, scratch) {
+        let may_wait = self.may_wait(secrets);
+        let Self { early, random, scratch, .. } = self;
+        let origin = Origin {
+            version: packet.version,
+            suite: None,
+            secret: || secrets.get(SecretLabel::ClientEarly, random),
+            may_wait,
+            largest: None,
+        };
+        match early.open(packet.bytes, packet.number_offset, origin, scratch) {
             Outcome::Frames(_, frames) => Some(frames),
             Outcome::NotAuthentic => None,
             // The handshake may have a secret.
             Outcome::NoSecret => {
+                self.lacks_secret = may_wait && matches!(self.early, Keys::Unknown);
                 self.refused = self.refused.saturating_sub(1);
                 None
             }
@@ -325,11 +465,17 @@ impl QuicDecryptor {
         secrets: &Secrets,
     ) -> Option<Range<usize>> {
         let label = role.choose(SecretLabel::ClientHandshake, SecretLabel::ServerHandshake);
-        let Self { random, scratch, suite, version, sent_by_client, sent_by_server, .. } = self;
+        let may_wait = self.may_wait(secrets);
+        let Self { random, scratch, suite, sent_by_client, sent_by_server, .. } = self;
         let keys = &mut role.choose(sent_by_client, sent_by_server).handshake;
-        let secret = || secrets.get(label, random);
-        let outcome =
-            keys.open(packet.bytes, packet.number_offset, *version, *suite, secret, |keys| keys, scratch);
+        let origin = Origin {
+            version: packet.version,
+            suite: *suite,
+            secret: || secrets.get(label, random),
+            may_wait,
+            largest: None,
+        };
+        let outcome = keys.open(packet.bytes, packet.number_offset, origin, scratch);
         self.on_outcome(outcome, secrets)
     }
 
@@ -343,21 +489,21 @@ impl QuicDecryptor {
     ) -> Option<Range<usize>> {
         let number_offset = id_len.checked_add(1)?;
         let label = role.choose(SecretLabel::ClientApplication, SecretLabel::ServerApplication);
+        let may_wait = self.may_wait(secrets);
         let Self { random, scratch, suite, version, sent_by_client, sent_by_server, early, .. } = self;
         let keys = &mut role.choose(sent_by_client, sent_by_server).application;
-        if let Keys::Known(keys) = keys {
-            return keys.open(packet, number_offset, scratch);
-        }
         let largest = match early {
             Keys::Known(early) if role == Side::Client => early.largest(),
             _ => None,
         };
-        let secret = || secrets.get(label, random);
-        let begin = |mut keys: PacketKeys| {
-            keys.set_largest(largest);
-            PhasedKeys::new(keys)
+        let origin = Origin {
+            version: *version,
+            suite: *suite,
+            secret: || secrets.get(label, random),
+            may_wait,
+            largest,
         };
-        let outcome = keys.open(packet, number_offset, *version, *suite, secret, begin, scratch);
+        let outcome = keys.open(packet, number_offset, origin, scratch);
         // A packet of another connection says nothing about this one.
         if !is_known && !matches!(outcome, Outcome::Frames(..)) {
             return None;
@@ -372,6 +518,10 @@ impl QuicDecryptor {
                 return Some(frames);
             }
             Outcome::NotAuthentic => {}
+            Outcome::NoSecret if self.may_wait(secrets) => {
+                self.lacks_secret = true;
+                self.refused = self.refused.saturating_sub(1);
+            }
             Outcome::NoSecret if !secrets.has_client(&self.random) => self.end(Stop::NoSecret),
             // The other side or level may have one.
             Outcome::NoSecret => self.refused = self.refused.saturating_sub(1),
@@ -384,6 +534,7 @@ impl QuicDecryptor {
         self.stop = Some(stop);
         self.streams = Streams::default();
         (self.early, self.scratch) = (Keys::Unknown, Vec::new());
+        (self.pending, self.waiting) = (Vec::new(), Waiting::default());
         for direction in [&mut self.sent_by_client, &mut self.sent_by_server] {
             *direction = Direction { ids: std::mem::take(&mut direction.ids), ..Direction::default() };
         }

@@ -1,6 +1,6 @@
 //! The streams of a connection (RFC 9000, section 2).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use huginn_net_wire::Side;
 
@@ -15,6 +15,8 @@ pub(super) struct Streams {
     pub(super) open: BTreeMap<(Side, u64), StreamBuffer>,
     /// The lowest id whose stream may still be read, of each side and kind of stream (RFC 9000, section 2.1).
     floors: [[u64; 4]; 2],
+    /// Those that have ended, and remain in the set.
+    over: BTreeSet<(Side, u64)>,
     pending_bytes: usize,
 }
 
@@ -59,6 +61,7 @@ impl Streams {
         if !stream.is_over() {
             self.pending_bytes = self.pending_bytes.saturating_sub(stream.buffered_bytes());
             stream.end();
+            self.over.insert(key);
             reader.on_stream_end(side, id);
         }
     }
@@ -68,8 +71,8 @@ impl Streams {
         if self.open.len() < MAX_STREAMS || self.open.contains_key(&key) {
             return;
         }
-        let oldest = self.open.iter().find(|(_, stream)| stream.is_over()).or(self.open.first_key_value());
-        let Some(oldest) = oldest.map(|(key, _)| *key) else { return };
+        let oldest = self.over.pop_first().or_else(|| self.open.keys().next().copied());
+        let Some(oldest) = oldest else { return };
         if let Some(stream) = self.open.remove(&oldest)
             && !stream.is_over()
         {
@@ -92,7 +95,9 @@ impl Streams {
     }
 
     pub(super) fn buffered_bytes(&self) -> usize {
-        let entry = size_of::<((Side, u64), StreamBuffer)>();
-        self.pending_bytes.saturating_add(self.open.len().saturating_mul(entry))
+        let (entry, over) = (size_of::<((Side, u64), StreamBuffer)>(), size_of::<(Side, u64)>());
+        self.pending_bytes
+            .saturating_add(self.open.len().saturating_mul(entry))
+            .saturating_add(self.over.len().saturating_mul(over))
     }
 }

@@ -1,11 +1,18 @@
 use std::collections::BTreeMap;
 
+use aes::Aes128Enc;
+use aes::cipher::BlockCipherEncrypt;
+use aes_gcm::Aes128Gcm;
+use aes_gcm::aead::{AeadInOut, KeyInit};
 use proptest::prelude::*;
 use zeroize::Zeroizing;
 
+use super::keys::Open;
 use super::*;
 use crate::limits::{MAX_PENDING_STREAM_BYTES, MAX_STREAMS};
 use crate::secrets::Secret;
+use crate::tls::derive::expand_label;
+use crate::tls::suite::Hash;
 
 fn unhex(digits: &str) -> Vec<u8> {
     let digits: Vec<_> = digits.chars().filter_map(|digit| digit.to_digit(16)).collect();
@@ -121,6 +128,166 @@ fn wrong_secrets_end_the_decryption() {
     }
     assert_eq!((connection.stopped(), packets), (Some(Stop::NotAuthentic), MAX_REFUSED_PACKETS));
     assert_eq!(connection.packets(), 0);
+}
+
+const CLIENT_ID: [u8; 4] = [9; 4];
+const SERVER_ID: [u8; 5] = [8; 5];
+
+/// Encrypts a packet with TLS_AES_128_GCM_SHA256, version 1. The header ends before the packet number.
+fn seal(header: &[u8], number: u32, payload: &[u8], secret: u8) -> Vec<u8> {
+    let secret = [secret; 32];
+    let (mut key, mut hp, mut nonce) = ([0; 16], [0; 16], [0; 12]);
+    for (label, out) in [(&b"quic key"[..], &mut key[..]), (b"quic iv", &mut nonce), (b"quic hp", &mut hp)] {
+        expand_label(Hash::Sha256, &secret, label, out).unwrap();
+    }
+    let mut packet = [header, &number.to_be_bytes()].concat();
+    nonce.iter_mut().rev().zip(number.to_le_bytes()).for_each(|(byte, number)| *byte ^= number);
+    let mut sealed = payload.to_vec();
+    let cipher = Aes128Gcm::new(&key.into());
+    let tag = cipher.encrypt_inout_detached(&nonce.into(), &packet, sealed.as_mut_slice().into()).unwrap();
+    packet.extend(sealed);
+    packet.extend(tag);
+    let offset = header.len();
+    let mut mask: [u8; 16] = packet[offset + 4..offset + 20].try_into().unwrap();
+    let mut block = mask.into();
+    Aes128Enc::new(&hp.into()).encrypt_block(&mut block);
+    mask = block.into();
+    packet[0] ^= mask[0] & if header[0] & 0x80 == 0 { 0x1f } else { 0x0f };
+    packet[offset..offset + 4].iter_mut().zip(&mask[1..]).for_each(|(byte, mask)| *byte ^= mask);
+    packet
+}
+
+/// A Handshake packet of the server.
+fn handshake(id: &[u8], number: u32) -> Vec<u8> {
+    let payload = [&[0x06, 0x00, 0x04, 0x08, 0, 0, 0][..], &[0; 20]].concat();
+    let len = u8::try_from(4 + payload.len() + 16).unwrap();
+    let id_len = u8::try_from(id.len()).unwrap();
+    let header = [&[0xe3, 0, 0, 0, 1, 4][..], &CLIENT_ID, &[id_len], id, &[0x40, len]].concat();
+    seal(&header, number, &payload, 1)
+}
+
+/// A packet of 1-RTT to a side, with the bytes of a stream.
+fn short(receiver: Side, number: u32, offset: u8, data: &[u8]) -> Vec<u8> {
+    let (id, secret) = receiver.choose((&CLIENT_ID[..], 2), (&SERVER_ID, 3));
+    let frame = [&[0x0c, 0, offset][..], data, &[]].concat();
+    seal(&[&[0x43], id].concat(), number, &frame, secret)
+}
+
+fn secrets_of(connection: [SecretLabel; 3]) -> Secrets {
+    let secrets = Secrets::new();
+    for (label, secret) in connection.into_iter().zip(1..) {
+        secrets.insert(label, &[7; 32], &[secret; 32]);
+    }
+    secrets
+}
+
+const LABELS: [SecretLabel; 3] =
+    [SecretLabel::ServerHandshake, SecretLabel::ServerApplication, SecretLabel::ClientApplication];
+
+#[test]
+fn forged_packets_change_nothing() {
+    let secrets = secrets_of(LABELS);
+    let mut connection = QuicDecryptor::new(Side::Client, &INITIAL, &[7; 32]).unwrap();
+    let mut reader = Reader::default();
+    let mut push = |connection: &mut QuicDecryptor, side, packet: &[u8]| {
+        connection.push(side, packet, &secrets, &mut reader);
+    };
+    let mut forged = handshake(&[1; 3], 0);
+    *forged.last_mut().unwrap() ^= 1;
+    let mut other_version = handshake(&[2; 6], 0);
+    other_version[1..5].copy_from_slice(&0x6b33_43cf_u32.to_be_bytes());
+    let forge = |connection: &mut QuicDecryptor, push: &mut dyn FnMut(&mut QuicDecryptor, Side, &[u8])| {
+        for _ in 0..100 {
+            push(connection, Side::Server, &forged);
+            push(connection, Side::Server, &other_version);
+        }
+    };
+    forge(&mut connection, &mut push);
+    push(&mut connection, Side::Server, &handshake(&SERVER_ID, 1));
+    assert_eq!((connection.packets(), connection.has_lost_track()), (1, false));
+    forge(&mut connection, &mut push);
+    push(&mut connection, Side::Client, &short(Side::Server, 0, 0, b"abc"));
+    push(&mut connection, Side::Server, &short(Side::Client, 0, 0, b"uvw"));
+    // To the ids of the connection.
+    for number in 0..1000 {
+        for receiver in [Side::Client, Side::Server] {
+            let mut wrong = short(receiver, number, 0, b"xxx");
+            *wrong.last_mut().unwrap() ^= 1;
+            push(&mut connection, receiver.peer(), &wrong);
+        }
+    }
+    assert!(connection.has_lost_track() && connection.stopped().is_none());
+    push(&mut connection, Side::Client, &short(Side::Server, 1, 3, b"def"));
+    push(&mut connection, Side::Server, &short(Side::Client, 1, 3, b"xyz"));
+    assert_eq!(reader.streams[&(Side::Client, 0)], b"abcdef");
+    assert_eq!(reader.streams[&(Side::Server, 0)], b"uvwxyz");
+    assert!(connection.owns(Side::Server, &forged) && !connection.owns(Side::Server, &INITIAL));
+}
+
+#[test]
+fn keys_derive_once_for_packets_that_are_not_authentic() {
+    let mut keys = Keys::<PacketKeys>::default();
+    let derivations = std::cell::Cell::new(0);
+    for number in 0..1000 {
+        let version = if number % 2 == 0 { Version::V1 } else { Version::V2 };
+        let secret = || {
+            derivations.set(derivations.get() + 1);
+            Some(Zeroizing::new([1; 32].into()))
+        };
+        let origin = Origin { version, suite: None, secret, may_wait: false, largest: None };
+        let outcome = keys.open(&[0x43; 60], 5, origin, &mut Vec::new());
+        assert!(matches!(outcome, Outcome::NotAuthentic));
+    }
+    assert_eq!(derivations.get(), 2, "one for each version");
+}
+
+#[test]
+fn secrets_that_come_later_serve_buffered_packets() {
+    let packets = [
+        (Side::Server, handshake(&SERVER_ID, 0)),
+        (Side::Client, short(Side::Server, 0, 0, b"abc")),
+        (Side::Server, short(Side::Client, 0, 0, b"uvw")),
+        (Side::Client, short(Side::Server, 1, 3, b"def")),
+    ];
+    // The number of packets before each secret.
+    for pauses in [[4, 0, 0], [1, 1, 1], [2, 0, 1], [4, 1, 1]] {
+        let (secrets, mut reader) = (Secrets::new(), Reader::default());
+        secrets.set_growing(true);
+        let mut connection = QuicDecryptor::new(Side::Client, &INITIAL, &[7; 32]).unwrap();
+        let mut packets = packets.iter();
+        for ((label, secret), pause) in LABELS.into_iter().zip(1..).zip(pauses) {
+            for (side, packet) in packets.by_ref().take(pause) {
+                connection.push(*side, packet, &secrets, &mut reader);
+            }
+            secrets.insert(label, &[7; 32], &[secret; 32]);
+        }
+        for (side, packet) in packets {
+            connection.push(*side, packet, &secrets, &mut reader);
+        }
+        connection.finish(&secrets, &mut reader);
+        assert_eq!(reader.streams[&(Side::Client, 0)], b"abcdef", "{pauses:?}");
+        assert_eq!(reader.streams[&(Side::Server, 0)], b"uvw", "{pauses:?}");
+        assert_eq!((connection.stopped(), secrets.waiting_bytes()), (None, 0));
+    }
+}
+
+#[test]
+fn waiting_for_secrets_is_bounded() {
+    let (secrets, mut reader) = (Secrets::new(), Reader::default());
+    secrets.set_growing(true);
+    let mut connection = QuicDecryptor::new(Side::Client, &INITIAL, &[7; 32]).unwrap();
+    for number in 0..10_000 {
+        connection.push(Side::Server, &handshake(&SERVER_ID, number), &secrets, &mut reader);
+        assert!(connection.buffered_bytes() < 100_000);
+    }
+    assert_eq!((connection.stopped(), connection.has_given_up()), (Some(Stop::NoSecret), true));
+    assert_eq!(secrets.waiting_bytes(), 0);
+    // Nothing came, and nothing comes.
+    let mut connection = QuicDecryptor::new(Side::Client, &INITIAL, &[7; 32]).unwrap();
+    connection.push(Side::Server, &handshake(&SERVER_ID, 0), &secrets, &mut reader);
+    assert!(connection.waits_for_secret() && connection.stopped().is_none());
+    connection.finish(&secrets, &mut reader);
+    assert_eq!(connection.stopped(), Some(Stop::NoSecret));
 }
 
 proptest! {

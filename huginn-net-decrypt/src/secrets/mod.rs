@@ -5,7 +5,7 @@ mod key_log;
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use foldhash::HashMap;
@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 pub use key_log::KeyLogSummary;
 
-use crate::limits::MAX_SECRETS;
+use crate::limits::{MAX_ALL_WAITING_BYTES, MAX_SECRETS};
 use crate::tls::SessionConnection;
 use crate::tls::hello::SessionName;
 
@@ -64,6 +64,12 @@ struct Shared {
     set: RwLock<Set>,
     /// The number of secrets, so that a look does not lock the set.
     len: AtomicUsize,
+    /// Changes with each secret.
+    version: AtomicU64,
+    /// Whether more secrets may come.
+    is_growing: AtomicBool,
+    /// Bytes of all connections that wait for a secret.
+    waiting_bytes: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -112,7 +118,25 @@ impl Secrets {
     /// An empty set of at most this many secrets.
     pub fn with_max(max: usize) -> Self {
         let set = RwLock::new(Set { max, ..Set::default() });
-        Self(Arc::new(Shared { set, len: AtomicUsize::new(0) }))
+        Self(Arc::new(Shared {
+            set,
+            len: AtomicUsize::new(0),
+            version: AtomicU64::new(0),
+            is_growing: AtomicBool::new(false),
+            waiting_bytes: AtomicUsize::new(0),
+        }))
+    }
+
+    /// Sets whether more secrets may come (default: no), as from a key log that a program is writing. Then what is encrypted with a
+    /// secret that is not known waits for it: up to 64 KiB of a side of a TLS connection, 64 KiB of a QUIC connection, and 64 MiB of all
+    /// connections. Set it before the first connection.
+    pub fn set_growing(&self, is_growing: bool) {
+        self.0.is_growing.store(is_growing, Ordering::Relaxed);
+    }
+
+    /// Whether more secrets may come.
+    pub fn is_growing(&self) -> bool {
+        self.0.is_growing.load(Ordering::Relaxed)
     }
 
     /// Returns the number of secrets.
@@ -161,13 +185,25 @@ impl Secrets {
         }
     }
 
+    /// Bytes of all connections that wait for a secret.
+    #[cfg(test)]
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.0.waiting_bytes.load(Ordering::Relaxed)
+    }
+
     fn write(&self) -> RwLockWriteGuard<'_, Set> {
         self.0.set.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the number of secrets visible.
+    /// Makes new secrets visible. Call it while the set is locked.
     fn publish(&self, set: &Set) {
         self.0.len.store(set.by_key.len(), Ordering::Relaxed);
+        self.0.version.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A number that changes with each secret.
+    pub(crate) fn version(&self) -> u64 {
+        self.0.version.load(Ordering::Relaxed)
     }
 
     /// A buffer for the text of a key log, which is zeroed when it is dropped.
@@ -178,6 +214,10 @@ impl Secrets {
     /// Returns a copy of a secret.
     pub(crate) fn get(&self, label: SecretLabel, id: &[u8; 32]) -> Option<Secret> {
         self.read(|set| set.by_key.get(&(label, *id)).cloned())
+    }
+
+    pub(crate) fn has(&self, label: SecretLabel, id: &[u8; 32]) -> bool {
+        self.read(|set| set.by_key.contains_key(&(label, *id)))
     }
 
     /// Whether there is a secret of the ClientHello with this random.
@@ -195,6 +235,50 @@ impl Secrets {
 
     fn read<T>(&self, f: impl FnOnce(&Set) -> T) -> T {
         f(&self.0.set.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Bytes of a connection that wait for a secret, counted in the sum of all connections.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
+    bytes: usize,
+    secrets: Option<Secrets>,
+}
+
+impl Waiting {
+    /// Sets the number of bytes that wait. Returns false if all connections together have too many.
+    pub(crate) fn set(&mut self, bytes: usize, secrets: &Secrets) -> bool {
+        if bytes == self.bytes {
+            return true;
+        }
+        self.release();
+        if bytes == 0 {
+            return true;
+        }
+        let others = secrets.0.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
+        (self.bytes, self.secrets) = (bytes, Some(secrets.clone()));
+        let fits = others.saturating_add(bytes) <= MAX_ALL_WAITING_BYTES;
+        if !fits {
+            self.release();
+        }
+        fits
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn release(&mut self) {
+        if let Some(secrets) = self.secrets.take() {
+            secrets.0.waiting_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
+        self.bytes = 0;
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.release();
     }
 }
 

@@ -26,6 +26,7 @@ pub use self::sessions::{SessionConnection, SessionReader};
 use self::side::{HEADER_LEN, SideState};
 use self::suite::Suite;
 use crate::limits::{MAX_PREAMBLE_BYTES, MAX_REFUSED_RECORDS, MAX_WAITING_BYTES};
+use crate::secrets::Waiting;
 use crate::{SecretLabel, Secrets};
 
 const CHANGE_CIPHER_SPEC: u8 = 20;
@@ -131,6 +132,13 @@ pub struct TlsDecryptor {
     preamble: usize,
     /// Whether a secret of the connection is known.
     is_known: bool,
+    /// Whether the keys of the handshake of TLS 1.3 are still to be set.
+    begins_tls13: bool,
+    /// Whether too many bytes waited, so that the connection no longer waits for secrets that may come.
+    has_given_up: bool,
+    /// Whether the connection has ended.
+    has_ended: bool,
+    waiting: Waiting,
     decrypted: u64,
     stop: Option<Stop>,
 }
@@ -163,14 +171,55 @@ impl TlsDecryptor {
         }
         let outcome = bytes.chunks(PIECE_LEN).try_for_each(|piece| {
             self.side(side).push(piece);
-            // What one side sends may be what the other one waits for.
-            for side in [side, side.peer(), side] {
-                self.drain(side, secrets, reader)?;
+            self.drain_both(side, secrets, reader)?;
+            if self.waits_for_secret(secrets) {
+                let unread = self.client.unread().saturating_add(self.server.unread());
+                if !self.is_full() && self.waiting.set(unread, secrets) {
+                    return Ok(());
+                }
+                self.has_given_up = true;
+                self.drain_both(side, secrets, reader)?;
             }
-            let is_full = |side: &SideState| side.unread() > MAX_WAITING_BYTES;
-            if is_full(&self.client) || is_full(&self.server) { Err(Stop::NoHello) } else { Ok(()) }
+            self.waiting.set(0, secrets);
+            if self.is_full() { Err(Stop::NoHello) } else { Ok(()) }
         });
         outcome.map_err(|stop| self.stop(stop))
+    }
+
+    /// Reads the complete records of both sides, that of `first` first.
+    fn drain_both(
+        &mut self,
+        first: Side,
+        secrets: &Secrets,
+        reader: &mut impl PlaintextReader,
+    ) -> Result<(), Stop> {
+        // After a wait, the handshake of the server comes first: it says whether it accepts early data, which the client sends before.
+        if self.begins_tls13 {
+            self.drain(Side::Server, secrets, reader, true)?;
+        }
+        // What one side sends may be what the other one waits for.
+        [first, first.peer(), first].into_iter().try_for_each(|side| self.drain(side, secrets, reader, false))
+    }
+
+    /// Whether more bytes wait than may wait.
+    fn is_full(&self) -> bool {
+        [&self.client, &self.server].into_iter().any(|side| side.unread() > MAX_WAITING_BYTES)
+    }
+
+    /// Whether a secret that is not known may still come.
+    fn may_wait(&self, secrets: &Secrets) -> bool {
+        secrets.is_growing() && !self.has_given_up && !self.has_ended
+    }
+
+    /// Whether the connection waits for a secret that may still come.
+    pub fn waits_for_secret(&self, secrets: &Secrets) -> bool {
+        let waits = self.begins_tls13 || self.client.awaits_key || self.server.awaits_key;
+        waits && self.stop.is_none() && self.may_wait(secrets)
+    }
+
+    /// Whether bytes that waited for a secret were too many, so that the connection does not wait any longer.
+    pub fn has_given_up(&self) -> bool {
+        self.has_given_up
     }
 
     /// Ends the decryption, because bytes of the stream are missing: the number of records in them is unknown. Returns why it
@@ -179,10 +228,31 @@ impl TlsDecryptor {
         self.stop(Stop::Gap)
     }
 
-    /// Ends the connection. Returns why records that wait for the hello of the other side were not decrypted, if there are any.
-    pub fn end(&mut self) -> Option<Stop> {
+    /// Ends the connection: reads records that waited for a secret that has come since. Returns why records that wait, for a secret or
+    /// for the hello of the other side, were not decrypted, if there are any.
+    pub fn end(&mut self, secrets: &Secrets, reader: &mut impl PlaintextReader) -> Option<Stop> {
+        if self.stop.is_none() && self.server_hello.is_some() && self.may_wait(secrets) {
+            let outcome = self.end_waiting(secrets, reader);
+            self.waiting.set(0, secrets);
+            if let Err(stop) = outcome {
+                return Some(self.stop(stop));
+            }
+        }
         let has_unread = self.client.unread() > 0 || self.server.unread() > 0;
         (self.stop.is_none() && self.server_hello.is_none() && has_unread).then(|| self.stop(Stop::NoHello))
+    }
+
+    /// Reads what waits for a secret, which does not come later.
+    fn end_waiting(&mut self, secrets: &Secrets, reader: &mut impl PlaintextReader) -> Result<(), Stop> {
+        // First what is known: giving up decides about the rest.
+        self.drain_both(Side::Client, secrets, reader)?;
+        self.has_ended = true;
+        if self.begins_tls13 {
+            self.try_begin_tls13(secrets)?;
+        }
+        self.drain_both(Side::Client, secrets, reader)?;
+        self.note_secrets(secrets);
+        if self.is_known { Ok(()) } else { Err(Stop::NoSecret) }
     }
 
     /// Why decryption stopped; `None` while it goes on.
@@ -221,6 +291,7 @@ impl TlsDecryptor {
     /// Stops, and drops what is buffered. Without a ClientHello or a secret, that is the reason.
     fn stop(&mut self, stop: Stop) -> Stop {
         (self.client, self.server) = (SideState::default(), SideState::default());
+        self.waiting = Waiting::default();
         let stop = match stop {
             // The hello of the server has no random that names a secret.
             Stop::NoHello if self.client_hello.is_none() => Stop::NoSecret,
@@ -239,15 +310,19 @@ impl TlsDecryptor {
         self.server_hello.is_some_and(|(hello, _)| hello.version == TLS_1_3)
     }
 
-    /// Reads the complete records of a side.
+    /// Reads the complete records of a side: those of the handshake only, if that is asked for.
     fn drain(
         &mut self,
         side: Side,
         secrets: &Secrets,
         reader: &mut impl PlaintextReader,
+        only_handshake: bool,
     ) -> Result<(), Stop> {
         loop {
             let state = self.side(side);
+            if only_handshake && state.has_application_keys {
+                return Ok(());
+            }
             let Some(header) = state.header()? else { return Ok(()) };
             let Some(mut record) = state.take_record(&header) else { return Ok(()) };
             let outcome = self.read_record(side, header.bytes, &mut record, secrets, reader);
@@ -303,10 +378,16 @@ impl TlsDecryptor {
                     return Ok(side == Side::Server || is_tls13);
                 }
                 if !is_tls13 {
-                    let cipher = self.tls12_cipher(side, secrets)?;
+                    let cipher = self.tls12_cipher(side, secrets);
+                    let waits = matches!(cipher, Err(Stop::NoSecret)) && self.may_wait(secrets);
                     let state = self.side(side);
+                    state.awaits_key = waits;
+                    if waits {
+                        return Ok(false);
+                    }
                     (state.cipher, state.is_encrypted, state.has_application_keys) =
-                        (Some(cipher), true, true);
+                        (Some(cipher?), true, true);
+                    self.is_known = true;
                 }
                 Ok(true)
             }
@@ -323,6 +404,11 @@ impl TlsDecryptor {
         secrets: &Secrets,
         reader: &mut impl PlaintextReader,
     ) -> Result<bool, Stop> {
+        if self.begins_tls13 && !self.try_begin_tls13(secrets)?
+            || self.side(side).awaits_key && !self.set_application_key(side, secrets)?
+        {
+            return Ok(false);
+        }
         if self.side(side).is_unknown {
             return Ok(true);
         }
@@ -466,18 +552,53 @@ impl TlsDecryptor {
                     self.has_retry = true;
                     return Ok(());
                 }
-                self.is_known |= secrets.get(SecretLabel::SessionMasterSecret, &hello.session).is_some();
-                if !self.is_known {
+                self.is_known |= secrets.has(SecretLabel::SessionMasterSecret, &hello.session);
+                if !self.is_known && !self.may_wait(secrets) {
                     return Err(Stop::NoSecret);
                 }
                 let suite = Suite::from_number(hello.suite)
                     .filter(|_| matches!(hello.version, TLS_1_2 | TLS_1_3))
                     .ok_or(Stop::Unsupported)?;
                 self.server_hello = Some((hello, suite));
-                if hello.version == TLS_1_3 { self.begin_tls13(secrets) } else { Ok(()) }
+                if hello.version == TLS_1_3 {
+                    self.begins_tls13 = true;
+                    self.try_begin_tls13(secrets)?;
+                }
+                Ok(())
             }
             _ => Ok(()),
         }
+    }
+
+    /// Notes whether a secret of the connection is known by now.
+    fn note_secrets(&mut self, secrets: &Secrets) {
+        self.is_known |= self.client_hello.is_some_and(|hello| secrets.has_client(&hello.random));
+    }
+
+    /// Sets the keys of the handshake of TLS 1.3, unless their secrets may still come. Returns whether they are set.
+    fn try_begin_tls13(&mut self, secrets: &Secrets) -> Result<bool, Stop> {
+        let has = |label| self.client_hello.is_some_and(|hello| secrets.has(label, &hello.random));
+        let has_both = has(SecretLabel::ClientHandshake) && has(SecretLabel::ServerHandshake);
+        if !has_both && self.may_wait(secrets) {
+            return Ok(false);
+        }
+        self.begins_tls13 = false;
+        self.note_secrets(secrets);
+        self.begin_tls13(secrets).map(|()| true)
+    }
+
+    /// Sets the key of the application of a side in TLS 1.3, or passes over the side, unless the secret may still come. Returns whether
+    /// that is decided.
+    fn set_application_key(&mut self, side: Side, secrets: &Secrets) -> Result<bool, Stop> {
+        let cipher = self.tls13_cipher(side, false, secrets);
+        let waits = cipher.is_none() && self.may_wait(secrets);
+        let state = self.side(side);
+        state.awaits_key = waits;
+        if cipher.is_none() && !waits {
+            return self.pass_over(side).map(|()| true);
+        }
+        (state.cipher, state.has_application_keys, state.is_proven) = (cipher, true, false);
+        Ok(!waits)
     }
 
     /// Sets the keys of the handshake of TLS 1.3.
@@ -539,19 +660,19 @@ impl TlsDecryptor {
                 self.client.cipher = self.client.next.take();
             }
             (Side::Server, ENCRYPTED_EXTENSIONS) => {
-                if self.has_early_data && !hello::accepts_early_data(body) {
-                    self.has_early_data = false;
-                    reader.on_early_data_rejected();
+                if !hello::accepts_early_data(body) {
+                    // Early data that are still to be read are passed over: they are not authentic with the next key.
+                    let client = &mut self.client;
+                    client.cipher = client.next.take().or(client.cipher.take());
+                    if std::mem::take(&mut self.has_early_data) {
+                        reader.on_early_data_rejected();
+                    }
                 }
                 return Ok(false);
             }
             // That of authentication after the handshake leaves the keys (RFC 8446, section 4.6.2).
             (_, FINISHED) if !has_application_keys => {
-                let Some(cipher) = self.tls13_cipher(side, false, secrets) else {
-                    return self.pass_over(side).map(|()| true);
-                };
-                let state = self.side(side);
-                (state.cipher, state.has_application_keys, state.is_proven) = (Some(cipher), true, false);
+                self.set_application_key(side, secrets)?;
             }
             (_, KEY_UPDATE) if has_application_keys => {
                 let state = self.side(side);

@@ -28,6 +28,8 @@ pub(super) struct SideState {
     pub(super) is_encrypted: bool,
     /// Whether its records are passed over, because its secret is not known.
     pub(super) is_unknown: bool,
+    /// Whether its records wait for a secret of their key that may still come.
+    pub(super) awaits_key: bool,
     pub(super) cipher: Option<RecordCipher>,
     /// The cipher after early data.
     pub(super) next: Option<RecordCipher>,

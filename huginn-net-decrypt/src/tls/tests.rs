@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::suite::Hash;
 use super::*;
+use crate::limits::MAX_ALL_WAITING_BYTES;
 
 struct Recording {
     client: &'static [u8],
@@ -203,6 +204,69 @@ fn bytes_without_the_other_hello_are_bounded() {
     let outcome = (0..10).try_for_each(|_| decryptor.push(Side::Client, &record, &secrets, &mut plaintext));
     assert_eq!(outcome, Err(Stop::NoHello));
     assert_eq!(decryptor.buffered_bytes(), 0);
+}
+
+/// The key log comes after the packets, at once or line by line, and the reader sees the same.
+#[test]
+fn secrets_that_come_later_serve_buffered_records() {
+    for recording in [TLS12, TLS13, EARLY_DATA, KEY_UPDATE] {
+        let expected = recording.read(&recording.secrets()).unwrap();
+        let mut pieces: Vec<(Side, &[u8])> = Vec::new();
+        for (side, bytes) in recording.pieces() {
+            pieces.extend(bytes.chunks(700).map(|piece| (side, piece)));
+        }
+        let lines: Vec<_> = recording.keys.split_inclusive(|byte| *byte == b'\n').collect();
+        for step in [1, 2, 3, pieces.len() + 1] {
+            let (secrets, mut lines) = (Secrets::new(), lines.iter());
+            secrets.set_growing(true);
+            let (mut decryptor, mut found) = (TlsDecryptor::new(), Plaintext::default());
+            for (index, (side, bytes)) in pieces.iter().enumerate() {
+                decryptor.push(*side, bytes, &secrets, &mut found).unwrap();
+                if index % step == step - 1 {
+                    lines.next().into_iter().for_each(|line| _ = secrets.add_key_log(line));
+                }
+            }
+            if step > pieces.len() {
+                assert!(decryptor.waits_for_secret(&secrets));
+                assert!(secrets.waiting_bytes() > 500, "{}", secrets.waiting_bytes());
+            }
+            lines.for_each(|line| _ = secrets.add_key_log(line));
+            assert_eq!(decryptor.end(&secrets, &mut found), None, "{step}");
+            assert_eq!((&found, secrets.waiting_bytes()), (&expected, 0), "{step}");
+        }
+    }
+}
+
+#[test]
+fn waiting_for_secrets_is_bounded() {
+    let record = [&[23, 3, 3, 0x40, 0][..], &[7; 0x4000]].concat();
+    for recording in [TLS12, TLS13] {
+        let (secrets, mut plaintext) = (Secrets::new(), Plaintext::default());
+        secrets.set_growing(true);
+        let start = || {
+            let mut decryptor = TlsDecryptor::new();
+            for (side, bytes) in &recording.pieces()[..2] {
+                decryptor.push(*side, bytes, &secrets, &mut Plaintext::default()).unwrap();
+            }
+            decryptor
+        };
+        let mut decryptor = start();
+        let mut push = || decryptor.push(Side::Server, &record, &secrets, &mut plaintext);
+        let outcome = (0..10).try_for_each(|_| push());
+        assert_eq!((outcome, decryptor.has_given_up()), (Err(Stop::NoSecret), true));
+        assert_eq!((decryptor.buffered_bytes(), secrets.waiting_bytes()), (0, 0));
+        // All connections together: the last one finds no room.
+        let mut waiting: Vec<_> =
+            (0..MAX_ALL_WAITING_BYTES / (3 * record.len()) + 10).map(|_| start()).collect();
+        for decryptor in &mut waiting {
+            let _ = (0..3).try_for_each(|_| decryptor.push(Side::Server, &record, &secrets, &mut plaintext));
+        }
+        assert!(waiting.iter().any(TlsDecryptor::has_given_up));
+        assert!(waiting.iter().any(|decryptor| decryptor.waits_for_secret(&secrets)));
+        assert!(secrets.waiting_bytes() <= MAX_ALL_WAITING_BYTES);
+        drop(waiting);
+        assert_eq!(secrets.waiting_bytes(), 0);
+    }
 }
 
 /// Encrypts the records of a side with TLS_AES_128_GCM_SHA256, as a peer does.
@@ -426,7 +490,8 @@ fn ends_of_connections_that_wait_have_a_reason() {
         for (side, bytes) in pieces {
             decryptor.push(*side, bytes, &secrets, &mut Plaintext::default()).unwrap();
         }
-        assert_eq!([decryptor.end(), decryptor.end()], [expected, None]);
+        let mut end = || decryptor.end(&secrets, &mut Plaintext::default());
+        assert_eq!([end(), end()], [expected, None]);
     }
 }
 

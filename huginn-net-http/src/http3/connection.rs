@@ -1,6 +1,7 @@
 //! The streams of a connection.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::sync::Arc;
 
 use huginn_net_wire::Cursor;
@@ -9,19 +10,37 @@ use super::fingerprint::{Http3Fingerprint, Http3Setting, parse_settings};
 use super::frame::{self, Frame, FrameReader};
 use super::qpack::{Decoder, Section};
 use crate::http2::HpackError;
+use crate::http2::PseudoHeaders;
 use crate::http2::fields::Fields;
-use crate::limits::{MAX_BLOCKED_SECTIONS, MAX_HTTP3_STREAMS, MAX_SECTION_LEN};
+use crate::limits::{MAX_BLOCKED_SECTIONS, MAX_HTTP3_STREAM_BYTES, MAX_HTTP3_STREAMS, MAX_SECTION_LEN};
 use crate::{HttpVersion, Request, Response, Role};
 
 /// Parses an HTTP/3 connection from the in-order bytes of its streams, in pieces of any size.
 ///
 /// Memory is limited: a field table, an incomplete instruction and waiting field sections of at most 64 KiB (instructions: 128 KiB) of each
-/// side, and an incomplete field section of each of at most 1024 streams. Bodies are skipped.
-#[derive(Debug, Default)]
+/// side, and incomplete field sections of at most 256 KiB together. Bodies are skipped.
+#[derive(Default)]
 pub struct Http3Connection {
     client: Peer,
     server: Peer,
-    fingerprint: Option<Arc<Http3Fingerprint>>,
+    fingerprint: Fingerprint,
+}
+
+/// The fingerprint of the client.
+#[derive(Default)]
+struct Fingerprint {
+    /// Those of the first request.
+    pseudo_headers: Option<PseudoHeaders>,
+    known: Option<Arc<Http3Fingerprint>>,
+}
+
+/// Omits the content of streams, which may have been encrypted.
+impl fmt::Debug for Http3Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Http3Connection")
+            .field("fingerprint", &self.fingerprint.known)
+            .finish_non_exhaustive()
+    }
 }
 
 /// An event of an [`Http3Connection`].
@@ -59,9 +78,12 @@ pub enum Http3Event {
 }
 
 /// What one side sends.
-#[derive(Debug)]
 struct Peer {
     streams: BTreeMap<u64, Stream>,
+    /// Bytes of all streams that are buffered.
+    stream_bytes: usize,
+    /// The lowest stream of each kind that may begin: earlier ones were left out (RFC 9000, section 2.1).
+    floors: [u64; 4],
     decoder: Decoder,
     settings: Option<Box<[Http3Setting]>>,
     /// Field sections that wait for the encoder stream, with their streams.
@@ -72,12 +94,12 @@ struct Peer {
 impl Default for Peer {
     fn default() -> Self {
         let (streams, blocked) = (BTreeMap::new(), VecDeque::new());
-        Self { streams, decoder: Decoder::new(), settings: None, blocked, blocked_bytes: 0 }
+        let decoder = Decoder::new();
+        Self { streams, stream_bytes: 0, floors: [0; 4], decoder, settings: None, blocked, blocked_bytes: 0 }
     }
 }
 
 /// The state of a stream in one direction.
-#[derive(Debug)]
 enum Stream {
     /// Its type is not complete (RFC 9114, section 6.2).
     Typed(Vec<u8>),
@@ -105,37 +127,48 @@ impl Http3Connection {
             Role::Response => (server, client),
         };
         if !peer.streams.contains_key(&stream) {
-            let Some(state) = Stream::new(sender, stream).filter(|_| peer.streams.len() < MAX_HTTP3_STREAMS)
-            else {
+            let Some(state) = Stream::new(sender, stream).filter(|_| peer.may_begin(stream)) else { return };
+            if peer.streams.len() >= MAX_HTTP3_STREAMS {
+                // What follows of it would be taken for its start.
+                let floor = peer.floor_mut(stream);
+                *floor = (*floor).max(stream.saturating_add(1));
+                if matches!(state, Stream::Message(_)) {
+                    found(Http3Event::HeadCut { stream });
+                }
                 return;
-            };
+            }
             peer.streams.insert(stream, state);
         }
         let Some(state) = peer.streams.get_mut(&stream) else { return };
+        let before = state.buffered_bytes();
         let mut bytes = bytes;
         if let Stream::Typed(buffer) = state {
-            let Some(used) = Stream::read_type(buffer, bytes) else { return };
+            let Some(used) = Stream::read_type(buffer, bytes) else {
+                return peer.count_bytes(stream, before, found);
+            };
             *state = Stream::of_type(buffer);
             bytes = bytes.get(used..).unwrap_or_default();
         }
         match state {
             Stream::Control(reader) => {
-                let mut settings = None;
+                // SETTINGS come first (RFC 9114, section 6.2.1).
+                let mut first = None;
                 reader.push(bytes, &mut |frame| {
-                    // It comes first (RFC 9114, section 6.2.1).
-                    if let Frame::Complete(frame::SETTINGS, payload) = frame {
-                        settings = parse_settings(payload);
-                    }
+                    first = Some(match frame {
+                        Frame::Complete(frame::SETTINGS, payload) => parse_settings(payload),
+                        _ => None,
+                    });
                     false
                 });
-                if let Some(settings) = settings {
+                if let Some(settings) = first {
                     *state = Stream::Done;
-                    let capacity =
-                        |setting: &&Http3Setting| setting.id == Http3Setting::QPACK_MAX_TABLE_CAPACITY;
-                    other
-                        .decoder
-                        .set_max_capacity(settings.iter().find(capacity).map_or(0, |found| found.value));
-                    peer.settings = Some(settings);
+                    if let Some(settings) = settings.filter(|_| peer.settings.is_none()) {
+                        let capacity =
+                            |setting: &&Http3Setting| setting.id == Http3Setting::QPACK_MAX_TABLE_CAPACITY;
+                        let found = settings.iter().find(capacity).map_or(0, |found| found.value);
+                        other.decoder.set_max_capacity(found);
+                        peer.settings = Some(settings);
+                    }
                 }
             }
             Stream::Encoder => {
@@ -170,13 +203,14 @@ impl Http3Connection {
             }
             Stream::Typed(_) | Stream::Done => {}
         }
+        peer.count_bytes(stream, before, found);
     }
 
     /// Whether further bytes of a stream are needed.
     pub fn reads(&self, sender: Role, stream: u64) -> bool {
         match self.peer(sender).streams.get(&stream) {
             Some(state) => !matches!(state, Stream::Done),
-            None => Stream::new(sender, stream).is_some(),
+            None => Stream::new(sender, stream).is_some() && self.peer(sender).may_begin(stream),
         }
     }
 
@@ -186,7 +220,9 @@ impl Http3Connection {
             Role::Request => &mut self.client,
             Role::Response => &mut self.server,
         };
-        if matches!(peer.streams.remove(&stream), Some(Stream::Encoder)) {
+        let Some(state) = peer.streams.remove(&stream) else { return };
+        peer.stream_bytes = peer.stream_bytes.saturating_sub(state.buffered_bytes());
+        if matches!(state, Stream::Encoder) {
             peer.decoder.lose();
         }
     }
@@ -205,13 +241,45 @@ impl Http3Connection {
 }
 
 impl Peer {
+    /// Whether a stream that is not known may begin.
+    fn may_begin(&self, stream: u64) -> bool {
+        let [a, b, c, d] = self.floors;
+        stream >= [a, b, c, d].into_iter().nth(usize::from(kind_of(stream))).unwrap_or(0)
+    }
+
+    fn floor_mut(&mut self, stream: u64) -> &mut u64 {
+        let [a, b, c, d] = &mut self.floors;
+        match kind_of(stream) {
+            0 => a,
+            1 => b,
+            2 => c,
+            _ => d,
+        }
+    }
+
+    /// Counts what is buffered of a stream, after it had `before` bytes. One that no longer fits is left out.
+    fn count_bytes(&mut self, stream: u64, before: usize, found: &mut impl FnMut(Http3Event)) {
+        let Some(state) = self.streams.get_mut(&stream) else { return };
+        let others = self.stream_bytes.saturating_sub(before);
+        let sum = others.saturating_add(state.buffered_bytes());
+        self.stream_bytes = if sum > MAX_HTTP3_STREAM_BYTES {
+            if matches!(state, Stream::Message(_)) {
+                found(Http3Event::HeadCut { stream });
+            }
+            *state = Stream::Done;
+            others
+        } else {
+            sum
+        };
+    }
+
     /// Decodes a field section, or keeps it until the encoder stream has its fields. Returns whether the stream has no further head.
     fn on_section(
         &mut self,
         sender: Role,
         stream: u64,
         section: &[u8],
-        fingerprint: &mut Option<Arc<Http3Fingerprint>>,
+        fingerprint: &mut Fingerprint,
         found: &mut impl FnMut(Http3Event),
     ) -> bool {
         let mut fields = Fields::default();
@@ -244,7 +312,7 @@ impl Peer {
     fn decode_blocked(
         &mut self,
         sender: Role,
-        fingerprint: &mut Option<Arc<Http3Fingerprint>>,
+        fingerprint: &mut Fingerprint,
         found: &mut impl FnMut(Http3Event),
     ) {
         for _ in 0..self.blocked.len() {
@@ -253,6 +321,7 @@ impl Peer {
             if self.on_section(sender, stream, &section, fingerprint, found)
                 && let Some(state @ Stream::Message(_)) = self.streams.get_mut(&stream)
             {
+                self.stream_bytes = self.stream_bytes.saturating_sub(state.buffered_bytes());
                 *state = Stream::Done;
             }
         }
@@ -264,7 +333,7 @@ impl Peer {
         sender: Role,
         stream: u64,
         mut fields: Fields,
-        fingerprint: &mut Option<Arc<Http3Fingerprint>>,
+        fingerprint: &mut Fingerprint,
         found: &mut impl FnMut(Http3Event),
     ) -> bool {
         if fields.is_cut() {
@@ -274,10 +343,12 @@ impl Peer {
             Role::Request => {
                 let pseudo_headers = std::mem::take(&mut fields.pseudo_headers);
                 let Some(request) = fields.into_request(HttpVersion::Http3) else { return true };
-                if let (None, Some(settings)) = (&fingerprint, &self.settings) {
-                    *fingerprint = Some(Arc::new(Http3Fingerprint::new(settings.clone(), pseudo_headers)));
+                let first = fingerprint.pseudo_headers.get_or_insert(pseudo_headers);
+                if let (None, Some(settings)) = (&fingerprint.known, &self.settings) {
+                    let known = Http3Fingerprint::new(settings.clone(), first.clone());
+                    fingerprint.known = Some(Arc::new(known));
                 }
-                found(Http3Event::Request { stream, request, fingerprint: fingerprint.clone() });
+                found(Http3Event::Request { stream, request, fingerprint: fingerprint.known.clone() });
                 true
             }
             Role::Response => {
@@ -291,16 +362,16 @@ impl Peer {
 
     fn buffered_bytes(&self) -> usize {
         let entry = size_of::<(u64, Stream)>();
-        let streams = self.streams.values().fold(0_usize, |sum, stream| {
-            let buffered = match stream {
-                Stream::Typed(buffer) => buffer.capacity(),
-                Stream::Control(reader) | Stream::Message(reader) => reader.buffered_bytes(),
-                Stream::Encoder | Stream::Done => 0,
-            };
-            sum.saturating_add(buffered).saturating_add(entry)
-        });
-        streams.saturating_add(self.decoder.buffered_bytes()).saturating_add(self.blocked_bytes)
+        self.stream_bytes
+            .saturating_add(self.streams.len().saturating_mul(entry))
+            .saturating_add(self.decoder.buffered_bytes())
+            .saturating_add(self.blocked_bytes)
     }
+}
+
+/// The kind of a stream: who opens it, and whether both sides send (RFC 9000, section 2.1).
+fn kind_of(stream: u64) -> u8 {
+    u8::try_from(stream & 3).unwrap_or(0)
 }
 
 impl Stream {
@@ -310,6 +381,14 @@ impl Stream {
             (0, _) => Some(Self::Message(FrameReader::default())),
             (2, Role::Request) | (3, Role::Response) => Some(Self::Typed(Vec::new())),
             _ => None,
+        }
+    }
+
+    fn buffered_bytes(&self) -> usize {
+        match self {
+            Self::Typed(buffer) => buffer.capacity(),
+            Self::Control(reader) | Self::Message(reader) => reader.buffered_bytes(),
+            Self::Encoder | Self::Done => 0,
         }
     }
 

@@ -8,14 +8,14 @@ pub(super) const HEADERS: u64 = 0x01;
 pub(super) const SETTINGS: u64 = 0x04;
 
 /// Reads the frames of a stream. Only the payloads of [`HEADERS`] and [`SETTINGS`] are kept.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct FrameReader {
     /// An incomplete header, or payload.
     buffer: Vec<u8>,
     state: State,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 enum State {
     #[default]
     Header,
@@ -25,7 +25,7 @@ enum State {
 }
 
 /// A frame that was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(super) enum Frame<'a> {
     /// The type and the payload.
     Complete(u64, &'a [u8]),

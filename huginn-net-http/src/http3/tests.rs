@@ -1,6 +1,6 @@
 use super::*;
 use crate::Role;
-use crate::limits::{MAX_BLOCKED_SECTIONS, MAX_FIELD_LIST_SIZE};
+use crate::limits::{MAX_BLOCKED_SECTIONS, MAX_FIELD_LIST_SIZE, MAX_HTTP3_STREAMS};
 
 /// A frame of HTTP/3.
 fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
@@ -117,6 +117,98 @@ fn invalid_sections_are_reported() {
         let found = events(&[(Role::Request, 0, &frame(1, section))]);
         assert!(found.len() == 1 && found[0].starts_with("Undecodable"), "{section:?}: {found:?}");
     }
+}
+
+/// The name of an instruction is not decoded again with each byte of its value.
+#[test]
+fn instruction_in_pieces_takes_linear_time() {
+    let integer = |first: u8, mask: u8, value: usize| {
+        let mut bytes = vec![first | mask];
+        let mut rest = value - usize::from(mask);
+        while rest >= 128 {
+            bytes.push(u8::try_from(rest % 128 + 128).unwrap());
+            rest /= 128;
+        }
+        bytes.push(u8::try_from(rest).unwrap());
+        bytes
+    };
+    // 30,000 times 'a' in the Huffman code, as a name, and 30,000 bytes of a value.
+    let name = [0x18, 0xc6, 0x31, 0x8c, 0x63].repeat(3750);
+    let instruction =
+        [integer(0x60, 0x1f, name.len()), name, integer(0, 0x7f, 30_000), vec![b'b'; 30_000]].concat();
+    let instructions = [vec![0x02, 0x3f, 0xe1, 0xff, 0x03], instruction.repeat(20)].concat();
+    let (mut connection, start) = (Http3Connection::new(), std::time::Instant::now());
+    for byte in instructions {
+        connection.push(Role::Request, 2, &[byte], &mut |event| panic!("{event:?}"));
+    }
+    let head = frame(1, &[0x15, 0x00, 0xd1, 0xc1, 0x80]);
+    let mut found = Vec::new();
+    connection.push(Role::Request, 0, &head, &mut |event| found.push(text(&event)));
+    assert_eq!(found, ["0 GET  /"]);
+    // It would take minutes.
+    assert!(start.elapsed().as_secs() < 20);
+}
+
+#[test]
+fn incomplete_sections_are_bounded_together() {
+    let (mut connection, mut cut) = (Http3Connection::new(), 0);
+    let part = [&[0x01, 0x80, 0x00, 0xff, 0xff][..], &[0; 60_000]].concat();
+    for stream in 0..500 {
+        connection.push(Role::Request, stream * 4, &part, &mut |event| {
+            assert!(matches!(event, Http3Event::HeadCut { .. }));
+            cut += 1;
+        });
+        assert!(connection.buffered_bytes() < 400_000);
+    }
+    assert!((490..500).contains(&cut), "{cut}");
+    for stream in 0..500 {
+        connection.end(Role::Request, stream * 4);
+    }
+    assert_eq!(connection.buffered_bytes(), Http3Connection::new().buffered_bytes());
+}
+
+/// A stream whose start had no room is not read from its middle on.
+#[test]
+fn settings_after_a_lost_start_are_not_read() {
+    let mut connection = Http3Connection::new();
+    for stream in 0..MAX_HTTP3_STREAMS as u64 {
+        connection.push(Role::Request, stream * 4, &[0x01], &mut |_| {});
+    }
+    assert!(connection.reads(Role::Request, 2));
+    connection.push(Role::Request, 2, &SETTINGS[..1], &mut |_| {});
+    assert!(!connection.reads(Role::Request, 2));
+    connection.end(Role::Request, 0);
+    // As if the payload began the stream.
+    connection.push(Role::Request, 2, SETTINGS, &mut |_| {});
+    let mut found = Vec::new();
+    connection.push(Role::Request, 4, &frame(1, &[0, 0, 0xd1, 0xc1])[1..], &mut |event| {
+        found.push(text(&event));
+    });
+    assert_eq!(found, ["4 GET  /"]);
+}
+
+/// The fingerprint has the order of the first request, also when the settings come after it; only the first frame of a control stream
+/// and the first control stream count.
+#[test]
+fn late_settings_complete_the_fingerprint_of_the_first_request() {
+    let (first, second) = (frame(1, &[0, 0, 0xd1, 0xc1]), frame(1, &[0, 0, 0xc1, 0xd1]));
+    let other = [0x00, 0x04, 0x02, 0x06, 0x01];
+    let found = events(&[
+        (Role::Request, 0, &first),
+        (Role::Request, 2, SETTINGS),
+        (Role::Request, 6, &other),
+        (Role::Request, 4, &second),
+    ]);
+    assert_eq!(found, ["0 GET  /", "4 GET  / 1:220;7:16|m,p"]);
+    let late = [&[0x00, 0x0d, 0x01, 0x00][..], &other[1..]].concat();
+    assert_eq!(events(&[(Role::Request, 2, &late), (Role::Request, 0, &first)]), ["0 GET  /"]);
+}
+
+#[test]
+fn debug_omits_content() {
+    let mut connection = Http3Connection::new();
+    connection.push(Role::Request, 0, &[0x01, 0x20, 0x77, 0x77, 0x77], &mut |_| {});
+    assert!(!format!("{connection:?}").contains("119"));
 }
 
 proptest::proptest! {

@@ -19,9 +19,19 @@ pub struct DecryptionCounters {
     pub incomplete: u64,
     /// Connections with one side decrypted: the secret of the other side is not known.
     pub one_side: u64,
+    /// Connections that waited for a secret until too many bytes waited: those with a later secret, or none, count above, too.
+    pub gave_up_waiting: u64,
 }
 
-tally!(DecryptionCounters { connections, without_secret, not_authentic, unsupported, incomplete, one_side });
+tally!(DecryptionCounters {
+    connections,
+    without_secret,
+    not_authentic,
+    unsupported,
+    incomplete,
+    one_side,
+    gave_up_waiting
+});
 
 #[cfg(feature = "decrypt")]
 pub(super) use with_secrets::{ContentEvent, Decryption, TlsContent, TlsContentCounters, count};
@@ -35,7 +45,9 @@ pub(super) struct Decryption {}
 mod with_secrets {
     use std::fmt;
 
-    use huginn_net_core::{ParserSlot, Probe, Side, StreamData, StreamParser, StreamStart, Tally, tally};
+    use huginn_net_core::{
+        FlowId, PacketRef, ParserSlot, Probe, Side, StreamData, StreamParser, StreamStart, Tally, tally,
+    };
     use huginn_net_decrypt::{PlaintextReader, Secrets, Stop, TlsDecryptor};
     use huginn_net_http::{HttpCounters, HttpEvent, HttpParser, HttpRequest};
     use huginn_net_tls::{TlsCounters, TlsEvent, TlsParser, TlsParserSettings};
@@ -53,9 +65,9 @@ mod with_secrets {
             Self(secrets)
         }
 
-        /// The secrets, if there are any.
+        /// The secrets, if there are any, or some may come.
         pub(in crate::observers) fn secrets(&self) -> Option<&Secrets> {
-            self.0.as_ref().filter(|secrets| !secrets.is_empty())
+            self.0.as_ref().filter(|secrets| !secrets.is_empty() || secrets.is_growing())
         }
 
         /// The slot of a new connection.
@@ -102,6 +114,8 @@ mod with_secrets {
         settings: ContentSettings,
         /// Whether the client may have sent other bytes than those read.
         is_ambiguous: bool,
+        /// The last packet with data, and its flow, while data wait for a secret.
+        last: Option<Box<(PacketRef, FlowId)>>,
     }
 
     /// TLS inside TLS, after CONNECT.
@@ -118,19 +132,38 @@ mod with_secrets {
     }
 
     impl TlsContent {
-        /// Counts a connection that still waits at its end.
-        pub(in crate::observers) fn on_end(&mut self, counters: &mut DecryptionCounters) {
-            let stop = if self.is_ambiguous && self.tls.stopped().is_none() {
-                Some(self.tls.gap())
-            } else {
-                self.tls.end()
-            };
-            if let Some(stop) = stop {
-                count(stop, counters);
-            }
+        /// Reads what waits for a secret at the end of a connection, and counts what still waits.
+        pub(in crate::observers) fn on_end(
+            &mut self,
+            counters: &mut TlsContentCounters,
+            emit: &mut dyn FnMut(Side, ContentEvent),
+        ) {
+            self.push(counters, emit, |tls, is_ambiguous, secrets, content| {
+                let stop = if is_ambiguous && tls.stopped().is_none() {
+                    Some(tls.gap())
+                } else {
+                    tls.end(secrets, content)
+                };
+                stop.map_or(Ok(()), Err)
+            });
             if let Some(tunnel) = &mut self.tunnel {
-                tunnel.content.on_end(counters);
+                tunnel.on_end(counters, emit);
             }
+        }
+
+        /// Notes the packet of data that wait for a secret, and its flow.
+        pub(in crate::observers) fn note_last(&mut self, last: impl FnOnce() -> (PacketRef, FlowId)) {
+            self.last = self.waits_for_secret().then(|| Box::new(last()));
+        }
+
+        fn waits_for_secret(&self) -> bool {
+            self.tls.waits_for_secret(&self.settings.secrets)
+                || self.tunnel.as_ref().is_some_and(|tunnel| tunnel.content.waits_for_secret())
+        }
+
+        /// Takes the packet of data that wait for a secret, and its flow.
+        pub(in crate::observers) fn take_last(&mut self) -> Option<(PacketRef, FlowId)> {
+            self.last.take().map(|last| *last)
         }
 
         /// Whether the encrypted handshake of the client is being read.
@@ -146,24 +179,36 @@ mod with_secrets {
             counters: &mut TlsContentCounters,
             emit: &mut dyn FnMut(Side, ContentEvent),
         ) {
-            let Self { tls, http, tunnel, settings, is_ambiguous } = self;
-            if tls.stopped().is_some() {
+            if self.tls.stopped().is_some() {
                 return;
             }
-            let (had_records, lacked_side) = (tls.records() > 0, tls.lacks_side());
-            let outcome = match data {
-                StreamData::Bytes(bytes) if !*is_ambiguous => {
-                    let mut content = Content { http, tunnel, settings, counters, emit };
-                    tls.push(side, bytes, &settings.secrets, &mut content)
-                }
+            self.push(counters, emit, |tls, is_ambiguous, secrets, content| match data {
+                StreamData::Bytes(bytes) if !is_ambiguous => tls.push(side, bytes, secrets, content),
                 _ => Err(tls.gap()),
-            };
+            });
+        }
+
+        /// Changes the state of the decryption, and counts what comes of it.
+        fn push(
+            &mut self,
+            counters: &mut TlsContentCounters,
+            emit: &mut dyn FnMut(Side, ContentEvent),
+            change: impl FnOnce(&mut TlsDecryptor, bool, &Secrets, &mut Content<'_>) -> Result<(), Stop>,
+        ) {
+            let Self { tls, http, tunnel, settings, is_ambiguous, .. } = self;
+            let (had_records, lacked_side) = (tls.records() > 0, tls.lacks_side());
+            let had_given_up = tls.has_given_up();
+            let mut content = Content { http, tunnel, settings, counters, emit };
+            let outcome = change(tls, *is_ambiguous, &settings.secrets, &mut content);
             let decryption = &mut counters.decryption;
             if !had_records && tls.records() > 0 {
                 decryption.connections = decryption.connections.saturating_add(1);
             }
             if !lacked_side && tls.lacks_side() {
                 decryption.one_side = decryption.one_side.saturating_add(1);
+            }
+            if !had_given_up && tls.has_given_up() {
+                decryption.gave_up_waiting = decryption.gave_up_waiting.saturating_add(1);
             }
             if let Err(stop) = outcome {
                 count(stop, decryption);
@@ -196,27 +241,46 @@ mod with_secrets {
             counters: &mut TlsContentCounters,
             emit: &mut dyn FnMut(Side, ContentEvent),
         ) {
+            self.push(counters, emit, |content, counters, emit| {
+                content.read(side, StreamData::Bytes(bytes), counters, emit);
+            });
             let Self { tls, content } = self;
             let mut handshake = TlsCounters::default();
-            content.read(side, StreamData::Bytes(bytes), counters, &mut |side, event| {
-                let emit_tls = &mut |side, event| emit(side, ContentEvent::Tls(event));
-                match event {
-                    ContentEvent::Message(kind, body) => {
-                        tls.on_decrypted_message(side, kind, &body, &mut handshake, emit_tls);
-                    }
-                    ContentEvent::Alert(alert) => {
-                        tls.on_decrypted_alert(side, alert, &mut handshake, emit_tls)
-                    }
-                    event => emit(side, event),
-                }
-            });
-            tls.set_decrypts_client(content.reads_client_handshake());
             if content.settings.tls && tls.reads(side) {
                 let data = StreamData::Bytes(bytes);
                 tls.on_data(side, data, &mut handshake, &mut |side, event| {
                     emit(side, ContentEvent::Tls(event));
                 });
             }
+            counters.tls.add(&handshake);
+        }
+
+        fn on_end(&mut self, counters: &mut TlsContentCounters, emit: &mut dyn FnMut(Side, ContentEvent)) {
+            self.push(counters, emit, TlsContent::on_end);
+        }
+
+        /// Changes the content, and passes the messages of the handshake in it on.
+        fn push(
+            &mut self,
+            counters: &mut TlsContentCounters,
+            emit: &mut dyn FnMut(Side, ContentEvent),
+            change: impl FnOnce(&mut TlsContent, &mut TlsContentCounters, &mut dyn FnMut(Side, ContentEvent)),
+        ) {
+            let Self { tls, content } = self;
+            let mut handshake = TlsCounters::default();
+            change(content, counters, &mut |side, event| {
+                let emit_tls = &mut |side, event| emit(side, ContentEvent::Tls(event));
+                match event {
+                    ContentEvent::Message(kind, body) => {
+                        tls.on_decrypted_message(side, kind, &body, &mut handshake, emit_tls);
+                    }
+                    ContentEvent::Alert(alert) => {
+                        tls.on_decrypted_alert(side, alert, &mut handshake, emit_tls);
+                    }
+                    event => emit(side, event),
+                }
+            });
+            tls.set_decrypts_client(content.reads_client_handshake());
             counters.tls.add(&handshake);
         }
 
@@ -328,7 +392,7 @@ mod with_secrets {
 
         fn new(_: StreamStart, settings: ContentSettings) -> Self {
             let http = settings.http.then(|| HttpParser::new(StreamStart::Handshake, ()));
-            Self { tls: TlsDecryptor::new(), http, tunnel: None, settings, is_ambiguous: false }
+            Self { tls: TlsDecryptor::new(), http, tunnel: None, settings, is_ambiguous: false, last: None }
         }
 
         fn on_data(

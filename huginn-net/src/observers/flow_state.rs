@@ -66,6 +66,14 @@ pub(super) struct UdpState {
 }
 
 impl UdpState {
+    /// Whether something waits for the end of the flow.
+    pub(super) fn has_end(&self) -> bool {
+        #[cfg(feature = "decrypt")]
+        return self.quic.as_ref().is_some_and(|quic| quic.has_end());
+        #[cfg(not(feature = "decrypt"))]
+        false
+    }
+
     /// Heap memory of the flow, in bytes.
     pub(super) fn buffered_bytes(&self) -> usize {
         let tls = self.tls.buffered_bytes();

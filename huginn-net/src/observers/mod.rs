@@ -8,6 +8,8 @@ mod stream_parsers;
 
 use std::sync::Arc;
 
+#[cfg(feature = "decrypt")]
+use huginn_net_core::FlowId;
 use huginn_net_core::{
     Event, Examples, Interest, Origin, PacketRef, Protocol, Replaceable, ReplaceableReader, Route, Segment,
     Side, StreamCounters, StreamFlow, Tally, TcpFlags, Timestamp, first_sender, tally, without_padding,
@@ -18,8 +20,6 @@ use huginn_net_ssh::{SshCounters, SshParser};
 use huginn_net_tcp::{Handshake, Mtu, TcpEvent, TcpFlow, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsParser, TlsParserSettings, TlsUdpObserver};
 
-#[cfg(feature = "decrypt")]
-use self::decryption::ContentEvent;
 use self::decryption::Decryption;
 pub use self::decryption::DecryptionCounters;
 pub(crate) use self::flow_state::FlowState;
@@ -435,11 +435,12 @@ impl Protocol for Observers {
     fn has_end(FlowState { protocols, .. }: &FlowState) -> bool {
         protocols.connection.is_some()
             || protocols.ssh_peers.has_pending()
-            || matches!(
-                &protocols.transport,
-                TransportState::Tcp(streams)
-                    if streams.has_end() || streams.parsers().is_some_and(Parsers::has_end)
-            )
+            || match &protocols.transport {
+                TransportState::Tcp(streams) => {
+                    streams.has_end() || streams.parsers().is_some_and(Parsers::has_end)
+                }
+                TransportState::Udp(state) => state.has_end(),
+            }
     }
 
     fn on_end(&mut self, flow: FlowState, emit: &mut impl FnMut(Event<FlowOutput>)) {
@@ -492,7 +493,7 @@ impl Protocol for Observers {
             }
         };
         let profiles = self.profiles;
-        self.end_stream(&mut protocols, &mut |mut event| {
+        let mut on_event = |mut event: Event<FlowOutput>| {
             if profiles {
                 mark_first(&mut has_updated, event.subject, &mut event.kind);
             }
@@ -500,7 +501,10 @@ impl Protocol for Observers {
                 connection.on_output(&event.kind, event.subject);
             }
             admit(event, false);
-        });
+        };
+        self.end_stream(&mut protocols, &mut on_event);
+        #[cfg(feature = "decrypt")]
+        self.end_datagrams(&mut protocols, &mut on_event);
         if let Some(connection) = connection {
             let is_reserved = connection.is_reserved;
             connection.into_event().into_iter().for_each(|event| admit(event, is_reserved));
@@ -762,6 +766,10 @@ impl Observers {
                 reader.on_data(parsers, input, &mut |side, output| emit(input.origin(side), output));
             },
         );
+        #[cfg(feature = "decrypt")]
+        if has_parsed && let Some(content) = streams.parsers_mut().and_then(Parsers::content_mut) {
+            content.note_last(|| (PacketRef::from_segment(segment), FlowId::from_segment(segment, sender)));
+        }
         let ParserReader { findings: ParserFindings { clients, .. }, peers, ssh_peers, .. } = reader;
         ssh_peers.on_segment(segment, payload.len(), sender, peers, &mut |side, event| {
             on_ssh(clients, side, event, &mut |side, output| emit(side.into(), output));
@@ -828,7 +836,7 @@ impl Observers {
             return;
         };
         if let Some(parsers) = streams.parsers_mut() {
-            reader.on_end(parsers);
+            reader.on_end(parsers, emit);
         }
         let mut first = None;
         std::mem::take(streams).on_end(
@@ -849,6 +857,38 @@ impl Observers {
         if let Some(event) = first.filter(|_| before.gaps != self.counters.streams.gaps) {
             self.examples.add_event("gaps", &event);
         }
+    }
+
+    /// Reads the datagrams that wait for a secret at the end of a flow.
+    #[cfg(feature = "decrypt")]
+    fn end_datagrams(&mut self, flow: &mut ProtocolStates, emit: &mut impl FnMut(Event<FlowOutput>)) {
+        let ProtocolStates { transport: TransportState::Udp(state), systems, mismatch, .. } = flow else {
+            return;
+        };
+        let (Some(mut quic), Some(secrets)) = (state.quic.take(), self.decryption.secrets()) else { return };
+        let Some((packet, flow)) = quic.take_last() else { return };
+        let findings = ParserFindings {
+            database: &self.database,
+            clients: &self.clients,
+            scope: self.scope,
+            profiles: self.profiles,
+            notices: self.notices.is_some(),
+            systems,
+            mismatch,
+        };
+        let ProtocolCounters { http, tls, decryption, .. } = &mut self.counters;
+        let reads_handshakes = self.tls && self.tls_settings.handshakes;
+        let mut content = QuicContent {
+            http: self.http.then_some(http),
+            handshakes: reads_handshakes.then_some(&mut tls.handshakes),
+            decryption,
+        };
+        let emit = &mut |side: Side, output| {
+            emit(Event::from_origin(packet, flow.clone(), side.into(), output));
+        };
+        quic.on_end(secrets, &mut content, &mut |side, event| {
+            quic_content::report(&findings, side, event, emit);
+        });
     }
 
     /// Whether HTTP in TLS and QUIC is decrypted.
@@ -903,22 +943,18 @@ impl Observers {
             });
             let Some(quic) = quic else { return Interest::More };
             if let Some(random) = hello_state.take_renewed_random() {
-                quic.renew(payload, &random);
+                quic.renew(sender, payload, &random);
             }
-            let reads_handshakes = tls && self.tls_settings.handshakes;
             let mut content = QuicContent {
                 http: self.http.then_some(http),
-                handshakes: &mut tls_counters.handshakes,
+                handshakes: (tls && self.tls_settings.handshakes).then_some(&mut tls_counters.handshakes),
                 decryption,
             };
-            quic.on_datagram(sender, payload, secrets, &mut content, reads_handshakes, &mut |side, event| {
-                let emit = &mut |subject: Side, output| emit(subject.into(), output);
-                match event {
-                    ContentEvent::Http(event) => findings.on_http(side, event, true, emit),
-                    ContentEvent::Tls(event) => findings.on_tls(side, event, true, emit),
-                    ContentEvent::Message(..) | ContentEvent::Alert(_) => {}
-                }
+            let emit = &mut |subject: Side, output| emit(subject.into(), output);
+            quic.on_datagram(sender, payload, secrets, &mut content, &mut |side, event| {
+                quic_content::report(&findings, side, event, emit);
             });
+            quic.note_last(|| (PacketRef::from_segment(segment), FlowId::from_segment(segment, sender)));
             return Interest::More;
         }
         tls_udp.on_datagram(payload, sender, &mut state.tls, &mut counters.tls, &mut |origin, event| {

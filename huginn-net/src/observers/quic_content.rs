@@ -1,17 +1,23 @@
 //! What is inside QUIC, decrypted with logged secrets.
 
-use huginn_net_core::Side;
+use huginn_net_core::{FlowId, PacketRef, Side};
 use huginn_net_decrypt::{QuicDecryptor, QuicReader, Secrets};
 use huginn_net_http::http3::Http3Connection;
 use huginn_net_http::{HttpCounters, HttpEvent, Role};
 use huginn_net_tls::{DecryptedHandshake, HandshakeCounters, TlsEvent, Transport};
 
+use super::FlowOutput;
 use super::decryption::{ContentEvent, DecryptionCounters, count};
 use crate::limits::MAX_QUIC_CONNECTIONS;
+use crate::parser_findings::ParserFindings;
 
 /// The connections of one flow, the newest one first.
 #[derive(Debug, Default)]
-pub(super) struct QuicConnections(Vec<Connection>);
+pub(super) struct QuicConnections {
+    connections: Vec<Connection>,
+    /// The last datagram and its flow, while datagrams wait for a secret.
+    last: Option<Box<(PacketRef, FlowId)>>,
+}
 
 #[derive(Debug)]
 struct Connection {
@@ -26,7 +32,8 @@ struct Connection {
 pub(super) struct QuicContent<'a> {
     /// None if HTTP is not read.
     pub(super) http: Option<&'a mut HttpCounters>,
-    pub(super) handshakes: &'a mut HandshakeCounters,
+    /// None if handshakes are not read.
+    pub(super) handshakes: Option<&'a mut HandshakeCounters>,
     pub(super) decryption: &'a mut DecryptionCounters,
 }
 
@@ -46,13 +53,13 @@ impl QuicConnections {
                 let mut handshake = DecryptedHandshake::new();
                 handshake.on_hello(sender, event);
                 let http = offers_http.then(Http3Connection::new);
-                let Self(connections) = &mut **connections.get_or_insert_default();
+                let Self { connections, .. } = &mut **connections.get_or_insert_default();
                 connections.truncate(MAX_QUIC_CONNECTIONS.saturating_sub(1));
                 connections.insert(0, Connection { decryptor, http, handshake, client: sender });
             }
             TlsEvent::Client(_) | TlsEvent::Server(_) => {
                 if let Some(connection) =
-                    connections.as_mut().and_then(|connections| connections.0.first_mut())
+                    connections.as_mut().and_then(|connections| connections.owner_of(sender, datagram))
                 {
                     connection.handshake.on_hello(sender, event);
                 }
@@ -61,11 +68,17 @@ impl QuicConnections {
         }
     }
 
-    /// Starts the newest connection again with the random of another ClientHello, after a Retry.
-    pub(super) fn renew(&mut self, datagram: &[u8], random: &[u8; 32]) {
-        if let Some(Connection { decryptor, client, .. }) = self.0.first_mut()
+    /// The connection whose ids a datagram has.
+    fn owner_of(&mut self, sender: Side, datagram: &[u8]) -> Option<&mut Connection> {
+        self.connections.iter_mut().find(|connection| connection.decryptor.owns(sender, datagram))
+    }
+
+    /// Starts a connection again with the random of another ClientHello, after a Retry.
+    pub(super) fn renew(&mut self, sender: Side, datagram: &[u8], random: &[u8; 32]) {
+        if let Some(Connection { decryptor, client, .. }) = self.owner_of(sender, datagram)
+            && *client == sender
             && decryptor.packets() == 0
-            && let Some(renewed) = QuicDecryptor::new(*client, datagram, random)
+            && let Some(renewed) = QuicDecryptor::new(sender, datagram, random)
         {
             *decryptor = renewed;
         }
@@ -78,40 +91,47 @@ impl QuicConnections {
         datagram: &[u8],
         secrets: &Secrets,
         content: &mut QuicContent<'_>,
-        reads_handshakes: bool,
         emit: &mut impl FnMut(Side, ContentEvent),
     ) {
-        for connection in &mut self.0 {
-            let Connection { decryptor, http, handshake, client } = connection;
-            let (had_packets, had_stopped) = (decryptor.packets() > 0, decryptor.stopped().is_some());
-            let lacked_side = decryptor.lacks_side();
-            let QuicContent { http: counters, handshakes, .. } = content;
-            let mut reader = Reader {
-                http: http.as_mut().zip(counters.as_deref_mut()),
-                handshake: reads_handshakes.then_some((handshake, &mut **handshakes)),
-                client: *client,
-                emit,
-            };
-            let belongs = decryptor.push(sender, datagram, secrets, &mut reader);
-            if !had_packets && decryptor.packets() > 0 {
-                content.decryption.connections = content.decryption.connections.saturating_add(1);
-            }
-            if !lacked_side && decryptor.lacks_side() {
-                content.decryption.one_side = content.decryption.one_side.saturating_add(1);
-            }
-            if let Some(stop) = decryptor.stopped().filter(|_| !had_stopped) {
-                count(stop, content.decryption);
-                *http = None;
-            }
+        for connection in &mut self.connections {
+            let belongs = connection
+                .push(content, emit, |decryptor, reader| decryptor.push(sender, datagram, secrets, reader));
             if belongs {
                 return;
             }
         }
     }
 
+    /// Whether datagrams wait for a secret.
+    pub(super) fn has_end(&self) -> bool {
+        self.connections.iter().any(|connection| connection.decryptor.waits_for_secret())
+    }
+
+    /// Notes the datagram that waits for a secret, and its flow.
+    pub(super) fn note_last(&mut self, last: impl FnOnce() -> (PacketRef, FlowId)) {
+        self.last = self.has_end().then(|| Box::new(last()));
+    }
+
+    /// Takes the last datagram that waits for a secret, and its flow.
+    pub(super) fn take_last(&mut self) -> Option<(PacketRef, FlowId)> {
+        self.last.take().map(|last| *last)
+    }
+
+    /// Reads the datagrams that wait for a secret at the end of the flow.
+    pub(super) fn on_end(
+        &mut self,
+        secrets: &Secrets,
+        content: &mut QuicContent<'_>,
+        emit: &mut impl FnMut(Side, ContentEvent),
+    ) {
+        for connection in &mut self.connections {
+            connection.push(content, emit, |decryptor, reader| decryptor.finish(secrets, reader));
+        }
+    }
+
     /// Returns the heap memory, in bytes.
     pub(super) fn buffered_bytes(&self) -> usize {
-        self.0.iter().fold(0, |sum, connection| {
+        self.connections.iter().fold(0, |sum, connection| {
             let Connection { decryptor, http, handshake, .. } = connection;
             size_of::<Connection>()
                 .saturating_add(sum)
@@ -119,6 +139,59 @@ impl QuicConnections {
                 .saturating_add(http.as_ref().map_or(0, Http3Connection::buffered_bytes))
                 .saturating_add(handshake.buffered_bytes())
         })
+    }
+}
+
+impl Connection {
+    /// Changes the state of the decryption, and counts what comes of it.
+    fn push<F: FnMut(Side, ContentEvent), T>(
+        &mut self,
+        content: &mut QuicContent<'_>,
+        emit: &mut F,
+        change: impl FnOnce(&mut QuicDecryptor, &mut Reader<'_, F>) -> T,
+    ) -> T {
+        let Self { decryptor, http, handshake, client } = self;
+        let state = |decryptor: &QuicDecryptor| {
+            let (has_lost, is_stopped) = (decryptor.has_lost_track(), decryptor.stopped().is_some());
+            [decryptor.packets() > 0, decryptor.lacks_side(), decryptor.has_given_up(), has_lost, is_stopped]
+        };
+        let before = state(decryptor);
+        let QuicContent { http: counters, handshakes, decryption } = content;
+        let mut reader = Reader {
+            http: http.as_mut().zip(counters.as_deref_mut()),
+            handshake: handshakes.as_deref_mut().map(|counters| (handshake, counters)),
+            client: *client,
+            emit,
+        };
+        let outcome = change(decryptor, &mut reader);
+        let after = state(decryptor);
+        if before == after {
+            return outcome;
+        }
+        let DecryptionCounters { connections, one_side, gave_up_waiting, not_authentic, .. } = decryption;
+        let counters = [connections, one_side, gave_up_waiting, not_authentic];
+        for (counter, (before, after)) in counters.into_iter().zip(before.into_iter().zip(after)) {
+            *counter = counter.saturating_add(u64::from(after && !before));
+        }
+        if let (Some(stop), [.., false]) = (decryptor.stopped(), before) {
+            count(stop, decryption);
+            *http = None;
+        }
+        outcome
+    }
+}
+
+/// Passes what was decrypted on as findings.
+pub(super) fn report(
+    findings: &ParserFindings<'_>,
+    side: Side,
+    event: ContentEvent,
+    emit: &mut impl FnMut(Side, FlowOutput),
+) {
+    match event {
+        ContentEvent::Http(event) => findings.on_http(side, event, true, emit),
+        ContentEvent::Tls(event) => findings.on_tls(side, event, true, emit),
+        ContentEvent::Message(..) | ContentEvent::Alert(_) => {}
     }
 }
 

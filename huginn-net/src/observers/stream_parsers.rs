@@ -1,6 +1,6 @@
 //! The stream parsers of one TCP connection, and their findings.
 
-use huginn_net_core::{Conflict, ParserSet, ParserSlot, ParserVisitor, Route, Side, StreamInput};
+use huginn_net_core::{Conflict, Event, ParserSet, ParserSlot, ParserVisitor, Route, Side, StreamInput};
 use huginn_net_http::{HttpCounters, HttpParser};
 use huginn_net_ssh::{SshParser, SshParserCounters, SshPeerCounters, SshPeers};
 use huginn_net_tls::{TlsCounters, TlsParser, TlsParserSettings};
@@ -57,6 +57,12 @@ impl Parsers {
         }
     }
 
+    /// What is inside TLS, while it is read.
+    #[cfg(feature = "decrypt")]
+    pub(super) fn content_mut(&mut self) -> Option<&mut TlsContent> {
+        self.decrypted.as_mut()?.parser_mut()
+    }
+
     /// Whether a parser counts the end of the connection.
     pub(super) fn has_end(&self) -> bool {
         #[cfg(feature = "decrypt")]
@@ -96,13 +102,61 @@ pub(super) struct ParserReader<'a> {
 }
 
 impl ParserReader<'_> {
-    /// Counts what a connection leaves undecided at its end.
+    /// Reads what waits for a secret at the end of a connection, and counts what it leaves undecided.
     #[cfg_attr(not(feature = "decrypt"), expect(unused_variables, reason = "nothing is decrypted"))]
-    pub(super) fn on_end(&mut self, parsers: &mut Parsers) {
+    pub(super) fn on_end(&mut self, parsers: &mut Parsers, emit: &mut impl FnMut(Event<FlowOutput>)) {
         #[cfg(feature = "decrypt")]
-        if let Some(content) = parsers.decrypted.as_mut().and_then(|slot| slot.parser_mut()) {
-            content.on_end(self.decryption);
+        if let Some(content) = parsers.content_mut() {
+            let last = content.take_last();
+            let emit = &mut |side: Side, output| {
+                if let Some((packet, flow)) = &last {
+                    emit(Event::from_origin(*packet, flow.clone(), side.into(), output));
+                }
+            };
+            self.read_content(parsers, emit, |slot, counters, emit| {
+                if let Some(content) = slot.parser_mut() {
+                    content.on_end(counters, emit);
+                }
+            });
         }
+    }
+
+    /// Reads what is inside TLS.
+    #[cfg(feature = "decrypt")]
+    fn read_content(
+        &mut self,
+        parsers: &mut Parsers,
+        emit: &mut impl FnMut(Side, FlowOutput),
+        read: impl FnOnce(
+            &mut ParserSlot<TlsContent>,
+            &mut TlsContentCounters,
+            &mut dyn FnMut(Side, ContentEvent),
+        ),
+    ) {
+        let Self { findings, http, tls, decryption, .. } = self;
+        let Some(slot) = &mut parsers.decrypted else { return };
+        let mut found = TlsContentCounters::default();
+        let mut handshake = parsers.tls.parser_mut();
+        read(slot, &mut found, &mut |side, event| {
+            let mut on_tls = |side, event| findings.on_tls(side, event, false, emit);
+            match (event, &mut handshake) {
+                (ContentEvent::Http(event), _) => findings.on_http(side, event, true, emit),
+                (ContentEvent::Tls(event), _) => findings.on_tls(side, event, true, emit),
+                (ContentEvent::Message(kind, body), Some(handshake)) => {
+                    handshake.on_decrypted_message(side, kind, &body, tls, &mut on_tls);
+                }
+                (ContentEvent::Alert(alert), Some(handshake)) => {
+                    handshake.on_decrypted_alert(side, alert, tls, &mut on_tls);
+                }
+                _ => {}
+            }
+        });
+        if let (Some(handshake), Some(content)) = (handshake, slot.parser_mut()) {
+            handshake.set_decrypts_client(content.reads_client_handshake());
+        }
+        http.iter_mut().for_each(|counters| counters.add(&found.http));
+        tls.add(&found.tls);
+        decryption.add(&found.decryption);
     }
 
     #[inline]
@@ -112,7 +166,7 @@ impl ParserReader<'_> {
         input: StreamInput<'_>,
         emit: &mut impl FnMut(Side, FlowOutput),
     ) {
-        let Self { findings, http, tls, ssh, peers, ssh_peers, conflict, .. } = self;
+        let Self { findings, http, conflict, .. } = self;
         if let Some(reason) = input.conflict().filter(|reason| *conflict != Some(*reason)) {
             *conflict = Some(reason);
             emit(Side::Client, Route::Report(Finding::Conflict(reason)));
@@ -127,30 +181,10 @@ impl ParserReader<'_> {
         }
         // The decrypted messages of a handshake come before the records that contain them.
         #[cfg(feature = "decrypt")]
-        if let Some(slot) = &mut parsers.decrypted {
-            let mut found = TlsContentCounters::default();
-            let mut handshake = parsers.tls.parser_mut();
-            slot.on_data(input, &mut found, &mut |side, event| {
-                let mut on_tls = |side, event| findings.on_tls(side, event, false, emit);
-                match (event, &mut handshake) {
-                    (ContentEvent::Http(event), _) => findings.on_http(side, event, true, emit),
-                    (ContentEvent::Tls(event), _) => findings.on_tls(side, event, true, emit),
-                    (ContentEvent::Message(kind, body), Some(handshake)) => {
-                        handshake.on_decrypted_message(side, kind, &body, tls, &mut on_tls);
-                    }
-                    (ContentEvent::Alert(alert), Some(handshake)) => {
-                        handshake.on_decrypted_alert(side, alert, tls, &mut on_tls);
-                    }
-                    _ => {}
-                }
-            });
-            if let (Some(handshake), Some(content)) = (handshake, slot.parser_mut()) {
-                handshake.set_decrypts_client(content.reads_client_handshake());
-            }
-            http.iter_mut().for_each(|counters| counters.add(&found.http));
-            tls.add(&found.tls);
-            self.decryption.add(&found.decryption);
-        }
+        self.read_content(parsers, emit, |slot, counters, emit| {
+            slot.on_data(input, counters, &mut &mut *emit)
+        });
+        let Self { findings, tls, ssh, peers, ssh_peers, .. } = self;
         parsers.tls.on_data(input, tls, &mut |side, event| findings.on_tls(side, event, false, emit));
         let clients = findings.clients;
         if input.conflict().is_some() {

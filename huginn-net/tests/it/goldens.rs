@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use crate::captures;
 use huginn_net::Configure;
 use huginn_net::core::DecodeConfig;
+use huginn_net::core::NextFrame;
 use huginn_net::decrypt::Secrets;
 use huginn_net::finding::{SshClientFinding, SshServerFinding};
 use huginn_net::http::HttpVersion;
 use huginn_net::p0f::P0fLine;
 use huginn_net::ssh::{KexGuess, Negotiation};
 use huginn_net::tcp::{TcpSignature, kind};
-use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers, Scope, Side};
+use huginn_net::{CaptureError, CaptureReader, Event, Finding, HuginnNet, Observers, Scope, Side, Source};
 use huginn_net_core::{Decoder, Segment, TcpFlags, TcpHeader, TransportHeader};
 
 /// Returns the captures that have a golden with this extension, and the lines of the golden.
@@ -514,6 +515,66 @@ fn connections_with_half_of_their_secrets_are_counted() {
     let found = analyzer.protocol().counters().decryption;
     assert!(connections > 5, "{connections}");
     assert_eq!((found.one_side, found.not_authentic), (connections as u64, 0));
+}
+
+/// Adds secrets when the packets have ended.
+struct LateSecrets {
+    reader: CaptureReader,
+    text: String,
+    secrets: Secrets,
+}
+
+impl Source<'_> for LateSecrets {
+    type Error = CaptureError;
+
+    fn next_frame(&mut self) -> Result<NextFrame<'_>, CaptureError> {
+        let next = Source::next_frame(&mut self.reader);
+        if matches!(next, Ok(NextFrame::End)) {
+            self.secrets.add_key_log(self.text.as_bytes());
+        }
+        next
+    }
+}
+
+/// Packets wait for secrets that a program logs after it has sent them, also those after which none follow.
+#[test]
+fn secrets_that_come_after_the_packets_serve() {
+    for name in ["clients", "tls13", "sessions", "quic"] {
+        let capture = captures::path(&format!("http-decrypted-{name}.pcapng"));
+        let text_of = |event: &Event| {
+            let is_decrypted = match &event.kind {
+                Finding::HttpRequest(found) => found.decrypted,
+                Finding::HttpResponse(found) => found.decrypted,
+                // Events of handshakes do not wait.
+                _ => false,
+            };
+            let text = is_decrypted.then(|| format!("{} {:?}", event.subject_addr(), event.kind));
+            // The server rejected it: once that is known, it is not read.
+            text.filter(|text| !text.contains("target: \"/rejected-early\""))
+        };
+        let expected: Vec<_> = events(&capture).iter().filter_map(text_of).collect();
+        let reader = || CaptureReader::open(&capture).unwrap();
+        let mut text = String::new();
+        reader().read_key_logs(|part| text.push_str(std::str::from_utf8(part).unwrap())).unwrap();
+        let secrets = Secrets::new();
+        secrets.set_growing(true);
+        let source = LateSecrets { reader: reader(), text, secrets: secrets.clone() };
+        let builder = HuginnNet::builder().handshakes(true).secrets(Some(secrets)).block_bytes(1 << 12);
+        let (mut analyzer, mut found) = (builder.build(), Vec::new());
+        let mut sink = |event: Event| found.extend(text_of(&event));
+        analyzer.analyze(source, &mut sink).unwrap();
+        let given_up = analyzer.protocol().counters().decryption.gave_up_waiting;
+        assert!(expected.len() > 10, "{name}");
+        let (found, expected) = (counted(found), counted(expected));
+        let missing: Vec<_> =
+            expected.iter().filter(|(text, count)| found.get(*text) != Some(*count)).collect();
+        assert!(found.len() <= expected.len(), "{name}");
+        // Some connections have more than may wait.
+        assert!(
+            missing.is_empty() || matches!(name, "clients" | "quic") && given_up > 0,
+            "{name}, {given_up}: {missing:?}"
+        );
+    }
 }
 
 #[test]

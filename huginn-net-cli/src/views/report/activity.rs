@@ -283,6 +283,13 @@ fn write_name(text: &mut String, finding: &Finding) -> bool {
     !text.is_empty()
 }
 
+/// Says that what follows was encrypted: an open lock, which the page also names in words.
+fn put_decrypted(text: &mut String, is_decrypted: bool) {
+    if is_decrypted {
+        put(text, &"\u{1f513} decrypted: ");
+    }
+}
+
 /// Writes what an event shows, without secrets: queries of requests are cut. Returns whether a timeline has such events.
 fn write_value(text: &mut String, event: &Event) -> bool {
     match &event.kind {
@@ -295,6 +302,7 @@ fn write_value(text: &mut String, event: &Event) -> bool {
         },
         Finding::HttpRequest(finding) => {
             let request = &finding.request;
+            put_decrypted(text, finding.decrypted);
             let path = request.path().unwrap_or_default();
             let end = path.iter().position(|byte| *byte == b'?').unwrap_or(path.len());
             put(text, &Escaped(request.method()));
@@ -305,6 +313,7 @@ fn write_value(text: &mut String, event: &Event) -> bool {
             }
         }
         Finding::HttpResponse(finding) => {
+            put_decrypted(text, finding.decrypted);
             put(text, &finding.response.status());
             if let Some(server) = finding.response.server() {
                 put(text, &format_args!(", {:#}", Escaped(server)));

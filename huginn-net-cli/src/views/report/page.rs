@@ -20,6 +20,9 @@ use crate::views::overview::{Overview, SeenValue, ValueKind};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// The outline of an open lock, 16 units wide and high.
+const OPEN_LOCK: &str = "M4 7V4.5a3.5 3.5 0 0 1 6.9-.8l-1.9.5A1.5 1.5 0 0 0 6 4.5V7h7v8H3V7z";
+
 /// Headings of the columns of the table of hosts, as [`HostList`] has them; the last one is that of names.
 const HOST_HEADINGS: [&str; 7] =
     ["address", "system", "software", "TLS client", "seen", "remarks", "names asked for"];
@@ -31,6 +34,8 @@ pub(crate) struct Report<'a> {
     pub(crate) captures: usize,
     pub(crate) packets: u64,
     pub(crate) flows: u64,
+    /// Number of connections that were decrypted with logged secrets.
+    pub(crate) decrypted: u64,
     /// Times of the earliest and of the latest packet.
     pub(crate) span: Option<(Timestamp, Timestamp)>,
     /// Whether SIGINT ended the analysis.
@@ -76,7 +81,7 @@ pub(crate) fn write(out: &mut impl Write, report: &Report<'_>) -> io::Result<()>
             }
             body {
                 a.skip href="#stands-out" { "Skip to what stands out" }
-                header { h1 { (report.title) } p.dim { (report.subtitle()) } (contents()) }
+                header { h1 { (report.title) } p.dim { (report.subtitle()) } (report.decrypted()) (contents()) }
                 main { (report.body()) }
                 footer.dim { "Written by huginn-net " (env!("CARGO_PKG_VERSION")) ". This page loads nothing." }
                 script type="application/json" #host-data { (PreEscaped(data)) }
@@ -124,6 +129,19 @@ impl Report<'_> {
                 format!("{captures}{cut}, {} to {} {}", zone.seconds(first), zone.seconds(last), zone.name())
             }
             None => format!("{captures}{cut}"),
+        }
+    }
+
+    /// An open lock, if connections were decrypted.
+    fn decrypted(&self) -> Markup {
+        html! {
+            @if self.decrypted > 0 {
+                p.decrypted {
+                    svg role="img" aria-label="open lock" viewBox="0 0 16 16" { path d=(OPEN_LOCK) {} }
+                    " " (count_of(self.decrypted, "connection(s)")) " of TLS and QUIC decrypted with logged secrets. "
+                    "The page has content that was encrypted."
+                }
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Encoder instructions and field sections (RFC 9204, section 4).
 
-use huginn_net_wire::Cursor;
+use huginn_net_wire::{Cursor, Truncated};
 
 use super::table::{DynamicTable, static_field, static_name};
 use crate::http2::HpackError;
@@ -8,13 +8,14 @@ use crate::http2::hpack::{Name, StringHeader, field_size, read_integer};
 use crate::limits::{MAX_FIELD_LIST_SIZE, MAX_HPACK_MEAN_SIZE, MAX_HPACK_RATIO, MAX_QPACK_INSTRUCTION_LEN};
 
 /// Decodes the field sections of one side of a connection.
-#[derive(Debug)]
 pub(crate) struct Decoder {
     table: DynamicTable,
     /// The capacity that the other side permits; `None` if its settings are not known.
     max_capacity: Option<u64>,
     /// The start of an instruction.
     partial: Vec<u8>,
+    /// Length from which on the start is read again: what the instruction is known to need.
+    needed: usize,
     /// Decoded bytes still allowed for the sections so far.
     budget: usize,
     /// Whether an instruction could not be read, so that the table is unknown.
@@ -36,6 +37,7 @@ impl Decoder {
             table: DynamicTable::default(),
             max_capacity: None,
             partial: Vec::new(),
+            needed: 0,
             budget: MAX_FIELD_LIST_SIZE,
             is_lost: false,
         }
@@ -59,14 +61,17 @@ impl Decoder {
             self.read_instructions(bytes)
                 .inspect(|used| self.partial = bytes.get(*used..).unwrap_or_default().into())
         } else {
+            self.partial.extend_from_slice(bytes);
+            if self.partial.len() < self.needed {
+                return Ok(false);
+            }
             let mut all = std::mem::take(&mut self.partial);
-            all.extend_from_slice(bytes);
             self.read_instructions(&all).inspect(|used| {
                 all.drain(..(*used).min(all.len()));
                 self.partial = all;
             })
         };
-        let is_too_long = self.partial.len() > MAX_QPACK_INSTRUCTION_LEN;
+        let is_too_long = self.partial.len().max(self.needed) > MAX_QPACK_INSTRUCTION_LEN;
         let outcome =
             outcome.and_then(|used| if is_too_long { Err(HpackError::Integer) } else { Ok(used > 0) });
         if outcome.is_err() {
@@ -93,7 +98,14 @@ impl Decoder {
             let start = cursor.position();
             match self.read_instruction(&mut cursor, &mut name, &mut value) {
                 Ok(true) => {}
-                Ok(false) | Err(HpackError::Truncated(_)) => return Ok(start),
+                Ok(false) => {
+                    self.needed = 0;
+                    return Ok(start);
+                }
+                Err(HpackError::Truncated(Truncated { offset, needed, .. })) => {
+                    self.needed = offset.saturating_add(needed).saturating_sub(start);
+                    return Ok(start);
+                }
                 Err(error) => return Err(error),
             }
         }

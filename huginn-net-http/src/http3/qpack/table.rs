@@ -7,7 +7,7 @@ use crate::http2::hpack::{Name, field_size};
 use crate::limits::MAX_HPACK_TABLE_SIZE;
 
 /// The dynamic table of one side, oldest field first.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct DynamicTable {
     fields: VecDeque<(Name, Box<[u8]>)>,
     /// Size of all fields, in bytes (RFC 9204, section 3.2.1).
