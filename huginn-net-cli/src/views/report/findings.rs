@@ -334,13 +334,13 @@ fn contradictions(report: &Report<'_>) -> Group {
     })
 }
 
-/// Whether two contradictions have the same statements.
+/// Whether two contradictions have the same statements and explanation.
 fn is_same(one: &Contradiction, other: &Contradiction) -> bool {
-    let statements = |found: &Contradiction| {
-        let Contradiction { one, other, .. } = found;
-        [(one.who, one.says.clone()), (other.who, other.says.clone())]
+    let sentence = |found: &Contradiction| {
+        let Contradiction { one, other, explanation, .. } = found;
+        ([(one.who, one.says.clone()), (other.who, other.says.clone())], *explanation)
     };
-    statements(one) == statements(other)
+    sentence(one) == sentence(other)
 }
 
 /// TLS clients, and User-Agents without a name, that one host of several has.
