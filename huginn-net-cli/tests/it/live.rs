@@ -645,7 +645,7 @@ fn state_continues_hosts_and_baseline_after_a_restart() {
             text.replacen("_state\":1", "_state\":9", 1),
             "version 9 of the format; this program reads version 1",
         ),
-        (text[..text.len() / 2].to_owned(), "damaged"),
+        (text.chars().take(text.len() / 2).collect(), "damaged"),
     ] {
         fs::write(path("parts"), &text).unwrap();
         let spool = format!("file:{}", path("spool").display());

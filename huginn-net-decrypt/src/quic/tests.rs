@@ -1,3 +1,5 @@
+#![allow(clippy::arithmetic_side_effects, reason = "a test may panic")]
+
 use std::collections::BTreeMap;
 
 use aes::Aes128Enc;
