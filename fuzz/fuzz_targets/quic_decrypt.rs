@@ -17,7 +17,7 @@ impl QuicReader for Reader {
 fuzz_target!(|data: &[u8]| {
     let secrets = Secrets::with_max(8);
     // With the second bit of a sender, a secret comes.
-    secrets.set_growing(data.len() % 2 == 0);
+    secrets.set_growing(data.len().is_multiple_of(2));
     let mut labels =
         [SecretLabel::ClientEarly, SecretLabel::ServerHandshake, SecretLabel::ServerApplication].into_iter();
     let Some(mut connection) = QuicDecryptor::new(Side::Client, &INITIAL, &[7; 32]) else { return };
