@@ -63,10 +63,10 @@ def numbers(version):
 def is_in(text, version):
     """Whether a version is in one of the ranges of a text: `59 or newer`, `123 and newer`, `7.42 or older`, `11-127`, `7`. None without one."""
     version, found = numbers(version), False
-    for lowest, highest, open_end in re.findall(r"(\d[\d.]*)(?:-(\d[\d.]*))?( (?:or|and) newer| or older)?", text):
+    for lowest, highest, open_end in re.findall(r"(\d[\d.]*)(?:-(\d[\d.]*))?( (?:or|and) (?:newer|older))?", text):
         found = True
         low, high = numbers(lowest), numbers(highest or lowest)
-        above = open_end == " or older" or version[: len(low)] >= low
+        above = open_end.endswith("older") or version[: len(low)] >= low
         below = open_end.endswith("newer") or version[: len(high)] <= high
         if above and below:
             return True

@@ -61,16 +61,16 @@ def test_key_logs_decrypt(tmp_path):
     paths = [event["path"] for event in json_events(whole) if event["event"] == "http_request"]
     assert len(paths) > 5
     assert not [event for event in hn.read_pcap(capture) if event["event"] == "http_request"]
-    query = "SELECT path FROM events WHERE event = 'http_request' AND decrypted"
+    query = "SELECT http_path FROM events WHERE event = 'http_request' AND http_decrypted"
     for keylog in (keys, [str(keys)], whole):
         options = {"keylog": keylog}
         assert [event["path"] for event in hn.read_pcap(capture, **options) if event["event"] == "http_request"] == paths
-        assert hn.read_pcap(capture, events=["http_request"], **options).to_arrow()["path"].to_pylist() == paths
-        scan = hn.scan_pcap(capture, **options).filter(pl.col("event") == "http_request").select("path")
-        assert scan.collect()["path"].to_list() == paths
+        assert hn.read_pcap(capture, events=["http_request"], **options).to_arrow()["http_path"].to_pylist() == paths
+        scan = hn.scan_pcap(capture, **options).filter(pl.col("event") == "http_request").select("http_path")
+        assert scan.collect()["http_path"].to_list() == paths
         assert [path for (path,) in hn.sql(query, capture, **options).fetchall()] == paths
     for source in (whole, data):
-        assert hn.read_pcap(source, events=["http_request"]).to_arrow()["path"].to_pylist() == paths
+        assert hn.read_pcap(source, events=["http_request"]).to_arrow()["http_path"].to_pylist() == paths
     with pytest.raises(FileNotFoundError):
         hn.read_pcap(capture, keylog=tmp_path / "none.log")
 
