@@ -8,12 +8,11 @@ capture, unless `EXPLAINED` has its reason. Exit status 1: something was printed
 
 import collections
 import json
-import os
 import re
 import subprocess
 import sys
 
-SUFFIXES = (".pcap", ".pcapng", ".cap")
+from capture_files import captures
 
 # How headers write the version of the software of a label, or of the client that a fingerprint names.
 HEADERS = {
@@ -45,15 +44,6 @@ EXPLAINED = {
     # Its headers are not those of Chrome either: a forged User-Agent.
     ("0ecc207e-input.pcap", "Windows Vista, 7, 8, 8.1 or 10, or Server 2008-2016", "5.1"),
 }
-
-
-def captures(paths):
-    """Yields the captures among these files and below these folders."""
-    for path in paths:
-        if not os.path.isdir(path):
-            yield path
-        for folder, _, names in sorted(os.walk(path)):
-            yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(SUFFIXES))
 
 
 def numbers(version):

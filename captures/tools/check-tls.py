@@ -20,12 +20,12 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 
+from capture_files import captures
 from ja4_by_hand import VERSIONS, age, dissected, is_grease, messages, suites, without_grease
 from tls_fields import CERTIFICATE, CLIENT_HELLO, RETRY_RANDOM, SERVER_HELLO, ends, first, kind
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDERS = ["tls", "quic", "dtls", "starttls", "http/http-decrypted-*"]
-SUFFIXES = (".pcap", ".pcapng", ".cap")
 SHOWN = "tls.handshake.type in {1,2,11} or dtls.handshake.type in {1,2,11}"
 
 # What tshark 4.0 needs to read these captures; golden.sh has the reasons.
@@ -451,15 +451,6 @@ def pairs(left, right):
     if len(left) == len(right):
         return found + list(zip(left, right))
     return found + [(mine, None) for mine in left] + [(None, theirs) for theirs in right]
-
-
-def captures(paths):
-    """Yields the captures among these files and below these folders."""
-    for path in paths:
-        if not os.path.isdir(path):
-            yield path
-        for folder, _, names in sorted(os.walk(path)):
-            yield from (os.path.join(folder, name) for name in sorted(names) if name.endswith(SUFFIXES))
 
 
 def main(program, *paths):

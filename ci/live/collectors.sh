@@ -28,7 +28,7 @@ await() {
     fail "in vain: $*"
 }
 
-# Ports that nobody has.
+# Free ports.
 read -r syslog_port json_port udp_port < <(python3 - <<'PORTS'
 import socket
 sockets = [socket.socket(socket.AF_INET, kind) for kind in (socket.SOCK_STREAM, socket.SOCK_STREAM, socket.SOCK_DGRAM)]

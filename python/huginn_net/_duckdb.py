@@ -73,7 +73,7 @@ class CaptureScanner(ds.Scanner):  # type: ignore[misc]
 
 
 def _select(events: list[str], where: Any, schema: pa.Schema) -> list[str]:
-    """The events of which a filter may leave rows. Arrow compares filters with partitions so, and no file is opened."""
+    """The events that may have rows after a filter. Arrow compares filters with partitions so, and no file is opened."""
     form, files = ds.IpcFileFormat(), pa.fs.LocalFileSystem()
     partitions = [form.make_fragment(name, files, partition_expression=ds.field("event") == name) for name in events]
     try:

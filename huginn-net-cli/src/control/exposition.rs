@@ -138,7 +138,7 @@ impl Collector for Snapshot {
         }
         encode_kinds(events_by_kind, &mut encoder)?;
         encode_times(times, &mut encoder)?;
-        encode_watch_lists(watch_lists, &mut encoder)?;
+        encode_each(&WATCH_LISTS, "list", watch_lists, &mut encoder)?;
         encode_outputs(outputs, &mut encoder)?;
         encode_capture(capture, &mut encoder)?;
         let help = "Time from the capture of a packet to its event, since the start";
@@ -200,10 +200,27 @@ fn encode_times(times: &Times, encoder: &mut DescriptorEncoder<'_>) -> fmt::Resu
     Ok(())
 }
 
-type WatchListGetter = fn(&WatchListCounters) -> u64;
+/// A metric of named counters: its name, its help, its kind, and how to read it.
+type Metric<T> = (&'static str, &'static str, Kind, fn(&T) -> u64);
+
+/// Encodes a value of each metric for each name. `label`: the label that has the name.
+fn encode_each<T>(
+    metrics: &[Metric<T>],
+    label: &str,
+    named: &BTreeMap<String, T>,
+    encoder: &mut DescriptorEncoder<'_>,
+) -> fmt::Result {
+    for (name, help, kind, value) in metrics {
+        let mut metric = encoder.encode_descriptor(name, help, None, kind.metric_type())?;
+        for (of, counters) in named {
+            encode_value(*kind, value(counters), &mut metric.encode_family(&[(label, of.as_str())])?)?;
+        }
+    }
+    Ok(())
+}
 
 /// Metrics of each watch list.
-const WATCH_LISTS: [(&str, &str, Kind, WatchListGetter); 3] = [
+const WATCH_LISTS: [Metric<WatchListCounters>; 3] = [
     ("matches", "Matches of a watch list", Kind::Counter, |list| list.matches),
     ("watch_list_entries", "Entries of a watch list", Kind::Gauge, |list| list.entries),
     (
@@ -214,23 +231,8 @@ const WATCH_LISTS: [(&str, &str, Kind, WatchListGetter); 3] = [
     ),
 ];
 
-fn encode_watch_lists(
-    lists: &BTreeMap<String, WatchListCounters>,
-    encoder: &mut DescriptorEncoder<'_>,
-) -> fmt::Result {
-    for (name, help, kind, value) in WATCH_LISTS {
-        let mut metric = encoder.encode_descriptor(name, help, None, kind.metric_type())?;
-        for (list, counters) in lists {
-            encode_value(kind, value(counters), &mut metric.encode_family(&[("list", list.as_str())])?)?;
-        }
-    }
-    Ok(())
-}
-
-type OutputGetter = fn(&NamedOutputCounters) -> u64;
-
 /// Metrics of each output.
-const OUTPUTS: [(&str, &str, Kind, OutputGetter); 9] = [
+const OUTPUTS: [Metric<NamedOutputCounters>; 9] = [
     ("output_lines_written", "Lines written", Kind::Counter, |output| output.queue.written_lines),
     ("output_bytes_written", "Bytes of lines written", Kind::Counter, |output| output.queue.written_bytes),
     ("output_lines_dropped", "Lines dropped because the output queue was full", Kind::Counter, |output| {
@@ -261,6 +263,8 @@ const OUTPUTS: [(&str, &str, Kind, OutputGetter); 9] = [
     ),
 ];
 
+type OutputGetter = fn(&NamedOutputCounters) -> u64;
+
 /// Failures of each output.
 const OUTPUT_FAILURES: [(&str, OutputGetter); 2] =
     [("write", |output| output.queue.write_errors), ("rotation", |output| output.queue.rotation_errors)];
@@ -269,13 +273,7 @@ fn encode_outputs(
     outputs: &BTreeMap<String, NamedOutputCounters>,
     encoder: &mut DescriptorEncoder<'_>,
 ) -> fmt::Result {
-    for (name, help, kind, value) in OUTPUTS {
-        let mut metric = encoder.encode_descriptor(name, help, None, kind.metric_type())?;
-        for (output, counters) in outputs {
-            let labels = [("output", output.as_str())];
-            encode_value(kind, value(counters), &mut metric.encode_family(&labels)?)?;
-        }
-    }
+    encode_each(&OUTPUTS, "output", outputs, encoder)?;
     let help = "Failed writes and rotations";
     let mut metric = encoder.encode_descriptor("output_failures", help, None, MetricType::Counter)?;
     for (output, counters) in outputs {

@@ -115,27 +115,12 @@ pub(super) fn check_top(args: &TopArguments) -> Result<(), Failure> {
     check_key_logs(&args.input.keylog, &args.analysis.packets)?;
     check_analysis(&args.analysis)?;
     check_thresholds(&args.events, &[])?;
-    let EventArguments { connections, fingerprints, .. } = &args.events;
-    let scope = Scope {
-        format: Format::Json,
-        protocols: &args.analysis.packets.protocols,
-        connections: *connections,
-        watches: !fingerprints.is_empty(),
-        written: Written::ALL,
-    };
-    select::check_kinds(&args.select, &scope)
+    select::check_kinds(&args.select, &scope(&args.analysis, &args.events, Written::ALL))
 }
 
 /// Checks the condition of `report`.
 pub(super) fn check_report(args: &ReportArguments, events: &EventArguments) -> Result<(), Failure> {
-    let scope = Scope {
-        format: Format::Json,
-        protocols: &args.analysis.packets.protocols,
-        connections: events.connections,
-        watches: !events.fingerprints.is_empty(),
-        written: Written::ALL,
-    };
-    select::check_kinds(&args.select, &scope)
+    select::check_kinds(&args.select, &scope(&args.analysis, events, Written::ALL))
 }
 
 /// Checks the condition of `follow`, which shows connections and findings, but has no watch lists.
@@ -165,6 +150,17 @@ fn check_list(
     select::check_kinds(select, &scope)
 }
 
+/// What decides which events a command writes as JSON.
+fn scope<'a>(analysis: &'a AnalysisArguments, events: &EventArguments, written: Written<'a>) -> Scope<'a> {
+    Scope {
+        format: Format::Json,
+        protocols: &analysis.packets.protocols,
+        connections: events.connections,
+        watches: !events.fingerprints.is_empty(),
+        written,
+    }
+}
+
 /// Checks the thresholds of findings. `written`: the kinds of events that are selected.
 fn check_thresholds(events: &EventArguments, written: &[&str]) -> Result<(), Failure> {
     refuse([(
@@ -178,14 +174,8 @@ pub(super) fn check_extract(args: &ExtractArguments) -> Result<(), Failure> {
     check_key_logs(&args.input.keylog, &args.analysis.packets)?;
     check_analysis(&args.analysis)?;
     check_thresholds(&args.event_additions, &args.events)?;
-    let EventArguments { connections, fingerprints, .. } = &args.event_additions;
-    let scope = Scope {
-        format: Format::Json,
-        protocols: &args.analysis.packets.protocols,
-        connections: *connections,
-        watches: !fingerprints.is_empty(),
-        written: Written { kinds: &args.events, by: "--events leaves out" },
-    };
+    let written = Written { kinds: &args.events, by: "--events leaves out" };
+    let scope = scope(&args.analysis, &args.event_additions, written);
     match args.events.iter().find_map(|event| scope.obstacle(event)) {
         Some(advice) => fail(advice),
         None => select::check_kinds(&args.select, &scope),
@@ -375,16 +365,8 @@ fn check_events(
         "--tui shows all events: --format, --events, --where and --color are for events in a file, which -o FILE names",
     )])?;
     let kinds = written(output, events);
-    let scope = Scope {
-        format,
-        protocols: &analysis.packets.protocols,
-        connections: events.connections,
-        watches: !events.fingerprints.is_empty(),
-        written: Written {
-            kinds: &kinds,
-            by: if output.only_matches { "--only-matches leaves out" } else { "--events leaves out" },
-        },
-    };
+    let by = if output.only_matches { "--only-matches leaves out" } else { "--events leaves out" };
+    let scope = Scope { format, ..scope(analysis, events, Written { kinds: &kinds, by }) };
     if let Some(advice) = output.events.iter().find_map(|event| scope.obstacle(event)) {
         return fail(advice);
     }

@@ -101,9 +101,7 @@ impl Remembered {
         self.recent.insert(key, now);
         false
     }
-}
 
-impl Remembered {
     fn forget(&mut self, key: u64) {
         self.recent.remove(&key);
         self.older.remove(&key);
@@ -176,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn forgotten_events_are_no_repeats() {
+    fn forgotten_events_are_written_again() {
         let mut remembered = Remembered::default();
         assert!(!remembered.is_repeat(1, 0, 10, 1));
         // Moves the first one to those from before.

@@ -444,8 +444,8 @@ impl Output {
         };
         match day {
             // One piece: none is written without the other.
-            Some(day) => self.state.queue.queues(&[day.as_bytes(), text].concat()),
-            None => self.state.queue.queues(text),
+            Some(day) => self.state.queue.try_push(&[day.as_bytes(), text].concat()),
+            None => self.state.queue.try_push(text),
         }
     }
 }

@@ -165,8 +165,9 @@ impl CaptureLoss {
             return;
         }
         let missing = now.missing_bytes.saturating_sub(self.before.missing_bytes);
-        let percent = missing as f64 * 100.0 / expected as f64;
-        if percent > MAX_CAPTURE_LOSS {
+        let mut since = StreamCounters::default();
+        (since.expected_bytes, since.missing_bytes) = (expected, missing);
+        if let Some(percent) = since.capture_loss().filter(|percent| *percent > MAX_CAPTURE_LOSS) {
             warn(&format_args!(
                 "capture loss of {percent:.1} %: of {expected} bytes of connections, the capture lacks {missing} that were acknowledged"
             ));

@@ -559,7 +559,7 @@ fn check_of_a_stream_starts_no_thread() {
     }
 }
 
-/// The records of a pcap file as two files, the first of which has this many packets.
+/// The records of a pcap file as two files. `packets`: the number in the first.
 fn split_pcap(bytes: &[u8], packets: usize) -> [Vec<u8>; 2] {
     let (header, records) = bytes.split_at(24);
     let mut at = 0;
@@ -993,7 +993,7 @@ fn of_file(capture: &Path, args: &[&str]) -> String {
 }
 
 #[test]
-fn outputs_have_their_own_events_and_a_dead_one_disturbs_no_other() {
+fn outputs_do_not_wait_for_a_dead_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     let capture = captures::path("tls-curl.pcap");
@@ -1066,7 +1066,7 @@ fn outputs_have_their_own_events_and_a_dead_one_disturbs_no_other() {
                 "{message}"
             );
         }
-        // What nobody took is lost.
+        // Lines without a reader are lost.
         let counters = stderr.lines().find(|line| line.starts_with("{\"ts\"")).unwrap();
         let counters: serde_json::Value = serde_json::from_str(counters).unwrap();
         let lost = counters["outputs"][format!("unix:{}", path("nobody"))]["dropped_lines"].as_u64().unwrap();

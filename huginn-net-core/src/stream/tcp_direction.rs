@@ -360,7 +360,7 @@ impl TcpDirection {
             return Expected::default();
         }
         let position = self.bytes.position();
-        // A FIN counts as a byte, and nobody acknowledges far ahead of what was sent.
+        // A FIN counts as a byte, and no receiver acknowledges far ahead of what was sent.
         let tail = self.acknowledged.saturating_sub(position);
         let tail = if (2..=MAX_ACKNOWLEDGED_AHEAD).contains(&tail) { tail } else { 0 };
         let (in_gaps, unknown) = self.exceptions.as_ref().map_or((0, 0), |exceptions| {

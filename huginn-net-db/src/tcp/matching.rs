@@ -60,7 +60,7 @@ pub struct Distance {
 }
 
 impl Distance {
-    /// A distance of this many hops, or of [at most](Self::at_most) so many.
+    /// A distance of this number of hops, or of [at most](Self::at_most) this number.
     pub const fn new(hops: u8, at_most: bool) -> Self {
         Self { hops, at_most }
     }

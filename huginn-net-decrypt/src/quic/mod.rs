@@ -74,7 +74,7 @@ pub struct QuicDecryptor {
     packets: u64,
     /// Packets in a row that were not authentic.
     refused: u32,
-    /// Whether these were once so many that packets of the connection must be among them.
+    /// Whether their number once reached the limit beyond which packets of the connection must be among them.
     has_lost_track: bool,
     /// Packets that wait for a secret that may still come, with their senders.
     pending: Vec<(Side, Box<[u8]>)>,
@@ -196,7 +196,7 @@ impl QuicDecryptor {
 
     /// Keeps a packet until its secret comes.
     fn add_pending(&mut self, role: Side, packet: &[u8], secrets: &Secrets, reader: &mut impl QuicReader) {
-        let bytes = self.pending_bytes().saturating_add(packet.len()).saturating_add(PENDING_OVERHEAD);
+        let bytes = self.waiting.bytes().saturating_add(packet.len()).saturating_add(PENDING_OVERHEAD);
         if self.pending.is_empty() {
             self.tried_version = secrets.version();
         }
@@ -243,7 +243,7 @@ impl QuicDecryptor {
         self.has_given_up
     }
 
-    /// Whether so many packets in a row were not authentic, after others were, that packets of the connection must be among them.
+    /// Whether packets of the connection must be among those that were not authentic: after authentic ones, too many came in a row.
     pub fn has_lost_track(&self) -> bool {
         self.has_lost_track
     }
@@ -251,10 +251,6 @@ impl QuicDecryptor {
     /// Whether a secret that is not known may still come.
     fn may_wait(&self, secrets: &Secrets) -> bool {
         secrets.is_growing() && !self.has_given_up && !self.has_ended
-    }
-
-    fn pending_bytes(&self) -> usize {
-        self.waiting.bytes()
     }
 
     /// Why decryption stopped; `None` while it goes on.
@@ -280,7 +276,7 @@ impl QuicDecryptor {
             .saturating_add(self.sent_by_server.buffered_bytes())
             .saturating_add(self.streams.buffered_bytes())
             .saturating_add(self.scratch.capacity())
-            .saturating_add(self.pending_bytes())
+            .saturating_add(self.waiting.bytes())
     }
 
     /// Whether a packet of a side has the ids of this connection.

@@ -26,6 +26,8 @@ fn text(event: &Http3Event) -> String {
     let string = |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
     match event {
         Http3Event::Request { stream, request, fingerprint } => {
+            let of_text = |text: &str| crate::http2::AkamaiHash::from_text(text).0;
+            assert!(fingerprint.iter().all(|found| found.hash() == of_text(&found.to_string())));
             let fingerprint = fingerprint.as_ref().map(|found| format!(" {found}")).unwrap_or_default();
             let (method, host) = (string(Some(request.method())), string(request.host()));
             format!("{stream} {method} {host} {}{fingerprint}", string(request.path()))

@@ -66,7 +66,7 @@ impl FrameQueues {
     pub(crate) fn new(may_lag: impl Iterator<Item = bool>, now: ClockReading) -> Self {
         let queue = |may_lag| Queue { frames: FrameBatch::new(now), lent: 0, empty_at: now, may_lag };
         let mut queues: Vec<Queue> = may_lag.map(queue).collect();
-        // Streams alone hold up nobody.
+        // Streams alone delay no other queue.
         if queues.iter().all(|queue| queue.may_lag) {
             queues.iter_mut().for_each(|queue| queue.may_lag = false);
         }

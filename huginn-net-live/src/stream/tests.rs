@@ -232,7 +232,7 @@ fn defects_of_captures_in_a_directory_are_reported_once() {
 }
 
 #[test]
-fn file_that_grows_is_read_although_the_directory_is_unreadable() {
+fn growing_file_in_unreadable_directory_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let [path, aside] = ["captures", "aside"].map(|name| folder.path().join(name));
     fs::create_dir(&path).unwrap();

@@ -17,7 +17,7 @@ use huginn_net_core::{
 use huginn_net_db::{ClientDatabase, Database, Label};
 use huginn_net_http::{HttpCounters, HttpParser};
 use huginn_net_ssh::{SshCounters, SshParser};
-use huginn_net_tcp::{Handshake, Mtu, TcpEvent, TcpFlow, TcpObserver};
+use huginn_net_tcp::{Mtu, TcpEvent, TcpFlow, TcpObserver};
 use huginn_net_tls::{TlsCounters, TlsParser, TlsParserSettings, TlsUdpObserver};
 
 use self::decryption::Decryption;
@@ -681,11 +681,7 @@ impl Observers {
                 }
                 _ => return,
             };
-            let matched = match (scope, signature.handshake) {
-                (Scope::P0f, _) => database.match_as_p0f(&signature),
-                (Scope::Full, Handshake::Syn) => database.match_syn(&signature),
-                (Scope::Full, Handshake::SynAck) => database.match_syn_ack(&signature),
-            };
+            let matched = scope.match_handshake(database, &signature);
             let mut finding = TcpFinding::new(signature, matched, sendsyn);
             if !sendsyn && *by_tool != Some(side) && !finding.label().is_some_and(Label::is_tool) {
                 let mtu = Mtu::from_mss(signature.version, signature.mss);

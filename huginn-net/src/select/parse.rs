@@ -34,7 +34,7 @@ pub(super) struct Outcomes {
 }
 
 impl Condition {
-    /// What the condition can be in a kind of event, of which `of_test` has the outcomes of each test.
+    /// What the condition can be in a kind of event. `of_test`: the outcomes of each test in that kind.
     pub(super) fn outcomes(&self, of_test: &impl Fn(usize) -> Outcomes) -> Outcomes {
         let of = |conditions: &[Self]| -> Vec<Outcomes> {
             conditions.iter().map(|condition| condition.outcomes(of_test)).collect()

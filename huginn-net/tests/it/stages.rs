@@ -92,8 +92,7 @@ fn hosts_of(updates: &[core::Event<HostUpdate>]) -> (Vec<String>, Vec<String>) {
     (events, profiles(&hosts))
 }
 
-/// Events and profiles of a host table, and those of two tables with the first `split` updates and the others, of which the second
-/// continues the first.
+/// Events and profiles of a host table, and those of two tables: one takes the first `split` updates, and the other continues it.
 fn with_restart(updates: &[core::Event<HostUpdate>], split: usize) -> (Vec<String>, Vec<String>) {
     let mut events = Vec::new();
     let mut hosts = observers().host_table();

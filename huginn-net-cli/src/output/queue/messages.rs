@@ -81,7 +81,7 @@ impl Messages {
             let _ = self.queue.push(format!("{prefix}huginn-net: {dropped} messages dropped\n").as_bytes());
         }
         // The capture continues without messages.
-        self.queue.queues(line)
+        self.queue.try_push(line)
     }
 
     /// The counters of messages.

@@ -155,7 +155,7 @@ impl OutputHandle {
 
     /// Queues a complete line, or a complete block, with its line ending. Never blocks: a full queue drops and counts the
     /// line. Returns whether there was room for it.
-    pub(crate) fn queues(&self, text: &[u8]) -> bool {
+    pub(crate) fn try_push(&self, text: &[u8]) -> bool {
         self.0.push_line(text)
     }
 
@@ -240,7 +240,7 @@ struct State {
     reopen: bool,
     rotation: Option<Rotation>,
     finish: bool,
-    /// Nobody waits for the writer any more.
+    /// No thread waits for the writer any more.
     abandoned: bool,
     ended: bool,
     closed: bool,
@@ -381,7 +381,7 @@ impl Shared {
         counters.queued_bytes = counters.queued_bytes.saturating_sub(bytes);
     }
 
-    /// Whether nobody waits for the writer any more.
+    /// Whether no thread waits for the writer any more.
     pub(super) fn is_abandoned(&self) -> bool {
         self.lock().abandoned
     }

@@ -481,7 +481,7 @@ fn socket_is_connected_again_and_gets_whole_lines() {
     assert!(queue.push(b"two\n").is_continue());
     let (second, _) = listener.accept().unwrap();
     assert_eq!(BufReader::new(&second).lines().next().unwrap().unwrap(), "two");
-    // Nobody listens: lines wait.
+    // Without a listener, lines wait.
     drop((second, listener));
     thread::sleep(Duration::from_millis(50));
     assert!(queue.push(b"three\n").is_continue());

@@ -1,10 +1,10 @@
 //! The format of a state: JSON Lines of a header, a line for each host with the oldest update first, a baseline if there is one, and an
 //! end with a hash, without which a file is damaged.
 
-use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::time::SystemTime;
 
+use huginn_net::core::HexDigits;
 use huginn_net::finding::Baseline;
 use huginn_net::hosts::{HostRecordError, Hosts, SavedHost, SavedHostRecord};
 use huginn_net::{Database, Timestamp};
@@ -110,17 +110,10 @@ impl<W: Write> StateWriter<W> {
             self.hash.update(&lines);
             self.out.write_all(&lines)?;
         }
-        let sha256 = hex(&self.hash.clone().finalize());
+        let sha256 = HexDigits(&self.hash.clone().finalize()).to_string();
         let end = End { end: self.hosts, sha256 };
         self.write(&end)
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// The lines of a file, each of a bounded length.
@@ -173,7 +166,7 @@ pub(super) fn verify(file: impl Read) -> Result<(), Unreadable> {
             continue;
         }
         let end: End = serde_json::from_slice(line).map_err(|_| Unreadable::Damaged("its end is invalid"))?;
-        if end.sha256 != hex(&hash.finalize()) {
+        if end.sha256 != HexDigits(&hash.finalize()).to_string() {
             return Err(Unreadable::Damaged("its content has another hash than its end says"));
         }
         return match lines.next()? {

@@ -146,7 +146,7 @@ impl StateKeeper {
         Ok((Self { path, counters, thread }, StateRequests(requests)))
     }
 
-    /// Waits for the thread, and writes the state of an analysis that has ended. Call it once there are no more requests.
+    /// Waits for the thread, and writes the state of an analysis that has ended. Call it after the last request.
     pub(super) fn finish(self, hosts: &Hosts) -> Result<(), Failure> {
         let _ = self.thread.join();
         let written = replace_private_file(&self.path, |out| {

@@ -38,7 +38,6 @@ pub(super) fn timeline(timeline: &Timeline, zone: &Zone) -> Option<Markup> {
     let seen: Vec<usize> = (0..GROUPS)
         .filter(|group| intervals.iter().any(|(_, counts)| counts.get(*group) > Some(&0)))
         .collect();
-    let total = |counts: &[u64; GROUPS]| counts.iter().sum::<u64>();
     let cut = intervals.iter().filter(|(_, counts)| total(counts) > highest);
     let count_cut = cut.clone().count() as u64;
     let tallest = cut.max_by_key(|(_, counts)| total(counts));
@@ -65,6 +64,11 @@ pub(super) fn timeline(timeline: &Timeline, zone: &Zone) -> Option<Markup> {
     })
 }
 
+/// The events of all groups.
+fn total(counts: &[u64; GROUPS]) -> u64 {
+    counts.iter().sum()
+}
+
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 fn draw_timeline(
@@ -87,7 +91,7 @@ fn draw_timeline(
         i32::try_from(y).unwrap_or(0)
     };
     // Bars that are cut are a quarter higher than all others.
-    let is_cut = intervals.iter().any(|(_, counts)| counts.iter().sum::<u64>() > highest);
+    let is_cut = intervals.iter().any(|(_, counts)| total(counts) > highest);
     let top = if is_cut { highest.saturating_add(highest.div_ceil(4)) } else { highest };
     let text = |anchor| ("sans-serif", 13).into_font().color(&INK).pos(anchor);
     let labels = Pos::new(HPos::Right, VPos::Center);
@@ -98,7 +102,7 @@ fn draw_timeline(
     }
     for (index, (start, counts)) in (0_i64..).zip(intervals) {
         let (left, right) = (at(index), at(index.saturating_add(1)).saturating_sub(1));
-        let total = counts.iter().sum::<u64>();
+        let total = total(counts);
         // A bar that is cut fills the height.
         let height = |events: u64| if total > highest { height(events, total) } else { height(events, top) };
         let mut below = 0_u64;

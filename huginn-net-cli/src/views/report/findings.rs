@@ -133,9 +133,8 @@ impl Group {
 /// All items, those that matter most first.
 pub(super) fn groups(report: &Report<'_>) -> Vec<Group> {
     let (alerts, overview) = (report.alerts, report.overview);
-    let mut groups = of_events(overview, alerts, Some(report.activity));
     // Hosts as a whole have the contradictions that findings of connections lack.
-    groups.insert(CONTRADICTIONS, contradictions(report));
+    let mut groups = of_events(overview, alerts, Some(report.activity), contradictions(report));
     groups.extend([
         lone_clients(report, ValueKind::UserAgent, "User-Agent"),
         lone_clients(report, ValueKind::Ja4, "TLS client"),
@@ -146,16 +145,17 @@ pub(super) fn groups(report: &Report<'_>) -> Vec<Group> {
 
 /// The items of a running analysis: those that events show, without those of complete captures.
 pub(crate) fn so_far(overview: &Overview, alerts: &Alerts) -> Vec<Item> {
-    let mut groups = of_events(overview, alerts, None);
-    let contradictions = &alerts.contradictions;
-    groups.insert(CONTRADICTIONS, of_alerts(contradictions, Severity::Medium, ""));
+    let contradictions = of_alerts(&alerts.contradictions, Severity::Medium, "");
+    let groups = of_events(overview, alerts, None, contradictions);
     groups.into_iter().flat_map(|group| group.items).collect()
 }
 
-/// The place of contradictions among the groups of [`of_events`].
-const CONTRADICTIONS: usize = 6;
-
-fn of_events(overview: &Overview, alerts: &Alerts, activity: Option<&Activity>) -> Vec<Group> {
+fn of_events(
+    overview: &Overview,
+    alerts: &Alerts,
+    activity: Option<&Activity>,
+    contradictions: Group,
+) -> Vec<Group> {
     vec![
         watched(&alerts.hits),
         of_alerts(&alerts.scans, Severity::High, "more scan(s)"),
@@ -167,6 +167,7 @@ fn of_events(overview: &Overview, alerts: &Alerts, activity: Option<&Activity>) 
         ),
         imitations(overview, alerts),
         mismatches(overview),
+        contradictions,
         of_certificates(&alerts.certificates, Severity::Medium, "more certificate(s) with a problem"),
         of_certificates(
             &alerts.self_issued,

@@ -208,17 +208,18 @@ impl Feed {
         let rows_of = |panel| view.selected(panel).saturating_add(rows);
         let (host_count, hosts) = state.first_hosts(view.order, rows_of(Panel::Hosts), &filter);
         let lines = state.newest.iter().rev().filter(|line| filter.selects(&line.text));
+        let found = so_far(&state.overview, &state.alerts);
         Shown {
             counts: state.counts.clone(),
             events: state.overview.events(),
             source: state.source.clone(),
             host_count,
             hosts,
-            findings: state.findings(&filter),
+            findings: state.findings(&found, &filter),
             rare: state.rare(&filter),
             newest: lines.take(rows_of(Panel::Events)).cloned().collect(),
             messages: state.messages.iter().cloned().collect(),
-            details: view.details.map(|target| state.details(target)).unwrap_or_default(),
+            details: view.details.map(|target| state.details(target, &found)).unwrap_or_default(),
         }
     }
 
@@ -298,14 +299,14 @@ impl State {
     }
 
     /// What stands out.
-    fn findings(&self, filter: &RowFilter) -> Vec<FindingRow> {
-        let rows = so_far(&self.overview, &self.alerts).into_iter().map(|item| self.finding(item));
+    fn findings(&self, found: &[Item], filter: &RowFilter) -> Vec<FindingRow> {
+        let rows = found.iter().map(|item| self.finding(item));
         rows.filter(|row| filter.is_empty() || filter.selects(&row.row_text())).collect()
     }
 
-    fn finding(&self, item: Item) -> FindingRow {
+    fn finding(&self, item: &Item) -> FindingRow {
         let Item { severity, host, reason, numbers, packets, clients, .. } = item;
-        let mut text = reason;
+        let mut text = reason.clone();
         // Writing to memory does not fail.
         if !numbers.is_empty() {
             _ = write!(text, " ({numbers})");
@@ -320,11 +321,11 @@ impl State {
                 _ = write!(text, " of {name}");
             }
         }
-        FindingRow { severity, host, text }
+        FindingRow { severity: *severity, host: *host, text }
     }
 
     /// What a host is, its findings, and the events of a host or a connection that are kept, the newest first.
-    fn details(&self, target: Target) -> Vec<String> {
+    fn details(&self, target: Target, found: &[Item]) -> Vec<String> {
         let mut lines = Vec::new();
         if let Target::Host(ip) = target {
             for (id, host) in self.hosts.iter().filter(|(id, _)| id.ip() == ip) {
@@ -344,8 +345,7 @@ impl State {
                 }
                 lines.push(format!("{:<11} {}", "events", host.events));
             }
-            let findings = so_far(&self.overview, &self.alerts).into_iter();
-            let own = findings.filter(|item| item.host == ip || item.clients.contains(&ip));
+            let own = found.iter().filter(|item| item.host == ip || item.clients.contains(&ip));
             lines.extend(own.map(|item| {
                 let FindingRow { severity, host, text } = self.finding(item);
                 let host = if host == ip { String::new() } else { format!("{host} ") };

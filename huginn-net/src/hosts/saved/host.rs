@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use huginn_net_core::Timestamp;
 use huginn_net_db::{Database, Label};
-use huginn_net_tcp::{ClockReading, Handshake};
+use huginn_net_tcp::ClockReading;
 use serde::{Deserialize, Serialize};
 
 use super::super::change::{HttpSeen, TcpSeen};
@@ -177,11 +177,7 @@ impl RoleRecord {
         let Self { handshake, http, scores: (scores, next) } = self;
         let handshake = handshake.map(|seen| {
             let signature = seen.signature.read()?;
-            let matched = match (scope, signature.handshake) {
-                (Scope::P0f, _) => database.match_as_p0f(&signature),
-                (Scope::Full, Handshake::Syn) => database.match_syn(&signature),
-                (Scope::Full, Handshake::SynAck) => database.match_syn_ack(&signature),
-            };
+            let matched = scope.match_handshake(database, &signature);
             let TcpSeenRecord { at_millis, port, peer, .. } = seen;
             Ok::<_, HostRecordError>(TcpSeen { signature, matched, at_millis, port, peer })
         });

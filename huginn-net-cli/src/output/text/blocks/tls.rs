@@ -162,7 +162,7 @@ impl Blocks {
         self.list(out, title, numbers.map(|number| names::or_digits(number, name)))
     }
 
-    /// Writes the start of a list, and the number of what is left.
+    /// Writes the start of a list, and the number of the other elements.
     fn list(
         &self,
         out: &mut impl Write,
