@@ -30,7 +30,7 @@ use crate::{SecretLabel, Secrets, Stop};
 
 const ENCRYPTED_EXTENSIONS: u8 = 8;
 
-/// Bytes of a packet that waits which are kept beside it.
+/// Overhead of a pending packet, in bytes.
 const PENDING_OVERHEAD: usize = size_of::<(Side, Box<[u8]>)>();
 
 /// Receives the plaintext of a QUIC connection.
@@ -148,7 +148,7 @@ impl QuicDecryptor {
         reader: &mut impl QuicReader,
     ) -> bool {
         let role = if side == self.client { Side::Client } else { Side::Server };
-        if !self.pending.is_empty() && self.tried_version != secrets.version() {
+        if self.may_read_pending(secrets) {
             self.read_pending(secrets, reader);
         }
         let mut belongs = false;
@@ -207,6 +207,16 @@ impl QuicDecryptor {
         }
     }
 
+    /// Whether packets wait, and a secret of the connection may have come since they were last read, or none comes any more.
+    fn may_read_pending(&mut self, secrets: &Secrets) -> bool {
+        if self.pending.is_empty() {
+            return false;
+        }
+        let version = secrets.version();
+        let has_changed = std::mem::replace(&mut self.tried_version, version) != version;
+        has_changed && secrets.has_client(&self.random) || !self.may_wait(secrets)
+    }
+
     /// Reads the packets that wait for a secret.
     fn read_pending(&mut self, secrets: &Secrets, reader: &mut impl QuicReader) {
         self.tried_version = secrets.version();
@@ -255,6 +265,11 @@ impl QuicDecryptor {
 
     fn pending_bytes(&self) -> usize {
         self.waiting.bytes()
+    }
+
+    /// Whether the secrets are those of the ClientHello with this random.
+    pub fn has_random(&self, random: &[u8; 32]) -> bool {
+        self.random == *random
     }
 
     /// Why decryption stopped; `None` while it goes on.
@@ -506,6 +521,8 @@ impl QuicDecryptor {
         let outcome = keys.open(packet, number_offset, origin, scratch);
         // A packet of another connection says nothing about this one.
         if !is_known && !matches!(outcome, Outcome::Frames(..)) {
+            // The packet that announces the id may wait, too.
+            self.lacks_secret = may_wait && matches!(outcome, Outcome::NoSecret);
             return None;
         }
         self.on_outcome(outcome, secrets)

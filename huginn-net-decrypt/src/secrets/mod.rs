@@ -64,7 +64,7 @@ struct Shared {
     set: RwLock<Set>,
     /// The number of secrets, so that a look does not lock the set.
     len: AtomicUsize,
-    /// Changes with each secret.
+    /// Changes with new secrets.
     version: AtomicU64,
     /// Whether more secrets may come.
     is_growing: AtomicBool,
@@ -159,7 +159,7 @@ impl Secrets {
     pub fn insert(&self, label: SecretLabel, id: &[u8; 32], secret: &[u8]) -> bool {
         let mut set = self.write();
         let is_new = set.insert((label, *id), secret);
-        self.publish(&set);
+        self.publish(&set, is_new);
         is_new
     }
 
@@ -195,13 +195,15 @@ impl Secrets {
         self.0.set.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes new secrets visible. Call it while the set is locked.
-    fn publish(&self, set: &Set) {
-        self.0.len.store(set.by_key.len(), Ordering::Relaxed);
-        self.0.version.fetch_add(1, Ordering::Relaxed);
+    /// Makes new secrets visible, if there are any. Call it while the set is locked.
+    fn publish(&self, set: &Set, has_new: bool) {
+        if has_new {
+            self.0.len.store(set.by_key.len(), Ordering::Relaxed);
+            self.0.version.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
-    /// A number that changes with each secret.
+    /// A number that changes with new secrets.
     pub(crate) fn version(&self) -> u64 {
         self.0.version.load(Ordering::Relaxed)
     }

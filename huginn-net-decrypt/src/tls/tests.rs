@@ -238,6 +238,44 @@ fn secrets_that_come_later_serve_buffered_records() {
 }
 
 #[test]
+fn records_before_a_gap_are_read_with_secrets_that_came_later() {
+    for recording in [TLS12, TLS13, EARLY_DATA, KEY_UPDATE] {
+        let read = |has_secrets: bool| {
+            let (secrets, mut found) = (Secrets::new(), Plaintext::default());
+            secrets.set_growing(true);
+            let mut decryptor = TlsDecryptor::new();
+            for (side, bytes) in recording.pieces() {
+                decryptor.push(side, bytes, &secrets, &mut found).unwrap();
+            }
+            if has_secrets {
+                secrets.add_key_log(recording.keys);
+            }
+            let stop = decryptor.gap(&secrets, &mut found);
+            assert_eq!((decryptor.gap(&secrets, &mut found), secrets.waiting_bytes()), (stop, 0));
+            (stop, found)
+        };
+        assert_eq!(read(true), (Stop::Gap, recording.read(&recording.secrets()).unwrap()));
+        assert_eq!(read(false), (Stop::NoSecret, Plaintext::default()));
+    }
+}
+
+/// Once the key log can grow no more, what waits is given up with a reason.
+#[test]
+fn connections_stop_waiting_when_no_secret_can_come() {
+    for recording in [TLS12, TLS13] {
+        let (secrets, mut found) = (Secrets::new(), Plaintext::default());
+        secrets.set_growing(true);
+        let mut decryptor = TlsDecryptor::new();
+        for (side, bytes) in recording.pieces() {
+            decryptor.push(side, bytes, &secrets, &mut found).unwrap();
+        }
+        secrets.set_growing(false);
+        assert_eq!(decryptor.end(&secrets, &mut found), Some(Stop::NoSecret));
+        assert_eq!(secrets.waiting_bytes(), 0);
+    }
+}
+
+#[test]
 fn waiting_for_secrets_is_bounded() {
     let record = [&[23, 3, 3, 0x40, 0][..], &[7; 0x4000]].concat();
     for recording in [TLS12, TLS13] {
@@ -471,7 +509,7 @@ fn unknown_connections_have_no_secret_whatever_else_is_wrong() {
     }
     let mut decryptor = TlsDecryptor::new();
     decryptor.push(Side::Client, &client_hello(false), &Secrets::new(), &mut Plaintext::default()).unwrap();
-    assert_eq!(decryptor.gap(), Stop::NoSecret);
+    assert_eq!(decryptor.gap(&Secrets::new(), &mut Plaintext::default()), Stop::NoSecret);
 }
 
 #[test]

@@ -70,6 +70,11 @@ mod with_secrets {
             self.0.as_ref().filter(|secrets| !secrets.is_empty() || secrets.is_growing())
         }
 
+        /// The secrets, even if there are none, and none can come any more.
+        pub(in crate::observers) fn set(&self) -> Option<&Secrets> {
+            self.0.as_ref()
+        }
+
         /// The slot of a new connection.
         pub(in crate::observers) fn slot(
             &self,
@@ -140,7 +145,7 @@ mod with_secrets {
         ) {
             self.push(counters, emit, |tls, is_ambiguous, secrets, content| {
                 let stop = if is_ambiguous && tls.stopped().is_none() {
-                    Some(tls.gap())
+                    Some(tls.gap(secrets, content))
                 } else {
                     tls.end(secrets, content)
                 };
@@ -184,7 +189,7 @@ mod with_secrets {
             }
             self.push(counters, emit, |tls, is_ambiguous, secrets, content| match data {
                 StreamData::Bytes(bytes) if !is_ambiguous => tls.push(side, bytes, secrets, content),
-                _ => Err(tls.gap()),
+                _ => Err(tls.gap(secrets, content)),
             });
         }
 
