@@ -275,6 +275,28 @@ fn connections_stop_waiting_when_no_secret_can_come() {
     }
 }
 
+/// As after the ChangeCipherSpec of a renegotiation whose secret is logged late: the records that follow wait.
+#[test]
+fn late_secrets_of_a_renegotiation_serve() {
+    let expected = TLS12.read(&TLS12.secrets()).unwrap();
+    let (mut decryptor, mut found) = (TlsDecryptor::new(), Plaintext::default());
+    let mut client = Vec::new();
+    for (side, bytes) in TLS12.pieces() {
+        decryptor.push(side, bytes, &TLS12.secrets(), &mut found).unwrap();
+        client.extend_from_slice(if side == Side::Client { bytes } else { &[] });
+    }
+    let change = client.windows(CCS.len()).position(|bytes| bytes == CCS).unwrap();
+    let secrets = Secrets::new();
+    secrets.set_growing(true);
+    assert_eq!(decryptor.set_tls12_key(Side::Client, &secrets), Ok(false));
+    decryptor.push(Side::Client, &client[change + CCS.len()..], &secrets, &mut found).unwrap();
+    assert!(decryptor.waits_for_secret(&secrets));
+    assert_eq!(found, expected);
+    secrets.add_key_log(TLS12.keys);
+    assert_eq!(decryptor.end(&secrets, &mut found), None);
+    assert_eq!(found.client, [&*expected.client, &*expected.client].concat());
+}
+
 #[test]
 fn waiting_for_secrets_is_bounded() {
     let record = [&[23, 3, 3, 0x40, 0][..], &[7; 0x4000]].concat();
