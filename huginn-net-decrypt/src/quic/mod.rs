@@ -83,7 +83,7 @@ pub struct QuicDecryptor {
     tried_version: u64,
     /// Whether the last packet lacks a secret that may still come.
     lacks_secret: bool,
-    /// Whether too many packets waited, so that the connection no longer waits for secrets that may come.
+    /// Whether too many packets waited, or for too long, so that the connection no longer waits for secrets that may come.
     has_given_up: bool,
     /// Whether the connection has ended.
     has_ended: bool,
@@ -220,7 +220,6 @@ impl QuicDecryptor {
     /// Reads the packets that wait for a secret.
     fn read_pending(&mut self, secrets: &Secrets, reader: &mut impl QuicReader) {
         self.tried_version = secrets.version();
-        self.waiting.set(0, secrets);
         let mut pending = std::mem::take(&mut self.pending);
         pending.retain(|(role, bytes)| {
             if let Some(packet) = Packets::new(bytes).next().filter(|_| self.stop.is_none()) {
@@ -230,7 +229,7 @@ impl QuicDecryptor {
         });
         let bytes = pending.iter().map(|(_, packet)| packet.len().saturating_add(PENDING_OVERHEAD)).sum();
         self.pending = pending;
-        // It had room before.
+        // It had room before; if its time is over, the next packet that waits ends that.
         self.waiting.set(bytes, secrets);
     }
 
@@ -248,7 +247,7 @@ impl QuicDecryptor {
         !self.pending.is_empty()
     }
 
-    /// Whether packets that waited for a secret were too many, so that the connection does not wait any longer.
+    /// Whether packets that waited for a secret were too many, or waited for too long, so that the connection does not wait any longer.
     pub fn has_given_up(&self) -> bool {
         self.has_given_up
     }

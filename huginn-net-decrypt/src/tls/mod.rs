@@ -134,7 +134,7 @@ pub struct TlsDecryptor {
     is_known: bool,
     /// Whether the keys of the handshake of TLS 1.3 are still to be set.
     begins_tls13: bool,
-    /// Whether too many bytes waited, so that the connection no longer waits for secrets that may come.
+    /// Whether too many bytes waited, or for too long, so that the connection no longer waits for secrets that may come.
     has_given_up: bool,
     /// Whether the connection has ended.
     has_ended: bool,
@@ -220,7 +220,7 @@ impl TlsDecryptor {
         self.begins_tls13 || self.client.awaits_key || self.server.awaits_key
     }
 
-    /// Whether bytes that waited for a secret were too many, so that the connection does not wait any longer.
+    /// Whether bytes that waited for a secret were too many, or waited for too long, so that the connection does not wait any longer.
     pub fn has_given_up(&self) -> bool {
         self.has_given_up
     }
