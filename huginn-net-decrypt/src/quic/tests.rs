@@ -148,19 +148,19 @@ fn seal(header: &[u8], number: u32, payload: &[u8], secret: u8) -> Vec<u8> {
     packet.extend(sealed);
     packet.extend(tag);
     let offset = header.len();
-    let mut mask: [u8; 16] = packet[offset + 4..offset + 20].try_into().unwrap();
+    let mut mask: [u8; 16] = packet[offset..][4..20].try_into().unwrap();
     let mut block = mask.into();
     Aes128Enc::new(&hp.into()).encrypt_block(&mut block);
     mask = block.into();
     packet[0] ^= mask[0] & if header[0] & 0x80 == 0 { 0x1f } else { 0x0f };
-    packet[offset..offset + 4].iter_mut().zip(&mask[1..]).for_each(|(byte, mask)| *byte ^= mask);
+    packet[offset..].iter_mut().zip(&mask[1..5]).for_each(|(byte, mask)| *byte ^= mask);
     packet
 }
 
 /// A Handshake packet of the server.
 fn handshake(id: &[u8], number: u32) -> Vec<u8> {
     let payload = [&[0x06, 0x00, 0x04, 0x08, 0, 0, 0][..], &[0; 20]].concat();
-    let len = u8::try_from(4 + payload.len() + 16).unwrap();
+    let len = u8::try_from(payload.len().saturating_add(4 + 16)).unwrap();
     let id_len = u8::try_from(id.len()).unwrap();
     let header = [&[0xe3, 0, 0, 0, 1, 4][..], &CLIENT_ID, &[id_len], id, &[0x40, len]].concat();
     seal(&header, number, &payload, 1)
