@@ -215,7 +215,9 @@ impl Captures {
         }
         if self.left_out_sessions > 0 && !quiet {
             let connections = Amount(self.left_out_sessions, "connection(s)");
-            stderr::report(&format_args!("sessions of {connections} not remembered: too many in one capture"));
+            stderr::report(&format_args!(
+                "sessions of {connections} not remembered: too many in one capture"
+            ));
         }
         if self.skipped > 0 && !quiet {
             let plural =

@@ -148,7 +148,10 @@ pub(super) fn groups(report: &Report<'_>) -> Vec<Group> {
 pub(crate) fn so_far(overview: &Overview, alerts: &Alerts) -> Vec<Group> {
     let mut groups = of_events(overview, alerts, None);
     let contradictions = &alerts.contradictions;
-    groups.insert(CONTRADICTIONS, of_alerts(contradictions, Severity::Medium, "more host(s) with contradictions between layers"));
+    groups.insert(
+        CONTRADICTIONS,
+        of_alerts(contradictions, Severity::Medium, "more host(s) with contradictions between layers"),
+    );
     groups
 }
 

@@ -349,7 +349,9 @@ impl State {
                 lines.push(format!("{:<11} {}", "events", host.events));
             }
             let groups = so_far(&self.overview, &self.alerts).into_iter();
-            let own = groups.flat_map(|group| group.items).filter(|item| item.host == ip || item.clients.contains(&ip));
+            let own = groups
+                .flat_map(|group| group.items)
+                .filter(|item| item.host == ip || item.clients.contains(&ip));
             lines.extend(own.map(|item| {
                 let (severity, host) = (item.severity, item.host);
                 let FindingRow { text, .. } = self.finding(item);
