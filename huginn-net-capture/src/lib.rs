@@ -241,7 +241,8 @@ impl CaptureReader {
         // The analysis reports what cannot be read.
         pcapng.begins_with_secrets(self.stream.unread())
             || path.filter(|_| self.compression().is_none()).is_some_and(|path| {
-                pcapng::ends_with_secrets(path).unwrap_or(false) || contains_secrets(path)
+                pcapng::ends_with_secrets(path).unwrap_or(false)
+                    || pcapng::contains_secrets(path).unwrap_or(false)
             })
     }
 
@@ -375,20 +376,6 @@ impl CaptureReader {
     pub fn input_len(&self) -> Option<u64> {
         self.input_len
     }
-}
-
-/// Whether a short file has secrets anywhere.
-fn contains_secrets(path: &Path) -> bool {
-    let is_short =
-        |reader: &CaptureReader| reader.input_len().is_some_and(|len| len <= limits::MAX_SEARCHED_LEN);
-    let mut is_found = false;
-    if let Ok(reader) = CaptureReader::open(path)
-        && is_short(&reader)
-    {
-        // What precedes damage counts.
-        let _ = reader.read_key_logs(|_| is_found = true);
-    }
-    is_found
 }
 
 impl<'f> Source<'f> for CaptureReader {

@@ -113,7 +113,7 @@ impl ParserFindings<'_> {
                         RequestFacts::from_request(&request, &verdict, software.as_ref(), imitation);
                     update = update.for_notices(contact, &verdict, firm_system(self.systems, side));
                 }
-                let of_http3 = || self.clients.get().match_http3(&http3.as_ref()?.to_string());
+                let of_http3 = || self.clients.get().match_http3_hash(http3.as_ref()?.hash());
                 let software = software.or_else(of_http3);
                 let found = HttpRequestFinding {
                     request,

@@ -15,7 +15,7 @@ use super::stream::Stream;
 use huginn_net_core::{Cursor, FrameProcess, Timestamp};
 use interface::Interface;
 use process::{PROCESS_INFORMATION, Processes};
-pub(super) use secrets::ends_with_secrets;
+pub(super) use secrets::{contains_secrets, ends_with_secrets};
 
 /// Number of bytes that [`probe`] needs.
 pub(super) const PROBE_LEN: usize = 12;

@@ -1,18 +1,18 @@
 //! Decryption Secrets Blocks (draft-ietf-opsawg-pcapng, section 4.7).
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use huginn_net_core::Cursor;
 
 use super::{
-    BYTE_ORDER_MAGIC, Block, ENHANCED_PACKET, MIN_BLOCK_LEN, OBSOLETE_PACKET, Pcapng, SIMPLE_PACKET,
-    complete_block,
+    BYTE_ORDER_MAGIC, Block, ENHANCED_PACKET, MIN_BLOCK_LEN, OBSOLETE_PACKET, Pcapng, SECTION_HEADER,
+    SIMPLE_PACKET, byte_order, complete_block, min_len, stored_len,
 };
 use crate::byte_order::ByteOrder;
 use crate::error::ReadError;
-use crate::limits::{MAX_SECRETS_BLOCK_LEN, MAX_TRAILING_BLOCKS};
+use crate::limits::{MAX_SEARCHED_LEN, MAX_SECRETS_BLOCK_LEN, MAX_TRAILING_BLOCKS};
 use crate::stream::Stream;
 
 /// The type of the block.
@@ -107,4 +107,35 @@ pub(crate) fn ends_with_secrets(path: &Path) -> io::Result<bool> {
         }
     }
     Ok(false)
+}
+
+/// Whether a block of secrets lies anywhere in a short, uncompressed pcapng file. Reads blocks up to the first one, and skips long ones.
+///
+/// # Errors
+/// If the file cannot be read, or ends without such a block.
+pub(crate) fn contains_secrets(path: &Path) -> io::Result<bool> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.len() > MAX_SEARCHED_LEN {
+        return Ok(false);
+    }
+    // Short blocks lie in its buffer: they need no call of the system each.
+    let mut file = BufReader::new(file);
+    let mut order = ByteOrder::Little;
+    loop {
+        let mut head = [0; MIN_BLOCK_LEN];
+        file.read_exact(&mut head)?;
+        let [a, b, c, d, e, f, g, h, magic @ ..] = head;
+        let kind = order.number([a, b, c, d]);
+        if kind == SECTION_HEADER {
+            let Some(found) = byte_order(u32::from_be_bytes(magic)) else { return Ok(false) };
+            order = found;
+        }
+        let stated_len = order.number([e, f, g, h]);
+        if kind == DECRYPTION_SECRETS || (stated_len as usize) < min_len(kind) {
+            return Ok(kind == DECRYPTION_SECRETS);
+        }
+        let rest = stored_len(stated_len).saturating_sub(head.len());
+        file.seek_relative(i64::try_from(rest).unwrap_or(i64::MAX))?;
+    }
 }

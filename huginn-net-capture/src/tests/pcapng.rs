@@ -249,11 +249,19 @@ fn key_logs_are_read_wherever_they_are() {
         let file = tempfile(&capture(order, std::slice::from_ref(&last)));
         let file_with_middle = tempfile(&capture(order, std::slice::from_ref(&middle)));
         let file_without = tempfile(&capture(order, &[frame(), frame()]));
+        let other = if order == Little { Big } else { Little };
+        let long = || enhanced(order, 0, 1, &[0; 20_000], 20_000);
+        let of_other_order = capture(other, &[enhanced(other, 0, 1, b"ab", 2)]);
+        let sections = [of_other_order, capture(order, &[long(), middle.clone(), long()])].concat();
+        let file_with_sections = tempfile(&sections);
+        let file_of_damage = tempfile(&[capture(order, &[frame()]), vec![0; 12], middle.clone()].concat());
         for (blocks, path, texts, is_found) in [
             (&first, None, vec!["one", "two"], true),
             (&middle, None, vec!["three"], false),
             (&middle, Some(&*file_with_middle), vec!["three"], true),
+            (&middle, Some(&*file_with_sections), vec!["three"], true),
             (&middle, Some(&*file_without), vec!["three"], false),
+            (&middle, Some(&*file_of_damage), vec!["three"], false),
             (&last, None, vec!["four"], false),
             (&last, Some(&*file), vec!["four"], true),
         ] {
@@ -270,7 +278,7 @@ fn key_logs_are_read_wherever_they_are() {
             // Blocks of other secrets count, too.
             assert!(reader.secrets_blocks() >= texts.len() as u64);
         }
-        for file in [file, file_with_middle, file_without] {
+        for file in [file, file_with_middle, file_with_sections, file_without, file_of_damage] {
             std::fs::remove_file(file).unwrap();
         }
     }

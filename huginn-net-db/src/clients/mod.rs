@@ -338,7 +338,12 @@ impl ClientDatabase {
     /// assert_eq!(found.software.to_string(), "Chromium");
     /// ```
     pub fn match_http3(&self, text: &str) -> Option<ClientMatch> {
-        Some(ClientMatch::new(&self.http3.get(&table::http3_key(text))?.software, MatchKind::Exact))
+        self.match_http3_hash(table::http3_key(text))
+    }
+
+    /// Looks up the MD5 of the text of an HTTP/3 fingerprint.
+    pub fn match_http3_hash(&self, hash: [u8; 16]) -> Option<ClientMatch> {
+        Some(ClientMatch::new(&self.http3.get(&hash)?.software, MatchKind::Exact))
     }
 
     /// Looks up a HASSH: the MD5 of the algorithms of an SSH client.

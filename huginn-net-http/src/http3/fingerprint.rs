@@ -3,6 +3,7 @@
 use std::fmt::{self, Write};
 
 use huginn_net_wire::Cursor;
+use md5::{Digest, Md5};
 
 use crate::http2::PseudoHeaders;
 use crate::limits::MAX_SETTINGS;
@@ -16,6 +17,7 @@ use crate::limits::MAX_SETTINGS;
 pub struct Http3Fingerprint {
     settings: Box<[Http3Setting]>,
     pseudo_headers: PseudoHeaders,
+    hash: [u8; 16],
 }
 
 /// A setting as sent. Displays as `id:value`, or `GREASE`.
@@ -48,8 +50,14 @@ pub(super) fn parse_settings(payload: &[u8]) -> Option<Box<[Http3Setting]>> {
 }
 
 impl Http3Fingerprint {
-    pub(super) const fn new(settings: Box<[Http3Setting]>, pseudo_headers: PseudoHeaders) -> Self {
-        Self { settings, pseudo_headers }
+    pub(super) fn new(settings: Box<[Http3Setting]>, pseudo_headers: PseudoHeaders) -> Self {
+        let unhashed = Self { settings, pseudo_headers, hash: [0; 16] };
+        Self { hash: Md5::digest(unhashed.to_string()).into(), ..unhashed }
+    }
+
+    /// The MD5 of the text, which tables of clients have as key.
+    pub fn hash(&self) -> [u8; 16] {
+        self.hash
     }
 
     /// The settings in their order.
