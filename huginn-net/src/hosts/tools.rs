@@ -264,7 +264,7 @@ impl PortSet {
                     continue;
                 }
                 let [begin, end] = [first, last].map(|port| u32::from(port.saturating_sub(start).min(63)));
-                *word |= (u64::MAX >> 63_u32.saturating_sub(end)) & u64::MAX.wrapping_shl(begin);
+                *word |= u64::MAX.wrapping_shr(63_u32.saturating_sub(end)) & u64::MAX.wrapping_shl(begin);
             }
         }
         Some(Self::Bitmap { words, len })
