@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn forgotten_events_are_no_repeats() {
+    fn forgotten_events_count_as_new() {
         let mut remembered = Remembered::default();
         assert!(!remembered.is_repeat(1, 0, 10, 1));
         // Moves the first one to those from before.
