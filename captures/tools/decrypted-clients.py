@@ -17,13 +17,14 @@ import subprocess
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLIENTS = ROOT / "huginn-net-db" / "clients"
 PROGRAM = ["library", "library_version", "application", "application_version", "imitates", "own_settings", "evidence", "date"]
-# What a User-Agent contains: library, application, whether it has settings of its own, and where the program is from.
+# What a User-Agent contains: library, application, whether it has settings of its own, and where the program is from. Libraries have none:
+# programs that use them may set others.
 PROGRAMS = {
     r"Firefox/": ("NSS", "Firefox", "yes", "Debian firefox-esr 153.8.0esr-1~deb12u1"),
     r"Chrome/": ("BoringSSL", "Chromium", "yes", "Debian chromium 156.0.8078.79-1~deb12u1"),
-    r"^quic-go HTTP/3": ("Go crypto/tls", "quic-go", "yes", "github.com/quic-go/quic-go v0.65.0, h3.go"),
-    r"^aioquic$": ("aioquic", "Python aioquic", "yes", "PyPI aioquic==1.7.2, h3.py"),
-    r"^h3$": ("rustls", "h3", "yes", "crates.io h3 0.0.8, quinn 0.11.12, h3.rs"),
+    r"^quic-go HTTP/3": ("Go crypto/tls", "quic-go", "", "github.com/quic-go/quic-go v0.65.0, h3.go"),
+    r"^aioquic$": ("aioquic", "Python aioquic", "", "PyPI aioquic==1.7.2, h3.py"),
+    r"^h3$": ("rustls", "h3", "", "crates.io h3 0.0.8, quinn 0.11.12, h3.rs"),
 }
 
 

@@ -136,6 +136,9 @@ pub(crate) const HOST_STATE_INTERVAL: Duration = Duration::from_secs(300);
 /// has 4 MiB.
 pub(crate) const MAX_STATE_LINE_BYTES: u64 = 16 << 20;
 
+/// Maximum size of a file of `live --state`, in bytes: several times that of a full table.
+pub(crate) const MAX_HOST_STATE_BYTES: u64 = 1 << 30;
+
 /// Number of hosts that one query copies. The analysis pauses during a query, so a long list takes several.
 pub(crate) const HOSTS_PER_QUERY: usize = 1000;
 

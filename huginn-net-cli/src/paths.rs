@@ -72,6 +72,19 @@ pub(crate) fn new_name(path: &Path) -> PathBuf {
     name.into()
 }
 
+/// Returns a path, or the first with `.1`, `.2` and so on at its end that no file has.
+#[cfg(unix)]
+pub(crate) fn unused_name(path: PathBuf) -> PathBuf {
+    let numbered = (1_u32..).map(|number| {
+        let mut name = path.clone().into_os_string();
+        name.push(format!(".{number}"));
+        PathBuf::from(name)
+    });
+    // A dangling link uses the name too.
+    let mut names = std::iter::once(path.clone()).chain(numbered);
+    names.find(|name| fs::symlink_metadata(name).is_err()).unwrap_or(path)
+}
+
 /// Returns the path of a state that could not be read.
 pub(crate) fn unread_name(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();

@@ -24,6 +24,10 @@ pub(crate) const MAX_WAITING_BYTES: usize = 64 * 1024;
 /// Maximum number of bytes of all connections that wait for secrets: a thousand connections of 64 KiB.
 pub(crate) const MAX_ALL_WAITING_BYTES: usize = 64 << 20;
 
+/// Maximum time that bytes wait for a secret, in seconds: programs log secrets within one, and connections that are idle without a
+/// secret must leave room for others.
+pub(crate) const MAX_WAITING_SECONDS: u64 = 10;
+
 /// Maximum length of a handshake message that is kept, in bytes: hellos and certificate chains of real servers are shorter.
 pub(crate) const MAX_MESSAGE_LEN: usize = 64 * 1024;
 

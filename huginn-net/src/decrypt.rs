@@ -11,26 +11,29 @@ use crate::limits::MAX_SESSION_CONNECTIONS;
 /// Finds the sessions of TLS 1.2 that the connections of a capture resume, and makes the secret of one connection known for the others:
 /// some programs, such as those of Go, log it once. Reads the capture to its end, if there is a secret of TLS 1.2 at all.
 ///
-/// An analysis with these secrets comes after it, with another reader of the same capture.
+/// An analysis with these secrets comes after it, with another reader of the same capture. Returns the number of connections that were left
+/// out: those after the first 100,000.
 ///
 /// # Errors
 /// Those of the source. What was read before counts.
 pub fn add_sessions<'f, S: Source<'f, Error: Send> + Send>(
     source: S,
     secrets: &Secrets,
-) -> Result<(), AnalysisError<S::Error>> {
+) -> Result<u64, AnalysisError<S::Error>> {
     if !secrets.has_sessions() {
-        return Ok(());
+        return Ok(0);
     }
-    let mut connections = Vec::new();
+    let (mut connections, mut left_out) = (Vec::new(), 0_u64);
     let mut sink = |event: Event<SessionConnection>| {
         if connections.len() < MAX_SESSION_CONNECTIONS {
             connections.push(event.kind);
+        } else {
+            left_out = left_out.saturating_add(1);
         }
     };
     let outcome = Analyzer::<StreamObserver<Sessions>>::builder().build().analyze(source, &mut sink);
     secrets.add_sessions(&connections);
-    outcome.map(drop)
+    outcome.map(|_| left_out)
 }
 
 /// Reads the handshake of a connection.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use arrow_schema::SchemaRef;
 use huginn_net::core::{Analyzer, CancelToken, Filter};
-use huginn_net::decrypt::Secrets;
+use huginn_net::decrypt::{KeyLogSummary, Secrets};
 use huginn_net::finding::NoticeSettings;
 use huginn_net::hosts::{HostLimits, WithoutHosts};
 use huginn_net::record::JsonHost;
@@ -116,15 +116,16 @@ impl Options {
             let failed = |error: io::Error| {
                 PyOSError::new_err((error.raw_os_error(), error.to_string(), path.clone()))
             };
-            if let Ok(capture) = CaptureReader::open(path) {
+            // A pipe cannot be read twice.
+            if path.is_file()
+                && let Ok(capture) = CaptureReader::open(path)
+            {
                 let capture = capture.max_compression_ratio(self.max_compression_ratio);
                 // What precedes damage counts.
                 let _ = capture.read_key_logs(|text| _ = self.secrets.add_key_log(text));
                 continue;
             }
-            let mut text = Secrets::text_buffer(0);
-            File::open(path).and_then(|mut file| file.read_to_end(&mut text)).map_err(failed)?;
-            self.secrets.add_key_log(&text);
+            File::open(path).and_then(|file| add_key_log(file, &self.secrets)).map_err(failed)?;
         }
         Ok(self)
     }
@@ -215,6 +216,35 @@ impl Options {
         } else {
             observers
         }
+    }
+}
+
+/// Bytes of a key log that are read at once: hundreds of lines.
+const KEY_LOG_BUFFER_LEN: usize = 64 * 1024;
+
+/// Adds the secrets of a key log. Its buffer does not grow, since the memory that it leaves would keep secrets.
+fn add_key_log(mut file: impl Read, secrets: &Secrets) -> io::Result<()> {
+    let mut buffer = Secrets::text_buffer(KEY_LOG_BUFFER_LEN);
+    let (mut len, mut summary) = (0_usize, KeyLogSummary::default());
+    loop {
+        let count = match file.read(buffer.get_mut(len..).unwrap_or_default()) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            outcome => outcome?,
+        };
+        len = len.saturating_add(count);
+        let text = buffer.get(..len).unwrap_or_default();
+        let lines = match text.iter().rposition(|byte| *byte == b'\n') {
+            Some(last) if count > 0 => last.saturating_add(1),
+            // The last line may lack its end. One that does not fit is malformed.
+            _ if count == 0 || len == buffer.len() => len,
+            _ => continue,
+        };
+        secrets.add_key_log_lines(text.get(..lines).unwrap_or_default(), &mut summary);
+        if count == 0 {
+            return Ok(());
+        }
+        buffer.copy_within(lines..len, 0);
+        len = len.saturating_sub(lines);
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::{fs, thread};
 
+use huginn_net::decrypt::add_sessions;
 use huginn_net::{CaptureError, CaptureReader};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -22,6 +23,9 @@ const GROUPS: u64 = 4;
 const OPENING_BYTES: u64 = 1 << 15;
 /// Bytes of the captures of a group, at most, unless it is a single one.
 const MAX_GROUP_BYTES: u64 = 32 << 20;
+
+/// Bytes of a capture in memory that is searched for secrets after its first packet, at most, as in files.
+const MAX_SEARCHED_BYTES: usize = 64 << 20;
 
 /// A capture that is not opened yet.
 pub(crate) enum Input {
@@ -38,17 +42,20 @@ impl Input {
         let reader = match self {
             Self::Path(path) => {
                 let reader = CaptureReader::open(&path)?;
-                if reader.input_len().is_some() && reader.has_secrets(Some(&path)) {
-                    add_secrets(CaptureReader::open(&path)?, options);
+                if reader.input_len().is_some() {
+                    add_secrets(|| CaptureReader::open(&path), reader.has_secrets(Some(&path)), options)?;
                 }
                 Ok(reader)
             }
             Self::Bytes(bytes) => {
-                let open = |bytes: Arc<[u8]>| {
-                    CaptureReader::from_reader(name.unwrap_or("<bytes>"), io::Cursor::new(bytes))
+                let open = || {
+                    let bytes = io::Cursor::new(Arc::clone(&bytes));
+                    CaptureReader::from_reader(name.unwrap_or("<bytes>"), bytes)
                 };
-                add_secrets(open(Arc::clone(&bytes))?, options);
-                open(bytes)
+                let reader = open()?;
+                let is_short = bytes.len() <= MAX_SEARCHED_BYTES && reader.compression().is_none();
+                add_secrets(open, is_short || reader.has_secrets(None), options)?;
+                Ok(reader)
             }
             Self::File(file) => CaptureReader::from_reader(name.unwrap_or("<file>"), file),
             Self::Opener(open) => {
@@ -64,11 +71,21 @@ impl Input {
     }
 }
 
-/// Adds the secrets that a capture brings.
-fn add_secrets(reader: CaptureReader, options: &Options) {
-    let reader = reader.max_compression_ratio(options.max_compression_ratio);
+/// Adds the secrets that a capture brings, if `has_secrets`, and those of TLS 1.2 for all connections of their sessions.
+fn add_secrets(
+    open: impl Fn() -> Result<CaptureReader, CaptureError>,
+    has_secrets: bool,
+    options: &Options,
+) -> Result<(), CaptureError> {
+    let open = || Ok(open()?.max_compression_ratio(options.max_compression_ratio));
     // The analysis reports damage.
-    let _ = reader.read_key_logs(|text| _ = options.secrets.add_key_log(text));
+    if has_secrets {
+        let _ = open()?.read_key_logs(|text| _ = options.secrets.add_key_log(text));
+    }
+    if options.secrets.has_sessions() {
+        let _ = add_sessions(open()?, &options.secrets);
+    }
+    Ok(())
 }
 
 /// A Python object with a method `read`.

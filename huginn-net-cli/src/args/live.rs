@@ -97,8 +97,8 @@ pub(crate) struct CaptureArguments {
     #[arg(long)]
     pub(crate) wait: bool,
 
-    /// Decrypt TLS and QUIC with the secrets of this file, and report the HTTP inside: a key log, as SSLKEYLOGFILE names one, which is read on
-    /// as it grows (docs/decryption.md); may be repeated
+    /// Decrypt TLS and QUIC with the secrets of this file, and report the HTTP inside: a key log, as SSLKEYLOGFILE names one; new lines are
+    /// read as they are written (docs/decryption.md); may be repeated
     #[arg(long, value_name = "FILE")]
     pub(crate) keylog: Vec<PathBuf>,
 

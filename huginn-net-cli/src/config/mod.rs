@@ -103,8 +103,11 @@ fn parse_all(typed: Vec<OsString>) -> Result<Arguments, ParseError> {
         let arguments = parse_live(typed.clone())?;
         return Ok(with_outputs(arguments, vec![parse_live(typed)?]));
     };
-    let Lines { program, outputs } = found.lines()?;
+    let Lines { program, outputs, unused } = found.lines()?;
     let arguments = found.parse(&typed, &program)?;
+    for line in &unused {
+        found.parse(&typed, line)?;
+    }
     let outputs: Result<_, ParseError> = outputs.iter().map(|line| found.parse(&typed, line)).collect();
     Ok(with_outputs(arguments, outputs?))
 }
@@ -168,6 +171,8 @@ struct Lines<'a> {
     program: Vec<Applied<'a>>,
     /// Those of the outputs.
     outputs: Vec<Vec<Applied<'a>>>,
+    /// Those of outputs in whose place another one was typed: they are checked.
+    unused: Vec<Vec<Applied<'a>>>,
 }
 
 /// A configuration file on a command line.
@@ -194,9 +199,8 @@ impl<'a> Found<'a> {
     fn lines(&self) -> Result<Lines<'a>, Failure> {
         let File { entries, outputs } = file::read(&self.path)?;
         let program = self.applied(entries, &self.typed)?;
-        // `-o` takes the place of all outputs.
-        if outputs.is_empty() || self.typed.contains(OUTPUT) {
-            return Ok(Lines { outputs: vec![program.clone()], program });
+        if outputs.is_empty() {
+            return Ok(Lines { outputs: vec![program.clone()], program, unused: Vec::new() });
         }
         if outputs.len() > MAX_OUTPUTS {
             let message = format!("{}: more than {MAX_OUTPUTS} outputs", name_of(&self.path));
@@ -218,11 +222,15 @@ impl<'a> Found<'a> {
         };
         let outputs =
             outputs.into_iter().map(of_output).collect::<Result<Vec<Vec<Applied<'a>>>, Failure>>()?;
+        // `-o` takes the place of all outputs.
+        if self.typed.contains(OUTPUT) {
+            return Ok(Lines { outputs: vec![program.clone()], program, unused: outputs });
+        }
         // Options of rotation that were typed need an output. Those of the file may need each other, and are for outputs only.
         let named = outputs.iter().flatten().find(|applied| applied.argument.get_id() == OUTPUT);
         let is_rotation = |applied: &&Applied<'_>| ROTATION_OPTIONS.contains(&applied.entry.key.as_str());
         let of_program = program.iter().filter(|applied| !is_rotation(applied)).chain(named);
-        Ok(Lines { program: of_program.cloned().collect(), outputs })
+        Ok(Lines { program: of_program.cloned().collect(), outputs, unused: Vec::new() })
     }
 
     /// The entries that become options, but for those that these options overrule.

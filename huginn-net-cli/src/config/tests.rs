@@ -92,6 +92,11 @@ fn errors_name_line_and_key() {
     ] {
         let error = parse_with(&format!("interface = 'lo'\n{table}"), &[]).unwrap_err();
         assert!(error.starts_with(wanted), "{table:?}: {error}");
+        // Another output does not hide the errors of tables.
+        if table.starts_with("[[output]]\n") {
+            let error = parse_with(&format!("interface = 'lo'\n{table}"), &["-o", "x"]).unwrap_err();
+            assert!(error.starts_with(wanted), "{table:?}: {error}");
+        }
     }
     let many: String = (0..60_000).map(|number| format!("key-{number} = 1\n")).collect();
     assert!(parse_with(&many, &[]).unwrap_err().starts_with("FILE: line 1: no option \"key-0\""));
@@ -121,7 +126,7 @@ fn outputs_have_their_own_options_and_those_of_the_program() {
     // The command line wins: an option in each output, and -o for all of them.
     let live = parse_with(&with_lists, &["--format", "csv"]).unwrap();
     assert_eq!(of_outputs(&live, |live| live.run.output.format), [Format::Csv; 2]);
-    let live = parse_with(text, &["-o", "c"]).unwrap();
+    let live = parse_with(&with_lists, &["-o", "c"]).unwrap();
     assert_eq!(of_outputs(&live, output), ["c"]);
     let text = "interface = 'lo'\nrotate-keep = 3\n[[output]]\noutput = 'x'\nrotate-interval = '1h'\n";
     assert_eq!(of_outputs(&parse_with(text, &[]).unwrap(), |live| live.rotation.rotate_keep), [Some(3)]);

@@ -401,7 +401,54 @@ mod tests {
         let output = serde_json::to_value(NamedOutputCounters::default()).unwrap();
         let mut counted = BTreeSet::new();
         numeric_paths(&output, "", &mut counted);
-        assert_eq!(OUTPUTS.len() + OUTPUT_FAILURES.len(), counted.len());
+        // A metric of each field: the one that shows its number.
+        let values: Vec<u64> = (1..).take(counted.len()).collect();
+        let [
+            written_lines,
+            written_bytes,
+            dropped_lines,
+            dropped_bytes,
+            queued_lines,
+            queued_bytes,
+            rotations,
+            rotation_errors,
+            write_errors,
+            left_out,
+            forgotten,
+        ] = *values
+        else {
+            panic!("{counted:?}");
+        };
+        let queue = OutputCounters {
+            written_lines,
+            written_bytes,
+            dropped_lines,
+            dropped_bytes,
+            lost_lines: 0,
+            queued_lines,
+            queued_bytes,
+            rotations,
+            rotation_errors,
+            write_errors,
+        };
+        let numbered = NamedOutputCounters { queue, repeats: RepeatCounters { left_out, forgotten } };
+        let shown = OUTPUTS.iter().map(|(name, _, _, value)| (*name, value(&numbered)));
+        let failures = OUTPUT_FAILURES.iter().map(|(what, value)| (*what, value(&numbered)));
+        let shown: Vec<(&str, u64)> = shown.chain(failures).collect();
+        let wanted = [
+            ("output_lines_written", written_lines),
+            ("output_bytes_written", written_bytes),
+            ("output_lines_dropped", dropped_lines),
+            ("output_bytes_dropped", dropped_bytes),
+            ("output_lines_queued", queued_lines),
+            ("output_bytes_queued", queued_bytes),
+            ("output_rotations", rotations),
+            ("output_repeats", left_out),
+            ("output_repeats_forgotten", forgotten),
+            ("write", write_errors),
+            ("rotation", rotation_errors),
+        ];
+        assert_eq!(shown, wanted);
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl AnalysisPlan {
         args: &EventArguments,
         outputs: &[&OutputArguments],
     ) -> Result<Self, Failure> {
-        let handshakes = outputs.is_empty() || outputs.iter().any(|output| has_handshakes(output));
+        let handshakes = follows_handshakes(outputs);
         let watch = match &*args.fingerprints {
             [] => None,
             paths => {
@@ -232,8 +232,13 @@ impl AnalysisPlan {
     }
 }
 
+/// Whether the analysis follows handshakes for these outputs; without an output, all events are shown.
+pub(super) fn follows_handshakes(outputs: &[&OutputArguments]) -> bool {
+    outputs.is_empty() || outputs.iter().any(|output| has_handshakes(output))
+}
+
 /// Whether an output has events that need handshakes to be followed.
-pub(super) fn has_handshakes(output: &OutputArguments) -> bool {
+fn has_handshakes(output: &OutputArguments) -> bool {
     let writes_all = output.events.is_empty() && !output.only_matches;
     let has_event = writes_all || output.events.iter().any(|event| needs_handshakes(event));
     output.format != Format::P0f && has_event

@@ -129,12 +129,15 @@ impl GrowingKeyLogs {
         &self.secrets
     }
 
-    /// Adds what was written since. Files that cannot be read are reported once.
+    /// Adds what was written since. Files that cannot be read are reported once; without others, no secret can come any more.
     pub(crate) fn read_on(&mut self, report: &dyn Fn(&Failure)) {
         for key_log in &mut self.key_logs {
             if let Err(error) = key_log.read_on(&self.secrets) {
                 report(&error);
             }
+        }
+        if self.key_logs.iter().all(|key_log| key_log.rest.is_none()) {
+            self.secrets.set_growing(false);
         }
     }
 

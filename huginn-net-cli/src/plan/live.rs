@@ -94,9 +94,8 @@ impl LiveExtractPlan {
     fn new(args: &LiveArguments) -> Result<Option<Self>, Failure> {
         let LiveArguments { extract, run: EventRunArguments { analysis, events, output, .. }, .. } = args;
         let Some(path) = &extract.extract else { return Ok(None) };
-        let has_condition = output.select.is_set() || !output.events.is_empty() || output.only_matches;
         let selected =
-            has_condition.then(|| select::selected(&output.select, output::written(output, events)));
+            has_condition(output).then(|| select::selected(&output.select, output::written(output, events)));
         Ok(Some(Self {
             path: resolved(path),
             packets: usize::try_from(extract.extract_packets).unwrap_or(usize::MAX),
@@ -168,13 +167,26 @@ pub(super) fn is_p0f(args: &LiveArguments) -> bool {
     args.outputs.iter().all(|output| output.run.output.format == Format::P0f)
 }
 
+/// Whether a command line selects packets for `--extract`, rather than those of matches and findings.
+fn has_condition(output: &OutputArguments) -> bool {
+    output.select.is_set() || !output.events.is_empty() || output.only_matches
+}
+
+/// The outputs whose events the analysis must have, with what selects packets for `--extract`; none if the terminal shows all events.
+pub(super) fn needed_outputs(args: &LiveArguments) -> Vec<&OutputArguments> {
+    if args.tui {
+        return Vec::new();
+    }
+    let output = &args.run.output;
+    let of_extract = (args.extract.extract.is_some() && has_condition(output)).then_some(output);
+    args.outputs.iter().map(|output| &output.run.output).chain(of_extract).collect()
+}
+
 impl LivePlan {
     pub(crate) fn new(mut args: LiveArguments) -> Result<Self, Failure> {
         prepare(&mut args)?;
         let extract = LiveExtractPlan::new(&args)?;
-        let of_outputs: Vec<&OutputArguments> =
-            args.outputs.iter().map(|output| &output.run.output).collect();
-        let plan = AnalysisPlan::of_events(&args.run, &of_outputs)?;
+        let plan = AnalysisPlan::of_events(&args.run, &needed_outputs(&args))?;
         let key_logs = GrowingKeyLogs::read(&args.capture.keylog)?;
         let plan = plan.decrypt(key_logs.as_ref().map(GrowingKeyLogs::secrets));
         let (plan, reload) = ReloadPlan::new(&args, plan);

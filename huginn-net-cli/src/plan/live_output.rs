@@ -102,8 +102,16 @@ impl Surroundings {
     /// Refuses outputs and options that name the same file, socket or standard output.
     pub(super) fn check(&self, outputs: &[LiveOutputPlan]) -> Result<(), Failure> {
         for (index, output) in outputs.iter().enumerate() {
-            if outputs.iter().skip(index.saturating_add(1)).any(|other| other.target == output.target) {
+            let mut others = outputs.iter().skip(index.saturating_add(1));
+            if others.clone().any(|other| other.target == output.target) {
                 return Err(Failure::Usage(format!("two outputs name {}", output.target).into()));
+            }
+            // Counters and messages could not tell them apart.
+            if others.any(|other| other.name == output.name) {
+                let name = &output.name;
+                let message =
+                    format!("standard output and a file are both called {name}: write ./{name} for the file");
+                return Err(Failure::Usage(message.into()));
             }
         }
         let of_outputs = outputs.iter().filter_map(|output| Some(("--output", output.target.file()?)));

@@ -8,9 +8,9 @@ use huginn_net::clients::NamingDatabases;
 use huginn_net::watch::WatchLists;
 
 use super::AnalysisPlan;
-use super::analysis::{ReplaceableSettings, has_handshakes, packet_filter};
+use super::analysis::{ReplaceableSettings, follows_handshakes, packet_filter};
 use super::databases::read_databases;
-use super::live::{is_p0f, prepare};
+use super::live::{is_p0f, needed_outputs, prepare};
 use super::live_output::{LiveOutputPlan, OptionValues, Surroundings, is_table, output_values};
 use super::watch_files::{LoadedLists, WatchFiles, read_lists};
 use crate::args::{Command, DatabaseArguments, LiveArguments};
@@ -54,7 +54,7 @@ impl Needs {
         let events = &args.run.events;
         Self {
             kinds: (events.connections, events.findings),
-            handshakes: args.outputs.iter().any(|output| has_handshakes(&output.run.output)),
+            handshakes: follows_handshakes(&needed_outputs(args)),
             is_p0f: is_p0f(args),
         }
     }
@@ -110,6 +110,13 @@ impl Options {
         }
         changed.sort_unstable();
         changed.dedup();
+        changed
+    }
+
+    /// The names of the options that `--extract` uses and that differ: those of tables are for their outputs only.
+    fn changed_of_extract(&self, now: &Self) -> Vec<String> {
+        let mut changed = names_of_changes(&self.program, &now.program);
+        changed.retain(|name| FIXED_WITH_EXTRACT.contains(&&**name));
         changed
     }
 }
@@ -211,8 +218,10 @@ impl ReloadPlan {
         let options = Options::new(&args);
         let changed = self.options.changed(&options);
         let files = NamedFiles::new(&args);
-        let fixed: Vec<&str> =
-            changed.iter().map(String::as_str).filter(|name| self.is_fixed(name, &files)).collect();
+        let of_extract =
+            if self.has_extract { self.options.changed_of_extract(&options) } else { Vec::new() };
+        let is_fixed = |name: &&String| of_extract.contains(name) || self.is_fixed(name, &files);
+        let fixed: Vec<&str> = changed.iter().filter(is_fixed).map(String::as_str).collect();
         if !fixed.is_empty() {
             let names = fixed.join("', '");
             return Err(Failure::Usage(format!("'{names}' can change at a restart only").into()));
@@ -237,7 +246,6 @@ impl ReloadPlan {
     /// Whether a change of an option needs a restart.
     fn is_fixed(&self, name: &str, files: &NamedFiles) -> bool {
         !CHANGEABLE.contains(&name) && !config::is_output_option(name)
-            || self.has_extract && FIXED_WITH_EXTRACT.contains(&name)
             // Without lists, events are not compared.
             || name == "fingerprints" && (self.watch.is_none() || files.lists.is_empty())
     }
@@ -284,5 +292,75 @@ impl NamedFiles {
 
     fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.databases.db.iter().chain(&self.databases.clients).chain(&self.lists)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::fs;
+
+    use super::*;
+    use crate::args::Arguments;
+
+    /// Parses a configuration, as at the start.
+    fn parsed(text: &str) -> LiveArguments {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("live.toml");
+        fs::write(&path, text).unwrap();
+        let line = ["huginn-net", "live", "--config", path.to_str().unwrap()].map(OsString::from);
+        let Ok(Ok(Arguments { command: Command::Live(mut args) })) = config::parse(line.into()) else {
+            panic!("{text}");
+        };
+        prepare(&mut args).unwrap();
+        *args
+    }
+
+    #[test]
+    fn extract_and_the_terminal_need_events_that_no_output_has() {
+        let output = "[[output]]\noutput = 'a'\nevents = ['tcp_syn']\n";
+        for (options, wanted) in [
+            ("", false),
+            ("events = ['http_request']\n", false),
+            ("extract = 'x'\nwhere = 'server.port == 1'\n", true),
+            ("extract = 'x'\nfingerprints = 'list'\n", false),
+            ("tui = true\n", true),
+        ] {
+            let args = parsed(&format!("interface = 'lo'\n{options}{output}"));
+            assert_eq!(Needs::new(&args).handshakes, wanted, "{options}");
+        }
+    }
+
+    #[test]
+    fn with_extract_the_options_of_tables_may_change() {
+        let options = |condition: &str, of_table: &str| {
+            let text = format!(
+                "interface = 'lo'\nformat = 'json'\nextract = 'x'\nwhere = '{condition}'\n[[output]]\noutput = 'a'\nwhere = '{of_table}'\n"
+            );
+            Options::new(&parsed(&text))
+        };
+        let before = options("server.port == 1", "server.port == 2");
+        for (now, wanted) in [
+            (options("server.port == 1", "server.port == 3"), false),
+            (options("server.port == 4", "server.port == 2"), true),
+        ] {
+            assert_eq!(before.changed_of_extract(&now).contains(&"where".to_owned()), wanted);
+        }
+        assert_eq!(before.changed(&options("server.port == 1", "server.port == 3")), ["where"]);
+    }
+
+    #[test]
+    fn key_logs_are_refused_if_every_output_is_p0f_only() {
+        let outputs = |formats: [&str; 2]| {
+            let [a, b] = formats;
+            let text = format!(
+                "interface = 'lo'\n[[output]]\noutput = 'a'\nformat = '{a}'\n[[output]]\noutput = 'b'\nformat = '{b}'\n"
+            );
+            let mut args = parsed(&text);
+            args.capture.keylog = vec!["k".into()];
+            prepare(&mut args)
+        };
+        outputs(["p0f", "json"]).unwrap();
+        assert!(outputs(["p0f", "p0f"]).unwrap_err().to_string().contains("--format p0f does not decrypt"));
     }
 }

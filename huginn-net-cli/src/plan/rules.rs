@@ -185,8 +185,14 @@ pub(super) fn check_extract(args: &ExtractArguments) -> Result<(), Failure> {
 /// Checks the options of `live`.
 #[cfg(unix)]
 pub(super) fn check_live(args: &LiveArguments) -> Result<(), Failure> {
+    let key_logs = &args.capture.keylog;
+    // The other outputs have what is decrypted.
+    let has_other_format = |output: &LiveArguments| output.run.output.format != Format::P0f;
+    match args.outputs.iter().find(|output| has_other_format(output)).or(args.outputs.first()) {
+        Some(output) => check_event_key_logs(key_logs, &output.run)?,
+        None => check_key_logs(key_logs, &args.run.analysis.packets)?,
+    }
     for output in &args.outputs {
-        check_event_key_logs(&args.capture.keylog, &output.run)?;
         check_live_output(output, args.tui)?;
     }
     check_effects(args.outputs.iter().map(|output| &output.run))?;

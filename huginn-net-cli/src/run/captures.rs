@@ -24,6 +24,8 @@ pub(crate) struct Captures {
     malformed_secrets: u64,
     /// Number of blocks of secrets that the analysis passed without using them.
     unread_secrets: u64,
+    /// Number of connections whose sessions were not remembered.
+    left_out_sessions: u64,
     /// Whether key logs were named, which may be the captures.
     has_key_logs: bool,
     next: usize,
@@ -79,6 +81,7 @@ impl Captures {
             secrets: inputs.secrets,
             malformed_secrets: 0,
             unread_secrets: 0,
+            left_out_sessions: 0,
             has_key_logs: !inputs.key_logs.is_empty(),
             next: 0,
             left: count.unwrap_or(u64::MAX),
@@ -151,7 +154,9 @@ impl Captures {
                         self.malformed_secrets = self.malformed_secrets.saturating_add(malformed);
                     }
                     if is_file && self.secrets.has_sessions() {
-                        add_sessions_of(path, self.max_ratio, &self.interrupt, &self.secrets);
+                        let left_out =
+                            add_sessions_of(path, self.max_ratio, self.left, &self.interrupt, &self.secrets);
+                        self.left_out_sessions = self.left_out_sessions.saturating_add(left_out);
                     }
                     let name = (self.is_watched || self.files.len() > 1).then(|| name_of(path));
                     self.opened = self.opened.saturating_add(1);
@@ -208,6 +213,12 @@ impl Captures {
             let dropped = Amount(self.secrets.dropped(), "secret(s) dropped");
             stderr::report(&format_args!("{dropped}: the oldest did not fit"));
         }
+        if self.left_out_sessions > 0 && !quiet {
+            let connections = Amount(self.left_out_sessions, "connection(s)");
+            stderr::report(&format_args!(
+                "sessions of {connections} not remembered: too many in one capture"
+            ));
+        }
         if self.skipped > 0 && !quiet {
             let plural =
                 if self.skipped == 1 { "file that is not a capture" } else { "files that are not captures" };
@@ -227,13 +238,19 @@ fn read_secrets(path: &Path, max_ratio: Option<NonZeroU32>, secrets: &Secrets) -
     summary.malformed
 }
 
-/// Makes secrets that programs log once known for all connections of their sessions. The analysis reports damage.
-fn add_sessions_of(path: &Path, max_ratio: Option<NonZeroU32>, interrupt: &Interrupt, secrets: &Secrets) {
-    if let Ok(reader) = open(path, max_ratio) {
-        let mut progress = Progress::hidden();
-        let source = CaptureSource { reader, len: 0, progress: &mut progress, interrupt, shown: 0 };
-        let _ = add_sessions(source, secrets);
-    }
+/// Makes secrets that programs log once known for all connections of their sessions, in the first `count` packets. The analysis reports
+/// damage. Returns the number of connections that were left out.
+fn add_sessions_of(
+    path: &Path,
+    max_ratio: Option<NonZeroU32>,
+    count: u64,
+    interrupt: &Interrupt,
+    secrets: &Secrets,
+) -> u64 {
+    let Ok(reader) = open(path, max_ratio) else { return 0 };
+    let mut progress = Progress::hidden();
+    let source = CaptureSource { reader, len: 0, progress: &mut progress, interrupt, shown: 0 };
+    add_sessions(FirstFrames::new(source, count), secrets).unwrap_or(0)
 }
 
 /// Opens a capture file, or standard input.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::mem;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use huginn_net::core::{Amount, Replaceable};
 use huginn_net::{Event, Timestamp};
@@ -13,9 +14,9 @@ use huginn_net_live::Stopper;
 use super::once::Once;
 use crate::control::counters::{NamedOutputCounters, RepeatCounters};
 use crate::failure::Failure;
-use crate::limits::OUTPUT_QUEUE_BYTES;
 #[cfg(feature = "parquet")]
 use crate::limits::QUEUED_EVENTS;
+use crate::limits::{EVENTS_FLUSH_TIMEOUT, OUTPUT_QUEUE_BYTES};
 use crate::output::{
     DayHeadings, LiveTarget, Messages, OutputCounters, OutputError, OutputHandle, OutputQueue, Renderer,
     Rotation, TextOptions,
@@ -50,9 +51,11 @@ pub(super) struct Setting {
 #[derive(Default)]
 struct Queues {
     open: Vec<OpenOutput>,
+    /// Outputs that were removed, and still write what waits.
+    ending: Vec<OpenOutput>,
     /// The number of the newest output.
     last_id: u32,
-    /// Counters of outputs that were removed.
+    /// Counters of outputs that were removed and have ended.
     removed: OutputCounters,
     /// No output is added any more.
     has_ended: bool,
@@ -175,6 +178,7 @@ impl Outputs {
             let repeats = state.once.as_ref().map_or_else(RepeatCounters::default, |once| once.counters());
             named.insert(name.clone(), NamedOutputCounters { queue, repeats });
         }
+        queues.ending.iter().for_each(|ending| sum.add(&ending.state.queue.counters()));
         (named, sum)
     }
 
@@ -210,15 +214,31 @@ impl Outputs {
         let is_used = |open: &OpenOutput| outputs.iter().any(|output| output.state.id == open.state.id);
         let (open, removed) = mem::take(&mut queues.open).into_iter().partition::<Vec<_>, _>(is_used);
         queues.open = open;
+        queues.ending.extend(removed);
         queues.open.iter().for_each(|open| self.stop_with_readers(open));
         self.current.replace(members(outputs));
-        drop(queues);
-        for open in removed {
-            let counters = open.queue.map_or_else(OutputCounters::default, OutputQueue::finish);
-            self.setting.report_lost(&open.name, counters.lost_lines);
-            self.queues().removed.add(&counters);
-        }
+        drop((queues, current));
+        self.end_removed();
         Ok(())
+    }
+
+    /// Waits for the outputs that were removed. The end of the program does not wait for this: it counts them itself.
+    fn end_removed(&self) {
+        let end = flush_end();
+        let handles: Vec<OutputHandle> =
+            self.queues().ending.iter().map(|ending| ending.state.queue.clone()).collect();
+        handles.iter().for_each(OutputHandle::stop);
+        handles.iter().for_each(|handle| handle.finish_by(end));
+        let mut queues = self.queues();
+        if queues.has_ended {
+            return;
+        }
+        let ended = mem::take(&mut queues.ending);
+        for OpenOutput { name, queue, .. } in ended {
+            let counters = queue.map_or_else(OutputCounters::default, |queue| queue.finish_by(end));
+            self.setting.report_lost(&name, counters.lost_lines);
+            queues.removed.add(&counters);
+        }
     }
 
     /// Frees outputs that were replaced. Returns the number of those that are still used.
@@ -226,14 +246,16 @@ impl Outputs {
         self.current.free_replaced()
     }
 
-    /// Writes what waits, and stops all threads. Returns the number of events that were lost.
+    /// Writes what waits, and stops all threads: all outputs have the same time for that. Returns the number of events that were lost.
     pub(super) fn finish(&self) -> u64 {
+        let end = flush_end();
         let (ending, mut lost) = {
             let mut queues = self.queues();
             queues.has_ended = true;
-            let ending =
-                queues.open.iter_mut().filter_map(|open| Some((open.name.clone(), open.queue.take()?)));
-            (ending.collect::<Vec<_>>(), queues.removed.lost_lines)
+            let Queues { open, ending, removed, .. } = &mut *queues;
+            let all = open.iter_mut().chain(ending);
+            let all = all.filter_map(|open| Some((open.name.clone(), open.queue.take()?)));
+            (all.collect::<Vec<_>>(), removed.lost_lines)
         };
         // The threads of tables end with their senders.
         self.current.replace(Vec::new());
@@ -241,7 +263,7 @@ impl Outputs {
         ending.iter().for_each(|(_, queue)| queue.stop());
         let has_several = ending.len() > 1;
         for (name, queue) in ending {
-            let lines = queue.finish().lost_lines;
+            let lines = queue.finish_by(end).lost_lines;
             if has_several {
                 self.setting.report_lost(&name, lines);
             }
@@ -260,6 +282,12 @@ impl fmt::Debug for Outputs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Outputs").field("can_change", &self.can_change).finish_non_exhaustive()
     }
+}
+
+/// The time until which outputs that end may write.
+fn flush_end() -> Instant {
+    let now = Instant::now();
+    now.checked_add(EVENTS_FLUSH_TIMEOUT).unwrap_or(now)
 }
 
 /// Orders outputs so that those with the same text follow each other.

@@ -169,7 +169,7 @@ impl CaptureLoss {
         (since.expected_bytes, since.missing_bytes) = (expected, missing);
         if let Some(percent) = since.capture_loss().filter(|percent| *percent > MAX_CAPTURE_LOSS) {
             warn(&format_args!(
-                "capture loss of {percent:.1} %: of {expected} bytes of connections, the capture lacks {missing} that were acknowledged"
+                "capture loss of {percent:.1} %: {missing} of {expected} acknowledged or captured bytes are missing from the capture"
             ));
         }
         *self = Self { before: now, at: Some(looked) };
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(
             said.take(),
             [
-                "capture loss of 2.5 %: of 2000000 bytes of connections, the capture lacks 50000 that were acknowledged"
+                "capture loss of 2.5 %: 50000 of 2000000 acknowledged or captured bytes are missing from the capture"
             ]
         );
     }

@@ -201,6 +201,9 @@ impl Sensor {
         }
         self.ticker.stop();
         measures.watched.finish();
+        let hosts = analyzer.shared_state();
+        // Before the outputs: the service manager may not wait for readers that are slow.
+        let state = self.state.map_or(Ok(()), |state| state.finish(hosts));
         let lost_packets = extract.map_or(0, |extract| extract.finish().packets_dropped);
         // The server meanwhile answers that the capture has ended.
         let lost = outputs.finish();
@@ -215,12 +218,10 @@ impl Sensor {
         if let Err(error) = &outcome {
             messages.error(error);
         }
-        let hosts = analyzer.shared_state();
         if let Some(beyond) = BeyondBaseline::of(hosts) {
             messages.warn(&beyond);
         }
         let baseline = self.baseline.map_or(Ok(()), |file| file.write(hosts));
-        let state = self.state.map_or(Ok(()), |state| state.finish(hosts));
         for error in [&baseline, &state].into_iter().filter_map(|written| written.as_ref().err()) {
             messages.error(error);
         }

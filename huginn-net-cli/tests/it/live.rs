@@ -640,12 +640,13 @@ fn state_continues_hosts_and_baseline_after_a_restart() {
 
     // Another version, and damage: kept aside.
     let text = fs::read_to_string(path("parts")).unwrap();
-    for (text, reason) in [
+    for (text, reason, aside) in [
         (
             text.replacen("_state\":1", "_state\":9", 1),
             "version 9 of the format; this program reads version 1",
+            "parts.unread",
         ),
-        (text.chars().take(text.len() / 2).collect(), "damaged"),
+        (text.chars().take(text.len() / 2).collect(), "damaged", "parts.unread.1"),
     ] {
         fs::write(path("parts"), &text).unwrap();
         let spool = format!("file:{}", path("spool").display());
@@ -653,7 +654,7 @@ fn state_continues_hosts_and_baseline_after_a_restart() {
         assert!(status == 0 && stderr.contains(reason), "{status}: {stderr}");
         let (_, stderr) = run("parts", &before, "120");
         assert!(stderr.contains(reason) && stderr.contains("starts without hosts"), "{stderr}");
-        assert_eq!(fs::read_to_string(path("parts.unread")).unwrap(), text);
+        assert_eq!(fs::read_to_string(path(aside)).unwrap(), text);
         assert_eq!(hosts_of(&path("parts")), first);
     }
     let (status, stderr) = live(&["--check", "-i", "file:/", "--state", "/"]);

@@ -30,7 +30,7 @@ use crate::{SecretLabel, Secrets, Stop};
 
 const ENCRYPTED_EXTENSIONS: u8 = 8;
 
-/// Bytes of a packet that waits which are kept beside it.
+/// Overhead of a pending packet, in bytes.
 const PENDING_OVERHEAD: usize = size_of::<(Side, Box<[u8]>)>();
 
 /// Receives the plaintext of a QUIC connection.
@@ -83,7 +83,7 @@ pub struct QuicDecryptor {
     tried_version: u64,
     /// Whether the last packet lacks a secret that may still come.
     lacks_secret: bool,
-    /// Whether too many packets waited, so that the connection no longer waits for secrets that may come.
+    /// Whether too many packets waited, or for too long, so that the connection no longer waits for secrets that may come.
     has_given_up: bool,
     /// Whether the connection has ended.
     has_ended: bool,
@@ -148,7 +148,7 @@ impl QuicDecryptor {
         reader: &mut impl QuicReader,
     ) -> bool {
         let role = if side == self.client { Side::Client } else { Side::Server };
-        if !self.pending.is_empty() && self.tried_version != secrets.version() {
+        if self.may_read_pending(secrets) {
             self.read_pending(secrets, reader);
         }
         let mut belongs = false;
@@ -207,10 +207,19 @@ impl QuicDecryptor {
         }
     }
 
+    /// Whether packets wait, and a secret of the connection may have come since they were last read, or none comes any more.
+    fn may_read_pending(&mut self, secrets: &Secrets) -> bool {
+        if self.pending.is_empty() {
+            return false;
+        }
+        let version = secrets.version();
+        let has_changed = std::mem::replace(&mut self.tried_version, version) != version;
+        has_changed && secrets.has_client(&self.random) || !self.may_wait(secrets)
+    }
+
     /// Reads the packets that wait for a secret.
     fn read_pending(&mut self, secrets: &Secrets, reader: &mut impl QuicReader) {
         self.tried_version = secrets.version();
-        self.waiting.set(0, secrets);
         let mut pending = std::mem::take(&mut self.pending);
         pending.retain(|(role, bytes)| {
             if let Some(packet) = Packets::new(bytes).next().filter(|_| self.stop.is_none()) {
@@ -220,7 +229,7 @@ impl QuicDecryptor {
         });
         let bytes = pending.iter().map(|(_, packet)| packet.len().saturating_add(PENDING_OVERHEAD)).sum();
         self.pending = pending;
-        // It had room before.
+        // It had room before; if its time is over, the next packet that waits ends that.
         self.waiting.set(bytes, secrets);
     }
 
@@ -238,7 +247,7 @@ impl QuicDecryptor {
         !self.pending.is_empty()
     }
 
-    /// Whether packets that waited for a secret were too many, so that the connection does not wait any longer.
+    /// Whether packets that waited for a secret were too many, or waited for too long, so that the connection does not wait any longer.
     pub fn has_given_up(&self) -> bool {
         self.has_given_up
     }
@@ -251,6 +260,11 @@ impl QuicDecryptor {
     /// Whether a secret that is not known may still come.
     fn may_wait(&self, secrets: &Secrets) -> bool {
         secrets.is_growing() && !self.has_given_up && !self.has_ended
+    }
+
+    /// Whether the secrets are those of the ClientHello with this random.
+    pub fn has_random(&self, random: &[u8; 32]) -> bool {
+        self.random == *random
     }
 
     /// Why decryption stopped; `None` while it goes on.
@@ -502,6 +516,8 @@ impl QuicDecryptor {
         let outcome = keys.open(packet, number_offset, origin, scratch);
         // A packet of another connection says nothing about this one.
         if !is_known && !matches!(outcome, Outcome::Frames(..)) {
+            // The packet that announces the id may wait, too.
+            self.lacks_secret = may_wait && matches!(outcome, Outcome::NoSecret);
             return None;
         }
         self.on_outcome(outcome, secrets)

@@ -150,19 +150,19 @@ fn seal(header: &[u8], number: u32, payload: &[u8], secret: u8) -> Vec<u8> {
     packet.extend(sealed);
     packet.extend(tag);
     let offset = header.len();
-    let mut mask: [u8; 16] = packet[offset + 4..offset + 20].try_into().unwrap();
+    let mut mask: [u8; 16] = packet[offset..][4..20].try_into().unwrap();
     let mut block = mask.into();
     Aes128Enc::new(&hp.into()).encrypt_block(&mut block);
     mask = block.into();
     packet[0] ^= mask[0] & if header[0] & 0x80 == 0 { 0x1f } else { 0x0f };
-    packet[offset..offset + 4].iter_mut().zip(&mask[1..]).for_each(|(byte, mask)| *byte ^= mask);
+    packet[offset..].iter_mut().zip(&mask[1..5]).for_each(|(byte, mask)| *byte ^= mask);
     packet
 }
 
 /// A Handshake packet of the server.
 fn handshake(id: &[u8], number: u32) -> Vec<u8> {
     let payload = [&[0x06, 0x00, 0x04, 0x08, 0, 0, 0][..], &[0; 20]].concat();
-    let len = u8::try_from(4 + payload.len() + 16).unwrap();
+    let len = u8::try_from(payload.len().saturating_add(4 + 16)).unwrap();
     let id_len = u8::try_from(id.len()).unwrap();
     let header = [&[0xe3, 0, 0, 0, 1, 4][..], &CLIENT_ID, &[id_len], id, &[0x40, len]].concat();
     seal(&header, number, &payload, 1)
@@ -271,6 +271,49 @@ fn secrets_that_come_later_serve_buffered_packets() {
         assert_eq!(reader.streams[&(Side::Server, 0)], b"uvw", "{pauses:?}");
         assert_eq!((connection.stopped(), secrets.waiting_bytes()), (None, 0));
     }
+}
+
+/// The packet that announces an id waits for its secret, and so do those that go to the id.
+#[test]
+fn packets_to_new_ids_wait_with_those_that_announce_them() {
+    let (secrets, mut reader) = (Secrets::new(), Reader::default());
+    secrets.set_growing(true);
+    let mut connection = QuicDecryptor::new(Side::Client, &INITIAL, &[7; 32]).unwrap();
+    let new_id = [6; 5];
+    let announcement = [&[0x18, 1, 0, 5][..], &new_id, &[0; 16]].concat();
+    let announcement = seal(&[&[0x43][..], &CLIENT_ID].concat(), 0, &announcement, 2);
+    let request = seal(&[&[0x43][..], &new_id].concat(), 0, b"\x0c\0\0abc", 3);
+    let foreign = seal(&[&[0x43][..], &[5; 5]].concat(), 0, b"\x0c\0\0xyz", 77);
+    connection.push(Side::Server, &handshake(&SERVER_ID, 0), &secrets, &mut reader);
+    connection.push(Side::Server, &announcement, &secrets, &mut reader);
+    connection.push(Side::Client, &request, &secrets, &mut reader);
+    assert!(!connection.push(Side::Client, &foreign, &secrets, &mut reader), "of another connection");
+    for (label, secret) in LABELS.into_iter().zip(1..) {
+        secrets.insert(label, &[7; 32], &[secret; 32]);
+    }
+    connection.finish(&secrets, &mut reader);
+    assert_eq!(reader.streams[&(Side::Client, 0)], b"abc");
+    assert_eq!((connection.packets(), connection.has_lost_track(), secrets.waiting_bytes()), (3, false, 0));
+}
+
+#[test]
+fn packets_wait_until_a_secret_of_their_connection_comes_or_none_can_come() {
+    let (secrets, mut reader) = (Secrets::new(), Reader::default());
+    secrets.set_growing(true);
+    let mut connection = QuicDecryptor::new(Side::Client, &INITIAL, &[7; 32]).unwrap();
+    connection.push(Side::Server, &handshake(&SERVER_ID, 0), &secrets, &mut reader);
+    let before = secrets.version();
+    secrets.add_key_log(b"# a comment\n");
+    assert_eq!(secrets.version(), before);
+    assert!(!connection.may_read_pending(&secrets));
+    secrets.insert(SecretLabel::ServerHandshake, &[8; 32], &[1; 32]);
+    assert_ne!(secrets.version(), before);
+    assert!(!connection.may_read_pending(&secrets), "the secret of another connection");
+    secrets.insert(SecretLabel::ServerHandshake, &[7; 32], &[1; 32]);
+    assert!(connection.may_read_pending(&secrets));
+    assert!(!connection.may_read_pending(&secrets), "once for each secret");
+    secrets.set_growing(false);
+    assert!(connection.may_read_pending(&secrets));
 }
 
 #[test]

@@ -40,6 +40,7 @@ impl Secrets {
     /// Adds the secrets of complete lines, and of the last one even if its end is missing, to a set and a summary.
     pub fn add_key_log_lines(&self, text: &[u8], summary: &mut KeyLogSummary) {
         let mut rest = text;
+        let before = summary.secrets;
         let mut set = self.write();
         while !rest.is_empty() {
             let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end.saturating_add(1));
@@ -61,7 +62,7 @@ impl Secrets {
                 }
             }
         }
-        self.publish(&set);
+        self.publish(&set, summary.secrets != before);
     }
 }
 

@@ -6,14 +6,14 @@ use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 
 use foldhash::HashMap;
 use zeroize::Zeroizing;
 
 pub use key_log::KeyLogSummary;
 
-use crate::limits::{MAX_ALL_WAITING_BYTES, MAX_SECRETS};
+use crate::limits::{MAX_ALL_WAITING_BYTES, MAX_SECRETS, MAX_WAITING_SECONDS};
 use crate::tls::SessionConnection;
 use crate::tls::hello::SessionName;
 
@@ -64,12 +64,44 @@ struct Shared {
     set: RwLock<Set>,
     /// The number of secrets, so that a look does not lock the set.
     len: AtomicUsize,
-    /// Changes with each secret.
+    /// Changes with new secrets.
     version: AtomicU64,
     /// Whether more secrets may come.
     is_growing: AtomicBool,
-    /// Bytes of all connections that wait for a secret.
-    waiting_bytes: AtomicUsize,
+    /// The latest capture time, in seconds.
+    seconds: AtomicU64,
+    waiting: Mutex<AllWaiting>,
+}
+
+/// Bytes of all connections that wait for a secret, by the second since which they do.
+#[derive(Default)]
+struct AllWaiting(Vec<(u64, usize)>);
+
+impl AllWaiting {
+    /// Adds bytes that have waited since a second. Returns whether there is room for them and their time is not over.
+    fn add(&mut self, bytes: usize, since: u64, now: u64) -> bool {
+        let start = now.saturating_sub(MAX_WAITING_SECONDS);
+        self.0.retain(|(second, _)| *second >= start);
+        if since < start || self.sum().saturating_add(bytes) > MAX_ALL_WAITING_BYTES {
+            return false;
+        }
+        match self.0.iter_mut().find(|(second, _)| *second == since) {
+            Some((_, sum)) => *sum = sum.saturating_add(bytes),
+            None => self.0.push((since, bytes)),
+        }
+        true
+    }
+
+    /// Removes bytes, unless their time is over.
+    fn remove(&mut self, bytes: usize, since: u64) {
+        if let Some((_, sum)) = self.0.iter_mut().find(|(second, _)| *second == since) {
+            *sum = sum.saturating_sub(bytes);
+        }
+    }
+
+    fn sum(&self) -> usize {
+        self.0.iter().map(|(_, bytes)| bytes).sum()
+    }
 }
 
 #[derive(Default)]
@@ -123,13 +155,14 @@ impl Secrets {
             len: AtomicUsize::new(0),
             version: AtomicU64::new(0),
             is_growing: AtomicBool::new(false),
-            waiting_bytes: AtomicUsize::new(0),
+            seconds: AtomicU64::new(0),
+            waiting: Mutex::default(),
         }))
     }
 
     /// Sets whether more secrets may come (default: no), as from a key log that a program is writing. Then what is encrypted with a
     /// secret that is not known waits for it: up to 64 KiB of a side of a TLS connection, 64 KiB of a QUIC connection, and 64 MiB of all
-    /// connections. Set it before the first connection.
+    /// connections, for 10 seconds of the [time](Self::set_seconds). Set it before the first connection.
     pub fn set_growing(&self, is_growing: bool) {
         self.0.is_growing.store(is_growing, Ordering::Relaxed);
     }
@@ -137,6 +170,17 @@ impl Secrets {
     /// Whether more secrets may come.
     pub fn is_growing(&self) -> bool {
         self.0.is_growing.load(Ordering::Relaxed)
+    }
+
+    /// Sets the capture time, in seconds, before the packets of that time are read. It never goes back.
+    pub fn set_seconds(&self, seconds: u64) {
+        if self.is_growing() && seconds > self.seconds() {
+            self.0.seconds.fetch_max(seconds, Ordering::Relaxed);
+        }
+    }
+
+    fn seconds(&self) -> u64 {
+        self.0.seconds.load(Ordering::Relaxed)
     }
 
     /// Returns the number of secrets.
@@ -159,7 +203,7 @@ impl Secrets {
     pub fn insert(&self, label: SecretLabel, id: &[u8; 32], secret: &[u8]) -> bool {
         let mut set = self.write();
         let is_new = set.insert((label, *id), secret);
-        self.publish(&set);
+        self.publish(&set, is_new);
         is_new
     }
 
@@ -188,20 +232,26 @@ impl Secrets {
     /// Bytes of all connections that wait for a secret.
     #[cfg(test)]
     pub(crate) fn waiting_bytes(&self) -> usize {
-        self.0.waiting_bytes.load(Ordering::Relaxed)
+        self.all_waiting().sum()
+    }
+
+    fn all_waiting(&self) -> MutexGuard<'_, AllWaiting> {
+        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Set> {
         self.0.set.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes new secrets visible. Call it while the set is locked.
-    fn publish(&self, set: &Set) {
-        self.0.len.store(set.by_key.len(), Ordering::Relaxed);
-        self.0.version.fetch_add(1, Ordering::Relaxed);
+    /// Makes new secrets visible, if there are any. Call it while the set is locked.
+    fn publish(&self, set: &Set, has_new: bool) {
+        if has_new {
+            self.0.len.store(set.by_key.len(), Ordering::Relaxed);
+            self.0.version.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
-    /// A number that changes with each secret.
+    /// A number that changes with new secrets.
     pub(crate) fn version(&self) -> u64 {
         self.0.version.load(Ordering::Relaxed)
     }
@@ -242,25 +292,27 @@ impl Secrets {
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     bytes: usize,
+    /// The second since which the connection waits.
+    since: u64,
+    /// Where the bytes are counted.
     secrets: Option<Secrets>,
 }
 
 impl Waiting {
-    /// Sets the number of bytes that wait. Returns false if all connections together have too many.
+    /// Sets the number of bytes that wait. Returns false if all connections together have too many, or the connection has waited for
+    /// too long.
     pub(crate) fn set(&mut self, bytes: usize, secrets: &Secrets) -> bool {
         if bytes == self.bytes {
             return true;
         }
+        let now = secrets.seconds();
+        if self.bytes == 0 {
+            self.since = now;
+        }
         self.release();
-        if bytes == 0 {
-            return true;
-        }
-        let others = secrets.0.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
-        (self.bytes, self.secrets) = (bytes, Some(secrets.clone()));
-        let fits = others.saturating_add(bytes) <= MAX_ALL_WAITING_BYTES;
-        if !fits {
-            self.release();
-        }
+        self.bytes = bytes;
+        let fits = bytes == 0 || secrets.all_waiting().add(bytes, self.since, now);
+        self.secrets = (bytes > 0 && fits).then(|| secrets.clone());
         fits
     }
 
@@ -270,7 +322,7 @@ impl Waiting {
 
     fn release(&mut self) {
         if let Some(secrets) = self.secrets.take() {
-            secrets.0.waiting_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+            secrets.all_waiting().remove(self.bytes, self.since);
         }
         self.bytes = 0;
     }
@@ -299,6 +351,26 @@ impl fmt::Debug for Secrets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_wait_for_ten_seconds() {
+        let secrets = Secrets::new();
+        secrets.set_growing(true);
+        secrets.set_seconds(100);
+        let [mut idle, mut late] = [Waiting::default(), Waiting::default()];
+        assert!(idle.set(MAX_ALL_WAITING_BYTES, &secrets));
+        assert!(!late.set(1, &secrets));
+        secrets.set_seconds(100 + MAX_WAITING_SECONDS);
+        assert!(late.set(0, &secrets) && !late.set(1, &secrets));
+        secrets.set_seconds(101 + MAX_WAITING_SECONDS);
+        secrets.set_seconds(5);
+        assert!(late.set(2, &secrets), "the bytes of the idle one no longer count");
+        assert!(late.set(3, &secrets) && !idle.set(4, &secrets));
+        drop(idle);
+        assert_eq!(secrets.waiting_bytes(), 3);
+        drop(late);
+        assert_eq!(secrets.waiting_bytes(), 0);
+    }
 
     #[test]
     fn oldest_secrets_are_dropped_when_full() {

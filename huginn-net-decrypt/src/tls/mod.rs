@@ -89,7 +89,7 @@ pub enum Stop {
     NotAuthentic,
     /// The version or the cipher suite is not supported.
     Unsupported,
-    /// Bytes that are no records.
+    /// Bytes that are not records.
     Malformed,
     /// The other side's hello did not come in time.
     NoHello,
@@ -134,7 +134,7 @@ pub struct TlsDecryptor {
     is_known: bool,
     /// Whether the keys of the handshake of TLS 1.3 are still to be set.
     begins_tls13: bool,
-    /// Whether too many bytes waited, so that the connection no longer waits for secrets that may come.
+    /// Whether too many bytes waited, or for too long, so that the connection no longer waits for secrets that may come.
     has_given_up: bool,
     /// Whether the connection has ended.
     has_ended: bool,
@@ -213,25 +213,33 @@ impl TlsDecryptor {
 
     /// Whether the connection waits for a secret that may still come.
     pub fn waits_for_secret(&self, secrets: &Secrets) -> bool {
-        let waits = self.begins_tls13 || self.client.awaits_key || self.server.awaits_key;
-        waits && self.stop.is_none() && self.may_wait(secrets)
+        self.awaits_key() && self.stop.is_none() && self.may_wait(secrets)
     }
 
-    /// Whether bytes that waited for a secret were too many, so that the connection does not wait any longer.
+    fn awaits_key(&self) -> bool {
+        self.begins_tls13 || self.client.awaits_key || self.server.awaits_key
+    }
+
+    /// Whether bytes that waited for a secret were too many, or waited for too long, so that the connection does not wait any longer.
     pub fn has_given_up(&self) -> bool {
         self.has_given_up
     }
 
-    /// Ends the decryption, because bytes of the stream are missing: the number of records in them is unknown. Returns why it
-    /// ended; [`Stop::NotTls`] if no ClientHello came before, and [`Stop::NoSecret`] if its secret is not known.
-    pub fn gap(&mut self) -> Stop {
-        self.stop(Stop::Gap)
+    /// Ends the decryption, because bytes of the stream are missing: the number of records in them is unknown. First, it reads records
+    /// that waited for a secret that has come since. Returns why it ended; [`Stop::NotTls`] if no ClientHello came before, and
+    /// [`Stop::NoSecret`] if its secret is not known.
+    pub fn gap(&mut self, secrets: &Secrets, reader: &mut impl PlaintextReader) -> Stop {
+        let outcome =
+            if self.stop.is_none() && self.awaits_key() { self.end_waiting(secrets, reader) } else { Ok(()) };
+        self.stop(outcome.err().unwrap_or(Stop::Gap))
     }
 
     /// Ends the connection: reads records that waited for a secret that has come since. Returns why records that wait, for a secret or
     /// for the hello of the other side, were not decrypted, if there are any.
     pub fn end(&mut self, secrets: &Secrets, reader: &mut impl PlaintextReader) -> Option<Stop> {
-        if self.stop.is_none() && self.server_hello.is_some() && self.may_wait(secrets) {
+        // Once no secret can come, what waited is still unread.
+        let may_wait = self.may_wait(secrets) || self.awaits_key();
+        if self.stop.is_none() && self.server_hello.is_some() && may_wait {
             let outcome = self.end_waiting(secrets, reader);
             self.waiting.set(0, secrets);
             if let Err(stop) = outcome {
@@ -377,19 +385,7 @@ impl TlsDecryptor {
                         self.has_retry || self.client_hello.is_some_and(|hello| hello.has_early_data);
                     return Ok(side == Side::Server || is_tls13);
                 }
-                if !is_tls13 {
-                    let cipher = self.tls12_cipher(side, secrets);
-                    let waits = matches!(cipher, Err(Stop::NoSecret)) && self.may_wait(secrets);
-                    let state = self.side(side);
-                    state.awaits_key = waits;
-                    if waits {
-                        return Ok(false);
-                    }
-                    (state.cipher, state.is_encrypted, state.has_application_keys) =
-                        (Some(cipher?), true, true);
-                    self.is_known = true;
-                }
-                Ok(true)
+                if is_tls13 { Ok(true) } else { self.set_tls12_key(side, secrets) }
             }
             _ => Ok(true),
         }
@@ -405,7 +401,7 @@ impl TlsDecryptor {
         reader: &mut impl PlaintextReader,
     ) -> Result<bool, Stop> {
         if self.begins_tls13 && !self.try_begin_tls13(secrets)?
-            || self.side(side).awaits_key && !self.set_application_key(side, secrets)?
+            || self.side(side).awaits_key && !self.set_awaited_key(side, secrets)?
         {
             return Ok(false);
         }
@@ -483,8 +479,8 @@ impl TlsDecryptor {
                 bytes.first_chunk().into_iter().for_each(|alert| reader.on_alert(side, *alert));
             }
             CHANGE_CIPHER_SPEC if !is_tls13 => {
-                let cipher = self.tls12_cipher(side, secrets)?;
-                self.side(side).cipher = Some(cipher);
+                // Without its secret, the next record waits.
+                self.set_tls12_key(side, secrets)?;
             }
             _ => {}
         }
@@ -585,6 +581,29 @@ impl TlsDecryptor {
         self.begins_tls13 = false;
         self.note_secrets(secrets);
         self.begin_tls13(secrets).map(|()| true)
+    }
+
+    /// Sets the key of a side for which its next record waits, unless the secret may still come. Returns whether that is decided.
+    fn set_awaited_key(&mut self, side: Side, secrets: &Secrets) -> Result<bool, Stop> {
+        if self.is_tls13() {
+            self.set_application_key(side, secrets)
+        } else {
+            self.set_tls12_key(side, secrets)
+        }
+    }
+
+    /// Sets the key of a side in TLS 1.2, unless its secret may still come. Returns whether it is set.
+    fn set_tls12_key(&mut self, side: Side, secrets: &Secrets) -> Result<bool, Stop> {
+        let cipher = self.tls12_cipher(side, secrets);
+        let waits = matches!(cipher, Err(Stop::NoSecret)) && self.may_wait(secrets);
+        let state = self.side(side);
+        state.awaits_key = waits;
+        if waits {
+            return Ok(false);
+        }
+        (state.cipher, state.is_encrypted, state.has_application_keys) = (Some(cipher?), true, true);
+        self.is_known = true;
+        Ok(true)
     }
 
     /// Sets the key of the application of a side in TLS 1.3, or passes over the side, unless the secret may still come. Returns whether

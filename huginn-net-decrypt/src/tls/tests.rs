@@ -238,6 +238,66 @@ fn secrets_that_come_later_serve_buffered_records() {
 }
 
 #[test]
+fn records_before_a_gap_are_read_with_secrets_that_came_later() {
+    for recording in [TLS12, TLS13, EARLY_DATA, KEY_UPDATE] {
+        let read = |has_secrets: bool| {
+            let (secrets, mut found) = (Secrets::new(), Plaintext::default());
+            secrets.set_growing(true);
+            let mut decryptor = TlsDecryptor::new();
+            for (side, bytes) in recording.pieces() {
+                decryptor.push(side, bytes, &secrets, &mut found).unwrap();
+            }
+            if has_secrets {
+                secrets.add_key_log(recording.keys);
+            }
+            let stop = decryptor.gap(&secrets, &mut found);
+            assert_eq!((decryptor.gap(&secrets, &mut found), secrets.waiting_bytes()), (stop, 0));
+            (stop, found)
+        };
+        assert_eq!(read(true), (Stop::Gap, recording.read(&recording.secrets()).unwrap()));
+        assert_eq!(read(false), (Stop::NoSecret, Plaintext::default()));
+    }
+}
+
+/// Once the key log can grow no more, what waits is given up with a reason.
+#[test]
+fn connections_stop_waiting_when_no_secret_can_come() {
+    for recording in [TLS12, TLS13] {
+        let (secrets, mut found) = (Secrets::new(), Plaintext::default());
+        secrets.set_growing(true);
+        let mut decryptor = TlsDecryptor::new();
+        for (side, bytes) in recording.pieces() {
+            decryptor.push(side, bytes, &secrets, &mut found).unwrap();
+        }
+        secrets.set_growing(false);
+        assert_eq!(decryptor.end(&secrets, &mut found), Some(Stop::NoSecret));
+        assert_eq!(secrets.waiting_bytes(), 0);
+    }
+}
+
+/// As after the ChangeCipherSpec of a renegotiation whose secret is logged late: the records that follow wait.
+#[test]
+fn late_secrets_of_a_renegotiation_serve() {
+    let expected = TLS12.read(&TLS12.secrets()).unwrap();
+    let (mut decryptor, mut found) = (TlsDecryptor::new(), Plaintext::default());
+    let mut client = Vec::new();
+    for (side, bytes) in TLS12.pieces() {
+        decryptor.push(side, bytes, &TLS12.secrets(), &mut found).unwrap();
+        client.extend_from_slice(if side == Side::Client { bytes } else { &[] });
+    }
+    let change = client.windows(CCS.len()).position(|bytes| bytes == CCS).unwrap();
+    let secrets = Secrets::new();
+    secrets.set_growing(true);
+    assert_eq!(decryptor.set_tls12_key(Side::Client, &secrets), Ok(false));
+    decryptor.push(Side::Client, &client[change + CCS.len()..], &secrets, &mut found).unwrap();
+    assert!(decryptor.waits_for_secret(&secrets));
+    assert_eq!(found, expected);
+    secrets.add_key_log(TLS12.keys);
+    assert_eq!(decryptor.end(&secrets, &mut found), None);
+    assert_eq!(found.client, [&*expected.client, &*expected.client].concat());
+}
+
+#[test]
 fn waiting_for_secrets_is_bounded() {
     let record = [&[23, 3, 3, 0x40, 0][..], &[7; 0x4000]].concat();
     for recording in [TLS12, TLS13] {
@@ -471,7 +531,7 @@ fn unknown_connections_have_no_secret_whatever_else_is_wrong() {
     }
     let mut decryptor = TlsDecryptor::new();
     decryptor.push(Side::Client, &client_hello(false), &Secrets::new(), &mut Plaintext::default()).unwrap();
-    assert_eq!(decryptor.gap(), Stop::NoSecret);
+    assert_eq!(decryptor.gap(&Secrets::new(), &mut Plaintext::default()), Stop::NoSecret);
 }
 
 #[test]

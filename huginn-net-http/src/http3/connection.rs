@@ -1,6 +1,6 @@
 //! The streams of a connection.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
@@ -82,7 +82,9 @@ struct Peer {
     streams: BTreeMap<u64, Stream>,
     /// Bytes of all streams that are buffered.
     stream_bytes: usize,
-    /// The lowest stream of each kind that may begin: earlier ones were left out (RFC 9000, section 2.1).
+    /// Streams that had no room, the start of which is lost.
+    left_out: BTreeSet<u64>,
+    /// The lowest stream of each kind that may begin: earlier ones were left out, and are too many to list (RFC 9000, section 2.1).
     floors: [u64; 4],
     decoder: Decoder,
     settings: Option<Box<[Http3Setting]>>,
@@ -93,9 +95,16 @@ struct Peer {
 
 impl Default for Peer {
     fn default() -> Self {
-        let (streams, blocked) = (BTreeMap::new(), VecDeque::new());
-        let decoder = Decoder::new();
-        Self { streams, stream_bytes: 0, floors: [0; 4], decoder, settings: None, blocked, blocked_bytes: 0 }
+        Self {
+            streams: BTreeMap::new(),
+            stream_bytes: 0,
+            left_out: BTreeSet::new(),
+            floors: [0; 4],
+            decoder: Decoder::new(),
+            settings: None,
+            blocked: VecDeque::new(),
+            blocked_bytes: 0,
+        }
     }
 }
 
@@ -129,9 +138,7 @@ impl Http3Connection {
         if !peer.streams.contains_key(&stream) {
             let Some(state) = Stream::new(sender, stream).filter(|_| peer.may_begin(stream)) else { return };
             if peer.streams.len() >= MAX_HTTP3_STREAMS {
-                // What follows of it would be taken for its start.
-                let floor = peer.floor_mut(stream);
-                *floor = (*floor).max(stream.saturating_add(1));
+                peer.leave_out(stream);
                 if matches!(state, Stream::Message(_)) {
                     found(Http3Event::HeadCut { stream });
                 }
@@ -220,6 +227,7 @@ impl Http3Connection {
             Role::Request => &mut self.client,
             Role::Response => &mut self.server,
         };
+        peer.left_out.remove(&stream);
         let Some(state) = peer.streams.remove(&stream) else { return };
         peer.stream_bytes = peer.stream_bytes.saturating_sub(state.buffered_bytes());
         if matches!(state, Stream::Encoder) {
@@ -243,8 +251,18 @@ impl Http3Connection {
 impl Peer {
     /// Whether a stream that is not known may begin.
     fn may_begin(&self, stream: u64) -> bool {
-        let [a, b, c, d] = self.floors;
-        stream >= [a, b, c, d].into_iter().nth(usize::from(kind_of(stream))).unwrap_or(0)
+        let floor = self.floors.get(usize::from(kind_of(stream))).copied().unwrap_or(0);
+        stream >= floor && !self.left_out.contains(&stream)
+    }
+
+    /// Remembers that the start of a stream is lost: what follows of it would be taken for its start.
+    fn leave_out(&mut self, stream: u64) {
+        if self.left_out.len() < MAX_HTTP3_STREAMS {
+            self.left_out.insert(stream);
+        } else {
+            let floor = self.floor_mut(stream);
+            *floor = (*floor).max(stream.saturating_add(1));
+        }
     }
 
     fn floor_mut(&mut self, stream: u64) -> &mut u64 {
@@ -364,6 +382,7 @@ impl Peer {
         let entry = size_of::<(u64, Stream)>();
         self.stream_bytes
             .saturating_add(self.streams.len().saturating_mul(entry))
+            .saturating_add(self.left_out.len().saturating_mul(size_of::<u64>()))
             .saturating_add(self.decoder.buffered_bytes())
             .saturating_add(self.blocked_bytes)
     }

@@ -189,6 +189,26 @@ fn settings_after_a_lost_start_are_not_read() {
     assert_eq!(found, ["4 GET  /"]);
 }
 
+/// Streams that had no room do not hide others with lower identifiers.
+#[test]
+fn every_head_without_room_is_counted_once() {
+    let mut connection = Http3Connection::new();
+    for stream in 0..MAX_HTTP3_STREAMS as u64 {
+        connection.push(Role::Request, 400 + stream * 4, &[0x01], &mut |_| {});
+    }
+    let mut cut = Vec::new();
+    for stream in [1 << 20, 8, 8, 1 << 20, 4] {
+        if connection.reads(Role::Request, stream) {
+            connection.push(Role::Request, stream, &[0x01], &mut |event| cut.push(text(&event)));
+        }
+    }
+    assert_eq!(cut, [1 << 20, 8, 4].map(|stream| format!("HeadCut {{ stream: {stream} }}")));
+    connection.end(Role::Request, 400);
+    let request = frame(1, &[0, 0, 0xd1, 0xc1]);
+    connection.push(Role::Request, 0, &request, &mut |event| cut.push(text(&event)));
+    assert_eq!(cut.get(3).map(String::as_str), Some("0 GET  /"));
+}
+
 /// The fingerprint has the order of the first request, also when the settings come after it; only the first frame of a control stream
 /// and the first control stream count.
 #[test]

@@ -51,6 +51,14 @@ pub(super) struct Found {
     modified: (i64, i64),
 }
 
+/// What is to be read next.
+pub(super) enum Next {
+    File(Found),
+    Nothing,
+    /// The last look at the directory was too short a time ago, whatever its outcome.
+    NotLooked,
+}
+
 impl Found {
     fn new(name: OsString, metadata: &Metadata) -> Self {
         Self {
@@ -96,18 +104,18 @@ impl Directory {
         let shared = Arc::new(Mutex::new(self));
         loop {
             match look(&shared, &output, Directory::next)? {
-                Ok(Some(file)) => {
+                Ok(Next::File(file)) => {
                     if !std::mem::replace(&mut is_up, true) {
                         output.send(Message::Connected)?;
                     }
                     follow(&shared, &output, file)?;
                     continue;
                 }
-                Ok(None) if !is_up => {
+                Ok(Next::Nothing) if !is_up => {
                     is_up = true;
                     output.send(Message::Connected)?;
                 }
-                Ok(None) => {}
+                Ok(Next::Nothing | Next::NotLooked) => {}
                 Err(error) => {
                     if std::mem::replace(&mut is_up, false) {
                         output.send(Message::Interrupted(error.to_string()))?;
@@ -138,21 +146,38 @@ impl Directory {
     }
 
     /// Returns the oldest file that was not read.
-    pub(super) fn next(&mut self) -> io::Result<Option<Found>> {
-        self.has_next(None)?;
-        Ok(self.found.pop_front())
+    pub(super) fn next(&mut self) -> io::Result<Next> {
+        let has_looked = self.refresh(None)?;
+        Ok(match self.found.pop_front() {
+            Some(file) => Next::File(file),
+            None if has_looked => Next::Nothing,
+            None => Next::NotLooked,
+        })
     }
 
-    /// Whether there is a file that was not read, other than `current`. Looks at the directory only if that takes a small part of the time.
-    fn has_next(&mut self, current: Option<Inode>) -> io::Result<bool> {
-        let begun = Instant::now();
-        if self.found.is_empty() && self.next_scan.is_none_or(|next_scan| begun >= next_scan) {
-            let found = self.find(current);
-            let pause = begun.elapsed().saturating_mul(SCAN_PAUSE_FACTOR);
-            self.next_scan = Instant::now().checked_add(pause);
-            self.found = found?;
-        }
+    /// Whether a file is known that was not read, other than `current`.
+    fn has_next(&mut self, current: Inode) -> io::Result<bool> {
+        self.refresh(Some(current))?;
         Ok(!self.found.is_empty())
+    }
+
+    /// Looks for files other than `current`, if none is known and a look takes a small part of the time. Returns whether it looked.
+    fn refresh(&mut self, current: Option<Inode>) -> io::Result<bool> {
+        let begun = Instant::now();
+        if !self.found.is_empty() || self.next_scan.is_some_and(|next_scan| begun < next_scan) {
+            return Ok(false);
+        }
+        let found = self.find(current);
+        let pause = begun.elapsed().saturating_mul(SCAN_PAUSE_FACTOR);
+        self.next_scan = Instant::now().checked_add(pause);
+        self.found = found?;
+        Ok(true)
+    }
+
+    /// Forgets what was found: a file of it is gone, and another may have its content.
+    fn look_anew(&mut self) {
+        self.found.clear();
+        self.next_scan = None;
     }
 
     /// Returns the files that were not read, other than `current`: the oldest first.
@@ -260,11 +285,12 @@ fn follow(directory: &Arc<Mutex<Directory>>, output: &Arc<Output>, file: Found) 
     let (metadata, opened) = match opened {
         Ok(opened) => opened,
         Err(error) => {
-            lock(directory).pass(file, true);
-            // A file may be deleted or renamed at any time.
+            // A file may be deleted, renamed or compressed at any time.
             if error.kind() == io::ErrorKind::NotFound {
-                return Ok(());
+                lock(directory).look_anew();
+                return output.pause(DIRECTORY_SCAN_INTERVAL);
             }
+            lock(directory).pass(file, true);
             return output.send(Message::Skipped(format!("{shown}: {error}")));
         }
     };
@@ -347,7 +373,7 @@ impl Read for GrowingFile {
             }
             // Its writer closed this file before it began the next one: whatever it has to say can be read now.
             let inode = self.inode;
-            let looked = look(&self.directory, &self.output, |directory| directory.has_next(Some(inode)));
+            let looked = look(&self.directory, &self.output, |directory| directory.has_next(inode));
             let Ok(looked) = looked else { return Ok(0) };
             self.has_ended = match &looked {
                 Ok(has_next) => *has_next,

@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::SystemTime;
 
+use super::directory::Next;
 use super::*;
 use crate::{LiveSource, Notice};
 
@@ -262,11 +263,11 @@ fn looks_at_a_large_directory_take_a_small_part_of_the_time() {
         fs::write(folder.path().join(format!("{n}.pcap")), capture(&[1])).unwrap();
     }
     let (mut directory, _) = Directory::open("file:", folder.path(), false).unwrap();
-    assert!(directory.next().unwrap().is_some());
+    assert!(matches!(directory.next(), Ok(Next::File(_))));
     fs::write(folder.path().join("next.pcap"), capture(&[2])).unwrap();
     let start = Instant::now();
     let mut looks = 0;
-    while directory.next().unwrap().is_none() {
+    while !matches!(directory.next().unwrap(), Next::File(_)) {
         looks += 1;
         thread::yield_now();
     }
@@ -275,6 +276,40 @@ fn looks_at_a_large_directory_take_a_small_part_of_the_time() {
     let scan_start = Instant::now();
     directory.scan().unwrap();
     assert!(looks > 0 && elapsed > scan_start.elapsed(), "{looks} looks in {elapsed:?}");
+}
+
+#[test]
+fn a_failed_look_is_not_taken_for_an_empty_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("captures");
+    fs::create_dir(&path).unwrap();
+    let (mut directory, _) = Directory::open("file:", &path, false).unwrap();
+    assert!(matches!(directory.next(), Ok(Next::Nothing)));
+    fs::remove_dir(&path).unwrap();
+    while directory.next().is_ok() {}
+    let looks: Vec<io::Result<Next>> = (0..1000).map(|_| directory.next()).collect();
+    assert!(looks.iter().all(|look| matches!(look, Ok(Next::NotLooked) | Err(_))));
+    assert!(looks.iter().any(Result::is_ok));
+}
+
+#[test]
+fn a_file_that_is_compressed_before_it_is_read_is_read_compressed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("1.pcap"), capture(&[1])).unwrap();
+    let mut opened = followed(folder.path());
+    opened.expect(&[1]);
+    // More than waits for the source: the thread still reads the second file while the third is compressed.
+    let many = vec![2; 4 * STREAM_BATCHES * STREAM_BATCH_FRAMES];
+    fs::write(path("2.pcap"), capture(&many)).unwrap();
+    fs::write(path("3.pcap"), capture(&[3])).unwrap();
+    opened.expect(&[2]);
+    fs::copy(path("3.pcap"), path("3.pcap.gz")).unwrap();
+    fs::remove_file(path("3.pcap")).unwrap();
+    opened.expect(&many[1..]);
+    opened.expect(&[3]);
+    assert_eq!(opened.next(Duration::from_millis(600)), None);
+    assert_eq!(opened.notices.try_iter().count(), 0);
 }
 
 #[test]

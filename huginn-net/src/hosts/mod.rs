@@ -265,7 +265,7 @@ impl Hosts {
     pub fn counters(&self) -> HostCounters {
         let map = self.map.counters();
         HostCounters {
-            seen: map.inserted.saturating_sub(self.time.restored()),
+            seen: map.inserted.saturating_sub(self.time.added()),
             restored: self.time.restored(),
             expired: map.expired,
             evicted: map.evicted,
@@ -320,9 +320,10 @@ impl Hosts {
         self.map.peek(&id.0)?.profile.as_deref()
     }
 
-    /// Removes every host; keeps the counters and the baseline.
+    /// Removes every host; keeps the counters and the baseline. Before the first update, restored hosts count as if they had never been there.
     pub fn clear(&mut self) {
-        self.counters.cleared = self.counters.cleared.saturating_add(self.map.counters().entries);
+        let removed = self.map.counters().entries.saturating_sub(self.time.discard());
+        self.counters.cleared = self.counters.cleared.saturating_add(removed);
         self.map.clear();
         self.tunneled.clear();
         if let Some(notices) = &mut self.notices {

@@ -32,6 +32,12 @@ pub enum HostRecordError {
     /// The reading of the clock has no value, or no clock has its frequency.
     #[error("a clock without a value, or with a frequency that no clock has")]
     Clock,
+    /// The ports of a tool are no ascending, disjoint ranges.
+    #[error("the ports of a tool are no ascending ranges")]
+    Ports,
+    /// A text is longer than any that a host has.
+    #[error("a text of {0} bytes is too long")]
+    Text(usize),
     /// The tunnel has an invalid layer, or too many.
     #[error("no tunnel has {0:?}")]
     Tunnel(String),

@@ -242,6 +242,34 @@ impl Default for PortSet {
 }
 
 impl PortSet {
+    /// The set of ranges, each with its first and last port; `None` unless they ascend and are disjoint.
+    pub(super) fn from_ranges(ranges: &[(u16, u16)]) -> Option<Self> {
+        let is_ordered = ranges.iter().all(|(first, last)| first <= last)
+            && ranges.iter().zip(ranges.iter().skip(1)).all(|((_, last), (next, _))| last < next);
+        if !is_ordered {
+            return None;
+        }
+        let ports = ranges.iter().map(|(first, last)| u32::from(last.abs_diff(*first)).saturating_add(1));
+        let len = ports.fold(0, u32::saturating_add);
+        if usize::try_from(len).is_ok_and(|len| len <= MAX_LISTED_PORTS) {
+            return Some(Self::List(ranges.iter().flat_map(|(first, last)| *first..=*last).collect()));
+        }
+        let mut words = Box::new([0_u64; 1024]);
+        for (first, last) in ranges {
+            // The first and the last bit of each word.
+            for (word, index) in words.iter_mut().zip(0_u16..).take(usize::from(last / 64).saturating_add(1))
+            {
+                let start = index.saturating_mul(64);
+                if first.saturating_sub(start) > 63 {
+                    continue;
+                }
+                let [begin, end] = [first, last].map(|port| u32::from(port.saturating_sub(start).min(63)));
+                *word |= u64::MAX.wrapping_shr(63_u32.saturating_sub(end)) & u64::MAX.wrapping_shl(begin);
+            }
+        }
+        Some(Self::Bitmap { words, len })
+    }
+
     pub(crate) fn insert(&mut self, port: u16) {
         match self {
             Self::List(ports) => {
@@ -346,6 +374,23 @@ mod tests {
 
     fn texts(tools: &Tools) -> Vec<String> {
         tools.findings().map(|found| found.to_string()).collect()
+    }
+
+    #[test]
+    fn ports_are_read_from_ascending_disjoint_ranges() {
+        for ranges in [
+            &[][..],
+            &[(0, 0), (2, 5), (65535, 65535)],
+            &[(0, 65535)],
+            &[(1, 64), (66, 127), (129, 9000), (65000, 65534)],
+        ] {
+            let mut wanted = PortSet::default();
+            ranges.iter().for_each(|(first, last)| (*first..=*last).for_each(|port| wanted.insert(port)));
+            assert_eq!(PortSet::from_ranges(ranges), Some(wanted));
+        }
+        for ranges in [&[(5, 4)][..], &[(1, 5), (5, 6)], &[(7, 8), (1, 2)], &[(0, 65535); 2]] {
+            assert_eq!(PortSet::from_ranges(ranges), None);
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub struct DecryptionCounters {
     pub incomplete: u64,
     /// Connections with one side decrypted: the secret of the other side is not known.
     pub one_side: u64,
-    /// Connections that waited for a secret until too many bytes waited: those with a later secret, or none, count above, too.
+    /// Connections that waited for a secret until too many bytes waited, or for too long: those with a later secret, or none, count above, too.
     pub gave_up_waiting: u64,
 }
 
@@ -46,7 +46,8 @@ mod with_secrets {
     use std::fmt;
 
     use huginn_net_core::{
-        FlowId, PacketRef, ParserSlot, Probe, Side, StreamData, StreamParser, StreamStart, Tally, tally,
+        FlowId, PacketRef, ParserSlot, Probe, Side, StreamData, StreamParser, StreamStart, Tally, Timestamp,
+        tally,
     };
     use huginn_net_decrypt::{PlaintextReader, Secrets, Stop, TlsDecryptor};
     use huginn_net_http::{HttpCounters, HttpEvent, HttpParser, HttpRequest};
@@ -68,6 +69,18 @@ mod with_secrets {
         /// The secrets, if there are any, or some may come.
         pub(in crate::observers) fn secrets(&self) -> Option<&Secrets> {
             self.0.as_ref().filter(|secrets| !secrets.is_empty() || secrets.is_growing())
+        }
+
+        /// The secrets, even if there are none, and none can come any more.
+        pub(in crate::observers) fn set(&self) -> Option<&Secrets> {
+            self.0.as_ref()
+        }
+
+        /// Notes the time of a packet that is to be read.
+        pub(in crate::observers) fn note_time(&self, ts: Timestamp) {
+            if let Some(secrets) = &self.0 {
+                secrets.set_seconds(ts.as_secs());
+            }
         }
 
         /// The slot of a new connection.
@@ -140,7 +153,7 @@ mod with_secrets {
         ) {
             self.push(counters, emit, |tls, is_ambiguous, secrets, content| {
                 let stop = if is_ambiguous && tls.stopped().is_none() {
-                    Some(tls.gap())
+                    Some(tls.gap(secrets, content))
                 } else {
                     tls.end(secrets, content)
                 };
@@ -184,7 +197,7 @@ mod with_secrets {
             }
             self.push(counters, emit, |tls, is_ambiguous, secrets, content| match data {
                 StreamData::Bytes(bytes) if !is_ambiguous => tls.push(side, bytes, secrets, content),
-                _ => Err(tls.gap()),
+                _ => Err(tls.gap(secrets, content)),
             });
         }
 

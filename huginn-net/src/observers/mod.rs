@@ -751,6 +751,8 @@ impl Observers {
         else {
             return Interest::Done;
         };
+        #[cfg(feature = "decrypt")]
+        decryption.note_time(segment.ts);
         let interest = streams.read_segment(
             segment,
             payload,
@@ -861,7 +863,7 @@ impl Observers {
         let ProtocolStates { transport: TransportState::Udp(state), systems, mismatch, .. } = flow else {
             return;
         };
-        let (Some(mut quic), Some(secrets)) = (state.quic.take(), self.decryption.secrets()) else { return };
+        let (Some(mut quic), Some(secrets)) = (state.quic.take(), self.decryption.set()) else { return };
         let Some((packet, flow)) = quic.take_last() else { return };
         let findings = ParserFindings {
             database: &self.database,
@@ -926,6 +928,7 @@ impl Observers {
         let payload = segment.payload;
         #[cfg(feature = "decrypt")]
         if let Some(secrets) = self.decryption.secrets().filter(|_| *scope == Scope::Full) {
+            self.decryption.note_time(segment.ts);
             let UdpState { tls: hello_state, quic } = state;
             let ProtocolCounters { http, tls: tls_counters, decryption, .. } = counters;
             let mut unread = TlsCounters::default();

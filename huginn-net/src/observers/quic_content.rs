@@ -54,7 +54,6 @@ impl QuicConnections {
                 handshake.on_hello(sender, event);
                 let http = offers_http.then(Http3Connection::new);
                 let Self { connections, .. } = &mut **connections.get_or_insert_default();
-                connections.truncate(MAX_QUIC_CONNECTIONS.saturating_sub(1));
                 connections.insert(0, Connection { decryptor, http, handshake, client: sender });
             }
             TlsEvent::Client(_) | TlsEvent::Server(_) => {
@@ -78,13 +77,14 @@ impl QuicConnections {
         if let Some(Connection { decryptor, client, .. }) = self.owner_of(sender, datagram)
             && *client == sender
             && decryptor.packets() == 0
+            && !decryptor.has_random(random)
             && let Some(renewed) = QuicDecryptor::new(sender, datagram, random)
         {
             *decryptor = renewed;
         }
     }
 
-    /// Decrypts a datagram of the connection to which it belongs.
+    /// Decrypts a datagram of the connection to which it belongs. Of more connections than are kept, the oldest ones end.
     pub(super) fn on_datagram(
         &mut self,
         sender: Side,
@@ -93,6 +93,11 @@ impl QuicConnections {
         content: &mut QuicContent<'_>,
         emit: &mut impl FnMut(Side, ContentEvent),
     ) {
+        while self.connections.len() > MAX_QUIC_CONNECTIONS
+            && let Some(mut oldest) = self.connections.pop()
+        {
+            oldest.push(content, emit, |decryptor, reader| decryptor.finish(secrets, reader));
+        }
         for connection in &mut self.connections {
             let belongs = connection
                 .push(content, emit, |decryptor, reader| decryptor.push(sender, datagram, secrets, reader));

@@ -539,7 +539,13 @@ impl Source<'_> for LateSecrets {
 /// Packets wait for secrets that a program logs after it has sent them, also those after which none follow.
 #[test]
 fn secrets_that_come_after_the_packets_serve() {
-    for name in ["clients", "tls13", "sessions", "quic"] {
+    for (name, given_up) in [
+        ("clients", &[][..]),
+        ("tls13", &[]),
+        ("sessions", &[]),
+        // The server of these connections sent more than may wait.
+        ("quic", &[44838, 47011, 57641]),
+    ] {
         let capture = captures::path(&format!("http-decrypted-{name}.pcapng"));
         let text_of = |event: &Event| {
             let is_decrypted = match &event.kind {
@@ -552,7 +558,9 @@ fn secrets_that_come_after_the_packets_serve() {
             // The server rejected it: once that is known, it is not read.
             text.filter(|text| !text.contains("target: \"/rejected-early\""))
         };
-        let expected: Vec<_> = events(&capture).iter().filter_map(text_of).collect();
+        let events = events(&capture);
+        let expected = events.iter().filter(|event| !given_up.contains(&event.flow.client.port()));
+        let expected: Vec<_> = expected.filter_map(text_of).collect();
         let reader = || CaptureReader::open(&capture).unwrap();
         let mut text = String::new();
         reader().read_key_logs(|part| text.push_str(std::str::from_utf8(part).unwrap())).unwrap();
@@ -563,17 +571,9 @@ fn secrets_that_come_after_the_packets_serve() {
         let (mut analyzer, mut found) = (builder.build(), Vec::new());
         let mut sink = |event: Event| found.extend(text_of(&event));
         analyzer.analyze(source, &mut sink).unwrap();
-        let given_up = analyzer.protocol().counters().decryption.gave_up_waiting;
+        let counted_up = analyzer.protocol().counters().decryption.gave_up_waiting;
         assert!(expected.len() > 10, "{name}");
-        let (found, expected) = (counted(found), counted(expected));
-        let missing: Vec<_> =
-            expected.iter().filter(|(text, count)| found.get(*text) != Some(*count)).collect();
-        assert!(found.len() <= expected.len(), "{name}");
-        // Some connections have more than may wait.
-        assert!(
-            missing.is_empty() || matches!(name, "clients" | "quic") && given_up > 0,
-            "{name}, {given_up}: {missing:?}"
-        );
+        assert_eq!((counted(found), counted_up), (counted(expected), given_up.len() as u64), "{name}");
     }
 }
 

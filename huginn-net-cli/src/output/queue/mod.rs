@@ -126,6 +126,12 @@ impl OutputQueue {
         self.shared.stop();
     }
 
+    /// As [`finish`](Self::finish), but waits until this time.
+    pub(crate) fn finish_by(mut self, end: Instant) -> OutputCounters {
+        self.flush_timeout = end.saturating_duration_since(Instant::now());
+        self.finish()
+    }
+
     /// Writes queued lines and stops the thread. Waits for a stalled reader no longer than the flush timeout.
     pub(crate) fn finish(mut self) -> OutputCounters {
         self.end();
@@ -178,6 +184,16 @@ impl OutputHandle {
 
     pub(crate) fn counters(&self) -> OutputCounters {
         self.0.counters()
+    }
+
+    /// As [`OutputQueue::stop`].
+    pub(crate) fn stop(&self) {
+        self.0.stop();
+    }
+
+    /// Asks the thread to write queued lines and to stop, and waits for that until this time.
+    pub(crate) fn finish_by(&self, end: Instant) {
+        self.0.finish(end.saturating_duration_since(Instant::now()));
     }
 }
 

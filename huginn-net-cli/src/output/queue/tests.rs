@@ -106,6 +106,22 @@ fn finish_does_not_wait_for_dead_reader() {
 }
 
 #[test]
+fn dead_readers_share_one_deadline() {
+    let queues = [(); 3].map(|()| to_pipe(LARGE_CAPACITY));
+    for (queue, _) in &queues {
+        (0..10_000).for_each(|_| assert!(queue.push(&[b'x'; 100]).is_continue()));
+    }
+    let begun = Instant::now();
+    let end = begun + Duration::from_millis(200);
+    for (queue, _reader) in queues {
+        queue.handle().finish_by(end);
+        let counters = queue.finish_by(end);
+        assert_eq!((counters.queued_lines, counters.lost_lines), (0, counters.dropped_lines));
+        assert!(counters.dropped_lines > 0 && begun.elapsed() < EVENTS_FLUSH_TIMEOUT);
+    }
+}
+
+#[test]
 fn detects_closed_reader() {
     let (queue, reader) = to_pipe(LARGE_CAPACITY);
     let (sender, receiver) = mpsc::channel();
@@ -454,6 +470,25 @@ fn few_events_are_compressed_soon() {
     assert!(queue.push(b"one\n").is_continue());
     wait_until(&queue, |counters| counters.written_lines == 1);
     assert_eq!(decompressed(Compression::Zstd, &fs::read(&path).unwrap()), b"one\n");
+    drop(queue);
+}
+
+#[test]
+fn compressed_events_that_wait_go_to_the_file_of_their_time() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("events.json.zst");
+    let rotation = Rotation { every: Some(Duration::from_secs(1)), ..Rotation::default() };
+    let queue = to_file(&path, rotation, LARGE_CAPACITY);
+    // The start of a period.
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    thread::sleep(Duration::from_secs(1) - Duration::from_nanos(now.subsec_nanos().into()));
+    assert!(queue.push(b"one\n").is_continue());
+    queue.handle().reopen();
+    wait_until(&queue, |counters| counters.written_lines == 1);
+    assert!(queue.push(b"two\n").is_continue());
+    let counters = wait_until(&queue, |counters| counters.rotations == 1);
+    assert_eq!(counters.written_lines, 2);
+    assert_eq!(fs::metadata(&path).unwrap().len(), 0);
     drop(queue);
 }
 

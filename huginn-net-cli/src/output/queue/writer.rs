@@ -147,13 +147,7 @@ impl Writer {
         loop {
             match self.shared.next(self.wait_at_most()) {
                 Task::Write(chunk) => {
-                    let outcome = match &mut self.batch {
-                        Some(batch) => {
-                            batch.push(&chunk);
-                            if batch.is_due() { self.write_batch() } else { Ok(()) }
-                        }
-                        None => self.write(&chunk),
-                    };
+                    let outcome = if self.batch.is_some() { self.add(&chunk) } else { self.write(&chunk) };
                     let more = self.shared.recycle(chunk);
                     if outcome.is_err() {
                         break;
@@ -170,7 +164,8 @@ impl Writer {
                 }
                 Task::Rotate(rotation) => self.rotate_by(rotation),
                 Task::Timeout => {
-                    if self.batch.as_ref().is_some_and(Batch::is_due) && self.write_batch().is_err() {
+                    let is_due = self.is_period_over() || self.batch.as_ref().is_some_and(Batch::is_due);
+                    if is_due && self.write_batch().is_err() {
                         break;
                     }
                     self.rotate_if_due(0);
@@ -231,6 +226,24 @@ impl Writer {
         rotation.into_iter().chain(batch).min()
     }
 
+    /// Adds lines to those that wait to be compressed, and writes them if that is due. Those of a period that is over go to its file.
+    fn add(&mut self, chunk: &Chunk) -> Result<(), Over> {
+        if self.is_period_over() {
+            self.write_batch()?;
+            self.rotate_if_due(0);
+        }
+        let Some(batch) = &mut self.batch else { return Ok(()) };
+        batch.push(chunk);
+        if batch.is_due() { self.write_batch() } else { Ok(()) }
+    }
+
+    /// Whether the file rotates because of the time, and may be rotated now.
+    fn is_period_over(&self) -> bool {
+        let may_rotate = self.rotate_after.is_none_or(|after| Instant::now() >= after);
+        may_rotate
+            && matches!(&self.destination, Destination::File(file) if file.is_period_over(SystemTime::now()))
+    }
+
     /// Compresses and writes the lines that wait for it.
     fn write_batch(&mut self) -> Result<(), Over> {
         let Some(batch) = self.batch.as_mut().filter(|batch| batch.lines > 0) else { return Ok(()) };
@@ -239,7 +252,10 @@ impl Writer {
         let bytes = distance(0, text.len());
         match compression.compress(&text) {
             Ok(piece) => {
-                self.rotate_if_due(distance(0, piece.len()));
+                // What came before the end of a period belongs to its file.
+                if !self.is_period_over() {
+                    self.rotate_if_due(distance(0, piece.len()));
+                }
                 let ends = [piece.len()];
                 self.write_lines(Lines {
                     text: &piece,

@@ -25,8 +25,10 @@ pub(crate) struct Syslog {
 impl Syslog {
     /// Messages of this machine.
     pub(crate) fn new(has_length: bool) -> Self {
-        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        Self { hostname: hostname(&name), has_length }
+        // Not a file of /proc: a service may see processes only there.
+        let system = nix::sys::utsname::uname();
+        let name = system.ok().and_then(|system| system.nodename().to_str().map(str::to_owned));
+        Self { hostname: hostname(&name.unwrap_or_default()), has_length }
     }
 
     /// Appends the message of an event. `text`: the event, with its line ending.
@@ -83,6 +85,11 @@ mod tests {
         let mut out = Vec::new();
         syslog.write(event, b"{\"a\":1}\n", &mut out);
         assert_eq!(String::from_utf8(out).unwrap(), format!("{} {}", text.len() - 1, text.trim_end()));
+    }
+
+    #[test]
+    fn messages_have_the_name_of_this_machine() {
+        assert_ne!(Syslog::new(true).hostname, "-");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use huginn_net::{Database, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::limits::{MAX_BASELINE_BYTES, MAX_STATE_LINE_BYTES};
+use crate::limits::{MAX_BASELINE_BYTES, MAX_HOST_STATE_BYTES, MAX_STATE_LINE_BYTES};
 
 /// The version of the format. A change of the records of hosts changes it, too.
 const VERSION: u32 = 1;
@@ -116,16 +116,23 @@ impl<W: Write> StateWriter<W> {
     }
 }
 
-/// The lines of a file, each of a bounded length.
+/// The lines of a file: each has a bounded length, and all together have.
 struct Lines<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
     number: u64,
+    /// Bytes that may follow.
+    rest: u64,
 }
 
 impl<R: Read> Lines<R> {
     fn new(file: R) -> Self {
-        Self { reader: BufReader::with_capacity(1 << 16, file), line: Vec::new(), number: 0 }
+        Self {
+            reader: BufReader::with_capacity(1 << 16, file),
+            line: Vec::new(),
+            number: 0,
+            rest: MAX_HOST_STATE_BYTES,
+        }
     }
 
     /// Returns the next line with its end; `None` at the end of the file.
@@ -133,7 +140,12 @@ impl<R: Read> Lines<R> {
         self.line.clear();
         self.number = self.number.saturating_add(1);
         let mut limited = Read::take(&mut self.reader, MAX_STATE_LINE_BYTES);
-        match limited.read_until(b'\n', &mut self.line)? {
+        let read = limited.read_until(b'\n', &mut self.line)?;
+        let Some(rest) = self.rest.checked_sub(read as u64) else {
+            return Err(Unreadable::Damaged("it is too long"));
+        };
+        self.rest = rest;
+        match read {
             0 => Ok(None),
             _ if self.line.ends_with(b"\n") => Ok(Some(&self.line)),
             _ => Err(Unreadable::Damaged("a line is cut or too long")),
@@ -263,6 +275,18 @@ mod tests {
         let (again, before) = (rest(&state(second.shared_state())), rest(&bytes));
         // The hash covers the time in the header.
         assert_eq!(again[..again.len() - 2], before[..before.len() - 2]);
+    }
+
+    #[test]
+    fn a_state_that_turns_out_bad_leaves_no_trace() {
+        let bytes = state(analyzed(None).shared_state());
+        let mut analyzer = empty(None);
+        read(&bytes, &mut analyzer).unwrap();
+        let hosts = analyzer.shared_state_mut();
+        assert!(hosts.counters().restored > 0);
+        hosts.clear();
+        let counters = hosts.counters();
+        assert_eq!((counters.restored, counters.seen, counters.cleared, counters.active), (0, 0, 0, 0));
     }
 
     #[test]

@@ -18,7 +18,9 @@ use crate::control::counters::StateCounters;
 use crate::failure::Failure;
 use crate::limits::{HOST_STATE_INTERVAL, HOSTS_PER_QUERY};
 use crate::output::Messages;
-use crate::paths::{PathName, check_directory_writable, name_of, replace_private_file, unread_name};
+use crate::paths::{
+    PathName, check_directory_writable, name_of, replace_private_file, unread_name, unused_name,
+};
 use crate::plan::StatePlan;
 
 /// What became of the state file at the start.
@@ -87,7 +89,7 @@ impl Restored {
                 }
             }
             Err(error) => {
-                let aside = unread_name(&path);
+                let aside = unused_name(unread_name(&path));
                 let kept = match fs::rename(&path, &aside) {
                     Ok(()) => format!("the file is kept as {}", PathName(aside)),
                     Err(error) => format!("the file will be replaced: {error}"),
@@ -119,10 +121,11 @@ impl StateStatus {
 pub(super) struct StateKeeper {
     path: PathBuf,
     counters: Arc<StateStatus>,
+    requests: StateRequests,
     thread: JoinHandle<()>,
 }
 
-/// Requests that the state is written. The thread ends with the last one.
+/// Requests that the state is written. The thread ends with the first one after the end of the analysis.
 #[derive(Clone, Debug)]
 pub(super) struct StateRequests(SyncSender<()>);
 
@@ -143,11 +146,13 @@ impl StateKeeper {
         let (of_thread, counters) = (path.clone(), status.state());
         let run = move || write_on_request(&of_thread, &status, &messages, &received);
         let thread = thread::Builder::new().name("huginn-state".to_owned()).spawn(run)?;
-        Ok((Self { path, counters, thread }, StateRequests(requests)))
+        let requests = StateRequests(requests);
+        Ok((Self { path, counters, requests: requests.clone(), thread }, requests))
     }
 
-    /// Waits for the thread, and writes the state of an analysis that has ended. Call it after the last request.
+    /// Waits for the thread, and writes the state of an analysis that has ended.
     pub(super) fn finish(self, hosts: &Hosts) -> Result<(), Failure> {
+        self.requests.request();
         let _ = self.thread.join();
         let written = replace_private_file(&self.path, |out| {
             let mut writer = StateWriter::new(out)?;

@@ -41,7 +41,7 @@ pub(crate) struct Item {
     pub(crate) packets: Option<Packets>,
     /// The first hosts that it concerns, too.
     pub(crate) clients: Vec<IpAddr>,
-    pub(super) has_more_clients: bool,
+    pub(crate) has_more_clients: bool,
 }
 
 impl Item {
@@ -100,9 +100,9 @@ impl fmt::Display for Packets {
 }
 
 /// Items of one kind, and a sentence about those that are left out.
-pub(super) struct Group {
-    pub(super) items: Vec<Item>,
-    pub(super) more: Option<String>,
+pub(crate) struct Group {
+    pub(crate) items: Vec<Item>,
+    pub(crate) more: Option<String>,
     /// The section that has the others.
     pub(super) section: &'static str,
 }
@@ -144,10 +144,9 @@ pub(super) fn groups(report: &Report<'_>) -> Vec<Group> {
 }
 
 /// The items of a running analysis: those that events show, without those of complete captures.
-pub(crate) fn so_far(overview: &Overview, alerts: &Alerts) -> Vec<Item> {
-    let contradictions = of_alerts(&alerts.contradictions, Severity::Medium, "");
-    let groups = of_events(overview, alerts, None, contradictions);
-    groups.into_iter().flat_map(|group| group.items).collect()
+pub(crate) fn so_far(overview: &Overview, alerts: &Alerts) -> Vec<Group> {
+    let more = "more host(s) with contradictions between layers";
+    of_events(overview, alerts, None, of_alerts(&alerts.contradictions, Severity::Medium, more))
 }
 
 fn of_events(

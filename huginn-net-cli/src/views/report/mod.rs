@@ -12,7 +12,7 @@ mod shell;
 
 pub(crate) use self::activity::Activity;
 pub(crate) use self::alerts::Alerts;
-pub(crate) use self::findings::{Item, Severity, so_far};
+pub(crate) use self::findings::{Group, Item, Severity, so_far};
 pub(crate) use self::hosts::{HostList, HostSources};
 pub(crate) use self::page::{Report, write};
 pub(crate) use self::shell::file_arguments;

@@ -18,7 +18,7 @@ use crate::limits::{MAX_LINE_TEXT, MAX_VIEW_HOSTS, MAX_VIEW_LINES, MAX_VIEW_MESS
 use crate::output::Lines;
 use crate::output::Zone;
 use crate::views::overview::{Overview, ValueKind};
-use crate::views::report::{Alerts, Item, Severity, so_far};
+use crate::views::report::{Alerts, Group, Item, Severity, so_far};
 
 /// The kinds of fingerprints whose rarest values are shown.
 const RARE_KINDS: [ValueKind; 4] = [ValueKind::Ja4, ValueKind::Syn, ValueKind::HttpRequest, ValueKind::Hassh];
@@ -85,11 +85,10 @@ pub(super) struct RareValue {
     pub(super) client: IpAddr,
 }
 
-/// What stands out: a statement about a host.
+/// What stands out: a statement about a host, or how many more there are of its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FindingRow {
-    pub(super) severity: Severity,
-    pub(super) host: IpAddr,
+    pub(super) about: Option<(Severity, IpAddr)>,
     /// The reason with numbers, clients, packets and file.
     pub(super) text: String,
 }
@@ -299,13 +298,16 @@ impl State {
     }
 
     /// What stands out.
-    fn findings(&self, found: &[Item], filter: &RowFilter) -> Vec<FindingRow> {
-        let rows = found.iter().map(|item| self.finding(item));
+    fn findings(&self, found: &[Group], filter: &RowFilter) -> Vec<FindingRow> {
+        let rows = found.iter().flat_map(|Group { items, more, .. }| {
+            let more = more.iter().map(|text| FindingRow { about: None, text: text.clone() });
+            items.iter().map(|item| self.finding(item)).chain(more)
+        });
         rows.filter(|row| filter.is_empty() || filter.selects(&row.row_text())).collect()
     }
 
     fn finding(&self, item: &Item) -> FindingRow {
-        let Item { severity, host, reason, numbers, packets, clients, .. } = item;
+        let Item { severity, host, reason, numbers, packets, clients, has_more_clients } = item;
         let mut text = reason.clone();
         // Writing to memory does not fail.
         if !numbers.is_empty() {
@@ -313,7 +315,8 @@ impl State {
         }
         if !clients.is_empty() {
             let clients: Vec<String> = clients.iter().map(ToString::to_string).collect();
-            _ = write!(text, " sent to {}", clients.join(", "));
+            let others = if *has_more_clients { " and others" } else { "" };
+            _ = write!(text, " sent to {}{others}", clients.join(", "));
         }
         if let Some(packets) = packets {
             _ = write!(text, ", {packets}");
@@ -321,11 +324,11 @@ impl State {
                 _ = write!(text, " of {name}");
             }
         }
-        FindingRow { severity: *severity, host: *host, text }
+        FindingRow { about: Some((*severity, *host)), text }
     }
 
     /// What a host is, its findings, and the events of a host or a connection that are kept, the newest first.
-    fn details(&self, target: Target, found: &[Item]) -> Vec<String> {
+    fn details(&self, target: Target, found: &[Group]) -> Vec<String> {
         let mut lines = Vec::new();
         if let Target::Host(ip) = target {
             for (id, host) in self.hosts.iter().filter(|(id, _)| id.ip() == ip) {
@@ -345,9 +348,13 @@ impl State {
                 }
                 lines.push(format!("{:<11} {}", "events", host.events));
             }
-            let own = found.iter().filter(|item| item.host == ip || item.clients.contains(&ip));
+            let own = found
+                .iter()
+                .flat_map(|group| &group.items)
+                .filter(|item| item.host == ip || item.clients.contains(&ip));
             lines.extend(own.map(|item| {
-                let FindingRow { severity, host, text } = self.finding(item);
+                let (severity, host) = (item.severity, item.host);
+                let FindingRow { text, .. } = self.finding(item);
                 let host = if host == ip { String::new() } else { format!("{host} ") };
                 format!("{:<11} {}: {host}{text}", "finding", severity.word())
             }));
@@ -408,8 +415,10 @@ impl State {
 impl FindingRow {
     /// The text of a row.
     fn row_text(&self) -> String {
-        let Self { severity, host, text } = self;
-        format!("{} {host} {text}", severity.word())
+        match self.about {
+            Some((severity, host)) => format!("{} {host} {}", severity.word(), self.text),
+            None => self.text.clone(),
+        }
     }
 }
 

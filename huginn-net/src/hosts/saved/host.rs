@@ -272,8 +272,7 @@ impl Stored<ToolSeen> for ToolRecord {
     }
 
     fn load(self, database: &Database) -> Result<ToolSeen, HostRecordError> {
-        let mut ports = PortSet::default();
-        self.ports.into_iter().for_each(|(first, last)| (first..=last).for_each(|port| ports.insert(port)));
+        let ports = PortSet::from_ranges(&self.ports).ok_or(HostRecordError::Ports)?;
         let mut hosts = HostSet { listed: Vec::new(), has_more: self.has_more_hosts };
         self.hosts.into_iter().take(MAX_TOOL_TARGETS).for_each(|ip| hosts.insert(ip));
         Ok(ToolSeen {

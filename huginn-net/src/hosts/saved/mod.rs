@@ -69,6 +69,8 @@ pub(super) struct TableTime {
     /// The latest update of a restored host, until the first update of this table.
     restored_until: Option<Timestamp>,
     restored: u64,
+    /// Restored hosts that were removed before the first update.
+    discarded: u64,
 }
 
 impl TableTime {
@@ -83,6 +85,22 @@ impl TableTime {
             self.advanced_at = Some(ts);
         }
         now
+    }
+
+    /// Forgets the restored hosts, unless there was an update. Returns their number.
+    pub(super) fn discard(&mut self) -> u64 {
+        if self.advanced_at.is_some() {
+            return 0;
+        }
+        self.restored_until = None;
+        let discarded = std::mem::take(&mut self.restored);
+        self.discarded = self.discarded.saturating_add(discarded);
+        discarded
+    }
+
+    /// Number of hosts that were ever restored.
+    pub(super) fn added(&self) -> u64 {
+        self.restored.saturating_add(self.discarded)
     }
 
     /// Number of restored hosts.

@@ -23,7 +23,7 @@ use super::super::{
 use super::host::{TimeRecord, ToolsRecord};
 use super::{Stored, is_default};
 use crate::finding::MtuFinding;
-use crate::limits::{MAX_ALIKE_SERVERS, MAX_CONTACTS, MAX_TOP_VALUES};
+use crate::limits::{MAX_ALIKE_SERVERS, MAX_CONTACTS, MAX_SOFTWARE_LEN, MAX_TEXT_BYTES, MAX_TOP_VALUES};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -253,11 +253,26 @@ impl Stored<Box<[u8]>> for Bytes {
     }
 
     fn load(self, _: &Database) -> Result<Box<[u8]>, HostRecordError> {
-        Ok(match self {
-            Self::Text(text) => text.into_bytes().into(),
-            Self::Bytes(bytes) => bytes.into(),
-        })
+        let bytes = match self {
+            Self::Text(text) => text.into_bytes(),
+            Self::Bytes(bytes) => bytes,
+        };
+        // Names are shorter.
+        bounded(bytes, MAX_SOFTWARE_LEN).map(Vec::into_boxed_slice)
     }
+}
+
+/// A text, unless it is longer than this.
+fn bounded<T: AsRef<[u8]>>(text: T, most: usize) -> Result<T, HostRecordError> {
+    match text.as_ref().len() {
+        len if len > most => Err(HostRecordError::Text(len)),
+        _ => Ok(text),
+    }
+}
+
+/// A text of a database or a table.
+fn known(text: String) -> Result<String, HostRecordError> {
+    bounded(text, MAX_TEXT_BYTES)
 }
 
 /// Handshakes, heads, forwarded heads and hellos.
@@ -383,7 +398,9 @@ impl Stored<Claim> for HeaderRecord {
 
     fn load(self, database: &Database) -> Result<Claim, HostRecordError> {
         let Self { text, system, honest, forwarded } = self;
-        let system = system.map(|(system, text)| (system.into(), text.into()));
+        let system = system
+            .map(|(system, text)| Ok::<_, HostRecordError>((known(system)?.into(), known(text)?.into())));
+        let system = system.transpose()?;
         Ok(Claim { text: text.load(database)?, system, honest, forwarded })
     }
 }
@@ -410,7 +427,7 @@ impl Stored<TlsClientSeen> for TlsClientRecord {
         Ok(TlsClientSeen {
             ja4: self.ja4.parse()?,
             transport: self.transport.into(),
-            software: self.software.map(String::into_boxed_str),
+            software: self.software.map(known).transpose()?.map(String::into_boxed_str),
             family: family(self.family)?,
         })
     }
@@ -425,7 +442,10 @@ impl Stored<Cow<'static, str>> for LanguageRecord {
     }
 
     fn load(self, _: &Database) -> Result<Cow<'static, str>, HostRecordError> {
-        Ok(language::known(&self.0).map_or(Cow::Owned(self.0), Cow::Borrowed))
+        Ok(match language::known(&self.0) {
+            Some(name) => Cow::Borrowed(name),
+            None => Cow::Owned(bounded(self.0, MAX_SOFTWARE_LEN)?),
+        })
     }
 }
 
@@ -469,7 +489,7 @@ impl Stored<Latest> for LatestRecord {
             distance: self.distance,
             mismatch: self.mismatch_of_software.map(mismatch),
             software: find(self.software, database)?,
-            link: self.link.map(Arc::from),
+            link: self.link.map(known).transpose()?.map(Arc::from),
             language: self.language.as_deref().and_then(language::known),
         })
     }
@@ -529,9 +549,10 @@ impl Stored<Conflict> for ConflictRecord {
     }
 
     fn load(self, _: &Database) -> Result<Conflict, HostRecordError> {
-        let other = Statement { who: self.who.name(), says: self.says.into(), by: self.by.map(Arc::from) };
+        let by = self.by.map(known).transpose()?.map(Arc::from);
+        let other = Statement { who: self.who.name(), says: known(self.says)?.into(), by };
         let explanation = if self.is_imitation { Explanation::Imitation } else { Explanation::Unexplained };
-        Ok(Conflict { tcp: self.tcp.into(), other, explanation })
+        Ok(Conflict { tcp: known(self.tcp)?.into(), other, explanation })
     }
 }
 

@@ -113,8 +113,13 @@ impl RotatingFile {
     /// Whether the file must be rotated before a line of `line` bytes is written. An empty file is never due.
     pub(crate) fn is_due(&self, line: u64, now: SystemTime) -> bool {
         let full = self.rotation.max_bytes.is_some_and(|most| self.len.saturating_add(line) > most);
+        self.len > 0 && full || self.is_period_over(now)
+    }
+
+    /// Whether the period of what the file has is over.
+    pub(crate) fn is_period_over(&self, now: SystemTime) -> bool {
         // Compare with `!=`: a clock that was set back must not stop rotation.
-        self.len > 0 && (full || self.rotation.period(now) != self.period)
+        self.len > 0 && self.rotation.period(now) != self.period
     }
 
     /// Returns the number of bytes that fit into the file.
