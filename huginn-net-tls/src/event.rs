@@ -42,7 +42,7 @@ pub struct TlsServer {
     /// Its ServerHello, or [HelloRetryRequest](ServerHello::is_retry_request).
     pub hello: ServerHello<'static>,
     /// What its QUIC packets show beside the hello; `None` over other transports.
-    pub quic: Option<QuicServer>,
+    pub quic: Option<Box<QuicServer>>,
 }
 
 /// The certificates that a side sends (RFC 5246, section 7.4.2). Since TLS 1.3 they are encrypted, and visible only if they are

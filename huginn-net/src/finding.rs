@@ -35,6 +35,9 @@ pub use crate::watch::Match;
 /// A finding with its flow and its time stamp.
 pub type Event = huginn_net_core::Event<Finding>;
 
+// A larger value is moved by a call of `memcpy`.
+const _: () = assert!(size_of::<Finding>() <= 128);
+
 /// A result of the analysis. The large ones are boxed: findings are moved often, and most are small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

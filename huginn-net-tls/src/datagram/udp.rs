@@ -83,7 +83,7 @@ impl TlsUdpObserver {
                     let mut event = hellos.event(hello, found.retry);
                     match &mut event {
                         TlsEvent::Client(client) => client.quic = found.peers.client,
-                        TlsEvent::Server(server) => server.quic = found.peers.server,
+                        TlsEvent::Server(server) => server.quic = found.peers.server.map(Box::new),
                         TlsEvent::Certificates(_) | TlsEvent::Handshake(_) => {}
                     }
                     emit(origin(found.sender, found.conflict), event);

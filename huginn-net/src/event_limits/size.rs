@@ -200,7 +200,7 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
             let hello = &finding.server.hello;
             let alpn = hello.alpn().map_or(0, |name| text(name, limit));
             let extensions = numbers(hello.extensions().count(), limit);
-            let quic = finding.server.quic.map_or(0, |_| QUIC_SERVER);
+            let quic = finding.server.quic.as_ref().map_or(0, |_| QUIC_SERVER);
             let ja3s = limited(hello.message().len().saturating_mul(2), limit);
             sum([335, DECRYPTED, NUMBER, quic, alpn, extensions, ja3s])
         }

@@ -417,7 +417,7 @@ impl<'a> TlsServerRecord<'a> {
             retry: hello.is_retry_request(),
             ja3s_hash: Text::md5(ja3s.hash().0),
             ja3s: texts.owned("ja3s", ja3s.as_str().len(), ja3s),
-            quic: quic.as_ref().map(QuicServerRecord::new),
+            quic: quic.as_deref().map(QuicServerRecord::new),
             listed: listed(finding.clients.listed()),
         }
     }
