@@ -27,7 +27,7 @@ run_tests() {
 }
 
 # Without optimisation, which takes minutes and changes no value.
-export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0
+export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 export CARGO_PROFILE_RELEASE_OPT_LEVEL=0
 python3 -m venv "$folder/build"
 "$folder/build/bin/pip" install --quiet uv
