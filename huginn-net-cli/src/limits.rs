@@ -139,6 +139,9 @@ pub(crate) const MAX_STATE_LINE_BYTES: u64 = 16 << 20;
 /// Maximum size of a file of `live --state`, in bytes: several times that of a full table.
 pub(crate) const MAX_HOST_STATE_BYTES: u64 = 1 << 30;
 
+/// Maximum size of the hosts of such a file, in bytes: the rest is for the baseline, the header and the end.
+pub(crate) const MAX_SAVED_HOSTS_BYTES: u64 = MAX_HOST_STATE_BYTES - 2 * MAX_BASELINE_BYTES;
+
 /// Number of hosts that one query copies. The analysis pauses during a query, so a long list takes several.
 pub(crate) const HOSTS_PER_QUERY: usize = 1000;
 
@@ -564,9 +567,6 @@ pub(crate) const PROGRAM_TIME_SLACK: Duration = Duration::from_secs(2);
 /// Number of lines of one pair of addresses and ports from which on a list of programs says nothing of them: each event looks
 /// through them.
 pub(crate) const MAX_LISTED_PROGRAMS: usize = 64;
-
-/// Bytes of a key log that are read at once: hundreds of lines.
-pub(crate) const KEY_LOG_BUFFER_LEN: usize = 64 * 1024;
 
 /// Interval at which key logs of live traffic are looked at: shorter than most round trips, so that few packets wait for their secret.
 #[cfg(unix)]

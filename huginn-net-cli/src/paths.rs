@@ -72,10 +72,10 @@ pub(crate) fn new_name(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Returns a path, or the first with `.1`, `.2` and so on at its end that no file has.
+/// Returns a path, or the first with `.1` to `.9` at its end that no file has; the path if all have one.
 #[cfg(unix)]
 pub(crate) fn unused_name(path: PathBuf) -> PathBuf {
-    let numbered = (1_u32..).map(|number| {
+    let numbered = (1..=9).map(|number| {
         let mut name = path.clone().into_os_string();
         name.push(format!(".{number}"));
         PathBuf::from(name)
@@ -94,10 +94,10 @@ pub(crate) fn unread_name(path: &Path) -> PathBuf {
 
 /// Replaces a file as [`replace_file`] does. Only its owner may read the file, which is complete after a crash of the system, too.
 #[cfg(unix)]
-pub(crate) fn replace_private_file(
+pub(crate) fn replace_private_file<T>(
     path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> io::Result<()> {
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<T>,
+) -> io::Result<T> {
     let name = new_name(path);
     // What a crash left may have other rights, or be a link.
     match fs::remove_file(&name) {
@@ -108,12 +108,16 @@ pub(crate) fn replace_private_file(
     options.write(true).create_new(true);
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut out = BufWriter::with_capacity(1 << 16, options.open(&name)?);
-    let written = write(&mut out).and_then(|()| out.flush()).and_then(|()| out.get_ref().sync_all());
+    let written = write(&mut out).and_then(|result| {
+        out.flush()?;
+        out.get_ref().sync_all()?;
+        Ok(result)
+    });
     drop(out);
-    let outcome = written.and_then(|()| fs::rename(&name, path));
+    let outcome = written.and_then(|result| fs::rename(&name, path).map(|()| result));
     match &outcome {
         // Some file systems cannot write directories to the disk on request.
-        Ok(()) => _ = File::open(parent_directory(path)).and_then(|folder| folder.sync_all()),
+        Ok(_) => _ = File::open(parent_directory(path)).and_then(|folder| folder.sync_all()),
         // An incomplete file is of no use.
         Err(_) => _ = fs::remove_file(&name),
     }
@@ -175,7 +179,7 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         }
-        assert!(replace_private_file(&path, |_| Err(io::Error::other("no"))).is_err());
+        assert!(replace_private_file(&path, |_| Err::<(), _>(io::Error::other("no"))).is_err());
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
         assert_eq!(fs::read_to_string(folder.path().join("other")).unwrap(), "of others");
         assert!(!new_name(&path).exists());

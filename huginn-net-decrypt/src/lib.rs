@@ -43,9 +43,7 @@ mod tls;
 
 pub use huginn_net_wire::Side;
 pub use quic::{QuicDecryptor, QuicReader};
-pub use secrets::{KeyLogSummary, SecretLabel, Secrets};
+pub use secrets::{KeyLogReader, KeyLogSummary, SecretLabel, Secrets};
 pub use tls::{
     PlaintextReader, SessionConnection, SessionReader, Stop, TlsDecryptor, decompress_certificate,
 };
-/// The type of [`Secrets::text_buffer`].
-pub use zeroize::Zeroizing;

@@ -28,6 +28,12 @@ pub(crate) const MAX_ALL_WAITING_BYTES: usize = 64 << 20;
 /// secret must leave room for others.
 pub(crate) const MAX_WAITING_SECONDS: u64 = 10;
 
+/// Maximum time, in seconds, by which workers read packets of another order: a clock that goes back farther was set.
+pub(crate) const MAX_REORDERED_SECONDS: u64 = 60;
+
+/// Bytes of a key log that are read at once: hundreds of lines.
+pub(crate) const KEY_LOG_BUFFER_LEN: usize = 64 * 1024;
+
 /// Maximum length of a handshake message that is kept, in bytes: hellos and certificate chains of real servers are shorter.
 pub(crate) const MAX_MESSAGE_LEN: usize = 64 * 1024;
 

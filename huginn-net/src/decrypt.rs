@@ -1,7 +1,8 @@
 //! TLS records and logged secrets to plaintext.
 
 use huginn_net_core::{
-    AnalysisError, Analyzer, Event, Probe, Source, StreamData, StreamObserver, StreamParser, StreamStart,
+    AnalysisError, Analyzer, CancelToken, Event, Probe, Source, StreamData, StreamObserver, StreamParser,
+    StreamStart,
 };
 pub use huginn_net_decrypt::*;
 use huginn_net_tls::TlsParser;
@@ -12,16 +13,14 @@ use crate::limits::MAX_SESSION_CONNECTIONS;
 /// some programs, such as those of Go, log it once. Reads the capture to its end, if there is a secret of TLS 1.2 at all.
 ///
 /// An analysis with these secrets comes after it, with another reader of the same capture. Returns the number of connections that were left
-/// out: those after the first 100,000.
-///
-/// # Errors
-/// Those of the source. What was read before counts.
+/// out, those after the first 100,000, and how the source ended: what was read before an error, or before `cancel`, counts.
 pub fn add_sessions<'f, S: Source<'f, Error: Send> + Send>(
     source: S,
     secrets: &Secrets,
-) -> Result<u64, AnalysisError<S::Error>> {
+    cancel: CancelToken,
+) -> (u64, Result<(), AnalysisError<S::Error>>) {
     if !secrets.has_sessions() {
-        return Ok(0);
+        return (0, Ok(()));
     }
     let (mut connections, mut left_out) = (Vec::new(), 0_u64);
     let mut sink = |event: Event<SessionConnection>| {
@@ -31,9 +30,10 @@ pub fn add_sessions<'f, S: Source<'f, Error: Send> + Send>(
             left_out = left_out.saturating_add(1);
         }
     };
-    let outcome = Analyzer::<StreamObserver<Sessions>>::builder().build().analyze(source, &mut sink);
+    let mut analyzer = Analyzer::<StreamObserver<Sessions>>::builder().cancel_token(cancel).build();
+    let outcome = analyzer.analyze(source, &mut sink);
     secrets.add_sessions(&connections);
-    outcome.map(|_| left_out)
+    (left_out, outcome.map(drop))
 }
 
 /// Reads the handshake of a connection.

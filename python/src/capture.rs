@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use arrow_schema::SchemaRef;
 use huginn_net::core::{Analyzer, CancelToken, Filter};
-use huginn_net::decrypt::{KeyLogSummary, Secrets};
+use huginn_net::decrypt::{KeyLogReader, KeyLogSummary, Secrets};
 use huginn_net::finding::NoticeSettings;
 use huginn_net::hosts::{HostLimits, WithoutHosts};
 use huginn_net::record::JsonHost;
@@ -219,33 +219,12 @@ impl Options {
     }
 }
 
-/// Bytes of a key log that are read at once: hundreds of lines.
-const KEY_LOG_BUFFER_LEN: usize = 64 * 1024;
-
-/// Adds the secrets of a key log. Its buffer does not grow, since the memory that it leaves would keep secrets.
-fn add_key_log(mut file: impl Read, secrets: &Secrets) -> io::Result<()> {
-    let mut buffer = Secrets::text_buffer(KEY_LOG_BUFFER_LEN);
-    let (mut len, mut summary) = (0_usize, KeyLogSummary::default());
-    loop {
-        let count = match file.read(buffer.get_mut(len..).unwrap_or_default()) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            outcome => outcome?,
-        };
-        len = len.saturating_add(count);
-        let text = buffer.get(..len).unwrap_or_default();
-        let lines = match text.iter().rposition(|byte| *byte == b'\n') {
-            Some(last) if count > 0 => last.saturating_add(1),
-            // The last line may lack its end. One that does not fit is malformed.
-            _ if count == 0 || len == buffer.len() => len,
-            _ => continue,
-        };
-        secrets.add_key_log_lines(text.get(..lines).unwrap_or_default(), &mut summary);
-        if count == 0 {
-            return Ok(());
-        }
-        buffer.copy_within(lines..len, 0);
-        len = len.saturating_sub(lines);
-    }
+/// Adds the secrets of a key log.
+fn add_key_log(file: impl Read, secrets: &Secrets) -> io::Result<()> {
+    let (mut reader, mut summary) = (KeyLogReader::new(), KeyLogSummary::default());
+    reader.read(file, secrets, &mut summary)?;
+    reader.finish(secrets, &mut summary);
+    Ok(())
 }
 
 /// A source that is opened for each analysis.

@@ -83,7 +83,7 @@ fn add_secrets(
         let _ = open()?.read_key_logs(|text| _ = options.secrets.add_key_log(text));
     }
     if options.secrets.has_sessions() {
-        let _ = add_sessions(open()?, &options.secrets);
+        let _ = add_sessions(open()?, &options.secrets, options.cancel.clone());
     }
     Ok(())
 }

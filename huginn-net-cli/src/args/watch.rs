@@ -32,7 +32,7 @@ pub(crate) struct WatchArguments {
     pub(crate) once: bool,
 
     /// Decrypt TLS and QUIC with the secrets of this file, and report the HTTP inside: a key log, as SSLKEYLOGFILE names one; new lines are
-    /// read as they are written, before each capture (docs/decryption.md); may be repeated. Secrets that a capture brings are used without it
+    /// read before each capture (docs/decryption.md); may be repeated. Secrets that a capture brings are used without it
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub(crate) keylog: Vec<PathBuf>,
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, Seek, SeekFrom};
 use std::num::NonZeroU32;
 use std::path::Path;
 #[cfg(unix)]
@@ -10,10 +10,9 @@ use std::path::PathBuf;
 
 use huginn_net::CaptureReader;
 use huginn_net::core::Amount;
-use huginn_net::decrypt::{KeyLogSummary, Secrets, Zeroizing};
+use huginn_net::decrypt::{KeyLogReader, KeyLogSummary, Secrets};
 
 use crate::failure::Failure;
-use crate::limits::KEY_LOG_BUFFER_LEN;
 use crate::paths::name_of;
 
 /// The secrets of a key log, or of the Decryption Secrets Blocks of a pcapng file.
@@ -29,9 +28,7 @@ struct Rest {
     file: File,
     /// Number of bytes that were read from the file.
     position: u64,
-    buffer: Zeroizing<Vec<u8>>,
-    /// Length of an incomplete line, at the start of the buffer.
-    len: usize,
+    reader: KeyLogReader,
 }
 
 impl KeyLog {
@@ -51,8 +48,7 @@ impl KeyLog {
             let _ = capture.read_key_logs(|text| secrets.add_key_log_lines(text, &mut key_log.summary));
             return Ok(key_log);
         }
-        let buffer = Secrets::text_buffer(KEY_LOG_BUFFER_LEN);
-        let mut rest = Rest { file, position: 0, buffer, len: 0 };
+        let mut rest = Rest { file, position: 0, reader: KeyLogReader::new() };
         rest.read(secrets, &mut key_log.summary).map_err(failed)?;
         key_log.rest = is_regular.then_some(rest);
         Ok(key_log)
@@ -71,8 +67,8 @@ impl KeyLog {
 
     /// Adds the last line, even if it is not complete.
     fn end(&mut self, secrets: &Secrets) {
-        let Some(Rest { buffer, len, .. }) = self.rest.take() else { return };
-        secrets.add_key_log_lines(buffer.get(..len).unwrap_or_default(), &mut self.summary);
+        let Some(Rest { reader, .. }) = self.rest.take() else { return };
+        reader.finish(secrets, &mut self.summary);
     }
 
     /// Adds the complete lines that were written since. Of a file that became shorter, all lines are read again.
@@ -151,32 +147,15 @@ impl GrowingKeyLogs {
 impl Rest {
     /// Adds the complete lines of the rest of the file.
     fn read(&mut self, secrets: &Secrets, summary: &mut KeyLogSummary) -> io::Result<()> {
-        let Self { file, position, buffer, len } = self;
+        let Self { file, position, reader } = self;
         if *position > 0 && file.metadata()?.len() < *position {
             file.seek(SeekFrom::Start(0))?;
-            (*position, *len) = (0, 0);
+            *position = 0;
+            reader.restart();
         }
-        loop {
-            let count = match file.read(buffer.get_mut(*len..).unwrap_or_default()) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                outcome => outcome?,
-            };
-            if count == 0 {
-                return Ok(());
-            }
-            *position = position.saturating_add(count as u64);
-            *len = len.saturating_add(count);
-            let text = buffer.get(..*len).unwrap_or_default();
-            let lines = match text.iter().rposition(|byte| *byte == b'\n') {
-                Some(last) => last.saturating_add(1),
-                // A line that does not fit is malformed.
-                None if *len == buffer.len() => *len,
-                None => continue,
-            };
-            secrets.add_key_log_lines(text.get(..lines).unwrap_or_default(), summary);
-            buffer.copy_within(lines..*len, 0);
-            *len = len.saturating_sub(lines);
-        }
+        let count = reader.read(file, secrets, summary)?;
+        *position = position.saturating_add(count);
+        Ok(())
     }
 }
 

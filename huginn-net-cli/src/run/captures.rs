@@ -4,6 +4,7 @@ use std::io;
 use std::num::NonZeroU32;
 use std::path::Path;
 
+use huginn_net::CancelToken;
 use huginn_net::capture::LabelledFrame;
 use huginn_net::core::{Amount, Block, Fill, FirstFrames, NextFrame};
 use huginn_net::decrypt::{KeyLogSummary, Secrets, add_sessions};
@@ -250,7 +251,7 @@ fn add_sessions_of(
     let Ok(reader) = open(path, max_ratio) else { return 0 };
     let mut progress = Progress::hidden();
     let source = CaptureSource { reader, len: 0, progress: &mut progress, interrupt, shown: 0 };
-    add_sessions(FirstFrames::new(source, count), secrets).unwrap_or(0)
+    add_sessions(FirstFrames::new(source, count), secrets, CancelToken::default()).0
 }
 
 /// Opens a capture file, or standard input.

@@ -1,6 +1,7 @@
 //! Secrets of TLS sessions.
 
 mod key_log;
+mod reader;
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -12,8 +13,9 @@ use foldhash::HashMap;
 use zeroize::Zeroizing;
 
 pub use key_log::KeyLogSummary;
+pub use reader::KeyLogReader;
 
-use crate::limits::{MAX_ALL_WAITING_BYTES, MAX_SECRETS, MAX_WAITING_SECONDS};
+use crate::limits::{MAX_ALL_WAITING_BYTES, MAX_REORDERED_SECONDS, MAX_SECRETS, MAX_WAITING_SECONDS};
 use crate::tls::SessionConnection;
 use crate::tls::hello::SessionName;
 
@@ -68,7 +70,7 @@ struct Shared {
     version: AtomicU64,
     /// Whether more secrets may come.
     is_growing: AtomicBool,
-    /// The latest capture time, in seconds.
+    /// The capture time, in seconds.
     seconds: AtomicU64,
     waiting: Mutex<AllWaiting>,
 }
@@ -81,8 +83,9 @@ impl AllWaiting {
     /// Adds bytes that have waited since a second. Returns whether there is room for them and their time is not over.
     fn add(&mut self, bytes: usize, since: u64, now: u64) -> bool {
         let start = now.saturating_sub(MAX_WAITING_SECONDS);
-        self.0.retain(|(second, _)| *second >= start);
-        if since < start || self.sum().saturating_add(bytes) > MAX_ALL_WAITING_BYTES {
+        // Seconds to come are those of a clock that was set back since.
+        self.0.retain(|(second, _)| (start..=now).contains(second));
+        if !(start..=now).contains(&since) || self.sum().saturating_add(bytes) > MAX_ALL_WAITING_BYTES {
             return false;
         }
         match self.0.iter_mut().find(|(second, _)| *second == since) {
@@ -172,10 +175,12 @@ impl Secrets {
         self.0.is_growing.load(Ordering::Relaxed)
     }
 
-    /// Sets the capture time, in seconds, before the packets of that time are read. It never goes back.
+    /// Sets the capture time, in seconds, before the packets of that time are read. It goes back by more than a minute only, as a clock
+    /// that is set does: packets of several workers are not in order.
     pub fn set_seconds(&self, seconds: u64) {
-        if self.is_growing() && seconds > self.seconds() {
-            self.0.seconds.fetch_max(seconds, Ordering::Relaxed);
+        let now = self.seconds();
+        if self.is_growing() && (seconds > now || seconds < now.saturating_sub(MAX_REORDERED_SECONDS)) {
+            self.0.seconds.store(seconds, Ordering::Relaxed);
         }
     }
 
@@ -254,11 +259,6 @@ impl Secrets {
     /// A number that changes with new secrets.
     pub(crate) fn version(&self) -> u64 {
         self.0.version.load(Ordering::Relaxed)
-    }
-
-    /// A buffer for the text of a key log, which is zeroed when it is dropped.
-    pub fn text_buffer(len: usize) -> Zeroizing<Vec<u8>> {
-        Zeroizing::new(vec![0; len])
     }
 
     /// Returns a copy of a secret.
@@ -363,13 +363,26 @@ mod tests {
         secrets.set_seconds(100 + MAX_WAITING_SECONDS);
         assert!(late.set(0, &secrets) && !late.set(1, &secrets));
         secrets.set_seconds(101 + MAX_WAITING_SECONDS);
-        secrets.set_seconds(5);
+        secrets.set_seconds(60);
         assert!(late.set(2, &secrets), "the bytes of the idle one no longer count");
         assert!(late.set(3, &secrets) && !idle.set(4, &secrets));
         drop(idle);
         assert_eq!(secrets.waiting_bytes(), 3);
         drop(late);
         assert_eq!(secrets.waiting_bytes(), 0);
+    }
+
+    #[test]
+    fn clock_that_is_set_back_keeps_limit_of_seconds() {
+        let secrets = Secrets::new();
+        secrets.set_growing(true);
+        secrets.set_seconds(1_000_000);
+        let [mut earlier, mut later] = [Waiting::default(), Waiting::default()];
+        assert!(earlier.set(MAX_ALL_WAITING_BYTES, &secrets));
+        secrets.set_seconds(100);
+        assert!(later.set(1, &secrets), "bytes of a time to come do not count");
+        secrets.set_seconds(101 + MAX_WAITING_SECONDS);
+        assert!(!later.set(2, &secrets));
     }
 
     #[test]

@@ -148,11 +148,16 @@ impl Directory {
     /// Returns the oldest file that was not read.
     pub(super) fn next(&mut self) -> io::Result<Next> {
         let has_looked = self.refresh(None)?;
-        Ok(match self.found.pop_front() {
-            Some(file) => Next::File(file),
-            None if has_looked => Next::Nothing,
-            None => Next::NotLooked,
-        })
+        while let Some(file) = self.found.pop_front() {
+            // It may have been compressed while the other file was read.
+            if uncompressed(&file.name)
+                .is_none_or(|name| self.passed.values().all(|passed| passed.name != name))
+            {
+                return Ok(Next::File(file));
+            }
+            self.pass(file, true);
+        }
+        Ok(if has_looked { Next::Nothing } else { Next::NotLooked })
     }
 
     /// Whether a file is known that was not read, other than `current`.

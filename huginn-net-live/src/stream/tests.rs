@@ -177,7 +177,9 @@ fn directory_reads_growing_file_until_next() {
     fs::rename(path("1.pcap"), path("1.pcap.gz")).unwrap();
     fs::write(path("note.txt"), "a note beside captures, longer than any header").unwrap();
     fs::write(path("3.pcap"), capture(&[5])).unwrap();
+    fs::copy(path("3.pcap"), path("3.pcap.gz")).unwrap();
     opened.expect(&[5]);
+    assert_eq!(opened.next(Duration::from_millis(600)), None);
     // A ring overwrites the oldest file.
     fs::write(path("2.pcap"), capture(&[6, 7])).unwrap();
     opened.expect(&[6, 7]);

@@ -32,8 +32,8 @@ pub enum HostRecordError {
     /// The reading of the clock has no value, or no clock has its frequency.
     #[error("a clock without a value, or with a frequency that no clock has")]
     Clock,
-    /// The ports of a tool are no ascending, disjoint ranges.
-    #[error("the ports of a tool are no ascending ranges")]
+    /// The ports of a tool are not ascending, disjoint ranges.
+    #[error("the ports of a tool are not ascending, disjoint ranges")]
     Ports,
     /// A text is longer than any that a host has.
     #[error("a text of {0} bytes is too long")]

@@ -72,7 +72,7 @@ mod with_secrets {
         }
 
         /// The secrets, even if there are none, and none can come any more.
-        pub(in crate::observers) fn set(&self) -> Option<&Secrets> {
+        pub(in crate::observers) fn given_secrets(&self) -> Option<&Secrets> {
             self.0.as_ref()
         }
 

@@ -863,7 +863,9 @@ impl Observers {
         let ProtocolStates { transport: TransportState::Udp(state), systems, mismatch, .. } = flow else {
             return;
         };
-        let (Some(mut quic), Some(secrets)) = (state.quic.take(), self.decryption.set()) else { return };
+        let (Some(mut quic), Some(secrets)) = (state.quic.take(), self.decryption.given_secrets()) else {
+            return;
+        };
         let Some((packet, flow)) = quic.take_last() else { return };
         let findings = ParserFindings {
             database: &self.database,

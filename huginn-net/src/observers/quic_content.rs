@@ -98,7 +98,12 @@ impl QuicConnections {
         {
             oldest.push(content, emit, |decryptor, reader| decryptor.finish(secrets, reader));
         }
+        // A datagram with an id of one connection announces no id of another.
+        let is_owned = self.owner_of(sender, datagram).is_some();
         for connection in &mut self.connections {
+            if is_owned && !connection.decryptor.owns(sender, datagram) {
+                continue;
+            }
             let belongs = connection
                 .push(content, emit, |decryptor, reader| decryptor.push(sender, datagram, secrets, reader));
             if belongs {

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::captures;
+use huginn_net::CancelToken;
 use huginn_net::Configure;
 use huginn_net::core::DecodeConfig;
 use huginn_net::core::NextFrame;
@@ -136,7 +137,8 @@ pub(crate) fn secrets(captures: &[&Path]) -> Secrets {
     for capture in captures {
         let reader = CaptureReader::open(capture).unwrap();
         reader.read_key_logs(|text| assert_eq!(secrets.add_key_log(text).malformed, 0)).unwrap();
-        huginn_net::decrypt::add_sessions(CaptureReader::open(capture).unwrap(), &secrets).unwrap();
+        let reader = CaptureReader::open(capture).unwrap();
+        huginn_net::decrypt::add_sessions(reader, &secrets, CancelToken::default()).1.unwrap();
     }
     secrets
 }

@@ -477,11 +477,14 @@ fn few_events_are_compressed_soon() {
 fn compressed_events_that_wait_go_to_the_file_of_their_time() {
     let folder = tempdir().unwrap();
     let path = folder.path().join("events.json.zst");
-    let rotation = Rotation { every: Some(Duration::from_secs(1)), ..Rotation::default() };
+    let period = Duration::from_secs(4);
+    let rotation = Rotation { every: Some(period), ..Rotation::default() };
     let queue = to_file(&path, rotation, LARGE_CAPACITY);
     // The start of a period.
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-    thread::sleep(Duration::from_secs(1) - Duration::from_nanos(now.subsec_nanos().into()));
+    thread::sleep(
+        Duration::from_secs(4 - now.as_secs() % 4) - Duration::from_nanos(now.subsec_nanos().into()),
+    );
     assert!(queue.push(b"one\n").is_continue());
     queue.handle().reopen();
     wait_until(&queue, |counters| counters.written_lines == 1);

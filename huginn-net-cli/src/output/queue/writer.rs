@@ -226,7 +226,7 @@ impl Writer {
         rotation.into_iter().chain(batch).min()
     }
 
-    /// Adds lines to those that wait to be compressed, and writes them if that is due. Those of a period that is over go to its file.
+    /// Adds lines to those that wait to be compressed, and writes them if that is due. Those of a period that is over go to its file, if it has any yet.
     fn add(&mut self, chunk: &Chunk) -> Result<(), Over> {
         if self.is_period_over() {
             self.write_batch()?;

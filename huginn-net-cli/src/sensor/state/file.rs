@@ -11,7 +11,7 @@ use huginn_net::{Database, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::limits::{MAX_BASELINE_BYTES, MAX_HOST_STATE_BYTES, MAX_STATE_LINE_BYTES};
+use crate::limits::{MAX_BASELINE_BYTES, MAX_HOST_STATE_BYTES, MAX_SAVED_HOSTS_BYTES, MAX_STATE_LINE_BYTES};
 
 /// The version of the format. A change of the records of hosts changes it, too.
 const VERSION: u32 = 1;
@@ -75,7 +75,11 @@ pub(super) struct StateWriter<W> {
     out: W,
     hash: Sha256,
     hosts: u64,
+    /// Number of hosts that no longer fit into a file that can be read.
+    left_out: u64,
     line: Vec<u8>,
+    /// Bytes that hosts may still have.
+    rest: u64,
 }
 
 impl<W: Write> StateWriter<W> {
@@ -83,27 +87,48 @@ impl<W: Write> StateWriter<W> {
     pub(super) fn new(out: W) -> io::Result<Self> {
         let now = Timestamp::from(SystemTime::now());
         let written = Timestamp::new(now.as_secs(), 0, 0).to_string();
-        let mut writer = Self { out, hash: Sha256::new(), hosts: 0, line: Vec::new() };
+        let (hash, rest) = (Sha256::new(), MAX_SAVED_HOSTS_BYTES);
+        let mut writer = Self { out, hash, hosts: 0, left_out: 0, line: Vec::new(), rest };
         writer.write(&Header { huginn_net_state: VERSION, written })?;
         Ok(writer)
     }
 
     fn write(&mut self, value: &impl Serialize) -> io::Result<()> {
+        self.set_line(value)?;
+        self.write_line()
+    }
+
+    fn set_line(&mut self, value: &impl Serialize) -> io::Result<()> {
         self.line.clear();
         serde_json::to_writer(&mut self.line, value)?;
         self.line.push(b'\n');
+        Ok(())
+    }
+
+    fn write_line(&mut self) -> io::Result<()> {
         self.hash.update(&self.line);
         self.out.write_all(&self.line)
     }
 
-    /// Writes a host.
+    /// Writes a host, unless the hosts of the file are too long then: hostile texts have up to six characters a byte.
     pub(super) fn add(&mut self, host: &SavedHost) -> io::Result<()> {
-        self.hosts = self.hosts.saturating_add(1);
-        self.write(&SavedHostRecord::new(host))
+        self.set_line(&SavedHostRecord::new(host))?;
+        let len = self.line.len() as u64;
+        match self.rest.checked_sub(len).filter(|_| len <= MAX_STATE_LINE_BYTES) {
+            Some(rest) => {
+                (self.rest, self.hosts) = (rest, self.hosts.saturating_add(1));
+                self.write_line()
+            }
+            None => {
+                self.left_out = self.left_out.saturating_add(1);
+                Ok(())
+            }
+        }
     }
 
-    /// Writes the fingerprints that the baseline of the analysis did not have at its start, and the end.
-    pub(super) fn finish(mut self, learned: Option<&Baseline>) -> io::Result<()> {
+    /// Writes the fingerprints that the baseline of the analysis did not have at its start, and the end. Returns the number of hosts that
+    /// were left out.
+    pub(super) fn finish(mut self, learned: Option<&Baseline>) -> io::Result<u64> {
         if let Some(learned) = learned {
             let mut lines = Vec::new();
             learned.write_to(&mut lines)?;
@@ -112,7 +137,8 @@ impl<W: Write> StateWriter<W> {
         }
         let sha256 = HexDigits(&self.hash.clone().finalize()).to_string();
         let end = End { end: self.hosts, sha256 };
-        self.write(&end)
+        self.write(&end)?;
+        Ok(self.left_out)
     }
 }
 
@@ -235,6 +261,8 @@ mod tests {
 
     use huginn_net::{CaptureReader, Event, HuginnNet, Observers};
 
+    use crate::plan::StatePlan;
+
     use super::*;
 
     fn analyzed(baseline: Option<Baseline>) -> HuginnNet {
@@ -278,14 +306,37 @@ mod tests {
     }
 
     #[test]
+    fn hosts_that_make_a_state_too_long_are_left_out() {
+        let analyzer = analyzed(None);
+        let hosts = analyzer.shared_state();
+        let mut bytes = Vec::new();
+        let mut writer = StateWriter::new(&mut bytes).unwrap();
+        let mut ids = hosts.ids_by_age();
+        writer.add(&hosts.saved(ids.next().unwrap()).unwrap()).unwrap();
+        writer.rest = 10;
+        let others = ids.map(|id| writer.add(&hosts.saved(id).unwrap()).unwrap()).count();
+        assert!(others > 0);
+        assert_eq!(writer.finish(None).unwrap(), others as u64);
+        assert_eq!(read(&bytes, &mut empty(None)).unwrap().hosts, 1);
+    }
+
+    #[test]
     fn a_state_that_turns_out_bad_leaves_no_trace() {
-        let bytes = state(analyzed(None).shared_state());
+        let analyzer = analyzed(None);
+        let hosts = analyzer.shared_state();
+        let mut bytes = Vec::new();
+        let mut writer = StateWriter::new(&mut bytes).unwrap();
+        hosts.ids_by_age().for_each(|id| writer.add(&hosts.saved(id).unwrap()).unwrap());
+        writer.write(&"not a host").unwrap();
+        writer.finish(None).unwrap();
         let mut analyzer = empty(None);
-        read(&bytes, &mut analyzer).unwrap();
-        let hosts = analyzer.shared_state_mut();
-        assert!(hosts.counters().restored > 0);
-        hosts.clear();
-        let counters = hosts.counters();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state.jsonl");
+        std::fs::write(&path, &bytes).unwrap();
+        let plan = StatePlan { path, database: Database::builtin() };
+        let restored = crate::sensor::state::restore(&plan, analyzer.shared_state_mut()).unwrap().unwrap();
+        assert!(matches!(restored.outcome, Err(Unreadable::Line(_))));
+        let counters = analyzer.shared_state().counters();
         assert_eq!((counters.restored, counters.seen, counters.cleared, counters.active), (0, 0, 0, 0));
     }
 

@@ -162,7 +162,7 @@ impl StateKeeper {
             writer.finish(hosts.learned().as_ref())
         });
         self.counters.count(written.is_ok());
-        written.map_err(|source| Failure::Create { path: name_of(&self.path), source })
+        written.map(drop).map_err(|source| Failure::Create { path: name_of(&self.path), source })
     }
 }
 
@@ -176,13 +176,22 @@ fn write_on_request(path: &Path, status: &LiveStatus, messages: &Messages, reque
                 status.state().count(false);
                 messages.error(&format_args!("cannot write the state to {}: {error}", name_of(path)));
             }
-            Ok(()) => status.state().count(true),
+            Ok(left_out) => {
+                status.state().count(true);
+                if left_out > 0 {
+                    let hosts = Amount(left_out, "host(s)");
+                    messages.warn(&format_args!(
+                        "{}: {hosts} left out: the file would be too long",
+                        name_of(path)
+                    ));
+                }
+            }
         }
     }
 }
 
-/// Writes the hosts of a running analysis, which goes on between two queries.
-fn write_hosts<W: io::Write>(mut writer: StateWriter<W>, status: &LiveStatus) -> io::Result<()> {
+/// Writes the hosts of a running analysis, which goes on between two queries. Returns the number of those that were left out.
+fn write_hosts<W: io::Write>(mut writer: StateWriter<W>, status: &LiveStatus) -> io::Result<u64> {
     let ended = || io::Error::other("the analysis is not running");
     let ids = status.query_hosts(|hosts| hosts.ids_by_age().collect::<Vec<HostId>>()).ok_or_else(ended)?;
     for ids in ids.chunks(HOSTS_PER_QUERY) {
