@@ -102,6 +102,10 @@ pub(crate) const DIRECTORY_SCAN_INTERVAL: Duration = Duration::from_millis(200);
 #[cfg(unix)]
 pub(crate) const SCAN_PAUSE_FACTOR: u32 = 20;
 
+/// Maximum time between two looks at a directory, also if a look took long because the machine is busy.
+#[cfg(unix)]
+pub(crate) const MAX_SCAN_PAUSE: Duration = Duration::from_secs(5);
+
 /// Maximum number of files in a directory of captures.
 #[cfg(unix)]
 pub(crate) const MAX_FOLLOWED_FILES: usize = 100_000;

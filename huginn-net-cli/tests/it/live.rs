@@ -375,7 +375,7 @@ fn service_manager_learns_of_progress_and_end() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("notify");
     let socket = UnixDatagram::bind(&path).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(6))).unwrap();
     for workers in ["1", "2"] {
         let mut child = start_live(&["-o", "/dev/null", "-q", "-w", workers], |command| {
             command.env("NOTIFY_SOCKET", &path).env("WATCHDOG_USEC", "5000000");

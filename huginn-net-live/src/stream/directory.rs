@@ -15,7 +15,9 @@ use huginn_net_capture::{CaptureError, CaptureReader, is_capture_name};
 
 use super::{Closed, Message, Output};
 use crate::LiveError;
-use crate::limits::{CAPTURE_HEAD_LEN, DIRECTORY_SCAN_INTERVAL, MAX_FOLLOWED_FILES, SCAN_PAUSE_FACTOR};
+use crate::limits::{
+    CAPTURE_HEAD_LEN, DIRECTORY_SCAN_INTERVAL, MAX_FOLLOWED_FILES, MAX_SCAN_PAUSE, SCAN_PAUSE_FACTOR,
+};
 
 /// A directory whose captures are read in the order in which they were begun.
 pub(super) struct Directory {
@@ -173,7 +175,7 @@ impl Directory {
             return Ok(false);
         }
         let found = self.find(current);
-        let pause = begun.elapsed().saturating_mul(SCAN_PAUSE_FACTOR);
+        let pause = begun.elapsed().saturating_mul(SCAN_PAUSE_FACTOR).min(MAX_SCAN_PAUSE);
         self.next_scan = Instant::now().checked_add(pause);
         self.found = found?;
         Ok(true)
