@@ -72,24 +72,25 @@ pub(crate) fn new_name(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Returns a path, or the first with `.1` to `.9` at its end that no file has; the path if all have one.
+/// Returns the first path that no file has among `path("")`, and `path(".1")` up to this number.
 #[cfg(unix)]
-pub(crate) fn unused_name(path: PathBuf) -> PathBuf {
-    let numbered = (1..=9).map(|number| {
-        let mut name = path.clone().into_os_string();
-        name.push(format!(".{number}"));
-        PathBuf::from(name)
-    });
+pub(crate) fn unused_path(last: u32, path: impl Fn(&str) -> PathBuf) -> Option<PathBuf> {
+    let numbers = (1..=last).map(|number| format!(".{number}"));
+    let mut paths = std::iter::once(String::new()).chain(numbers).map(|number| path(&number));
     // A dangling link uses the name too.
-    let mut names = std::iter::once(path.clone()).chain(numbered);
-    names.find(|name| fs::symlink_metadata(name).is_err()).unwrap_or(path)
+    paths.find(|path| fs::symlink_metadata(path).is_err())
 }
 
-/// Returns the path of a state that could not be read.
+/// Returns the path for a state that could not be read, and is kept: the first of ten that no file has, or else the first.
+#[cfg(unix)]
 pub(crate) fn unread_name(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".unread");
-    name.into()
+    let numbered = |number: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".unread");
+        name.push(number);
+        PathBuf::from(name)
+    };
+    unused_path(9, numbered).unwrap_or_else(|| numbered(""))
 }
 
 /// Replaces a file as [`replace_file`] does. Only its owner may read the file, which is complete after a crash of the system, too.

@@ -1,12 +1,11 @@
 //! Files that are written one after the other, with the time in their names.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::rotated_file::{RotatedFile, stamp};
-use crate::paths::parent_directory;
+use crate::paths::{parent_directory, unused_path};
 
 /// Names of files: `events.parquet` becomes `events.20261123T220000Z.parquet`.
 #[derive(Clone, Debug)]
@@ -30,13 +29,8 @@ impl StampedFiles {
     /// Returns the name of a file in a folder that begins now.
     pub(crate) fn unused_name(&self, folder: &Path, now: SystemTime) -> io::Result<PathBuf> {
         let stem = format!("{}.{}", self.stem().display(), stamp(now));
-        let mut name = folder.join(format!("{stem}{}", self.extension));
-        let mut number = 0_u32;
-        while fs::symlink_metadata(&name).is_ok() {
-            number = number.checked_add(1).ok_or(io::ErrorKind::AlreadyExists)?;
-            name = folder.join(format!("{stem}.{number}{}", self.extension));
-        }
-        Ok(name)
+        let path = |number: &str| folder.join(format!("{stem}{number}{}", self.extension));
+        unused_path(u32::MAX, path).ok_or_else(|| io::ErrorKind::AlreadyExists.into())
     }
 
     /// Removes the oldest files beyond the number to keep.

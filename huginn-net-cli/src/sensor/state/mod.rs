@@ -18,9 +18,7 @@ use crate::control::counters::StateCounters;
 use crate::failure::Failure;
 use crate::limits::{HOST_STATE_INTERVAL, HOSTS_PER_QUERY};
 use crate::output::Messages;
-use crate::paths::{
-    PathName, check_directory_writable, name_of, replace_private_file, unread_name, unused_name,
-};
+use crate::paths::{PathName, check_directory_writable, name_of, replace_private_file, unread_name};
 use crate::plan::StatePlan;
 
 /// What became of the state file at the start.
@@ -89,7 +87,7 @@ impl Restored {
                 }
             }
             Err(error) => {
-                let aside = unused_name(unread_name(&path));
+                let aside = unread_name(&path);
                 let kept = match fs::rename(&path, &aside) {
                     Ok(()) => format!("the file is kept as {}", PathName(aside)),
                     Err(error) => format!("the file will be replaced: {error}"),

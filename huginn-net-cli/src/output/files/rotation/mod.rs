@@ -10,7 +10,7 @@ use super::append_file::{AppendFile, FileId, is_pipe, is_without_reader, without
 use super::compression::Compression;
 use super::rotated_file::{RotatedFile, stamp};
 use crate::output::error::OutputError;
-use crate::paths::{PathName, check_directory_writable};
+use crate::paths::{PathName, check_directory_writable, unused_path};
 
 /// Rotation policy. By default, files are not rotated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -262,18 +262,13 @@ impl RotatingFile {
 /// Returns the name of a file that is rotated now.
 fn unused_name(path: &Path, compression: Option<Compression>, now: SystemTime) -> io::Result<PathBuf> {
     let (stem, suffix) = parts(path, compression);
-    let mut plain = stem.into_os_string();
-    plain.push(format!(".{}", stamp(now)));
-    let mut name = plain.clone();
-    name.push(suffix);
-    let mut number = 0_u32;
-    // A dangling link uses the name too.
-    while fs::symlink_metadata(&name).is_ok() {
-        number = number.checked_add(1).ok_or(io::ErrorKind::AlreadyExists)?;
-        name.clone_from(&plain);
-        name.push(format!(".{number}{suffix}"));
-    }
-    Ok(name.into())
+    let stamp = stamp(now);
+    let unused = unused_path(u32::MAX, |number| {
+        let mut name = stem.clone().into_os_string();
+        name.push(format!(".{stamp}{number}{suffix}"));
+        name.into()
+    });
+    unused.ok_or_else(|| io::ErrorKind::AlreadyExists.into())
 }
 
 /// Splits a path before the time in the names of rotated files.
