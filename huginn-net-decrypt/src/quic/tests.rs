@@ -297,7 +297,7 @@ fn packets_to_new_ids_wait_with_those_that_announce_them() {
 }
 
 #[test]
-fn packets_wait_until_a_secret_of_their_connection_comes_or_none_can_come() {
+fn waiting_packets_are_read_after_own_secret_or_last_secret() {
     let (secrets, mut reader) = (Secrets::new(), Reader::default());
     secrets.set_growing(true);
     let mut connection = QuicDecryptor::new(Side::Client, &INITIAL, &[7; 32]).unwrap();

@@ -82,10 +82,10 @@ struct AllWaiting(Vec<(u64, usize)>);
 impl AllWaiting {
     /// Adds bytes that have waited since a second. Returns whether there is room for them and their time is not over.
     fn add(&mut self, bytes: usize, since: u64, now: u64) -> bool {
-        let start = now.saturating_sub(MAX_WAITING_SECONDS);
         // Seconds to come are those of a clock that was set back since.
-        self.0.retain(|(second, _)| (start..=now).contains(second));
-        if !(start..=now).contains(&since) || self.sum().saturating_add(bytes) > MAX_ALL_WAITING_BYTES {
+        let in_time = now.saturating_sub(MAX_WAITING_SECONDS)..=now;
+        self.0.retain(|(second, _)| in_time.contains(second));
+        if !in_time.contains(&since) || self.sum().saturating_add(bytes) > MAX_ALL_WAITING_BYTES {
             return false;
         }
         match self.0.iter_mut().find(|(second, _)| *second == since) {
@@ -352,11 +352,17 @@ impl fmt::Debug for Secrets {
 mod tests {
     use super::*;
 
-    #[test]
-    fn bytes_wait_for_ten_seconds() {
+    /// A growing set at a time.
+    fn growing_at(seconds: u64) -> Secrets {
         let secrets = Secrets::new();
         secrets.set_growing(true);
-        secrets.set_seconds(100);
+        secrets.set_seconds(seconds);
+        secrets
+    }
+
+    #[test]
+    fn bytes_wait_for_ten_seconds() {
+        let secrets = growing_at(100);
         let [mut idle, mut late] = [Waiting::default(), Waiting::default()];
         assert!(idle.set(MAX_ALL_WAITING_BYTES, &secrets));
         assert!(!late.set(1, &secrets));
@@ -374,9 +380,7 @@ mod tests {
 
     #[test]
     fn clock_that_is_set_back_keeps_limit_of_seconds() {
-        let secrets = Secrets::new();
-        secrets.set_growing(true);
-        secrets.set_seconds(1_000_000);
+        let secrets = growing_at(1_000_000);
         let [mut earlier, mut later] = [Waiting::default(), Waiting::default()];
         assert!(earlier.set(MAX_ALL_WAITING_BYTES, &secrets));
         secrets.set_seconds(100);

@@ -1,3 +1,5 @@
+//! Key logs that are read in pieces.
+
 use std::io::{self, ErrorKind, Read};
 
 use zeroize::Zeroizing;

@@ -82,10 +82,10 @@ struct Peer {
     streams: BTreeMap<u64, Stream>,
     /// Bytes of all streams that are buffered.
     stream_bytes: usize,
-    /// Streams that had no room, the start of which is lost.
+    /// Streams that had no room: their start is lost.
     left_out: BTreeSet<u64>,
-    /// The lowest stream of each kind that may begin: earlier ones were left out, or are not read and
-    /// not counted, because those that were left out are too many to list (RFC 9000, section 2.1).
+    /// The lowest stream of each kind that may begin: once too many to list were left out, earlier ones are neither read nor
+    /// counted (RFC 9000, section 2.1).
     floors: [u64; 4],
     decoder: Decoder,
     settings: Option<Box<[Http3Setting]>>,

@@ -152,9 +152,9 @@ impl Directory {
         let has_looked = self.refresh(None)?;
         while let Some(file) = self.found.pop_front() {
             // It may have been compressed while the other file was read.
-            if uncompressed(&file.name)
-                .is_none_or(|name| self.passed.values().all(|passed| passed.name != name))
-            {
+            let is_known = uncompressed(&file.name)
+                .is_some_and(|name| self.passed.values().any(|passed| passed.name == name));
+            if !is_known {
                 return Ok(Next::File(file));
             }
             self.pass(file, true);

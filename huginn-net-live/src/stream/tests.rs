@@ -295,7 +295,7 @@ fn a_failed_look_is_not_taken_for_an_empty_directory() {
 }
 
 #[test]
-fn a_file_that_is_compressed_before_it_is_read_is_read_compressed() {
+fn file_compressed_before_its_turn_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     fs::write(path("1.pcap"), capture(&[1])).unwrap();

@@ -237,10 +237,14 @@ impl Writer {
         if batch.is_due() { self.write_batch() } else { Ok(()) }
     }
 
+    /// Whether the time is over in which a failed rotation is not tried again.
+    fn may_rotate(&self) -> bool {
+        self.rotate_after.is_none_or(|after| Instant::now() >= after)
+    }
+
     /// Whether the file rotates because of the time, and may be rotated now.
     fn is_period_over(&self) -> bool {
-        let may_rotate = self.rotate_after.is_none_or(|after| Instant::now() >= after);
-        may_rotate
+        self.may_rotate()
             && matches!(&self.destination, Destination::File(file) if file.is_period_over(SystemTime::now()))
     }
 
@@ -434,10 +438,10 @@ impl Writer {
 
     /// Rotates the file if a line of `line` bytes makes it due.
     fn rotate_if_due(&mut self, line: u64) {
-        let Destination::File(file) = &mut self.destination else { return };
-        if self.rotate_after.is_some_and(|after| Instant::now() < after) {
+        if !self.may_rotate() {
             return;
         }
+        let Destination::File(file) = &mut self.destination else { return };
         self.rotate_after = None;
         let now = SystemTime::now();
         if !file.is_due(line, now) {

@@ -274,9 +274,15 @@ mod tests {
     }
 
     fn state(hosts: &Hosts) -> Vec<u8> {
+        state_with(hosts, |_| {})
+    }
+
+    /// A state with what is added after its hosts.
+    fn state_with(hosts: &Hosts, add: impl FnOnce(&mut StateWriter<&mut Vec<u8>>)) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut writer = StateWriter::new(&mut bytes).unwrap();
         hosts.ids_by_age().for_each(|id| writer.add(&hosts.saved(id).unwrap()).unwrap());
+        add(&mut writer);
         writer.finish(hosts.learned().as_ref()).unwrap();
         bytes
     }
@@ -323,12 +329,7 @@ mod tests {
     #[test]
     fn a_state_that_turns_out_bad_leaves_no_trace() {
         let analyzer = analyzed(None);
-        let hosts = analyzer.shared_state();
-        let mut bytes = Vec::new();
-        let mut writer = StateWriter::new(&mut bytes).unwrap();
-        hosts.ids_by_age().for_each(|id| writer.add(&hosts.saved(id).unwrap()).unwrap());
-        writer.write(&"not a host").unwrap();
-        writer.finish(None).unwrap();
+        let bytes = state_with(analyzer.shared_state(), |writer| writer.write(&"not a host").unwrap());
         let mut analyzer = empty(None);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state.jsonl");
