@@ -4,7 +4,7 @@
   --offload  keep segmentation offload of the interfaces: frames of up to 64 KiB
   --idle     no load beside the victims
   --still    no SIGHUP, for comparison
-  --short    short connections beside the load, one request each, by ab
+  --short    short connections, one request each, by ab, beside a load of 5 Gbps
 
 Other options are those of `live`. Runs as root, in two network namespaces: nginx serves 256 KiB to h2load for 15 s, every 3 s a SIGHUP makes
 the program read configuration, database and list again, and 56 clients, each with an address of its own, ask a server for a watched name. The
@@ -27,6 +27,8 @@ from pathlib import Path
 SERVER, CLIENT = f"reload-s-{os.getpid()}", f"reload-c-{os.getpid()}"
 ADDRESS = "192.0.2.254"
 SECONDS = 15
+# 16 clients that ask for 256 KiB: up to 5.7 Gbps.
+REQUESTS_PER_CLIENT = 170
 NAME = "c2.evil.example"
 SIGNATURES = Path(__file__).parents[2] / "huginn-net-db" / "signatures"
 NOTICE = re.compile(r"huginn-net: match (\S+)Z tls_client: (\S+):\d+ ->")
@@ -128,6 +130,8 @@ def measure(program, options, is_idle, is_still, has_short, folder, started):
     config.write_text(
         f"interface = 'rl-b'\nfingerprints = '{watch_list}'\ndb = '{database}'\nformat = 'json'\noutput = '{events}'\nstats = true\n"
         "events = ['http_request', 'tls_client']\n"
+        # ab is one host with some 10,000 connections a second, of six events each.
+        "max-events-per-host = 1000000\nmax-bytes-per-host = 1000000000\n"
     )
     live = [program, "live", "--config", config, *options]
     sensor = start(SERVER, live, started, stderr=subprocess.PIPE, text=True)
@@ -159,7 +163,9 @@ def measure(program, options, is_idle, is_still, has_short, folder, started):
         sys.exit("the program does not start")
     begin, sent = time.time(), sent_bytes()
     if not is_idle:
-        load = ["h2load", "--h1", "-D", SECONDS, "-c", 16, "-t", 1, f"http://{ADDRESS}:8080/256k"]
+        # Short connections get processor time only if the others leave some.
+        rate = ["--rps", REQUESTS_PER_CLIENT] if has_short else []
+        load = ["h2load", "--h1", "-D", SECONDS, "-c", 16, "-t", 1, *rate, f"http://{ADDRESS}:8080/256k"]
         start(CLIENT, load, started, stdout=subprocess.DEVNULL)
     if has_short:
         load = ["ab", "-q", "-s", 5, "-t", SECONDS, "-n", 10_000_000, "-c", 8, f"http://{ADDRESS}:8081/"]

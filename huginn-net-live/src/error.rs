@@ -54,9 +54,12 @@ pub enum LiveError {
         /// The name.
         name: String,
     },
-    /// Only packet sockets divide the frames of an interface.
-    #[error("several queues need the packet backend, and interfaces")]
-    QueuesNeedPacketSockets,
+    /// The kernel divides the packets of packet sockets, and of UDP sockets for VXLAN, Geneve or TZSP, among several queues; not others.
+    #[error("{name}: its packets cannot be divided among several queues")]
+    NoQueues {
+        /// The name.
+        name: String,
+    },
     /// A thread cannot run on this processor.
     #[error("processor {cpu}: {source}")]
     Processor {

@@ -1,6 +1,7 @@
 //! The interfaces of a source, with their state and counters.
 
 use std::io;
+use std::num::NonZeroUsize;
 #[cfg(unix)]
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -28,26 +29,32 @@ pub(crate) struct Interfaces {
     reports_changes: bool,
 }
 
-/// The groups among whose sockets the kernel divides the frames of each interface.
+/// The groups among whose sockets the kernel divides the packets of each interface or UDP socket.
 #[derive(Debug, Default)]
 pub(crate) struct Fanouts(Vec<Fanout>);
 
 #[cfg(target_os = "linux")]
-pub(crate) type Fanout = Arc<crate::packet::FanoutGroup>;
+pub(crate) type Fanout = Arc<crate::fanout::FanoutGroup>;
 #[cfg(not(target_os = "linux"))]
 pub(crate) type Fanout = std::convert::Infallible;
 
 impl Fanouts {
-    /// Creates the groups of these many interfaces.
+    /// Creates the groups of interfaces with these many queues; none for a single one.
     ///
     /// # Errors
-    /// Only packet sockets divide frames.
-    pub(crate) fn new(interfaces: usize, options: &LiveOptions) -> Result<Self, LiveError> {
-        match options.backend {
-            #[cfg(target_os = "linux")]
-            Backend::Packet => Ok(Self((0..interfaces).map(|_| Fanout::default()).collect())),
-            _ => Err(LiveError::QueuesNeedPacketSockets),
+    /// [`LiveError::NoQueues`] for an interface whose packets the kernel does not divide.
+    pub(crate) fn new<'a>(
+        names: impl Iterator<Item = &'a str>,
+        options: &LiveOptions,
+        queues: NonZeroUsize,
+    ) -> Result<Self, LiveError> {
+        if queues == NonZeroUsize::MIN {
+            return Ok(Self::default());
         }
+        let group = |name| {
+            group(name, options, queues).ok_or_else(|| LiveError::NoQueues { name: str::to_owned(name) })
+        };
+        names.map(group).collect::<Result<_, _>>().map(Self)
     }
 
     /// Returns the group of an interface; `None` for a single queue.
@@ -345,6 +352,26 @@ fn is_permanent(error: &io::Error) -> bool {
     error.raw_os_error().is_none() || error.kind() == io::ErrorKind::PermissionDenied
 }
 
+/// Whether the kernel can divide the packets of an interface, or of a UDP socket, among several queues.
+pub(crate) fn has_queues(name: &str, options: &LiveOptions) -> bool {
+    #[cfg(target_os = "linux")]
+    if let Some(target) = name.strip_prefix(UDP_PREFIX) {
+        return crate::udp::has_queues(target);
+    }
+    cfg!(target_os = "linux") && options.backend == Backend::Packet && is_interface(name)
+}
+
+/// The group of an interface [with queues](has_queues).
+fn group(name: &str, options: &LiveOptions, queues: NonZeroUsize) -> Option<Fanout> {
+    #[cfg(target_os = "linux")]
+    if has_queues(name, options) {
+        let sockets = u32::try_from(queues.get()).unwrap_or(u32::MAX);
+        return Some(Arc::new(crate::fanout::FanoutGroup::new(sockets)));
+    }
+    let _ = (name, options, queues);
+    None
+}
+
 /// What the name of a UDP socket begins with.
 const UDP_PREFIX: &str = "udp:";
 
@@ -355,7 +382,7 @@ pub(crate) const TCP_PREFIX: &str = "tcp:";
 const FILE_PREFIX: &str = "file:";
 
 /// Whether a name is that of an interface, not of a socket or stream.
-pub(crate) fn is_interface(name: &str) -> bool {
+fn is_interface(name: &str) -> bool {
     ![UDP_PREFIX, TCP_PREFIX, FILE_PREFIX].iter().any(|prefix| name.starts_with(prefix))
 }
 
@@ -392,17 +419,12 @@ fn open(
         name: name.to_owned(),
         known: present.iter().map(|interface| interface.name.clone()).collect(),
     };
-    if !is_interface(name) {
-        if options.expression.is_some() {
-            return Err(LiveError::ExpressionNeedsInterface { name: name.to_owned() });
-        }
-        if fanout.is_some() {
-            return Err(LiveError::QueuesNeedPacketSockets);
-        }
+    if !is_interface(name) && options.expression.is_some() {
+        return Err(LiveError::ExpressionNeedsInterface { name: name.to_owned() });
     }
     #[cfg(target_os = "linux")]
     if let Some(target) = name.strip_prefix(UDP_PREFIX) {
-        let (backend, granted) = crate::udp::UdpBackend::open(name, target, options)?;
+        let (backend, granted) = crate::udp::UdpBackend::open(name, target, options, fanout.as_deref())?;
         notices.extend(small_buffer(name, options, granted));
         return Ok(Box::new(backend));
     }

@@ -5,7 +5,7 @@
 //! `libpcap` it captures with libpcap on every system that libpcap supports ([`Backend::Pcap`]), and accepts filter
 //! expressions. [`interfaces`] lists the interfaces.
 //!
-//! [`LiveSource::open_queues`] divides the frames of an interface among several sources, for
+//! [`LiveSource::open_queues`] divides the packets of an interface or of a mirror among several sources, for
 //! [`Analyzer::analyze_queues`](huginn_net_core::Analyzer::analyze_queues): no frame then crosses threads.
 //!
 //! [`LiveStats`] counts, for any thread, the frames received, dropped by the kernel and dropped by the interface. The
@@ -36,6 +36,8 @@
 mod backend;
 mod device_drops;
 mod error;
+#[cfg(target_os = "linux")]
+mod fanout;
 mod frame_batch;
 mod interface;
 mod interfaces;

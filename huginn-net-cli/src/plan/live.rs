@@ -348,7 +348,7 @@ fn capture(
     let has_queues = LiveSource::has_queues(interfaces, &options) && count.is_none();
     let queues = if has_queues { workers } else { NonZeroUsize::MIN };
     if queues < workers && !options.cpus.is_empty() {
-        let reason = "--pin with several workers needs a queue for each: leave -c, --backend libpcap, UDP sockets and streams out";
+        let reason = "--pin with several workers needs a queue for each: leave -c, --backend libpcap, streams and UDP ports without queues out";
         return Err(Failure::Usage(reason.into()));
     }
     let expression = here.clone();

@@ -457,20 +457,17 @@ fn events_of(lines: &str) -> Vec<String> {
     lines.lines().map(event).collect()
 }
 
-#[test]
-fn mirrored_capture_has_the_events_of_the_file() {
+/// Sends frames to a mirror target, wrapped in VXLAN of network 7. Returns the events.
+fn events_of_mirror(frames: &[Vec<u8>], workers: usize) -> String {
     let folder = tempfile::tempdir().unwrap();
     let (file, config) = (folder.path().join("events.json"), folder.path().join("live.toml"));
-    let capture = captures::path("tls-curl.pcap");
-    let frames = frames(&capture);
     // The ports of VXLAN; another program may have one.
     let (mut child, port) = [48879, 8472, 4789]
         .into_iter()
         .find_map(|port| {
             let text = format!(
-                "interface = 'udp:127.0.0.1:{port}'\nformat = 'json'\noutput = '{}'\ncount = {}\n",
-                file.display(),
-                frames.len()
+                "interface = 'udp:127.0.0.1:{port}'\nformat = 'json'\noutput = '{}'\nworkers = {workers}\n",
+                file.display()
             );
             fs::write(&config, text).unwrap();
             let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
@@ -481,15 +478,19 @@ fn mirrored_capture_has_the_events_of_the_file() {
         })
         .unwrap();
     let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
-    for frame in &frames {
-        // The header of VXLAN: the I flag, network 7.
+    for frame in frames {
         let datagram = [&[8, 0, 0, 0, 0, 0, 7, 0], &frame[..]].concat();
         sender.send_to(&datagram, ("127.0.0.1", port)).unwrap();
         thread::sleep(Duration::from_millis(1));
     }
-    assert!(child.wait().unwrap().success());
-    let found = fs::read_to_string(&file).unwrap();
-    assert!(found.lines().all(|line| line.contains(r#""tunnel":["vxlan:7"]"#)));
+    // What was received before the signal is analysed.
+    assert!(terminate(&mut child).0.success());
+    fs::read_to_string(&file).unwrap()
+}
+
+#[test]
+fn mirrored_capture_has_the_events_of_the_file() {
+    let capture = captures::path("tls-curl.pcap");
     let of_file = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
         .args(["pcap", "--format", "json", "-q"])
         .arg(&capture)
@@ -497,7 +498,11 @@ fn mirrored_capture_has_the_events_of_the_file() {
         .unwrap();
     let wanted = events_of(str::from_utf8(&of_file.stdout).unwrap());
     assert!(wanted.len() > 20);
-    assert_eq!(events_of(&found), wanted);
+    for workers in [1, 2] {
+        let found = events_of_mirror(&frames(&capture), workers);
+        assert!(found.lines().all(|line| line.contains(r#""tunnel":["vxlan:7"]"#)));
+        assert_eq!(events_of(&found), wanted, "{workers} workers");
+    }
 }
 
 #[test]

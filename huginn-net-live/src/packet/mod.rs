@@ -1,7 +1,6 @@
 //! The AF_PACKET backend of Linux (`packet(7)`).
 
 mod block;
-mod fanout;
 pub(crate) mod ffi;
 mod socket;
 
@@ -12,10 +11,10 @@ use std::sync::Arc;
 use huginn_net_core::LinkType;
 
 pub use self::block::{BlockFrame, BlockFrames};
-pub(crate) use self::fanout::FanoutGroup;
 use self::ffi::Ring;
 use self::socket::PacketSocket;
 use crate::backend::{CaptureBackend, Drops, ReceiveError};
+use crate::fanout::FanoutGroup;
 use crate::frame_batch::FrameBatch;
 use crate::limits::MIN_SNAPLEN;
 use crate::{Interface, InterfaceState, LiveError, LiveOptions};

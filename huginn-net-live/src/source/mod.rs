@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use huginn_net_core::{Block, Fill, NextFrame, Source, Timestamp};
 
 use crate::backend::ReceiveError;
-use crate::interfaces::{Fanouts, Interfaces, is_interface};
+use crate::interfaces::{Fanouts, Interfaces, has_queues};
 use crate::limits::{
     COALESCE_DELAY, KERNEL_TIMER_RESOLUTION, MAINTENANCE_INTERVAL, MAX_DRAIN_TIME, MAX_SPURIOUS_WAKEUPS,
     MIN_DELIVERY_DELAY, SPURIOUS_WAKEUP_DELAY,
@@ -90,7 +90,8 @@ impl LiveSource {
     ///
     /// The kernel assigns each frame to a queue by its IP addresses, and in a tunnel by the outer ones, so that all frames of a flow are in
     /// one queue: both directions, and fragments. Frames other than IP, or with MPLS labels or more than two VLAN tags, and those of
-    /// IEEE 802.11 are in the first queue. Each queue has a buffer of its own. The sources have one stopper and
+    /// IEEE 802.11 are in the first queue. So it is with the mirrored packets of UDP sockets, by the addresses inside VXLAN, Geneve and TZSP;
+    /// another process of the same user can then join the port (`SO_REUSEPORT`). Each queue has a buffer of its own. The sources have one stopper and
     /// one set of statistics; only the first source reports that an
     /// interface went down or has returned. After an interface was removed and has returned, each queue opens a new socket, which
     /// needs the privilege to capture.
@@ -110,23 +111,20 @@ impl LiveSource {
     /// ```
     ///
     /// # Errors
-    /// Those of [`open`](Self::open), and [`LiveError::QueuesNeedPacketSockets`] without [`Backend::Packet`].
+    /// Those of [`open`](Self::open), and [`LiveError::NoQueues`] unless the interfaces [have queues](Self::has_queues).
     pub fn open_queues(
         interfaces: &[impl AsRef<str>],
         options: &LiveOptions,
         queues: NonZeroUsize,
     ) -> Result<Vec<Self>, LiveError> {
-        let fanouts = match queues {
-            NonZeroUsize::MIN => Fanouts::default(),
-            _ => Fanouts::new(interfaces.len(), options)?,
-        };
+        let fanouts = Fanouts::new(interfaces.iter().map(AsRef::as_ref), options, queues)?;
         Self::open_with(interfaces, options, queues.get(), &fanouts)
     }
 
-    /// Whether [`open_queues`](Self::open_queues) can divide the frames of these interfaces: those of packet sockets, not of UDP sockets and
-    /// streams.
+    /// Whether [`open_queues`](Self::open_queues) can divide the packets of these interfaces: those of packet sockets, and of UDP sockets for
+    /// VXLAN, Geneve or TZSP.
     pub fn has_queues(interfaces: &[impl AsRef<str>], options: &LiveOptions) -> bool {
-        options.backend == Backend::Packet && interfaces.iter().all(|name| is_interface(name.as_ref()))
+        interfaces.iter().all(|name| has_queues(name.as_ref(), options))
     }
 
     fn open_with(

@@ -9,14 +9,16 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use huginn_net_core::{LinkType, ProtocolNumber, Registry, Timestamp};
 use nix::cmsg_space;
+use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, ControlMessageOwned, MsgFlags, MultiHeaders, SockFlag, SockType, SockaddrIn6,
-    SockaddrStorage, bind, getsockopt, recvmmsg, setsockopt, socket, sockopt,
+    AddressFamily, ControlMessageOwned, MsgFlags, MultiHeaders, SockFlag, SockType, SockaddrStorage, bind,
+    getsockopt, recvmmsg, setsockopt, socket, sockopt,
 };
 use nix::sys::time::TimeSpec;
 use nix::{getsockopt_impl, sockopt_impl};
 
 use crate::backend::{CaptureBackend, Drops, ReceiveError};
+use crate::fanout::{self, FanoutGroup};
 use crate::frame_batch::FrameBatch;
 use crate::limits::{DATAGRAMS_PER_READ, MAX_DATAGRAM_LEN};
 use crate::queues::ClockReading;
@@ -56,24 +58,47 @@ fn parse(text: &str) -> Option<SocketAddr> {
     text.parse().ok()
 }
 
-/// Binds a socket. That of all addresses of IPv6 receives IPv4, too, whatever the system's default; without IPv6, only IPv4.
-fn bind_to(address: SocketAddr) -> io::Result<UdpSocket> {
-    let SocketAddr::V6(v6) = address else { return UdpSocket::bind(address) };
-    let opened = socket(AddressFamily::Inet6, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None);
-    let socket = match opened {
-        Err(nix::errno::Errno::EAFNOSUPPORT) if v6.ip().is_unspecified() => {
-            return UdpSocket::bind((Ipv4Addr::UNSPECIFIED, v6.port()));
-        }
-        opened => opened?,
+/// The port of `PORT` or `ADDRESS:PORT`, if its datagrams can be divided among several sockets.
+pub(crate) fn has_queues(target: &str) -> bool {
+    parse(target).is_some_and(|address| fanout::divides_port(address.port()))
+}
+
+/// Binds a socket, one of a group if there is one. That of all addresses of IPv6 receives IPv4, too, whatever the system's default; without
+/// IPv6, only IPv4.
+fn bind_to(address: SocketAddr, group: Option<&FanoutGroup>) -> io::Result<UdpSocket> {
+    let open = |family| socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None);
+    let (socket, address) = match address {
+        SocketAddr::V4(_) => (open(AddressFamily::Inet)?, address),
+        SocketAddr::V6(v6) => match open(AddressFamily::Inet6) {
+            Err(Errno::EAFNOSUPPORT) if v6.ip().is_unspecified() => {
+                (open(AddressFamily::Inet)?, (Ipv4Addr::UNSPECIFIED, v6.port()).into())
+            }
+            opened => {
+                let socket = opened?;
+                setsockopt(&socket, sockopt::Ipv6V6Only, &!v6.ip().is_unspecified())?;
+                (socket, address)
+            }
+        },
     };
-    setsockopt(&socket, sockopt::Ipv6V6Only, &!v6.ip().is_unspecified())?;
-    bind(socket.as_raw_fd(), &SockaddrIn6::from(v6))?;
+    if group.is_some() {
+        setsockopt(&socket, sockopt::ReusePort, &true)?;
+    }
+    bind(socket.as_raw_fd(), &SockaddrStorage::from(address))?;
+    if let Some(group) = group {
+        group.join_udp(&socket, address.port())?;
+    }
     Ok(socket.into())
 }
 
 impl UdpBackend {
-    /// Binds a socket to `PORT` or `ADDRESS:PORT`. Also returns the size of the buffer that the kernel granted, in bytes.
-    pub(crate) fn open(name: &str, target: &str, options: &LiveOptions) -> Result<(Self, usize), LiveError> {
+    /// Binds a socket to `PORT` or `ADDRESS:PORT`, one of a group if there is one. Also returns the size of the buffer that the kernel
+    /// granted, in bytes.
+    pub(crate) fn open(
+        name: &str,
+        target: &str,
+        options: &LiveOptions,
+        group: Option<&FanoutGroup>,
+    ) -> Result<(Self, usize), LiveError> {
         let failed = |source: io::Error| match source.kind() {
             io::ErrorKind::PermissionDenied => LiveError::PermissionDenied { name: name.to_owned(), source },
             _ => LiveError::Open { name: name.to_owned(), source },
@@ -83,7 +108,7 @@ impl UdpBackend {
         if port.name().is_none() {
             return Err(LiveError::NoTunnelPort { name: name.to_owned(), port: address.port() });
         }
-        let socket = bind_to(address).map_err(failed)?;
+        let socket = bind_to(address, group).map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
         let granted = enlarge(&socket, options.buffer_bytes).map_err(failed)?;
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true).map_err(|errno| failed(errno.into()))?;

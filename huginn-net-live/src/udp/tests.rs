@@ -11,7 +11,7 @@ const DATAGRAM: [u8; 24] = [8, 0, 0, 0, 0, 0, 7, 0, 2, 0, 0, 0, 0, 1, 2, 0, 0, 0
 
 /// Opens a socket at an address, on a port of a tunnel that nothing else uses.
 fn open(address: &str, options: &LiveOptions) -> (u16, LiveSource) {
-    let ports = [6635, 5247, 3544, 4341, 6080, 37008, 48879];
+    let ports = [6635, 5247, 3544, 4341, 6080, 2152, 48879];
     let open = |port| Some((port, LiveSource::open(&[format!("udp:{address}{port}")], options).ok()?));
     ports.into_iter().find_map(open).expect("a free port")
 }

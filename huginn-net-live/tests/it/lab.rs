@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use huginn_net_core::{LinkType, NextFrame, Source, Timestamp};
+use huginn_net_core::{Frame, LinkType, NextFrame, Source, Timestamp};
 use huginn_net_live::{Backend, InterfaceStats, LiveOptions, LiveSource, interfaces};
 use nix::sched::{CloneFlags, unshare};
 use pnet_datalink::{Channel, DataLinkSender};
@@ -118,6 +118,12 @@ pub(crate) struct Lent {
     pub(crate) wire_len: u32,
 }
 
+impl From<Frame<'_>> for Lent {
+    fn from(frame: Frame<'_>) -> Self {
+        Self { ts: frame.ts, data: frame.data.to_vec(), wire_len: frame.wire_len }
+    }
+}
+
 impl Lent {
     pub(crate) fn number(&self) -> u32 {
         u32::from_be_bytes(*self.data.last_chunk().unwrap())
@@ -141,7 +147,7 @@ pub(crate) fn lend(source: &mut LiveSource, count: usize) -> Vec<Lent> {
             NextFrame::End => break,
         };
         assert_eq!(frame.link, LinkType::ETHERNET);
-        lent.push(Lent { ts: frame.ts, data: frame.data.to_vec(), wire_len: frame.wire_len });
+        lent.push(frame.into());
     }
     drop(done);
     watch.join().unwrap();

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use huginn_net_core::{NextFrame, Source};
-use huginn_net_live::{InterfaceState, LiveError, LiveSource};
+use huginn_net_live::{InterfaceState, LiveError, LiveOptions, LiveSource};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 
@@ -192,6 +192,63 @@ fn both_directions_of_the_hosts_own_flows_are_in_one_queue() {
         assert!(seen.iter().all(|count| *count == 2), "{seen:?}");
         assert!(lent.iter().all(|frames| frames.len() > 8));
     });
+}
+
+/// The UDP port and the header of tunnels, and what each leaves out at the start of an Ethernet frame.
+const TUNNELS: [(u16, &[u8], usize); 5] = [
+    (8472, &[8, 0, 0, 0, 0, 0, 7, 0], 0),
+    (6081, &[0, 0, 0x65, 0x58, 0, 0, 7, 0], 0),
+    // An option of eight bytes.
+    (6081, &[2, 0, 0x65, 0x58, 0, 0, 7, 0, 1, 2, 3, 1, 9, 9, 9, 9], 0),
+    (37008, &[1, 0, 0, 1, 1], 0),
+    // IPv4 without Ethernet, after an option of four bytes.
+    (6081, &[1, 0, 8, 0, 0, 0, 7, 0, 1, 2, 3, 0], 14),
+];
+
+/// The two directions of a mirrored connection come from different senders.
+#[test]
+fn all_mirrored_packets_of_a_flow_are_in_one_queue() {
+    let senders = ["127.0.0.1:0", "127.0.0.3:0"].map(|address| UdpSocket::bind(address).unwrap());
+    for (port, header, left_out) in TUNNELS {
+        let name = format!("udp:127.0.0.2:{port}");
+        let mut sources = LiveSource::open_queues(&[name], &LiveOptions::default(), QUEUES).unwrap();
+        let mut lent: Vec<Vec<Lent>> = (0..QUEUES.get()).map(|_| Vec::new()).collect();
+        let mut flows = flows();
+        for (number, flow) in flows.iter_mut().enumerate() {
+            flow.retain(|frame| left_out == 0 || frame[12..14] == [8, 0]);
+            for (frame, sender) in flow.iter_mut().zip(senders.iter().cycle()) {
+                *frame = [header, &frame[left_out..]].concat();
+                sender.send_to(frame, ("127.0.0.2", port)).unwrap();
+            }
+            // The buffer of a socket may be small.
+            if number % 20 == 0 {
+                receive(&mut sources, &mut lent);
+            }
+        }
+        receive(&mut sources, &mut lent);
+        // The headers of IPv4 and UDP precede the datagram.
+        lent.iter_mut().flatten().for_each(|frame| drop(frame.data.drain(..28)));
+        assert_divided(&lent, &flows);
+    }
+}
+
+/// Adds the frames of sources until none has more.
+fn receive(sources: &mut [LiveSource], lent: &mut [Vec<Lent>]) {
+    for (source, lent) in sources.iter_mut().zip(lent) {
+        while let NextFrame::Frame(frame) = source.next_frame().unwrap() {
+            lent.push(Lent::from(frame));
+        }
+    }
+}
+
+#[test]
+fn packets_that_the_kernel_cannot_divide_are_refused() {
+    for name in ["udp:127.0.0.2:2152", "tcp:127.0.0.1:1", "file:/"] {
+        let options = LiveOptions::default();
+        assert!(!LiveSource::has_queues(&[name], &options));
+        let error = LiveSource::open_queues(&[name], &options, QUEUES).unwrap_err();
+        assert!(matches!(error, LiveError::NoQueues { .. }), "{name}: {error}");
+    }
 }
 
 #[test]
