@@ -203,7 +203,7 @@ impl Sensor {
         measures.watched.finish();
         let hosts = analyzer.shared_state();
         // Before the outputs: the service manager may not wait for readers that are slow.
-        let state = self.state.map_or(Ok(()), |state| state.finish(hosts));
+        let state = self.state.map_or(Ok(()), |state| state.finish(hosts, messages));
         let lost_packets = extract.map_or(0, |extract| extract.finish().packets_dropped);
         // The server meanwhile answers that the capture has ended.
         let lost = outputs.finish();

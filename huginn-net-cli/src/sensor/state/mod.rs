@@ -149,7 +149,7 @@ impl StateKeeper {
     }
 
     /// Waits for the thread, and writes the state of an analysis that has ended.
-    pub(super) fn finish(self, hosts: &Hosts) -> Result<(), Failure> {
+    pub(super) fn finish(self, hosts: &Hosts, messages: &Messages) -> Result<(), Failure> {
         self.requests.request();
         let _ = self.thread.join();
         let written = replace_private_file(&self.path, |out| {
@@ -160,7 +160,9 @@ impl StateKeeper {
             writer.finish(hosts.learned().as_ref())
         });
         self.counters.count(written.is_ok());
-        written.map(drop).map_err(|source| Failure::Create { path: name_of(&self.path), source })
+        let left_out = written.map_err(|source| Failure::Create { path: name_of(&self.path), source })?;
+        report_left_out(left_out, &self.path, messages);
+        Ok(())
     }
 }
 
@@ -176,15 +178,16 @@ fn write_on_request(path: &Path, status: &LiveStatus, messages: &Messages, reque
             }
             Ok(left_out) => {
                 status.state().count(true);
-                if left_out > 0 {
-                    let hosts = Amount(left_out, "host(s)");
-                    messages.warn(&format_args!(
-                        "{}: {hosts} left out: the file would be too long",
-                        name_of(path)
-                    ));
-                }
+                report_left_out(left_out, path, messages);
             }
         }
+    }
+}
+
+fn report_left_out(left_out: u64, path: &Path, messages: &Messages) {
+    if left_out > 0 {
+        let hosts = Amount(left_out, "host(s)");
+        messages.warn(&format_args!("{}: {hosts} left out: the file would be too long", name_of(path)));
     }
 }
 
