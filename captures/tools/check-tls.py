@@ -398,7 +398,7 @@ def excuse(field, event):
     return None
 
 
-def excuse_of_message(capture, key, mine, theirs, other):
+def excuse_of_message(capture, key, mine, theirs, own, other):
     """The reason of a message that one of both does not find."""
     explained = EXPLAINED.get((os.path.basename(capture), (mine or theirs)[0]))
     if explained:
@@ -410,7 +410,20 @@ def excuse_of_message(capture, key, mine, theirs, other):
         return "tshark does not look for TLS inside TLS"
     if not any(found[1:] == key[1:] for found in other):
         return "tshark finds no TLS of this sender in the flow"
+    if mine[2]["event"] == "tls_certificates":
+        if not mine[2]["certificates"] and mine[2]["has_more_certificates"]:
+            return "a message with lengths that contradict each other"
+        if is_openvpn(capture, mine[0]):
+            return "tshark does not join the packets of OpenVPN"
+    if any(found[1] == mine[1] and found[2].get("tunnel") != mine[2].get("tunnel") for found in own[key]):
+        return "tshark takes a packet in another VLAN for a retransmission"
     return None
+
+
+def is_openvpn(capture, frame):
+    """Whether tshark finds OpenVPN in a frame."""
+    command = ["tshark", "-r", capture, "-Y", f"openvpn && frame.number == {frame}"]
+    return bool(subprocess.run(command, capture_output=True, check=True).stdout)
 
 
 def compare(arguments):
@@ -423,7 +436,7 @@ def compare(arguments):
         for mine, theirs in pairs(left, right):
             if mine is None or theirs is None:
                 found = (mine or theirs)[0]
-                reason = excuse_of_message(capture, key, mine, theirs, other)
+                reason = excuse_of_message(capture, key, mine, theirs, own, other)
                 shown = f"frame {found}, {key[1]} to {key[2]}: only {'the program' if mine else 'tshark'} finds it"
                 rows.append((key[0], "message", "differs" if reason is None else "excused", reason or shown))
                 continue
