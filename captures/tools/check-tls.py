@@ -411,19 +411,27 @@ def excuse_of_message(capture, key, mine, theirs, own, other):
     if not any(found[1:] == key[1:] for found in other):
         return "tshark finds no TLS of this sender in the flow"
     if mine[2]["event"] == "tls_certificates":
-        if not mine[2]["certificates"] and mine[2]["has_more_certificates"]:
-            return "a message with lengths that contradict each other"
-        if is_openvpn(capture, mine[0]):
+        sender = key[1].rsplit(":", 1)[1]
+        if not mine[2]["certificates"] and has(capture, f"tls.handshake.type == 11 && _ws.malformed && tcp.srcport == {sender}"):
+            return "tshark takes the message for malformed, too"
+        if has(capture, f"openvpn && frame.number == {mine[0]}"):
             return "tshark does not join the packets of OpenVPN"
-    if any(found[1] == mine[1] and found[2].get("tunnel") != mine[2].get("tunnel") for found in own[key]):
+    if any(found[1] == mine[1] and is_other_vlan(found[2], mine[2]) for found in own[key]):
         return "tshark takes a packet in another VLAN for a retransmission"
     return None
 
 
-def is_openvpn(capture, frame):
-    """Whether tshark finds OpenVPN in a frame."""
-    command = ["tshark", "-r", capture, "-Y", f"openvpn && frame.number == {frame}"]
+def has(capture, condition):
+    """Whether a packet of the capture meets a display filter of tshark."""
+    command = ["tshark", "-r", capture, "-Y", condition]
     return bool(subprocess.run(command, capture_output=True, check=True).stdout)
+
+
+def is_other_vlan(one, other):
+    """Whether the tunnels of two events differ in nothing but VLANs."""
+    layers = [event.get("tunnel", []) for event in (one, other)]
+    others = [[layer for layer in found if not layer.startswith("vlan:")] for found in layers]
+    return layers[0] != layers[1] and others[0] == others[1]
 
 
 def compare(arguments):

@@ -54,7 +54,8 @@ pub enum LiveError {
         /// The name.
         name: String,
     },
-    /// The kernel divides the packets of packet sockets, and of UDP sockets for VXLAN, Geneve or TZSP, among several queues; not others.
+    /// The kernel cannot divide the packets of this interface among several queues, only those of packet sockets and of UDP sockets for
+    /// VXLAN, Geneve or TZSP.
     #[error("{name}: its packets cannot be divided among several queues")]
     NoQueues {
         /// The name.

@@ -33,16 +33,24 @@ pub(crate) struct Interfaces {
 #[derive(Debug, Default)]
 pub(crate) struct Fanouts(Vec<Fanout>);
 
+/// The sockets among which the kernel divides packets.
 #[cfg(target_os = "linux")]
-pub(crate) type Fanout = Arc<crate::fanout::FanoutGroup>;
+#[derive(Clone, Debug)]
+pub(crate) enum Fanout {
+    /// Those of an interface.
+    Packet(Arc<crate::fanout::PacketGroup>),
+    /// Those of a UDP port.
+    Udp(Arc<crate::fanout::UdpGroup>),
+}
+
 #[cfg(not(target_os = "linux"))]
 pub(crate) type Fanout = std::convert::Infallible;
 
 impl Fanouts {
-    /// Creates the groups of interfaces with these many queues; none for a single one.
+    /// Creates the groups of interfaces with these many queues. One queue needs no group.
     ///
     /// # Errors
-    /// [`LiveError::NoQueues`] for an interface whose packets the kernel does not divide.
+    /// [`LiveError::NoQueues`] for an interface whose packets the kernel does not divide, and errors of invalid names.
     pub(crate) fn new<'a>(
         names: impl Iterator<Item = &'a str>,
         options: &LiveOptions,
@@ -51,8 +59,8 @@ impl Fanouts {
         if queues == NonZeroUsize::MIN {
             return Ok(Self::default());
         }
-        let group = |name| {
-            group(name, options, queues).ok_or_else(|| LiveError::NoQueues { name: str::to_owned(name) })
+        let group = |name: &str| {
+            group(name, options, queues)?.ok_or_else(|| LiveError::NoQueues { name: name.to_owned() })
         };
         names.map(group).collect::<Result<_, _>>().map(Self)
     }
@@ -124,7 +132,9 @@ impl Interfaces {
         }
         for queue in queues.iter_mut().skip(1) {
             queue.reports_changes = false;
-            queue.notices.retain(|notice| notice.kind != NoticeKind::Awaited);
+            queue.notices.retain(|notice| {
+                !matches!(notice.kind, NoticeKind::Awaited | NoticeKind::SmallBuffer { .. })
+            });
         }
         Self::share_stats(queues);
         Ok(())
@@ -354,22 +364,32 @@ fn is_permanent(error: &io::Error) -> bool {
 
 /// Whether the kernel can divide the packets of an interface, or of a UDP socket, among several queues.
 pub(crate) fn has_queues(name: &str, options: &LiveOptions) -> bool {
-    #[cfg(target_os = "linux")]
-    if let Some(target) = name.strip_prefix(UDP_PREFIX) {
-        return crate::udp::has_queues(target);
-    }
-    cfg!(target_os = "linux") && options.backend == Backend::Packet && is_interface(name)
+    group(name, options, NonZeroUsize::MIN).is_ok_and(|group| group.is_some())
 }
 
-/// The group of an interface [with queues](has_queues).
-fn group(name: &str, options: &LiveOptions, queues: NonZeroUsize) -> Option<Fanout> {
+/// Creates the group of an interface with these many queues; `None` if the kernel does not divide its packets.
+///
+/// # Errors
+/// The name of a UDP socket is invalid.
+fn group(name: &str, options: &LiveOptions, queues: NonZeroUsize) -> Result<Option<Fanout>, LiveError> {
     #[cfg(target_os = "linux")]
-    if has_queues(name, options) {
-        let sockets = u32::try_from(queues.get()).unwrap_or(u32::MAX);
-        return Some(Arc::new(crate::fanout::FanoutGroup::new(sockets)));
+    {
+        use crate::fanout::{PacketGroup, UdpGroup};
+        let udp = || {
+            let sockets = u32::try_from(queues.get()).unwrap_or(u32::MAX);
+            Fanout::Udp(Arc::new(UdpGroup::new(sockets)))
+        };
+        let packet = || Fanout::Packet(Arc::new(PacketGroup::default()));
+        match name.strip_prefix(UDP_PREFIX) {
+            Some(target) => Ok(crate::udp::has_queues(name, target)?.then(udp)),
+            None => Ok((options.backend == Backend::Packet && is_interface(name)).then(packet)),
+        }
     }
-    let _ = (name, options, queues);
-    None
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (name, options, queues);
+        Ok(None)
+    }
 }
 
 /// What the name of a UDP socket begins with.
@@ -424,7 +444,11 @@ fn open(
     }
     #[cfg(target_os = "linux")]
     if let Some(target) = name.strip_prefix(UDP_PREFIX) {
-        let (backend, granted) = crate::udp::UdpBackend::open(name, target, options, fanout.as_deref())?;
+        let group = match &fanout {
+            Some(Fanout::Udp(group)) => Some(&**group),
+            _ => None,
+        };
+        let (backend, granted) = crate::udp::UdpBackend::open(name, target, options, group)?;
         notices.extend(small_buffer(name, options, granted));
         return Ok(Box::new(backend));
     }
@@ -448,6 +472,10 @@ fn open(
         #[cfg(target_os = "linux")]
         Backend::Packet => {
             use crate::packet::PacketBackend;
+            let fanout = match fanout {
+                Some(Fanout::Packet(group)) => Some(group),
+                _ => None,
+            };
             let found = present.iter().find(|interface| interface.name == name);
             let (backend, granted) = match found {
                 Some(interface) => PacketBackend::open(interface, options, fanout)?,

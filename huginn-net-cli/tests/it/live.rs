@@ -477,8 +477,9 @@ fn events_of_mirror(frames: &[Vec<u8>], workers: usize) -> String {
             lines.map_while(Result::ok).any(|line| line.contains("watching udp:")).then_some((child, port))
         })
         .unwrap();
-    let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
-    for frame in frames {
+    // The ports of the mirror change with each packet.
+    let senders = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+    for (frame, sender) in frames.iter().zip(senders.iter().cycle()) {
         let datagram = [&[8, 0, 0, 0, 0, 0, 7, 0], &frame[..]].concat();
         sender.send_to(&datagram, ("127.0.0.1", port)).unwrap();
         thread::sleep(Duration::from_millis(1));
@@ -488,21 +489,44 @@ fn events_of_mirror(frames: &[Vec<u8>], workers: usize) -> String {
     fs::read_to_string(&file).unwrap()
 }
 
+/// The events of a capture file, as JSON Lines.
+fn events_of_file(capture: &Path) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
+    let output = command.args(["pcap", "--format", "json", "-q"]).arg(capture).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
 #[test]
 fn mirrored_capture_has_the_events_of_the_file() {
     let capture = captures::path("tls-curl.pcap");
-    let of_file = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
-        .args(["pcap", "--format", "json", "-q"])
-        .arg(&capture)
-        .output()
-        .unwrap();
-    let wanted = events_of(str::from_utf8(&of_file.stdout).unwrap());
+    let found = events_of_mirror(&frames(&capture), 1);
+    assert!(found.lines().all(|line| line.contains(r#""tunnel":["vxlan:7"]"#)));
+    let wanted = events_of(&events_of_file(&capture));
     assert!(wanted.len() > 20);
-    for workers in [1, 2] {
-        let found = events_of_mirror(&frames(&capture), workers);
-        assert!(found.lines().all(|line| line.contains(r#""tunnel":["vxlan:7"]"#)));
-        assert_eq!(events_of(&found), wanted, "{workers} workers");
-    }
+    assert_eq!(events_of(&found), wanted);
+}
+
+#[test]
+fn workers_divide_mirrored_capture_by_its_hosts() {
+    // The signatures of each connection, and the largest number of a packet.
+    let signatures = |lines: &str| {
+        let events = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let (mut found, mut last) = (Vec::new(), 0);
+        for event in events.filter(|event| event["event"].as_str().unwrap().starts_with("tcp_syn")) {
+            last = last.max(event["packet"].as_u64().unwrap());
+            let fields = ["event", "client", "server", "sig"].map(|name| event[name].to_string());
+            found.push(fields);
+        }
+        found.sort();
+        (found, last)
+    };
+    let capture = captures::path("hosts-uptime.pcap");
+    let (wanted, last_of_file) = signatures(&events_of_file(&capture));
+    let (found, last) = signatures(&events_of_mirror(&frames(&capture), 2));
+    assert_eq!(wanted.len(), 12);
+    assert_eq!(found, wanted);
+    // Each worker counts its packets: two of three hosts are those of one worker.
+    assert!(last < last_of_file / 4 * 3, "{last} of {last_of_file}");
 }
 
 #[test]

@@ -20,21 +20,15 @@ use self::program::Program;
 sockopt_impl!(PacketFanout, Both, libc::SOL_PACKET, libc::PACKET_FANOUT, u32);
 sockopt_impl!(PacketFanoutData, SetOnly, libc::SOL_PACKET, libc::PACKET_FANOUT_DATA, sock_fprog);
 
-/// The sockets among which the kernel divides the packets of one interface or UDP port.
-#[derive(Debug)]
-pub(crate) struct FanoutGroup {
-    sockets: u32,
+/// The packet sockets among which the kernel divides the frames of one interface.
+#[derive(Debug, Default)]
+pub(crate) struct PacketGroup {
     /// The index of the interface, and the number of its group.
     current: Mutex<Option<(u32, u16)>>,
 }
 
-impl FanoutGroup {
-    /// A group of these many sockets.
-    pub(crate) fn new(sockets: u32) -> Self {
-        Self { sockets, current: Mutex::new(None) }
-    }
-
-    /// Adds a packet socket that is bound to this interface.
+impl PacketGroup {
+    /// Adds a socket that is bound to this interface.
     pub(crate) fn join(&self, socket: &impl AsFd, interface: u32) -> io::Result<()> {
         const MODE: u32 = libc::PACKET_FANOUT_CBPF;
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
@@ -44,22 +38,47 @@ impl FanoutGroup {
         // The kernel chooses a number that no other group has.
         setsockopt(socket, PacketFanout, &((MODE | libc::PACKET_FANOUT_FLAG_UNIQUEID) << 16))?;
         let [low, high, ..] = getsockopt(socket, PacketFanout)?.to_le_bytes();
-        with_program(program::of_frames(), |program| Ok(setsockopt(socket, PacketFanoutData, program)?))?;
+        with_program(program::for_frames(), |program| Ok(setsockopt(socket, PacketFanoutData, program)?))?;
         *current = Some((interface, u16::from_le_bytes([low, high])));
         Ok(())
     }
+}
 
-    /// Adds a UDP socket for the tunnel of this port. It must have been bound with `SO_REUSEPORT`.
-    pub(crate) fn join_udp(&self, socket: &impl AsFd, port: u16) -> io::Result<()> {
-        let program = program::of_tunnel(port, self.sockets).ok_or(io::ErrorKind::Unsupported)?;
-        // The last program is that of all sockets of the port.
-        with_program(program, |program| Ok(setsockopt(socket, sockopt::AttachReusePortCbpf, program)?))
+/// The UDP sockets among which the kernel divides the datagrams of the port of a tunnel.
+#[derive(Debug)]
+pub(crate) struct UdpGroup {
+    sockets: u32,
+    has_socket: Mutex<bool>,
+}
+
+impl UdpGroup {
+    /// Returns a group of these many sockets.
+    pub(crate) fn new(sockets: u32) -> Self {
+        Self { sockets, has_socket: Mutex::new(false) }
+    }
+
+    /// Adds a socket of this port. `bind` binds it, with `SO_REUSEPORT` or without.
+    ///
+    /// # Errors
+    /// `AddrInUse` if a socket outside of the group has the port: it would receive datagrams of the group, or none.
+    pub(crate) fn join<S: AsFd>(&self, port: u16, bind: impl Fn(bool) -> io::Result<S>) -> io::Result<S> {
+        let mut has_socket = self.has_socket.lock().unwrap_or_else(PoisonError::into_inner);
+        if *has_socket {
+            return bind(true);
+        }
+        drop(bind(false)?);
+        let socket = bind(true)?;
+        // The sockets that are bound later have the program, too.
+        let program = program::for_tunnel(port, self.sockets).ok_or(io::ErrorKind::Unsupported)?;
+        with_program(program, |program| Ok(setsockopt(&socket, sockopt::AttachReusePortCbpf, program)?))?;
+        *has_socket = true;
+        Ok(socket)
     }
 }
 
-/// Whether [`join_udp`](FanoutGroup::join_udp) divides the datagrams of this port.
+/// Whether a [`UdpGroup`] divides the datagrams of this port.
 pub(crate) fn divides_port(port: u16) -> bool {
-    program::of_tunnel(port, 1).is_some()
+    program::for_tunnel(port, 1).is_some()
 }
 
 fn with_program(mut program: Program, attach: impl FnOnce(&sock_fprog) -> io::Result<()>) -> io::Result<()> {

@@ -14,7 +14,7 @@ pub use self::block::{BlockFrame, BlockFrames};
 use self::ffi::Ring;
 use self::socket::PacketSocket;
 use crate::backend::{CaptureBackend, Drops, ReceiveError};
-use crate::fanout::FanoutGroup;
+use crate::fanout::PacketGroup;
 use crate::frame_batch::FrameBatch;
 use crate::limits::MIN_SNAPLEN;
 use crate::{Interface, InterfaceState, LiveError, LiveOptions};
@@ -32,7 +32,7 @@ pub(crate) struct PacketBackend {
     options: LiveOptions,
     snaplen: usize,
     /// The sockets that share the frames of the interface; `None` for a single socket.
-    fanout: Option<Arc<FanoutGroup>>,
+    fanout: Option<Arc<PacketGroup>>,
     dropped: u64,
 }
 
@@ -46,7 +46,7 @@ struct Capture {
 
 impl Capture {
     /// Opens a socket, with a ring, on an interface. The socket of a group is muted, since it would receive all frames until it joins.
-    fn open(interface: &Interface, options: &LiveOptions, fanout: Option<&FanoutGroup>) -> io::Result<Self> {
+    fn open(interface: &Interface, options: &LiveOptions, fanout: Option<&PacketGroup>) -> io::Result<Self> {
         let socket = PacketSocket::new()?;
         let (ring, ring_len) = socket.ring(options, interface.mtu)?;
         if interface.is_loopback {
@@ -68,7 +68,7 @@ impl PacketBackend {
     pub(crate) fn open(
         interface: &Interface,
         options: &LiveOptions,
-        fanout: Option<Arc<FanoutGroup>>,
+        fanout: Option<Arc<PacketGroup>>,
     ) -> Result<(Self, usize), LiveError> {
         let name = &interface.name;
         let capture =
@@ -88,7 +88,7 @@ impl PacketBackend {
     pub(crate) fn await_interface(
         name: &str,
         options: &LiveOptions,
-        fanout: Option<Arc<FanoutGroup>>,
+        fanout: Option<Arc<PacketGroup>>,
     ) -> Result<(Self, usize), LiveError> {
         let prepare = || -> io::Result<_> {
             let socket = PacketSocket::new()?;
@@ -109,7 +109,7 @@ impl PacketBackend {
         ring: Ring,
         link: LinkType,
         options: &LiveOptions,
-        fanout: Option<Arc<FanoutGroup>>,
+        fanout: Option<Arc<PacketGroup>>,
     ) -> Self {
         Self {
             name: name.to_owned(),

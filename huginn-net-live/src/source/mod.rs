@@ -90,8 +90,8 @@ impl LiveSource {
     ///
     /// The kernel assigns each frame to a queue by its IP addresses, and in a tunnel by the outer ones, so that all frames of a flow are in
     /// one queue: both directions, and fragments. Frames other than IP, or with MPLS labels or more than two VLAN tags, and those of
-    /// IEEE 802.11 are in the first queue. So it is with the mirrored packets of UDP sockets, by the addresses inside VXLAN, Geneve and TZSP;
-    /// another process of the same user can then join the port (`SO_REUSEPORT`). Each queue has a buffer of its own. The sources have one stopper and
+    /// IEEE 802.11 are in the first queue. The kernel divides the datagrams of a UDP socket in the same way, by the addresses of the packets inside
+    /// VXLAN, Geneve and TZSP; those inside TZSP with tags and VXLAN with the P flag are in the first queue. Each queue has a buffer of its own. The sources have one stopper and
     /// one set of statistics; only the first source reports that an
     /// interface went down or has returned. After an interface was removed and has returned, each queue opens a new socket, which
     /// needs the privilege to capture.

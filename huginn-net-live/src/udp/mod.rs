@@ -18,7 +18,7 @@ use nix::sys::time::TimeSpec;
 use nix::{getsockopt_impl, sockopt_impl};
 
 use crate::backend::{CaptureBackend, Drops, ReceiveError};
-use crate::fanout::{self, FanoutGroup};
+use crate::fanout::{self, UdpGroup};
 use crate::frame_batch::FrameBatch;
 use crate::limits::{DATAGRAMS_PER_READ, MAX_DATAGRAM_LEN};
 use crate::queues::ClockReading;
@@ -44,6 +44,10 @@ pub(crate) struct UdpBackend {
     local: SocketAddr,
     buffer: Vec<u8>,
     snaplen: usize,
+    /// Whether it is one of several sockets of the port.
+    is_shared: bool,
+    /// Datagrams that were received before are not lent: nanoseconds since the Unix epoch.
+    since: u64,
     /// The counter of drops at its last reading, which wraps, and the sum of its increments.
     last_drops: u32,
     dropped: u64,
@@ -58,14 +62,28 @@ fn parse(text: &str) -> Option<SocketAddr> {
     text.parse().ok()
 }
 
-/// The port of `PORT` or `ADDRESS:PORT`, if its datagrams can be divided among several sockets.
-pub(crate) fn has_queues(target: &str) -> bool {
-    parse(target).is_some_and(|address| fanout::divides_port(address.port()))
+/// Parses `PORT` or `ADDRESS:PORT`, which must be that of a tunnel.
+fn tunnel_address(name: &str, target: &str) -> Result<SocketAddr, LiveError> {
+    let address = parse(target).ok_or_else(|| LiveError::InvalidUdpSocket { name: name.to_owned() })?;
+    let port = ProtocolNumber { registry: Registry::UdpPort, number: address.port().into() };
+    match port.name() {
+        Some(_) => Ok(address),
+        None => Err(LiveError::NoTunnelPort { name: name.to_owned(), port: address.port() }),
+    }
 }
 
-/// Binds a socket, one of a group if there is one. That of all addresses of IPv6 receives IPv4, too, whatever the system's default; without
-/// IPv6, only IPv4.
-fn bind_to(address: SocketAddr, group: Option<&FanoutGroup>) -> io::Result<UdpSocket> {
+/// Whether the kernel can divide the datagrams of an address among several sockets. Each socket receives those to a group or to all.
+///
+/// # Errors
+/// Those of [`UdpBackend::open`] for an invalid name.
+pub(crate) fn has_queues(name: &str, target: &str) -> Result<bool, LiveError> {
+    let address = tunnel_address(name, target)?;
+    let is_broadcast = address.ip() == IpAddr::V4(Ipv4Addr::BROADCAST);
+    Ok(fanout::divides_port(address.port()) && !address.ip().is_multicast() && !is_broadcast)
+}
+
+/// Binds a socket. That of all addresses of IPv6 receives IPv4, too, whatever the system's default; without IPv6, only IPv4.
+fn bind_to(address: SocketAddr, shares_port: bool) -> io::Result<UdpSocket> {
     let open = |family| socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None);
     let (socket, address) = match address {
         SocketAddr::V4(_) => (open(AddressFamily::Inet)?, address),
@@ -80,13 +98,8 @@ fn bind_to(address: SocketAddr, group: Option<&FanoutGroup>) -> io::Result<UdpSo
             }
         },
     };
-    if group.is_some() {
-        setsockopt(&socket, sockopt::ReusePort, &true)?;
-    }
+    setsockopt(&socket, sockopt::ReusePort, &shares_port)?;
     bind(socket.as_raw_fd(), &SockaddrStorage::from(address))?;
-    if let Some(group) = group {
-        group.join_udp(&socket, address.port())?;
-    }
     Ok(socket.into())
 }
 
@@ -97,18 +110,16 @@ impl UdpBackend {
         name: &str,
         target: &str,
         options: &LiveOptions,
-        group: Option<&FanoutGroup>,
+        group: Option<&UdpGroup>,
     ) -> Result<(Self, usize), LiveError> {
         let failed = |source: io::Error| match source.kind() {
             io::ErrorKind::PermissionDenied => LiveError::PermissionDenied { name: name.to_owned(), source },
             _ => LiveError::Open { name: name.to_owned(), source },
         };
-        let address = parse(target).ok_or_else(|| LiveError::InvalidUdpSocket { name: name.to_owned() })?;
-        let port = ProtocolNumber { registry: Registry::UdpPort, number: address.port().into() };
-        if port.name().is_none() {
-            return Err(LiveError::NoTunnelPort { name: name.to_owned(), port: address.port() });
-        }
-        let socket = bind_to(address, group).map_err(failed)?;
+        let address = tunnel_address(name, target)?;
+        let bind = |shares_port| bind_to(address, shares_port);
+        let bound = group.map_or_else(|| bind(false), |group| group.join(address.port(), bind));
+        let socket = bound.map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
         let granted = enlarge(&socket, options.buffer_bytes).map_err(failed)?;
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true).map_err(|errno| failed(errno.into()))?;
@@ -118,6 +129,8 @@ impl UdpBackend {
             local,
             buffer: vec![0; DATAGRAMS_PER_READ.saturating_mul(MAX_DATAGRAM_LEN)],
             snaplen: usize::try_from(options.snaplen).unwrap_or(usize::MAX),
+            is_shared: group.is_some(),
+            since: 0,
             last_drops: 0,
             dropped: 0,
         };
@@ -135,9 +148,17 @@ fn enlarge(socket: &UdpSocket, len: usize) -> io::Result<usize> {
 }
 
 impl CaptureBackend for UdpBackend {
+    /// While a socket of the port was missing, others received its datagrams.
+    fn begin(&mut self) -> io::Result<()> {
+        if self.is_shared {
+            self.since = ClockReading::now().time.as_nanos();
+        }
+        Ok(())
+    }
+
     fn receive(&mut self, batch: &mut FrameBatch) -> Result<(), ReceiveError> {
         batch.link = LinkType::RAW;
-        let Self { socket, local, buffer, snaplen, .. } = self;
+        let Self { socket, local, buffer, snaplen, since, .. } = self;
         let mut slices: Vec<[IoSliceMut<'_>; 1]> =
             buffer.chunks_exact_mut(MAX_DATAGRAM_LEN).map(|chunk| [IoSliceMut::new(chunk)]).collect();
         let space = cmsg_space!(TimeSpec);
@@ -157,6 +178,9 @@ impl CaptureBackend for UdpBackend {
                 if let ControlMessageOwned::ScmTimestampns(stamp) = control {
                     ts = timestamp(stamp).unwrap_or(now);
                 }
+            }
+            if ts.as_nanos() < *since {
+                continue;
             }
             // An empty datagram has no slice.
             let payload = message.iovs().next().unwrap_or_default();

@@ -1,5 +1,6 @@
 //! Interfaces with several queues.
 
+use std::io::ErrorKind;
 use std::net::UdpSocket;
 use std::num::NonZeroUsize;
 use std::thread;
@@ -195,8 +196,9 @@ fn both_directions_of_the_hosts_own_flows_are_in_one_queue() {
 }
 
 /// The UDP port and the header of tunnels, and what each leaves out at the start of an Ethernet frame.
-const TUNNELS: [(u16, &[u8], usize); 5] = [
+const TUNNELS: [(u16, &[u8], usize); 6] = [
     (8472, &[8, 0, 0, 0, 0, 0, 7, 0], 0),
+    (4789, &[8, 0, 0, 0, 0, 0, 7, 0], 0),
     (6081, &[0, 0, 0x65, 0x58, 0, 0, 7, 0], 0),
     // An option of eight bytes.
     (6081, &[2, 0, 0x65, 0x58, 0, 0, 7, 0, 1, 2, 3, 1, 9, 9, 9, 9], 0),
@@ -232,6 +234,59 @@ fn all_mirrored_packets_of_a_flow_are_in_one_queue() {
     }
 }
 
+/// Headers that the program does not read: VXLAN with the P flag and IPv4, Geneve with MPLS, TZSP with a tag.
+const UNREAD_TUNNELS: [(u16, &[u8]); 3] = [
+    (48879, &[12, 0, 0, 1, 0, 0, 7, 0]),
+    (6081, &[0, 0, 0x88, 0x47, 0, 0, 7, 0]),
+    (37008, &[1, 0, 0, 1, 10, 1, 0, 1]),
+];
+
+#[test]
+fn packets_of_other_tunnel_headers_are_in_the_first_queue() {
+    let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for (port, header) in UNREAD_TUNNELS {
+        let name = format!("udp:127.0.0.4:{port}");
+        let mut sources = LiveSource::open_queues(&[name], &LiveOptions::default(), QUEUES).unwrap();
+        for host in 0..20 {
+            // With the P flag, the first half of this source address is where the ethertype would be.
+            let mut packet = ipv4(host, true, 6, 0, &with_ports(40_000, 443, true, &[0; 36]));
+            packet[12..14].copy_from_slice(&[8, 0]);
+            sender.send_to(&[header, &packet].concat(), ("127.0.0.4", port)).unwrap();
+        }
+        let mut lent: Vec<Vec<Lent>> = (0..QUEUES.get()).map(|_| Vec::new()).collect();
+        receive(&mut sources, &mut lent);
+        assert_eq!(lent.iter().map(Vec::len).collect::<Vec<_>>(), [20, 0, 0], "{port}");
+    }
+}
+
+#[test]
+fn port_of_queues_is_not_shared_with_others() {
+    let name = "udp:127.0.0.5:8472";
+    let open = |name: &str, queues| LiveSource::open_queues(&[name], &LiveOptions::default(), queues);
+    let sources = open(name, QUEUES).unwrap();
+    for queues in [QUEUES, NonZeroUsize::MIN] {
+        let error = open(name, queues).unwrap_err();
+        assert!(
+            matches!(&error, LiveError::Open { source, .. } if source.kind() == ErrorKind::AddrInUse),
+            "{error}"
+        );
+    }
+    drop(sources);
+    let error = LiveSource::open_queues(&[name, "udp:8472"], &LiveOptions::default(), QUEUES).unwrap_err();
+    assert!(error.to_string().starts_with("udp:8472"), "{error}");
+    open(name, QUEUES).unwrap();
+}
+
+#[test]
+fn invalid_names_of_queues_have_the_errors_of_one_queue() {
+    for name in ["udp:x", "udp:53"] {
+        let [one, several] = [NonZeroUsize::MIN, QUEUES].map(|queues| {
+            LiveSource::open_queues(&[name], &LiveOptions::default(), queues).unwrap_err().to_string()
+        });
+        assert_eq!(one, several);
+    }
+}
+
 /// Adds the frames of sources until none has more.
 fn receive(sources: &mut [LiveSource], lent: &mut [Vec<Lent>]) {
     for (source, lent) in sources.iter_mut().zip(lent) {
@@ -243,9 +298,11 @@ fn receive(sources: &mut [LiveSource], lent: &mut [Vec<Lent>]) {
 
 #[test]
 fn packets_that_the_kernel_cannot_divide_are_refused() {
-    for name in ["udp:127.0.0.2:2152", "tcp:127.0.0.1:1", "file:/"] {
+    for name in ["udp:127.0.0.2:2152", "udp:239.1.1.1:4789", "tcp:127.0.0.1:1", "file:/"] {
         let options = LiveOptions::default();
-        assert!(!LiveSource::has_queues(&[name], &options));
+        assert!(
+            !LiveSource::has_queues(&[name], &options) && LiveSource::has_queues(&["udp:4789"], &options)
+        );
         let error = LiveSource::open_queues(&[name], &options, QUEUES).unwrap_err();
         assert!(matches!(error, LiveError::NoQueues { .. }), "{name}: {error}");
     }
