@@ -435,6 +435,8 @@ fn open(
     fanout: Option<Fanout>,
     notices: &mut Vec<Notice>,
 ) -> Result<Box<dyn CaptureBackend>, LiveError> {
+    #[cfg(not(target_os = "linux"))]
+    let _ = fanout;
     let unknown = || LiveError::UnknownInterface {
         name: name.to_owned(),
         known: present.iter().map(|interface| interface.name.clone()).collect(),
