@@ -4,7 +4,7 @@
   --offload  keep segmentation offload of the interfaces: frames of up to 64 KiB
   --idle     no load beside the victims
   --still    no SIGHUP, for comparison
-  --short    short connections, one request each, by ab, beside a load of 5 Gbps
+  --short    short connections, one request each, by ab, beside a load of at most 5.7 Gbps
 
 Other options are those of `live`. Runs as root, in two network namespaces: nginx serves 256 KiB to h2load for 15 s, every 3 s a SIGHUP makes
 the program read configuration, database and list again, and 56 clients, each with an address of its own, ask a server for a watched name. The

@@ -489,19 +489,12 @@ fn events_of_mirror(frames: &[Vec<u8>], workers: usize) -> String {
     fs::read_to_string(&file).unwrap()
 }
 
-/// The events of a capture file, as JSON Lines.
-fn events_of_file(capture: &Path) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
-    let output = command.args(["pcap", "--format", "json", "-q"]).arg(capture).output().unwrap();
-    String::from_utf8(output.stdout).unwrap()
-}
-
 #[test]
 fn mirrored_capture_has_the_events_of_the_file() {
     let capture = captures::path("tls-curl.pcap");
     let found = events_of_mirror(&frames(&capture), 1);
     assert!(found.lines().all(|line| line.contains(r#""tunnel":["vxlan:7"]"#)));
-    let wanted = events_of(&events_of_file(&capture));
+    let wanted = events_of(&of_file(&capture, &["--format", "json"]));
     assert!(wanted.len() > 20);
     assert_eq!(events_of(&found), wanted);
 }
@@ -521,7 +514,7 @@ fn workers_divide_mirrored_capture_by_its_hosts() {
         (found, last)
     };
     let capture = captures::path("hosts-uptime.pcap");
-    let (wanted, last_of_file) = signatures(&events_of_file(&capture));
+    let (wanted, last_of_file) = signatures(&of_file(&capture, &["--format", "json"]));
     let (found, last) = signatures(&events_of_mirror(&frames(&capture), 2));
     assert_eq!(wanted.len(), 12);
     assert_eq!(found, wanted);
@@ -534,12 +527,8 @@ fn streams_have_events_of_file() {
     let folder = tempfile::tempdir().unwrap();
     let capture = captures::path("tls-curl.pcap");
     let count = frames(&capture).len().to_string();
-    let of_file = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
-        .args(["pcap", "--format", "json", "-q"])
-        .arg(&capture)
-        .output()
-        .unwrap();
-    assert!(of_file.stdout.len() > 1000);
+    let wanted = of_file(&capture, &["--format", "json"]);
+    assert!(wanted.len() > 1000);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let server = format!("tcp:{}", listener.local_addr().unwrap());
     let bytes = fs::read(&capture).unwrap();
@@ -569,7 +558,7 @@ fn streams_have_events_of_file() {
             events.to_str().unwrap(),
         ]);
         assert_eq!(status, 0, "{stderr}");
-        assert!(fs::read(&events).unwrap() == of_file.stdout, "{name}: {stderr}");
+        assert!(fs::read_to_string(&events).unwrap() == wanted, "{name}: {stderr}");
         let is_interrupted = stderr.contains("packet 1") && stderr.contains("waits for a connection");
         assert_eq!(is_interrupted, name.starts_with("tcp:"), "{stderr}");
     }
