@@ -116,7 +116,8 @@ impl Bench {
     }
 
     /// Measures analyses of packets: without matching, with each part of the matching, with both, and with both from start
-    /// to end; also with several block sizes, if `sweep` is set. A part has a name and a function that reads an event.
+    /// to end, where events are dropped where they are found or passed by value; also with several block sizes, if `sweep` is set. A part
+    /// has a name and a function that reads an event.
     pub(crate) fn analyses<P: Protocol<SharedState: Forget>>(
         &mut self,
         name: &str,
@@ -142,10 +143,13 @@ impl Bench {
         });
         self.analysis(&format!("{name}: full analysis"), packets, &builder, full);
         let operation = format!("{name}: full analysis, start to end");
-        self.complete_analysis(&operation, packets, &builder, full);
+        let dropped = |event| drop(full(event));
+        self.complete_analysis(&operation, packets, &builder, dropped);
         if sweep {
-            self.block_sweep(&operation, packets, &builder, full);
+            self.block_sweep(&operation, packets, &builder, dropped);
         }
+        let by_value = format!("{name}: full analysis by value, start to end");
+        self.complete_analysis(&by_value, packets, &builder, full);
     }
 
     /// Measures the sequential engine over packets, with flow memory allocated by the previous pass. Drops the results of

@@ -69,13 +69,13 @@ pub(crate) const FRAMES_BETWEEN_REQUESTS: u64 = 256;
 pub(crate) const FRAMES_IN_CALLER: u64 = 2048;
 
 /// Workers that run at once, up to which more of them make more frames worth their while. With `n` of them, frames in memory are divided
-/// if more than one in `n + 1` yields an event or a segment that a protocol analyses: one in ten does of long TCP connections, one in five
-/// of long HTTP connections, and two in three of short ones.
+/// if more than one in `2 (n - 1)` yields a segment that a protocol analyses: one in 22 does of long TCP connections, one in six of long
+/// HTTP connections, one in three of short TCP ones, and more than half of short ones with HTTP or TLS.
 pub(crate) const MAX_GAINING_WORKERS: u64 = 5;
 
-/// Segments that workers must analyse to make up for one event whose memory the caller's thread frees: both threads contend for the
-/// allocator. HTTP in short connections has 3.6 analysed segments for each event, and two workers are slower; TLS has 13.
-pub(crate) const SEGMENTS_PER_FREED_EVENT: u64 = 3;
+/// Frames by which the yield of the latest ones must exceed what makes workers worth their while, before the analysis is divided: as many
+/// as one window, so that a few dense windows in sparse traffic do not divide it.
+pub(crate) const DIVISION_SURPLUS: u64 = FRAMES_IN_CALLER;
 
 /// Frames between a prefetch and its use: about the latency of main memory at 10 to 20 ns a frame.
 pub(crate) const PREFETCH_DISTANCE: usize = 16;

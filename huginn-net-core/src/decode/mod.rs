@@ -31,7 +31,7 @@ pub use error::{DecodeError, Layer};
 pub use numbers::{ProtocolNumber, Registry};
 
 use counters::{SkipReason, add};
-pub(crate) use fast_path::{FastPath, LazySegment, SortedSegment};
+pub(crate) use fast_path::{FastPath, LazySegment, plain_tcp_ends};
 use fragments::{FragmentLimits, FragmentTable, ReassembledDatagram};
 use ip::{Header, IpPacket, Ipv4, Version, protocol};
 use transport::Datagram;
@@ -164,23 +164,6 @@ impl Decoder {
         self.count_payload(&fast.packet, &fast.datagram, fast.ts);
     }
 
-    /// Whether a frame of the fast path counts as nothing but a TCP segment and its IP checksum, unless checksums of segments are
-    /// verified.
-    #[inline(always)]
-    pub(crate) fn is_plain(fast: &FastPath<'_>) -> bool {
-        fast.datagram.missing == 0
-    }
-
-    /// Counts a [plain](Self::is_plain) frame.
-    #[inline(always)]
-    pub(crate) fn count_plain(&mut self, ip_checksum_is_correct: bool, ts: Timestamp) {
-        add(&mut self.counters.frames, 1);
-        add(&mut self.counters.tcp, 1);
-        if !ip_checksum_is_correct {
-            self.count_bad_ip_checksum(ts);
-        }
-    }
-
     /// Whether frames may take the [fast path](FastPath), whose flow key has no interface.
     #[inline(always)]
     pub(crate) fn has_fast_path(&self) -> bool {
@@ -230,10 +213,6 @@ impl Decoder {
             fragments: FragmentTable::new(self.fragments.limits()),
             ..self.fork()
         }
-    }
-
-    pub(crate) fn verifies_checksums(&self) -> bool {
-        self.verify_checksums
     }
 
     /// Adds the counters and examples of a decoder of other frames of the capture.

@@ -4,8 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::ring::Overflow;
 use crate::limits::{
-    FRAMES_BETWEEN_REQUESTS, FRAMES_IN_CALLER, LENT_FRAME_BYTES, MAX_GAINING_WORKERS,
-    SEGMENTS_PER_FREED_EVENT,
+    DIVISION_SURPLUS, FRAMES_BETWEEN_REQUESTS, FRAMES_IN_CALLER, LENT_FRAME_BYTES, MAX_GAINING_WORKERS,
 };
 
 /// When an analysis moves from the caller's thread to several workers. It depends on the frames alone, never on a clock.
@@ -15,14 +14,24 @@ pub(super) enum Division {
     Never,
     /// After this number of frames.
     After(u64),
-    /// Once much is found in the latest frames. Workers gain nothing where most segments are skipped: to sort a frame costs as much as
-    /// to look up its flow.
+    /// Once much is found in the frames. Workers gain nothing where most segments are skipped: to sort a frame costs as much as to look up
+    /// its flow.
     WhenDense {
         /// More than one in this many frames must yield something.
         one_in: u64,
-        /// Whether the caller's thread frees the memory of events.
-        frees_events: bool,
+        per_event: PerEvent,
     },
+}
+
+/// What an event adds to the work that workers divide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PerEvent {
+    /// As much as a segment that the protocol analyses: workers write its text.
+    Gain,
+    /// Nothing: the caller's thread takes as long to merge it.
+    Nothing,
+    /// Less than nothing: the caller's thread frees its memory, and both contend for the allocator.
+    Loss,
 }
 
 /// What the caller's thread has analysed.
@@ -35,16 +44,33 @@ pub(super) struct Work {
     pub(super) events: u64,
 }
 
+/// What speaks for several workers so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Evidence {
+    /// The work before the source.
+    start: Work,
+    /// The work at the last decision.
+    last: Work,
+    /// How much of the latest frames yielded more than they must, in frames.
+    surplus: u64,
+}
+
+impl Evidence {
+    pub(super) fn new(start: Work) -> Self {
+        Self { start, last: start, surplus: 0 }
+    }
+}
+
 impl Division {
     /// `processors`: how many workers run at once, at most. `lends` is that of the [source](crate::Source::lends); see
-    /// [`WhenDense`](Self::WhenDense) for `frees_events`.
+    /// [`WhenDense`](Self::WhenDense) for `per_event`.
     pub(super) fn new(
         workers: NonZeroUsize,
         processors: NonZeroUsize,
         block_bytes: Option<usize>,
         overflow: Overflow,
         lends: bool,
-        frees_events: bool,
+        per_event: PerEvent,
     ) -> Self {
         match (overflow, block_bytes) {
             _ if workers == NonZeroUsize::MIN => Self::Never,
@@ -52,9 +78,9 @@ impl Division {
             (Overflow::Drop, _) => Self::After(0),
             (Overflow::Wait, Some(bytes)) => Self::After((bytes / LENT_FRAME_BYTES) as u64),
             (Overflow::Wait, None) if lends => {
-                // To sort frames takes one thread at a time, and the rest of the work is divided.
                 let at_once = (workers.min(processors).get() as u64).clamp(2, MAX_GAINING_WORKERS);
-                Self::WhenDense { one_in: at_once.saturating_add(1), frees_events }
+                // Two workers take twice as long for a frame as one does that finds nothing; further ones divide that, too.
+                Self::WhenDense { one_in: at_once.saturating_sub(1).saturating_mul(2), per_event }
             }
             // Workers also divide the work of reading.
             (Overflow::Wait, None) => Self::After(FRAMES_IN_CALLER),
@@ -69,25 +95,28 @@ impl Division {
         }
     }
 
-    /// Whether workers continue. `all` is the work until now, `start` that before the source, and `window` that at the last decision.
-    pub(super) fn is_due(self, all: Work, start: Work, window: &mut Work) -> bool {
+    /// Whether workers continue. `all` is the work until now.
+    pub(super) fn is_due(self, all: Work, evidence: &mut Evidence) -> bool {
         match self {
             Self::Never => false,
-            Self::After(frames) => all.frames.saturating_sub(start.frames) >= frames,
-            Self::WhenDense { one_in, frees_events } => {
-                let frames = all.frames.saturating_sub(window.frames);
+            Self::After(frames) => all.frames.saturating_sub(evidence.start.frames) >= frames,
+            Self::WhenDense { one_in, per_event } => {
+                let frames = all.frames.saturating_sub(evidence.last.frames);
                 if frames < FRAMES_IN_CALLER {
                     return false;
                 }
-                let before = std::mem::replace(window, all);
+                let before = std::mem::replace(&mut evidence.last, all);
                 let [segments, events] = [(all.segments, before.segments), (all.events, before.events)]
                     .map(|(all, before)| all.saturating_sub(before));
-                let gain = if frees_events {
-                    segments.saturating_sub(events.saturating_mul(SEGMENTS_PER_FREED_EVENT))
-                } else {
-                    segments.saturating_add(events)
+                let gain = match per_event {
+                    PerEvent::Gain => segments.saturating_add(events),
+                    PerEvent::Nothing => segments,
+                    PerEvent::Loss => segments.saturating_sub(events),
                 };
-                gain.saturating_mul(one_in) > frames
+                // Never less than zero: what came long ago does not speak against workers.
+                evidence.surplus =
+                    evidence.surplus.saturating_add(gain.saturating_mul(one_in)).saturating_sub(frames);
+                evidence.surplus >= DIVISION_SURPLUS
             }
         }
     }
@@ -100,52 +129,60 @@ mod tests {
     const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();
     const SIX: NonZeroUsize = NonZeroUsize::new(6).unwrap();
 
-    /// Returns after how many windows the analysis of a lending source is divided. Each window has this many segments and events.
-    fn divided_after(workers: NonZeroUsize, windows: &[(u64, u64)], frees_events: bool) -> Option<usize> {
-        let division = Division::new(workers, SIX, None, Overflow::Wait, true, frees_events);
-        let (mut all, mut window) = (Work::default(), Work::default());
-        windows.iter().position(|(segments, events)| {
+    /// Returns after how many windows the analysis of a lending source is divided. Each window has this many segments and events, and all
+    /// windows repeat.
+    fn divided_after(workers: NonZeroUsize, windows: &[(u64, u64)], per_event: PerEvent) -> Option<usize> {
+        let division = Division::new(workers, SIX, None, Overflow::Wait, true, per_event);
+        let (mut all, mut evidence) = (Work::default(), Evidence::new(Work::default()));
+        windows.iter().cycle().take(100).position(|(segments, events)| {
             all.frames = all.frames.saturating_add(FRAMES_IN_CALLER);
             all.segments = all.segments.saturating_add(*segments);
             all.events = all.events.saturating_add(*events);
-            division.is_due(all, Work::default(), &mut window)
+            division.is_due(all, &mut evidence)
         })
     }
 
     #[test]
     fn lent_frames_are_divided_once_they_are_dense() {
-        let dense = FRAMES_IN_CALLER / 3;
-        assert_eq!(divided_after(TWO, &[(0, 0), (dense, 0), (9, dense - 9)], false), None);
+        let (half, all) = (FRAMES_IN_CALLER / 2, FRAMES_IN_CALLER);
+        assert_eq!(divided_after(TWO, &[(half, 9)], PerEvent::Nothing), None);
+        assert_eq!(divided_after(TWO, &[(all, 0)], PerEvent::Nothing), Some(0));
+        assert_eq!(divided_after(TWO, &[(0, 0), (0, 0), (all, 0)], PerEvent::Nothing), Some(2));
+        let more = half + half / 4;
+        assert_eq!(divided_after(TWO, &[(more, 0)], PerEvent::Nothing), Some(3), "the surplus adds up");
         assert_eq!(
-            divided_after(TWO, &[(dense, 0), (0, 0), (dense, 1), (0, 0)], false),
-            Some(2),
-            "windows count apart"
+            divided_after(TWO, &[(more, 0), (0, 0)], PerEvent::Nothing),
+            None,
+            "sparse windows count against it"
         );
-        let most = FRAMES_IN_CALLER;
-        assert_eq!(
-            divided_after(TWO, &[(most, most / 3), (most, most / 9)], true),
-            Some(1),
-            "to free events costs more"
-        );
+    }
+
+    #[test]
+    fn who_frees_events_decides() {
+        let (most, some) = (FRAMES_IN_CALLER / 5 * 3, FRAMES_IN_CALLER / 5);
+        assert_eq!(divided_after(TWO, &[(most, some)], PerEvent::Gain), Some(1));
+        assert_eq!(divided_after(TWO, &[(most, some)], PerEvent::Nothing), Some(5));
+        assert_eq!(divided_after(TWO, &[(most, some)], PerEvent::Loss), None);
     }
 
     #[test]
     fn more_workers_gain_from_less() {
         let sparse = FRAMES_IN_CALLER / 5;
-        assert_eq!(divided_after(TWO, &[(sparse, 0)], false), None);
-        assert_eq!(divided_after(SIX, &[(sparse, 0)], false), Some(0));
-        assert_eq!(divided_after(SIX, &[(FRAMES_IN_CALLER / 10, 0)], false), None);
-        let on_two = Division::new(SIX, TWO, None, Overflow::Wait, true, false);
-        assert_eq!(on_two, Division::new(TWO, SIX, None, Overflow::Wait, true, false));
+        assert_eq!(divided_after(TWO, &[(sparse, 0)], PerEvent::Nothing), None);
+        assert_eq!(divided_after(SIX, &[(sparse, 0)], PerEvent::Nothing), Some(1));
+        assert_eq!(divided_after(SIX, &[(FRAMES_IN_CALLER / 10, 0)], PerEvent::Nothing), None);
+        let on_two = Division::new(SIX, TWO, None, Overflow::Wait, true, PerEvent::Nothing);
+        assert_eq!(on_two, Division::new(TWO, SIX, None, Overflow::Wait, true, PerEvent::Nothing));
     }
 
     #[test]
     fn other_frames_are_divided_after_a_number() {
         let due = |division: Division, frames| {
             let all = Work { frames, ..Work::default() };
-            division.is_due(all, Work::default(), &mut Work::default())
+            division.is_due(all, &mut Evidence::new(Work::default()))
         };
-        let new = |workers, bytes, overflow| Division::new(workers, SIX, bytes, overflow, false, true);
+        let new =
+            |workers, bytes, overflow| Division::new(workers, SIX, bytes, overflow, false, PerEvent::Gain);
         assert_eq!(new(NonZeroUsize::MIN, Some(1), Overflow::Drop), Division::Never);
         assert!(due(new(TWO, None, Overflow::Drop), 0));
         assert!(due(new(TWO, Some(1), Overflow::Wait), 0));

@@ -5,11 +5,11 @@ use prefetch_index::prefetch_index;
 
 use super::ingest::Decoding;
 use super::packet_clock::{ClockSteps, PacketClock};
-use crate::decode::{FastPath, FrameFlow, LazySegment, record_after};
-use crate::flow::{FlowPartitions, PlainMeta};
+use crate::decode::{FastPath, FrameFlow, plain_tcp_ends, record_after};
+use crate::flow::{FlowEnds, FlowPartitions};
 use crate::limits::{CACHE_LINE_LEN, FIXED_HEADERS_LEN, PREFETCH_DISTANCE};
 use crate::source::StoredFrame;
-use crate::{Block, Decoder, FlowKey, Frame, Timestamp};
+use crate::{Block, Decoder, Frame, Timestamp};
 
 /// A block of frames with its index.
 pub(super) struct IndexedBlock<'f> {
@@ -18,8 +18,8 @@ pub(super) struct IndexedBlock<'f> {
     moments: Vec<Moment>,
     /// The frames before which idle flows may end.
     time_steps: Vec<u32>,
-    /// The tasks of each worker, in the order of the frames.
-    tasks: Vec<Vec<Task>>,
+    /// The frames of each worker, in order: indices in the block.
+    own: Vec<Vec<u32>>,
     /// The tasks of all workers: shared frames, and those before which idle flows may end.
     common: Vec<CommonTask>,
     /// The state of numbers and packet time after the block.
@@ -42,7 +42,7 @@ impl Moment {
     }
 }
 
-/// What a worker does at a frame: 20 bytes, because one thread writes them for another.
+/// What a worker does at a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task {
     /// Index of the frame in the block.
@@ -50,39 +50,22 @@ pub(super) struct Task {
     pub(super) kind: TaskKind,
 }
 
-const _: () = assert!(size_of::<Task>() == 20);
-
 /// A task of all workers.
 #[derive(Clone, Copy, Debug)]
 struct CommonTask {
-    task: Task,
-    /// The worker of the frame, if it is not shared: the others only end idle flows.
-    owner: Option<usize>,
+    frame: u32,
+    /// The worker of the frame, unless it is shared: the others only end idle flows.
+    owner: Option<u32>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TaskKind {
-    /// Analyse a [plain](Decoder::is_plain) frame: its flow belongs to the worker.
-    Plain(PlainMeta),
-    /// Decode and analyse the frame: its flow belongs to the worker. Frames without a segment belong to the first worker.
+    /// Decode and analyse the frame: its flow belongs to the worker, or it has no segment.
     Own,
     /// Decode the frame, as every worker does, and analyse the segments of own flows.
     Shared,
     /// End idle flows.
     Time,
-}
-
-impl TaskKind {
-    /// Whether the worker reads the bytes of the frame, whatever its flow.
-    #[inline(always)]
-    fn is_always_read(&self) -> bool {
-        match self {
-            Self::Plain(meta) => meta.has_control_flags(),
-            Self::Own => true,
-            // Few tasks are common ones.
-            Self::Shared | Self::Time => false,
-        }
-    }
 }
 
 /// The number of the last record of a block, packet time after it, and the steps counted until then.
@@ -99,21 +82,13 @@ impl BlockTime {
     }
 }
 
-impl Task {
-    /// Whether the flow of the frame belongs to the worker; unknown for shared frames.
-    #[inline(always)]
-    pub(super) fn is_own(&self) -> bool {
-        matches!(self.kind, TaskKind::Plain(_) | TaskKind::Own)
-    }
-}
-
 impl<'f> IndexedBlock<'f> {
     pub(super) fn new(block_bytes: usize, workers: usize) -> Self {
         Self {
             frames: Block::new(block_bytes),
             moments: Vec::new(),
             time_steps: Vec::new(),
-            tasks: std::iter::repeat_with(Vec::new).take(workers).collect(),
+            own: std::iter::repeat_with(Vec::new).take(workers).collect(),
             common: Vec::new(),
             end: BlockTime::default(),
         }
@@ -123,79 +98,57 @@ impl<'f> IndexedBlock<'f> {
         self.frames.clear();
         self.moments.clear();
         self.time_steps.clear();
-        self.tasks.iter_mut().for_each(Vec::clear);
+        self.own.iter_mut().for_each(Vec::clear);
         self.common.clear();
     }
 
-    /// Calls `each` with the tasks of a worker, their moments and their frames, in the order of the frames. `each` returns whether it
-    /// read the bytes of the frame: those of plain segments are prefetched if many were read lately.
+    /// Calls `each` with the tasks of a worker, their moments and their frames, in the order of the frames.
     #[inline(always)]
-    pub(super) fn each_task(&self, worker: usize, mut each: impl FnMut(&Task, &Moment, Frame<'_>) -> bool) {
-        let mut own = self.tasks.get(worker).map_or(&[][..], Vec::as_slice);
+    pub(super) fn each_task(&self, worker: usize, mut each: impl FnMut(Task, &Moment, Frame<'_>)) {
+        let mut own = self.own.get(worker).map_or(&[][..], Vec::as_slice);
         let mut common = self.common.as_slice();
-        let mut reads = RecentReads::ALL;
+        let (stored, buffer) = self.frames.stored();
         // One call of `each`, so that the compiler inlines it.
         loop {
-            let is_next = |before: &&CommonTask| own.first().is_none_or(|own| before.task.frame < own.frame);
-            let task = if let Some(before) = common.first().filter(is_next) {
+            let is_next = |task: &&CommonTask| own.first().is_none_or(|own| task.frame < *own);
+            let task = if let Some(task) = common.first().filter(is_next) {
                 common = common.get(1..).unwrap_or_default();
-                before.of_worker(worker)
+                task.of_worker(worker)
             } else {
-                self.prefetch(own, &reads);
-                let Some((task, others)) = own.split_first() else { return };
+                self.prefetch(own);
+                let Some((frame, others)) = own.split_first() else { return };
                 own = others;
-                *task
+                Task { frame: *frame, kind: TaskKind::Own }
             };
-            let ((stored, buffer), index) = (self.frames.stored(), task.frame as usize);
+            let index = task.frame as usize;
             let (Some(moment), Some(frame)) = (self.moments.get(index), stored.get(index)) else { continue };
-            reads.add(each(&task, moment, frame.read(buffer)));
+            each(task, moment, frame.read(buffer));
         }
     }
 
     /// Prefetches the frame 16 tasks ahead, and the record of the frame 32 tasks ahead, which another thread wrote.
     #[inline(always)]
-    fn prefetch(&self, tasks: &[Task], reads: &RecentReads) {
+    fn prefetch(&self, own: &[u32]) {
         let (stored, buffer) = self.frames.stored();
-        if let Some(ahead) = tasks.get(2 * PREFETCH_DISTANCE) {
-            prefetch_index(stored, ahead.frame as usize);
-            prefetch_index(&self.moments, ahead.frame as usize);
+        if let Some(ahead) = own.get(2 * PREFETCH_DISTANCE) {
+            prefetch_index(stored, *ahead as usize);
+            prefetch_index(&self.moments, *ahead as usize);
         }
-        if let Some(ahead) = tasks.get(PREFETCH_DISTANCE)
-            && (reads.are_frequent() || ahead.kind.is_always_read())
-            && let Some(frame) = stored.get(ahead.frame as usize)
-        {
+        if let Some(frame) = own.get(PREFETCH_DISTANCE).and_then(|ahead| stored.get(*ahead as usize)) {
             frame.prefetch(buffer, CACHE_LINE_LEN);
         }
     }
 }
 
-/// How many of the latest tasks read the bytes of their frame. Of long connections, most segments are skipped unread, and a prefetch
-/// costs more than all else that is done for them.
-struct RecentReads {
-    /// Moving average over about 32 tasks; [`Self::ALL`] if all did.
-    average: u32,
-}
-
-impl RecentReads {
-    const ALL: Self = Self { average: 1 << 16 };
-
-    #[inline(always)]
-    fn add(&mut self, was_read: bool) {
-        let latest = if was_read { Self::ALL.average >> 5 } else { 0 };
-        self.average = self.average.wrapping_sub(self.average >> 5).wrapping_add(latest);
-    }
-
-    /// Whether more than an eighth of the tasks did.
-    #[inline(always)]
-    fn are_frequent(&self) -> bool {
-        self.average > Self::ALL.average >> 3
-    }
-}
-
 impl CommonTask {
-    fn of_worker(&self, worker: usize) -> Task {
-        let is_own = self.owner.is_none_or(|owner| owner == worker);
-        if is_own { self.task } else { Task { kind: TaskKind::Time, ..self.task } }
+    fn of_worker(self, worker: usize) -> Task {
+        let Self { frame, owner } = self;
+        let kind = match owner {
+            None => TaskKind::Shared,
+            Some(owner) if owner as usize == worker => TaskKind::Own,
+            Some(_) => TaskKind::Time,
+        };
+        Task { frame, kind }
     }
 }
 
@@ -236,8 +189,6 @@ impl Sequencer {
 /// Finds the worker of each frame, whatever the frames before it: several blocks can be sorted at once.
 pub(super) struct Sorter {
     decoder: Decoder,
-    /// Whether frames may be plain: segments are neither filtered nor verified.
-    has_plain: bool,
     partitions: FlowPartitions,
     /// The worker of each partition.
     workers: Vec<u32>,
@@ -254,7 +205,6 @@ impl Sorter {
         }
         Self {
             decoder: decoding.decoder.fork_without_order(),
-            has_plain: decoding.never_filters() && !decoding.decoder.verifies_checksums(),
             partitions: partitions.clone(),
             workers: worker_of,
         }
@@ -262,57 +212,50 @@ impl Sorter {
 
     /// Adds the tasks of a block.
     pub(super) fn sort(&mut self, block: &mut IndexedBlock<'_>) {
-        let IndexedBlock { frames, time_steps, tasks, common, .. } = block;
+        let IndexedBlock { frames, time_steps, own, common, .. } = block;
         let mut time_steps = time_steps.iter().peekable();
         let has_fast_path = self.decoder.has_fast_path();
         let (stored, buffer) = frames.stored();
-        let share = stored.len().checked_div(tasks.len()).unwrap_or(0);
-        tasks.iter_mut().for_each(|tasks| tasks.reserve(share));
+        let share = stored.len().checked_div(own.len()).unwrap_or(0);
+        own.iter_mut().for_each(|own| own.reserve(share));
         for (index, stored_frame) in (0_u32..).zip(stored) {
             if let Some(ahead) = stored.get((index as usize).saturating_add(PREFETCH_DISTANCE)) {
                 ahead.prefetch(buffer, FIXED_HEADERS_LEN);
             }
             let frame = stored_frame.read(buffer);
-            let (worker, kind) = match FastPath::from_ipv4_frame(&frame, 0).filter(|_| has_fast_path) {
-                Some(fast) => {
-                    let meta = fast.meta();
-                    let kind = if self.has_plain && Decoder::is_plain(&fast) {
-                        TaskKind::Plain(PlainMeta::from_ipv4(&meta, fast.ip_checksum_is_correct()))
-                    } else {
-                        TaskKind::Own
-                    };
-                    (Some(self.worker_of(&meta.key)), kind)
-                }
+            let owner = match plain_tcp_ends(&frame).filter(|_| has_fast_path) {
+                Some(ends) => Some(self.worker_of(ends)),
                 // The copy keeps the frame in registers on the fast path.
-                None => match self.flow_of_slow(&{ frame }) {
-                    FrameFlow::One(key) => (Some(self.worker_of(&key)), TaskKind::Own),
-                    FrameFlow::NoSegment => (Some(0), TaskKind::Own),
-                    FrameFlow::NeedsOrder => (None, TaskKind::Shared),
-                },
+                None => self.worker_of_slow(&{ frame }),
             };
-            let task = Task { frame: index, kind };
             let is_time_step = time_steps.next_if_eq(&&index).is_some();
-            match worker {
+            match owner {
                 Some(worker) if !is_time_step => {
-                    if let Some(tasks) = tasks.get_mut(worker) {
-                        tasks.push(task);
+                    if let Some(own) = own.get_mut(worker as usize) {
+                        own.push(index);
                     }
                 }
-                owner => common.push(CommonTask { task, owner }),
+                owner => common.push(CommonTask { frame: index, owner }),
             }
         }
     }
 
+    /// Returns the worker of a frame: the first one if it has no segment; `None` if the frame is shared.
     #[inline(never)]
-    fn flow_of_slow(&mut self, frame: &Frame<'_>) -> FrameFlow {
-        match FastPath::from_ipv6_frame(frame, 0).filter(|_| self.decoder.has_fast_path()) {
+    fn worker_of_slow(&mut self, frame: &Frame<'_>) -> Option<u32> {
+        let flow = match FastPath::from_ipv6_frame(frame, 0).filter(|_| self.decoder.has_fast_path()) {
             Some(fast) => FrameFlow::One(fast.key().0),
             None => self.decoder.flow_of(frame),
+        };
+        match flow {
+            FrameFlow::One(key) => Some(self.worker_of(&key)),
+            FrameFlow::NoSegment => Some(0),
+            FrameFlow::NeedsOrder => None,
         }
     }
 
     #[inline(always)]
-    fn worker_of(&self, key: &FlowKey) -> usize {
-        self.workers.get(self.partitions.index_of(key)).map_or(0, |worker| *worker as usize)
+    fn worker_of(&self, flow: impl Into<FlowEnds>) -> u32 {
+        self.workers.get(self.partitions.index_of(flow)).copied().unwrap_or(0)
     }
 }

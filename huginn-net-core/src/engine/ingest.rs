@@ -209,18 +209,6 @@ impl Decoding {
         }
     }
 
-    /// Whether all frames that may take the fast path pass the filter, now and later.
-    pub(super) fn never_filters(&self) -> bool {
-        self.has_fast_path && self.replaceable_filter.is_none()
-    }
-
-    /// Counts a [plain](Decoder::is_plain) frame.
-    #[inline(always)]
-    pub(super) fn count_plain(&mut self, frame: &Frame<'_>, ip_checksum_is_correct: bool) {
-        self.count(frame);
-        self.decoder.count_plain(ip_checksum_is_correct, frame.ts);
-    }
-
     #[inline(always)]
     fn count(&mut self, frame: &Frame<'_>) {
         self.frames = self.frames.wrapping_add(1);

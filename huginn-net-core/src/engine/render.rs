@@ -12,6 +12,9 @@ pub(super) trait Render<E>: Sync {
     /// Memory that several rendered events share, such as their text.
     type Arena: Default + Send;
 
+    /// Whether it writes text, which takes longer than to merge the event.
+    const WRITES_TEXT: bool = false;
+
     fn render(&self, event: E, arena: &mut Self::Arena) -> Self::Rendered;
 
     /// Empties the arena after its events were delivered.
@@ -92,6 +95,8 @@ pub(super) struct Text<F>(pub(super) F);
 impl<K: Send, F: Fn(&Event<K>, &mut Vec<u8>) + Sync> Render<Event<K>> for Text<F> {
     type Rendered = (Timestamp, Range<usize>);
     type Arena = Vec<u8>;
+
+    const WRITES_TEXT: bool = true;
 
     #[inline]
     fn render(&self, event: Event<K>, text: &mut Vec<u8>) -> Self::Rendered {

@@ -6,7 +6,7 @@ use crossbeam_channel::Receiver;
 
 use super::CancelToken;
 use super::counter_snapshot::CounterSnapshot;
-use super::division::{Division, Work};
+use super::division::{Division, Evidence, Work};
 use super::ingest::{Ingest, SegmentHandler, TimeHandler};
 use super::render::{Output, Render};
 use super::router::EventRouter;
@@ -93,10 +93,9 @@ where
         segments: path.flows.analysed(),
         events: path.reporter.router.events,
     };
-    let start = work(ingest, path);
-    let mut window = start;
+    let mut evidence = Evidence::new(work(ingest, path));
     loop {
-        let is_due = division.is_due(work(ingest, path), start, &mut window);
+        let is_due = division.is_due(work(ingest, path), &mut evidence);
         // Several workers answer requests while the source waits.
         if is_due || (is_idle && division != Division::Never) {
             let _ = path.flows.report_removed(&mut path.reporter);

@@ -12,7 +12,7 @@ use super::packet_clock::ClockSteps;
 use super::render::Render;
 use super::ring::{Ring, Step};
 use super::router::{Routed, route};
-use crate::decode::{LazySegment, SortedSegment};
+use crate::decode::LazySegment;
 use crate::flow::{FlowEvents, FlowOrder, FlowTable, Occasion};
 use crate::limits::MAX_OUTPUT_EVENTS;
 use crate::{Event, Frame, Protocol, Report, SharedState, Source, Timestamp};
@@ -174,7 +174,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
         let mut share = OwnFlows { is_own: true, flows, events };
         block.each_task(*number, |task, moment, frame| {
             share.begin(task, moment);
-            decode_task(own, shared, task, moment, frame, &mut share)
+            decode_task(own, shared, task.kind, moment, frame, &mut share);
         });
         let output = share.events.output;
         self.end_block(output, block);
@@ -195,8 +195,8 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
         let Self { number, own, shared, flows, dropped, channel, .. } = self;
         let mut skipped = DropCounter { is_own: true, flows, segments: 0 };
         block.each_task(*number, |task, moment, frame| {
-            skipped.is_own = task.is_own();
-            decode_task(own, shared, task, moment, frame, &mut skipped)
+            skipped.is_own = task.kind == TaskKind::Own;
+            decode_task(own, shared, task.kind, moment, frame, &mut skipped);
         });
         dropped.add(Dropped { segments: skipped.segments, blocks: 1 });
         let output = channel.empty_output();
@@ -226,32 +226,23 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> Worker<'_, P, R> {
 }
 
 /// Decodes the frame of a task, and passes its segments to `handler`. Without a decoder for shared frames, `own` decodes them, too.
-/// Returns whether it read the bytes of the frame.
 #[inline(always)]
 fn decode_task(
     own: &mut Decoding,
     shared: &mut Option<Decoding>,
-    task: &Task,
+    kind: TaskKind,
     moment: &Moment,
     frame: Frame<'_>,
     handler: &mut impl SegmentHandler,
-) -> bool {
-    let decoding = match task.kind {
-        TaskKind::Plain(_) | TaskKind::Own => own,
+) {
+    let decoding = match kind {
+        TaskKind::Own => own,
         TaskKind::Shared => shared.as_mut().unwrap_or(own),
-        TaskKind::Time => return false,
+        TaskKind::Time => return,
     };
     decoding.decoder.set_record(moment.record);
     // The handlers of workers never break.
-    if let TaskKind::Plain(meta) = task.kind {
-        decoding.count_plain(&frame, meta.ip_checksum_is_correct);
-        let segment = SortedSegment::new(frame, decoding.decoder.number(), meta.at(frame.ts));
-        let _ = handler.on_segment(&segment, moment.now());
-        segment.was_read()
-    } else {
-        let _ = decoding.on_frame(&frame, moment.now(), handler);
-        true
-    }
+    let _ = decoding.on_frame(&frame, moment.now(), handler);
 }
 
 /// Passes the segments of a worker's flows to the flow table.
@@ -265,8 +256,8 @@ struct OwnFlows<'a, P: Protocol, R: Render<Event<Report<P>>>> {
 impl<P: Protocol, R: Render<Event<Report<P>>>> OwnFlows<'_, P, R> {
     /// Begins a frame: ends idle flows.
     #[inline(always)]
-    fn begin(&mut self, task: &Task, moment: &Moment) {
-        self.is_own = task.is_own();
+    fn begin(&mut self, task: Task, moment: &Moment) {
+        self.is_own = task.kind == TaskKind::Own;
         (self.events.frame, self.events.segment) = (task.frame, 0);
         let _ = self.flows.expire_idle(moment.now(), &mut self.events);
     }

@@ -69,13 +69,9 @@ impl FlowKey {
         transport: u64,
         tunnel: u64,
     ) -> (Self, bool) {
-        // Only the key uses this order, so native byte order suffices.
         match addresses {
             Addresses::V4 { src, dst } => {
-                let end = |address: Ipv4Addr, port: u16| {
-                    u64::from(u32::from_ne_bytes(address.octets())) << 16 | u64::from(port)
-                };
-                let (low, high, sender_is_low) = in_order(end(src, src_port), end(dst, dst_port));
+                let (low, high, sender_is_low) = in_order(ipv4_end(src, src_port), ipv4_end(dst, dst_port));
                 (Self { low: low.into(), high: high.into(), tunnel, rest: IPV4 | transport }, sender_is_low)
             }
             Addresses::V6 { src, dst } => {
@@ -108,36 +104,35 @@ impl FlowKey {
     }
 }
 
-/// The key of a TCP flow in IPv4 outside tunnels, in 12 bytes.
+/// The endpoints of a flow in any order, with the rest of its key: enough to find its partition.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PlainKey {
-    low: u32,
-    high: u32,
-    low_port: u16,
-    high_port: u16,
+pub(crate) struct FlowEnds {
+    pub(super) ends: [u128; 2],
+    pub(super) tunnel: u64,
+    pub(super) rest: u64,
 }
 
-impl PlainKey {
-    /// Packs the key of a TCP flow in IPv4 outside tunnels.
+impl FlowEnds {
+    /// Returns those of a TCP segment in IPv4 outside tunnels: addresses and ports.
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "an address with its port has 48 bits")]
-    pub(super) fn from_ipv4(key: &FlowKey) -> Self {
-        let FlowKey { low, high, .. } = *key;
-        Self {
-            low: (low >> 16) as u32,
-            high: (high >> 16) as u32,
-            low_port: low as u16,
-            high_port: high as u16,
-        }
+    pub(crate) fn of_plain_tcp(ends: [(Ipv4Addr, u16); 2]) -> Self {
+        let ends = ends.map(|(address, port)| ipv4_end(address, port).into());
+        Self { ends, tunnel: 0, rest: IPV4 | TCP }
     }
 }
 
-impl From<PlainKey> for FlowKey {
+impl From<&FlowKey> for FlowEnds {
     #[inline(always)]
-    fn from(PlainKey { low, high, low_port, high_port }: PlainKey) -> Self {
-        let end = |address: u32, port: u16| (u64::from(address) << 16 | u64::from(port)).into();
-        Self { low: end(low, low_port), high: end(high, high_port), tunnel: 0, rest: IPV4 | TCP }
+    fn from(key: &FlowKey) -> Self {
+        let FlowKey { low, high, tunnel, rest } = *key;
+        Self { ends: [low, high], tunnel, rest }
     }
+}
+
+/// Packs an address and a port. Only keys use this order, so native byte order suffices.
+#[inline(always)]
+fn ipv4_end(address: Ipv4Addr, port: u16) -> u64 {
+    u64::from(u32::from_ne_bytes(address.octets())) << 16 | u64::from(port)
 }
 
 /// Returns the lesser endpoint, the greater one, and whether `one` is the lesser.

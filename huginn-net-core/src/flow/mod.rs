@@ -16,5 +16,6 @@ pub use key::FlowKey;
 
 pub(crate) use flow_events::{FlowEvents, FlowOrder, Occasion};
 pub(crate) use idle_map::Entry;
+pub(crate) use key::FlowEnds;
 pub(crate) use partitions::FlowPartitions;
-pub(crate) use table::{FlowTable, PlainMeta, SegmentMeta};
+pub(crate) use table::{FlowTable, SegmentMeta};

@@ -1,13 +1,13 @@
 //! Partitions of the flow table.
 
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
 use foldhash::SharedSeed;
 use foldhash::fast::{FoldHasher, RandomState};
 
-use super::{FlowKey, FlowLimits};
+use super::{FlowEnds, FlowLimits};
 use crate::limits::{MAX_FLOW_PARTITIONS, MIN_PARTITION_FLOWS};
 
 /// Added to seeds, because small numbers give weak hashes: digits of the golden ratio.
@@ -38,12 +38,19 @@ impl FlowPartitions {
         RandomState::default().hash_one(0_u64)
     }
 
-    /// Returns the partition of a flow.
+    /// Returns the partition of a flow: the same for both directions, without a comparison of the endpoints.
     #[inline(always)]
     #[expect(clippy::cast_possible_truncation, reason = "the result is less than the number of partitions")]
-    pub(crate) fn index_of(&self, key: &FlowKey) -> usize {
-        let mut hasher = FoldHasher::with_seed(self.seed ^ SEED_MASK, &self.hash_constants);
-        key.hash(&mut hasher);
+    pub(crate) fn index_of(&self, flow: impl Into<FlowEnds>) -> usize {
+        let FlowEnds { ends, tunnel, rest } = flow.into();
+        let [one, other] = ends.map(|end| {
+            let mut hasher = FoldHasher::with_seed(self.seed ^ SEED_MASK, &self.hash_constants);
+            hasher.write_u128(end);
+            hasher.finish()
+        });
+        let mut hasher = FoldHasher::with_seed(one.wrapping_add(other), &self.hash_constants);
+        hasher.write_u64(rest);
+        hasher.write_u64(tunnel);
         let hash = hasher.finish();
         // The highest bits of the hash; with a single partition, none.
         (hash.rotate_left(self.bits) & (self.count as u64).wrapping_sub(1)) as usize
@@ -68,6 +75,7 @@ impl FlowPartitions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FlowKey;
 
     /// Returns the numbers of this many flows that share the partition of flow 0.
     fn aimed(partitions: &FlowPartitions, count: usize) -> Vec<u32> {

@@ -3,7 +3,6 @@
 use std::ops::{ControlFlow, Range};
 
 use super::entry::{CONTROL_FLAGS, Connection, FlowEntry, initial_seq, is_fin_or_rst};
-use super::key::PlainKey;
 use super::{
     Entry, FlowCounters, FlowEvents, FlowKey, FlowLimits, FlowOrder, FlowPartitions, IdleMap, Occasion, Slot,
 };
@@ -569,37 +568,5 @@ impl SegmentMeta {
     #[inline]
     fn has_control_flags(&self) -> bool {
         self.flags.intersects(CONTROL_FLAGS)
-    }
-}
-
-/// The [`SegmentMeta`] of a TCP segment in IPv4 outside tunnels, without its time, and what the decoder counts of it: 16 bytes
-/// instead of 80.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PlainMeta {
-    key: PlainKey,
-    flags: TcpFlags,
-    sender_is_low: bool,
-    pub(crate) ip_checksum_is_correct: bool,
-}
-
-impl PlainMeta {
-    /// Packs the fields of a TCP segment in IPv4 outside tunnels.
-    #[inline(always)]
-    pub(crate) fn from_ipv4(meta: &SegmentMeta, ip_checksum_is_correct: bool) -> Self {
-        let SegmentMeta { ref key, sender_is_low, flags, .. } = *meta;
-        Self { key: PlainKey::from_ipv4(key), flags, sender_is_low, ip_checksum_is_correct }
-    }
-
-    /// Whether the segment starts or ends a connection.
-    #[inline(always)]
-    pub(crate) fn has_control_flags(&self) -> bool {
-        self.flags.intersects(CONTROL_FLAGS)
-    }
-
-    /// Returns the fields of a segment with this capture time.
-    #[inline(always)]
-    pub(crate) fn at(self, ts: Timestamp) -> SegmentMeta {
-        let Self { key, flags, sender_is_low, .. } = self;
-        SegmentMeta { key: key.into(), sender_is_low, ts, flags }
     }
 }
