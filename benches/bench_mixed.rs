@@ -57,8 +57,8 @@ fn analyse(bench: &mut Bench, repeat: Repeat, packets: &LazyPackets) {
     let unmatched = || with(Observers::new(Arc::clone(&empty)));
     bench.analysis(&of("all, nothing matched"), packets, unmatched, event);
     bench.analysis(&of("full analysis"), packets, all, event);
-    bench.complete_analysis(&of("full analysis, start to end"), packets, all, drop);
-    bench.complete_analysis(&of("full analysis by value, start to end"), packets, all, event);
+    bench.complete_analysis(&of("full analysis, events dropped, start to end"), packets, all, drop);
+    bench.complete_analysis(&of("full analysis, start to end"), packets, all, event);
     let profiled = || with(Observers::default().profiles(true));
     bench.analysis(&of("full analysis, profiles of hosts"), packets, profiled, event);
     bench.analysis(&of("full analysis, as JSON"), packets, all, json);
@@ -74,8 +74,8 @@ fn pages(bench: &mut Bench) {
     let all = HuginnNet::builder;
     let of = |what| format!("pages, new flows: {what}");
     bench.analysis(&of("full analysis"), &packets, all, |event| event);
-    bench.complete_analysis(&of("full analysis, start to end"), &packets, all, drop);
-    bench.complete_analysis(&of("full analysis by value, start to end"), &packets, all, |event| event);
+    bench.complete_analysis(&of("full analysis, events dropped, start to end"), &packets, all, drop);
+    bench.complete_analysis(&of("full analysis, start to end"), &packets, all, |event| event);
     bench.analysis(&of("full analysis, as JSON"), &packets, all, json);
     bench.complete_analysis(&of("full analysis, as JSON, start to end"), &packets, all, json);
 }

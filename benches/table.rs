@@ -142,13 +142,13 @@ impl Bench {
             event
         });
         self.analysis(&format!("{name}: full analysis"), packets, &builder, full);
-        let operation = format!("{name}: full analysis, start to end");
+        let operation = format!("{name}: full analysis, events dropped, start to end");
         let dropped = |event| drop(full(event));
         self.complete_analysis(&operation, packets, &builder, dropped);
         if sweep {
             self.block_sweep(&operation, packets, &builder, dropped);
         }
-        let by_value = format!("{name}: full analysis by value, start to end");
+        let by_value = format!("{name}: full analysis, start to end");
         self.complete_analysis(&by_value, packets, &builder, full);
     }
 

@@ -25,18 +25,18 @@ SEQUENTIAL = [
 ]
 # Each by one, two, four and eight workers.
 PARALLEL = [
-    ("TCP, pages", "tcp", "pages, new flows: full analysis, start to end"),
-    ("TCP, short connections", "tcp", "short connections, new flows: full analysis, start to end"),
-    ("TCP, short connections, by value", "tcp", "short connections, new flows: full analysis by value, start to end"),
-    ("HTTP, pages", "http", "pages, new flows: full analysis, start to end"),
-    ("HTTP, many heads", "http", "many heads, new flows: full analysis, start to end"),
-    ("HTTP, many heads, by value", "http", "many heads, new flows: full analysis by value, start to end"),
-    ("HTTP, kept alive", "http", "kept alive, new flows: full analysis, start to end"),
+    ("TCP, pages", "tcp", "pages, new flows: full analysis, events dropped, start to end"),
+    ("TCP, short connections", "tcp", "short connections, new flows: full analysis, events dropped, start to end"),
+    ("TCP, short connections, by value", "tcp", "short connections, new flows: full analysis, start to end"),
+    ("HTTP, pages", "http", "pages, new flows: full analysis, events dropped, start to end"),
+    ("HTTP, many heads", "http", "many heads, new flows: full analysis, events dropped, start to end"),
+    ("HTTP, many heads, by value", "http", "many heads, new flows: full analysis, start to end"),
+    ("HTTP, kept alive", "http", "kept alive, new flows: full analysis, events dropped, start to end"),
     ("TLS, a ClientHello in every packet", "tls", "distinct hellos: full analysis, start to end"),
     ("TLS, whole handshakes", "tls", "new flows: handshakes, full analysis, start to end"),
-    ("all protocols, pages", "mixed", "pages, new flows: full analysis, start to end"),
-    ("all protocols, short connections", "mixed", "new flows: full analysis, start to end"),
-    ("all protocols, short connections, by value", "mixed", "new flows: full analysis by value, start to end"),
+    ("all protocols, pages", "mixed", "pages, new flows: full analysis, events dropped, start to end"),
+    ("all protocols, short connections", "mixed", "new flows: full analysis, events dropped, start to end"),
+    ("all protocols, short connections, by value", "mixed", "new flows: full analysis, start to end"),
     ("all protocols as JSON, pages", "mixed", "pages, new flows: full analysis, as JSON, start to end"),
     ("all protocols as JSON, short connections", "mixed", "new flows: full analysis, as JSON, start to end"),
 ]

@@ -73,8 +73,8 @@ pub(crate) const FRAMES_IN_CALLER: u64 = 2048;
 /// HTTP connections, one in three of short TCP ones, and more than half of short ones with HTTP or TLS.
 pub(crate) const MAX_GAINING_WORKERS: u64 = 5;
 
-/// Frames by which the yield of the latest ones must exceed what makes workers worth their while, before the analysis is divided: as many
-/// as one window, so that a few dense windows in sparse traffic do not divide it.
+/// Surplus, in frames, at which an analysis is divided: that of two windows in which every frame is analysed, or of more that are less dense. One
+/// dense window in sparse traffic does not divide it.
 pub(crate) const DIVISION_SURPLUS: u64 = FRAMES_IN_CALLER;
 
 /// Frames between a prefetch and its use: about the latency of main memory at 10 to 20 ns a frame.
@@ -83,8 +83,8 @@ pub(crate) const PREFETCH_DISTANCE: usize = 16;
 /// Distance between two prefetches of one frame in bytes: a cache line. Most headers span two lines.
 pub(crate) const CACHE_LINE_LEN: usize = 64;
 
-/// Length of the headers that name the flow of most frames, in bytes: Ethernet, IPv4 and TCP without options.
-pub(crate) const FIXED_HEADERS_LEN: usize = 54;
+/// Last byte of a frame that names the flow of most: Ethernet, IPv4 without options, and the ports of TCP.
+pub(crate) const LAST_FLOW_BYTE: usize = 37;
 
 /// Out-of-order bytes buffered per TCP direction, overhead included (128 KiB): twice the largest unscaled window, so a
 /// lost segment is bridged until its retransmission on all but very fast paths.

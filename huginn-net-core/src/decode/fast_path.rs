@@ -22,8 +22,8 @@ pub(crate) trait LazySegment {
     /// Returns the fields that the flow lookup needs.
     fn meta(&self) -> SegmentMeta;
 
-    /// Decodes all headers. `None` if the frame has no segment after all.
-    fn segment(&self) -> Option<Segment<'_>>;
+    /// Decodes all headers.
+    fn segment(&self) -> Segment<'_>;
 }
 
 impl LazySegment for Segment<'_> {
@@ -35,8 +35,8 @@ impl LazySegment for Segment<'_> {
     }
 
     #[inline(always)]
-    fn segment(&self) -> Option<Segment<'_>> {
-        Some(*self)
+    fn segment(&self) -> Segment<'_> {
+        *self
     }
 }
 
@@ -84,8 +84,8 @@ impl<H: Header> LazySegment for FastPath<'_, H> {
     }
 
     #[inline(always)]
-    fn segment(&self) -> Option<Segment<'_>> {
-        Some(super::segment((self.ts, self.number), &self.packet, &self.datagram, &TunnelPath::EMPTY))
+    fn segment(&self) -> Segment<'_> {
+        super::segment((self.ts, self.number), &self.packet, &self.datagram, &TunnelPath::EMPTY)
     }
 }
 
@@ -193,7 +193,7 @@ mod tests {
             }
             let mut counted = decoder();
             let check = |fast: &dyn LazySegment| {
-                let (segment, meta) = (fast.segment().unwrap(), fast.meta());
+                let (segment, meta) = (fast.segment(), fast.meta());
                 let flags = segment.tcp().map(|tcp| tcp.flags);
                 let (key, sender_is_low) = FlowKey::from_segment(&segment);
                 assert_eq!(meta, SegmentMeta { key, sender_is_low, ts: segment.ts, flags: flags.unwrap() });

@@ -141,9 +141,7 @@ impl Decoder {
         match FastPath::from_ipv4_frame(frame, self.number()).filter(|_| self.has_fast_path()) {
             Some(fast) => {
                 self.count(&fast);
-                if let Some(segment) = fast.segment() {
-                    each(&segment);
-                }
+                each(&fast.segment());
             }
             None => self.decode_slow(frame, each),
         }
@@ -386,15 +384,10 @@ impl Decoder {
     #[inline(always)]
     fn count_ip_checksum(&mut self, header: Ipv4<'_>, ts: Timestamp) {
         if !header.checksum_is_correct() {
-            self.count_bad_ip_checksum(ts);
-        }
-    }
-
-    #[inline(always)]
-    fn count_bad_ip_checksum(&mut self, ts: Timestamp) {
-        add(&mut self.counters.bad_ip_checksum, 1);
-        if self.counters.bad_ip_checksum == 1 {
-            self.add_example("bad_ip_checksum", ts);
+            add(&mut self.counters.bad_ip_checksum, 1);
+            if self.counters.bad_ip_checksum == 1 {
+                self.add_example("bad_ip_checksum", ts);
+            }
         }
     }
 

@@ -44,14 +44,15 @@ pub(super) struct Work {
     pub(super) events: u64,
 }
 
-/// What speaks for several workers so far.
+/// Evidence that workers would gain.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
     /// The work before the source.
     start: Work,
     /// The work at the last decision.
     last: Work,
-    /// How much of the latest frames yielded more than they must, in frames.
+    /// The sum over the windows of what they yield, multiplied by [`one_in`](Division::WhenDense), less their frames; never below zero, so
+    /// that sparse frames at the start do not weigh for ever.
     surplus: u64,
 }
 
@@ -79,7 +80,7 @@ impl Division {
             (Overflow::Wait, Some(bytes)) => Self::After((bytes / LENT_FRAME_BYTES) as u64),
             (Overflow::Wait, None) if lends => {
                 let at_once = (workers.min(processors).get() as u64).clamp(2, MAX_GAINING_WORKERS);
-                // Two workers take twice as long for a frame as one does that finds nothing; further ones divide that, too.
+                // Measured (decision 021): two workers need an analysed segment in two frames; more need less.
                 Self::WhenDense { one_in: at_once.saturating_sub(1).saturating_mul(2), per_event }
             }
             // Workers also divide the work of reading.
@@ -113,9 +114,10 @@ impl Division {
                     PerEvent::Nothing => segments,
                     PerEvent::Loss => segments.saturating_sub(events),
                 };
-                // Never less than zero: what came long ago does not speak against workers.
-                evidence.surplus =
-                    evidence.surplus.saturating_add(gain.saturating_mul(one_in)).saturating_sub(frames);
+                // One window does not decide, however much it yields.
+                let most = frames.saturating_add(DIVISION_SURPLUS / 2);
+                let yielded = gain.saturating_mul(one_in).min(most);
+                evidence.surplus = evidence.surplus.saturating_add(yielded).saturating_sub(frames);
                 evidence.surplus >= DIVISION_SURPLUS
             }
         }
@@ -146,8 +148,13 @@ mod tests {
     fn lent_frames_are_divided_once_they_are_dense() {
         let (half, all) = (FRAMES_IN_CALLER / 2, FRAMES_IN_CALLER);
         assert_eq!(divided_after(TWO, &[(half, 9)], PerEvent::Nothing), None);
-        assert_eq!(divided_after(TWO, &[(all, 0)], PerEvent::Nothing), Some(0));
-        assert_eq!(divided_after(TWO, &[(0, 0), (0, 0), (all, 0)], PerEvent::Nothing), Some(2));
+        assert_eq!(divided_after(TWO, &[(all, 0)], PerEvent::Nothing), Some(1));
+        assert_eq!(
+            divided_after(TWO, &[(all, 0), (0, 0)], PerEvent::Nothing),
+            None,
+            "one window does not decide"
+        );
+        assert_eq!(divided_after(TWO, &[(0, 0), (all, 0), (all, 0)], PerEvent::Nothing), Some(2));
         let more = half + half / 4;
         assert_eq!(divided_after(TWO, &[(more, 0)], PerEvent::Nothing), Some(3), "the surplus adds up");
         assert_eq!(
@@ -170,6 +177,15 @@ mod tests {
         let sparse = FRAMES_IN_CALLER / 5;
         assert_eq!(divided_after(TWO, &[(sparse, 0)], PerEvent::Nothing), None);
         assert_eq!(divided_after(SIX, &[(sparse, 0)], PerEvent::Nothing), Some(1));
+        let one_in = |workers, processors| {
+            let [workers, processors] = [workers, processors].map(|n| NonZeroUsize::new(n).unwrap());
+            match Division::new(workers, processors, None, Overflow::Wait, true, PerEvent::Nothing) {
+                Division::WhenDense { one_in, .. } => one_in,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!([2, 3, 4, 5, 16].map(|workers| one_in(workers, 16)), [2, 4, 6, 8, 8]);
+        assert_eq!(one_in(2, 1), 2);
         assert_eq!(divided_after(SIX, &[(FRAMES_IN_CALLER / 10, 0)], PerEvent::Nothing), None);
         let on_two = Division::new(SIX, TWO, None, Overflow::Wait, true, PerEvent::Nothing);
         assert_eq!(on_two, Division::new(TWO, SIX, None, Overflow::Wait, true, PerEvent::Nothing));
@@ -178,8 +194,10 @@ mod tests {
     #[test]
     fn other_frames_are_divided_after_a_number() {
         let due = |division: Division, frames| {
-            let all = Work { frames, ..Work::default() };
-            division.is_due(all, &mut Evidence::new(Work::default()))
+            let of = |frames| Work { frames, ..Work::default() };
+            // Frames before the source do not count.
+            let before = 2 * FRAMES_IN_CALLER;
+            division.is_due(of(before + frames), &mut Evidence::new(of(before)))
         };
         let new =
             |workers, bytes, overflow| Division::new(workers, SIX, bytes, overflow, false, PerEvent::Gain);

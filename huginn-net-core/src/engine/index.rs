@@ -3,11 +3,10 @@
 
 use prefetch_index::prefetch_index;
 
-use super::ingest::Decoding;
 use super::packet_clock::{ClockSteps, PacketClock};
 use crate::decode::{FastPath, FrameFlow, plain_tcp_ends, record_after};
 use crate::flow::{FlowEnds, FlowPartitions};
-use crate::limits::{CACHE_LINE_LEN, FIXED_HEADERS_LEN, PREFETCH_DISTANCE};
+use crate::limits::{CACHE_LINE_LEN, LAST_FLOW_BYTE, PREFETCH_DISTANCE};
 use crate::source::StoredFrame;
 use crate::{Block, Decoder, Frame, Timestamp};
 
@@ -195,7 +194,7 @@ pub(super) struct Sorter {
 }
 
 impl Sorter {
-    pub(super) fn new(decoding: &Decoding, partitions: &FlowPartitions, workers: usize) -> Self {
+    pub(super) fn new(decoder: &Decoder, partitions: &FlowPartitions, workers: usize) -> Self {
         let mut worker_of = vec![0; partitions.len()];
         for worker in 0..workers {
             let range = partitions.range_of_worker(worker, workers);
@@ -203,11 +202,7 @@ impl Sorter {
                 owned.fill(u32::try_from(worker).unwrap_or(u32::MAX));
             }
         }
-        Self {
-            decoder: decoding.decoder.fork_without_order(),
-            partitions: partitions.clone(),
-            workers: worker_of,
-        }
+        Self { decoder: decoder.fork_without_order(), partitions: partitions.clone(), workers: worker_of }
     }
 
     /// Adds the tasks of a block.
@@ -220,7 +215,7 @@ impl Sorter {
         own.iter_mut().for_each(|own| own.reserve(share));
         for (index, stored_frame) in (0_u32..).zip(stored) {
             if let Some(ahead) = stored.get((index as usize).saturating_add(PREFETCH_DISTANCE)) {
-                ahead.prefetch(buffer, FIXED_HEADERS_LEN);
+                ahead.prefetch(buffer, LAST_FLOW_BYTE);
             }
             let frame = stored_frame.read(buffer);
             let owner = match plain_tcp_ends(&frame).filter(|_| has_fast_path) {

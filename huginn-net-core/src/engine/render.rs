@@ -1,8 +1,10 @@
 //! Rendering: converts events to the values or texts that a sink receives.
 
+use std::mem::needs_drop;
 use std::ops::{ControlFlow, Range};
 
 use super::TextSink;
+use super::division::PerEvent;
 use crate::{Event, Sink, SinkResult, Timestamp};
 
 /// Renders events in the thread that found them.
@@ -12,8 +14,8 @@ pub(super) trait Render<E>: Sync {
     /// Memory that several rendered events share, such as their text.
     type Arena: Default + Send;
 
-    /// Whether it writes text, which takes longer than to merge the event.
-    const WRITES_TEXT: bool = false;
+    /// What an event adds to the work that workers divide.
+    const PER_EVENT: PerEvent;
 
     fn render(&self, event: E, arena: &mut Self::Arena) -> Self::Rendered;
 
@@ -42,9 +44,29 @@ impl<E, T: Send, F: Fn(E) -> T + Sync> Render<E> for Map<F> {
     type Rendered = T;
     type Arena = ();
 
+    const PER_EVENT: PerEvent = if needs_drop::<T>() { PerEvent::Loss } else { PerEvent::Nothing };
+
     #[inline]
     fn render(&self, event: E, (): &mut ()) -> T {
         self.0(event)
+    }
+
+    fn clear((): &mut ()) {}
+}
+
+/// Passes events on by value.
+pub(super) struct ByValue;
+
+impl<K: Send> Render<Event<K>> for ByValue {
+    type Rendered = Event<K>;
+    type Arena = ();
+
+    // An event owns memory for its tunnel, too, but few have one.
+    const PER_EVENT: PerEvent = if needs_drop::<K>() { PerEvent::Loss } else { PerEvent::Nothing };
+
+    #[inline]
+    fn render(&self, event: Event<K>, (): &mut ()) -> Event<K> {
+        event
     }
 
     fn clear((): &mut ()) {}
@@ -67,6 +89,8 @@ impl<K: Send> Render<Event<K>> for Keep {
     /// Index of the event in the arena.
     type Rendered = usize;
     type Arena = Vec<Event<K>>;
+
+    const PER_EVENT: PerEvent = PerEvent::Nothing;
 
     #[inline]
     fn render(&self, event: Event<K>, events: &mut Self::Arena) -> usize {
@@ -96,7 +120,7 @@ impl<K: Send, F: Fn(&Event<K>, &mut Vec<u8>) + Sync> Render<Event<K>> for Text<F
     type Rendered = (Timestamp, Range<usize>);
     type Arena = Vec<u8>;
 
-    const WRITES_TEXT: bool = true;
+    const PER_EVENT: PerEvent = PerEvent::Gain;
 
     #[inline]
     fn render(&self, event: Event<K>, text: &mut Vec<u8>) -> Self::Rendered {

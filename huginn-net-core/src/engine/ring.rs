@@ -365,10 +365,9 @@ impl<'f, S: Source<'f>> RingState<'f, S> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ingest::Ingest;
     use super::*;
     use crate::flow::FlowPartitions;
-    use crate::{DecodeConfig, Decoder, Filter, FlowLimits, Frame, Frames, LinkType, PacketClock, Timestamp};
+    use crate::{DecodeConfig, Decoder, FlowLimits, Frame, Frames, LinkType, PacketClock, Timestamp};
 
     /// The worker that sorts the block gets the lock, and wakes the one that waits for it.
     #[test]
@@ -390,10 +389,8 @@ mod tests {
     }
 
     fn sorter() -> Sorter {
-        let (decoder, clock) =
-            (Decoder::new(DecodeConfig::default()), PacketClock::new(Duration::from_secs(1)));
-        let decoding = Ingest::new(decoder, Filter::default(), clock).decoding;
-        Sorter::new(&decoding, &FlowPartitions::new(&FlowLimits::default(), 1), 2)
+        let decoder = Decoder::new(DecodeConfig::default());
+        Sorter::new(&decoder, &FlowPartitions::new(&FlowLimits::default(), 1), 2)
     }
 
     /// Creates a ring for two workers, whose source never ends.

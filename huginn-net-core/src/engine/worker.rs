@@ -118,7 +118,7 @@ impl<P: Protocol, R: Render<Event<Report<P>>>> FlowEvents<P::Event> for BlockEve
 /// One worker thread.
 pub(super) struct Worker<'a, P: Protocol, R: Render<Event<Report<P>>>> {
     pub(super) number: usize,
-    /// Decodes and counts the frames of the worker. The first worker counts those without a segment, too.
+    /// Decodes and counts the frames of the worker. The first worker counts those without a segment, too, unless they name a flow.
     pub(super) own: &'a mut Decoding,
     /// Decodes the shared frames, which the first worker counts; that one has none.
     pub(super) shared: Option<Decoding>,

@@ -104,7 +104,8 @@ impl FlowKey {
     }
 }
 
-/// The endpoints of a flow in any order, with the rest of its key: enough to find its partition.
+/// The endpoints of a flow, with the rest of its key: enough to find its partition. Those of IPv4 are in any order; those of IPv6 in that of
+/// the key, because `rest` has the ports in this order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowEnds {
     pub(super) ends: [u128; 2],
@@ -113,7 +114,7 @@ pub(crate) struct FlowEnds {
 }
 
 impl FlowEnds {
-    /// Returns those of a TCP segment in IPv4 outside tunnels: addresses and ports.
+    /// Returns the endpoints of a TCP segment in IPv4 outside tunnels: addresses and ports, in any order.
     #[inline(always)]
     pub(crate) fn of_plain_tcp(ends: [(Ipv4Addr, u16); 2]) -> Self {
         let ends = ends.map(|(address, port)| ipv4_end(address, port).into());

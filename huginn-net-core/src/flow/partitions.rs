@@ -74,13 +74,44 @@ impl FlowPartitions {
 
 #[cfg(test)]
 mod tests {
+    use std::net::Ipv4Addr;
+
     use super::*;
-    use crate::FlowKey;
+    use crate::{Addresses, FlowKey};
 
     /// Returns the numbers of this many flows that share the partition of flow 0.
     fn aimed(partitions: &FlowPartitions, count: usize) -> Vec<u32> {
         let target = partitions.index_of(&FlowKey::numbered(0));
         (1..).filter(|n| partitions.index_of(&FlowKey::numbered(*n)) == target).take(count).collect()
+    }
+
+    #[test]
+    fn both_directions_have_one_partition() {
+        let partitions = FlowPartitions::new(&FlowLimits::default(), 1);
+        let (client, server) = ((Ipv4Addr::new(192, 0, 2, 1), 50000), (Ipv4Addr::new(198, 51, 100, 2), 443));
+        let index = |ends| partitions.index_of(FlowEnds::of_plain_tcp(ends));
+        assert_eq!(index([client, server]), index([server, client]));
+        let key = FlowKey::from_tcp(Addresses::V4 { src: server.0, dst: client.0 }, (server.1, client.1)).0;
+        assert_eq!(index([client, server]), partitions.index_of(&key));
+    }
+
+    /// Flows whose endpoints differ from each other by the same bits, too, are in all partitions.
+    #[test]
+    fn regular_addresses_are_spread() {
+        let partitions = FlowPartitions::new(&FlowLimits::default(), 1);
+        let mut flows = vec![[0; 64]; 2];
+        for (n, port) in (0..64_u32).flat_map(|n| (0..100).map(move |port| (n, port))) {
+            let client = Ipv4Addr::from(0x0a00_0000 + n);
+            let servers = [Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::from(!u32::from(client))];
+            for (flows, (server, server_port)) in flows.iter_mut().zip(servers.into_iter().zip([443, !port]))
+            {
+                let ends = FlowEnds::of_plain_tcp([(client, port), (server, server_port)]);
+                flows[partitions.index_of(ends)] += 1;
+            }
+        }
+        for (partition, count) in flows.iter().flatten().enumerate() {
+            assert!((50..150).contains(count), "{count} of 6400 in partition {}", partition % 64);
+        }
     }
 
     /// Flows that fill a partition under one seed are spread over all of them under another.

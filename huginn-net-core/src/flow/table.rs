@@ -241,15 +241,14 @@ impl<P: Protocol> FlowTable<P> {
     ) -> ControlFlow<()> {
         let Self { protocol, map, .. } = self;
         let Some((slot, flow)) = map.touch_mut(&meta.key, now) else {
-            let Some(segment) = segment.segment() else { return ControlFlow::Continue(()) };
-            return self.dispatch(None, meta, &segment, now, events);
+            return self.dispatch(None, meta, &segment.segment(), now, events);
         };
         let may_skip =
             !meta.has_control_flags() && flow.has_seen(meta.sender_is_low) && flow.candidate.is_none();
         if may_skip && flow.skips_unread(protocol, meta) {
             return ControlFlow::Continue(());
         }
-        let Some(segment) = segment.segment() else { return ControlFlow::Continue(()) };
+        let segment = segment.segment();
         if may_skip && protocol.skip_segment(&segment, flow.sender(meta.sender_is_low), &mut flow.state) {
             return ControlFlow::Continue(());
         }

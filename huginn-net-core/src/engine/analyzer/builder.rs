@@ -90,9 +90,9 @@ impl<P: Protocol> Builder<P> {
     /// caller's thread merges the events. More workers than cores only add work.
     ///
     /// The caller's thread analyses the first 2,048 frames alone. Frames [in memory](crate::Source::lends) stay there until enough
-    /// of 2,048 of them yield an event or a segment that the protocol analyses, with two workers a third and with five or more a sixth: of
-    /// others, threads gain nothing. Each event that owns memory, which the caller's thread then frees, instead counts as three segments
-    /// less. Workers start at once with [`Overflow::Drop`], and when a source waits for frames.
+    /// of them yield a segment that the protocol analyses, with two workers half of them and with five or more an eighth: of
+    /// others, threads gain nothing. An event counts as a segment more if its text is written, and as one less if the caller's thread frees
+    /// its memory. Workers start at once with [`Overflow::Drop`], and when a source waits for frames.
     ///
     /// The caller's thread frees events that the sink receives by value. With many events, threads then contend in
     /// the allocator. [`Analyzer::analyze_ref`], [`Analyzer::analyze_map`] and [`Analyzer::analyze_text`] avoid that.

@@ -2,9 +2,7 @@
 
 mod builder;
 
-use std::convert::identity;
 use std::fmt;
-use std::mem::needs_drop;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,12 +13,12 @@ use crossbeam_channel::Receiver;
 
 pub use self::builder::Builder;
 use super::counter_snapshot::Dropped;
-use super::division::{Division, PerEvent};
+use super::division::Division;
 use super::hash_seed::Seeds;
 use super::ingest::Ingest;
 use super::parallel::{self, Parts};
 use super::queues;
-use super::render::{Keep, Map, Output, Render, Text, ToFunction, ToSink, ToTextSink};
+use super::render::{ByValue, Keep, Map, Output, Render, Text, ToFunction, ToSink, ToTextSink};
 use super::ring::{Overflow, RingConfig};
 use super::router::EventRouter;
 use super::sequential::{self, Outcome, Reporter, SequentialPath};
@@ -80,7 +78,7 @@ impl<P: Protocol> Analyzer<P> {
             // An analysis of a source, which is over, used the other one.
             flows.set_hash_seed(seeds.live);
         }
-        let reporter = Reporter { router, render: &Map(identity), arena: &mut (), output: &mut ToSink(sink) };
+        let reporter = Reporter { router, render: &ByValue, arena: &mut (), output: &mut ToSink(sink) };
         ingest.on_frame(frame, &mut SequentialPath { flows, reporter })
     }
 
@@ -89,7 +87,7 @@ impl<P: Protocol> Analyzer<P> {
     pub fn finish(&mut self, sink: &mut (impl Sink<Event<Report<P>>> + ?Sized)) {
         let Self { ingest, flows, router, .. } = self;
         ingest.decoding.decoder.finish();
-        let reporter = Reporter { router, render: &Map(identity), arena: &mut (), output: &mut ToSink(sink) };
+        let reporter = Reporter { router, render: &ByValue, arena: &mut (), output: &mut ToSink(sink) };
         SequentialPath { flows, reporter }.end(ingest.clock.now());
         ingest.start_capture();
         self.has_pushed = false;
@@ -110,7 +108,7 @@ impl<P: Protocol> Analyzer<P> {
         source: S,
         sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
     ) -> Result<Counters, AnalysisError<S::Error>> {
-        self.analyze_map(source, identity, sink)
+        self.run(source, &ByValue, &mut ToSink(sink))
     }
 
     /// [Analyses](Self::analyze) a source and passes a reference to each event to `each`.
@@ -181,7 +179,7 @@ impl<P: Protocol> Analyzer<P> {
         sources: Vec<S>,
         sink: &mut (impl Sink<Event<Report<P>>> + ?Sized),
     ) -> Result<Counters, AnalysisError<S::Error>> {
-        self.run_queues(sources, &Map(identity), &mut ToSink(sink))
+        self.run_queues(sources, &ByValue, &mut ToSink(sink))
     }
 
     /// [Analyses several sources](Self::analyze_queues) and passes the text that `write` appends for each event to the sink, as
@@ -251,20 +249,12 @@ impl<P: Protocol> Analyzer<P> {
         self.start_source(source.is_live() || overflow == Overflow::Drop, render, output);
         let snapshots = self.snapshots.clone();
         let accepted = snapshots.accept();
-        // Events own memory for tunnels, too, but few have one.
-        let per_event = if needs_drop::<R::Rendered>() && needs_drop::<Report<P>>() {
-            PerEvent::Loss
-        } else if R::WRITES_TEXT {
-            PerEvent::Gain
-        } else {
-            PerEvent::Nothing
-        };
         let processors = match self.workers {
             NonZeroUsize::MIN => NonZeroUsize::MIN,
             _ => processors(),
         };
         let division =
-            Division::new(self.workers, processors, self.block_bytes, overflow, source.lends(), per_event);
+            Division::new(self.workers, processors, self.block_bytes, overflow, source.lends(), R::PER_EVENT);
         let requests = &accepted.requests;
         let first = if division == Division::Never {
             self.run_sequential::<false, S, R>(source, division, requests, render, output)
@@ -379,7 +369,8 @@ impl<P: Protocol> Analyzer<P> {
     }
 }
 
-/// Returns how many threads run at once. The system is asked once: to read its files takes as long as a thousand packets.
+/// Returns how many threads run at once. Cached, because `available_parallelism` reads files of the system, which takes as long as a thousand
+/// packets: later changes of affinity are not seen.
 fn processors() -> NonZeroUsize {
     static PROCESSORS: OnceLock<NonZeroUsize> = OnceLock::new();
     *PROCESSORS.get_or_init(|| thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
