@@ -44,8 +44,7 @@ impl<'a> FastPath<'a> {
     /// Parses a frame if it takes the fast path with IPv4.
     #[inline(always)]
     pub(crate) fn from_ipv4_frame(frame: &Frame<'a>, number: u64) -> Option<Self> {
-        let data = ethernet_payload(frame, ethertype::IPV4).filter(|data| data.first() == Some(&0x45))?;
-        Self::from_packet(frame.ts, number, ip::ipv4(data).ok()?)
+        Self::from_packet(frame.ts, number, ipv4_packet(frame)?)
     }
 }
 
@@ -62,7 +61,7 @@ impl<'a> FastPath<'a, Ipv6<'a>> {
 impl<'a, H: Header> FastPath<'a, H> {
     #[inline(always)]
     fn from_packet(ts: Timestamp, number: u64, packet: IpPacket<'a, H>) -> Option<Self> {
-        if packet.protocol != protocol::TCP || packet.fragment.is_some() {
+        if !has_whole_tcp(&packet) {
             return None;
         }
         let datagram = transport::tcp(&packet).ok()?;
@@ -93,17 +92,26 @@ impl<H: Header> LazySegment for FastPath<'_, H> {
 /// [fast path](FastPath) reads. The frame may have no segment after all.
 #[inline(always)]
 pub(crate) fn plain_tcp_ends(frame: &Frame<'_>) -> Option<FlowEnds> {
-    let data = ethernet_payload(frame, ethertype::IPV4).filter(|data| data.first() == Some(&0x45))?;
-    let packet = ip::ipv4(data).ok().filter(|packet| packet.protocol == protocol::TCP)?;
-    if packet.fragment.is_some() {
-        return None;
-    }
+    let packet = ipv4_packet(frame).filter(has_whole_tcp)?;
     let (source, destination) = packet.header.addresses();
     let [source_high, source_low, destination_high, destination_low] = *packet.payload.first_chunk()?;
     Some(FlowEnds::of_plain_tcp([
         (source, u16::from_be_bytes([source_high, source_low])),
         (destination, u16::from_be_bytes([destination_high, destination_low])),
     ]))
+}
+
+/// Returns the IPv4 packet without options of an untagged Ethernet frame.
+#[inline(always)]
+fn ipv4_packet<'a>(frame: &Frame<'a>) -> Option<IpPacket<'a, Ipv4<'a>>> {
+    let data = ethernet_payload(frame, ethertype::IPV4).filter(|data| data.first() == Some(&0x45))?;
+    ip::ipv4(data).ok()
+}
+
+/// Whether the payload of a packet is TCP, and no fragment.
+#[inline(always)]
+fn has_whole_tcp<H>(packet: &IpPacket<'_, H>) -> bool {
+    packet.protocol == protocol::TCP && packet.fragment.is_none()
 }
 
 /// Returns the payload of an untagged Ethernet frame with this ethertype.
