@@ -9,6 +9,7 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::net::TcpListener;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::mpsc;
 use std::time::SystemTime;
@@ -237,23 +238,29 @@ fn defects_of_captures_in_a_directory_are_reported_once() {
 #[test]
 fn growing_file_in_unreadable_directory_is_read() {
     let folder = tempfile::tempdir().unwrap();
-    let [path, aside] = ["captures", "aside"].map(|name| folder.path().join(name));
-    fs::create_dir(&path).unwrap();
-    let mut first = File::create(path.join("1.pcap")).unwrap();
+    let [directory, file, path] = ["captures", "file", "link"].map(|name| folder.path().join(name));
+    fs::create_dir(&directory).unwrap();
+    fs::write(&file, "").unwrap();
+    // At each moment something is at the path: the loss of a directory ends its files.
+    let point_to = |target: &Path| {
+        let link = folder.path().join("next");
+        symlink(target, &link).unwrap();
+        fs::rename(&link, &path).unwrap();
+    };
+    point_to(&directory);
+    let mut first = File::create(directory.join("1.pcap")).unwrap();
     first.write_all(&capture(&[1])).unwrap();
     let mut opened = Opened::new(&format!("file:{}", path.display()), &LiveOptions::default());
     opened.expect(&[1]);
     // A file in the place of the directory: other than for an absent one, the error may pass.
-    fs::rename(&path, &aside).unwrap();
-    fs::write(&path, "").unwrap();
+    point_to(&file);
     let failed = opened.notice();
     assert!(failed.contains("cannot look for newer files: Not a directory"), "{failed}");
     first.write_all(&packet(2)).unwrap();
     opened.expect(&[2]);
-    fs::remove_file(&path).unwrap();
-    fs::rename(&aside, &path).unwrap();
     first.write_all(&packet(3)).unwrap();
-    fs::write(path.join("2.pcap"), capture(&[4])).unwrap();
+    fs::write(directory.join("2.pcap"), capture(&[4])).unwrap();
+    point_to(&directory);
     opened.expect(&[3, 4]);
     assert_eq!(opened.notices.try_iter().count(), 0);
 }
