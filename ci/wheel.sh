@@ -21,9 +21,9 @@ environment() {
     "$uv" pip install --quiet --python "$folder/$1" --cache-dir "$folder/packages" "$folder"/huginn_net-*.whl "${@:2}"
 }
 
-# run_tests NAME FILE...
+# run_tests NAME FILE...: a test that takes five minutes shows where each thread is.
 run_tests() {
-    "$folder/$1/bin/python" -m pytest -q -p no:cacheprovider --import-mode=importlib "${@:2}"
+    "$folder/$1/bin/python" -m pytest -q -p no:cacheprovider --import-mode=importlib -o faulthandler_timeout=300 "${@:2}"
 }
 
 # Without optimisation, which takes minutes and changes no value.
