@@ -24,6 +24,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -31,8 +32,8 @@ use huginn_net::record::JsonEvent;
 use huginn_net::{Event, HuginnNet};
 use huginn_net_capture::CaptureReader;
 use huginn_net_core::{
-    Analyzer, Block, Builder, DecodeConfig, Decoder, Fill, FlowKey, Frame, NextFrame, Protocol, Report,
-    Source,
+    Analyzer, Block, Builder, DecodeConfig, Decoder, Fill, FlowKey, Frame, NextFrame, Parts, Protocol,
+    Report, Source,
 };
 use huginn_net_http::HuginnNetHttp;
 use huginn_net_tcp::TcpObserver;
@@ -51,9 +52,9 @@ const RUNS: usize = 7;
 
 fn main() {
     println!(
-        "| packets | workers | CPU of all threads, ms | busiest thread | merging thread | CPU, 1 = one worker | bound of the speedup | wall, ms | speedup |"
+        "| packets | workers | CPU of all threads, ms | busiest thread | merging thread | filling | CPU, 1 = one worker | bound of the speedup | wall, ms | speedup |"
     );
-    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|");
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     let pages = Packets::from_captures(&PAGES, Repeat::NewFlows, AT_LEAST, |_| true);
     let short = Packets::from_captures(&SHORT, Repeat::NewFlows, AT_LEAST, |_| true);
     memory("TCP, pages", &pages, Analyzer::<TcpObserver>::builder);
@@ -143,26 +144,29 @@ fn rows(name: &str, mut analyse: impl FnMut(NonZeroUsize) -> u64) {
         let runs = (0..RUNS).map(|_| {
             let (start, before) = (Instant::now(), thread_cpu_nanos());
             THREADS.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            FILLING.store(0, Ordering::Relaxed);
             let found = analyse(number);
             let (wall, own) = (start.elapsed().as_nanos() as u64, thread_cpu_nanos() - before);
             assert_eq!(*events.get_or_insert(found), found, "{name}: events with {workers} workers");
             let others = std::mem::take(&mut *THREADS.lock().unwrap_or_else(PoisonError::into_inner));
-            Run { wall, own, others }
+            Run { wall, own, others, filling: FILLING.load(Ordering::Relaxed) }
         });
         let runs: Vec<_> = runs.collect();
-        let [wall, all, busiest, own] = [
+        let [wall, all, busiest, own, filling] = [
             |run: &Run| run.wall,
             |run: &Run| run.own + run.others.iter().sum::<u64>(),
             |run: &Run| run.others.iter().copied().chain([run.own]).max().unwrap(),
             |run: &Run| run.own,
+            |run: &Run| run.filling,
         ]
         .map(|value| runs.iter().map(value).min().unwrap() as f64 / 1e6);
         let (cpu_of_one, wall_of_one) = *sequential.get_or_insert((all, wall));
         println!(
-            "| {name} | {workers} | {all:.1} | {busiest:.1} | {} | {:.2} | {:.1} | {wall:.1} | {:.2} |",
+            "| {name} | {workers} | {all:.1} | {busiest:.1} | {} | {} | {:.2} | {:.1} | {wall:.1} | {:.2} |",
             if workers == 1 { "-".to_owned() } else { format!("{own:.1}") },
+            if filling == 0.0 { "-".to_owned() } else { format!("{filling:.1}") },
             all / cpu_of_one,
-            cpu_of_one / busiest,
+            cpu_of_one / busiest.max(filling),
             wall_of_one / wall,
         );
     }
@@ -175,7 +179,12 @@ struct Run {
     own: u64,
     /// CPU times of the workers.
     others: Vec<u64>,
+    /// CPU time of all fills.
+    filling: u64,
 }
+
+/// CPU time in [`Source::fill`], which one thread at a time calls, in nanoseconds.
+static FILLING: AtomicU64 = AtomicU64::new(0);
 
 /// CPU times of the threads that have ended, in nanoseconds.
 static THREADS: Mutex<Vec<u64>> = Mutex::new(Vec::new());
@@ -217,8 +226,15 @@ impl<'f, S: Source<'f, Error: Debug>> Source<'f> for Measured<S> {
         next
     }
 
+    fn parts(&mut self, block_bytes: usize) -> Option<Box<dyn Parts>> {
+        self.0.parts(block_bytes)
+    }
+
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, S::Error> {
         ON_EXIT.with(|_| ());
-        self.0.fill(block)
+        let before = thread_cpu_nanos();
+        let outcome = self.0.fill(block);
+        FILLING.fetch_add(thread_cpu_nanos() - before, Ordering::Relaxed);
+        outcome
     }
 }

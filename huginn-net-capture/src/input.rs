@@ -1,11 +1,14 @@
 //! The input of a capture, with decompression.
 
+use std::fs::File;
 use std::io::{self, BufReader, Cursor, ErrorKind, Read};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use flate2::bufread::MultiGzDecoder;
 
 use super::Compression;
+use super::file_parts::read_at;
 use super::limits::{COMPRESSED_READ_LEN, MAX_COMPRESSION_RATIO, RATIO_CHECK_LEN, UNCHECKED_LEN};
 use super::zstd::ZstdDecoder;
 
@@ -23,7 +26,7 @@ enum Decoder {
 
 impl Input {
     /// Detects the compression by the first bytes.
-    pub(super) fn new(reader: Box<dyn Read + Send>) -> io::Result<Self> {
+    pub(super) fn new(reader: Reader) -> io::Result<Self> {
         let mut raw = Raw { head: Cursor::default(), reader, consumed: 0, failed: false };
         let mut head = Vec::new();
         Read::by_ref(&mut raw).take(Compression::PROBE_LEN).read_to_end(&mut head)?;
@@ -59,6 +62,23 @@ impl Input {
     /// Whether reading failed, rather than decompression.
     pub(super) fn failed(&self) -> bool {
         self.decoder.raw().failed
+    }
+
+    /// Returns the file if it is not compressed; [`consumed`](Self::consumed) is then the offset of the next byte.
+    pub(super) fn plain_file(&self) -> Option<&Arc<File>> {
+        match &self.decoder {
+            Decoder::Plain(Raw { reader: Reader::File(file), head, .. }) => {
+                (head.position() >= head.get_ref().len() as u64).then_some(file)
+            }
+            _ => None,
+        }
+    }
+
+    /// Counts bytes of a [plain file](Self::plain_file) that were read otherwise, and continues after them.
+    pub(super) fn pass(&mut self, len: usize) {
+        if let Decoder::Plain(raw) = &mut self.decoder {
+            raw.consumed = raw.consumed.saturating_add(len as u64);
+        }
     }
 }
 
@@ -151,11 +171,28 @@ impl RatioExceeded {
     }
 }
 
+/// Where the bytes of a capture come from.
+pub(super) enum Reader {
+    /// A regular file, which is read from its start.
+    File(Arc<File>),
+    Other(Box<dyn Read + Send>),
+}
+
+impl Reader {
+    /// Reads on after `consumed` bytes.
+    fn read(&mut self, consumed: u64, out: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => read_at(file, consumed, out),
+            Self::Other(reader) => reader.read(out),
+        }
+    }
+}
+
 /// The raw input, with a byte counter.
 pub(super) struct Raw {
     /// First bytes, already read to detect the compression.
     head: Cursor<Vec<u8>>,
-    reader: Box<dyn Read + Send>,
+    reader: Reader,
     consumed: u64,
     failed: bool,
 }
@@ -167,7 +204,7 @@ impl Read for Raw {
             return Ok(again);
         }
         loop {
-            match self.reader.read(out) {
+            match self.reader.read(self.consumed, out) {
                 Ok(len) => {
                     self.consumed = self.consumed.saturating_add(len as u64);
                     return Ok(len);

@@ -3,6 +3,7 @@
 mod byte_order;
 mod error;
 mod file_name;
+mod file_parts;
 mod file_type;
 mod input;
 mod interface;
@@ -23,6 +24,7 @@ use std::io::Read;
 use std::num::NonZeroU32;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 pub use error::{CaptureError, Compression, Defect, Part};
 pub use file_name::is_capture_name;
@@ -31,9 +33,9 @@ pub use writer::PcapngWriter;
 
 use error::ReadError;
 use huginn_net_core::{
-    Block, Escaped, Fill, Frame, FrameProcess, FrameRecord, LinkType, NextFrame, Source, Timestamp,
+    Block, Escaped, Fill, Frame, FrameProcess, FrameRecord, LinkType, NextFrame, Parts, Source, Timestamp,
 };
-use input::{Input, RatioExceeded};
+use input::{Input, RatioExceeded, Reader};
 use pcap::Pcap;
 use pcapng::Pcapng;
 use stream::Stream;
@@ -120,11 +122,11 @@ impl CaptureReader {
         let opened = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata)));
         match opened {
             Ok((_, metadata)) if metadata.is_dir() => Err(CaptureError::IsDirectory { name }),
-            Ok((file, metadata)) => {
-                let mut capture = Self::from_reader(name, file)?;
-                capture.input_len = metadata.is_file().then_some(metadata.len());
-                Ok(capture)
+            Ok((file, metadata)) if metadata.is_file() => {
+                let capture = Self::from_input(name, Reader::File(Arc::new(file)))?;
+                Ok(Self { input_len: Some(metadata.len()), ..capture })
             }
+            Ok((pipe, _)) => Self::from_reader(name, pipe),
             Err(source) => Err(CaptureError::Open { name, source }),
         }
     }
@@ -139,8 +141,11 @@ impl CaptureReader {
         name: impl Into<String>,
         reader: impl Read + Send + 'static,
     ) -> Result<Self, CaptureError> {
-        let name = name.into();
-        let input = match Input::new(Box::new(reader)) {
+        Self::from_input(name.into(), Reader::Other(Box::new(reader)))
+    }
+
+    fn from_input(name: String, reader: Reader) -> Result<Self, CaptureError> {
+        let input = match Input::new(reader) {
             Ok(input) => input,
             Err(source) => return Err(CaptureError::Io { name, packet: 1, offset: 0, source }),
         };
@@ -340,7 +345,8 @@ impl CaptureReader {
                 // A read of anything but a regular file may wait.
                 return Ok(if self.input_len.is_some() { Fill::More } else { Fill::Idle });
             }
-            if block.is_full() {
+            // A part is used up, whatever its frames: others were read for the next blocks. It has 65,536 records at most.
+            if block.is_full() && !self.stream.has_parts() {
                 return Ok(Fill::More);
             }
         }
@@ -391,8 +397,20 @@ impl<'f> Source<'f> for CaptureReader {
         self.next_unbuffered()
     }
 
+    /// Lets several threads read a plain file at once.
+    fn parts(&mut self, block_bytes: usize) -> Option<Box<dyn Parts>> {
+        if !cfg!(unix) {
+            return None;
+        }
+        let parts = self.stream.file_parts(block_bytes)?;
+        Some(Box::new(parts))
+    }
+
     /// Moves the read buffer into the block without copying frames.
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, CaptureError> {
+        if let Some(part) = block.take_part() {
+            self.stream.add_part(part);
+        }
         let outcome = self.fill_records(block);
         let fresh = block.swap_buffer(Vec::new());
         let filled = self.stream.swap_buffer(fresh, block.limit());

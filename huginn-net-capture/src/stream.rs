@@ -1,10 +1,16 @@
 //! A buffered stream of the uncompressed bytes of a capture.
 
+use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::num::NonZeroU32;
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use huginn_net_core::Part;
 
 use super::Compression;
+use super::file_parts::FileParts;
 use super::input::Input;
 use super::limits::{BUFFER_LEN, MAX_BUFFER_LEN, PREFIX_ROOM};
 use super::read_ahead::{Block, ReadAhead};
@@ -20,6 +26,37 @@ pub(super) struct Stream {
     /// Offset in the capture of the current record or block.
     mark: u64,
     at_end: bool,
+    parts: PendingParts,
+}
+
+/// Parts of a plain file that were read and not yet used.
+#[derive(Default)]
+struct PendingParts {
+    pending: VecDeque<Part>,
+    /// A buffer for later use.
+    spare: Vec<u8>,
+    /// The offset of the next part to be read, if there are parts.
+    next: Option<Arc<AtomicU64>>,
+}
+
+impl PendingParts {
+    /// Returns the part at an offset, if it has bytes; drops those at others.
+    fn take(&mut self, offset: u64) -> Option<Part> {
+        while let Some(part) = self.pending.pop_front() {
+            if part.offset == offset && part.end > PREFIX_ROOM {
+                return Some(part);
+            }
+            self.spare = part.buffer;
+        }
+        None
+    }
+
+    /// Lets the parts go on after bytes that were read without them.
+    fn continue_at(&self, offset: u64) {
+        if let Some(next) = &self.next {
+            next.store(offset, Ordering::Relaxed);
+        }
+    }
 }
 
 /// The source of uncompressed bytes.
@@ -32,7 +69,28 @@ enum ByteSource {
 impl Stream {
     pub(super) fn new(input: Input) -> Self {
         let source = ByteSource::Input(input);
-        Self { source, buffer: vec![0; BUFFER_LEN], start: 0, end: 0, base: 0, mark: 0, at_end: false }
+        let parts = PendingParts::default();
+        Self { source, buffer: vec![0; BUFFER_LEN], start: 0, end: 0, base: 0, mark: 0, at_end: false, parts }
+    }
+
+    /// Lets several threads read parts of the file, if it is a plain one.
+    pub(super) fn file_parts(&mut self, block_bytes: usize) -> Option<FileParts> {
+        let ByteSource::Input(input) = &self.source else { return None };
+        let file = Arc::clone(input.plain_file()?);
+        let next = Arc::new(AtomicU64::new(input.consumed()));
+        self.parts.next = Some(Arc::clone(&next));
+        Some(FileParts::new(file, block_bytes.clamp(BUFFER_LEN, MAX_BUFFER_LEN), next))
+    }
+
+    /// Whether threads read parts of the file.
+    #[inline]
+    pub(super) fn has_parts(&self) -> bool {
+        self.parts.next.is_some()
+    }
+
+    /// Adds a part, for when the bytes before it are consumed.
+    pub(super) fn add_part(&mut self, part: Part) {
+        self.parts.pending.push_back(part);
     }
 
     /// Sets the maximum ratio of decompressed to compressed bytes; without effect once a thread reads ahead.
@@ -142,6 +200,9 @@ impl Stream {
 
     /// Returns the buffer, and moves the unread bytes to `fresh`, which grows to at least `len` bytes.
     pub(super) fn swap_buffer(&mut self, mut fresh: Vec<u8>, len: usize) -> Vec<u8> {
+        if fresh.is_empty() {
+            fresh = std::mem::take(&mut self.parts.spare);
+        }
         let unread = self.unread();
         let len = len.clamp(unread.len(), MAX_BUFFER_LEN.max(unread.len()));
         if fresh.len() < len.max(BUFFER_LEN) {
@@ -158,20 +219,25 @@ impl Stream {
 
     #[cold]
     fn fill(&mut self, len: usize) -> io::Result<()> {
-        if let ByteSource::Input(_) = self.source {
-            self.make_room(len);
-        }
         while self.end.saturating_sub(self.start) < len && !self.at_end {
             match &mut self.source {
                 ByteSource::Input(input) => {
+                    if let Some(Part { buffer, end, .. }) = self.parts.take(input.consumed()) {
+                        input.pass(end.saturating_sub(PREFIX_ROOM));
+                        self.parts.spare = self.switch_to(buffer, end);
+                        continue;
+                    }
+                    self.make_room(len);
+                    let ByteSource::Input(input) = &mut self.source else { continue };
                     let space = self.buffer.get_mut(self.end..).unwrap_or_default();
                     let read = input.read(space)?;
                     self.at_end = read == 0;
                     self.end = self.end.saturating_add(read).min(self.buffer.len());
+                    self.parts.continue_at(input.consumed());
                 }
                 ByteSource::ReadAhead(read_ahead) => match read_ahead.next()? {
-                    Some(block) => {
-                        let spent = self.switch_to(block);
+                    Some(Block { buffer, end, .. }) => {
+                        let spent = self.switch_to(buffer, end);
                         self.recycle(spent);
                     }
                     None => self.at_end = true,
@@ -193,25 +259,25 @@ impl Stream {
         }
     }
 
-    /// Copies the unread bytes before the bytes of a block, or appends the block if its prefix is too small. Returns
-    /// the unused buffer.
-    fn switch_to(&mut self, mut block: Block) -> Vec<u8> {
+    /// Copies the unread bytes before the bytes of a buffer, which are those from [`PREFIX_ROOM`] to `end`, or appends these if there is too
+    /// little room. Returns the unused buffer.
+    fn switch_to(&mut self, mut buffer: Vec<u8>, end: usize) -> Vec<u8> {
         let unread = self.unread();
         let len = unread.len();
         let start = PREFIX_ROOM.saturating_sub(len);
-        let before = block.buffer.get_mut(start..PREFIX_ROOM);
+        let before = buffer.get_mut(start..PREFIX_ROOM);
         if let Some(place) = before.filter(|place| place.len() == len) {
             place.copy_from_slice(unread);
             self.base = self.base.wrapping_add(self.start as u64).wrapping_sub(start as u64);
-            (self.start, self.end) = (start, block.end);
-            return std::mem::replace(&mut self.buffer, block.buffer);
+            (self.start, self.end) = (start, end);
+            return std::mem::replace(&mut self.buffer, buffer);
         }
-        let bytes = block.buffer.get(PREFIX_ROOM..block.end).unwrap_or_default();
+        let bytes = buffer.get(PREFIX_ROOM..end).unwrap_or_default();
         self.make_room(len);
         self.buffer.truncate(len);
         self.buffer.extend_from_slice(bytes);
         self.end = self.buffer.len();
-        block.buffer
+        buffer
     }
 
     fn recycle(&self, buffer: Vec<u8>) {

@@ -1,6 +1,7 @@
 //! Files, pipes and other readers.
 
-use std::fs;
+use std::collections::VecDeque;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Cursor, ErrorKind, Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use super::compressed::gzip;
 use super::{Packet, drain, packet, read, read_complete};
 use crate::byte_order::ByteOrder::{Big, Little};
 use crate::{CaptureError, CaptureReader};
-use huginn_net_core::{Block, Fill, NextFrame, Source};
+use huginn_net_core::{Block, Fill, NextFrame, Part, Parts, Source};
 
 /// Returns a few bytes per read, with interruptions, then ends or fails.
 struct Trickle {
@@ -223,6 +224,123 @@ fn filled(mut capture: CaptureReader, limit: usize) -> (Vec<Packet>, Option<Capt
             Ok(Fill::End) => return (packets, None),
             Err(error) => return (packets, Some(error)),
         }
+    }
+}
+
+/// A capture whose parts are read three at once, the last one first, after its first frame.
+struct InParts {
+    capture: CaptureReader,
+    parts: Box<dyn Parts>,
+    read: VecDeque<Part>,
+    packets: Vec<Packet>,
+}
+
+impl InParts {
+    fn open(file: &TempFile) -> Self {
+        let mut capture = CaptureReader::open(&file.0).unwrap();
+        let frame = capture.next_frame().unwrap().unwrap();
+        let packets = vec![packet(&frame.ts.to_string(), frame.link.0, frame.data, frame.wire_len)];
+        let parts = capture.parts(1 << 20).unwrap();
+        Self { capture, parts, read: VecDeque::new(), packets }
+    }
+
+    /// Fills blocks until the end. `change` may replace the part with this number.
+    fn read(mut self, mut change: impl FnMut(usize, &mut Part)) -> (Vec<Packet>, Option<CaptureError>) {
+        let (mut block, mut number) = (Block::new(1 << 20), 0);
+        loop {
+            if self.read.is_empty() {
+                let claimed: Vec<_> = (0..3).map(|_| self.parts.claim()).collect();
+                for offset in claimed.into_iter().rev() {
+                    self.read.push_front(self.parts.read(offset, Vec::new()));
+                }
+            }
+            let mut part = self.read.pop_front().unwrap();
+            change(number, &mut part);
+            number += 1;
+            block.clear();
+            block.set_part(part);
+            let outcome = self.capture.fill(&mut block);
+            let frames = block.iter();
+            self.packets.extend(
+                frames.map(|frame| packet(&frame.ts.to_string(), frame.link.0, frame.data, frame.wire_len)),
+            );
+            match outcome {
+                Ok(Fill::More) => assert!(number < 100, "each block has frames"),
+                Ok(Fill::Idle) => panic!("a file is never idle"),
+                Ok(Fill::End) => return (self.packets, None),
+                Err(error) => return (self.packets, Some(error)),
+            }
+        }
+    }
+}
+
+/// Captures of three parts and more: of both formats, with frames that are longer than the room before a part, and with more frames than a
+/// block has otherwise.
+fn long_captures() -> [Vec<u8>; 3] {
+    let record = |n: u32| enhanced(Little, 0, u64::from(n), &[n as u8; 1400], 1400);
+    let packets = (0..2500).flat_map(record);
+    [
+        pcap(&(0..40).map(|n| n * 65_537 % 262_145).collect::<Vec<_>>()).0,
+        [section(Little), interface(Little, 1, 0, &[])].concat().into_iter().chain(packets).collect(),
+        pcap(&[0; 200_000]).0,
+    ]
+}
+
+#[test]
+fn parts_have_all_frames_whatever_is_missing() {
+    for (number, bytes) in long_captures().into_iter().enumerate() {
+        let file = TempFile::new(&format!("parts-{number}"), &bytes);
+        let want = read_complete(bytes);
+        let missing: [fn(usize) -> bool; 4] =
+            [|_| false, |number| number % 3 == 1, |number| number > 0, |_| true];
+        for is_missing in missing {
+            let (packets, error) = InParts::open(&file).read(|number, part| {
+                if is_missing(number) {
+                    part.end = 0;
+                }
+            });
+            assert!(error.is_none(), "{error:?}");
+            assert!(packets == want, "{} of {} packets", packets.len(), want.len());
+        }
+    }
+}
+
+#[test]
+fn parts_follow_a_file_that_changes() {
+    let (bytes, ends) = pcap(&[1400; 2500]);
+    let kept = ends[1499];
+    let file = TempFile::new("parts-grow", &bytes[..kept]);
+    let write = || OpenOptions::new().append(true).open(&file.0).unwrap();
+    let (packets, error) = InParts::open(&file).read(|number, _| {
+        if number == 1 {
+            write().write_all(&bytes[kept..]).unwrap();
+        }
+    });
+    assert!(error.is_none(), "{error:?}");
+    assert!(packets == read_complete(bytes.clone()), "{} packets", packets.len());
+
+    let (packets, error) = InParts::open(&file).read(|number, _| {
+        if number == 1 {
+            write().set_len(kept as u64 - 1).unwrap();
+        }
+    });
+    assert!(packets.len() >= 1499, "three parts were read before");
+    assert!(error.is_some(), "the record that was cut");
+}
+
+#[test]
+fn damage_in_parts_is_that_of_the_file() {
+    for (number, mut bytes) in long_captures().into_iter().enumerate() {
+        bytes.truncate(bytes.len() - 3);
+        let file = TempFile::new(&format!("parts-damaged-{number}"), &bytes);
+        let (want, want_error) = read(bytes);
+        let (packets, error) = InParts::open(&file).read(|_, _| {});
+        assert!(packets == want);
+        let [error, want_error] = [error, want_error].map(|error| match error.unwrap() {
+            CaptureError::Damaged { packet, offset, defect, .. } => (packet, offset, defect.to_string()),
+            other => panic!("{other}"),
+        });
+        assert_eq!(error, want_error);
     }
 }
 

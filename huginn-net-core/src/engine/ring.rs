@@ -1,7 +1,8 @@
 //! A ring of frame blocks: workers take turns to fill and sort blocks, and every worker reads its tasks of every block.
 //!
 //! The worker that is ahead fills the next block, so that the others find it ready. Blocks are filled one after the other, but
-//! several are sorted at once. A worker that is `RING_BLOCKS` ahead of the slowest one waits.
+//! several are sorted at once, and several are read at once if the source has [parts](Source::parts). A worker that is `RING_BLOCKS` ahead
+//! of the slowest one waits.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use super::CancelToken;
 use super::index::{IndexedBlock, Sequencer, Sorter};
-use crate::limits::{RING_BLOCKS, RING_CONGESTED_TIMEOUT, RING_RECOVERED_BLOCKS};
-use crate::{Fill, Source};
+use crate::limits::{MIN_READING_WORKERS, RING_BLOCKS, RING_CONGESTED_TIMEOUT, RING_RECOVERED_BLOCKS};
+use crate::{Fill, Parts, Source};
 
 /// The policy for a worker that cannot keep up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,18 +36,22 @@ pub(super) struct RingConfig {
 pub(super) struct Ring<'a, 'f, S: Source<'f>> {
     state: Mutex<RingState<'f, S>>,
     changed: Condvar,
+    /// Reads the parts of the source.
+    parts: Option<Box<dyn Parts>>,
     config: RingConfig,
     cancel: &'a CancelToken,
 }
 
 struct RingState<'f, S: Source<'f>> {
     source_state: SourceState<'f, S>,
-    /// At most [`RING_BLOCKS`]; `None` while a worker sorts the block.
+    /// At most [`RING_BLOCKS`]; `None` while a worker reads, fills or sorts the block.
     blocks: VecDeque<Option<Arc<IndexedBlock<'f>>>>,
     /// The number of the first block in `blocks`.
     first: u64,
     /// The number of the first block that no worker has started.
     next_unstarted: u64,
+    /// The number of the next block to be filled from a part.
+    next_unfilled: u64,
     workers: Vec<WorkerCursor<'f>>,
     spare: Vec<IndexedBlock<'f>>,
     /// Used by the worker that fills a block.
@@ -78,6 +83,15 @@ enum SourceState<'f, S: Source<'f>> {
     Ended(Option<S::Error>),
 }
 
+/// The right to fill the next block.
+#[expect(clippy::large_enum_variant, reason = "it is moved once for each block")]
+enum Turn<S> {
+    /// With the source.
+    Now(S, Sequencer),
+    /// Once the part at this offset is read, and the blocks before it are filled.
+    AfterReading { number: u64, offset: u64 },
+}
+
 /// The next task of a worker.
 pub(super) enum Step<'f, E> {
     Analyze(Arc<IndexedBlock<'f>>),
@@ -88,18 +102,21 @@ pub(super) enum Step<'f, E> {
 
 impl<'a, 'f, S: Source<'f>> Ring<'a, 'f, S> {
     pub(super) fn new(
-        source: S,
+        mut source: S,
         sequencer: Sequencer,
         workers: usize,
         config: RingConfig,
         cancel: &'a CancelToken,
     ) -> Self {
         let cursor = || WorkerCursor { next: Some(0), skipped: VecDeque::new() };
+        let reads_at_once = workers >= MIN_READING_WORKERS;
+        let parts = reads_at_once.then(|| source.parts(config.block_bytes)).flatten();
         let state = RingState {
             source_state: SourceState::Available(source),
             blocks: VecDeque::new(),
             first: 0,
             next_unstarted: 0,
+            next_unfilled: 0,
             workers: std::iter::repeat_with(cursor).take(workers).collect(),
             spare: Vec::new(),
             sequencer: Some(sequencer),
@@ -107,7 +124,7 @@ impl<'a, 'f, S: Source<'f>> Ring<'a, 'f, S> {
             congested_since: None,
             stop_at: None,
         };
-        Self { state: Mutex::new(state), changed: Condvar::new(), config, cancel }
+        Self { state: Mutex::new(state), changed: Condvar::new(), parts, config, cancel }
     }
 
     /// Returns the next step of a worker, and takes back the block that it finished.
@@ -128,13 +145,17 @@ impl<'a, 'f, S: Source<'f>> Ring<'a, 'f, S> {
             if state.is_stopped(worker) {
                 return Step::End(Ok(()));
             }
-            if let Some((source, sequencer)) = state.take_source(worker) {
+            if let Some(turn) = state.take_turn(worker, self.parts.as_deref()) {
                 let workers = state.workers.len();
                 let new_block = || IndexedBlock::new(self.config.block_bytes, workers);
-                let block = state.spare.pop().unwrap_or_else(new_block);
+                let mut block = state.spare.pop().unwrap_or_else(new_block);
                 let may_wait = !state.has_block(worker);
                 drop(state);
-                self.fill(source, sequencer, block, may_wait, sorter);
+                block.clear();
+                match turn {
+                    Turn::Now(source, sequencer) => self.fill(source, sequencer, block, may_wait, sorter),
+                    Turn::AfterReading { number, offset } => self.read(number, offset, block, sorter),
+                }
                 state = self.lock();
             } else if let Some(step) = state.take_block(worker) {
                 if state.release() {
@@ -179,7 +200,6 @@ impl<'a, 'f, S: Source<'f>> Ring<'a, 'f, S> {
         sorter: &mut Sorter,
     ) {
         let mut guard = PanicGuard { ring: self, unsorted: None, is_done: false };
-        block.clear();
         let outcome = loop {
             let outcome = source.fill(&mut block.frames);
             let is_idle = matches!(outcome, Ok(Fill::Idle)) && block.frames.is_empty();
@@ -191,16 +211,9 @@ impl<'a, 'f, S: Source<'f>> Ring<'a, 'f, S> {
         let is_filled = !block.frames.is_empty();
         {
             let mut state = self.lock();
-            state.source_is_idle = matches!(outcome, Ok(Fill::Idle));
-            state.source_state = match outcome {
-                Ok(Fill::More | Fill::Idle) => SourceState::Available(source),
-                Ok(Fill::End) => SourceState::Ended(None),
-                Err(error) => SourceState::Ended(Some(error)),
-            };
-            state.sequencer = Some(sequencer);
+            state.return_source(source, sequencer, outcome);
             if is_filled {
-                guard.unsorted = Some(state.first.saturating_add(state.blocks.len() as u64));
-                state.blocks.push_back(None);
+                guard.unsorted = Some(state.add_unsorted());
             }
         }
         if let Some(number) = guard.unsorted {
@@ -211,6 +224,41 @@ impl<'a, 'f, S: Source<'f>> Ring<'a, 'f, S> {
         } else {
             self.lock().spare.push(block);
         }
+        self.changed.notify_all();
+        guard.is_done = true;
+    }
+
+    /// Reads the part of a block, then fills and sorts the block. It stays empty if the source has ended.
+    fn read(&self, number: u64, offset: u64, mut block: IndexedBlock<'f>, sorter: &mut Sorter) {
+        let mut guard = PanicGuard { ring: self, unsorted: Some(number), is_done: false };
+        if let Some(parts) = &self.parts {
+            let buffer = block.frames.swap_buffer(Vec::new());
+            block.frames.set_part(parts.read(offset, buffer));
+        }
+        let mut state = self.lock();
+        // The blocks before it wait for none after them.
+        while state.next_unfilled != number {
+            if state.stop_at.is_some_and(|stop_at| number >= stop_at) {
+                // No worker takes the block.
+                guard.is_done = true;
+                return;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if let Some((mut source, mut sequencer)) = state.take_source() {
+            drop(state);
+            let outcome = source.fill(&mut block.frames);
+            sequencer.sequence(&mut block);
+            state = self.lock();
+            state.return_source(source, sequencer, outcome);
+        } else if let Some(sequencer) = &mut state.sequencer {
+            sequencer.sequence(&mut block);
+        }
+        state.next_unfilled = number.saturating_add(1);
+        drop(state);
+        self.changed.notify_all();
+        sorter.sort(&mut block);
+        self.lock().set_sorted(number, block);
         self.changed.notify_all();
         guard.is_done = true;
     }
@@ -273,10 +321,10 @@ impl<'f, S: Source<'f>> RingState<'f, S> {
         self.stop_at.is_some_and(|stop_at| cursor.is_some_and(|cursor| cursor.next >= Some(stop_at)))
     }
 
-    /// Takes the source if this worker is ahead and the ring has room. The worker is ahead if its next block is
+    /// Takes the right to fill the next block if this worker is ahead and the ring has room. The worker is ahead if its next block is
     /// missing or, unless the source is idle, the last one in the ring or not sorted yet.
-    fn take_source(&mut self, worker: usize) -> Option<(S, Sequencer)> {
-        if self.stop_at.is_some() {
+    fn take_turn(&mut self, worker: usize, parts: Option<&dyn Parts>) -> Option<Turn<S>> {
+        if self.stop_at.is_some() || matches!(self.source_state, SourceState::Ended(_)) {
             return None;
         }
         let cursor = self.workers.get(worker)?;
@@ -290,6 +338,17 @@ impl<'f, S: Source<'f>> RingState<'f, S> {
         if !is_ahead || !cursor.skipped.is_empty() || self.blocks.len() >= RING_BLOCKS {
             return None;
         }
+        match parts {
+            Some(parts) => {
+                let number = self.add_unsorted();
+                Some(Turn::AfterReading { number, offset: parts.claim() })
+            }
+            None => self.take_source().map(|(source, sequencer)| Turn::Now(source, sequencer)),
+        }
+    }
+
+    /// Takes the source, unless a worker uses it or it has ended.
+    fn take_source(&mut self) -> Option<(S, Sequencer)> {
         match std::mem::replace(&mut self.source_state, SourceState::InUse) {
             SourceState::Available(source) => Some((source, self.sequencer.take()?)),
             other => {
@@ -297,6 +356,24 @@ impl<'f, S: Source<'f>> RingState<'f, S> {
                 None
             }
         }
+    }
+
+    /// Takes the source back after this outcome of a fill.
+    fn return_source(&mut self, source: S, sequencer: Sequencer, outcome: Result<Fill, S::Error>) {
+        self.source_is_idle = matches!(outcome, Ok(Fill::Idle));
+        self.source_state = match outcome {
+            Ok(Fill::More | Fill::Idle) => SourceState::Available(source),
+            Ok(Fill::End) => SourceState::Ended(None),
+            Err(error) => SourceState::Ended(Some(error)),
+        };
+        self.sequencer = Some(sequencer);
+    }
+
+    /// Adds a block that is not sorted yet, and returns its number.
+    fn add_unsorted(&mut self) -> u64 {
+        let number = self.first.saturating_add(self.blocks.len() as u64);
+        self.blocks.push_back(None);
+        number
     }
 
     /// Whether the next block of a worker is in the ring, sorted or not.

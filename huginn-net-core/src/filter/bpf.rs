@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use huginn_net_bpf::{FilterError, Program};
 
-use crate::{Block, Fill, Frame, LinkType, NextFrame, Source};
+use crate::{Block, Fill, Frame, LinkType, NextFrame, Parts, Source};
 
 /// A filter expression (`pcap-filter(7)`), compiled for usual link types at once, and for others on first use.
 ///
@@ -85,6 +85,10 @@ impl<'f, S: Source<'f>> Source<'f> for BpfSource<'_, S> {
 
     fn next_frame(&mut self) -> Result<NextFrame<'_>, S::Error> {
         self.source.next_frame()
+    }
+
+    fn parts(&mut self, block_bytes: usize) -> Option<Box<dyn Parts>> {
+        self.source.parts(block_bytes)
     }
 
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, S::Error> {

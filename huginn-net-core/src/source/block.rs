@@ -3,7 +3,7 @@
 use prefetch_index::prefetch_index;
 
 use crate::limits::{LENT_FRAME_BYTES, MAX_BLOCK_FRAMES};
-use crate::{Frame, LinkType, Timestamp};
+use crate::{Frame, LinkType, Part, Timestamp};
 
 /// A block of frames, filled by a [`Source`](crate::Source) and read by several workers.
 ///
@@ -18,6 +18,8 @@ pub struct Block<'f> {
     len: usize,
     frames: Vec<StoredFrame<'f>>,
     taken_at: Option<Timestamp>,
+    /// What was read for the block that is to be filled.
+    part: Option<Part>,
     limit: usize,
     max_frames: usize,
     /// Number of frames that a filter expression removed, and their captured bytes.
@@ -67,6 +69,7 @@ impl<'f> Block<'f> {
             // As many lent frames as fit.
             frames: Vec::with_capacity((limit / LENT_FRAME_BYTES).min(MAX_BLOCK_FRAMES)),
             taken_at: None,
+            part: None,
             // A limit of zero would make the block full at once.
             limit: limit.max(1),
             max_frames: MAX_BLOCK_FRAMES,
@@ -78,6 +81,7 @@ impl<'f> Block<'f> {
     pub fn clear(&mut self) {
         self.frames.clear();
         (self.used, self.len, self.taken_at, self.filtered) = (0, 0, None, (0, 0));
+        self.part = None;
         self.max_frames = MAX_BLOCK_FRAMES;
     }
 
@@ -134,6 +138,16 @@ impl<'f> Block<'f> {
     pub fn swap_buffer(&mut self, buffer: Vec<u8>) -> Vec<u8> {
         (self.used, self.len) = (buffer.len(), buffer.len());
         std::mem::replace(&mut self.buffer, buffer)
+    }
+
+    /// Sets what was read for the block that is to be filled.
+    pub fn set_part(&mut self, part: Part) {
+        self.part = Some(part);
+    }
+
+    /// Returns what was read for the block, if the source has [parts](crate::Source::parts).
+    pub fn take_part(&mut self) -> Option<Part> {
+        self.part.take()
     }
 
     /// Moves all frames of another block to this one, without a copy of their bytes, and nothing else: blocks of a channel

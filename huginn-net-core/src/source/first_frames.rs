@@ -1,6 +1,6 @@
 //! A limit on the number of frames.
 
-use crate::{Block, Fill, NextFrame, Source, Timestamp};
+use crate::{Block, Fill, NextFrame, Parts, Source, Timestamp};
 
 /// A [`Source`] that ends after a number of frames of another source.
 #[derive(Clone, Debug)]
@@ -60,6 +60,10 @@ impl<'f, S: Source<'f>> Source<'f> for FirstFrames<S> {
 
     fn taken_at(&self) -> Option<Timestamp> {
         self.source.taken_at()
+    }
+
+    fn parts(&mut self, block_bytes: usize) -> Option<Box<dyn Parts>> {
+        self.source.parts(block_bytes)
     }
 
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, S::Error> {

@@ -4,12 +4,14 @@ mod block;
 mod channel;
 mod first_frames;
 mod frames;
+mod part;
 
 pub(crate) use block::StoredFrame;
 pub use block::{Block, FrameRecord};
 pub use channel::{FrameChannelClosed, FrameReceiver, FrameSender, frame_channel};
 pub use first_frames::FirstFrames;
 pub use frames::Frames;
+pub use part::{Part, Parts};
 
 use crate::{Frame, Timestamp};
 
@@ -84,6 +86,13 @@ pub trait Source<'f> {
         None
     }
 
+    /// Lets several threads read at once: the block of each later [`fill`](Self::fill) has the next of the [parts](Block::take_part), which
+    /// are read before. `block_bytes` is the length at which a block is full. `None` (default) if only `fill` reads. A source that wraps
+    /// another one passes its answer on.
+    fn parts(&mut self, _block_bytes: usize) -> Option<Box<dyn Parts>> {
+        None
+    }
+
     /// Appends frames to an empty block until the block is full or the source would wait.
     ///
     /// The default implementation copies the frames of [`next_frame`](Self::next_frame). A source with its own buffer
@@ -154,6 +163,10 @@ impl<'f, S: Source<'f> + ?Sized> Source<'f> for &mut S {
 
     fn taken_at(&self) -> Option<Timestamp> {
         (**self).taken_at()
+    }
+
+    fn parts(&mut self, block_bytes: usize) -> Option<Box<dyn Parts>> {
+        (**self).parts(block_bytes)
     }
 
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, Self::Error> {
