@@ -364,7 +364,7 @@ impl Hosts {
 
 impl Hosts {
     /// Adds a name that a client asked for to its server, if the server has sent something before.
-    fn on_name(&mut self, name: Box<[u8]>, flow: &FlowId, tunnel: u64, now: Timestamp) {
+    fn on_name(&mut self, name: &[u8], flow: &FlowId, tunnel: u64, now: Timestamp) {
         let Some((slot, server)) = self.map.touch_mut(&(flow.server.ip(), tunnel), now) else { return };
         let Some(profile) = server.profile.as_deref_mut() else { return };
         profile.on_name(name, Side::Server);
@@ -436,12 +436,12 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
             Update::Tcp(tcp) if self.profiles && update.subject == Side::Server => Some(tcp.signature),
             _ => None,
         };
-        let name = update.kind.name().filter(|_| self.profiles).map(Box::from);
-        let result = match update.kind.update {
+        let name = update.kind.name().filter(|_| self.profiles);
+        let result = match &update.kind.update {
             Update::Tcp(update) => host.on_handshake(update, &context),
-            Update::Http(update) => host.on_head(&update, &context),
-            Update::Timestamp(reading, clock) => host.on_timestamp(reading, &clock, &context),
-            Update::Clock(clock) => host.on_clock(clock, &context),
+            Update::Http(update) => host.on_head(update, &context),
+            Update::Timestamp(reading, clock) => host.on_timestamp(*reading, clock, &context),
+            Update::Clock(clock) => host.on_clock(*clock, &context),
             Update::Mtu(_)
             | Update::TlsClient(_)
             | Update::TlsServer
@@ -547,7 +547,7 @@ impl Host {
             .saturating_add(self.profile.as_ref().map_or(0, |profile| profile.heap_bytes()))
     }
 
-    fn on_handshake(&mut self, update: TcpUpdate, context: &UpdateContext<'_>) -> UpdateResult {
+    fn on_handshake(&mut self, update: &TcpUpdate, context: &UpdateContext<'_>) -> UpdateResult {
         let mut result = UpdateResult::default();
         let TcpUpdate { signature, matched, clock } = update;
         if let Some(found) = matched.as_ref().filter(|found| found.label.is_tool()) {
@@ -560,13 +560,14 @@ impl Host {
         let named = matched.as_ref().filter(|found| change::identifies_system(found, context.scope));
         let named = named.map(|found| Arc::clone(&found.label));
         let (port, peer) = (context.flow.client.port(), context.peer());
-        let seen = TcpSeen { signature, matched, at_millis: context.ts.as_millis(), port, peer };
-        let system = self.system.clone();
+        let at_millis = context.ts.as_millis();
+        let seen = TcpSeen { signature: *signature, matched: matched.clone(), at_millis, port, peer };
+        let system = self.system.take();
         let history = self.history(system.as_deref(), context.scope);
         let role = self.role(context.side);
         let last = role.handshake.as_ref();
         let score = seen.score_against(last, &history);
-        result.uptime = clock.zip(seen.clock()).and_then(|(clock, reading)| {
+        result.uptime = clock.as_ref().zip(seen.clock()).and_then(|(clock, reading)| {
             clock.measure(context.side, last?.clock(), reading, context.side == Side::Client)
         });
         role.handshake = Some(seen);

@@ -322,7 +322,7 @@ impl HostProfile {
             self.peers.count(update.subject, |seen| *seen == peer, || peer);
         }
         if let Some(name) = update.kind.name() {
-            self.on_name(name.into(), update.subject);
+            self.on_name(name, update.subject);
         }
         match &update.kind.update {
             Update::Tcp(tcp) => self.on_handshake(tcp, update.subject),
@@ -385,8 +385,8 @@ impl HostProfile {
     }
 
     /// Counts a name that the host asked for, or was asked for.
-    pub(super) fn on_name(&mut self, name: Box<[u8]>, role: Side) {
-        self.names.count(role, |seen| *seen == name, || name.clone());
+    pub(super) fn on_name(&mut self, name: &[u8], role: Side) {
+        self.names.count(role, |seen| **seen == *name, || name.into());
     }
 
     fn on_mtu(&mut self, finding: &MtuFinding) {
