@@ -9,7 +9,7 @@ use std::time::Duration;
 /// time that starting threads and sharing blocks costs.
 pub(crate) const MIN_PARALLEL_LEN: u64 = 4 << 20;
 
-/// Maximum number of workers without `-w`: with more, filling blocks one after the other and merging events are the bound.
+/// Maximum number of workers without `-w`: with more, finding records and merging events are the bound.
 pub(crate) const MAX_AUTO_WORKERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(15);
 
 /// Delay before a progress bar is shown: a bar that vanishes at once would only flicker.
