@@ -32,7 +32,7 @@ use huginn_net::record::JsonEvent;
 use huginn_net::{Event, HuginnNet};
 use huginn_net_capture::CaptureReader;
 use huginn_net_core::{
-    Analyzer, Block, Builder, DecodeConfig, Decoder, Fill, FlowKey, Frame, NextFrame, Parts, Protocol,
+    Analyzer, Block, Builder, ChunkReader, DecodeConfig, Decoder, Fill, FlowKey, Frame, NextFrame, Protocol,
     Report, Source,
 };
 use huginn_net_http::HuginnNetHttp;
@@ -226,8 +226,8 @@ impl<'f, S: Source<'f, Error: Debug>> Source<'f> for Measured<S> {
         next
     }
 
-    fn parts(&mut self, block_bytes: usize) -> Option<Box<dyn Parts>> {
-        self.0.parts(block_bytes)
+    fn chunks(&mut self, block_bytes: usize) -> Option<Box<dyn ChunkReader>> {
+        self.0.chunks(block_bytes)
     }
 
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, S::Error> {

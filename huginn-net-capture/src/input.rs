@@ -8,7 +8,7 @@ use std::sync::Arc;
 use flate2::bufread::MultiGzDecoder;
 
 use super::Compression;
-use super::file_parts::read_at;
+use super::file_chunks::read_at;
 use super::limits::{COMPRESSED_READ_LEN, MAX_COMPRESSION_RATIO, RATIO_CHECK_LEN, UNCHECKED_LEN};
 use super::zstd::ZstdDecoder;
 
@@ -74,8 +74,8 @@ impl Input {
         }
     }
 
-    /// Counts bytes of a [plain file](Self::plain_file) that were read otherwise, and continues after them.
-    pub(super) fn pass(&mut self, len: usize) {
+    /// Continues after bytes of a [plain file](Self::plain_file) that were read in a chunk.
+    pub(super) fn advance(&mut self, len: usize) {
         if let Decoder::Plain(raw) = &mut self.decoder {
             raw.consumed = raw.consumed.saturating_add(len as u64);
         }
@@ -173,7 +173,7 @@ impl RatioExceeded {
 
 /// Where the bytes of a capture come from.
 pub(super) enum Reader {
-    /// A regular file, which is read from its start.
+    /// A regular file, which is read from its start on.
     File(Arc<File>),
     Other(Box<dyn Read + Send>),
 }

@@ -2,8 +2,8 @@
 
 mod byte_order;
 mod error;
+mod file_chunks;
 mod file_name;
-mod file_parts;
 mod file_type;
 mod input;
 mod interface;
@@ -20,7 +20,7 @@ mod tests;
 
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::num::NonZeroU32;
 use std::ops::Range;
 use std::path::Path;
@@ -33,7 +33,8 @@ pub use writer::PcapngWriter;
 
 use error::ReadError;
 use huginn_net_core::{
-    Block, Escaped, Fill, Frame, FrameProcess, FrameRecord, LinkType, NextFrame, Parts, Source, Timestamp,
+    Block, ChunkReader, Escaped, Fill, Frame, FrameProcess, FrameRecord, LinkType, NextFrame, Source,
+    Timestamp,
 };
 use input::{Input, RatioExceeded, Reader};
 use pcap::Pcap;
@@ -52,7 +53,8 @@ use stream::Stream;
 /// - each of them compressed by gzip (RFC 1952) or Zstandard (RFC 8878), in any number of members or frames.
 ///
 /// Frames borrow from one buffer of 256 KiB, which grows to at most 1 MiB for longer records, or from several buffers
-/// if a thread [decompresses ahead](Self::decompress_ahead). A decompressor adds its window: 32 KiB for gzip, up to
+/// if a thread [decompresses ahead](Self::decompress_ahead), or if five workers or more read the file at once: then each block has a
+/// buffer of about 1 MiB, at most 2 MiB. A decompressor adds its window: 32 KiB for gzip, up to
 /// 128 MiB for Zstandard.
 ///
 /// A damaged capture yields all frames before the damage, then exactly one error, then its end.
@@ -122,11 +124,15 @@ impl CaptureReader {
         let opened = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata)));
         match opened {
             Ok((_, metadata)) if metadata.is_dir() => Err(CaptureError::IsDirectory { name }),
-            Ok((file, metadata)) if metadata.is_file() => {
+            // Where /dev/stdin shares the position of standard input, reading goes on from there.
+            Ok((file, metadata)) if metadata.is_file() && matches!((&file).stream_position(), Ok(0)) => {
                 let capture = Self::from_input(name, Reader::File(Arc::new(file)))?;
                 Ok(Self { input_len: Some(metadata.len()), ..capture })
             }
-            Ok((pipe, _)) => Self::from_reader(name, pipe),
+            Ok((file, metadata)) => {
+                let capture = Self::from_reader(name, file)?;
+                Ok(Self { input_len: metadata.is_file().then_some(metadata.len()), ..capture })
+            }
             Err(source) => Err(CaptureError::Open { name, source }),
         }
     }
@@ -345,8 +351,9 @@ impl CaptureReader {
                 // A read of anything but a regular file may wait.
                 return Ok(if self.input_len.is_some() { Fill::More } else { Fill::Idle });
             }
-            // A part is used up, whatever its frames: others were read for the next blocks. It has 65,536 records at most.
-            if block.is_full() && !self.stream.has_parts() {
+            // A chunk is used up: others were read for the next blocks. A record has at least 16 bytes.
+            let is_full = if self.stream.has_chunks() { block.has_last_frame() } else { block.is_full() };
+            if is_full {
                 return Ok(Fill::More);
             }
         }
@@ -398,18 +405,17 @@ impl<'f> Source<'f> for CaptureReader {
     }
 
     /// Lets several threads read a plain file at once.
-    fn parts(&mut self, block_bytes: usize) -> Option<Box<dyn Parts>> {
-        if !cfg!(unix) {
-            return None;
-        }
-        let parts = self.stream.file_parts(block_bytes)?;
-        Some(Box::new(parts))
+    fn chunks(&mut self, block_bytes: usize) -> Option<Box<dyn ChunkReader>> {
+        let chunks = self.stream.file_chunks(block_bytes)?;
+        Some(Box::new(chunks))
     }
 
     /// Moves the read buffer into the block without copying frames.
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, CaptureError> {
-        if let Some(part) = block.take_part() {
-            self.stream.add_part(part);
+        if let Some(chunk) = block.take_chunk()
+            && !self.stream.add_chunk(chunk)
+        {
+            return Ok(Fill::More);
         }
         let outcome = self.fill_records(block);
         let fresh = block.swap_buffer(Vec::new());

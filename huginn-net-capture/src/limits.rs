@@ -6,7 +6,8 @@ pub(crate) const MAX_FRAME_LEN: usize = 262_144;
 /// Initial buffer length in bytes; measured, see `docs/decisions/002-capture-file-reader.md`.
 pub(crate) const BUFFER_LEN: usize = 256 * 1024;
 
-/// Maximum length in bytes of a buffer for a block of frames, which bounds the memory of the reader.
+/// Maximum length in bytes of a buffer for a block of frames, or of a chunk of a file, which bounds the memory of the reader: a chunk and the
+/// rest of the one before it share a buffer.
 pub(crate) const MAX_BUFFER_LEN: usize = 1 << 20;
 
 /// Bytes of compressed data per read: large, so that there are few system calls.
@@ -33,7 +34,7 @@ pub(crate) const READ_AHEAD_BLOCKS: usize = 3;
 /// Bytes per decompressed block: large, so that hand-overs between threads are rare.
 pub(crate) const READ_AHEAD_BLOCK_LEN: usize = 512 * 1024;
 
-/// Space in bytes before a decompressed block, for the unread rest of the block before it: longer than most records, so
+/// Space in bytes before a decompressed block or a chunk, for the unread rest of the block before it: longer than most records, so
 /// that those are not copied twice.
 pub(crate) const PREFIX_ROOM: usize = 64 * 1024;
 

@@ -1,16 +1,15 @@
 //! A buffered stream of the uncompressed bytes of a capture.
 
-use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use huginn_net_core::Part;
+use huginn_net_core::Chunk;
 
 use super::Compression;
-use super::file_parts::FileParts;
+use super::file_chunks::FileChunks;
 use super::input::Input;
 use super::limits::{BUFFER_LEN, MAX_BUFFER_LEN, PREFIX_ROOM};
 use super::read_ahead::{Block, ReadAhead};
@@ -26,37 +25,18 @@ pub(super) struct Stream {
     /// Offset in the capture of the current record or block.
     mark: u64,
     at_end: bool,
-    parts: PendingParts,
+    chunks: Chunks,
 }
 
-/// Parts of a plain file that were read and not yet used.
+/// How several threads read a plain file.
 #[derive(Default)]
-struct PendingParts {
-    pending: VecDeque<Part>,
+struct Chunks {
+    /// The offset of the next chunk to be read, if there are chunks.
+    next: Option<Arc<AtomicU64>>,
+    /// Whether chunks arrive that were claimed before [`next`](Self::next) was set again.
+    are_stale: bool,
     /// A buffer for later use.
     spare: Vec<u8>,
-    /// The offset of the next part to be read, if there are parts.
-    next: Option<Arc<AtomicU64>>,
-}
-
-impl PendingParts {
-    /// Returns the part at an offset, if it has bytes; drops those at others.
-    fn take(&mut self, offset: u64) -> Option<Part> {
-        while let Some(part) = self.pending.pop_front() {
-            if part.offset == offset && part.end > PREFIX_ROOM {
-                return Some(part);
-            }
-            self.spare = part.buffer;
-        }
-        None
-    }
-
-    /// Lets the parts go on after bytes that were read without them.
-    fn continue_at(&self, offset: u64) {
-        if let Some(next) = &self.next {
-            next.store(offset, Ordering::Relaxed);
-        }
-    }
 }
 
 /// The source of uncompressed bytes.
@@ -69,28 +49,52 @@ enum ByteSource {
 impl Stream {
     pub(super) fn new(input: Input) -> Self {
         let source = ByteSource::Input(input);
-        let parts = PendingParts::default();
-        Self { source, buffer: vec![0; BUFFER_LEN], start: 0, end: 0, base: 0, mark: 0, at_end: false, parts }
+        let chunks = Chunks::default();
+        Self {
+            source,
+            buffer: vec![0; BUFFER_LEN],
+            start: 0,
+            end: 0,
+            base: 0,
+            mark: 0,
+            at_end: false,
+            chunks,
+        }
     }
 
-    /// Lets several threads read parts of the file, if it is a plain one.
-    pub(super) fn file_parts(&mut self, block_bytes: usize) -> Option<FileParts> {
+    /// Lets several threads read chunks of the file, if it is a plain one.
+    pub(super) fn file_chunks(&mut self, block_bytes: usize) -> Option<FileChunks> {
         let ByteSource::Input(input) = &self.source else { return None };
         let file = Arc::clone(input.plain_file()?);
         let next = Arc::new(AtomicU64::new(input.consumed()));
-        self.parts.next = Some(Arc::clone(&next));
-        Some(FileParts::new(file, block_bytes.clamp(BUFFER_LEN, MAX_BUFFER_LEN), next))
+        self.chunks.next = Some(Arc::clone(&next));
+        Some(FileChunks::new(file, block_bytes.clamp(BUFFER_LEN, MAX_BUFFER_LEN), next))
     }
 
-    /// Whether threads read parts of the file.
+    /// Whether threads read chunks of the file.
     #[inline]
-    pub(super) fn has_parts(&self) -> bool {
-        self.parts.next.is_some()
+    pub(super) fn has_chunks(&self) -> bool {
+        self.chunks.next.is_some()
     }
 
-    /// Adds a part, for when the bytes before it are consumed.
-    pub(super) fn add_part(&mut self, part: Part) {
-        self.parts.pending.push_back(part);
+    /// Adds a chunk to the bytes read. False if the file goes on elsewhere, because it has changed, or because bytes after the last chunk
+    /// were read without one: then the chunk is dropped, and later ones follow those bytes.
+    pub(super) fn add_chunk(&mut self, chunk: Chunk) -> bool {
+        let Chunk { buffer, end, offset } = chunk;
+        let ByteSource::Input(input) = &mut self.source else { return true };
+        let is_next = offset == input.consumed();
+        if is_next {
+            input.advance(end.saturating_sub(PREFIX_ROOM));
+            self.chunks.spare = if end > PREFIX_ROOM { self.switch_to(buffer, end) } else { buffer };
+        } else {
+            // Chunks that were claimed before arrive first, and must not set it again.
+            if let Some(next) = self.chunks.next.as_ref().filter(|_| !self.chunks.are_stale) {
+                next.store(input.consumed(), Ordering::Relaxed);
+            }
+            self.chunks.spare = buffer;
+        }
+        self.chunks.are_stale = !is_next;
+        is_next
     }
 
     /// Sets the maximum ratio of decompressed to compressed bytes; without effect once a thread reads ahead.
@@ -201,7 +205,7 @@ impl Stream {
     /// Returns the buffer, and moves the unread bytes to `fresh`, which grows to at least `len` bytes.
     pub(super) fn swap_buffer(&mut self, mut fresh: Vec<u8>, len: usize) -> Vec<u8> {
         if fresh.is_empty() {
-            fresh = std::mem::take(&mut self.parts.spare);
+            fresh = std::mem::take(&mut self.chunks.spare);
         }
         let unread = self.unread();
         let len = len.clamp(unread.len(), MAX_BUFFER_LEN.max(unread.len()));
@@ -219,21 +223,16 @@ impl Stream {
 
     #[cold]
     fn fill(&mut self, len: usize) -> io::Result<()> {
+        if let ByteSource::Input(_) = self.source {
+            self.make_room(len);
+        }
         while self.end.saturating_sub(self.start) < len && !self.at_end {
             match &mut self.source {
                 ByteSource::Input(input) => {
-                    if let Some(Part { buffer, end, .. }) = self.parts.take(input.consumed()) {
-                        input.pass(end.saturating_sub(PREFIX_ROOM));
-                        self.parts.spare = self.switch_to(buffer, end);
-                        continue;
-                    }
-                    self.make_room(len);
-                    let ByteSource::Input(input) = &mut self.source else { continue };
                     let space = self.buffer.get_mut(self.end..).unwrap_or_default();
                     let read = input.read(space)?;
                     self.at_end = read == 0;
                     self.end = self.end.saturating_add(read).min(self.buffer.len());
-                    self.parts.continue_at(input.consumed());
                 }
                 ByteSource::ReadAhead(read_ahead) => match read_ahead.next()? {
                     Some(Block { buffer, end, .. }) => {

@@ -103,8 +103,8 @@ pub use protocol::{
 };
 pub use replaceable::{Replaceable, ReplaceableReader};
 pub use source::{
-    Block, Fill, FirstFrames, FrameChannelClosed, FrameReceiver, FrameRecord, FrameSender, Frames, NextFrame,
-    Part, Parts, Source, frame_channel,
+    Block, Chunk, ChunkReader, Fill, FirstFrames, FrameChannelClosed, FrameReceiver, FrameRecord,
+    FrameSender, Frames, NextFrame, Source, frame_channel,
 };
 pub use stream::{
     ParserSet, ParserSlot, ParserVisitor, Probe, StreamCounters, StreamData, StreamFlow, StreamInput,

@@ -16,7 +16,7 @@ use super::compressed::gzip;
 use super::{Packet, drain, packet, read, read_complete};
 use crate::byte_order::ByteOrder::{Big, Little};
 use crate::{CaptureError, CaptureReader};
-use huginn_net_core::{Block, Fill, NextFrame, Part, Parts, Source};
+use huginn_net_core::{Block, Chunk, ChunkReader, Fill, FirstFrames, NextFrame, Source};
 
 /// Returns a few bytes per read, with interruptions, then ends or fails.
 struct Trickle {
@@ -227,76 +227,78 @@ fn filled(mut capture: CaptureReader, limit: usize) -> (Vec<Packet>, Option<Capt
     }
 }
 
-/// A capture whose parts are read three at once, the last one first, after its first frame.
-struct InParts {
+/// A capture of which three chunks are always read ahead, after its first frame.
+struct InChunks {
     capture: CaptureReader,
-    parts: Box<dyn Parts>,
-    read: VecDeque<Part>,
+    chunks: Box<dyn ChunkReader>,
     packets: Vec<Packet>,
 }
 
-impl InParts {
+impl InChunks {
     fn open(file: &TempFile) -> Self {
         let mut capture = CaptureReader::open(&file.0).unwrap();
         let frame = capture.next_frame().unwrap().unwrap();
         let packets = vec![packet(&frame.ts.to_string(), frame.link.0, frame.data, frame.wire_len)];
-        let parts = capture.parts(1 << 20).unwrap();
-        Self { capture, parts, read: VecDeque::new(), packets }
+        let chunks = capture.chunks(1 << 20).unwrap();
+        Self { capture, chunks, packets }
     }
 
-    /// Fills blocks until the end. `change` may replace the part with this number.
-    fn read(mut self, mut change: impl FnMut(usize, &mut Part)) -> (Vec<Packet>, Option<CaptureError>) {
-        let (mut block, mut number) = (Block::new(1 << 20), 0);
+    /// Fills blocks until the end. `change` may change the chunk with this number. Also returns the number of fills.
+    fn read(
+        mut self,
+        mut change: impl FnMut(usize, &mut Chunk),
+    ) -> (Vec<Packet>, Option<CaptureError>, usize) {
+        let (mut block, mut ahead) = (Block::new(1 << 20), VecDeque::new());
+        let mut number = 0;
         loop {
-            if self.read.is_empty() {
-                let claimed: Vec<_> = (0..3).map(|_| self.parts.claim()).collect();
-                for offset in claimed.into_iter().rev() {
-                    self.read.push_front(self.parts.read(offset, Vec::new()));
-                }
+            while ahead.len() < 3 {
+                ahead.push_back(self.chunks.read(self.chunks.claim(), Vec::new()));
             }
-            let mut part = self.read.pop_front().unwrap();
-            change(number, &mut part);
+            let mut chunk = ahead.pop_front().unwrap();
+            change(number, &mut chunk);
             number += 1;
             block.clear();
-            block.set_part(part);
+            block.set_chunk(chunk);
             let outcome = self.capture.fill(&mut block);
             let frames = block.iter();
             self.packets.extend(
                 frames.map(|frame| packet(&frame.ts.to_string(), frame.link.0, frame.data, frame.wire_len)),
             );
             match outcome {
-                Ok(Fill::More) => assert!(number < 100, "each block has frames"),
+                Ok(Fill::More) => assert!(number < 100, "the end is reached"),
                 Ok(Fill::Idle) => panic!("a file is never idle"),
-                Ok(Fill::End) => return (self.packets, None),
-                Err(error) => return (self.packets, Some(error)),
+                Ok(Fill::End) => return (self.packets, None, number),
+                Err(error) => return (self.packets, Some(error), number),
             }
         }
     }
 }
 
-/// Captures of three parts and more: of both formats, with frames that are longer than the room before a part, and with more frames than a
-/// block has otherwise.
-fn long_captures() -> [Vec<u8>; 3] {
+/// Captures of three chunks and more: of both formats, with frames that are longer than the room before a chunk, with more frames than a
+/// block has otherwise, and with a block that is skipped and longer than the chunks that are read ahead.
+fn long_captures() -> [Vec<u8>; 4] {
     let record = |n: u32| enhanced(Little, 0, u64::from(n), &[n as u8; 1400], 1400);
-    let packets = (0..2500).flat_map(record);
+    let packets = |range: std::ops::Range<u32>| range.flat_map(record).collect::<Vec<_>>();
+    let head = [section(Little), interface(Little, 1, 0, &[])].concat();
     [
         pcap(&(0..40).map(|n| n * 65_537 % 262_145).collect::<Vec<_>>()).0,
-        [section(Little), interface(Little, 1, 0, &[])].concat().into_iter().chain(packets).collect(),
+        [&head[..], &packets(0..2500)].concat(),
         pcap(&[0; 200_000]).0,
+        [&head[..], &packets(0..2500), &block(Little, 10, &vec![7; 8 << 20]), &packets(2500..6000)].concat(),
     ]
 }
 
 #[test]
-fn parts_have_all_frames_whatever_is_missing() {
+fn chunks_have_all_frames_whatever_is_missing() {
     for (number, bytes) in long_captures().into_iter().enumerate() {
-        let file = TempFile::new(&format!("parts-{number}"), &bytes);
+        let file = TempFile::new(&format!("chunks-{number}"), &bytes);
         let want = read_complete(bytes);
         let missing: [fn(usize) -> bool; 4] =
             [|_| false, |number| number % 3 == 1, |number| number > 0, |_| true];
         for is_missing in missing {
-            let (packets, error) = InParts::open(&file).read(|number, part| {
+            let (packets, error, _) = InChunks::open(&file).read(|number, chunk| {
                 if is_missing(number) {
-                    part.end = 0;
+                    chunk.end = 0;
                 }
             });
             assert!(error.is_none(), "{error:?}");
@@ -306,12 +308,22 @@ fn parts_have_all_frames_whatever_is_missing() {
 }
 
 #[test]
-fn parts_follow_a_file_that_changes() {
+fn chunks_go_on_after_bytes_that_were_read_without_them() {
+    let bytes = &long_captures()[3];
+    let file = TempFile::new("chunks-skip", bytes);
+    let (packets, _, fills) = InChunks::open(&file).read(|_, _| {});
+    assert_eq!(packets.len(), 6000);
+    // Four chunks up to the skipped block, three that were read before it was skipped, five after it, and the end.
+    assert!((12..=15).contains(&fills), "{fills} fills");
+}
+
+#[test]
+fn chunks_follow_a_file_that_changes() {
     let (bytes, ends) = pcap(&[1400; 2500]);
     let kept = ends[1499];
-    let file = TempFile::new("parts-grow", &bytes[..kept]);
+    let file = TempFile::new("chunks-grow", &bytes[..kept]);
     let write = || OpenOptions::new().append(true).open(&file.0).unwrap();
-    let (packets, error) = InParts::open(&file).read(|number, _| {
+    let (packets, error, _) = InChunks::open(&file).read(|number, _| {
         if number == 1 {
             write().write_all(&bytes[kept..]).unwrap();
         }
@@ -319,22 +331,22 @@ fn parts_follow_a_file_that_changes() {
     assert!(error.is_none(), "{error:?}");
     assert!(packets == read_complete(bytes.clone()), "{} packets", packets.len());
 
-    let (packets, error) = InParts::open(&file).read(|number, _| {
-        if number == 1 {
+    let (packets, error, _) = InChunks::open(&file).read(|number, _| {
+        if number == 0 {
             write().set_len(kept as u64 - 1).unwrap();
         }
     });
-    assert!(packets.len() >= 1499, "three parts were read before");
+    assert!(packets.len() >= 1499, "three chunks were read before");
     assert!(error.is_some(), "the record that was cut");
 }
 
 #[test]
-fn damage_in_parts_is_that_of_the_file() {
+fn damage_in_chunks_is_that_of_the_file() {
     for (number, mut bytes) in long_captures().into_iter().enumerate() {
         bytes.truncate(bytes.len() - 3);
-        let file = TempFile::new(&format!("parts-damaged-{number}"), &bytes);
+        let file = TempFile::new(&format!("chunks-damaged-{number}"), &bytes);
         let (want, want_error) = read(bytes);
-        let (packets, error) = InParts::open(&file).read(|_, _| {});
+        let (packets, error, _) = InChunks::open(&file).read(|_, _| {});
         assert!(packets == want);
         let [error, want_error] = [error, want_error].map(|error| match error.unwrap() {
             CaptureError::Damaged { packet, offset, defect, .. } => (packet, offset, defect.to_string()),
@@ -342,6 +354,25 @@ fn damage_in_parts_is_that_of_the_file() {
         });
         assert_eq!(error, want_error);
     }
+}
+
+#[test]
+fn limit_of_frames_holds_in_chunks() {
+    let bytes = pcap(&[0; 200_000]).0;
+    let file = TempFile::new("chunks-first", &bytes);
+    let mut source = FirstFrames::new(CaptureReader::open(&file.0).unwrap(), 70_001);
+    let chunks = source.chunks(1 << 20).unwrap();
+    let (mut block, mut frames) = (Block::new(1 << 20), 0);
+    loop {
+        block.clear();
+        block.set_chunk(chunks.read(chunks.claim(), Vec::new()));
+        let outcome = source.fill(&mut block).unwrap();
+        frames += block.frame_count();
+        if outcome == Fill::End {
+            break;
+        }
+    }
+    assert_eq!((frames, source.source().packets()), (70_001, 70_001));
 }
 
 /// Starts a read-ahead thread, also for an uncompressed capture.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use huginn_net::CancelToken;
 use huginn_net::capture::LabelledFrame;
-use huginn_net::core::{Amount, Block, Fill, FirstFrames, NextFrame, Parts};
+use huginn_net::core::{Amount, Block, ChunkReader, Fill, FirstFrames, NextFrame};
 use huginn_net::decrypt::{KeyLogSummary, Secrets, add_sessions};
 use huginn_net::{CaptureError, CaptureReader, Source};
 
@@ -338,8 +338,8 @@ impl<'f> Source<'f> for CaptureSource<'_> {
         Source::next_frame(&mut self.reader)
     }
 
-    fn parts(&mut self, block_bytes: usize) -> Option<Box<dyn Parts>> {
-        self.reader.parts(block_bytes)
+    fn chunks(&mut self, block_bytes: usize) -> Option<Box<dyn ChunkReader>> {
+        self.reader.chunks(block_bytes)
     }
 
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, CaptureError> {

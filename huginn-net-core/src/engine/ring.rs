@@ -1,8 +1,8 @@
 //! A ring of frame blocks: workers take turns to fill and sort blocks, and every worker reads its tasks of every block.
 //!
 //! The worker that is ahead fills the next block, so that the others find it ready. Blocks are filled one after the other, but
-//! several are sorted at once, and several are read at once if the source has [parts](Source::parts). A worker that is `RING_BLOCKS` ahead
-//! of the slowest one waits.
+//! several are sorted at once, and several are read at once if the source has [chunks](Source::chunks). A worker that is `RING_BLOCKS`
+//! ahead of the slowest one waits.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::CancelToken;
 use super::index::{IndexedBlock, Sequencer, Sorter};
 use crate::limits::{MIN_READING_WORKERS, RING_BLOCKS, RING_CONGESTED_TIMEOUT, RING_RECOVERED_BLOCKS};
-use crate::{Fill, Parts, Source};
+use crate::{ChunkReader, Fill, Source};
 
 /// The policy for a worker that cannot keep up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +36,8 @@ pub(super) struct RingConfig {
 pub(super) struct Ring<'a, 'f, S: Source<'f>> {
     state: Mutex<RingState<'f, S>>,
     changed: Condvar,
-    /// Reads the parts of the source.
-    parts: Option<Box<dyn Parts>>,
+    /// Reads the chunks of the source.
+    chunks: Option<Box<dyn ChunkReader>>,
     config: RingConfig,
     cancel: &'a CancelToken,
 }
@@ -50,7 +50,7 @@ struct RingState<'f, S: Source<'f>> {
     first: u64,
     /// The number of the first block that no worker has started.
     next_unstarted: u64,
-    /// The number of the next block to be filled from a part.
+    /// The number of the next block to be filled from a chunk.
     next_unfilled: u64,
     workers: Vec<WorkerCursor<'f>>,
     spare: Vec<IndexedBlock<'f>>,
@@ -88,7 +88,7 @@ enum SourceState<'f, S: Source<'f>> {
 enum Turn<S> {
     /// With the source.
     Now(S, Sequencer),
-    /// Once the part at this offset is read, and the blocks before it are filled.
+    /// Once the chunk at this offset is read, and the blocks before it are filled.
     AfterReading { number: u64, offset: u64 },
 }
 
@@ -110,7 +110,7 @@ impl<'a, 'f, S: Source<'f>> Ring<'a, 'f, S> {
     ) -> Self {
         let cursor = || WorkerCursor { next: Some(0), skipped: VecDeque::new() };
         let reads_at_once = workers >= MIN_READING_WORKERS;
-        let parts = reads_at_once.then(|| source.parts(config.block_bytes)).flatten();
+        let chunks = reads_at_once.then(|| source.chunks(config.block_bytes)).flatten();
         let state = RingState {
             source_state: SourceState::Available(source),
             blocks: VecDeque::new(),
@@ -124,7 +124,7 @@ impl<'a, 'f, S: Source<'f>> Ring<'a, 'f, S> {
             congested_since: None,
             stop_at: None,
         };
-        Self { state: Mutex::new(state), changed: Condvar::new(), parts, config, cancel }
+        Self { state: Mutex::new(state), changed: Condvar::new(), chunks, config, cancel }
     }
 
     /// Returns the next step of a worker, and takes back the block that it finished.
@@ -145,7 +145,7 @@ impl<'a, 'f, S: Source<'f>> Ring<'a, 'f, S> {
             if state.is_stopped(worker) {
                 return Step::End(Ok(()));
             }
-            if let Some(turn) = state.take_turn(worker, self.parts.as_deref()) {
+            if let Some(turn) = state.take_turn(worker, self.chunks.as_deref()) {
                 let workers = state.workers.len();
                 let new_block = || IndexedBlock::new(self.config.block_bytes, workers);
                 let mut block = state.spare.pop().unwrap_or_else(new_block);
@@ -154,7 +154,9 @@ impl<'a, 'f, S: Source<'f>> Ring<'a, 'f, S> {
                 block.clear();
                 match turn {
                     Turn::Now(source, sequencer) => self.fill(source, sequencer, block, may_wait, sorter),
-                    Turn::AfterReading { number, offset } => self.read(number, offset, block, sorter),
+                    Turn::AfterReading { number, offset } => {
+                        self.read_and_fill(number, offset, block, sorter)
+                    }
                 }
                 state = self.lock();
             } else if let Some(step) = state.take_block(worker) {
@@ -228,15 +230,15 @@ impl<'a, 'f, S: Source<'f>> Ring<'a, 'f, S> {
         guard.is_done = true;
     }
 
-    /// Reads the part of a block, then fills and sorts the block. It stays empty if the source has ended.
-    fn read(&self, number: u64, offset: u64, mut block: IndexedBlock<'f>, sorter: &mut Sorter) {
+    /// Reads the chunk of a block, then fills and sorts the block. It stays empty if the source has ended.
+    fn read_and_fill(&self, number: u64, offset: u64, mut block: IndexedBlock<'f>, sorter: &mut Sorter) {
         let mut guard = PanicGuard { ring: self, unsorted: Some(number), is_done: false };
-        if let Some(parts) = &self.parts {
+        if let Some(chunks) = &self.chunks {
             let buffer = block.frames.swap_buffer(Vec::new());
-            block.frames.set_part(parts.read(offset, buffer));
+            block.frames.set_chunk(chunks.read(offset, buffer));
         }
         let mut state = self.lock();
-        // The blocks before it wait for none after them.
+        // No deadlock: a block waits only for earlier ones.
         while state.next_unfilled != number {
             if state.stop_at.is_some_and(|stop_at| number >= stop_at) {
                 // No worker takes the block.
@@ -286,10 +288,10 @@ impl<'a, 'f, S: Source<'f>> Ring<'a, 'f, S> {
     }
 }
 
-/// Ends the ring if a worker panics while it fills or sorts a block, so that no thread waits for it.
+/// Ends the ring if a worker panics while it reads, fills or sorts a block, so that no thread waits for it.
 struct PanicGuard<'r, 'a, 'f, S: Source<'f>> {
     ring: &'r Ring<'a, 'f, S>,
-    /// The number of the block that is being sorted.
+    /// The number of the block, once it has one.
     unsorted: Option<u64>,
     is_done: bool,
 }
@@ -323,7 +325,7 @@ impl<'f, S: Source<'f>> RingState<'f, S> {
 
     /// Takes the right to fill the next block if this worker is ahead and the ring has room. The worker is ahead if its next block is
     /// missing or, unless the source is idle, the last one in the ring or not sorted yet.
-    fn take_turn(&mut self, worker: usize, parts: Option<&dyn Parts>) -> Option<Turn<S>> {
+    fn take_turn(&mut self, worker: usize, chunks: Option<&dyn ChunkReader>) -> Option<Turn<S>> {
         if self.stop_at.is_some() || matches!(self.source_state, SourceState::Ended(_)) {
             return None;
         }
@@ -338,10 +340,10 @@ impl<'f, S: Source<'f>> RingState<'f, S> {
         if !is_ahead || !cursor.skipped.is_empty() || self.blocks.len() >= RING_BLOCKS {
             return None;
         }
-        match parts {
-            Some(parts) => {
-                let number = self.add_unsorted();
-                Some(Turn::AfterReading { number, offset: parts.claim() })
+        match chunks {
+            Some(chunks) => {
+                let offset = chunks.claim();
+                Some(Turn::AfterReading { number: self.add_unsorted(), offset })
             }
             None => self.take_source().map(|(source, sequencer)| Turn::Now(source, sequencer)),
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use huginn_net_bpf::{FilterError, Program};
 
-use crate::{Block, Fill, Frame, LinkType, NextFrame, Parts, Source};
+use crate::{Block, ChunkReader, Fill, Frame, LinkType, NextFrame, Source};
 
 /// A filter expression (`pcap-filter(7)`), compiled for usual link types at once, and for others on first use.
 ///
@@ -87,8 +87,8 @@ impl<'f, S: Source<'f>> Source<'f> for BpfSource<'_, S> {
         self.source.next_frame()
     }
 
-    fn parts(&mut self, block_bytes: usize) -> Option<Box<dyn Parts>> {
-        self.source.parts(block_bytes)
+    fn chunks(&mut self, block_bytes: usize) -> Option<Box<dyn ChunkReader>> {
+        self.source.chunks(block_bytes)
     }
 
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, S::Error> {

@@ -3,7 +3,7 @@
 use prefetch_index::prefetch_index;
 
 use crate::limits::{LENT_FRAME_BYTES, MAX_BLOCK_FRAMES};
-use crate::{Frame, LinkType, Part, Timestamp};
+use crate::{Chunk, Frame, LinkType, Timestamp};
 
 /// A block of frames, filled by a [`Source`](crate::Source) and read by several workers.
 ///
@@ -19,8 +19,9 @@ pub struct Block<'f> {
     frames: Vec<StoredFrame<'f>>,
     taken_at: Option<Timestamp>,
     /// What was read for the block that is to be filled.
-    part: Option<Part>,
+    chunk: Option<Chunk>,
     limit: usize,
+    /// Maximum number of frames that are wanted.
     max_frames: usize,
     /// Number of frames that a filter expression removed, and their captured bytes.
     filtered: (u64, u64),
@@ -69,10 +70,10 @@ impl<'f> Block<'f> {
             // As many lent frames as fit.
             frames: Vec::with_capacity((limit / LENT_FRAME_BYTES).min(MAX_BLOCK_FRAMES)),
             taken_at: None,
-            part: None,
+            chunk: None,
             // A limit of zero would make the block full at once.
             limit: limit.max(1),
-            max_frames: MAX_BLOCK_FRAMES,
+            max_frames: usize::MAX,
             filtered: (0, 0),
         }
     }
@@ -81,13 +82,13 @@ impl<'f> Block<'f> {
     pub fn clear(&mut self) {
         self.frames.clear();
         (self.used, self.len, self.taken_at, self.filtered) = (0, 0, None, (0, 0));
-        self.part = None;
-        self.max_frames = MAX_BLOCK_FRAMES;
+        self.chunk = None;
+        self.max_frames = usize::MAX;
     }
 
     /// Limits the number of frames until the block is cleared.
     pub(crate) fn limit_frames(&mut self, count: u64) {
-        self.max_frames = usize::try_from(count).unwrap_or(usize::MAX).min(MAX_BLOCK_FRAMES);
+        self.max_frames = usize::try_from(count).unwrap_or(usize::MAX);
     }
 
     /// Returns the number of bytes at which the block is full. The last frame may exceed it.
@@ -99,7 +100,13 @@ impl<'f> Block<'f> {
     /// [`FirstFrames`](crate::FirstFrames).
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.len >= self.limit || self.frames.len() >= self.max_frames
+        self.len >= self.limit || self.frames.len() >= self.max_frames.min(MAX_BLOCK_FRAMES)
+    }
+
+    /// Whether no further frame is wanted, though the block may have more room: [`FirstFrames`](crate::FirstFrames) has all.
+    #[inline]
+    pub fn has_last_frame(&self) -> bool {
+        self.frames.len() >= self.max_frames
     }
 
     /// Copies a frame to the end of the block.
@@ -141,20 +148,20 @@ impl<'f> Block<'f> {
     }
 
     /// Sets what was read for the block that is to be filled.
-    pub fn set_part(&mut self, part: Part) {
-        self.part = Some(part);
+    pub fn set_chunk(&mut self, chunk: Chunk) {
+        self.chunk = Some(chunk);
     }
 
-    /// Returns what was read for the block, if the source has [parts](crate::Source::parts).
-    pub fn take_part(&mut self) -> Option<Part> {
-        self.part.take()
+    /// Returns what was read for the block, if the source has [chunks](crate::Source::chunks).
+    pub fn take_chunk(&mut self) -> Option<Chunk> {
+        self.chunk.take()
     }
 
     /// Moves all frames of another block to this one, without a copy of their bytes, and nothing else: blocks of a channel
     /// have nothing else. False, and nothing changes, if that would exceed the number of frames of this block, or if it has
     /// frames.
     pub(super) fn take_frames(&mut self, other: &mut Block<'static>) -> bool {
-        let fits = self.is_empty() && other.frames.len() <= self.max_frames;
+        let fits = self.is_empty() && other.frames.len() <= self.max_frames.min(MAX_BLOCK_FRAMES);
         if fits {
             self.frames.extend(other.frames.iter().copied());
             (self.used, self.len) = (other.used, other.len);

@@ -1,6 +1,6 @@
 //! A limit on the number of frames.
 
-use crate::{Block, Fill, NextFrame, Parts, Source, Timestamp};
+use crate::{Block, ChunkReader, Fill, NextFrame, Source, Timestamp};
 
 /// A [`Source`] that ends after a number of frames of another source.
 #[derive(Clone, Debug)]
@@ -62,8 +62,8 @@ impl<'f, S: Source<'f>> Source<'f> for FirstFrames<S> {
         self.source.taken_at()
     }
 
-    fn parts(&mut self, block_bytes: usize) -> Option<Box<dyn Parts>> {
-        self.source.parts(block_bytes)
+    fn chunks(&mut self, block_bytes: usize) -> Option<Box<dyn ChunkReader>> {
+        self.source.chunks(block_bytes)
     }
 
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, S::Error> {

@@ -2,16 +2,16 @@
 
 mod block;
 mod channel;
+mod chunk;
 mod first_frames;
 mod frames;
-mod part;
 
 pub(crate) use block::StoredFrame;
 pub use block::{Block, FrameRecord};
 pub use channel::{FrameChannelClosed, FrameReceiver, FrameSender, frame_channel};
+pub use chunk::{Chunk, ChunkReader};
 pub use first_frames::FirstFrames;
 pub use frames::Frames;
-pub use part::{Part, Parts};
 
 use crate::{Frame, Timestamp};
 
@@ -86,14 +86,16 @@ pub trait Source<'f> {
         None
     }
 
-    /// Lets several threads read at once: the block of each later [`fill`](Self::fill) has the next of the [parts](Block::take_part), which
-    /// are read before. `block_bytes` is the length at which a block is full. `None` (default) if only `fill` reads. A source that wraps
-    /// another one passes its answer on.
-    fn parts(&mut self, _block_bytes: usize) -> Option<Box<dyn Parts>> {
+    /// Returns what lets several threads read the source at once; `None` (default) if only [`fill`](Self::fill) reads.
+    ///
+    /// The analysis asks once, before it fills blocks of about `block_bytes`. The block of each `fill` then [has](Block::take_chunk) the next
+    /// chunk, which its thread has read. A source with chunks never waits. One that wraps another passes its answer on, and fills blocks
+    /// by [`fill`](Self::fill) of the other.
+    fn chunks(&mut self, _block_bytes: usize) -> Option<Box<dyn ChunkReader>> {
         None
     }
 
-    /// Appends frames to an empty block until the block is full or the source would wait.
+    /// Appends frames to an empty block until the block is full, the frames of its chunk are used up, or the source would wait.
     ///
     /// The default implementation copies the frames of [`next_frame`](Self::next_frame). A source with its own buffer
     /// can hand it over instead ([`Block::swap_buffer`]), one whose memory stays can lend its frames ([`Block::lend`]).
@@ -165,8 +167,8 @@ impl<'f, S: Source<'f> + ?Sized> Source<'f> for &mut S {
         (**self).taken_at()
     }
 
-    fn parts(&mut self, block_bytes: usize) -> Option<Box<dyn Parts>> {
-        (**self).parts(block_bytes)
+    fn chunks(&mut self, block_bytes: usize) -> Option<Box<dyn ChunkReader>> {
+        (**self).chunks(block_bytes)
     }
 
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, Self::Error> {

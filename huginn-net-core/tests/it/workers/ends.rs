@@ -190,11 +190,11 @@ fn thread_panic_returns_error_with_message() {
         let (_, name, message) =
             thread_panic(workers, Buffered::new(&packets, Ending::Panic("no more")), kind);
         assert_eq!((name, message.as_str()), ("worker", "no more"));
-        // Fewer workers read no parts.
+        // Fewer workers read no chunks.
         if workers == 5 {
-            let source = Buffered::new(&packets, Ending::PanicInPart("unreadable"));
+            let source = Buffered::new(&packets, Ending::PanicInChunk("unreadable"));
             let (events, name, message) = thread_panic(workers, source, kind);
-            assert!(events <= 2 * 4, "{events}");
+            assert!(events <= 4 * 3 * 2, "{events} of four blocks of three packets");
             assert_eq!((name, message.as_str()), ("worker", "unreadable"));
         }
         let (events, name, message) = thread_panic(workers, Buffered::new(&poisoned, Ending::Again), kind);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use huginn_net_core::{Block, Fill, Frame, FrameRecord, NextFrame, Part, Parts, Source};
+use huginn_net_core::{Block, Chunk, ChunkReader, Fill, Frame, FrameRecord, NextFrame, Source};
 
 use super::traffic::Packet;
 
@@ -39,41 +39,41 @@ pub(crate) enum Ending {
     End,
     Error(&'static str),
     Panic(&'static str),
-    /// A panic of the thread that reads the fifth part, or the end if there are no parts.
-    PanicInPart(&'static str),
+    /// A panic of the thread that reads the fifth chunk, or the end if there are no chunks.
+    PanicInChunk(&'static str),
     /// The packets repeat forever.
     Again,
 }
 
-/// Fills blocks by swapping buffers, as a capture file does. Has parts, without content.
+/// Fills blocks by swapping buffers, as a capture file does. Has chunks, without content.
 #[derive(Clone)]
 pub(crate) struct Buffered<'a> {
     packets: &'a [Packet],
     next: usize,
     ending: Ending,
-    /// The offset of the next part, if there are parts.
-    part: Option<u64>,
+    /// The offset of the next chunk, if there are chunks.
+    chunk: Option<u64>,
 }
 
-/// Parts of one byte.
-struct OrderedParts {
+/// Chunks of one byte.
+struct OrderedChunks {
     next: AtomicU64,
     ending: Ending,
 }
 
-impl Parts for OrderedParts {
+impl ChunkReader for OrderedChunks {
     fn claim(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    fn read(&self, offset: u64, buffer: Vec<u8>) -> Part {
+    fn read(&self, offset: u64, buffer: Vec<u8>) -> Chunk {
         match self.ending {
-            Ending::PanicInPart(message) if offset == 4 => panic!("{message}"),
-            // The next parts are read before this one.
+            Ending::PanicInChunk(message) if offset == 4 => panic!("{message}"),
+            // The next chunks are read before this one.
             _ if offset.is_multiple_of(3) => thread::sleep(Duration::from_micros(200)),
             _ => {}
         }
-        Part { buffer, end: 0, offset }
+        Chunk { buffer, end: 0, offset }
     }
 }
 
@@ -82,13 +82,13 @@ impl<'a> Buffered<'a> {
     const BUFFER_LEN: usize = 700;
 
     pub(crate) fn new(packets: &'a [Packet], ending: Ending) -> Self {
-        Self { packets, next: 0, ending, part: None }
+        Self { packets, next: 0, ending, chunk: None }
     }
 
     fn next_packet(&mut self) -> Result<Option<&'a Packet>, &'static str> {
         if self.next == self.packets.len() {
             match self.ending {
-                Ending::End | Ending::PanicInPart(_) => return Ok(None),
+                Ending::End | Ending::PanicInChunk(_) => return Ok(None),
                 Ending::Error(error) => return Err(error),
                 Ending::Panic(message) => panic!("{message}"),
                 Ending::Again => self.next = 0,
@@ -106,14 +106,14 @@ impl<'f> Source<'f> for Buffered<'_> {
         Ok(NextFrame::from_frame(self.next_packet()?.map(Packet::frame)))
     }
 
-    fn parts(&mut self, _: usize) -> Option<Box<dyn Parts>> {
-        self.part = Some(0);
-        Some(Box::new(OrderedParts { next: AtomicU64::new(0), ending: self.ending }))
+    fn chunks(&mut self, _: usize) -> Option<Box<dyn ChunkReader>> {
+        self.chunk = Some(0);
+        Some(Box::new(OrderedChunks { next: AtomicU64::new(0), ending: self.ending }))
     }
 
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, &'static str> {
-        assert_eq!(block.take_part().map(|part| part.offset), self.part, "parts arrive in order");
-        self.part = self.part.map(|part| part + 1);
+        assert_eq!(block.take_chunk().map(|chunk| chunk.offset), self.chunk, "chunks arrive in order");
+        self.chunk = self.chunk.map(|chunk| chunk + 1);
         let mut buffer = Vec::new();
         let outcome = loop {
             match self.next_packet() {
