@@ -28,7 +28,8 @@ pub(crate) const LENT_FRAME_BYTES: usize = 128;
 /// Maximum number of blocks in the ring: how far the fastest worker may run ahead of the slowest.
 pub(crate) const RING_BLOCKS: usize = 8;
 
-/// Number of workers from which several read a file at once: four take as long to analyse a block as one takes to read it.
+/// Number of workers with a processor each from which several read a file at once: four take as long to analyse a block as one takes to read
+/// it.
 pub(crate) const MIN_READING_WORKERS: usize = 5;
 
 /// Ring length, in blocks, at which a congested ring has recovered: half of the ring, so that its state does not

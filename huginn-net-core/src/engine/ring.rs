@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::CancelToken;
 use super::index::{IndexedBlock, Sequencer, Sorter};
-use crate::limits::{MIN_READING_WORKERS, RING_BLOCKS, RING_CONGESTED_TIMEOUT, RING_RECOVERED_BLOCKS};
+use crate::limits::{RING_BLOCKS, RING_CONGESTED_TIMEOUT, RING_RECOVERED_BLOCKS};
 use crate::{ChunkReader, Fill, Source};
 
 /// The policy for a worker that cannot keep up.
@@ -30,6 +30,8 @@ pub(super) struct RingConfig {
     /// Bytes at which a block is full.
     pub(super) block_bytes: usize,
     pub(super) overflow: Overflow,
+    /// Whether several workers read the [chunks](Source::chunks) of the source at once.
+    pub(super) reads_at_once: bool,
 }
 
 /// The ring of blocks, and the source that fills them.
@@ -109,8 +111,7 @@ impl<'a, 'f, S: Source<'f>> Ring<'a, 'f, S> {
         cancel: &'a CancelToken,
     ) -> Self {
         let cursor = || WorkerCursor { next: Some(0), skipped: VecDeque::new() };
-        let reads_at_once = workers >= MIN_READING_WORKERS;
-        let chunks = reads_at_once.then(|| source.chunks(config.block_bytes)).flatten();
+        let chunks = config.reads_at_once.then(|| source.chunks(config.block_bytes)).flatten();
         let state = RingState {
             source_state: SourceState::Available(source),
             blocks: VecDeque::new(),
@@ -475,7 +476,7 @@ mod tests {
     /// Creates a ring for two workers, whose source never ends.
     fn ring(cancel: &CancelToken) -> Ring<'_, 'static, impl Source<'static, Error: Send> + Send> {
         let frame = Frame { ts: Timestamp::default(), link: LinkType::RAW, data: &[0x45], wire_len: 1 };
-        let config = RingConfig { block_bytes: 1, overflow: Overflow::Drop };
+        let config = RingConfig { block_bytes: 1, overflow: Overflow::Drop, reads_at_once: false };
         let sequencer = Sequencer::new(PacketClock::new(Duration::from_secs(1)), 0, 1);
         Ring::new(Frames::new(std::iter::repeat(frame)), sequencer, 2, config, cancel)
     }

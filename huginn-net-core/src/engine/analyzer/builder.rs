@@ -20,6 +20,7 @@ pub struct Builder<P> {
     #[cfg(feature = "bpf")]
     bpf: Option<crate::Bpf>,
     workers: NonZeroUsize,
+    processors: Option<NonZeroUsize>,
     block_bytes: Option<usize>,
     overflow: Option<Overflow>,
     hash_seed: Option<HashSeed>,
@@ -37,6 +38,7 @@ impl<P: Protocol> Builder<P> {
             #[cfg(feature = "bpf")]
             bpf: None,
             workers: NonZeroUsize::MIN,
+            processors: None,
             block_bytes: None,
             overflow: None,
             hash_seed: None,
@@ -101,6 +103,14 @@ impl<P: Protocol> Builder<P> {
         self
     }
 
+    /// Sets how many workers run at once, at most. The default is the number of processors that the system gives the program: set fewer
+    /// for several analyses at the same time. It decides when the workers start, and that five and more of them read a file at once, and
+    /// never what is reported.
+    pub fn processors(mut self, processors: NonZeroUsize) -> Self {
+        self.processors = Some(processors);
+        self
+    }
+
     /// Sets the size of a block in bytes (default 256 KiB for each worker, at most 4 MiB). Only several workers use blocks;
     /// with a size, they start after one block of frames of 128 bytes, whatever the frames are.
     pub fn block_bytes(mut self, bytes: usize) -> Self {
@@ -146,6 +156,7 @@ impl<P: Protocol> Builder<P> {
             ingest,
             flows: FlowTable::new(self.protocol, self.flows, partitions),
             workers: self.workers,
+            processors: self.processors,
             block_bytes: self.block_bytes,
             overflow: self.overflow,
             seeds,

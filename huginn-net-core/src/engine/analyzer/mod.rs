@@ -25,7 +25,7 @@ use super::sequential::{self, Outcome, Reporter, SequentialPath};
 use super::snapshot::Request;
 use super::{AnalysisError, SnapshotHandle, TextSink};
 use crate::flow::FlowTable;
-use crate::limits::{BLOCK_BYTES_PER_WORKER, MAX_BLOCK_BYTES};
+use crate::limits::{BLOCK_BYTES_PER_WORKER, MAX_BLOCK_BYTES, MIN_READING_WORKERS};
 use crate::{
     DecodeCounters, Event, Examples, FlowCounters, Frame, Protocol, Report, Sink, SinkResult, Source,
     Timestamp, tally,
@@ -40,6 +40,7 @@ pub struct Analyzer<P: Protocol> {
     flows: FlowTable<P>,
     router: EventRouter<P::SharedState>,
     workers: NonZeroUsize,
+    processors: Option<NonZeroUsize>,
     block_bytes: Option<usize>,
     overflow: Option<Overflow>,
     seeds: Seeds,
@@ -251,7 +252,7 @@ impl<P: Protocol> Analyzer<P> {
         let accepted = snapshots.accept();
         let processors = match self.workers {
             NonZeroUsize::MIN => NonZeroUsize::MIN,
-            _ => processors(),
+            _ => self.processors.unwrap_or_else(processors),
         };
         let division =
             Division::new(self.workers, processors, self.block_bytes, overflow, source.lends(), R::PER_EVENT);
@@ -262,7 +263,10 @@ impl<P: Protocol> Analyzer<P> {
             self.run_sequential::<true, S, R>(source, division, requests, render, output)
         };
         let outcome = match first {
-            Ok(Some(source)) => self.run_parallel(source, overflow, requests, render, output),
+            Ok(Some(source)) => {
+                let reads_at_once = self.workers.min(processors).get() >= MIN_READING_WORKERS;
+                self.run_parallel(source, overflow, reads_at_once, requests, render, output)
+            }
             Ok(None) => Ok(()),
             Err(error) => Err(AnalysisError::Source(error)),
         };
@@ -301,6 +305,7 @@ impl<P: Protocol> Analyzer<P> {
         &mut self,
         source: S,
         overflow: Overflow,
+        reads_at_once: bool,
         requests: &Receiver<Request<P>>,
         render: &R,
         output: &mut dyn Output<R::Rendered, R::Arena>,
@@ -308,7 +313,8 @@ impl<P: Protocol> Analyzer<P> {
         let Self { ingest, flows, router, workers, block_bytes, dropped, cancel, .. } = self;
         let workers = workers.get();
         let default_bytes = || BLOCK_BYTES_PER_WORKER.saturating_mul(workers).min(MAX_BLOCK_BYTES);
-        let ring = RingConfig { block_bytes: block_bytes.unwrap_or_else(default_bytes), overflow };
+        let block_bytes = block_bytes.unwrap_or_else(default_bytes);
+        let ring = RingConfig { block_bytes, overflow, reads_at_once };
         let parts = Parts { ingest, flows, router, dropped, cancel, requests };
         parallel::run(workers, ring, parts, source, render, output)
     }

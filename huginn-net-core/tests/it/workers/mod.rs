@@ -30,7 +30,9 @@ const EXAMPLES: [&str; 10] = [
 ];
 
 fn builder(workers: usize, block_bytes: usize) -> Builder<Everything> {
-    Analyzer::builder().workers(NonZeroUsize::new(workers).unwrap()).block_bytes(block_bytes)
+    let workers = NonZeroUsize::new(workers).unwrap();
+    // As on a machine with a processor for each worker.
+    Analyzer::builder().workers(workers).processors(workers).block_bytes(block_bytes)
 }
 
 /// Events, counters, their examples and the time of the frames, and segments that the protocol counted.
