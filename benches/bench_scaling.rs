@@ -1,7 +1,7 @@
 //! What workers gain: the CPU time of each thread of an analysis of packets in memory, and the wall time.
 //!
 //! `cargo bench -p huginn-net-benches --bench scaling [-- CAPTURE|WORD]...` also analyses a capture file, or only the rows whose
-//! name contains one of the words.
+//! name contains one of the words. With `--processor-each`, workers are told that each has a processor.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
@@ -83,7 +83,9 @@ fn arguments() -> impl Iterator<Item = String> {
 
 fn as_json<'f, S: Source<'f, Error: Debug + Send> + Send>(name: &str, source: impl Fn() -> S) {
     rows(name, |workers| {
-        let mut analyzer = HuginnNet::builder().workers(workers).build();
+        let builder = HuginnNet::builder().workers(workers);
+        let has_each = std::env::args().any(|argument| argument == "--processor-each");
+        let mut analyzer = if has_each { builder.processors(workers) } else { builder }.build();
         let write = |event: &Event, line: &mut Vec<u8>| JsonEvent { event, file: None }.write_to(line);
         let mut keep = |text: &[u8]| _ = black_box(text).len();
         analyzer.analyze_text(Measured(source()), write, &mut keep).unwrap().events

@@ -30,7 +30,9 @@ impl ChunkReader for FileChunks {
 
     fn read(&self, offset: u64, mut buffer: Vec<u8>) -> Chunk {
         let len = PREFIX_ROOM.saturating_add(self.chunk_len);
-        if buffer.len() < len {
+        if buffer.is_empty() {
+            buffer = vec![0; len];
+        } else if buffer.len() < len {
             buffer.resize(len, 0);
         }
         let mut end = PREFIX_ROOM;

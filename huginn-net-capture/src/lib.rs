@@ -412,9 +412,8 @@ impl<'f> Source<'f> for CaptureReader {
 
     /// Moves the read buffer into the block without copying frames.
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, CaptureError> {
-        if let Some(chunk) = block.take_chunk()
-            && !self.stream.add_chunk(chunk)
-        {
+        if let Some(dropped) = block.take_chunk().and_then(|chunk| self.stream.add_chunk(chunk)) {
+            block.swap_buffer(dropped);
             return Ok(Fill::More);
         }
         let outcome = self.fill_records(block);

@@ -31,12 +31,30 @@ pub(super) struct Stream {
 /// How several threads read a plain file.
 #[derive(Default)]
 struct Chunks {
-    /// The offset of the next chunk to be read, if there are chunks.
+    /// The offset of the next chunk to be claimed, if there are chunks.
     next: Option<Arc<AtomicU64>>,
+    /// Length of a chunk, in bytes.
+    len: u64,
     /// Whether chunks arrive that were claimed before [`next`](Self::next) was set again.
     are_stale: bool,
     /// A buffer for later use.
     spare: Vec<u8>,
+}
+
+impl Chunks {
+    /// Lets chunks go on at an offset, after one at `dropped` that is not there.
+    fn continue_at(&mut self, offset: u64, dropped: u64) {
+        let Some(next) = &self.next else { return };
+        // Chunks that were claimed before the first call arrive first.
+        if std::mem::replace(&mut self.are_stale, true) {
+            return;
+        }
+        // One of them may be there.
+        let ahead = offset.checked_sub(dropped).and_then(|ahead| ahead.checked_rem(self.len));
+        if ahead != Some(0) || offset >= next.load(Ordering::Relaxed) {
+            next.store(offset, Ordering::Relaxed);
+        }
+    }
 }
 
 /// The source of uncompressed bytes.
@@ -67,8 +85,9 @@ impl Stream {
         let ByteSource::Input(input) = &self.source else { return None };
         let file = Arc::clone(input.plain_file()?);
         let next = Arc::new(AtomicU64::new(input.consumed()));
-        self.chunks.next = Some(Arc::clone(&next));
-        Some(FileChunks::new(file, block_bytes.clamp(BUFFER_LEN, MAX_BUFFER_LEN), next))
+        let len = block_bytes.clamp(BUFFER_LEN, MAX_BUFFER_LEN);
+        (self.chunks.next, self.chunks.len) = (Some(Arc::clone(&next)), len as u64);
+        Some(FileChunks::new(file, len, next))
     }
 
     /// Whether threads read chunks of the file.
@@ -77,24 +96,25 @@ impl Stream {
         self.chunks.next.is_some()
     }
 
-    /// Adds a chunk to the bytes read. False if the file goes on elsewhere, because it has changed, or because bytes after the last chunk
-    /// were read without one: then the chunk is dropped, and later ones follow those bytes.
-    pub(super) fn add_chunk(&mut self, chunk: Chunk) -> bool {
+    /// Adds a chunk to the bytes read. Returns its buffer, without a use of it, if the file goes on elsewhere, because it has changed, or
+    /// because bytes after the last chunk were read without one. Later chunks then follow those bytes.
+    pub(super) fn add_chunk(&mut self, chunk: Chunk) -> Option<Vec<u8>> {
         let Chunk { buffer, end, offset } = chunk;
-        let ByteSource::Input(input) = &mut self.source else { return true };
-        let is_next = offset == input.consumed();
-        if is_next {
-            input.advance(end.saturating_sub(PREFIX_ROOM));
-            self.chunks.spare = if end > PREFIX_ROOM { self.switch_to(buffer, end) } else { buffer };
-        } else {
-            // Chunks that were claimed before arrive first, and must not set it again.
-            if let Some(next) = self.chunks.next.as_ref().filter(|_| !self.chunks.are_stale) {
-                next.store(input.consumed(), Ordering::Relaxed);
-            }
+        let ByteSource::Input(input) = &mut self.source else { return None };
+        let reached = input.consumed();
+        if offset > reached && end <= PREFIX_ROOM {
+            // Beyond the end of the file, which a read without a chunk shows.
             self.chunks.spare = buffer;
+            return None;
         }
-        self.chunks.are_stale = !is_next;
-        is_next
+        if offset != reached {
+            self.chunks.continue_at(reached, offset);
+            return Some(buffer);
+        }
+        input.advance(end.saturating_sub(PREFIX_ROOM));
+        self.chunks.are_stale = false;
+        self.chunks.spare = if end > PREFIX_ROOM { self.switch_to(buffer, end) } else { buffer };
+        None
     }
 
     /// Sets the maximum ratio of decompressed to compressed bytes; without effect once a thread reads ahead.
@@ -196,6 +216,12 @@ impl Stream {
         self.base.wrapping_add(self.end as u64)
     }
 
+    /// Returns the memory of the buffer, in bytes.
+    #[cfg(test)]
+    pub(super) fn buffer_len(&self) -> usize {
+        self.buffer.capacity()
+    }
+
     /// Returns the offset in the buffer of the first unread byte.
     #[inline]
     pub(super) fn start(&self) -> usize {
@@ -225,6 +251,10 @@ impl Stream {
     fn fill(&mut self, len: usize) -> io::Result<()> {
         if let ByteSource::Input(_) = self.source {
             self.make_room(len);
+            // A buffer that a chunk was appended to stays longer, but what is read into it does not grow with each.
+            if self.has_chunks() {
+                self.buffer.truncate(MAX_BUFFER_LEN.max(len));
+            }
         }
         while self.end.saturating_sub(self.start) < len && !self.at_end {
             match &mut self.source {
@@ -274,6 +304,7 @@ impl Stream {
         let bytes = buffer.get(PREFIX_ROOM..end).unwrap_or_default();
         self.make_room(len);
         self.buffer.truncate(len);
+        self.buffer.reserve_exact(bytes.len());
         self.buffer.extend_from_slice(bytes);
         self.end = self.buffer.len();
         buffer

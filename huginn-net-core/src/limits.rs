@@ -19,7 +19,7 @@ pub(crate) const MAX_CHANNEL_BLOCKS: usize = 8;
 pub(crate) const CHANNEL_WAIT: Duration = Duration::from_millis(500);
 
 /// Maximum number of frames per block, so that the records and tasks of very short frames take at most 2 MiB. A block that is filled from a
-/// chunk has all frames of the chunk.
+/// chunk has all frames of the chunk, eight times as many at most.
 pub(crate) const MAX_BLOCK_FRAMES: usize = 1 << 14;
 
 /// Bytes that a lent frame counts for in a block: what its analysis reads of most frames, so that a block of 512 KiB holds 4,096.

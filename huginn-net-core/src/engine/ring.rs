@@ -284,7 +284,7 @@ impl<'a, 'f, S: Source<'f>> Ring<'a, 'f, S> {
     }
 
     fn lock(&self) -> MutexGuard<'_, RingState<'f, S>> {
-        // No code panics while it holds the lock, so a poisoned state is still consistent.
+        // No code that panics while it holds the lock has changed the state, so that a poisoned one is consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -103,9 +103,9 @@ impl<P: Protocol> Builder<P> {
         self
     }
 
-    /// Sets how many workers run at once, at most. The default is the number of processors that the system gives the program: set fewer
-    /// for several analyses at the same time. It decides when the workers start, and that five and more of them read a file at once, and
-    /// never what is reported.
+    /// States how many processors the workers have (default: as many as the system gives the program). State fewer for several analyses at
+    /// the same time. It limits nothing, and never decides what is reported: it decides when frames [in memory](crate::Source::lends) move to
+    /// the workers, and whether five workers or more read a [file](crate::Source::chunks) at once, which they do with a processor each.
     pub fn processors(mut self, processors: NonZeroUsize) -> Self {
         self.processors = Some(processors);
         self

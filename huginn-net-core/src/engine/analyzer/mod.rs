@@ -264,7 +264,7 @@ impl<P: Protocol> Analyzer<P> {
         };
         let outcome = match first {
             Ok(Some(source)) => {
-                let reads_at_once = self.workers.min(processors).get() >= MIN_READING_WORKERS;
+                let reads_at_once = self.workers.get() >= MIN_READING_WORKERS && self.workers <= processors;
                 self.run_parallel(source, overflow, reads_at_once, requests, render, output)
             }
             Ok(None) => Ok(()),
