@@ -1,7 +1,7 @@
 //! What workers gain: the CPU time of each thread of an analysis of packets in memory, and the wall time.
 //!
 //! `cargo bench -p huginn-net-benches --bench scaling [-- CAPTURE|WORD]...` also analyses a capture file, or only the rows whose
-//! name contains one of the words. With `--processor-each`, workers are told that each has a processor.
+//! name contains one of the words. With `--processor-each`, the analysis of JSON assumes that each worker has a processor.
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
@@ -25,7 +25,7 @@ use std::hint::black_box;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use huginn_net::record::JsonEvent;
@@ -228,7 +228,7 @@ impl<'f, S: Source<'f, Error: Debug>> Source<'f> for Measured<S> {
         next
     }
 
-    fn chunks(&mut self, block_bytes: usize) -> Option<Box<dyn ChunkReader>> {
+    fn chunks(&mut self, block_bytes: usize) -> Option<Arc<dyn ChunkReader>> {
         self.0.chunks(block_bytes)
     }
 

@@ -13,13 +13,23 @@ use super::limits::PREFIX_ROOM;
 pub(super) struct FileChunks {
     file: Arc<File>,
     chunk_len: usize,
-    next: Arc<AtomicU64>,
+    /// The offset of the next chunk to be claimed.
+    next: AtomicU64,
 }
 
 impl FileChunks {
-    /// Creates a reader of chunks from the offset in `next` on. The stream sets `next` where the file does not go on as the chunks do.
-    pub(super) fn new(file: Arc<File>, chunk_len: usize, next: Arc<AtomicU64>) -> Self {
-        Self { file, chunk_len, next }
+    /// Creates a reader of chunks from an offset on.
+    pub(super) fn new(file: Arc<File>, chunk_len: usize, start: u64) -> Self {
+        Self { file, chunk_len, next: AtomicU64::new(start) }
+    }
+
+    /// Lets chunks go on at an offset, after one at `dropped` that is not there.
+    pub(super) fn continue_at(&self, offset: u64, dropped: u64) {
+        // A chunk that was claimed may be there.
+        let ahead = offset.checked_sub(dropped).and_then(|ahead| ahead.checked_rem(self.chunk_len as u64));
+        if ahead != Some(0) || offset >= self.next.load(Ordering::Relaxed) {
+            self.next.store(offset, Ordering::Relaxed);
+        }
     }
 }
 

@@ -405,9 +405,9 @@ impl<'f> Source<'f> for CaptureReader {
     }
 
     /// Lets several threads read a plain file at once.
-    fn chunks(&mut self, block_bytes: usize) -> Option<Box<dyn ChunkReader>> {
+    fn chunks(&mut self, block_bytes: usize) -> Option<Arc<dyn ChunkReader>> {
         let chunks = self.stream.file_chunks(block_bytes)?;
-        Some(Box::new(chunks))
+        Some(chunks)
     }
 
     /// Moves the read buffer into the block without copying frames.

@@ -4,7 +4,6 @@ use std::io::{self, Read};
 use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use huginn_net_core::Chunk;
 
@@ -31,30 +30,12 @@ pub(super) struct Stream {
 /// How several threads read a plain file.
 #[derive(Default)]
 struct Chunks {
-    /// The offset of the next chunk to be claimed, if there are chunks.
-    next: Option<Arc<AtomicU64>>,
-    /// Length of a chunk, in bytes.
-    len: u64,
-    /// Whether chunks arrive that were claimed before [`next`](Self::next) was set again.
+    /// Reads them; `None` if the file is read without chunks.
+    reader: Option<Arc<FileChunks>>,
+    /// Whether chunks arrive that were claimed before the file was found to go on elsewhere.
     are_stale: bool,
     /// A buffer for later use.
     spare: Vec<u8>,
-}
-
-impl Chunks {
-    /// Lets chunks go on at an offset, after one at `dropped` that is not there.
-    fn continue_at(&mut self, offset: u64, dropped: u64) {
-        let Some(next) = &self.next else { return };
-        // Chunks that were claimed before the first call arrive first.
-        if std::mem::replace(&mut self.are_stale, true) {
-            return;
-        }
-        // One of them may be there.
-        let ahead = offset.checked_sub(dropped).and_then(|ahead| ahead.checked_rem(self.len));
-        if ahead != Some(0) || offset >= next.load(Ordering::Relaxed) {
-            next.store(offset, Ordering::Relaxed);
-        }
-    }
 }
 
 /// The source of uncompressed bytes.
@@ -81,19 +62,19 @@ impl Stream {
     }
 
     /// Lets several threads read chunks of the file, if it is a plain one.
-    pub(super) fn file_chunks(&mut self, block_bytes: usize) -> Option<FileChunks> {
+    pub(super) fn file_chunks(&mut self, block_bytes: usize) -> Option<Arc<FileChunks>> {
         let ByteSource::Input(input) = &self.source else { return None };
         let file = Arc::clone(input.plain_file()?);
-        let next = Arc::new(AtomicU64::new(input.consumed()));
         let len = block_bytes.clamp(BUFFER_LEN, MAX_BUFFER_LEN);
-        (self.chunks.next, self.chunks.len) = (Some(Arc::clone(&next)), len as u64);
-        Some(FileChunks::new(file, len, next))
+        let reader = Arc::new(FileChunks::new(file, len, input.consumed()));
+        self.chunks.reader = Some(Arc::clone(&reader));
+        Some(reader)
     }
 
     /// Whether threads read chunks of the file.
     #[inline]
     pub(super) fn has_chunks(&self) -> bool {
-        self.chunks.next.is_some()
+        self.chunks.reader.is_some()
     }
 
     /// Adds a chunk to the bytes read. Returns its buffer, without a use of it, if the file goes on elsewhere, because it has changed, or
@@ -108,7 +89,11 @@ impl Stream {
             return None;
         }
         if offset != reached {
-            self.chunks.continue_at(reached, offset);
+            let were_stale = std::mem::replace(&mut self.chunks.are_stale, true);
+            // Chunks that were claimed before the first one was dropped arrive first.
+            if let Some(reader) = self.chunks.reader.as_ref().filter(|_| !were_stale) {
+                reader.continue_at(reached, offset);
+            }
             return Some(buffer);
         }
         input.advance(end.saturating_sub(PREFIX_ROOM));

@@ -227,10 +227,10 @@ fn filled(mut capture: CaptureReader, limit: usize) -> (Vec<Packet>, Option<Capt
     }
 }
 
-/// A capture of which some chunks are always read ahead, after its first frame.
+/// A capture with a number of chunks that are read ahead, after its first frame.
 struct InChunks {
     capture: CaptureReader,
-    chunks: Box<dyn ChunkReader>,
+    chunks: Arc<dyn ChunkReader>,
     packets: Vec<Packet>,
     /// How many chunks are read ahead.
     ahead: usize,
@@ -326,7 +326,7 @@ fn chunks_go_on_after_bytes_that_were_read_without_them() {
     assert!((12..=14).contains(&fills), "{fills} fills");
 }
 
-/// Blocks of which reads and chunks of 256 KiB may end at the same offset.
+/// To skip a long block, the stream reads without chunks. These reads may end where a chunk of 256 KiB begins.
 #[test]
 fn chunks_that_were_claimed_before_are_used_where_they_fit() {
     let head = [section(Little), interface(Little, 1, 0, &[]), enhanced(Little, 0, 0, &[1; 60], 60)].concat();

@@ -3,6 +3,7 @@
 use std::io;
 use std::num::NonZeroU32;
 use std::path::Path;
+use std::sync::Arc;
 
 use huginn_net::CancelToken;
 use huginn_net::capture::LabelledFrame;
@@ -338,7 +339,7 @@ impl<'f> Source<'f> for CaptureSource<'_> {
         Source::next_frame(&mut self.reader)
     }
 
-    fn chunks(&mut self, block_bytes: usize) -> Option<Box<dyn ChunkReader>> {
+    fn chunks(&mut self, block_bytes: usize) -> Option<Arc<dyn ChunkReader>> {
         self.reader.chunks(block_bytes)
     }
 

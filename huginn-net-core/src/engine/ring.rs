@@ -39,7 +39,7 @@ pub(super) struct Ring<'a, 'f, S: Source<'f>> {
     state: Mutex<RingState<'f, S>>,
     changed: Condvar,
     /// Reads the chunks of the source.
-    chunks: Option<Box<dyn ChunkReader>>,
+    chunks: Option<Arc<dyn ChunkReader>>,
     config: RingConfig,
     cancel: &'a CancelToken,
 }
@@ -222,12 +222,11 @@ impl<'a, 'f, S: Source<'f>> Ring<'a, 'f, S> {
         if let Some(number) = guard.unsorted {
             // The next worker may fill a block meanwhile.
             self.changed.notify_one();
-            sorter.sort(&mut block);
-            self.lock().set_sorted(number, block);
+            self.sort(number, block, sorter);
         } else {
             self.lock().spare.push(block);
+            self.changed.notify_all();
         }
-        self.changed.notify_all();
         guard.is_done = true;
     }
 
@@ -260,10 +259,15 @@ impl<'a, 'f, S: Source<'f>> Ring<'a, 'f, S> {
         state.next_unfilled = number.saturating_add(1);
         drop(state);
         self.changed.notify_all();
+        self.sort(number, block, sorter);
+        guard.is_done = true;
+    }
+
+    /// Sorts a block, and hands it to the workers.
+    fn sort(&self, number: u64, mut block: IndexedBlock<'f>, sorter: &mut Sorter) {
         sorter.sort(&mut block);
         self.lock().set_sorted(number, block);
         self.changed.notify_all();
-        guard.is_done = true;
     }
 
     /// Waits until the ring changes, or until the slowest worker must skip a block.

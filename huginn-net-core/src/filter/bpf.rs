@@ -87,7 +87,7 @@ impl<'f, S: Source<'f>> Source<'f> for BpfSource<'_, S> {
         self.source.next_frame()
     }
 
-    fn chunks(&mut self, block_bytes: usize) -> Option<Box<dyn ChunkReader>> {
+    fn chunks(&mut self, block_bytes: usize) -> Option<Arc<dyn ChunkReader>> {
         self.source.chunks(block_bytes)
     }
 

@@ -1,5 +1,7 @@
 //! A limit on the number of frames.
 
+use std::sync::Arc;
+
 use crate::{Block, ChunkReader, Fill, NextFrame, Source, Timestamp};
 
 /// A [`Source`] that ends after a number of frames of another source.
@@ -62,7 +64,7 @@ impl<'f, S: Source<'f>> Source<'f> for FirstFrames<S> {
         self.source.taken_at()
     }
 
-    fn chunks(&mut self, block_bytes: usize) -> Option<Box<dyn ChunkReader>> {
+    fn chunks(&mut self, block_bytes: usize) -> Option<Arc<dyn ChunkReader>> {
         self.source.chunks(block_bytes)
     }
 

@@ -13,6 +13,8 @@ pub use chunk::{Chunk, ChunkReader};
 pub use first_frames::FirstFrames;
 pub use frames::Frames;
 
+use std::sync::Arc;
+
 use crate::{Frame, Timestamp};
 
 /// Supplies the frames of a capture in order.
@@ -91,7 +93,7 @@ pub trait Source<'f> {
     /// The analysis asks once, before it fills blocks of about `block_bytes`. The block of each `fill` then [has](Block::take_chunk) the next
     /// chunk, which its thread has read. A source with chunks never waits. One that wraps another passes its answer on, and fills blocks
     /// by [`fill`](Self::fill) of the other.
-    fn chunks(&mut self, _block_bytes: usize) -> Option<Box<dyn ChunkReader>> {
+    fn chunks(&mut self, _block_bytes: usize) -> Option<Arc<dyn ChunkReader>> {
         None
     }
 
@@ -167,7 +169,7 @@ impl<'f, S: Source<'f> + ?Sized> Source<'f> for &mut S {
         (**self).taken_at()
     }
 
-    fn chunks(&mut self, block_bytes: usize) -> Option<Box<dyn ChunkReader>> {
+    fn chunks(&mut self, block_bytes: usize) -> Option<Arc<dyn ChunkReader>> {
         (**self).chunks(block_bytes)
     }
 

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::slice;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -39,7 +40,7 @@ pub(crate) enum Ending {
     End,
     Error(&'static str),
     Panic(&'static str),
-    /// A panic of the thread that reads the fifth chunk, or the end if there are no chunks.
+    /// A panic of the thread that reads the fifth chunk, or the end if the source is read without chunks.
     PanicInChunk(&'static str),
     /// The packets repeat forever.
     Again,
@@ -106,9 +107,9 @@ impl<'f> Source<'f> for Buffered<'_> {
         Ok(NextFrame::from_frame(self.next_packet()?.map(Packet::frame)))
     }
 
-    fn chunks(&mut self, _: usize) -> Option<Box<dyn ChunkReader>> {
+    fn chunks(&mut self, _: usize) -> Option<Arc<dyn ChunkReader>> {
         self.chunk = Some(0);
-        Some(Box::new(OrderedChunks { next: AtomicU64::new(0), ending: self.ending }))
+        Some(Arc::new(OrderedChunks { next: AtomicU64::new(0), ending: self.ending }))
     }
 
     fn fill(&mut self, block: &mut Block<'f>) -> Result<Fill, &'static str> {
