@@ -1,5 +1,8 @@
+use std::time::{Duration, Instant};
+
 use super::*;
 use crate::flow::FlowPartitions;
+use crate::limits::{RING_BLOCKS, RING_CONGESTED_TIMEOUT, RING_RECOVERED_BLOCKS};
 use crate::{DecodeConfig, Decoder, FlowLimits, Frame, Frames, LinkType, PacketClock, Timestamp};
 
 /// The worker that sorts the block gets the lock, and wakes the one that waits for it.
