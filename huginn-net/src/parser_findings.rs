@@ -13,7 +13,7 @@ use huginn_net_tls::TlsEvent;
 
 use crate::consistency::{self, ClientLayers, Consistency, Outcome};
 use crate::finding::{
-    Clients, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, SshClientFinding,
+    Clients, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, NoticeSettings, SshClientFinding,
     SshHandshakeFinding, SshServerFinding, TlsCertificatesFinding, TlsClientFinding, TlsHandshakeFinding,
     TlsServerFinding,
 };
@@ -52,13 +52,19 @@ pub(crate) fn on_ssh(
     emit(side, Route::Report(finding));
 }
 
-/// Converts parser events to findings and host updates.
-pub(crate) struct ParserFindings<'a> {
-    pub(crate) database: &'a Arc<Database>,
-    pub(crate) clients: &'a Clients,
+/// Which findings and host updates are made, and from which databases.
+#[derive(Clone, Debug)]
+pub(crate) struct FindingSettings {
+    pub(crate) database: Arc<Database>,
+    pub(crate) clients: Clients,
     pub(crate) scope: Scope,
     pub(crate) profiles: bool,
-    pub(crate) notices: bool,
+    pub(crate) notices: Option<NoticeSettings>,
+}
+
+/// Converts the events of one connection's parsers to findings and host updates.
+pub(crate) struct ParserFindings<'a> {
+    pub(crate) settings: &'a FindingSettings,
     pub(crate) systems: &'a [Option<HandshakeSystem>; 2],
     /// The outcome of the last reported mismatch of the connection.
     pub(crate) mismatch: &'a Cell<Option<Outcome>>,
@@ -73,7 +79,7 @@ impl ParserFindings<'_> {
         decrypted: bool,
         emit: &mut impl FnMut(Side, FlowOutput),
     ) {
-        let scope = self.scope;
+        let scope = self.settings.scope;
         let signature = match &event {
             HttpEvent::Request(HttpRequest { request, .. }) => {
                 in_scope(scope, HttpSignature::p0f_from_request(request), || {
@@ -90,19 +96,20 @@ impl ParserFindings<'_> {
         let Some((signature, counts)) = signature else { return };
         let verdict = self.verdict(signature);
         let mut update = HttpUpdate::new(&verdict, counts);
-        if self.profiles {
+        if self.settings.profiles {
             let language = match scope {
                 Scope::Full => language_of(&event),
                 Scope::P0f => hosts::p0f_language_of(&verdict.signature),
             };
             update = update.for_profile(&verdict, language, name_of(&event), firm_system(self.systems, side));
         }
-        let has_notices = self.notices && scope == Scope::Full;
+        let has_notices = self.settings.notices.is_some() && scope == Scope::Full;
         let mut mismatch = None;
         let finding = match event {
             HttpEvent::Request(HttpRequest { request, exchange, akamai, http3, .. }) => {
-                let software =
-                    akamai.as_ref().and_then(|akamai| self.clients.get().match_akamai(akamai.hash()));
+                let software = akamai
+                    .as_ref()
+                    .and_then(|akamai| self.settings.clients.get().match_akamai(akamai.hash()));
                 if scope == Scope::Full {
                     mismatch = self.mismatch(&request, akamai.as_deref(), software.as_ref(), &verdict);
                 }
@@ -113,7 +120,7 @@ impl ParserFindings<'_> {
                         RequestFacts::from_request(&request, &verdict, software.as_ref(), imitation);
                     update = update.for_notices(contact, &verdict, firm_system(self.systems, side));
                 }
-                let of_http3 = || self.clients.get().match_http3_hash(http3.as_ref()?.hash());
+                let of_http3 = || self.settings.clients.get().match_http3_hash(http3.as_ref()?.hash());
                 let software = software.or_else(of_http3);
                 let found = HttpRequestFinding {
                     request,
@@ -123,7 +130,7 @@ impl ParserFindings<'_> {
                     software,
                     http3,
                     verdict,
-                    clients: self.clients.clone(),
+                    clients: self.settings.clients.clone(),
                 };
                 Finding::HttpRequest(Box::new(found))
             }
@@ -172,18 +179,19 @@ impl ParserFindings<'_> {
             request: Some(request),
             ..ClientLayers::default()
         };
-        let found = consistency::check(&layers, self.database);
+        let found = consistency::check(&layers, &self.settings.database);
         (found.outcome >= Outcome::Proxy).then_some(found)
     }
 
     fn verdict(&self, signature: HttpSignature) -> HttpVerdict {
+        let FindingSettings { database, clients, scope, .. } = self.settings;
         let [client, server] = self.systems;
         let (matched, system) = match signature.role() {
-            Role::Request => (self.database.match_request(&signature), client),
-            Role::Response => (self.database.match_response(&signature), server),
+            Role::Request => (database.match_request(&signature), client),
+            Role::Response => (database.match_response(&signature), server),
         };
         let system = system.as_ref().map(|system| &*system.label);
-        HttpVerdict::new(signature, matched, system, self.database, self.scope, self.clients.text_limit)
+        HttpVerdict::new(signature, matched, system, database, *scope, clients.text_limit)
     }
 
     /// Converts an event of TLS; `decrypted` if the connection is inside an encrypted one.
@@ -196,29 +204,30 @@ impl ParserFindings<'_> {
     ) {
         let (update, finding) = match event {
             TlsEvent::Client(client) => {
-                let finding = Box::new(TlsClientFinding::new(client, decrypted, self.clients));
-                if self.notices && self.scope == Scope::Full {
+                let finding = Box::new(TlsClientFinding::new(client, decrypted, &self.settings.clients));
+                if self.settings.notices.is_some() && self.settings.scope == Scope::Full {
                     emit(
                         side,
                         Route::Update(Update::Request(Box::new(RequestFacts::from_hello(&finding))).into()),
                     );
                 }
                 let tcp = || firm_system(self.systems, Side::Client);
-                let update = self.profiles.then(|| Update::TlsClient(TlsUpdate::new(&finding, tcp())));
+                let update =
+                    self.settings.profiles.then(|| Update::TlsClient(TlsUpdate::new(&finding, tcp())));
                 (update, Finding::TlsClient(finding))
             }
             TlsEvent::Server(server) => (
-                self.profiles.then_some(Update::TlsServer),
-                Finding::TlsServer(TlsServerFinding::new(server, decrypted, self.clients)),
+                self.settings.profiles.then_some(Update::TlsServer),
+                Finding::TlsServer(TlsServerFinding::new(server, decrypted, &self.settings.clients)),
             ),
             TlsEvent::Handshake(found) => {
-                let (handshake, text_limit) = (*found, self.clients.text_limit);
+                let (handshake, text_limit) = (*found, self.settings.clients.text_limit);
                 let decrypted = decrypted || handshake.decrypted;
                 let finding = TlsHandshakeFinding { handshake, decrypted, text_limit };
                 (None, Finding::TlsHandshake(Box::new(finding)))
             }
             TlsEvent::Certificates(certificates) => {
-                let text_limit = self.clients.text_limit;
+                let text_limit = self.settings.clients.text_limit;
                 let decrypted = decrypted || certificates.decrypted;
                 let finding = TlsCertificatesFinding { certificates, decrypted, text_limit };
                 (None, Finding::TlsCertificates(Box::new(finding)))

@@ -186,7 +186,7 @@ impl ParserReader<'_> {
         });
         let Self { findings, tls, ssh, peers, ssh_peers, .. } = self;
         parsers.tls.on_data(input, tls, &mut |side, event| findings.on_tls(side, event, false, emit));
-        let clients = findings.clients;
+        let clients = &findings.settings.clients;
         if input.conflict().is_some() {
             // The peers of the connection are those of the delivered content.
             let mut other = SshPeers::default();

@@ -1,0 +1,114 @@
+//! UDP datagrams: QUIC and DTLS.
+
+#[cfg(feature = "decrypt")]
+use huginn_net_core::{Event, FlowId, PacketRef};
+use huginn_net_core::{Interest, Origin, Segment, Side};
+#[cfg(feature = "decrypt")]
+use huginn_net_tls::TlsCounters;
+
+#[cfg(feature = "decrypt")]
+use super::ProtocolCounters;
+use super::flow_state::{ProtocolStates, TransportState, UdpState};
+#[cfg(feature = "decrypt")]
+use super::quic_content::{self, QuicConnections, QuicContent};
+use super::{FlowOutput, Observers};
+use crate::parser_findings::ParserFindings;
+#[cfg(feature = "decrypt")]
+use crate::scope::Scope;
+
+impl Observers {
+    /// Feeds a UDP datagram to TLS.
+    pub(super) fn on_datagram(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        flow: &mut ProtocolStates,
+        emit: &mut impl FnMut(Origin, FlowOutput),
+    ) -> Interest {
+        if !self.tls && !self.decrypts_http() {
+            return Interest::Done;
+        }
+        let ProtocolStates { transport, systems, mismatch, .. } = flow;
+        if let TransportState::Tcp(_) = transport {
+            *transport = TransportState::Udp(UdpState::default());
+        }
+        let TransportState::Udp(state) = transport else { return Interest::Done };
+        #[cfg(feature = "decrypt")]
+        let tls = self.tls;
+        let Self { tls_udp, counters, settings, .. } = self;
+        let findings = ParserFindings { settings, systems, mismatch };
+        let payload = segment.payload;
+        #[cfg(feature = "decrypt")]
+        if let Some(secrets) = self.decryption.secrets().filter(|_| settings.scope == Scope::Full) {
+            self.decryption.note_time(segment.ts);
+            let UdpState { tls: hello_state, quic } = state;
+            let ProtocolCounters { http, tls: tls_counters, decryption, .. } = counters;
+            let mut unread = TlsCounters::default();
+            let hellos = if tls { &mut *tls_counters } else { &mut unread };
+            tls_udp.on_datagram(payload, sender, hello_state, hellos, &mut |origin, event| {
+                QuicConnections::on_hello(quic, origin.subject, payload, &event);
+                if tls {
+                    let emit = &mut |subject, output| emit(Origin { subject, ..origin }, output);
+                    findings.on_tls(origin.subject, event, false, emit);
+                }
+            });
+            let Some(quic) = quic else { return Interest::More };
+            if let Some(random) = hello_state.take_renewed_random() {
+                quic.renew(sender, payload, &random);
+            }
+            let mut content = QuicContent {
+                http: self.http.then_some(http),
+                handshakes: (tls && self.tls_settings.handshakes).then_some(&mut tls_counters.handshakes),
+                decryption,
+            };
+            let emit = &mut |subject: Side, output| emit(subject.into(), output);
+            quic.on_datagram(sender, payload, secrets, &mut content, &mut |side, event| {
+                quic_content::report(&findings, side, event, emit);
+            });
+            quic.note_last(|| (PacketRef::from_segment(segment), FlowId::from_segment(segment, sender)));
+            return Interest::More;
+        }
+        tls_udp.on_datagram(payload, sender, &mut state.tls, &mut counters.tls, &mut |origin, event| {
+            let emit = &mut |subject, output| emit(Origin { subject, ..origin }, output);
+            findings.on_tls(origin.subject, event, false, emit);
+        })
+    }
+
+    /// Whether HTTP in TLS and QUIC is decrypted.
+    pub(super) fn decrypts_http(&self) -> bool {
+        #[cfg(feature = "decrypt")]
+        return self.http && self.settings.scope == Scope::Full && self.decryption.secrets().is_some();
+        #[cfg(not(feature = "decrypt"))]
+        false
+    }
+
+    /// Reads the datagrams that wait for a secret at the end of a flow.
+    #[cfg(feature = "decrypt")]
+    pub(super) fn end_datagrams(
+        &mut self,
+        flow: &mut ProtocolStates,
+        emit: &mut impl FnMut(Event<FlowOutput>),
+    ) {
+        let ProtocolStates { transport: TransportState::Udp(state), systems, mismatch, .. } = flow else {
+            return;
+        };
+        let (Some(mut quic), Some(secrets)) = (state.quic.take(), self.decryption.given_secrets()) else {
+            return;
+        };
+        let Some((packet, flow)) = quic.take_last() else { return };
+        let findings = ParserFindings { settings: &self.settings, systems, mismatch };
+        let ProtocolCounters { http, tls, decryption, .. } = &mut self.counters;
+        let reads_handshakes = self.tls && self.tls_settings.handshakes;
+        let mut content = QuicContent {
+            http: self.http.then_some(http),
+            handshakes: reads_handshakes.then_some(&mut tls.handshakes),
+            decryption,
+        };
+        let emit = &mut |side: Side, output| {
+            emit(Event::from_origin(packet, flow.clone(), side.into(), output));
+        };
+        quic.on_end(secrets, &mut content, &mut |side, event| {
+            quic_content::report(&findings, side, event, emit);
+        });
+    }
+}

@@ -1,0 +1,77 @@
+//! Examples of what the protocols could not read.
+
+use huginn_net_core::{Event, Examples, Segment, Side};
+
+use super::ProtocolCounters;
+use crate::blind_spots::{self, PROTOCOL_KINDS};
+
+/// The earliest segment that each counter of blind spots counted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BlindSpotExamples {
+    examples: Examples,
+    /// The counters when examples were last added, and the sum of what they count.
+    examined: [u64; PROTOCOL_KINDS],
+    examined_sum: u64,
+}
+
+impl BlindSpotExamples {
+    pub(super) fn get(&self) -> &Examples {
+        &self.examples
+    }
+
+    /// Makes a segment the example of counters that counted it and have no earlier one.
+    #[inline(always)]
+    pub(super) fn add_segment(&mut self, counters: &ProtocolCounters, segment: &Segment<'_>, sender: Side) {
+        let sum = blind_spots::sum_of_protocols(counters);
+        debug_assert!(
+            sum != self.examined_sum || self.is_examined(counters),
+            "a counter is missing in the sum"
+        );
+        if sum != self.examined_sum {
+            self.examined_sum = sum;
+            self.add_new(counters, segment, sender);
+        }
+    }
+
+    #[cold]
+    fn add_new(&mut self, counters: &ProtocolCounters, segment: &Segment<'_>, sender: Side) {
+        self.update(counters, |examples, name| examples.add_segment(name, segment, sender));
+    }
+
+    /// Makes an event the example of a counter that has no earlier one.
+    pub(super) fn add_event<K>(&mut self, name: &'static str, event: &Event<K>) {
+        self.examples.add_event(name, event);
+    }
+
+    /// Adds the earlier examples of a worker, and takes the counters as they are.
+    pub(super) fn merge(&mut self, other: &Self, counters: &ProtocolCounters) {
+        self.examples.merge(&other.examples);
+        self.skip(counters);
+    }
+
+    /// Takes the counters as they are: no later segment is the example of what they counted.
+    pub(super) fn skip(&mut self, counters: &ProtocolCounters) {
+        let sum = blind_spots::sum_of_protocols(counters);
+        if sum != self.examined_sum {
+            self.examined_sum = sum;
+            self.update(counters, |_, _| {});
+        }
+    }
+
+    /// Calls `changed` with the name of each counter that changed.
+    fn update(&mut self, counters: &ProtocolCounters, mut changed: impl FnMut(&mut Examples, &'static str)) {
+        let counts = blind_spots::of_protocols(counters).into_iter();
+        for ((name, count, _), examined) in counts.zip(&mut self.examined) {
+            if count != *examined {
+                *examined = count;
+                changed(&mut self.examples, name);
+            }
+        }
+    }
+
+    /// Whether the counters are those when examples were last added.
+    fn is_examined(&self, counters: &ProtocolCounters) -> bool {
+        let counts = blind_spots::of_protocols(counters).into_iter().map(|(_, count, _)| count);
+        counts.eq(self.examined)
+    }
+}
