@@ -4,8 +4,8 @@ use huginn_net_core::{Segment, TcpHeader};
 
 use crate::kind;
 use crate::limits::{
-    MAX_CLOCK_HZ, MAX_REORDERING_MILLIS, MAX_REORDERING_TICKS, MEASURABLE_MILLIS, MIN_CLOCK_HZ,
-    MIN_CLOCK_TICKS,
+    CLOCK_JITTER_MILLIS, LINUX_CLOCK_START, MAX_CLOCK_DRIFT, MAX_CLOCK_HZ, MAX_REORDERING_MILLIS,
+    MAX_REORDERING_TICKS, MEASURABLE_MILLIS, MIN_CLOCK_HZ, MIN_CLOCK_TICKS, USUAL_CLOCK_HZ,
 };
 use crate::options::Options;
 
@@ -43,6 +43,17 @@ pub struct Clock {
     pub ticks: u32,
     /// Time between the two readings, in milliseconds.
     pub millis: u32,
+}
+
+/// The time since a system started, as its timestamp clock shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Uptime {
+    /// The measured clock.
+    pub clock: Clock,
+    /// The nominal frequency in Hz.
+    pub frequency: u32,
+    /// Minutes since the system started; more by a multiple of [`Self::modulo_days`] if the counter has wrapped.
+    pub minutes: u32,
 }
 
 impl ClockReading {
@@ -89,8 +100,36 @@ impl Clock {
         f64::from(self.ticks) * 1000.0 / f64::from(self.millis)
     }
 
-    /// The nominal frequency in Hz: the measured one, rounded as p0f rounds it.
-    pub fn frequency(&self) -> u32 {
+    /// The lowest and the highest frequency (Hz) that the measurement allows: the last tick may be nearly over, and each segment may
+    /// be 20 ms late.
+    pub fn possible_frequencies(&self) -> (f64, f64) {
+        let (ticks, millis) = (f64::from(self.ticks), f64::from(self.millis));
+        let (slow, fast) = ((ticks - 1.0) * 1000.0, (ticks + 1.0) * 1000.0);
+        (slow / (millis + CLOCK_JITTER_MILLIS), fast / (millis - CLOCK_JITTER_MILLIS).max(1.0))
+    }
+
+    /// Returns the uptime, if exactly one of the frequencies that systems use agrees with the measurement, within 4 %.
+    ///
+    /// Linux starts its counter five minutes before it wraps, so that a value of those minutes is that of a system that has just
+    /// started.
+    pub fn uptime(&self) -> Option<Uptime> {
+        let (slow, fast) = self.possible_frequencies();
+        let agreeing = slow * (1.0 - MAX_CLOCK_DRIFT)..=fast * (1.0 + MAX_CLOCK_DRIFT);
+        let mut usual = USUAL_CLOCK_HZ.into_iter().filter(|usual| agreeing.contains(&f64::from(*usual)));
+        let (frequency, None) = (usual.next()?, usual.next()) else { return None };
+        let value = self.reading.value;
+        let since_start = value.wrapping_add(LINUX_CLOCK_START.saturating_mul(frequency));
+        let ticks = if since_start < value { since_start } else { value };
+        Some(Uptime::new(*self, frequency, ticks))
+    }
+
+    /// Returns the uptime by p0f's rules: every measured frequency has one, and every counter starts at 0.
+    pub fn p0f_uptime(&self) -> Uptime {
+        Uptime::new(*self, self.p0f_frequency(), self.reading.value)
+    }
+
+    /// The measured frequency, rounded as p0f rounds it.
+    fn p0f_frequency(&self) -> u32 {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0.7 to 1500")]
         let raw = self.raw_frequency() as u32;
         let round =
@@ -104,21 +143,22 @@ impl Clock {
             _ => round(67, 100),
         }
     }
+}
 
-    /// Uptime in minutes, if the clock started at 0.
-    pub fn uptime_minutes(&self) -> u32 {
-        self.reading.value.checked_div(self.frequency()).unwrap_or(0) / 60
+impl Uptime {
+    /// The uptime of a clock with this frequency (Hz) whose counter has advanced by `ticks` since the system started.
+    fn new(clock: Clock, frequency: u32, ticks: u32) -> Self {
+        Self { clock, frequency, minutes: ticks.checked_div(frequency).unwrap_or(0) / 60 }
     }
 
-    /// [`Self::uptime_minutes`] as whole days, hours and minutes.
-    pub fn uptime(&self) -> (u32, u32, u32) {
-        let minutes = self.uptime_minutes();
-        (minutes / 1440, minutes / 60 % 24, minutes % 60)
+    /// [`Self::minutes`] as whole days, hours and minutes.
+    pub fn days_hours_minutes(&self) -> (u32, u32, u32) {
+        (self.minutes / 1440, self.minutes / 60 % 24, self.minutes % 60)
     }
 
     /// Days until the 32-bit counter wraps; the uptime is known modulo this value.
     pub fn modulo_days(&self) -> u32 {
-        u32::MAX.checked_div(self.frequency().saturating_mul(86_400)).unwrap_or(0)
+        u32::MAX.checked_div(self.frequency.saturating_mul(86_400)).unwrap_or(0)
     }
 }
 
@@ -180,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_frequencies_to_nominal_values() {
+    fn p0f_rounds_frequencies() {
         for (ticks, want) in [
             (7, 1),
             (19, 1),
@@ -201,17 +241,56 @@ mod tests {
             (9400, 1000),
         ] {
             let Measurement::Clock(clock) = measure(ticks, 10_000) else { panic!("{ticks}") };
-            assert_eq!(clock.frequency(), want, "{ticks} in 10 s");
+            assert_eq!(clock.p0f_uptime().frequency, want, "{ticks} in 10 s");
         }
     }
 
     #[test]
     fn uptime_wraps_at_32_bits() {
-        let clock = Clock { reading: reading(4_000_000_000, 0), ticks: 1000, millis: 1000 };
-        assert_eq!((clock.uptime_minutes(), clock.modulo_days()), (66_666, 49));
-        assert_eq!(clock.uptime(), (46, 7, 6));
-        let clock = Clock { reading: reading(360_000, 0), ticks: 100, millis: 1000 };
-        assert_eq!((clock.uptime_minutes(), clock.modulo_days()), (60, 497));
+        let uptime =
+            |value, ticks| Clock { reading: reading(value, 0), ticks, millis: 1000 }.uptime().unwrap();
+        let fast = uptime(4_000_000_000, 1000);
+        assert_eq!((fast.minutes, fast.modulo_days(), fast.days_hours_minutes()), (66_666, 49, (46, 7, 6)));
+        let slow = uptime(360_000, 100);
+        assert_eq!((slow.minutes, slow.modulo_days()), (60, 497));
+    }
+
+    /// Frequencies of systems that were measured over these times, and clocks that jitter distorts.
+    #[test]
+    fn uptime_needs_a_usual_frequency() {
+        for (ticks, millis, want) in [
+            (100, 10_006, Some(10)),
+            (161, 80_860, Some(2)),
+            (47, 23_490, Some(2)),
+            (495, 502, Some(1000)),
+            (249, 1000, Some(250)),
+            (1_010_000, 1_000_000, Some(1000)),
+            (589, 529, None),
+            (641, 541, None),
+            (53, 1000, None),
+            (6, 25, None),
+        ] {
+            let clock = Clock { reading: reading(7_000_000, 0), ticks, millis };
+            assert_eq!(clock.uptime().map(|uptime| uptime.frequency), want, "{ticks} in {millis} ms");
+        }
+    }
+
+    /// The first value of Linux is 300 seconds below 2^32 (INITIAL_JIFFIES).
+    #[test]
+    fn linux_counts_up_to_its_first_wrap() {
+        for (value, ticks, minutes) in [
+            (0_u32.wrapping_sub(300 * 250), 250, 0),
+            (4_294_939_165, 250, 3),
+            (4_294_943_456, 100, 1),
+            (u32::MAX, 250, 4),
+            (0_u32.wrapping_sub(301 * 250), 250, 286_326),
+            (75_000, 250, 5),
+        ] {
+            let clock = Clock { reading: reading(value, 0), ticks, millis: 1000 };
+            assert_eq!(clock.uptime().unwrap().minutes, minutes, "{value}");
+        }
+        let clock = Clock { reading: reading(u32::MAX, 0), ticks: 250, millis: 1000 };
+        assert_eq!(clock.p0f_uptime().minutes, 286_331);
     }
 
     #[test]

@@ -40,7 +40,7 @@ mod window;
 pub use huginn_net_core as core;
 pub use huginn_net_core::Parsed;
 
-pub use clock::{Clock, ClockReading, Measurement};
+pub use clock::{Clock, ClockReading, Measurement, Uptime};
 pub use distance::{distance, initial_ttl};
 pub use error::{ParseError, TcpError, TcpField};
 pub use layout::{LayoutError, OptionLayout};

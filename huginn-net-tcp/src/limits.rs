@@ -20,6 +20,18 @@ pub(crate) const MIN_CLOCK_HZ: f64 = 0.7;
 /// Highest clock frequency in Hz (as in p0f).
 pub(crate) const MAX_CLOCK_HZ: f64 = 1500.0;
 
+/// Frequencies (Hz) of the timestamp clocks of systems.
+pub(crate) const USUAL_CLOCK_HZ: [u32; 9] = [1, 2, 10, 100, 200, 250, 300, 500, 1000];
+
+/// Deviation of a clock from its nominal frequency that counts as drift, as a fraction. Clocks of virtual machines drift by 3 %.
+pub(crate) const MAX_CLOCK_DRIFT: f64 = 0.04;
+
+/// Variation of the network delay that a measurement of a clock tolerates, in milliseconds.
+pub(crate) const CLOCK_JITTER_MILLIS: f64 = 20.0;
+
+/// Seconds before its first wrap at which Linux starts its counter (`INITIAL_JIFFIES`).
+pub(crate) const LINUX_CLOCK_START: u32 = 300;
+
 /// Minimum time (ns) over which a clock is measured. p0f accepts 25 ms, but queueing delay distorts such short
 /// intervals.
 pub(crate) const MIN_CLOCK_NANOS: u64 = 500_000_000;

@@ -12,7 +12,7 @@ use huginn_net_http::http2::Akamai;
 use huginn_net_http::http3::Http3Fingerprint;
 use huginn_net_http::{Header, HttpSignature, HttpVersion, Request, Response, Role};
 use huginn_net_ssh::{Negotiation, SshPeer};
-use huginn_net_tcp::{Clock, Mtu, TcpSignature};
+use huginn_net_tcp::{Mtu, TcpSignature, Uptime};
 use huginn_net_tls::{CertificateRequest, TlsCertificates, TlsClient, TlsHandshake, TlsServer, Version};
 
 use crate::consistency::Consistency;
@@ -208,8 +208,8 @@ impl Display for MtuFinding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UptimeFinding {
-    /// The timestamp clock; see [`Clock::uptime_minutes`].
-    pub clock: Clock,
+    /// The uptime, with the clock that shows it.
+    pub uptime: Uptime,
 }
 
 /// Evidence that a host changed, or that several hosts share its address.

@@ -18,11 +18,8 @@ pub(crate) const DATE_TOLERANCE: i64 = 10;
 
 // Plausibility of uptimes.
 
-/// Minimum frequency of clocks with random start values, in Hz: such systems tick at 1000 Hz.
-pub(crate) const MIN_RANDOM_CLOCK_HZ: u32 = 500;
-
-/// Maximum network delay variation of a segment, in milliseconds.
-pub(crate) const NETWORK_JITTER_MILLIS: u64 = 20;
+/// Frequency (Hz) above which a clock may have a random start value: systems with random ones tick at 1000 Hz.
+pub(crate) const MIN_RANDOM_CLOCK_HZ: f64 = 600.0;
 
 /// Additional tolerance between readings of one clock, in milliseconds: a virtual machine may pause.
 pub(crate) const CLOCK_TOLERANCE_MILLIS: u64 = 2000;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use huginn_net::db::{SoftwareClaim, SoftwareName};
 use huginn_net::hosts::{Claim, HostProfile, Reasons, SoftwareSeen, TimeSpan, TopValues, Verdict};
 use huginn_net::http::Role;
-use huginn_net::tcp::Clock;
+use huginn_net::tcp::Uptime;
 use huginn_net::{Escaped, Label};
 
 use super::columns::{Layout, Table};
@@ -202,8 +202,8 @@ fn link(host: &HostProfile) -> String {
     }
 }
 
-fn uptime(clock: Clock) -> String {
-    TimeSpan::from_secs(u64::from(clock.uptime_minutes()).saturating_mul(60)).to_string()
+fn uptime(uptime: Uptime) -> String {
+    TimeSpan::from_secs(u64::from(uptime.minutes).saturating_mul(60)).to_string()
 }
 
 fn seen(host: &HostProfile, zone: &Zone) -> String {

@@ -42,7 +42,11 @@ fn clocks(steps: &[Step]) -> Vec<(usize, &'static str, u32)> {
         let ts = Timestamp::new(1_600_000_000 + step.2 / 1000, (step.2 % 1000) as u32 * 1_000_000, 3);
         let _ = analyzer.push(&Frame { ts, ..frame(0, &data) }, &mut |event: Event<TcpEvent>| {
             if let TcpEvent::Clock(clock) = event.kind {
-                found.push((n, event.subject.choose("client", "server"), clock.frequency()));
+                found.push((
+                    n,
+                    event.subject.choose("client", "server"),
+                    clock.uptime().map_or(0, |uptime| uptime.frequency),
+                ));
             }
         });
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use huginn_net_core::Side;
-use huginn_net_tcp::{Clock, ClockReading, Measurement};
+use huginn_net_tcp::{Clock, ClockReading, Measurement, Uptime};
 
-use crate::limits::{CLOCK_TOLERANCE_MILLIS, MAX_CONTRADICTIONS, MIN_RANDOM_CLOCK_HZ, NETWORK_JITTER_MILLIS};
+use crate::limits::{CLOCK_TOLERANCE_MILLIS, MAX_CONTRADICTIONS, MIN_RANDOM_CLOCK_HZ};
 
 /// State of the timestamp clock of a host.
 #[derive(Clone, Debug, Default)]
@@ -37,8 +37,8 @@ pub(super) struct MeasuredClock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ClockVerdict {
     /// The clock counts since the start of the system.
-    Uptime(Clock),
-    /// The clock may have a random start value.
+    Uptime(Uptime),
+    /// The clock may have a random start value, or its frequency is none that systems use.
     Unconfirmed,
     /// The measurement contradicts the earlier clock.
     Contradiction,
@@ -59,11 +59,7 @@ impl HostClock {
         let Self::Measured(measured) = self else {
             if let Self::Unknown = self {
                 *self = Self::Measured(MeasuredClock::new(clock, peer, 0));
-                return if is_suspect(clock) {
-                    ClockVerdict::Unconfirmed
-                } else {
-                    ClockVerdict::Uptime(clock)
-                };
+                return if is_suspect(clock) { ClockVerdict::Unconfirmed } else { verdict(clock) };
             }
             return ClockVerdict::Unconfirmed;
         };
@@ -81,7 +77,7 @@ impl HostClock {
         measured.contradictions = 0;
         (measured.rate, measured.last, measured.peer) = (rate, clock.reading, peer);
         if measured.is_shared || !is_suspect(rate) {
-            ClockVerdict::Uptime(Clock { reading: clock.reading, ..rate })
+            verdict(Clock { reading: clock.reading, ..rate })
         } else {
             ClockVerdict::Unconfirmed
         }
@@ -101,8 +97,8 @@ impl MeasuredClock {
             (clock.reading, self.last)
         };
         let millis = later.at_millis.saturating_sub(earlier.at_millis);
-        let (slow, fast) = rates(self.rate);
-        let (other_slow, other_fast) = rates(clock);
+        let (slow, fast) = self.rate.possible_frequencies();
+        let (other_slow, other_fast) = clock.possible_frequencies();
         let (slow, fast) = (slow.max(other_slow), fast.min(other_fast));
         let least = ticks_in(millis.saturating_sub(CLOCK_TOLERANCE_MILLIS), slow);
         let most = ticks_in(millis.saturating_add(CLOCK_TOLERANCE_MILLIS), fast);
@@ -126,7 +122,7 @@ impl MeasuredClock {
             .filter(|millis| *millis > best.millis)
             .and_then(|millis| Clock::measured(later, ticks, millis))
             .filter(|longest| {
-                let (longest_slow, longest_fast) = rates(*longest);
+                let (longest_slow, longest_fast) = longest.possible_frequencies();
                 longest_slow <= fast && longest_fast >= slow
             });
         Some(longest.unwrap_or(best))
@@ -137,14 +133,11 @@ impl MeasuredClock {
 const COUNTER_VALUES: f64 = 4_294_967_296.0;
 
 fn is_suspect(clock: Clock) -> bool {
-    clock.frequency() > MIN_RANDOM_CLOCK_HZ
+    clock.raw_frequency() > MIN_RANDOM_CLOCK_HZ
 }
 
-/// The lowest and highest frequency (Hz) that the measurement allows.
-fn rates(clock: Clock) -> (f64, f64) {
-    let (ticks, millis) = (f64::from(clock.ticks), f64::from(clock.millis));
-    let jitter = NETWORK_JITTER_MILLIS as f64;
-    ((ticks - 1.0) * 1000.0 / (millis + jitter), (ticks + 1.0) * 1000.0 / (millis - jitter).max(1.0))
+fn verdict(clock: Clock) -> ClockVerdict {
+    clock.uptime().map_or(ClockVerdict::Unconfirmed, ClockVerdict::Uptime)
 }
 
 fn ticks_in(millis: u64, hz: f64) -> f64 {
@@ -202,9 +195,11 @@ mod tests {
 
     use proptest::prelude::*;
 
+    /// The variation of the delay that a measurement tolerates, in milliseconds.
+    const JITTER_MILLIS: u64 = 20;
     const ONE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
     /// Half of the limit: the delays of two segments then differ by less than it.
-    const LATE: i32 = NETWORK_JITTER_MILLIS as i32 / 2;
+    const LATE: i32 = JITTER_MILLIS as i32 / 2;
     const OTHER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 2));
 
     /// A clock with `value` at `at` (ms), measured over `over` ms. The last segment arrived `late` ms late.
@@ -222,7 +217,7 @@ mod tests {
     fn uptimes(measurements: &[(Clock, IpAddr)]) -> Vec<Result<u32, ClockVerdict>> {
         let mut host_clock = HostClock::default();
         let uptime = |(clock, peer): &(Clock, IpAddr)| match host_clock.add_measurement(*clock, *peer) {
-            ClockVerdict::Uptime(clock) => Ok(clock.uptime_minutes()),
+            ClockVerdict::Uptime(uptime) => Ok(uptime.minutes),
             doubt => Err(doubt),
         };
         measurements.iter().map(uptime).collect()
@@ -281,12 +276,12 @@ mod tests {
     fn frequency_converges_with_time() {
         let mut host_clock = HostClock::default();
         host_clock.add_measurement(clock(250, 1_000_000, 1000, 600, 15), ONE);
-        let ClockVerdict::Uptime(clock) =
+        let ClockVerdict::Uptime(Uptime { clock, frequency, .. }) =
             host_clock.add_measurement(clock(250, 1_025_000, 101_000, 600, -15), OTHER)
         else {
             panic!()
         };
-        assert_eq!(clock.frequency(), 250);
+        assert_eq!(frequency, 250);
         assert!((249.0..251.0).contains(&clock.raw_frequency()), "{}", clock.raw_frequency());
     }
 
@@ -335,8 +330,10 @@ mod tests {
         let row = [(clock(10, 1010, 1000, 1000, 0), ONE), (clock(10, 1010, 2500, 1000, 0), ONE)];
         let mut host_clock = HostClock::default();
         for (measurement, peer) in row {
-            let ClockVerdict::Uptime(clock) = host_clock.add_measurement(measurement, peer) else { panic!() };
-            assert_eq!((clock.frequency(), clock.uptime_minutes()), (10, 1), "{clock:?}");
+            let ClockVerdict::Uptime(uptime) = host_clock.add_measurement(measurement, peer) else {
+                panic!()
+            };
+            assert_eq!((uptime.frequency, uptime.minutes), (10, 1), "{uptime:?}");
         }
     }
 
@@ -374,7 +371,7 @@ mod tests {
     fn connection() -> impl Strategy<Value = Connection> {
         let pause = prop_oneof![0_u64..3000, 0_u64..60_000, 0_u64..3_600_000];
         let over = prop_oneof![500_u64..2000, 500_u64..600_000];
-        let late = 0..=NETWORK_JITTER_MILLIS;
+        let late = 0..=JITTER_MILLIS;
         (
             any::<prop::sample::Index>(),
             pause,
@@ -422,11 +419,14 @@ mod tests {
                 let (Some(syn), Some(later)) = (reading(at, late.0), reading(at + over, late.1)) else { continue };
                 let Measurement::Clock(measured) = later.since(syn) else { continue };
                 let peer = if peer { ONE } else { OTHER };
-                let ClockVerdict::Uptime(clock) = host_clock.add_measurement(measured, peer) else { continue };
+                let ClockVerdict::Uptime(Uptime { clock, .. }) = host_clock.add_measurement(measured, peer)
+                else {
+                    continue;
+                };
                 prop_assert!(!has_random_offsets, "{clock:?}");
                 prop_assert!((0.7..=1500.0).contains(&clock.raw_frequency()), "{clock:?}");
                 prop_assert_eq!(clock.reading, measured.reading);
-                let (slow, fast) = rates(clock);
+                let (slow, fast) = clock.possible_frequencies();
                 prop_assert!((slow..=fast).contains(&f64::from(hz)), "{hz} Hz: {clock:?}");
             }
         }

@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use huginn_net_core::{FlowId, IdleLimits, IdleMap, PacketClock, Route, SharedState, Side, Timestamp};
 use huginn_net_db::Label;
-use huginn_net_tcp::{Clock, ClockReading, TcpSignature};
+use huginn_net_tcp::{Clock, ClockReading, TcpSignature, Uptime};
 
 pub use self::answers::{AlikeServers, is_public};
 pub(crate) use self::conflict::contradiction_of_head;
@@ -109,7 +109,7 @@ pub struct HostCounters {
     pub buffered_bytes: u64,
     /// Uptimes reported.
     pub uptimes: u64,
-    /// Clock measurements without an uptime: the clock may have a random start value.
+    /// Clock measurements without an uptime: the clock may have a random start value, or its frequency is none that systems use.
     pub uptimes_doubted: u64,
     /// Hosts with inconsistent timestamps: the start value is random per peer or connection (Linux since 4.10), or
     /// several hosts share the address.
@@ -500,7 +500,7 @@ impl UpdateContext<'_> {
 struct UpdateResult {
     /// From a conflict of software and system, and from the difference to the previous fingerprint of the host.
     conclusions: [Option<Conclusion>; 2],
-    uptime: Option<Clock>,
+    uptime: Option<Uptime>,
     doubt: Option<ClockVerdict>,
     /// A tool of the host, if it is reported now.
     tool: Option<Box<ToolFinding>>,
@@ -520,7 +520,7 @@ impl UpdateResult {
         let tool = self.tool.map(Finding::Tool);
         tool.into_iter()
             .chain(changes)
-            .chain(self.uptime.map(|clock| Finding::Uptime(UptimeFinding { clock })))
+            .chain(self.uptime.map(|uptime| Finding::Uptime(UptimeFinding { uptime })))
     }
 }
 
@@ -567,9 +567,10 @@ impl Host {
         let role = self.role(context.side);
         let last = role.handshake.as_ref();
         let score = seen.score_against(last, &history);
-        result.uptime = clock.as_ref().zip(seen.clock()).and_then(|(clock, reading)| {
+        let measured = clock.as_ref().zip(seen.clock()).and_then(|(clock, reading)| {
             clock.measure(context.side, last?.clock(), reading, context.side == Side::Client)
         });
+        result.uptime = measured.map(|clock| clock.p0f_uptime());
         role.handshake = Some(seen);
         result.conclusions = [self.add_score(context.side, score), None];
         if context.side == Side::Client || context.scope == Scope::P0f {
@@ -635,12 +636,13 @@ impl Host {
         context: &UpdateContext<'_>,
     ) -> UpdateResult {
         let last = self.role(context.side).handshake.as_ref().and_then(TcpSeen::clock);
-        UpdateResult { uptime: clock.measure(context.side, last, reading, false), ..UpdateResult::default() }
+        let measured = clock.measure(context.side, last, reading, false);
+        UpdateResult { uptime: measured.map(|clock| clock.p0f_uptime()), ..UpdateResult::default() }
     }
 
     fn on_clock(&mut self, clock: Clock, context: &UpdateContext<'_>) -> UpdateResult {
         match self.clock.add_measurement(clock, context.peer()) {
-            ClockVerdict::Uptime(clock) => UpdateResult { uptime: Some(clock), ..UpdateResult::default() },
+            ClockVerdict::Uptime(uptime) => UpdateResult { uptime: Some(uptime), ..UpdateResult::default() },
             doubt => UpdateResult { doubt: Some(doubt), ..UpdateResult::default() },
         }
     }

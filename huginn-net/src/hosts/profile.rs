@@ -7,7 +7,7 @@ use std::sync::Arc;
 use huginn_net_core::{Event, Side, Timestamp, TunnelPath};
 use huginn_net_db::{Distance, Label, SoftwareClaim, TcpMatch};
 use huginn_net_http::Role;
-use huginn_net_tcp::{Clock, Handshake, TcpSignature};
+use huginn_net_tcp::{Handshake, TcpSignature, Uptime};
 use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
 use super::answers::{AlikeServers, Answers, OwnAnswer, is_public};
@@ -63,7 +63,7 @@ pub struct HostProfile {
     /// Preferred languages of its requests: the English name, or the tag of a language without one.
     pub languages: TopValues<Cow<'static, str>>,
     /// The last reading of the uptime clock; absent unless the clock is plausible.
-    pub uptime: Option<Clock>,
+    pub uptime: Option<Uptime>,
     /// Number of reported changes, and their reasons.
     pub changes: Findings,
     /// Number of sharing reports, and their reasons.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use huginn_net_core::TunnelPath;
 use huginn_net_db::{Database, Label, SoftwareClaim};
-use huginn_net_tcp::{Clock, ClockReading, Handshake, ParseError, TcpSignature};
+use huginn_net_tcp::{Clock, ClockReading, Handshake, ParseError, TcpSignature, Uptime};
 use huginn_net_tls::{ClientFamily, Ja4ParseError, Transport};
 use serde::{Deserialize, Serialize};
 
@@ -59,6 +59,13 @@ pub(super) struct SignatureRecord {
     has_multiple: bool,
     traffic_class: u8,
     timestamp: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct UptimeRecord {
+    clock: ClockRecord,
+    frequency: u32,
+    minutes: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -156,6 +163,18 @@ impl SignatureRecord {
         signature.traffic_class = self.traffic_class;
         signature.timestamp = self.timestamp;
         Ok(signature)
+    }
+}
+
+impl UptimeRecord {
+    pub(super) fn new(uptime: Uptime) -> Self {
+        let Uptime { clock, frequency, minutes } = uptime;
+        Self { clock: ClockRecord::new(clock), frequency, minutes }
+    }
+
+    pub(super) fn read(self) -> Result<Uptime, HostRecordError> {
+        let Self { clock, frequency, minutes } = self;
+        Ok(Uptime { clock: clock.read()?, frequency, minutes })
     }
 }
 

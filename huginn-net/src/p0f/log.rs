@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use huginn_net_core::{Side, Timestamp};
-use huginn_net_tcp::{Clock, Handshake};
+use huginn_net_tcp::{Handshake, Uptime};
 
 use crate::finding::{ChangeFinding, HttpVerdict, MtuFinding, TcpFinding};
 use crate::{Event, Finding};
@@ -23,7 +23,7 @@ enum Logged<'a> {
     Mtu(&'a MtuFinding),
     HttpRequest(&'a HttpVerdict),
     HttpResponse(&'a HttpVerdict),
-    Uptime(&'a Clock),
+    Uptime(&'a Uptime),
     Change(&'static str, &'a ChangeFinding),
 }
 
@@ -35,7 +35,7 @@ impl<'a> P0fLine<'a> {
             Finding::Mtu(finding) => Logged::Mtu(finding),
             Finding::HttpRequest(finding) => Logged::HttpRequest(&finding.verdict),
             Finding::HttpResponse(finding) => Logged::HttpResponse(&finding.verdict),
-            Finding::Uptime(finding) => Logged::Uptime(&finding.clock),
+            Finding::Uptime(finding) => Logged::Uptime(&finding.uptime),
             Finding::HostChange(finding) => Logged::Change("host change", finding),
             Finding::IpSharing(finding) => Logged::Change("ip sharing", finding),
             Finding::SshClient(_)
@@ -88,7 +88,7 @@ impl P0fLine<'_> {
                 write("link", &link.as_deref().unwrap_or(UNKNOWN))?;
                 write("raw_mtu", mtu)
             }
-            Logged::Uptime(clock) => uptime_fields(clock, write),
+            Logged::Uptime(uptime) => uptime_fields(uptime, write),
             Logged::Change(_, ChangeFinding { reasons, hits: [a, b, c, d] }) => {
                 write("reason", reasons)?;
                 write("raw_hits", &format_args!("{a},{b},{c},{d}"))
@@ -156,11 +156,11 @@ fn http_fields(verdict: &HttpVerdict, write: &mut WriteField<'_>) -> fmt::Result
     write("raw_sig", &verdict.raw_sig())
 }
 
-fn uptime_fields(clock: &Clock, write: &mut WriteField<'_>) -> fmt::Result {
-    let (days, hours, minutes) = clock.uptime();
-    let modulo = clock.modulo_days();
+fn uptime_fields(uptime: &Uptime, write: &mut WriteField<'_>) -> fmt::Result {
+    let (days, hours, minutes) = uptime.days_hours_minutes();
+    let modulo = uptime.modulo_days();
     write("uptime", &format_args!("{days} days {hours} hrs {minutes} min (modulo {modulo} days)"))?;
-    write("raw_freq", &format_args!("{:.2} Hz", clock.raw_frequency()))
+    write("raw_freq", &format_args!("{:.2} Hz", uptime.clock.raw_frequency()))
 }
 
 /// `YYYY/MM/DD HH:MM:SS`.

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use huginn_net_core::{Side, Timestamp, TunnelPath};
 use huginn_net_db::SoftwareClaim;
-use huginn_net_tcp::{Clock, Handshake};
+use huginn_net_tcp::{Handshake, Uptime};
 use huginn_net_tls::Ja4;
 
 use super::VERSION;
@@ -135,7 +135,7 @@ records! {
         minutes: u32,
         /// Days after which the clock begins again
         modulo_days: u32,
-        /// Frequency of the clock, rounded as p0f rounds it
+        /// Nominal frequency of the clock
         frequency_hz: u32,
     }
 
@@ -356,13 +356,9 @@ impl<'a> From<&'a AlikeServers> for AlikeServersRecord<'a> {
     }
 }
 
-impl From<&Clock> for ClockRecord {
-    fn from(clock: &Clock) -> Self {
-        Self {
-            minutes: clock.uptime_minutes(),
-            modulo_days: clock.modulo_days(),
-            frequency_hz: clock.frequency(),
-        }
+impl From<&Uptime> for ClockRecord {
+    fn from(uptime: &Uptime) -> Self {
+        Self { minutes: uptime.minutes, modulo_days: uptime.modulo_days(), frequency_hz: uptime.frequency }
     }
 }
 

@@ -62,7 +62,7 @@ records! {
         minutes: u32,
         /// Days after which the clock begins again
         modulo_days: u32,
-        /// Frequency of the clock, rounded as p0f rounds it
+        /// Nominal frequency of the clock
         frequency_hz: u32,
         /// Frequency as measured
         raw_frequency_hz: f64,
@@ -442,12 +442,12 @@ impl<'a> From<&'a MtuFinding> for MtuRecord<'a> {
 }
 
 impl From<&UptimeFinding> for UptimeRecord {
-    fn from(UptimeFinding { clock }: &UptimeFinding) -> Self {
+    fn from(UptimeFinding { uptime }: &UptimeFinding) -> Self {
         Self {
-            minutes: clock.uptime_minutes(),
-            modulo_days: clock.modulo_days(),
-            frequency_hz: clock.frequency(),
-            raw_frequency_hz: clock.raw_frequency(),
+            minutes: uptime.minutes,
+            modulo_days: uptime.modulo_days(),
+            frequency_hz: uptime.frequency,
+            raw_frequency_hz: uptime.clock.raw_frequency(),
         }
     }
 }

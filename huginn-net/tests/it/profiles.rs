@@ -188,9 +188,8 @@ fn forwarded_headers_do_not_describe_proxy() {
 
 #[test]
 fn accepted_uptime_is_reported() {
-    let minutes = |capture| {
-        host(capture, "192.0.2.1").uptime.map(|clock: huginn_net::tcp::Clock| clock.uptime_minutes())
-    };
+    let minutes =
+        |capture| host(capture, "192.0.2.1").uptime.map(|uptime: huginn_net::tcp::Uptime| uptime.minutes);
     assert!(matches!(minutes("hosts-uptime.pcap"), Some(376..=379)), "{:?}", minutes("hosts-uptime.pcap"));
     assert_eq!(minutes("hosts-random-offset.pcap"), None);
 }

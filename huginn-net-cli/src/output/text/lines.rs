@@ -422,9 +422,9 @@ pub(crate) fn handshake_in_words(found: &TlsHandshake) -> String {
     text
 }
 
-fn uptime(out: &mut impl Write, UptimeFinding { clock, .. }: &UptimeFinding) -> io::Result<()> {
-    let (days, hours, minutes) = clock.uptime();
-    write!(out, "{days} d {hours} h {minutes} min, modulo {} d", clock.modulo_days())
+fn uptime(out: &mut impl Write, UptimeFinding { uptime, .. }: &UptimeFinding) -> io::Result<()> {
+    let (days, hours, minutes) = uptime.days_hours_minutes();
+    write!(out, "{days} d {hours} h {minutes} min, modulo {} d", uptime.modulo_days())
 }
 
 /// Captured bytes without control characters, cut after [`MAX_LINE_TEXT`] bytes.

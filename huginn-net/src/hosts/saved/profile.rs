@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::super::answers::{AlikeServers, Answers, OwnAnswer};
 use super::super::conflict::Conflict;
 use super::super::records::{
-    ClaimRecord, ClockRecord, HostRecordError, LabelRecord, SignatureRecord, TransportRecord, TunnelRecord,
+    ClaimRecord, HostRecordError, LabelRecord, SignatureRecord, TransportRecord, TunnelRecord, UptimeRecord,
     family,
 };
 use super::super::{
@@ -58,7 +58,7 @@ pub(super) struct ProfileRecord {
     #[serde(default, skip_serializing_if = "is_default")]
     languages: TopRecord<LanguageRecord>,
     #[serde(default, skip_serializing_if = "is_default")]
-    uptime: Option<ClockRecord>,
+    uptime: Option<UptimeRecord>,
     #[serde(default, skip_serializing_if = "is_default")]
     changes: FindingsRecord,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -123,7 +123,7 @@ impl Stored<HostProfile> for ProfileRecord {
             server_headers: TopRecord::store(server_headers),
             tls_clients: TopRecord::store(tls_clients),
             languages: TopRecord::store(languages),
-            uptime: uptime.map(ClockRecord::new),
+            uptime: uptime.map(UptimeRecord::new),
             changes: (*changes).into(),
             sharings: (*sharings).into(),
             latest: LatestRecord::store(latest),
@@ -153,7 +153,7 @@ impl Stored<HostProfile> for ProfileRecord {
             server_headers: self.server_headers.load(database)?,
             tls_clients: self.tls_clients.load(database)?,
             languages: self.languages.load(database)?,
-            uptime: self.uptime.map(ClockRecord::read).transpose()?,
+            uptime: self.uptime.map(UptimeRecord::read).transpose()?,
             changes: self.changes.into(),
             sharings: self.sharings.into(),
             latest: self.latest.load(database)?,

@@ -176,14 +176,14 @@ impl Blocks {
         self.known(out, "mismatch", connection.mismatch)
     }
 
-    fn uptime(&self, out: &mut impl Write, UptimeFinding { clock, .. }: &UptimeFinding) -> io::Result<()> {
-        let (days, hours, minutes) = clock.uptime();
-        let modulo = clock.modulo_days();
+    fn uptime(&self, out: &mut impl Write, UptimeFinding { uptime, .. }: &UptimeFinding) -> io::Result<()> {
+        let (days, hours, minutes) = uptime.days_hours_minutes();
+        let modulo = uptime.modulo_days();
         self.field(out, "uptime", format_args!("{days} d {hours} h {minutes} min, modulo {modulo} d"))?;
         self.field(
             out,
             "clock",
-            format_args!("{} Hz ({:.2} measured)", clock.frequency(), clock.raw_frequency()),
+            format_args!("{} Hz ({:.2} measured)", uptime.frequency, uptime.clock.raw_frequency()),
         )
     }
 
