@@ -170,7 +170,7 @@ impl TcpFinding {
     /// The name of the system without its flavor. `None` without a match, and for a tool.
     pub fn system(&self) -> Option<SystemName<&str>> {
         let found = self.matched.as_ref().filter(|found| !found.label.is_tool())?;
-        Some(SystemName { name: &found.label.name, fuzzy: found.fuzzy })
+        Some(found.named(&found.label.name))
     }
 }
 

@@ -39,6 +39,29 @@ fn fuzzy_system_says_so_in_every_view() {
 }
 
 #[test]
+fn generic_system_says_so_in_every_view() {
+    // Linux with a window that no signature of a version has.
+    let capture = captures::path("stack-small-window.pcap").display().to_string();
+    let events: [&[&str]; 4] = [
+        &["pcap", "-q"],
+        &["pcap", "-q", "--connections"],
+        &["pcap", "-q", "--connections", "--format", "json"],
+        &["pcap", "-q", "--top", "9"],
+    ];
+    for view in events {
+        let text = run(&[view, &[&*capture]].concat());
+        assert!(text.contains("Linux (generic)"), "{view:?}: {text}");
+    }
+    assert!(run(&["pcap", &capture]).contains("\nsystems     Linux (generic)"));
+    for view in [&["pcap", "-q", "--summary"][..], &["report", "-o", "-"]] {
+        let text = run(&[view, &[&*capture]].concat());
+        assert!(text.contains("Linux (fuzzy)"), "{view:?}: {text}");
+    }
+    let host = run(&["pcap", "-q", "--summary", "--format", "json", &capture]);
+    assert!(host.contains(r#""verdict":{"system":"Linux","fuzzy":true,"#), "{host}");
+}
+
+#[test]
 fn implausible_distance_is_not_shown() {
     // One SYN has a TTL of 92: 36 hops below 128.
     let capture = captures::path("odd-syns.pcap").display().to_string();

@@ -24,26 +24,40 @@ pub struct TcpMatch {
 }
 
 impl TcpMatch {
-    /// The name and flavor of the system, with the remark `(fuzzy)` if the match is.
+    /// The name and flavor of the system, with a remark if the match is fuzzy or the label generic.
     pub fn name(&self) -> SystemName<&Label> {
-        SystemName { name: &self.label, fuzzy: self.fuzzy }
+        self.named(&self.label)
+    }
+
+    /// A name of the system with the remarks of this match.
+    pub fn named<T>(&self, name: T) -> SystemName<T> {
+        SystemName { name, fuzzy: self.fuzzy, generic: self.label.generic }
     }
 }
 
-/// The name of a system, and whether a match is fuzzy.
+/// The name of a system, and how it was found.
 ///
-/// [`Display`](fmt::Display) writes the name as every view shows it: `Linux 2.4-2.6`, or `Linux 2.4-2.6 (fuzzy)`.
+/// [`Display`](fmt::Display) writes the name as every view shows it: `Linux 2.4-2.6`, `Linux 2.4-2.6 (fuzzy)`, `Linux (generic)`, or
+/// `Linux (generic, fuzzy)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SystemName<T> {
     /// The name.
     pub name: T,
-    /// Whether it comes from a fuzzy match.
+    /// Whether it comes from a fuzzy match, or other evidence that is not exact.
     pub fuzzy: bool,
+    /// Whether it comes from a signature of last resort.
+    pub generic: bool,
 }
 
 impl<T: fmt::Display> fmt::Display for SystemName<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.name, if self.fuzzy { " (fuzzy)" } else { "" })
+        self.name.fmt(f)?;
+        f.write_str(match (self.generic, self.fuzzy) {
+            (false, false) => "",
+            (false, true) => " (fuzzy)",
+            (true, false) => " (generic)",
+            (true, true) => " (generic, fuzzy)",
+        })
     }
 }
 

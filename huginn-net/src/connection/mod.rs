@@ -149,10 +149,7 @@ impl OpenConnection {
                     Handshake::Syn => &mut connection.client_system,
                     Handshake::SynAck => &mut connection.server_system,
                 };
-                *system = finding
-                    .matched
-                    .as_ref()
-                    .map(|found| SystemName { name: Arc::clone(&found.label), fuzzy: found.fuzzy });
+                *system = finding.matched.as_ref().map(|found| found.named(Arc::clone(&found.label)));
             }
             Finding::HttpRequest(finding) => {
                 connection.add_host(finding.request.host());

@@ -398,6 +398,24 @@ sig = 1:B::
     }
 
     #[test]
+    fn system_without_exact_evidence_is_fuzzy() {
+        for (kind, system, want) in [
+            ('S', "Linux", "Linux 6"),
+            ('A', "Linux", "Linux 6"),
+            ('H', "Windows", "Windows"),
+            ('F', "Linux", "Linux 6 (fuzzy)"),
+            ('f', "Linux", "Linux 6 (fuzzy)"),
+            ('S', "BSD", "BSD (fuzzy)"),
+            ('f', "BSD", "BSD (fuzzy)"),
+            ('U', "Windows", "Windows (fuzzy)"),
+        ] {
+            let verdict = profile(&[(kind, system, 1)]).verdict();
+            assert_eq!(verdict.name().unwrap().to_string(), want, "{kind}");
+            assert_eq!(verdict.fuzzy, want.ends_with("(fuzzy)"), "{kind}");
+        }
+    }
+
+    #[test]
     fn firm_evidence_contradicts_once_per_statement() {
         let sentences = |seen: &[(char, &str, u32)]| -> Vec<String> {
             profile(seen).verdict().contradictions.iter().map(ToString::to_string).collect()

@@ -23,7 +23,7 @@ use crate::quoted::Quoted;
 pub struct Verdict {
     /// The most likely system, by its name in the database; absent without evidence, or with several systems.
     pub system: Option<Arc<str>>,
-    /// Whether the evidence that decides is a fuzzy match.
+    /// Whether the evidence that decides is not exact: a fuzzy match, a signature of last resort, a TLS hello, or only a header.
     pub fuzzy: bool,
     /// The systems that share the address, by descending count; empty unless the address is reported as shared.
     pub several: Vec<Arc<str>>,
@@ -182,12 +182,11 @@ impl Verdict {
     pub fn name(&self) -> Option<SystemName<String>> {
         let system = self.system.as_deref()?;
         let labelled = self.evidence.iter().find_map(|one| match &one.because {
-            Cause::Handshake { label, fuzzy, .. } if *label.name == *system => {
-                Some(SystemName { name: label.to_string(), fuzzy: *fuzzy })
-            }
+            Cause::Handshake { label, .. } if *label.name == *system => Some(label.to_string()),
             _ => None,
         });
-        Some(labelled.unwrap_or_else(|| SystemName { name: system.to_owned(), fuzzy: self.fuzzy }))
+        let name = labelled.unwrap_or_else(|| system.to_owned());
+        Some(SystemName { name, fuzzy: self.fuzzy, generic: false })
     }
 }
 
@@ -210,10 +209,15 @@ impl Grade {
         self <= Self::SynAck
     }
 
-    /// Whether a system that such evidence decides is `(fuzzy)`: a handshake that matches approximately, or a ClientHello, which
-    /// programs on other systems imitate.
+    /// Whether a system that such evidence decides is `(fuzzy)`: a handshake that matches approximately, or a signature of last resort;
+    /// a ClientHello, which programs on other systems imitate; and a header, into which anything can be typed.
     pub(super) fn is_fuzzy(self) -> bool {
-        matches!(self, Self::Fuzzy | Self::FuzzySynAck | Self::TlsLibrary)
+        match self {
+            Self::Fuzzy | Self::TlsLibrary | Self::FuzzySynAck | Self::Claim | Self::Generic => true,
+            Self::Syn | Self::SynAck | Self::Software | Self::Middlebox | Self::Forwarded | Self::Forged => {
+                false
+            }
+        }
     }
 
     /// Whether evidence of this grade can decide a verdict.

@@ -229,7 +229,7 @@ records! {
     pub struct VerdictRecord<'a> {
         /// The system; null without evidence, or with several systems
         system: Option<Text<'a>>,
-        /// Whether the evidence that decides is a fuzzy match
+        /// Whether the evidence that decides is not exact
         fuzzy: bool,
         /// Systems that share the address
         several: Vec<Text<'a>>,
