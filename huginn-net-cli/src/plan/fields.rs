@@ -21,7 +21,7 @@ const DEFAULT_COLUMNS: [&str; 8] =
 
 /// Those of hits of watch lists.
 const MATCH_COLUMNS: [&str; 9] =
-    ["subject", "type", "value", "label", "list", "line", "matched_event", "packet", "file"];
+    ["subject", "type", "value", "match_label", "list", "line", "matched_event", "packet", "file"];
 
 /// Those of findings above fingerprints.
 const FINDING_COLUMNS: [&str; 4] = ["finding", "reason", "packet", "file"];

@@ -70,9 +70,7 @@ pub(super) fn check_kinds(args: &SelectArguments, scope: &Scope<'_>) -> Result<(
     possible.retain(|kind| scope.written.contains(kind));
     for kinds in condition.wanted_kinds().into_iter().chain([possible]) {
         if let Some(advice) = scope.common_obstacle(&kinds) {
-            let has_label = args.condition.as_ref().is_some_and(|text| text.contains("label"));
-            let hint = if kinds == ["match"] && has_label { "; other events have 'label.name'" } else { "" };
-            return Err(Failure::Usage(format!("--where: {advice}{hint}").into()));
+            return Err(Failure::Usage(format!("--where: {advice}").into()));
         }
     }
     Ok(())

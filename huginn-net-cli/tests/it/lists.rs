@@ -147,7 +147,7 @@ fn entries_without_watch_leave_room_for_watched_ones() {
     let list = file("crowd.csv", &text);
     let output = command("json", &[&list]).arg("--only-matches").output().unwrap();
     assert_eq!(output.status.code(), Some(3));
-    assert!(String::from_utf8(output.stdout).unwrap().contains(r#""label":"loader""#));
+    assert!(String::from_utf8(output.stdout).unwrap().contains(r#""match_label":"loader""#));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn only_matches_are_written_after_a_hit() {
     assert!(events.iter().all(|event| event["event"] == "match" && event["list"] == *list));
     let hit = events.iter().find(|event| event["type"] == "ja4").unwrap();
     assert_eq!(
-        (&hit["value"], &hit["label"], &hit["line"], &hit["ja4"]),
+        (&hit["value"], &hit["match_label"], &hit["line"], &hit["ja4"]),
         (&JA4.into(), &"loader".into(), &2.into(), &JA4.into())
     );
     assert_eq!((&hit["matched_event"], &hit["subject"]), (&"tls_client".into(), &"client".into()));
@@ -234,7 +234,7 @@ fn exit_status_says_whether_a_list_had_a_hit() {
     assert_eq!(status(&[&miss], &[]), Some(0));
     assert_eq!(status(&[&label], &[]), Some(0));
     assert_eq!(status(&[&miss, &hit], &["-q"]), Some(3));
-    assert_eq!(status(&[&hit], &["--where", "event == 'match' and label == 'other'"]), Some(0));
+    assert_eq!(status(&[&hit], &["--where", "event == 'match' and match_label == 'other'"]), Some(0));
     // Errors come first.
     assert_eq!(status(&[&hit], &["no-such-capture.pcap"]), Some(1));
     assert_eq!(status(&[], &["--only-matches"]), Some(2));

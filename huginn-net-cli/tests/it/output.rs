@@ -337,7 +337,7 @@ fn error_of_a_condition_points_at_its_place() {
     assert!(advice(&["--where", "event == 'match'"]).contains("the event 'match' needs --fingerprints"));
     assert!(
         advice(&["--where", "label == 'Windows'"])
-            .contains("needs --fingerprints; other events have 'label.name'")
+            .contains("'label' is an object: name one of its fields, or compare it with null")
     );
     let no_tls = ["--protocols", "tcp", "--where", "ja4 ~ 't13*'"];
     assert!(advice(&no_tls).contains("--where: the event 'tls_client' needs tls in --protocols"));

@@ -374,7 +374,7 @@ records! {
         /// Value, as the list has it
         value: Text<'a>,
         /// Label, as the list has it
-        label in "match_label": Text<'a>,
+        match_label in "match_label": Text<'a>,
         /// Kind of the event that has the value
         matched_event in "match_event": Text<'a>,
         /// Server name of the event
@@ -624,7 +624,7 @@ impl<'a> MatchRecord<'a> {
             line: *line,
             kind: kind.name().into(),
             value: value.into(),
-            label: label.into(),
+            match_label: label.into(),
             matched_event: (*event).into(),
             sni: wire("sni", server_name),
             host: wire("host", host),

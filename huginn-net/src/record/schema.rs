@@ -62,3 +62,36 @@ fn value(of: ValueType) -> Value {
         ValueType::List(element) => json!({"type": "array", "items": value(*element)}),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::mem::discriminant;
+
+    use super::*;
+
+    /// Adds the types of fields and of the fields in them, those of lists as those of their elements.
+    fn add_types(before: &str, fields: &[FieldInfo], event: &str, types: &mut BTreeMap<String, ValueType>) {
+        for field in fields {
+            let path = format!("{before}{}", field.name);
+            let mut found = field.value_type;
+            while let ValueType::List(element) = found {
+                found = *element;
+            }
+            add_types(&format!("{path}."), found.fields(), event, types);
+            let known = types.entry(path).or_insert(found);
+            assert!(discriminant(known) == discriminant(&found), "{before}{} of {event}", field.name);
+        }
+    }
+
+    /// An index of Elasticsearch has one type for a path, and refuses events with another one.
+    #[test]
+    fn path_has_the_same_type_in_all_events() {
+        let mut types = BTreeMap::new();
+        for event in EVENT_NAMES {
+            add_types("", &fields_of_event(event).unwrap(), event, &mut types);
+        }
+        add_types("", fields_of_host(), "host", &mut types);
+        assert!(types.len() > 100);
+    }
+}

@@ -395,7 +395,7 @@ fn every_type_matches_its_events() {
         let found = matches(capture, &format!("type,value,label\n{kind},\"{value}\",x\n"));
         let first = found.first().unwrap_or_else(|| panic!("{event} {field} {value}"));
         assert_eq!(
-            (&first["type"], &first["matched_event"], &first["label"], &first["list"], &first["line"]),
+            (&first["type"], &first["matched_event"], &first["match_label"], &first["list"], &first["line"]),
             (&json!(kind), &json!(event), &json!("x"), &json!("list"), &json!(2)),
             "{field}"
         );

@@ -1,13 +1,16 @@
 //! Checks formatted events of captures.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use huginn_net_tls::Version;
 use serde_json::Value;
 
+use super::plan::{FormatPlan, Target};
+use super::table::{Form, Place, ROWS};
 use super::{EventFormat, FormattedEvent, formats_page};
-use crate::record::JsonEvent;
+use crate::record::{EVENT_NAMES, FieldInfo, JsonEvent, fields_of_event};
 use crate::{CaptureReader, Configure, Event, HuginnNet};
 
 /// The events of a capture in our JSON and in a format.
@@ -146,6 +149,70 @@ fn own<'a>(format: EventFormat, event: &'a Value, field: &str) -> &'a Value {
     match format {
         EventFormat::Zeek => &event[format!("huginn.{field}")],
         _ => &event[format.own_object()][field],
+    }
+}
+
+/// The paths of a format, with the kinds of events in which each is an object or not.
+#[derive(Default)]
+struct Paths(BTreeMap<(String, bool), Vec<String>>);
+
+impl Paths {
+    /// Adds a value, and what its dots make objects: also the columns of Zeek, as Elasticsearch reads them.
+    fn add(&mut self, event: &str, path: &str, fields: &[FieldInfo]) {
+        let mut around = path;
+        while let Some((before, _)) = around.rsplit_once('.') {
+            self.0.entry((before.to_owned(), true)).or_default().push(event.to_owned());
+            around = before;
+        }
+        self.0.entry((path.to_owned(), !fields.is_empty())).or_default().push(event.to_owned());
+        for field in fields {
+            self.add(event, &format!("{path}.{}", field.name), field.value_type.fields());
+        }
+    }
+
+    fn add_kind(&mut self, plan: &FormatPlan, number: usize, is_quic: bool) {
+        let event = EVENT_NAMES[number];
+        let kind = plan.kind(number, is_quic).unwrap();
+        plan.flow.iter().for_each(|target| self.add(event, &path(plan, target), &[]));
+        kind.extras.iter().for_each(|target| self.add(event, &path(plan, target), &[]));
+        let infos = fields_of_event(event).unwrap();
+        let infos = infos.iter().filter(|info| !FormatPlan::is_of_flow(info.name));
+        for (target, info) in kind.fields.iter().zip(infos) {
+            let Some(target) = target else { continue };
+            let is_same = matches!(target.form, Form::Same);
+            self.add(event, &path(plan, target), if is_same { info.value_type.fields() } else { &[] });
+        }
+    }
+}
+
+/// The path of a value, with the objects around it.
+fn path<T>(plan: &FormatPlan, target: &Target<T>) -> String {
+    let (mut path, mut at) = (target.name.clone(), target.object);
+    while at > 0 {
+        path = format!("{}.{path}", plan.objects[at].name);
+        at = plan.objects[at].parent;
+    }
+    path
+}
+
+/// An index of Elasticsearch refuses an event with a text where those of other kinds have an object.
+#[test]
+fn path_is_an_object_in_all_events_or_in_none() {
+    for format in EventFormat::ALL {
+        let (plan, mut paths) = (FormatPlan::get(format), Paths::default());
+        for (number, is_quic) in (0..EVENT_NAMES.len()).flat_map(|number| [(number, false), (number, true)]) {
+            paths.add_kind(plan, number, is_quic);
+        }
+        for row in ROWS {
+            if let Place::At(path, Form::Constant(_) | Form::Companion(_)) = row.places[format.number()] {
+                paths.add(row.field, &path.replace("[]", ""), &[]);
+            }
+        }
+        assert!(paths.0.len() > 100);
+        for ((path, is_object), events) in &paths.0 {
+            let others = paths.0.get(&(path.clone(), !is_object));
+            assert!(others.is_none(), "{} of {}: {events:?}, {others:?}", path, format.title());
+        }
     }
 }
 
