@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
 
 use huginn_net::Timestamp;
+use huginn_net::record::csv_text;
 use serde::Serialize;
 
 use super::columns::{Layout, Table};
@@ -168,8 +169,8 @@ pub(crate) fn write_csv(
             let SeenValue { name, count, first, last, .. } = seen;
             csv.write_record([
                 kind.name(),
-                value,
-                name.as_deref().unwrap_or_default(),
+                &csv_text(value),
+                &csv_text(name.as_deref().unwrap_or_default()),
                 &seen.hosts().to_string(),
                 &count.to_string(),
                 &first.ts.to_string(),
@@ -177,7 +178,7 @@ pub(crate) fn write_csv(
                 &first.client.to_string(),
                 &first.server.to_string(),
                 &first.packet.to_string(),
-                &first.file.and_then(file_name).unwrap_or_default(),
+                &csv_text(&first.file.and_then(file_name).unwrap_or_default()),
             ])?;
         }
     }

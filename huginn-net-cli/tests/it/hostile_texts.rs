@@ -65,6 +65,7 @@ fn output_for_people_and_spreadsheets_is_printable() {
         &["pcap", "--format", "human", "--local-time"],
         &["pcap", "--summary"],
         &["pcap", "--top", "9"],
+        &["pcap", "--top", "9", "--format", "csv"],
         &["pcap", "--format", "p0f"],
         &["pcap", "--format", "csv", "--fields", fields],
         &["pcap", "--format", "tsv", "--fields", fields],
@@ -86,13 +87,17 @@ fn output_for_people_and_spreadsheets_is_printable() {
 fn no_cell_is_a_formula() {
     for start in ["=cmd|", "+1+", "-1+", "@SUM"] {
         let path = capture("formulas.pcap", &payloads(start));
-        for (format, separator) in [("csv", ','), ("tsv", '\t')] {
-            let output = run(&["pcap", "--format", format, "--fields", "user_agent,sni"], &path);
+        for (options, separator, count) in [
+            (&["--format", "csv", "--fields", "user_agent,sni"][..], ',', 2),
+            (&["--format", "tsv", "--fields", "user_agent,sni"], '\t', 2),
+            (&["--format", "csv", "--top", "9", "--kinds", "user_agent"], ',', 1),
+        ] {
+            let output = run(&[&["pcap"], options].concat(), &path);
             let text = String::from_utf8(output.stdout).unwrap();
             let cells: Vec<_> = text.lines().flat_map(|line| line.split(separator)).collect();
             assert_eq!(
                 cells.iter().filter(|cell| cell.starts_with(&format!("'{start}"))).count(),
-                2,
+                count,
                 "{text}"
             );
             assert!(!cells.iter().any(|cell| cell.trim_start_matches('"').starts_with(start)), "{text}");

@@ -21,6 +21,7 @@
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 
+mod csv_text;
 mod custom;
 mod describe;
 mod event;
@@ -33,6 +34,7 @@ mod schema;
 mod text;
 mod tls;
 
+pub use self::csv_text::csv_text;
 pub use self::custom::CustomEventRecord;
 pub use self::describe::{FieldInfo, ValueType, ValueVisitor};
 pub(crate) use self::describe::{Fields, Object, Omit, Value};

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use huginn_net::ClientDatabase;
 use huginn_net::core::md5_digits;
 use huginn_net::db::ClientMatch;
+use huginn_net::record::csv_text;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -314,7 +315,7 @@ fn write_csv(out: &mut impl Write, key: &str, rows: &[Row]) -> io::Result<()> {
     for row in rows {
         let software = &row.found.software;
         let text = |text: &Option<Arc<str>>| text.as_deref().unwrap_or_default().to_owned();
-        writer.write_record([
+        let cells = [
             row.value.clone(),
             row.name().unwrap_or_default(),
             text(&software.library),
@@ -323,7 +324,8 @@ fn write_csv(out: &mut impl Write, key: &str, rows: &[Row]) -> io::Result<()> {
             row.found.kind.name().to_owned(),
             row.candidates(),
             row.evidence(),
-        ])?;
+        ];
+        writer.write_record(cells.map(|cell| csv_text(&cell).into_owned()))?;
     }
     writer.flush()
 }

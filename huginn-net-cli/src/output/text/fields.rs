@@ -1,14 +1,12 @@
 //! Fields of events as CSV and TSV.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use csv::{QuoteStyle, Writer, WriterBuilder};
-use huginn_net::core::{Printable, is_printable};
+use huginn_net::record::csv_text;
 use serde::Serializer;
 use serde_json::Value;
-
-/// First characters of formulas, with their full-width forms. Tabs and line ends, which begin some too, are escaped.
-const FORMULA_STARTS: [char; 8] = ['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
 
 /// The fields of `--fields`, by their path.
 #[derive(Debug)]
@@ -38,7 +36,7 @@ impl Fields {
     /// Appends the fields of an event, given as JSON, as a row. Fields that it does not have are empty.
     pub(super) fn write(&self, json: &[u8], out: &mut impl Write) -> io::Result<()> {
         let event: Value = serde_json::from_slice(json)?;
-        let cell = |path: &String| find(&event, path).map(|value| Self::cell(value)).unwrap_or_default();
+        let cell = |path: &String| find(&event, path).map(|value| cell(value)).unwrap_or_default();
         self.write_row(out, self.paths.iter().map(cell).collect())
     }
 
@@ -48,19 +46,6 @@ impl Fields {
         let found = self.paths.iter().filter_map(|path| Some((path, find(&event, path)?)));
         serde_json::Serializer::new(&mut *out).collect_map(found)?;
         Ok(())
-    }
-
-    /// Formats a value as a cell: what is not printable escaped, and with an apostrophe before what a spreadsheet would
-    /// take for a formula ("CSV Injection" of the OWASP Foundation). Numbers have none.
-    fn cell(value: &Value) -> String {
-        let mut cell = text(value);
-        if !cell.chars().all(is_printable) {
-            cell = Printable(&cell).to_string();
-        }
-        if !is_number(value) && cell.starts_with(FORMULA_STARTS) {
-            cell.insert(0, '\'');
-        }
-        cell
     }
 
     fn write_row(&self, out: &mut impl Write, cells: Vec<String>) -> io::Result<()> {
@@ -81,6 +66,18 @@ fn find<'a>(event: &'a Value, path: &str) -> Option<&'a Value> {
         Value::Array(values) => values.get(part.parse::<usize>().ok()?),
         value => value.get(part),
     })
+}
+
+/// Formats a value as a cell: numbers as they are, texts as [`csv_text`].
+fn cell(value: &Value) -> String {
+    let text = text(value);
+    if is_number(value) {
+        return text;
+    }
+    match csv_text(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(safe) => safe,
+    }
 }
 
 /// Whether the text of a value begins with a number.

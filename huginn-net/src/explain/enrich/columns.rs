@@ -3,6 +3,7 @@
 use super::counts::Counts;
 use super::names::{ASKED, LineValues, Names, ValueKind};
 use crate::clients::ClientValueKind;
+use crate::record::csv_text;
 
 /// The names of the columns that are added. The last two are there if fingerprints are counted.
 const ADDED: [&str; 6] = [
@@ -216,8 +217,8 @@ impl Columns {
         out.extend_from_slice(text);
         for value in values.into_iter().take(self.added) {
             out.push(self.separator);
-            let must_quote = self.has_quotes && value.contains([',', '"']);
-            if must_quote {
+            let value = if self.has_quotes { csv_text(value) } else { value.into() };
+            if self.has_quotes && value.contains([',', '"']) {
                 out.push(b'"');
                 out.extend_from_slice(value.replace('"', "\"\"").as_bytes());
                 out.push(b'"');

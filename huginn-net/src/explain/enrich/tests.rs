@@ -181,6 +181,20 @@ fn csv_gets_columns() {
     assert_eq!((lines[2], lines[3], named), ("2,\"x,\"\"y\",,,,,", "3,\"open,", 1));
 }
 
+#[test]
+fn added_cell_of_csv_is_no_formula() {
+    let (_, table) = ClientDatabase::builtin_tables().iter().find(|(name, _)| *name == "bun.tsv").unwrap();
+    let clients = ClientDatabase::parse(&table.replace("\tBun\t", "\t=Bun\t")).unwrap();
+    let signatures = Database::builtin();
+    let mut enricher = Enricher::new(&clients, &signatures, None);
+    let mut out = Vec::new();
+    for line in ["ja4,n\n", "t13d1815h1_e8a523a41297_e8ed158c4d85,=1\n"] {
+        enricher.line(line.as_bytes(), &mut out);
+    }
+    let out = String::from_utf8(out).unwrap();
+    assert!(out.contains(",=1,'=Bun 1.0 and older"), "{out}");
+}
+
 const ADDED: &str = "huginn_software,huginn_match,huginn_variant,huginn_contradiction";
 
 #[test]
