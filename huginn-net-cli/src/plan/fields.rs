@@ -1,6 +1,6 @@
 //! Names of fields.
 
-use huginn_net::record::{EVENT_NAMES, FieldInfo, fields_of_event};
+use huginn_net::record::{EVENT_NAMES, FieldInfo, ValueType, fields_of_event};
 
 use crate::args::OutputArguments;
 use crate::failure::Failure;
@@ -81,17 +81,28 @@ fn has_field(event: &str, path: &str) -> bool {
     fields_of_event(event).is_some_and(|fields| is_known(path, &fields))
 }
 
-/// Whether a path names a field, or an element of a list by its number.
+/// Whether a path names a field, and what it has after it.
 fn is_known(path: &str, fields: &[FieldInfo]) -> bool {
-    let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
-    fields.iter().filter(|field| field.name == name).any(|field| {
-        let rest = rest.map(|rest| match rest.split_once('.') {
-            Some((number, rest)) if number.parse::<usize>().is_ok() => Some(rest),
-            None if rest.parse::<usize>().is_ok() => None,
-            _ => Some(rest),
-        });
-        rest.flatten().is_none_or(|rest| is_known(rest, field.value_type.fields()))
-    })
+    let (name, rest) = split_first(path);
+    let mut named = fields.iter().filter(|field| field.name == name);
+    named.any(|field| rest.is_none_or(|rest| is_within(rest, field.value_type)))
+}
+
+/// Whether a path names a field of an object, an element of a list by its number, or a field of all elements.
+fn is_within(path: &str, value_type: ValueType) -> bool {
+    let (part, rest) = split_first(path);
+    match value_type {
+        ValueType::List(element) if part.parse::<usize>().is_ok() => {
+            rest.is_none_or(|rest| is_within(rest, *element))
+        }
+        ValueType::List(element) => is_within(path, *element),
+        value_type => is_known(path, value_type.fields()),
+    }
+}
+
+/// Splits a path after its first part.
+fn split_first(path: &str) -> (&str, Option<&str>) {
+    path.split_once('.').map_or((path, None), |(part, rest)| (part, Some(rest)))
 }
 
 /// Adds the paths of fields and of the fields in them.
@@ -149,10 +160,24 @@ mod tests {
             "software.nearest.name",
             "software.candidates.12",
             "listed.0.label",
+            "listed.label",
+            "certificates.names",
+            "certificates.0.names.1",
         ] {
             assert_eq!(error(path, &EVENT_NAMES), None, "{path}");
         }
-        for path in ["", "client.", ".ip", "ts.x", "client.ip.x", "alpn.x", "alpn.0.x", "ja4.0.0"] {
+        for path in [
+            "",
+            "client.",
+            ".ip",
+            "ts.x",
+            "client.ip.x",
+            "alpn.x",
+            "alpn.0.x",
+            "ja4.0.0",
+            "sni.0",
+            "client.0.ip",
+        ] {
             assert!(error(path, &EVENT_NAMES).is_some(), "{path}");
         }
     }

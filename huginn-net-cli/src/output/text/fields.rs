@@ -36,7 +36,7 @@ impl Fields {
     /// Appends the fields of an event, given as JSON, as a row. Fields that it does not have are empty.
     pub(super) fn write(&self, json: &[u8], out: &mut impl Write) -> io::Result<()> {
         let event: Value = serde_json::from_slice(json)?;
-        let cell = |path: &String| find(&event, path).map(|value| cell(value)).unwrap_or_default();
+        let cell = |path: &String| find(&event, path).map(|value| cell(&value)).unwrap_or_default();
         self.write_row(out, self.paths.iter().map(cell).collect())
     }
 
@@ -60,12 +60,23 @@ impl Fields {
     }
 }
 
-/// Finds a value by its path.
-fn find<'a>(event: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(event, |value, part| match value {
-        Value::Array(values) => values.get(part.parse::<usize>().ok()?),
-        value => value.get(part),
-    })
+/// Finds a value by its path. A name after a list stands for the values of this name in its elements, null where one has none.
+fn find<'a>(value: &'a Value, path: &str) -> Option<Cow<'a, Value>> {
+    let (part, rest) = path.split_once('.').map_or((path, None), |(part, rest)| (part, Some(rest)));
+    let within = match value {
+        Value::Array(values) => match part.parse::<usize>() {
+            Ok(number) => values.get(number)?,
+            Err(_) => {
+                let value = |element| find(element, path).map_or(Value::Null, Cow::into_owned);
+                return Some(Cow::Owned(values.iter().map(value).collect()));
+            }
+        },
+        value => value.get(part)?,
+    };
+    match rest {
+        Some(rest) => find(within, rest),
+        None => Some(Cow::Borrowed(within)),
+    }
 }
 
 /// Formats a value as a cell: numbers as they are, texts as [`csv_text`].
@@ -122,6 +133,17 @@ mod tests {
     fn fields_are_found_by_path() {
         let line = row(&["client.port", "list", "list.1", "none", "is", "client", "no.such"], false, EVENT);
         assert_eq!(line, "5,\"a,b\",b,,true,\"{\"\"ip\"\":\"\"192.0.2.1\"\",\"\"port\"\":5}\",\n");
+    }
+
+    #[test]
+    fn name_after_a_list_has_the_values_of_its_elements() {
+        let json =
+            r#"{"list":[{"a":"x","b":["1","2"],"c":7},{"a":"=y","b":[]},{"b":null,"c":-8}],"none":[]}"#;
+        let line = row(&["list.a", "list.1.a", "list.b", "list.c", "none.a"], true, json);
+        assert_eq!(line, "x,=y,\t'=y\t1,2,,\t7,,-8\t\n");
+        let mut out = Vec::new();
+        fields(&["list.a", "none.a"], false).write_json(json.as_bytes(), &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), r#"{"list.a":["x","=y",null],"none.a":[]}"#);
     }
 
     /// The program writes the characters of an escape in texts of the wire with an escape of their backslash.
