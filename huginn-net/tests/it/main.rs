@@ -21,6 +21,7 @@ mod loss;
 mod mutants;
 mod notices;
 mod one_device;
+mod other_formats;
 mod own_protocols;
 mod p0f_answers;
 mod p0f_hosts;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::ops::Deref;
 
-use huginn_net_core::{FlowId, HexDigits, Timestamp, TransportKind};
+use huginn_net_core::{Escaped, FlowId, HexDigits, Timestamp, TransportKind};
 use huginn_net_http::HttpVersion;
 use huginn_net_tls::Version;
 use sha1::{Digest, Sha1};
@@ -28,6 +28,12 @@ pub(super) fn number(out: &mut Vec<u8>, value: impl itoa::Integer) -> bool {
 pub(super) fn text(out: &mut Vec<u8>, value: &str) -> bool {
     json::append(out, &value);
     true
+}
+
+/// Bytes from the wire as our JSON has them: up to the limit of texts, and escaped.
+pub(super) fn wire_text(event: &Event, bytes: &[u8]) -> String {
+    let (start, _) = event.kind.text_limit().cut(bytes);
+    Escaped(start).to_string()
 }
 
 /// A flow, with its hashes.
@@ -299,7 +305,7 @@ pub(super) fn http_type_ocsf(event: &Event, out: &mut Vec<u8>) -> bool {
 /// The target of a request; of a tunnel of HTTP/2, which has none, the host.
 pub(super) fn url_ocsf(value: &str, event: &Event) -> Option<String> {
     let Finding::HttpRequest(finding) = &event.kind else { return None };
-    let host = || finding.request.host().map(|host| json_text(&String::from_utf8_lossy(host)));
+    let host = || finding.request.host().map(|host| json_text(&wire_text(event, host)));
     if value == "null" { host() } else { Some(value.to_owned()) }
 }
 
@@ -318,7 +324,7 @@ pub(super) fn method_ocsf(value: &str, event: &Event) -> Option<String> {
 pub(super) fn other_method_ocsf(event: &Event, out: &mut Vec<u8>) -> bool {
     let Finding::HttpRequest(finding) = &event.kind else { return false };
     let is_other = http_activity(event) == OTHER_ACTIVITY;
-    is_other && text(out, &String::from_utf8_lossy(finding.request.method()))
+    is_other && text(out, &wire_text(event, finding.request.method()))
 }
 
 /// The system that a TCP signature names; none for a tool.
@@ -493,7 +499,7 @@ pub(super) fn ssh_comments(event: &Event, out: &mut Vec<u8>) -> bool {
         Finding::SshServer(finding) => finding.peer.identification.as_bytes(),
         _ => return false,
     };
-    let banner = String::from_utf8_lossy(identification);
+    let banner = wire_text(event, identification);
     banner.split_once(' ').is_some_and(|(_, comments)| !comments.is_empty() && text(out, comments))
 }
 

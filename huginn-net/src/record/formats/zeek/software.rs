@@ -13,7 +13,7 @@ use super::{ZeekForm, ZeekLog};
 use crate::json;
 use crate::limits::MAX_SOFTWARE_ROWS;
 use crate::record::Ip;
-use crate::record::formats::values::time_zeek;
+use crate::record::formats::values::{time_zeek, wire_text};
 use crate::{Event, Finding};
 
 /// The columns, as in Zeek.
@@ -82,20 +82,23 @@ impl SoftwareLog {
         // A client has another port in each connection.
         let of_client = |what: &dyn Fn() -> u64| Some(hasher.hash_one((client.ip(), what())));
         let of_server = |what: &dyn Fn() -> u64| Some(hasher.hash_one((server, what())));
+        let limit = event.kind.text_limit();
         match &event.kind {
             Finding::HttpRequest(finding) => {
-                let user_agent = finding.request.user_agent()?;
+                let (user_agent, _) = limit.cut(finding.request.user_agent()?);
                 of_client(&|| hasher.hash_one((0_u8, user_agent)))
             }
             Finding::HttpResponse(finding) => {
-                let header = finding.response.server()?;
+                let (header, _) = limit.cut(finding.response.server()?);
                 of_server(&|| hasher.hash_one((1_u8, header)))
             }
             Finding::SshClient(finding) => {
-                of_client(&|| hasher.hash_one((2_u8, finding.peer.identification.as_bytes())))
+                let (identification, _) = limit.cut(finding.peer.identification.as_bytes());
+                of_client(&|| hasher.hash_one((2_u8, identification)))
             }
             Finding::SshServer(finding) => {
-                of_server(&|| hasher.hash_one((3_u8, finding.peer.identification.as_bytes())))
+                let (identification, _) = limit.cut(finding.peer.identification.as_bytes());
+                of_server(&|| hasher.hash_one((3_u8, identification)))
             }
             Finding::TlsClient(finding) => {
                 let found = finding.software()?.software;
@@ -113,7 +116,7 @@ impl SoftwareLog {
 
 impl Software {
     fn of(event: &Event) -> Option<Self> {
-        let wire = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+        let wire = |text: &[u8]| wire_text(event, text);
         let (software_type, side, unparsed) = match &event.kind {
             Finding::HttpRequest(finding) => {
                 ("HTTP::BROWSER", Side::Client, wire(finding.request.user_agent()?))
