@@ -3,8 +3,9 @@
 use huginn_net::core::Frames;
 use huginn_net::finding::EventLimits;
 use huginn_net::record::formats::zeek::{ZeekForm, ZeekLog, ZeekLogs};
-use huginn_net::{Configure, Event, HuginnNet};
-use serde_json::Value;
+use huginn_net::record::formats::{EventFormat, FormattedEvent};
+use huginn_net::{Configure, Event, Finding, HuginnNet};
+use serde_json::{Value, json};
 
 use crate::event_limits::{CLIENT, Capture};
 
@@ -44,4 +45,30 @@ fn zeek_software_has_the_text_of_http() {
     assert_eq!(http, [r"Tool/1.2 caf\xe9", "Tool/1.2 abcdef", "Tool/1.2 abcdef"]);
     http.dedup();
     assert_eq!(software, http);
+}
+
+#[test]
+fn host_header_is_split_before_a_port_only() {
+    let split = |host: &str, format: EventFormat, name: &str, port: &str| {
+        let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
+        let events = events(&[request.as_bytes()], 4096);
+        let event = events.iter().find(|event| matches!(event.kind, Finding::HttpRequest(_))).unwrap();
+        let event: Value = serde_json::from_str(&FormattedEvent::new(format, event).to_string()).unwrap();
+        [name, port].map(|path| event.pointer(path).cloned())
+    };
+    for (host, name, port) in [
+        ("h.test:8080", "h.test", Some(8080)),
+        ("h.test:70000", "h.test:70000", None),
+        ("2001:db8::1", "2001:db8::1", None),
+        ("[2001:db8::1]:80", "[2001:db8::1]", Some(80)),
+    ] {
+        let expected = [Some(json!(name)), port.map(|port| json!(port))];
+        for (format, name, port) in [
+            (EventFormat::Eve, "/http/hostname", "/http/http_port"),
+            (EventFormat::Ecs, "/url/domain", "/url/port"),
+            (EventFormat::Ocsf, "/http_request/url/hostname", "/http_request/url/port"),
+        ] {
+            assert_eq!(split(host, format, name, port), expected, "{host} in {format:?}");
+        }
+    }
 }

@@ -284,10 +284,16 @@ fn values_have_forms_of_other_tools() {
     };
 
     type Change = fn(&str) -> Option<String>;
-    let cases: [(Change, &str, Option<&str>); 14] = [
+    let cases: [(Change, &str, Option<&str>); 20] = [
         (host_name, "\"example.com:8080\"", Some("\"example.com\"")),
         (host_name, "\"[2001:db8::1]:80\"", Some("\"[2001:db8::1]\"")),
         (host_name, "\"[2001:db8::1]\"", Some("\"[2001:db8::1]\"")),
+        (host_name, "\"2001:db8::1\"", Some("\"2001:db8::1\"")),
+        (host_name, "\"h.test:70000\"", Some("\"h.test:70000\"")),
+        (host_name, "\"h.test:+80\"", Some("\"h.test:+80\"")),
+        (host_name, "\"h.test:\"", Some("\"h.test\"")),
+        (host_name, "\":80\"", Some("\":80\"")),
+        (host_name, "\"[2001:db8::1]:80:90\"", Some("\"[2001:db8::1]:80:90\"")),
         (host_name, "\"\"", None),
         (host_name, "null", None),
         (ssh_software, "\"SSH-2.0-OpenSSH_9.2p1 Debian-2\"", Some("\"OpenSSH_9.2p1\"")),

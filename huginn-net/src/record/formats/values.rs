@@ -452,22 +452,34 @@ pub(super) fn resumed(value: &str) -> Option<String> {
     }
 }
 
+/// Splits a Host header into name and port (RFC 3986, section 3.2). Where what follows the last colon is not a port, as in an
+/// IPv6 address without brackets, all of it is the name.
+fn split_host(host: &str) -> (&str, Option<u16>) {
+    let Some((name, port)) = host.rsplit_once(':') else { return (host, None) };
+    let is_address = name.starts_with('[') && name.ends_with(']');
+    let is_name = !name.is_empty() && (is_address || !name.contains(':'));
+    let is_number = port.bytes().all(|byte| byte.is_ascii_digit());
+    match port.parse() {
+        Ok(port) if is_name && is_number => (name, Some(port)),
+        // A port may be empty.
+        Err(_) if is_name && port.is_empty() => (name, None),
+        _ => (host, None),
+    }
+}
+
 /// The name of a Host header, without the port.
 pub(super) fn host_name(value: &str) -> Option<String> {
     let host = value.strip_prefix('"')?.strip_suffix('"')?;
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !name.is_empty() => name,
-        _ => host,
-    };
+    let (name, _) = split_host(host);
     (!name.is_empty()).then(|| format!("\"{name}\""))
 }
 
 /// The port of the Host header.
 pub(super) fn host_port(event: &Event, out: &mut Vec<u8>) -> bool {
     let Finding::HttpRequest(finding) = &event.kind else { return false };
-    let host = finding.request.host().map(String::from_utf8_lossy).unwrap_or_default();
-    let port = host.rsplit_once(':').filter(|(name, _)| !name.is_empty());
-    port.and_then(|(_, port)| port.parse::<u16>().ok()).is_some_and(|port| number(out, port))
+    let host = finding.request.host().map(|host| wire_text(event, host)).unwrap_or_default();
+    let (_, port) = split_host(&host);
+    port.is_some_and(|port| number(out, port))
 }
 
 /// The name in lower case; of HTTP/2, as it is.
