@@ -10,7 +10,7 @@ use std::str;
 use serde::ser::SerializeStruct;
 
 use self::serializer::Elements;
-pub(crate) use self::serializer::append;
+pub(crate) use self::serializer::{append, append_present, is_absent};
 use crate::Event;
 use crate::hosts::HostProfile;
 use crate::record::{HostRecord, add_event};

@@ -19,15 +19,27 @@ const NAME_MARKS: usize = 4;
 #[inline]
 pub(crate) fn append(out: &mut Vec<u8>, value: &impl Serialize) {
     // Writes to memory cannot fail, and formatting fails only if a `Display` implementation fails.
-    let _ = value.serialize(ValueWriter { out });
+    let _ = value.serialize(ValueWriter::<false> { out });
 }
 
-/// Appends one value.
-struct ValueWriter<'a> {
+/// Appends a value without the fields of its objects that are absent: `null` and empty lists.
+#[inline]
+pub(crate) fn append_present(out: &mut Vec<u8>, value: &impl Serialize) {
+    let _ = value.serialize(ValueWriter::<true> { out });
+}
+
+/// Whether a value of JSON is absent.
+#[inline(always)]
+pub(crate) fn is_absent(json: Option<&[u8]>) -> bool {
+    matches!(json, Some(b"null" | b"[]"))
+}
+
+/// Appends one value. `SPARSE` leaves absent fields of objects out.
+struct ValueWriter<'a, const SPARSE: bool> {
     out: &'a mut Vec<u8>,
 }
 
-impl<'a> ValueWriter<'a> {
+impl<'a, const SPARSE: bool> ValueWriter<'a, SPARSE> {
     #[inline(always)]
     fn number(self, value: impl itoa::Integer) -> Result<(), fmt::Error> {
         self.out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
@@ -41,7 +53,7 @@ impl<'a> ValueWriter<'a> {
     }
 
     #[inline(always)]
-    fn begin(self, mark: u8) -> Elements<'a> {
+    fn begin(self, mark: u8) -> Elements<'a, SPARSE> {
         self.out.push(mark);
         Elements { out: self.out, has_elements: false }
     }
@@ -57,15 +69,15 @@ macro_rules! numbers {
     )+};
 }
 
-impl<'a> Serializer for ValueWriter<'a> {
+impl<'a, const SPARSE: bool> Serializer for ValueWriter<'a, SPARSE> {
     type Ok = ();
     type Error = fmt::Error;
-    type SerializeSeq = Elements<'a>;
-    type SerializeTuple = Elements<'a>;
+    type SerializeSeq = Elements<'a, SPARSE>;
+    type SerializeTuple = Elements<'a, SPARSE>;
     type SerializeTupleStruct = Impossible<(), fmt::Error>;
     type SerializeTupleVariant = Impossible<(), fmt::Error>;
-    type SerializeMap = Elements<'a>;
-    type SerializeStruct = Elements<'a>;
+    type SerializeMap = Elements<'a, SPARSE>;
+    type SerializeStruct = Elements<'a, SPARSE>;
     type SerializeStructVariant = Impossible<(), fmt::Error>;
 
     numbers! {
@@ -165,12 +177,12 @@ impl<'a> Serializer for ValueWriter<'a> {
     }
 
     #[inline(always)]
-    fn serialize_seq(self, _: Option<usize>) -> Result<Elements<'a>, fmt::Error> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<Elements<'a, SPARSE>, fmt::Error> {
         Ok(self.begin(b'['))
     }
 
     #[inline(always)]
-    fn serialize_tuple(self, _: usize) -> Result<Elements<'a>, fmt::Error> {
+    fn serialize_tuple(self, _: usize) -> Result<Elements<'a, SPARSE>, fmt::Error> {
         Ok(self.begin(b'['))
     }
 
@@ -192,12 +204,12 @@ impl<'a> Serializer for ValueWriter<'a> {
         Err(fmt::Error)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Elements<'a>, fmt::Error> {
+    fn serialize_map(self, _: Option<usize>) -> Result<Elements<'a, SPARSE>, fmt::Error> {
         Ok(self.begin(b'{'))
     }
 
     #[inline(always)]
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Elements<'a>, fmt::Error> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Elements<'a, SPARSE>, fmt::Error> {
         Ok(self.begin(b'{'))
     }
 
@@ -212,8 +224,8 @@ impl<'a> Serializer for ValueWriter<'a> {
     }
 }
 
-/// The elements of a list, or the fields of an object.
-pub(super) struct Elements<'a> {
+/// The elements of a list, or the fields of an object. `SPARSE` leaves absent fields out.
+pub(super) struct Elements<'a, const SPARSE: bool = false> {
     out: &'a mut Vec<u8>,
     has_elements: bool,
 }
@@ -236,19 +248,28 @@ impl<'a> Elements<'a> {
     pub(super) fn fields(&mut self, text: &[u8]) {
         self.out.extend_from_slice(text);
     }
+}
 
+impl<const SPARSE: bool> Elements<'_, SPARSE> {
     #[inline(always)]
     fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), fmt::Error> {
         if mem::replace(&mut self.has_elements, true) {
             self.out.push(b',');
         }
-        value.serialize(ValueWriter { out: self.out })
+        value.serialize(ValueWriter::<SPARSE> { out: self.out })
     }
 
     #[inline(always)]
     fn field<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), fmt::Error> {
+        let (before, had_elements) = (self.out.len(), self.has_elements);
         self.name(name);
-        value.serialize(ValueWriter { out: self.out })
+        let start = self.out.len();
+        value.serialize(ValueWriter::<SPARSE> { out: self.out })?;
+        if SPARSE && is_absent(self.out.get(start..)) {
+            self.out.truncate(before);
+            self.has_elements = had_elements;
+        }
+        Ok(())
     }
 
     // Inlined, so that the compiler joins the literal and its punctuation: one capacity check and a copy of a few
@@ -288,7 +309,7 @@ impl<'a> Elements<'a> {
     }
 }
 
-impl SerializeSeq for Elements<'_> {
+impl<const SPARSE: bool> SerializeSeq for Elements<'_, SPARSE> {
     type Ok = ();
     type Error = fmt::Error;
 
@@ -303,7 +324,7 @@ impl SerializeSeq for Elements<'_> {
     }
 }
 
-impl SerializeTuple for Elements<'_> {
+impl<const SPARSE: bool> SerializeTuple for Elements<'_, SPARSE> {
     type Ok = ();
     type Error = fmt::Error;
 
@@ -318,7 +339,7 @@ impl SerializeTuple for Elements<'_> {
     }
 }
 
-impl SerializeStruct for Elements<'_> {
+impl<const SPARSE: bool> SerializeStruct for Elements<'_, SPARSE> {
     type Ok = ();
     type Error = fmt::Error;
 
@@ -337,7 +358,7 @@ impl SerializeStruct for Elements<'_> {
     }
 }
 
-impl SerializeMap for Elements<'_> {
+impl<const SPARSE: bool> SerializeMap for Elements<'_, SPARSE> {
     type Ok = ();
     type Error = fmt::Error;
 
@@ -347,7 +368,7 @@ impl SerializeMap for Elements<'_> {
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), fmt::Error> {
         self.out.push(b':');
-        value.serialize(ValueWriter { out: self.out })
+        value.serialize(ValueWriter::<SPARSE> { out: self.out })
     }
 
     fn end(self) -> Result<(), fmt::Error> {

@@ -129,7 +129,7 @@ fn push_object(out: &mut Vec<u8>, fields: &[u8]) {
 
 /// Appends a value after `start`. Returns whether it is present.
 pub(super) fn add_value(out: &mut Vec<u8>, start: usize, add: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
-    add(out) && !matches!(out.get(start..), Some(b"null" | b"[]"))
+    add(out) && !json::is_absent(out.get(start..))
 }
 
 /// Takes the fields of an event.
@@ -209,7 +209,7 @@ impl<O: FieldOutput> Object for EventFields<'_, '_, O> {
                 }
             }
             _ => self.output.add_field(number, target, |out| {
-                json::append(out, value);
+                json::append_present(out, value);
                 true
             }),
         }
