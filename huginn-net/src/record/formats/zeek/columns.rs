@@ -6,7 +6,7 @@ use super::ZeekLog;
 use super::software;
 use crate::record::formats::EventFormat;
 use crate::record::formats::plan::FormatPlan;
-use crate::record::{EVENT_NAMES, ValueType, fields_of_event};
+use crate::record::{EVENT_NAMES, FlowRecord, ValueType, fields_of_event};
 
 /// The column with Zeek's names of the protocols of a connection.
 pub(super) const SERVICE: &str = "service";
@@ -158,8 +158,11 @@ impl LogColumns {
         let Some(kind) = plan.kinds.get(number) else { return };
         let infos = fields_of_event(event).unwrap_or_default();
         let infos = infos.iter().filter(|field| !FormatPlan::is_of_flow(field.name));
-        let flow =
-            plan.flow.iter().map(|target| self.add(&target.name, ZeekType::of(log, &target.name, None)));
+        let flow = plan.flow.iter().map(|target| {
+            let own = target.name.strip_prefix("huginn.");
+            let info = own.and_then(|own| FlowRecord::FIELDS.iter().find(|field| field.name == own));
+            self.add(&target.name, ZeekType::of(log, &target.name, info.map(|info| info.value_type)))
+        });
         let flow = flow.collect();
         let extras =
             kind.extras.iter().map(|target| self.add(&target.name, ZeekType::of(log, &target.name, None)));

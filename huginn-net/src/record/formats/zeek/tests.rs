@@ -97,6 +97,21 @@ fn tsv_has_the_columns_of_its_header() {
     assert_eq!(footer(Timestamp::new(1, 0, 6)), "#close\t1970-01-01-00-00-01\n");
 }
 
+#[test]
+fn tunnel_is_a_list_in_tsv() {
+    let (rows, events) = rows("made-qinq.pcap", ZeekForm::Tsv);
+    let layers: Vec<&str> =
+        events[0]["tunnel"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(layers.len(), 2);
+    let (log, row) = rows.iter().find(|(log, _)| *log != ZeekLog::Software).unwrap();
+    let header = header(*log, Timestamp::default());
+    let column = |line: &str| header.lines().find_map(|text| text.strip_prefix(line)).unwrap().to_owned();
+    let (fields, types) = (column("#fields\t"), column("#types\t"));
+    let number = fields.split('\t').position(|name| name == "huginn.tunnel").unwrap();
+    assert_eq!(types.split('\t').nth(number), Some("vector[string]"));
+    assert_eq!(row.split('\t').nth(number), Some(&*layers.join(",")));
+}
+
 /// The table of formats and the logs agree.
 #[test]
 fn events_are_in_the_log_of_the_table() {
