@@ -69,7 +69,12 @@ impl FromStr for Value {
         let mut spelling = Vec::new();
         let mut repaired = lower_case(text);
         if repaired != text {
-            spelling.push("writes hexadecimal digits in upper case");
+            let is_digits = text.starts_with(|character: char| character.is_ascii_lowercase());
+            spelling.push(if is_digits {
+                "writes hexadecimal digits in upper case"
+            } else {
+                "writes letters in upper case"
+            });
         }
         if let Some(shorter) = repaired.strip_suffix('_').filter(|shorter| shorter.matches('_').count() == 2)
         {
@@ -90,10 +95,12 @@ fn form(text: &str) -> Result<Ja4Form, Ja4ParseError> {
     }
 }
 
-/// Everything but the two ALPN characters, which are case-sensitive.
+/// The text in lower case. The two ALPN characters are case-sensitive: they keep their case unless a tool has made all
+/// letters capitals, the first one (`t` or `q`) among them.
 fn lower_case(text: &str) -> String {
+    let is_all_capitals = !text.contains(|character: char| character.is_ascii_lowercase());
     let case_of = |(at, character): (usize, char)| match at {
-        8 | 9 => character,
+        8 | 9 if !is_all_capitals => character,
         _ => character.to_ascii_lowercase(),
     };
     text.char_indices().map(case_of).collect()
