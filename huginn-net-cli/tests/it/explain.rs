@@ -289,6 +289,24 @@ fn table(name: &str, columns: &str, row: &str) -> String {
     path
 }
 
+/// The ALPN characters are case-sensitive, so only a JA4 without any small letter is that of a tool that writes capitals.
+#[test]
+fn names_software_of_ja4_in_capitals() {
+    let key = "t13d0102h2_a1b2c3d4e5f6_0a0b0c0d0e0f";
+    let table = table("capitals", "ja4_stable\tja4", &format!("{key}\t{key}"));
+    let capitals = key.to_uppercase();
+    for typed in [capitals.clone(), capitals.replace("H2", "h2")] {
+        let text = explanation(&[&typed, "--clients", &table]);
+        assert_has_lines(
+            &text,
+            &["it writes letters in upper case", "match         exact", "software      App"],
+        );
+    }
+    let text = explanation(&[&capitals.replace("T13D", "t13d"), "--clients", &table]);
+    assert_has_lines(&text, &["it writes hexadecimal digits in upper case"]);
+    assert!(!text.contains("App"), "{text}");
+}
+
 const NAMED: [&str; 3] = ["software      App", "candidates    App", "evidence      Package 1.0 (2026-01-02)"];
 
 #[test]

@@ -57,7 +57,7 @@ impl Value {
     }
 }
 
-/// Also accepts two spellings of other tools: upper-case hexadecimal digits, and an underscore after the last list.
+/// Also accepts spellings of other tools: upper-case hexadecimal digits or letters, and an underscore after the last list.
 impl FromStr for Value {
     type Err = Ja4ParseError;
 
@@ -69,8 +69,7 @@ impl FromStr for Value {
         let mut spelling = Vec::new();
         let mut repaired = lower_case(text);
         if repaired != text {
-            let is_digits = text.starts_with(|character: char| character.is_ascii_lowercase());
-            spelling.push(if is_digits {
+            spelling.push(if text.starts_with(|transport: char| transport.is_ascii_lowercase()) {
                 "writes hexadecimal digits in upper case"
             } else {
                 "writes letters in upper case"
