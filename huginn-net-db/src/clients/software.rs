@@ -32,8 +32,9 @@ pub struct Software {
     /// All recorded clients, each with its versions; imitations last, such as `curl_cffi as Chrome 99-107`. If only imitations were
     /// recorded, the programs that they imitate come first, such as `Safari 18 and newer or an imitation`.
     pub candidates: Vec<Arc<str>>,
-    /// Whether only imitations were recorded: the library is that of the program that they imitate.
-    pub only_imitated: bool,
+    /// Whether the sender may be an imitation of what is named: only imitations were recorded, or, where the extensions alone
+    /// name the library, imitations have them, too.
+    pub or_imitation: bool,
     /// The packages and scripts, or documents, of the recordings, with their dates.
     pub evidence: Vec<Arc<str>>,
     /// The browser that a hello imitates, and the fields that show it. No library or application is named then, and only
@@ -63,7 +64,7 @@ impl fmt::Display for Software {
         if let Some(versions) = &self.versions {
             write!(f, " {versions}")?;
         }
-        f.write_str(if self.only_imitated && name.is_some() { OR_IMITATION } else { "" })
+        f.write_str(if self.or_imitation && name.is_some() { OR_IMITATION } else { "" })
     }
 }
 
@@ -169,6 +170,11 @@ impl Entry {
     /// Whether a client that imitates no other one has the fingerprint.
     pub(super) fn is_genuine(&self) -> bool {
         self.genuine > 0
+    }
+
+    /// Whether a client that imitates another one has the fingerprint.
+    pub(super) fn is_imitated(&self) -> bool {
+        !self.candidates().1.is_empty()
     }
 
     /// The genuine clients, and the imitations.
@@ -289,7 +295,7 @@ impl Entry {
             evidence: distinct(
                 &mut clients.iter().map(|row| format!("{} ({})", row.evidence, row.date).into()),
             ),
-            only_imitated: genuine.is_empty(),
+            or_imitation: genuine.is_empty(),
             differing,
             ..Software::default()
         }
@@ -300,7 +306,7 @@ impl Entry {
         Self {
             library: Arc::new(Software {
                 library: software.library.clone(),
-                only_imitated: software.only_imitated,
+                or_imitation: software.or_imitation,
                 ..Software::default()
             }),
             software: Arc::new(software),
@@ -335,7 +341,7 @@ impl Software {
             versions: application.and(common(software.map(|software| &software.versions))).cloned().flatten(),
             candidates: distinct(&mut of_genuine.chain(of_imitations).cloned()),
             evidence: distinct(&mut entries.iter().flat_map(|entry| &entry.software.evidence).cloned()),
-            only_imitated: genuine.is_empty(),
+            or_imitation: genuine.is_empty(),
             differing: entries.iter().flat_map(|entry| &entry.software.differing).cloned().collect(),
             ..Self::default()
         }
@@ -354,7 +360,7 @@ impl Software {
             versions: self.versions.filter(|_| keeps_versions),
             candidates: all.candidates,
             evidence: self.evidence,
-            only_imitated: all.only_imitated,
+            or_imitation: all.or_imitation,
             differing: all.differing,
             ..Self::default()
         }

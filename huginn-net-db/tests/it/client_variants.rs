@@ -120,6 +120,21 @@ fn unknown_cipher_suites_leave_library() {
     );
 }
 
+/// tls-client, as OkHttp, has the extensions of Conscrypt.
+#[test]
+fn extensions_of_imitation_leave_library_uncertain() {
+    let found = builtin("t13d1613h2_46e7e9700bed_eca864cca44a").unwrap();
+    assert_eq!(
+        named(Some(found.clone())),
+        (
+            "Conscrypt or an imitation".to_owned(),
+            MatchKind::Structural,
+            "other cipher suites or settings".to_owned()
+        )
+    );
+    assert!(found.software.or_imitation);
+}
+
 const HEADER: &str = "ja4_stable\tja4_stable_r\tlibrary\tapplication\town_settings";
 const LISTS: &str = "1301,1302_000d,002b,002d,0033_0403,0804";
 

@@ -121,11 +121,16 @@ impl VariantIndex {
         Some(ClientMatch::new(&Arc::new(software), kind).with_variant(variant))
     }
 
-    /// The library that has these extensions and signature algorithms, whatever the cipher suites.
+    /// The library that has these extensions and signature algorithms, whatever the cipher suites; with a remark if an imitation
+    /// has them, too.
     pub(super) fn library(&self, ja4: Ja4) -> Option<ClientMatch> {
         let key = (ja4.head().transport(), ja4.extension_hash());
         let library = self.libraries.get(&key)?.clone()?;
-        let software = Arc::new(Software { library: Some(library), ..Software::default() });
+        let or_imitation = self.clients.get(&key.1).is_some_and(|hits| {
+            let has_transport = |hit: &Hit| hit.entry.raw().is_some_and(|raw| raw.head().transport() == key.0);
+            hits.iter().any(|hit| hit.entry.is_imitated() && has_transport(hit))
+        });
+        let software = Arc::new(Software { library: Some(library), or_imitation, ..Software::default() });
         let variant = HelloVariant::default().with(Change::OTHER_SETTINGS, true);
         Some(ClientMatch::new(&software, MatchKind::Structural).with_variant(variant))
     }
