@@ -55,7 +55,8 @@ impl Conflict {
     pub(super) fn from_hello(update: &TlsUpdate) -> Option<Self> {
         let (tcp, family) = update.tcp.as_deref().zip(update.family)?;
         let says = system_from_family(family).filter(|system| !same_stack(system, &tcp.name))?;
-        let other = Statement { who: "TLS", says: says.into(), by: Some(family.to_string().into()) };
+        let by = update.software.as_deref().unwrap_or(family.name()).into();
+        let other = Statement { who: "TLS", says: says.into(), by: Some(by) };
         Some(Self { tcp: Arc::clone(&tcp.name), other, explanation: Explanation::Unexplained })
     }
 

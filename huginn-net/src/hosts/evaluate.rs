@@ -64,7 +64,7 @@ fn evidence(profile: &HostProfile) -> Vec<Evidence> {
     });
     let hellos = profile.tls_clients.by_count().filter_map(|seen| {
         let (family, ja4) = (seen.value.family?, seen.value.ja4);
-        let because = Cause::TlsClient { family, ja4 };
+        let because = Cause::TlsClient { family, software: seen.value.software.clone(), ja4 };
         Some(Evidence::new(
             EvidenceLayer::Tls,
             system_from_family(family)?,
@@ -218,8 +218,9 @@ impl Evidence {
 mod tests {
     use huginn_net_core::Timestamp;
     use huginn_net_db::{Database, SoftwareClaim};
+    use huginn_net_tls::{ClientFamily, Transport};
 
-    use super::super::{Findings, Reasons, SystemSeen};
+    use super::super::{Findings, Reasons, SystemSeen, TlsClientSeen};
     use super::*;
 
     const DATABASE: &str = "\
@@ -381,6 +382,22 @@ sig = 1:B::
                 "SYN says Linux, software says macOS or iOS (Safari): unexplained (NAT, a proxy or a forgery)",
             ]
         );
+    }
+
+    #[test]
+    fn tls_evidence_names_software_with_its_remark() {
+        let mut host = profile(&[]);
+        for software in [Some("Apple or an imitation"), None] {
+            let ja4 = "t13d2613h2_2802a3db6c62_845d286b0d67".parse().unwrap();
+            let (transport, family) = (Transport::Tcp, Some(ClientFamily::Apple));
+            let seen = TlsClientSeen { ja4, transport, software: software.map(Into::into), family };
+            host.tls_clients.count(|value| *value == seen, || seen.clone());
+        }
+        let named: Vec<String> = host.verdict().evidence.iter().map(ToString::to_string).collect();
+        let want = ["Apple or an imitation", "Apple"].map(|software| {
+            format!("TLS says macOS or iOS ({software}, t13d2613h2_2802a3db6c62_845d286b0d67, 1 hello)")
+        });
+        assert_eq!(named, want);
     }
 
     #[test]

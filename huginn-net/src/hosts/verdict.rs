@@ -130,6 +130,8 @@ pub enum Cause {
     TlsClient {
         /// The TLS library that sends such a hello.
         family: ClientFamily,
+        /// The software that the hello names, as the event of the hello shows it.
+        software: Option<Box<str>>,
         /// The JA4 fingerprint of the hello.
         ja4: Ja4,
     },
@@ -285,8 +287,8 @@ impl Display for Evidence {
                 write!(f, "{label}")?;
                 head_nouns(*role)
             }
-            Cause::TlsClient { family, ja4 } => {
-                write!(f, "{family}, {ja4}")?;
+            Cause::TlsClient { family, software, ja4 } => {
+                write!(f, "{}, {ja4}", software.as_deref().unwrap_or(family.name()))?;
                 ("hello", "hellos")
             }
         };
