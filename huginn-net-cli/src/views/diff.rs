@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use huginn_net::core::{Amount, HexDigits};
 use huginn_net::hosts::{HostLimits, HostProfile, Hosts, JoinedHosts, TopValues};
+use huginn_net::http::Role;
 use huginn_net::tls::Certificate;
 use huginn_net::{Escaped, Event, Finding, Side};
 use serde::Serialize;
@@ -293,11 +294,11 @@ fn traits(one: &HostProfile, other: &HostProfile) -> (Vec<String>, Vec<String>) 
     }
     add(complete([&one.browsers, &other.browsers]), |host| {
         let own = host.browsers.iter().filter(|seen| !seen.value.forwarded);
-        own.map(|seen| format!("client: {}", seen.value.label)).collect()
+        own.map(|seen| format!("client: {}", seen.value.name(Role::Request))).collect()
     });
     add(complete([&one.servers, &other.servers]), |host| {
         let own = host.servers.iter().filter(|seen| !seen.value.forwarded);
-        own.map(|seen| format!("server: {}", seen.value.label)).collect()
+        own.map(|seen| format!("server: {}", seen.value.name(Role::Response))).collect()
     });
     add(complete([&one.tls_clients, &other.tls_clients]), |host| {
         let seen = host.tls_clients.iter().map(|seen| &seen.value);

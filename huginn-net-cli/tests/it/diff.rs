@@ -68,6 +68,14 @@ fn changed_host_has_old_and_new_values() {
     );
 }
 
+#[test]
+fn software_has_the_remark_of_its_header() {
+    let all = lines(["ssh-dropbear.pcap", "http-imitation.pcap"]);
+    let host = all.iter().find(|line| line["subject"] == "host" && line["value"] == "192.0.2.1").unwrap();
+    let named: Vec<&str> = host["new"].as_array().unwrap().iter().filter_map(|text| text.as_str()).collect();
+    assert!(named.contains(&"client: Python urllib (dishonest)"), "{named:?}");
+}
+
 /// The certificates: `NAME.certificates` of both captures, which OpenSSL reads.
 #[test]
 fn server_with_another_certificate_has_changed() {

@@ -5,7 +5,8 @@ mod history;
 use std::sync::Arc;
 
 use huginn_net_core::{Event, FlowId, Interest, Route, Segment, Side, Timestamp, without_padding};
-use huginn_net_db::{ClientMatch, Label, SystemName};
+use huginn_net_db::{ClientMatch, HttpMatch, Label, SoftwareName, SystemName};
+use huginn_net_http::Role;
 use huginn_net_ssh::{Hassh, SshPeer};
 use huginn_net_tcp::Handshake;
 use huginn_net_tls::{Certificate, Ja4, Version};
@@ -14,7 +15,7 @@ pub use self::history::TcpHistory;
 use crate::Finding;
 use crate::consistency::{Consistency, Outcome};
 use crate::event_limits::TextLimit;
-use crate::finding::{HttpVerdict, TlsClientFinding};
+use crate::finding::TlsClientFinding;
 use crate::limits::MAX_HOST_BYTES;
 use crate::observers::FlowOutput;
 
@@ -40,10 +41,10 @@ pub struct Connection {
     pub client_system: Option<SystemName<Arc<Label>>>,
     /// The operating system that the SYN+ACK matches.
     pub server_system: Option<SystemName<Arc<Label>>>,
-    /// The software that the first request or the client's SSH algorithms match.
+    /// The software that the first request or the client's SSH algorithms match; with a remark unless the User-Agent agrees.
     pub client_software: Option<Arc<str>>,
     /// The software that the first response matches.
-    pub server_software: Option<Arc<Label>>,
+    pub server_software: Option<SoftwareName<Arc<Label>>>,
     /// The software that the first ClientHello matches.
     pub tls_client: Option<ClientMatch>,
     /// The TLS version that the server selected.
@@ -154,12 +155,17 @@ impl OpenConnection {
             Finding::HttpRequest(finding) => {
                 connection.add_host(finding.request.host());
                 let by_settings = finding.software.as_ref().map(|found| found.software.to_string().into());
-                let name = label(&finding.verdict).map(|label| label.to_string().into()).or(by_settings);
+                let name = finding.verdict.name().map(|name| name.to_string().into()).or(by_settings);
                 connection.client_software = connection.client_software.take().or(name);
             }
             Finding::HttpResponse(finding) => {
+                let shared = |found: &HttpMatch| SoftwareName {
+                    name: Arc::clone(&found.label),
+                    claim: found.claim,
+                    role: Role::Response,
+                };
                 let software = &mut connection.server_software;
-                *software = software.take().or_else(|| label(&finding.verdict).cloned());
+                *software = software.take().or_else(|| finding.verdict.matched.as_ref().map(shared));
             }
             Finding::TlsClient(finding) if connection.ja4.is_none() => connection.add_hello(finding),
             Finding::TlsServer(finding) => connection.tls_version = Some(finding.server.hello.version()),
@@ -207,10 +213,6 @@ impl Connection {
             (self.host, self.host_is_cut) = (Some(start.into()), is_cut);
         }
     }
-}
-
-fn label(verdict: &HttpVerdict) -> Option<&Arc<Label>> {
-    verdict.matched.as_ref().map(|found| &found.label)
 }
 
 fn hassh(peer: &SshPeer) -> Option<Hassh> {

@@ -403,7 +403,8 @@ fn matched(found: &Match, limit: TextLimit) -> u64 {
 fn connection(found: &Connection) -> u64 {
     let [client, server] = [&found.client_system, &found.server_system]
         .map(|found| found.as_ref().map_or(0, |system| label_text(&system.name).saturating_add(REMARK)));
-    let software = found.server_software.as_deref().map_or(0, label_text);
+    let software = found.server_software.as_ref();
+    let software = software.map_or(0, |software| label_text(&software.name).saturating_add(REMARK));
     let names = [client, server, software, found.client_software.as_ref().map_or(0, |name| name.len())];
     let host = found.host.as_ref().map_or(0, |host| text(host, TextLimit::NONE));
     let tls_client = software_text(found.tls_client.as_ref());

@@ -91,7 +91,7 @@ fn evidence(profile: &HostProfile) -> Vec<Evidence> {
 }
 
 fn software_evidence(seen: &Counted<SoftwareSeen>, role: Role) -> Option<Evidence> {
-    let SoftwareSeen { label, forwarded, .. } = &seen.value;
+    let SoftwareSeen { label, claim, forwarded } = &seen.value;
     let says = match &*label.systems {
         [] if !label.is_tool() => &label.name,
         [System::Name(name)] => name,
@@ -102,7 +102,7 @@ fn software_evidence(seen: &Counted<SoftwareSeen>, role: Role) -> Option<Evidenc
         (false, true) => Grade::Generic,
         (false, false) => Grade::Software,
     };
-    let because = Cause::Head { role, label: Arc::clone(label) };
+    let because = Cause::Head { role, label: Arc::clone(label), claim: *claim };
     Some(Evidence::new(EvidenceLayer::Http, says, because, seen.count, grade))
 }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use huginn_net_core::{Event, Side, Timestamp, TunnelPath};
-use huginn_net_db::{Distance, Label, SoftwareClaim, TcpMatch};
+use huginn_net_db::{Distance, Label, SoftwareClaim, SoftwareName, TcpMatch};
 use huginn_net_http::Role;
 use huginn_net_tcp::{Handshake, TcpSignature, Uptime};
 use huginn_net_tls::{ClientFamily, Ja4, Transport};
@@ -147,6 +147,13 @@ pub struct SoftwareSeen {
     pub claim: SoftwareClaim,
     /// Whether a proxy forwarded the head; a forwarded head is not evidence for this host.
     pub forwarded: bool,
+}
+
+impl SoftwareSeen {
+    /// The name and version of the software, with a remark unless the header of this kind of head agrees.
+    pub fn name(&self, role: Role) -> SoftwareName<&Label> {
+        SoftwareName { name: &self.label, claim: self.claim, role }
+    }
 }
 
 /// The User-Agent or Server header of a head.

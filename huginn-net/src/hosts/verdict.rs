@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
-use huginn_net_db::{Label, SystemName};
+use huginn_net_db::{Label, SoftwareClaim, SoftwareName, SystemName};
 use huginn_net_http::Role;
 use huginn_net_tcp::Handshake;
 use huginn_net_tls::{ClientFamily, Ja4};
@@ -125,6 +125,8 @@ pub enum Cause {
         role: Role,
         /// The label of the signature that the head matches.
         label: Arc<Label>,
+        /// What its User-Agent or Server header says about the software.
+        claim: SoftwareClaim,
     },
     /// A ClientHello.
     TlsClient {
@@ -283,8 +285,8 @@ impl Display for Evidence {
                 }
                 head_nouns(*role)
             }
-            Cause::Head { role, label } => {
-                write!(f, "{label}")?;
+            Cause::Head { role, label, claim } => {
+                SoftwareName { name: &**label, claim: *claim, role: *role }.fmt(f)?;
                 head_nouns(*role)
             }
             Cause::TlsClient { family, software, ja4 } => {

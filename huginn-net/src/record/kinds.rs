@@ -595,7 +595,7 @@ impl<'a> ConnectionRecord<'a> {
             client_system: connection.client_system.as_ref().map(Text::of),
             server_system: connection.server_system.as_ref().map(Text::of),
             client_software: connection.client_software.as_deref().map(Into::into),
-            server_software: connection.server_software.as_deref().map(Text::of),
+            server_software: connection.server_software.as_ref().map(Text::of),
             tls_client: connection.tls_client.as_ref().map(|found| Text::of(&*found.software)),
             tls_version: connection.tls_version.map(Text::version),
             certificate_sha256: connection.certificate.as_ref().map(|found| Text::digits(found.sha256())),

@@ -78,8 +78,8 @@ fn connection_joins_all_layers() {
     let http = connections("http-imitation.pcap");
     let (_, first) = http.iter().find(|(_, connection)| connection.host.is_some()).unwrap();
     assert_eq!(first.host.as_deref(), Some(&b"www.example.test"[..]));
-    assert_eq!(first.client_software.as_deref(), Some("Python urllib"));
-    assert_eq!(first.server_software.as_ref().unwrap().name.as_ref(), "nginx");
+    assert_eq!(first.client_software.as_deref(), Some("Python urllib (dishonest)"));
+    assert_eq!(&*first.server_software.as_ref().unwrap().name.name, "nginx");
     assert_eq!(first.mismatch, Some(Outcome::Imitation));
 }
 

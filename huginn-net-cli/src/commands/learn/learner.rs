@@ -191,9 +191,9 @@ impl Learner {
 
     fn learn_request(&mut self, seen: &Observation<'_>, finding: &HttpRequestFinding) {
         let user_agent = self.note_text(seen, Clue::UserAgent, finding.request.user_agent());
-        let name = match (&finding.software, finding.verdict.label()) {
+        let name = match (&finding.software, finding.verdict.name()) {
             (Some(found), _) => Some(found.software.to_string()),
-            (None, label) => label.map(ToString::to_string),
+            (None, name) => name.map(|name| name.to_string()),
         };
         let label = self.note_text(seen, Clue::HttpLabel, name.as_deref().map(str::as_bytes));
         if name.is_some() && seen.program.is_none() {
@@ -211,7 +211,7 @@ impl Learner {
 
     fn learn_response(&mut self, seen: &Observation<'_>, finding: &HttpResponseFinding) {
         let server = self.note_text(seen, Clue::Server, finding.response.server());
-        let label = finding.verdict.label().map(ToString::to_string);
+        let label = finding.verdict.name().map(|name| name.to_string());
         let own = [server, self.note_text(seen, Clue::HttpLabel, label.as_deref().map(str::as_bytes))];
         let is_wanted = label.is_none() || seen.program.is_some();
         if is_wanted && finding.response.version() < HttpVersion::Http2 {

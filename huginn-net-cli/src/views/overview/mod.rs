@@ -322,7 +322,7 @@ impl Counter<'_> {
                 self.count(kind, &finding.signature, name);
             }
             Finding::HttpRequest(finding) => {
-                let name = || finding.verdict.label().map(ToString::to_string);
+                let name = || finding.verdict.name().map(|name| name.to_string());
                 self.count(ValueKind::HttpRequest, &Repeatable(finding.verdict.raw_sig()), name);
                 if let Some(akamai) = &finding.akamai {
                     let name = || finding.software.as_ref().map(|found| found.software.to_string());
@@ -333,7 +333,7 @@ impl Counter<'_> {
                 }
             }
             Finding::HttpResponse(finding) => {
-                let name = || finding.verdict.label().map(ToString::to_string);
+                let name = || finding.verdict.name().map(|name| name.to_string());
                 self.count(ValueKind::HttpResponse, &Repeatable(finding.verdict.raw_sig()), name);
                 if let Some(text) = finding.response.server() {
                     self.count(ValueKind::ServerHeader, &escaped(text), name);
@@ -393,6 +393,18 @@ mod tests {
     use huginn_net::{CaptureReader, HuginnNet};
 
     use super::*;
+
+    #[test]
+    fn name_of_user_agent_has_the_remark_of_its_software() {
+        let path =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/http/http-imitation/http-imitation.pcap");
+        let mut events: Vec<Event> = Vec::new();
+        HuginnNet::builder().build().analyze(CaptureReader::open(path).unwrap(), &mut events).unwrap();
+        let mut overview = Overview::new(true);
+        overview.add(events.iter().find(|event| matches!(event.kind, Finding::HttpRequest(_))).unwrap());
+        let [(_, seen)] = overview.values(ValueKind::UserAgent).top(usize::MAX)[..] else { panic!() };
+        assert_eq!(seen.name.as_deref(), Some("Python urllib (dishonest)"));
+    }
 
     #[test]
     fn name_is_one_of_all_events() {

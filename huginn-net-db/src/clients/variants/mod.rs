@@ -127,7 +127,8 @@ impl VariantIndex {
         let key = (ja4.head().transport(), ja4.extension_hash());
         let library = self.libraries.get(&key)?.clone()?;
         let or_imitation = self.clients.get(&key.1).is_some_and(|hits| {
-            let has_transport = |hit: &Hit| hit.entry.raw().is_some_and(|raw| raw.head().transport() == key.0);
+            let has_transport =
+                |hit: &Hit| hit.entry.raw().is_some_and(|raw| raw.head().transport() == key.0);
             hits.iter().any(|hit| hit.entry.is_imitated() && has_transport(hit))
         });
         let software = Arc::new(Software { library: Some(library), or_imitation, ..Software::default() });
