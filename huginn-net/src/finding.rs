@@ -501,8 +501,8 @@ impl HttpVerdict {
 
     /// The name of the software without its version, with that remark.
     pub fn software(&self) -> Option<SoftwareName<&str>> {
-        let (claim, role) = (self.params.claim, self.signature.role());
-        Some(SoftwareName { name: &self.label()?.name, claim, role })
+        let found = self.matched.as_ref()?;
+        Some(found.named(&found.label.name, self.signature.role()))
     }
 
     /// The User-Agent or Server header, if it belongs beside the [name](Self::name): it is not that of the software, or has

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use huginn_net::db::{SoftwareClaim, SoftwareName};
+use huginn_net::db::SoftwareClaim;
 use huginn_net::hosts::{Claim, HostProfile, Reasons, SoftwareSeen, TimeSpan, TopValues, Verdict};
 use huginn_net::http::Role;
 use huginn_net::tcp::Uptime;
@@ -146,7 +146,7 @@ fn software(host: &HostProfile) -> String {
         for (n, seen) in list.by_count().filter(|seen| !seen.value.forwarded).enumerate() {
             let SoftwareSeen { label, claim, .. } = &seen.value;
             let rank = if *claim == SoftwareClaim::Dishonest { (1, n) } else { LAST };
-            names.push((rank, SoftwareName { name: short(label), claim: *claim, role }.to_string()));
+            names.push((rank, seen.value.named(short(label), role).to_string()));
         }
         for (n, seen) in claims.by_count().filter(|seen| !seen.value.forwarded).enumerate() {
             let text = &seen.value.text;

@@ -57,6 +57,11 @@ fn generic_system_says_so_in_every_view() {
         let text = run(&[view, &[&*capture]].concat());
         assert!(text.contains("Linux (fuzzy)"), "{view:?}: {text}");
     }
+    let node = captures::path("http-node.pcap").display().to_string();
+    for view in [&["pcap", "-q"][..], &["pcap", "-q", "--summary"], &["report", "-o", "-"]] {
+        let text = run(&[view, &[&*node]].concat());
+        assert!(text.contains("Node http (generic)"), "{view:?}: {text}");
+    }
     let host = run(&["pcap", "-q", "--summary", "--format", "json", &capture]);
     assert!(host.contains(r#""verdict":{"system":"Linux","fuzzy":true,"#), "{host}");
 }

@@ -34,10 +34,10 @@ impl SoftwareClaim {
     }
 }
 
-/// The name of software, and what the header of a head says about it.
+/// The name of software, how it was found, and what the header of a head says about it.
 ///
-/// [`Display`](fmt::Display) writes the name as every view shows it: `curl 7.43 or newer`, or `curl 7.43 or newer
-/// (dishonest)`.
+/// [`Display`](fmt::Display) writes the name as every view shows it: `curl 7.43 or newer`, `curl 7.43 or newer (dishonest)`,
+/// `Node http (generic)`, or `Node http (generic, custom User-Agent)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SoftwareName<T> {
     /// The name.
@@ -46,14 +46,18 @@ pub struct SoftwareName<T> {
     pub claim: SoftwareClaim,
     /// The kind of head.
     pub role: Role,
+    /// Whether it comes from a signature of last resort.
+    pub generic: bool,
 }
 
 impl<T: fmt::Display> fmt::Display for SoftwareName<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.name.fmt(f)?;
-        match self.claim.remark(self.role) {
-            Some(remark) => write!(f, " ({remark})"),
-            None => Ok(()),
+        match (self.generic, self.claim.remark(self.role)) {
+            (false, None) => Ok(()),
+            (false, Some(remark)) => write!(f, " ({remark})"),
+            (true, None) => f.write_str(" (generic)"),
+            (true, Some(remark)) => write!(f, " (generic, {remark})"),
         }
     }
 }

@@ -39,9 +39,14 @@ impl HttpMatch {
         Self { label, claim, lacks_expected: unexpected.is_some(), is_exact, line: entry.line }
     }
 
-    /// The name and version of the software, with a remark unless the header of this kind of head agrees.
+    /// The name and version of the software, with a remark if the header of this kind of head disagrees, or the label is generic.
     pub fn name(&self, role: Role) -> SoftwareName<&Label> {
-        SoftwareName { name: &self.label, claim: self.claim, role }
+        self.named(&self.label, role)
+    }
+
+    /// A name of the software with the remarks of this match.
+    pub fn named<T>(&self, name: T, role: Role) -> SoftwareName<T> {
+        SoftwareName { name, claim: self.claim, role, generic: self.label.generic }
     }
 }
 

@@ -159,11 +159,7 @@ impl OpenConnection {
                 connection.client_software = connection.client_software.take().or(name);
             }
             Finding::HttpResponse(finding) => {
-                let shared = |found: &HttpMatch| SoftwareName {
-                    name: Arc::clone(&found.label),
-                    claim: found.claim,
-                    role: Role::Response,
-                };
+                let shared = |found: &HttpMatch| found.named(Arc::clone(&found.label), Role::Response);
                 let software = &mut connection.server_software;
                 *software = software.take().or_else(|| finding.verdict.matched.as_ref().map(shared));
             }

@@ -152,7 +152,12 @@ pub struct SoftwareSeen {
 impl SoftwareSeen {
     /// The name and version of the software, with a remark unless the header of this kind of head agrees.
     pub fn name(&self, role: Role) -> SoftwareName<&Label> {
-        SoftwareName { name: &self.label, claim: self.claim, role }
+        self.named(&self.label, role)
+    }
+
+    /// A name of the software with the remarks of the match.
+    pub fn named<T>(&self, name: T, role: Role) -> SoftwareName<T> {
+        SoftwareName { name, claim: self.claim, role, generic: self.label.generic }
     }
 }
 

@@ -286,7 +286,7 @@ impl Display for Evidence {
                 head_nouns(*role)
             }
             Cause::Head { role, label, claim } => {
-                SoftwareName { name: &**label, claim: *claim, role: *role }.fmt(f)?;
+                SoftwareName { name: &**label, claim: *claim, role: *role, generic: label.generic }.fmt(f)?;
                 head_nouns(*role)
             }
             Cause::TlsClient { family, software, ja4 } => {
