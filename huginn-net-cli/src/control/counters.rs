@@ -48,7 +48,7 @@ pub(crate) struct ExtractCounters {
     pub(crate) packets_written: u64,
     /// Packets of selected connections that were not written: the queue was full, or a write failed.
     pub(crate) packets_dropped: u64,
-    /// Files begun.
+    /// Files with all packets of a connection.
     pub(crate) files: u64,
     /// Failed writes and removals.
     pub(crate) write_errors: u64,

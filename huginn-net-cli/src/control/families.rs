@@ -496,7 +496,7 @@ pub(super) const FAMILIES: &[Family] = &[
             labeled("result", "dropped", "/extract/packets_dropped"),
         ],
     ),
-    one(Kind::Counter, "extract_files", "Files of packets begun", &unlabeled("/extract/files")),
+    one(Kind::Counter, "extract_files", "Files with packets", &unlabeled("/extract/files")),
     one(
         Kind::Counter,
         "extract_failures",

@@ -577,6 +577,59 @@ fn check_of_a_stream_starts_no_thread() {
     }
 }
 
+/// Analyses a capture as a stream with `--extract`, with a limit on the size of files, in units of 512 bytes. Returns the exit
+/// status and standard error.
+fn extract_with_limit(folder: &Path, blocks: &str) -> (i32, String) {
+    let spool = folder.join("spool");
+    if !spool.exists() {
+        fs::create_dir(&spool).unwrap();
+        fs::copy(captures::path("tls-clients.pcap"), spool.join("1.pcap")).unwrap();
+    }
+    let count = frames(&captures::path("tls-clients.pcap")).len().to_string();
+    let output = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f $1; shift; exec \"$@\"", "sh", blocks])
+        .arg(env!("CARGO_BIN_EXE_huginn-net"))
+        .args(["live", "--events", "tls_client", "--extract-keep", "2", "-c", &count, "-i"])
+        .arg(format!("file:{}", spool.display()))
+        .arg("--extract")
+        .arg(folder.join("x.pcapng"))
+        .output()
+        .unwrap();
+    (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+}
+
+/// The files of packets in a folder with their bytes, the oldest first.
+fn extracted(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = paths.filter(|path| path.is_file()).collect();
+    files.sort_by_key(|path| fs::metadata(path).unwrap().modified().unwrap());
+    files.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+#[test]
+fn failed_extract_keeps_complete_files_and_leaves_no_truncated_one() {
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        assert_eq!(extract_with_limit(folder.path(), "unlimited").0, 0);
+    }
+    let complete = extracted(folder.path());
+    assert_eq!(complete.len(), 2);
+    let (status, stderr) = extract_with_limit(folder.path(), "4");
+    assert!(status == 1 && stderr.contains("cannot write packets: File too large"), "{status}: {stderr}");
+    assert!(extracted(folder.path()) == complete, "{stderr}");
+    let (status, stderr) = extract_with_limit(folder.path(), "16");
+    assert_eq!(status, 1, "{stderr}");
+    let files = extracted(folder.path());
+    assert!(files.len() == 2 && files[0] == complete[1]);
+    // Every packet of a file is complete, which is shorter than the limit.
+    let mut capture = CaptureReader::open(&files[1].0).unwrap();
+    let mut packets = 0;
+    while capture.next_frame().unwrap().is_some() {
+        packets += 1;
+    }
+    assert!(packets > 10 && files[1].1.len() < 16 * 512, "{packets}");
+}
+
 /// The records of a pcap file as two files. `packets`: the number in the first.
 fn split_pcap(bytes: &[u8], packets: usize) -> [Vec<u8>; 2] {
     let (header, records) = bytes.split_at(24);

@@ -1,9 +1,10 @@
 //! The thread that writes packets to pcapng files, one after the other.
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Instant, SystemTime};
@@ -38,10 +39,17 @@ pub(super) struct PacketWriter {
 }
 
 struct OpenFile {
-    writer: PcapngWriter<File>,
+    path: PathBuf,
+    file: Arc<File>,
+    writer: PcapngWriter<Arc<File>>,
     /// Numbers of the interfaces in the file.
     numbers: HashMap<(LinkType, u16), u32>,
+    /// Memory of the packets in the file: more than their bytes.
     len: u64,
+    /// Position after the last packet that is written completely.
+    end: u64,
+    /// Whether it has all packets of a connection: it is kept, and stands for one that is removed.
+    is_kept: bool,
 }
 
 impl PacketWriter {
@@ -55,16 +63,15 @@ impl PacketWriter {
                 self.queue.on_lost(packets.len());
                 continue;
             }
-            let mut written = 0_usize;
-            let outcome = self.write(&mut current, &packets, &mut written);
-            self.queue.on_written(written);
             failed = None;
-            if let Err(error) = outcome {
+            let mut written = 0_usize;
+            if let Err(error) = self.write(&mut current, &packets, &mut written) {
+                if !current.take().is_some_and(OpenFile::close_after_error) {
+                    written = 0;
+                }
                 let lost = packets.len().saturating_sub(written);
                 self.queue.on_lost(lost);
                 self.queue.on_error();
-                // The file may end within a block.
-                current = None;
                 failed = Some(Instant::now());
                 self.messages.warn(&format_args!(
                     "{}: cannot write packets: {error}; lost {}",
@@ -72,6 +79,7 @@ impl PacketWriter {
                     Amount(lost as u64, "packet(s)")
                 ));
             }
+            self.queue.on_written(written);
         }
     }
 
@@ -94,21 +102,33 @@ impl PacketWriter {
             file.write(packet, &self.files)?;
             *written = written.saturating_add(1);
         }
+        if !file.is_kept {
+            file.is_kept = true;
+            self.queue.on_file();
+            self.remove_oldest(&file.path);
+        }
         Ok(())
     }
 
-    /// Creates the next file, and removes the oldest ones beyond the number to keep.
+    /// Creates the next file.
     fn create(&self) -> io::Result<OpenFile> {
+        let names = &self.files.names;
+        let path = names.unused_name(&parent_directory(names.path()), SystemTime::now())?;
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o640).open(&path)?;
+        let file = Arc::new(file);
+        // A file without its header is of no use.
+        let writer = PcapngWriter::new(Arc::clone(&file), PCAPNG_APPLICATION)
+            .inspect_err(|_| _ = fs::remove_file(&path))?;
+        Ok(OpenFile { path, file, writer, numbers: HashMap::new(), len: 0, end: 0, is_kept: false })
+    }
+
+    /// Removes the oldest files beyond the number to keep, but not the newest one.
+    fn remove_oldest(&self, newest: &Path) {
         let PacketFiles { names, keep, .. } = &self.files;
-        let now = SystemTime::now();
-        let name = names.unused_name(&parent_directory(names.path()), now)?;
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o640).open(&name)?;
-        self.queue.on_file();
-        if let Err(error) = names.remove_oldest(*keep, &name, now) {
+        if let Err(error) = names.remove_oldest(*keep, newest, SystemTime::now()) {
             self.queue.on_error();
             self.messages.warn(&format_args!("cannot remove the oldest file of packets: {error}"));
         }
-        Ok(OpenFile { writer: PcapngWriter::new(file, PCAPNG_APPLICATION)?, numbers: HashMap::new(), len: 0 })
     }
 }
 
@@ -131,6 +151,20 @@ impl OpenFile {
             }
         };
         let frame = Frame { ts: *ts, link: *link, data, wire_len: *wire_len };
-        write_commented(&mut self.writer, number, &frame, *events, comments.iter().map(String::as_str))
+        write_commented(&mut self.writer, number, &frame, *events, comments.iter().map(String::as_str))?;
+        self.end = (&*self.file).stream_position()?;
+        Ok(())
+    }
+
+    /// Cuts what follows the last complete packet, or removes the file if it has no complete connection. Returns whether the
+    /// file is kept.
+    fn close_after_error(self) -> bool {
+        // A failure of either leaves a file that ends within a block.
+        if self.is_kept {
+            let _ = self.file.set_len(self.end);
+        } else {
+            let _ = fs::remove_file(&self.path);
+        }
+        self.is_kept
     }
 }
