@@ -85,7 +85,7 @@ impl RotatedFile {
 }
 
 /// Formats a UTC time as [`STAMP`].
-pub(in crate::output) fn stamp(now: SystemTime) -> String {
-    let (year, month, day, hour, minute, second) = Timestamp::from(now).civil();
+pub(in crate::output) fn stamp(at: impl Into<Timestamp>) -> String {
+    let (year, month, day, hour, minute, second) = at.into().civil();
     format!("{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z")
 }

@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use huginn_net::Timestamp;
+
 use super::rotated_file::{RotatedFile, stamp};
 use crate::paths::{parent_directory, unused_path};
 
@@ -26,9 +28,9 @@ impl StampedFiles {
         &self.path
     }
 
-    /// Returns the name of a file in a folder that begins now.
-    pub(crate) fn unused_name(&self, folder: &Path, now: SystemTime) -> io::Result<PathBuf> {
-        let stem = format!("{}.{}", self.stem().display(), stamp(now));
+    /// Returns the name of a file in a folder that begins at this time.
+    pub(crate) fn unused_name(&self, folder: &Path, begin: impl Into<Timestamp>) -> io::Result<PathBuf> {
+        let stem = format!("{}.{}", self.stem().display(), stamp(begin));
         let path = |number: &str| folder.join(format!("{stem}{number}{}", self.extension));
         unused_path(u32::MAX, path).ok_or_else(|| io::ErrorKind::AlreadyExists.into())
     }

@@ -102,6 +102,19 @@ fn selected_connections_are_written_as_captured() {
 }
 
 #[test]
+fn file_is_named_by_its_first_packet() {
+    let folder = tempfile::tempdir().unwrap();
+    run(plan(folder.path()), &capture("tls/tls-clients/tls-clients.pcap"));
+    let [file] = &files(folder.path())[..] else { panic!("one file") };
+    let first = CaptureReader::open(file).unwrap().next_frame().unwrap().unwrap().ts;
+    let (year, month, day, hour, minute, second) = first.civil();
+    assert_eq!(
+        file.file_name().unwrap().to_str().unwrap(),
+        format!("packets.{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}Z.pcapng")
+    );
+}
+
+#[test]
 fn packets_of_a_connection_are_the_first_ones() {
     let capture = capture("tls/tls-clients/tls-clients.pcap");
     let folder = tempfile::tempdir().unwrap();

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Instant, SystemTime};
 
+use huginn_net::Timestamp;
 use huginn_net::capture::{CaptureInterface, PcapngWriter, TimeResolution};
 use huginn_net::core::{Amount, Frame, LinkType};
 
@@ -90,11 +91,12 @@ impl PacketWriter {
         packets: &[KeptPacket],
         written: &mut usize,
     ) -> io::Result<()> {
+        let Some(first) = packets.first() else { return Ok(()) };
         // More than they have in the file.
         let len = bytes_of(packets) as u64;
         let file = match current.take() {
             Some(file) if file.len.saturating_add(len) <= self.files.max_bytes => file,
-            _ => self.create()?,
+            _ => self.create(first.ts)?,
         };
         let file = current.insert(file);
         file.len = file.len.saturating_add(len);
@@ -110,10 +112,10 @@ impl PacketWriter {
         Ok(())
     }
 
-    /// Creates the next file.
-    fn create(&self) -> io::Result<OpenFile> {
+    /// Creates the next file, named by its first packet.
+    fn create(&self, first: Timestamp) -> io::Result<OpenFile> {
         let names = &self.files.names;
-        let path = names.unused_name(&parent_directory(names.path()), SystemTime::now())?;
+        let path = names.unused_name(&parent_directory(names.path()), first)?;
         let file = OpenOptions::new().write(true).create_new(true).mode(0o640).open(&path)?;
         let file = Arc::new(file);
         // A file without its header is of no use.
