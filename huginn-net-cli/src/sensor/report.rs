@@ -88,6 +88,7 @@ struct Losses {
     queues: u64,
     limits: u64,
     output: u64,
+    extract: u64,
 }
 
 impl Losses {
@@ -100,6 +101,7 @@ impl Losses {
             queues: counters.analysis.engine.segments_dropped,
             limits: evicted.into_iter().fold(0, u64::saturating_add),
             output: counters.output.dropped_lines,
+            extract: counters.extract.packets_dropped,
         }
     }
 
@@ -110,6 +112,7 @@ impl Losses {
             queues: self.queues.saturating_sub(before.queues),
             limits: self.limits.saturating_sub(before.limits),
             output: self.output.saturating_sub(before.output),
+            extract: self.extract.saturating_sub(before.extract),
         }
     }
 }
@@ -121,6 +124,7 @@ impl fmt::Display for Losses {
             (self.queues, "segment(s) dropped because a worker could not keep up"),
             (self.limits, "flow(s) or host(s) evicted because a limit was reached"),
             (self.output, "event(s) dropped because the output queue was full"),
+            (self.extract, "packet(s) of --extract not written"),
         ];
         let mut lost = places.into_iter().filter(|(count, _)| *count > 0);
         let Some((count, place)) = lost.next() else { return f.write_str("nothing was lost") };
@@ -242,6 +246,13 @@ mod tests {
                 "capture loss of 2.5 %: 50000 of 2000000 acknowledged or captured bytes are missing from the capture"
             ]
         );
+    }
+
+    #[test]
+    fn totals_name_lost_packets_of_extract() {
+        let mut counters = LiveCounters::default();
+        counters.extract.packets_dropped = 214;
+        assert_eq!(Losses::from_counters(&counters).to_string(), "214 packets of --extract not written");
     }
 
     #[test]

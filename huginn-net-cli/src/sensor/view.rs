@@ -85,6 +85,7 @@ fn counts(counters: &LiveCounters) -> Counts {
             ("flow table", flows.evicted.saturating_add(flows.evicted_for_memory)),
             ("host table", hosts.evicted.saturating_add(hosts.evicted_for_memory)),
             ("output", counters.output.dropped_lines),
+            ("extract", counters.extract.packets_dropped),
         ],
         has_ended: false,
     }

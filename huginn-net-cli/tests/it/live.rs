@@ -616,6 +616,10 @@ fn failed_extract_keeps_complete_files_and_leaves_no_truncated_one() {
     assert_eq!(complete.len(), 2);
     let (status, stderr) = extract_with_limit(folder.path(), "4");
     assert!(status == 1 && stderr.contains("cannot write packets: File too large"), "{status}: {stderr}");
+    assert!(
+        stderr.contains(" packets of --extract not written\n") && !stderr.contains("nothing was lost"),
+        "{stderr}"
+    );
     assert!(extracted(folder.path()) == complete, "{stderr}");
     let (status, stderr) = extract_with_limit(folder.path(), "16");
     assert_eq!(status, 1, "{stderr}");

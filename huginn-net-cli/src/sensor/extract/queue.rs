@@ -105,11 +105,16 @@ impl FlowQueue {
         add(&self.forgotten_flows, 1);
     }
 
+    /// Packets that were lost.
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
     pub(super) fn counters(&self) -> ExtractCounters {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         ExtractCounters {
             packets_written: get(&self.written),
-            packets_dropped: get(&self.dropped),
+            packets_dropped: self.dropped(),
             files: get(&self.files),
             write_errors: get(&self.write_errors),
             events: get(&self.events),

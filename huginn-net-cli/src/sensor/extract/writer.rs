@@ -15,7 +15,7 @@ use huginn_net::core::{Amount, Frame, LinkType};
 
 use super::queue::FlowQueue;
 use super::ring::{KeptPacket, bytes_of};
-use crate::limits::WRITE_RETRY_DELAY;
+use crate::limits::{WRITE_RETRY_DELAY, WRITE_WARNING_INTERVAL};
 use crate::output::{Messages, PCAPNG_APPLICATION, StampedFiles, write_commented};
 use crate::paths::{PathName, parent_directory};
 
@@ -58,6 +58,7 @@ impl PacketWriter {
     pub(super) fn run(self) {
         let mut current = None;
         let mut failed: Option<Instant> = None;
+        let mut warnings = WriteWarnings::default();
         while let Ok(packets) = self.flows.recv() {
             self.queue.on_taken(bytes_of(&packets));
             if failed.is_some_and(|at| at.elapsed() < WRITE_RETRY_DELAY) {
@@ -70,15 +71,16 @@ impl PacketWriter {
                 if !current.take().is_some_and(OpenFile::close_after_error) {
                     written = 0;
                 }
-                let lost = packets.len().saturating_sub(written);
-                self.queue.on_lost(lost);
+                self.queue.on_lost(packets.len().saturating_sub(written));
                 self.queue.on_error();
-                failed = Some(Instant::now());
-                self.messages.warn(&format_args!(
-                    "{}: cannot write packets: {error}; lost {}",
-                    PathName(self.files.names.path().to_owned()),
-                    Amount(lost as u64, "packet(s)")
-                ));
+                let now = Instant::now();
+                failed = Some(now);
+                if let Some(lost) = warnings.lost(self.queue.dropped(), now) {
+                    self.messages.warn(&format_args!(
+                        "{}: cannot write packets: {error}; lost {lost}",
+                        PathName(self.files.names.path().to_owned()),
+                    ));
+                }
             }
             self.queue.on_written(written);
         }
@@ -134,6 +136,29 @@ impl PacketWriter {
     }
 }
 
+/// The last warning of a failed write.
+#[derive(Debug, Default)]
+struct WriteWarnings {
+    /// Packets that were lost until then.
+    dropped: u64,
+    at: Option<Instant>,
+}
+
+impl WriteWarnings {
+    /// What was lost since the last warning; `None` within [`WRITE_WARNING_INTERVAL`] of it. `dropped`: packets lost since the
+    /// start.
+    fn lost(&mut self, dropped: u64, now: Instant) -> Option<String> {
+        if self.at.is_some_and(|at| now.saturating_duration_since(at) < WRITE_WARNING_INTERVAL) {
+            return None;
+        }
+        let is_first = self.at.is_none();
+        let lost = dropped.saturating_sub(self.dropped);
+        *self = Self { dropped, at: Some(now) };
+        let since = if is_first { "" } else { " since the last such warning" };
+        Some(format!("{}{since}", Amount(lost, "packet(s)")))
+    }
+}
+
 impl OpenFile {
     fn write(&mut self, packet: &KeptPacket, files: &PacketFiles) -> io::Result<()> {
         let KeptPacket { ts, link, wire_len, data, comments, events } = packet;
@@ -168,5 +193,25 @@ impl OpenFile {
             let _ = fs::remove_file(&self.path);
         }
         self.is_kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn warnings_count_all_packets_lost_since_the_last_one() {
+        let mut warnings = WriteWarnings::default();
+        let start = Instant::now();
+        let said: Vec<_> = [(0, 19), (1, 800), (59, 1826), (61, 2019), (62, 2100)]
+            .into_iter()
+            .filter_map(|(seconds, dropped)| {
+                warnings.lost(dropped, start.checked_add(Duration::from_secs(seconds)).unwrap_or(start))
+            })
+            .collect();
+        assert_eq!(said, ["19 packets", "2000 packets since the last such warning"]);
     }
 }
