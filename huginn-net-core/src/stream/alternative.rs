@@ -13,7 +13,7 @@ pub(super) struct Alternatives {
     start: u64,
     /// Offset of the first byte that differs.
     first_difference: u64,
-    /// Why the contents compete; none if the delivered one was padding.
+    /// Why the contents compete; none if the delivered one was a padded ACK or a gap.
     pub(super) reason: Option<Conflict>,
     delivered: Content,
     contents: Vec<Content>,

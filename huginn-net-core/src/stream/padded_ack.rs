@@ -16,8 +16,13 @@ use crate::{Segment, TcpFlags};
 /// as a gap. It is rare: the end of a message has PSH set, and its middle is rarely so short.
 #[inline]
 pub fn without_padding<'a>(segment: &Segment<'a>) -> &'a [u8] {
-    let payload = segment.payload;
-    if !may_be_padding(payload) || !is_padded_ack(segment) { payload } else { &[] }
+    if is_padded_ack(segment) { &[] } else { segment.payload }
+}
+
+/// Whether a segment is an ACK whose payload looks like padding.
+#[inline]
+pub(super) fn is_padded_ack(segment: &Segment<'_>) -> bool {
+    may_be_padding(segment.payload) && has_form_of_padded_ack(segment)
 }
 
 /// Whether a payload is as short as padding.
@@ -27,8 +32,13 @@ pub(super) fn may_be_padding(payload: &[u8]) -> bool {
     !payload.is_empty() && payload.len() <= MAX_PADDING
 }
 
+/// Whether a payload may be padding: short and all zeros.
+pub(super) fn is_padding(payload: &[u8]) -> bool {
+    may_be_padding(payload) && payload.iter().all(|byte| *byte == 0)
+}
+
 #[inline(never)]
-fn is_padded_ack(segment: &Segment<'_>) -> bool {
+fn has_form_of_padded_ack(segment: &Segment<'_>) -> bool {
     const RELEVANT_FLAGS: TcpFlags = TcpFlags::SYN
         .union(TcpFlags::ACK)
         .union(TcpFlags::FIN)
@@ -42,6 +52,6 @@ fn is_padded_ack(segment: &Segment<'_>) -> bool {
             && segment.ip.is_ipv4()
             && segment.payload_missing == 0
             && matches!(total_len, MIN_ETHERNET_PAYLOAD_LEN | MIN_TAGGED_PAYLOAD_LEN)
-            && segment.payload.iter().all(|byte| *byte == 0)
+            && is_padding(segment.payload)
     })
 }

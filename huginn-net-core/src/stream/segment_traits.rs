@@ -1,5 +1,6 @@
 //! The properties of a segment that tell two segments for the same bytes apart.
 
+use super::padded_ack::is_padded_ack;
 use crate::{Segment, TcpFlags};
 
 /// What a receiver, or a router before it, may judge a segment by.
@@ -9,6 +10,8 @@ pub(super) struct SegmentTraits {
     pub(super) has_syn: bool,
     pub(super) has_ack: bool,
     pub(super) has_md5: bool,
+    /// Whether its payload looks like Ethernet padding.
+    pub(super) is_padded_ack: bool,
     pub(super) timestamp: Option<u32>,
 }
 
@@ -30,6 +33,7 @@ impl SegmentTraits {
             has_syn: tcp.flags.contains(TcpFlags::SYN),
             has_ack: tcp.flags.contains(TcpFlags::ACK),
             has_md5,
+            is_padded_ack: is_padded_ack(segment),
             timestamp,
         }
     }

@@ -1,6 +1,7 @@
 //! Delivered bytes that the receiver may still replace, and the other contents seen for them.
 
 use super::alternative::{Alternatives, Relation};
+use super::padded_ack::is_padding;
 use super::segment_traits::SegmentTraits;
 use crate::limits::{MAX_TIMES_FULL, MAX_UNSETTLED_BYTES, MAX_UNSETTLED_PIECES};
 use crate::{Conflict, PacketRef};
@@ -141,12 +142,17 @@ impl Unsettled {
         buffered: impl Iterator<Item = (u64, &'a [u8])>,
         (ours, ack_is_wrong): (Option<&SegmentTraits>, bool),
     ) {
+        // The caller delivers the payload of a padded ACK where p0f reads it: it is not another content.
+        let is_after_padded_ack = ours.is_some_and(|ours| ours.is_padded_ack);
         let (is_padding, from) = {
             let first = self.pieces().next().filter(|(_, bytes)| !bytes.is_empty());
             let last = self.pieces().take_while(|(offset, _)| *offset <= segment.offset).last();
             let piece = last.or(first).filter(|(_, bytes)| !bytes.is_empty());
-            let zeros = |(offset, bytes)| tail(offset, bytes, segment.offset).iter().all(|byte| *byte == 0);
-            (piece.is_some_and(zeros), piece.map_or(position, |(offset, _)| offset))
+            let is_padding = |(offset, bytes)| is_padding(tail(offset, bytes, segment.offset));
+            (
+                is_after_padded_ack && piece.is_some_and(is_padding),
+                piece.map_or(position, |(offset, _)| offset),
+            )
         };
         let reason = (!is_padding).then(|| reason(ours, &segment.traits, ack_is_wrong));
         let mut alternatives = self.alternatives.take().unwrap_or_else(|| {
@@ -155,6 +161,7 @@ impl Unsettled {
             buffered.for_each(|(offset, bytes)| first.delivered(offset, bytes));
             first
         });
+        alternatives.reason = alternatives.reason.or(reason);
         alternatives.add(segment.offset, segment.payload, segment.packet, Relation::Differs);
         self.alternatives = Some(alternatives);
     }

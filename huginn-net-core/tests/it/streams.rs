@@ -337,6 +337,12 @@ fn contents_for_the_same_bytes_are_all_reported() {
         (&[(100, b"one\n"), (100, b"two\n"), (100, b"six\n")], 104, &["one", "two content", "six content"]),
         (&[(100, b"real\n"), (100, b"real\n"), (101, b"eal\n")], 105, &["real"]),
         (&[(100, b"!"), (100, b"real\n")], 105, &["real content"]),
+        (&[(100, b"a"), (102, b"ke\n"), (102, b"al\n"), (101, b"r")], 105, &["arke", "aral content"]),
+        (&[(100, b"\0"), (100, b"real\n")], 105, &["real content"]),
+        (&[(100, b"\0\0\0\0\0"), (100, b"real\n")], 105, &["real content"]),
+        (&[(100, &[0; 60]), (100, b"real\n")], 105, &["real content"]),
+        // Padding of the smallest frame, and more zeros in the same place.
+        (&[(100, &[0; 60]), (100, &[0; 6]), (100, b"real\n")], 105, &["real content"]),
     ];
     for (segments, ack, expected) in cases {
         for answer in [Some(*ack), None] {
@@ -369,10 +375,32 @@ fn acknowledged_bytes_cannot_be_replaced() {
     assert_eq!(driver.counters.conflicts, 0);
 }
 
+/// Only the client's side was captured: its FIN ends the wait for the bytes of a gap.
+#[test]
+fn other_content_after_late_segment_conflicts() {
+    let mut driver = Driver::new(false);
+    driver.segment(Side::Client, TcpFlags::SYN, 99, 0, b"");
+    driver.segment(Side::Client, TcpFlags::ACK, 103, 500, b"ke\n");
+    driver.segment(Side::Client, TcpFlags::ACK | TcpFlags::FIN, 106, 500, b"");
+    driver.segment(Side::Client, TcpFlags::ACK, 100, 500, b"fa ");
+    driver.segment(Side::Client, TcpFlags::ACK, 103, 500, b"al\n");
+    driver.end();
+    assert!(driver.events.contains(&(Side::Client, "fa al content".to_owned())), "{:?}", driver.events);
+}
+
 #[test]
 fn padding_does_not_conflict() {
     let lines = lines_of(&[(100, b"\0\0"), (100, b"real\n")], Some(105));
     assert!(lines.contains(&"real".to_owned()), "{lines:?}");
+}
+
+#[test]
+fn pushed_zeros_conflict() {
+    let mut driver = Driver::new(false);
+    driver.segment(Side::Client, TcpFlags::ACK | TcpFlags::PSH, 100, 500, &[0; 6]);
+    driver.segment(Side::Client, TcpFlags::ACK, 100, 500, b"real\n");
+    driver.segment(Side::Server, TcpFlags::ACK, 500, 105, b"ok\n");
+    assert!(driver.events.contains(&(Side::Client, "real content".to_owned())), "{:?}", driver.events);
 }
 
 #[test]

@@ -127,6 +127,23 @@ fn every_content_of_the_same_bytes_is_reported() {
 }
 
 #[test]
+fn zeros_before_a_hello_conflict() {
+    let hello = client_hello(b"real.example", b"\x02h2", 0);
+    for (zeros, piece) in [(1, 50), (5, 1), (6, 1), (7, 1), (60, 5), (60, 20), (200, 50), (200, 1_400)] {
+        let mut capture = Capture::default();
+        let mut connection = capture.connect(40_000, false, b"");
+        connection.send_at(CLIENT, 0, &vec![0; zeros]);
+        hello.chunks(piece).for_each(|piece| connection.send(CLIENT, piece));
+        connection.send_at(SERVER, 0, b"");
+        let lines = capture.analyze(Observers::default(), 1).0;
+        let is_flagged = |line: &String| line.contains("\"conflict\":\"content\"");
+        assert!(lines.iter().any(is_flagged), "{zeros} zeros, pieces of {piece} bytes: {lines:#?}");
+        let hellos = lines.iter().filter(|line| line.contains("\"tls_client\""));
+        assert!(hellos.clone().all(is_flagged), "{zeros} zeros, pieces of {piece} bytes: {lines:#?}");
+    }
+}
+
+#[test]
 fn heads_of_many_segments_are_compared() {
     let [decoy, real] = ["/fake", "/real"].map(|path| request("GET", path, 20_000));
     let found = paths(|connection| {
