@@ -250,9 +250,10 @@ impl Default for TunnelPath {
     }
 }
 
+/// Paths of the same layers differ if their [key words](TunnelPath::key_word) do: two GRE tunnels with other endpoints.
 impl PartialEq for TunnelPath {
     fn eq(&self, other: &Self) -> bool {
-        self.layers() == other.layers()
+        self.key == other.key && self.layers() == other.layers()
     }
 }
 
@@ -293,6 +294,13 @@ mod tests {
         ] {
             assert_ne!(there, other);
         }
+    }
+
+    #[test]
+    fn paths_with_the_same_layers_differ_in_their_key() {
+        let path = |key| TunnelPath::with_key_word(&[TunnelLayer::Gre], key).unwrap();
+        assert_eq!(path(1), path(1));
+        assert_ne!(path(1), path(2));
     }
 
     #[test]

@@ -1,17 +1,19 @@
 //! Checks formatted events of captures.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use huginn_net_core::{TunnelLayer, TunnelPath};
 use huginn_net_tls::Version;
 use serde_json::Value;
 
 use super::plan::{FormatPlan, Target};
 use super::table::{Form, Place, ROWS};
+use super::zeek::{ZeekForm, ZeekLog, ZeekLogs};
 use super::{EventFormat, FormattedEvent, formats_page};
 use crate::record::{EVENT_NAMES, FieldInfo, JsonEvent, fields_of_event};
-use crate::{CaptureReader, Configure, Event, HuginnNet};
+use crate::{CaptureReader, Configure, Event, Finding, HuginnNet};
 
 /// The events of a capture in our JSON and in a format.
 fn events(capture: &str, format: EventFormat) -> Vec<(Value, Value)> {
@@ -62,6 +64,42 @@ fn eve_has_values_of_suricata() {
     assert_eq!(server["tls"]["ja3s"]["hash"], "fe0146829eef1917ba6c2dd4f5c08905");
     assert_eq!(server["flow_id"], tls["flow_id"]);
     assert_eq!(server["tls"]["server_alpns"], serde_json::json!(["h2"]));
+}
+
+/// The networks of two GRE tunnels may have the same addresses.
+#[test]
+fn flows_of_two_tunnels_have_different_numbers() {
+    let path = crate::captures::path("tls-curl.pcap");
+    let mut found = Vec::new();
+    let mut keep = |event: Event| found.push(event);
+    HuginnNet::builder().build().analyze(CaptureReader::open(path).unwrap(), &mut keep).unwrap();
+    let mut event = found.into_iter().find(|event| matches!(event.kind, Finding::TlsClient(_))).unwrap();
+    let mut in_tunnel = |key| {
+        event.flow.tunnel = TunnelPath::with_key_word(&[TunnelLayer::Gre], key).map(Box::new);
+        event.clone()
+    };
+    let events = [in_tunnel(1), in_tunnel(2), in_tunnel(1)];
+    for (format, field) in [
+        (EventFormat::Eve, "/flow_id"),
+        (EventFormat::Zeek, "/uid"),
+        (EventFormat::Ocsf, "/connection_info/uid"),
+    ] {
+        let [one, two, again] = events.each_ref().map(|event| {
+            let text = FormattedEvent::new(format, event).to_string();
+            serde_json::from_str::<Value>(&text).unwrap().pointer(field).unwrap().to_string()
+        });
+        assert_ne!(one, two, "{format:?}");
+        assert_eq!(one, again, "{format:?}");
+    }
+    let (mut logs, mut uids) = (ZeekLogs::new(ZeekForm::Json), BTreeSet::new());
+    let mut keep = |log, row: &[u8]| {
+        if log == ZeekLog::Ssl {
+            uids.insert(serde_json::from_slice::<Value>(row).unwrap()["uid"].to_string());
+        }
+    };
+    events.iter().for_each(|event| logs.add(event, None, &mut keep));
+    logs.finish(&mut keep);
+    assert_eq!(uids.len(), 2);
 }
 
 /// EVE: values of Suricata 8.0.7 for the same capture. Suricata writes the bytes of IP addresses in `subjectaltname`.
