@@ -235,15 +235,13 @@ const WATCH_LISTS: [Metric<WatchListCounters>; 3] = [
 const OUTPUTS: [Metric<NamedOutputCounters>; 9] = [
     ("output_lines_written", "Lines written", Kind::Counter, |output| output.queue.written_lines),
     ("output_bytes_written", "Bytes of lines written", Kind::Counter, |output| output.queue.written_bytes),
-    ("output_lines_dropped", "Lines dropped because the output queue was full", Kind::Counter, |output| {
-        output.queue.dropped_lines
-    }),
     (
-        "output_bytes_dropped",
-        "Bytes of lines dropped because the output queue was full",
+        "output_lines_dropped",
+        "Lines dropped: the output queue was full, or they could not be written",
         Kind::Counter,
-        |output| output.queue.dropped_bytes,
+        |output| output.queue.dropped_lines,
     ),
+    ("output_bytes_dropped", "Bytes of dropped lines", Kind::Counter, |output| output.queue.dropped_bytes),
     ("output_lines_queued", "Lines waiting to be written", Kind::Gauge, |output| output.queue.queued_lines),
     ("output_bytes_queued", "Bytes of lines waiting to be written", Kind::Gauge, |output| {
         output.queue.queued_bytes
@@ -424,6 +422,7 @@ mod tests {
             written_bytes,
             dropped_lines,
             dropped_bytes,
+            refused_lines: 0,
             lost_lines: 0,
             queued_lines,
             queued_bytes,

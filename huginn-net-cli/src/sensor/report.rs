@@ -1,5 +1,6 @@
 //! Reports of losses, counters and progress.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use crate::blind_spots::LocatedSpot;
 use crate::control::Health;
 use crate::control::counters::LiveCounters;
 use crate::limits::{LOSS_CHECK_INTERVAL, LOSS_WARNING_INTERVAL, MAX_CAPTURE_LOSS, MIN_CAPTURE_LOSS_BYTES};
-use crate::output::Messages;
+use crate::output::{Messages, OutputCounters};
 
 /// Thread that writes counters at intervals, warns of losses and reports progress to the service manager.
 #[derive(Debug)]
@@ -82,13 +83,25 @@ fn tick(
 
 /// Losses by cause. Drops of interfaces are excluded: most systems count frames that were captured but that no other
 /// protocol wanted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Losses {
     kernel: u64,
     queues: u64,
     limits: u64,
-    output: u64,
+    /// Of all outputs, removed ones included.
+    output: OutputLosses,
+    /// Of each output, by name.
+    outputs: BTreeMap<String, OutputLosses>,
     extract: u64,
+}
+
+/// Events that outputs lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct OutputLosses {
+    /// Those that found the queue full.
+    refused: u64,
+    /// Those that were queued, or whose reader was gone.
+    unwritten: u64,
 }
 
 impl Losses {
@@ -96,40 +109,78 @@ impl Losses {
         let kernel = counters.capture.values().map(|interface| interface.kernel_dropped);
         let (flows, hosts) = (&counters.analysis.engine.flows, &counters.analysis.hosts);
         let evicted = [flows.evicted, flows.evicted_for_memory, hosts.evicted, hosts.evicted_for_memory];
+        let outputs = counters.outputs.iter();
         Self {
             kernel: kernel.fold(0, u64::saturating_add),
             queues: counters.analysis.engine.segments_dropped,
             limits: evicted.into_iter().fold(0, u64::saturating_add),
-            output: counters.output.dropped_lines,
+            output: OutputLosses::from_counters(&counters.output),
+            outputs: outputs
+                .map(|(name, output)| (name.clone(), OutputLosses::from_counters(&output.queue)))
+                .collect(),
             extract: counters.extract.packets_dropped,
         }
     }
 
     /// Returns the losses since `before`.
-    fn since(self, before: Self) -> Self {
+    fn since(&self, before: &Self) -> Self {
+        let outputs = self.outputs.iter().map(|(name, output)| {
+            let before = before.outputs.get(name).copied().unwrap_or_default();
+            (name.clone(), output.since(before))
+        });
         Self {
             kernel: self.kernel.saturating_sub(before.kernel),
             queues: self.queues.saturating_sub(before.queues),
             limits: self.limits.saturating_sub(before.limits),
-            output: self.output.saturating_sub(before.output),
+            output: self.output.since(before.output),
+            outputs: outputs.collect(),
             extract: self.extract.saturating_sub(before.extract),
+        }
+    }
+
+    /// Names the outputs that lost something, if there are several: ` (a.json: 1, b.json: 2)`.
+    fn by_output(&self, count: fn(&OutputLosses) -> u64) -> String {
+        let lost = self.outputs.iter().map(|(name, output)| (name, count(output)));
+        let named: Vec<String> =
+            lost.filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name}: {count}")).collect();
+        match self.outputs.len() {
+            0 | 1 => String::new(),
+            _ if named.is_empty() => String::new(),
+            _ => format!(" ({})", named.join(", ")),
+        }
+    }
+}
+
+impl OutputLosses {
+    fn from_counters(counters: &OutputCounters) -> Self {
+        let refused = counters.refused_lines;
+        Self { refused, unwritten: counters.dropped_lines.saturating_sub(refused) }
+    }
+
+    fn since(self, before: Self) -> Self {
+        Self {
+            refused: self.refused.saturating_sub(before.refused),
+            unwritten: self.unwritten.saturating_sub(before.unwritten),
         }
     }
 }
 
 impl fmt::Display for Losses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let refused = self.by_output(|output| output.refused);
+        let unwritten = self.by_output(|output| output.unwritten);
         let places = [
-            (self.kernel, "packet(s) dropped by the kernel because its buffer was full"),
-            (self.queues, "segment(s) dropped because a worker could not keep up"),
-            (self.limits, "flow(s) or host(s) evicted because a limit was reached"),
-            (self.output, "event(s) dropped because the output queue was full"),
-            (self.extract, "packet(s) of --extract not written"),
+            (self.kernel, "packet(s) dropped by the kernel because its buffer was full", ""),
+            (self.queues, "segment(s) dropped because a worker could not keep up", ""),
+            (self.limits, "flow(s) or host(s) evicted because a limit was reached", ""),
+            (self.output.refused, "event(s) dropped because the output queue was full", refused.as_str()),
+            (self.output.unwritten, "event(s) could not be written", &unwritten),
+            (self.extract, "packet(s) of --extract not written", ""),
         ];
-        let mut lost = places.into_iter().filter(|(count, _)| *count > 0);
-        let Some((count, place)) = lost.next() else { return f.write_str("nothing was lost") };
-        write!(f, "{}", Amount(count, place))?;
-        lost.try_for_each(|(count, place)| write!(f, "; {}", Amount(count, place)))
+        let mut lost = places.into_iter().filter(|(count, ..)| *count > 0);
+        let Some((count, place, outputs)) = lost.next() else { return f.write_str("nothing was lost") };
+        write!(f, "{}{outputs}", Amount(count, place))?;
+        lost.try_for_each(|(count, place, outputs)| write!(f, "; {}{outputs}", Amount(count, place)))
     }
 }
 
@@ -148,7 +199,7 @@ impl LossWarnings {
         {
             return;
         }
-        warn(&losses.since(self.losses));
+        warn(&losses.since(&self.losses));
         *self = Self { losses, at: Some(now) };
     }
 }
@@ -223,6 +274,7 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
+    use crate::control::counters::NamedOutputCounters;
 
     #[test]
     fn warns_of_capture_loss_beyond_threshold_once_a_minute() {
@@ -249,6 +301,29 @@ mod tests {
     }
 
     #[test]
+    fn lost_events_have_their_cause_and_output() {
+        let mut counters = LiveCounters::default();
+        let lost = |dropped_lines, refused_lines| NamedOutputCounters {
+            queue: OutputCounters { dropped_lines, refused_lines, ..OutputCounters::default() },
+            ..NamedOutputCounters::default()
+        };
+        for (name, output) in [("a.json", lost(7, 7)), ("tcp:127.0.0.1:9", lost(3, 1)), ("b", lost(0, 0))] {
+            counters.output.add(&output.queue);
+            counters.outputs.insert(name.to_owned(), output);
+        }
+        let losses = Losses::from_counters(&counters);
+        assert_eq!(
+            losses.to_string(),
+            "8 events dropped because the output queue was full (a.json: 7, tcp:127.0.0.1:9: 1); \
+             2 events could not be written (tcp:127.0.0.1:9: 2)"
+        );
+        assert_eq!(losses.since(&losses).to_string(), "nothing was lost");
+        counters.outputs.retain(|name, _| name.starts_with("tcp"));
+        counters.output = lost(3, 0).queue;
+        assert_eq!(Losses::from_counters(&counters).to_string(), "3 events could not be written");
+    }
+
+    #[test]
     fn totals_name_lost_packets_of_extract() {
         let mut counters = LiveCounters::default();
         counters.extract.packets_dropped = 214;
@@ -262,6 +337,7 @@ mod tests {
         let mut warned = LossWarnings::default();
         let start = Instant::now();
         for (seconds, kernel, output) in [(0, 0, 0), (1, 5, 0), (30, 7, 1), (61, 8, 1), (200, 8, 1)] {
+            let output = OutputLosses { refused: output, unwritten: 0 };
             let losses = Losses { kernel, output, ..Losses::default() };
             warned.update(losses, start.checked_add(Duration::from_secs(seconds)).unwrap_or(start), &warn);
         }

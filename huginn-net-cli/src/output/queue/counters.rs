@@ -9,10 +9,13 @@ pub(crate) struct OutputCounters {
     pub(crate) written_lines: u64,
     /// Bytes of these lines.
     pub(crate) written_bytes: u64,
-    /// Lines dropped because the queue was full or the program ended.
+    /// Dropped lines: the queue was full, or they could not be written.
     pub(crate) dropped_lines: u64,
     /// Bytes of these lines.
     pub(crate) dropped_bytes: u64,
+    /// Dropped lines that found the queue full.
+    #[serde(skip)]
+    pub(crate) refused_lines: u64,
     /// Dropped lines, but for those after the reader closed the pipe: the program then fails at its end.
     #[serde(skip)]
     pub(crate) lost_lines: u64,
@@ -36,6 +39,7 @@ impl OutputCounters {
             written_bytes,
             dropped_lines,
             dropped_bytes,
+            refused_lines,
             lost_lines,
             queued_lines,
             queued_bytes,
@@ -48,6 +52,7 @@ impl OutputCounters {
             (&mut self.written_bytes, written_bytes),
             (&mut self.dropped_lines, dropped_lines),
             (&mut self.dropped_bytes, dropped_bytes),
+            (&mut self.refused_lines, refused_lines),
             (&mut self.lost_lines, lost_lines),
             (&mut self.queued_lines, queued_lines),
             (&mut self.queued_bytes, queued_bytes),

@@ -301,6 +301,7 @@ impl Shared {
             add(&mut state.counters.dropped_lines, 1);
             add(&mut state.counters.dropped_bytes, bytes);
             if !state.closed {
+                add(&mut state.counters.refused_lines, 1);
                 add(&mut state.counters.lost_lines, 1);
             }
             return false;

@@ -72,6 +72,7 @@ fn push_does_not_block_on_stalled_reader() {
     let stalled = queue.handle().counters();
     assert!(stalled.queued_bytes <= CAPACITY as u64, "{stalled:?}");
     assert!(stalled.dropped_lines > PUSHED_LINES / 2, "{stalled:?}");
+    assert_eq!(stalled.refused_lines, stalled.dropped_lines);
     // A late reader gets the queued lines and every new line.
     let reader = thread::spawn(move || {
         let mut text = String::new();
@@ -300,6 +301,7 @@ fn deleted_file_without_directory_loses_no_line_silently() {
     assert!(queue.push(b"two\n").is_continue());
     let counters = queue.finish();
     assert_eq!((counters.written_lines, counters.dropped_lines, counters.lost_lines), (0, 2, 2));
+    assert_eq!(counters.refused_lines, 0);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::time::SystemTime;
 
 use huginn_net::core::Amount;
@@ -60,11 +60,14 @@ impl EventSender {
     /// Queues an event. Never blocks: a full queue drops and counts it. Returns whether there was room.
     pub(crate) fn push(&self, event: Event) -> bool {
         self.shared.count(|counters| counters.queued_lines = counters.queued_lines.saturating_add(1));
-        let is_queued = self.events.try_send(event).is_ok();
-        if !is_queued {
+        let sent = self.events.try_send(event);
+        if matches!(sent, Err(TrySendError::Full(_))) {
+            self.shared.count(|counters| counters.refused_lines = counters.refused_lines.saturating_add(1));
+        }
+        if sent.is_err() {
             self.shared.lost(1, 0);
         }
-        is_queued
+        sent.is_ok()
     }
 }
 
