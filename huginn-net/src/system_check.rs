@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use huginn_net_db::{Database, Label, System};
+use huginn_net_db::{Database, HttpMatch, Label, SoftwareClaim, System};
 
 /// The operating system that an HTTP head claims, and whether TCP agrees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +47,14 @@ pub(crate) fn may_be(claimed: &str, observed: &str) -> bool {
     claimed == observed || (claimed, observed) == ("Android", "Linux")
 }
 
+/// Whether a match is refuted: the head names a program of its own, and the handshake shows a system that the software does not
+/// run on.
+pub(crate) fn is_refuted(found: &HttpMatch, system: Option<&Label>) -> bool {
+    found.claim == SoftwareClaim::Custom
+        && !found.label.systems.is_empty()
+        && system.is_some_and(|system| !runs_on(&found.label, system))
+}
+
 /// Whether software is known to run on a system.
 pub(crate) fn runs_on(software: &Label, system: &Label) -> bool {
     software.systems.iter().any(|known| match known {
@@ -57,7 +65,12 @@ pub(crate) fn runs_on(software: &Label, system: &Label) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use huginn_net_http::{Headers, HttpSignature, HttpVersion, Role};
+
     use super::*;
+    use crate::Scope;
+    use crate::event_limits::TextLimit;
+    use crate::finding::HttpVerdict;
 
     const DATABASE: &str = "\
 classes = win,unix
@@ -76,7 +89,7 @@ sys = @unix
 sig = 1:B::
 label = s:!:on Windows:
 sys = Windows
-sig = 1:C::
+sig = 1:C::known/
 ";
 
     #[test]
@@ -100,6 +113,25 @@ sig = 1:C::
         for (user_agent, software, system, claimed, agrees) in rows {
             let check = SystemCheck::compare(user_agent, label(software), label(system), &database);
             assert_eq!((check.claimed.as_deref(), check.agrees), (claimed, agrees), "{software} on {system}");
+        }
+    }
+    #[test]
+    fn unknown_program_on_another_system_has_no_label() {
+        let database: Arc<Database> = Arc::new(DATABASE.parse().unwrap());
+        let system = |name: &str| database.labels().iter().find(|label| &*label.name == name);
+        for (user_agent, name, scope, has_label) in [
+            ("other/1", "Linux", Scope::Full, false),
+            ("other/1", "Linux", Scope::P0f, true),
+            ("other/1", "Windows", Scope::Full, true),
+            ("other/1", "nothing", Scope::Full, true),
+            ("known/1", "Linux", Scope::Full, true),
+        ] {
+            let headers: Headers = [("User-Agent", user_agent), ("C", "")].into_iter().collect();
+            let signature = HttpSignature::new(Role::Request, HttpVersion::Http11, headers);
+            let found = database.match_request(&signature);
+            let system = system(name).map(|label| &**label);
+            let verdict = HttpVerdict::new(signature, found, system, &database, scope, TextLimit::NONE);
+            assert_eq!(verdict.label().is_some(), has_label, "{user_agent} on {name}");
         }
     }
 }
