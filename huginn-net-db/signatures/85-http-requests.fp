@@ -57,7 +57,7 @@ sig   = *:Host,User-Agent,Accept=[*/*],Accept-Language,Accept-Encoding=[gzip, de
 
 ; Zeek wikipedia.pcap (3.6.15), zero-length-bodies-with-drops.pcap, Arkime http-no-length.pcap;
 ; Suricata 4bdd95bd (3.0.6), 25a72bdf (Mozilla 1.6).
-label = s:!:Firefox:4 or older, or Mozilla
+label = s:!:Mozilla or Firefox:4 or older
 sys   = @win,@unix
 sig   = *:Host,User-Agent,Accept,Accept-Language,Accept-Encoding=[gzip,deflate],Accept-Charset=[utf-8;q=0.7,*;q=0.7],Keep-Alive,Connection=[keep-alive]::Gecko/
 
@@ -83,7 +83,7 @@ sig   = 0:Host,Connection=[close],User-Agent:Accept,Accept-Encoding,Accept-Langu
 ; nDPI emotet.pcap, Suricata 3a753abe (both Internet Explorer 11); Zeek missing-zlib-header.pcap
 ; (7). Other programs with WinINet send the same, Edge up to 18 among them. A head of any
 ; signature may have the text of each: "MSIE" is that of versions up to 10.
-label = s:!:Internet Explorer:or WinINet
+label = s:!:Internet Explorer or WinINet:
 sys   = @win
 sig   = 1:Accept,?Referer,Accept-Language,?UA-CPU,User-Agent,Accept-Encoding=[gzip, deflate],Host,?DNT,Connection:Accept-Charset,Keep-Alive:compatible; MSIE
 sig   = 1:Accept=[*/*],?Referer,?Accept-Language,UA-CPU,Accept-Encoding=[gzip, deflate],User-Agent,Host,Connection=[Keep-Alive]:Accept-Charset,Keep-Alive:Trident/
@@ -188,7 +188,7 @@ label = s:!:Python urllib:
 sys   = @win,@unix
 sig   = 1:Accept-Encoding=[identity],Host,User-Agent,Connection=[close]:Accept,Accept-Language,Accept-Charset,Keep-Alive:Python-urllib/
 ; Recorded: urllib3 2.8.0, and http.client of Python 3.11.7 alone.
-label = s:!:Python urllib3:or http.client
+label = s:!:Python urllib3 or http.client:
 sys   = @win,@unix
 sig   = 1:Host,Accept-Encoding=[identity],?User-Agent:Connection,Accept,Accept-Language,Accept-Charset,Keep-Alive:python-urllib3/
 ; Recorded: Scrapy 2.19.0.

@@ -110,7 +110,7 @@ impl Products {
         let mut others = false;
         for (name, text) in &self.0 {
             if text.find(header).is_some() {
-                if **name == *shown {
+                if share_product(name, shown) {
                     return SoftwareClaim::Agrees;
                 }
                 others = true;
@@ -134,6 +134,11 @@ impl Products {
                 text.find_iter(header).any(overlaps)
             })
     }
+}
+
+/// Whether two names are equal or have an alternative in common, as `Firefox` and `Mozilla or Firefox` have.
+fn share_product(one: &str, other: &str) -> bool {
+    one.split(" or ").any(|part| other.split(" or ").any(|other| part == other))
 }
 
 /// The names of the products of a header (RFC 9110, section 10.1.5): what precedes a slash, outside of comments.

@@ -59,6 +59,21 @@ fn each_file_lints_with_builtin_classes() {
     assert_eq!(Database::parse_fragment(unknown, &base).unwrap().lint().len(), 1);
 }
 
+/// Totals count names without flavors. Only programs that are made of the named one are in a flavor.
+#[test]
+fn alternative_software_is_in_the_name() {
+    let database = Database::builtin();
+    let labels = database.http_request().iter().chain(database.http_response());
+    for label in labels.map(|entry| &entry.label) {
+        let flavor = format!(" {}", label.flavor.as_deref().unwrap_or_default());
+        let mut alternatives = flavor.split(" or ").skip(1);
+        let is_version = |text: &str| {
+            ["newer", "older", "made of it", "a browser made of it"].iter().any(|rest| text.starts_with(rest))
+        };
+        assert!(alternatives.all(is_version), "{label}");
+    }
+}
+
 #[test]
 fn builtin_source_names_file_and_line() {
     let mut line = 0;

@@ -87,6 +87,18 @@ fn claim_is_dishonest_for_other_product_and_custom_for_own_name() {
         ];
         HttpSignature::new(Role::Request, HttpVersion::Http11, headers.into_iter().collect())
     };
+    let firefox = |user_agent: &str| {
+        let headers: [(&str, &[u8]); 7] = [
+            ("Host", b"x"),
+            ("User-Agent", user_agent.as_bytes()),
+            ("Accept", b"text/html,*/*;q=0.8"),
+            ("Accept-Language", b"en-US"),
+            ("Accept-Encoding", b"gzip, deflate"),
+            ("DNT", b"1"),
+            ("Connection", b"keep-alive"),
+        ];
+        HttpSignature::new(Role::Request, HttpVersion::Http11, headers.into_iter().collect())
+    };
     let chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36";
     let with = |product: &str| format!("{chrome} {product}");
     let table = [
@@ -102,16 +114,22 @@ fn claim_is_dishonest_for_other_product_and_custom_for_own_name() {
             "curl",
             "dishonest",
         ),
+        // The product of a name with an alternative, Mozilla or Firefox.
+        (firefox("Mozilla/5.0 (X11; Linux x86_64; rv:102.0) Gecko/20100101"), "Firefox", "none"),
         // Programs with names of their own.
         (curl("Docker-Client/19.03.8 (linux)"), "curl", "custom"),
         (curl("CUPS/2.2.7 (Linux 4.15; x86_64) IPP/2.0"), "curl", "custom"),
         (curl(&with("Battle.net/1.0.8.4217")), "curl", "custom"),
         (curl("example curl"), "curl", "custom"),
         // Internet Explorer 11 dropped "MSIE"; Edge up to 18 has the same network library.
-        (ie("Mozilla/4.0 (compatible; MSIE 8.0; Windows NT 6.1)"), "Internet Explorer", "none"),
-        (ie("Mozilla/5.0 (Windows NT 6.1; Trident/7.0; rv:11.0) like Gecko"), "Internet Explorer", "none"),
-        (ie(&with("Edge/13.10586")), "Internet Explorer", "custom"),
-        (ie(chrome), "Internet Explorer", "dishonest"),
+        (ie("Mozilla/4.0 (compatible; MSIE 8.0; Windows NT 6.1)"), "Internet Explorer or WinINet", "none"),
+        (
+            ie("Mozilla/5.0 (Windows NT 6.1; Trident/7.0; rv:11.0) like Gecko"),
+            "Internet Explorer or WinINet",
+            "none",
+        ),
+        (ie(&with("Edge/13.10586")), "Internet Explorer or WinINet", "custom"),
+        (ie(chrome), "Internet Explorer or WinINet", "dishonest"),
     ];
     for (signature, name, params) in table {
         let found = database.match_request(&signature);

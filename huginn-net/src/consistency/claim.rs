@@ -150,7 +150,7 @@ impl<'a> BrowserClaim<'a> {
             return None;
         }
         match &*label.name {
-            "Firefox" => Some(self.browser == Browser::Firefox),
+            "Firefox" | "Mozilla or Firefox" => Some(self.browser == Browser::Firefox),
             "Safari" | "CFNetwork" => Some(self.browser == Browser::Safari),
             name if is_chromium(name) => Some(self.browser == Browser::Chromium),
             _ => (found.claim != SoftwareClaim::Agrees).then_some(false),
