@@ -430,7 +430,7 @@ interfaces() {
             eventually "$backend: message of the return of a vanished interface" said_times 2 "hn-d: is back"
             answered 3
         else
-            eventually "$backend: message about missing privileges" said flapping "hn-d: is back but cannot be opened"
+            eventually "$backend: message about missing privileges" said flapping "hn-d: is there but cannot be opened"
         fi
         fetch http://$SERVER4/end
         eventually "$backend: the other interface" holds 1 '"path":"/end"' "$tmp/flapping.json"

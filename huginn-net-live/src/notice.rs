@@ -28,7 +28,7 @@ pub enum NoticeKind {
     Removed,
     /// The source captures from the interface again.
     Recovered,
-    /// The interface returned but cannot be opened, for instance without privileges. The source does not try again.
+    /// The interface returned or appeared but cannot be opened, for instance without privileges. The source does not try again.
     Abandoned {
         /// The error of the system or libpcap.
         reason: String,
@@ -64,7 +64,7 @@ impl fmt::Display for Notice {
             NoticeKind::Down => f.write_str("is down; the capture resumes when it is up again"),
             NoticeKind::Removed => f.write_str("has vanished; the capture resumes when it returns"),
             NoticeKind::Recovered => f.write_str("is back"),
-            NoticeKind::Abandoned { reason } => write!(f, "is back but cannot be opened: {reason}"),
+            NoticeKind::Abandoned { reason } => write!(f, "is there but cannot be opened: {reason}"),
             NoticeKind::Interrupted { reason } if self.interface.starts_with(TCP_PREFIX) => {
                 write!(f, "{reason}: waits for a connection, and tries again each second")
             }

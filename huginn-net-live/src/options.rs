@@ -32,8 +32,7 @@ pub struct LiveOptions {
     /// Processors, from 0, one for each queue (default: none; Linux only). The thread that reads the first frame of a queue stays on
     /// its processor, and the buffer lies in the memory of that processor's node. A source that several threads read must have none.
     pub cpus: Vec<usize>,
-    /// Whether to wait for interfaces that do not exist yet (default false; [`Backend::Packet`] only). With several queues, capturing from
-    /// such an interface needs the privilege to capture when it appears.
+    /// Whether to wait for interfaces that do not exist yet (default false; [`Backend::Packet`] only).
     pub wait: bool,
     /// Filter expression in the language of `pcap-filter(7)`; [`Backend::Pcap`] only.
     pub expression: Option<String>,

@@ -33,6 +33,8 @@ pub(crate) struct PacketBackend {
     snaplen: usize,
     /// The sockets that share the frames of the interface; `None` for a single socket.
     fanout: Option<Arc<PacketGroup>>,
+    /// Whether the socket belongs to that group. It joins once its interface is there.
+    is_member: bool,
     dropped: u64,
 }
 
@@ -79,6 +81,7 @@ impl PacketBackend {
             .ok_or_else(|| LiveError::UnknownLinkType { name: name.clone(), hardware: hardware.into() })?;
         let backend = Self {
             is_loopback: interface.is_loopback,
+            is_member: fanout.is_some(),
             ..Self::new(name, socket, ring, link, options, fanout)
         };
         Ok((backend, ring_len))
@@ -120,21 +123,35 @@ impl PacketBackend {
             options: options.clone(),
             snaplen: usize::try_from(options.snaplen).unwrap_or(usize::MAX).max(MIN_SNAPLEN),
             fanout,
+            is_member: false,
             dropped: 0,
         }
+    }
+
+    /// Adds the socket of an interface that was awaited to its group. Needs no privileges.
+    ///
+    /// # Errors
+    /// `EINVAL` while the interface is down.
+    fn join(&mut self, interface: &Interface) -> io::Result<()> {
+        if let Some(fanout) = self.fanout.as_ref().filter(|_| !self.is_member) {
+            fanout.join(&self.socket, interface.index)?;
+            self.is_member = true;
+            self.socket.unmute()?;
+        }
+        Ok(())
     }
 
     /// Captures from an interface that was removed or awaited, and is there.
     fn rebind(&mut self, interface: &Interface) -> io::Result<()> {
         match &self.fanout {
-            None => self.socket.bind(interface, self.options.promiscuous)?,
             // The kernel does not bind a member of a group again.
-            Some(fanout) => {
+            Some(fanout) if self.is_member => {
                 let Capture { socket, ring, .. } = Capture::open(interface, &self.options, Some(fanout))?;
                 socket.unmute()?;
                 self.dropped = self.dropped.saturating_add(self.socket.dropped().into());
                 (self.socket, self.ring) = (socket, ring);
             }
+            _ => self.socket.bind(interface, self.options.promiscuous)?,
         }
         // The interface may have been removed meanwhile; the socket is then unbound.
         let hardware = self.socket.bound().map(|(_, hardware)| hardware).filter(|hardware| *hardware != 0);
@@ -147,7 +164,8 @@ impl PacketBackend {
 
 impl CaptureBackend for PacketBackend {
     fn begin(&mut self) -> io::Result<()> {
-        if self.fanout.is_some() { self.socket.unmute() } else { Ok(()) }
+        // The others capture once they belong to their group.
+        if self.is_member { self.socket.unmute() } else { Ok(()) }
     }
 
     /// Receives one block, or more if the first ones contain no frame. Frames stay where the kernel wrote them.
@@ -205,7 +223,7 @@ impl CaptureBackend for PacketBackend {
                 let Some(interface) = present.iter().find(|interface| interface.name == self.name) else {
                     return Ok(InterfaceState::Gone);
                 };
-                if self.fanout.is_some() && self.ring.has_taken() {
+                if self.is_member && self.ring.has_taken() {
                     // Another socket has another ring: the frames in this one come first.
                     return Ok(InterfaceState::Gone);
                 }
@@ -213,7 +231,11 @@ impl CaptureBackend for PacketBackend {
                 interface
             }
         };
-        Ok(if interface.is_up { InterfaceState::Up } else { InterfaceState::Down })
+        if !interface.is_up {
+            return Ok(InterfaceState::Down);
+        }
+        self.join(interface)?;
+        Ok(InterfaceState::Up)
     }
 }
 

@@ -313,20 +313,44 @@ fn queues_resume_when_removed_interface_returns() {
     in_packet_namespace(|backend| {
         veth_pair();
         let mut sources = LiveSource::open_queues(&["a"], &options(backend), QUEUES).unwrap();
-        let stats = sources[0].stats();
-        // Sources look after their interfaces while they are read.
-        let read_until = |state, sources: &mut Vec<LiveSource>| {
-            let begun = Instant::now();
-            while stats.interfaces()[0].state != state {
-                assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", stats.interfaces());
-                for source in &mut *sources {
-                    assert!(!matches!(source.next_frame().unwrap(), NextFrame::End));
-                }
-            }
-        };
         ip("link del dev a");
         read_until(InterfaceState::Gone, &mut sources);
         veth_pair();
+        read_until(InterfaceState::Up, &mut sources);
+        let flows = flows();
+        send_all(&flows.concat());
+        assert_divided(&drain(sources), &flows);
+    });
+}
+
+/// Reads sources until their interface has this state: they look after it while they are read.
+fn read_until(state: InterfaceState, sources: &mut [LiveSource]) {
+    let (stats, begun) = (sources[0].stats(), Instant::now());
+    while stats.interfaces()[0].state != state {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", stats.interfaces());
+        for source in &mut *sources {
+            assert!(!matches!(source.next_frame().unwrap(), NextFrame::End));
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs CAP_NET_RAW"]
+fn queues_capture_awaited_interface_once_it_is_up() {
+    in_packet_namespace(|backend| {
+        let mut options = options(backend);
+        options.wait = true;
+        let mut sources = LiveSource::open_queues(&["a"], &options, QUEUES).unwrap();
+        read_until(InterfaceState::Gone, &mut sources);
+        ip("link add name a type veth peer name b");
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(2) {
+            for source in &mut sources {
+                assert!(matches!(source.next_frame().unwrap(), NextFrame::Idle));
+            }
+        }
+        ip("link set dev b up");
+        ip("link set dev a up");
         read_until(InterfaceState::Up, &mut sources);
         let flows = flows();
         send_all(&flows.concat());
