@@ -16,11 +16,12 @@ Example:
 #[derive(Args, Debug)]
 #[command(after_help = DOCTOR_HELP)]
 pub(crate) struct DoctorArguments {
-    /// Interface to check; may be repeated [default: all that are up, without loopback]
+    /// Interface to check, or udp:PORT, tcp:HOST:PORT or file:DIR, which are opened; may be repeated [default: all interfaces that are up,
+    /// without loopback]
     #[arg(short, long = "interface", value_name = "IFACE")]
     pub(crate) interfaces: Vec<String>,
 
-    /// File that will be written, whose disk is checked; may be repeated
+    /// File that will be written, whose disk is checked, or a socket as 'live' takes it; may be repeated
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Vec<PathBuf>,
 

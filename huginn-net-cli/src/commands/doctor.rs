@@ -7,7 +7,9 @@ use std::path::Path;
 
 use caps::{CapSet, Capability};
 use huginn_net::Escaped;
-use huginn_net_live::{Interface, InterfaceSettings, clock_error, interfaces};
+use huginn_net_live::{
+    Interface, InterfaceSettings, LiveError, LiveOptions, LiveSource, clock_error, interfaces,
+};
 use nix::sys::utsname::uname;
 use rustix::fs::statvfs;
 use rustix::process::{Resource, getrlimit};
@@ -17,7 +19,9 @@ use crate::args::{DoctorArguments, ListFormat};
 use crate::failure::Failure;
 use crate::limits::{MAX_CLOCK_ERROR, MIN_FREE_BYTES, MIN_OPEN_FILES, MIN_SOCKET_BUFFER};
 use crate::outcome::Outcome;
+use crate::output::LiveTarget;
 use crate::paths::{name_of, parent_directory};
+use crate::plan::target;
 use crate::privileges::how_to_get_rights;
 use crate::views::columns::{Layout, Table, stdout_width};
 
@@ -26,7 +30,8 @@ const LANDLOCK: (u32, u32) = (5, 13);
 const FULL_LANDLOCK: (u32, u32) = (6, 12);
 
 pub(super) fn run(args: &DoctorArguments) -> Result<Outcome, Failure> {
-    let mut rows = vec![rights(), kernel(), landlock()];
+    let needs_rights = args.interfaces.is_empty() || args.interfaces.iter().any(|name| is_interface(name));
+    let mut rows = vec![rights(needs_rights), kernel(), landlock()];
     let present = interfaces()?;
     let names: Vec<&str> = match args.interfaces.as_slice() {
         [] => {
@@ -38,16 +43,17 @@ pub(super) fn run(args: &DoctorArguments) -> Result<Outcome, Failure> {
     for name in names {
         match present.iter().find(|interface| interface.name == name) {
             Some(interface) => rows.extend(interface_rows(interface)),
-            None => rows.push(
+            None if is_interface(name) => rows.push(
                 Row::new("interface", State::Wrong, "there is no such interface")
                     .of(name)
                     .fix("huginn-net interfaces"),
             ),
+            None => rows.push(input(name)),
         }
     }
     rows.extend([clock(), socket_buffer(), open_files()]);
     rows.extend(file_size());
-    rows.extend(args.output.iter().map(|path| disk(path)));
+    rows.extend(args.output.iter().filter_map(|path| output(path)));
     let mut out = io::stdout().lock();
     match args.format {
         ListFormat::Human => write_table(&mut out, &rows)?,
@@ -125,9 +131,18 @@ impl Row {
     }
 }
 
-fn rights() -> Row {
+/// Whether a name is that of an interface, not of a UDP socket or a stream: Linux permits no colon in those.
+fn is_interface(name: &str) -> bool {
+    !name.contains(':')
+}
+
+/// The right to capture. `is_needed`: whether interfaces are captured.
+fn rights(is_needed: bool) -> Row {
     match caps::has_cap(None, CapSet::Effective, Capability::CAP_NET_RAW) {
         Ok(true) => Row::new("rights", State::Ok, "CAP_NET_RAW: interfaces can be opened"),
+        Ok(false) if !is_needed => {
+            Row::new("rights", State::Note, "without CAP_NET_RAW, which UDP sockets and streams do not need")
+        }
         Ok(false) => {
             let found = "without CAP_NET_RAW: captures, UDP sockets and streams only, not interfaces";
             Row::new("rights", State::Wrong, found).fix(how_to_get_rights())
@@ -221,6 +236,28 @@ fn interface_rows(interface: &Interface) -> Vec<Row> {
     rows
 }
 
+/// A UDP socket or a stream: opens it as `live` does, and closes it again.
+fn input(name: &str) -> Row {
+    let row = |state, found: String| Row::new("input", state, found).of(name);
+    let error = match LiveSource::open(&[name], &LiveOptions::default()) {
+        Ok(_) => return row(State::Ok, "can be opened".into()),
+        Err(error) => error,
+    };
+    let text = error.to_string();
+    let found = text.strip_prefix(name).and_then(|text| text.strip_prefix(": ")).unwrap_or(&text).to_owned();
+    let LiveError::Open { source, .. } = &error else { return row(State::Wrong, found) };
+    match (source.kind(), name.strip_prefix("file:")) {
+        (io::ErrorKind::AddrInUse, _) => {
+            row(State::Note, "another program, such as a sensor that runs, has the port".into())
+                .fix("sudo ss -lunp")
+        }
+        (io::ErrorKind::NotFound, Some(folder)) => {
+            row(State::Wrong, found).fix(format!("sudo mkdir -p '{}'", name_of(Path::new(folder))))
+        }
+        _ => row(State::Wrong, found),
+    }
+}
+
 fn clock() -> Row {
     let row = |state, found: String| Row::new("clock", state, found);
     match clock_error() {
@@ -274,10 +311,31 @@ fn file_size() -> Option<Row> {
     )
 }
 
+/// Where events will go, as `live` names it. Standard output, sockets, pipes and devices have no disk.
+fn output(path: &Path) -> Option<Row> {
+    let wrong = |found: String| Row::new("output", State::Wrong, found).of(name_of(path));
+    match LiveTarget::new(target(Some(path))) {
+        Ok(LiveTarget::File(path)) if path.is_dir() => Some(wrong("is a directory, not a file".into())),
+        Ok(LiveTarget::File(path)) if path.exists() && !path.is_file() => None,
+        Ok(LiveTarget::File(path)) => Some(disk(&path)),
+        Ok(LiveTarget::Socket(collector)) if !collector.is_resolved() => {
+            Some(wrong("the name of the host has no address, or cannot be looked up".into()))
+        }
+        Ok(LiveTarget::Socket(_) | LiveTarget::Stdout) => None,
+        Err(error) => {
+            let name = format!("{}: ", name_of(path));
+            Some(wrong(error.strip_prefix(&name).unwrap_or(&error).to_owned()))
+        }
+    }
+}
+
 /// The disk of a file, which need not exist.
 fn disk(path: &Path) -> Row {
-    let folder = if path.is_dir() { path.to_owned() } else { parent_directory(path) };
+    let folder = parent_directory(path);
     let row = |state, found: String| Row::new("disk", state, found).of(name_of(path));
+    if folder.exists() && !folder.is_dir() {
+        return row(State::Wrong, format!("{} is not a directory", name_of(&folder)));
+    }
     let found = match statvfs(&folder) {
         Ok(found) => found,
         Err(error) => {

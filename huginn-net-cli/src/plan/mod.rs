@@ -43,6 +43,8 @@ pub(crate) use self::key_log::KeyLog;
 pub(crate) use self::live::{LiveExtractPlan, LiveMessages, LivePlan, StatePlan};
 #[cfg(unix)]
 pub(crate) use self::live_output::{LiveOutputPlan, OptionValues};
+#[cfg(target_os = "linux")]
+pub(crate) use self::output::target;
 pub(crate) use self::output::{OutputContent, OutputPlan};
 pub(crate) use self::p0f::{P0fFilePlan, P0fPlan};
 pub(crate) use self::pcap::{Content, HostScope, PcapPlan, TableFormat, TablesPlan};

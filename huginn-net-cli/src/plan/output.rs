@@ -153,7 +153,7 @@ pub(super) fn written(args: &OutputArguments, events: &EventArguments) -> Vec<&'
 }
 
 /// Standard output, or a file.
-pub(super) fn target(typed: Option<&Path>) -> Target {
+pub(crate) fn target(typed: Option<&Path>) -> Target {
     let file = typed.filter(|path| STDOUT.iter().all(|name| *path != Path::new(name)));
     file.map_or(Target::Stdout, |path| Target::File(PathBuf::from(path)))
 }

@@ -760,6 +760,40 @@ fn doctor_says_what_is_wrong_and_needs_no_rights() {
         state(&rows, check);
     }
     assert_eq!(state(&doctor(&["-i", "nonexistent0"]), "interface"), "wrong");
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let directory = folder.path().display().to_string();
+    for (input, wanted, text) in [
+        ("udp:127.0.0.9:4789".to_owned(), "ok", "can be opened"),
+        ("udp:53".to_owned(), "wrong", "53 is not the port of a tunnel"),
+        (format!("tcp:{}", server.local_addr().unwrap()), "ok", "can be opened"),
+        ("tcp:127.0.0.1:9".to_owned(), "wrong", "Connection refused"),
+        (format!("file:{directory}"), "ok", "can be opened"),
+        (format!("file:{directory}/absent"), "wrong", "No such file or directory"),
+    ] {
+        let rows = doctor(&["-i", &input]);
+        let row = rows.iter().find(|row| row["check"] == "input").unwrap();
+        assert_eq!((row["state"].as_str(), row["of"].as_str()), (Some(wanted), Some(&*input)), "{row}");
+        assert!(row["found"].as_str().unwrap().contains(text), "{row}");
+    }
+    fs::write(folder.path().join("file"), "").unwrap();
+    for (output, check, text) in [
+        ("unix:/run/x".to_owned(), None, ""),
+        ("tcp:127.0.0.1:9".to_owned(), None, ""),
+        ("syslog:udp:127.0.0.1:514".to_owned(), None, ""),
+        ("-".to_owned(), None, ""),
+        ("/dev/null".to_owned(), None, ""),
+        ("tcp:nowhere".to_owned(), Some("output"), "expected tcp:HOST:PORT"),
+        (directory.clone(), Some("output"), "is a directory"),
+        (format!("{directory}/file/x"), Some("disk"), "file is not a directory"),
+    ] {
+        let rows = doctor(&["-i", "lo", "-o", &output]);
+        let found = rows.iter().find(|row| ["disk", "output"].contains(&row["check"].as_str().unwrap()));
+        assert_eq!(found.and_then(|row| row["check"].as_str()), check, "{output}");
+        if let Some(row) = found {
+            assert_eq!(row["state"], "wrong", "{row}");
+            assert!(row["found"].as_str().unwrap().contains(text), "{row}");
+        }
+    }
 }
 
 /// The frames of a capture.
