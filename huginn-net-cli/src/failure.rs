@@ -158,7 +158,10 @@ impl Failure {
             Self::View(ViewError::Start(_)) => Outcome::Failed,
             #[cfg(unix)]
             Self::Live(
-                LiveError::Open { .. } | LiveError::UnknownLinkType { .. } | LiveError::System { .. },
+                LiveError::Open { .. }
+                | LiveError::UnknownInterface { .. }
+                | LiveError::UnknownLinkType { .. }
+                | LiveError::System { .. },
             ) => Outcome::Failed,
             #[cfg(unix)]
             Self::Rights(error) if !error.is_usage() => Outcome::Failed,

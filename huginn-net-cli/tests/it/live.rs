@@ -26,7 +26,6 @@ fn live(args: &[&str]) -> (i32, String) {
 fn wrong_usage_exits_with_2_and_names_option() {
     for (args, named) in [
         (&[][..], "--interface"),
-        (&["-i", "no-such-iface"], "no-such-iface: there is no such interface; there are: "),
         (&["-i", "lo", "--rotate-size", "1G"], "--output"),
         (&["-i", "lo", "-o", "x", "--rotate-keep", "3"], "--rotate-size"),
         (&["-i", "lo", "-o", "x", "--rotate-size", "1G", "--rotate-keep", "0"], "at least 1"),
@@ -58,6 +57,13 @@ fn wrong_usage_exits_with_2_and_names_option() {
         let (status, stderr) = live(args);
         assert!(status == 2 && stderr.contains(named), "{args:?}: {status}, {stderr}");
     }
+}
+
+#[test]
+fn unknown_interface_exits_with_1_and_names_those_that_exist() {
+    let (status, stderr) = live(&["-i", "no-such-iface"]);
+    let said = stderr.contains("no-such-iface: there is no such interface; there are: ");
+    assert!(status == 1 && said, "{status}: {stderr}");
 }
 
 #[cfg(not(feature = "libpcap"))]
@@ -430,12 +436,12 @@ fn check_ends_as_a_start_would_and_captures_nothing() {
     assert!(!events.exists(), "a check writes nothing");
     fs::write(&list, "not a value\n").unwrap();
     check(&format!("{good}fingerprints = ['{}']", list.display()), 2, "line 1: 'not a value' is not");
-    check("interface = 'nonexistent0'", 2, "nonexistent0");
+    check("interface = 'nonexistent0'", 1, "nonexistent0");
     check("interface = 'lo'\noutput = '/nonexistent/events'", 1, "/nonexistent");
     check("interface = 'lo'\noutput = '/proc/version'", 1, "/proc/version");
     check("interface = 'lo'\nuser = 'no such user'", 2, "no such user");
     check("interface = 'lo'\ntui = true\nformat = 'json'", 2, "--tui");
-    check("interface = 'a/b'\nwait = true", 2, "there is no such interface");
+    check("interface = 'a/b'\nwait = true", 1, "there is no such interface");
     check("interface = 'hnmissing0'\nwait = true", 0, "does not exist yet");
     let pipe = folder.path().join("pipe");
     nix::unistd::mkfifo(&pipe, Mode::S_IRWXU).unwrap();
