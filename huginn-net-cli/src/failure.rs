@@ -60,6 +60,10 @@ pub(crate) enum Failure {
     #[cfg(unix)]
     #[error("{path}: line {line}: {reason}")]
     Config { path: String, line: usize, reason: String },
+    /// A table `[[output]]` of a configuration file has values that do not go together.
+    #[cfg(unix)]
+    #[error("{path}: [[output]] at line {table}: {reason}")]
+    ConfigTable { path: String, table: usize, reason: Cow<'static, str> },
     /// A file that is read into memory is too large; its limit is in bytes.
     #[error("{path}: larger than {} MiB", .limit >> 20)]
     LongFile { path: String, limit: u64 },

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 
 use super::EventRunArguments;
@@ -50,6 +51,10 @@ pub(crate) struct LiveArguments {
     /// The value of each option, of the command line and of the file.
     #[arg(skip)]
     pub(crate) values: BTreeMap<String, Vec<OsString>>,
+
+    /// The file that the options come from; `None` without one.
+    #[arg(skip)]
+    pub(crate) place: Option<ConfigPlace>,
 
     /// The command line of each output, with all options as if the program had this output only: one, or one for each table
     /// `[[output]]` of the file.
@@ -217,4 +222,39 @@ pub(crate) struct ServiceArguments {
     /// Do not restrict file access with Landlock
     #[arg(long)]
     pub(crate) no_sandbox: bool,
+}
+
+/// Where the options of a program or of an output are in a configuration file.
+#[derive(Clone, Debug)]
+pub(crate) struct ConfigPlace {
+    /// Name of the file.
+    pub(crate) path: String,
+    /// Line of the table `[[output]]`; `None` outside of tables.
+    pub(crate) table: Option<usize>,
+    /// Lines of the keys.
+    pub(crate) lines: BTreeMap<String, usize>,
+}
+
+impl ConfigPlace {
+    /// Names the line of a wrong value, or else its table.
+    pub(crate) fn locate(&self, failure: Failure) -> Failure {
+        let Failure::Usage(reason) = failure else { return failure };
+        let option = reason.strip_prefix("--").and_then(|text| text.split([':', ' ']).next());
+        let path = self.path.clone();
+        match (option.and_then(|option| self.lines.get(option)), self.table) {
+            (Some(line), _) => Failure::Config { path, line: *line, reason: reason.into_owned() },
+            (None, Some(table)) => Failure::ConfigTable { path, table, reason },
+            (None, None) => Failure::Usage(reason),
+        }
+    }
+}
+
+impl LiveArguments {
+    /// Names the place of a wrong value in the configuration file, if there is one.
+    pub(crate) fn locate(&self, failure: Failure) -> Failure {
+        match &self.place {
+            Some(place) => place.locate(failure),
+            None => failure,
+        }
+    }
 }

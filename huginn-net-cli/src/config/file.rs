@@ -15,8 +15,15 @@ use crate::read::read_file;
 /// The contents of a file, in their order.
 pub(super) struct File {
     pub(super) entries: Vec<Entry>,
-    /// The entries of each table `[[output]]`.
-    pub(super) outputs: Vec<Vec<Entry>>,
+    /// The tables `[[output]]`.
+    pub(super) outputs: Vec<Table>,
+}
+
+/// A table `[[output]]`.
+pub(super) struct Table {
+    /// Line of its header, from 1.
+    pub(super) line: usize,
+    pub(super) entries: Vec<Entry>,
 }
 
 /// A key of a file, and its values.
@@ -52,17 +59,20 @@ pub(super) fn read(path: &Path) -> Result<File, Failure> {
     let outputs = table.get(super::OUTPUT).and_then(|value| tables(value.get_ref()));
     let mut entries = lines.entries(table);
     entries.retain(|entry| outputs.is_none() || entry.key != super::OUTPUT);
-    let outputs = outputs.into_iter().flatten().map(|table| lines.entries(table)).collect();
-    Ok(File { entries, outputs })
+    let outputs = outputs
+        .into_iter()
+        .flatten()
+        .map(|(start, table)| Table { line: lines.number(start), entries: lines.entries(table) });
+    Ok(File { entries, outputs: outputs.collect() })
 }
 
-/// The tables of a list that has nothing else.
-fn tables<'a, 'i>(value: &'a DeValue<'i>) -> Option<Vec<&'a DeTable<'i>>> {
+/// The tables of a list that has nothing else, with the offset of each.
+fn tables<'a, 'i>(value: &'a DeValue<'i>) -> Option<Vec<(usize, &'a DeTable<'i>)>> {
     let DeValue::Array(values) = value else { return None };
     let tables: Option<Vec<_>> = values
         .iter()
         .map(|value| match value.get_ref() {
-            DeValue::Table(table) => Some(table),
+            DeValue::Table(table) => Some((value.span().start, table)),
             _ => None,
         })
         .collect();

@@ -13,8 +13,8 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 
 pub(crate) use self::example::example;
-use self::file::{Entry, File};
-use crate::args::{Arguments, Command as Typed, LiveArguments};
+use self::file::{Entry, File, Table};
+use crate::args::{Arguments, Command as Typed, ConfigPlace, LiveArguments};
 use crate::failure::Failure;
 use crate::limits::MAX_OUTPUTS;
 use crate::paths::name_of;
@@ -105,10 +105,11 @@ fn parse_all(typed: Vec<OsString>) -> Result<Arguments, ParseError> {
     };
     let Lines { program, outputs, unused } = found.lines()?;
     let arguments = found.parse(&typed, &program)?;
+    let parse = |output: &OutputLine<'_>| found.parse_output(&typed, output);
     for line in &unused {
-        found.parse(&typed, line)?;
+        parse(line)?;
     }
-    let outputs: Result<_, ParseError> = outputs.iter().map(|line| found.parse(&typed, line)).collect();
+    let outputs: Result<_, ParseError> = outputs.iter().map(parse).collect();
     Ok(with_outputs(arguments, outputs?))
 }
 
@@ -170,9 +171,22 @@ struct Lines<'a> {
     /// That of the whole program.
     program: Vec<Applied<'a>>,
     /// Those of the outputs.
-    outputs: Vec<Vec<Applied<'a>>>,
+    outputs: Vec<OutputLine<'a>>,
     /// Those of outputs in whose place another one was typed: they are checked.
-    unused: Vec<Vec<Applied<'a>>>,
+    unused: Vec<OutputLine<'a>>,
+}
+
+/// The entries of the command line of an output.
+struct OutputLine<'a> {
+    /// The line of its table in the file; `None` if the options of the program stand for the only output.
+    table: Option<usize>,
+    entries: Vec<Applied<'a>>,
+}
+
+impl<'a> OutputLine<'a> {
+    fn of_program(entries: &[Applied<'a>]) -> Self {
+        Self { table: None, entries: entries.to_vec() }
+    }
 }
 
 /// A configuration file on a command line.
@@ -200,13 +214,14 @@ impl<'a> Found<'a> {
         let File { entries, outputs } = file::read(&self.path)?;
         let program = self.applied(entries, &self.typed)?;
         if outputs.is_empty() {
-            return Ok(Lines { outputs: vec![program.clone()], program, unused: Vec::new() });
+            let outputs = vec![OutputLine::of_program(&program)];
+            return Ok(Lines { outputs, program, unused: Vec::new() });
         }
         if outputs.len() > MAX_OUTPUTS {
             let message = format!("{}: more than {MAX_OUTPUTS} outputs", name_of(&self.path));
             return Err(Failure::Usage(message.into()));
         }
-        let of_output = |entries: Vec<Entry>| {
+        let of_output = |Table { line, entries }: Table| {
             if let Some(entry) = entries.iter().find(|entry| !is_output_option(&entry.key)) {
                 // An unknown key has the nearest name.
                 self.argument(entry)?;
@@ -218,16 +233,18 @@ impl<'a> Found<'a> {
             let own = self.applied(entries, &self.typed)?;
             let named = own.iter().map(|applied| applied.argument.get_id().to_string()).collect();
             let others = program.iter().filter(|applied| !self.is_overruled(applied.argument, &named));
-            Ok(others.cloned().chain(own.iter().cloned()).collect())
+            let entries = others.cloned().chain(own.iter().cloned()).collect();
+            Ok(OutputLine { table: Some(line), entries })
         };
-        let outputs =
-            outputs.into_iter().map(of_output).collect::<Result<Vec<Vec<Applied<'a>>>, Failure>>()?;
+        let outputs = outputs.into_iter().map(of_output).collect::<Result<Vec<_>, Failure>>()?;
         // `-o` takes the place of all outputs.
         if self.typed.contains(OUTPUT) {
-            return Ok(Lines { outputs: vec![program.clone()], program, unused: outputs });
+            let of_program = vec![OutputLine::of_program(&program)];
+            return Ok(Lines { outputs: of_program, program, unused: outputs });
         }
         // Options of rotation that were typed need an output. Those of the file may need each other, and are for outputs only.
-        let named = outputs.iter().flatten().find(|applied| applied.argument.get_id() == OUTPUT);
+        let entries = outputs.iter().flat_map(|output| &output.entries);
+        let named = entries.into_iter().find(|applied| applied.argument.get_id() == OUTPUT);
         let is_rotation = |applied: &&Applied<'_>| ROTATION_OPTIONS.contains(&applied.entry.key.as_str());
         let of_program = program.iter().filter(|applied| !is_rotation(applied)).chain(named);
         Ok(Lines { program: of_program.cloned().collect(), outputs, unused: Vec::new() })
@@ -246,14 +263,39 @@ impl<'a> Found<'a> {
         Ok(all)
     }
 
-    /// Parses what was typed, with these entries.
+    /// Parses what was typed, with the entries of the program.
     fn parse(&self, typed: &[OsString], entries: &[Applied<'_>]) -> Result<Arguments, ParseError> {
+        self.parse_line(typed, entries, None)
+    }
+
+    /// Parses what was typed, with the entries of an output.
+    fn parse_output(&self, typed: &[OsString], output: &OutputLine<'_>) -> Result<Arguments, ParseError> {
+        self.parse_line(typed, &output.entries, output.table)
+    }
+
+    fn parse_line(
+        &self,
+        typed: &[OsString],
+        entries: &[Applied<'_>],
+        table: Option<usize>,
+    ) -> Result<Arguments, ParseError> {
         let mut all = typed.to_vec();
         // After the names of the program and of the command.
         let start = all.len().min(2);
         all.splice(start..start, entries.iter().flat_map(|applied| applied.options.clone()));
-        parse_live(all).map_err(|error| match wrong_entry(&error, entries) {
+        let lines = entries.iter().map(|applied| (applied.entry.key.clone(), applied.entry.line));
+        let place = ConfigPlace { path: name_of(&self.path), table, lines: lines.collect() };
+        let parsed = parse_live(all).map(|mut arguments| {
+            if let Typed::Live(live) = &mut arguments.command {
+                live.place = Some(place.clone());
+            }
+            arguments
+        });
+        parsed.map_err(|error| match wrong_entry(&error, entries) {
             Some(entry) => self.failure(entry, reason(&error)).into(),
+            None if error.kind() == ErrorKind::MissingRequiredArgument && table.is_some() => {
+                place.locate(failure(&error)).into()
+            }
             None if error.kind() == ErrorKind::MissingRequiredArgument => {
                 let path = name_of(&self.path);
                 let text = format!("{}; neither the command line nor {path} has it", reason(&error));

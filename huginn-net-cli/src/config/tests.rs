@@ -77,6 +77,10 @@ fn errors_name_line_and_key() {
             "[[output]]\nsnaplen = 64",
             "FILE: line 3: 'snaplen' is for the whole program: write it before the first [[output]]",
         ),
+        (
+            "[[output]]\noutput = 'a'\n\n[[output]]\noutput = 'b'\nrotate-keep = 2",
+            "FILE: [[output]] at line 5: the following required arguments were not provided: <--rotate-size <SIZE>|",
+        ),
         ("[[output]]\nconfig = 'x'", "FILE: line 3: 'config' belongs on the command line"),
         (
             "[[output]]\n[[output]]\nformat = 'xml'",

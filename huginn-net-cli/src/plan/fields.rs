@@ -47,11 +47,11 @@ pub(super) fn check_fields(paths: &[String], written: &[&'static str]) -> Result
     let Some(path) = paths.iter().find(|path| !is_written(path)) else { return Ok(()) };
     let events: Vec<&str> = EVENT_NAMES.into_iter().filter(|event| has_field(event, path)).collect();
     Err(Failure::Usage(match &*events {
-        [] => format!("unknown field '{path}': {}", suggest(path, written)).into(),
+        [] => format!("--fields: unknown field '{path}': {}", suggest(path, written)).into(),
         events => {
             let verb = if events.len() == 1 { "has" } else { "have" };
             let events = events.join(", ");
-            format!("no event that is written has the field '{path}': {events} {verb} it").into()
+            format!("--fields: no event that is written has the field '{path}': {events} {verb} it").into()
         }
     }))
 }
@@ -185,16 +185,16 @@ mod tests {
     #[test]
     fn unknown_field_names_similar_ones() {
         let error = |path| error(path, &EVENT_NAMES).unwrap();
-        assert_eq!(error("user_agnt"), "unknown field 'user_agnt': did you mean 'user_agent'?");
+        assert_eq!(error("user_agnt"), "--fields: unknown field 'user_agnt': did you mean 'user_agent'?");
         assert!(error("ip").contains("'client.ip' or 'server.ip'"));
-        assert_eq!(error("xxxxxxxxxxxx"), "unknown field 'xxxxxxxxxxxx': docs/events.md lists all");
+        assert_eq!(error("xxxxxxxxxxxx"), "--fields: unknown field 'xxxxxxxxxxxx': docs/events.md lists all");
     }
 
     #[test]
     fn field_of_other_events_names_them() {
         let message = error("ja4_stable", &["mtu", "tcp_syn"]).unwrap();
         assert!(
-            message.starts_with("no event that is written has the field 'ja4_stable': tls_client"),
+            message.starts_with("--fields: no event that is written has the field 'ja4_stable': tls_client"),
             "{message}"
         );
         assert_eq!(error("ja4", &["mtu", "tls_client"]), None);

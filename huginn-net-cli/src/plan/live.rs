@@ -151,7 +151,8 @@ pub(super) fn prepare(args: &mut LiveArguments) -> Result<(), Failure> {
         switch_on_kinds(&mut args.run)?;
     }
     for output in &mut args.outputs {
-        switch_on_kinds(&mut output.run)?;
+        let switched = switch_on_kinds(&mut output.run);
+        switched.map_err(|failure| output.locate(failure))?;
         args.run.events.connections |= output.run.events.connections;
         args.run.events.findings |= output.run.events.findings;
     }
@@ -183,7 +184,15 @@ pub(super) fn needed_outputs(args: &LiveArguments) -> Vec<&OutputArguments> {
 }
 
 impl LivePlan {
-    pub(crate) fn new(mut args: LiveArguments) -> Result<Self, Failure> {
+    pub(crate) fn new(args: LiveArguments) -> Result<Self, Failure> {
+        let place = args.place.clone();
+        Self::from_arguments(args).map_err(|failure| match place {
+            Some(place) => place.locate(failure),
+            None => failure,
+        })
+    }
+
+    fn from_arguments(mut args: LiveArguments) -> Result<Self, Failure> {
         prepare(&mut args)?;
         let extract = LiveExtractPlan::new(&args)?;
         let plan = AnalysisPlan::of_events(&args.run, &needed_outputs(&args))?;

@@ -33,6 +33,10 @@ pub(crate) struct LiveOutputPlan {
 impl LiveOutputPlan {
     /// The output of a command line.
     pub(super) fn new(args: &LiveArguments) -> Result<Self, Failure> {
+        Self::from_arguments(args).map_err(|failure| args.locate(failure))
+    }
+
+    fn from_arguments(args: &LiveArguments) -> Result<Self, Failure> {
         let LiveArguments { run, rotation, .. } = args;
         let OutputPlan { target, content, .. } = OutputPlan::new(&run.output, &run.events, false)?;
         let rotation = Rotation {

@@ -193,7 +193,7 @@ pub(super) fn check_live(args: &LiveArguments) -> Result<(), Failure> {
         None => check_key_logs(key_logs, &args.run.analysis.packets)?,
     }
     for output in &args.outputs {
-        check_live_output(output, args.tui)?;
+        check_live_output(output, args.tui).map_err(|failure| output.locate(failure))?;
     }
     check_effects(args.outputs.iter().map(|output| &output.run))?;
     let EventRunArguments { events, baseline, output, .. } = &args.run;

@@ -66,6 +66,39 @@ fn unknown_interface_exits_with_1_and_names_those_that_exist() {
     assert!(status == 1 && said, "{status}: {stderr}");
 }
 
+#[test]
+fn wrong_values_of_a_file_have_their_line_or_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("live.toml");
+    let path = config.to_str().unwrap();
+    for (text, wanted) in [
+        ("where = \"snii == 'a'\"\n", "line 2: --where: at character 1: unknown field 'snii'"),
+        ("format = 'json'\nfields = ['snii']\n", "line 3: --fields: unknown field 'snii'"),
+        ("pin = '0-1'\nworkers = 3\n", "line 2: --pin names 2 processors"),
+        (
+            "format = 'json'\n[[output]]\n[[output]]\noutput = 'x'\nwhere = \"snii == 'a'\"\n",
+            "line 6: --where: at character 1: unknown field 'snii'",
+        ),
+        (
+            "format = 'json'\n[[output]]\n[[output]]\noutput = 'x'\nfields = ['snii']\n",
+            "line 6: --fields: unknown field 'snii'",
+        ),
+        // That of the program holds in the tables, too.
+        ("sensor-name = 'a'\n[[output]]\nformat = 'human'\n", "line 2: --sensor-name"),
+        (
+            "[[output]]\n[[output]]\noutput = 'tcp:127.0.0.1:1'\nrotate-size = '1M'\n",
+            "[[output]] at line 3: a socket cannot be rotated",
+        ),
+    ] {
+        fs::write(&config, format!("interface = 'lo'\n{text}")).unwrap();
+        let (status, stderr) = live(&["--config", path, "--check"]);
+        assert!(
+            status == 2 && stderr.starts_with(&format!("huginn-net: {path}: {wanted}")),
+            "{text}: {stderr}"
+        );
+    }
+}
+
 #[cfg(not(feature = "libpcap"))]
 #[test]
 fn backend_libpcap_names_the_build_option() {
@@ -1272,7 +1305,8 @@ fn sighup_adds_changes_and_removes_outputs() {
         (output("a", "") + &output("a", ""), "two outputs name "),
         (output("a", "") + "[[output]]\noutput = 'tcp:127.0.0.1:9'\n", "TCP port 9"),
         (output("a", "") + "[[output]]\noutput = 'tcp:x'\n", "tcp:x: expected tcp:HOST:PORT"),
-        (output("a", "fields = ['sn']"), "unknown field 'sn'"),
+        (output("a", "fields = ['sn']"), ": --fields: unknown field 'sn'"),
+        (output("a", "") + "[[output]]\nformat = 'arrow'\n", ": line "),
     ] {
         write(&outputs);
         watched.reload("; the configuration stays as it was");
@@ -1294,5 +1328,5 @@ fn sighup_adds_changes_and_removes_outputs() {
     assert_eq!(names, [&path("b")]);
     let lines = ["a", "b", "c"].map(|name| lines(Path::new(&path(name))));
     assert_eq!(counters["output"]["written_lines"], lines.iter().sum::<usize>(), "removed ones count");
-    assert_eq!(counters["reloads"]["configuration"], serde_json::json!({ "done": 2, "failed": 5 }));
+    assert_eq!(counters["reloads"]["configuration"], serde_json::json!({ "done": 2, "failed": 6 }));
 }
