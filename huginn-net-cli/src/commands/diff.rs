@@ -43,7 +43,7 @@ pub(super) fn run(args: DiffArguments) -> Result<Outcome, Failure> {
     } else {
         diff::write_text(out, &views, width)?;
     }
-    writer.flush()?;
+    writer.finish()?;
     let outcomes = runs.map(|run| run.outcome());
     let worst =
         [Outcome::Interrupted, Outcome::Failed].into_iter().find(|outcome| outcomes.contains(outcome));

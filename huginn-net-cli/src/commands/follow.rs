@@ -32,7 +32,7 @@ pub(super) fn run(args: FollowArguments) -> Result<Outcome, Failure> {
     } else {
         followed.write_text(out, &context)?;
     }
-    writer.flush()?;
+    writer.finish()?;
     Ok(run.outcome())
 }
 

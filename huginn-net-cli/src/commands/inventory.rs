@@ -31,7 +31,7 @@ pub(super) fn run(args: InventoryArguments) -> Result<Outcome, Failure> {
         InventoryFormat::Json => inventory::write_json(out, &inventory, &summary, run.opened())?,
         InventoryFormat::Cyclonedx => inventory::write_cyclonedx(out, &inventory, &summary)?,
     }
-    writer.flush()?;
+    writer.finish()?;
     Ok(run.outcome())
 }
 

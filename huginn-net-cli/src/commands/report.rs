@@ -1,7 +1,6 @@
 //! `huginn-net report`: one HTML page about capture files.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::Write;
 
 use huginn_net::hosts::{HostLimits, JoinedHosts};
 use huginn_net::{Event, HuginnNet};
@@ -9,7 +8,7 @@ use huginn_net::{Event, HuginnNet};
 use crate::args::ReportArguments;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
-use crate::output::{Selected, Target, Zone};
+use crate::output::{Document, Selected, Target, Zone};
 use crate::paths::name_of;
 use crate::plan::ReportPlan;
 use crate::run::{CaptureOutcome, CaptureRun, OpenCapture, Visitor};
@@ -21,25 +20,22 @@ use crate::views::report::{self, Activity, Alerts, HostList, HostSources, Report
 pub(super) fn run(args: ReportArguments) -> Result<Outcome, Failure> {
     let ReportPlan { inputs, count, analyzer, hosts, selected, output, title, zone, is_quiet } =
         ReportPlan::new(args)?;
-    let mut out = BufWriter::new(create(&output)?);
+    let mut out = create(&output)?;
     let mut run = CaptureRun::start(inputs, count, analyzer, is_quiet)?;
     let mut content = Content::new(&hosts, selected);
     run.run(&mut content)?;
     content.write(&mut out, &title, &zone, &run)?;
-    out.flush()?;
+    out.complete()?;
     // A hit that a limit left out is one, too.
     let has_hit = content.alerts.has_hit() || run.analyzer.shared_state().matches_suppressed() > 0;
     Ok(run.outcome().with_hit(has_hit))
 }
 
-fn create(output: &Target) -> Result<Box<dyn Write>, Failure> {
-    match output {
-        Target::Stdout => Ok(Box::new(io::stdout().lock())),
-        Target::File(path) => {
-            let failed = |source| Failure::Create { path: name_of(path), source };
-            Ok(Box::new(File::create(path).map_err(failed)?))
-        }
-    }
+fn create(output: &Target) -> Result<Document, Failure> {
+    Document::create(output).map_err(|source| match output {
+        Target::Stdout => Failure::Write(source),
+        Target::File(path) => Failure::Create { path: name_of(path), source },
+    })
 }
 
 /// What the page shows of events and hosts.

@@ -16,6 +16,7 @@ mod selected;
 #[cfg(feature = "parquet")]
 mod table;
 mod text;
+mod unfinished_file;
 mod zeek_folder;
 mod zone;
 
@@ -45,6 +46,7 @@ pub(crate) use self::text::{
     DayHeadings, Lines, Renderer, TextFormat, TextOptions, TextWriter, certificate_problems,
     certificate_remarks, certificates_in_words, handshake_in_words,
 };
+pub(crate) use self::unfinished_file::Document;
 pub(crate) use self::zeek_folder::ZeekFolder;
 pub(crate) use self::zone::Zone;
 

@@ -10,7 +10,7 @@ use huginn_net::finding::EventLimits;
 use huginn_net::hosts::HostLimits;
 use huginn_net::{Configure, HuginnNet};
 
-use super::output::open_text;
+use super::output::open_document;
 use super::{AnalysisPlan, Inputs, ProgramList, output, read_databases, rules, select};
 use crate::args::{
     EventArguments, ExplainArguments, InventoryArguments, InventoryFormat, LearnArguments, ReportArguments,
@@ -108,7 +108,7 @@ impl InventoryPlan {
             InventoryFormat::Human => TextFormat::Lines,
             InventoryFormat::Json | InventoryFormat::Cyclonedx => TextFormat::Json,
         };
-        open_text(&self.target, format, false)
+        open_document(&self.target, format, false)
     }
 }
 

@@ -1,18 +1,19 @@
 //! What `extract` reads and writes.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::fs;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use huginn_net::HuginnNet;
 use huginn_net::capture::PcapngWriter;
 use huginn_net::core::{DecodeConfig, Frame};
 
+use super::output::creating;
 use super::{AnalysisPlan, Inputs, output, rules, select};
 use crate::args::{EventArguments, ExtractArguments};
 use crate::failure::Failure;
-use crate::output::{PCAPNG_APPLICATION, Selected, Target};
+use crate::output::{Document, PCAPNG_APPLICATION, Selected, Target};
 use crate::paths::name_of;
 use crate::stderr;
 
@@ -95,18 +96,12 @@ fn default_events(args: &EventArguments) -> Vec<&'static str> {
 }
 
 /// The pcapng file that `extract` writes.
-pub(crate) type ExtractWriter = PcapngWriter<Box<dyn Write>>;
+pub(crate) type ExtractWriter = PcapngWriter<Document>;
 
-/// Creates the output, which replaces a file of this name: only once there is a packet to write.
+/// Creates the output, once there is a packet to write. It replaces a file of this name when it is complete.
 pub(crate) fn create_extract(target: &Target) -> Result<ExtractWriter, Failure> {
-    let out: Box<dyn Write> = match target {
-        Target::Stdout => Box::new(BufWriter::new(io::stdout().lock())),
-        Target::File(path) => {
-            let failed = |source| Failure::Create { path: name_of(path), source };
-            Box::new(BufWriter::new(File::create(path).map_err(failed)?))
-        }
-    };
-    Ok(PcapngWriter::new(out, PCAPNG_APPLICATION)?)
+    let created = Document::create(target).map_err(|source| creating(target, source))?;
+    Ok(PcapngWriter::new(created, PCAPNG_APPLICATION)?)
 }
 
 /// Fails if the output is a terminal, or a file in a folder that does not exist, before a capture is read.

@@ -10,7 +10,7 @@ use huginn_net::finding::NoticeSettings;
 use huginn_net::hosts::HostLimits;
 use huginn_net::{Configure, Escaped, HuginnNet};
 
-use super::output::open_text;
+use super::output::open_document;
 use super::{AnalysisPlan, Inputs, output, rules, select};
 use crate::args::{
     AnalysisArguments, DiffArguments, FollowArguments, InputArguments, ListOutputArguments, ListOutputFormat,
@@ -47,7 +47,7 @@ impl ListOutput {
     /// Opens the output.
     pub(crate) fn create(&self) -> Result<TextWriter, Failure> {
         let format = if self.is_json { TextFormat::Json } else { TextFormat::Lines };
-        open_text(&self.target, format, false)
+        open_document(&self.target, format, false)
     }
 }
 

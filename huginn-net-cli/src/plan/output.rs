@@ -102,7 +102,8 @@ impl OutputPlan {
                     TextWriter::append(&self.target, options.format)
                         .map_err(|source| creating(&self.target, source))?
                 } else {
-                    (open_text(&self.target, options.format, self.pages)?, false)
+                    let opened = TextWriter::open(&self.target, options.format, self.pages);
+                    (opened.map_err(|source| creating(&self.target, source))?, false)
                 };
                 let renderer = Renderer::new(options);
                 if !has_headings {
@@ -128,12 +129,12 @@ impl OutputPlan {
     }
 }
 
-/// Opens the output of text.
-pub(super) fn open_text(target: &Target, format: TextFormat, pages: bool) -> Result<TextWriter, Failure> {
-    TextWriter::open(target, format, pages).map_err(|source| creating(target, source))
+/// Opens the output of a table or another document of text.
+pub(super) fn open_document(target: &Target, format: TextFormat, pages: bool) -> Result<TextWriter, Failure> {
+    TextWriter::open_document(target, format, pages).map_err(|source| creating(target, source))
 }
 
-fn creating(target: &Target, source: io::Error) -> Failure {
+pub(super) fn creating(target: &Target, source: io::Error) -> Failure {
     match target {
         Target::Stdout => Failure::Write(source),
         Target::File(path) => Failure::Create { path: name_of(path), source },

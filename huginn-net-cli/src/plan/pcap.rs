@@ -5,7 +5,7 @@ use std::time::Duration;
 use huginn_net::hosts::HostLimits;
 use huginn_net::{Configure, HuginnNet};
 
-use super::output::open_text;
+use super::output::open_document;
 use super::rules;
 use super::{AnalysisPlan, BaselineFile, Inputs, OutputPlan, output, select};
 use crate::args::{EventRunArguments, Format, PcapArguments};
@@ -157,7 +157,7 @@ impl TablesPlan {
             TableFormat::Json => TextFormat::Json,
             TableFormat::Csv => TextFormat::Csv,
         };
-        open_text(&self.target, format, self.pages)
+        open_document(&self.target, format, self.pages)
     }
 
     /// What counts values for fingerprints and totals, if there are any.

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
@@ -482,6 +484,27 @@ fn report_does_not_overwrite_a_capture() {
     let output = run(&[name, "-o", name]);
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(fs::read(&capture).unwrap(), before);
+}
+
+#[test]
+fn stopped_report_leaves_the_earlier_page() {
+    let folder = place("stopped");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("page.html");
+    fs::write(&path, "earlier").unwrap();
+    let mut program = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
+    program.args(["report", "-o", path.to_str().unwrap(), "-"]).stdin(Stdio::piped());
+    let mut program = program.spawn().unwrap();
+    let has_started = || fs::read_dir(&folder).unwrap().count() > 1;
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !has_started() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(10));
+    }
+    assert!(has_started());
+    program.kill().unwrap();
+    program.wait().unwrap();
+    assert_eq!(fs::read_to_string(path).unwrap(), "earlier");
 }
 
 #[test]

@@ -51,7 +51,7 @@ pub(super) fn run(args: ExtractArguments) -> Result<Outcome, Failure> {
     run.run(&mut extraction)?;
     let Extraction { target, writer, totals, has_hit, .. } = extraction;
     if let Some(writer) = writer {
-        writer.finish()?;
+        writer.finish()?.complete()?;
     }
     if !is_quiet {
         totals.report(&target);

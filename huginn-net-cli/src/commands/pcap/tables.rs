@@ -32,8 +32,10 @@ pub(super) fn write(run: &mut CaptureRun, plan: TablesPlan, is_quiet: bool) -> R
     let mut tables = Tables { plan, writer, overview, joined };
     run.run(&mut tables)?;
     tables.finish(run)?;
-    if tables.plan.hosts.is_some() && !is_quiet {
-        let left_out = tables.joined.as_ref().map_or(0, JoinedHosts::left_out);
+    let Tables { plan, writer, joined, .. } = tables;
+    writer.finish()?;
+    if plan.hosts.is_some() && !is_quiet {
+        let left_out = joined.as_ref().map_or(0, JoinedHosts::left_out);
         report_evicted_hosts(&run.analyzer.shared_state().counters(), left_out);
     }
     Ok(())
@@ -96,7 +98,7 @@ impl Tables {
             totals::write(out, overview, &run.analyzer, &run.examples, hosts, &self.plan.zone)?;
         }
         self.joined = joined;
-        Ok(self.writer.flush()?)
+        Ok(())
     }
 
     /// Writes hosts of a file, or of all files.

@@ -1,8 +1,8 @@
 //! Events as Parquet files and as Arrow streams.
 
-use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::path::Path;
 
 use arrow_ipc::writer::StreamWriter;
 use huginn_net::Event;
@@ -12,9 +12,9 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use tempfile::{Builder, TempPath};
 
 use crate::limits::{BATCH_ROWS, BATCH_TEXT_BYTES, ROW_GROUP_BYTES, ROW_GROUP_ROWS};
+use crate::output::unfinished_file::UnfinishedFile;
 use crate::output::{TableFormat, Target};
 
 /// Writes events as a table.
@@ -30,14 +30,6 @@ type Out = Box<dyn Write + Send>;
 enum Table {
     Parquet(Box<ArrowWriter<Out>>),
     Stream(Box<StreamWriter<Out>>),
-}
-
-/// A file with a temporary name in the folder of its own: a program that is killed leaves no incomplete table.
-struct UnfinishedFile {
-    path: TempPath,
-    name: PathBuf,
-    /// Whether it may replace a file.
-    replaces: bool,
 }
 
 impl BatchWriter {
@@ -115,12 +107,7 @@ impl BatchWriter {
         };
         out.flush()?;
         drop(out);
-        match self.unfinished {
-            Some(UnfinishedFile { path, name, replaces: true }) => path.persist(name),
-            Some(UnfinishedFile { path, name, replaces: false }) => path.persist_noclobber(name),
-            None => Ok(()),
-        }
-        .map_err(|failed| failed.error)
+        self.unfinished.map_or(Ok(()), UnfinishedFile::complete)
     }
 }
 
@@ -134,32 +121,6 @@ impl Table {
             .build();
         let writer = ArrowWriter::try_new(out, schema, Some(properties)).map_err(from_parquet)?;
         Ok(Self::Parquet(Box::new(writer)))
-    }
-}
-
-impl UnfinishedFile {
-    /// Creates the file; `None` instead of it for a device or a pipe, which is written as it is.
-    fn create_or_open(path: &Path) -> io::Result<(File, Option<Self>)> {
-        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-            return Ok((File::create(path)?, None));
-        }
-        Self::create(path, true, 0o666).map(|(file, unfinished)| (file, Some(unfinished)))
-    }
-
-    /// Creates the file under its temporary name, with these permissions but for those that the umask takes.
-    fn create(path: &Path, replaces: bool, mode: u32) -> io::Result<(File, Self)> {
-        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let mut prefix = std::ffi::OsString::from(".");
-        prefix.push(name);
-        let mut builder = Builder::new();
-        builder.prefix(&prefix).suffix(".unfinished");
-        #[cfg(unix)]
-        builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(mode));
-        #[cfg(not(unix))]
-        let _ = mode;
-        let (file, temporary) = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?.into_parts();
-        Ok((file, Self { path: temporary, name: path.to_owned(), replaces }))
     }
 }
 

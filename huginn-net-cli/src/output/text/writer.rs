@@ -2,9 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
 
 use super::super::Target;
 use super::super::pager::Pager;
+use super::super::unfinished_file::UnfinishedFile;
 use super::TextFormat;
 #[cfg(unix)]
 use crate::output::files::append;
@@ -22,20 +24,39 @@ pub(crate) struct TextWriter {
     on_terminal: bool,
     /// Whether each event is written out as it comes.
     at_once: bool,
+    /// The file of a document, which gets its name once it is complete.
+    unfinished: Option<UnfinishedFile>,
     /// Waited for after `out` is written and closed.
     pager: Option<Pager>,
 }
 
 impl TextWriter {
-    /// Opens the target. `pages`: a pager shows readable text on a terminal.
+    /// Opens the target of events, which others may read while they are written. `pages`: a pager shows readable text on a terminal.
     pub(crate) fn open(target: &Target, format: TextFormat, pages: bool) -> io::Result<Self> {
+        Self::start(target, format, pages, |path| Ok((File::create(path)?, None)))
+    }
+
+    /// Opens the target of a document as [`Self::open`] does, but a regular file stays as it is until the document is complete.
+    pub(crate) fn open_document(target: &Target, format: TextFormat, pages: bool) -> io::Result<Self> {
+        Self::start(target, format, pages, UnfinishedFile::create_or_open)
+    }
+
+    fn start(
+        target: &Target,
+        format: TextFormat,
+        pages: bool,
+        create: impl FnOnce(&Path) -> io::Result<(File, Option<UnfinishedFile>)>,
+    ) -> io::Result<Self> {
         let on_terminal = matches!(target, Target::Stdout) && io::stdout().is_terminal();
         let is_readable = matches!(format, TextFormat::Lines | TextFormat::Blocks);
         let started = (on_terminal && is_readable && pages).then(Pager::start).flatten();
-        let (out, pager): (Box<dyn Write>, _) = match (target, started) {
-            (Target::File(path), _) => (Box::new(File::create(path)?), None),
-            (Target::Stdout, Some((pager, input))) => (Box::new(input), Some(pager)),
-            (Target::Stdout, None) => (Box::new(io::stdout().lock()), None),
+        let (out, pager, unfinished): (Box<dyn Write>, _, _) = match (target, started) {
+            (Target::File(path), _) => {
+                let (file, unfinished) = create(path)?;
+                (Box::new(file), None, unfinished)
+            }
+            (Target::Stdout, Some((pager, input))) => (Box::new(input), Some(pager), None),
+            (Target::Stdout, None) => (Box::new(io::stdout().lock()), None, None),
         };
         Ok(Self {
             out: BufWriter::with_capacity(BUFFER_BYTES, out),
@@ -44,6 +65,7 @@ impl TextWriter {
             begun: false,
             on_terminal,
             at_once: on_terminal && pager.is_none(),
+            unfinished,
             pager,
         })
     }
@@ -64,6 +86,7 @@ impl TextWriter {
                     begun: has_text,
                     on_terminal: false,
                     at_once: false,
+                    unfinished: None,
                     pager: None,
                 };
                 Ok((writer, has_text))
@@ -108,6 +131,14 @@ impl TextWriter {
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+
+    /// Writes what is buffered, and gives the file of a document its name.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.out.flush()?;
+        let unfinished = self.unfinished.take();
+        drop(self);
+        unfinished.map_or(Ok(()), UnfinishedFile::complete)
     }
 
     /// Writes the text of an event, which is not empty, after the heading of a new day.

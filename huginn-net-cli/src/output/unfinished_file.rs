@@ -1,0 +1,162 @@
+//! Files that get their name once they are complete.
+
+#[cfg(unix)]
+use std::fs::Permissions;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, TempPath};
+
+use super::Target;
+use crate::paths::{parent_directory, resolved};
+
+/// A file with a temporary name in the folder of its own: a program that is stopped leaves no incomplete file, and an earlier one as it
+/// was.
+pub(crate) struct UnfinishedFile {
+    path: TempPath,
+    name: PathBuf,
+    /// Whether it may replace a file.
+    replaces: bool,
+}
+
+impl UnfinishedFile {
+    /// Creates the file; `None` beside it if it is written as it is: a device, a pipe, or a file in a folder that takes no other one.
+    pub(crate) fn create_or_open(path: &Path) -> io::Result<(File, Option<Self>)> {
+        let path = resolved(path);
+        let found = match fs::metadata(&path) {
+            Ok(found) if !found.is_file() => return Ok((File::create(path)?, None)),
+            Ok(found) => Some((OpenOptions::new().write(true).open(&path)?, mode(&found))),
+            Err(_) => None,
+        };
+        let created = Self::create(&path, true, found.as_ref().map_or(0o666, |(_, mode)| *mode));
+        match (created, found) {
+            (Err(error), Some((file, _))) if error.kind() == io::ErrorKind::PermissionDenied => {
+                file.set_len(0)?;
+                Ok((file, None))
+            }
+            (created, _) => created.map(|(file, unfinished)| (file, Some(unfinished))),
+        }
+    }
+
+    /// Creates the file under its temporary name, with these permissions but for those that the umask takes.
+    pub(crate) fn create(path: &Path, replaces: bool, mode: u32) -> io::Result<(File, Self)> {
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let folder = parent_directory(path);
+        fs::metadata(&folder)?;
+        let mut prefix = std::ffi::OsString::from(".");
+        prefix.push(name);
+        let mut builder = Builder::new();
+        builder.prefix(&prefix).suffix(".unfinished");
+        #[cfg(unix)]
+        builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(mode));
+        #[cfg(not(unix))]
+        let _ = mode;
+        // The error of the builder names the temporary file.
+        let created = builder.tempfile_in(folder).map_err(|error| io::Error::from(error.kind()))?;
+        let (file, temporary) = created.into_parts();
+        Ok((file, Self { path: temporary, name: path.to_owned(), replaces }))
+    }
+
+    /// Gives the file its name.
+    pub(crate) fn complete(self) -> io::Result<()> {
+        let Self { path, name, replaces } = self;
+        let named = if replaces { path.persist(name) } else { path.persist_noclobber(name) };
+        named.map_err(|failed| failed.error)
+    }
+}
+
+#[cfg(unix)]
+fn mode(found: &fs::Metadata) -> u32 {
+    std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o777
+}
+
+#[cfg(not(unix))]
+fn mode(_: &fs::Metadata) -> u32 {
+    0o666
+}
+
+/// A page or a capture, in a file that is complete or as it was before, or on standard output.
+pub(crate) struct Document {
+    out: BufWriter<Box<dyn Write>>,
+    unfinished: Option<UnfinishedFile>,
+}
+
+impl Document {
+    pub(crate) fn create(target: &Target) -> io::Result<Self> {
+        let (out, unfinished): (Box<dyn Write>, _) = match target {
+            Target::Stdout => (Box::new(io::stdout().lock()), None),
+            Target::File(path) => {
+                let (file, unfinished) = UnfinishedFile::create_or_open(path)?;
+                (Box::new(file), unfinished)
+            }
+        };
+        Ok(Self { out: BufWriter::new(out), unfinished })
+    }
+
+    /// Writes what is buffered, and gives the file its name.
+    pub(crate) fn complete(self) -> io::Result<()> {
+        let Self { mut out, unfinished } = self;
+        out.flush()?;
+        drop(out);
+        unfinished.map_or(Ok(()), UnfinishedFile::complete)
+    }
+}
+
+impl Write for Document {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use tempfile::tempdir;
+
+    use super::*;
+
+    fn write(path: &Path, text: &str, is_complete: bool) -> io::Result<()> {
+        let mut document = Document::create(&Target::File(path.to_owned()))?;
+        document.write_all(text.as_bytes())?;
+        document.flush()?;
+        if is_complete { document.complete() } else { Ok(()) }
+    }
+
+    #[test]
+    fn document_replaces_a_file_once_it_is_complete() {
+        let folder = tempdir().unwrap();
+        let path = folder.path().join("page");
+        write(&path, "lost", false).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        write(&path, "one", true).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        write(&path, "lost", false).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one");
+        let link = folder.path().join("link");
+        symlink("page", &link).unwrap();
+        write(&link, "two", true).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn document_is_written_to_a_device_as_it_is() {
+        write(Path::new("/dev/null"), "text", true).unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[test]
+    fn missing_folder_is_the_error_of_the_system() {
+        let folder = tempdir().unwrap();
+        let target = Target::File(folder.path().join("missing/page"));
+        assert_eq!(Document::create(&target).err().and_then(|error| error.raw_os_error()), Some(2));
+    }
+}
