@@ -44,7 +44,7 @@ pub(crate) struct Inputs {
     pub(crate) files: Vec<InputFile>,
     /// Greatest ratio to which a compressed capture may expand; `None` without a limit.
     pub(crate) max_ratio: Option<NonZeroU32>,
-    /// Whether a directory could not be read.
+    /// Whether a directory could not be read, or a directory or pattern has no captures.
     pub(crate) has_failed: bool,
     /// The secrets of key logs; those of the captures are added when they are opened.
     pub(crate) secrets: Secrets,
@@ -53,25 +53,36 @@ pub(crate) struct Inputs {
 }
 
 impl Inputs {
-    /// Finds the captures of a command line.
+    /// Finds the captures of a command line. Reports places without captures if there are captures elsewhere.
     pub(crate) fn find(args: &InputArguments) -> Result<Self, Failure> {
         let (secrets, max_ratio) = (Secrets::new(), args.decompression.max_ratio());
         let key_logs = args.keylog.iter().map(|path| KeyLog::read_complete(path, max_ratio, &secrets));
         let key_logs = key_logs.collect::<Result<_, Failure>>()?;
         let mut inputs = Self { files: Vec::new(), max_ratio, has_failed: false, secrets, key_logs };
+        let mut without_captures = Vec::new();
         for file in &args.files {
-            match file.as_os_str().as_encoded_bytes() {
-                [b'@', ..] => inputs.add_list(file)?,
-                bytes if is_pattern(bytes) && !file.exists() => inputs.add_pattern(file)?,
-                _ if file.is_dir() => inputs.add_directory(file)?,
-                _ => inputs.add(file.clone(), false),
-            }
+            let found = match file.as_os_str().as_encoded_bytes() {
+                [b'@', ..] => {
+                    inputs.add_list(file)?;
+                    Ok(())
+                }
+                bytes if is_pattern(bytes) && !file.exists() => inputs.add_pattern(file),
+                _ if file.is_dir() => inputs.add_directory(file),
+                _ => {
+                    inputs.add(file.clone(), false);
+                    Ok(())
+                }
+            };
+            without_captures.extend(found.err());
         }
         let is_stdin = |file: &&PathBuf| file.as_os_str() == "-" || file.as_os_str() == "@-";
         if args.files.iter().filter(is_stdin).count() > 1 {
             return Err(Failure::Usage("standard input can be read only once: name it once".into()));
         }
-        Ok(inputs)
+        inputs.has_failed |= !without_captures.is_empty();
+        let last = if inputs.files.is_empty() { without_captures.pop() } else { None };
+        without_captures.iter().for_each(|failure| stderr::report(failure));
+        last.map_or(Ok(inputs), Err)
     }
 
     /// Reports key logs without secrets or with malformed lines; with `is_verbose` also how many secrets the others have.

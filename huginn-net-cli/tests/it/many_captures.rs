@@ -99,6 +99,26 @@ fn directory_without_captures_fails() {
 }
 
 #[test]
+fn places_without_captures_do_not_stop_the_others() {
+    let folder = folder("places");
+    let empty = folder.join("empty");
+    fs::create_dir(&empty).unwrap();
+    let capture = folder.join("a-first.pcap");
+    let pattern = folder.join("*.zip");
+    for places in [&[&empty][..], &[&pattern], &[&empty, &pattern]] {
+        let args: Vec<&str> = places.iter().chain([&&capture]).map(|path| path.to_str().unwrap()).collect();
+        let output = run(&[&["-q", "--format", "json"], &*args].concat());
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(text(&output.stdout).contains("\"tcp_syn\""), "the others are analysed: {stderr}");
+        assert_eq!(stderr.matches(": no capture files\n").count(), places.len(), "{stderr}");
+    }
+    let output = run(&["-q", empty.to_str().unwrap(), pattern.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(text(&output.stderr).matches(": no capture files\n").count(), 2, "{}", text(&output.stderr));
+}
+
+#[test]
 fn lists_and_patterns_name_captures() {
     let folder = folder("lists");
     let list = folder.join("list");
