@@ -531,7 +531,12 @@ def heads(window, event):
     """HTTP/1 heads: start line and end of the head."""
     if not str(event["version"]).startswith("1."):
         return
-    line = rb"HTTP/1\.\d +%d" % event["status"] if event["event"] == "http_response" else re.escape(event["method"].encode()) + rb" +\S"
+    if event["event"] == "http_request":
+        line = re.escape(event["method"].encode()) + rb" +\S"
+    elif event["status"] is None:
+        line = rb"HTTP/1\."
+    else:
+        line = rb"HTTP/1\.\d +%d" % event["status"]
     for match in re.finditer(line, window):
         end = re.compile(rb"\n\r?\n").search(window, match.start())
         if end:

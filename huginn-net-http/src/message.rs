@@ -267,7 +267,7 @@ pub struct Response {
     /// The headers, with the bytes of the reason phrase.
     headers: Headers,
     reason: Span,
-    status: u16,
+    status: Option<u16>,
     version: HttpVersion,
     /// The version and the headers that p0f reads.
     p0f: Option<(HttpVersion, Headers)>,
@@ -279,8 +279,15 @@ pub(crate) struct ResponseParts {
     pub(crate) version: HttpVersion,
     /// The version that p0f prints.
     pub(crate) p0f_version: HttpVersion,
-    pub(crate) status: u16,
+    pub(crate) status: Option<u16>,
     pub(crate) reason: Span,
+}
+
+/// The status code with these three digits; `None` for other texts.
+pub(crate) fn status_code(text: &[u8]) -> Option<u16> {
+    let [a @ b'0'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9'] = text else { return None };
+    let add = |value: u16, digit: &u8| value.saturating_mul(10).saturating_add(u16::from(digit & 0xf));
+    Some([a, b, c].into_iter().fold(0, add))
 }
 
 /// The headers of a response that p0f reads.
@@ -293,7 +300,7 @@ pub(crate) enum SeenByP0f {
 
 impl Response {
     /// Creates a response. HTTP/2 has no reason phrase.
-    pub fn new(version: HttpVersion, status: u16, reason: &[u8], headers: Headers) -> Self {
+    pub fn new(version: HttpVersion, status: Option<u16>, reason: &[u8], headers: Headers) -> Self {
         let mut head = headers.to_draft();
         let reason = head.append(reason);
         Self::from_parts(
@@ -319,8 +326,8 @@ impl Response {
         self.version
     }
 
-    /// Status code (RFC 9110, section 15); 0 without three digits.
-    pub fn status(&self) -> u16 {
+    /// Status code (RFC 9110, section 15); `None` unless the status is three digits.
+    pub fn status(&self) -> Option<u16> {
         self.status
     }
 

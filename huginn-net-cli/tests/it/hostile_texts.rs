@@ -9,13 +9,25 @@ const HOSTILE: &str = "\u{1b}[2J\u{7}\u{202e}\u{2066}\u{200b}\u{feff}\u{61c}\u{e
 
 /// Writes a capture of raw IPv4 packets, each payload from its own client, and returns its path.
 pub(crate) fn capture(name: &str, payloads: &[Vec<u8>]) -> PathBuf {
+    let exchanges: Vec<[&[u8]; 2]> = payloads.iter().map(|payload| [&payload[..], &[]]).collect();
+    exchanges_capture(name, &exchanges)
+}
+
+/// Writes a capture in which each client sends one payload, and its server answers with the other.
+pub(crate) fn exchanges_capture(name: &str, exchanges: &[[&[u8]; 2]]) -> PathBuf {
     let mut file = [0xa1b2_c3d4_u32, 0x0002_0004, 0, 0, 262_144, 101].map(u32::to_be_bytes).concat();
-    for (client, payload) in payloads.iter().enumerate() {
-        for (seq, flags, payload) in [(0_u32, 0x02, &[][..]), (1, 0x18, payload)] {
+    for (client, [request, response]) in exchanges.iter().enumerate() {
+        let client_end = [192, 0, 2, 10 + client as u8, 0x9c, 0x40];
+        let server_end = [192, 0, 2, 2, 0, 80];
+        let (to_server, to_client) = ([client_end, server_end], [server_end, client_end]);
+        let answer = [(0, 0x12, &[][..], to_client), (1, 0x18, response, to_client)];
+        let packets = [(0_u32, 0x02, &[][..], to_server), (1, 0x18, request, to_server)];
+        let answer = answer.into_iter().filter(|_| !response.is_empty());
+        for (seq, flags, payload, [from, to]) in packets.into_iter().chain(answer) {
             let len = 40 + payload.len() as u32;
             file.extend([1_700_000_000, client as u32, len, len].map(u32::to_be_bytes).concat());
             file.extend([0x45, 0, (len >> 8) as u8, len as u8, 0, 0, 0x40, 0, 64, 6, 0, 0]);
-            file.extend([192, 0, 2, 10 + client as u8, 192, 0, 2, 2, 0x9c, 0x40, 0, 80]);
+            file.extend([&from[..4], &to[..4], &from[4..], &to[4..]].concat());
             file.extend(seq.to_be_bytes());
             file.extend([0, 0, 0, 0, 0x50, flags, 0xff, 0xff, 0, 0, 0, 0]);
             file.extend(payload);

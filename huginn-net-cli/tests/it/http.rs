@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::captures;
+use crate::hostile_texts::exchanges_capture;
 
 /// A database with Linux as a TCP signature, and curl as software that only Windows runs.
 const DATABASE: &str = "\
@@ -127,4 +128,31 @@ Host change  192.0.2.1:60544 -> 192.0.2.2:80  2026-11-21T05:22:25.222519Z
   differ     1 of the last 32 signatures, 0 of them much
 "
     );
+}
+
+#[test]
+fn status_that_is_not_three_digits_is_absent() {
+    let exchange: [&[u8]; 2] =
+        [b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"HTTP/1.1foobar\r\nServer: Example\r\n\r\n"];
+    let path = exchanges_capture("no-status.pcap", &[exchange]);
+    let output = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
+        let output = command.args(["pcap", "-q", "--events", "http_response"]).args(args).arg(&path).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let line = output(&[]);
+    assert!(line.trim_end().ends_with("HTTP      Example"), "{line}");
+    let block = output(&["-v"]);
+    assert!(block.contains("response   HTTP/1.1\n"), "{block}");
+    let json = output(&["--format", "json"]);
+    assert!(json.contains(r#""status":null"#), "{json}");
+    for format in ["eve", "zeek", "ecs", "ocsf"] {
+        let line = output(&["--format", format]);
+        assert!(line.contains("http_response"), "{format}: {line}");
+        for name in ["\"status", "status_code", "\"code\"", "http_response.code"] {
+            assert!(!line.contains(name), "{format}: {line}");
+        }
+    }
+    let csv = output(&["--format", "csv", "--fields", "event,status,server_header"]);
+    assert_eq!(csv, "event,status,server_header\nhttp_response,,Example\n");
 }

@@ -47,9 +47,9 @@ impl Framing {
 
     pub(super) fn from_response(response: &Response, request_kind: RequestKind) -> Self {
         match (response.status(), request_kind) {
-            (101, _) => return Self::Upgrade,
-            (200..=299, RequestKind::Connect) => return Self::Tunnel,
-            (100..=199 | 204 | 304, _) | (_, RequestKind::Head) => return NO_BODY,
+            (Some(101), _) => return Self::Upgrade,
+            (Some(200..=299), RequestKind::Connect) => return Self::Tunnel,
+            (Some(100..=199 | 204 | 304), _) | (_, RequestKind::Head) => return NO_BODY,
             _ => {}
         }
         match TransferCoding::last(response.headers()) {

@@ -398,7 +398,7 @@ impl<F: FnMut(u32, Head)> HeadSink for ResponseSink<'_, F> {
             self.upgrade = Some(Upgrade::from_response(&response));
         }
         let exchange = *self.responses_seen;
-        if !matches!(response.status(), 100 | 102..=199) {
+        if !matches!(response.status(), Some(100 | 102..=199)) {
             self.add();
         }
         let is_cut = response.headers().is_cut();

@@ -3,6 +3,7 @@
 use super::Probe;
 use crate::headers::trim_blanks;
 use crate::limits::MAX_METHOD_LEN;
+use crate::message::status_code;
 use crate::{HttpVersion, Role};
 
 const VERSION: &[u8] = b"HTTP/1.";
@@ -139,8 +140,7 @@ pub(crate) struct StatusLine<'a> {
     pub(crate) version: HttpVersion,
     /// The version that p0f prints.
     pub(crate) p0f_version: HttpVersion,
-    /// 0 without three digits.
-    pub(crate) status: u16,
+    pub(crate) status: Option<u16>,
     pub(crate) reason: &'a [u8],
 }
 
@@ -154,13 +154,8 @@ impl<'a> StatusLine<'a> {
         let blank = rest.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
         let rest = trim_blanks(rest.get(blank..).unwrap_or_default());
         let (status, reason) = rest.split_at_checked(3).unwrap_or((rest, &[]));
-        let status = match status {
-            [a @ b'0'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9'] => [a, b, c]
-                .into_iter()
-                .fold(0, |value: u16, digit| value.saturating_mul(10).saturating_add(u16::from(digit & 0xf))),
-            _ => 0,
-        };
-        let reason = if status == 0 { rest } else { trim_blanks(reason) };
+        let status = status_code(status);
+        let reason = if status.is_none() { rest } else { trim_blanks(reason) };
         Some(Self { version, p0f_version, status, reason })
     }
 }

@@ -463,7 +463,7 @@ impl Http1Counters {
 fn is_certain_first_line(role: Role, line: &[u8]) -> bool {
     match role {
         Role::Request => RequestLine::parse(line).is_some_and(|line| line.version != HttpVersion::Http09),
-        Role::Response => StatusLine::parse(line).is_some_and(|line| line.status != 0),
+        Role::Response => StatusLine::parse(line).is_some_and(|line| line.status.is_some()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{PseudoHeader, PseudoHeaders};
 use crate::headers::{Draft, Span};
-use crate::message::{RequestParts, ResponseParts, SeenByP0f};
+use crate::message::{RequestParts, ResponseParts, SeenByP0f, status_code};
 use crate::{HttpVersion, Request, Response};
 
 /// The fields of a block, with pseudo-header fields separate (RFC 9113, section 8.3).
@@ -12,7 +12,8 @@ pub(crate) struct Fields {
     method: Option<Span>,
     path: Span,
     authority: Option<Span>,
-    status: Option<u16>,
+    /// The status code, if there is a status.
+    status: Option<Option<u16>>,
     head: Draft<'static>,
 }
 
@@ -33,10 +34,7 @@ impl Fields {
                     PseudoHeader::Scheme => {}
                 }
             }
-            None if name == b":status" => {
-                self.status =
-                    std::str::from_utf8(value).ok().map(|status| status.parse().unwrap_or_default());
-            }
+            None if name == b":status" => self.status = Some(status_code(value)),
             None => {}
         }
     }
@@ -93,6 +91,18 @@ mod tests {
         for status in ["100", "404"] {
             fields.push(b":status", status.as_bytes());
         }
-        assert_eq!(fields.into_response(HttpVersion::Http2).map(|response| response.status()), Some(404));
+        let response = fields.into_response(HttpVersion::Http2).unwrap();
+        assert_eq!(response.status(), Some(404));
+    }
+
+    #[test]
+    fn status_that_is_not_three_digits_is_none() {
+        for status in ["", "20", "+20", "2000", "abc"] {
+            let mut fields = Fields::default();
+            fields.push(b":status", status.as_bytes());
+            let response = fields.into_response(HttpVersion::Http2).unwrap();
+            assert_eq!(response.status(), None, "{status}");
+        }
+        assert_eq!(Fields::default().into_response(HttpVersion::Http2), None, "trailers");
     }
 }

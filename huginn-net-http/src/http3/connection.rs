@@ -372,7 +372,7 @@ impl Peer {
             }
             Role::Response => {
                 let Some(response) = fields.into_response(HttpVersion::Http3) else { return true };
-                let is_final = response.status() >= 200;
+                let is_final = response.status().is_some_and(|status| status >= 200);
                 found(Http3Event::Response { stream, response });
                 is_final
             }

@@ -32,7 +32,7 @@ fn text(event: &Http3Event) -> String {
             let (method, host) = (string(Some(request.method())), string(request.host()));
             format!("{stream} {method} {host} {}{fingerprint}", string(request.path()))
         }
-        Http3Event::Response { stream, response } => format!("{stream} {}", response.status()),
+        Http3Event::Response { stream, response } => format!("{stream} {}", response.status().unwrap()),
         other => format!("{other:?}"),
     }
 }

@@ -77,7 +77,7 @@ fn line(event: &Http2Event) -> String {
             request.headers(),
         ),
         Http2Event::Response { stream, response } => {
-            format!("{stream} {} {:?}", response.status(), response.headers())
+            format!("{stream} {} {:?}", response.status().unwrap(), response.headers())
         }
         Http2Event::HeadCut { stream } => format!("{stream} cut"),
         _ => panic!("{event:?}"),

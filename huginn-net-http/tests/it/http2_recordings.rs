@@ -57,7 +57,7 @@ fn describe(event: &Http2Event, lines: &mut Vec<String>) {
             request.headers()
         }
         Http2Event::Response { stream, response } => {
-            lines.extend([format!("stream {stream}"), format!("  :status: {}", response.status())]);
+            lines.extend([format!("stream {stream}"), format!("  :status: {}", response.status().unwrap())]);
             response.headers()
         }
         _ => panic!("{event:?}"),

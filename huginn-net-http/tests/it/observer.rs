@@ -80,7 +80,7 @@ impl Connection {
                     format!(
                         "{side}{} {} {}",
                         found.exchange,
-                        found.response.status(),
+                        found.response.status().unwrap(),
                         found.response.version()
                     )
                 }

@@ -249,8 +249,8 @@ records! {
         head_cut[omitted]: Option<bool>,
         /// True if it was sent encrypted, and read with a logged secret
         decrypted[omitted]: Option<bool>,
-        /// Status code
-        status: u16,
+        /// Status code; null unless the status is three digits
+        status: Option<u16>,
         /// Server header
         server_header in "http_server": Option<Text<'a>>,
         /// Signature in the syntax of p0f

@@ -284,7 +284,7 @@ fn http_exchanges_equal_tshark() {
                 }
                 Finding::HttpResponse(finding) => {
                     let response = &finding.response;
-                    (response.version(), response.status().to_string())
+                    (response.version(), response.status().unwrap().to_string())
                 }
                 _ => continue,
             };
@@ -319,7 +319,13 @@ fn decrypted_heads_equal_tshark() {
                 }
                 Finding::HttpResponse(found) => {
                     let response = &found.response;
-                    (response.version(), response.status().to_string(), None, None, response.headers())
+                    (
+                        response.version(),
+                        response.status().unwrap().to_string(),
+                        None,
+                        None,
+                        response.headers(),
+                    )
                 }
                 _ => continue,
             };
@@ -449,7 +455,7 @@ fn http3_has_all_requests_and_responses() {
             }
             Finding::HttpResponse(found) => {
                 assert!(found.decrypted && found.response.version() == HttpVersion::Http3);
-                responses.push(found.response.status().to_string());
+                responses.push(found.response.status().unwrap().to_string());
             }
             _ => {}
         }

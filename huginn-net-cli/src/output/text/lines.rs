@@ -220,9 +220,12 @@ impl Lines {
             self.contradicting_text(out, verdict)?;
         }
         self.claim(out, verdict)?;
-        write!(out, ", {}", response.status())?;
+        if let Some(status) = response.status() {
+            write!(out, ", {status}")?;
+        }
         if !response.reason().is_empty() {
-            write!(out, " {}", Cut(response.reason()))?;
+            let separator = if response.status().is_some() { " " } else { ", " };
+            write!(out, "{separator}{}", Cut(response.reason()))?;
         }
         self.remarks(out, response.headers(), finding.decrypted)
     }

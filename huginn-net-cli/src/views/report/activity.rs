@@ -314,7 +314,10 @@ fn write_value(text: &mut String, event: &Event) -> bool {
         }
         Finding::HttpResponse(finding) => {
             put_decrypted(text, finding.decrypted);
-            put(text, &finding.response.status());
+            match finding.response.status() {
+                Some(status) => put(text, &status),
+                None => put(text, &"no status code"),
+            }
             if let Some(server) = finding.response.server() {
                 put(text, &format_args!(", {:#}", Escaped(server)));
             }

@@ -145,3 +145,18 @@ fn bytes_after_upgrade_are_bounded() {
         (recorder.connection.buffered_bytes().min(64), 1)
     );
 }
+
+#[test]
+fn status_that_is_not_three_digits_is_none() {
+    for (line, status, reason) in [
+        ("HTTP/1.1foobar", None, ""),
+        ("HTTP/1.1", None, ""),
+        ("HTTP/1.1 20x OK", None, "20x OK"),
+        ("HTTP/1.1 99", None, "99"),
+        ("HTTP/1.1 200 OK", Some(200), "OK"),
+    ] {
+        let head = format!("{line}\r\nServer: a\r\n\r\n");
+        let response = Response::parse(head.as_bytes()).unwrap().unwrap().value;
+        assert_eq!((response.status(), response.reason()), (status, reason.as_bytes()), "{line}");
+    }
+}

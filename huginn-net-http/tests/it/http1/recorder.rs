@@ -42,7 +42,9 @@ pub(crate) fn summary(head: &Head) -> String {
         Head::Request(request) => {
             format!("{} {}", request.method().escape_ascii(), request.target().escape_ascii())
         }
-        Head::Response(response) => response.status().to_string(),
+        Head::Response(response) => {
+            response.status().map_or_else(|| "-".to_owned(), |status| status.to_string())
+        }
     }
 }
 

@@ -221,12 +221,10 @@ impl Blocks {
         limit: TextLimit,
     ) -> io::Result<()> {
         let HttpResponseFinding { response, verdict, .. } = finding;
+        let status = response.status().map(|status| format!(" {status}")).unwrap_or_default();
+        let blank = if response.reason().is_empty() { "" } else { " " };
         let reason = Wire(response.reason(), limit);
-        self.field(
-            out,
-            "response",
-            format_args!("HTTP/{} {} {reason}", response.version(), response.status()),
-        )?;
+        self.field(out, "response", format_args!("HTTP/{}{status}{blank}{reason}", response.version()))?;
         self.remarks(out, response.headers(), finding.decrypted)?;
         self.wire(out, "says", response.server(), limit)?;
         self.verdict(out, "software", verdict.name())?;
