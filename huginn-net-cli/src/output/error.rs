@@ -1,8 +1,9 @@
 //! Errors of output, each with a command that fixes it.
 
 use std::io;
+use std::path::Path;
 
-use crate::paths::PathName;
+use crate::paths::{PathName, check_directory_writable};
 
 /// Reason why output cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -11,9 +12,9 @@ pub(crate) enum OutputError {
     /// The file could not be opened or made.
     #[error("{path}: {source}{}", Fix(.source))]
     Open { path: PathName, source: io::Error },
-    /// The directory of the hosts file is not writable.
-    #[error("--hosts-file {path}: cannot create a file in its directory: {source}{}", Fix(.source))]
-    HostsFolder { path: PathName, source: io::Error },
+    /// The directory of the file that an option names is not writable.
+    #[error("{option} {path}: cannot create a file in its directory: {source}{}", Fix(.source))]
+    NewFile { option: &'static str, path: PathName, source: io::Error },
     /// The hosts file is not a regular file and cannot be replaced.
     #[error("--hosts-file {path}: not a regular file")]
     HostsKind { path: PathName },
@@ -32,6 +33,15 @@ pub(crate) enum OutputError {
     /// The thread that writes could not be started.
     #[error("cannot start the output thread: {0}")]
     Thread(io::Error),
+}
+
+/// Checks that the file that an option names can be created or replaced. Call it after privileges are dropped.
+pub(crate) fn check_new_file(option: &'static str, path: &Path) -> Result<(), OutputError> {
+    check_directory_writable(path).map_err(|source| OutputError::NewFile {
+        option,
+        path: PathName(path.to_owned()),
+        source,
+    })
 }
 
 /// Displays a command that fixes a missing directory or permission; empty for other errors.

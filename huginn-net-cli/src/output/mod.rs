@@ -25,7 +25,7 @@ use std::path::PathBuf;
 #[cfg(unix)]
 pub(crate) use self::collector::{LiveTarget, names_socket};
 #[cfg(unix)]
-pub(crate) use self::error::OutputError;
+pub(crate) use self::error::{OutputError, check_new_file};
 pub(crate) use self::events::EventOutput;
 #[cfg(unix)]
 pub(crate) use self::files::{Rotation, StampedFiles};

@@ -39,7 +39,8 @@ impl BaselineFile {
 
     /// Checks that the file can be written. Call it after privileges are dropped.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        let failed = |source| Failure::Create { path: name_of(&self.0), source };
+        let path = || format!("--write-baseline {}", name_of(&self.0));
+        let failed = |source| Failure::Create { path: path(), source };
         if fs::metadata(&self.0).is_ok_and(|found| !found.is_file()) {
             return Err(failed(io::Error::other(
                 "not a regular file, which a complete baseline could replace",

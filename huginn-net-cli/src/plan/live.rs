@@ -275,6 +275,12 @@ impl LivePlan {
             .chain(outputs.iter().filter_map(|output| output.target.tcp_port()))
             .collect();
         let written = [hosts_file.as_deref(), baseline, state];
+        let of_options = [
+            ("--hosts-file", hosts_file.as_deref()),
+            ("--write-baseline", baseline),
+            ("--state", state),
+            ("--extract", packets),
+        ];
         let surroundings = Surroundings {
             files: other_files(packets, written, p0f_socket.as_ref()),
             ports: parts.sandbox.then(|| ports.clone()),
@@ -284,8 +290,9 @@ impl LivePlan {
         let policy = Policy {
             user: parts.user,
             writable: files
-                .chain(written.into_iter().chain([packets]).flatten())
-                .map(Path::to_owned)
+                .map(|path| ("--output", path))
+                .chain(of_options.into_iter().filter_map(|(option, path)| Some((option, path?))))
+                .map(|(option, path)| (option, path.to_owned()))
                 .collect(),
             readable: parts.reload.iter().flat_map(ReloadPlan::paths).collect(),
             folders: names_after(&parts.interfaces, "file:").map(PathBuf::from).collect(),

@@ -54,10 +54,11 @@ pub(super) fn confine(policy: &Policy) -> Result<Confinement, PrivilegeError> {
             rules.push(PathBeneath::new(folder, make_bitflags!(AccessFs::{RemoveFile})));
         }
     }
-    for path in &policy.writable {
+    for (option, path) in &policy.writable {
         for (path, rights) in places(path) {
             let rights = if policy.makes_folders { rights | AccessFs::MakeDir } else { rights };
-            let place = PathFd::new(&path).map_err(|source| PrivilegeError::Unreachable { path, source })?;
+            let place =
+                PathFd::new(&path).map_err(|source| PrivilegeError::Unreachable { option, path, source })?;
             rules.push(PathBeneath::new(place, rights));
         }
     }

@@ -56,8 +56,8 @@ pub(crate) enum PrivilegeError {
     #[error("the kernel did not drop {what}")]
     Kept { what: &'static str },
     /// An output directory does not exist or is not accessible to the user.
-    #[error("{}: {}", crate::paths::PathName(.path.clone()), reason(.source))]
-    Unreachable { path: PathBuf, source: PathFdError },
+    #[error("{option}: {}: {}", crate::paths::PathName(.path.clone()), reason(.source))]
+    Unreachable { option: &'static str, path: PathBuf, source: PathFdError },
     /// Landlock failed, in a kernel that has it.
     #[error("cannot set up Landlock (skip it with --no-sandbox): {0}")]
     Landlock(#[from] RulesetError),

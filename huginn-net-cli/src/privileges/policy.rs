@@ -7,8 +7,8 @@ use std::path::PathBuf;
 pub(crate) struct Policy {
     /// User to switch to: a name, `UID` or `UID:GID`. `None` keeps the current user.
     pub(crate) user: Option<String>,
-    /// Files that stay writable, renamable and removable, with their folders.
-    pub(crate) writable: Vec<PathBuf>,
+    /// Files that stay writable, renamable and removable, with their folders, and the option that names each.
+    pub(crate) writable: Vec<(&'static str, PathBuf)>,
     /// Files that are read again, by the same names.
     pub(crate) readable: Vec<PathBuf>,
     /// Folders whose files are read, whatever their names.

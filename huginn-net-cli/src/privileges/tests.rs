@@ -74,7 +74,7 @@ fn child_checks_file_access() {
     let file = folder.join("log/events.json");
     let mut policy = Policy {
         user: std::env::var(USER).ok(),
-        writable: vec![file.clone()],
+        writable: vec![("--output", file.clone())],
         readable: Vec::new(),
         folders: Vec::new(),
         ports: Vec::new(),

@@ -12,9 +12,8 @@ use huginn_net::record::JsonHost;
 
 use super::status::LiveStatus;
 use crate::limits::HOSTS_PER_QUERY;
-use crate::output::Messages;
-use crate::output::OutputError;
-use crate::paths::{PathName, check_directory_writable, replace_file};
+use crate::output::{Messages, OutputError, check_new_file};
+use crate::paths::{PathName, replace_file};
 
 /// Checks that the hosts file, which is written on request only, can be created.
 ///
@@ -24,8 +23,7 @@ pub(super) fn check_rights(file: Option<&Path>) -> Result<(), OutputError> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(OutputError::HostsKind { path: PathName(path.to_owned()) });
     }
-    check_directory_writable(path)
-        .map_err(|source| OutputError::HostsFolder { path: PathName(path.to_owned()), source })
+    check_new_file("--hosts-file", path)
 }
 
 /// Thread that writes host profiles, which may be many and read slowly. It ends with the program.

@@ -472,6 +472,12 @@ fn check_ends_as_a_start_would_and_captures_nothing() {
     check("interface = 'nonexistent0'", 1, "nonexistent0");
     check("interface = 'lo'\noutput = '/nonexistent/events'", 1, "/nonexistent");
     check("interface = 'lo'\noutput = '/proc/version'", 1, "/proc/version");
+    for option in ["extract", "hosts-file", "state", "write-baseline"] {
+        let text = format!("interface = 'lo'\nfindings = true\n{option} = '/nonexistent/file'");
+        check(&text, 1, &format!("--{option}: /nonexistent: No such file"));
+        let status = if option == "write-baseline" { 2 } else { 1 };
+        check(&format!("{text}\nno-sandbox = true"), status, &format!("--{option} /nonexistent/file: "));
+    }
     check("interface = 'lo'\nuser = 'no such user'", 2, "no such user");
     check("interface = 'lo'\ntui = true\nformat = 'json'", 2, "--tui");
     check("interface = 'a/b'\nwait = true", 1, "there is no such interface");

@@ -19,8 +19,9 @@ use self::ring::{RingDecoding, RingLimits};
 use self::writer::{PacketFiles, PacketWriter};
 use crate::control::counters::ExtractCounters;
 use crate::failure::Failure;
-use crate::output::{Lines, Messages, OutputError, Selected, StampedFiles, Zone, packet_comment};
-use crate::paths::{PathName, check_directory_writable};
+use crate::output::{
+    Lines, Messages, OutputError, Selected, StampedFiles, Zone, check_new_file, packet_comment,
+};
 use crate::plan::LiveExtractPlan;
 
 /// A ring that its source and the events share.
@@ -50,9 +51,7 @@ impl ExtractStatus {
 
 /// Checks that files can be created. Call it after privileges are dropped.
 pub(super) fn check_rights(plan: &LiveExtractPlan) -> Result<(), OutputError> {
-    let path = &plan.path;
-    check_directory_writable(path)
-        .map_err(|source| OutputError::Open { path: PathName(path.clone()), source })
+    check_new_file("--extract", &plan.path)
 }
 
 /// Locks a ring.

@@ -17,8 +17,8 @@ use super::status::LiveStatus;
 use crate::control::counters::StateCounters;
 use crate::failure::Failure;
 use crate::limits::{HOST_STATE_INTERVAL, HOSTS_PER_QUERY};
-use crate::output::Messages;
-use crate::paths::{PathName, check_directory_writable, name_of, replace_private_file, unread_name};
+use crate::output::{Messages, OutputError, check_new_file};
+use crate::paths::{PathName, name_of, replace_private_file, unread_name};
 use crate::plan::StatePlan;
 
 /// What became of the state file at the start.
@@ -41,9 +41,8 @@ pub(super) fn restore(plan: &StatePlan, hosts: &mut Hosts) -> Result<Option<Rest
 }
 
 /// Checks that the state can be written. Call it after privileges are dropped.
-pub(super) fn check_rights(plan: &StatePlan) -> Result<(), Failure> {
-    let failed = |source| Failure::Create { path: name_of(&plan.path), source };
-    check_directory_writable(&plan.path).map_err(failed)
+pub(super) fn check_rights(plan: &StatePlan) -> Result<(), OutputError> {
+    check_new_file("--state", &plan.path)
 }
 
 /// Returns why the state cannot be read, if so.
