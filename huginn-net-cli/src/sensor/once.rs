@@ -8,7 +8,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use foldhash::fast::RandomState;
+use huginn_net::core::Side;
 use huginn_net::record::event_name;
+use huginn_net::ssh::Negotiation;
+use huginn_net::tls::{TlsCertificates, TlsHandshake};
 use huginn_net::{Event, Finding};
 
 use crate::control::counters::RepeatCounters;
@@ -69,7 +72,7 @@ impl Once {
         std::hash::Hash::hash(&side.ip(), &mut hasher);
         let mut text = HashedText(hasher);
         // Hashing does not fail.
-        let _ = text.write_fingerprint(&event.kind)?;
+        let _ = text.write_fingerprint(event)?;
         Some(text.0.finish().max(1))
     }
 
@@ -119,9 +122,10 @@ impl<H: Hasher> Write for HashedText<H> {
 }
 
 impl<H: Hasher> HashedText<H> {
-    /// Writes fingerprints, and the names that the host gave or asked for; `None` for events without a fingerprint.
-    fn write_fingerprint(&mut self, finding: &Finding) -> Option<fmt::Result> {
-        let written = match finding {
+    /// Writes fingerprints, what both sides agreed on, and the names that the host gave or asked for; `None` for events that are written
+    /// each time.
+    fn write_fingerprint(&mut self, event: &Event) -> Option<fmt::Result> {
+        let written = match &event.kind {
             Finding::Tcp(found) => write!(self, "{}", found.signature),
             Finding::Mtu(found) => write!(self, "{:?}", found.mtu),
             Finding::HttpRequest(found) => {
@@ -147,9 +151,55 @@ impl<H: Hasher> HashedText<H> {
                 self.write_bytes(Some(found.peer.identification.software_version()));
                 write!(self, "{:?}", found.peer.hassh())
             }
+            Finding::TlsHandshake(found) => {
+                // Why it failed depends on the client.
+                if !found.handshake.completed {
+                    std::hash::Hash::hash(&event.flow.client.ip(), &mut self.0);
+                }
+                self.write_handshake(&found.handshake)
+            }
+            Finding::TlsCertificates(found) => {
+                let TlsCertificates { certificates, has_more, server_name, .. } = &found.certificates;
+                self.write_bytes(server_name.as_deref());
+                certificates.iter().for_each(|certificate| self.write_bytes(Some(certificate.sha256())));
+                write!(self, "{has_more} {:?}", found.is_valid_at(event.ts))
+            }
+            Finding::SshHandshake(found) => self.write_negotiation(&found.negotiation),
             _ => return None,
         };
         Some(written)
+    }
+
+    fn write_handshake(&mut self, handshake: &TlsHandshake) -> fmt::Result {
+        let TlsHandshake {
+            completed,
+            version,
+            resumption,
+            retry,
+            key_exchange,
+            alpn,
+            certificate_request,
+            alerts,
+            quic_error,
+            ..
+        } = handshake;
+        self.write_bytes(alpn.as_deref());
+        self.write_bytes(certificate_request.as_deref());
+        write!(
+            self,
+            "{completed} {version:?} {resumption:?} {retry} {key_exchange:?} {alerts:?} {quic_error:?}"
+        )
+    }
+
+    fn write_negotiation(&mut self, negotiation: &Negotiation<'_>) -> fmt::Result {
+        self.write_bytes(negotiation.kex());
+        self.write_bytes(negotiation.host_key());
+        for side in [Side::Client, Side::Server] {
+            self.write_bytes(negotiation.cipher(side));
+            self.write_bytes(negotiation.mac(side));
+            self.write_bytes(negotiation.compression(side));
+        }
+        write!(self, "{} {:?}", negotiation.is_strict_kex(), negotiation.guess())
     }
 
     fn write_bytes(&mut self, bytes: Option<&[u8]>) {
@@ -160,7 +210,35 @@ impl<H: Hasher> HashedText<H> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use huginn_net::{CaptureReader, Configure, HuginnNet};
+
     use super::*;
+
+    /// The names of the events of a capture that are written.
+    fn admitted(once: &Once, capture: &str) -> Vec<&'static str> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures").join(capture);
+        let mut names = Vec::new();
+        let mut on_event = |event: Event| names.extend(once.admit(&event).map(|_| event_name(&event.kind)));
+        let analyzer = HuginnNet::builder().handshakes(true);
+        analyzer.build().analyze(CaptureReader::open(path).unwrap(), &mut on_event).unwrap();
+        names
+    }
+
+    #[test]
+    fn handshakes_and_certificates_that_repeat_are_left_out() {
+        for (capture, kind, different) in [
+            ("tls/tls-alerts/tls-alerts.pcap", "tls_handshake", 9),
+            ("tls/tls-certificates/tls-certificates.pcap", "tls_certificates", 7),
+            ("ssh/ssh-negotiation/ssh-negotiation.pcap", "ssh_handshake", 8),
+        ] {
+            let once = Once::new(Duration::from_secs(3600));
+            let written = |names: Vec<&str>| names.into_iter().filter(|name| *name == kind).count();
+            assert_eq!(written(admitted(&once, capture)), different, "{capture}");
+            assert_eq!(written(admitted(&once, capture)), 0, "{capture}");
+        }
+    }
 
     #[test]
     fn repeats_are_left_out_for_their_time_and_counted() {
