@@ -266,7 +266,8 @@ impl Http1Connection {
         self.upgrade
     }
 
-    /// Whether this direction has switched from HTTP/1 to another protocol.
+    /// Whether this direction has switched from HTTP/1 to another protocol. After a head whose last byte so far is a CR, the next
+    /// byte decides.
     pub fn has_switched_protocols(&self, direction: Role) -> bool {
         match direction {
             Role::Request => self.requests.has_switched_protocols(),

@@ -226,8 +226,9 @@ impl Reader {
         }
     }
 
+    /// Whether all bytes of HTTP/1 were read before another protocol, the LF after the last CR too.
     pub(super) fn has_switched_protocols(&self) -> bool {
-        matches!(self.state, State::Switched(_))
+        matches!(self.state, State::Switched(_)) && !self.after_cr
     }
 
     /// Whether the direction is not HTTP/1 and exceeded the byte limit for that.
@@ -246,7 +247,7 @@ impl Reader {
 
     /// Whether no further head can be found.
     pub(super) fn is_done(&self) -> bool {
-        matches!(self.state, State::NotHttp | State::Switched(_) | State::Body(Body::UntilClose))
+        matches!(self.state, State::NotHttp | State::Body(Body::UntilClose)) || self.has_switched_protocols()
     }
 
     /// Heap memory in bytes.

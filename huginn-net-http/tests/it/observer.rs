@@ -234,6 +234,31 @@ fn http2_upgrade_keeps_request_settings() {
     assert_eq!(connection.found(), ["C0 /up 1.1", "S0 101 1.1", "C3 / 2", "S1 200 2", "S3 200 2"]);
 }
 
+#[test]
+fn http2_upgrade_does_not_depend_on_segments() {
+    let request = b"GET /up HTTP/1.1\r\nHost: h\r\nUpgrade: h2c\r\n\r\n";
+    let answer = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n";
+    let settings = frame(4, 0, 0, b"");
+    let client = [PREFACE, &settings, &h2_request(3)].concat();
+    let server = [&answer[..], &settings, &h2_response(1), &h2_response(3)].concat();
+    for cut in 1..server.len() {
+        for is_client_first in [false, true] {
+            if is_client_first && cut + 1 < answer.len() {
+                continue; // Clients wait for the answer.
+            }
+            let mut connection = Connection::open();
+            connection.send_data(Side::Client, request);
+            connection.send_data(Side::Server, &server[..cut]);
+            let (client, server) = ((Side::Client, &*client), (Side::Server, &server[cut..]));
+            let rest = if is_client_first { [client, server] } else { [server, client] };
+            rest.into_iter().for_each(|(side, bytes)| connection.send_data(side, bytes));
+            let mut found = connection.found();
+            found.sort_unstable();
+            assert_eq!(found, ["C0 /up 1.1", "C3 / 2", "S0 101 1.1", "S1 200 2", "S3 200 2"], "{cut}");
+        }
+    }
+}
+
 /// HTTP/2 with prior knowledge (RFC 9113, section 3.3) may follow a proxy preamble or start in a tunnel.
 #[test]
 fn http2_prior_knowledge_after_first_bytes() {
