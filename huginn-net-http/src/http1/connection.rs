@@ -162,6 +162,7 @@ impl Http1Connection {
         let is_asked = !self.pending_requests.is_empty() || self.requests_missing || self.requests_seen == 0;
         if self.responses.is_resyncing() && !is_asked {
             // No request is pending, so apparent heads are part of a body.
+            self.responses.skip_unsearched();
             return;
         }
         let Self {

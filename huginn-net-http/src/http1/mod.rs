@@ -7,6 +7,7 @@ mod fields;
 mod first_line;
 mod head;
 mod head_buffer;
+mod open_line;
 mod pending_requests;
 mod proxy_preamble;
 mod reader;

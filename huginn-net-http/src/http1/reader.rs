@@ -9,6 +9,7 @@ use super::connection::Http1Counters;
 use super::first_line::{self, RequestLine, StatusLine};
 use super::head::Lines;
 use super::head_buffer::{HeadBuffer, Scan};
+use super::open_line::OpenLine;
 use super::proxy_preamble::{self, PreambleError};
 use crate::limits::{MAX_NON_HTTP_PREFIX_LEN, MAX_PREAMBLE_LEN, MAX_SEARCH_BYTES, MAX_SWITCHED_BYTES};
 use crate::{HttpError, HttpVersion, Role};
@@ -31,6 +32,14 @@ pub(super) struct AfterHead {
     pub(super) framing: Framing,
     /// Whether fields of the head are missing.
     pub(super) is_cut: bool,
+}
+
+/// The place of the next head.
+enum NextHead {
+    /// After these bytes of the piece.
+    At(usize),
+    /// With this line, which ends after these bytes of the piece.
+    Line(OpenLine, usize),
 }
 
 /// Finds the heads of one direction and skips the bodies.
@@ -64,8 +73,8 @@ enum State {
     },
     Body(Body),
     /// The start of the next head is unknown. It is searched for at the start of a piece, and if the direction is known
-    /// to be HTTP, also in the lines of a piece.
-    Resyncing,
+    /// to be HTTP, also in its lines; with the line that the last piece left open, unless it left one that begins no head.
+    Resyncing(Option<OpenLine>),
     /// After HTTP/1, or in HTTP/2 instead of it; with the buffered bytes.
     Switched(Vec<u8>),
     /// Not HTTP/1.
@@ -80,11 +89,11 @@ impl Reader {
 
     /// Creates a reader of a direction joined in midstream.
     pub(super) fn midstream(role: Role) -> Self {
-        Self::with_state(role, State::Resyncing)
+        Self::with_state(role, State::Resyncing(None))
     }
 
     fn with_state(role: Role, state: State) -> Self {
-        let is_midstream = matches!(state, State::Resyncing);
+        let is_midstream = matches!(state, State::Resyncing(_));
         Self {
             role,
             state,
@@ -153,7 +162,7 @@ impl Reader {
                     self.count_skipped(bytes.len());
                     return;
                 }
-                State::Resyncing => match self.find_head(bytes, counters, sink) {
+                State::Resyncing(_) => match self.find_head(bytes, counters, sink) {
                     Some(taken) => taken,
                     None => return,
                 },
@@ -201,7 +210,8 @@ impl Reader {
                 }
             }
             State::Start(_) | State::Head(_) | State::HeadRest { .. } => self.lose_sync(counters),
-            State::Resyncing | State::Switched(_) | State::NotHttp => {}
+            State::Resyncing(line) => *line = None,
+            State::Switched(_) | State::NotHttp => {}
         }
     }
 
@@ -210,7 +220,7 @@ impl Reader {
         self.state = match std::mem::replace(&mut self.state, State::NotHttp) {
             State::Head(mut head) => State::Switched(head.take_bytes()),
             State::Start(buffered) | State::Switched(buffered) => State::Switched(buffered),
-            State::HeadRest { .. } | State::Resyncing | State::NotHttp => State::Switched(Vec::new()),
+            State::HeadRest { .. } | State::Resyncing(_) | State::NotHttp => State::Switched(Vec::new()),
             State::Body(body) => {
                 self.switch_after_body = true;
                 State::Body(body)
@@ -242,7 +252,14 @@ impl Reader {
     }
 
     pub(super) fn is_resyncing(&self) -> bool {
-        matches!(self.state, State::Resyncing)
+        matches!(self.state, State::Resyncing(_))
+    }
+
+    /// Skips a piece in which no head is searched for.
+    pub(super) fn skip_unsearched(&mut self) {
+        if let State::Resyncing(line) = &mut self.state {
+            *line = None;
+        }
     }
 
     /// Whether no further head can be found.
@@ -255,7 +272,8 @@ impl Reader {
         match &self.state {
             State::Start(bytes) | State::Switched(bytes) => bytes.capacity(),
             State::Head(head) => head.buffered_bytes(),
-            State::HeadRest { .. } | State::Body(_) | State::Resyncing | State::NotHttp => 0,
+            State::Resyncing(line) => line.as_ref().map_or(0, OpenLine::buffered_bytes),
+            State::HeadRest { .. } | State::Body(_) | State::NotHttp => 0,
         }
     }
 
@@ -324,17 +342,20 @@ impl Reader {
         let end = memchr(b'\n', bytes).map_or(bytes.len(), |end| end.saturating_add(1));
         let piece = bytes.get(..end).unwrap_or_default();
         let line = if before.is_empty() { Cow::Borrowed(piece) } else { [&before, piece].concat().into() };
+        // The rest of a line that has not ended begins no head.
+        let next_line = piece.ends_with(b"\n").then(OpenLine::default);
         if !is_unreadable {
             counters.heads_too_long = counters.heads_too_long.saturating_add(1);
             sink.on_unreadable(&line, true);
             self.is_http = true;
             self.lose_sync(counters);
+            self.state = State::Resyncing(next_line);
         } else if sink.on_unreadable(&line, self.is_http) {
             counters.count_unreadable(self.role);
             self.is_http = true;
-            self.state = State::Resyncing;
+            self.state = State::Resyncing(next_line);
         } else {
-            self.state = if self.is_midstream { State::Resyncing } else { State::NotHttp };
+            self.state = if self.is_midstream { State::Resyncing(None) } else { State::NotHttp };
             self.count_skipped(end);
         }
         end
@@ -360,69 +381,110 @@ impl Reader {
     #[cfg(feature = "packets")]
     pub(super) fn lose_place(&mut self) {
         (self.is_first, self.after_cr) = (false, false);
-        self.state = State::Resyncing;
+        self.state = State::Resyncing(None);
     }
 
     fn lose_sync(&mut self, counters: &mut Http1Counters) {
         counters.times_lost = counters.times_lost.saturating_add(1);
         self.after_cr = false;
-        self.state = State::Resyncing;
+        self.state = State::Resyncing(None);
     }
 
     /// Searches for the next head. Returns the bytes before it, and expects a head after them; `None` if there is none.
     ///
-    /// Every line is scanned once, and a head starts only at a line that is valid, or that the piece does not end.
+    /// Every line is scanned once. In a direction that is known to be HTTP, a head starts only at a valid line.
     fn find_head(
         &mut self,
         bytes: &[u8],
         counters: &mut Http1Counters,
         sink: &mut impl HeadSink,
     ) -> Option<usize> {
-        let found = if self.is_http {
-            self.find_line(bytes, counters, sink)
-        } else {
-            self.begins_head(bytes).then_some(0)
-        };
-        if found.is_some() {
+        if self.is_http {
+            let found = self.find_line(bytes, counters, sink)?;
             self.state = State::Head(HeadBuffer::default());
-        } else if !self.is_http {
-            self.count_skipped(bytes.len());
-            if self.skipped_bytes > MAX_SEARCH_BYTES {
-                self.state = State::NotHttp;
-            }
+            return Some(match found {
+                NextHead::At(taken) => taken,
+                NextHead::Line(line, taken) => {
+                    self.push(line.bytes(), counters, sink);
+                    taken
+                }
+            });
         }
-        found
+        if self.begins_head(bytes) {
+            self.state = State::Head(HeadBuffer::default());
+            return Some(0);
+        }
+        self.count_skipped(bytes.len());
+        if self.skipped_bytes > MAX_SEARCH_BYTES {
+            self.state = State::NotHttp;
+        }
+        None
     }
 
-    /// Searches for the first line of a head, and counts unreadable ones before it.
+    /// Searches for the first line of a head, and counts unreadable ones before it. Keeps the last line if it has no end.
     fn find_line(
-        &self,
+        &mut self,
         bytes: &[u8],
         counters: &mut Http1Counters,
         sink: &mut impl HeadSink,
-    ) -> Option<usize> {
+    ) -> Option<NextHead> {
+        let State::Resyncing(open_line) = &mut self.state else { return None };
+        let open_line = open_line.take();
+        let mut at_line_start = open_line.is_some();
         let mut start: usize = 0;
+        if let Some(mut line) = open_line.filter(|line| !line.bytes().is_empty()) {
+            // A message may begin with a segment after one that ended within a line.
+            let begins_message = !first_line::begins_head(self.role, line.bytes()) && self.begins_head(bytes);
+            at_line_start = !begins_message;
+            if !begins_message {
+                start = memchr(b'\n', bytes).map_or(bytes.len(), |end| end.saturating_add(1));
+                let piece = bytes.get(..start)?;
+                let may_begin_head = line.push(self.role, piece);
+                if !piece.ends_with(b"\n") {
+                    self.state = State::Resyncing(may_begin_head.then_some(line));
+                    return None;
+                }
+                if may_begin_head && is_certain_first_line(self.role, line.bytes()) {
+                    return Some(NextHead::Line(line, start));
+                }
+                if may_begin_head {
+                    self.count_if_unreadable(line.bytes(), counters, sink);
+                }
+            }
+        }
         loop {
             let rest = bytes.get(start..)?;
             let hit = memmem::find(rest, b"HTTP/").unwrap_or(rest.len());
             let (before, after) = rest.split_at_checked(hit)?;
             let line = memrchr(b'\n', before).map_or(0, |end| end.saturating_add(1));
             let line_start = start.saturating_add(line);
+            // The start of a piece need not be that of a line.
+            let is_line =
+                |bytes| line_start > 0 || at_line_start || first_line::begins_head(self.role, bytes);
             let Some(end) = memchr(b'\n', after) else {
-                return self.begins_head(rest.get(line..)?).then_some(line_start);
+                let last = rest.get(line..)?;
+                let mut open = OpenLine::default();
+                let may_begin_head = is_line(last) && (last.is_empty() || open.push(self.role, last));
+                self.state = State::Resyncing(may_begin_head.then_some(open));
+                return None;
             };
             let end = hit.saturating_add(end).saturating_add(1);
             let line = rest.get(line..end)?;
             if is_certain_first_line(self.role, line) {
-                return Some(line_start);
+                return Some(NextHead::At(line_start));
             }
-            // The start of a piece need not be that of a line.
-            let is_line = line_start > 0 || first_line::begins_head(self.role, line);
-            if self.role == Role::Request && is_line && RequestLine::is_unreadable_http(line) {
-                sink.on_unreadable(line, true);
-                counters.count_unreadable(self.role);
+            if is_line(line) {
+                self.count_if_unreadable(line, counters, sink);
             }
             start = start.saturating_add(end);
+        }
+    }
+
+    /// Counts a line that is an unreadable request.
+    fn count_if_unreadable(&self, line: &[u8], counters: &mut Http1Counters, sink: &mut impl HeadSink) {
+        if self.role == Role::Request && RequestLine::is_unreadable_http(line) {
+            sink.on_unreadable(line, true);
+            counters.count_unreadable(self.role);
         }
     }
 
@@ -438,7 +500,7 @@ impl Reader {
     pub(super) fn resume_as_http(&mut self) -> bool {
         let resumes = matches!(self.state, State::NotHttp) && self.skipped_bytes > 0;
         if resumes {
-            self.state = State::Resyncing;
+            self.state = State::Resyncing(None);
         }
         resumes
     }

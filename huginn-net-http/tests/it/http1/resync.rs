@@ -106,6 +106,40 @@ fn exchanges_stay_paired_after_lost_response() {
     assert_eq!(recorder.heads, ["0 GET /next", "1 GET /next", "1 200"]);
 }
 
+#[test]
+fn heads_after_unreadable_ones_do_not_depend_on_pieces() {
+    let requests = format!(
+        "GET /a HTTP/1.0.8\r\nHost: a\r\n\r\n{NEXT_TEXT}GET /b HTTP/7\r\nA: HTTP/\r\n\r\nPUT /c HTTP/2.0\r\n\r\n\
+         OTHER /d HTTP/1.1\r\n\r\n{NEXT_TEXT}"
+    );
+    let responses = format!(
+        "HTTP/3.0 200 OK\r\nServer: a\r\n\r\n{}HTTP/9 200\r\nA: HTTP/1.1\r\n\r\nHTTP/1.1 \r\nHTTP/1.1 404 \r\n\r\n",
+        ok(9)
+    );
+    let whole = |request: usize, response: usize| {
+        let mut recorder = new_recorder();
+        requests.as_bytes().chunks(request).for_each(|piece| _ = recorder.requests(piece));
+        responses.as_bytes().chunks(response).for_each(|piece| _ = recorder.responses(piece));
+        (recorder.heads, recorder.counters)
+    };
+    let expected = whole(requests.len(), responses.len());
+    assert_eq!(expected.0, ["1 GET /next", "4 OTHER /d", "5 GET /next", "1 200", "3 404"]);
+    for len in 1..requests.len().max(responses.len()) {
+        assert_eq!(whole(len, responses.len()), expected, "requests in pieces of {len} bytes");
+        assert_eq!(whole(requests.len(), len), expected, "responses in pieces of {len} bytes");
+    }
+}
+
+/// The end of a body of unknown length need not be that of a line.
+#[test]
+fn head_at_the_start_of_a_piece_follows_an_open_line() {
+    for body in ["text", "two words", "GE"] {
+        let mut recorder = new_recorder();
+        recorder.requests("GET / HTTP/1.0.8\r\n\r\n").requests(body).requests(NEXT);
+        assert_eq!(recorder.heads, ["1 GET /next"], "{body:?}");
+    }
+}
+
 /// A search that scanned the rest of a piece for each line would take minutes.
 #[test]
 fn search_is_linear() {
@@ -115,6 +149,12 @@ fn search_is_linear() {
     {
         recorder.requests("GET / HTTP/1.0.8\r\n").requests(line.repeat(1_000_000));
         recorder.responses(line.repeat(100_000));
+    }
+    for byte in ["A", "A ", "GET "] {
+        for piece in byte.repeat(100_000).as_bytes().chunks(1) {
+            recorder.requests(piece);
+        }
+        recorder.requests("\n");
     }
     assert!(recorder.connection.buffered_bytes() < 1 << 20);
 }
