@@ -1,6 +1,6 @@
 //! The events that a connection may cause.
 
-use huginn_net_core::{Route, Segment, TcpHeader};
+use huginn_net_core::{Route, Segment, TcpHeader, TunnelLayer};
 
 use super::size::EventFrame;
 use super::{EventLimits, TextLimit};
@@ -9,6 +9,9 @@ use crate::observers::FlowOutput;
 
 /// Bytes of the record of a frame in a capture file (pcap), which a frame has beside its headers.
 const RECORD_BYTES: usize = 16;
+
+/// Bytes of the shortest tag or tunnel header: a VLAN tag or an MPLS label.
+const MIN_LAYER_BYTES: usize = 4;
 
 /// The limits of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +32,13 @@ impl EventLimits {
             events: max_events_per_connection,
         }
     }
+}
+
+/// Captured bytes of the tags and tunnels around a segment, at least.
+fn captured_layer_bytes(segment: &Segment<'_>) -> u64 {
+    let is_captured = |layer: &&TunnelLayer| !matches!(layer, TunnelLayer::Interface(_));
+    let captured = segment.tunnel.layers().iter().filter(is_captured).count();
+    captured.saturating_mul(MIN_LAYER_BYTES) as u64
 }
 
 /// The events that a connection may still cause.
@@ -54,9 +64,13 @@ impl Allowance {
         self.bytes = self.bytes.saturating_add(allowed.cast_signed());
     }
 
-    /// Takes the bytes of the summary of a connection, so that other events leave room for it. Returns whether they are there.
-    pub(crate) fn reserve_summary(&mut self, output_ratio: Option<u32>, frame: EventFrame) -> bool {
-        let left = self.bytes.saturating_sub_unsigned(frame.summary_bytes());
+    /// Takes the bytes of the summary of a connection from those that its first segment allows, so that other events leave room for it.
+    /// Returns whether they are there.
+    pub(crate) fn reserve_summary(&mut self, output_ratio: Option<u32>, first: &Segment<'_>) -> bool {
+        // Tags and tunnels lengthen each event, and were captured too.
+        let allowed = captured_layer_bytes(first).saturating_mul(output_ratio.unwrap_or(0).into());
+        self.bytes = self.bytes.saturating_add_unsigned(allowed);
+        let left = self.bytes.saturating_sub_unsigned(EventFrame::from_segment(first).summary_bytes());
         let is_reserved = left >= 0 || output_ratio.is_none();
         if is_reserved {
             self.bytes = left;

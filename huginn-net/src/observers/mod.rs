@@ -171,7 +171,7 @@ impl Protocol for Observers {
         allowance.add_segment(self.event_limits.max_output_ratio, segment);
         if self.connections && protocols.connection.is_none() {
             let ratio = self.event_limits.max_output_ratio;
-            let is_reserved = allowance.reserve_summary(ratio, EventFrame::from_segment(segment));
+            let is_reserved = allowance.reserve_summary(ratio, segment);
             protocols.connection = Some(Box::new(OpenConnection::new(segment, sender, is_reserved)));
         }
         let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);

@@ -203,6 +203,35 @@ fn json(line: &str) -> Value {
     serde_json::from_str(line).unwrap()
 }
 
+/// The bytes of tags were captured, too: the events of an ordinary handshake fit, and its summary.
+#[test]
+fn tags_suppress_no_event_of_a_handshake() {
+    for tags in 0..3 {
+        let mut capture = Capture::default();
+        // Maximum segment size, SACK permitted and the end of the options.
+        let mut connection = capture.connect(40_000, false, &[2, 4, 5, 0xb4, 4, 2, 0, 0]);
+        connection.send(CLIENT, b"GET / HTTP/1.1\r\n\r\n");
+        let header = [&[0; 12][..], &[0x81, 0, 0, 7].repeat(tags), &[8, 0]].concat();
+        let packets = capture.0.iter().map(|(ts, packet)| (*ts, [&header, &**packet].concat()));
+        let packets: Vec<_> = packets.collect();
+        let frames = packets.iter().map(|(ts, data)| Frame {
+            ts: Timestamp::from_nanos(*ts, 9),
+            link: LinkType::ETHERNET,
+            data,
+            wire_len: data.len() as u32,
+        });
+        let mut analyzer = HuginnNet::builder_with(Observers::default().connections(true)).build();
+        let mut mtus = 0;
+        let mut count = |event: huginn_net::Event| {
+            assert_eq!(event.flow.tunnel.as_ref().map_or(0, |path| path.layers().len()), tags);
+            mtus += u32::from(matches!(event.kind, huginn_net::Finding::Mtu(_)));
+        };
+        analyzer.analyze(Frames::new(frames), &mut count).unwrap();
+        let suppressed = analyzer.protocol().counters().events_suppressed;
+        assert_eq!((mtus, suppressed.connection), (2, 0), "{tags} tags");
+    }
+}
+
 /// The events of one kind.
 fn of_kind(lines: &[String], kind: &str) -> Vec<Value> {
     lines.iter().map(|line| json(line)).filter(|event| event["event"] == kind).collect()
