@@ -36,7 +36,8 @@ pub(crate) const MAX_NON_HTTP_PREFIX_LEN: u32 = 4 << 10;
 pub(crate) const MAX_SWITCHED_BYTES: usize = 128 << 10;
 
 /// Bytes of a direction in which a head is searched for while the protocol is unknown, because the start of the
-/// connection was missed: the maximum length of a head. It bounds the work on other protocols.
+/// connection was missed, or after an unreadable response: the maximum length of a head. It bounds the work on other
+/// protocols.
 pub(crate) const MAX_SEARCH_BYTES: u32 = 64 << 10;
 
 /// Maximum number of requests without a response: far more than a client pipelines.

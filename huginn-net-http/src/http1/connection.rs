@@ -10,6 +10,7 @@ use super::pending_requests::{PendingRequests, RequestKind};
 use super::reader::{AfterHead, HeadSink, Reader};
 use super::{Head, Probe};
 use crate::headers::trim_blanks;
+use crate::limits::MAX_SEARCH_BYTES;
 use crate::p0f::Exchange;
 use crate::{Header, HeaderName, HttpError, Response, Role};
 
@@ -43,6 +44,8 @@ pub struct Http1Connection {
     /// Whether requests, or responses, may be missing, so that counting no longer matches responses to requests.
     requests_missing: bool,
     responses_missing: bool,
+    /// Bytes after an unreadable response in which a head is searched for, although no request is pending.
+    search_left: u32,
 }
 
 /// A protocol that a connection switches to, after a response 101 or instead of HTTP/1.
@@ -111,6 +114,7 @@ impl Http1Connection {
             upgrade: None,
             requests_missing: false,
             responses_missing: false,
+            search_left: 0,
         }
     }
 
@@ -159,21 +163,33 @@ impl Http1Connection {
         found: &mut F,
     ) {
         self.p0f.on_server_bytes();
-        let is_asked = !self.pending_requests.is_empty() || self.requests_missing || self.requests_seen == 0;
+        let is_asked = !self.pending_requests.is_empty()
+            || self.requests_missing
+            || self.requests_seen == 0
+            || self.search_left > 0;
         if self.responses.is_resyncing() && !is_asked {
             // No request is pending, so apparent heads are part of a body.
             self.responses.skip_unsearched();
             return;
         }
         let Self {
-            responses, pending_requests, requests_seen, responses_seen, p0f, responses_missing, ..
+            responses,
+            pending_requests,
+            requests_seen,
+            responses_seen,
+            p0f,
+            responses_missing,
+            search_left,
+            ..
         } = self;
+        *search_left = search_left.saturating_sub(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
         let mut sink = ResponseSink {
             pending_requests,
             requests_seen: *requests_seen,
             responses_seen,
             p0f,
             responses_missing,
+            search_left,
             found: &mut *found,
             is_response: false,
             tunnel: false,
@@ -257,6 +273,7 @@ impl Http1Connection {
             }
             Role::Response => {
                 self.responses.gap(missing, counters);
+                self.search_left = 0;
                 self.responses_missing |= self.responses.is_resyncing();
             }
         }
@@ -365,6 +382,7 @@ struct ResponseSink<'a, F> {
     responses_seen: &'a mut u32,
     p0f: &'a mut Exchange,
     responses_missing: &'a mut bool,
+    search_left: &'a mut u32,
     found: &'a mut F,
     /// Whether a response was found.
     is_response: bool,
@@ -384,6 +402,7 @@ impl<F: FnMut(u32, Head)> HeadSink for ResponseSink<'_, F> {
         let is_too_long = head.is_too_long;
         let response = head::response(head, is_first && *self.p0f == Exchange::Response)?;
         self.is_response = true;
+        *self.search_left = 0;
         self.p0f.end();
         if std::mem::take(self.responses_missing) {
             // A client without pipelining sends the next request after the response.
@@ -416,6 +435,7 @@ impl<F: FnMut(u32, Head)> HeadSink for ResponseSink<'_, F> {
             _ if self.requests_seen == 0 && (is_http || line.starts_with(b"HTTP/")) => self.add(),
             _ => return is_http,
         }
+        *self.search_left = MAX_SEARCH_BYTES;
         true
     }
 }

@@ -130,6 +130,18 @@ fn heads_after_unreadable_ones_do_not_depend_on_pieces() {
     }
 }
 
+/// The blank line before the answer is not empty.
+#[test]
+fn answer_after_an_unreadable_line_is_found_in_any_piece() {
+    let answer = " \r\n\t\r\nHTTP/1.1 200 ok\r\nContent-Length: 0\r\n\r\n";
+    for len in 1..=answer.len() {
+        let mut recorder = new_recorder();
+        recorder.requests(NEXT);
+        answer.as_bytes().chunks(len).for_each(|piece| _ = recorder.responses(piece));
+        assert_eq!(recorder.heads, ["0 GET /next", "1 200"], "{len}");
+    }
+}
+
 /// The end of a body of unknown length need not be that of a line.
 #[test]
 fn head_at_the_start_of_a_piece_follows_an_open_line() {
