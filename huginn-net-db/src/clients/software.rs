@@ -382,6 +382,11 @@ impl Software {
     }
 }
 
+/// The candidate for a program that may be imitated.
+pub(super) fn or_imitation(name: &str) -> Arc<str> {
+    format!("{name}{OR_IMITATION}").into()
+}
+
 /// The texts without repetitions.
 fn distinct(texts: &mut dyn Iterator<Item = Arc<str>>) -> Vec<Arc<str>> {
     let mut seen = BTreeSet::new();
@@ -420,7 +425,7 @@ fn candidates(
     if genuine.is_empty() {
         let found = programs(imitations);
         let names = found.keys().map(|name| with_versions(name, &found, &recorded.imitated));
-        candidates.extend(names.map(|name| format!("{name}{OR_IMITATION}").into()));
+        candidates.extend(names.map(|name| or_imitation(&name)));
     }
     let mut differing = Vec::new();
     let mut imitators = BTreeMap::<(&str, &[HelloField]), Vec<&Row<'_>>>::new();

@@ -133,6 +133,7 @@ fn extensions_of_imitation_leave_library_uncertain() {
         )
     );
     assert!(found.software.or_imitation);
+    assert_eq!(*found.software.candidates, ["Conscrypt or an imitation".into()]);
 }
 
 const HEADER: &str = "ja4_stable\tja4_stable_r\tlibrary\tapplication\town_settings";

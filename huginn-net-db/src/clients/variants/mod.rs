@@ -11,7 +11,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use huginn_net_tls::{Ja4, Ja4Hash, Ja4Raw, Transport};
 
-use super::software::{ClientMatch, Entry, MatchKind, Software};
+use super::software::{self, ClientMatch, Entry, MatchKind, Software};
 use crate::limits::MAX_HASHES_OF_LIBRARY;
 
 use change::Change;
@@ -131,7 +131,9 @@ impl VariantIndex {
                 |hit: &Hit| hit.entry.raw().is_some_and(|raw| raw.head().transport() == key.0);
             hits.iter().any(|hit| hit.entry.is_imitated() && has_transport(hit))
         });
-        let software = Arc::new(Software { library: Some(library), or_imitation, ..Software::default() });
+        let candidates = if or_imitation { vec![software::or_imitation(&library)] } else { Vec::new() };
+        let software =
+            Arc::new(Software { library: Some(library), candidates, or_imitation, ..Software::default() });
         let variant = HelloVariant::default().with(Change::OTHER_SETTINGS, true);
         Some(ClientMatch::new(&software, MatchKind::Structural).with_variant(variant))
     }
