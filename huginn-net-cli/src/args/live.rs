@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 
 use super::EventRunArguments;
@@ -233,28 +232,4 @@ pub(crate) struct ConfigPlace {
     pub(crate) table: Option<usize>,
     /// Lines of the keys.
     pub(crate) lines: BTreeMap<String, usize>,
-}
-
-impl ConfigPlace {
-    /// Names the line of a wrong value, or else its table.
-    pub(crate) fn locate(&self, failure: Failure) -> Failure {
-        let Failure::Usage(reason) = failure else { return failure };
-        let option = reason.strip_prefix("--").and_then(|text| text.split([':', ' ']).next());
-        let path = self.path.clone();
-        match (option.and_then(|option| self.lines.get(option)), self.table) {
-            (Some(line), _) => Failure::Config { path, line: *line, reason: reason.into_owned() },
-            (None, Some(table)) => Failure::ConfigTable { path, table, reason },
-            (None, None) => Failure::Usage(reason),
-        }
-    }
-}
-
-impl LiveArguments {
-    /// Names the place of a wrong value in the configuration file, if there is one.
-    pub(crate) fn locate(&self, failure: Failure) -> Failure {
-        match &self.place {
-            Some(place) => place.locate(failure),
-            None => failure,
-        }
-    }
 }

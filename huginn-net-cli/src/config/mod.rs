@@ -148,6 +148,20 @@ pub(crate) fn failure(error: &clap::Error) -> Failure {
     Failure::Usage(reason(error).into())
 }
 
+/// Names the line of a wrong value in the file, or else its table `[[output]]`. `place`: where the options come from.
+pub(crate) fn locate(place: Option<&ConfigPlace>, failure: Failure) -> Failure {
+    let (Some(ConfigPlace { path, table, lines }), Failure::Usage(reason)) = (place, &failure) else {
+        return failure;
+    };
+    let option = reason.strip_prefix("--").and_then(|text| text.split([':', ' ']).next());
+    let path = path.clone();
+    match (option.and_then(|option| lines.get(option)), *table) {
+        (Some(line), _) => Failure::Config { path, line: *line, reason: reason.clone().into_owned() },
+        (None, Some(table)) => Failure::ConfigTable { path, table, reason: reason.clone() },
+        (None, None) => failure,
+    }
+}
+
 /// The options of `live`.
 fn live(program: &Command) -> Option<&Command> {
     program.find_subcommand(LIVE)
@@ -294,7 +308,7 @@ impl<'a> Found<'a> {
         parsed.map_err(|error| match wrong_entry(&error, entries) {
             Some(entry) => self.failure(entry, reason(&error)).into(),
             None if error.kind() == ErrorKind::MissingRequiredArgument && table.is_some() => {
-                place.locate(failure(&error)).into()
+                locate(Some(&place), failure(&error)).into()
             }
             None if error.kind() == ErrorKind::MissingRequiredArgument => {
                 let path = name_of(&self.path);

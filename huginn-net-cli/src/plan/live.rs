@@ -17,6 +17,7 @@ use super::{
     select,
 };
 use crate::args::{BackendArgument, EventRunArguments, Format, LiveArguments, OutputArguments};
+use crate::config;
 use crate::control::SocketConfig;
 use crate::failure::Failure;
 use crate::limits::ALERT_BUFFER_TIMEOUT;
@@ -152,7 +153,7 @@ pub(super) fn prepare(args: &mut LiveArguments) -> Result<(), Failure> {
     }
     for output in &mut args.outputs {
         let switched = switch_on_kinds(&mut output.run);
-        switched.map_err(|failure| output.locate(failure))?;
+        switched.map_err(|failure| config::locate(output.place.as_ref(), failure))?;
         args.run.events.connections |= output.run.events.connections;
         args.run.events.findings |= output.run.events.findings;
     }
@@ -186,10 +187,7 @@ pub(super) fn needed_outputs(args: &LiveArguments) -> Vec<&OutputArguments> {
 impl LivePlan {
     pub(crate) fn new(args: LiveArguments) -> Result<Self, Failure> {
         let place = args.place.clone();
-        Self::from_arguments(args).map_err(|failure| match place {
-            Some(place) => place.locate(failure),
-            None => failure,
-        })
+        Self::from_arguments(args).map_err(|failure| config::locate(place.as_ref(), failure))
     }
 
     fn from_arguments(mut args: LiveArguments) -> Result<Self, Failure> {

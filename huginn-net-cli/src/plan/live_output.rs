@@ -33,7 +33,7 @@ pub(crate) struct LiveOutputPlan {
 impl LiveOutputPlan {
     /// The output of a command line.
     pub(super) fn new(args: &LiveArguments) -> Result<Self, Failure> {
-        Self::from_arguments(args).map_err(|failure| args.locate(failure))
+        Self::from_arguments(args).map_err(|failure| config::locate(args.place.as_ref(), failure))
     }
 
     fn from_arguments(args: &LiveArguments) -> Result<Self, Failure> {

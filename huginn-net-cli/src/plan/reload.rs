@@ -213,7 +213,7 @@ impl ReloadPlan {
             return Err(Failure::Usage("not a configuration of 'live'".into()));
         };
         // As at the start.
-        prepare(&mut args).map_err(|failure| args.locate(failure))?;
+        prepare(&mut args).map_err(|failure| config::locate(args.place.as_ref(), failure))?;
         self.needs.check(Needs::new(&args))?;
         let options = Options::new(&args);
         let changed = self.options.changed(&options);

@@ -22,6 +22,8 @@ use crate::args::{
 };
 #[cfg(unix)]
 use crate::args::{LiveArguments, WatchArguments};
+#[cfg(unix)]
+use crate::config;
 use crate::failure::Failure;
 #[cfg(unix)]
 use crate::output::{Target, names_socket};
@@ -193,7 +195,8 @@ pub(super) fn check_live(args: &LiveArguments) -> Result<(), Failure> {
         None => check_key_logs(key_logs, &args.run.analysis.packets)?,
     }
     for output in &args.outputs {
-        check_live_output(output, args.tui).map_err(|failure| output.locate(failure))?;
+        check_live_output(output, args.tui)
+            .map_err(|failure| config::locate(output.place.as_ref(), failure))?;
     }
     check_effects(args.outputs.iter().map(|output| &output.run))?;
     let EventRunArguments { events, baseline, output, .. } = &args.run;
