@@ -11,6 +11,9 @@ const FORMATS: [(&[u8], &str); 5] = [
     (b"PK\x03\x04", "a ZIP archive"),
 ];
 
+/// Magic numbers of LZ4: a frame, and the legacy format.
+const LZ4: [&[u8]; 2] = [b"\x04\x22\x4d\x18", b"\x02\x21\x4c\x18"];
+
 /// Formats of captures that are not read, with their magic numbers.
 const OTHER_CAPTURES: [(&[u8], &str); 7] = [
     (b"snoop\0\0\0", "snoop"),
@@ -43,6 +46,11 @@ pub(super) fn describe(compression: Option<Compression>, head: &[u8]) -> String 
     let whose = compression.map_or("it".to_owned(), |compression| format!("its {compression} data"));
     if let Some((_, name)) = FORMATS.iter().find(|(magic, _)| head.starts_with(magic)) {
         return format!("{whose} begins like {name}");
+    }
+    if LZ4.iter().any(|magic| head.starts_with(magic)) {
+        let advice = "; decompress it with `lz4 -dc FILE | huginn-net pcap -`";
+        let advice = if compression.is_none() { advice } else { "" };
+        return format!("{whose} begins like LZ4 data{advice}");
     }
     let capture = OTHER_CAPTURES.iter().find(|(magic, _)| head.starts_with(magic));
     if let Some(name) = capture.map(|(_, name)| *name).or(is_erf(head).then_some("ERF")) {

@@ -41,6 +41,7 @@ use huginn_net::core::{Printable, is_printable};
 
 #[cfg(not(unix))]
 use crate::args::Arguments;
+use crate::failure::Failure;
 use crate::outcome::Outcome;
 
 fn main() -> ExitCode {
@@ -58,14 +59,16 @@ fn main() -> ExitCode {
         Err(error) => return usage(&error),
     };
     let done = arguments.and_then(|arguments| commands::run(arguments.command));
-    let outcome = done.unwrap_or_else(|failure| {
-        let outcome = failure.outcome();
-        if outcome != Outcome::Complete {
-            stderr::report_error(&failure);
-        }
-        outcome
-    });
-    outcome.into()
+    done.unwrap_or_else(|failure| end_with(&failure)).into()
+}
+
+/// Reports a failure, and returns how the program ends with it.
+fn end_with(failure: &Failure) -> Outcome {
+    let outcome = failure.outcome();
+    if outcome != Outcome::Complete {
+        stderr::report_error(failure);
+    }
+    outcome
 }
 
 /// Prints a usage error, or the help that was asked for.
@@ -73,11 +76,16 @@ fn usage(error: &clap::Error) -> ExitCode {
     // The exit status tells, too.
     let is_printable =
         |argument: OsString| argument.to_str().is_some_and(|text| text.chars().all(is_printable));
-    let _ = if std::env::args_os().all(is_printable) {
-        error.print()
+    let printed = if std::env::args_os().all(is_printable) {
+        error.print().and_then(|()| io::stdout().flush())
     } else {
         write!(io::stderr().lock(), "{:#}", Printable(&error.render().to_string()))
     };
+    if let Err(failed) = printed
+        && !error.use_stderr()
+    {
+        return end_with(&Failure::Write(failed)).into();
+    }
     if let Some(hint) = hints::hint(error) {
         stderr::report(&hint);
     }

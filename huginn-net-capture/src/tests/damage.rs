@@ -53,7 +53,7 @@ fn truncated_pcapng_yields_preceding_frames() {
 fn messages_are_precise() {
     let (file, _) = pcap(&[60, 90]);
     let (ng, _) = pcapng();
-    let table: [(&[u8], &str); 16] = [
+    let table: [(&[u8], &str); 17] = [
         (b"", "x.pcap: is empty"),
         (
             b"# a README of captures\n",
@@ -62,6 +62,10 @@ fn messages_are_precise() {
         (
             b"\x7fELF\x02\x01\x01\0",
             "x.pcap: is not a capture file: it begins with the bytes 7f 45 4c 46 02 01 01 00",
+        ),
+        (
+            b"\x04\x22\x4d\x18\x64\x40\xa7\x22\x02\0\0\x40\xd4\xc3\0\x40",
+            "x.pcap: is not a capture file: it begins like LZ4 data; decompress it with `lz4 -dc FILE | huginn-net pcap -`",
         ),
         (b"\xfd7zXZ\0\0\x04", "x.pcap: is not a capture file: it begins like xz data"),
         (

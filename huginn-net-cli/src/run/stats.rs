@@ -18,6 +18,10 @@ struct Line {
 }
 
 /// Writes counters and blind spots to standard error, as one JSON object.
+///
+/// # Errors
+///
+/// Counters that were asked for are output: the exit status reports that they are lost.
 pub(super) fn write(analyzer: &HuginnNet, examples: &ExampleFiles) -> Result<(), Failure> {
     let line = Line {
         counters: AnalysisCounters::from_analyzer(analyzer),
@@ -26,7 +30,9 @@ pub(super) fn write(analyzer: &HuginnNet, examples: &ExampleFiles) -> Result<(),
     };
     let mut line = serde_json::to_vec(&line).map_err(io::Error::from)?;
     line.push(b'\n');
-    // The analysis succeeded even if the counters cannot be written.
-    let _ = io::stderr().lock().write_all(&line);
-    Ok(())
+    match io::stderr().lock().write_all(&line) {
+        // A reader that has gone wants no counters.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
 }

@@ -202,10 +202,13 @@ fn events_never_overwrite_their_capture() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn full_standard_error_keeps_exit_status() {
-    for (args, status) in [(vec!["/nonexistent"], 1), (vec!["--stats", "-o", "/dev/null"], 0)] {
-        let path = capture("curl-nginx.pcap");
-        let args = if status == 0 { [args, vec![&path]].concat() } else { args };
+fn full_standard_error_fails_with_counters_alone() {
+    let path = capture("curl-nginx.pcap");
+    for (args, status) in [
+        (vec!["/nonexistent"], 1),
+        (vec!["-o", "/dev/null", &path], 0),
+        (vec!["--stats", "-o", "/dev/null", &path], 1),
+    ] {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         assert_eq!(program(&args).stderr(Stdio::from(full)).status().unwrap().code(), Some(status));
     }
@@ -216,6 +219,8 @@ fn full_standard_error_keeps_exit_status() {
 fn full_standard_output_is_an_error() {
     let path = capture("curl-nginx.pcap");
     for args in [
+        vec!["--help"],
+        vec!["-h"],
         vec![path.as_str()],
         vec!["--format", "json", &path],
         vec!["--format", "csv", "--fields", "ts", &path],
@@ -232,6 +237,16 @@ fn full_standard_output_is_an_error() {
             "{args:?}: {message}"
         );
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn version_on_full_standard_output_is_an_error() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut program = Command::new(env!("CARGO_BIN_EXE_huginn-net"));
+    let output = program.arg("--version").stdout(Stdio::from(full)).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("No space left"));
 }
 
 /// A limit of the shell for the length of files: SIGXFSZ by default ends the program without a word.
