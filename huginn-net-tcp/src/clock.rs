@@ -52,7 +52,8 @@ pub struct Uptime {
     pub clock: Clock,
     /// The nominal frequency in Hz.
     pub frequency: u32,
-    /// Minutes since the system started; more by a multiple of [`Self::modulo_days`] if the counter has wrapped.
+    /// Minutes since the system started; more by a multiple of [`Self::modulo_days`] if the counter has wrapped, and five too few for Linux
+    /// after the first wrap of its counter, which comes five minutes after its start.
     pub minutes: u32,
 }
 
@@ -284,6 +285,7 @@ mod tests {
             (4_294_943_456, 100, 1),
             (u32::MAX, 250, 4),
             (0_u32.wrapping_sub(301 * 250), 250, 286_326),
+            // The counter alone does not tell Linux: ten minutes after its start.
             (75_000, 250, 5),
         ] {
             let clock = Clock { reading: reading(value, 0), ticks, millis: 1000 };

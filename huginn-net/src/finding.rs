@@ -30,7 +30,6 @@ pub use crate::notices::{
     TrafficNotice, TrafficNoticeKind,
 };
 pub use crate::system_check::SystemCheck;
-use crate::system_check::is_refuted;
 pub use crate::watch::Match;
 
 /// A finding with its flow and its time stamp.
@@ -480,7 +479,6 @@ impl HttpVerdict {
         scope: Scope,
         text_limit: TextLimit,
     ) -> Self {
-        let matched = matched.filter(|found| scope == Scope::P0f || !is_refuted(found, system));
         let params = match scope {
             Scope::Full => HttpParams::from_signature(&signature, matched.as_ref()),
             Scope::P0f => HttpParams::as_p0f(&signature, matched.as_ref()),

@@ -20,6 +20,7 @@ use crate::finding::{
 use crate::hosts::{self, HttpUpdate, RequestFacts, TlsUpdate, Update};
 use crate::observers::FlowOutput;
 use crate::scope::Scope;
+use crate::system_check::is_refuted;
 
 /// The operating system that a SYN or SYN+ACK matched.
 #[derive(Debug)]
@@ -190,6 +191,8 @@ impl ParserFindings<'_> {
             Role::Request => (database.match_request(&signature), client),
             Role::Response => (database.match_response(&signature), server),
         };
+        let firm = system.as_ref().filter(|system| system.is_firm).map(|system| &*system.label);
+        let matched = matched.filter(|found| *scope == Scope::P0f || !is_refuted(found, firm));
         let system = system.as_ref().map(|system| &*system.label);
         HttpVerdict::new(signature, matched, system, database, *scope, clients.text_limit)
     }

@@ -1,6 +1,6 @@
 //! `huginn-net live`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -232,4 +232,6 @@ pub(crate) struct ConfigPlace {
     pub(crate) table: Option<usize>,
     /// Lines of the keys.
     pub(crate) lines: BTreeMap<String, usize>,
+    /// Options that were typed, whose values are not of the file.
+    pub(crate) typed: BTreeSet<String>,
 }

@@ -150,10 +150,13 @@ pub(crate) fn failure(error: &clap::Error) -> Failure {
 
 /// Names the line of a wrong value in the file, or else its table `[[output]]`. `place`: where the options come from.
 pub(crate) fn locate(place: Option<&ConfigPlace>, failure: Failure) -> Failure {
-    let (Some(ConfigPlace { path, table, lines }), Failure::Usage(reason)) = (place, &failure) else {
+    let (Some(ConfigPlace { path, table, lines, typed }), Failure::Usage(reason)) = (place, &failure) else {
         return failure;
     };
     let option = reason.strip_prefix("--").and_then(|text| text.split([':', ' ']).next());
+    if option.is_some_and(|option| typed.contains(option)) {
+        return failure;
+    }
     let path = path.clone();
     match (option.and_then(|option| lines.get(option)), *table) {
         (Some(line), _) => Failure::Config { path, line: *line, reason: reason.clone().into_owned() },
@@ -298,7 +301,14 @@ impl<'a> Found<'a> {
         let start = all.len().min(2);
         all.splice(start..start, entries.iter().flat_map(|applied| applied.options.clone()));
         let lines = entries.iter().map(|applied| (applied.entry.key.clone(), applied.entry.line));
-        let place = ConfigPlace { path: name_of(&self.path), table, lines: lines.collect() };
+        let is_typed = |option: &&Arg| self.typed.contains(option.get_id().as_str());
+        let typed_options = self.live.get_arguments().filter(is_typed).filter_map(Arg::get_long);
+        let place = ConfigPlace {
+            path: name_of(&self.path),
+            table,
+            lines: lines.collect(),
+            typed: typed_options.map(str::to_owned).collect(),
+        };
         let parsed = parse_live(all).map(|mut arguments| {
             if let Typed::Live(live) = &mut arguments.command {
                 live.place = Some(place.clone());

@@ -11,13 +11,18 @@ use tempfile::{Builder, TempPath};
 use super::Target;
 use crate::paths::{parent_directory, resolved};
 
-/// A file with a temporary name in the folder of its own: a program that is stopped leaves no incomplete file, and an earlier one as it
-/// was.
+/// Longest name that is part of the temporary one: file systems allow 255 bytes.
+const MAX_SHOWN_NAME: usize = 200;
+
+/// A file with a temporary name in the folder of its own: a program that fails or is killed leaves an earlier file as it was. A killed one
+/// leaves the incomplete file under its temporary name.
 pub(crate) struct UnfinishedFile {
     path: TempPath,
     name: PathBuf,
     /// Whether it may replace a file.
     replaces: bool,
+    /// The file that it replaces, if it could be opened.
+    earlier: Option<File>,
 }
 
 impl UnfinishedFile {
@@ -31,7 +36,17 @@ impl UnfinishedFile {
         };
         let created = Self::create(&path, true, found.as_ref().map_or(0o666, |(_, mode)| *mode));
         match (created, found) {
-            (Err(error), Some((file, _))) if error.kind() == io::ErrorKind::PermissionDenied => {
+            (Ok((file, mut unfinished)), Some((earlier, mode))) => {
+                set_mode(&file, mode)?;
+                unfinished.earlier = Some(earlier);
+                Ok((file, Some(unfinished)))
+            }
+            (Err(error), Some((file, _)))
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+                ) =>
+            {
                 file.set_len(0)?;
                 Ok((file, None))
             }
@@ -45,7 +60,9 @@ impl UnfinishedFile {
         let folder = parent_directory(path);
         fs::metadata(&folder)?;
         let mut prefix = std::ffi::OsString::from(".");
-        prefix.push(name);
+        if name.len() <= MAX_SHOWN_NAME {
+            prefix.push(name);
+        }
         let mut builder = Builder::new();
         builder.prefix(&prefix).suffix(".unfinished");
         #[cfg(unix)]
@@ -55,15 +72,32 @@ impl UnfinishedFile {
         // The error of the builder names the temporary file.
         let created = builder.tempfile_in(folder).map_err(|error| io::Error::from(error.kind()))?;
         let (file, temporary) = created.into_parts();
-        Ok((file, Self { path: temporary, name: path.to_owned(), replaces }))
+        Ok((file, Self { path: temporary, name: path.to_owned(), replaces, earlier: None }))
     }
 
     /// Gives the file its name.
     pub(crate) fn complete(self) -> io::Result<()> {
-        let Self { path, name, replaces } = self;
+        let Self { path, name, replaces, earlier } = self;
         let named = if replaces { path.persist(name) } else { path.persist_noclobber(name) };
-        named.map_err(|failed| failed.error)
+        match (named, earlier) {
+            // A file that is mounted by itself, as into a container, or that belongs to somebody else, keeps its place.
+            (Err(failed), Some(mut earlier)) => {
+                earlier.set_len(0)?;
+                io::copy(&mut File::open(&failed.path)?, &mut earlier).map(drop)
+            }
+            (named, _) => named.map_err(|failed| failed.error),
+        }
     }
+}
+
+#[cfg(unix)]
+fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    file.set_permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_mode(_: &File, _: u32) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(unix)]
@@ -135,14 +169,14 @@ mod tests {
         write(&path, "lost", false).unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         write(&path, "one", true).unwrap();
-        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o666)).unwrap();
         write(&path, "lost", false).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "one");
         let link = folder.path().join("link");
         symlink("page", &link).unwrap();
         write(&link, "two", true).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o666);
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
@@ -151,6 +185,27 @@ mod tests {
     fn document_is_written_to_a_device_as_it_is() {
         write(Path::new("/dev/null"), "text", true).unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[test]
+    fn file_that_cannot_be_replaced_gets_the_contents() {
+        let folder = tempdir().unwrap();
+        let path = folder.path().join("page");
+        fs::write(&path, "an earlier text").unwrap();
+        let (mut file, unfinished) = UnfinishedFile::create_or_open(&path).unwrap();
+        file.write_all(b"text").unwrap();
+        let unfinished = UnfinishedFile { name: folder.path().join("absent/page"), ..unfinished.unwrap() };
+        unfinished.complete().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "text");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn name_may_be_as_long_as_the_file_system_allows() {
+        let folder = tempdir().unwrap();
+        let path = folder.path().join("n".repeat(255));
+        write(&path, "text", true).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "text");
     }
 
     #[test]

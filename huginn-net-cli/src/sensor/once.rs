@@ -178,7 +178,9 @@ impl<H: Hasher> HashedText<H> {
             retry,
             key_exchange,
             alpn,
+            decrypted,
             certificate_request,
+            server_is_done,
             alerts,
             quic_error,
             ..
@@ -187,7 +189,7 @@ impl<H: Hasher> HashedText<H> {
         self.write_bytes(certificate_request.as_deref());
         write!(
             self,
-            "{completed} {version:?} {resumption:?} {retry} {key_exchange:?} {alerts:?} {quic_error:?}"
+            "{completed} {version:?} {resumption:?} {retry} {key_exchange:?} {decrypted} {server_is_done} {alerts:?} {quic_error:?}"
         )
     }
 

@@ -138,6 +138,12 @@ impl Losses {
         }
     }
 
+    /// Whether nothing was lost.
+    fn is_empty(&self) -> bool {
+        let Self { kernel, queues, limits, output, outputs: _, extract } = self;
+        [*kernel, *queues, *limits, output.refused, output.unwritten, *extract] == [0; 6]
+    }
+
     /// Names the outputs that lost something, if there are several: ` (a.json: 1, b.json: 2)`.
     fn by_output(&self, count: fn(&OutputLosses) -> u64) -> String {
         let lost = self.outputs.iter().map(|(name, output)| (name, count(output)));
@@ -194,12 +200,12 @@ struct LossWarnings {
 impl LossWarnings {
     /// Warns of new losses, at most once in [`LOSS_WARNING_INTERVAL`].
     fn update(&mut self, losses: Losses, now: Instant, warn: &dyn Fn(&dyn fmt::Display)) {
-        if losses == self.losses
-            || self.at.is_some_and(|at| now.saturating_duration_since(at) < LOSS_WARNING_INTERVAL)
-        {
+        let since = losses.since(&self.losses);
+        let is_early = |at| now.saturating_duration_since(at) < LOSS_WARNING_INTERVAL;
+        if since.is_empty() || self.at.is_some_and(is_early) {
             return;
         }
-        warn(&losses.since(&self.losses));
+        warn(&since);
         *self = Self { losses, at: Some(now) };
     }
 }
@@ -321,6 +327,20 @@ mod tests {
         counters.outputs.retain(|name, _| name.starts_with("tcp"));
         counters.output = lost(3, 0).queue;
         assert_eq!(Losses::from_counters(&counters).to_string(), "3 events could not be written");
+    }
+
+    #[test]
+    fn output_without_losses_causes_no_warning() {
+        let said = RefCell::new(Vec::new());
+        let warn = |message: &dyn fmt::Display| said.borrow_mut().push(message.to_string());
+        let (mut warned, mut counters, now) =
+            (LossWarnings::default(), LiveCounters::default(), Instant::now());
+        counters.outputs.insert("stdout".to_owned(), NamedOutputCounters::default());
+        warned.update(Losses::from_counters(&counters), now, &warn);
+        counters.capture.entry("eth0".to_owned()).or_default().kernel_dropped = 2;
+        warned.update(Losses::from_counters(&counters), now, &warn);
+        let want = "2 packets dropped by the kernel because its buffer was full";
+        assert_eq!(said.take(), [want]);
     }
 
     #[test]

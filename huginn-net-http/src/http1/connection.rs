@@ -44,7 +44,15 @@ pub struct Http1Connection {
     /// Whether requests, or responses, may be missing, so that counting no longer matches responses to requests.
     requests_missing: bool,
     responses_missing: bool,
-    /// Bytes after an unreadable response in which a head is searched for, although no request is pending.
+    /// The search for the answer after an unreadable line that was counted as one.
+    late_answer: Option<LateAnswer>,
+}
+
+/// A request whose answer may come after an unreadable line.
+#[derive(Clone, Copy, Debug)]
+struct LateAnswer {
+    kind: RequestKind,
+    /// Bytes in which the answer is searched for, although no request is pending.
     search_left: u32,
 }
 
@@ -114,7 +122,7 @@ impl Http1Connection {
             upgrade: None,
             requests_missing: false,
             responses_missing: false,
-            search_left: 0,
+            late_answer: None,
         }
     }
 
@@ -166,7 +174,7 @@ impl Http1Connection {
         let is_asked = !self.pending_requests.is_empty()
             || self.requests_missing
             || self.requests_seen == 0
-            || self.search_left > 0;
+            || self.late_answer.is_some_and(|late| late.search_left > 0);
         if self.responses.is_resyncing() && !is_asked {
             // No request is pending, so apparent heads are part of a body.
             self.responses.skip_unsearched();
@@ -179,17 +187,19 @@ impl Http1Connection {
             responses_seen,
             p0f,
             responses_missing,
-            search_left,
+            late_answer,
             ..
         } = self;
-        *search_left = search_left.saturating_sub(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+        if let Some(LateAnswer { search_left, .. }) = late_answer {
+            *search_left = search_left.saturating_sub(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+        }
         let mut sink = ResponseSink {
             pending_requests,
             requests_seen: *requests_seen,
             responses_seen,
             p0f,
             responses_missing,
-            search_left,
+            late_answer,
             found: &mut *found,
             is_response: false,
             tunnel: false,
@@ -273,7 +283,7 @@ impl Http1Connection {
             }
             Role::Response => {
                 self.responses.gap(missing, counters);
-                self.search_left = 0;
+                self.late_answer = None;
                 self.responses_missing |= self.responses.is_resyncing();
             }
         }
@@ -313,7 +323,7 @@ impl Http1Connection {
         self.requests.exceeds_non_http_limit() || self.requests.is_done() && self.responses.is_done()
     }
 
-    /// Whether a direction has a part of a head.
+    /// Whether a direction has a part of a head or, in the search for one, of a line that may begin it.
     pub fn has_partial_head(&self, direction: Role) -> bool {
         match direction {
             Role::Request => self.requests.buffered_bytes() > 0,
@@ -382,7 +392,7 @@ struct ResponseSink<'a, F> {
     responses_seen: &'a mut u32,
     p0f: &'a mut Exchange,
     responses_missing: &'a mut bool,
-    search_left: &'a mut u32,
+    late_answer: &'a mut Option<LateAnswer>,
     found: &'a mut F,
     /// Whether a response was found.
     is_response: bool,
@@ -402,14 +412,20 @@ impl<F: FnMut(u32, Head)> HeadSink for ResponseSink<'_, F> {
         let is_too_long = head.is_too_long;
         let response = head::response(head, is_first && *self.p0f == Exchange::Response)?;
         self.is_response = true;
-        *self.search_left = 0;
         self.p0f.end();
         if std::mem::take(self.responses_missing) {
             // A client without pipelining sends the next request after the response.
             self.pending_requests.keep_last();
             *self.responses_seen = (*self.responses_seen).max(self.requests_seen.saturating_sub(1));
         }
-        let framing = match Framing::from_response(&response, self.pending_requests.next_kind()) {
+        let is_asked = self.requests_seen == 0 || !self.pending_requests.is_empty();
+        let late = self.late_answer.take().filter(|_| !is_asked);
+        if late.is_some() {
+            // The line before was not the answer.
+            *self.responses_seen = self.responses_seen.saturating_sub(1);
+        }
+        let kind = late.map_or_else(|| self.pending_requests.next_kind(), |late| late.kind);
+        let framing = match Framing::from_response(&response, kind) {
             // The length may be in the part that was cut.
             Framing::Body(Body::UntilClose) if is_too_long => Framing::Unknown,
             framing => framing,
@@ -429,13 +445,14 @@ impl<F: FnMut(u32, Head)> HeadSink for ResponseSink<'_, F> {
 
     fn on_unreadable(&mut self, line: &[u8], is_http: bool) -> bool {
         let is_answer = self.requests_seen > 0 && !self.pending_requests.is_empty();
-        match self.pending_requests.next_kind() {
+        let kind = self.pending_requests.next_kind();
+        match kind {
             RequestKind::Headless => return false,
             _ if is_answer => self.add(),
             _ if self.requests_seen == 0 && (is_http || line.starts_with(b"HTTP/")) => self.add(),
             _ => return is_http,
         }
-        *self.search_left = MAX_SEARCH_BYTES;
+        *self.late_answer = Some(LateAnswer { kind, search_left: MAX_SEARCH_BYTES });
         true
     }
 }

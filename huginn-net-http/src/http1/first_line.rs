@@ -154,7 +154,7 @@ impl<'a> StatusLine<'a> {
         let blank = rest.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
         let rest = trim_blanks(rest.get(blank..).unwrap_or_default());
         let (status, reason) = rest.split_at_checked(3).unwrap_or((rest, &[]));
-        let status = status_code(status);
+        let status = status_code(status).filter(|_| !reason.first().is_some_and(u8::is_ascii_digit));
         let reason = if status.is_none() { rest } else { trim_blanks(reason) };
         Some(Self { version, p0f_version, status, reason })
     }

@@ -9,28 +9,36 @@ use crate::limits::MAX_HEAD;
 pub(super) struct OpenLine {
     bytes: Vec<u8>,
     probe: Probe,
+    /// Whether the line is longer than a head.
+    is_too_long: bool,
 }
 
 impl Default for OpenLine {
     fn default() -> Self {
-        Self { bytes: Vec::new(), probe: Probe::Unsure }
+        Self { bytes: Vec::new(), probe: Probe::Unsure, is_too_long: false }
     }
 }
 
 impl OpenLine {
-    /// Appends the next bytes. Returns false if no head begins with this line, or if it is longer than a head.
+    /// Appends the next bytes. Returns false if no head can begin with this line, or if it is longer than a head.
     ///
     /// Each byte is read once.
     pub(super) fn push(&mut self, role: Role, bytes: &[u8]) -> bool {
         if self.probe != Probe::Yes {
             self.probe = first_line::probe_more(role, &self.bytes, bytes);
         }
-        let has_room = self.bytes.len().saturating_add(bytes.len()) <= MAX_HEAD;
-        if self.probe == Probe::No || !has_room {
+        if self.probe == Probe::No {
             return false;
         }
-        self.bytes.extend_from_slice(bytes);
-        true
+        let room = MAX_HEAD.saturating_sub(self.bytes.len());
+        self.is_too_long = bytes.len() > room;
+        self.bytes.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+        !self.is_too_long
+    }
+
+    /// Whether a head certainly begins with this line, and the line is longer than a head.
+    pub(super) fn is_head_too_long(&self, role: Role) -> bool {
+        self.is_too_long && first_line::begins_head(role, &self.bytes)
     }
 
     pub(super) fn bytes(&self) -> &[u8] {

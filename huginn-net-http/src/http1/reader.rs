@@ -73,7 +73,7 @@ enum State {
     },
     Body(Body),
     /// The start of the next head is unknown. It is searched for at the start of a piece, and if the direction is known
-    /// to be HTTP, also in its lines; with the line that the last piece left open, unless it left one that begins no head.
+    /// to be HTTP, also in its lines; with the line that the last piece left open, unless no head can begin with it.
     Resyncing(Option<OpenLine>),
     /// After HTTP/1, or in HTTP/2 instead of it; with the buffered bytes.
     Switched(Vec<u8>),
@@ -342,7 +342,7 @@ impl Reader {
         let end = memchr(b'\n', bytes).map_or(bytes.len(), |end| end.saturating_add(1));
         let piece = bytes.get(..end).unwrap_or_default();
         let line = if before.is_empty() { Cow::Borrowed(piece) } else { [&before, piece].concat().into() };
-        // The rest of a line that has not ended begins no head.
+        // No head begins with the rest of a line that has not ended.
         let next_line = piece.ends_with(b"\n").then(OpenLine::default);
         if !is_unreadable {
             counters.heads_too_long = counters.heads_too_long.saturating_add(1);
@@ -440,6 +440,7 @@ impl Reader {
                 start = memchr(b'\n', bytes).map_or(bytes.len(), |end| end.saturating_add(1));
                 let piece = bytes.get(..start)?;
                 let may_begin_head = line.push(self.role, piece);
+                self.count_if_too_long(&line, counters, sink);
                 if !piece.ends_with(b"\n") {
                     self.state = State::Resyncing(may_begin_head.then_some(line));
                     return None;
@@ -465,6 +466,7 @@ impl Reader {
                 let last = rest.get(line..)?;
                 let mut open = OpenLine::default();
                 let may_begin_head = is_line(last) && (last.is_empty() || open.push(self.role, last));
+                self.count_if_too_long(&open, counters, sink);
                 self.state = State::Resyncing(may_begin_head.then_some(open));
                 return None;
             };
@@ -477,6 +479,14 @@ impl Reader {
                 self.count_if_unreadable(line, counters, sink);
             }
             start = start.saturating_add(end);
+        }
+    }
+
+    /// Counts a line that begins a head and is longer than one may be.
+    fn count_if_too_long(&self, line: &OpenLine, counters: &mut Http1Counters, sink: &mut impl HeadSink) {
+        if line.is_head_too_long(self.role) {
+            counters.heads_too_long = counters.heads_too_long.saturating_add(1);
+            sink.on_unreadable(line.bytes(), true);
         }
     }
 

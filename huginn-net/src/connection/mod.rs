@@ -41,7 +41,8 @@ pub struct Connection {
     pub client_system: Option<SystemName<Arc<Label>>>,
     /// The operating system that the SYN+ACK matches.
     pub server_system: Option<SystemName<Arc<Label>>>,
-    /// The software that the first request or the client's SSH algorithms match; with a remark unless the User-Agent agrees.
+    /// The software that the first request or the client's SSH algorithms match; with the remarks of
+    /// [`SoftwareName`].
     pub client_software: Option<Arc<str>>,
     /// The software that the first response matches.
     pub server_software: Option<SoftwareName<Arc<Label>>>,

@@ -53,8 +53,8 @@ const HEAD_CUT: usize = 24;
 /// Bytes of a label, without its texts.
 const LABEL: usize = 64;
 
-/// Bytes of the remark ` (fuzzy)`, and of one on a User-Agent or Server header.
-const REMARK: usize = 24;
+/// Bytes of the longest remark on a system or software: ` (generic, custom User-Agent)`.
+const REMARK: usize = 32;
 
 /// Bytes of `params`.
 const PARAMS: usize = 72;

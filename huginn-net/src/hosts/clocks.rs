@@ -38,7 +38,7 @@ pub(super) struct MeasuredClock {
 pub(super) enum ClockVerdict {
     /// The clock counts since the start of the system.
     Uptime(Uptime),
-    /// The clock may have a random start value, or its frequency is none that systems use.
+    /// The clock may have a random start value, or systems do not use its frequency.
     Unconfirmed,
     /// The measurement contradicts the earlier clock.
     Contradiction,

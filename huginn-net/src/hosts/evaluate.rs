@@ -208,7 +208,10 @@ impl Evidence {
             Cause::Handshake { handshake: Handshake::Syn, .. } => ("SYN", None),
             Cause::Handshake { handshake: Handshake::SynAck, .. } => ("SYN+ACK", None),
             Cause::Head { label, .. } => (self.who(), Some(Arc::clone(&label.name))),
-            Cause::Header { .. } | Cause::TlsClient { .. } => (self.who(), None),
+            Cause::Header { .. } => (self.who(), None),
+            Cause::TlsClient { family, software, .. } => {
+                (self.who(), Some(software.as_deref().unwrap_or(family.name()).into()))
+            }
         };
         Statement { who, says: Arc::clone(&self.says), by }
     }
@@ -416,19 +419,22 @@ sig = 1:B::
 
     #[test]
     fn system_without_exact_evidence_is_fuzzy() {
-        for (kind, system, want) in [
-            ('S', "Linux", "Linux 6"),
-            ('A', "Linux", "Linux 6"),
-            ('H', "Windows", "Windows"),
-            ('F', "Linux", "Linux 6 (fuzzy)"),
-            ('f', "Linux", "Linux 6 (fuzzy)"),
-            ('S', "BSD", "BSD (fuzzy)"),
-            ('f', "BSD", "BSD (fuzzy)"),
-            ('U', "Windows", "Windows (fuzzy)"),
-        ] {
-            let verdict = profile(&[(kind, system, 1)]).verdict();
-            assert_eq!(verdict.name().unwrap().to_string(), want, "{kind}");
-            assert_eq!(verdict.fuzzy, want.ends_with("(fuzzy)"), "{kind}");
+        type Row = (&'static [(char, &'static str, u32)], &'static str);
+        let rows: [Row; 9] = [
+            (&[('S', "Linux", 1)], "Linux 6"),
+            (&[('A', "Linux", 1)], "Linux 6"),
+            (&[('H', "Windows", 1)], "Windows"),
+            (&[('F', "Linux", 1)], "Linux 6 (fuzzy)"),
+            (&[('f', "Linux", 1)], "Linux 6 (fuzzy)"),
+            (&[('f', "Linux", 1), ('H', "Linux", 1)], "Linux"),
+            (&[('S', "BSD", 1)], "BSD (fuzzy)"),
+            (&[('f', "BSD", 1)], "BSD (fuzzy)"),
+            (&[('U', "Windows", 1)], "Windows (fuzzy)"),
+        ];
+        for (seen, want) in rows {
+            let verdict = profile(seen).verdict();
+            assert_eq!(verdict.name().unwrap().to_string(), want, "{seen:?}");
+            assert_eq!(verdict.fuzzy, want.ends_with("(fuzzy)"), "{seen:?}");
         }
     }
 

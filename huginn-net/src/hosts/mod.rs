@@ -109,7 +109,7 @@ pub struct HostCounters {
     pub buffered_bytes: u64,
     /// Uptimes reported.
     pub uptimes: u64,
-    /// Clock measurements without an uptime: the clock may have a random start value, or its frequency is none that systems use.
+    /// Clock measurements without an uptime: the clock may have a random start value, or systems do not use its frequency.
     pub uptimes_doubted: u64,
     /// Hosts with inconsistent timestamps: the start value is random per peer or connection (Linux since 4.10), or
     /// several hosts share the address.

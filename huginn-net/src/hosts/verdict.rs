@@ -182,11 +182,14 @@ pub enum Explanation {
 }
 
 impl Verdict {
-    /// The most likely system: the label of its best handshake if it has one, otherwise its bare name.
+    /// The most likely system: the label of its best handshake if it has one as certain as the verdict, otherwise its bare name.
     pub fn name(&self) -> Option<SystemName<String>> {
         let system = self.system.as_deref()?;
+        let is_as_certain = |grade: Grade| grade.is_firm_tcp() || self.fuzzy && grade.decides();
         let labelled = self.evidence.iter().find_map(|one| match &one.because {
-            Cause::Handshake { label, .. } if *label.name == *system => Some(label.to_string()),
+            Cause::Handshake { label, .. } if *label.name == *system && is_as_certain(one.grade) => {
+                Some(label.to_string())
+            }
             _ => None,
         });
         let name = labelled.unwrap_or_else(|| system.to_owned());

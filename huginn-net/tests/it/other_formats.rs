@@ -72,3 +72,15 @@ fn host_header_is_split_before_a_port_only() {
         }
     }
 }
+
+#[test]
+fn port_is_that_of_the_whole_host() {
+    let events = events(&[b"GET / HTTP/1.1\r\nHost: example.com:8080\r\n\r\n"], 13);
+    let event = events.iter().find(|event| matches!(event.kind, Finding::HttpRequest(_))).unwrap();
+    let event: Value =
+        serde_json::from_str(&FormattedEvent::new(EventFormat::Eve, event).to_string()).unwrap();
+    assert_eq!(
+        (&event["http"]["hostname"], &event["http"]["http_port"]),
+        (&json!("example.com"), &json!(8080))
+    );
+}

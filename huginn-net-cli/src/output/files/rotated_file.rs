@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::time::SystemTime;
 
 use huginn_net::Timestamp;
 
@@ -32,7 +31,7 @@ impl RotatedFile {
         suffix: &str,
         keep: usize,
         last: &Path,
-        now: SystemTime,
+        now: impl Into<Timestamp>,
     ) -> io::Result<()> {
         let mut all = Self::from(path, suffix, now)?;
         all.retain(|rotated| Some(rotated.name.as_os_str()) != last.file_name());
@@ -49,7 +48,7 @@ impl RotatedFile {
     }
 
     /// Lists the rotated files of `path` whose names end in `suffix`.
-    pub(super) fn from(path: &Path, suffix: &str, now: SystemTime) -> io::Result<Vec<Self>> {
+    pub(super) fn from(path: &Path, suffix: &str, now: impl Into<Timestamp>) -> io::Result<Vec<Self>> {
         let mut prefix = path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
         prefix.push(b'.');
         let now = stamp(now).into_bytes();

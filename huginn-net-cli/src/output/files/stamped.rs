@@ -2,7 +2,6 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use huginn_net::Timestamp;
 
@@ -35,8 +34,13 @@ impl StampedFiles {
         unused_path(u32::MAX, path).ok_or_else(|| io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Removes the oldest files beyond the number to keep.
-    pub(crate) fn remove_oldest(&self, keep: usize, last: &Path, now: SystemTime) -> io::Result<()> {
+    /// Removes the oldest files beyond the number to keep. A file that begins after `now` is older than all others.
+    pub(crate) fn remove_oldest(
+        &self,
+        keep: usize,
+        last: &Path,
+        now: impl Into<Timestamp>,
+    ) -> io::Result<()> {
         let path = parent_directory(&self.path).join(self.stem());
         RotatedFile::remove_oldest(&path, self.extension, keep, last, now)
     }

@@ -1,10 +1,11 @@
 //! The thread that writes packets to pcapng files, one after the other.
 
+use std::cmp::max_by_key;
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Instant, SystemTime};
@@ -41,6 +42,8 @@ pub(super) struct PacketWriter {
 
 struct OpenFile {
     path: PathBuf,
+    /// The time in its name.
+    begin: Timestamp,
     file: Arc<File>,
     writer: PcapngWriter<Arc<File>>,
     /// Numbers of the interfaces in the file.
@@ -109,7 +112,7 @@ impl PacketWriter {
         if !file.is_kept {
             file.is_kept = true;
             self.queue.on_file();
-            self.remove_oldest(&file.path);
+            self.remove_oldest(file);
         }
         Ok(())
     }
@@ -123,13 +126,16 @@ impl PacketWriter {
         // A file without its header is of no use.
         let writer = PcapngWriter::new(Arc::clone(&file), PCAPNG_APPLICATION)
             .inspect_err(|_| _ = fs::remove_file(&path))?;
-        Ok(OpenFile { path, file, writer, numbers: HashMap::new(), len: 0, end: 0, is_kept: false })
+        let numbers = HashMap::new();
+        Ok(OpenFile { path, begin: first, file, writer, numbers, len: 0, end: 0, is_kept: false })
     }
 
     /// Removes the oldest files beyond the number to keep, but not the newest one.
-    fn remove_oldest(&self, newest: &Path) {
+    fn remove_oldest(&self, newest: &OpenFile) {
         let PacketFiles { names, keep, .. } = &self.files;
-        if let Err(error) = names.remove_oldest(*keep, newest, SystemTime::now()) {
+        // The clock of a stream of packets may be ahead.
+        let now = max_by_key(SystemTime::now().into(), newest.begin, |at: &Timestamp| at.as_nanos());
+        if let Err(error) = names.remove_oldest(*keep, &newest.path, now) {
             self.queue.on_error();
             self.messages.warn(&format_args!("cannot remove the oldest file of packets: {error}"));
         }

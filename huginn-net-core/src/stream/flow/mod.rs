@@ -15,7 +15,7 @@ use crate::{FlowId, Interest, Segment, Side, TcpFlags, TcpHeader};
 
 /// Reassembles one TCP connection for a set of parsers.
 ///
-/// The flow allocates nothing before the first payload. If every parser [summarizes](StreamParser::summarize) that
+/// The flow allocates nothing before the first payload. If every parser [summarizes](crate::StreamParser::summarize) that
 /// payload, the flow stores only the numbers of its segment until more data arrives. A side that no parser reads is
 /// not buffered, and the flow ends when no parser reads either side.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl<S: ParserSet> StreamFlow<S> {
     /// Processes the next segment of the connection, with its payload [without padding](super::without_padding).
     ///
     /// `new_parsers` creates the parsers at the first data, and again after a summarized segment. `feed` passes data
-    /// to each parser of the set with [`ParserSlot::on_data`].
+    /// to each parser of the set with [`ParserSlot::on_data`](crate::ParserSlot::on_data).
     #[inline]
     pub fn on_segment(
         &mut self,

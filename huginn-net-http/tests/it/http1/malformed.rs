@@ -153,6 +153,7 @@ fn status_that_is_not_three_digits_is_none() {
         ("HTTP/1.1", None, ""),
         ("HTTP/1.1 20x OK", None, "20x OK"),
         ("HTTP/1.1 99", None, "99"),
+        ("HTTP/1.1 2000 OK", None, "2000 OK"),
         ("HTTP/1.1 200 OK", Some(200), "OK"),
     ] {
         let head = format!("{line}\r\nServer: a\r\n\r\n");

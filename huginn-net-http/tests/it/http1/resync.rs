@@ -138,7 +138,30 @@ fn answer_after_an_unreadable_line_is_found_in_any_piece() {
         let mut recorder = new_recorder();
         recorder.requests(NEXT);
         answer.as_bytes().chunks(len).for_each(|piece| _ = recorder.responses(piece));
-        assert_eq!(recorder.heads, ["0 GET /next", "1 200"], "{len}");
+        recorder.requests(NEXT).responses(ok(0));
+        assert_eq!(recorder.heads, ["0 GET /next", "0 200", "1 GET /next", "1 200"], "{len}");
+    }
+}
+
+#[test]
+fn late_answer_to_a_head_request_has_no_body() {
+    let mut recorder = new_recorder();
+    recorder.requests("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n").responses(" \r\n");
+    recorder.responses("HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n");
+    recorder.requests(NEXT).responses(ok(0));
+    assert_eq!(recorder.heads, ["0 HEAD /", "0 200", "1 GET /next", "1 200"]);
+}
+
+#[test]
+fn request_line_that_is_too_long_in_a_search_is_counted() {
+    let line = format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "a".repeat(70_000));
+    for len in [1_000, 100_000] {
+        let mut recorder = new_recorder();
+        recorder.requests("GET / HTTP/1.0.8\r\n\r\n");
+        line.as_bytes().chunks(len).for_each(|piece| _ = recorder.requests(piece));
+        recorder.requests(NEXT);
+        assert_eq!(recorder.heads, ["2 GET /next"], "{len}");
+        assert_eq!(recorder.counters.heads_too_long, 1, "{len}");
     }
 }
 

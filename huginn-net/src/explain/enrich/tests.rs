@@ -182,7 +182,7 @@ fn csv_gets_columns() {
 }
 
 #[test]
-fn added_cell_of_csv_is_no_formula() {
+fn added_csv_cell_is_not_a_formula() {
     let (_, table) = ClientDatabase::builtin_tables().iter().find(|(name, _)| *name == "bun.tsv").unwrap();
     let clients = ClientDatabase::parse(&table.replace("\tBun\t", "\t=Bun\t")).unwrap();
     let signatures = Database::builtin();

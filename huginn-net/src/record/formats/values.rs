@@ -477,7 +477,7 @@ pub(super) fn host_name(value: &str) -> Option<String> {
 /// The port of the Host header.
 pub(super) fn host_port(event: &Event, out: &mut Vec<u8>) -> bool {
     let Finding::HttpRequest(finding) = &event.kind else { return false };
-    let host = finding.request.host().map(|host| wire_text(event, host)).unwrap_or_default();
+    let host = finding.request.host().map(String::from_utf8_lossy).unwrap_or_default();
     let (_, port) = split_host(&host);
     port.is_some_and(|port| number(out, port))
 }
