@@ -302,8 +302,8 @@ refusals() {
     local backend program
     for backend in "${!programs[@]}"; do
         program=${programs[$backend]}
-        refused 2 hn-none "$program" -i hn-none --backend "$backend"
-        refused 2 hn-none "$program" -i hn-b -i hn-none --backend "$backend"
+        refused 1 hn-none "$program" -i hn-none --backend "$backend"
+        refused 1 hn-none "$program" -i hn-b -i hn-none --backend "$backend"
         refused 2 "no such user" "$program" -i hn-b --backend "$backend" --user hn-nobody
         refused 1 "install -d -o" "$program" -i hn-b --backend "$backend" --user nobody -o "$tmp/refused.json"
         STARTER="setpriv --reuid nobody --regid nogroup --clear-groups" \
