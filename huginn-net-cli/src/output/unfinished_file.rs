@@ -80,7 +80,7 @@ impl UnfinishedFile {
         let Self { path, name, replaces, earlier } = self;
         let named = if replaces { path.persist(name) } else { path.persist_noclobber(name) };
         match (named, earlier) {
-            // A file that is mounted by itself, as into a container, or that belongs to somebody else, keeps its place.
+            // A file that is mounted by itself, as into a container, or has another owner in a sticky folder, keeps its place.
             (Err(failed), Some(mut earlier)) => {
                 earlier.set_len(0)?;
                 io::copy(&mut File::open(&failed.path)?, &mut earlier).map(drop)

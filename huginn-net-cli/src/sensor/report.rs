@@ -83,7 +83,7 @@ fn tick(
 
 /// Losses by cause. Drops of interfaces are excluded: most systems count frames that were captured but that no other
 /// protocol wanted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 struct Losses {
     kernel: u64,
     queues: u64,
@@ -96,7 +96,7 @@ struct Losses {
 }
 
 /// Events that outputs lost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 struct OutputLosses {
     /// Those that found the queue full.
     refused: u64,

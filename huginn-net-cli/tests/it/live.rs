@@ -651,7 +651,7 @@ fn extracted(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn failed_extract_keeps_complete_files_and_leaves_no_truncated_one() {
+fn failed_extract_keeps_only_complete_files() {
     let folder = tempfile::tempdir().unwrap();
     for _ in 0..2 {
         assert_eq!(extract_with_limit(folder.path(), "unlimited").0, 0);

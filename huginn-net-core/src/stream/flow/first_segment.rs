@@ -1,4 +1,4 @@
-//! A connection of which one segment with payload was captured.
+//! A connection with one captured segment that has payload.
 
 use super::open::Open;
 use super::visitors::Resume;
