@@ -27,6 +27,7 @@
 //! [`HuginnNet::push`](core::Analyzer::push) analyses one frame at a time. The modules [`tcp`], [`http`], [`tls`] and
 //! [`ssh`] contain the parsers; they need neither flows nor a database.
 
+pub mod alert;
 pub mod blind_spots;
 #[cfg(test)]
 #[path = "../../captures/tools/captures.rs"]

@@ -65,6 +65,9 @@ const CONCLUSION: usize = 200;
 /// Bytes of a conclusion from several connections, without the texts of its software and names: its numbers and packets.
 const NOTICE: usize = 900;
 
+/// Bytes of severity, proof, identifier and update of an alert, and of the remark that its address may be forged.
+const ALERT_FIELDS: usize = 130;
+
 /// Bytes of a tool, without the texts of its label.
 const TOOL: usize = 300;
 
@@ -237,11 +240,11 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
             let reasons = found.reasons.iter().map(|reason| text(reason.as_bytes(), TextLimit::NONE));
             sum([60, reasons.fold(0, |sum, len| sum.saturating_add(len).saturating_add(16))])
         }
-        Finding::Conflict(_) => 60,
+        Finding::Conflict(_) => sum([ALERT_FIELDS, 150]),
         Finding::Notice(found) => notice(found),
-        Finding::Tool(found) => tool(&found.label),
+        Finding::Tool(found) => tool(&found.label).saturating_add(ALERT_FIELDS as u64),
         Finding::Connection(found) => connection(found),
-        Finding::Match(found) => matched(found, limit),
+        Finding::Match(found) => matched(found, limit).saturating_add(ALERT_FIELDS as u64),
     }
 }
 
@@ -270,7 +273,7 @@ fn notice(found: &TrafficNotice) -> u64 {
             found.value.len().saturating_add(found.baseline.len().saturating_mul(ESCAPED)).saturating_add(60)
         }
     };
-    sum([NOTICE, texts.saturating_mul(2)])
+    sum([NOTICE, ALERT_FIELDS, texts.saturating_mul(2)])
 }
 
 /// Bytes of trust anchors: each byte of an identifier has at most four characters.

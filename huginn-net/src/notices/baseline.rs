@@ -402,7 +402,7 @@ impl Learner {
         };
         self.reported = self.reported.saturating_add(1);
         let kind = TrafficNoticeKind::NewFingerprint(notice);
-        let notice = TrafficNotice { kind, packets: vec![event.packet_number] };
+        let notice = TrafficNotice::new(kind, vec![event.packet_number]);
         let Event { ts, packet_number, flow, subject, .. } = event;
         let finding = Finding::Notice(Box::new(notice));
         Some(Event::new(*ts, *packet_number, flow.clone(), *subject, finding))

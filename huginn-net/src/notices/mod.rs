@@ -27,6 +27,7 @@ use self::scan::Scans;
 pub use self::scan::{ScanNotice, ScanTarget};
 pub use self::service::BeaconService;
 use crate::Finding;
+use crate::alert::AlertKind;
 use crate::hosts::{HostUpdate, HttpUpdate, TcpUpdate, Update};
 use crate::limits::{BEACON_CONTACTS, MAX_BEACON_CONTACTS, NOTICE_IDLE_SECS, SCAN_HOSTS, SCAN_PORTS};
 
@@ -57,6 +58,10 @@ pub struct TrafficNotice {
     pub kind: TrafficNoticeKind,
     /// Numbers of the first packets that show it, at most eight.
     pub packets: Vec<u64>,
+    /// Whether a handshake proves that the client sent the packets.
+    pub is_proven: bool,
+    /// Whether an earlier event reported the same with smaller numbers.
+    pub is_update: bool,
 }
 
 /// The kinds of conclusions.
@@ -75,30 +80,32 @@ pub enum TrafficNoticeKind {
     NewFingerprint(NewFingerprintNotice),
 }
 
-/// The values of the field `finding`: [names of notices](TrafficNotice::name), and `conflict`.
-pub(crate) const FINDING_NAMES: [&str; 6] =
-    ["conflict", "scan", "beacon", "contradiction", "imitation", "new_fingerprint"];
-
 impl TrafficNotice {
-    /// The name: `scan`, `beacon`, `contradiction`, `imitation` or `new_fingerprint`.
-    pub const fn name(&self) -> &'static str {
-        match self.kind {
-            TrafficNoticeKind::Scan(_) => "scan",
-            TrafficNoticeKind::Beacon(_) => "beacon",
-            TrafficNoticeKind::Contradiction(_) => "contradiction",
-            TrafficNoticeKind::Imitation(_) => "imitation",
-            TrafficNoticeKind::NewFingerprint(_) => "new_fingerprint",
+    fn new(kind: TrafficNoticeKind, packets: Vec<u64>) -> Self {
+        Self { kind, packets, is_proven: false, is_update: false }
+    }
+}
+
+impl TrafficNoticeKind {
+    /// The kind of the alert.
+    pub const fn alert(&self) -> AlertKind {
+        match self {
+            Self::Scan(_) => AlertKind::Scan,
+            Self::Beacon(_) => AlertKind::Beacon,
+            Self::Contradiction(_) => AlertKind::Contradiction,
+            Self::Imitation(_) => AlertKind::Imitation,
+            Self::NewFingerprint(_) => AlertKind::NewFingerprint,
         }
     }
 
-    /// The section of the documentation that explains the kind.
-    pub const fn page(&self) -> &'static str {
-        match self.kind {
-            TrafficNoticeKind::Scan(_) => "docs/findings.md#scan",
-            TrafficNoticeKind::Beacon(_) => "docs/findings.md#beacon",
-            TrafficNoticeKind::Contradiction(_) => "docs/findings.md#contradiction",
-            TrafficNoticeKind::Imitation(_) => "docs/findings.md#imitation",
-            TrafficNoticeKind::NewFingerprint(_) => "docs/findings.md#new_fingerprint",
+    /// What distinguishes conclusions of one kind about a client.
+    pub(crate) fn object(&self) -> String {
+        match self {
+            Self::Scan(found) => format!("{:?}", found.target),
+            Self::Beacon(found) => found.target.to_string(),
+            Self::Contradiction(_) => String::new(),
+            Self::Imitation(found) => found.claim.clone(),
+            Self::NewFingerprint(found) => format!("{} {}", found.kind.name(), found.value),
         }
     }
 }
@@ -239,7 +246,7 @@ fn client_of<K>(event: &Event<K>) -> ClientKey {
 /// The event of a conclusion at the packet of an update.
 fn at_packet<K>(event: &Event<K>, kind: TrafficNoticeKind, packets: Vec<u64>) -> Event<TrafficNotice> {
     let Event { ts, packet_number, flow, .. } = event;
-    Event::new(*ts, *packet_number, flow.clone(), Side::Client, TrafficNotice { kind, packets })
+    Event::new(*ts, *packet_number, flow.clone(), Side::Client, TrafficNotice::new(kind, packets))
 }
 
 /// The time between two timestamps, in milliseconds; zero if the second one is earlier.

@@ -532,13 +532,8 @@ impl OpenScan {
         let LastSyn { ts, packet_number, client_port, server, .. } = self.last;
         let flow = FlowId::new(SocketAddr::new(ip, client_port), server, TransportKind::Tcp, tunnel);
         let kind = TrafficNoticeKind::Scan(self.notice());
-        Event::new(
-            ts,
-            packet_number,
-            flow,
-            Side::Client,
-            TrafficNotice { kind, packets: self.packets.clone() },
-        )
+        let notice = TrafficNotice::new(kind, self.packets.clone());
+        Event::new(ts, packet_number, flow, Side::Client, notice)
     }
 
     fn notice(&self) -> ScanNotice {

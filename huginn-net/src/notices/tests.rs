@@ -93,7 +93,7 @@ impl Traffic {
 
     fn texts(self) -> Vec<String> {
         let of = |event: Event<Finding>| match event.kind {
-            Finding::Notice(notice) => format!("{}: {notice}", notice.name()),
+            Finding::Notice(notice) => format!("{}: {notice}", notice.kind.alert().name()),
             other => panic!("{other:?}"),
         };
         self.findings(NoticeSettings::default()).into_iter().map(of).collect()
@@ -174,7 +174,7 @@ fn scan_has_its_numbers_and_the_flow_of_its_last_packet() {
     assert_eq!(notice.packets, [1, 3, 5, 7, 9, 11, 13, 15]);
     assert_eq!((scan.target, scan.targets, scan.answered, scan.syns), (ScanTarget::Port(445), 100, 1, 200));
     assert_eq!((event.packet_number, event.flow.server), (199, server(100, 445)));
-    assert_eq!((event.subject, notice.page()), (Side::Client, "docs/findings.md#scan"));
+    assert_eq!((event.subject, notice.kind.alert().page()), (Side::Client, "docs/findings.md#scan"));
     let reason = "sends SYNs to 100 hosts on port 445 in 1 s, 1 accepts";
     assert_eq!(notice.to_string(), reason);
 }

@@ -19,6 +19,7 @@ use super::kinds::{
 };
 use super::text::{LimitedTexts, Text};
 use super::tls::{TlsCertificatesRecord, TlsClientRecord, TlsHandshakeRecord, TlsServerRecord};
+use crate::alert::{Alert, AlertKind};
 use crate::{Event, Finding};
 
 records! {
@@ -41,6 +42,18 @@ records! {
         /// Why the bytes of the event compete with others of the same place in the stream, if they do
         conflict[omitted]: Option<Text<'a>>,
     }
+
+    /// The fields of an event that is an alert, before those of its kind.
+    pub struct AlertFields<'a> in "alert_" {
+        /// How much the alert matters: `low`, `medium` or `high`
+        severity: Text<'a>,
+        /// Whether a handshake proves that the subject sent the packets; without it, the address may be forged
+        proven: bool,
+        /// Identifies the alert in all of its reports
+        id: Text<'a>,
+        /// Whether an earlier event reported the alert with smaller numbers
+        update: bool,
+    }
 }
 
 /// The field after those of the kind.
@@ -53,8 +66,8 @@ const CUT: FieldInfo = FieldInfo {
     is_optional: true,
 };
 
-/// An event as it is written: one flat object with the fields of its [head](Head), its [flow](FlowRecord) and its
-/// [kind](Kind), and `cut`.
+/// An event as it is written: one flat object with the fields of its [head](Head), its [flow](FlowRecord), its
+/// [alert](AlertFields) and its [kind](Kind), and `cut`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EventRecord<'a> {
@@ -62,6 +75,8 @@ pub struct EventRecord<'a> {
     pub head: Head<'a>,
     /// The flow.
     pub flow: FlowRecord<'a>,
+    /// The fields of an alert; absent for events that only state facts.
+    pub alert: Option<AlertFields<'a>>,
     /// The fields of the kind.
     pub kind: Kind<'a>,
     /// The fields whose text was cut, because it was longer than the limit.
@@ -179,6 +194,11 @@ pub fn needs_handshakes(name: &str) -> bool {
     matches!(name, "tls_handshake" | "tls_certificates" | "connection")
 }
 
+/// Whether events of this name are [alerts](Alert).
+pub(crate) fn is_alert(name: &str) -> bool {
+    matches!(name, "tool" | "finding" | "match")
+}
+
 /// The place of the kind in [`EVENT_NAMES`].
 pub(crate) fn event_number(finding: &Finding) -> usize {
     match finding {
@@ -217,7 +237,8 @@ pub(crate) fn event_number(finding: &Finding) -> usize {
 /// ```
 pub fn fields_of_event(name: &str) -> Option<Vec<FieldInfo>> {
     let kind = fields_of_kind(name)?;
-    Some([Head::FIELDS, FlowRecord::FIELDS, kind, &[CUT]].concat())
+    let alert = if is_alert(name) { AlertFields::FIELDS } else { &[] };
+    Some([Head::FIELDS, FlowRecord::FIELDS, alert, kind, &[CUT]].concat())
 }
 
 impl<'a> EventRecord<'a> {
@@ -228,8 +249,20 @@ impl<'a> EventRecord<'a> {
         Self {
             head: Head::new(event, event_name(&event.kind), None, None),
             flow: (&event.flow).into(),
+            alert: Alert::of(event).map(Into::into),
             kind,
             cut,
+        }
+    }
+}
+
+impl From<Alert<'_>> for AlertFields<'_> {
+    fn from(alert: Alert<'_>) -> Self {
+        Self {
+            severity: alert.severity().name().into(),
+            proven: alert.is_proven(),
+            id: Text::owned(alert.id()),
+            update: alert.is_update(),
         }
     }
 }
@@ -301,8 +334,13 @@ fn describe<'a, U: Use<'a>>(event: &'a Event, cut: &mut Vec<Text<'a>>, to: U) ->
         Finding::HostChange(finding) => to.fields(finding.into(), Kind::HostChange),
         Finding::IpSharing(finding) => to.fields(finding.into(), Kind::IpSharing),
         Finding::Mismatch(finding) => to.fields(finding.into(), Kind::Mismatch),
-        Finding::Conflict(reason) => to.fields(reason.into(), Kind::Finding),
-        Finding::Notice(notice) => to.fields((&**notice).into(), Kind::Finding),
+        Finding::Conflict(_) => {
+            to.fields(FindingRecord::new(&Alert::new(event, AlertKind::Conflict)), Kind::Finding)
+        }
+        Finding::Notice(notice) => {
+            let alert = Alert::new(event, notice.kind.alert());
+            to.fields(FindingRecord::new(&alert).with_notice(notice), Kind::Finding)
+        }
         Finding::Tool(found) => to.fields((&**found).into(), Kind::Tool),
         Finding::Connection(connection) => {
             let transport = event.flow.transport.name();
@@ -337,10 +375,14 @@ fn add_parts<'a, O: Object, C: Borrow<Vec<Text<'a>>>>(
     object: &mut O,
     head: &Head<'_>,
     add_flow: impl FnOnce(&mut O) -> Result<(), O::Error>,
+    alert: Option<&AlertFields<'_>>,
     add_kind: impl FnOnce(&mut O) -> Result<C, O::Error>,
 ) -> Result<(), O::Error> {
     head.add_to(object)?;
     add_flow(object)?;
+    if let Some(alert) = alert {
+        alert.add_to(object)?;
+    }
     let cut = add_kind(object)?;
     object.add_unless_omitted(CUT.name, cut.borrow())
 }
@@ -354,7 +396,9 @@ pub(crate) fn add_event<O: Object>(
     object: &mut O,
     add_flow: impl FnOnce(&mut O) -> Result<(), O::Error>,
 ) -> Result<(), O::Error> {
-    add_parts(object, &Head::new(event, event_name(&event.kind), file, interface), add_flow, |object| {
+    let head = Head::new(event, event_name(&event.kind), file, interface);
+    let alert = Alert::of(event).map(AlertFields::from);
+    add_parts(object, &head, add_flow, alert.as_ref(), |object| {
         let mut cut = Vec::new();
         describe(event, &mut cut, AddTo(object))?;
         Ok(cut)
@@ -383,6 +427,7 @@ impl Serialize for EventRecord<'_> {
             &mut object,
             &self.head,
             |object| self.flow.add_to(object),
+            self.alert.as_ref(),
             |object| self.kind.add_to(object).map(|()| &self.cut),
         )?;
         object.end()
@@ -403,7 +448,12 @@ impl<'de> Deserialize<'de> for EventRecord<'_> {
             rest: Map<String, Value>,
         }
         let Line { head, flow, cut, rest } = Line::deserialize(deserializer)?;
-        let kind = Kind::read(&head.event.to_string(), rest).map_err(Error::custom)?;
-        Ok(Self { head, flow, kind, cut })
+        let name = head.event.to_string();
+        let alert = match is_alert(&name) {
+            true => Some(AlertFields::deserialize(Value::Object(rest.clone())).map_err(Error::custom)?),
+            false => None,
+        };
+        let kind = Kind::read(&name, rest).map_err(Error::custom)?;
+        Ok(Self { head, flow, alert, kind, cut })
     }
 }

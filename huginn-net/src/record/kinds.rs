@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use huginn_net_core::{Conflict, Side, Timestamp};
+use huginn_net_core::{Side, Timestamp};
 use huginn_net_db::{BrowserImitation, ClientMatch, Label, NearestClient, Software};
 use huginn_net_http::language;
 use huginn_net_ssh::{KexGuess, SshPeer};
@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::describe::records;
 use super::text::{LimitedTexts, Text};
+use crate::alert::Alert;
 use crate::connection::Connection;
 use crate::consistency::Consistency;
 use crate::finding::{
@@ -86,7 +87,7 @@ records! {
 
     /// `finding`: what several connections show, or two contents for the same bytes.
     pub struct FindingRecord<'a> in "finding_" {
-        /// Kind of the finding: `conflict`, `scan`, `beacon`, `contradiction`, `imitation` or `new_fingerprint`
+        /// Kind of the finding, as docs/findings.md lists them
         finding in "finding": Text<'a>,
         /// The reason in words; of a conflict, what distinguishes its packets
         reason: Text<'a>,
@@ -130,7 +131,7 @@ records! {
         #[serde(default)]
         packets[omitted]: Vec<u64>,
         /// Section of the documentation that explains the kind
-        page[omitted]: Option<Text<'a>>,
+        page: Text<'a>,
     }
 
     /// `tool`: a tool that sends packets of its own, and what it sent until now.
@@ -466,10 +467,11 @@ impl<'a> From<&'a Consistency> for MismatchRecord<'a> {
 }
 
 impl<'a> FindingRecord<'a> {
-    fn new(finding: &'a str, reason: Text<'a>) -> Self {
+    /// Describes an alert, without what its kind alone has.
+    pub(super) fn new(alert: &Alert<'a>) -> Self {
         Self {
-            finding: finding.into(),
-            reason,
+            finding: alert.kind().name().into(),
+            reason: Text::owned(alert.reason().to_string()),
             scanned: None,
             target: None,
             targets: None,
@@ -488,8 +490,8 @@ impl<'a> FindingRecord<'a> {
             known: None,
             since: None,
             baseline: None,
-            packets: Vec::new(),
-            page: None,
+            packets: alert.packets().to_vec(),
+            page: alert.kind().page().into(),
         }
     }
 
@@ -530,30 +532,20 @@ impl<'a> FindingRecord<'a> {
     }
 }
 
-impl From<&Conflict> for FindingRecord<'_> {
-    fn from(reason: &Conflict) -> Self {
-        Self::new("conflict", reason.as_str().into())
-    }
-}
-
-impl<'a> From<&'a TrafficNotice> for FindingRecord<'a> {
-    fn from(notice: &'a TrafficNotice) -> Self {
-        let record = Self {
-            packets: notice.packets.clone(),
-            page: Some(notice.page().into()),
-            ..Self::new(notice.name(), Text::owned(notice))
-        };
+impl<'a> FindingRecord<'a> {
+    /// Adds what the kind of a conclusion alone has.
+    pub(super) fn with_notice(self, notice: &'a TrafficNotice) -> Self {
         match &notice.kind {
-            TrafficNoticeKind::Scan(scan) => record.with_scan(scan),
-            TrafficNoticeKind::Beacon(beacon) => record.with_beacon(beacon),
-            TrafficNoticeKind::Contradiction(_) | TrafficNoticeKind::Imitation(_) => record,
+            TrafficNoticeKind::Scan(scan) => self.with_scan(scan),
+            TrafficNoticeKind::Beacon(beacon) => self.with_beacon(beacon),
+            TrafficNoticeKind::Contradiction(_) | TrafficNoticeKind::Imitation(_) => self,
             TrafficNoticeKind::NewFingerprint(found) => Self {
                 kind: Some(found.kind.name().into()),
                 value: Some((&*found.value).into()),
                 known: Some(found.known),
                 since: found.since.map(Text::owned),
                 baseline: Some((&*found.baseline).into()),
-                ..record
+                ..self
             },
         }
     }

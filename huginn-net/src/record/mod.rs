@@ -39,7 +39,8 @@ pub use self::custom::CustomEventRecord;
 pub use self::describe::{FieldInfo, ValueType, ValueVisitor};
 pub(crate) use self::describe::{Fields, Object, Omit, Value};
 pub use self::event::{
-    EVENT_NAMES, EventRecord, Head, Kind, event_name, fields_of_event, needs_handshakes, visit_event,
+    AlertFields, EVENT_NAMES, EventRecord, Head, Kind, event_name, fields_of_event, needs_handshakes,
+    visit_event,
 };
 pub(crate) use self::event::{add_event, event_number};
 pub use self::flow::{EndpointRecord, FlowRecord, Ip};

@@ -8,7 +8,7 @@ use super::check::{Check, Operand, Value, element};
 use super::error::{SelectionError, SelectionErrorKind};
 use super::parse::{Outcomes, Test};
 use crate::Finding;
-use crate::notices::FINDING_NAMES;
+use crate::alert::FINDING_NAMES;
 use crate::record::{EVENT_NAMES, FieldInfo, ValueType, ValueVisitor, event_number, fields_of_event};
 
 /// The tests of a condition at the places of their fields, for each kind of event.
@@ -130,7 +130,7 @@ impl Places {
 fn unknown_value(path: &str, check: &Check) -> Option<SelectionErrorKind> {
     let (field, known): (_, &'static [&'static str]) = match path {
         "event" => ("event", &EVENT_NAMES),
-        "finding" => ("finding", &FINDING_NAMES),
+        "finding" => ("finding", &**FINDING_NAMES),
         _ => return None,
     };
     let value = check.texts().find(|value| !known.contains(value))?.to_owned();

@@ -1,7 +1,9 @@
 //! What an event has that a list watches.
 
+use std::fmt::{self, Display};
 use std::sync::Arc;
 
+use huginn_net_core::Escaped;
 use huginn_net_db::ClientMatch;
 use huginn_net_tls::Ja4;
 
@@ -9,6 +11,8 @@ use super::IndicatorType;
 use crate::event_limits::TextLimit;
 
 /// A value of an event that a list watches. It follows its event; its subject is the side that the value belongs to.
+///
+/// [`Display`] names value, label and list: `watched ja4 t13d1516h2_8daaf6152771_02713d6af862, Chromium, list bad.csv`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Match {
@@ -35,4 +39,14 @@ pub struct Match {
     /// The software that the event shows.
     pub software: Option<ClientMatch>,
     pub(crate) text_limit: TextLimit,
+}
+
+impl Display for Match {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "watched {} {:#}", self.kind.name(), Escaped(self.value.as_bytes()))?;
+        if !self.label.is_empty() {
+            write!(f, ", {:#}", Escaped(self.label.as_bytes()))?;
+        }
+        write!(f, ", list {:#}", Escaped(self.list.as_bytes()))
+    }
 }

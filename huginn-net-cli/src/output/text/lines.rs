@@ -4,6 +4,7 @@ use std::fmt::{self, Display};
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Effects, Style};
+use huginn_net::alert::Alert;
 use huginn_net::core::TransportKind;
 use huginn_net::finding::Connection;
 use huginn_net::finding::{
@@ -88,6 +89,10 @@ impl Lines {
 
     /// Writes what an event found, and what else is known of it.
     fn write_words(&self, out: &mut impl Write, event: &Event) -> io::Result<()> {
+        if let Some(alert) = Alert::of(event) {
+            let style = self.alarm;
+            write!(out, "{style}{}{style:#} {}: ", alert.severity(), alert.kind().name())?;
+        }
         self.write_content(out, event)?;
         // The lines of matches have the labels of watched entries.
         for entry in event.kind.listed().into_iter().flatten().filter(|entry| !entry.is_watched()) {
@@ -168,12 +173,9 @@ impl Lines {
                 write!(out, "{}", Joined(&reasons))
             }
             Finding::Mismatch(found) => write!(out, "{:#}", Escaped(found.to_string().as_bytes())),
-            Finding::Conflict(_) => out.write_all(b"two contents for the same bytes"),
-            Finding::Notice(found) => write!(out, "{}: {found}", found.name()),
-            Finding::Tool(found) => self.known(out, found),
             Finding::Connection(connection) => self.connection(out, connection),
             Finding::Match(found) => self.matched(out, found, event.packet_number),
-            _ => Ok(()),
+            _ => Alert::of(event).map_or(Ok(()), |alert| write!(out, "{}", alert.reason())),
         }
     }
 
@@ -364,10 +366,7 @@ fn protocol_of(event: &Event) -> &'static str {
         Finding::HostChange(_) => "change",
         Finding::IpSharing(_) => "sharing",
         Finding::Mismatch(_) => "mismatch",
-        Finding::Conflict(_) => "conflict",
-        Finding::Notice(_) => "finding",
-        Finding::Tool(_) => "tool",
-        Finding::Match(_) => "match",
+        Finding::Conflict(_) | Finding::Notice(_) | Finding::Tool(_) | Finding::Match(_) => "alert",
         Finding::Connection(_) => match event.flow.transport {
             TransportKind::Tcp => "TCP end",
             TransportKind::Udp => "UDP end",

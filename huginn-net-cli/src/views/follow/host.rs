@@ -466,7 +466,7 @@ fn remark(event: &Event) -> String {
             found.reasons.words().collect::<Vec<_>>().join(", ")
         }
         Finding::Mismatch(found) => format!("{:#}", Escaped(found.to_string().as_bytes())),
-        Finding::Notice(found) => format!("{}: {found}", found.name()),
+        Finding::Notice(found) => format!("{}: {found}", found.kind.alert().name()),
         Finding::Tool(found) => found.to_string(),
         Finding::Conflict(_) => "two contents for the same bytes".to_owned(),
         _ => String::new(),

@@ -6,6 +6,7 @@ use std::fmt::{self, Display};
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Effects, Style};
+use huginn_net::alert::Alert;
 use huginn_net::consistency::Consistency;
 use huginn_net::core::Amount;
 use huginn_net::db::TcpMatch;
@@ -85,6 +86,10 @@ impl Blocks {
     /// Writes what an event found.
     fn write_content(&self, out: &mut impl Write, event: &Event) -> io::Result<()> {
         let limit = event.kind.text_limit();
+        if let Some(alert) = Alert::of(event) {
+            let severity = alert.severity();
+            self.verdict(out, "severity", Some(format_args!("{severity} {}", alert.kind().title())))?;
+        }
         match &event.kind {
             Finding::Tcp(finding) => self.tcp(out, finding),
             Finding::Mtu(MtuFinding { mtu, link, .. }) => {
@@ -119,15 +124,13 @@ impl Blocks {
                 self.verdict(out, "tool", Some(&found.label))?;
                 self.field(out, "sent", found.sent())
             }
-            Finding::Notice(found) => {
-                self.field(out, "kind", found.name())?;
-                self.field(out, "reason", found)?;
-                self.field(out, "packets", Joined(&found.packets))?;
-                self.field(out, "see", found.page())
-            }
             Finding::Connection(connection) => self.connection(out, connection),
             Finding::Match(found) => self.matched(out, found, event.packet_number, limit),
-            _ => Ok(()),
+            _ => Alert::of(event).map_or(Ok(()), |alert| {
+                self.field(out, "reason", alert.reason())?;
+                self.field(out, "packets", Joined(alert.packets()))?;
+                self.field(out, "see", alert.kind().page())
+            }),
         }
     }
 

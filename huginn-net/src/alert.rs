@@ -1,0 +1,262 @@
+//! Alerts: the events that deserve a look, with what every view says of them.
+
+use std::fmt::{self, Display};
+use std::net::IpAddr;
+use std::sync::LazyLock;
+
+use sha1::{Digest, Sha1};
+
+use crate::finding::{BeaconService, TrafficNoticeKind};
+use crate::{Event, Finding};
+
+/// How much an alert matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Severity {
+    /// Often harmless: a reader who looks for something else may need it.
+    Low,
+    /// Worth a look.
+    Medium,
+    /// Worth a look now.
+    High,
+}
+
+impl Severity {
+    /// The name: `low`, `medium` or `high`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+}
+
+impl Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Declares the kinds of alerts, worst first.
+macro_rules! alert_kinds {
+    ($($(#[doc = $meaning:literal])+ $kind:ident: $name:literal, $title:literal, $page:literal;)+) => {
+        /// The kinds of alerts. Their order is that of views: the kinds that matter most come first.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum AlertKind {
+            $($(#[doc = $meaning])+ $kind,)+
+        }
+
+        impl AlertKind {
+            /// All kinds, in their order.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$kind),+];
+
+            /// The name in events, options and files.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)+
+                }
+            }
+
+            /// The name in headings, in the singular.
+            pub const fn title(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $title,)+
+                }
+            }
+
+            /// The section of the documentation that explains the kind.
+            pub const fn page(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $page,)+
+                }
+            }
+        }
+    };
+}
+
+alert_kinds! {
+    /// A value of the event before it that a list watches.
+    Match: "match", "hit of a watch list", "docs/watch-lists.md";
+    /// The client sent two contents for the same bytes.
+    Conflict: "conflict", "two contents for the same bytes", "docs/findings.md#conflict";
+    /// A client looks for open ports, or for hosts with an open port.
+    Scan: "scan", "scan", "docs/findings.md#scan";
+    /// A client contacts a server at regular intervals.
+    Beacon: "beacon", "beacon", "docs/findings.md#beacon";
+    /// A client is not the software that it claims to be.
+    Imitation: "imitation", "imitation", "docs/findings.md#imitation";
+    /// A host sends packets of a scanner or a packet maker.
+    Tool: "tool", "tool", "docs/events.md#tool";
+    /// The layers of a connection name different systems.
+    Contradiction: "contradiction", "contradiction", "docs/findings.md#contradiction";
+    /// A fingerprint that a baseline lacks.
+    NewFingerprint: "new_fingerprint", "new fingerprint", "docs/findings.md#new_fingerprint";
+}
+
+impl AlertKind {
+    /// Whether events `finding` report the kind; the others have a kind of event of their own.
+    const fn is_finding(self) -> bool {
+        !matches!(self, Self::Match | Self::Tool)
+    }
+}
+
+/// The values of the field `finding`.
+pub(crate) static FINDING_NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let findings = AlertKind::ALL.into_iter().filter(|kind| kind.is_finding());
+    findings.map(AlertKind::name).collect()
+});
+
+/// Identifies an alert in a run and across runs: later reports of one alert have the same.
+///
+/// [`Display`] writes 16 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AlertId(u64);
+
+impl Display for AlertId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// An event that deserves a look.
+///
+/// ```
+/// use huginn_net::alert::Alert;
+/// use huginn_net::{Event, Sink};
+///
+/// /// Prints the alerts among the events of an analysis.
+/// struct Alarm;
+///
+/// impl Sink<Event> for Alarm {
+///     fn emit(&mut self, event: Event) {
+///         if let Some(alert) = Alert::of(&event) {
+///             println!("{} {} {}: {}", alert.severity(), alert.kind().name(), alert.host(), alert.reason());
+///         }
+///     }
+/// }
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Alert<'e> {
+    event: &'e Event,
+    kind: AlertKind,
+}
+
+impl<'e> Alert<'e> {
+    /// The alert that an event is. `None` for events that only state facts.
+    pub fn of(event: &'e Event) -> Option<Self> {
+        let kind = match &event.kind {
+            Finding::Match(_) => AlertKind::Match,
+            Finding::Conflict(_) => AlertKind::Conflict,
+            Finding::Tool(_) => AlertKind::Tool,
+            Finding::Notice(notice) => notice.kind.alert(),
+            _ => return None,
+        };
+        Some(Self::new(event, kind))
+    }
+
+    /// An event of this kind.
+    pub(crate) const fn new(event: &'e Event, kind: AlertKind) -> Self {
+        Self { event, kind }
+    }
+
+    /// The event.
+    pub fn event(&self) -> &'e Event {
+        self.event
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> AlertKind {
+        self.kind
+    }
+
+    /// How much it matters: at most [`Severity::Medium`] unless it is [proven](Self::is_proven).
+    pub fn severity(&self) -> Severity {
+        let severity = match &self.event.kind {
+            Finding::Match(_) | Finding::Conflict(_) => Severity::High,
+            Finding::Notice(notice) => match &notice.kind {
+                TrafficNoticeKind::Scan(_) => Severity::High,
+                TrafficNoticeKind::Beacon(found) => match (&found.software, found.service) {
+                    (None, None | Some(BeaconService::Port(_))) => Severity::Medium,
+                    _ => Severity::Low,
+                },
+                TrafficNoticeKind::Imitation(_) => Severity::Medium,
+                TrafficNoticeKind::Contradiction(_) | TrafficNoticeKind::NewFingerprint(_) => Severity::Low,
+            },
+            _ => Severity::Low,
+        };
+        if self.is_proven() { severity } else { severity.min(Severity::Medium) }
+    }
+
+    /// Whether a handshake proves that the [host](Self::host) sent the packets: one of them acknowledges a number that only the
+    /// owner of its address could know. Without proof, anybody may have forged the address.
+    pub fn is_proven(&self) -> bool {
+        match &self.event.kind {
+            Finding::Notice(notice) => notice.is_proven,
+            _ => false,
+        }
+    }
+
+    /// Whether an earlier event reported it with smaller numbers.
+    pub fn is_update(&self) -> bool {
+        match &self.event.kind {
+            Finding::Notice(notice) => notice.is_update,
+            _ => false,
+        }
+    }
+
+    /// The host that it is about.
+    pub fn host(&self) -> IpAddr {
+        self.event.subject_addr().ip()
+    }
+
+    /// The identifier: a hash of the kind, of the host and its tunnel, and of what distinguishes alerts of a host.
+    pub fn id(&self) -> AlertId {
+        let mut hash = Sha1::new();
+        let tunnel = self.event.flow.tunnel_key();
+        hash.update(format!("{} {} {tunnel} {}", self.kind.name(), self.host(), self.object()));
+        let digest = <[u8; 20]>::from(hash.finalize());
+        AlertId(digest.iter().take(8).fold(0, |id, byte| id << 8 | u64::from(*byte)))
+    }
+
+    /// What distinguishes alerts of one kind and host: a target, a claim, a value.
+    fn object(&self) -> String {
+        match &self.event.kind {
+            Finding::Match(found) => format!("{} {} {}", found.list, found.kind.name(), found.value),
+            Finding::Tool(found) => found.label.to_string(),
+            Finding::Notice(notice) => notice.kind.object(),
+            _ => self.event.flow.server.to_string(),
+        }
+    }
+
+    /// The reason as a sentence. It says that the address may be forged unless the alert is [proven](Self::is_proven).
+    pub fn reason(&self) -> impl Display + use<'e> {
+        Reason(*self)
+    }
+
+    /// The numbers of the first packets that show it, at most eight.
+    pub fn packets(&self) -> &'e [u64] {
+        match &self.event.kind {
+            Finding::Notice(notice) => &notice.packets,
+            _ => std::slice::from_ref(&self.event.packet_number),
+        }
+    }
+}
+
+/// The reason of an alert.
+struct Reason<'e>(Alert<'e>);
+
+impl Display for Reason<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(alert) = self;
+        match &alert.event.kind {
+            Finding::Match(found) => found.fmt(f)?,
+            Finding::Conflict(reason) => write!(f, "two contents for the same bytes: {}", reason.as_str())?,
+            Finding::Tool(found) => found.fmt(f)?,
+            Finding::Notice(notice) => notice.fmt(f)?,
+            _ => {}
+        }
+        if alert.is_proven() { Ok(()) } else { f.write_str("; the address may be forged") }
+    }
+}
