@@ -418,20 +418,26 @@ pub(crate) const MAX_REPORT_SHOWN_NAMES: (usize, usize) = (6, 4);
 /// Maximum number of hosts of a kind that a report lists under what stands out.
 pub(crate) const MAX_REPORT_ITEMS: usize = 20;
 
-/// Maximum number of findings of a kind, and of hits of watch lists, that a report keeps: those of other hosts are counted.
-pub(crate) const MAX_REPORT_ALERTS: usize = 1000;
+/// Maximum number of alerts of a kind that are proven, and of those that are not; others are counted.
+pub(crate) const MAX_ALERTS_OF_KIND: usize = 1000;
 
-/// Maximum number of packets of a hit in a report; a finding has as many.
-pub(crate) const MAX_REPORT_ALERT_PACKETS: usize = 8;
+/// Maximum number of packets of an alert.
+pub(crate) const MAX_ALERT_PACKETS: usize = 8;
+
+/// Maximum length of the reason of an alert, in bytes; longer ones are cut.
+pub(crate) const MAX_ALERT_TEXT: usize = 512;
+
+/// Maximum number of alerts in a report.
+pub(crate) const MAX_REPORT_ALERTS: usize = 50;
+
+/// Maximum number of certificates or failed handshakes that a report keeps; others are counted.
+pub(crate) const MAX_REPORT_REMARKS: usize = 1000;
 
 /// Maximum number of clients that a report names with the certificate of a server.
 pub(crate) const MAX_REPORT_ALERT_CLIENTS: usize = 4;
 
 /// Maximum number of pairs of a client and a server whose TLS handshakes a report counts: about 100 bytes each.
 pub(crate) const MAX_REPORT_HANDSHAKE_PAIRS: usize = 1 << 15;
-
-/// Maximum length of the reason of a finding or of a hit in a report, in bytes; longer ones are cut.
-pub(crate) const MAX_REPORT_ALERT_TEXT: usize = 512;
 
 /// Maximum length of the names of captures in the commands of a report, in bytes: a command fits a screen.
 pub(crate) const MAX_REPORT_COMMAND_BYTES: usize = 1000;
@@ -523,6 +529,9 @@ pub(crate) const MAX_VIEW_HOST_LINES: usize = 128;
 /// Maximum number of lines of all hosts in the terminal view, about 200 bytes each: each host keeps fewer where there are
 /// more, at least its first and its last one.
 pub(crate) const MAX_VIEW_KEPT_LINES: usize = 2 * MAX_VIEW_HOSTS;
+
+/// Number of alerts in the terminal view.
+pub(crate) const MAX_VIEW_ALERTS: usize = 200;
 
 /// Maximum length of a filter in the terminal view, in bytes: more than a line of a terminal shows.
 pub(crate) const MAX_VIEW_FILTER: usize = 200;

@@ -8,6 +8,7 @@ mod doctor;
 mod enrich;
 mod explain;
 mod extract;
+mod findings;
 mod follow;
 mod generate;
 mod input;
@@ -39,6 +40,7 @@ pub(crate) use self::doctor::DoctorArguments;
 pub(crate) use self::enrich::EnrichArguments;
 pub(crate) use self::explain::ExplainArguments;
 pub(crate) use self::extract::ExtractArguments;
+pub(crate) use self::findings::FindingsArguments;
 pub(crate) use self::follow::{FollowArguments, ListOutputArguments, ListOutputFormat};
 pub(crate) use self::generate::GenerateCommand;
 pub(crate) use self::input::InputArguments;
@@ -77,6 +79,7 @@ const EXAMPLES: &str = "\
 Examples:
   huginn-net pcap capture.pcap                          a line for each event, then totals
   huginn-net pcap --summary capture.pcap                what each host runs
+  huginn-net findings captures/                         what stands out, worst first
   huginn-net report -o page.html captures/              one page about a directory
   sudo huginn-net live -i eth0 --user nobody            live traffic
   huginn-net help pcap                                  the options of a command";
@@ -93,6 +96,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Analyse capture files: events, hosts or fingerprints
     Pcap(Box<PcapArguments>),
+    /// List what stands out in capture files, worst first, a line each
+    Findings(Box<FindingsArguments>),
     /// Write one HTML page about capture files
     Report(ReportArguments),
     /// Write the packets of connections to a pcapng file, with comments on those that events come from

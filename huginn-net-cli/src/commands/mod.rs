@@ -9,6 +9,7 @@ mod events;
 mod explain;
 mod export;
 mod extract;
+mod findings;
 mod follow;
 mod generate;
 #[cfg(unix)]
@@ -34,6 +35,7 @@ use crate::sensor;
 pub(crate) fn run(command: Command) -> Result<Outcome, Failure> {
     match command {
         Command::Pcap(args) => pcap::run(*args),
+        Command::Findings(args) => findings::run(*args),
         Command::Report(args) => report::run(args),
         Command::Extract(args) => extract::run(*args),
         Command::Follow(args) => follow::run(args),

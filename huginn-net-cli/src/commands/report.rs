@@ -12,10 +12,11 @@ use crate::output::{Document, Selected, Target, Zone};
 use crate::paths::name_of;
 use crate::plan::ReportPlan;
 use crate::run::{CaptureOutcome, CaptureRun, OpenCapture, Visitor};
+use crate::views::alerts::AlertList;
 use crate::views::inventory::Inventory;
 use crate::views::overview::Overview;
 use crate::views::overview::timeline::Timeline;
-use crate::views::report::{self, Activity, Alerts, HostList, HostSources, Report};
+use crate::views::report::{self, Activity, HostList, HostSources, Remarks, Report};
 
 pub(super) fn run(args: ReportArguments) -> Result<Outcome, Failure> {
     let ReportPlan { inputs, count, analyzer, hosts, selected, output, title, zone, is_quiet } =
@@ -45,7 +46,8 @@ struct Content {
     timeline: Timeline,
     inventory: Inventory,
     activity: Activity,
-    alerts: Alerts,
+    alerts: AlertList,
+    remarks: Remarks,
     hosts: JoinedHosts,
 }
 
@@ -57,13 +59,14 @@ impl Content {
             timeline: Timeline::default(),
             inventory: Inventory::default(),
             activity: Activity::default(),
-            alerts: Alerts::default(),
+            alerts: AlertList::default(),
+            remarks: Remarks::default(),
             hosts: JoinedHosts::new(limits),
         }
     }
 
     fn write(&self, out: &mut impl Write, title: &str, zone: &Zone, run: &CaptureRun) -> Result<(), Failure> {
-        let Self { overview, timeline, inventory, activity, alerts, hosts, .. } = self;
+        let Self { overview, timeline, inventory, activity, alerts, remarks, hosts, .. } = self;
         let folder = common_folder(run);
         let file_name = &|index| Some(run.name(index)?.split_off(folder.len()));
         let captures = (0..).map_while(|index| Some((run.path(index)?, run.name(index)?)));
@@ -92,8 +95,8 @@ impl Content {
             overview,
             timeline,
             inventory,
-            activity,
             alerts,
+            remarks,
             folder: &folder,
             file_name,
             hosts: &HostList::new(&sources),
@@ -120,10 +123,11 @@ fn common_folder(run: &CaptureRun) -> String {
 
 impl Visitor for Content {
     fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
-        let Self { selected, overview, timeline, inventory, activity, alerts, .. } = self;
+        let Self { selected, overview, timeline, inventory, activity, alerts, remarks, .. } = self;
         overview.set_file(Some(capture.index));
         activity.set_file(capture.index);
         alerts.set_file(capture.index);
+        remarks.set_file(capture.index);
         let add = |event: &Event| {
             if !selected.contains(event, capture.name.as_deref(), None) {
                 return;
@@ -132,6 +136,7 @@ impl Visitor for Content {
             timeline.add(event);
             activity.add(event);
             alerts.add(event);
+            remarks.add(event);
             inventory.add(event);
         };
         let outcome = analyzer.analyze_ref(&mut capture.source, add);

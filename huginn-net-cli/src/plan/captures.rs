@@ -10,11 +10,12 @@ use huginn_net::finding::EventLimits;
 use huginn_net::hosts::HostLimits;
 use huginn_net::{Configure, HuginnNet};
 
+use super::follow::ListOutput;
 use super::output::open_document;
 use super::{AnalysisPlan, Inputs, ProgramList, output, read_databases, rules, select};
 use crate::args::{
-    EventArguments, ExplainArguments, InventoryArguments, InventoryFormat, LearnArguments, ReportArguments,
-    TopArguments,
+    EventArguments, ExplainArguments, FindingsArguments, InventoryArguments, InventoryFormat, LearnArguments,
+    ReportArguments, TopArguments,
 };
 use crate::failure::Failure;
 use crate::limits::SHOWN_INVENTORY_HOSTS;
@@ -65,6 +66,34 @@ impl ReportPlan {
             zone: Zone::new(args.local_time),
             is_quiet: args.quiet,
         })
+    }
+}
+
+/// The plan of `findings`.
+pub(crate) struct FindingsPlan {
+    pub(crate) inputs: Inputs,
+    pub(crate) count: Option<u64>,
+    pub(crate) analyzer: HuginnNet,
+    pub(crate) output: ListOutput,
+}
+
+impl FindingsPlan {
+    pub(crate) fn new(args: FindingsArguments) -> Result<Self, Failure> {
+        rules::check_analysis(&args.analysis)?;
+        rules::check_key_logs(&args.input.keylog, &args.analysis.packets)?;
+        let output = ListOutput::new(&args.output)?;
+        let inputs = Inputs::find(&args.input)?;
+        inputs.report_key_logs(output.is_quiet, false);
+        inputs.refuse_as_output(&output.target)?;
+        let events = EventArguments {
+            fingerprints: args.fingerprints,
+            connections: false,
+            findings: true,
+            thresholds: args.thresholds,
+        };
+        let plan = AnalysisPlan::new(&args.analysis)?.with_events(&events, &[])?;
+        let analyzer = plan.decrypt(Some(&inputs.secrets)).build_for_files(inputs.longest())?;
+        Ok(Self { inputs, count: args.analysis.count, analyzer, output })
     }
 }
 

@@ -27,14 +27,14 @@ pub(crate) fn host_limits() -> HostLimits {
 
 /// Where a list goes, and how it is written.
 pub(crate) struct ListOutput {
-    target: Target,
+    pub(super) target: Target,
     pub(crate) is_json: bool,
     pub(crate) zone: Zone,
     pub(crate) is_quiet: bool,
 }
 
 impl ListOutput {
-    fn new(args: &ListOutputArguments) -> Result<Self, Failure> {
+    pub(super) fn new(args: &ListOutputArguments) -> Result<Self, Failure> {
         rules::check_list_output(args)?;
         Ok(Self {
             target: output::target(args.output.as_deref()),

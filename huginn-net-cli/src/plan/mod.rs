@@ -29,7 +29,7 @@ mod watch_files;
 
 pub(crate) use self::analysis::AnalysisPlan;
 pub(crate) use self::baseline::{BaselineFile, BeyondBaseline};
-pub(crate) use self::captures::{ExplainPlan, InventoryPlan, LearnPlan, ReportPlan, TopPlan};
+pub(crate) use self::captures::{ExplainPlan, FindingsPlan, InventoryPlan, LearnPlan, ReportPlan, TopPlan};
 pub(crate) use self::databases::{read_databases, signatures};
 pub(crate) use self::extract::{
     Decoding, ExtractPlan, ExtractWriter, ExtractedPackets, FrameFilter, create_extract,

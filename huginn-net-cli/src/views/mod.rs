@@ -1,6 +1,7 @@
 //! What the program shows of events beside the events themselves: hosts, fingerprints, totals, the page of `report` and the
 //! terminal view.
 
+pub(crate) mod alerts;
 pub(crate) mod columns;
 pub(crate) mod diff;
 pub(crate) mod fingerprints;

@@ -186,17 +186,6 @@ impl Activity {
         let tunnel = host.tunnel.as_ref().map_or(0, |tunnel| tunnel.key_word());
         self.hosts.get(&(host.ip, tunnel))
     }
-
-    /// Packet number and file of the first event of this kind and value that an address has; `None` if the address has it in
-    /// several tunnels.
-    pub(super) fn first_step(&self, ip: IpAddr, kind: &str, value: &str) -> Option<(u64, usize)> {
-        let hosts = self.hosts.iter().filter(|((address, _), _)| *address == ip);
-        let mut steps = hosts.filter_map(|(_, host)| {
-            host.steps.iter().find(|step| step.kind == kind && *step.value == *value)
-        });
-        let step = steps.next()?;
-        steps.next().is_none().then_some((step.packet, step.file))
-    }
 }
 
 impl HostActivity {

@@ -44,9 +44,6 @@ pub(crate) struct HostList {
     /// The first hosts with contradictions.
     #[serde(skip)]
     contradictions: Vec<(IpAddr, Vec<Contradiction>)>,
-    /// All hosts with contradictions.
-    #[serde(skip)]
-    contradicting: HashSet<IpAddr>,
     /// Clients whose connections one device ends, each with a sentence.
     #[serde(skip)]
     devices: Vec<(IpAddr, String)>,
@@ -149,7 +146,6 @@ impl HostList {
                 if list.contradictions.len() < MAX_REPORT_ITEMS {
                     list.contradictions.push((host.ip, verdict.contradictions.clone()));
                 }
-                list.contradicting.insert(host.ip);
             }
             if let Some(alike) = host.one_device().filter(|_| list.devices.len() < MAX_REPORT_ROWS) {
                 list.devices.push((host.ip, alike.to_string()));
@@ -287,11 +283,6 @@ impl HostList {
     /// The first hosts with contradictions.
     pub(super) fn contradictions(&self) -> &[(IpAddr, Vec<Contradiction>)] {
         &self.contradictions
-    }
-
-    /// Whether a host with this address has contradictions.
-    pub(super) fn is_contradicting(&self, ip: IpAddr) -> bool {
-        self.contradicting.contains(&ip)
     }
 
     /// Number of hosts with contradictions, those included that were left out.

@@ -8,11 +8,12 @@ use huginn_net::core::Amount;
 use huginn_net::tls::names::cipher_suite;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::{Activity, Alerts, HostList, charts, cryptography, findings, security};
+use super::{HostList, Remarks, charts, cryptography, items, security};
 use crate::blind_spots::LocatedSpot;
-use crate::limits::{MAX_REPORT_BARS, MAX_REPORT_LINK_BYTES, MAX_REPORT_ROWS};
+use crate::limits::{MAX_REPORT_ALERTS, MAX_REPORT_BARS, MAX_REPORT_LINK_BYTES, MAX_REPORT_ROWS};
 use crate::output::Zone;
 use crate::output::last_boundary;
+use crate::views::alerts::{AlertList, Packets, RankedAlert};
 use crate::views::inventory::Inventory;
 use crate::views::overview::timeline::Timeline;
 use crate::views::overview::{Overview, SeenValue, ValueKind};
@@ -43,8 +44,8 @@ pub(crate) struct Report<'a> {
     pub(crate) overview: &'a Overview,
     pub(crate) timeline: &'a Timeline,
     pub(crate) inventory: &'a Inventory,
-    pub(crate) activity: &'a Activity,
-    pub(crate) alerts: &'a Alerts,
+    pub(crate) alerts: &'a AlertList,
+    pub(crate) remarks: &'a Remarks,
     /// The folder of all captures with the separator after it; empty if they have none in common.
     pub(crate) folder: &'a str,
     /// Names a file below that folder by its index.
@@ -176,53 +177,95 @@ impl Report<'_> {
         }
     }
 
-    /// Items about hosts, then totals and events over time.
+    /// What was read, events over time, the alerts, and what else there is to say of hosts.
     fn stands_out(&self) -> Markup {
-        let overview = self.overview;
-        let clients = overview.values(ValueKind::Ja4);
-        let cards = [
+        html! {
+            (self.strip())
+            @if let Some(chart) = charts::timeline(self.timeline, self.zone) { (chart) }
+            (self.alert_list())
+            (self.remark_list())
+        }
+    }
+
+    /// What was read, in one line.
+    fn strip(&self) -> Markup {
+        let handshakes = self.remarks.handshakes;
+        let counts = [
+            ("captures", self.captures as u64),
             ("packets", self.packets),
             ("flows", self.flows),
-            ("hosts", overview.hosts().0 as u64),
-            ("events", overview.events()),
-            ("TLS fingerprints", clients.len() as u64),
-            ("TLS handshakes", self.alerts.handshakes.all),
-            ("failed TLS handshakes", self.alerts.handshakes.failed),
-            ("hosts with mismatches", overview.values(ValueKind::Mismatch).all_hosts() as u64),
+            ("hosts", self.overview.hosts().0 as u64),
+            ("events", self.overview.events()),
+            ("TLS handshakes", handshakes.all),
+            ("failed", handshakes.failed),
         ];
         html! {
-            (self.items())
-            h3 { "How much" }
-            dl.cards { @for (name, count) in cards { div { dt { (name) } dd { (count) } } } }
-            @if let Some(chart) = charts::timeline(self.timeline, self.zone) { h3 { "Events over time" } (chart) }
-        }
-    }
-
-    fn items(&self) -> Markup {
-        let groups = findings::groups(self);
-        let nothing = groups.iter().all(|group| group.items.is_empty());
-        html! {
+            dl.cards { @for (name, count) in counts { div { dt { (name) } dd { (count) } } } }
             @if self.overview.events() == 0 {
-                p.warning { "No findings: see " a href="#blind-spots" { "blind spots" } }
-            } @else if nothing {
-                p { "No host stands out." }
+                p.warning { "No events: see " a href="#blind-spots" { "blind spots" } }
+            } @else if !self.blind_spots.is_empty() {
+                p.dim { (count_of(self.blind_spots.len() as u64, "kind(s)")) " of traffic that the analysis could not use: " a href="#blind-spots" { "blind spots" } }
             }
-            ul.findings #items {
-                @for group in &groups {
-                    @for item in &group.items { (self.item(item)) }
-                    @if let Some(more) = &group.more { li.more { span {} span { (more) ": see " a href={ "#" (group.section) } { (title_of(group.section)) } } } }
-                }
-                @if !self.blind_spots.is_empty() {
-                    li.more { span {} span { (count_of(self.blind_spots.len() as u64, "kind(s)")) " of traffic that the analysis could not use: " a href="#blind-spots" { "blind spots" } } }
+        }
+    }
+
+    fn alert_list(&self) -> Markup {
+        let ranked = self.alerts.ranked();
+        let more = ranked.len().saturating_sub(MAX_REPORT_ALERTS) as u64;
+        html! {
+            h3 { "Alerts" }
+            @if ranked.is_empty() { p { "Nothing stands out." } } @else {
+                ul.findings #items {
+                    @for alert in ranked.iter().take(MAX_REPORT_ALERTS) { (self.alert(alert)) }
+                    @if more > 0 { li.more { span {} span { (count_of(more, "more alert(s)")) ": " code { "huginn-net findings" } " lists them" } } }
+                    @if self.alerts.left_out() > 0 { li.more { span {} span { (count_of(self.alerts.left_out(), "more report(s) of alerts")) " that there was no room for" } } }
                 }
             }
         }
     }
 
-    fn item(&self, item: &findings::Item) -> Markup {
+    fn alert(&self, RankedAlert { alert, others }: &RankedAlert<'_>) -> Markup {
+        let (severity, numbers) = (alert.severity.name(), alert.numbers());
         html! {
             li {
-                strong class={ "severity " (item.severity.word()) } { (item.severity.word()) }
+                strong class={ "severity " (severity) } { (severity) }
+                span {
+                    a href={ "#host=" (alert.host) } { (alert.host) } " " strong { (alert.kind.title()) } ": " (alert.reason)
+                    @if !numbers.is_empty() { " (" (numbers) ")" }
+                    @if *others > 0 { span.dim { " and " (count_of(*others, "other(s)")) } }
+                    (self.evidence(&alert.packets, &alert.filter))
+                }
+            }
+        }
+    }
+
+    /// Packets, their file, and the display filter for their traffic.
+    fn evidence(&self, packets: &Packets, filter: &str) -> Markup {
+        html! {
+            span.dim { " " (packets) @if let Some(name) = (self.file_name)(packets.file) { " of " (name) } " " }
+            code { (filter) }
+        }
+    }
+
+    fn remark_list(&self) -> Markup {
+        let groups = items::groups(self);
+        html! {
+            @if groups.iter().any(|group| !group.items.is_empty()) {
+                h3 { "Remarks" }
+                ul.findings #remarks {
+                    @for group in &groups {
+                        @for item in &group.items { (self.item(item)) }
+                        @if let Some(more) = &group.more { li.more { span {} span { (more) ": see " a href={ "#" (group.section) } { (title_of(group.section)) } } } }
+                    }
+                }
+            }
+        }
+    }
+
+    fn item(&self, item: &items::Item) -> Markup {
+        html! {
+            li {
+                span {}
                 span {
                     a href={ "#host=" (item.host) } { (item.host) } " " (item.reason)
                     @if !item.numbers.is_empty() { " (" (item.numbers) ")" }
@@ -234,10 +277,7 @@ impl Report<'_> {
                         }
                         @if item.has_more_clients { " and others" }
                     }
-                    @if let Some(packets) = &item.packets {
-                        span.dim { " " (packets) @if let Some(name) = (self.file_name)(packets.file) { " of " (name) } " " }
-                        code { (packets.display_filter()) }
-                    }
+                    @if let Some(packets) = &item.packets { (self.evidence(packets, &packets.display_filter())) }
                 }
             }
         }

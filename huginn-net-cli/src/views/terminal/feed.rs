@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
+use huginn_net::alert::Severity;
 use huginn_net::core::Amount;
 use huginn_net::finding::HttpVerdict;
 use huginn_net::hosts::HostId;
@@ -14,11 +15,13 @@ use huginn_net::{Escaped, Event, Finding, Timestamp};
 
 use super::kept::{EventLine, KeptLines};
 use super::view::{Panel, Target, View};
-use crate::limits::{MAX_LINE_TEXT, MAX_VIEW_HOSTS, MAX_VIEW_LINES, MAX_VIEW_MESSAGES, MAX_VIEW_RARE};
+use crate::limits::{
+    MAX_LINE_TEXT, MAX_VIEW_ALERTS, MAX_VIEW_HOSTS, MAX_VIEW_LINES, MAX_VIEW_MESSAGES, MAX_VIEW_RARE,
+};
 use crate::output::Lines;
 use crate::output::Zone;
+use crate::views::alerts::{AlertList, RankedAlert, SeenAlert};
 use crate::views::overview::{Overview, ValueKind};
-use crate::views::report::{Alerts, Group, Item, Severity, so_far};
 
 /// The kinds of fingerprints whose rarest values are shown.
 const RARE_KINDS: [ValueKind; 4] = [ValueKind::Ja4, ValueKind::Syn, ValueKind::HttpRequest, ValueKind::Hassh];
@@ -41,7 +44,7 @@ struct State {
     newest: VecDeque<Arc<EventLine>>,
     /// The lines of each host.
     kept: KeptLines,
-    alerts: Alerts,
+    alerts: AlertList,
     /// Names of captures by their indices, if there are several.
     files: HashMap<usize, String>,
     messages: VecDeque<String>,
@@ -85,11 +88,12 @@ pub(super) struct RareValue {
     pub(super) client: IpAddr,
 }
 
-/// What stands out: a statement about a host, or how many more there are of its kind.
+/// An alert about a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FindingRow {
-    pub(super) about: Option<(Severity, IpAddr)>,
-    /// The reason with numbers, clients, packets and file.
+    pub(super) severity: Severity,
+    pub(super) host: IpAddr,
+    /// Kind and reason, with packets and file.
     pub(super) text: String,
 }
 
@@ -127,7 +131,7 @@ impl Feed {
             hosts: HashMap::default(),
             newest: VecDeque::new(),
             kept: KeptLines::default(),
-            alerts: Alerts::default(),
+            alerts: AlertList::default(),
             files: HashMap::default(),
             messages: VecDeque::new(),
             counts: Counts::default(),
@@ -207,18 +211,17 @@ impl Feed {
         let rows_of = |panel| view.selected(panel).saturating_add(rows);
         let (host_count, hosts) = state.first_hosts(view.order, rows_of(Panel::Hosts), &filter);
         let lines = state.newest.iter().rev().filter(|line| filter.selects(&line.text));
-        let found = so_far(&state.overview, &state.alerts);
         Shown {
             counts: state.counts.clone(),
             events: state.overview.events(),
             source: state.source.clone(),
             host_count,
             hosts,
-            findings: state.findings(&found, &filter),
+            findings: state.findings(&filter),
             rare: state.rare(&filter),
             newest: lines.take(rows_of(Panel::Events)).cloned().collect(),
             messages: state.messages.iter().cloned().collect(),
-            details: view.details.map(|target| state.details(target, &found)).unwrap_or_default(),
+            details: view.details.map(|target| state.details(target)).unwrap_or_default(),
         }
     }
 
@@ -297,38 +300,32 @@ impl State {
         format!("{} {system} {software} {tls_client} {tool}", id.ip())
     }
 
-    /// What stands out.
-    fn findings(&self, found: &[Group], filter: &RowFilter) -> Vec<FindingRow> {
-        let rows = found.iter().flat_map(|Group { items, more, .. }| {
-            let more = more.iter().map(|text| FindingRow { about: None, text: text.clone() });
-            items.iter().map(|item| self.finding(item)).chain(more)
+    /// The alerts.
+    fn findings(&self, filter: &RowFilter) -> Vec<FindingRow> {
+        let ranked = self.alerts.ranked();
+        let rows = ranked.iter().take(MAX_VIEW_ALERTS).map(|RankedAlert { alert, others }| {
+            let mut row = self.finding(alert);
+            if *others > 0 {
+                // Writing to memory does not fail.
+                _ = write!(row.text, " and {}", Amount(*others, "other(s)"));
+            }
+            row
         });
         rows.filter(|row| filter.is_empty() || filter.selects(&row.row_text())).collect()
     }
 
-    fn finding(&self, item: &Item) -> FindingRow {
-        let Item { severity, host, reason, numbers, packets, clients, has_more_clients } = item;
-        let mut text = reason.clone();
-        // Writing to memory does not fail.
-        if !numbers.is_empty() {
-            _ = write!(text, " ({numbers})");
+    fn finding(&self, alert: &SeenAlert) -> FindingRow {
+        let SeenAlert { kind, severity, host, reason, packets, .. } = alert;
+        let mut text = format!("{}: {reason}, {packets}", kind.title());
+        if let Some(name) = self.files.get(&packets.file) {
+            // Writing to memory does not fail.
+            _ = write!(text, " of {name}");
         }
-        if !clients.is_empty() {
-            let clients: Vec<String> = clients.iter().map(ToString::to_string).collect();
-            let others = if *has_more_clients { " and others" } else { "" };
-            _ = write!(text, " sent to {}{others}", clients.join(", "));
-        }
-        if let Some(packets) = packets {
-            _ = write!(text, ", {packets}");
-            if let Some(name) = self.files.get(&packets.file) {
-                _ = write!(text, " of {name}");
-            }
-        }
-        FindingRow { about: Some((*severity, *host)), text }
+        FindingRow { severity: *severity, host: *host, text }
     }
 
     /// What a host is, its findings, and the events of a host or a connection that are kept, the newest first.
-    fn details(&self, target: Target, found: &[Group]) -> Vec<String> {
+    fn details(&self, target: Target) -> Vec<String> {
         let mut lines = Vec::new();
         if let Target::Host(ip) = target {
             for (id, host) in self.hosts.iter().filter(|(id, _)| id.ip() == ip) {
@@ -348,15 +345,9 @@ impl State {
                 }
                 lines.push(format!("{:<11} {}", "events", host.events));
             }
-            let own = found
-                .iter()
-                .flat_map(|group| &group.items)
-                .filter(|item| item.host == ip || item.clients.contains(&ip));
-            lines.extend(own.map(|item| {
-                let (severity, host) = (item.severity, item.host);
-                let FindingRow { text, .. } = self.finding(item);
-                let host = if host == ip { String::new() } else { format!("{host} ") };
-                format!("{:<11} {}: {host}{text}", "finding", severity.word())
+            lines.extend(self.alerts.of_host(ip).take(MAX_VIEW_ALERTS).map(|alert| {
+                let FindingRow { severity, text, .. } = self.finding(alert);
+                format!("{:<11} {severity}: {text}", "alert")
             }));
             lines.push(String::new());
         }
@@ -415,10 +406,7 @@ impl State {
 impl FindingRow {
     /// The text of a row.
     fn row_text(&self) -> String {
-        match self.about {
-            Some((severity, host)) => format!("{} {host} {}", severity.word(), self.text),
-            None => self.text.clone(),
-        }
+        format!("{} {} {}", self.severity, self.host, self.text)
     }
 }
 
@@ -489,9 +477,7 @@ mod tests {
         let note = of_others.iter().position(|line| line.contains("of this host between these are not kept"));
         let note = note.unwrap_or_else(|| panic!("{of_others:#?}"));
         assert_eq!(of_others.len() - note - 1, MAX_VIEW_HOST_LINES / 2, "the first lines");
-        let finding = "finding     low: 192.0.2.2 certificate of port 443, self-issued";
-        assert!(of_others.iter().any(|line| line.starts_with(finding)), "{of_others:#?}");
         let counted = feed.show(&View::default(), 40);
-        assert_eq!((counted.findings.len(), counted.newest.len()), (1, 40));
+        assert_eq!((counted.findings.len(), counted.newest.len()), (0, 40));
     }
 }

@@ -162,7 +162,7 @@ fn target(view: &View, shown: &Shown) -> Option<Target> {
     let index = view.selected(view.focus);
     match view.focus {
         Panel::Hosts => shown.hosts.get(index).map(|(ip, _)| Target::Host(*ip)),
-        Panel::Findings => shown.findings.get(index).and_then(|row| Some(Target::Host(row.about?.1))),
+        Panel::Findings => shown.findings.get(index).map(|row| Target::Host(row.host)),
         Panel::Rare => shown.rare.get(index).map(|value| Target::Host(value.client)),
         Panel::Events => {
             let line = shown.newest.get(index)?;

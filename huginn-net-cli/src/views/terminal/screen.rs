@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use huginn_net::Timestamp;
+use huginn_net::alert::Severity;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -16,7 +17,6 @@ use super::kept::EventLine;
 use super::view::{Panel, Target, View};
 use crate::limits::RATE_INTERVAL;
 use crate::output::Zone;
-use crate::views::report::Severity;
 
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const ALARM: Style = Style::new().fg(Color::Red).add_modifier(Modifier::BOLD);
@@ -227,26 +227,23 @@ fn draw_findings(frame: &mut Frame<'_>, area: Rect, findings: &[FindingRow], vie
     let visible = rows(area, 0);
     let top = view.fit(Panel::Findings, findings.len(), visible);
     let rows = findings.iter().enumerate().skip(top).take(visible).map(|(index, finding)| {
-        let FindingRow { about, text } = finding;
-        let style = match about {
-            Some((Severity::High, _)) => ALARM,
-            Some((Severity::Medium, _)) => MEDIUM,
-            Some((Severity::Low, _)) => Style::new(),
-            None => DIM,
+        let FindingRow { severity, host, text } = finding;
+        let style = match severity {
+            Severity::High => ALARM,
+            Severity::Medium => MEDIUM,
+            _ => Style::new(),
         };
-        let severity = about.map_or("", |(severity, _)| severity.word()).to_owned();
-        let host = about.map(|(_, host)| host.to_string()).unwrap_or_default();
-        let row = Row::new([severity, host, text.clone()]);
+        let row = Row::new([severity.to_string(), host.to_string(), text.clone()]);
         row.style(row_style(style, Panel::Findings, index, view))
     });
     let widths = [
         Constraint::Length(6),
-        address_width(findings.iter().filter_map(|finding| Some(&finding.about.as_ref()?.1))),
+        address_width(findings.iter().map(|finding| &finding.host)),
         Constraint::Fill(1),
     ];
-    let title = match findings.iter().filter(|finding| finding.about.is_some()).count() {
-        0 => "findings: none ".to_owned(),
-        count => format!("findings: {count}, those that matter most first "),
+    let title = match findings.len() {
+        0 => "alerts: none ".to_owned(),
+        count => format!("alerts: {count}, worst first "),
     };
     let table = Table::new(rows, widths).block(block(title, Panel::Findings, view));
     frame.render_widget(table, area);
@@ -336,7 +333,8 @@ mod tests {
             host_count: 2,
             hosts: vec![(address(1), host(8, "Linux")), (address(2), host(1, "Windows"))],
             findings: vec![FindingRow {
-                about: Some((Severity::Medium, address(2))),
+                severity: Severity::Medium,
+                host: address(2),
                 text: "certificate of port 443, expired".to_owned(),
             }],
             rare: vec![RareValue {
@@ -430,17 +428,14 @@ mod tests {
         let mut shown = shown();
         let row = shown.findings[0].clone();
         shown.findings = (0..100).map(|n| FindingRow { text: format!("scan {n}."), ..row.clone() }).collect();
-        shown.findings.push(FindingRow { about: None, text: "5 more scans".to_owned() });
         let mut view = View { focus: Panel::Findings, is_zoomed: true, ..View::default() };
         view.move_by(70);
         let screen = lines(&shown, &mut view, (80, 24));
         assert!(contains(&screen, "scan 70.") && !contains(&screen, "scan 0."), "{screen:#?}");
-        view.move_by(40);
-        let screen = lines(&shown, &mut view, (80, 24));
-        assert!(contains(&screen, "5 more scans") && contains(&screen, "findings: 100,"), "{screen:#?}");
+        assert!(contains(&screen, "alerts: 100,"), "{screen:#?}");
         shown.findings.clear();
         let screen = lines(&shown, &mut View::default(), (80, 24));
-        assert!(contains(&screen, "findings: none"), "{screen:#?}");
+        assert!(contains(&screen, "alerts: none"), "{screen:#?}");
     }
 
     #[test]

@@ -1,35 +1,30 @@
-//! Findings, hits of watch lists, failed handshakes and wrong certificates, each with its packets.
+//! Failed handshakes and wrong certificates, each with its packets.
 
 use std::collections::hash_map::Entry;
 use std::net::{IpAddr, SocketAddr};
 
 use foldhash::HashMap;
 use huginn_net::core::TransportKind;
-use huginn_net::finding::{Match, TlsCertificatesFinding, TrafficNotice, TrafficNoticeKind};
-use huginn_net::hosts::{Contradiction, is_public};
+use huginn_net::finding::TlsCertificatesFinding;
+use huginn_net::hosts::is_public;
 use huginn_net::tls::TlsHandshake;
 use huginn_net::{Escaped, Event, Finding, Side};
 
 use crate::limits::{
-    MAX_REPORT_ALERT_CLIENTS, MAX_REPORT_ALERT_PACKETS, MAX_REPORT_ALERT_TEXT, MAX_REPORT_ALERTS,
-    MAX_REPORT_HANDSHAKE_PAIRS,
+    MAX_ALERT_PACKETS, MAX_ALERT_TEXT, MAX_REPORT_ALERT_CLIENTS, MAX_REPORT_HANDSHAKE_PAIRS,
+    MAX_REPORT_REMARKS,
 };
 use crate::output::{certificate_problems, certificate_remarks, handshake_in_words, last_boundary};
 
-/// Findings and hits of watch lists, in the order of the captures. Memory is bounded: what exceeds the limits is counted.
+/// What TLS handshakes show beside alerts, in the order of the captures. Memory is bounded: what exceeds the limits is counted.
 #[derive(Debug, Default)]
-pub(crate) struct Alerts {
-    pub(super) hits: AlertList,
-    pub(super) scans: AlertList,
-    pub(super) beacons: AlertList,
-    pub(super) imitations: AlertList,
-    pub(super) contradictions: AlertList,
+pub(crate) struct Remarks {
     /// Certificates that are not for the server name, or not valid.
-    pub(super) certificates: AlertList,
+    pub(super) certificates: RemarkList,
     /// Valid certificates of servers that are their own issuer: of servers on the Internet, and of others.
-    pub(super) self_issued: AlertList,
-    pub(super) self_issued_nearby: AlertList,
-    pub(super) failed_handshakes: AlertList,
+    pub(super) self_issued: RemarkList,
+    pub(super) self_issued_nearby: RemarkList,
+    pub(super) failed_handshakes: RemarkList,
     /// All TLS handshakes.
     pub(super) handshakes: HandshakeCount,
     handshakes_of: HashMap<(IpAddr, SocketAddr, u64), HandshakeCount>,
@@ -51,21 +46,21 @@ impl HandshakeCount {
     }
 }
 
-/// Alerts of one kind.
+/// Remarks of one kind.
 #[derive(Debug, Default)]
-pub(super) struct AlertList {
-    pub(super) alerts: Vec<Alert>,
+pub(super) struct RemarkList {
+    pub(super) remarks: Vec<Remark>,
     places: HashMap<Key, usize>,
     /// Number of events that there was no room for.
     pub(super) left_out: u64,
 }
 
-/// Address of the client, the number of the VLAN tags and tunnels, and what distinguishes the alerts of a client.
+/// Address of the client, the number of the VLAN tags and tunnels, and what distinguishes the remarks on a client.
 type Key = (IpAddr, u64, String);
 
 /// A statement about a client, which several events may make.
 #[derive(Debug)]
-pub(super) struct Alert {
+pub(super) struct Remark {
     pub(super) host: IpAddr,
     pub(super) reason: String,
     /// Numbers of the first packets.
@@ -76,9 +71,6 @@ pub(super) struct Alert {
     pub(super) events: u64,
     /// Number of captures with these events.
     pub(super) captures: u64,
-    /// The tool whose packets a scan has.
-    pub(super) tool: Option<String>,
-    pub(super) contradiction: Option<Contradiction>,
     /// The server of a failed handshake, and the number of the tags and tunnels.
     pub(super) peer: Option<(SocketAddr, u64)>,
     /// The first clients that a certificate was sent to.
@@ -88,63 +80,19 @@ pub(super) struct Alert {
     last_file: usize,
 }
 
-impl Alerts {
+impl Remarks {
     /// Sets the index of the capture file that the next events come from.
     pub(crate) fn set_file(&mut self, file: usize) {
         self.file = file;
     }
 
-    /// Adds an event, if it is a finding, a hit, a failed handshake or a certificate with a problem.
+    /// Adds an event, if it is a failed handshake or a certificate with a problem.
     pub(crate) fn add(&mut self, event: &Event) {
         match &event.kind {
-            Finding::Notice(notice) => self.add_notice(event, notice),
-            Finding::Match(found) => self.add_hit(event, found),
             Finding::TlsHandshake(found) => self.add_handshake(event, &found.handshake),
             Finding::TlsCertificates(found) => self.add_certificates(event, found),
             _ => {}
         }
-    }
-
-    /// Whether a watch list had a hit.
-    pub(crate) fn has_hit(&self) -> bool {
-        !self.hits.alerts.is_empty()
-    }
-
-    fn add_notice(&mut self, event: &Event, notice: &TrafficNotice) {
-        let mut alert = self.alert(event, notice.to_string(), notice.packets.clone());
-        let (list, key) = match &notice.kind {
-            TrafficNoticeKind::Scan(scan) => {
-                alert.tool = scan.tool.as_ref().map(ToString::to_string);
-                (&mut self.scans, format!("{:?}", scan.target))
-            }
-            TrafficNoticeKind::Beacon(beacon) => (&mut self.beacons, beacon.target.to_string()),
-            TrafficNoticeKind::Imitation(found) => (&mut self.imitations, found.claim.clone()),
-            TrafficNoticeKind::Contradiction(found) => {
-                alert.contradiction = Some(found.contradiction.clone());
-                (&mut self.contradictions, String::new())
-            }
-            _ => return,
-        };
-        list.add(key_of(event, key), alert, |known, latest| {
-            // The later finding of a capture has the numbers until then.
-            known.reason = latest.reason;
-            known.packets = latest.packets;
-        });
-    }
-
-    fn add_hit(&mut self, event: &Event, found: &Match) {
-        let Match { list, kind, value, label, .. } = found;
-        let mut reason = format!("watched {} {:#}", kind.name(), Escaped(value.as_bytes()));
-        if event.subject == Side::Server {
-            reason.push_str(&format!(" of the server {}", event.flow.server));
-        }
-        if !label.is_empty() {
-            reason.push_str(&format!(", {:#}", Escaped(label.as_bytes())));
-        }
-        reason.push_str(&format!(", list {:#}", Escaped(list.as_bytes())));
-        let key = key_of(event, format!("{} {value} {list}", kind.name()));
-        let alert = self.alert(event, reason, vec![event.packet_number]);
-        self.hits.add(key, alert, add_packets);
     }
 
     /// Counts a handshake, and adds it if it failed.
@@ -162,12 +110,12 @@ impl Alerts {
         }
         let reason = format!("TLS with {server}: {}", handshake_in_words(found));
         let alert = self.alert(event, reason.clone(), vec![event.packet_number]);
-        let alert = Alert { peer: Some((server, tunnel)), ..alert };
+        let alert = Remark { peer: Some((server, tunnel)), ..alert };
         self.failed_handshakes.add(key_of(event, reason), alert, add_packets);
     }
 
     /// The handshakes of the client and the server of an alert; `None` if there was no room to count them.
-    pub(super) fn handshakes_of(&self, alert: &Alert) -> Option<HandshakeCount> {
+    pub(super) fn handshakes_of(&self, alert: &Remark) -> Option<HandshakeCount> {
         let (server, tunnel) = alert.peer?;
         self.handshakes_of.get(&(alert.host, server, tunnel)).copied()
     }
@@ -201,20 +149,18 @@ impl Alerts {
             &mut self.self_issued_nearby
         };
         let key = (host.ip(), event.flow.tunnel_key(), reason);
-        list.add(key, Alert { host: host.ip(), ..alert }, add_packets);
+        list.add(key, Remark { host: host.ip(), ..alert }, add_packets);
     }
 
-    fn alert(&self, event: &Event, mut reason: String, packets: Vec<u64>) -> Alert {
-        reason.truncate(last_boundary(&reason, MAX_REPORT_ALERT_TEXT));
-        Alert {
+    fn alert(&self, event: &Event, mut reason: String, packets: Vec<u64>) -> Remark {
+        reason.truncate(last_boundary(&reason, MAX_ALERT_TEXT));
+        Remark {
             host: event.flow.client.ip(),
             reason,
             packets,
             file: self.file,
             events: 1,
             captures: 1,
-            tool: None,
-            contradiction: None,
             peer: None,
             clients: Vec::new(),
             has_more_clients: false,
@@ -224,16 +170,16 @@ impl Alerts {
 }
 
 /// Adds the packets of a later event to the first ones.
-fn add_packets(known: &mut Alert, latest: Alert) {
+fn add_packets(known: &mut Remark, latest: Remark) {
     for packet in latest.packets {
-        if known.packets.len() < MAX_REPORT_ALERT_PACKETS && !known.packets.contains(&packet) {
+        if known.packets.len() < MAX_ALERT_PACKETS && !known.packets.contains(&packet) {
             known.packets.push(packet);
         }
     }
 }
 
 /// Adds the client of a later event to the first ones.
-fn add_clients(known: &mut Alert, latest: &[IpAddr]) {
+fn add_clients(known: &mut Remark, latest: &[IpAddr]) {
     for client in latest.iter().filter(|client| !known.clients.contains(client)).collect::<Vec<_>>() {
         if known.clients.len() < MAX_REPORT_ALERT_CLIENTS {
             known.clients.push(*client);
@@ -247,11 +193,11 @@ fn key_of(event: &Event, what: String) -> Key {
     (event.flow.client.ip(), event.flow.tunnel_key(), what)
 }
 
-impl AlertList {
+impl RemarkList {
     /// Adds an alert. `again` changes a known one by a later one of the same file.
-    fn add(&mut self, key: Key, alert: Alert, again: impl FnOnce(&mut Alert, Alert)) {
+    fn add(&mut self, key: Key, alert: Remark, again: impl FnOnce(&mut Remark, Remark)) {
         let place = self.places.get(&key).copied();
-        if let Some(known) = place.and_then(|place| self.alerts.get_mut(place)) {
+        if let Some(known) = place.and_then(|place| self.remarks.get_mut(place)) {
             known.events = known.events.saturating_add(1);
             known.captures = known.captures.saturating_add(u64::from(known.last_file != alert.file));
             known.last_file = alert.file;
@@ -259,9 +205,9 @@ impl AlertList {
             if known.file == alert.file {
                 again(known, alert);
             }
-        } else if self.alerts.len() < MAX_REPORT_ALERTS {
-            self.places.insert(key, self.alerts.len());
-            self.alerts.push(alert);
+        } else if self.remarks.len() < MAX_REPORT_REMARKS {
+            self.places.insert(key, self.remarks.len());
+            self.remarks.push(alert);
         } else {
             self.left_out = self.left_out.saturating_add(1);
         }

@@ -1,0 +1,31 @@
+//! `huginn-net findings`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{AnalysisArguments, InputArguments, ListOutputArguments, ThresholdArguments};
+
+const EXAMPLE: &str = "\
+Example:
+  huginn-net findings captures/ | head     what to look at first";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLE)]
+pub(crate) struct FindingsArguments {
+    #[command(flatten)]
+    pub(crate) input: InputArguments,
+
+    #[command(flatten)]
+    pub(crate) analysis: AnalysisArguments,
+
+    /// Watch list, as of 'huginn-net pcap' (docs/watch-lists.md); may be repeated. Hits come first, and the exit status is 3
+    #[arg(long, help_heading = "Analysis", value_name = "FILE")]
+    pub(crate) fingerprints: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) thresholds: ThresholdArguments,
+
+    #[command(flatten)]
+    pub(crate) output: ListOutputArguments,
+}

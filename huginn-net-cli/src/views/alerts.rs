@@ -1,0 +1,280 @@
+//! The alerts of a run: each once, with its latest numbers, worst first.
+
+use std::cmp::Reverse;
+use std::fmt;
+use std::net::IpAddr;
+
+use foldhash::{HashMap, HashSet};
+use huginn_net::alert::{Alert, AlertId, AlertKind, Severity};
+use huginn_net::finding::{ScanTarget, TrafficNoticeKind};
+use huginn_net::{Event, Finding, Timestamp};
+use serde::Serialize;
+
+use crate::limits::{MAX_ALERT_PACKETS, MAX_ALERT_TEXT, MAX_ALERTS_OF_KIND};
+use crate::output::last_boundary;
+
+/// The alerts of a run. Memory is bounded: alerts that exceed the limits are counted.
+#[derive(Debug, Default)]
+pub(crate) struct AlertList {
+    alerts: Vec<SeenAlert>,
+    places: HashMap<AlertId, usize>,
+    /// The alerts of each kind. Those without proof have limits of their own: forged packets displace no proven alert.
+    of_kind: HashMap<(AlertKind, bool), Count>,
+    /// Index of the capture file that the next events come from.
+    file: usize,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    listed: usize,
+    left_out: u64,
+}
+
+/// An alert, which several events may report.
+#[derive(Clone, Debug)]
+pub(crate) struct SeenAlert {
+    pub(crate) kind: AlertKind,
+    pub(crate) severity: Severity,
+    pub(crate) is_proven: bool,
+    pub(crate) id: AlertId,
+    pub(crate) host: IpAddr,
+    pub(crate) reason: String,
+    pub(crate) packets: Packets,
+    /// The display filter of Wireshark for the traffic.
+    pub(crate) filter: String,
+    pub(crate) first_seen: Timestamp,
+    /// Number of events that report it.
+    pub(crate) events: u64,
+    /// Number of captures with these events.
+    pub(crate) captures: u64,
+    /// Index of the file of the latest event.
+    last_file: usize,
+}
+
+/// Numbers of packets of a capture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Packets {
+    pub(crate) numbers: Vec<u64>,
+    /// Index of the file.
+    pub(crate) file: usize,
+}
+
+impl fmt::Display for Packets {
+    /// Writes `packets 3, 5`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plural = if self.numbers.len() == 1 { "" } else { "s" };
+        write!(f, "packet{plural} {}", self.list())
+    }
+}
+
+impl Packets {
+    pub(crate) fn one(number: u64, file: usize) -> Self {
+        Self { numbers: vec![number], file }
+    }
+
+    /// The display filter of Wireshark for them.
+    pub(crate) fn display_filter(&self) -> String {
+        match &*self.numbers {
+            [number] => format!("frame.number == {number}"),
+            _ => format!("frame.number in {{{}}}", self.list()),
+        }
+    }
+
+    fn list(&self) -> String {
+        let numbers: Vec<String> = self.numbers.iter().map(ToString::to_string).collect();
+        numbers.join(", ")
+    }
+}
+
+/// An alert in the order of views.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RankedAlert<'a> {
+    pub(crate) alert: &'a SeenAlert,
+    /// The number of other alerts of the kind, with the first one of them.
+    pub(crate) others: u64,
+}
+
+/// An alert as JSON.
+#[derive(Serialize)]
+struct AlertRow<'a> {
+    severity: &'static str,
+    kind: &'static str,
+    proven: bool,
+    id: String,
+    host: IpAddr,
+    reason: &'a str,
+    first: String,
+    file: Option<&'a str>,
+    packets: &'a [u64],
+    filter: &'a str,
+    events: u64,
+    captures: u64,
+}
+
+impl AlertList {
+    /// Sets the index of the capture file that the next events come from.
+    pub(crate) fn set_file(&mut self, file: usize) {
+        self.file = file;
+    }
+
+    /// Adds an event, if it is an alert.
+    pub(crate) fn add(&mut self, event: &Event) {
+        let Some(alert) = Alert::of(event) else { return };
+        let id = alert.id();
+        if let Some(known) = self.places.get(&id).and_then(|place| self.alerts.get_mut(*place)) {
+            known.add(&alert, self.file);
+            return;
+        }
+        let count = self.of_kind.entry((alert.kind(), alert.is_proven())).or_default();
+        if count.listed >= MAX_ALERTS_OF_KIND {
+            count.left_out = count.left_out.saturating_add(1);
+            return;
+        }
+        count.listed = count.listed.saturating_add(1);
+        self.places.insert(id, self.alerts.len());
+        self.alerts.push(SeenAlert::new(&alert, id, self.file));
+    }
+
+    /// Whether a watch list had a hit.
+    pub(crate) fn has_hit(&self) -> bool {
+        self.of_kind.keys().any(|(kind, _)| *kind == AlertKind::Match)
+    }
+
+    /// Number of events of alerts that there was no room for.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.of_kind.values().fold(0, |sum, count| sum.saturating_add(count.left_out))
+    }
+
+    /// The alerts of a host.
+    pub(crate) fn of_host(&self, host: IpAddr) -> impl Iterator<Item = &SeenAlert> {
+        self.alerts.iter().filter(move |alert| alert.host == host)
+    }
+
+    /// All alerts: first the worst of each kind, then the others, each by severity, kind and proof. What a worse alert says, too, is left
+    /// out.
+    pub(crate) fn ranked(&self) -> Vec<RankedAlert<'_>> {
+        let explained = self.explained();
+        let mut alerts: Vec<&SeenAlert> =
+            self.alerts.iter().filter(|alert| !explained.contains(&alert.id)).collect();
+        alerts.sort_by_key(|alert| (Reverse(alert.severity), alert.kind, Reverse(alert.is_proven)));
+        let mut others: HashMap<AlertKind, u64> = HashMap::default();
+        for alert in &alerts {
+            others.entry(alert.kind).and_modify(|count| *count = count.saturating_add(1)).or_default();
+        }
+        for ((kind, _), count) in &self.of_kind {
+            others.entry(*kind).and_modify(|others| *others = others.saturating_add(count.left_out));
+        }
+        let (first, rest): (Vec<_>, Vec<_>) = alerts
+            .into_iter()
+            .map(|alert| RankedAlert { alert, others: others.remove(&alert.kind).unwrap_or(u64::MAX) })
+            .partition(|ranked| ranked.others != u64::MAX);
+        let rest = rest.into_iter().map(|ranked| RankedAlert { others: 0, ..ranked });
+        first.into_iter().chain(rest).collect()
+    }
+
+    /// The alerts that state a fact of a worse one: the tool of a scan, the contradictions of an imitation.
+    fn explained(&self) -> HashSet<AlertId> {
+        let of = |kind| self.alerts.iter().filter(move |alert| alert.kind == kind);
+        let hosts = |kind| of(kind).map(|alert| alert.host).collect::<HashSet<IpAddr>>();
+        let (scanners, imitators) = (hosts(AlertKind::Scan), hosts(AlertKind::Imitation));
+        let tools = of(AlertKind::Tool).filter(|alert| scanners.contains(&alert.host));
+        let contradictions = of(AlertKind::Contradiction).filter(|alert| imitators.contains(&alert.host));
+        tools.chain(contradictions).map(|alert| alert.id).collect()
+    }
+}
+
+impl SeenAlert {
+    fn new(alert: &Alert<'_>, id: AlertId, file: usize) -> Self {
+        Self {
+            kind: alert.kind(),
+            severity: alert.severity(),
+            is_proven: alert.is_proven(),
+            id,
+            host: alert.host(),
+            reason: reason(alert),
+            packets: Packets { numbers: alert.packets().to_vec(), file },
+            filter: display_filter(alert.event()),
+            first_seen: alert.event().ts,
+            events: 1,
+            captures: 1,
+            last_file: file,
+        }
+    }
+
+    /// Adds a later event of the alert.
+    fn add(&mut self, alert: &Alert<'_>, file: usize) {
+        self.events = self.events.saturating_add(1);
+        self.captures = self.captures.saturating_add(u64::from(self.last_file != file));
+        self.last_file = file;
+        self.severity = self.severity.max(alert.severity());
+        self.is_proven |= alert.is_proven();
+        if self.packets.file != file {
+            return;
+        }
+        if alert.is_update() {
+            // The later event has the numbers until then.
+            self.reason = reason(alert);
+            self.packets.numbers = alert.packets().to_vec();
+            return;
+        }
+        for packet in alert.packets() {
+            if self.packets.numbers.len() < MAX_ALERT_PACKETS && !self.packets.numbers.contains(packet) {
+                self.packets.numbers.push(*packet);
+            }
+        }
+    }
+
+    /// Number of events and captures in words, if there are several.
+    pub(crate) fn numbers(&self) -> String {
+        let Self { events, captures, kind, .. } = self;
+        match (events, captures) {
+            (_, 2..) => format!("in {captures} captures"),
+            (2.., _) if *kind == AlertKind::Match => format!("{events} hits"),
+            _ => String::new(),
+        }
+    }
+
+    /// The alert as JSON. `file`: the name of its capture.
+    pub(crate) fn to_json(&self, file: Option<&str>) -> serde_json::Result<String> {
+        serde_json::to_string(&AlertRow {
+            severity: self.severity.name(),
+            kind: self.kind.name(),
+            proven: self.is_proven,
+            id: self.id.to_string(),
+            host: self.host,
+            reason: &self.reason,
+            first: self.first_seen.to_string(),
+            file,
+            packets: &self.packets.numbers,
+            filter: &self.filter,
+            events: self.events,
+            captures: self.captures,
+        })
+    }
+}
+
+fn reason(alert: &Alert<'_>) -> String {
+    let mut reason = alert.reason().to_string();
+    reason.truncate(last_boundary(&reason, MAX_ALERT_TEXT));
+    reason
+}
+
+/// The display filter of Wireshark for the traffic that an alert is about.
+fn display_filter(event: &Event) -> String {
+    let is = |ip: IpAddr| format!("{} == {ip}", if ip.is_ipv4() { "ip.addr" } else { "ipv6.addr" });
+    let (client, server) = (event.flow.client.ip(), event.flow.server);
+    let transport = event.flow.transport.name();
+    match &event.kind {
+        Finding::Notice(notice) => match &notice.kind {
+            TrafficNoticeKind::Scan(scan) => match scan.target {
+                ScanTarget::Host(target) => return format!("{} && {}", is(client), is(target)),
+                ScanTarget::Port(port) => return format!("{} && tcp.port == {port}", is(client)),
+                _ => return is(client),
+            },
+            _ => {}
+        },
+        Finding::Tool(_) => return is(client),
+        _ => {}
+    }
+    format!("{} && {} && {transport}.port == {}", is(client), is(server.ip()), server.port())
+}
