@@ -427,6 +427,15 @@ pub(crate) const MAX_ALERT_PACKETS: usize = 8;
 /// Maximum length of the reason of an alert, in bytes; longer ones are cut.
 pub(crate) const MAX_ALERT_TEXT: usize = 512;
 
+/// Number of packets at the start of a capture that tell its network.
+pub(crate) const MAX_NETWORK_FRAMES: usize = 2000;
+
+/// Maximum number of servers of a capture that are compared: their pairs are kept.
+pub(crate) const MAX_NETWORK_SERVERS: usize = 32;
+
+/// Time between the first packets of two captures of a series, in seconds, from which on they may be of two networks.
+pub(crate) const MAX_NETWORK_GAP_SECS: u64 = 86_400;
+
 /// Maximum number of alerts in a report.
 pub(crate) const MAX_REPORT_ALERTS: usize = 50;
 

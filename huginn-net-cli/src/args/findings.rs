@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{AnalysisArguments, InputArguments, ListOutputArguments, ThresholdArguments};
+use super::{AnalysisArguments, InputArguments, ListOutputArguments, NetworkArguments, ThresholdArguments};
 
 const EXAMPLE: &str = "\
 Example:
@@ -18,6 +18,9 @@ pub(crate) struct FindingsArguments {
 
     #[command(flatten)]
     pub(crate) analysis: AnalysisArguments,
+
+    #[command(flatten)]
+    pub(crate) networks: NetworkArguments,
 
     /// Watch list, as of 'huginn-net pcap' (docs/watch-lists.md); may be repeated. Hits come first, and the exit status is 3
     #[arg(long, help_heading = "Analysis", value_name = "FILE")]

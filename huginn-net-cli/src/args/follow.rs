@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::input::DecompressionArguments;
-use super::{AnalysisArguments, SelectArguments};
+use super::{AnalysisArguments, NetworkArguments, SelectArguments};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,6 +48,9 @@ pub(crate) struct FollowArguments {
 
     #[command(flatten)]
     pub(crate) analysis: AnalysisArguments,
+
+    #[command(flatten)]
+    pub(crate) networks: NetworkArguments,
 
     #[command(flatten)]
     pub(crate) select: SelectArguments,

@@ -37,3 +37,17 @@ impl DecompressionArguments {
         self.max_compression_ratio.get().and_then(NonZeroU32::new)
     }
 }
+
+/// Says which captures are of one network.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Hosts")]
+pub(crate) struct NetworkArguments {
+    /// Take equal private, link-local and loopback addresses of all captures for one host. Without it, captures are of one network if
+    /// they share a MAC address or two servers on the Internet, or if less than a day lies between them and their names begin alike
+    #[arg(long)]
+    pub(crate) merge: bool,
+
+    /// The same, and name the network
+    #[arg(long, value_name = "NAME", conflicts_with = "merge")]
+    pub(crate) network: Option<String>,
+}

@@ -43,7 +43,7 @@ pub(crate) use self::extract::ExtractArguments;
 pub(crate) use self::findings::FindingsArguments;
 pub(crate) use self::follow::{FollowArguments, ListOutputArguments, ListOutputFormat};
 pub(crate) use self::generate::GenerateCommand;
-pub(crate) use self::input::InputArguments;
+pub(crate) use self::input::{InputArguments, NetworkArguments};
 #[cfg(unix)]
 pub(crate) use self::interfaces::{InterfacesArguments, ListFormat};
 pub(crate) use self::inventory::{InventoryArguments, InventoryFormat};

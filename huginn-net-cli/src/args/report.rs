@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{AnalysisArguments, InputArguments, SelectArguments, ThresholdArguments};
+use super::{AnalysisArguments, InputArguments, NetworkArguments, SelectArguments, ThresholdArguments};
 
 const EXAMPLE: &str = "\
 Example:
@@ -18,6 +18,9 @@ pub(crate) struct ReportArguments {
 
     #[command(flatten)]
     pub(crate) analysis: AnalysisArguments,
+
+    #[command(flatten)]
+    pub(crate) networks: NetworkArguments,
 
     /// Watch list, as of 'huginn-net pcap' (docs/watch-lists.md); may be repeated. Hits come first in the page, and the exit
     /// status is 3

@@ -10,17 +10,18 @@ use crate::args::FindingsArguments;
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::plan::FindingsPlan;
-use crate::run::{CaptureOutcome, CaptureRun, OpenCapture, Visitor};
+use crate::run::{CaptureOutcome, CaptureRun, Networks, OpenCapture, Visitor};
 use crate::stderr;
 use crate::views::alerts::{AlertList, RankedAlert};
 
 pub(super) fn run(args: FindingsArguments) -> Result<Outcome, Failure> {
-    let FindingsPlan { inputs, count, analyzer, output } = FindingsPlan::new(args)?;
+    let FindingsPlan { inputs, count, analyzer, networks, output } = FindingsPlan::new(args)?;
+    let networks = Networks::new(&networks, &inputs);
     let mut writer = output.create()?;
     let mut run = CaptureRun::start(inputs, count, analyzer, output.is_quiet)?;
-    let mut found = Found::default();
+    let mut found = Found { networks, alerts: AlertList::default() };
     run.run(&mut found)?;
-    let Found(alerts) = found;
+    let Found { alerts, .. } = found;
     let ranked = alerts.ranked();
     let out = writer.begin_part()?;
     for alert in &ranked {
@@ -78,13 +79,15 @@ fn summary(ranked: &[RankedAlert<'_>], left_out: u64) -> String {
 }
 
 /// The alerts of all captures.
-#[derive(Default)]
-struct Found(AlertList);
+struct Found {
+    networks: Networks,
+    alerts: AlertList,
+}
 
 impl Visitor for Found {
     fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
-        let Self(alerts) = self;
-        alerts.set_file(capture.index);
+        let Self { networks, alerts } = self;
+        alerts.set_file(capture.index, networks.of(capture.index));
         analyzer.analyze_ref(&mut capture.source, |event: &Event| alerts.add(event)).map(drop)
     }
 }

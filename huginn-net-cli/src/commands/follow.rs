@@ -8,17 +8,19 @@ use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::Selected;
 use crate::plan::{FollowPlan, host_limits};
-use crate::run::{CaptureOutcome, CaptureRun, OpenCapture, Visitor};
+use crate::run::{CaptureOutcome, CaptureRun, Networks, OpenCapture, Visitor};
 use crate::stderr;
 use crate::views::columns;
 use crate::views::follow::{Context, Followed};
 
 pub(super) fn run(args: FollowArguments) -> Result<Outcome, Failure> {
-    let FollowPlan { inputs, count, analyzer, subject, selected, output } = FollowPlan::new(args)?;
+    let FollowPlan { inputs, count, analyzer, networks, subject, selected, output } = FollowPlan::new(args)?;
+    let networks = Networks::new(&networks, &inputs);
     let mut writer = output.create()?;
     let mut run = CaptureRun::start(inputs, count, analyzer, output.is_quiet)?;
     let followed = Followed::new(subject);
-    let mut follower = Follower { followed, selected, hosts: JoinedHosts::new(&host_limits()) };
+    let hosts = JoinedHosts::new(&host_limits());
+    let mut follower = Follower { followed, selected, networks, hosts };
     run.run(&mut follower)?;
     let Follower { followed, hosts, .. } = follower;
     let name = |index| run.name(index).filter(|_| run.opened() > 1);
@@ -40,6 +42,7 @@ pub(super) fn run(args: FollowArguments) -> Result<Outcome, Failure> {
 struct Follower {
     followed: Followed,
     selected: Selected,
+    networks: Networks,
     hosts: JoinedHosts,
 }
 
@@ -58,8 +61,8 @@ impl Visitor for Follower {
         analyzer.analyze(&mut capture.source, add).map(drop)
     }
 
-    fn end_capture(&mut self, analyzer: &HuginnNet, _capture: &OpenCapture<'_>) -> Result<(), Failure> {
-        self.hosts.add(analyzer.shared_state());
+    fn end_capture(&mut self, analyzer: &HuginnNet, capture: &OpenCapture<'_>) -> Result<(), Failure> {
+        self.hosts.add(analyzer.shared_state(), self.networks.of(capture.index).as_ref());
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use crate::outcome::Outcome;
 use crate::output::{Document, Selected, Target, Zone};
 use crate::paths::name_of;
 use crate::plan::ReportPlan;
-use crate::run::{CaptureOutcome, CaptureRun, OpenCapture, Visitor};
+use crate::run::{CaptureOutcome, CaptureRun, Networks, OpenCapture, Visitor};
 use crate::views::alerts::AlertList;
 use crate::views::inventory::Inventory;
 use crate::views::overview::Overview;
@@ -19,11 +19,12 @@ use crate::views::overview::timeline::Timeline;
 use crate::views::report::{self, Activity, HostList, HostSources, Remarks, Report};
 
 pub(super) fn run(args: ReportArguments) -> Result<Outcome, Failure> {
-    let ReportPlan { inputs, count, analyzer, hosts, selected, output, title, zone, is_quiet } =
+    let ReportPlan { inputs, count, analyzer, hosts, networks, selected, output, title, zone, is_quiet } =
         ReportPlan::new(args)?;
+    let networks = Networks::new(&networks, &inputs);
     let mut out = create(&output)?;
     let mut run = CaptureRun::start(inputs, count, analyzer, is_quiet)?;
-    let mut content = Content::new(&hosts, selected);
+    let mut content = Content::new(&hosts, networks, selected);
     run.run(&mut content)?;
     content.write(&mut out, &title, &zone, &run)?;
     out.complete()?;
@@ -41,6 +42,7 @@ fn create(output: &Target) -> Result<Document, Failure> {
 
 /// What the page shows of events and hosts.
 struct Content {
+    networks: Networks,
     selected: Selected,
     overview: Overview,
     timeline: Timeline,
@@ -52,8 +54,9 @@ struct Content {
 }
 
 impl Content {
-    fn new(limits: &HostLimits, selected: Selected) -> Self {
+    fn new(limits: &HostLimits, networks: Networks, selected: Selected) -> Self {
         Self {
+            networks,
             selected,
             overview: Overview::new(true),
             timeline: Timeline::default(),
@@ -66,7 +69,7 @@ impl Content {
     }
 
     fn write(&self, out: &mut impl Write, title: &str, zone: &Zone, run: &CaptureRun) -> Result<(), Failure> {
-        let Self { overview, timeline, inventory, activity, alerts, remarks, hosts, .. } = self;
+        let Self { networks, overview, timeline, inventory, activity, alerts, remarks, hosts, .. } = self;
         let folder = common_folder(run);
         let file_name = &|index| Some(run.name(index)?.split_off(folder.len()));
         let captures = (0..).map_while(|index| Some((run.path(index)?, run.name(index)?)));
@@ -87,6 +90,7 @@ impl Content {
         let page = Report {
             title,
             captures: usize::try_from(run.opened()).unwrap_or(usize::MAX),
+            networks: networks.count(),
             packets: counters.frames,
             flows: counters.flows.opened,
             decrypted: run.analyzer.protocol().counters().decryption.connections,
@@ -123,10 +127,11 @@ fn common_folder(run: &CaptureRun) -> String {
 
 impl Visitor for Content {
     fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
-        let Self { selected, overview, timeline, inventory, activity, alerts, remarks, .. } = self;
+        let Self { networks, selected, overview, timeline, inventory, activity, alerts, remarks, .. } = self;
+        let network = networks.of(capture.index);
         overview.set_file(Some(capture.index));
-        activity.set_file(capture.index);
-        alerts.set_file(capture.index);
+        activity.set_file(capture.index, network.clone());
+        alerts.set_file(capture.index, network);
         remarks.set_file(capture.index);
         let add = |event: &Event| {
             if !selected.contains(event, capture.name.as_deref(), None) {
@@ -144,8 +149,8 @@ impl Visitor for Content {
         outcome.map(drop)
     }
 
-    fn end_capture(&mut self, analyzer: &HuginnNet, _capture: &OpenCapture<'_>) -> Result<(), Failure> {
-        self.hosts.add(analyzer.shared_state());
+    fn end_capture(&mut self, analyzer: &HuginnNet, capture: &OpenCapture<'_>) -> Result<(), Failure> {
+        self.hosts.add(analyzer.shared_state(), self.networks.of(capture.index).as_ref());
         Ok(())
     }
 }

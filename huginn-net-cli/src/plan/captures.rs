@@ -15,7 +15,7 @@ use super::output::open_document;
 use super::{AnalysisPlan, Inputs, ProgramList, output, read_databases, rules, select};
 use crate::args::{
     EventArguments, ExplainArguments, FindingsArguments, InventoryArguments, InventoryFormat, LearnArguments,
-    ReportArguments, TopArguments,
+    NetworkArguments, ReportArguments, TopArguments,
 };
 use crate::failure::Failure;
 use crate::limits::SHOWN_INVENTORY_HOSTS;
@@ -28,6 +28,7 @@ pub(crate) struct ReportPlan {
     pub(crate) count: Option<u64>,
     pub(crate) analyzer: HuginnNet,
     pub(crate) hosts: HostLimits,
+    pub(crate) networks: NetworkArguments,
     pub(crate) selected: Selected,
     pub(crate) output: Target,
     pub(crate) title: String,
@@ -60,6 +61,7 @@ impl ReportPlan {
             analyzer: plan.decrypt(Some(&inputs.secrets)).build_for_files(inputs.longest())?,
             inputs,
             hosts,
+            networks: args.networks,
             selected: select::selected(&args.select, Vec::new())?,
             output,
             title: args.title,
@@ -74,6 +76,7 @@ pub(crate) struct FindingsPlan {
     pub(crate) inputs: Inputs,
     pub(crate) count: Option<u64>,
     pub(crate) analyzer: HuginnNet,
+    pub(crate) networks: NetworkArguments,
     pub(crate) output: ListOutput,
 }
 
@@ -93,7 +96,7 @@ impl FindingsPlan {
         };
         let plan = AnalysisPlan::new(&args.analysis)?.with_events(&events, &[])?;
         let analyzer = plan.decrypt(Some(&inputs.secrets)).build_for_files(inputs.longest())?;
-        Ok(Self { inputs, count: args.analysis.count, analyzer, output })
+        Ok(Self { inputs, count: args.analysis.count, analyzer, networks: args.networks, output })
     }
 }
 

@@ -14,6 +14,7 @@ use super::output::open_document;
 use super::{AnalysisPlan, Inputs, output, rules, select};
 use crate::args::{
     AnalysisArguments, DiffArguments, FollowArguments, InputArguments, ListOutputArguments, ListOutputFormat,
+    NetworkArguments,
 };
 use crate::failure::Failure;
 use crate::output::{Selected, Target, TextFormat, TextWriter, Zone};
@@ -56,6 +57,7 @@ pub(crate) struct FollowPlan {
     pub(crate) inputs: Inputs,
     pub(crate) count: Option<u64>,
     pub(crate) analyzer: HuginnNet,
+    pub(crate) networks: NetworkArguments,
     pub(crate) subject: Subject,
     pub(crate) selected: Selected,
     pub(crate) output: ListOutput,
@@ -67,7 +69,16 @@ impl FollowPlan {
         rules::check_follow(&args)?;
         let output = ListOutput::new(&args.output)?;
         let selected = select::selected(&args.select, Vec::new())?;
-        let FollowArguments { mut values, server, fingerprint, keylog, decompression, analysis, .. } = args;
+        let FollowArguments {
+            mut values,
+            server,
+            fingerprint,
+            keylog,
+            decompression,
+            analysis,
+            networks,
+            ..
+        } = args;
         let subject = match (server, fingerprint) {
             (Some(server), _) => of_server(&server)?,
             (None, Some(value)) => Subject::Fingerprint(value),
@@ -82,7 +93,7 @@ impl FollowPlan {
         inputs.report_key_logs(output.is_quiet, false);
         inputs.refuse_as_output(&output.target)?;
         let analyzer = analyzer(&analysis, &inputs)?;
-        Ok(Self { inputs, count: analysis.count, analyzer, subject, selected, output })
+        Ok(Self { inputs, count: analysis.count, analyzer, networks, subject, selected, output })
     }
 }
 

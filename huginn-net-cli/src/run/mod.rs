@@ -4,6 +4,7 @@ mod captures;
 #[cfg(unix)]
 mod directory;
 mod interrupt;
+mod networks;
 mod stats;
 
 use std::fmt::Display;
@@ -17,6 +18,7 @@ pub(crate) use self::captures::{OpenCapture, open};
 #[cfg(unix)]
 pub(crate) use self::directory::WatchedDirectory;
 pub(crate) use self::interrupt::{Interrupt, OnInterrupt};
+pub(crate) use self::networks::Networks;
 use crate::blind_spots::ExampleFiles;
 use crate::failure::Failure;
 use crate::outcome::Outcome;

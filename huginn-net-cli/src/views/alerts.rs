@@ -3,10 +3,12 @@
 use std::cmp::Reverse;
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use foldhash::{HashMap, HashSet};
 use huginn_net::alert::{Alert, AlertId, AlertKind, Severity};
 use huginn_net::finding::{ScanTarget, TrafficNoticeKind};
+use huginn_net::hosts::is_local;
 use huginn_net::{Event, Finding, Timestamp};
 use serde::Serialize;
 
@@ -17,11 +19,13 @@ use crate::output::last_boundary;
 #[derive(Debug, Default)]
 pub(crate) struct AlertList {
     alerts: Vec<SeenAlert>,
-    places: HashMap<AlertId, usize>,
+    places: HashMap<(AlertId, Option<Arc<str>>), usize>,
     /// The alerts of each kind. Those without proof have limits of their own: forged packets displace no proven alert.
     of_kind: HashMap<(AlertKind, bool), Count>,
     /// Index of the capture file that the next events come from.
     file: usize,
+    /// Name of its network, if there are several.
+    network: Option<Arc<str>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -112,16 +116,17 @@ struct AlertRow<'a> {
 }
 
 impl AlertList {
-    /// Sets the index of the capture file that the next events come from.
-    pub(crate) fn set_file(&mut self, file: usize) {
-        self.file = file;
+    /// Sets the capture file that the next events come from: its index, and the name of its network if there are several.
+    pub(crate) fn set_file(&mut self, file: usize, network: Option<Arc<str>>) {
+        (self.file, self.network) = (file, network);
     }
 
     /// Adds an event, if it is an alert.
     pub(crate) fn add(&mut self, event: &Event) {
         let Some(alert) = Alert::of(event) else { return };
         let id = alert.id();
-        if let Some(known) = self.places.get(&id).and_then(|place| self.alerts.get_mut(*place)) {
+        let key = (id, self.network.clone().filter(|_| is_local(alert.host())));
+        if let Some(known) = self.places.get(&key).and_then(|place| self.alerts.get_mut(*place)) {
             known.add(&alert, self.file);
             return;
         }
@@ -131,7 +136,7 @@ impl AlertList {
             return;
         }
         count.listed = count.listed.saturating_add(1);
-        self.places.insert(id, self.alerts.len());
+        self.places.insert(key, self.alerts.len());
         self.alerts.push(SeenAlert::new(&alert, id, self.file));
     }
 

@@ -112,7 +112,7 @@ impl View {
 
     /// Adds the hosts of a capture.
     pub(crate) fn add_hosts(&mut self, hosts: &Hosts) {
-        self.hosts.add(hosts);
+        self.hosts.add(hosts, None);
     }
 
     /// Ends the side. `evicted`: hosts that the host table evicted.

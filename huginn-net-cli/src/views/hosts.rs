@@ -120,6 +120,9 @@ fn address(host: &HostProfile, separator: &str) -> String {
         text.push_str(separator);
         text.push_str(&layer.to_string());
     }
+    if let Some(network) = &host.network {
+        text.push_str(&format!("{separator}in {:#}", Escaped(network.as_bytes())));
+    }
     text
 }
 

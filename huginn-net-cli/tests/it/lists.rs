@@ -90,7 +90,7 @@ fn human_blocks_escape_labels() {
     let lines = stdout("human", &[&list]);
     assert!(lines.contains(", c\n"), "{lines}");
     let hit =
-        format!("  match     a\\x1b[2J\\x0ab, ja4 {JA4} of tls_client, www.example.test, {list}:2, packet ");
+        format!(" match: a\\x1b[2J\\x0ab, ja4 {JA4} of tls_client, www.example.test, {list}:2, packet ");
     assert!(lines.contains(&hit), "{lines}");
     assert!(!lines.contains('\x1b'), "{lines}");
     let blocks = String::from_utf8(command("human", &[&list]).arg("-v").output().unwrap().stdout).unwrap();

@@ -325,7 +325,7 @@ fn beacon_comes_first_with_its_packets() {
     let shown = page("beacon.html", &["--beacon-count", "10", name]);
     let first = items(&shown)[0];
     for text in [
-        "severity medium",
+        "severity low",
         "<a href=\"#host=192.0.2.1\">",
         "www.example.test every 60.0 s (jitter 0.0 %), 10 times",
         " of beacon.pcap",
@@ -352,6 +352,30 @@ fn beacon_of_several_captures_is_one_item() {
         beacons[0].contains("(in 2 captures)") && beacons[0].contains(" of beacon_one.pcap"),
         "{beacons:?}"
     );
+}
+
+/// Two captures in which a private address is the client.
+#[test]
+fn local_address_is_a_host_of_each_network() {
+    let captures = ["lone.pcap", "other.pcap"].map(|name| {
+        let capture = place(name);
+        let mut bytes = fs::read(captures::path("tls-curl.pcap")).unwrap();
+        let is_client = |at: &usize| bytes[*at..].starts_with(&[192, 0, 2, 1]);
+        let places: Vec<usize> = (0..bytes.len()).filter(is_client).collect();
+        places.iter().for_each(|at| bytes[*at..*at + 4].copy_from_slice(&[10, 0, 0, 1]));
+        fs::write(&capture, bytes).unwrap();
+        capture.display().to_string()
+    });
+    let rows = |options: &[&str]| {
+        let page = page("networks.html", &[options, &captures.each_ref().map(String::as_str)].concat());
+        let hosts = hosts(&page);
+        let addresses = hosts.hosts.iter().map(|host| hosts.texts[host.0[0]].clone());
+        addresses.filter(|address| address.starts_with("10.0.0.1")).collect::<Vec<_>>()
+    };
+    let [one, other] = &rows(&[])[..] else { panic!("{:?}", rows(&[])) };
+    assert!(one.ends_with("lone.pcap") && other.ends_with("other.pcap"), "{one} {other}");
+    assert_eq!(rows(&["--merge"]), ["10.0.0.1"]);
+    assert_eq!(rows(&["--network", "office"]), ["10.0.0.1\nin office"]);
 }
 
 #[test]
@@ -479,7 +503,7 @@ fn capture_without_findings_has_a_reason() {
     let bytes = replaced("tls-curl.pcap", &[]);
     fs::write(&capture, [&bytes[..32], &[4, 0, 0, 0], &bytes[36..44]].concat()).unwrap();
     let page = page("none.html", &[capture.to_str().unwrap()]);
-    assert!(page.contains("No findings: see <a href=\"#blind-spots\">"), "{page}");
+    assert!(page.contains("No events: see <a href=\"#blind-spots\">"), "{page}");
     assert!(page.contains("1 packet whose headers the snap length cut"), "{page}");
 }
 

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use super::{Activity, Findings, HostId, HostLimits, HostProfile, Hosts, SystemSeen, TopValues};
 use crate::limits::MAX_TOP_VALUES;
 
 /// Profiles of the hosts of several captures, joined by address and tunnel.
 ///
-/// The order of the captures does not matter for counts. Equal addresses are taken for one host: captures of different
-/// networks that use the same private addresses should not be joined.
+/// The order of the captures does not matter for counts. An address is one host; a private, link-local or loopback one is a
+/// host in each network.
 ///
 /// ```
 /// use huginn_net::hosts::{HostLimits, JoinedHosts};
@@ -19,7 +20,7 @@ use crate::limits::MAX_TOP_VALUES;
 /// ```
 #[derive(Debug)]
 pub struct JoinedHosts {
-    profiles: BTreeMap<HostId, HostProfile>,
+    profiles: BTreeMap<(HostId, Option<Arc<str>>), HostProfile>,
     limits: HostLimits,
     heap_bytes: usize,
     left_out: u64,
@@ -31,12 +32,15 @@ impl JoinedHosts {
         Self { profiles: BTreeMap::new(), limits: *limits, heap_bytes: 0, left_out: 0 }
     }
 
-    /// Adds the profiles of a capture. At a limit, hosts that are not there yet are left out.
-    pub fn add(&mut self, hosts: &Hosts) {
+    /// Adds the profiles of a capture. `network`: the name of its network, if there are several. At a limit, hosts that are not
+    /// there yet are left out.
+    pub fn add(&mut self, hosts: &Hosts, network: Option<&Arc<str>>) {
         for (id, profile) in hosts.profiles_by_id() {
+            let network = network.filter(|_| is_local(id.ip())).cloned();
+            let key = (id, network.clone());
             let is_full = self.profiles.len() >= self.limits.max_hosts
                 || self.heap_bytes >= self.limits.max_buffered_bytes;
-            let (before, after) = match self.profiles.get_mut(&id) {
+            let (before, after) = match self.profiles.get_mut(&key) {
                 Some(joined) => {
                     let before = joined.heap_bytes();
                     joined.join(profile, is_full);
@@ -48,7 +52,7 @@ impl JoinedHosts {
                 }
                 None => {
                     let bytes = profile.heap_bytes();
-                    self.profiles.insert(id, profile.clone());
+                    self.profiles.insert(key, HostProfile { network, ..profile.clone() });
                     (0, bytes)
                 }
             };
@@ -61,14 +65,29 @@ impl JoinedHosts {
         self.profiles.values()
     }
 
-    /// The profiles of an address: outside of tunnels first, then one for each tunnel.
+    /// The profiles of an address: outside of tunnels first, then one for each tunnel, and of each those of all networks.
     pub fn profiles_of(&self, ip: IpAddr) -> impl Iterator<Item = &HostProfile> {
-        self.profiles.range(HostId((ip, 0))..=HostId((ip, u64::MAX))).map(|(_, profile)| profile)
+        let hosts = self.profiles.range((HostId((ip, 0)), None)..);
+        hosts.take_while(move |((id, _), _)| id.ip() == ip).map(|(_, profile)| profile)
     }
 
     /// Number of profiles that were left out; a host counts once for each capture.
     pub fn left_out(&self) -> u64 {
         self.left_out
+    }
+}
+
+/// Whether an address is one of a private network, a link or a machine: another network may use it, too. RFC 6890, section 2.2.
+pub fn is_local(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => {
+            let [first, second, ..] = ip.octets();
+            let is_shared = first == 100 && second & 0xc0 == 64;
+            ip.is_private() || ip.is_loopback() || ip.is_link_local() || ip.is_unspecified() || is_shared
+        }
+        IpAddr::V6(ip) => {
+            ip.is_loopback() || ip.is_unspecified() || ip.is_unicast_link_local() || ip.is_unique_local()
+        }
     }
 }
 

@@ -34,7 +34,7 @@ pub use self::answers::{AlikeServers, is_public};
 pub(crate) use self::conflict::contradiction_of_head;
 pub(crate) use self::contacts::asked_name;
 pub use self::contacts::{Contact, Contacts};
-pub use self::joined::JoinedHosts;
+pub use self::joined::{JoinedHosts, is_local};
 pub use self::profile::{
     Activity, Claim, Findings, HostProfile, Latest, Mismatch, SoftwareSeen, SystemSeen, TlsClientSeen,
 };

@@ -34,6 +34,9 @@ pub struct HostProfile {
     pub ip: IpAddr,
     /// The VLAN tags and tunnels around its packets, if any: equal addresses in two tunnels are two hosts.
     pub tunnel: Option<Box<TunnelPath>>,
+    /// The name of its network, where [`JoinedHosts`](super::JoinedHosts) has several: equal local addresses in two networks are two
+    /// hosts.
+    pub network: Option<Arc<str>>,
     /// Time of the first update.
     pub first_seen: Timestamp,
     /// Time of the last update.
@@ -213,6 +216,7 @@ impl HostProfile {
         Self {
             ip,
             tunnel,
+            network: None,
             first_seen: now,
             last_seen: now,
             as_client: Activity::default(),

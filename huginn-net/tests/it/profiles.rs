@@ -54,7 +54,7 @@ fn joined(names: &[&str], limits: &HostLimits) -> JoinedHosts {
         let source = CaptureReader::open(captures::path(name)).unwrap();
         let mut analyzer = HuginnNet::builder_with(Observers::default().profiles(true)).build();
         analyzer.analyze(source, &mut |_: Event| ()).unwrap();
-        joined.add(analyzer.shared_state());
+        joined.add(analyzer.shared_state(), None);
     }
     joined
 }

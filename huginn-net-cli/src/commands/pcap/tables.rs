@@ -67,7 +67,7 @@ impl Visitor for Tables {
 
     fn end_capture(&mut self, analyzer: &HuginnNet, capture: &OpenCapture<'_>) -> Result<(), Failure> {
         if let Some(joined) = &mut self.joined {
-            joined.add(analyzer.shared_state());
+            joined.add(analyzer.shared_state(), None);
         }
         if self.plan.hosts == Some(HostScope::EachFile) {
             self.write_hosts(analyzer.shared_state().profiles(), capture.name.as_deref())?;

@@ -4,11 +4,12 @@ use std::collections::hash_map::Entry;
 use std::fmt::{Display, Write as _};
 use std::hash::{BuildHasher, Hasher};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use foldhash::HashMap;
 use foldhash::fast::FixedState;
 use huginn_net::core::TransportKind;
-use huginn_net::hosts::HostProfile;
+use huginn_net::hosts::{HostProfile, is_local};
 use huginn_net::http::without_port;
 use huginn_net::record::event_name;
 use huginn_net::tls::names::cipher_suite;
@@ -24,8 +25,8 @@ use crate::views::overview::timeline::Bins;
 /// Number of intervals in the activity of a host.
 pub(super) const SPARK_BINS: usize = 24;
 
-/// Address, and the number of the VLAN tags and tunnels.
-type Key = (IpAddr, u64);
+/// Address, the number of the VLAN tags and tunnels, and the network of a local address if there are several.
+type Key = (IpAddr, u64, Option<Arc<str>>);
 
 /// Activity of the hosts of events. Memory is bounded: what exceeds the limits is counted.
 #[derive(Debug, Default)]
@@ -33,6 +34,8 @@ pub(crate) struct Activity {
     hosts: HashMap<Key, HostActivity>,
     /// Index of the capture file that the next events come from.
     file: usize,
+    /// Name of its network, if there are several.
+    network: Option<Arc<str>>,
     /// Number of steps of all hosts.
     steps: usize,
     /// Number of names of all hosts.
@@ -79,9 +82,13 @@ pub(super) struct Step {
 }
 
 impl Activity {
-    /// Sets the index of the capture file that the next events come from.
-    pub(crate) fn set_file(&mut self, file: usize) {
-        self.file = file;
+    /// Sets the capture file that the next events come from: its index, and the name of its network if there are several.
+    pub(crate) fn set_file(&mut self, file: usize, network: Option<Arc<str>>) {
+        (self.file, self.network) = (file, network);
+    }
+
+    fn key(&self, ip: IpAddr, tunnel: u64) -> Key {
+        (ip, tunnel, self.network.clone().filter(|_| is_local(ip)))
     }
 
     /// Adds an event.
@@ -89,7 +96,7 @@ impl Activity {
         let tunnel = event.flow.tunnel_key();
         let own = event.subject_addr();
         let mut text = std::mem::take(&mut self.text);
-        if let Some(host) = self.host((own.ip(), tunnel)) {
+        if let Some(host) = self.host(self.key(own.ip(), tunnel)) {
             host.bins.entry(event.ts.as_secs(), MAX_REPORT_HOST_SECONDS, |count| {
                 *count = count.saturating_add(1);
             });
@@ -103,7 +110,7 @@ impl Activity {
         };
         if concerns_client
             && event.subject == Side::Server
-            && self.host((event.flow.client.ip(), tunnel)).is_some()
+            && self.host(self.key(event.flow.client.ip(), tunnel)).is_some()
         {
             self.add_step(event, Side::Client, &mut text);
         }
@@ -111,10 +118,10 @@ impl Activity {
         if write_name(&mut text, &event.kind) {
             let is_full = self.names >= MAX_REPORT_TRACKED_NAMES;
             let mut added = 0_usize;
-            if let Some(client) = self.host((event.flow.client.ip(), tunnel)) {
+            if let Some(client) = self.host(self.key(event.flow.client.ip(), tunnel)) {
                 added = added.saturating_add(client.asked.add(&text, is_full));
             }
-            if let Some(server) = self.host((event.flow.server.ip(), tunnel)) {
+            if let Some(server) = self.host(self.key(event.flow.server.ip(), tunnel)) {
                 added = added.saturating_add(server.served.add(&text, is_full));
             }
             self.names = self.names.saturating_add(added);
@@ -145,7 +152,7 @@ impl Activity {
         } else {
             (event.flow.server, event.flow.client)
         };
-        let key = (own.ip(), event.flow.tunnel_key());
+        let key = self.key(own.ip(), event.flow.tunnel_key());
         // Signatures of SYNs repeat with each peer, and responses with each client.
         let distinct_peer = match event.kind {
             Finding::Tcp(_)
@@ -184,7 +191,7 @@ impl Activity {
     /// The activity of a host.
     pub(super) fn of(&self, host: &HostProfile) -> Option<&HostActivity> {
         let tunnel = host.tunnel.as_ref().map_or(0, |tunnel| tunnel.key_word());
-        self.hosts.get(&(host.ip, tunnel))
+        self.hosts.get(&(host.ip, tunnel, host.network.clone()))
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct Report<'a> {
     pub(crate) title: &'a str,
     /// Number of captures that were read.
     pub(crate) captures: usize,
+    /// Number of networks that the captures are of.
+    pub(crate) networks: usize,
     pub(crate) packets: u64,
     pub(crate) flows: u64,
     /// Number of connections that were decrypted with logged secrets.
@@ -192,6 +194,7 @@ impl Report<'_> {
         let handshakes = self.remarks.handshakes;
         let counts = [
             ("captures", self.captures as u64),
+            ("networks", self.networks as u64),
             ("packets", self.packets),
             ("flows", self.flows),
             ("hosts", self.overview.hosts().0 as u64),

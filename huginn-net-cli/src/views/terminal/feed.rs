@@ -193,7 +193,7 @@ impl Feed {
     /// Sets the capture that the next events come from. `name`: its name, if there are several.
     pub(crate) fn set_capture(&self, index: usize, name: Option<&str>) {
         let mut state = self.lock();
-        state.alerts.set_file(index);
+        state.alerts.set_file(index, None);
         if let Some(name) = name {
             state.files.insert(index, name.to_owned());
         }

@@ -373,7 +373,7 @@ mod tests {
             "lost:  kernel 0  limits 3",
             "192.0.2.1",
             "Windows",
-            "findings: 1, those that matter most first",
+            "alerts: 1, worst first",
             "medium 192.0.2.2    certificate of port 443, expired",
             "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6",
             "second event",

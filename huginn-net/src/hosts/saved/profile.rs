@@ -82,6 +82,8 @@ impl Stored<HostProfile> for ProfileRecord {
         let HostProfile {
             ip,
             tunnel,
+            // One network has one table of hosts.
+            network: _,
             first_seen,
             last_seen,
             as_client,
@@ -139,6 +141,7 @@ impl Stored<HostProfile> for ProfileRecord {
         Ok(HostProfile {
             ip: self.ip,
             tunnel: self.tunnel.map(|tunnel| tunnel.path().map(Box::new)).transpose()?,
+            network: None,
             first_seen: self.first_seen.into(),
             last_seen: self.last_seen.into(),
             as_client: self.as_client.into(),
