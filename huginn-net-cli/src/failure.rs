@@ -37,6 +37,9 @@ pub(crate) enum Failure {
     /// A baseline has an invalid line.
     #[error("{path}: {source}")]
     Baseline { path: String, source: huginn_net::finding::BaselineError },
+    /// A file of known alerts has an invalid line.
+    #[error("{path}: {source}")]
+    KnownAlerts { path: String, source: huginn_net::alert::KnownAlertsError },
     /// A file of `watch --state` has an invalid line.
     #[cfg(unix)]
     #[error("{path}: line {line}, column {}: {}", .source.column(), without_position(.source))]

@@ -50,6 +50,9 @@ pub(crate) const MAX_PATH_BYTES: usize = 4096;
 /// Maximum size of a file of `--fingerprints`, in bytes: several million entries. The file is read into memory.
 pub(crate) const MAX_LIST_BYTES: u64 = 256 << 20;
 
+/// Maximum size of a file of `--known`, in bytes.
+pub(crate) const MAX_KNOWN_BYTES: u64 = 16 << 20;
+
 /// Maximum size of a file of `--baseline`, in bytes: 65,536 fingerprints of 512 bytes have 36 MiB.
 pub(crate) const MAX_BASELINE_BYTES: u64 = 64 << 20;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use huginn_net_core::{Builder, Replaceable};
 use huginn_net_db::{ClientDatabase, Database};
 
+use crate::alert::KnownAlerts;
 use crate::clients::NamingDatabases;
 use crate::event_limits::EventLimits;
 use crate::finding::{Baseline, NoticeSettings};
@@ -122,6 +123,12 @@ pub trait Configure: Sized {
     #[must_use]
     fn baseline(self, baseline: Option<Baseline>) -> Self {
         self.observers(|observers| observers.baseline(baseline))
+    }
+
+    /// Leaves known alerts out; see [`Observers::known`].
+    #[must_use]
+    fn known(self, known: Option<Arc<KnownAlerts>>) -> Self {
+        self.observers(|observers| observers.known(known))
     }
 
     /// Enables or disables (default) a summary of each connection; see [`Observers::connections`].

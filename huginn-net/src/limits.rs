@@ -295,3 +295,6 @@ pub(crate) const MAX_QUIC_CONNECTIONS: usize = 4;
 
 /// Packets before 1995-01-01, in seconds since 1970, have the time of a clock that was not set: no version of SSL existed.
 pub(crate) const FIRST_TLS_SECS: i64 = 788_918_400;
+
+/// Maximum number of known alerts: each alert is compared with all of them.
+pub(crate) const MAX_KNOWN_ALERTS: usize = 10_000;

@@ -67,6 +67,19 @@ pub(crate) struct EventArguments {
 
     #[command(flatten)]
     pub(crate) thresholds: ThresholdArguments,
+
+    #[command(flatten)]
+    pub(crate) known: KnownArguments,
+}
+
+/// Leaves known alerts out.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Analysis")]
+pub(crate) struct KnownArguments {
+    /// Leave the alerts out that this file lists, a JSON object a line with 'kind', 'host', 'server', 'fingerprint', 'until', and
+    /// 'reason' (docs/findings.md#known-alerts); may be repeated. --stats counts them
+    #[arg(long, value_name = "FILE")]
+    pub(crate) known: Vec<PathBuf>,
 }
 
 /// Compares fingerprints with those of a learning period.

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{AnalysisArguments, InputArguments, ListOutputArguments, NetworkArguments, ThresholdArguments};
+use super::{
+    AnalysisArguments, InputArguments, KnownArguments, ListOutputArguments, NetworkArguments,
+    ThresholdArguments,
+};
 
 const EXAMPLE: &str = "\
 Example:
@@ -28,6 +31,9 @@ pub(crate) struct FindingsArguments {
 
     #[command(flatten)]
     pub(crate) thresholds: ThresholdArguments,
+
+    #[command(flatten)]
+    pub(crate) known: KnownArguments,
 
     #[command(flatten)]
     pub(crate) output: ListOutputArguments,

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{AnalysisArguments, InputArguments, NetworkArguments, SelectArguments, ThresholdArguments};
+use super::{
+    AnalysisArguments, InputArguments, KnownArguments, NetworkArguments, SelectArguments, ThresholdArguments,
+};
 
 const EXAMPLE: &str = "\
 Example:
@@ -29,6 +31,9 @@ pub(crate) struct ReportArguments {
 
     #[command(flatten)]
     pub(crate) thresholds: ThresholdArguments,
+
+    #[command(flatten)]
+    pub(crate) known: KnownArguments,
 
     #[command(flatten)]
     pub(crate) select: SelectArguments,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 #[cfg(unix)]
 use huginn_net::ClientDatabase;
+use huginn_net::alert::KnownAlerts;
 use huginn_net::clients::NamingDatabases;
 #[cfg(unix)]
 use huginn_net::core::Replaceable;
@@ -21,12 +22,14 @@ use super::databases::read_databases;
 use super::watch_files::WatchFiles;
 use crate::args::{
     AnalysisArguments, BaselineArguments, DatabaseArguments, EventArguments, EventRunArguments, Format,
-    LimitArguments, OutputArguments, PacketArguments, ProtocolArgument, SeedArgument, ThresholdArguments,
-    Workers,
+    KnownArguments, LimitArguments, OutputArguments, PacketArguments, ProtocolArgument, SeedArgument,
+    ThresholdArguments, Workers,
 };
 use crate::failure::Failure;
 use crate::hash_seed;
-use crate::limits::{MAX_AUTO_WORKERS, MIN_PARALLEL_LEN};
+use crate::limits::{MAX_AUTO_WORKERS, MAX_KNOWN_BYTES, MIN_PARALLEL_LEN};
+use crate::paths::name_of;
+use crate::read::read_file;
 use crate::stderr;
 
 /// Settings of an analysis that can be replaced while it runs.
@@ -120,9 +123,10 @@ impl AnalysisPlan {
         let has_certificates = watch.as_ref().is_some_and(|files| files.handle.get().has_certificates());
         let is_selected = outputs.iter().any(|output| output.events.contains(&"finding"));
         let notices = (args.findings || is_selected).then(|| notice_settings(args.thresholds));
+        let known = known_alerts(&args.known)?;
         let plan = self.configure(|builder| {
             let handshakes = handshakes || has_certificates;
-            builder.connections(args.connections).handshakes(handshakes).notices(notices)
+            builder.connections(args.connections).handshakes(handshakes).notices(notices).known(known)
         });
         let handle = watch.as_ref().map(|files| files.handle.clone());
         let plan = plan.configure(|builder| match handle {
@@ -273,6 +277,18 @@ fn filtered(builder: Builder<Observers>, expression: Option<&str>) -> Result<Bui
         Some(expression) => builder.bpf(huginn_net::core::Bpf::new(expression)?),
         None => builder,
     })
+}
+
+/// Reads the files of known alerts.
+fn known_alerts(args: &KnownArguments) -> Result<Option<Arc<KnownAlerts>>, Failure> {
+    let mut known: Option<KnownAlerts> = None;
+    for path in &args.known {
+        let text = read_file(path, MAX_KNOWN_BYTES)?;
+        let read = KnownAlerts::parse(&text)
+            .map_err(|source| Failure::KnownAlerts { path: name_of(path), source })?;
+        known.get_or_insert_default().extend(read);
+    }
+    Ok(known.map(Arc::new))
 }
 
 fn notice_settings(args: ThresholdArguments) -> NoticeSettings {

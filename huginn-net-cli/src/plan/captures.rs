@@ -51,6 +51,7 @@ impl ReportPlan {
             connections: false,
             findings: true,
             thresholds: args.thresholds,
+            known: args.known.clone(),
         };
         select::switch_on(&args.select, &[], &mut events)?;
         rules::check_report(&args, &events)?;
@@ -93,6 +94,7 @@ impl FindingsPlan {
             connections: false,
             findings: true,
             thresholds: args.thresholds,
+            known: args.known,
         };
         let plan = AnalysisPlan::new(&args.analysis)?.with_events(&events, &[])?;
         let analyzer = plan.decrypt(Some(&inputs.secrets)).build_for_files(inputs.longest())?;

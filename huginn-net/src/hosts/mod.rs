@@ -62,6 +62,7 @@ use self::clocks::{ClockVerdict, HostClock};
 use self::saved::TableTime;
 use self::scores::{Conclusion, Scores};
 use self::tunneled::Tunneled;
+use crate::alert::KnownAlerts;
 use crate::event_limits::{EventLimits, Rates, SuppressedEvents, Ticket};
 use crate::finding::{Baseline, ChangeFinding, NoticeCounters, NoticeSettings, UptimeFinding};
 use crate::notices::{Learner, Notices};
@@ -154,6 +155,7 @@ pub struct Hosts {
     rates: Rates,
     notices: Option<Box<Notices>>,
     learner: Option<Box<Learner>>,
+    known: Option<Arc<KnownAlerts>>,
 }
 
 /// An address and its tunnel: equal private addresses in two tunnels are two hosts.
@@ -221,12 +223,18 @@ impl Hosts {
             rates: Rates::new(events, scope),
             notices: None,
             learner: None,
+            known: None,
         }
     }
 
     /// Reports conclusions from several connections with these thresholds, or none.
     pub(crate) fn with_notices(self, settings: Option<NoticeSettings>) -> Self {
         Self { notices: settings.map(|settings| Box::new(Notices::new(&settings))), ..self }
+    }
+
+    /// Leaves known alerts out.
+    pub(crate) fn with_known(self, known: Option<Arc<KnownAlerts>>) -> Self {
+        Self { known, ..self }
     }
 
     /// Compares fingerprints with a baseline, if there is one.
@@ -239,6 +247,8 @@ impl Hosts {
     pub fn notices(&self) -> NoticeCounters {
         let counters =
             self.notices.as_ref().map_or_else(NoticeCounters::default, |notices| notices.counters());
+        let known = self.known.as_ref().map_or(0, |known| known.silenced());
+        let counters = NoticeCounters { known, ..counters };
         let Some(learner) = &self.learner else { return counters };
         let baseline_left_out = learner.baseline().left_out();
         NoticeCounters { new_fingerprints: learner.reported(), baseline_left_out, ..counters }
@@ -394,17 +404,14 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
     fn on_update(&mut self, update: huginn_net_core::Event<HostUpdate>, report: &mut impl FnMut(Event)) {
         if let Update::Fingerprint(found) = &update.kind.update {
             let found = self.learner.as_mut().and_then(|learner| learner.on_fingerprint(&update, found));
-            if let Some(event) = found.filter(|event| self.rates.admits(&Ticket::new(event, &event.kind))) {
-                report(event);
+            if let Some(event) = found {
+                admit(&mut self.rates, self.known.as_deref(), event, report);
             }
             return;
         }
         if let Some(notices) = &mut self.notices {
-            notices.on_update(&update, &mut |event| {
-                if self.rates.admits(&Ticket::new(&event, &event.kind)) {
-                    report(event);
-                }
-            });
+            let (rates, known) = (&mut self.rates, self.known.as_deref());
+            notices.on_update(&update, &mut |event| admit(rates, known, event, report));
             if matches!(update.kind.update, Update::Request(_)) {
                 return;
             }
@@ -465,19 +472,23 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         self.counters.count(&result);
         for finding in result.findings() {
             let event = Event::new(context.ts, packet_number, context.flow.clone(), context.side, finding);
-            if self.rates.admits(&Ticket::new(&event, &event.kind)) {
-                report(event);
-            }
+            admit(&mut self.rates, self.known.as_deref(), event, report);
         }
     }
 
     fn on_end(&mut self, report: &mut impl FnMut(Event)) {
         let Some(notices) = &mut self.notices else { return };
-        notices.on_end(&mut |event| {
-            if self.rates.admits(&Ticket::new(&event, &event.kind)) {
-                report(event);
-            }
-        });
+        let (rates, known) = (&mut self.rates, self.known.as_deref());
+        notices.on_end(&mut |event| admit(rates, known, event, report));
+    }
+}
+
+/// Reports an event unless it is a known alert, or exceeds a limit.
+fn admit(rates: &mut Rates, known: Option<&KnownAlerts>, event: Event, report: &mut impl FnMut(Event)) {
+    let ends = (event.flow.client, event.flow.server);
+    let is_known = known.is_some_and(|known| known.silences(&event.kind, event.ts, ends, event.subject));
+    if !is_known && rates.admits(&Ticket::new(&event, &event.kind)) {
+        report(event);
     }
 }
 

@@ -81,7 +81,7 @@ pub enum TrafficNoticeKind {
 }
 
 impl TrafficNotice {
-    fn new(kind: TrafficNoticeKind, packets: Vec<u64>) -> Self {
+    pub(crate) fn new(kind: TrafficNoticeKind, packets: Vec<u64>) -> Self {
         Self { kind, packets, is_proven: false, is_update: false }
     }
 }
@@ -140,6 +140,8 @@ pub struct NoticeCounters {
     pub baseline_left_out: u64,
     /// Clients and servers that were evicted before enough connections were seen.
     pub evicted: u64,
+    /// Alerts that were not reported, because they are [known](crate::alert::KnownAlerts).
+    pub known: u64,
 }
 
 /// An address and its tunnel.

@@ -30,6 +30,7 @@ pub(crate) use self::flow_state::FlowState;
 use self::flow_state::{ProtocolStates, TransportState};
 use self::stream_parsers::Parsers;
 use crate::Finding;
+use crate::alert::KnownAlerts;
 use crate::clients::NamingDatabases;
 use crate::connection::OpenConnection;
 use crate::event_limits::{EventFrame, EventLimits};
@@ -62,6 +63,7 @@ pub struct Observers {
     connections: bool,
     watcher: Option<Box<Watcher>>,
     baseline: Option<Arc<Baseline>>,
+    known: Option<Arc<KnownAlerts>>,
     examples: BlindSpotExamples,
 }
 
@@ -104,6 +106,7 @@ impl Protocol for Observers {
             decryption: self.decryption.clone(),
             watcher: self.watcher.clone(),
             baseline: self.baseline.clone(),
+            known: self.known.clone(),
             examples: BlindSpotExamples::default(),
             ..*self
         }
@@ -177,8 +180,14 @@ impl Protocol for Observers {
         let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
         let (profiles, has_baseline) = (self.settings.profiles, self.baseline.is_some());
         let mut watcher = self.watcher.take();
-        // Without profiles, lists and baseline, an event takes a path that costs nothing more.
-        let is_plain = !profiles && !has_baseline && watcher.is_none();
+        // Without profiles, lists, baseline and known alerts, an event takes a path that costs nothing more.
+        let known = self.known.take();
+        let is_plain = !profiles && !has_baseline && watcher.is_none() && known.is_none();
+        let is_known = |finding: &Finding, subject: Side| {
+            let (own, other) = (segment.source(), segment.destination());
+            let ends = || sender.choose((own, other), (other, own));
+            known.as_ref().is_some_and(|known| known.silences(finding, segment.ts, ends(), subject))
+        };
         let mut emit = |origin: Origin, mut output: FlowOutput| {
             let frame = EventFrame::from_segment(segment);
             if is_plain {
@@ -186,6 +195,11 @@ impl Protocol for Observers {
                     Some(text_bytes) => emit(Origin { text_bytes, ..origin }, output),
                     None => suppressed = suppressed.saturating_add(1),
                 }
+                return;
+            }
+            if let Route::Report(finding) = &output
+                && is_known(finding, origin.subject)
+            {
                 return;
             }
             if profiles {
@@ -211,6 +225,9 @@ impl Protocol for Observers {
             suppressed = suppressed.saturating_add(found.suppressed);
             for (subject, found) in found.reported {
                 let finding = Finding::Match(Box::new(found));
+                if is_known(&finding, subject) {
+                    continue;
+                }
                 let text_bytes = allowance.charge(&limits, frame, &finding);
                 emit(Origin { subject, text_bytes, ..origin }, Route::Report(finding));
             }
@@ -220,7 +237,7 @@ impl Protocol for Observers {
         } else {
             self.analyze(segment, sender, protocols, &mut emit)
         };
-        self.watcher = watcher;
+        (self.watcher, self.known) = (watcher, known);
         if suppressed > 0 {
             self.count_suppressed(suppressed);
             self.examples.add_segment(&self.counters, segment, sender);
@@ -245,7 +262,12 @@ impl Protocol for Observers {
         let mut connection = protocols.connection.take();
         let has_baseline = self.baseline.is_some();
         let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
-        let is_plain = !has_baseline && watcher.is_none();
+        let known = self.known.take();
+        let is_plain = !has_baseline && watcher.is_none() && known.is_none();
+        let is_known = |finding: &Finding, event: &Event<FlowOutput>, subject: Side| {
+            let ends = (event.flow.client, event.flow.server);
+            known.as_ref().is_some_and(|known| known.silences(finding, event.ts, ends, subject))
+        };
         let mut admit = |mut event: Event<FlowOutput>, is_reserved: bool| {
             let frame = EventFrame::from_event(&event);
             let reserved = if is_reserved { frame.summary_bytes() } else { 0 };
@@ -255,6 +277,11 @@ impl Protocol for Observers {
                 } else {
                     suppressed = suppressed.saturating_add(1);
                 }
+                return;
+            }
+            if let Route::Report(finding) = &event.kind
+                && is_known(finding, &event, event.subject)
+            {
                 return;
             }
             let (subject, addresses) = (event.subject, (event.flow.client, event.flow.server));
@@ -282,6 +309,9 @@ impl Protocol for Observers {
             for (subject, found) in found.reported {
                 let Some(mut event) = origin.clone() else { break };
                 let finding = Finding::Match(Box::new(found));
+                if is_known(&finding, &event, subject) {
+                    continue;
+                }
                 event.text_bytes = allowance.charge(&limits, frame, &finding);
                 event.subject = subject;
                 event.kind = Route::Report(finding);
@@ -305,7 +335,7 @@ impl Protocol for Observers {
             let is_reserved = connection.is_reserved;
             connection.into_event().into_iter().for_each(|event| admit(event, is_reserved));
         }
-        self.watcher = watcher;
+        (self.watcher, self.known) = (watcher, known);
         if suppressed > 0 {
             self.count_suppressed(suppressed);
         }

@@ -8,6 +8,7 @@ use huginn_net_tcp::TcpObserver;
 use huginn_net_tls::{TlsParserSettings, TlsUdpObserver};
 
 use super::{BlindSpotExamples, Decryption, Observers, ProtocolCounters};
+use crate::alert::KnownAlerts;
 use crate::clients::NamingDatabases;
 use crate::event_limits::EventLimits;
 use crate::finding::{Baseline, Clients, NoticeSettings};
@@ -41,6 +42,7 @@ impl Observers {
             connections: false,
             watcher: None,
             baseline: None,
+            known: None,
             examples: BlindSpotExamples::default(),
         }
     }
@@ -151,7 +153,7 @@ impl Observers {
         let FindingSettings { scope, profiles, notices, .. } = self.settings;
         let hosts = Hosts::new(&self.hosts, self.event_limits, scope, profiles);
         let is_full = scope == Scope::Full;
-        let hosts = hosts.with_notices(notices.filter(|_| is_full));
+        let hosts = hosts.with_notices(notices.filter(|_| is_full)).with_known(self.known.clone());
         hosts.with_baseline(self.baseline.as_deref().filter(|_| is_full))
     }
 
@@ -178,6 +180,12 @@ impl Observers {
     #[must_use]
     pub fn baseline(self, baseline: Option<Baseline>) -> Self {
         Self { baseline: baseline.map(Arc::new), ..self }
+    }
+
+    /// Leaves [known alerts](crate::alert::KnownAlerts) out, or none (default), and counts them.
+    #[must_use]
+    pub fn known(self, known: Option<Arc<KnownAlerts>>) -> Self {
+        Self { known, ..self }
     }
 
     /// Enables or disables (default) a [`Connection`](crate::finding::Connection) finding at the end of each flow with

@@ -1,11 +1,14 @@
 //! Alerts: the events that deserve a look, with what every view says of them.
 
+mod known;
+
 use std::fmt::{self, Display};
 use std::net::IpAddr;
 use std::sync::LazyLock;
 
 use sha1::{Digest, Sha1};
 
+pub use self::known::{KnownAlerts, KnownAlertsError};
 use crate::finding::{BeaconService, TrafficNoticeKind};
 use crate::{Event, Finding};
 
@@ -96,6 +99,17 @@ alert_kinds! {
 }
 
 impl AlertKind {
+    /// The kind of a finding that is an alert.
+    pub(crate) const fn of(finding: &Finding) -> Option<Self> {
+        Some(match finding {
+            Finding::Match(_) => Self::Match,
+            Finding::Conflict(_) => Self::Conflict,
+            Finding::Tool(_) => Self::Tool,
+            Finding::Notice(notice) => notice.kind.alert(),
+            _ => return None,
+        })
+    }
+
     /// Whether events `finding` report the kind; the others have a kind of event of their own.
     const fn is_finding(self) -> bool {
         !matches!(self, Self::Match | Self::Tool)
@@ -146,14 +160,7 @@ pub struct Alert<'e> {
 impl<'e> Alert<'e> {
     /// The alert that an event is. `None` for events that only state facts.
     pub fn of(event: &'e Event) -> Option<Self> {
-        let kind = match &event.kind {
-            Finding::Match(_) => AlertKind::Match,
-            Finding::Conflict(_) => AlertKind::Conflict,
-            Finding::Tool(_) => AlertKind::Tool,
-            Finding::Notice(notice) => notice.kind.alert(),
-            _ => return None,
-        };
-        Some(Self::new(event, kind))
+        AlertKind::of(&event.kind).map(|kind| Self::new(event, kind))
     }
 
     /// An event of this kind.
