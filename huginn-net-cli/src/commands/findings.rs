@@ -51,7 +51,7 @@ fn write_line(out: &mut impl Write, ranked: &RankedAlert<'_>, file: Option<&str>
         numbers => write!(out, ", {numbers}")?,
     }
     if *others > 0 {
-        write!(out, " ({} of the kind below)", Amount(*others, "other(s)"))?;
+        write!(out, " ({})", Amount(*others, "other(s)"))?;
     }
     writeln!(
         out,

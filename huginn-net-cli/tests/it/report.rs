@@ -154,7 +154,7 @@ fn failed_handshakes_and_wrong_certificates_stand_out() {
         "TLS with 192.0.2.2:443: handshake failed, unknown_ca of the client",
         "certificate of port 443, not for the server name: CN=www.example.test",
         "unknown_ca of the client (2 of 12 handshakes)",
-        "<dt>failed</dt>",
+        "failed TLS handshakes</span>",
         "frame.number in {40, 53}",
     ] {
         assert!(stands_out.contains(text), "{text}");

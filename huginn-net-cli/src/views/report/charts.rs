@@ -18,11 +18,11 @@ const COLOURS: [RGBColor; GROUPS] = [
     RGBColor(0xe1, 0x57, 0x59),
 ];
 const INK: RGBColor = RGBColor(0x55, 0x55, 0x55);
-const SIZE: (u32, u32) = (960, 220);
+const SIZE: (u32, u32) = (960, 130);
 const LEFT: i32 = 56;
 const RIGHT: i32 = 944;
 const TOP: i32 = 12;
-const BOTTOM: i32 = 184;
+const BOTTOM: i32 = 94;
 const BAR_HEIGHT: i32 = 26;
 const NAME_WIDTH: i32 = 250;
 

@@ -189,26 +189,26 @@ impl Report<'_> {
         }
     }
 
-    /// What was read, in one line.
+    /// What was read, and what was not seen, in one line.
     fn strip(&self) -> Markup {
         let handshakes = self.remarks.handshakes;
         let counts = [
-            ("captures", self.captures as u64),
-            ("networks", self.networks as u64),
-            ("packets", self.packets),
-            ("flows", self.flows),
-            ("hosts", self.overview.hosts().0 as u64),
-            ("events", self.overview.events()),
-            ("TLS handshakes", handshakes.all),
-            ("failed", handshakes.failed),
+            (self.captures as u64, "capture(s)"),
+            (self.networks as u64, "network(s)"),
+            (self.packets, "packet(s)"),
+            (self.flows, "flow(s)"),
+            (self.overview.hosts().0 as u64, "host(s)"),
+            (handshakes.all, "TLS handshake(s)"),
+            (handshakes.failed, "failed TLS handshake(s)"),
         ];
         html! {
-            dl.cards { @for (name, count) in counts { div { dt { (name) } dd { (count) } } } }
-            @if self.overview.events() == 0 {
-                p.warning { "No events: see " a href="#blind-spots" { "blind spots" } }
-            } @else if !self.blind_spots.is_empty() {
-                p.dim { (count_of(self.blind_spots.len() as u64, "kind(s)")) " of traffic that the analysis could not use: " a href="#blind-spots" { "blind spots" } }
+            p.strip {
+                @for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) { span { (count_of(count, what)) } " " }
+                @if !self.blind_spots.is_empty() {
+                    a href="#blind-spots" { (count_of(self.blind_spots.len() as u64, "kind(s)")) " of traffic not used" }
+                }
             }
+            @if self.overview.events() == 0 { p.warning { "No events: see " a href="#blind-spots" { "blind spots" } } }
         }
     }
 
