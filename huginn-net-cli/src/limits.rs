@@ -348,7 +348,7 @@ pub(crate) const MAX_OVERVIEW_PAIRS: usize = 1 << 17;
 /// Maximum number of different values of each kind in an overview.
 pub(crate) const MAX_OVERVIEW_VALUES: usize = 1 << 15;
 
-/// Maximum number of hosts with tools before all others in a list of hosts: forged addresses can be any number.
+/// Maximum number of hosts with alerts or tools before all others in a list of hosts: forged addresses can be any number.
 pub(crate) const MAX_HOSTS_WITH_TOOLS_FIRST: usize = 100;
 
 /// Maximum number of hosts whose tools totals, reports and the terminal view show: each takes up to 25 KiB for each of its

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use huginn_net::finding::NoticeSettings;
 use huginn_net::hosts::HostLimits;
 use huginn_net::{Configure, HuginnNet};
 
@@ -190,7 +191,9 @@ fn analysis(args: &PcapArguments, has_hosts: bool) -> Result<AnalysisPlan, Failu
     }
     // Hosts at the end are those of the complete capture.
     let hosts = HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() };
-    Ok(plan.configure(|builder| builder.hosts(hosts).profiles(true)))
+    // Hosts with alerts come first.
+    let notices = args.summary.then(NoticeSettings::default);
+    Ok(plan.configure(|builder| builder.hosts(hosts).profiles(true).notices(notices)))
 }
 
 /// Enables the kinds of events that the condition names, unless the format has none of them.

@@ -155,13 +155,25 @@ impl AlertList {
         self.alerts.iter().filter(move |alert| alert.host == host)
     }
 
+    /// The worst alert of each host.
+    pub(crate) fn worst_by_host(&self) -> HashMap<IpAddr, &SeenAlert> {
+        let mut worst: HashMap<IpAddr, &SeenAlert> = HashMap::default();
+        for alert in &self.alerts {
+            let known = worst.entry(alert.host).or_insert(alert);
+            if alert.rank() < known.rank() {
+                *known = alert;
+            }
+        }
+        worst
+    }
+
     /// All alerts: first the worst of each kind, then the others, each by severity, kind and proof. What a worse alert says, too, is left
     /// out.
     pub(crate) fn ranked(&self) -> Vec<RankedAlert<'_>> {
         let explained = self.explained();
         let mut alerts: Vec<&SeenAlert> =
             self.alerts.iter().filter(|alert| !explained.contains(&alert.id)).collect();
-        alerts.sort_by_key(|alert| (Reverse(alert.severity), alert.kind, Reverse(alert.is_proven)));
+        alerts.sort_by_key(|alert| alert.rank());
         let mut others: HashMap<AlertKind, u64> = HashMap::default();
         for alert in &alerts {
             others.entry(alert.kind).and_modify(|count| *count = count.saturating_add(1)).or_default();
@@ -204,6 +216,11 @@ impl SeenAlert {
             captures: 1,
             last_file: file,
         }
+    }
+
+    /// Its place among others: by severity, kind and proof.
+    pub(crate) fn rank(&self) -> (Reverse<Severity>, AlertKind, Reverse<bool>) {
+        (Reverse(self.severity), self.kind, Reverse(self.is_proven))
     }
 
     /// Adds a later event of the alert.
@@ -282,4 +299,68 @@ fn display_filter(event: &Event) -> String {
         _ => {}
     }
     format!("{} && {} && {transport}.port == {}", is(client), is(server.ip()), server.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use huginn_net::{CaptureReader, Configure, HuginnNet, Side};
+
+    use super::*;
+
+    /// An alert of each kind that captures of this project have.
+    fn alerts() -> Vec<Event> {
+        let mut events = Vec::new();
+        for name in ["tcp/masscan/masscan.pcap", "http/http-clients/http-clients.pcap"] {
+            let path = format!("{}/../captures/{name}", env!("CARGO_MANIFEST_DIR"));
+            let mut analyzer = HuginnNet::builder().notices(Some(Default::default())).build();
+            let mut add = |event: Event| events.push(event);
+            analyzer.analyze(CaptureReader::open(&path).unwrap(), &mut add).unwrap();
+        }
+        events.retain(|event| Alert::of(event).is_some());
+        events
+    }
+
+    /// The event with another client.
+    fn from(event: &Event, client: u32, is_proven: bool) -> Event {
+        let mut event = event.clone();
+        event.flow.client = SocketAddr::new(std::net::Ipv4Addr::from(client).into(), 1);
+        event.subject = Side::Client;
+        if let Finding::Notice(notice) = &mut event.kind {
+            notice.is_proven = is_proven;
+        }
+        event
+    }
+
+    #[test]
+    fn first_of_each_kind_precedes_others() {
+        let mut list = AlertList::default();
+        alerts().iter().for_each(|event| list.add(event));
+        let ranked = list.ranked();
+        let kinds: Vec<AlertKind> = ranked.iter().map(|ranked| ranked.alert.kind).collect();
+        let first: HashSet<AlertKind> = kinds.iter().copied().collect();
+        assert!(first.len() > 1 && ranked.len() > first.len(), "{kinds:?}");
+        let (firsts, rest) = ranked.split_at(first.len());
+        assert_eq!(firsts.iter().map(|ranked| ranked.alert.kind).collect::<HashSet<_>>(), first);
+        let others: u64 = firsts.iter().map(|ranked| ranked.others).sum();
+        assert_eq!(others, rest.len() as u64);
+        for part in [firsts, rest] {
+            assert!(part.is_sorted_by_key(|ranked| ranked.alert.rank()), "{kinds:?}");
+        }
+    }
+
+    #[test]
+    fn forged_alerts_hide_no_proven_one() {
+        let events = alerts();
+        let imitation = |event: &&Event| Alert::of(event).unwrap().kind() == AlertKind::Imitation;
+        let event = events.iter().find(imitation).unwrap();
+        let mut list = AlertList::default();
+        (0..3000).for_each(|client| list.add(&from(event, 0x0a00_0000 + client, false)));
+        list.add(&from(event, 0x0b00_0000, true));
+        assert_eq!(list.left_out(), 3000 - MAX_ALERTS_OF_KIND as u64);
+        let first = list.ranked()[0];
+        assert_eq!((first.alert.host.to_string(), first.alert.is_proven), ("11.0.0.0".to_owned(), true));
+        assert_eq!(first.others, 3000);
+    }
 }

@@ -8,6 +8,7 @@ use huginn_net::http::Role;
 use huginn_net::tcp::Uptime;
 use huginn_net::{Escaped, Label};
 
+use super::alerts::AlertList;
 use super::columns::{Layout, Table};
 use crate::limits::{MAX_HOSTS_WITH_TOOLS_FIRST, MAX_SUMMARY_ROWS};
 use crate::output::Zone;
@@ -31,6 +32,7 @@ const WIDE_COLUMNS: u16 = 120;
 pub(crate) fn write<'a>(
     out: &mut impl Write,
     hosts: impl Iterator<Item = &'a HostProfile>,
+    alerts: &AlertList,
     file: Option<&str>,
     width: Option<u16>,
     zone: &Zone,
@@ -42,13 +44,20 @@ pub(crate) fn write<'a>(
     let headings = HEADINGS.map(|heading| if heading == "seen" { &*seen } else { heading });
     let mut table = Table::new(&headings);
     let mut sentences = Vec::new();
-    // The first hosts with tools precede all others; more of them would hide those.
-    let (mut with_tools, others): (Vec<_>, Vec<_>) = hosts.partition(|host| !host.tools.is_empty());
-    let further = with_tools.split_off(with_tools.len().min(MAX_HOSTS_WITH_TOOLS_FIRST));
-    let mut hosts = with_tools.into_iter().chain(others).chain(further);
+    let alerts = alerts.worst_by_host();
+    // The first hosts with alerts precede all others; more of them would hide those.
+    let stands_out = |host: &&HostProfile| alerts.contains_key(&host.ip) || !host.tools.is_empty();
+    let (mut first, others): (Vec<_>, Vec<_>) = hosts.partition(stands_out);
+    // Hosts without an alert come last.
+    first.sort_by_key(|host| alerts.get(&host.ip).map_or((1, None), |alert| (0, Some(alert.rank()))));
+    let further = first.split_off(first.len().min(MAX_HOSTS_WITH_TOOLS_FIRST));
+    let mut hosts = first.into_iter().chain(others).chain(further);
     for host in hosts.by_ref().take(MAX_SUMMARY_ROWS) {
         let verdict = host.verdict();
         let mut row = HostRow::new(host, &verdict, zone);
+        if let Some(alert) = alerts.get(&host.ip) {
+            row.add_remark(&format!("{} alert: {}", alert.severity, alert.kind.title()));
+        }
         if !verdict.contradictions.is_empty() {
             row.add_remark("contradiction: see below");
             sentences.push((address(host, " "), verdict));

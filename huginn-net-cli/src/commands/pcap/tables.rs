@@ -13,6 +13,7 @@ use crate::output::TextWriter;
 use crate::plan::{HostScope, TableFormat, TablesPlan};
 use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Visitor};
 use crate::stderr;
+use crate::views::alerts::AlertList;
 use crate::views::columns;
 use crate::views::overview::Overview;
 use crate::views::{fingerprints, hosts, totals};
@@ -29,7 +30,7 @@ pub(super) fn write(run: &mut CaptureRun, plan: TablesPlan, is_quiet: bool) -> R
     let joins_hosts = plan.hosts != Some(HostScope::EachFile);
     let joined = joins_hosts.then(|| JoinedHosts::new(&HostLimits::default()));
     let overview = plan.overview();
-    let mut tables = Tables { plan, writer, overview, joined };
+    let mut tables = Tables { plan, writer, overview, joined, alerts: AlertList::default() };
     run.run(&mut tables)?;
     tables.finish(run)?;
     let Tables { plan, writer, joined, .. } = tables;
@@ -47,15 +48,21 @@ struct Tables {
     writer: TextWriter,
     overview: Option<Overview>,
     joined: Option<JoinedHosts>,
+    /// The alerts of the hosts that are written next.
+    alerts: AlertList,
 }
 
 impl Visitor for Tables {
     fn analyze(&mut self, analyzer: &mut HuginnNet, capture: &mut OpenCapture<'_>) -> CaptureOutcome {
-        let Self { plan, overview, .. } = self;
+        let Self { plan, overview, alerts, .. } = self;
+        if plan.hosts == Some(HostScope::EachFile) {
+            *alerts = AlertList::default();
+        }
         if let Some(overview) = overview {
             overview.set_file(capture.name.as_ref().map(|_| capture.index));
         }
         let count = |event: &Event| {
+            alerts.add(event);
             if let Some(overview) = overview
                 && plan.selected.contains(event, capture.name.as_deref(), None)
             {
@@ -109,7 +116,8 @@ impl Tables {
     ) -> io::Result<()> {
         if self.plan.format == TableFormat::Human {
             let width = columns::width(self.writer.is_on_terminal());
-            return hosts::write(self.writer.begin_part()?, profiles, file, width, &self.plan.zone);
+            let (alerts, zone) = (&self.alerts, &self.plan.zone);
+            return hosts::write(self.writer.begin_part()?, profiles, alerts, file, width, zone);
         }
         let mut text = Vec::new();
         for host in profiles {
