@@ -6,8 +6,9 @@
 [http:request]
 
 ; How User-Agent strings name systems, the most telling first: "Android" stands beside
-; "Linux", "iPhone" beside "Mac OS X".
-ua_os = Android,Windows,macOS or iOS=[iPhone],macOS or iOS=[iPad],macOS or iOS=[Mac OS X],macOS or iOS=[Darwin],Linux,Linux=[CrOS],FreeBSD,OpenBSD,NetBSD,DragonFly BSD=[DragonFly],Solaris=[SunOS],Nintendo Switch,Xbox,PlayStation 3=[PLAYSTATION 3]
+; "Linux", "iPhone" beside "Mac OS X". Windows Phone names all of them (Microsoft, "User agent
+; string changes for Windows Phone 8.1").
+ua_os = Windows=[Windows Phone],Android,Windows,macOS or iOS=[iPhone],macOS or iOS=[iPad],macOS or iOS=[Mac OS X],macOS or iOS=[Darwin],Linux,Linux=[CrOS],FreeBSD,OpenBSD,NetBSD,DragonFly BSD=[DragonFly],Solaris=[SunOS],Nintendo Switch,Xbox,PlayStation 3=[PLAYSTATION 3]
 
 ; ---- Browsers
 

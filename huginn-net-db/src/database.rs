@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use huginn_net_http::HttpSignature;
+use huginn_net_http::{HttpSignature, Role};
 use huginn_net_tcp::{Handshake, Mtu, TcpSignature};
 use memchr::memmem::Finder;
 
@@ -122,7 +122,9 @@ impl Database {
 
     /// Looks up the sender of an HTTP request.
     ///
-    /// The first specific signature is preferred to the first generic one. HTTP/2 never matches.
+    /// The first specific signature is preferred to the first generic one. HTTP/2 never matches, and neither does a
+    /// request whose User-Agent names a browser in a version, or for a kind of request, of which the database has no
+    /// signature, unless the headers are those of that browser.
     pub fn match_request(&self, signature: &HttpSignature) -> Option<HttpMatch> {
         self.http_request.find(signature, &self.header_names)
     }
@@ -130,6 +132,15 @@ impl Database {
     /// Looks up the sender of an HTTP response; see [`Self::match_request`].
     pub fn match_response(&self, signature: &HttpSignature) -> Option<HttpMatch> {
         self.http_response.find(signature, &self.header_names)
+    }
+
+    /// Looks up the sender of an HTTP head as p0f does, whatever the User-Agent or Server header says. The
+    /// [claim](HttpMatch::claim) of such a match is not computed.
+    pub fn match_http_as_p0f(&self, signature: &HttpSignature) -> Option<HttpMatch> {
+        match signature.role() {
+            Role::Request => self.http_request.find_as_p0f(signature, &self.header_names),
+            Role::Response => self.http_response.find_as_p0f(signature, &self.header_names),
+        }
     }
 
     /// Whether a header name, case-sensitive, occurs in an HTTP signature as required or forbidden; for

@@ -28,15 +28,29 @@ pub struct HttpMatch {
 }
 
 impl HttpMatch {
-    pub(super) fn new(entry: &Entry<HttpPattern>, signature: &HttpSignature, products: &Products) -> Self {
-        let expected = entry.pattern.software.as_deref();
-        let unexpected = expected
-            .zip(signature.software())
-            .and_then(|(expected, header)| (!occurs_in(expected.as_bytes(), header)).then_some(header));
-        let label = entry.label.clone();
-        let claim = unexpected.map(|header| products.compare(&label.name, header)).unwrap_or_default();
+    /// The match of a signature. `None` if the header names software that the database cannot judge.
+    pub(super) fn new(
+        entry: &Entry<HttpPattern>,
+        signature: &HttpSignature,
+        products: &Products,
+    ) -> Option<Self> {
+        let found = Self::as_p0f(entry, signature);
+        let Some(header) = signature.software().filter(|_| found.lacks_expected) else { return Some(found) };
+        let claim = products.compare(entry, header, signature)?;
         let is_exact = claim == SoftwareClaim::Dishonest && has_no_others(&entry.pattern, signature);
-        Self { label, claim, lacks_expected: unexpected.is_some(), is_exact, line: entry.line }
+        Some(Self { claim, is_exact, ..found })
+    }
+
+    /// The match of a signature as p0f has it, without a comparison of the header with other software.
+    pub(super) fn as_p0f(entry: &Entry<HttpPattern>, signature: &HttpSignature) -> Self {
+        let expected = entry.pattern.software.as_deref().zip(signature.software());
+        Self {
+            label: entry.label.clone(),
+            claim: SoftwareClaim::Agrees,
+            lacks_expected: expected.is_some_and(|(expected, header)| !occurs_in(expected.as_bytes(), header)),
+            is_exact: false,
+            line: entry.line,
+        }
     }
 
     /// The name and version of the software, with a remark if the header of this kind of head disagrees, or the label is generic.

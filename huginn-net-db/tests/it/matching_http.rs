@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test may panic")]
 
-use huginn_net_db::{Database, HttpMatch, HttpParams};
+use huginn_net_db::{Database, HttpMatch, HttpParams, SoftwareClaim};
 use huginn_net_http::{Headers, HttpSignature, HttpVersion, Role};
 use proptest::prelude::*;
 
@@ -136,6 +136,110 @@ fn claim_is_dishonest_for_other_product_and_custom_for_own_name() {
         let printed = HttpParams::from_signature(&signature, found.as_ref()).to_string();
         assert_eq!(found.map(|found| found.label.name.to_string()).as_deref(), Some(name), "{signature:?}");
         assert_eq!(printed, params, "{:?}", String::from_utf8_lossy(signature.software().unwrap()));
+    }
+}
+
+/// The heads of browsers that the database has no signature of, or of which it has signatures for pages alone.
+#[test]
+fn unrecorded_browser_is_neither_dishonest_nor_another_one() {
+    let database = Database::builtin();
+    let names = ["Host", "User-Agent", "Accept", "Accept-Language", "Accept-Encoding", "Connection"];
+    let values = ["x", "", "*/*", "en-us", "gzip, deflate", "keep-alive"];
+    let in_order_of_firefox = |user_agent: &str, accept: &str| {
+        let headers = names.iter().zip(values).map(|(name, value)| match *name {
+            "User-Agent" => (*name, user_agent),
+            "Accept" => (*name, accept),
+            _ => (*name, value),
+        });
+        HttpSignature::new(Role::Request, HttpVersion::Http11, headers.collect())
+    };
+    let curl = |user_agent: &str, _: &str| {
+        let headers = [("Host", "x"), ("User-Agent", user_agent), ("Accept", "*/*")];
+        HttpSignature::new(Role::Request, HttpVersion::Http11, headers.into_iter().collect())
+    };
+    let safari = |version: &str| {
+        format!("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_6_8) AppleWebKit/534.57.2 (KHTML, like Gecko) Version/{version} Safari/534.57.2")
+    };
+    let chromium = |product: &str| {
+        format!("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) {product} Safari/537.36")
+    };
+    let android_browser = "Mozilla/5.0 (Linux; U; Android 2.3.4; en-us) AppleWebKit/533.1 (KHTML, like Gecko) Version/4.0 Mobile Safari/533.1";
+    let playstation = "Mozilla/5.0 (PlayStation 4 5.55) AppleWebKit/601.2 (KHTML, like Gecko)";
+    let ios_app = "Mozilla/5.0 (iPhone; CPU iPhone OS 15_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148";
+    let (page, part) = ("text/html,*/*;q=0.8", "*/*");
+    let table = [
+        (safari("5.1.7"), part, None),
+        (safari("5.1.7"), page, None),
+        // Signatures of pages alone.
+        (safari("15.6"), part, None),
+        (safari("15.6"), page, Some("dishonest")),
+        (android_browser.to_owned(), part, None),
+        (playstation.to_owned(), part, None),
+        (ios_app.to_owned(), part, None),
+        (chromium("Chrome/7.0.517.44"), part, None),
+        (chromium("Chrome/8.0.552.215"), part, Some("dishonest")),
+        (chromium("Chrome/131.0.0.0"), part, Some("dishonest")),
+        // A browser of its own, made of a recorded one.
+        (chromium("Chrome/108.0.0.0 Electron/22.0"), part, None),
+    ];
+    for (user_agent, accept, params) in &table {
+        let signature = in_order_of_firefox(user_agent, accept);
+        let found = database.match_request(&signature);
+        let printed = HttpParams::from_signature(&signature, found.as_ref()).to_string();
+        assert_eq!(found.is_some().then_some(&*printed), *params, "{user_agent}, {accept}");
+        assert_eq!(&*database.match_http_as_p0f(&signature).unwrap().label.name, "Firefox");
+    }
+    assert!(database.match_request(&curl(&safari("5.1.7"), "")).is_none());
+    // HTTP/1.0, which a proxy may have written.
+    let headers = [("Host", "x"), ("User-Agent", &*chromium("Chrome/131.0.0.0")), ("Accept", "*/*")];
+    let by_proxy = HttpSignature::new(Role::Request, HttpVersion::Http10, headers.into_iter().collect());
+    assert!(database.match_request(&by_proxy).is_none());
+}
+
+#[test]
+fn user_agent_of_app_is_custom() {
+    let database = Database::builtin();
+    for (names, name) in [
+        (&["User-Agent", "Host", "Connection", "Accept-Encoding"][..], "Android"),
+        (&["Host", "Connection", "Accept-Encoding", "User-Agent"], "OkHttp"),
+    ] {
+        let headers = names.iter().map(|name| match *name {
+            "User-Agent" => (*name, "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/60.0.3112.32 Safari/537.36"),
+            "Connection" => (*name, "Keep-Alive"),
+            "Accept-Encoding" => (*name, "gzip"),
+            _ => (*name, "x"),
+        });
+        let signature = HttpSignature::new(Role::Request, HttpVersion::Http11, headers.collect());
+        let found = database.match_request(&signature);
+        let printed = HttpParams::from_signature(&signature, found.as_ref()).to_string();
+        assert_eq!(found.map(|found| found.label.name.to_string()).as_deref(), Some(name));
+        assert_eq!(printed, "custom", "{name}");
+    }
+}
+
+#[test]
+fn own_signature_is_preferred_to_dishonest_match() {
+    let database: Database = "classes = unix
+[http:request]
+label = s:!:One:2 or newer
+sys = @unix
+sig = 1:Host,A=[x]::One/
+label = s:!:Other:
+sys = @unix
+sig = 1:Host,A,B::Other/
+"
+    .parse()
+    .unwrap();
+    for (user_agent, name, claim) in [
+        ("One/2", "One", SoftwareClaim::Agrees),
+        ("Other/1", "Other", SoftwareClaim::Agrees),
+        ("Third/1", "One", SoftwareClaim::Custom),
+    ] {
+        let headers = [("Host", "x"), ("A", "x"), ("B", "x"), ("User-Agent", user_agent)].into_iter().collect();
+        let signature = HttpSignature::new(Role::Request, HttpVersion::Http11, headers);
+        let found = database.match_request(&signature).unwrap();
+        assert_eq!((&*found.label.name, found.claim), (name, claim), "{user_agent}");
+        assert_eq!(&*database.match_http_as_p0f(&signature).unwrap().label.name, "One");
     }
 }
 

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use self::coverers::Coverers;
 use self::entry_set::EntrySet;
-use super::claim::Products;
+use super::claim::{Products, SoftwareClaim};
 use super::matching::{HttpMatch, occurs_in};
 use super::pattern::{HeaderPattern, HttpPattern};
 use crate::{DatabaseError, Entry};
@@ -240,8 +240,36 @@ impl HttpIndex {
         EntrySet::indices(word, found & !forbidden)
     }
 
-    /// The match: the first specific signature, else the first generic one.
+    /// The match: the first specific signature, else the first generic one. One whose software the header names is
+    /// preferred to a dishonest one, and signatures that the header [forbids to judge](Products::compare) are left out.
     pub(crate) fn find(&self, signature: &HttpSignature, known: &HeaderNames) -> Option<HttpMatch> {
+        let mut dishonest = None;
+        let found = self.find_entry(signature, known, |entry| {
+            let found = HttpMatch::new(entry, signature, &self.products)?;
+            if found.claim != SoftwareClaim::Dishonest {
+                return Some(found);
+            }
+            dishonest.get_or_insert(found);
+            None
+        });
+        match (found, dishonest) {
+            (Some(found), Some(dishonest)) if found.label.generic && !dishonest.label.generic => Some(dishonest),
+            (found, dishonest) => found.or(dishonest),
+        }
+    }
+
+    /// The match of p0f: the first specific signature, else the first generic one.
+    pub(crate) fn find_as_p0f(&self, signature: &HttpSignature, known: &HeaderNames) -> Option<HttpMatch> {
+        self.find_entry(signature, known, |entry| Some(HttpMatch::as_p0f(entry, signature)))
+    }
+
+    /// The first specific signature that fits a head and yields a match, else the first such generic one.
+    fn find_entry(
+        &self,
+        signature: &HttpSignature,
+        known: &HeaderNames,
+        mut new_match: impl FnMut(&Entry<HttpPattern>) -> Option<HttpMatch>,
+    ) -> Option<HttpMatch> {
         let version = signature.version();
         if version >= HttpVersion::Http2 {
             return None;
@@ -257,13 +285,14 @@ impl HttpIndex {
             if head.names.contains(required.required)
                 && required.version_and_headers_fit(&entry.pattern, &head, p0f_value)
             {
-                if !entry.label.generic {
-                    return Some(HttpMatch::new(entry, signature, &self.products));
+                if entry.label.generic {
+                    generic = generic.or_else(|| new_match(entry));
+                } else if let Some(found) = new_match(entry) {
+                    return Some(found);
                 }
-                generic.get_or_insert(entry);
             }
         }
-        generic.map(|entry| HttpMatch::new(entry, signature, &self.products))
+        generic
     }
 }
 
