@@ -15,6 +15,7 @@ use huginn_net_ssh::{Negotiation, SshPeer};
 use huginn_net_tcp::{Mtu, TcpSignature, Uptime};
 use huginn_net_tls::{CertificateRequest, TlsCertificates, TlsClient, TlsHandshake, TlsServer, Version};
 
+use crate::connectivity_check::ConnectivityCheck;
 use crate::consistency::Consistency;
 use crate::header_text::is_product_list;
 use crate::hosts::{Reasons, ToolFinding};
@@ -474,6 +475,7 @@ impl HttpVerdict {
     pub(crate) fn new(
         signature: HttpSignature,
         matched: Option<HttpMatch>,
+        check: Option<ConnectivityCheck>,
         system: Option<&Label>,
         database: &Arc<Database>,
         scope: Scope,
@@ -484,8 +486,15 @@ impl HttpVerdict {
             Scope::P0f => HttpParams::as_p0f(&signature, matched.as_ref()),
         };
         let user_agent = signature.software().filter(|_| signature.role() == Role::Request);
-        let software = matched.as_ref().map(|found| &*found.label);
-        let system = SystemCheck::compare(user_agent, software, system, database);
+        let system = match scope {
+            Scope::Full => {
+                SystemCheck::compare_evidence(user_agent, check, matched.as_ref(), system, database)
+            }
+            Scope::P0f => {
+                let software = matched.as_ref().map(|found| &*found.label);
+                SystemCheck::compare(user_agent, software, system, database)
+            }
+        };
         Self { signature, matched, params, system, text_limit, database: Arc::clone(database) }
     }
 

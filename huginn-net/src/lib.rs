@@ -36,6 +36,7 @@ pub mod clients;
 mod community_id;
 mod configure;
 mod connection;
+mod connectivity_check;
 pub mod consistency;
 #[cfg(feature = "decrypt")]
 pub mod decrypt;

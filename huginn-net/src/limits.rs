@@ -143,6 +143,9 @@ pub(crate) const MAX_RATED_HOSTS: usize = 1 << 16;
 /// Maximum length of a header that a verdict quotes, or of a value that an error quotes, in bytes.
 pub(crate) const MAX_QUOTED_BYTES: usize = 80;
 
+/// Bytes of a User-Agent that are searched for the names of robots. Real ones have fewer.
+pub(crate) const MAX_SEARCHED_USER_AGENT: usize = 512;
+
 /// Maximum number of cipher suites in a search. Their variants are not combined with those of another list, so this
 /// limit is higher than the others.
 pub(crate) const MAX_SEARCHED_CIPHERS: usize = 150;

@@ -11,6 +11,7 @@ use huginn_net_http::{HttpEvent, HttpRequest, HttpResponse, HttpSignature, Reque
 use huginn_net_ssh::SshEvent;
 use huginn_net_tls::TlsEvent;
 
+use crate::connectivity_check::ConnectivityCheck;
 use crate::consistency::{self, ClientLayers, Consistency, Outcome};
 use crate::finding::{
     Clients, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, NoticeSettings, SshClientFinding,
@@ -95,7 +96,13 @@ impl ParserFindings<'_> {
             _ => return,
         };
         let Some((signature, counts)) = signature else { return };
-        let verdict = self.verdict(signature);
+        let check = match &event {
+            HttpEvent::Request(HttpRequest { request, .. }) if scope == Scope::Full => {
+                ConnectivityCheck::from_request(request)
+            }
+            _ => None,
+        };
+        let verdict = self.verdict(signature, check);
         let mut update = HttpUpdate::new(&verdict, counts);
         if self.settings.profiles {
             let language = match scope {
@@ -111,7 +118,7 @@ impl ParserFindings<'_> {
                 let software = akamai
                     .as_ref()
                     .and_then(|akamai| self.settings.clients.get().match_akamai(akamai.hash()));
-                if scope == Scope::Full {
+                if scope == Scope::Full && check.is_none() {
                     mismatch = self.mismatch(&request, akamai.as_deref(), software.as_ref(), &verdict);
                 }
                 let imitation = mismatch.as_ref().filter(|found| found.outcome == Outcome::Imitation);
@@ -184,17 +191,29 @@ impl ParserFindings<'_> {
         (found.outcome >= Outcome::Proxy).then_some(found)
     }
 
-    fn verdict(&self, signature: HttpSignature) -> HttpVerdict {
+    fn verdict(&self, signature: HttpSignature, check: Option<ConnectivityCheck>) -> HttpVerdict {
         let FindingSettings { database, clients, scope, .. } = self.settings;
         let [client, server] = self.systems;
-        let (matched, system) = match signature.role() {
-            Role::Request => (database.match_request(&signature), client),
-            Role::Response => (database.match_response(&signature), server),
+        let system = match signature.role() {
+            Role::Request => client,
+            Role::Response => server,
         };
         let firm = system.as_ref().filter(|system| system.is_firm).map(|system| &*system.label);
-        let matched = matched.filter(|found| *scope == Scope::P0f || !is_refuted(found, firm));
+        let mut matched = match (scope, signature.role()) {
+            (Scope::P0f, _) => database.match_http_as_p0f(&signature),
+            (Scope::Full, Role::Request) => database.match_request(&signature),
+            (Scope::Full, Role::Response) => database.match_response(&signature),
+        };
+        if *scope == Scope::Full {
+            matched = matched.filter(|found| !is_refuted(found, firm));
+        }
+        if let Some(found) =
+            matched.as_mut().filter(|found| check.is_some() && found.claim == SoftwareClaim::Dishonest)
+        {
+            found.claim = SoftwareClaim::Custom;
+        }
         let system = system.as_ref().map(|system| &*system.label);
-        HttpVerdict::new(signature, matched, system, database, *scope, clients.text_limit)
+        HttpVerdict::new(signature, matched, check, system, database, *scope, clients.text_limit)
     }
 
     /// Converts an event of TLS; `decrypted` if the connection is inside an encrypted one.

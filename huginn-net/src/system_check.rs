@@ -3,6 +3,10 @@
 use std::sync::Arc;
 
 use huginn_net_db::{Database, HttpMatch, Label, SoftwareClaim, System};
+use memchr::memmem;
+
+use crate::connectivity_check::ConnectivityCheck;
+use crate::limits::MAX_SEARCHED_USER_AGENT;
 
 /// The operating system that an HTTP head claims, and whether TCP agrees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,7 +14,8 @@ use huginn_net_db::{Database, HttpMatch, Label, SoftwareClaim, System};
 pub struct SystemCheck {
     /// The system that the User-Agent names: the first `ua_os` text of the database that it contains.
     pub claimed: Option<Arc<str>>,
-    /// The text that names the system: `iPhone` means `macOS or iOS`.
+    /// The text that names the system: `iPhone` means `macOS or iOS`. `None` if the claim is not evidence: TCP shows
+    /// another system, and the User-Agent is one that programs on any system send.
     pub text: Option<Arc<str>>,
     /// Whether the handshake of the same connection shows the claimed system. `None` if the handshake shows no system, or
     /// the User-Agent names none.
@@ -21,6 +26,38 @@ pub struct SystemCheck {
 }
 
 impl SystemCheck {
+    /// As [`Self::compare`], without contradictions by User-Agents that programs on any system send. `check`: the request
+    /// is a connectivity check, whose User-Agent may name another system than its own.
+    pub(crate) fn compare_evidence(
+        user_agent: Option<&[u8]>,
+        check: Option<ConnectivityCheck>,
+        software: Option<&HttpMatch>,
+        system: Option<&Label>,
+        database: &Database,
+    ) -> Self {
+        let label = software.map(|found| &*found.label);
+        let compared = Self::compare(user_agent, label, system, database);
+        match check {
+            Some(ConnectivityCheck { system: Some(name) }) => {
+                let agrees = system.is_none_or(|system| may_be(name, &system.name));
+                let agreement = system.is_some().then_some(true).filter(|_| agrees);
+                Self {
+                    claimed: Some(name.into()),
+                    text: agrees.then(|| "connectivity check".into()),
+                    claim_agrees: agreement,
+                    agrees: agreement,
+                }
+            }
+            _ if compared.claim_agrees == Some(false)
+                && (check.is_some() || user_agent.is_some_and(|text| is_borrowed(text, software))) =>
+            {
+                let without_claim = Self::compare(None, label, system, database);
+                Self { claimed: compared.claimed, ..without_claim }
+            }
+            _ => compared,
+        }
+    }
+
     /// Compares the systems that the User-Agent and the label of the software name with the system of the handshake.
     pub(crate) fn compare(
         user_agent: Option<&[u8]>,
@@ -42,9 +79,22 @@ impl SystemCheck {
     }
 }
 
-/// Whether a system with the claimed name may have the TCP stack of that name: Android has the stack of Linux.
+/// Whether a system with the claimed name may have the TCP stack of that name: Android has the stack of Linux, Xbox that
+/// of Windows.
 pub(crate) fn may_be(claimed: &str, observed: &str) -> bool {
-    claimed == observed || (claimed, observed) == ("Android", "Linux")
+    claimed == observed || matches!((claimed, observed), ("Android", "Linux") | ("Xbox", "Windows"))
+}
+
+/// Texts in the User-Agents of robots, in lower case. Robots on Linux claim to be phones and desktop browsers.
+const ROBOTS: [&[u8]; 6] = [b"+http", b"bot/", b"bot;", b"crawler", b"spider", b"headlesschrome"];
+
+/// Whether a User-Agent is one that programs on any system send: that of a robot, or that of Internet Explorer without
+/// its headers, which devices copy.
+fn is_borrowed(user_agent: &[u8], software: Option<&HttpMatch>) -> bool {
+    let start = user_agent.get(..MAX_SEARCHED_USER_AGENT).unwrap_or(user_agent).to_ascii_lowercase();
+    let has = |text: &[u8]| memmem::find(&start, text).is_some();
+    let has_own_headers = software.is_some_and(|found| found.claim == SoftwareClaim::Agrees);
+    ROBOTS.into_iter().any(has) || (has(b"compatible; msie ") && !has_own_headers)
 }
 
 /// Whether a match is refuted: the head names a program of its own, and the handshake shows a system that the software does not

@@ -120,9 +120,9 @@ impl Products {
         for Entry { pattern, label, .. } in entries {
             let Some(text) = pattern.software.as_deref() else { continue };
             let recorded = Recorded::new(pattern, text, label.flavor.as_deref());
-            let known = products.iter_mut().find(|product| {
-                product.name == label.name && product.text.needle() == text.as_bytes()
-            });
+            let known = products
+                .iter_mut()
+                .find(|product| product.name == label.name && product.text.needle() == text.as_bytes());
             match known {
                 Some(product) if product.recorded.contains(&recorded) => {}
                 Some(product) => product.recorded.push(recorded),
@@ -159,7 +159,8 @@ impl Products {
                 is_recorded = is_recorded || product.is_recorded(header, signature);
             }
         }
-        let names_browser = products(header).any(|product| is_browser(header.get(product).unwrap_or_default()));
+        let names_browser =
+            products(header).any(|product| is_browser(header.get(product).unwrap_or_default()));
         let all_known = products(header).all(|product| self.is_known(header, &product));
         let is_library = SYSTEM_LIBRARIES.contains(&shown);
         if has_other && all_known && is_recorded && !is_library {
@@ -193,7 +194,9 @@ impl Recorded {
             is_page: pattern.headers.iter().any(is_page),
         };
         match recorded.versions {
-            None if text == "Safari/" => Self { versions: Some(MIN_SAFARI..=u32::MAX), is_page: true, ..recorded },
+            None if text == "Safari/" => {
+                Self { versions: Some(MIN_SAFARI..=u32::MAX), is_page: true, ..recorded }
+            }
             _ => recorded,
         }
     }
@@ -245,7 +248,8 @@ const PAGE_HEADER: &str = "Upgrade-Insecure-Requests";
 /// Whether a head asks for a page.
 fn is_page(signature: &HttpSignature) -> bool {
     signature.headers().iter().any(|header| {
-        header.is(PAGE_HEADER) || (header.is("Accept") && memmem::find(header.value(), b"text/html").is_some())
+        header.is(PAGE_HEADER)
+            || (header.is("Accept") && memmem::find(header.value(), b"text/html").is_some())
     })
 }
 

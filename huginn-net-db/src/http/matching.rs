@@ -47,7 +47,8 @@ impl HttpMatch {
         Self {
             label: entry.label.clone(),
             claim: SoftwareClaim::Agrees,
-            lacks_expected: expected.is_some_and(|(expected, header)| !occurs_in(expected.as_bytes(), header)),
+            lacks_expected: expected
+                .is_some_and(|(expected, header)| !occurs_in(expected.as_bytes(), header)),
             is_exact: false,
             line: entry.line,
         }

@@ -158,10 +158,14 @@ fn unrecorded_browser_is_neither_dishonest_nor_another_one() {
         HttpSignature::new(Role::Request, HttpVersion::Http11, headers.into_iter().collect())
     };
     let safari = |version: &str| {
-        format!("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_6_8) AppleWebKit/534.57.2 (KHTML, like Gecko) Version/{version} Safari/534.57.2")
+        format!(
+            "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_6_8) AppleWebKit/534.57.2 (KHTML, like Gecko) Version/{version} Safari/534.57.2"
+        )
     };
     let chromium = |product: &str| {
-        format!("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) {product} Safari/537.36")
+        format!(
+            "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) {product} Safari/537.36"
+        )
     };
     let android_browser = "Mozilla/5.0 (Linux; U; Android 2.3.4; en-us) AppleWebKit/533.1 (KHTML, like Gecko) Version/4.0 Mobile Safari/533.1";
     let playstation = "Mozilla/5.0 (PlayStation 4 5.55) AppleWebKit/601.2 (KHTML, like Gecko)";
@@ -235,7 +239,8 @@ sig = 1:Host,A,B::Other/
         ("Other/1", "Other", SoftwareClaim::Agrees),
         ("Third/1", "One", SoftwareClaim::Custom),
     ] {
-        let headers = [("Host", "x"), ("A", "x"), ("B", "x"), ("User-Agent", user_agent)].into_iter().collect();
+        let headers =
+            [("Host", "x"), ("A", "x"), ("B", "x"), ("User-Agent", user_agent)].into_iter().collect();
         let signature = HttpSignature::new(Role::Request, HttpVersion::Http11, headers);
         let found = database.match_request(&signature).unwrap();
         assert_eq!((&*found.label.name, found.claim), (name, claim), "{user_agent}");

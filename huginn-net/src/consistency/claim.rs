@@ -142,19 +142,19 @@ impl<'a> BrowserClaim<'a> {
         Some(akamai.pseudo_headers().iter().eq(expected)).filter(|agrees| !agrees)
     }
 
-    /// Compares the software of a database. Names that are not those of a known browser contradict only if the
-    /// User-Agent is not that of the software.
+    /// Compares the software that the headers match. Another one contradicts only if the database has signatures of the
+    /// browser itself, and the headers contradict these.
     pub(super) fn compare_http1(&self, found: &HttpMatch) -> Option<bool> {
         let label = &*found.label;
         if label.generic {
             return None;
         }
-        match &*label.name {
-            "Firefox" | "Mozilla or Firefox" => Some(self.browser == Browser::Firefox),
-            "Safari" | "CFNetwork" => Some(self.browser == Browser::Safari),
-            name if is_chromium(name) => Some(self.browser == Browser::Chromium),
-            _ => (found.claim != SoftwareClaim::Agrees).then_some(false),
-        }
+        let is_own = match &*label.name {
+            "Firefox" | "Mozilla or Firefox" => self.browser == Browser::Firefox,
+            "Safari" | "CFNetwork" => self.browser == Browser::Safari,
+            name => is_chromium(name) && self.browser == Browser::Chromium,
+        };
+        (is_own || found.claim == SoftwareClaim::Dishonest).then_some(is_own)
     }
 
     pub(super) fn compare_system(&self, observed: &str) -> Option<bool> {
@@ -162,13 +162,15 @@ impl<'a> BrowserClaim<'a> {
         Some(may_be(claimed, observed) || same_stack(claimed, observed))
     }
 
-    /// Compares Sec-CH-UA-Platform. Unknown platforms and systems say nothing. Android may claim Linux: "desktop site" does.
+    /// Compares Sec-CH-UA-Platform. Unknown platforms and systems say nothing, and neither does Android: browsers on it ask
+    /// for the desktop site with the User-Agent of another system.
     pub(super) fn compare_platform(&self, platform: &[u8]) -> Option<bool> {
         let platform = str::from_utf8(platform).ok()?.strip_prefix('"')?.strip_suffix('"')?;
         let (shown, _) = PLATFORMS.iter().find(|(name, _)| *name == platform)?;
         let system = self.system?;
         let (claimed, _) = PLATFORMS.iter().find(|(_, systems)| systems.contains(&system))?;
-        Some(shown == claimed || (*shown, *claimed) == ("Android", "Linux"))
+        let agrees = shown == claimed;
+        (agrees || *shown != "Android").then_some(agrees)
     }
 
     /// Compares Sec-CH-UA, which only Chromium sends, with its own version among the brands.

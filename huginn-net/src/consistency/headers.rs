@@ -27,6 +27,14 @@ impl<'a> RequestHeaders<'a> {
         !has_any && self.request.method() != b"CONNECT" && !self.request.headers().is_cut()
     }
 
+    /// Whether the request has nothing but Host, User-Agent, and headers that describe its body or that pages cause. Every
+    /// request of Chromium and Firefox has Connection or Accept-Encoding, even if a proxy or a filter removes one of them.
+    pub(super) fn is_bare(&self) -> bool {
+        let names = ["Host", "User-Agent", "Content-Length", "Content-Type", "Cookie", "Referer"];
+        let headers = self.request.headers();
+        !headers.is_cut() && headers.iter().all(|header| names.iter().any(|name| header.is(name)))
+    }
+
     fn has(&self, name: &str) -> bool {
         self.request.header(name).is_some()
     }

@@ -36,8 +36,9 @@ use huginn_net_http::Request;
 use huginn_net_http::http2::Akamai;
 
 pub use self::bytes::{ClientBytes, ClientBytesError};
-use self::claim::BrowserClaim;
+use self::claim::{Browser, BrowserClaim};
 use self::headers::RequestHeaders;
+use crate::connectivity_check::ConnectivityCheck;
 use crate::hosts;
 use crate::quoted::Quoted;
 
@@ -141,16 +142,17 @@ impl fmt::Display for Consistency {
 /// Compares the layers of a client with the browser that its User-Agent claims.
 ///
 /// Each layer agrees with the claim, contradicts it, or says nothing. The headers contradict it if they are those of other
-/// software or if one is missing that the browser always sends; their order is a layer of its own, which proxies may
-/// change. The first row that applies decides:
+/// software, and the database has signatures of the browser; their order is a layer of its own, which proxies may change.
+/// Missing headers alone are no contradiction. The first row that applies decides:
 ///
 /// | layers | outcome |
 /// |---|---|
+/// | the request is a connectivity check | unknown |
 /// | Sec-CH-UA or Sec-CH-UA-Platform contradicts the User-Agent | imitation |
-/// | Accept, Accept-Language and Accept-Encoding are all missing (except with CONNECT) | imitation |
+/// | Accept, Accept-Language and Accept-Encoding are all missing; TCP contradicts, or there is nothing but Host and User-Agent | imitation |
 /// | Via, Forwarded or X-Forwarded-For is present, and a layer contradicts | proxy |
 /// | TLS [imitates](Software::imitation) a browser | imitation |
-/// | TLS or HTTP/2 contradicts, and the headers contradict | imitation |
+/// | TLS or HTTP/2 contradicts, and the headers contradict or lack Sec-Fetch | imitation |
 /// | the headers are [exactly](HttpMatch::is_exact) those of other software | imitation |
 /// | TLS is the browser's own, and HTTP/2, the headers or their order contradicts | imitation |
 /// | TLS or HTTP/2 is that of Firefox, Chromium or libcurl instead; both contradict, or no layer is the browser's own | imitation |
@@ -158,7 +160,7 @@ impl fmt::Display for Consistency {
 /// | TLS or HTTP/2 contradicts; HTTP/2, the headers or their order is the browser's own | unexplained |
 /// | TLS, HTTP/2, the headers or their order contradicts | unknown |
 /// | the operating system of TCP contradicts | unexplained |
-/// | a navigation lacks Sec-CH-UA | unknown |
+/// | headers are missing that the browser always sends: Accept and its like, Sec-Fetch, Sec-CH-UA of a navigation | unknown |
 /// | TLS, HTTP/2 or the headers are the browser's own | consistent |
 /// | else, or the User-Agent claims no browser | unknown |
 pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
@@ -168,6 +170,9 @@ pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
     else {
         return Consistency { outcome: Outcome::Unknown, reasons: Vec::new() };
     };
+    if ConnectivityCheck::from_request(request).is_some() {
+        return Consistency { outcome: Outcome::Unknown, reasons: Vec::new() };
+    }
     let headers = RequestHeaders::new(request);
     let over_tls = layers.tls.is_some();
     let mut reasons = Reasons(vec![claim.to_string()]);
@@ -202,17 +207,17 @@ pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
                 reasons.compare("the order of HTTP/2 pseudo-headers is", akamai.pseudo_headers(), agrees)
             }),
         ]),
-        headers: compare_headers(layers, &claim, &headers, &mut reasons),
+        headers: layers.http1.and_then(|found| {
+            reasons.compare("the headers are those of", &found.label.name, claim.compare_http1(found))
+        }),
+        lacks_fetch_metadata: over_tls && reasons.lack("Sec-Fetch", headers.lack_fetch_metadata(&claim)),
         order: reasons.compare(
             "the order of the headers is",
             &"not that of the browser",
             headers.compare_order(&claim),
         ),
-        lacks_accept: reasons.compare(
-            "the headers lack",
-            &"Accept, Accept-Language and Accept-Encoding",
-            headers.lack_accept().then_some(false),
-        ) == Some(false),
+        lacks_accept: reasons.lack("Accept, Accept-Language and Accept-Encoding", headers.lack_accept()),
+        is_bare: claim.browser != Browser::Safari && headers.is_bare(),
         is_exactly_other: layers
             .http1
             .is_some_and(|found| found.is_exact && claim.compare_http1(found) == Some(false)),
@@ -250,20 +255,6 @@ pub fn tls_contradicts(user_agent: &[u8], tls: &Software, database: &Database) -
     claim.has_tls_of_other_program(tls).then(|| format!("{claim}; TLS is {tls}"))
 }
 
-/// Compares the software that the headers match. Headers that the browser always sends contradict if they are missing.
-fn compare_headers(
-    layers: &ClientLayers<'_>,
-    claim: &BrowserClaim<'_>,
-    headers: &RequestHeaders<'_>,
-    reasons: &mut Reasons,
-) -> Option<bool> {
-    let software = layers.http1.and_then(|found| {
-        reasons.compare("the headers are those of", &found.label.name, claim.compare_http1(found))
-    });
-    let lacks = layers.tls.is_some() && headers.lack_fetch_metadata(claim);
-    either([software, reasons.compare("the headers lack", &"Sec-Fetch", lacks.then_some(false))])
-}
-
 /// The claim, and the layers that contradict it.
 struct Reasons(Vec<String>);
 
@@ -274,6 +265,14 @@ impl Reasons {
             self.0.push(format!("{title} {shown}"));
         }
         agrees
+    }
+
+    /// Returns `lacks`, and records that headers are missing.
+    fn lack(&mut self, names: &str, lacks: bool) -> bool {
+        if lacks {
+            self.0.push(format!("the headers lack {names}"));
+        }
+        lacks
     }
 }
 
@@ -293,14 +292,18 @@ struct Compared {
     /// Whether TLS is that of an imitation of a browser.
     tls_imitates: bool,
     http2: Option<bool>,
-    /// The software and the completeness of the headers.
+    /// The software of the headers.
     headers: Option<bool>,
+    /// Whether a request over TLS lacks Sec-Fetch.
+    lacks_fetch_metadata: bool,
     /// The order of the headers.
     order: Option<bool>,
     system: Option<bool>,
     has_proxy: bool,
-    /// Whether the request has none of the headers that every browser sends.
+    /// Whether the request has none of Accept, Accept-Language and Accept-Encoding.
     lacks_accept: bool,
+    /// Whether the request has nothing but Host and User-Agent, as scripts send.
+    is_bare: bool,
     /// Whether the headers are those of other software and no others.
     is_exactly_other: bool,
     /// Whether TLS or HTTP/2 is that of another program that no proxy is made of.
@@ -315,15 +318,16 @@ impl Compared {
         let [differ_hints, differ_headers, differ_order, differ_system] =
             [hints, headers, order, system].map(|layer| layer == Some(false));
         let differ_connection = [tls, http2].contains(&Some(false));
+        let lacks_any = self.lacks_accept || self.lacks_fetch_metadata || self.lacks_hints;
         let differ_any = differ_connection || differ_headers || differ_order;
         let has_own = |layers: &[Option<bool>]| layers.contains(&Some(true));
         let has_own_above_tls = has_own(&[http2, headers, order]);
-        if differ_hints || self.lacks_accept {
+        if differ_hints || (self.lacks_accept && (differ_system || self.is_bare)) {
             Outcome::Imitation
         } else if self.has_proxy && (differ_any || differ_system) {
             Outcome::Proxy
         } else if self.tls_imitates
-            || (differ_connection && differ_headers)
+            || (differ_connection && (differ_headers || self.lacks_fetch_metadata))
             || self.is_exactly_other
             || (has_own(&[tls]) && differ_any)
             || (self.has_other_program && ([tls, http2] == [Some(false); 2] || !has_own_above_tls))
@@ -336,7 +340,7 @@ impl Compared {
             Outcome::Unknown
         } else if differ_system {
             Outcome::Unexplained
-        } else if !self.lacks_hints && has_own(&[tls, http2, headers, order]) {
+        } else if !lacks_any && has_own(&[tls, http2, headers, order]) {
             Outcome::Consistent
         } else {
             Outcome::Unknown
@@ -539,17 +543,18 @@ mod tests {
     }
 
     #[test]
-    fn request_without_accept_headers_is_imitation() {
+    fn request_with_nothing_but_user_agent_is_imitation() {
         let with = |method: &[u8], names: &[&str]| {
-            let names = [&["Host", "User-Agent", "Connection"], names].concat();
+            let names = [&["Host", "User-Agent"], names].concat();
             let values = names.iter().map(|name| (*name, if *name == "User-Agent" { CHROME } else { "x" }));
             Request::new(HttpVersion::Http11, method, b"/", values.collect())
         };
-        let table: [(&[u8], &[&str], Outcome); 8] = [
+        let table: [(&[u8], &[&str], Outcome); 9] = [
             (b"GET", &[], Outcome::Imitation),
             (b"POST", &["Content-Type"], Outcome::Imitation),
-            // No proxy removes all three.
-            (b"GET", &["X-Forwarded-For"], Outcome::Imitation),
+            // A filter removed Accept-Encoding from a request that Chromium sends for itself.
+            (b"GET", &["Connection"], Outcome::Unknown),
+            (b"GET", &["X-Forwarded-For"], Outcome::Unknown),
             (b"CONNECT", &[], Outcome::Unknown),
             (b"GET", &["accept"], Outcome::Unknown),
             (b"GET", &["Accept-Language"], Outcome::Unknown),
@@ -560,6 +565,8 @@ mod tests {
             let request = with(method, names);
             assert_eq!(outcome(&request, None, None, "Windows"), expected, "{request:?}");
         }
+        let no_accept = with(b"GET", &["Connection"]);
+        assert_eq!(outcome(&no_accept, None, None, "Linux"), Outcome::Imitation);
         let layers = ClientLayers { request: Some(&with(b"GET", &[])), ..ClientLayers::default() };
         assert_eq!(
             check(&layers, &Database::builtin()).to_string(),
@@ -632,11 +639,11 @@ mod tests {
     }
 
     #[test]
-    fn request_without_fetch_metadata_is_no_new_browser_over_tls() {
+    fn request_without_fetch_metadata_is_unknown_below_own_tls() {
         // Node.js sends Sec-Fetch-Mode without the others.
         let names = ["Host", "User-Agent", "Accept", "Sec-Fetch-Mode", "Accept-Encoding", "Accept-Language"];
         let with_version = |version: &str| request(&CHROME.replace("131", version), &names);
-        for (version, expected) in [("131", Outcome::Imitation), ("79", Outcome::Consistent)] {
+        for (version, expected) in [("131", Outcome::Unknown), ("79", Outcome::Consistent)] {
             let found = outcome(&with_version(version), Some(chromium()), None, "Windows");
             assert_eq!(found, expected, "{version}");
         }
@@ -683,10 +690,12 @@ mod tests {
 
     #[test]
     fn contradicting_client_hints_are_imitation() {
-        let rows: [(&str, &str, &str, Outcome); 8] = [
+        let rows: [(&str, &str, &str, Outcome); 9] = [
             (CHROME, "Sec-CH-UA-Platform", "\"Linux\"", Outcome::Imitation),
             (CHROME, "Sec-CH-UA-Platform", "\"Windows\"", Outcome::Consistent),
             (CHROME, "Sec-CH-UA-Platform", "\"Chrome OS\"", Outcome::Consistent),
+            // A browser of Android that asks for the desktop site.
+            (CHROME, "Sec-CH-UA-Platform", "\"Android\"", Outcome::Consistent),
             (CHROME, "Sec-CH-UA", "\"Chromium\";v=\"124\", \"Edge\";v=\"131\"", Outcome::Imitation),
             (CHROME, "Sec-CH-UA", "\"Chromium\";v=\"131\", \"Edge\";v=\"12\"", Outcome::Consistent),
             (CHROME, "Sec-CH-UA", "\"HeadlessChrome\";v=\"131\"", Outcome::Imitation),

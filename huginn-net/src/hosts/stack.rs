@@ -4,7 +4,8 @@ use huginn_net_db::{Label, TcpMatch};
 use huginn_net_tls::ClientFamily;
 
 /// The groups of systems that have one TCP stack, by the names that databases give them.
-const STACKS: [&[&str]; 2] = [&["Linux", "Android"], &[APPLE, "macOS", "iOS", "Mac OS X", "iPhone or iPad"]];
+const STACKS: [&[&str]; 3] =
+    [&["Linux", "Android"], &["Windows", "Xbox"], &[APPLE, "macOS", "iOS", "Mac OS X", "iPhone or iPad"]];
 
 /// Apple's systems, as the built-in database names them.
 const APPLE: &str = "macOS or iOS";

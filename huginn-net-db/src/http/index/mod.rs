@@ -253,7 +253,9 @@ impl HttpIndex {
             None
         });
         match (found, dishonest) {
-            (Some(found), Some(dishonest)) if found.label.generic && !dishonest.label.generic => Some(dishonest),
+            (Some(found), Some(dishonest)) if found.label.generic && !dishonest.label.generic => {
+                Some(dishonest)
+            }
             (found, dishonest) => found.or(dishonest),
         }
     }
