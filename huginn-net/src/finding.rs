@@ -487,9 +487,14 @@ impl HttpVerdict {
         };
         let user_agent = signature.software().filter(|_| signature.role() == Role::Request);
         let system = match scope {
-            Scope::Full => {
-                SystemCheck::compare_evidence(user_agent, check, matched.as_ref(), system, database)
-            }
+            Scope::Full => SystemCheck::compare_evidence(
+                &signature,
+                user_agent,
+                check,
+                matched.as_ref(),
+                system,
+                database,
+            ),
             Scope::P0f => {
                 let software = matched.as_ref().map(|found| &*found.label);
                 SystemCheck::compare(user_agent, software, system, database)

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use huginn_net_db::{Database, HttpMatch, Label, SoftwareClaim, System};
+use huginn_net_http::{HttpSignature, HttpVersion};
 use memchr::memmem;
 
 use crate::connectivity_check::ConnectivityCheck;
+use crate::consistency::has_proxy_header;
 use crate::limits::MAX_SEARCHED_USER_AGENT;
 
 /// The operating system that an HTTP head claims, and whether TCP agrees.
@@ -26,9 +28,10 @@ pub struct SystemCheck {
 }
 
 impl SystemCheck {
-    /// As [`Self::compare`], without contradictions by User-Agents that programs on any system send. `check`: the request
-    /// is a connectivity check, whose User-Agent may name another system than its own.
+    /// As [`Self::compare`], without contradictions by User-Agents that programs on any system send, or that a proxy may have
+    /// forwarded. `check`: the request is a connectivity check, whose User-Agent may name another system than its own.
     pub(crate) fn compare_evidence(
+        head: &HttpSignature,
         user_agent: Option<&[u8]>,
         check: Option<ConnectivityCheck>,
         software: Option<&HttpMatch>,
@@ -49,7 +52,9 @@ impl SystemCheck {
                 }
             }
             _ if compared.claim_agrees == Some(false)
-                && (check.is_some() || user_agent.is_some_and(|text| is_borrowed(text, software))) =>
+                && user_agent.is_some_and(|text| {
+                    check.is_some() || may_be_forwarded(head, text) || is_borrowed(text, software)
+                }) =>
             {
                 let without_claim = Self::compare(None, label, system, database);
                 Self { claimed: compared.claimed, ..without_claim }
@@ -86,7 +91,24 @@ pub(crate) fn may_be(claimed: &str, observed: &str) -> bool {
 }
 
 /// Texts in the User-Agents of robots, in lower case. Robots on Linux claim to be phones and desktop browsers.
-const ROBOTS: [&[u8]; 6] = [b"+http", b"bot/", b"bot;", b"crawler", b"spider", b"headlesschrome"];
+const ROBOTS: [&[u8]; 10] = [
+    b"+http",
+    b"bot/",
+    b"bot;",
+    b"crawler",
+    b"spider",
+    b"headlesschrome",
+    b"imageproxy",
+    b"lighthouse",
+    b"gtmetrix",
+    b"ptst/",
+];
+
+/// Whether a request may come from a proxy: browsers do not speak HTTP/1.0. Hosts know the headers that p0f knows.
+fn may_be_forwarded(head: &HttpSignature, user_agent: &[u8]) -> bool {
+    (head.version() == HttpVersion::Http10 && user_agent.starts_with(b"Mozilla/5.0 ("))
+        || has_proxy_header(head.headers())
+}
 
 /// Whether a User-Agent is one that programs on any system send: that of a robot, or that of Internet Explorer without
 /// its headers, which devices copy.
@@ -115,7 +137,7 @@ pub(crate) fn runs_on(software: &Label, system: &Label) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use huginn_net_http::{Headers, HttpSignature, HttpVersion, Role};
+    use huginn_net_http::{Headers, Request, Role};
 
     use super::*;
 
@@ -160,6 +182,51 @@ sig = 1:C::known/
         for (user_agent, software, system, claimed, agrees) in rows {
             let check = SystemCheck::compare(user_agent, label(software), label(system), &database);
             assert_eq!((check.claimed.as_deref(), check.agrees), (claimed, agrees), "{software} on {system}");
+        }
+    }
+
+    fn evidence(version: HttpVersion, user_agent: &str, header: &str, system: &str) -> SystemCheck {
+        let database = Database::builtin();
+        let headers = [("Host", "x"), ("User-Agent", user_agent), (header, "x")].into_iter().collect();
+        let request = Request::new(version, b"GET", b"/generate_204", headers);
+        let check = ConnectivityCheck::from_request(&request).filter(|_| header == "X-Check");
+        let head = HttpSignature::from_request(&request);
+        let system = database.labels().iter().find(|label| &*label.name == system).map(|label| &**label);
+        SystemCheck::compare_evidence(&head, head.software(), check, None, system, &database)
+    }
+
+    #[test]
+    fn borrowed_user_agent_does_not_contradict_tcp() {
+        let chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36";
+        let googlebot = "Mozilla/5.0 (iPhone; CPU iPhone OS 14_7_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/14.1.2 Mobile/15E148 Safari/604.1 (compatible; AdsBot-Google-Mobile; +http://www.google.com/mobile/adsbot.html)";
+        let copied = "Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1)";
+        for (version, user_agent, header, claimed, agrees) in [
+            (HttpVersion::Http11, chrome, "X", "Windows", Some(false)),
+            (HttpVersion::Http11, chrome, "X-Real-IP", "Windows", None),
+            (HttpVersion::Http10, chrome, "X", "Windows", None),
+            (HttpVersion::Http11, chrome, "X-Check", "Windows", None),
+            (HttpVersion::Http11, googlebot, "X", "macOS or iOS", None),
+            (HttpVersion::Http11, copied, "X", "Windows", None),
+        ] {
+            let found = evidence(version, user_agent, header, "Linux");
+            assert_eq!(
+                (found.claimed.as_deref(), found.claim_agrees, found.agrees),
+                (Some(claimed), agrees, agrees)
+            );
+            assert_eq!(found.text.is_some(), agrees.is_some(), "{user_agent} {header}");
+        }
+    }
+
+    #[test]
+    fn connectivity_check_names_the_system_that_sends_it() {
+        let android = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/60.0.3112.32 Safari/537.36";
+        for (system, agrees) in
+            [("Linux", Some(true)), ("Android", Some(true)), ("Windows", None), ("", None)]
+        {
+            let found = evidence(HttpVersion::Http11, android, "X-Check", system);
+            assert_eq!((found.claimed.as_deref(), found.agrees), (Some("Android"), agrees), "{system}");
+            let is_evidence = agrees.is_some() || system.is_empty();
+            assert_eq!(found.text.as_deref(), is_evidence.then_some("connectivity check"), "{system}");
         }
     }
 

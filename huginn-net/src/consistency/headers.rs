@@ -1,8 +1,25 @@
 //! Compares the headers of a request with those that a browser sends.
 
-use huginn_net_http::Request;
+use huginn_net_http::{Headers, Request};
 
 use super::claim::{Browser, BrowserClaim};
+
+/// Headers that proxies, load balancers and content delivery networks add, besides those that p0f knows.
+const PROXY_HEADERS: [&str; 8] = [
+    "X-Real-IP",
+    "X-Client-IP",
+    "Client-IP",
+    "True-Client-IP",
+    "CF-Connecting-IP",
+    "X-BlueCoat-Via",
+    "X-IMForwards",
+    "X-Proxy-ID",
+];
+
+/// Whether a header that p0f does not know shows that a proxy forwarded a request.
+pub(crate) fn has_proxy_header(headers: &Headers) -> bool {
+    headers.iter().any(|header| PROXY_HEADERS.iter().any(|name| header.is(name)))
+}
 
 /// The headers of a request.
 pub(super) struct RequestHeaders<'a> {
@@ -17,6 +34,7 @@ impl<'a> RequestHeaders<'a> {
     /// Whether a header shows that a proxy forwarded the request.
     pub(super) fn is_forwarded(&self) -> bool {
         ["Via", "Forwarded", "X-Forwarded-For"].iter().any(|name| self.has(name))
+            || has_proxy_header(self.request.headers())
     }
 
     /// Whether the request has none of Accept, Accept-Language and Accept-Encoding. Every request of a browser has at least

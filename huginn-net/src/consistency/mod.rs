@@ -32,12 +32,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use huginn_net_db::{Database, HttpMatch, Label, Software, TcpMatch};
-use huginn_net_http::Request;
 use huginn_net_http::http2::Akamai;
+use huginn_net_http::{HttpVersion, Request};
 
 pub use self::bytes::{ClientBytes, ClientBytesError};
 use self::claim::{Browser, BrowserClaim};
 use self::headers::RequestHeaders;
+pub(crate) use self::headers::has_proxy_header;
 use crate::connectivity_check::ConnectivityCheck;
 use crate::hosts;
 use crate::quoted::Quoted;
@@ -143,14 +144,14 @@ impl fmt::Display for Consistency {
 ///
 /// Each layer agrees with the claim, contradicts it, or says nothing. The headers contradict it if they are those of other
 /// software, and the database has signatures of the browser; their order is a layer of its own, which proxies may change.
-/// Missing headers alone are no contradiction. The first row that applies decides:
+/// Missing headers alone are no contradiction, and neither is TCP below HTTP/1.0, which proxies speak. The first row that applies decides:
 ///
 /// | layers | outcome |
 /// |---|---|
 /// | the request is a connectivity check | unknown |
 /// | Sec-CH-UA or Sec-CH-UA-Platform contradicts the User-Agent | imitation |
 /// | Accept, Accept-Language and Accept-Encoding are all missing; TCP contradicts, or there is nothing but Host and User-Agent | imitation |
-/// | Via, Forwarded or X-Forwarded-For is present, and a layer contradicts | proxy |
+/// | a header of a proxy is present, such as Via or X-Forwarded-For, and a layer contradicts | proxy |
 /// | TLS [imitates](Software::imitation) a browser | imitation |
 /// | TLS or HTTP/2 contradicts, and the headers contradict or lack Sec-Fetch | imitation |
 /// | the headers are [exactly](HttpMatch::is_exact) those of other software | imitation |
@@ -224,8 +225,10 @@ pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
         has_other_program: layers.tls.is_some_and(|software| claim.has_tls_of_other_program(software))
             || layers.http2.is_some_and(|software| claim.has_http2_of_other_program(software)),
         lacks_hints: over_tls && headers.lack_client_hints(&claim),
+        // No browser speaks HTTP/1.0: proxies do, without a header of their own.
         system: layers
             .system
+            .filter(|_| request.version() != HttpVersion::Http10)
             .and_then(|label| reasons.compare("TCP says", &label.name, claim.compare_system(&label.name))),
         has_proxy: headers.is_forwarded(),
     };
@@ -689,6 +692,28 @@ mod tests {
     }
 
     #[test]
+    fn system_below_http_1_0_says_nothing() {
+        let headers = [("Host", "x"), ("User-Agent", CHROME), ("Accept", "*/*"), ("Connection", "close")];
+        for (version, expected) in
+            [(HttpVersion::Http10, Outcome::Unknown), (HttpVersion::Http11, Outcome::Unexplained)]
+        {
+            let request = Request::new(version, b"GET", b"/", headers.into_iter().collect());
+            assert_eq!(outcome(&request, None, None, "Linux"), expected, "{version:?}");
+        }
+    }
+
+    #[test]
+    fn connectivity_check_is_unknown() {
+        let with_path = |path: &str| {
+            let headers = [("User-Agent", CHROME), ("Host", "x")].into_iter().collect();
+            Request::new(HttpVersion::Http11, b"GET", path.as_bytes(), headers)
+        };
+        for (path, expected) in [("/generate_204", Outcome::Unknown), ("/", Outcome::Imitation)] {
+            assert_eq!(outcome(&with_path(path), None, None, "Linux"), expected, "{path}");
+        }
+    }
+
+    #[test]
     fn contradicting_client_hints_are_imitation() {
         let rows: [(&str, &str, &str, Outcome); 9] = [
             (CHROME, "Sec-CH-UA-Platform", "\"Linux\"", Outcome::Imitation),
@@ -711,7 +736,7 @@ mod tests {
 
     #[test]
     fn proxy_header_explains_foreign_layers() {
-        for name in ["Via", "Forwarded", "X-Forwarded-For"] {
+        for name in ["Via", "Forwarded", "X-Forwarded-For", "X-Real-IP", "X-BlueCoat-Via"] {
             let request = request(CHROME, &["Host", "User-Agent", "Accept-Encoding", "Accept", name]);
             assert_eq!(outcome(&request, Some(go()), Some(go()), "Linux"), Outcome::Proxy, "{name}");
         }

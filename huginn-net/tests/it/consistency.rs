@@ -4,10 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use huginn_net::consistency::{ClientBytes, ClientBytesError, Consistency, Outcome};
+use huginn_net::finding::NoticeSettings;
 use huginn_net::hosts::Explanation;
 use huginn_net::tls::ClientHello;
 use huginn_net::{CaptureReader, ClientDatabase, Database, Event, Finding, HuginnNet, Observers};
 use serde_json::Value;
+
+use crate::event_limits::{CLIENT, Capture, SERVER};
 
 /// A client that a TLS server recorded.
 struct Recorded {
@@ -184,6 +187,81 @@ fn connections_report_one_mismatch() {
     let is_forgery = |explanation| explanation == Explanation::Imitation;
     assert!(client.verdict().contradictions.iter().any(|found| is_forgery(found.explanation)));
     assert_eq!(client.verdict().system.as_deref(), Some("Linux"));
+}
+
+/// The options of a SYN of Linux 4.20 or newer, with a window of 65535.
+const LINUX: [u8; 20] = [2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7];
+
+/// The events of requests, each in a connection of its own from Linux: those of requests, and those that accuse.
+fn requests_and_accusations(heads: &[String]) -> (Vec<Value>, Vec<Value>) {
+    let mut capture = Capture::default();
+    for (port, head) in (40_000..).zip(heads) {
+        let mut connection = capture.connect(port, false, &LINUX);
+        connection.send(CLIENT, format!("{head}\r\n\r\n").as_bytes());
+        connection.send(SERVER, b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n");
+    }
+    let observers = Observers::default().notices(Some(NoticeSettings::default()));
+    let (lines, _) = capture.analyze(observers, 1);
+    let events = lines.iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let (requests, others): (Vec<Value>, Vec<Value>) = events
+        .filter(|event| ["http_request", "mismatch", "finding"].contains(&event["event"].as_str().unwrap()))
+        .partition(|event| event["event"] == "http_request");
+    (requests, others)
+}
+
+#[test]
+fn connectivity_checks_of_android_are_android() {
+    let chrome = |version: &str| {
+        format!(
+            "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{version} Safari/537.36"
+        )
+    };
+    let recorded = |path: &str, host: &str, version: &str| {
+        format!(
+            "GET {path} HTTP/1.1\r\nUser-Agent: {}\r\nHost: {host}\r\nConnection: Keep-Alive\r\nAccept-Encoding: gzip",
+            chrome(version)
+        )
+    };
+    let heads = [
+        recorded("/generate_204", "connectivitycheck.gstatic.com", "60.0.3112.32"),
+        recorded("/gen_204", "www.google.com", "52.0.2743.82"),
+        recorded("/generate_204", "connect.rom.miui.com", "60.0.3112.32"),
+        recorded("/kindle-wifi/wifistub.html", "spectrum.s3.amazonaws.com", "60.0.3112.32"),
+        // As the source of newer versions has it.
+        format!(
+            "GET /generate_204 HTTP/1.1\r\nConnection: close\r\nUser-Agent: {}\r\nHost: x\r\nAccept-Encoding: gzip",
+            chrome("60.0.3112.32")
+        ),
+        // The headers of curl.
+        format!(
+            "GET /generate_204 HTTP/1.1\r\nHost: x\r\nUser-Agent: {}\r\nAccept: */*",
+            chrome("60.0.3112.32")
+        ),
+    ];
+    let (requests, others) = requests_and_accusations(&heads);
+    assert_eq!((requests.len(), others.as_slice()), (heads.len(), &[][..]));
+    for request in &requests {
+        assert_eq!((&request["claimed_os"], &request["os_agrees"]), (&"Android".into(), &true.into()));
+        assert!(["custom", "none"].contains(&request["params"].as_str().unwrap()), "{request}");
+    }
+    assert!(requests[..4].iter().all(|request| request["label"]["name"] == "Android"));
+    // An app of Android, and a program that asks for another page.
+    let heads = [recorded("/feed", "x", "60.0.3112.32"), heads[5].replace("generate_204", "index.html")];
+    let (requests, others) = requests_and_accusations(&heads);
+    assert_eq!([&requests[0]["claimed_os"], &requests[1]["params"]], ["Linux", "dishonest"]);
+    let accused: Vec<&Value> = others.iter().map(|event| &event["client"]["port"]).collect();
+    assert_eq!(accused, [40_001, 40_001], "{others:?}");
+}
+
+#[test]
+fn browser_without_signature_is_not_another_one() {
+    let safari = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_6_8) AppleWebKit/534.57.2 (KHTML, like Gecko) Version/5.1.7 Safari/534.57.2";
+    let head = format!(
+        "GET /a.gif HTTP/1.1\r\nHost: x\r\nUser-Agent: {safari}\r\nReferer: http://x/\r\nAccept: */*\r\n\
+         Accept-Language: en-us\r\nAccept-Encoding: gzip, deflate\r\nConnection: keep-alive"
+    );
+    let (requests, _) = requests_and_accusations(&[head]);
+    assert_eq!((&requests[0]["label"], &requests[0]["params"]), (&Value::Null, &"none".into()));
 }
 
 /// The field of the recorded hello that shows an imitation of a browser.
