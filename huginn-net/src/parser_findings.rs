@@ -178,7 +178,9 @@ impl ParserFindings<'_> {
         if !is_unusual {
             return None;
         }
-        let system = firm_system(self.systems, Side::Client);
+        // A claim without a text is not evidence.
+        let is_evidence = verdict.system.claimed.is_none() || verdict.system.text.is_some();
+        let system = firm_system(self.systems, Side::Client).filter(|_| is_evidence);
         let layers = ClientLayers {
             system: system.as_deref(),
             akamai,

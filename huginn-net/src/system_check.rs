@@ -110,13 +110,19 @@ fn may_be_forwarded(head: &HttpSignature, user_agent: &[u8]) -> bool {
         || has_proxy_header(head.headers())
 }
 
-/// Whether a User-Agent is one that programs on any system send: that of a robot, or that of Internet Explorer without
-/// its headers, which devices copy.
+/// Texts of User-Agents, in lower case, that devices and scripts copied when these systems were common.
+const COPIED: [&[u8]; 3] = [b"compatible; msie ", b"windows nt 5", b"windows 9"];
+
+/// Whether a User-Agent is one that programs on any system send: that of a robot, that of a browser in an app, or an old
+/// one without the headers of its browser.
 fn is_borrowed(user_agent: &[u8], software: Option<&HttpMatch>) -> bool {
     let start = user_agent.get(..MAX_SEARCHED_USER_AGENT).unwrap_or(user_agent).to_ascii_lowercase();
     let has = |text: &[u8]| memmem::find(&start, text).is_some();
-    let has_own_headers = software.is_some_and(|found| found.claim == SoftwareClaim::Agrees);
-    ROBOTS.into_iter().any(has) || (has(b"compatible; msie ") && !has_own_headers)
+    let claim = software.map(|found| found.claim);
+    let is_app = claim == Some(SoftwareClaim::Custom) && start.starts_with(b"mozilla/");
+    is_app
+        || ROBOTS.into_iter().any(has)
+        || (claim != Some(SoftwareClaim::Agrees) && COPIED.into_iter().any(has))
 }
 
 /// Whether a match is refuted: the head names a program of its own, and the handshake shows a system that the software does not
@@ -199,7 +205,8 @@ sig = 1:C::known/
     fn borrowed_user_agent_does_not_contradict_tcp() {
         let chrome = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36";
         let googlebot = "Mozilla/5.0 (iPhone; CPU iPhone OS 14_7_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/14.1.2 Mobile/15E148 Safari/604.1 (compatible; AdsBot-Google-Mobile; +http://www.google.com/mobile/adsbot.html)";
-        let copied = "Mozilla/4.0 (compatible; MSIE 6.0; Windows NT 5.1)";
+        let copied = "Mozilla/4.0 (compatible; MSIE 6.0; Windows 98)";
+        let old = "Mozilla/5.0 (Windows; U; Windows NT 5.1; en-US; rv:1.9) Gecko/2009042316 Firefox/3.0.10";
         for (version, user_agent, header, claimed, agrees) in [
             (HttpVersion::Http11, chrome, "X", "Windows", Some(false)),
             (HttpVersion::Http11, chrome, "X-Real-IP", "Windows", None),
@@ -207,6 +214,7 @@ sig = 1:C::known/
             (HttpVersion::Http11, chrome, "X-Check", "Windows", None),
             (HttpVersion::Http11, googlebot, "X", "macOS or iOS", None),
             (HttpVersion::Http11, copied, "X", "Windows", None),
+            (HttpVersion::Http11, old, "X", "Windows", None),
         ] {
             let found = evidence(version, user_agent, header, "Linux");
             assert_eq!(
@@ -214,6 +222,38 @@ sig = 1:C::known/
                 (Some(claimed), agrees, agrees)
             );
             assert_eq!(found.text.is_some(), agrees.is_some(), "{user_agent} {header}");
+        }
+    }
+
+    #[test]
+    fn only_own_headers_make_an_old_user_agent_evidence() {
+        let database = Database::builtin();
+        let old = "Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko/20100101 Firefox/11.0";
+        let new = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0";
+        let own = ["Host", "User-Agent", "Accept", "Accept-Language", "Accept-Encoding", "Connection"];
+        let app = ["Host", "Connection", "Accept-Encoding", "User-Agent"];
+        let linux = database.labels().iter().find(|label| &*label.name == "Linux").map(|label| &**label);
+        for (user_agent, names, connection, agrees) in [
+            (old, &own[..], "keep-alive", Some(false)),
+            (new, &own, "keep-alive", Some(false)),
+            (new, &app, "close", Some(false)),
+            // OkHttp.
+            (new, &app, "Keep-Alive", Some(true)),
+            (old, &app, "close", None),
+        ] {
+            let headers = names.iter().map(|name| match *name {
+                "User-Agent" => (*name, user_agent),
+                "Connection" => (*name, connection),
+                "Accept-Encoding" if names.len() == 4 => (*name, "gzip"),
+                "Accept-Encoding" => (*name, "gzip, deflate"),
+                _ => (*name, "*/*"),
+            });
+            let head = HttpSignature::new(Role::Request, HttpVersion::Http11, headers.collect());
+            let found = database.match_request(&head);
+            let check =
+                SystemCheck::compare_evidence(&head, head.software(), None, found.as_ref(), linux, &database);
+            assert_eq!(check.agrees, agrees, "{user_agent} {connection}");
+            assert_eq!(check.text.is_some(), agrees == Some(false), "{user_agent} {connection}");
         }
     }
 

@@ -157,6 +157,13 @@ impl<'a> BrowserClaim<'a> {
         (is_own || found.claim == SoftwareClaim::Dishonest).then_some(is_own)
     }
 
+    /// Whether the headers are those of another browser, and contradict the claimed one.
+    pub(super) fn is_other_browser(&self, found: &HttpMatch) -> bool {
+        let name = &*found.label.name;
+        let is_browser = is_chromium(name) || ["Firefox", "Safari", "Mozilla or Firefox"].contains(&name);
+        is_browser && self.compare_http1(found) == Some(false)
+    }
+
     pub(super) fn compare_system(&self, observed: &str) -> Option<bool> {
         let claimed = self.system?;
         Some(may_be(claimed, observed) || same_stack(claimed, observed))

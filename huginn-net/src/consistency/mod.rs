@@ -157,7 +157,7 @@ impl fmt::Display for Consistency {
 /// | the headers are [exactly](HttpMatch::is_exact) those of other software | imitation |
 /// | TLS is the browser's own, and HTTP/2, the headers or their order contradicts | imitation |
 /// | TLS or HTTP/2 is that of Firefox, Chromium or libcurl instead; both contradict, or no layer is the browser's own | imitation |
-/// | the headers and the operating system of TCP contradict | imitation |
+/// | the headers are those of another browser, and the operating system of TCP contradicts | imitation |
 /// | TLS or HTTP/2 contradicts; HTTP/2, the headers or their order is the browser's own | unexplained |
 /// | TLS, HTTP/2, the headers or their order contradicts | unknown |
 /// | the operating system of TCP contradicts | unexplained |
@@ -222,6 +222,7 @@ pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
         is_exactly_other: layers
             .http1
             .is_some_and(|found| found.is_exact && claim.compare_http1(found) == Some(false)),
+        is_other_browser: layers.http1.is_some_and(|found| claim.is_other_browser(found)),
         has_other_program: layers.tls.is_some_and(|software| claim.has_tls_of_other_program(software))
             || layers.http2.is_some_and(|software| claim.has_http2_of_other_program(software)),
         lacks_hints: over_tls && headers.lack_client_hints(&claim),
@@ -309,6 +310,9 @@ struct Compared {
     is_bare: bool,
     /// Whether the headers are those of other software and no others.
     is_exactly_other: bool,
+    /// Whether the headers are those of another browser, which adds some to its own. A proxy that removes headers can leave
+    /// those of a script, never those of a browser.
+    is_other_browser: bool,
     /// Whether TLS or HTTP/2 is that of another program that no proxy is made of.
     has_other_program: bool,
     /// Whether a navigation lacks Sec-CH-UA.
@@ -334,7 +338,7 @@ impl Compared {
             || self.is_exactly_other
             || (has_own(&[tls]) && differ_any)
             || (self.has_other_program && ([tls, http2] == [Some(false); 2] || !has_own_above_tls))
-            || (differ_headers && differ_system)
+            || (self.is_other_browser && differ_system)
         {
             Outcome::Imitation
         } else if differ_connection && !differ_order && has_own_above_tls {
