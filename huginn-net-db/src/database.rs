@@ -11,7 +11,7 @@ use memchr::memmem::Finder;
 
 use crate::entry::{Entry, LinkEntry};
 use crate::http::{HeaderNames, HttpIndex, HttpMatch, HttpPattern};
-use crate::tcp::{FuzzyRule, TcpIndex, TcpMatch, TcpPattern};
+use crate::tcp::{MatchRule, TcpIndex, TcpMatch, TcpPattern};
 use crate::{DatabaseError, Label, UserAgentSystem, parser};
 
 /// A database of signatures in the syntax of p0f v3 (p0f's README, section 5).
@@ -29,6 +29,7 @@ pub struct Database {
     /// search.
     pub(crate) user_agent_searches: Vec<Finder<'static>>,
     pub(crate) labels: Vec<Arc<Label>>,
+    pub(crate) labels_without_flavor: Vec<Arc<Label>>,
     pub(crate) links: Vec<LinkEntry>,
     pub(crate) link_by_mtu: HashMap<Mtu, Arc<str>, RandomState>,
     pub(crate) tcp_request: TcpIndex,
@@ -103,20 +104,24 @@ impl Database {
     ///
     /// - signatures without options other than the MSS, because many stacks send the same;
     /// - signatures that only the TTL distinguishes from that of another system, if the TTL is another one.
+    ///
+    /// The label has no flavor if only window and scale tell the version, and a program may have set both by its receive buffer
+    /// (`SO_RCVBUF`).
     pub fn match_syn(&self, signature: &TcpSignature) -> Option<TcpMatch> {
-        self.tcp_request.find(signature, FuzzyRule::Identified)
+        self.tcp_request.find(signature, MatchRule::Identified)
     }
 
     /// Looks up the sender of a SYN+ACK; see [`Self::match_syn`].
     pub fn match_syn_ack(&self, signature: &TcpSignature) -> Option<TcpMatch> {
-        self.tcp_response.find(signature, FuzzyRule::Identified)
+        self.tcp_response.find(signature, MatchRule::Identified)
     }
 
-    /// Looks up the sender of a SYN or SYN+ACK as p0f does: every signature of a system may match fuzzily.
+    /// Looks up the sender of a SYN or SYN+ACK as p0f does: every signature of a system may match fuzzily, and labels keep their
+    /// flavors.
     pub fn match_as_p0f(&self, signature: &TcpSignature) -> Option<TcpMatch> {
         match signature.handshake {
-            Handshake::Syn => self.tcp_request.find(signature, FuzzyRule::P0f),
-            Handshake::SynAck => self.tcp_response.find(signature, FuzzyRule::P0f),
+            Handshake::Syn => self.tcp_request.find(signature, MatchRule::P0f),
+            Handshake::SynAck => self.tcp_response.find(signature, MatchRule::P0f),
         }
     }
 
@@ -188,6 +193,12 @@ impl Database {
     /// The labels of all sections except `[mtu]`, in file order.
     pub fn labels(&self) -> &[Arc<Label>] {
         &self.labels
+    }
+
+    /// The labels of matches whose flavor is [not certain](Self::match_syn): one for each system, with the line of the first label that
+    /// it stands for.
+    pub fn labels_without_flavor(&self) -> &[Arc<Label>] {
+        &self.labels_without_flavor
     }
 
     /// The names of the systems that have labels; tools are not systems.

@@ -9,6 +9,10 @@ pub(crate) const STRUCTURAL_CACHE_ENTRIES: usize = 256;
 /// Largest factor of a window multiple (as in p0f).
 pub(crate) const MAX_WINDOW_FACTOR: u16 = 1_000;
 
+/// Largest window scale of a receive buffer that a program sets. Linux allows 212,992 bytes (`net.core.rmem_max`), which is scale
+/// 2; from 3 on, scales are those of automatic buffers.
+pub(crate) const MAX_SET_SCALE: u8 = 2;
+
 /// Maximum number of headers in each list of a signature (as in p0f).
 pub(crate) const MAX_PATTERN_HEADERS: usize = 32;
 

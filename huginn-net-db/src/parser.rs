@@ -27,8 +27,18 @@ pub(crate) fn parse(text: &str, base: Option<&Database>) -> Result<Database, Dat
     }
     parser.leave_label();
     let mut database = parser.database;
-    database.tcp_request.finish();
-    database.tcp_response.finish();
+    let Database { tcp_request, tcp_response, labels_without_flavor, .. } = &mut database;
+    let mut by_system = HashMap::new();
+    let mut without_flavor = |label: &Label| {
+        let new = || {
+            let label = Arc::new(Label { flavor: None, ..label.clone() });
+            labels_without_flavor.push(Arc::clone(&label));
+            label
+        };
+        Arc::clone(by_system.entry((Arc::clone(&label.name), label.class.clone())).or_insert_with(new))
+    };
+    tcp_request.finish(&mut without_flavor);
+    tcp_response.finish(&mut without_flavor);
     database.http_request.finish();
     database.http_response.finish();
     Ok(database)

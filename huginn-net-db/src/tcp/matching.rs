@@ -12,7 +12,7 @@ use crate::{Entry, Label};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TcpMatch {
-    /// The label of the sender.
+    /// The label of the sender; without its flavor if window and scale alone tell the version, and a program may have set them.
     pub label: Arc<Label>,
     /// Whether the match is fuzzy: the packet differs in its TTL or in quirks that a middlebox or congestion
     /// notification removes or adds.
@@ -165,12 +165,13 @@ impl fmt::Display for TcpParams {
     }
 }
 
-/// The fuzzy matches that count.
+/// The fuzzy matches that count, and the versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FuzzyRule {
-    /// Those of p0f: every signature may match fuzzily.
+pub(crate) enum MatchRule {
+    /// Those of p0f: every signature may match fuzzily, and tells the version.
     P0f,
-    /// Those in which the packet has the fields that [carry](super::identity) the signature.
+    /// Fuzzy matches in which the packet has the fields that [carry](super::identity) the signature, and versions that a
+    /// [receive buffer](super::receive_buffer) cannot imitate.
     Identified,
 }
 
@@ -212,12 +213,17 @@ impl TtlPattern {
 }
 
 impl TcpMatch {
-    pub(crate) fn new(entry: &Entry<TcpPattern>, fit: Fit, signature: &TcpSignature) -> Self {
+    pub(crate) fn new(
+        entry: &Entry<TcpPattern>,
+        label: &Arc<Label>,
+        fit: Fit,
+        signature: &TcpSignature,
+    ) -> Self {
         let ttl = entry.pattern.ttl;
         let distance = match (ttl.fit(signature.ttl), ttl.initial.checked_sub(signature.ttl)) {
             (Some(Fit::Exact), Some(hops)) => Distance { hops, at_most: ttl.random },
             _ => Distance::guess(signature),
         };
-        Self { label: entry.label.clone(), fuzzy: fit == Fit::Fuzzy, distance, line: entry.line }
+        Self { label: Arc::clone(label), fuzzy: fit == Fit::Fuzzy, distance, line: entry.line }
     }
 }

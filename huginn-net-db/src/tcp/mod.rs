@@ -5,9 +5,10 @@ mod identity;
 mod index;
 mod matching;
 mod pattern;
+mod receive_buffer;
 mod syntax;
 
 pub(crate) use self::index::TcpIndex;
-pub(crate) use self::matching::FuzzyRule;
+pub(crate) use self::matching::MatchRule;
 pub use self::matching::{Distance, SystemName, TcpMatch, TcpParams};
 pub use self::pattern::{TcpPattern, TtlPattern, WindowPattern};

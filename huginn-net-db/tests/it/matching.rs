@@ -151,3 +151,60 @@ fn database_is_shared_between_threads() {
     });
     assert_eq!(other.join().unwrap(), database.stats());
 }
+
+/// Window and scale that a program sets by its receive buffer tell no version, except to p0f.
+#[test]
+fn set_receive_buffer_tells_no_version() {
+    let database: Database = "\
+classes = unix
+[tcp:response]
+label = s:unix:A:old
+sig = *:64:0:*:mss*22,0:mss,sok,ts,nop,ws:df,id+:0
+label = s:unix:A:new
+sig = *:64:0:*:mss*44,*:mss,sok,ts,nop,ws:df,id+:0
+sig = *:64:0:*:mss*20,*:mss,sok,ts,nop,ws:df,id+:0
+label = s:unix:A:(jumbo)
+sig = *:64:0:8960:mss*7,*:mss,sok,ts,nop,ws:df,id+:0
+label = s:unix:A:no scaling
+sig = *:64:0:*:mss*44,0:mss,nop,nop,sok:df,id+:0
+label = s:unix:A:(no scaling, small)
+sig = *:64:0:*:mss*20,0:mss,nop,nop,sok:df,id+:0
+label = s:unix:A:without DF
+sig = 4:64:0:*:mss*22,0:mss,sok,ts,nop,ws::0
+label = s:unix:B:1
+sig = *:64:0:*:8192,*:mss,nop,ws:df,id+:0
+label = g:unix:B:
+sig = *:64:0:*:*,*:mss,nop,ws:df,id+:0
+label = g:unix:A:
+sig = *:64:0:*:*,*:mss,sok,ts,nop,ws:df,id+:0
+"
+    .parse()
+    .unwrap();
+    let table: [(&str, &str, &str); 13] = [
+        // The scale is the smallest one that the window needs.
+        ("4:64+0:0:1460:mss*22,0:mss,sok,ts,nop,ws:df,id+:0", "A", "A old"),
+        ("4:64+0:0:1460:mss*44,0:mss,sok,ts,nop,ws:df,id+:0", "A", "A new"),
+        ("4:64+0:0:1460:mss*20,0:mss,sok,ts,nop,ws:df:0", "A (fuzzy)", "A new (fuzzy)"),
+        // A buffer of 64 KiB or more fills the window, but for a part of a segment.
+        ("4:64+0:0:1460:mss*44,1:mss,sok,ts,nop,ws:df,id+:0", "A", "A new"),
+        ("4:64+0:0:1460:mss*44,2:mss,sok,ts,nop,ws:df,id+:0", "A", "A new"),
+        ("4:64+0:0:1460:mss*20,1:mss,sok,ts,nop,ws:df,id+:0", "A new", "A new"),
+        // Programs set no buffers of such scales.
+        ("4:64+0:0:1460:mss*44,3:mss,sok,ts,nop,ws:df,id+:0", "A new", "A new"),
+        // The MSS, the options, the quirks, and the lack of another version tell the version.
+        ("4:64+0:0:1460:mss*22,0:mss,sok,ts,nop,ws::0", "A without DF", "A without DF"),
+        ("4:64+0:0:8960:mss*7,0:mss,sok,ts,nop,ws:df,id+:0", "A (jumbo)", "A (jumbo)"),
+        ("4:64+0:0:1460:mss*44,0:mss,nop,nop,sok:df,id+:0", "A no scaling", "A no scaling"),
+        ("4:64+0:0:1460:8192,0:mss,nop,ws:df,id+:0", "B 1", "B 1"),
+        // A signature of last resort tells none anyway.
+        ("4:64+0:0:1460:mss*9,0:mss,sok,ts,nop,ws:df,id+:0", "A (generic)", "A (generic)"),
+        ("4:64+0:0:1460:8193,0:mss,nop,ws:df,id+:0", "B (generic)", "B (generic)"),
+    ];
+    for (raw_sig, expected, of_p0f) in table {
+        let [found, found_by_p0f] = names(&database, raw_sig);
+        assert_eq!((found.as_deref(), found_by_p0f.as_deref()), (Some(expected), Some(of_p0f)), "{raw_sig}");
+    }
+    let labels: Vec<(String, u32)> =
+        database.labels_without_flavor().iter().map(|label| (label.to_string(), label.line)).collect();
+    assert_eq!(labels, [("A".to_owned(), 3)]);
+}

@@ -94,6 +94,12 @@ const SYN: &[Row] = &[
     ),
     ("4:64+0:0:1460:mss*29,7:mss,sok,ts,nop,ws:df,id+:0", "Linux (tuned)", "Linux 6.18, tcp_rmem 87380"),
     ("4:64+0:0:1460:mss*11,0:mss,sok,ts,nop,ws:df,id+:0", "Linux", "Linux 6.18, SO_RCVBUF 16384"),
+    (
+        "4:64+0:0:1460:mss*22,0:mss,sok,ts,nop,ws:df,id+:0",
+        "Linux",
+        "a television of 2021 that sets its buffer",
+    ),
+    ("4:64+0:0:1460:mss*44,1:mss,sok,ts,nop,ws:df,id+:0", "Linux", "the same television"),
     ("4:64+0:0:1460:mss*20,7:mss,sok,ts,nop,ws:df,id+:0", "Linux 3.10-4.19", "nDPI weibo.pcap: Chrome 50"),
     ("6:64+0:0:1420:mss*20,7:mss,sok,ts,nop,ws::0", "Linux 3.10-4.19", "Suricata input.pcap: Wget 1.16"),
     ("4:64+0:0:65495:43690,7:mss,sok,ts,nop,ws:df,id+:0", "Linux 3.6-4.19", "Zeek x-gzip.pcap"),
@@ -138,8 +144,8 @@ const SYN: &[Row] = &[
     ("4:128+0:0:1460:8192,0:mss,nop,nop,sok:df,id+:0", VISTA_TO_10, "Suricata TLPW1: NT 6.1"),
     (
         "4:103+25:0:1460:65535,1:mss,nop,ws,nop,nop,sok:df,id+:0",
-        "Windows XP or Server 2003",
-        "Zeek 206_example_a.pcap: NT 5.2",
+        "Windows",
+        "Zeek 206_example_a.pcap: NT 5.2; 10 with a set receive buffer",
     ),
     ("4:128+0:0:1460:64512,0:mss,nop,nop,sok:df,id+:0", "Windows XP or Server 2003", "Zeek ncp.pcap: NT 5.1"),
     ("4:128+0:0:1460:65535,0:mss,nop,nop,sok:df,id+:0", "Windows 2000, XP or newer", "nDPI drda_db2.pcap"),
@@ -173,7 +179,7 @@ const SYN: &[Row] = &[
     ("6:64+0:0:1440:65535,6:mss,nop,ws,sok,ts:flow:0", "FreeBSD 8 or newer", "Zeek ipv6-retr-samba.pcap"),
     (
         "4:64+0:0:1460:16384,0:mss,nop,nop,sok,nop,ws,nop,nop,ts:df,id+:0",
-        "OpenBSD 3-5",
+        "OpenBSD",
         "Zeek qi_internet_*.pcap: curl",
     ),
     ("4:54+10:0:1460:32768,6:mss,nop,ws,sok,nop,nop,nop,nop,ts:df:0", "NetBSD 4 or newer", "Zeek ipv4.pcap"),
@@ -268,7 +274,7 @@ const SYN_ACK: &[Row] = &[
         "DragonFly BSD 2 or newer",
         "Nmap: DragonFly BSD 2.11",
     ),
-    ("4:64+0:0:1460:57344,0:mss,nop,ws,nop,nop,sok::0", "DragonFly BSD 1", "Nmap: DragonFly BSD 1.10.1"),
+    ("4:64+0:0:1460:57344,0:mss,nop,ws,nop,nop,sok::0", "DragonFly BSD", "Nmap: DragonFly BSD 1.10.1"),
     ("4:64+0:0:1460:32768,3:mss,nop,ws,nop,nop,ts,sok,nop,nop:df,id+:0", "QNX 7", "Nmap: QNX RTOS 7.0.0"),
     (
         "4:64+0:0:1460:65535,6:mss,nop,ws,nop,nop,ts,sok,nop,nop:df,id+:0",

@@ -136,6 +136,12 @@ pub(super) fn family(name: Option<String>) -> Result<Option<ClientFamily>, HostR
     ClientFamily::from_name(&name).map(Some).ok_or(HostRecordError::Family(name))
 }
 
+/// The name of a system in the labels of a database.
+pub(super) fn system_name(name: &str, database: &Database) -> Result<Arc<str>, HostRecordError> {
+    let label = database.labels().iter().find(|label| *label.name == *name);
+    label.map(|label| Arc::clone(&label.name)).ok_or_else(|| HostRecordError::System(name.to_owned()))
+}
+
 /// A label of the database.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct LabelRecord {
@@ -202,8 +208,10 @@ impl LabelRecord {
     ) -> Result<Option<Arc<Label>>, HostRecordError> {
         let Some(Self { line, name }) = record else { return Ok(None) };
         let labels = database.labels();
-        let label = labels.binary_search_by_key(&line, |label| label.line);
-        let label = label.ok().and_then(|place| labels.get(place)).filter(|label| label.to_string() == name);
+        let of_file = labels.binary_search_by_key(&line, |label| label.line);
+        let of_file = of_file.ok().and_then(|place| labels.get(place));
+        let without_flavor = database.labels_without_flavor().iter().filter(|label| label.line == line);
+        let label = of_file.into_iter().chain(without_flavor).find(|label| label.to_string() == name);
         label.cloned().map(Some).ok_or(HostRecordError::Label { line, name })
     }
 
@@ -211,7 +219,8 @@ impl LabelRecord {
     pub(super) fn find(self, database: &Database) -> Result<Arc<Label>, HostRecordError> {
         let Self { line, name } = self;
         let is_it = |label: &&Arc<Label>| name.starts_with(&*label.name) && label.to_string() == name;
-        let nearest = database.labels().iter().filter(is_it).min_by_key(|label| label.line.abs_diff(line));
+        let labels = database.labels().iter().chain(database.labels_without_flavor());
+        let nearest = labels.filter(is_it).min_by_key(|label| label.line.abs_diff(line));
         nearest.cloned().ok_or(HostRecordError::Label { line, name })
     }
 }

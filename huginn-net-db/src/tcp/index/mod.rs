@@ -5,6 +5,7 @@ mod match_cache;
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use huginn_net_tcp::{IpVersion, OptionLayout, Quirks, TcpSignature, WindowMultiple};
@@ -13,9 +14,10 @@ use coverers::Coverers;
 use match_cache::MatchCache;
 
 use super::identity::{has_few_options, is_told_apart_by_ttl};
-use super::matching::{EXACT_QUIRKS, Fit, FuzzyRule, TcpMatch, fit_of_quirks};
+use super::matching::{EXACT_QUIRKS, Fit, MatchRule, TcpMatch, fit_of_quirks};
 use super::pattern::{TcpPattern, TtlPattern, WindowPattern};
-use crate::{DatabaseError, Entry};
+use super::receive_buffer::{is_version_by_window, may_be_set};
+use crate::{DatabaseError, Entry, Label};
 
 /// The TCP signatures of one direction.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +26,8 @@ pub(crate) struct TcpIndex {
     entries: Vec<Entry<TcpPattern>>,
     /// For each of `entries`: the line of a signature that covers it, which p0f does not detect.
     covered_by: Vec<Option<u32>>,
+    /// For each of `entries`, and for packets of IPv4 and IPv6: the label without flavor, if window and scale alone tell the version.
+    without_flavor: Vec<[Option<Arc<Label>>; 2]>,
     buckets: HashMap<Key, Bucket, RandomState>,
     /// Empty once the file is read.
     coverers: Coverers,
@@ -102,8 +106,15 @@ impl TcpIndex {
         Ok(())
     }
 
-    /// Completes the index after the last signature.
-    pub(crate) fn finish(&mut self) {
+    /// Completes the index after the last signature. `without_flavor` returns a label without its flavor.
+    pub(crate) fn finish(&mut self, mut without_flavor: impl FnMut(&Label) -> Arc<Label>) {
+        let is_version_by_window = is_version_by_window(&self.entries);
+        let with_flags = self.entries.iter().zip(is_version_by_window);
+        self.without_flavor = with_flags
+            .map(|(entry, versions)| {
+                versions.map(|by_window| by_window.then(|| without_flavor(&entry.label)))
+            })
+            .collect();
         let carried_by_ttl = self.carried_by_ttl();
         // A later specific signature is preferred to a generic one.
         for (entry, covered_by) in self.entries.iter().zip(&mut self.covered_by) {
@@ -148,18 +159,28 @@ impl TcpIndex {
 
     /// The match: the first specific signature, else the first generic one, else the first fuzzy match that the rule
     /// allows, unless its label is a user-space tool.
-    pub(crate) fn find(&self, signature: &TcpSignature, rule: FuzzyRule) -> Option<TcpMatch> {
+    pub(crate) fn find(&self, signature: &TcpSignature, rule: MatchRule) -> Option<TcpMatch> {
         let key = Key::new(&signature.layout, signature.ip_options_len, signature.quirks);
         let found = self.match_cache.get_or_find(key, signature, || self.best(key, signature));
         let fuzzy = match rule {
-            FuzzyRule::P0f => found.fuzzy,
-            FuzzyRule::Identified => found.identified,
+            MatchRule::P0f => found.fuzzy,
+            MatchRule::Identified => found.identified,
         };
         let (index, fit) =
             if found.exact == NO_ENTRY { (fuzzy, Fit::Fuzzy) } else { (found.exact, Fit::Exact) };
         let entry = self.entries.get(index as usize)?;
-        let is_sure = fit == Fit::Exact || !entry.label.is_tool();
-        is_sure.then(|| TcpMatch::new(entry, fit, signature))
+        if fit == Fit::Fuzzy && entry.label.is_tool() {
+            return None;
+        }
+        let without_flavor = match rule {
+            MatchRule::P0f => None,
+            MatchRule::Identified => self.without_flavor.get(index as usize).and_then(|[of_v4, of_v6]| {
+                let label = if signature.version == IpVersion::V4 { of_v4 } else { of_v6 };
+                label.as_ref().filter(|_| may_be_set(signature))
+            }),
+        };
+        let label = without_flavor.unwrap_or(&entry.label);
+        Some(TcpMatch::new(entry, label, fit, signature))
     }
 
     /// The first match of each kind, including tools.
@@ -324,12 +345,10 @@ impl Candidate {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{Database, Label};
+    use crate::Database;
 
     /// A packet that matches a signature.
     fn signature_from_pattern(pattern: &TcpPattern) -> TcpSignature {
@@ -417,7 +436,7 @@ mod tests {
             let entries = entries(patterns);
             let mut index = TcpIndex::default();
             let pushed = entries.iter().cloned().try_for_each(|entry| index.push(entry));
-            index.finish();
+            index.finish(|label| Arc::new(label.clone()));
             let covered = pushed.map(|()| index.covered().collect::<Vec<_>>());
             prop_assert_eq!(covered, covered_by_comparison(&entries));
         }
