@@ -18,9 +18,10 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome of an analysis that had a hit of a watch list or not. Failures and SIGINT come first.
+    /// The outcome of captures that were read, with a hit of a watch list or without. Damage does not hide a hit: a message has reported it.
+    /// SIGINT does, because the analysis has not ended.
     pub(crate) fn with_hit(self, has_hit: bool) -> Self {
-        if has_hit && self == Self::Complete { Self::Watched } else { self }
+        if has_hit && matches!(self, Self::Complete | Self::Failed) { Self::Watched } else { self }
     }
 }
 

@@ -227,9 +227,12 @@ impl Sensor {
         }
         standard_error.queue.finish();
         let is_written = baseline.is_ok() && state.is_ok() && lost == 0 && lost_packets == 0;
-        let ended = if outcome.is_ok() && is_written { Outcome::Complete } else { Outcome::Failed };
+        // The service manager restarts a sensor that failed, whatever it found.
+        if outcome.is_err() || !is_written {
+            return Ok(Outcome::Failed);
+        }
         // A hit that a limit left out is one, too.
-        Ok(ended.with_hit(measures.watched.count() > 0 || hosts.matches_suppressed() > 0))
+        Ok(Outcome::Complete.with_hit(measures.watched.count() > 0 || hosts.matches_suppressed() > 0))
     }
 }
 

@@ -323,6 +323,15 @@ fn hits_of_lists_select_their_connections() {
         (Some(3), all.clone())
     );
     assert_eq!(extract("http.pcapng", &["--fingerprints", &hit, "--events", "http_request"]).0, Some(3));
+    // A damaged capture does not hide the hit.
+    let cut = folder.join("cut.pcap");
+    let bytes = fs::read(&original).unwrap();
+    fs::write(&cut, &bytes[..bytes.len() - 7]).unwrap();
+    let of_cut = |list: &str| {
+        let name = folder.join("of-cut.pcapng").display().to_string();
+        run(&["extract", "-q", "-o", &name, "--fingerprints", list, cut.to_str().unwrap()]).status.code()
+    };
+    assert_eq!((of_cut(&hit), of_cut(&miss)), (Some(3), Some(1)));
     let (status, annotated) = extract("annotated.pcapng", &["--fingerprints", &hit, "--annotate"]);
     assert!(status == Some(3) && annotated.len() >= all.len());
 }

@@ -235,8 +235,14 @@ fn exit_status_says_whether_a_list_had_a_hit() {
     assert_eq!(status(&[&label], &[]), Some(0));
     assert_eq!(status(&[&miss, &hit], &["-q"]), Some(3));
     assert_eq!(status(&[&hit], &["--where", "event == 'match' and match_label == 'other'"]), Some(0));
-    // Errors come first.
-    assert_eq!(status(&[&hit], &["no-such-capture.pcap"]), Some(1));
+    // A capture that cannot be read, or is damaged, does not hide the hit.
+    let bytes = fs::read(captures::path("tls-rustls.pcap")).unwrap();
+    let cut = file("cut.pcap", "");
+    fs::write(&cut, &bytes[..bytes.len() - 7]).unwrap();
+    for damaged in ["no-such-capture.pcap", &cut] {
+        assert_eq!(status(&[&hit], &[damaged]), Some(3), "{damaged}");
+        assert_eq!(status(&[&miss], &[damaged]), Some(1), "{damaged}");
+    }
     assert_eq!(status(&[], &["--only-matches"]), Some(2));
     assert_eq!(status(&[], &["--events", "match"]), Some(2));
 }

@@ -420,6 +420,7 @@ fn hit_of_a_watch_list_comes_first_and_sets_the_status() {
         assert!(items[0].contains(text), "{text}: {}", items[0]);
     }
     assert!(items[1..].iter().all(|item| !item.contains("watched")), "{items:?}");
+    assert_eq!(args(JA4, &["no-such-capture.pcap"]).0, Some(3));
     assert!(hosts(&page).texts.iter().any(|text| *text == format!("ja4 {JA4}, <b>loader")));
     // The packet is that of the ClientHello.
     let (_, numbers) = items[0].split_once(" packet").unwrap();

@@ -237,6 +237,12 @@ fn damaged_file_is_an_error_and_others_are_read() {
     assert_eq!(files(&output), ["0.pcap", "damaged.pcap", "1.pcap"]);
     assert!(message(&output).contains("damaged.pcap: packet "), "{}", message(&output));
     assert!(message(&output).ends_with("skipped 1 file that is not a capture\n"), "{}", message(&output));
+    // A hit comes before the damage.
+    let other = tempdir().unwrap();
+    let list = other.path().join("list");
+    fs::write(&list, "ja4,t13d3112h2_e8f1e7e78f70_b26ce05bbdd6\n").unwrap();
+    let output = once(&["--fingerprints", list.to_str().unwrap()], folder.path());
+    assert_eq!(output.status.code(), Some(3), "{}", message(&output));
 }
 
 #[cfg(target_os = "linux")]
