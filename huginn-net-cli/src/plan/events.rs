@@ -8,6 +8,9 @@ use crate::args::{Format, ProtocolArgument};
 const P0F_EVENTS: [&str; 8] =
     ["tcp_syn", "tcp_syn_ack", "mtu", "uptime", "host_change", "ip_sharing", "http_request", "http_response"];
 
+/// The findings that need a baseline.
+const BASELINE_FINDINGS: [&str; 1] = ["new_fingerprint"];
+
 /// What decides whether an event can occur.
 pub(super) struct Scope<'a> {
     pub(super) format: Format,
@@ -15,6 +18,8 @@ pub(super) struct Scope<'a> {
     pub(super) connections: bool,
     /// Whether there are watch lists.
     pub(super) watches: bool,
+    /// Whether fingerprints are compared with a baseline.
+    pub(super) has_baseline: bool,
     pub(super) written: Written<'a>,
 }
 
@@ -56,6 +61,24 @@ impl Scope<'_> {
         let obstacles: Option<Vec<String>> = events.iter().map(|event| self.obstacle(event)).collect();
         let place = events.iter().position(|event| self.missing_protocol(event).is_some());
         obstacles?.into_iter().nth(place.unwrap_or_default())
+    }
+
+    /// What to do so that a field can have one of these texts, or any value.
+    pub(super) fn field_obstacle(&self, field: &str, texts: &[String]) -> Option<String> {
+        let needs_baseline = |text: &String| BASELINE_FINDINGS.contains(&text.as_str());
+        let is_of_baseline = match field {
+            "finding" => !texts.is_empty() && texts.iter().all(needs_baseline),
+            "known" | "since" | "baseline" => true,
+            _ => false,
+        };
+        if is_of_baseline && !self.has_baseline {
+            return Some(match texts {
+                [finding, ..] if field == "finding" => format!("the finding '{finding}' needs --baseline"),
+                _ => format!("the field '{field}' needs --baseline"),
+            });
+        }
+        let is_listed = field == "listed" || field.starts_with("listed.");
+        (is_listed && !self.watches).then(|| format!("the field '{field}' needs --fingerprints"))
     }
 
     /// The protocol that an event comes from, if it is not analysed.

@@ -146,7 +146,8 @@ fn check_list(
         format: Format::Json,
         protocols: &analysis.packets.protocols,
         connections: true,
-        watches: true,
+        watches: false,
+        has_baseline: false,
         written,
     };
     select::check_kinds(select, &scope)
@@ -159,6 +160,7 @@ fn scope<'a>(analysis: &'a AnalysisArguments, events: &EventArguments, written: 
         protocols: &analysis.packets.protocols,
         connections: events.connections,
         watches: !events.fingerprints.is_empty(),
+        has_baseline: false,
         written,
     }
 }
@@ -319,9 +321,9 @@ fn check_event_run(run: &EventRunArguments, place: WhereEvents) -> Result<(), Fa
 
 /// Checks an output of events.
 fn check_event_output(run: &EventRunArguments, place: WhereEvents) -> Result<(), Failure> {
-    let EventRunArguments { analysis, events, output, .. } = run;
+    let EventRunArguments { analysis, output, .. } = run;
     check_analysis(analysis)?;
-    check_events(analysis, events, output, place)?;
+    check_events(run, place)?;
     let is_written = match place {
         #[cfg(unix)]
         WhereEvents::Shown => false,
@@ -331,12 +333,8 @@ fn check_event_output(run: &EventRunArguments, place: WhereEvents) -> Result<(),
 }
 
 /// Checks the options of events.
-fn check_events(
-    analysis: &AnalysisArguments,
-    events: &EventArguments,
-    output: &OutputArguments,
-    place: WhereEvents,
-) -> Result<(), Failure> {
+fn check_events(run: &EventRunArguments, place: WhereEvents) -> Result<(), Failure> {
+    let EventRunArguments { analysis, events, baseline, output } = run;
     let format = output.format;
     let has_protocol = |wanted: &[ProtocolArgument]| {
         wanted.iter().any(|protocol| analysis.packets.protocols.contains(protocol))
@@ -375,7 +373,8 @@ fn check_events(
     )])?;
     let kinds = written(output, events);
     let by = if output.only_matches { "--only-matches leaves out" } else { "--events leaves out" };
-    let scope = Scope { format, ..scope(analysis, events, Written { kinds: &kinds, by }) };
+    let has_baseline = baseline.baseline.is_some();
+    let scope = Scope { format, has_baseline, ..scope(analysis, events, Written { kinds: &kinds, by }) };
     if let Some(advice) = output.events.iter().find_map(|event| scope.obstacle(event)) {
         return fail(advice);
     }
@@ -484,7 +483,8 @@ fn check_fingerprints(args: &PcapArguments) -> Result<(), Failure> {
         format: args.run.output.format,
         protocols: &args.run.analysis.packets.protocols,
         connections: true,
-        watches: true,
+        watches: false,
+        has_baseline: false,
         written: Written { kinds: &counted, by: "--top and --rare do not count" },
     };
     check_totals(args)?;

@@ -11,7 +11,7 @@ use crate::output::Selected;
 use crate::similar::most_similar;
 
 /// Fields of other programs, and those of this one.
-const FIELDS: [(&[&str], &str); 12] = [
+const FIELDS: [(&[&str], &str); 13] = [
     (&["src", "src_ip", "srcip", "source", "ip.src", "src.ip", "saddr", "id.orig_h"], "'client.ip'"),
     (
         &["dst", "dst_ip", "dstip", "dest", "dest_ip", "destination", "ip.dst", "dst.ip", "id.resp_h"],
@@ -19,20 +19,11 @@ const FIELDS: [(&[&str], &str); 12] = [
     ),
     (&["src_port", "sport", "srcport", "tcp.srcport", "udp.srcport", "id.orig_p"], "'client.port'"),
     (
-        &[
-            "dst_port",
-            "dport",
-            "dest_port",
-            "dstport",
-            "port",
-            "tcp.port",
-            "tcp.dstport",
-            "udp.dstport",
-            "id.resp_p",
-        ],
+        &["dst_port", "dport", "dest_port", "dstport", "tcp.dstport", "udp.dstport", "id.resp_p"],
         "'server.port'",
     ),
-    (&["ip", "addr", "address", "ip.addr", "host.ip"], "'client.ip' or 'server.ip'"),
+    (&["addr", "address", "ip.addr", "host.ip"], "'ip'"),
+    (&["tcp.port", "udp.port"], "'port'"),
     (&["domain", "hostname", "fqdn", "dns", "server_name", "tls.sni"], "'sni' or 'host'"),
     (&["time", "timestamp", "date", "frame.time", "@timestamp"], "'ts'"),
     (&["useragent", "ua", "http.user_agent", "agent"], "'user_agent'"),
@@ -63,17 +54,38 @@ pub(super) fn switch_on(
 /// Fails if the condition can hold only in events that are not written, or a comparison only in events that cannot occur.
 pub(super) fn check_kinds(args: &SelectArguments, scope: &Scope<'_>) -> Result<(), Failure> {
     let Some(condition) = condition(args)? else { return Ok(()) };
+    match obstacle(&condition, scope) {
+        Some(advice) => Err(Failure::Usage(format!("--where: {advice}").into())),
+        None => Ok(()),
+    }
+}
+
+/// What to do so that each comparison can hold in an event that is written.
+fn obstacle(condition: &Selection, scope: &Scope<'_>) -> Option<String> {
     let mut possible = condition.possible_kinds();
     if let Some(advice) = scope.common_omission(&possible) {
-        return Err(Failure::Usage(format!("--where: {advice}").into()));
+        return Some(advice);
     }
     possible.retain(|kind| scope.written.contains(kind));
-    for kinds in condition.wanted_kinds().into_iter().chain([possible]) {
+    let wanted = condition.wanted_kinds();
+    let has_connection = possible.contains(&"connection");
+    for mut kinds in wanted.into_iter().chain([possible]) {
         if let Some(advice) = scope.common_obstacle(&kinds) {
-            return Err(Failure::Usage(format!("--where: {advice}").into()));
+            return Some(advice);
+        }
+        kinds.retain(|kind| scope.written.contains(kind));
+        // A comparison that few events but connections can fulfil is about connections, unless the rest of the condition excludes them.
+        let is_rare = |kind: &&str| ["connection", "finding", "match", "tool"].contains(kind);
+        if has_connection && kinds.contains(&"connection") && kinds.iter().all(|kind| is_rare(&kind)) {
+            let (connection, others): (Vec<&str>, Vec<&str>) =
+                kinds.into_iter().partition(|kind| *kind == "connection");
+            if let Some(advice) = scope.common_obstacle(&connection) {
+                let others = others.join("', '");
+                return Some(format!("{advice}; for other events alone, add: and event in ('{others}')"));
+            }
         }
     }
-    Ok(())
+    condition.wanted_fields().find_map(|(field, texts)| scope.field_obstacle(field, texts))
 }
 
 fn condition(args: &SelectArguments) -> Result<Option<Selection>, Failure> {
@@ -136,6 +148,7 @@ mod tests {
         for (condition, hint) in [
             ("src_ip == 10.0.0.1", "unknown field 'src_ip': did you mean 'client.ip'?"),
             ("ip.src == 10.0.0.1", "unknown field 'ip.src': did you mean 'client.ip'?"),
+            ("addr == 10.0.0.1", "unknown field 'addr': did you mean 'ip'?"),
             ("dst_port == 443", "unknown field 'dst_port': did you mean 'server.port'?"),
             ("domain ~ 'x'", "unknown field 'domain': did you mean 'sni' or 'host'?"),
             ("SNI ~ 'x'", "unknown field 'SNI': did you mean 'sni'"),

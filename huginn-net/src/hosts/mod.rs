@@ -38,6 +38,7 @@ pub use self::joined::{JoinedHosts, is_local};
 pub use self::profile::{
     Activity, Claim, Findings, HostProfile, Latest, Mismatch, SoftwareSeen, SystemSeen, TlsClientSeen,
 };
+pub(crate) use self::reasons::REASON_NAMES;
 pub use self::reasons::Reasons;
 pub use self::records::HostRecordError;
 pub use self::saved::{SavedHost, SavedHostRecord};

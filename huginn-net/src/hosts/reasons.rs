@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Reasons(pub(super) u16);
 
 /// Names by bit, in p0f's order.
-const NAMES: [&str; 13] = [
+pub(crate) const REASON_NAMES: [&str; 13] = [
     "app_vs_os",
     "os_diff",
     "sig_diff",
@@ -88,7 +88,7 @@ impl Reasons {
 
     /// The names of the reasons in p0f.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
-        self.select(&NAMES)
+        self.select(&REASON_NAMES)
     }
 
     /// Descriptions of the reasons: `another system than before`.

@@ -34,6 +34,9 @@ pub enum FingerprintKind {
     HasshServer,
 }
 
+/// The values of the field `type` of findings.
+pub(crate) const FINDING_TYPES: [&str; 5] = ["tcp_syn", "ja4", "akamai", "hassh", "hassh_server"];
+
 impl FingerprintKind {
     const ALL: [Self; 5] = [Self::TcpSyn, Self::Ja4, Self::Akamai, Self::Hassh, Self::HasshServer];
 

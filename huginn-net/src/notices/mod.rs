@@ -18,7 +18,7 @@ use huginn_net_core::{Event, PacketClock, Side, Timestamp};
 use huginn_net_tcp::Handshake;
 
 pub use self::baseline::{Baseline, BaselineError, FingerprintKind, NewFingerprintNotice};
-pub(crate) use self::baseline::{Fingerprint, Learner};
+pub(crate) use self::baseline::{FINDING_TYPES, Fingerprint, Learner};
 use self::beacon::Beacons;
 pub use self::beacon::{BeaconNotice, BeaconTarget};
 use self::once::Once;

@@ -79,8 +79,24 @@ impl Check {
         Some(match self {
             Self::Compare(Comparison::Equal, operand) => Self::Compare(Comparison::Equal, typed(operand)?),
             Self::In(operands) => Self::In(operands.into_iter().map(typed).collect::<Option<Vec<_>>>()?),
+            // Texts would be compared by their bytes: 10.0.0.9 would follow 10.0.0.10.
+            Self::Compare(..) => return None,
             other => other,
         })
+    }
+
+    /// The number of operands.
+    pub(super) fn operands(&self) -> usize {
+        match self {
+            Self::Present => 0,
+            Self::Compare(..) | Self::Like(_) => 1,
+            Self::In(operands) => operands.len(),
+        }
+    }
+
+    /// Whether the order of values decides.
+    pub(super) fn is_ordered(&self) -> bool {
+        matches!(self, Self::Compare(comparison, _) if *comparison != Comparison::Equal)
     }
 
     /// The texts that the value may be equal to.
@@ -197,6 +213,16 @@ impl Pattern {
         Self { parts: whole.split('*').map(str::to_owned).collect() }
     }
 
+    /// Texts that contain this one.
+    pub(super) fn containing(text: &str) -> Self {
+        Self { parts: vec![String::new(), text.to_ascii_lowercase(), String::new()] }
+    }
+
+    /// Whether all bytes of the parts are of a kind.
+    pub(super) fn consists_of(&self, is_of_kind: impl Fn(u8) -> bool) -> bool {
+        self.parts.iter().flat_map(|part| part.bytes()).all(is_of_kind)
+    }
+
     /// Whether a text is a regular expression rather than a pattern: no value has these parts.
     pub(super) fn is_regular_expression(pattern: &str) -> bool {
         const PARTS: [&str; 8] = ["\\.", "\\d", "\\w", "\\s", "\\b", "[a-z", "[0-9", "(?"];
@@ -204,6 +230,11 @@ impl Pattern {
             || pattern.starts_with(".*")
             || pattern.ends_with('$')
             || PARTS.iter().any(|part| pattern.contains(part))
+    }
+
+    /// The pattern as it is written with `*`.
+    pub(super) fn written(&self) -> String {
+        self.parts.join("*")
     }
 
     /// Whether a text matches. Each byte is examined once for each part that follows it.

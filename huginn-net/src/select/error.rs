@@ -42,6 +42,15 @@ pub enum SelectionErrorKind {
         /// What its values are.
         expected: &'static str,
     },
+    /// The field never has this value.
+    Never {
+        /// The field.
+        field: String,
+        /// The value of the condition, as it is written there.
+        value: String,
+        /// What its values are: `written '13', '12', '11'`.
+        form: String,
+    },
     /// A regular expression instead of a pattern.
     RegularExpression,
     /// A text without its last quote.
@@ -60,6 +69,7 @@ impl fmt::Display for SelectionErrorKind {
             Self::UnknownField(path) => write!(f, "unknown field '{path}'"),
             Self::UnknownValue { field, value, .. } => write!(f, "unknown {field} '{value}'"),
             Self::Type { field, expected } => write!(f, "'{field}' is {expected}"),
+            Self::Never { field, value, form } => write!(f, "'{field}' is never {value}: it is {form}"),
             Self::RegularExpression => f.write_str(
                 "regular expressions are not read: in a pattern '*' is any text, as in '*.example'",
             ),

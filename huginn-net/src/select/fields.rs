@@ -7,6 +7,7 @@ use huginn_net_core::Timestamp;
 use super::check::{Check, Operand, Value, element};
 use super::error::{SelectionError, SelectionErrorKind};
 use super::parse::{Outcomes, Test};
+use super::values::Values;
 use crate::Finding;
 use crate::alert::FINDING_NAMES;
 use crate::record::{EVENT_NAMES, FieldInfo, ValueType, ValueVisitor, event_number, fields_of_event};
@@ -45,7 +46,8 @@ impl Places {
         for (number, Test { path, mut check, position }) in tests.into_iter().enumerate() {
             if path == "ip" || path.ends_with(".ip") {
                 check = check.of_addresses().ok_or_else(|| {
-                    let expected = "an address: write 10.0.0.1, or a network such as 10.0.0.0/8";
+                    let expected =
+                        "compared by ==, != or in with an address, 10.0.0.1, or a network, 10.0.0.0/8";
                     SelectionError {
                         position,
                         kind: SelectionErrorKind::Type { field: path.clone(), expected },
@@ -56,11 +58,26 @@ impl Places {
                 return Err(SelectionError { position, kind });
             }
             let (mut found, mut is_placed) = (None, false);
+            // Which operands a value may have.
+            let mut can_hold = vec![false; check.operands()];
+            let mut never = None;
             for (tests, event) in by_event.iter_mut().zip(EVENT_NAMES) {
                 let fields = fields_of_event(event).unwrap_or_default();
                 let Some(place) = find(&path, &fields) else { continue };
+                let values = Values::of_field(event, &path, place.value_type);
                 found = Some(description(place.value_type, &check));
-                if let Some(check) = check.of_type(place.value_type) {
+                let Some(check) = check.of_type(place.value_type) else {
+                    if values.are_texts() {
+                        never.get_or_insert(values);
+                    }
+                    continue;
+                };
+                if check.is_ordered() && !values.has_order() {
+                    found = Some("compared by ==, !=, in or ~: its values have no order");
+                    continue;
+                }
+                never.get_or_insert(values);
+                if let Some(check) = check.narrowed(values, &mut can_hold) {
                     tests.push(PlacedTest {
                         column: place.column,
                         columns: place.value_type.columns(),
@@ -71,10 +88,16 @@ impl Places {
                     is_placed = true;
                 }
             }
-            let kind = match found {
-                Some(_) if is_placed => continue,
-                Some(expected) => SelectionErrorKind::Type { field: path, expected },
-                None => SelectionErrorKind::UnknownField(path),
+            let wrong = can_hold.iter().position(|can_hold| !can_hold);
+            let kind = match (never.zip(wrong), found) {
+                (Some((values, wrong)), _) => SelectionErrorKind::Never {
+                    value: check.written().into_iter().nth(wrong).unwrap_or_default(),
+                    form: values.to_string(),
+                    field: path,
+                },
+                (None, Some(_)) if is_placed => continue,
+                (None, Some(expected)) => SelectionErrorKind::Type { field: path, expected },
+                (None, None) => SelectionErrorKind::UnknownField(path),
             };
             return Err(SelectionError { position, kind });
         }

@@ -22,12 +22,14 @@
 //! | `client.port < 1024`, `<=`, `>`, `>=` | whose field is less or greater; texts by their bytes |
 //! | `ts >= '2022-03-17 08:38'` | at that time (UTC) or later |
 //! | `server.ip in 10.0.0.0/8` | whose address is in the network |
-//! | `event in ('tls_client', 'ssh_client')` | whose field is one of the values or in one of the networks |
+//! | `ip == 192.0.2.7`, `port == 443` | whose client or server has the address or the port; with any operator |
+//! | `event in ('tls_client', 'ssh_client')` | whose field is one of the values or in one of the networks; `not in` is the opposite |
 //! | `sni ~ '*.ru'`, `user_agent ~ 'curl'` | whose text matches the pattern, where `*` is any text, or without `*` contains it; upper and lower case are equal |
-//! | `software.library == null` | without a value |
+//! | `user_agent contains 'curl'` | whose text contains this one, `*` too; upper and lower case are equal |
+//! | `software.library == null`, `is null`, `is not null` | without a value, or with one |
 //! | `not C`, `C and D`, `C or D`, `(C)` | combined; `!`, `&&` and `\|\|` are the same |
 //!
-//! `event` and `finding` have few values: another one is an error.
+//! A value that a field cannot have is an error: `tls_version == '1.2'`, because the field is `12`.
 //!
 //! Texts are in single or double quotes. A list fulfils a condition if one of its elements does. Without a value, a condition is false, and
 //! `!=` and `not` are true.
@@ -39,6 +41,7 @@ mod parse;
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects)]
 mod tests;
+mod values;
 
 use std::str::FromStr;
 
@@ -47,7 +50,7 @@ pub use self::check::time as parse_time;
 pub use self::error::{SelectionError, SelectionErrorKind};
 
 use self::fields::{Places, Tester};
-use self::parse::Condition;
+use self::parse::{Condition, Test};
 use crate::Event;
 use crate::record::{FlowRecord, visit_event};
 
@@ -56,6 +59,8 @@ use crate::record::{FlowRecord, visit_event};
 pub struct Selection {
     condition: Condition,
     places: Places,
+    /// The fields of the tests, and the texts that each may be equal to.
+    fields: Vec<(String, Vec<String>)>,
 }
 
 impl Selection {
@@ -85,6 +90,23 @@ impl Selection {
         self.places.kinds_of(&numbers)
     }
 
+    /// The fields of comparisons that are not negated, each with the texts that it may be equal to.
+    ///
+    /// ```
+    /// use huginn_net::select::Selection;
+    ///
+    /// let selection: Selection = "finding in ('scan', 'beacon') and port > 1023".parse()?;
+    /// let fields: Vec<_> = selection.wanted_fields().map(|(field, texts)| (field, texts.len())).collect();
+    /// assert_eq!(fields, [("finding", 2), ("client.port", 0), ("server.port", 0)]);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn wanted_fields(&self) -> impl Iterator<Item = (&str, &[String])> {
+        let mut numbers = Vec::new();
+        self.condition.add_wanted(false, &mut numbers);
+        let fields = numbers.into_iter().filter_map(|number| self.fields.get(number));
+        fields.map(|(field, texts)| (field.as_str(), texts.as_slice()))
+    }
+
     /// The kinds of events in which the condition can hold: those that have the fields that it needs.
     ///
     /// ```
@@ -111,6 +133,8 @@ impl FromStr for Selection {
 
     fn from_str(text: &str) -> Result<Self, SelectionError> {
         let (condition, tests) = parse::condition(text)?;
-        Ok(Self { condition, places: Places::new(tests)? })
+        let texts = |test: &Test| test.check.texts().map(str::to_owned).collect();
+        let fields = tests.iter().map(|test| (test.path.clone(), texts(test))).collect();
+        Ok(Self { condition, places: Places::new(tests)?, fields })
     }
 }

@@ -162,7 +162,7 @@ impl<'t> Parser<'t> {
         }
         let position = self.position;
         let path = self.take_while(|character| character.is_ascii_alphanumeric() || "_.".contains(character));
-        let is_negated = self.take("!=");
+        let mut is_negated = self.take("!=");
         let check = if is_negated || self.take("==") {
             self.equal()?
         } else if self.take("<=") {
@@ -181,33 +181,56 @@ impl<'t> Parser<'t> {
                 return Err(SelectionError { position: place, kind: SelectionErrorKind::RegularExpression });
             }
             Check::Like(Pattern::new(pattern))
-        } else if self.take("in") {
-            Check::In(self.set()?)
+        } else if self.take("is") {
+            is_negated = self.take("not");
+            if !self.take("null") {
+                return Err(
+                    self.expected("null or not null; values are compared by ==, as in: sni == 'www.example'")
+                );
+            }
+            Check::Present
         } else {
-            return Err(self.expected(self.operator_like()));
+            is_negated = self.take("not");
+            if self.take("in") {
+                Check::In(self.set()?)
+            } else if self.take("contains") {
+                Check::Like(Pattern::containing(self.text()?))
+            } else if is_negated {
+                return Err(self.expected("in or contains, as in: sni not in ('a', 'b')"));
+            } else {
+                return Err(self.expected(self.operator_like()));
+            }
         };
         // To have no value is the opposite of having one.
         let is_negated = is_negated != matches!(check, Check::Present);
+        let test = match path {
+            "ip" | "port" => {
+                let client = self.numbered(format!("client.{path}"), check.clone(), position)?;
+                Condition::Any(vec![client, self.numbered(format!("server.{path}"), check, position)?])
+            }
+            _ => self.numbered(path.to_owned(), check, position)?,
+        };
+        Ok(if is_negated { Condition::Not(Box::new(test)) } else { test })
+    }
+
+    /// Adds a test of a field.
+    fn numbered(&mut self, path: String, check: Check, position: usize) -> Parsed<Condition> {
         let number = self.tests.len();
         if number == MAX_TESTS {
             return Err(
                 self.error(SelectionErrorKind::TooLarge("more than 128 comparisons: write FIELD in (…)"))
             );
         }
-        self.tests.push(Test { path: path.to_owned(), check, position });
-        let test = Condition::Test(number);
-        Ok(if is_negated { Condition::Not(Box::new(test)) } else { test })
+        self.tests.push(Test { path, check, position });
+        Ok(Condition::Test(number))
     }
 
     /// The operators, or the one that another spelling stands for.
     fn operator_like(&self) -> &'static str {
         let mut ahead = Parser { rest: self.rest, position: 0, tests: Vec::new(), depth: 0 };
-        if ahead.take("not") {
-            return "not before the field, as in: not sni in ('a', 'b')";
-        }
         for (words, meant) in [
-            (&["=~", "contains", "like", "matches", "ilike", "regex"][..], "~, as in: sni ~ '*.example'"),
-            (&["=", "is", "eq", "equals"], "==, as in: sni == 'www.example'"),
+            (&["=~", "like", "matches", "ilike", "regex"][..], "~, as in: sni ~ '*.example'"),
+            (&["=", "eq", "equals"], "==, as in: sni == 'www.example'"),
             (&["ne"], "!=, as in: sni != 'www.example'"),
             (&["gt", "ge", "lt", "le"], "<, <=, > or >="),
         ] {
@@ -215,7 +238,7 @@ impl<'t> Parser<'t> {
                 return meant;
             }
         }
-        "==, !=, <, <=, >, >=, in or ~"
+        "==, !=, <, <=, >, >=, in, contains, ~ or is null"
     }
 
     /// The value after `==`.

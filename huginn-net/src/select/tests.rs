@@ -9,7 +9,7 @@ fn events() -> Vec<(Event, serde_json::Value)> {
     let mut events = Vec::new();
     for path in crate::captures::with_extension(&["pcap", "pcapng"]) {
         let Ok(capture) = crate::CaptureReader::open(&path) else { continue };
-        let observers = Observers::default().handshakes(true);
+        let observers = Observers::default().handshakes(true).connections(true);
         let _ = HuginnNet::builder_with(observers).build().analyze(capture, &mut |event: Event| {
             let json = serde_json::to_value(EventRecord::from_event(&event)).unwrap();
             events.push((event, json));
@@ -72,8 +72,26 @@ fn conditions_select_what_the_json_says() {
             found.iter().any(|found| found["key_bits"].as_u64().is_some_and(|bits| bits < 2048))
         })
     });
-    check(&events, "software == null", |json| json["software"].is_null());
-    check(&events, "ech != null", |json| json["ech"].is_object());
+    for absent in ["software == null", "software is null", "not software is not null"] {
+        check(&events, absent, |json| json["software"].is_null());
+    }
+    for present in ["ech != null", "ech is not null", "ech IS NOT NULL"] {
+        check(&events, present, |json| json["ech"].is_object());
+    }
+    check(&events, "event not in ('tls_client', 'tcp_syn')", |json| {
+        json["event"] != "tls_client" && json["event"] != "tcp_syn"
+    });
+    check(&events, "user_agent contains 'CURL/'", |json| text(json, "user_agent").contains("curl/"));
+    check(&events, "event == 'http_request' and user_agent not contains 'curl'", |json| {
+        json["event"] == "http_request" && !text(json, "user_agent").contains("curl")
+    });
+    check(&events, "akamai contains '|m,' or akamai contains '*'", |json| {
+        text(json, "akamai").contains("|m,")
+    });
+    // The case of names and the form of versions are those of the JSON.
+    check(&events, "version == '12' or version in ('1.1', '13')", |json| {
+        ["12", "1.1", "13"].contains(&&*text(json, "version"))
+    });
     check(&events, "retry == true", |json| json["retry"] == true);
     check(&events, "ts >= '2026-11-01' and ts < '2100-01-01T00:00:00.5Z'", |json| {
         text(json, "ts").as_str() >= "2026-11"
@@ -81,11 +99,78 @@ fn conditions_select_what_the_json_says() {
 }
 
 #[test]
+fn ip_and_port_are_those_of_either_side() {
+    let events = events();
+    let sides = |json: &serde_json::Value, name: &str| {
+        [json["client"][name].to_string(), json["server"][name].to_string()]
+    };
+    check(&events, "port == 443", |json| sides(json, "port").contains(&"443".to_owned()));
+    check(&events, "port not in (443, 80)", |json| {
+        sides(json, "port").iter().all(|port| port != "443" && port != "80")
+    });
+    check(&events, "port < 100", |json| {
+        sides(json, "port").iter().any(|port| port.parse::<u64>().unwrap() < 100)
+    });
+    for address in ["192.0.2.2", "192.0.2.2/32", "'192.0.2.2'"] {
+        let is_side = |json: &serde_json::Value| sides(json, "ip").contains(&"\"192.0.2.2\"".to_owned());
+        check(&events, &format!("ip == {address}"), is_side);
+        check(&events, &format!("ip in {address}"), is_side);
+        check(&events, &format!("ip != {address}"), |json| !is_side(json));
+    }
+}
+
+/// Whatever is written is a value that conditions allow.
+#[test]
+fn values_of_events_are_allowed() {
+    for (event, json) in events() {
+        let name = json["event"].as_str().unwrap();
+        let add = |paths: &mut Vec<(String, String)>, path: String, value: &serde_json::Value| match value {
+            serde_json::Value::String(text) if !text.contains('\'') => {
+                paths.push((path, format!("'{text}'")))
+            }
+            serde_json::Value::Number(_) | serde_json::Value::Bool(_)
+                if !value.to_string().contains('e') || value.is_boolean() =>
+            {
+                paths.push((path, value.to_string()))
+            }
+            _ => {}
+        };
+        let mut paths = Vec::new();
+        let mut pending = vec![(String::new(), json.clone())];
+        while let Some((path, value)) = pending.pop() {
+            let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+            match &value {
+                serde_json::Value::Object(fields) => {
+                    pending.extend(fields.iter().map(|(key, value)| (below(key), value.clone())));
+                }
+                serde_json::Value::Array(elements) => {
+                    pending.extend(elements.iter().take(4).map(|element| (path.clone(), element.clone())));
+                }
+                value => add(&mut paths, path, value),
+            }
+        }
+        for (path, value) in paths {
+            let is_known = crate::record::fields_of_event(name).unwrap().iter().any(|field| {
+                field.name == path.split('.').next().unwrap()
+                    && field.value_type != crate::record::ValueType::Time
+            });
+            if !is_known || path == "start" {
+                continue;
+            }
+            let condition = format!("event == '{name}' and {path} == {value}");
+            let selection: Selection =
+                condition.parse().unwrap_or_else(|error| panic!("{condition}: {error}"));
+            assert!(selection.selects(&event, None, None), "{condition}");
+        }
+    }
+}
+
+#[test]
 fn comparisons_want_the_kinds_that_they_can_hold_in() {
     let wanted = |condition: &str| condition.parse::<Selection>().unwrap().wanted_kinds();
     assert_eq!(wanted("finding == 'scan'"), [["finding"]]);
     assert_eq!(wanted("event in ('match', 'connection')"), [["connection"], ["match"]]);
-    assert_eq!(wanted("not (event == 'match' or ja4 == 'x')"), [[""; 0]; 0]);
+    assert_eq!(wanted("not (event == 'match' or sni == 'x')"), [[""; 0]; 0]);
     assert_eq!(wanted("not (event != 'match')"), [["match"]]);
     // A pattern names no kind for sure.
     assert_eq!(wanted("event ~ 'tls_client*'"), [["tls_client"]]);
@@ -108,6 +193,11 @@ fn condition_can_hold_in_kinds_with_its_fields() {
     ] {
         assert_eq!(possible(condition), kinds, "{condition}");
     }
+    assert_eq!(possible("transport == 'udp'"), ["connection"]);
+    assert_eq!(
+        possible("transport in ('udp', 'quic') and sni is null"),
+        ["connection", "tls_client", "tls_server"]
+    );
     assert_eq!(possible("sni != 'x'").len(), crate::record::EVENT_NAMES.len());
 }
 
@@ -117,13 +207,18 @@ fn errors_name_the_place() {
         ("", "at character 1: the condition ends, expected a field, such as sni"),
         ("snni == 'a'", "at character 1: unknown field 'snni'"),
         ("sni = 'a'", "at character 5: found \"=\", expected ==, as in: sni == 'www.example'"),
-        ("sni contains 'a'", "at character 5: found \"contains\", expected ~, as in: sni ~ '*.example'"),
+        ("sni matches 'a'", "at character 5: found \"matches\", expected ~, as in: sni ~ '*.example'"),
+        ("sni contains a", "at character 14: found \"a\", expected a 'text' in quotes"),
+        (
+            "sni is 'a'",
+            "at character 8: found \"'\", expected null or not null; values are compared by ==, as in: sni == 'www.example'",
+        ),
         ("sni LIKE 'a'", "at character 5: found \"LIKE\", expected ~, as in: sni ~ '*.example'"),
         (
-            "sni not in ('a')",
-            "at character 5: found \"not\", expected not before the field, as in: not sni in ('a', 'b')",
+            "sni not ~ 'a'",
+            "at character 9: found \"~\", expected in or contains, as in: sni not in ('a', 'b')",
         ),
-        ("sni 'a'", "at character 5: found \"'\", expected ==, !=, <, <=, >, >=, in or ~"),
+        ("sni 'a'", "at character 5: found \"'\", expected ==, !=, <, <=, >, >=, in, contains, ~ or is null"),
         (
             "ts >= 2022-03-17",
             "at character 7: found \"2022\", expected a time in quotes, such as '2022-03-17 08:38'",
@@ -146,7 +241,7 @@ fn errors_name_the_place() {
         ("client.port ~ '44'", "at character 1: 'client.port' is not a text: ~ is for texts"),
         (
             "client.ip < 10.0.0.0/8",
-            "at character 1: 'client.ip' is compared with an address or network by ==, != or in",
+            "at character 1: 'client.ip' is compared by ==, != or in with an address, 10.0.0.1, or a network, 10.0.0.0/8",
         ),
         (
             "sni ~ '.*\\.ru'",
@@ -154,7 +249,60 @@ fn errors_name_the_place() {
         ),
         (
             "client.ip == '192.168.100'",
-            "at character 1: 'client.ip' is an address: write 10.0.0.1, or a network such as 10.0.0.0/8",
+            "at character 1: 'client.ip' is compared by ==, != or in with an address, 10.0.0.1, or a network, 10.0.0.0/8",
+        ),
+        (
+            "ip < '10.0.0.1'",
+            "at character 1: 'client.ip' is compared by ==, != or in with an address, 10.0.0.1, or a network, 10.0.0.0/8",
+        ),
+        (
+            "tls_version == '1.0'",
+            "at character 1: 'tls_version' is never '1.0': it is written '13', '12', '11', '10', 's3', 's2', 'd1', 'd2', 'd3', '00'",
+        ),
+        (
+            "event == 'tls_client' and version ~ '1.2'",
+            "at character 27: 'version' is never '*1.2*': it is written '0.9', '1.0', '1.1', '2', '3'",
+        ),
+        (
+            "tls_version < '12'",
+            "at character 1: 'tls_version' is compared by ==, !=, in or ~: its values have no order",
+        ),
+        (
+            "tls_version in ('12', '1.3')",
+            "at character 1: 'tls_version' is never '1.3': it is written '13', '12', '11', '10', 's3', 's2', 'd1', 'd2', 'd3', '00'",
+        ),
+        (
+            "subject == 'sender'",
+            "at character 1: 'subject' is never 'sender': it is written 'client', 'server'",
+        ),
+        (
+            "subject == 10.0.0.1",
+            "at character 1: 'subject' is never 10.0.0.1/32: it is written 'client', 'server'",
+        ),
+        (
+            "cipher == 'TLS_AES_128_GCM_SHA256'",
+            "at character 1: 'cipher' is never 'TLS_AES_128_GCM_SHA256': it is written as 4 hexadecimal digits in lower case",
+        ),
+        (
+            "certificates.sha1 contains ':'",
+            "at character 1: 'certificates.sha1' is never '*:*': it is written as 40 hexadecimal digits in lower case",
+        ),
+        (
+            "ja4 == 'x'",
+            "at character 1: 'ja4' is never 'x': it is written as in 't13d1516h2_8daaf6152771_02713d6af862'",
+        ),
+        ("port == 70000", "at character 1: 'client.port' is never 70000: it is a whole number up to 65535"),
+        (
+            "client.port == 1.5",
+            "at character 1: 'client.port' is never 1.5: it is a whole number up to 65535",
+        ),
+        (
+            "decrypted == false",
+            "at character 1: 'decrypted' is never false: it is true or has no value: compare it with true or null",
+        ),
+        (
+            "tls_version == 10",
+            "at character 1: 'tls_version' is never 10: it is written '13', '12', '11', '10', 's3', 's2', 'd1', 'd2', 'd3', '00'",
         ),
         ("event == 'tls'", "at character 1: unknown event 'tls'"),
         ("finding in ('scan', 'sacn')", "at character 1: unknown finding 'sacn'"),
