@@ -188,7 +188,7 @@ fn rows_equal_json() {
     // Thresholds that short captures reach.
     let notices = NoticeSettings { scan_ports: of(10), scan_hosts: of(10), beacon_contacts: of(3) };
     let time = "2026-11-21T10:59:59Z";
-    let header = format!(r#"{{"huginn_net_baseline":1,"first":"{time}","last":"{time}"}}"#);
+    let header = format!(r#"{{"huginn_net_baseline":2,"first":"{time}","last":"{time}"}}"#);
     let baseline = Baseline::parse("known.jsonl", header.as_bytes()).unwrap();
     let mut seen = BTreeSet::new();
     let mut rows = 0;

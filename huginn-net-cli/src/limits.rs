@@ -53,8 +53,8 @@ pub(crate) const MAX_LIST_BYTES: u64 = 256 << 20;
 /// Maximum size of a file of `--known`, in bytes.
 pub(crate) const MAX_KNOWN_BYTES: u64 = 16 << 20;
 
-/// Maximum size of a file of `--baseline`, in bytes: 65,536 fingerprints of 512 bytes have 36 MiB.
-pub(crate) const MAX_BASELINE_BYTES: u64 = 64 << 20;
+/// Maximum size of a file of `--baseline`, in bytes. A full one, whose values are all as long as possible, has 155 MiB.
+pub(crate) const MAX_BASELINE_BYTES: u64 = 192 << 20;
 
 // `watch`.
 

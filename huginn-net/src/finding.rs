@@ -26,7 +26,7 @@ use crate::watch::ListEntry;
 pub use crate::connection::{Connection, TcpHistory, Traffic};
 pub use crate::event_limits::{EventLimits, SuppressedEvents, TextLimit};
 pub use crate::notices::{
-    Baseline, BaselineError, BeaconNotice, BeaconService, BeaconTarget, ContradictionNotice, FingerprintKind,
+    Baseline, BaselineError, BaselineType, BeaconNotice, BeaconService, BeaconTarget, ContradictionNotice,
     ImitationNotice, NewFingerprintNotice, NoticeCounters, NoticeSettings, ScanNotice, ScanTarget,
     TrafficNotice, TrafficNoticeKind,
 };
@@ -82,7 +82,7 @@ pub enum Finding {
     /// A tool that sends packets of its own, a scanner or a packet maker; after 1, 10, 100, 1000 SYNs and so on.
     Tool(Box<ToolFinding>),
     /// A conclusion from several connections of a client: a scan, a beacon, a contradiction or an imitation, only with
-    /// [`Observers::notices`](crate::Observers::notices); or a fingerprint that a baseline lacks, only with
+    /// [`Observers::notices`](crate::Observers::notices); or what a baseline lacks, only with
     /// [`Observers::baseline`](crate::Observers::baseline).
     Notice(Box<TrafficNotice>),
     /// A connection that ended; only with [`Observers::connections`](crate::Observers::connections).

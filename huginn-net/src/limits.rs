@@ -257,10 +257,24 @@ pub(crate) const MAX_NOTICE_PACKETS: usize = 8;
 /// Maximum number of findings that are remembered so that they are reported once: 6 MiB.
 pub(crate) const MAX_NOTICES_ONCE: usize = 1 << 16;
 
-/// Maximum number of fingerprints of a baseline, those of its file included: 10 MiB, or 40 MiB if all are long.
+/// Maximum number of values of a type in a baseline, those of its files included: hashes, servers, names, clients. Seven types: 110 MiB,
+/// if all names are as long as possible.
 pub(crate) const MAX_BASELINE_VALUES: usize = 1 << 16;
 
-/// Maximum length of a fingerprint of a baseline, in bytes: twice that of the longest SYN signature. The text of an HTTP/2
+/// Maximum number of values of a type whose values may be long: SYN signatures, HTTP/2 fingerprints, issuers, User-Agents. Four types:
+/// 40 MiB, if all are as long as possible.
+pub(crate) const MAX_BASELINE_LONG_VALUES: usize = 1 << 14;
+
+/// Maximum number of open handshakes with servers without a name that a baseline follows: 2 MiB.
+pub(crate) const MAX_UNNAMED_HANDSHAKES: usize = 1 << 14;
+
+/// Time after which such a handshake is forgotten, in seconds: longer than servers commonly wait for one.
+pub(crate) const HANDSHAKE_IDLE_SECS: u64 = 120;
+
+/// Maximum number of tools in a baseline: more than databases name.
+pub(crate) const MAX_BASELINE_TOOLS: usize = 1 << 10;
+
+/// Maximum length of a value of a baseline, in bytes: twice that of the longest SYN signature. The text of an HTTP/2
 /// fingerprint has no limit of its own.
 pub(crate) const MAX_BASELINE_VALUE_BYTES: usize = 512;
 

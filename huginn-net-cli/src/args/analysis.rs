@@ -82,15 +82,16 @@ pub(crate) struct KnownArguments {
     pub(crate) known: Vec<PathBuf>,
 }
 
-/// Compares fingerprints with those of a learning period.
+/// Compares fingerprints, servers, issuers and TLS clients with those of a learning period.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Analysis")]
 pub(crate) struct BaselineArguments {
-    /// Report each fingerprint that this file of --write-baseline lacks, once (event 'finding'; docs/findings.md)
+    /// Report each fingerprint, unnamed or private server, issuer and TLS client of a host that this file of --write-baseline lacks, once (event
+    /// 'finding'; docs/findings.md); may be repeated, which joins the files
     #[arg(long, value_name = "FILE")]
-    pub(crate) baseline: Option<PathBuf>,
+    pub(crate) baseline: Vec<PathBuf>,
 
-    /// Write the fingerprints that were seen, and those of --baseline, at the end
+    /// Write what was seen, and what the files of --baseline have, at the end
     #[arg(long, value_name = "FILE")]
     pub(crate) write_baseline: Option<PathBuf>,
 }

@@ -210,7 +210,7 @@ pub(crate) struct ServiceArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) hosts_file: Option<PathBuf>,
 
-    /// Keep host profiles and the fingerprints of --baseline in this file: read at the start, written every 5 minutes, on SIGHUP and at exit
+    /// Keep host profiles and what --baseline learns in this file: read at the start, written every 5 minutes, on SIGHUP and at exit
     #[arg(long, value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,
 

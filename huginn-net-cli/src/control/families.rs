@@ -443,6 +443,9 @@ pub(super) const FAMILIES: &[Family] = &[
             labeled("kind", "contradiction", "/findings/contradictions"),
             labeled("kind", "imitation", "/findings/imitations"),
             labeled("kind", "new_fingerprint", "/findings/new_fingerprints"),
+            labeled("kind", "new_server", "/findings/new_servers"),
+            labeled("kind", "new_issuer", "/findings/new_issuers"),
+            labeled("kind", "new_client_of_host", "/findings/new_clients_of_hosts"),
         ],
     ),
     one(
@@ -454,7 +457,7 @@ pub(super) const FAMILIES: &[Family] = &[
     one(
         Kind::Counter,
         "baseline_left_out",
-        "Events whose fingerprint was not compared with the baseline, which is full",
+        "Values that were not compared with the baseline, which has as many of their type as it can",
         &unlabeled("/findings/baseline_left_out"),
     ),
     several(

@@ -5,8 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use huginn_net::core::Amount;
-use huginn_net::finding::Baseline;
+use huginn_net::finding::{Baseline, BaselineType};
 use huginn_net::hosts::Hosts;
 
 use crate::args::BaselineArguments;
@@ -15,12 +14,20 @@ use crate::limits::MAX_BASELINE_BYTES;
 use crate::paths::{check_directory_writable, name_of, replace_file, resolved};
 use crate::read::read_file;
 
-/// The baseline to begin with; `None` if fingerprints are neither compared nor written.
+/// The baseline to begin with, of all files; `None` if nothing is compared or written.
 pub(super) fn read(args: &BaselineArguments) -> Result<Option<Baseline>, Failure> {
-    let Some(path) = &args.baseline else { return Ok(args.write_baseline.as_ref().map(|_| Baseline::new())) };
-    let name = name_of(path);
-    let text = read_file(path, MAX_BASELINE_BYTES)?;
-    Baseline::parse(&name, &text).map(Some).map_err(|source| Failure::Baseline { path: name, source })
+    let mut joined = args.write_baseline.as_ref().map(|_| Baseline::new());
+    for path in &args.baseline {
+        let name = name_of(path);
+        let text = read_file(path, MAX_BASELINE_BYTES)?;
+        let baseline =
+            Baseline::parse(&name, &text).map_err(|source| Failure::Baseline { path: name, source })?;
+        match &mut joined {
+            Some(joined) => joined.join(&baseline),
+            None => joined = Some(baseline),
+        }
+    }
+    Ok(joined)
 }
 
 /// The file that a baseline is written to at the end.
@@ -57,20 +64,27 @@ impl BaselineFile {
     }
 }
 
-/// Fingerprints for which the baseline has no room.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct BeyondBaseline(u64);
+/// Numbers of values for which the baseline has no room, by type.
+#[derive(Clone, Debug)]
+pub(crate) struct BeyondBaseline(Vec<(BaselineType, u64)>);
 
 impl BeyondBaseline {
     /// What an analysis left out; `None` if nothing.
     pub(crate) fn of(hosts: &Hosts) -> Option<Self> {
-        hosts.baseline().map(Baseline::left_out).filter(|left_out| *left_out > 0).map(Self)
+        let baseline = hosts.baseline()?;
+        let left_out = BaselineType::ALL.into_iter().map(|kind| (kind, baseline.left_out_of(kind)));
+        let left_out: Vec<_> = left_out.filter(|(_, count)| *count > 0).collect();
+        (!left_out.is_empty()).then_some(Self(left_out))
     }
 }
 
 impl fmt::Display for BeyondBaseline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let events = Amount(self.0, "event(s)");
-        write!(f, "the baseline is full: the fingerprints of {events} were neither compared nor written")
+        f.write_str("the baseline is full: neither compared nor written were")?;
+        for (place, (kind, count)) in self.0.iter().enumerate() {
+            let separator = if place == 0 { "" } else { "," };
+            write!(f, "{separator} {count} of the type '{}'", kind.name())?;
+        }
+        Ok(())
     }
 }

@@ -9,7 +9,7 @@ const P0F_EVENTS: [&str; 8] =
     ["tcp_syn", "tcp_syn_ack", "mtu", "uptime", "host_change", "ip_sharing", "http_request", "http_response"];
 
 /// The findings that need a baseline.
-const BASELINE_FINDINGS: [&str; 1] = ["new_fingerprint"];
+const BASELINE_FINDINGS: [&str; 4] = ["new_fingerprint", "new_server", "new_issuer", "new_client_of_host"];
 
 /// What decides whether an event can occur.
 pub(super) struct Scope<'a> {
@@ -18,7 +18,7 @@ pub(super) struct Scope<'a> {
     pub(super) connections: bool,
     /// Whether there are watch lists.
     pub(super) watches: bool,
-    /// Whether fingerprints are compared with a baseline.
+    /// Whether there is a baseline.
     pub(super) has_baseline: bool,
     pub(super) written: Written<'a>,
 }

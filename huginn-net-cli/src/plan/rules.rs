@@ -208,7 +208,7 @@ pub(super) fn check_live(args: &LiveArguments) -> Result<(), Failure> {
             && output.events.is_empty()
             && events.fingerprints.is_empty()
             && !events.findings
-            && baseline.baseline.is_none(),
+            && baseline.baseline.is_empty(),
         "--extract needs what selects connections: --where, --events, --fingerprints, --findings or --baseline",
     )])
 }
@@ -373,7 +373,7 @@ fn check_events(run: &EventRunArguments, place: WhereEvents) -> Result<(), Failu
     )])?;
     let kinds = written(output, events);
     let by = if output.only_matches { "--only-matches leaves out" } else { "--events leaves out" };
-    let has_baseline = baseline.baseline.is_some();
+    let has_baseline = !baseline.baseline.is_empty();
     let scope = Scope { format, has_baseline, ..scope(analysis, events, Written { kinds: &kinds, by }) };
     if let Some(advice) = output.events.iter().find_map(|event| scope.obstacle(event)) {
         return fail(advice);
@@ -431,7 +431,7 @@ fn check_baseline(baseline: &BaselineArguments, output: &OutputArguments) -> Res
     let is_p0f = output.format == Format::P0f;
     refuse([
         (
-            is_p0f && baseline.is_some(),
+            is_p0f && !baseline.is_empty(),
             "--format p0f has no event 'finding': leave --baseline out, or choose another format",
         ),
         (
@@ -439,7 +439,7 @@ fn check_baseline(baseline: &BaselineArguments, output: &OutputArguments) -> Res
             "--format p0f has SYN signatures only: leave --write-baseline out, or choose another format",
         ),
         (
-            baseline.is_some() && !output.events.is_empty() && !output.events.contains(&"finding"),
+            !baseline.is_empty() && !output.events.is_empty() && !output.events.contains(&"finding"),
             "--baseline reports the event 'finding': add it to --events, or leave --baseline out",
         ),
     ])
@@ -525,7 +525,7 @@ fn check_totals(args: &PcapArguments) -> Result<(), Failure> {
             "--findings adds events, which --summary, --top and --rare do not write",
         ),
         (
-            baseline.baseline.is_some(),
+            !baseline.baseline.is_empty(),
             "--baseline adds events, which --summary, --top and --rare do not write",
         ),
         (

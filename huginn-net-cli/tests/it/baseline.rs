@@ -1,4 +1,4 @@
-//! `--baseline` and `--write-baseline`: new fingerprints, files and errors.
+//! `--baseline` and `--write-baseline`: new values, files and errors.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::captures;
 
-const HEADER: &str = r#"{"huginn_net_baseline":1,"first":null,"last":null}"#;
+const HEADER: &str = r#"{"huginn_net_baseline":2,"first":null,"last":null}"#;
 
 fn capture(name: &str) -> String {
     captures::path(name).display().to_string()
@@ -58,11 +58,13 @@ fn findings(baseline: &str, captures: &[String], more: &[&str]) -> Vec<Value> {
     args.extend(captures.iter().map(String::as_str));
     let lines = stdout(&args);
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    lines.filter(|line| line["finding"] == "new_fingerprint").collect()
+    lines.filter(|line| line["finding"].as_str().is_some_and(|name| name.starts_with("new_"))).collect()
 }
 
 fn mixed() -> Vec<String> {
-    ["tls-curl.pcap", "ssh-openssh.pcap", "http-h2c.pcap"].map(capture).to_vec()
+    ["tls-curl.pcap", "ssh-openssh.pcap", "http-h2c.pcap", "tls-certificates.pcap", "nmap-scan.pcap"]
+        .map(capture)
+        .to_vec()
 }
 
 #[test]
@@ -70,7 +72,20 @@ fn fingerprints_of_the_learning_period_are_not_reported() {
     let path = learn("same.jsonl", &mixed());
     assert_eq!(findings(&path, &mixed(), &[]), [Value::Null; 0]);
     let known = fingerprints(&path);
-    let kinds = ["tcp_syn", "ja4", "akamai", "hassh", "hassh_server"];
+    let kinds = [
+        "tcp_syn",
+        "ja4_stable",
+        "akamai",
+        "hassh",
+        "hassh_server",
+        "tool",
+        "server",
+        "issuer",
+        "client",
+        "certificate",
+        "name",
+        "user_agent",
+    ];
     for kind in kinds {
         assert!(known.iter().any(|(found, _)| found == kind), "{kind}: {known:?}");
     }
@@ -85,11 +100,18 @@ fn each_fingerprint_that_the_baseline_lacks_is_reported_once() {
     let other = learn("mixed.jsonl", &mixed());
     let known = fingerprints(&path);
     let mut expected = fingerprints(&other);
-    expected.retain(|found| !known.contains(found));
+    let is_reported = |kind: &str| {
+        !["certificate", "name", "user_agent"].contains(&kind) && !["server", "client"].contains(&kind)
+    };
+    expected.retain(|found| is_reported(&found.0) && !known.contains(found));
     let twice = [mixed(), mixed()].concat();
     let events = findings(&path, &twice, &[]);
     let mut found: Vec<_> = events.iter().map(fingerprint).collect();
     found.sort_unstable();
+    let all = found.len();
+    found.dedup();
+    assert_eq!(found.len(), all);
+    found.retain(|(kind, _)| is_reported(kind));
     expected.sort_unstable();
     assert_eq!(found, expected);
     assert!(found.len() > 4, "{found:?}");
@@ -102,13 +124,15 @@ fn finding_has_numbers_packet_and_reason() {
         serde_json::from_str(fs::read_to_string(&path).unwrap().lines().next().unwrap()).unwrap();
     let events = findings(&path, &[capture("ssh-openssh.pcap")], &[]);
     let server = events.iter().find(|event| event["type"] == "hassh_server").unwrap();
-    let known = fingerprints(&path).len();
+    let known = fingerprints(&path).iter().filter(|(kind, _)| kind == "hassh_server").count();
     assert_eq!(server["subject"], "server");
     assert_eq!((&server["known"], &server["since"]), (&known.into(), &header["first"]));
     assert_eq!((&server["baseline"], &server["packets"][0]), (&Value::from(&*path), &server["packet"]));
     assert_eq!(server["page"], "docs/findings.md#new_fingerprint");
     let (value, since) = (server["value"].as_str().unwrap(), header["first"].as_str().unwrap());
-    let reason = format!("HASSHServer {value} is not in {path}: {known} fingerprints since {since}");
+    let reason = format!(
+        "HASSHServer {value} is not in {path}: {known} known since {since}; the address may be forged"
+    );
     assert_eq!(server["reason"], *reason);
 }
 
@@ -148,26 +172,70 @@ fn distance_of_the_sender_is_not_part_of_a_syn_signature() {
     assert!(ttls.clone().count() > 0 && ttls.clone().all(|ttl| ttl.ends_with("+0")), "{known:?}");
 }
 
+fn value(kind: &str, value: &str) -> String {
+    format!(r#"{{"type":"{kind}","value":"{value}"}}"#)
+}
+
+#[test]
+fn several_baselines_are_joined() {
+    let curl = learn("first.jsonl", &[capture("tls-curl.pcap")]);
+    let ssh = learn("second.jsonl", &[capture("ssh-openssh.pcap")]);
+    let both = [capture("tls-curl.pcap"), capture("ssh-openssh.pcap")];
+    assert_eq!(findings(&curl, &both, &["--baseline", &ssh]), [Value::Null; 0]);
+    assert!(!findings(&curl, &both, &[]).is_empty());
+    let joined = scratch("both.jsonl");
+    let empty = capture("http-h2c.pcap");
+    let args = ["-q", "-c", "1", "--protocols", "ssh", "--baseline", &curl, "--baseline", &ssh];
+    stdout(&[&args[..], &["--write-baseline", &joined, &empty]].concat());
+    assert_eq!(fs::read_to_string(&joined).unwrap(), fs::read_to_string(learn("all.jsonl", &both)).unwrap());
+}
+
+#[test]
+fn certificates_are_learned_whatever_events_are_written() {
+    let path = scratch("certificates.jsonl");
+    let args = ["-q", "--events", "tcp_syn", "--write-baseline", &path, &capture("tls-certificates.pcap")];
+    assert!(!stdout(&args).contains("certificate"));
+    assert!(fingerprints(&path).iter().any(|(kind, _)| kind == "certificate"));
+}
+
 #[test]
 fn damaged_files_are_refused_with_their_line() {
-    let ja4 = r#"{"type":"ja4","value":"t13d1011h1_61a7ad8aa9b6_0d308c48d2a3"}"#;
+    let ja4 = r#"{"type":"ja4_stable","value":"t13d1011h1_61a7ad8aa9b6_0d308c48d2a3"}"#;
     let many: String =
         (0..65_537).map(|number| format!("{{\"type\":\"hassh\",\"value\":\"{number:032x}\"}}\n")).collect();
     for (text, wanted) in [
         ("", "line 1: not the header of a baseline"),
         ("ja4,label\n", "line 1: not the header"),
         (ja4, "line 1: not the header"),
-        (r#"{"huginn_net_baseline":2,"first":null,"last":null}"#, "line 1: version 2 of the format"),
         (
-            r#"{"huginn_net_baseline":1,"first":"2024-01-01T00:00:00Z","last":null}"#,
+            r#"{"huginn_net_baseline":1,"first":null,"last":null}"#,
+            "line 1: version 1 of the format, and this program reads version 2: learn again with --write-baseline",
+        ),
+        (
+            r#"{"huginn_net_baseline":2,"first":"2024-01-01T00:00:00Z","last":null}"#,
             "line 1: 'first' and 'last'",
         ),
-        (&format!("{HEADER}\n{ja4}\n{}", ja4.get(..30).unwrap()), "line 3: not a fingerprint"),
-        (&format!("{HEADER}\n\n{HEADER}\n"), "line 3: not a fingerprint"),
-        (&format!("{HEADER}\n{}\n", ja4.replace("ja4", "ja5")), "line 2: not a fingerprint"),
-        (&format!("{HEADER}\n{}\n", ja4.replace("t13", "x13")), "line 2: not a value of the type 'ja4'"),
-        (&format!("{HEADER}\n{}\n", ja4.replace("ja4", "hassh")), "line 2: not a value of the type 'hassh'"),
-        (&format!("{HEADER}\n{many}"), "line 65538: more than 65536 fingerprints"),
+        (&format!("{HEADER}\n{ja4}\n{}", ja4.get(..30).unwrap()), "line 3: not a value of a baseline"),
+        (&format!("{HEADER}\n\n{HEADER}\n"), "line 3: not a value of a baseline"),
+        (&format!("{HEADER}\n{}\n", ja4.replace("ja4", "ja5")), "line 2: not a value of a baseline"),
+        (
+            &format!("{HEADER}\n{}\n", ja4.replace("t13", "x13")),
+            "line 2: not a value of the type 'ja4_stable'",
+        ),
+        (
+            &format!("{HEADER}\n{}\n", ja4.replace("ja4_stable", "hassh")),
+            "line 2: not a value of the type 'hassh'",
+        ),
+        (
+            &format!("{HEADER}\n{}\n", value("client", "192.0.2.1")),
+            "line 2: not a value of the type 'client'",
+        ),
+        (
+            &format!("{HEADER}\n{}\n", value("server", "192.0.2.1")),
+            "line 2: not a value of the type 'server'",
+        ),
+        (&format!("{HEADER}\n{}\n", value("name", "a\\nb")), "line 2: not a value of the type 'name'"),
+        (&format!("{HEADER}\n{many}"), "line 65538: more than 65536 values of the type 'hassh'"),
     ] {
         let path = scratch("damaged.jsonl");
         fs::write(&path, text).unwrap();
@@ -187,8 +255,9 @@ fn full_baseline_says_what_it_left_out() {
     fs::write(&path, format!("{HEADER}\n{many}")).unwrap();
     let output = run(&["--events", "finding", "--baseline", &path, &capture("ssh-openssh.pcap")]);
     let printed = String::from_utf8(output.stderr).unwrap();
-    assert!(printed.contains("the baseline is full: the fingerprints of "), "{printed}");
-    assert!(output.status.success() && !String::from_utf8(output.stdout).unwrap().contains("HASSH"));
+    assert!(printed.contains("the baseline is full: neither compared nor written were "), "{printed}");
+    assert!(printed.contains(" of the type 'hassh'\n"), "{printed}");
+    assert!(output.status.success() && !String::from_utf8(output.stdout).unwrap().contains("HASSH "));
 }
 
 #[test]

@@ -710,7 +710,7 @@ fn state_continues_hosts_and_baseline_after_a_restart() {
     let bytes = fs::read(captures::path("hosts-nat.pcap")).unwrap();
     // No connection has packets before and after this place.
     let [before, after] = split_pcap(&bytes, 120);
-    fs::write(path("baseline"), "{\"huginn_net_baseline\":1,\"first\":null,\"last\":null}\n").unwrap();
+    fs::write(path("baseline"), "{\"huginn_net_baseline\":2,\"first\":null,\"last\":null}\n").unwrap();
     let run = |state: &str, capture: &[u8], packets: &str| -> (Vec<String>, String) {
         let spool = path("spool");
         let _ = fs::remove_dir_all(&spool);

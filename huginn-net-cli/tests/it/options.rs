@@ -33,7 +33,7 @@ fn word(typed: &str) -> String {
     match typed {
         "FILE" => captures::path("tls-curl.pcap").display().to_string(),
         "LIST" => file("list.csv", "ja4,label\nt13d3112h2_e8f1e7e78f70_b26ce05bbdd6,test\n"),
-        "BASELINE" => file("baseline.jsonl", "{\"huginn_net_baseline\":1,\"first\":null,\"last\":null}\n"),
+        "BASELINE" => file("baseline.jsonl", "{\"huginn_net_baseline\":2,\"first\":null,\"last\":null}\n"),
         "DB" => file("db.fp", "classes = unix\n"),
         "TABLE" => concat!(env!("CARGO_MANIFEST_DIR"), "/../huginn-net-db/clients/utls.tsv").to_owned(),
         "IFACE" => "no-such-interface".to_owned(),

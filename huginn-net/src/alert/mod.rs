@@ -96,6 +96,12 @@ alert_kinds! {
     Contradiction: "contradiction", "contradiction", "docs/findings.md#contradiction";
     /// A fingerprint that a baseline lacks.
     NewFingerprint: "new_fingerprint", "new fingerprint", "docs/findings.md#new_fingerprint";
+    /// A server without a name, or with a private issuer, that a baseline lacks.
+    NewServer: "new_server", "new server", "docs/findings.md#new_server";
+    /// An issuer of certificates that a baseline lacks.
+    NewIssuer: "new_issuer", "new issuer", "docs/findings.md#new_issuer";
+    /// A TLS client that a baseline lacks, of a host that it has.
+    NewClientOfHost: "new_client_of_host", "new client of a host", "docs/findings.md#new_client_of_host";
 }
 
 impl AlertKind {

@@ -49,7 +49,7 @@ pub use self::tools::{ToolFinding, Tools};
 pub use self::top_values::{Counted, TopValues};
 pub use self::update::HostUpdate;
 pub(crate) use self::update::{
-    HttpUpdate, RequestFacts, TcpUpdate, TlsUpdate, Update, language_of, p0f_language_of,
+    HttpUpdate, RequestFacts, TcpUpdate, TlsUpdate, Update, host_name, language_of, p0f_language_of,
 };
 pub use self::update_record::HostUpdateRecord;
 pub use self::verdict::{
@@ -66,7 +66,7 @@ use self::tunneled::Tunneled;
 use crate::alert::KnownAlerts;
 use crate::event_limits::{EventLimits, Rates, SuppressedEvents, Ticket};
 use crate::finding::{Baseline, ChangeFinding, NoticeCounters, NoticeSettings, UptimeFinding};
-use crate::notices::{Learner, Notices};
+use crate::notices::{Learner, Notices, Observed};
 use crate::{Event, Finding, Scope};
 
 /// Limits of the host table.
@@ -250,9 +250,7 @@ impl Hosts {
             self.notices.as_ref().map_or_else(NoticeCounters::default, |notices| notices.counters());
         let known = self.known.as_ref().map_or(0, |known| known.silenced());
         let counters = NoticeCounters { known, ..counters };
-        let Some(learner) = &self.learner else { return counters };
-        let baseline_left_out = learner.baseline().left_out();
-        NoticeCounters { new_fingerprints: learner.reported(), baseline_left_out, ..counters }
+        self.learner.as_ref().map_or(counters, |learner| learner.add_to(counters))
     }
 
     /// The baseline of [`Observers::baseline`](crate::Observers::baseline) with the fingerprints that were seen.
@@ -331,6 +329,18 @@ impl Hosts {
         self.map.peek(&id.0)?.profile.as_deref()
     }
 
+    /// Compares the values of an event with the baseline, if there is one.
+    fn learn<K>(
+        &mut self,
+        event: &huginn_net_core::Event<K>,
+        observed: &Observed,
+        report: &mut impl FnMut(Event),
+    ) {
+        let Self { learner, rates, known, .. } = self;
+        let Some(learner) = learner else { return };
+        learner.on_values(event, observed, &mut |event| admit(rates, known.as_deref(), event, report));
+    }
+
     /// Removes every host; keeps the counters and the baseline. Before the first update, restored hosts count as if they had never been there.
     pub fn clear(&mut self) {
         let removed = self.map.counters().entries.saturating_sub(self.time.discard());
@@ -403,11 +413,8 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
     }
 
     fn on_update(&mut self, update: huginn_net_core::Event<HostUpdate>, report: &mut impl FnMut(Event)) {
-        if let Update::Fingerprint(found) = &update.kind.update {
-            let found = self.learner.as_mut().and_then(|learner| learner.on_fingerprint(&update, found));
-            if let Some(event) = found {
-                admit(&mut self.rates, self.known.as_deref(), event, report);
-            }
+        if let Update::Observed(found) = &update.kind.update {
+            self.learn(&update, found, report);
             return;
         }
         if let Some(notices) = &mut self.notices {
@@ -454,7 +461,7 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
             | Update::TlsClient(_)
             | Update::TlsServer
             | Update::Request(_)
-            | Update::Fingerprint(_) => UpdateResult::default(),
+            | Update::Observed(_) => UpdateResult::default(),
         };
         if let Some(profile) = &mut host.profile {
             profile.on_learned(&result, context.ts);
@@ -473,6 +480,12 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         self.counters.count(&result);
         for finding in result.findings() {
             let event = Event::new(context.ts, packet_number, context.flow.clone(), context.side, finding);
+            // The other values come with updates.
+            if self.learner.is_some()
+                && let Some(observed) = Observed::of(&event.kind, event.subject)
+            {
+                self.learn(&event, &observed, report);
+            }
             admit(&mut self.rates, self.known.as_deref(), event, report);
         }
     }

@@ -16,7 +16,7 @@ use super::tools::Tools;
 use crate::consistency::Consistency;
 use crate::finding::{HttpVerdict, ImitationNotice, MtuFinding, SystemCheck, TlsClientFinding};
 use crate::limits::{MAX_HOST_BYTES, MAX_LANGUAGE_TAG_LEN, MAX_QUOTED_BYTES, MAX_SOFTWARE_LEN};
-use crate::notices::Fingerprint;
+use crate::notices::Observed;
 
 /// An update of [`Hosts`](crate::hosts::Hosts) for the host that is the subject of the event.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ impl HostUpdate {
             | Update::TlsClient(_)
             | Update::TlsServer
             | Update::Request(_)
-            | Update::Fingerprint(_) => 0,
+            | Update::Observed(_) => 0,
         }
     }
 
@@ -97,8 +97,8 @@ pub(crate) enum Update {
     TlsServer,
     /// A ClientHello; sent only if findings above fingerprints are enabled.
     Request(Box<RequestFacts>),
-    /// A fingerprint; sent only if there is a baseline.
-    Fingerprint(Box<Fingerprint>),
+    /// Values of an event; sent only if there is a baseline.
+    Observed(Box<Observed>),
 }
 
 /// A SYN or SYN+ACK, and its match.
@@ -208,7 +208,7 @@ impl RequestFacts {
 }
 
 /// The start of a host name or address in lower case, without port and without the dot of the root.
-fn host_name(text: &[u8]) -> Option<Box<[u8]>> {
+pub(crate) fn host_name(text: &[u8]) -> Option<Box<[u8]>> {
     let name = without_port(text);
     let name = name.strip_suffix(b".").unwrap_or(name);
     let start = name.get(..MAX_HOST_BYTES).unwrap_or(name);

@@ -17,7 +17,7 @@ use super::records::{
 };
 use super::update::{HttpUpdate, RequestFacts, SoftwareMatch, TcpUpdate, TlsUpdate, Update};
 use crate::finding::{ImitationNotice, MtuFinding, SystemCheck};
-use crate::notices::Fingerprint;
+use crate::notices::Observed;
 
 /// An update of a host with its flow and time, in a form that serde stores and reads.
 ///
@@ -59,7 +59,7 @@ enum UpdateRecord {
     },
     TlsServer,
     Request(Box<RequestFactsRecord>),
-    Fingerprint(Box<Fingerprint>),
+    Observed(Box<Observed>),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -160,7 +160,7 @@ impl UpdateRecord {
             },
             Update::TlsServer => Self::TlsServer,
             Update::Request(contact) => Self::Request(Box::new(RequestFactsRecord::new(contact))),
-            Update::Fingerprint(found) => Self::Fingerprint(found.clone()),
+            Update::Observed(found) => Self::Observed(found.clone()),
             Update::Tcp(_) | Update::Timestamp(..) => return None,
         })
     }
@@ -193,7 +193,7 @@ impl UpdateRecord {
             }
             Self::TlsServer => Update::TlsServer,
             Self::Request(record) => Update::Request(Box::new(record.read())),
-            Self::Fingerprint(found) => Update::Fingerprint(found),
+            Self::Observed(found) => Update::Observed(found),
         })
     }
 }

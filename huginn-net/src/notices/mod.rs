@@ -17,8 +17,8 @@ use std::time::Duration;
 use huginn_net_core::{Event, PacketClock, Side, Timestamp};
 use huginn_net_tcp::Handshake;
 
-pub use self::baseline::{Baseline, BaselineError, FingerprintKind, NewFingerprintNotice};
-pub(crate) use self::baseline::{FINDING_TYPES, Fingerprint, Learner};
+pub use self::baseline::{Baseline, BaselineError, BaselineType, NewFingerprintNotice};
+pub(crate) use self::baseline::{FINDING_TYPES, Learner, Observed, is_digits};
 use self::beacon::Beacons;
 pub use self::beacon::{BeaconNotice, BeaconTarget};
 use self::once::Once;
@@ -76,7 +76,7 @@ pub enum TrafficNoticeKind {
     Contradiction(ContradictionNotice),
     /// The client is not the software that it claims to be.
     Imitation(ImitationNotice),
-    /// The client or server sends a fingerprint that a baseline lacks.
+    /// The network has a fingerprint, server, issuer or client that a baseline lacks.
     NewFingerprint(NewFingerprintNotice),
 }
 
@@ -94,7 +94,7 @@ impl TrafficNoticeKind {
             Self::Beacon(_) => AlertKind::Beacon,
             Self::Contradiction(_) => AlertKind::Contradiction,
             Self::Imitation(_) => AlertKind::Imitation,
-            Self::NewFingerprint(_) => AlertKind::NewFingerprint,
+            Self::NewFingerprint(found) => found.alert(),
         }
     }
 
@@ -136,7 +136,13 @@ pub struct NoticeCounters {
     pub imitations: u64,
     /// Fingerprints that the baseline lacks.
     pub new_fingerprints: u64,
-    /// Events whose fingerprint was not compared with the baseline: it is full.
+    /// Servers without a name, or with a private issuer, that the baseline lacks.
+    pub new_servers: u64,
+    /// Issuers of certificates that the baseline lacks.
+    pub new_issuers: u64,
+    /// TLS clients that the baseline lacks, of hosts that it has.
+    pub new_clients_of_hosts: u64,
+    /// Values that were not compared with the baseline: it has as many of their type as it can.
     pub baseline_left_out: u64,
     /// Clients and servers that were evicted before enough connections were seen.
     pub evicted: u64,
@@ -234,7 +240,12 @@ impl NoticeCounters {
             TrafficNoticeKind::Beacon(_) => &mut self.beacons,
             TrafficNoticeKind::Contradiction(_) => &mut self.contradictions,
             TrafficNoticeKind::Imitation(_) => &mut self.imitations,
-            TrafficNoticeKind::NewFingerprint(_) => &mut self.new_fingerprints,
+            TrafficNoticeKind::NewFingerprint(ref found) => match found.alert() {
+                AlertKind::NewServer => &mut self.new_servers,
+                AlertKind::NewIssuer => &mut self.new_issuers,
+                AlertKind::NewClientOfHost => &mut self.new_clients_of_hosts,
+                _ => &mut self.new_fingerprints,
+            },
         };
         *counter = counter.saturating_add(1);
     }

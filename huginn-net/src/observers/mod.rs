@@ -36,7 +36,7 @@ use crate::connection::OpenConnection;
 use crate::event_limits::{EventFrame, EventLimits};
 use crate::finding::Baseline;
 use crate::hosts::{HostLimits, HostUpdate, Hosts, Update};
-use crate::notices::Fingerprint;
+use crate::notices::Observed;
 use crate::p0f_flow::is_hidden_from_p0f;
 use crate::parser_findings::FindingSettings;
 use crate::scope::Scope;
@@ -70,10 +70,10 @@ pub struct Observers {
 /// Output of the protocols: a finding for the sink, or an update of the host table.
 pub(crate) type FlowOutput = Route<Finding, HostUpdate>;
 
-/// The update for the fingerprint of a finding, if a baseline may list it.
-fn fingerprint_update(output: &FlowOutput) -> Option<FlowOutput> {
+/// The update for the values of a finding about a side, if baselines list them.
+fn baseline_update(output: &FlowOutput, subject: Side) -> Option<FlowOutput> {
     let Route::Report(finding) = output else { return None };
-    Some(Route::Update(Update::Fingerprint(Box::new(Fingerprint::of(finding)?)).into()))
+    Some(Route::Update(Update::Observed(Box::new(Observed::of(finding, subject)?)).into()))
 }
 
 /// Marks an update of a host that is its first one in the connection.
@@ -213,12 +213,12 @@ impl Protocol for Observers {
                 }
                 _ => None,
             };
-            let fingerprint = if has_baseline { fingerprint_update(&output) } else { None };
+            let observed = if has_baseline { baseline_update(&output, origin.subject) } else { None };
             match allowance.admits(&limits, frame, &output) {
                 Some(text_bytes) => emit(Origin { text_bytes, ..origin }, output),
                 None => suppressed = suppressed.saturating_add(1),
             }
-            if let Some(update) = fingerprint {
+            if let Some(update) = observed {
                 emit(Origin { text_bytes: 0, ..origin }, update);
             }
             let Some(found) = found else { return };
@@ -292,16 +292,16 @@ impl Protocol for Observers {
                 _ => Matches::default(),
             };
             suppressed = suppressed.saturating_add(found.suppressed);
-            let fingerprint = if has_baseline { fingerprint_update(&event.kind) } else { None };
-            // An event with neither match nor fingerprint moves.
-            let is_last = found.reported.is_empty() && fingerprint.is_none();
+            let observed = if has_baseline { baseline_update(&event.kind, subject) } else { None };
+            // An event with neither match nor value moves.
+            let is_last = found.reported.is_empty() && observed.is_none();
             let origin = (!is_last).then(|| event.clone());
             if allowance.admits_reserved(&limits, frame, &event.kind, reserved).is_some() {
                 emit(event);
             } else {
                 suppressed = suppressed.saturating_add(1);
             }
-            if let (Some(update), Some(event)) = (fingerprint, &origin) {
+            if let (Some(update), Some(event)) = (observed, &origin) {
                 let mut event = event.clone();
                 (event.kind, event.text_bytes) = (update, 0);
                 emit(event);

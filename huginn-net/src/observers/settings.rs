@@ -173,13 +173,14 @@ impl Observers {
         self
     }
 
-    /// Compares JA4, SYN signatures, HTTP/2 fingerprints, HASSH and HASSHServer with a baseline, or not (default). Of a
-    /// [parsed](Baseline::parse) baseline, each fingerprint that it lacks is a
+    /// Compares fingerprints, servers, issuers and TLS clients with a baseline, or not (default). Of a
+    /// [parsed](Baseline::parse) baseline, each value that it lacks is a
     /// [`NewFingerprintNotice`](crate::finding::NewFingerprintNotice), once in all captures of the analyzer. The scope of p0f has
-    /// none.
+    /// none. A baseline enables [handshakes](Self::handshakes), which have the certificates.
     #[must_use]
     pub fn baseline(self, baseline: Option<Baseline>) -> Self {
-        Self { baseline: baseline.map(Arc::new), ..self }
+        let observers = if baseline.is_some() { self.handshakes(true) } else { self };
+        Self { baseline: baseline.map(Arc::new), ..observers }
     }
 
     /// Leaves [known alerts](crate::alert::KnownAlerts) out, or none (default), and counts them.

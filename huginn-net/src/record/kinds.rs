@@ -117,15 +117,15 @@ records! {
         user_agent[omitted]: Option<Text<'a>>,
         /// Service that the name or the port of a beacon stands for: `name of push messages`, `port of dns`
         service[omitted]: Option<Text<'a>>,
-        /// Type of a new fingerprint: `tcp_syn`, `ja4`, `akamai`, `hassh` or `hassh_server`
+        /// Type of what a baseline lacks: `tcp_syn`, `ja4_stable`, `akamai`, `hassh`, `hassh_server`, `tool`, `server`, `issuer` or `client`
         kind[omitted] as "type": Option<Text<'a>>,
-        /// The new fingerprint
+        /// What the baseline lacks
         value[omitted]: Option<Text<'a>>,
-        /// Number of fingerprints of the baseline that lacks it
+        /// Number of values of this type in the baseline
         known[omitted]: Option<u64>,
         /// Time of the first packet of this baseline
         since[omitted]: Option<Text<'a>>,
-        /// Name of the file of this baseline
+        /// Names of the files of this baseline
         baseline[omitted]: Option<Text<'a>>,
         /// Numbers of the first packets that show it, at most eight
         #[serde(default)]

@@ -5,7 +5,7 @@ use std::fmt;
 use super::check::{Check, Comparison, Operand, Pattern};
 use crate::alert::FINDING_NAMES;
 use crate::hosts::REASON_NAMES;
-use crate::notices::FINDING_TYPES;
+use crate::notices::{FINDING_TYPES, is_digits};
 use crate::record::{EVENT_NAMES, ValueType};
 
 /// The values that a field can have.
@@ -131,10 +131,6 @@ impl Values {
             Self::Any | Self::True | Self::UpTo(_) => true,
         }
     }
-}
-
-fn is_digits(text: &str, count: usize) -> bool {
-    text.len() == count && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// What the values look like, after `it is`.

@@ -1,0 +1,224 @@
+//! What an analysis adds to a baseline, and reports.
+
+use std::collections::HashSet;
+use std::fmt::{self, Display};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use huginn_net_core::{Event, IdleLimits, IdleMap, PacketClock, Side, Timestamp, TransportKind};
+
+use super::observed::{Observed, Unnamed};
+use super::types::{BaselineType, BaselineValue, TYPES, client_host};
+use super::{Baseline, Inserted};
+use crate::Finding;
+use crate::alert::AlertKind;
+use crate::limits::{HANDSHAKE_IDLE_SECS, MAX_UNNAMED_HANDSHAKES};
+use crate::notices::{NoticeCounters, TrafficNotice, TrafficNoticeKind};
+
+/// A fingerprint, server, issuer or client that a baseline lacks, at its first event.
+///
+/// [`Display`] is a sentence: `stable JA4 t13d1516h2_8daaf6152771_02713d6af862 is not in base.jsonl: 12 known since
+/// 2024-01-01T00:00:00.000000Z`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NewFingerprintNotice {
+    /// The type of the value.
+    pub kind: BaselineType,
+    /// The value.
+    pub value: Box<str>,
+    /// Number of values of this type in the baseline.
+    pub known: u64,
+    /// Time of the first packet of the baseline; `None` if it is empty.
+    pub since: Option<Timestamp>,
+    /// Names of the files of the baseline.
+    pub baseline: Arc<str>,
+}
+
+impl NewFingerprintNotice {
+    /// The kind of the alert.
+    pub(crate) const fn alert(&self) -> AlertKind {
+        match self.kind.alert() {
+            Some(kind) => kind,
+            None => AlertKind::NewFingerprint,
+        }
+    }
+}
+
+impl Display for NewFingerprintNotice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, value, known, since, baseline } = self;
+        match value.split_once(' ') {
+            Some((ip, hash)) if *kind == BaselineType::Client => {
+                write!(f, "{} of {ip} with the cipher suites {hash}", kind.title())?;
+            }
+            _ => write!(f, "{} {value}", kind.title())?,
+        }
+        write!(f, " is not in {baseline}: {known} known")?;
+        since.iter().try_for_each(|since| write!(f, " since {since}"))
+    }
+}
+
+/// A baseline, and what an analysis adds to it.
+#[derive(Debug)]
+pub(crate) struct Learner {
+    baseline: Baseline,
+    /// Numbers of values by type, and first time, before the analysis.
+    known: [u64; TYPES],
+    since: Option<Timestamp>,
+    /// Hosts whose TLS clients the baseline had before the analysis.
+    known_hosts: HashSet<IpAddr>,
+    counters: NoticeCounters,
+    clock: PacketClock,
+    /// Open handshakes with servers without a name, and whether the server is still to be compared.
+    unnamed: IdleMap<(SocketAddr, SocketAddr, u64), bool>,
+    /// The values that the baseline lacked before the analysis.
+    learned: Baseline,
+}
+
+impl Learner {
+    pub(crate) fn new(baseline: Baseline) -> Self {
+        let idle_timeout = Duration::from_secs(HANDSHAKE_IDLE_SECS);
+        let known_hosts = baseline.values.get(BaselineType::Client as usize).into_iter().flatten();
+        Self {
+            known: baseline.values.each_ref().map(|values| values.len() as u64),
+            since: baseline.first(),
+            known_hosts: known_hosts.filter_map(|value| client_host(value)).collect(),
+            counters: NoticeCounters::default(),
+            clock: PacketClock::new(idle_timeout),
+            unnamed: IdleMap::new(&IdleLimits {
+                max_entries: MAX_UNNAMED_HANDSHAKES,
+                idle_timeout,
+                max_buffered_bytes: usize::MAX,
+            }),
+            learned: Baseline::default(),
+            baseline,
+        }
+    }
+
+    /// The values that the baseline lacked before the analysis.
+    pub(crate) fn learned(&self) -> &Baseline {
+        &self.learned
+    }
+
+    /// Adds what an earlier analysis learned, without a report.
+    pub(crate) fn restore(&mut self, learned: &Baseline) {
+        for (kind, value) in learned.values() {
+            if let Inserted::New(value) = self.baseline.insert(kind, value) {
+                self.learned.insert(kind, &value);
+            }
+        }
+        for ts in learned.period.into_iter().flat_map(<[Timestamp; 2]>::from) {
+            self.baseline.add_time(ts);
+            self.learned.add_time(ts);
+        }
+    }
+
+    pub(crate) fn baseline(&self) -> &Baseline {
+        &self.baseline
+    }
+
+    /// Adds the counters of the learner to those of other findings.
+    pub(crate) fn add_to(&self, counters: NoticeCounters) -> NoticeCounters {
+        let NoticeCounters { new_fingerprints, new_servers, new_issuers, new_clients_of_hosts, .. } =
+            self.counters;
+        let baseline_left_out = self.baseline.left_out();
+        NoticeCounters {
+            new_fingerprints,
+            new_servers,
+            new_issuers,
+            new_clients_of_hosts,
+            baseline_left_out,
+            ..counters
+        }
+    }
+
+    /// Whether the baseline had a value before the analysis.
+    fn knew(&self, kind: BaselineType, value: &str) -> bool {
+        self.baseline.contains(kind, value) && !self.learned.contains(kind, value)
+    }
+
+    /// Adds the values of an event. Reports those that the baseline lacked, if it was parsed.
+    pub(crate) fn on_values<K>(
+        &mut self,
+        event: &Event<K>,
+        Observed { values, unnamed }: &Observed,
+        report: &mut impl FnMut(Event<Finding>),
+    ) {
+        self.baseline.add_time(event.ts);
+        self.learned.add_time(event.ts);
+        let server = unnamed.filter(|step| self.is_compared(event, *step));
+        let server = server.map(|_| BaselineValue { kind: BaselineType::Server, value: Box::default() });
+        // A server that is known by its certificate or name, or reported with its issuer, is not reported.
+        let mut is_known_server = false;
+        for BaselineValue { kind, value: part } in values.iter().chain(&server) {
+            let kind = *kind;
+            let value = match kind {
+                BaselineType::Client => format!("{} {part}", event.flow.client.ip()),
+                BaselineType::Server if event.flow.transport == TransportKind::Udp => continue,
+                BaselineType::Server if part.is_empty() => event.flow.server.to_string(),
+                BaselineType::Server => {
+                    is_known_server |= self.knew(BaselineType::Name, part);
+                    format!("{part}:{}", event.flow.server.port())
+                }
+                BaselineType::Certificate => {
+                    is_known_server |= self.knew(kind, part);
+                    part.to_string()
+                }
+                _ => part.to_string(),
+            };
+            match self.baseline.insert(kind, &value) {
+                Inserted::New(value) => _ = self.learned.insert(kind, &value),
+                Inserted::Known => continue,
+                Inserted::Full => {
+                    self.baseline.count_left_out(kind);
+                    continue;
+                }
+            }
+            let is_reported = match kind {
+                BaselineType::Client => self.known_hosts.contains(&event.flow.client.ip()),
+                BaselineType::Server => !is_known_server,
+                _ => true,
+            };
+            if is_reported && let Some(event) = self.notice(event, kind, value) {
+                is_known_server |= kind == BaselineType::Issuer;
+                report(event);
+            }
+        }
+    }
+
+    /// Notes a step of a handshake with a server without a name. Returns whether the server is now compared.
+    fn is_compared<K>(&mut self, event: &Event<K>, step: Unnamed) -> bool {
+        let now = self.clock.tick(event.ts);
+        let key = (event.flow.client, event.flow.server, event.flow.tunnel_key());
+        let found = self.unnamed.touch_mut(&key, now).map(|(_, is_open)| is_open);
+        match (step, found) {
+            (Unnamed::Asked, Some(is_open)) => *is_open = true,
+            (Unnamed::Asked, None) => _ = self.unnamed.insert(key, now, true),
+            (Unnamed::Certified | Unnamed::Completed, Some(is_open)) => {
+                return std::mem::take(is_open) && step == Unnamed::Completed;
+            }
+            (Unnamed::Certified | Unnamed::Completed, None) => {}
+        }
+        false
+    }
+
+    /// The finding for a value, unless values of the type are only learned, or the baseline was not parsed.
+    fn notice<K>(&mut self, event: &Event<K>, kind: BaselineType, value: String) -> Option<Event<Finding>> {
+        let notice = NewFingerprintNotice {
+            kind,
+            value: value.into_boxed_str(),
+            known: kind.alert().and_then(|_| self.known.get(kind as usize).copied())?,
+            since: self.since,
+            baseline: self.baseline.name.clone()?,
+        };
+        let subject = match kind {
+            BaselineType::Server | BaselineType::Issuer => Side::Server,
+            _ => event.subject,
+        };
+        let notice = TrafficNotice::new(TrafficNoticeKind::NewFingerprint(notice), vec![event.packet_number]);
+        self.counters.count(&notice);
+        let Event { ts, packet_number, flow, .. } = event;
+        Some(Event::new(*ts, *packet_number, flow.clone(), subject, Finding::Notice(Box::new(notice))))
+    }
+}

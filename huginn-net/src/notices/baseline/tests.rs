@@ -1,0 +1,248 @@
+use std::net::SocketAddr;
+
+use huginn_net_core::{Event, FlowId, Side, Timestamp, TransportKind};
+
+use super::observed::{Unnamed, authority};
+use super::types::BaselineValue;
+use super::*;
+use crate::alert::Alert;
+use crate::{CaptureReader, Finding, HuginnNet, Observers};
+
+const HEADER: &str = r#"{"huginn_net_baseline":2,"first":null,"last":null}"#;
+
+fn parsed(values: &[(BaselineType, &str)]) -> Baseline {
+    let lines =
+        values.iter().map(|(kind, value)| format!("{{\"type\":\"{}\",\"value\":{value:?}}}\n", kind.name()));
+    let text = format!("{HEADER}\n{}", lines.collect::<String>());
+    Baseline::parse("base.jsonl", text.as_bytes()).unwrap()
+}
+
+/// The findings of events, each with the values of a flow to this server.
+fn findings(learner: &mut Learner, events: &[(&str, &[(BaselineType, &str)])]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (number, (server, values)) in (1..).zip(events) {
+        let client: SocketAddr = "192.0.2.1:50000".parse().unwrap();
+        let (server, transport) = match server.strip_suffix("/udp") {
+            Some(server) => (server, TransportKind::Udp),
+            None => (*server, TransportKind::Tcp),
+        };
+        let flow = FlowId::new(client, server.parse().unwrap(), transport, None);
+        let event = Event::new(Timestamp::new(number, 0, 6), number, flow, Side::Client, ());
+        let values = values.iter().map(|(kind, value)| BaselineValue { kind: *kind, value: (*value).into() });
+        learner.on_values(
+            &event,
+            &Observed { values: values.collect(), unnamed: None },
+            &mut |event: Event<Finding>| {
+                let alert = Alert::of(&event).unwrap();
+                let reason = alert.reason().to_string();
+                let reason = reason.trim_end_matches("; the address may be forged").to_owned();
+                found.push(format!("{} {}: {reason}", alert.kind().name(), alert.host()));
+            },
+        );
+    }
+    found
+}
+
+#[test]
+fn server_without_a_name_is_reported_once_over_tcp() {
+    let mut learner = Learner::new(parsed(&[(BaselineType::Server, "192.0.2.9:443")]));
+    let hello = [(BaselineType::Server, "")];
+    let events: Vec<(&str, &[_])> =
+        ["192.0.2.9:443", "192.0.2.9:8443", "192.0.2.9:8443", "192.0.2.9:53/udp", "[2001:db8::1]:443"]
+            .map(|server| (server, &hello[..]))
+            .to_vec();
+    assert_eq!(
+        findings(&mut learner, &events),
+        [
+            "new_server 192.0.2.9: server 192.0.2.9:8443 is not in base.jsonl: 1 known",
+            "new_server 2001:db8::1: server [2001:db8::1]:443 is not in base.jsonl: 1 known",
+        ]
+    );
+    assert_eq!(learner.add_to(Default::default()).new_servers, 2);
+}
+
+#[test]
+fn server_without_a_name_is_compared_once_its_handshake_completed() {
+    let compared = |steps: &[(u16, Unnamed)]| {
+        let mut learner = Learner::new(parsed(&[]));
+        for (number, (port, step)) in (1..).zip(steps) {
+            let (client, server) =
+                (SocketAddr::from(([192, 0, 2, 1], *port)), "192.0.2.9:443".parse().unwrap());
+            let flow = FlowId::new(client, server, TransportKind::Tcp, None);
+            let event = Event::new(Timestamp::new(number, 0, 6), number, flow, Side::Client, ());
+            learner.on_values(&event, &Observed { values: Vec::new(), unnamed: Some(*step) }, &mut |_| {});
+        }
+        learner.add_to(Default::default()).new_servers
+    };
+    use Unnamed::{Asked, Certified, Completed};
+    assert_eq!(compared(&[(1, Asked), (1, Completed), (2, Asked), (2, Completed)]), 1);
+    assert_eq!(compared(&[(1, Asked), (1, Certified), (1, Completed)]), 0);
+    assert_eq!(compared(&[(1, Asked), (2, Completed), (1, Completed)]), 1);
+    assert_eq!(compared(&[(1, Asked), (2, Asked), (3, Completed)]), 0);
+    let flood: Vec<_> = (0..=u16::MAX).map(|port| (port, Asked)).collect();
+    assert_eq!(compared(&[&flood[..], &[(0, Completed), (u16::MAX, Completed)]].concat()), 1);
+}
+
+#[test]
+fn named_server_with_private_issuer_is_reported_unless_name_certificate_or_issuer_explain_it() {
+    let sha = ["a", "b", "c", "d"].map(|digit| digit.repeat(64));
+    let base = [
+        (BaselineType::Name, "old.example"),
+        (BaselineType::Certificate, &*sha[0]),
+        (BaselineType::Issuer, "CN=Corp"),
+    ];
+    let mut learner = Learner::new(parsed(&base));
+    let private = |sha, issuer, name| {
+        [(BaselineType::Certificate, sha), (BaselineType::Issuer, issuer), (BaselineType::Server, name)]
+    };
+    let found = findings(
+        &mut learner,
+        &[
+            ("192.0.2.9:443", &private(&*sha[1], "CN=Corp", "old.example")),
+            ("192.0.2.10:443", &private(&*sha[0], "CN=Corp", "moved.example")),
+            // The hello of the same connection has the name, too: it is learned, and does not explain the server.
+            ("192.0.2.11:8443", &[(BaselineType::Name, "new.example")]),
+            ("192.0.2.11:8443", &private(&*sha[2], "CN=Corp", "new.example")),
+            ("192.0.2.12:443", &private(&*sha[3], "CN=Other", "c2.example")),
+            ("192.0.2.12:443", &private(&*sha[3], "CN=Other", "c2.example")),
+        ],
+    );
+    assert_eq!(
+        found,
+        [
+            "new_server 192.0.2.11: server new.example:8443 is not in base.jsonl: 0 known",
+            "new_issuer 192.0.2.12: issuer CN=Other is not in base.jsonl: 1 known",
+        ]
+    );
+}
+
+#[test]
+fn client_is_reported_of_hosts_that_the_baseline_had() {
+    let of_host = [(BaselineType::Client, "192.0.2.1 8daaf6152771")];
+    let hellos: [(&str, &[_]); 3] = [
+        ("192.0.2.9:443", &[(BaselineType::Client, "8daaf6152771")]),
+        ("192.0.2.9:443", &[(BaselineType::Client, "0c4ab5f3f0a1")]),
+        ("192.0.2.9:443", &[(BaselineType::Client, "0c4ab5f3f0a1")]),
+    ];
+    let reason = "TLS client of 192.0.2.1 with the cipher suites 0c4ab5f3f0a1 is not in base.jsonl: 1 known";
+    assert_eq!(
+        findings(&mut Learner::new(parsed(&of_host)), &hellos),
+        [format!("new_client_of_host 192.0.2.1: {reason}")]
+    );
+    // A host without clients in the baseline has none that are new.
+    let other = [(BaselineType::Client, "192.0.2.2 8daaf6152771")];
+    let mut learner = Learner::new(parsed(&other));
+    assert_eq!(findings(&mut learner, &hellos), [""; 0]);
+    assert_eq!(learner.learned().len(), 2);
+}
+
+#[test]
+fn names_certificates_and_user_agents_are_learned_without_a_report() {
+    let mut learner = Learner::new(parsed(&[]));
+    let sha = "a".repeat(64);
+    let values = [
+        (BaselineType::Name, "x.example"),
+        (BaselineType::Certificate, &*sha),
+        (BaselineType::UserAgent, "x/1"),
+    ];
+    assert_eq!(findings(&mut learner, &[("192.0.2.9:443", &values)]), [""; 0]);
+    assert_eq!(learner.baseline().len(), 3);
+    let tool = [(BaselineType::Tool, "Nmap SYN scan")];
+    assert_eq!(
+        findings(&mut learner, &[("192.0.2.9:443", &tool)]),
+        ["new_fingerprint 192.0.2.1: tool Nmap SYN scan is not in base.jsonl: 0 known"]
+    );
+}
+
+#[test]
+fn each_type_has_its_limit_and_its_counter() {
+    let mut baseline = Baseline::new();
+    for number in 0..crate::limits::MAX_BASELINE_LONG_VALUES + 3 {
+        if baseline.insert(BaselineType::UserAgent, &number.to_string()) == Inserted::Full {
+            baseline.count_left_out(BaselineType::UserAgent);
+        }
+    }
+    assert_eq!(baseline.left_out_of(BaselineType::UserAgent), 3);
+    assert_eq!((baseline.left_out_of(BaselineType::Issuer), baseline.left_out()), (0, 3));
+    // Another type still has room, and so has a baseline that is joined.
+    let mut learner = Learner::new(baseline.clone());
+    let values = [(BaselineType::UserAgent, "full"), (BaselineType::Issuer, "CN=Corp")];
+    findings(&mut learner, &[("192.0.2.9:443", &values)]);
+    assert_eq!(learner.baseline().left_out_of(BaselineType::UserAgent), 4);
+    assert_eq!(learner.learned().len(), 1);
+    baseline.join(&parsed(&[(BaselineType::UserAgent, "y"), (BaselineType::Issuer, "CN=Corp")]));
+    assert_eq!((baseline.left_out(), baseline.contains(BaselineType::Issuer, "CN=Corp")), (4, true));
+}
+
+#[test]
+fn join_has_the_values_names_and_the_whole_period_of_both() {
+    let of = |name, first, last, value| {
+        let header = format!(r#"{{"huginn_net_baseline":2,"first":"{first}","last":"{last}"}}"#);
+        let line = format!(r#"{{"type":"name","value":"{value}"}}"#);
+        Baseline::parse(name, format!("{header}\n{line}\n").as_bytes()).unwrap()
+    };
+    let mut joined = of("b.jsonl", "2024-02-01T00:00:00Z", "2024-02-02T00:00:00Z", "b.example");
+    joined.join(&of("a.jsonl", "2024-01-01T00:00:00Z", "2024-01-02T00:00:00Z", "a.example"));
+    let mut written = Vec::new();
+    joined.write_to(&mut written).unwrap();
+    let expected = r#"{"huginn_net_baseline":2,"first":"2024-01-01T00:00:00Z","last":"2024-02-02T00:00:00Z"}
+{"type":"name","value":"a.example"}
+{"type":"name","value":"b.example"}
+"#;
+    assert_eq!(String::from_utf8(written).unwrap(), expected);
+    assert_eq!(joined.name.as_deref(), Some("b.jsonl, a.jsonl"));
+}
+
+#[test]
+fn issuers_of_public_authorities_are_their_organizations() {
+    for (issuer, expected) in [
+        ("CN=R10,O=Let's Encrypt,C=US", Some("O=Let's Encrypt,C=US")),
+        (r"C=BE,O=Global\, Sign nv-sa,CN=GCC", Some(r"O=Global\, Sign nv-sa,C=BE")),
+        ("CN=x+O=Y,C=DE", Some("O=Y,C=DE")),
+        (r"CN=\,O=fake,C=DE", None),
+        ("CN=DcRat Server,OU=q,L=SH,C=CN", None),
+        ("CN=Corp Root", None),
+        ("", None),
+    ] {
+        assert_eq!(authority(issuer).as_deref(), expected, "{issuer}");
+    }
+}
+
+/// The baseline of a capture, and what an analysis with it reports of another one.
+fn of_captures(learned: &str, analyzed: &str) -> (Baseline, Vec<String>) {
+    let run = |capture: &str, baseline| {
+        let mut found = Vec::new();
+        let path = crate::captures::with_extension(&["pcap", "pcapng"])
+            .into_iter()
+            .find(|path| path.file_stem().is_some_and(|name| name == capture))
+            .unwrap();
+        let mut analyzer =
+            HuginnNet::builder_with(Observers::default().tcp(false).baseline(Some(baseline))).build();
+        let add = &mut |event: Event<Finding>| {
+            if let Finding::Notice(notice) = &event.kind {
+                found.push(format!("{}: {notice}", notice.kind.alert().name()));
+            }
+        };
+        analyzer.analyze(CaptureReader::open(path).unwrap(), add).unwrap();
+        (analyzer.shared_state().baseline().unwrap().clone(), found)
+    };
+    let (baseline, found) = run(learned, Baseline::new());
+    assert_eq!(found, [""; 0]);
+    let mut text = Vec::new();
+    baseline.write_to(&mut text).unwrap();
+    let parsed = Baseline::parse("base.jsonl", &text).unwrap();
+    let (_, found) = run(analyzed, parsed);
+    (baseline, found)
+}
+
+#[test]
+fn resumed_sessions_have_nothing_new() {
+    let (baseline, _) = of_captures("tls-certificates", "tls-certificates");
+    assert!(BaselineType::ALL.into_iter().all(|kind| kind.alert().is_some() || {
+        kind == BaselineType::UserAgent || baseline.values().any(|(found, _)| found == kind)
+    }));
+    for capture in ["tls-sessions", "tls-resumption", "tls-certificates", "http-decrypted-tls13"] {
+        let (_, again) = of_captures(capture, capture);
+        assert_eq!(again, [""; 0], "{capture}");
+    }
+}
