@@ -27,8 +27,8 @@ pub use crate::connection::{Connection, TcpHistory, Traffic};
 pub use crate::event_limits::{EventLimits, SuppressedEvents, TextLimit};
 pub use crate::notices::{
     Baseline, BaselineError, BaselineType, BeaconNotice, BeaconService, BeaconTarget, ContradictionNotice,
-    ImitationNotice, NewFingerprintNotice, NoticeCounters, NoticeSettings, ScanNotice, ScanTarget,
-    TrafficNotice, TrafficNoticeKind,
+    ImitationNotice, NewFingerprintNotice, NoticeCounters, NoticeSettings, ScanNotice, ScanRemark,
+    ScanSegments, ScanTarget, TrafficNotice, TrafficNoticeKind,
 };
 pub use crate::system_check::SystemCheck;
 pub use crate::watch::Match;
@@ -78,7 +78,7 @@ pub enum Finding {
     Mismatch(Consistency),
     /// The client sent different contents for the same bytes of a stream. The events of the second content name the same
     /// reason.
-    Conflict(Conflict),
+    Conflict(ConflictFinding),
     /// A tool that sends packets of its own, a scanner or a packet maker; after 1, 10, 100, 1000 SYNs and so on.
     Tool(Box<ToolFinding>),
     /// A conclusion from several connections of a client: a scan, a beacon, a contradiction or an imitation, only with
@@ -201,6 +201,33 @@ impl Display for MtuFinding {
             Some(link) if self.has_several_causes() => write!(f, "MTU {mtu}: {link}"),
             Some(link) => write!(f, "{link} {mtu}"),
             None => write!(f, "MTU {mtu}"),
+        }
+    }
+}
+
+/// Two contents for the same bytes of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConflictFinding {
+    /// What distinguishes the packets of the two contents.
+    pub conflict: Conflict,
+    /// Numbers of the packets with the two contents, as far as they are known.
+    pub packets: Vec<u64>,
+    /// Whether the handshake shows that neither side forged its address.
+    pub is_proven: bool,
+}
+
+impl ConflictFinding {
+    pub(crate) fn new(conflict: Conflict, other_packet: Option<u64>) -> Self {
+        Self { conflict, packets: other_packet.into_iter().collect(), is_proven: false }
+    }
+
+    /// Adds the packet of the event.
+    pub(crate) fn complete(&mut self, packet_number: u64, is_proven: bool) {
+        self.is_proven = is_proven;
+        if !self.packets.contains(&packet_number) {
+            self.packets.push(packet_number);
+            self.packets.sort_unstable();
         }
     }
 }

@@ -176,6 +176,25 @@ pub(crate) const MAX_CONDITION_DEPTH: usize = 64;
 
 // Findings above fingerprints; docs/findings.md has them.
 
+/// Bytes of a server that a client acknowledges with the segment that shows that it received the SYN+ACK, at most: a window.
+pub(crate) const MAX_ACKNOWLEDGED_BYTES: u32 = 1 << 30;
+
+/// Largest window of a segment with ACK that a scanner makes: that of older versions of Nmap.
+pub(crate) const MAX_PROBE_WINDOW: u16 = 4096;
+
+/// Segments between two endpoints in a minute that belong to no connection and are passed on: a scanner repeats a probe once.
+pub(crate) const MAX_STRAYS_PER_PAIR: u32 = 3;
+
+/// The time in which they count, in nanoseconds.
+pub(crate) const STRAY_PERIOD_NANOS: u64 = 60_000_000_000;
+
+/// Number of pairs of endpoints whose segments are counted, a power of two: 64 KiB for each worker.
+pub(crate) const STRAY_PAIRS: usize = 1 << 12;
+
+/// Bytes of a side of an SSH connection after its key exchange that no failed login has: a client that offers ten keys of RSA and
+/// six passwords sends fewer.
+pub(crate) const MAX_LOGIN_BYTES: u32 = 16 << 10;
+
 /// Ports of a host that make a scan: more than any client uses of one server in a minute, except for a scanner, or one that
 /// transfers files by FTP, whose ports answer.
 pub(crate) const SCAN_PORTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(99);
@@ -189,11 +208,33 @@ pub(crate) const SCAN_WINDOW_NANOS: u64 = 60_000_000_000;
 /// Time in which a server answers a SYN, in nanoseconds: the first retransmission timeout (RFC 6298, section 2).
 pub(crate) const SCAN_ANSWER_NANOS: u64 = 1_000_000_000;
 
-/// Maximum share of the targets of a scan that answer, unless the packets are those of a tool: more answer a crawler.
-pub(crate) const MAX_SCAN_ANSWERS_PERCENT: usize = 10;
+/// Number of these windows in which a slow scan is counted.
+pub(crate) const SLOW_SCAN_WINDOWS: u64 = 10;
 
-/// Minimum share of the targets of a client that have the port of a scan: peer-to-peer programs contact many ports.
-pub(crate) const MIN_SCAN_PORT_PERCENT: usize = 50;
+/// How many times as many targets make a slow scan.
+pub(crate) const SLOW_SCAN_FACTOR: u32 = 2;
+
+/// Maximum share of the targets of a scan that accept, unless the packets are those of a tool, or the client uses none of them.
+pub(crate) const MAX_SCAN_ACCEPTED_PERCENT: usize = 30;
+
+/// Maximum share of the targets of a scan that client and server exchange data with: more do with a crawler, or a peer-to-peer program
+/// most of whose peers are gone.
+pub(crate) const MAX_SCAN_DATA_PERCENT: usize = 10;
+
+/// Minimum share of the targets of a client that have a port of a scan of hosts.
+pub(crate) const MIN_SCAN_PORT_PERCENT: usize = 10;
+
+/// Minimum share of the targets of a client that have the ports of a scan of hosts: peer-to-peer programs contact many ports.
+pub(crate) const MIN_SCAN_PORTS_PERCENT: usize = 50;
+
+/// Ports of which programs contact many hosts: SYNs without answers do not tell their connections from a scan.
+pub(crate) const PORTS_OF_MANY_HOSTS: [u16; 5] = [25, 53, 80, 443, 853];
+
+/// Maximum number of segments with ACK that a scanner sends to a target: more are those of a connection.
+pub(crate) const MAX_PROBES: u32 = 2;
+
+/// Maximum number of targets of a scan that are remembered because the client acknowledged their SYN+ACK.
+pub(crate) const MAX_SCAN_PROOFS: usize = 8;
 
 /// Minimum share of the targets of a scan with packets of a tool before the scan is that of the tool.
 pub(crate) const MIN_SCAN_TOOL_PERCENT: usize = 90;
@@ -202,13 +243,10 @@ pub(crate) const MIN_SCAN_TOOL_PERCENT: usize = 90;
 /// scanner that goes on slowly would be reported for each target.
 pub(crate) const MIN_SCAN_GROWTH_PERCENT: usize = 110;
 
-/// SYN+ACKs to other clients that show that a capture has the packets of servers, if the client itself got none.
-pub(crate) const MIN_ANSWERS_OF_OTHERS: u64 = 10;
+/// Targets of which most accepted, after which a client without answers lost its network.
+pub(crate) const MIN_BUSY_TARGETS: usize = 20;
 
-/// Targets in a minute, most of which answered, after which a client without answers lost its network.
-pub(crate) const MIN_BUSY_TARGETS: u32 = 20;
-
-/// Maximum number of targets of a client that are counted in a minute: 100 KiB.
+/// Maximum number of targets of a client that are kept: 100 KiB.
 pub(crate) const MAX_SCAN_TARGETS: u32 = 1024;
 
 /// Maximum number of scans of a client that are followed: 100 KiB.

@@ -73,6 +73,10 @@ impl Protocol for WithoutHosts {
         self.0.starts_flow(segment)
     }
 
+    fn on_stray_segment(&mut self, segment: &Segment<'_>, emit: &mut impl FnMut(Side, Self::Event)) {
+        self.0.on_stray_segment(segment, emit);
+    }
+
     fn on_segment(
         &mut self,
         segment: &Segment<'_>,

@@ -288,9 +288,9 @@ fn display_filter(event: &Event) -> String {
     let transport = event.flow.transport.name();
     match &event.kind {
         Finding::Notice(notice) => match &notice.kind {
-            TrafficNoticeKind::Scan(scan) => match scan.target {
-                ScanTarget::Host(target) => return format!("{} && {}", is(client), is(target)),
-                ScanTarget::Port(port) => return format!("{} && tcp.port == {port}", is(client)),
+            TrafficNoticeKind::Scan(scan) => match &scan.target {
+                ScanTarget::Host(target) => return format!("{} && {}", is(client), is(*target)),
+                ScanTarget::Ports(_) => return format!("{} && tcp.port in {{{}}}", is(client), scan.target),
                 _ => return is(client),
             },
             _ => {}

@@ -7,7 +7,7 @@ use super::{
     Entry, FlowCounters, FlowEvents, FlowKey, FlowLimits, FlowOrder, FlowPartitions, IdleMap, Occasion, Slot,
 };
 use crate::decode::LazySegment;
-use crate::{Example, Examples, FlowId, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp};
+use crate::{Event, Example, Examples, FlowId, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp};
 
 /// The flow table, or the partitions of it that belong to one worker, with the protocol that analyses the flows.
 pub(crate) struct FlowTable<P: Protocol> {
@@ -425,7 +425,7 @@ impl<P: Protocol> FlowTable<P> {
         self.report_removed(events)?;
         let Some(sender) = self.protocol.starts_flow(segment) else {
             self.count_without_flow(segment);
-            return ControlFlow::Continue(());
+            return self.on_stray_segment(segment, events);
         };
         let mut flow = FlowEntry::new(segment, sender_is_low, sender);
         if segment.tcp().is_some() && initial_seq(segment).is_none() {
@@ -472,6 +472,22 @@ impl<P: Protocol> FlowTable<P> {
         if self.earliest.is_new(|earliest| &mut earliest.without_flow, segment) {
             self.add_example("segments_without_flow", segment);
         }
+    }
+
+    /// Passes a segment that starts no flow to the protocol. Breaks when `events` does.
+    fn on_stray_segment(
+        &mut self,
+        segment: &Segment<'_>,
+        events: &mut dyn FlowEvents<P::Event>,
+    ) -> ControlFlow<()> {
+        let mut outcome = ControlFlow::Continue(());
+        self.protocol.on_stray_segment(segment, &mut |sender, kind| {
+            if outcome.is_continue() {
+                let event = Event::from_segment(segment, sender, sender.into(), kind);
+                outcome = events.on_event(Occasion::Segment, event);
+            }
+        });
+        outcome
     }
 
     /// Makes a segment that caused an eviction the example of evictions, if it is the earliest.

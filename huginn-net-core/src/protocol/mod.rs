@@ -48,6 +48,11 @@ pub trait Protocol: Send + Sized {
     /// table.
     fn starts_flow(&self, segment: &Segment<'_>) -> Option<Side>;
 
+    /// Takes a segment that belongs to no flow and starts none. `emit` takes an event about the sender, which is the client of the
+    /// event's flow. The default does nothing.
+    #[inline]
+    fn on_stray_segment(&mut self, _segment: &Segment<'_>, _emit: &mut impl FnMut(Side, Self::Event)) {}
+
     /// Whether a segment of a flow can be skipped unread, judged only by its time and sender.
     ///
     /// The engine calls this for TCP segments without SYN, FIN and RST, and for UDP. True means that

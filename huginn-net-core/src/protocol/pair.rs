@@ -117,6 +117,13 @@ impl<A: Protocol, B: Protocol> Protocol for (A, B) {
     }
 
     #[inline]
+    fn on_stray_segment(&mut self, segment: &Segment<'_>, emit: &mut impl FnMut(Side, Self::Event)) {
+        let (first, second) = self;
+        first.on_stray_segment(segment, &mut |side, event| emit(side, Either::First(event)));
+        second.on_stray_segment(segment, &mut |side, event| emit(side, Either::Second(event)));
+    }
+
+    #[inline]
     fn can_skip(&self, ts: Timestamp, sender: Side, flow: &Self::Flow) -> bool {
         fn skips<P: Protocol>(
             protocol: &P,

@@ -16,6 +16,8 @@ pub(super) struct Alternatives {
     /// Why the contents compete; none if the delivered one was a padded ACK or a gap.
     pub(super) reason: Option<Conflict>,
     delivered: Content,
+    /// The number of the packet with the delivered bytes that differ, if it is known.
+    pub(super) delivered_packet: Option<u64>,
     contents: Vec<Content>,
     /// Whether a content was given up at a limit.
     pub(super) is_incomplete: bool,
@@ -53,6 +55,7 @@ impl Alternatives {
             first_difference: u64::MAX,
             reason,
             delivered: Content::default(),
+            delivered_packet: None,
             contents: Vec::new(),
             is_incomplete: false,
             differs: false,

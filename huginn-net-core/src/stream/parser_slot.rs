@@ -32,6 +32,8 @@ pub struct StreamInput<'a> {
     pub(super) packet: Option<PacketRef>,
     /// Why the data compete with others, if they do.
     pub(super) conflict: Option<Conflict>,
+    /// The number of the packet with the data that they compete with, if it is known.
+    pub(super) conflicting_packet: Option<u64>,
     /// Whether these are the first data of the connection, and all data of a segment from which the connection can be
     /// rebuilt.
     pub(super) is_first_segment: bool,
@@ -41,7 +43,7 @@ impl<'a> StreamInput<'a> {
     /// Data of the segment that is being analysed.
     #[inline]
     pub(super) fn new(side: Side, data: StreamData<'a>, start: StreamStart) -> Self {
-        Self { side, data, start, packet: None, conflict: None, is_first_segment: false }
+        Self { side, data, start, packet: None, conflict: None, conflicting_packet: None, is_first_segment: false }
     }
 }
 
@@ -56,6 +58,12 @@ impl StreamInput<'_> {
     #[inline]
     pub fn conflict(&self) -> Option<Conflict> {
         self.conflict
+    }
+
+    /// Number of the packet with the data that these compete with, if it is known.
+    #[inline]
+    pub fn conflicting_packet(&self) -> Option<u64> {
+        self.conflicting_packet
     }
 
     /// Creates the event of an observation that these data completed, at the [end](crate::StreamFlow::on_end) of a flow.

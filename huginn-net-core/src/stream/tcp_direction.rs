@@ -229,17 +229,17 @@ impl TcpDirection {
     pub(crate) fn keep_unsettled(&mut self, bytes: &[u8], segment: &Segment<'_>) {
         if self.keeps_unsettled && self.is_read && !self.may_skip(bytes.len()) {
             let offset = self.bytes.position().saturating_sub(bytes.len() as u64);
-            self.unsettled.get_or_insert_default().add(offset, bytes);
+            self.unsettled.get_or_insert_default().add(offset, bytes, segment.packet_number);
             self.traits = Some(SegmentTraits::from_segment(segment));
             self.note_changes();
         }
     }
 
     /// Sets the copy of the bytes delivered so far, and their segment.
-    pub(super) fn restore_unsettled(&mut self, bytes: Option<Box<[u8]>>, traits: SegmentTraits) {
-        if let Some(bytes) = bytes.filter(|_| self.keeps_unsettled) {
+    pub(super) fn restore_unsettled(&mut self, kept: Option<(Vec<u8>, u64)>, traits: SegmentTraits) {
+        if let Some((bytes, packet)) = kept.filter(|_| self.keeps_unsettled) {
             let offset = self.bytes.position().saturating_sub(bytes.len() as u64);
-            self.unsettled = Some(Box::new(Unsettled::new(offset, bytes)));
+            self.unsettled = Some(Box::new(Unsettled::new(offset, bytes, packet)));
         }
         self.traits = Some(traits);
         self.note_changes();
@@ -605,7 +605,7 @@ impl<D: FnMut(StreamData<'_>, PacketRef)> Delivery<'_, D> {
         let is_skippable = bytes.len() as u64 <= *self.skippable;
         *self.skippable = self.skippable.saturating_sub(bytes.len() as u64);
         if let Some((unsettled, traits)) = self.kept.as_mut().filter(|_| !is_skippable) {
-            unsettled.get_or_insert_default().add(self.at, bytes);
+            unsettled.get_or_insert_default().add(self.at, bytes, packet.number);
             **traits = self.segment.map(SegmentTraits::from_segment);
         }
         let (before, after) = without_urgent(bytes, self.at, self.urgent);

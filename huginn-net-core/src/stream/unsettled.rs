@@ -18,6 +18,8 @@ pub(super) struct Unsettled {
     /// Offset after the last byte.
     end: u64,
     bytes: Vec<u8>,
+    /// Offset of the bytes that were added last, and the number of the packet that completed them; 0 if it is not known.
+    last: (u64, u64),
     /// The later pieces of the copy, after skipped bytes: offset, and place in `bytes`.
     later: Vec<(u64, usize)>,
     /// Number of times that a limit ended a comparison.
@@ -37,10 +39,10 @@ pub(super) struct Competing<'a> {
 }
 
 impl Unsettled {
-    /// Keeps bytes that were delivered at `offset`.
-    pub(super) fn new(offset: u64, bytes: Box<[u8]>) -> Self {
+    /// Keeps bytes that were delivered at `offset`, and the number of their packet.
+    pub(super) fn new(offset: u64, bytes: Vec<u8>, packet: u64) -> Self {
         let end = offset.saturating_add(bytes.len() as u64);
-        Self { start: offset, end, bytes: bytes.into(), ..Self::default() }
+        Self { start: offset, end, bytes, last: (offset, packet), ..Self::default() }
     }
 
     /// Whether the contents seen for some bytes are more than can be kept.
@@ -69,8 +71,9 @@ impl Unsettled {
         self.bytes.capacity().saturating_add(later).saturating_add(alternatives)
     }
 
-    /// Adds bytes that were delivered at `offset`.
-    pub(super) fn add(&mut self, offset: u64, bytes: &[u8]) {
+    /// Adds bytes that were delivered at `offset`, and the number of the packet that completed them.
+    pub(super) fn add(&mut self, offset: u64, bytes: &[u8], packet: u64) {
+        self.last = (offset, packet);
         let is_full = self.bytes.len().saturating_add(bytes.len()) > MAX_UNSETTLED_BYTES;
         if is_full || !self.bytes.is_empty() && offset != self.end && !self.may_add_piece(offset) {
             // The newest bytes are those that may be replaced.
@@ -155,6 +158,8 @@ impl Unsettled {
             )
         };
         let reason = (!is_padding).then(|| reason(ours, &segment.traits, ack_is_wrong));
+        let (last, packet) = self.last;
+        let delivered = Some(packet).filter(|packet| *packet != 0 && segment.offset >= last);
         let mut alternatives = self.alternatives.take().unwrap_or_else(|| {
             let mut first = Box::new(Alternatives::new(from.min(segment.offset), reason));
             self.pieces().for_each(|(offset, bytes)| first.delivered(offset, bytes));
@@ -162,6 +167,7 @@ impl Unsettled {
             first
         });
         alternatives.reason = alternatives.reason.or(reason);
+        alternatives.delivered_packet = alternatives.delivered_packet.or(delivered);
         alternatives.add(segment.offset, segment.payload, segment.packet, Relation::Differs);
         self.alternatives = Some(alternatives);
     }

@@ -207,6 +207,8 @@ impl<'e> Alert<'e> {
     pub fn is_proven(&self) -> bool {
         match &self.event.kind {
             Finding::Notice(notice) => notice.is_proven,
+            Finding::Conflict(found) => found.is_proven,
+            Finding::Match(found) => found.is_proven,
             _ => false,
         }
     }
@@ -252,6 +254,7 @@ impl<'e> Alert<'e> {
     pub fn packets(&self) -> &'e [u64] {
         match &self.event.kind {
             Finding::Notice(notice) => &notice.packets,
+            Finding::Conflict(found) => &found.packets,
             _ => std::slice::from_ref(&self.event.packet_number),
         }
     }
@@ -265,7 +268,9 @@ impl Display for Reason<'_> {
         let Self(alert) = self;
         match &alert.event.kind {
             Finding::Match(found) => found.fmt(f)?,
-            Finding::Conflict(reason) => write!(f, "two contents for the same bytes: {}", reason.as_str())?,
+            Finding::Conflict(found) => {
+                write!(f, "two contents for the same bytes: {}", found.conflict.as_str())?;
+            }
             Finding::Tool(found) => found.fmt(f)?,
             Finding::Notice(notice) => notice.fmt(f)?,
             _ => {}

@@ -49,7 +49,8 @@ pub use self::tools::{ToolFinding, Tools};
 pub use self::top_values::{Counted, TopValues};
 pub use self::update::HostUpdate;
 pub(crate) use self::update::{
-    HttpUpdate, RequestFacts, TcpUpdate, TlsUpdate, Update, host_name, language_of, p0f_language_of,
+    HttpUpdate, Progress, ProgressUpdate, RequestFacts, SshLogin, StrayKind, TcpUpdate, TlsUpdate, Update,
+    host_name, language_of, p0f_language_of,
 };
 pub use self::update_record::HostUpdateRecord;
 pub use self::verdict::{
@@ -330,15 +331,20 @@ impl Hosts {
     }
 
     /// Compares the values of an event with the baseline, if there is one.
-    fn learn<K>(
+    fn learn(
         &mut self,
-        event: &huginn_net_core::Event<K>,
+        update: &huginn_net_core::Event<HostUpdate>,
         observed: &Observed,
         report: &mut impl FnMut(Event),
     ) {
         let Self { learner, rates, known, .. } = self;
         let Some(learner) = learner else { return };
-        learner.on_values(event, observed, &mut |event| admit(rates, known.as_deref(), event, report));
+        learner.on_values(update, observed, &mut |mut event| {
+            if let Finding::Notice(notice) = &mut event.kind {
+                notice.is_proven = update.kind.is_proven;
+            }
+            admit(rates, known.as_deref(), event, report);
+        });
     }
 
     /// Removes every host; keeps the counters and the baseline. Before the first update, restored hosts count as if they had never been there.
@@ -420,7 +426,7 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         if let Some(notices) = &mut self.notices {
             let (rates, known) = (&mut self.rates, self.known.as_deref());
             notices.on_update(&update, &mut |event| admit(rates, known, event, report));
-            if matches!(update.kind.update, Update::Request(_)) {
+            if matches!(update.kind.update, Update::Request(_) | Update::Progress(_)) {
                 return;
             }
         }
@@ -461,7 +467,8 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
             | Update::TlsClient(_)
             | Update::TlsServer
             | Update::Request(_)
-            | Update::Observed(_) => UpdateResult::default(),
+            | Update::Observed(_)
+            | Update::Progress(_) => UpdateResult::default(),
         };
         if let Some(profile) = &mut host.profile {
             profile.on_learned(&result, context.ts);

@@ -349,7 +349,11 @@ impl HostProfile {
             }
             Update::TlsClient(hello) => self.on_hello(hello),
             Update::TlsServer => self.as_server.hellos = self.as_server.hellos.saturating_add(1),
-            Update::Clock(_) | Update::Timestamp(..) | Update::Request(_) | Update::Observed(_) => {}
+            Update::Clock(_)
+            | Update::Timestamp(..)
+            | Update::Request(_)
+            | Update::Observed(_)
+            | Update::Progress(_) => {}
         }
     }
 

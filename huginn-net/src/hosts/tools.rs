@@ -301,11 +301,15 @@ impl PortSet {
     pub(super) fn for_each(&self, mut visit: impl FnMut(u16)) {
         match self {
             Self::List(ports) => ports.iter().copied().for_each(visit),
+            Self::Bitmap { .. } => (0..=u16::MAX).filter(|port| self.contains(*port)).for_each(&mut visit),
+        }
+    }
+
+    pub(crate) fn contains(&self, port: u16) -> bool {
+        match self {
+            Self::List(ports) => ports.binary_search(&port).is_ok(),
             Self::Bitmap { words, .. } => {
-                let has = |port: &u16| {
-                    words.get(usize::from(port / 64)).is_some_and(|word| word & (1 << (port % 64)) != 0)
-                };
-                (0..=u16::MAX).filter(has).for_each(&mut visit);
+                words.get(usize::from(port / 64)).is_some_and(|word| word & (1 << (port % 64)) != 0)
             }
         }
     }
@@ -333,6 +337,11 @@ impl HostSet {
         } else {
             self.has_more = true;
         }
+    }
+
+    /// Whether an address is listed.
+    pub(crate) fn contains(&self, ip: IpAddr) -> bool {
+        self.listed.binary_search(&ip).is_ok()
     }
 
     /// Number of listed addresses.

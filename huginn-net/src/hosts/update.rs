@@ -24,6 +24,8 @@ pub struct HostUpdate {
     pub(super) update: Update,
     /// Whether it is the first one of the host in the connection; set only if profiles are enabled.
     pub(super) is_first: bool,
+    /// Whether the handshake of the connection shows that neither side forged its address.
+    pub(super) is_proven: bool,
 }
 
 impl HostUpdate {
@@ -43,7 +45,8 @@ impl HostUpdate {
             | Update::TlsClient(_)
             | Update::TlsServer
             | Update::Request(_)
-            | Update::Observed(_) => 0,
+            | Update::Observed(_)
+            | Update::Progress(_) => 0,
         }
     }
 
@@ -66,6 +69,16 @@ impl HostUpdate {
         }
     }
 
+    /// Whether the handshake of the connection shows that neither side forged its address.
+    pub(crate) fn is_proven(&self) -> bool {
+        self.is_proven
+    }
+
+    /// Sets whether the handshake of the connection shows that neither side forged its address.
+    pub(crate) fn set_proven(&mut self, is_proven: bool) {
+        self.is_proven = is_proven;
+    }
+
     /// Marks the first update of a host in a connection.
     pub(crate) fn set_first(&mut self) {
         self.is_first = true;
@@ -74,7 +87,7 @@ impl HostUpdate {
 
 impl From<Update> for HostUpdate {
     fn from(update: Update) -> Self {
-        Self { update, is_first: false }
+        Self { update, is_first: false, is_proven: false }
     }
 }
 
@@ -99,6 +112,63 @@ pub(crate) enum Update {
     Request(Box<RequestFacts>),
     /// Values of an event; sent only if there is a baseline.
     Observed(Box<Observed>),
+    /// What follows a SYN; sent only if findings above fingerprints are enabled, or a tool sent the SYN.
+    Progress(ProgressUpdate),
+}
+
+/// What follows a SYN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ProgressUpdate {
+    pub(crate) step: Progress,
+    /// Whether the SYN has the label of a tool.
+    pub(crate) by_tool: bool,
+}
+
+/// A step of a connection, or a segment without one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum Progress {
+    /// The client repeats its SYN.
+    Repeats,
+    /// The server answers the SYN with RST.
+    Refused,
+    /// The client goes on: the first segment with ACK after its SYN. `has_data`: with payload.
+    Continues { has_data: bool },
+    /// The client resets the connection before it goes on.
+    Resets,
+    /// The first payload of a side, later than [`Progress::Continues`].
+    Data,
+    /// The end of an SSH connection after its key exchange, or so many bytes that it is not the end of a failed login.
+    Login(SshLogin),
+    /// A segment that belongs to no connection.
+    Stray(StrayKind),
+}
+
+/// What followed the key exchange of an SSH connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct SshLogin {
+    /// Bytes of the client after SSH_MSG_NEWKEYS.
+    pub(crate) client_bytes: u32,
+    /// Bytes of the server after SSH_MSG_NEWKEYS.
+    pub(crate) server_bytes: u32,
+    /// Time since the key exchange.
+    pub(crate) millis: u32,
+    /// Whether a side ended the connection.
+    pub(crate) is_over: bool,
+}
+
+/// The kind of a segment that belongs to no connection, by its flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub(crate) enum StrayKind {
+    Fin,
+    /// No flags.
+    Null,
+    /// FIN, PSH and URG.
+    Xmas,
+    Ack,
+    /// FIN and ACK.
+    Maimon,
+    /// RST, with or without ACK.
+    Reset,
 }
 
 /// A SYN or SYN+ACK, and its match.

@@ -15,7 +15,9 @@ use super::records::{
     ClaimRecord, ClockRecord, HostRecordError, LabelRecord, SignatureRecord, TransportRecord, TunnelRecord,
     family,
 };
-use super::update::{HttpUpdate, RequestFacts, SoftwareMatch, TcpUpdate, TlsUpdate, Update};
+use super::update::{
+    HttpUpdate, Progress, ProgressUpdate, RequestFacts, SoftwareMatch, TcpUpdate, TlsUpdate, Update,
+};
 use crate::finding::{ImitationNotice, MtuFinding, SystemCheck};
 use crate::notices::Observed;
 
@@ -38,6 +40,7 @@ pub struct HostUpdateRecord {
     tunnel: Option<TunnelRecord>,
     of_server: bool,
     is_first: bool,
+    is_proven: bool,
     update: UpdateRecord,
 }
 
@@ -60,6 +63,7 @@ enum UpdateRecord {
     TlsServer,
     Request(Box<RequestFactsRecord>),
     Observed(Box<Observed>),
+    Progress(Progress, bool),
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -107,6 +111,7 @@ impl HostUpdateRecord {
             tunnel: flow.tunnel.as_deref().map(TunnelRecord::new),
             of_server: *subject == Side::Server,
             is_first: kind.is_first,
+            is_proven: kind.is_proven,
             update: UpdateRecord::new(&kind.update)?,
         })
     }
@@ -136,7 +141,11 @@ impl HostUpdateRecord {
         let flow = FlowId::new(self.client, self.server, transport, tunnel);
         let ts = Timestamp::from_nanos(self.ts_nanos, self.ts_digits);
         let subject = if self.of_server { Side::Server } else { Side::Client };
-        let update = HostUpdate { update: self.update.read(database)?, is_first: self.is_first };
+        let update = HostUpdate {
+            update: self.update.read(database)?,
+            is_first: self.is_first,
+            is_proven: self.is_proven,
+        };
         Ok(Event::new(ts, self.packet_number, flow, subject, update))
     }
 }
@@ -161,6 +170,7 @@ impl UpdateRecord {
             Update::TlsServer => Self::TlsServer,
             Update::Request(contact) => Self::Request(Box::new(RequestFactsRecord::new(contact))),
             Update::Observed(found) => Self::Observed(found.clone()),
+            Update::Progress(ProgressUpdate { step, by_tool }) => Self::Progress(*step, *by_tool),
             Update::Tcp(_) | Update::Timestamp(..) => return None,
         })
     }
@@ -194,6 +204,7 @@ impl UpdateRecord {
             Self::TlsServer => Update::TlsServer,
             Self::Request(record) => Update::Request(Box::new(record.read())),
             Self::Observed(found) => Update::Observed(found),
+            Self::Progress(step, by_tool) => Update::Progress(ProgressUpdate { step, by_tool }),
         })
     }
 }

@@ -149,6 +149,8 @@ struct Series {
     /// Whether connections to the address have names: the series of the name counts them.
     has_name: bool,
     is_reported: bool,
+    /// Whether the handshake of a contact proves that the client sent its packets.
+    is_proven: bool,
 }
 
 /// The first activity of a contact.
@@ -266,6 +268,14 @@ impl Beacons {
         }
     }
 
+    /// Notes that the handshake of a connection proves that the client sent its packets.
+    pub(super) fn on_proof<K>(&mut self, event: &Event<K>, now: Timestamp) {
+        let key = (client_of(event), address_key(event));
+        if let Some((_, series)) = self.series.touch_mut(&key, now) {
+            series.is_proven = true;
+        }
+    }
+
     fn on_activity<K>(
         &mut self,
         event: &Event<K>,
@@ -307,7 +317,9 @@ impl Beacons {
                 series.window.iter().take(MAX_NOTICE_PACKETS).map(|contact| contact.packet).collect();
             // A pair is reported once.
             (series.is_reported, series.window) = (true, VecDeque::new());
-            at_packet(event, TrafficNoticeKind::Beacon(kind), packets)
+            let mut event = at_packet(event, TrafficNoticeKind::Beacon(kind), packets);
+            event.kind.is_proven = series.is_proven;
+            event
         });
         let heap_bytes = series.heap_bytes();
         self.series.set_buffered_bytes(slot, heap_bytes);
@@ -381,6 +393,7 @@ impl Series {
             user_agent: None,
             has_name: candidate.has_name,
             is_reported: false,
+            is_proven: false,
         }
     }
 

@@ -24,11 +24,11 @@ pub use self::beacon::{BeaconNotice, BeaconTarget};
 use self::once::Once;
 pub use self::once::{ContradictionNotice, ImitationNotice};
 use self::scan::Scans;
-pub use self::scan::{ScanNotice, ScanTarget};
+pub use self::scan::{ScanNotice, ScanRemark, ScanSegments, ScanTarget};
 pub use self::service::BeaconService;
 use crate::Finding;
 use crate::alert::AlertKind;
-use crate::hosts::{HostUpdate, HttpUpdate, TcpUpdate, Update};
+use crate::hosts::{HostUpdate, HttpUpdate, Progress, TcpUpdate, Update};
 use crate::limits::{BEACON_CONTACTS, MAX_BEACON_CONTACTS, NOTICE_IDLE_SECS, SCAN_HOSTS, SCAN_PORTS};
 
 /// Thresholds of findings above fingerprints. docs/findings.md has the rules.
@@ -101,7 +101,7 @@ impl TrafficNoticeKind {
     /// What distinguishes conclusions of one kind about a client.
     pub(crate) fn object(&self) -> String {
         match self {
-            Self::Scan(found) => format!("{:?}", found.target),
+            Self::Scan(found) => format!("{:?} {}", found.segments, found.target),
             Self::Beacon(found) => found.target.to_string(),
             Self::Contradiction(_) => String::new(),
             Self::Imitation(found) => found.claim.clone(),
@@ -169,7 +169,7 @@ impl Notices {
         let contacts = settings.beacon_contacts.get().clamp(3, MAX_BEACON_CONTACTS);
         Self {
             clock: PacketClock::new(Duration::from_secs(NOTICE_IDLE_SECS)),
-            scans: Scans::new(settings.scan_ports.get(), settings.scan_hosts.get()),
+            scans: Scans::new(settings),
             beacons: Beacons::new(contacts),
             once: Once::new(),
             counters: NoticeCounters::default(),
@@ -194,8 +194,11 @@ impl Notices {
     pub(crate) fn on_update(&mut self, update: &Event<HostUpdate>, report: &mut impl FnMut(Event<Finding>)) {
         let Self { clock, scans, beacons, once, counters } = self;
         let now = clock.tick(update.ts);
-        let mut report = |event: Event<TrafficNotice>| {
+        let is_proven = update.kind.is_proven();
+        let mut report = |mut event: Event<TrafficNotice>| {
             counters.count(&event.kind);
+            // The connection of the packet is evidence of other conclusions.
+            event.kind.is_proven |= is_proven && !matches!(event.kind.kind, TrafficNoticeKind::Scan(_));
             report(event.map(|notice| Finding::Notice(Box::new(notice))));
         };
         scans.on_time(now, &mut report);
@@ -211,6 +214,14 @@ impl Notices {
             Update::Request(contact) => {
                 beacons.on_contact(update, contact, now, &mut report);
                 once.on_contact(update, contact, now, &mut report);
+            }
+            Update::Progress(progress) => {
+                scans.on_progress(update, progress.step, is_proven, now, &mut report);
+                if let Progress::Continues { .. } = progress.step
+                    && is_proven
+                {
+                    beacons.on_proof(update, now);
+                }
             }
             Update::Http(http) => {
                 if let Some(contact) = &http.contact {

@@ -8,7 +8,7 @@ use huginn_net_db::{Database, TcpMatch};
 use huginn_net_tcp::TcpSignature;
 
 use super::*;
-use crate::hosts::RequestFacts;
+use crate::hosts::{ProgressUpdate, RequestFacts, StrayKind};
 use crate::limits::{MAX_BEACON_CANDIDATES, MAX_BEACON_SERIES};
 
 const DAY: u64 = 86_400_000;
@@ -70,6 +70,34 @@ impl Traffic {
 
     fn answer(&mut self, at: u64, client: u32, server: SocketAddr) {
         self.handshake(at, client, server, Handshake::SynAck);
+    }
+
+    /// What follows a SYN.
+    fn step(&mut self, at: u64, client: u32, server: SocketAddr, step: Progress) {
+        let update = Update::Progress(ProgressUpdate { step, by_tool: false });
+        self.add(at, client, server, Side::Client, update);
+        if let Some((_, event)) = self.0.last_mut() {
+            event.kind.set_proven(true);
+        }
+    }
+
+    /// A connection that the server accepts, with payload.
+    fn connection(&mut self, at: u64, client: u32, server: SocketAddr) {
+        self.syn(at, client, server);
+        self.answer(at + 20, client, server);
+        self.step(at + 21, client, server, Progress::Continues { has_data: false });
+        self.step(at + 22, client, server, Progress::Data);
+    }
+
+    /// A segment without connection that the server answers with RST.
+    fn probe(&mut self, at: u64, client: u32, server: SocketAddr, kind: StrayKind) {
+        self.step(at, client, server, Progress::Stray(kind));
+        let flow = FlowId::new(server, address(client, 40_000), TransportKind::Tcp, None);
+        let update =
+            Update::Progress(ProgressUpdate { step: Progress::Stray(StrayKind::Reset), by_tool: false });
+        let ts = Timestamp::from_nanos((START + at + 1) * 1_000_000, 6);
+        let number = self.0.len() as u64 + 1;
+        self.0.push((at + 1, Event::new(ts, number, flow, Side::Client, update.into())));
     }
 
     /// A connection that is answered, with a ClientHello or a request.
@@ -172,7 +200,8 @@ fn scan_has_its_numbers_and_the_flow_of_its_last_packet() {
     let Finding::Notice(notice) = &event.kind else { panic!("{event:?}") };
     let TrafficNoticeKind::Scan(scan) = &notice.kind else { panic!("{notice:?}") };
     assert_eq!(notice.packets, [1, 3, 5, 7, 9, 11, 13, 15]);
-    assert_eq!((scan.target, scan.targets, scan.answered, scan.syns), (ScanTarget::Port(445), 100, 1, 200));
+    assert_eq!(scan.target, ScanTarget::Ports([445].into()));
+    assert_eq!((scan.targets, scan.answered, scan.syns), (100, 1, 200));
     assert_eq!((event.packet_number, event.flow.server), (199, server(100, 445)));
     assert_eq!((event.subject, notice.kind.alert().page()), (Side::Client, "docs/findings.md#scan"));
     let reason = "sends SYNs to 100 hosts on port 445 in 1 s, 1 accepts";
@@ -253,7 +282,9 @@ fn scan_names_the_tool_of_its_own_packets() {
     traffic.syn(9000, client(2), server(2, 80));
     assert_eq!(
         traffic.texts(),
-        ["scan: sends SYNs to 120 ports of 198.51.100.1 in 2 s, none accepts; the packets are those of Nmap"]
+        [
+            "scan: sends SYNs to 120 ports of 198.51.100.1 in 2 s, none accepts; the capture has no answers; the packets are those of Nmap"
+        ]
     );
 }
 
@@ -308,6 +339,168 @@ fn scan_that_others_outgrow_names_no_tool() {
     );
 }
 
+fn stray(kind: StrayKind) -> Update {
+    Update::Progress(ProgressUpdate { step: Progress::Stray(kind), by_tool: false })
+}
+
+#[test]
+fn refused_ports_are_a_scan_without_any_that_accepts() {
+    let mut traffic = Traffic::default();
+    for port in 1..=300 {
+        traffic.syn(u64::from(port) * 10, client(1), server(1, port));
+        traffic.step(u64::from(port) * 10 + 1, client(1), server(1, port), Progress::Refused);
+    }
+    assert_eq!(
+        traffic.texts(),
+        [
+            "scan: sends SYNs to 199 ports of 198.51.100.1 in 1 s, none accepts",
+            "scan: sends SYNs to 300 ports of 198.51.100.1 in 2 s, none accepts"
+        ]
+    );
+}
+
+/// A client with connections that the server accepts, before and during the scan.
+#[test]
+fn scan_has_the_time_and_the_targets_of_its_own() {
+    let mut traffic = Traffic::default();
+    traffic.connection(0, client(1), server(1, 8080));
+    for port in 1..=150 {
+        traffic.syn(50_000 + u64::from(port) * 10, client(1), server(1, port));
+    }
+    traffic.connection(55_000, client(2), server(2, 80));
+    assert_eq!(traffic.texts(), ["scan: sends SYNs to 150 ports of 198.51.100.1 in 1 s, none accepts"]);
+}
+
+#[test]
+fn hosts_on_a_few_ports_are_one_scan() {
+    let mut traffic = Traffic::default();
+    traffic.connection(0, client(2), server(2, 80));
+    for host in 1..=260 {
+        let port = [23, 2323, 8080][host as usize % 3];
+        traffic.syn(u64::from(host) * 450, client(1), server(host, port));
+    }
+    // What else the client does is not part of it.
+    for host in 1..=20 {
+        traffic.connection(u64::from(host) * 2000, client(1), server(1000 + host, 443));
+    }
+    let texts = traffic.texts();
+    assert!(
+        texts[0].starts_with("scan: sends SYNs to 102 hosts on ports 23, 2323, 8080 in 45 s"),
+        "{texts:?}"
+    );
+    assert!(
+        texts[1].starts_with("scan: sends SYNs to 260 hosts on ports 23, 2323, 8080 in 1 min"),
+        "{texts:?}"
+    );
+}
+
+/// 55 hosts a minute, a third of them on random ports.
+#[test]
+fn slow_scan_is_counted_over_ten_minutes() {
+    let mut traffic = Traffic::default();
+    for host in 1..=400_u32 {
+        let port = if host % 3 == 0 { 10_000 + host as u16 } else { [23, 2323, 8080][host as usize % 7 % 3] };
+        traffic.syn(u64::from(host) * 1090, client(1), server(host, port));
+    }
+    let texts = traffic.texts();
+    assert!(texts[0].starts_with("scan: sends SYNs to 200 hosts on ports 23, 2323, 8080 in 5 min, none accepts; the capture has no answers"), "{texts:?}");
+}
+
+#[test]
+fn hosts_that_accept_and_get_no_data_are_a_scan() {
+    for has_data in [false, true] {
+        let mut traffic = Traffic::default();
+        for host in 1..=150 {
+            let (at, server) = (u64::from(host) * 10, server(host, 3389));
+            traffic.syn(at, client(1), server);
+            traffic.answer(at + 5, client(1), server);
+            traffic.step(at + 6, client(1), server, Progress::Continues { has_data });
+        }
+        traffic.syn(9000, client(2), server(2, 80));
+        let text = "scan: sends SYNs to 150 hosts on port 3389 in 1 s, 150 accept; no data follows";
+        let expected: &[&str] = if has_data { &[] } else { &[text] };
+        assert_eq!(traffic.texts(), expected, "{has_data}");
+    }
+}
+
+#[test]
+fn segments_with_other_flags_are_a_scan() {
+    for (kind, words) in [
+        (StrayKind::Fin, "FIN alone"),
+        (StrayKind::Xmas, "FIN, PSH and URG"),
+        (StrayKind::Ack, "ACK alone"),
+        (StrayKind::Maimon, "FIN and ACK"),
+    ] {
+        let mut traffic = Traffic::default();
+        (1..=150).for_each(|port| traffic.probe(u64::from(port) * 10, client(1), server(1, port), kind));
+        traffic.syn(9000, client(2), server(2, 80));
+        let text = format!(
+            "scan: sends segments with {words} to 150 ports of 198.51.100.1 in 1 s, 150 answer with RST"
+        );
+        assert_eq!(traffic.texts(), [text]);
+    }
+    let mut traffic = Traffic::default();
+    for host in 1..=150 {
+        traffic.add(u64::from(host) * 10, client(1), server(host, 80), Side::Client, stray(StrayKind::Null));
+    }
+    traffic.syn(9000, client(2), server(2, 80));
+    assert_eq!(
+        traffic.texts(),
+        ["scan: sends segments without flags to 150 hosts on port 80 in 1 s, none answers"]
+    );
+}
+
+/// Whether scans are proven, and whether they are updates.
+fn proofs(traffic: Traffic) -> Vec<(bool, bool)> {
+    let found = traffic.findings(NoticeSettings::default());
+    let of = |event: Event<Finding>| match event.kind {
+        Finding::Notice(notice) => (notice.is_proven, notice.is_update),
+        other => panic!("{other:?}"),
+    };
+    found.into_iter().map(of).collect()
+}
+
+/// SYNs to closed ports that anybody may have sent, and connections of the host itself.
+fn forged_scan(own: impl FnOnce(&mut Traffic)) -> Traffic {
+    let mut traffic = Traffic::default();
+    for port in 1..=150 {
+        traffic.syn(u64::from(port) * 10, client(1), server(1, port));
+    }
+    own(&mut traffic);
+    traffic.syn(9000, client(2), server(2, 80));
+    traffic
+}
+
+#[test]
+fn connections_with_data_do_not_prove_a_scan() {
+    assert_eq!(proofs(forged_scan(|_| {})), [(false, false)]);
+    assert_eq!(
+        proofs(forged_scan(|traffic| traffic.connection(700, client(1), server(1, 443)))),
+        [(false, false)]
+    );
+    let elsewhere = |traffic: &mut Traffic| {
+        traffic.syn(700, client(1), server(2, 443));
+        traffic.step(750, client(1), server(2, 443), Progress::Continues { has_data: false });
+    };
+    assert_eq!(proofs(forged_scan(elsewhere)), [(false, false)]);
+}
+
+#[test]
+fn handshake_without_data_proves_a_scan() {
+    let probe = |traffic: &mut Traffic| {
+        traffic.answer(550, client(1), server(1, 50));
+        traffic.step(551, client(1), server(1, 50), Progress::Continues { has_data: false });
+    };
+    assert_eq!(proofs(forged_scan(probe)), [(true, false)]);
+}
+
+#[test]
+fn later_reports_of_a_scan_are_updates() {
+    let mut traffic = Traffic::default();
+    (1..=1500).for_each(|port| traffic.syn(u64::from(port) * 10, client(1), server(1, port)));
+    assert_eq!(proofs(traffic), [(false, false), (false, true), (false, true)]);
+}
+
 /// Connections that look like a scan in one respect only.
 #[test]
 fn other_traffic_is_not_a_scan() {
@@ -329,8 +522,48 @@ fn other_traffic_is_not_a_scan() {
             traffic.answer(at + 30, client(1), server(1, port));
         }
     });
-    with("a capture without the packets of servers", &|traffic| {
-        (1..=500).for_each(|port| traffic.syn(u64::from(port), client(1), server(1, port)));
+    with("SYNs alone of a busy client", &|traffic| {
+        (1..=500).for_each(|host| traffic.syn(u64::from(host) * 100, client(1), server(host, 443)));
+    });
+    with("a mail server most of whose connections carry data", &|traffic| {
+        traffic.answer(30, client(9), server(9, 80));
+        for host in 0..500 {
+            let at = u64::from(host) * 100;
+            if host % 4 == 0 {
+                traffic.connection(at, client(1), server(host, 25));
+            } else {
+                traffic.syn(at, client(1), server(host, 25));
+            }
+        }
+    });
+    with("connections that are older than the capture", &|traffic| {
+        for host in 0..300 {
+            let (at, client, peer) = (u64::from(host) * 100, client(1), server(host, 443));
+            traffic.step(at, client, peer, Progress::Stray(StrayKind::Ack));
+            let server = u32::from(match peer.ip() {
+                std::net::IpAddr::V4(ip) => ip,
+                other => panic!("{other}"),
+            });
+            let back = address(client, 40_000);
+            traffic.add(at + 5, server, back, Side::Client, stray(StrayKind::Ack));
+        }
+    });
+    with("ends of connections without an answer", &|traffic| {
+        for host in 0..300 {
+            traffic.step(
+                u64::from(host) * 100,
+                client(1),
+                server(host, 443),
+                Progress::Stray(StrayKind::Maimon),
+            );
+        }
+    });
+    with("keep-alives that servers reset", &|traffic| {
+        for host in 0..150 {
+            (0..3).for_each(|n| {
+                traffic.probe(u64::from(host) * 100 + n * 10, client(1), server(host, 443), StrayKind::Ack)
+            });
+        }
     });
     with("a crawler whose servers answer after 800 ms", &|traffic| {
         for host in 0..250 {

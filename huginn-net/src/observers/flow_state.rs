@@ -7,6 +7,8 @@ use huginn_net_ssh::SshPeers;
 use huginn_net_tcp::TcpFlow;
 use huginn_net_tls::TlsUdpFlow;
 
+use super::login::LoginProgress;
+use super::progress::HandshakeProgress;
 #[cfg(feature = "decrypt")]
 use super::quic_content::QuicConnections;
 use super::stream_parsers::Parsers;
@@ -24,6 +26,9 @@ pub struct FlowState {
     pub(super) allowance: Allowance,
     /// Whether client and server have updated their hosts; set only if profiles are enabled.
     pub(super) has_updated: [bool; 2],
+    pub(super) handshake: HandshakeProgress,
+    /// What follows the key exchange of SSH; absent unless findings above fingerprints are enabled.
+    pub(super) login: Option<Box<LoginProgress>>,
     /// The entries of watch lists that the flow has matched.
     pub(super) matches: Option<Box<FlowMatches>>,
 }

@@ -5,9 +5,12 @@ mod datagrams;
 mod decryption;
 mod examples;
 mod flow_state;
+mod login;
+mod progress;
 #[cfg(feature = "decrypt")]
 mod quic_content;
 mod settings;
+mod strays;
 mod stream_parsers;
 mod streams;
 mod tcp;
@@ -28,6 +31,8 @@ pub use self::decryption::DecryptionCounters;
 use self::examples::BlindSpotExamples;
 pub(crate) use self::flow_state::FlowState;
 use self::flow_state::{ProtocolStates, TransportState};
+use self::login::LoginProgress;
+use self::strays::Strays;
 use self::stream_parsers::Parsers;
 use crate::Finding;
 use crate::alert::KnownAlerts;
@@ -35,7 +40,7 @@ use crate::clients::NamingDatabases;
 use crate::connection::OpenConnection;
 use crate::event_limits::{EventFrame, EventLimits};
 use crate::finding::Baseline;
-use crate::hosts::{HostLimits, HostUpdate, Hosts, Update};
+use crate::hosts::{HostLimits, HostUpdate, Hosts, Progress, ProgressUpdate, Update};
 use crate::notices::Observed;
 use crate::p0f_flow::is_hidden_from_p0f;
 use crate::parser_findings::FindingSettings;
@@ -65,6 +70,8 @@ pub struct Observers {
     baseline: Option<Arc<Baseline>>,
     known: Option<Arc<KnownAlerts>>,
     examples: BlindSpotExamples,
+    /// Absent unless findings above fingerprints are enabled.
+    strays: Option<Box<Strays>>,
 }
 
 /// Output of the protocols: a finding for the sink, or an update of the host table.
@@ -74,6 +81,23 @@ pub(crate) type FlowOutput = Route<Finding, HostUpdate>;
 fn baseline_update(output: &FlowOutput, subject: Side) -> Option<FlowOutput> {
     let Route::Report(finding) = output else { return None };
     Some(Route::Update(Update::Observed(Box::new(Observed::of(finding, subject)?)).into()))
+}
+
+/// The update for a step of a connection.
+fn progress_update(step: Progress, by_tool: bool, is_proven: bool) -> FlowOutput {
+    let mut update = HostUpdate::from(Update::Progress(ProgressUpdate { step, by_tool }));
+    update.set_proven(is_proven);
+    Route::Update(update)
+}
+
+/// Adds to an output what the flow knows: whether its addresses are proven, and the packet of a conflict.
+#[inline]
+fn complete(output: &mut FlowOutput, is_proven: bool, packet_number: impl FnOnce() -> u64) {
+    match output {
+        Route::Update(update) => update.set_proven(is_proven),
+        Route::Report(Finding::Conflict(found)) => found.complete(packet_number(), is_proven),
+        Route::Report(_) => {}
+    }
 }
 
 /// Marks an update of a host that is its first one in the connection.
@@ -108,6 +132,7 @@ impl Protocol for Observers {
             baseline: self.baseline.clone(),
             known: self.known.clone(),
             examples: BlindSpotExamples::default(),
+            strays: self.strays.as_ref().map(|_| Box::new(Strays::new())),
             ..*self
         }
     }
@@ -139,16 +164,25 @@ impl Protocol for Observers {
         tcp().or_else(http).or_else(tls).or_else(tls_udp).or_else(ssh)
     }
 
+    #[inline]
+    fn on_stray_segment(&mut self, segment: &Segment<'_>, emit: &mut impl FnMut(Side, FlowOutput)) {
+        if let Some(kind) = self.strays.as_mut().and_then(|strays| strays.on_segment(segment)) {
+            emit(Side::Client, progress_update(Progress::Stray(kind), false, false));
+        }
+    }
+
     /// Skips most segments of an open connection: acknowledgements, and the next part of a body.
     #[inline(always)]
     fn skip_segment(&mut self, segment: &Segment<'_>, sender: Side, flow: &mut FlowState) -> bool {
-        let FlowState { protocols, allowance, .. } = flow;
+        let FlowState { protocols, allowance, handshake: progress, login, .. } = flow;
         let ProtocolStates { tcp: handshake, transport, ssh_peers, .. } = protocols;
         let (Some(tcp), TransportState::Tcp(streams)) = (segment.tcp(), transport) else { return false };
         let is_read = self.settings.scope != Scope::Full
             || self.connections
             || protocols.streams_done
             || ssh_peers.has_pending()
+            || progress.awaits(sender)
+            || login.is_some()
             || !self.skips_tcp(segment.ts, tcp.flags, sender, handshake, protocols.tcp_done);
         let is_skipped = !is_read && streams.skip_unread(segment, sender);
         if is_skipped {
@@ -167,7 +201,7 @@ impl Protocol for Observers {
         if self.is_hidden(segment) {
             return Interest::More;
         }
-        let FlowState { protocols, allowance, has_updated, matches } = flow;
+        let FlowState { protocols, allowance, has_updated, handshake, login, matches } = flow;
         if self.settings.scope == Scope::P0f {
             return self.analyze(segment, sender, protocols, emit);
         }
@@ -177,6 +211,15 @@ impl Protocol for Observers {
             let is_reserved = allowance.reserve_summary(ratio, segment);
             protocols.connection = Some(Box::new(OpenConnection::new(segment, sender, is_reserved)));
         }
+        let has_notices = self.settings.notices.is_some();
+        let by_tool = protocols.by_tool == Some(Side::Client);
+        let is_followed = has_notices || by_tool;
+        if let Some(step) = handshake.on_segment(segment, sender, is_followed)
+            && is_followed
+        {
+            emit(Side::Client.into(), progress_update(step, by_tool, handshake.is_proven()));
+        }
+        let (is_proven, mut has_keys) = (handshake.is_proven(), false);
         let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
         let (profiles, has_baseline) = (self.settings.profiles, self.baseline.is_some());
         let mut watcher = self.watcher.take();
@@ -188,8 +231,12 @@ impl Protocol for Observers {
             let ends = || sender.choose((own, other), (other, own));
             known.as_ref().is_some_and(|known| known.silences(finding, segment.ts, ends(), subject))
         };
-        let mut emit = |origin: Origin, mut output: FlowOutput| {
+        let mut admit = |origin: Origin, mut output: FlowOutput| {
             let frame = EventFrame::from_segment(segment);
+            complete(&mut output, is_proven, || {
+                origin.packet.map_or(segment.packet_number, |found| found.number)
+            });
+            has_keys |= matches!(output, Route::Report(Finding::SshHandshake(_)));
             if is_plain {
                 match allowance.admits(&limits, frame, &output) {
                     Some(text_bytes) => emit(Origin { text_bytes, ..origin }, output),
@@ -223,7 +270,8 @@ impl Protocol for Observers {
             }
             let Some(found) = found else { return };
             suppressed = suppressed.saturating_add(found.suppressed);
-            for (subject, found) in found.reported {
+            for (subject, mut found) in found.reported {
+                found.is_proven = is_proven;
                 let finding = Finding::Match(Box::new(found));
                 if is_known(&finding, subject) {
                     continue;
@@ -233,16 +281,24 @@ impl Protocol for Observers {
             }
         };
         let interest = if self.connections {
-            self.summarize(segment, sender, protocols, &mut emit)
+            self.summarize(segment, sender, protocols, &mut admit)
         } else {
-            self.analyze(segment, sender, protocols, &mut emit)
+            self.analyze(segment, sender, protocols, &mut admit)
         };
         (self.watcher, self.known) = (watcher, known);
         if suppressed > 0 {
             self.count_suppressed(suppressed);
             self.examples.add_segment(&self.counters, segment, sender);
         }
-        interest
+        if has_keys && has_notices {
+            *login = Some(Box::new(LoginProgress::new(segment.ts)));
+        }
+        if let Some(found) = login.as_mut().and_then(|login| login.on_segment(segment, sender)) {
+            *login = None;
+            emit(Side::Client.into(), progress_update(Progress::Login(found), false, is_proven));
+        }
+        let is_awaited = login.is_some() || is_followed && handshake.is_pending();
+        if is_awaited { Interest::More } else { interest }
     }
 
     fn has_end(FlowState { protocols, .. }: &FlowState) -> bool {
@@ -257,7 +313,8 @@ impl Protocol for Observers {
     }
 
     fn on_end(&mut self, flow: FlowState, emit: &mut impl FnMut(Event<FlowOutput>)) {
-        let FlowState { mut protocols, mut allowance, mut has_updated, mut matches } = flow;
+        let FlowState { mut protocols, mut allowance, mut has_updated, handshake, mut matches, .. } = flow;
+        let is_proven = handshake.is_proven();
         let mut watcher = self.watcher.take();
         let mut connection = protocols.connection.take();
         let has_baseline = self.baseline.is_some();
@@ -270,6 +327,7 @@ impl Protocol for Observers {
         };
         let mut admit = |mut event: Event<FlowOutput>, is_reserved: bool| {
             let frame = EventFrame::from_event(&event);
+            complete(&mut event.kind, is_proven, || event.packet_number);
             let reserved = if is_reserved { frame.summary_bytes() } else { 0 };
             if is_plain {
                 if allowance.admits_reserved(&limits, frame, &event.kind, reserved).is_some() {
@@ -306,7 +364,8 @@ impl Protocol for Observers {
                 (event.kind, event.text_bytes) = (update, 0);
                 emit(event);
             }
-            for (subject, found) in found.reported {
+            for (subject, mut found) in found.reported {
+                found.is_proven = is_proven;
                 let Some(mut event) = origin.clone() else { break };
                 let finding = Finding::Match(Box::new(found));
                 if is_known(&finding, &event, subject) {
@@ -343,7 +402,7 @@ impl Protocol for Observers {
     }
 
     #[inline]
-    fn buffered_bytes(FlowState { protocols, matches, .. }: &FlowState) -> usize {
+    fn buffered_bytes(FlowState { protocols, login, matches, .. }: &FlowState) -> usize {
         let connection = protocols.connection.as_ref().map_or(0, |connection| connection.heap_bytes());
         let transport = match &protocols.transport {
             TransportState::Tcp(streams) => {
@@ -353,7 +412,8 @@ impl Protocol for Observers {
         };
         let p0f = protocols.p0f.as_ref().map_or(0, |p0f| size_of_val(&**p0f));
         let matches = matches.as_ref().map_or(0, |matches| matches.heap_bytes());
-        transport.saturating_add(connection).saturating_add(p0f).saturating_add(matches)
+        let login = login.as_ref().map_or(0, |login| size_of_val(&**login));
+        transport.saturating_add(connection).saturating_add(p0f).saturating_add(matches).saturating_add(login)
     }
 }
 

@@ -7,6 +7,7 @@ use huginn_net_db::{ClientDatabase, Database};
 use huginn_net_tcp::TcpObserver;
 use huginn_net_tls::{TlsParserSettings, TlsUdpObserver};
 
+use super::strays::Strays;
 use super::{BlindSpotExamples, Decryption, Observers, ProtocolCounters};
 use crate::alert::KnownAlerts;
 use crate::clients::NamingDatabases;
@@ -44,6 +45,7 @@ impl Observers {
             baseline: None,
             known: None,
             examples: BlindSpotExamples::default(),
+            strays: None,
         }
     }
 
@@ -170,6 +172,7 @@ impl Observers {
     #[must_use]
     pub fn notices(mut self, settings: Option<NoticeSettings>) -> Self {
         self.settings.notices = settings;
+        self.strays = settings.map(|_| Box::new(Strays::new()));
         self
     }
 

@@ -10,6 +10,7 @@ use super::FlowOutput;
 use super::decryption::{ContentEvent, TlsContent, TlsContentCounters};
 use super::decryption::{Decryption, DecryptionCounters};
 use crate::Finding;
+use crate::finding::ConflictFinding;
 use crate::parser_findings::{ParserFindings, on_ssh};
 #[cfg(feature = "decrypt")]
 use huginn_net_core::Tally;
@@ -169,7 +170,8 @@ impl ParserReader<'_> {
         let Self { findings, http, conflict, .. } = self;
         if let Some(reason) = input.conflict().filter(|reason| *conflict != Some(*reason)) {
             *conflict = Some(reason);
-            emit(Side::Client, Route::Report(Finding::Conflict(reason)));
+            let finding = ConflictFinding::new(reason, input.conflicting_packet());
+            emit(Side::Client, Route::Report(Finding::Conflict(finding)));
         }
         match http {
             Some(counters) => {

@@ -91,17 +91,17 @@ records! {
         finding in "finding": Text<'a>,
         /// The reason in words; of a conflict, what distinguishes its packets
         reason: Text<'a>,
-        /// What is scanned: `ports` of a host or `hosts` on a port
+        /// What is scanned: `ports` of a host or `hosts` on a few ports
         scanned[omitted]: Option<Text<'a>>,
-        /// Address or port that is scanned; server name or address of a beacon
+        /// Address or ports that are scanned; server name or address of a beacon
         target[omitted]: Option<Text<'a>>,
         /// Number of scanned ports or hosts
         targets[omitted]: Option<u32>,
-        /// How many of them answered
+        /// How many of them accepted
         answered[omitted]: Option<u32>,
-        /// Number of SYNs of a scan, without retransmissions
+        /// Number of SYNs of a scan, or of its other segments, without retransmissions
         syns[omitted]: Option<u64>,
-        /// Time from the first SYN of a scan to the last one, in seconds
+        /// Time from the first segment of a scan to the last one, in seconds
         duration[omitted]: Option<f64>,
         /// Tool that scans, if it is known
         tool[omitted]: Option<Text<'a>>,
@@ -497,13 +497,13 @@ impl<'a> FindingRecord<'a> {
 
     /// Adds the numbers of a scan.
     fn with_scan(self, scan: &'a ScanNotice) -> Self {
-        let (scanned, target) = match &scan.target {
-            ScanTarget::Host(ip) => ("ports", Text::of(ip)),
-            ScanTarget::Port(port) => ("hosts", Text::of(port)),
+        let scanned = match &scan.target {
+            ScanTarget::Host(_) => "ports",
+            ScanTarget::Ports(_) => "hosts",
         };
         Self {
             scanned: Some(scanned.into()),
-            target: Some(target),
+            target: Some(Text::of(&scan.target)),
             targets: Some(scan.targets),
             answered: Some(scan.answered),
             syns: Some(scan.syns),

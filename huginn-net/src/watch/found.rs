@@ -38,6 +38,8 @@ pub struct Match {
     pub ja4: Option<Ja4>,
     /// The software that the event shows.
     pub software: Option<ClientMatch>,
+    /// Whether the handshake of the connection shows that neither side forged its address.
+    pub is_proven: bool,
     pub(crate) text_limit: TextLimit,
 }
 

@@ -112,6 +112,7 @@ impl WatchLists {
             user_agent: None,
             ja4: None,
             software: None,
+            is_proven: false,
             text_limit: finding.text_limit(),
         };
         match finding {

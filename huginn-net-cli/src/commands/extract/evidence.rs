@@ -10,7 +10,7 @@ use huginn_net::{Event, Finding};
 /// A finding, with the packets that show it.
 pub(super) struct Evidence {
     /// What its client contacts, if it is not only the connection of the event.
-    traffic: Option<Traffic>,
+    traffic: Vec<Traffic>,
     packets: Vec<NamedPacket>,
     /// The packet of its event.
     packet: u64,
@@ -52,23 +52,24 @@ impl Evidence {
         let Finding::Notice(notice) = &event.kind else { return None };
         let flow = &event.flow;
         let (client, tunnel) = (flow.client.ip(), flow.tunnel_key());
-        let server = match &notice.kind {
-            TrafficNoticeKind::Scan(scan) => match scan.target {
-                ScanTarget::Host(ip) => Some(Server::Host(ip)),
-                ScanTarget::Port(port) => Some(Server::Port(port)),
-                _ => None,
+        let servers = match &notice.kind {
+            TrafficNoticeKind::Scan(scan) => match &scan.target {
+                ScanTarget::Host(ip) => vec![Server::Host(*ip)],
+                ScanTarget::Ports(ports) => ports.iter().copied().map(Server::Port).collect(),
+                _ => Vec::new(),
             },
             TrafficNoticeKind::Beacon(beacon) => match beacon.target {
-                BeaconTarget::Address(address) => Some(Server::Endpoint(address)),
-                _ => Some(Server::Endpoint(flow.server)),
+                BeaconTarget::Address(address) => vec![Server::Endpoint(address)],
+                _ => vec![Server::Endpoint(flow.server)],
             },
-            _ => None,
+            _ => Vec::new(),
         };
+        let traffic = |server| Traffic { client, server, transport: flow.transport, tunnel };
         let is_of_beacon = matches!(notice.kind, TrafficNoticeKind::Beacon(_));
         let until = event.packet_number;
         let named = |packet: &u64| NamedPacket { packet: *packet, client, tunnel, is_of_beacon, until };
         Some(Self {
-            traffic: server.map(|server| Traffic { client, server, transport: flow.transport, tunnel }),
+            traffic: servers.into_iter().map(traffic).collect(),
             packets: notice.packets.iter().map(named).collect(),
             packet: event.packet_number,
         })
@@ -77,7 +78,7 @@ impl Evidence {
     /// A finding without packets.
     #[cfg(test)]
     pub(super) fn without_packets(packet: u64) -> Self {
-        Self { traffic: None, packets: Vec::new(), packet }
+        Self { traffic: Vec::new(), packets: Vec::new(), packet }
     }
 }
 
@@ -97,9 +98,7 @@ impl AllEvidence {
         let Evidence { traffic, packets, packet } = evidence;
         self.findings = self.findings.saturating_add(1);
         self.packets.extend(packets);
-        if let Some(traffic) = traffic {
-            self.add_traffic(traffic, packet);
-        }
+        traffic.into_iter().for_each(|traffic| self.add_traffic(traffic, packet));
     }
 
     fn add_traffic(&mut self, traffic: Traffic, until: u64) {

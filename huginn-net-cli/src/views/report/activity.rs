@@ -354,7 +354,7 @@ fn write_value(text: &mut String, event: &Event) -> bool {
         }
         Finding::HostChange(finding) | Finding::IpSharing(finding) => put(text, &finding.reasons),
         Finding::Mismatch(found) => put(text, &Escaped(found.to_string().as_bytes())),
-        Finding::Conflict(found) => put(text, &found.as_str()),
+        Finding::Conflict(found) => put(text, &found.conflict.as_str()),
         Finding::Tool(found) => put(text, &found.label),
         Finding::Notice(notice) => put(text, &Escaped(notice.to_string().as_bytes())),
         Finding::Match(found) => {

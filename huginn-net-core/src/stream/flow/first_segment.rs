@@ -11,6 +11,9 @@ use crate::{
     TcpHeader,
 };
 
+/// Length of a packet number, in bytes.
+const NUMBER_LEN: usize = size_of::<u64>();
+
 /// The numbers of the first segment with payload, from which the connection can be rebuilt.
 #[derive(Debug)]
 pub(super) struct FirstSegment {
@@ -23,8 +26,8 @@ pub(super) struct FirstSegment {
     summarized: u8,
     summaries: [u8; MAX_RESUMABLE_PARSERS],
     traits: SegmentTraits,
-    /// The payload, until the receiver acknowledges it.
-    pub(super) bytes: Option<Box<[u8]>>,
+    /// The payload after the number of its packet, until the receiver acknowledges it.
+    bytes: Option<Box<[u8]>>,
 }
 
 impl FirstSegment {
@@ -58,6 +61,26 @@ impl FirstSegment {
         let mut take = SaveSummaries { first: self, index: 0, is_complete: true };
         parsers.visit(&mut take);
         take.is_complete && self.summarized != 0
+    }
+
+    /// Keeps the payload.
+    pub(super) fn keep(&mut self, payload: &[u8], packet_number: u64) {
+        let mut bytes = Vec::with_capacity(payload.len().saturating_add(NUMBER_LEN));
+        bytes.extend_from_slice(&packet_number.to_ne_bytes());
+        bytes.extend_from_slice(payload);
+        self.bytes = Some(bytes.into());
+    }
+
+    /// Drops the payload.
+    pub(super) fn forget(&mut self) {
+        self.bytes = None;
+    }
+
+    /// Takes the payload, and the number of its packet.
+    fn take_kept(&mut self) -> Option<(Vec<u8>, u64)> {
+        let bytes = self.bytes.take()?;
+        let (number, payload) = bytes.split_first_chunk::<NUMBER_LEN>()?;
+        Some((payload.to_vec(), u64::from_ne_bytes(*number)))
     }
 
     /// Whether another segment only acknowledges this one.
@@ -95,7 +118,7 @@ impl FirstSegment {
             &mut |_, _, _| {},
         );
         if let Some(direction) = open.connection.direction_mut(sender) {
-            direction.restore_unsettled(self.bytes.take(), traits);
+            direction.restore_unsettled(self.take_kept(), traits);
         }
         open.parsers.visit(&mut RestoreSummaries { first: self, index: 0 });
         open.parsers.visit(&mut Resume { start, sender, len: payload.len() });

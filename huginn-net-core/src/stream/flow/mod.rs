@@ -96,7 +96,7 @@ impl<S: ParserSet> StreamFlow<S> {
             }
             State::FirstSegment(first) => {
                 if first.is_acknowledged_by(tcp, payload, sender) {
-                    first.bytes = None;
+                    first.forget();
                     self.buffered_bytes = 0;
                     return Interest::More;
                 }
@@ -271,12 +271,13 @@ impl<S: ParserSet> StreamFlow<S> {
                     start,
                     packet: None,
                     conflict: None,
+                    conflicting_packet: None,
                     is_first_segment: true,
                 },
             );
             if first.take_summaries(&mut parsers) {
                 if sender == Side::Client {
-                    first.bytes = Some(payload.into());
+                    first.keep(payload, segment.packet_number);
                     self.buffered_bytes = first.len.into();
                 }
                 self.state = State::FirstSegment(first);

@@ -131,7 +131,11 @@ impl<S: ParserSet> Open<S> {
             for part in [before, after] {
                 if !part.is_empty() {
                     let input = StreamInput::new(side, StreamData::Bytes(part), start);
-                    feed(&mut parsers, StreamInput { packet, conflict: found.reason, ..input });
+                    let conflicting_packet = found.delivered_packet.filter(|_| found.reason.is_some());
+                    feed(
+                        &mut parsers,
+                        StreamInput { packet, conflict: found.reason, conflicting_packet, ..input },
+                    );
                 }
             }
         }

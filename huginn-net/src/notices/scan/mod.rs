@@ -1,0 +1,298 @@
+//! Scans: many ports of a host, or many hosts on a few ports, most of which do not accept.
+
+mod client;
+mod notice;
+mod open;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use huginn_net_core::{Event, IdleLimits, IdleMap, Timestamp};
+use huginn_net_db::Label;
+
+use self::client::Client;
+pub use self::notice::{ScanNotice, ScanRemark, ScanSegments, ScanTarget};
+use self::open::OpenScan;
+use super::{ClientKey, NoticeSettings, TrafficNotice, client_of};
+use crate::hosts::{Progress, StrayKind, Tools};
+use crate::limits::{
+    MAX_SCAN_BYTES, MAX_SCAN_CLIENTS, MAX_SCAN_TARGETS, MAX_SCANS_PER_CLIENT, SCAN_ANSWER_NANOS,
+    SCAN_WINDOW_NANOS, SLOW_SCAN_WINDOWS,
+};
+
+/// The connections of each client in the last minutes, and the scans that were found.
+#[derive(Debug)]
+pub(super) struct Scans {
+    clients: IdleMap<ClientKey, Client>,
+    /// Clients to evaluate once their last servers had time to answer, by time.
+    due: VecDeque<(u64, ClientKey)>,
+    /// Clients with a scan that grew since its last report, and when those that ended were last looked for.
+    growing: Vec<ClientKey>,
+    swept_at: u64,
+    /// Whether a server answered a SYN, or a client went on after one.
+    has_answers: bool,
+    thresholds: Thresholds,
+}
+
+/// How many targets are a scan.
+#[derive(Clone, Copy, Debug)]
+struct Thresholds {
+    ports: u32,
+    hosts: u32,
+}
+
+impl Thresholds {
+    /// So many times as many; not more than are kept.
+    fn times(self, factor: u32) -> Self {
+        let times = |count: u32| count.saturating_mul(factor).min(MAX_SCAN_TARGETS);
+        Self { ports: times(self.ports), hosts: times(self.hosts) }
+    }
+
+    fn min(self) -> usize {
+        self.ports.min(self.hosts) as usize
+    }
+}
+
+impl Scans {
+    pub(super) fn new(settings: &NoticeSettings) -> Self {
+        let NoticeSettings { scan_ports, scan_hosts, .. } = settings;
+        Self::with_thresholds(Thresholds { ports: scan_ports.get(), hosts: scan_hosts.get() }.times(1))
+    }
+
+    fn with_thresholds(thresholds: Thresholds) -> Self {
+        let limits = IdleLimits {
+            max_entries: MAX_SCAN_CLIENTS,
+            // The longest time in which targets are counted, and the time after which scans are reported with their last numbers.
+            idle_timeout: Duration::from_nanos(
+                SCAN_WINDOW_NANOS.saturating_mul(SLOW_SCAN_WINDOWS.saturating_add(2)),
+            ),
+            max_buffered_bytes: MAX_SCAN_BYTES,
+        };
+        Self {
+            clients: IdleMap::new(&limits),
+            due: VecDeque::new(),
+            growing: Vec::new(),
+            swept_at: 0,
+            has_answers: false,
+            thresholds,
+        }
+    }
+
+    pub(super) fn evicted(&self) -> u64 {
+        let counters = self.clients.counters();
+        counters.evicted.saturating_add(counters.evicted_for_memory)
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::with_thresholds(self.thresholds);
+    }
+
+    /// Counts a SYN.
+    pub(super) fn on_syn<K>(
+        &mut self,
+        event: &Event<K>,
+        label: Option<&Arc<Label>>,
+        now: Timestamp,
+        report: &mut impl FnMut(Event<TrafficNotice>),
+    ) {
+        let tool = label.filter(|label| Tools::names_tool(label));
+        self.on_target(event, ScanSegments::Syn, tool, now, report);
+    }
+
+    /// Counts a SYN, or a segment without connection.
+    fn on_target<K>(
+        &mut self,
+        event: &Event<K>,
+        segments: ScanSegments,
+        tool: Option<&Arc<Label>>,
+        now: Timestamp,
+        report: &mut impl FnMut(Event<TrafficNotice>),
+    ) {
+        let (key, at) = (client_of(event), now.as_nanos());
+        let new = || Client::new(at, event.flow.tunnel.clone());
+        let slot = self.clients.touch(&key, now).or_else(|| self.clients.insert(key, now, new()));
+        let Some((slot, client)) = slot.and_then(|slot| Some((slot, self.clients.get_mut(slot)?))) else {
+            return;
+        };
+        let tunnel = &event.flow.tunnel;
+        for scan in &mut client.scans {
+            if scan.grow(event, segments, tool, at) {
+                report(scan.report(key.0, tunnel.clone(), at));
+            }
+        }
+        if !client.is_growing && client.scans.iter().any(OpenScan::has_grown) {
+            client.is_growing = true;
+            self.growing.push(key);
+        }
+        client.add(event, segments, tool, at);
+        if !client.is_due && client.len() >= self.thresholds.min() {
+            client.is_due = true;
+            self.due.push_back((at.saturating_add(SCAN_ANSWER_NANOS), key));
+        }
+        let heap_bytes = client.heap_bytes();
+        self.clients.set_buffered_bytes(slot, heap_bytes);
+        // Time may stand still.
+        if self.due.len() > MAX_SCAN_CLIENTS
+            && let Some(due) = self.due.pop_front()
+        {
+            self.evaluate(due, now, report);
+        }
+    }
+
+    /// Counts a SYN+ACK.
+    pub(super) fn on_answer<K>(&mut self, event: &Event<K>, now: Timestamp) {
+        self.has_answers = true;
+        self.with_client(event, now, |client| client.accept(event.flow.server, false));
+    }
+
+    /// Takes what follows a SYN, or a segment without connection. `is_proven`: the client acknowledged the SYN+ACK.
+    pub(super) fn on_progress<K>(
+        &mut self,
+        event: &Event<K>,
+        step: Progress,
+        is_proven: bool,
+        now: Timestamp,
+        report: &mut impl FnMut(Event<TrafficNotice>),
+    ) {
+        let server = event.flow.server;
+        self.has_answers |= matches!(step, Progress::Refused | Progress::Continues { .. } | Progress::Data);
+        match step {
+            Progress::Stray(StrayKind::Reset) => {
+                self.with_peer(event, now, |client| client.refuse(event.flow.client, false));
+            }
+            Progress::Stray(kind) => {
+                self.with_peer(event, now, |client| client.on_answer_to_stray(event.flow.client));
+                if let Some(segments) = segments(kind) {
+                    self.on_target(event, segments, None, now, report);
+                }
+            }
+            Progress::Repeats | Progress::Login(_) => {}
+            Progress::Refused => self.with_client(event, now, |client| client.refuse(server, true)),
+            Progress::Data => self.with_client(event, now, |client| client.on_data(server)),
+            Progress::Continues { has_data } => self.with_client(event, now, |client| {
+                client.accept(server, true);
+                if has_data {
+                    client.on_data(server);
+                } else if is_proven {
+                    client.prove(server, now.as_nanos());
+                }
+            }),
+            Progress::Resets => self.with_client(event, now, |client| {
+                client.reset(server);
+                if is_proven {
+                    client.prove(server, now.as_nanos());
+                }
+            }),
+        }
+    }
+
+    /// Changes the client of an event, if it is known.
+    fn with_client<K>(&mut self, event: &Event<K>, now: Timestamp, change: impl FnOnce(&mut Client)) {
+        self.change(client_of(event), now, change);
+    }
+
+    /// Changes the server of an event, if it is known as a client.
+    fn with_peer<K>(&mut self, event: &Event<K>, now: Timestamp, change: impl FnOnce(&mut Client)) {
+        self.change((event.flow.server.ip(), event.flow.tunnel_key()), now, change);
+    }
+
+    fn change(&mut self, key: ClientKey, now: Timestamp, change: impl FnOnce(&mut Client)) {
+        let Some((slot, client)) = self.clients.touch_mut(&key, now) else { return };
+        change(client);
+        let heap_bytes = client.heap_bytes();
+        self.clients.set_buffered_bytes(slot, heap_bytes);
+    }
+
+    /// Evaluates the clients whose last servers had time to answer.
+    pub(super) fn on_time(&mut self, now: Timestamp, report: &mut impl FnMut(Event<TrafficNotice>)) {
+        while let Some(due) = self.due.front().copied().filter(|(at, _)| *at <= now.as_nanos()) {
+            self.due.pop_front();
+            self.evaluate(due, now, report);
+        }
+        // Before the client is forgotten.
+        if now.as_nanos().saturating_sub(self.swept_at) >= SCAN_WINDOW_NANOS {
+            self.swept_at = now.as_nanos();
+            self.report_totals(now, now.as_nanos().saturating_sub(SCAN_WINDOW_NANOS), report);
+        }
+    }
+
+    /// Reports the last numbers of scans that grew since their last report, and have had no segment since `last`.
+    fn report_totals(&mut self, now: Timestamp, last: u64, report: &mut impl FnMut(Event<TrafficNotice>)) {
+        let clients = &mut self.clients;
+        self.growing.retain(|key| {
+            let Some(client) = clients.peek_mut(key) else { return false };
+            let Client { scans, tunnel, is_growing, .. } = client;
+            for scan in scans.iter_mut().filter(|scan| scan.has_grown() && scan.last.at <= last) {
+                if scan.is_sure() {
+                    report(scan.report(key.0, tunnel.clone(), now.as_nanos()));
+                } else {
+                    scan.set_reported();
+                }
+            }
+            *is_growing = scans.iter().any(OpenScan::has_grown);
+            *is_growing
+        });
+    }
+
+    /// Evaluates the clients that are left at the end of a capture, and reports the last numbers of scans.
+    pub(super) fn on_end(&mut self, now: Timestamp, report: &mut impl FnMut(Event<TrafficNotice>)) {
+        for due in std::mem::take(&mut self.due) {
+            self.evaluate(due, now, report);
+        }
+        self.report_totals(now, u64::MAX, report);
+    }
+
+    /// Evaluates a client that was due at a time.
+    fn evaluate(
+        &mut self,
+        (at, key): (u64, ClientKey),
+        now: Timestamp,
+        report: &mut impl FnMut(Event<TrafficNotice>),
+    ) {
+        // After a pause, the idle timeout of the client may be over.
+        let at = at.min(now.as_nanos());
+        let Some((slot, client)) = self.clients.touch_mut(&key, Timestamp::from_nanos(at, 9)) else { return };
+        client.is_due = false;
+        let tunnel = client.tunnel.clone();
+        for group in client.groups(self.thresholds, self.has_answers, at, now.as_nanos()) {
+            if client.scans.len() >= MAX_SCANS_PER_CLIENT {
+                break;
+            }
+            let Some(scan) = client.open(&group) else { continue };
+            if group.segments == ScanSegments::Syn && !self.has_answers {
+                scan.set_remark(ScanRemark::NoAnswers);
+            }
+            report(scan.report(key.0, tunnel.clone(), now.as_nanos()));
+            client.add_later();
+        }
+        if !client.is_growing && client.scans.iter().any(OpenScan::has_grown) {
+            client.is_growing = true;
+            self.growing.push(key);
+        }
+        let heap_bytes = client.heap_bytes();
+        self.clients.set_buffered_bytes(slot, heap_bytes);
+    }
+}
+
+/// The segments of a scan with those of this kind.
+fn segments(kind: StrayKind) -> Option<ScanSegments> {
+    match kind {
+        StrayKind::Fin => Some(ScanSegments::Fin),
+        StrayKind::Null => Some(ScanSegments::Null),
+        StrayKind::Xmas => Some(ScanSegments::Xmas),
+        StrayKind::Ack => Some(ScanSegments::Ack),
+        StrayKind::Maimon => Some(ScanSegments::Maimon),
+        StrayKind::Reset => None,
+    }
+}
+
+/// Whether `part` is at least this percentage of `all`.
+fn is_percent(part: usize, all: usize, percent: usize) -> bool {
+    part.saturating_mul(100) >= all.saturating_mul(percent)
+}
+
+/// Whether `part` is at most this percentage of `all`.
+fn is_at_most(part: usize, all: usize, percent: usize) -> bool {
+    part.saturating_mul(100) <= all.saturating_mul(percent)
+}
