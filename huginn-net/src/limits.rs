@@ -258,10 +258,14 @@ pub(crate) const MAX_SCAN_CLIENTS: usize = 1 << 16;
 /// Maximum memory of their targets and scans, in bytes.
 pub(crate) const MAX_SCAN_BYTES: usize = 32 << 20;
 
-/// Contacts at regular intervals that make a beacon: at random times, fewer than one of 10^11 series is so regular.
+/// Contacts at intervals within [`MAX_BEACON_DEVIATION_PERMILLE`] that make a beacon.
 pub(crate) const BEACON_CONTACTS: NonZeroU32 = NonZeroU32::MIN.saturating_add(19);
 
-/// Maximum number of contacts that a caller may ask for: 24 KiB of times and packet numbers.
+/// Fewer contacts that make a beacon, and the maximum deviation of their intervals from the median, in thousandths of it. Contacts
+/// at random times fulfil one of these steps, or the one of [`BEACON_CONTACTS`], with a probability below 10^-10, whatever their rate.
+pub(crate) const BEACON_STEPS: [(u32, u32); 3] = [(10, 50), (14, 95), (17, 155)];
+
+/// Maximum number of contacts that a caller may ask for: 64 KiB of times and packet numbers.
 pub(crate) const MAX_BEACON_CONTACTS: u32 = 1000;
 
 /// Time without activity after which the next one is another contact, in milliseconds: connections of one visit follow each
@@ -271,8 +275,18 @@ pub(crate) const BEACON_GAP_MILLIS: u64 = 2000;
 /// Minimum period of a beacon, in milliseconds: five times the gap, which makes short random intervals more alike.
 pub(crate) const MIN_BEACON_PERIOD_MILLIS: u32 = 10_000;
 
+/// Time without a new connection after which the next one is another contact, for periods below [`MIN_BEACON_PERIOD_MILLIS`].
+pub(crate) const BEACON_CONNECTION_GAP_MILLIS: u64 = 400;
+
+/// Minimum period of a beacon of connections, in milliseconds: five times their gap.
+pub(crate) const MIN_BEACON_CONNECTION_PERIOD_MILLIS: u32 = 2000;
+
+/// Time between two connections that ends a series with a period below [`MIN_BEACON_PERIOD_MILLIS`], in milliseconds: more than
+/// that of one lost connection.
+pub(crate) const MAX_BEACON_CONNECTION_PAUSE_MILLIS: u64 = 25_000;
+
 /// Maximum deviation of an interval from the median: beacons commonly vary by up to 20 %.
-pub(crate) const MAX_BEACON_DEVIATION_PERCENT: u32 = 25;
+pub(crate) const MAX_BEACON_DEVIATION_PERMILLE: u32 = 250;
 
 /// Minimum share of the intervals within that deviation: some contacts are lost or repeated.
 pub(crate) const MIN_BEACON_REGULAR_PERCENT: usize = 90;

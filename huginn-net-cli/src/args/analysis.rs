@@ -108,7 +108,7 @@ pub(crate) struct ThresholdArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1024))]
     pub(crate) scan_hosts: Option<u32>,
 
-    /// Report a beacon after N contacts at regular intervals [default: 20]
+    /// Report a beacon after N contacts at intervals that vary by up to 25 %, or fewer more regular ones [default: 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..=1000))]
     pub(crate) beacon_count: Option<u32>,
 }

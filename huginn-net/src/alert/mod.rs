@@ -9,7 +9,8 @@ use std::sync::LazyLock;
 use sha1::{Digest, Sha1};
 
 pub use self::known::{KnownAlerts, KnownAlertsError};
-use crate::finding::{BeaconService, TrafficNoticeKind};
+use crate::finding::TrafficNoticeKind;
+use crate::hosts::is_public;
 use crate::{Event, Finding};
 
 /// How much an alert matters.
@@ -190,10 +191,15 @@ impl<'e> Alert<'e> {
             Finding::Match(_) | Finding::Conflict(_) => Severity::High,
             Finding::Notice(notice) => match &notice.kind {
                 TrafficNoticeKind::Scan(_) => Severity::High,
-                TrafficNoticeKind::Beacon(found) => match (&found.software, found.service) {
-                    (None, None | Some(BeaconService::Port(_))) => Severity::Medium,
-                    _ => Severity::Low,
-                },
+                TrafficNoticeKind::Beacon(found) => {
+                    let is_known = found.software.is_some() || found.service.is_some();
+                    let is_outside = is_public(self.event.flow.server.ip());
+                    if is_known || !is_outside || !found.is_answered {
+                        Severity::Low
+                    } else {
+                        Severity::Medium
+                    }
+                }
                 TrafficNoticeKind::Imitation(_) => Severity::Medium,
                 TrafficNoticeKind::Contradiction(_) | TrafficNoticeKind::NewFingerprint(_) => Severity::Low,
             },

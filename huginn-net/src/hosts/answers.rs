@@ -217,19 +217,20 @@ fn network(ip: IpAddr) -> (bool, u32) {
     }
 }
 
-/// Whether an address is one of the Internet: neither private nor local, and not reserved for documentation.
+/// Whether an address is one of the Internet: neither private nor local. Those reserved for documentation count as well: they
+/// replace addresses of the Internet in captures that are published.
 pub fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => {
             let [first, second, ..] = ip.octets();
             // 100.64.0.0/10 is shared by the customers of a provider (RFC 6598).
             let is_shared = first == 100 && second & 0xc0 == 64;
-            !(ip.is_private() || ip.is_loopback() || ip.is_link_local() || ip.is_documentation() || is_shared)
+            !(ip.is_private() || ip.is_loopback() || ip.is_link_local() || is_shared)
                 && (1..224).contains(&first)
         }
         IpAddr::V6(ip) => {
-            let [first, second, ..] = ip.segments();
-            first & 0xe000 == 0x2000 && (first, second) != (0x2001, 0xdb8)
+            let [first, ..] = ip.segments();
+            first & 0xe000 == 0x2000
         }
     }
 }
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn private_and_reserved_addresses_are_not_public() {
+    fn private_and_local_addresses_are_not_public() {
         for ip in [
             "10.1.1.1",
             "172.31.0.1",
@@ -301,11 +302,10 @@ mod tests {
             "0.0.0.0",
             "224.0.0.1",
             "fe80::1",
-            "2001:db8::1",
         ] {
             assert!(!is_public(ip.parse().unwrap()), "{ip}");
         }
-        for ip in ["8.8.8.8", "100.128.0.1", "172.32.0.1", "2a00::1"] {
+        for ip in ["8.8.8.8", "100.128.0.1", "172.32.0.1", "198.51.100.1", "2a00::1", "2001:db8::1"] {
             assert!(is_public(ip.parse().unwrap()), "{ip}");
         }
     }

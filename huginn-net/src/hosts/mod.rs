@@ -331,17 +331,18 @@ impl Hosts {
     }
 
     /// Compares the values of an event with the baseline, if there is one.
-    fn learn(
+    fn learn<K>(
         &mut self,
-        update: &huginn_net_core::Event<HostUpdate>,
+        event: &huginn_net_core::Event<K>,
         observed: &Observed,
+        is_proven: bool,
         report: &mut impl FnMut(Event),
     ) {
         let Self { learner, rates, known, .. } = self;
         let Some(learner) = learner else { return };
-        learner.on_values(update, observed, &mut |mut event| {
+        learner.on_values(event, observed, &mut |mut event| {
             if let Finding::Notice(notice) = &mut event.kind {
-                notice.is_proven = update.kind.is_proven;
+                notice.is_proven = is_proven;
             }
             admit(rates, known.as_deref(), event, report);
         });
@@ -420,7 +421,7 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
 
     fn on_update(&mut self, update: huginn_net_core::Event<HostUpdate>, report: &mut impl FnMut(Event)) {
         if let Update::Observed(found) = &update.kind.update {
-            self.learn(&update, found, report);
+            self.learn(&update, found, update.kind.is_proven, report);
             return;
         }
         if let Some(notices) = &mut self.notices {
@@ -491,7 +492,7 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
             if self.learner.is_some()
                 && let Some(observed) = Observed::of(&event.kind, event.subject)
             {
-                self.learn(&event, &observed, report);
+                self.learn(&event, &observed, false, report);
             }
             admit(&mut self.rates, self.known.as_deref(), event, report);
         }
@@ -581,7 +582,7 @@ impl Host {
 
     fn on_handshake(&mut self, update: &TcpUpdate, context: &UpdateContext<'_>) -> UpdateResult {
         let mut result = UpdateResult::default();
-        let TcpUpdate { signature, matched, clock } = update;
+        let TcpUpdate { signature, matched, clock, .. } = update;
         if let Some(found) = matched.as_ref().filter(|found| found.label.is_tool()) {
             result.conclusions = [self.on_software(&found.label, context.side), None];
             if context.side == Side::Client && Tools::names_tool(&found.label) {

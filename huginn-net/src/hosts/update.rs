@@ -178,6 +178,8 @@ pub(crate) struct TcpUpdate {
     pub(crate) matched: Option<TcpMatch>,
     /// The clocks of the connection; present only in the scope of p0f.
     pub(crate) clock: Option<P0fClock>,
+    /// The initial sequence number.
+    pub(crate) isn: u32,
 }
 
 /// The label of the sender of a head.
@@ -229,6 +231,8 @@ pub(crate) struct RequestFacts {
     pub(crate) library: Option<Arc<str>>,
     /// Why the client is not the software that it claims to be.
     pub(crate) imitation: Option<Box<ImitationNotice>>,
+    /// A part of the random of a hello.
+    pub(crate) random: Option<u64>,
 }
 
 impl RequestFacts {
@@ -249,6 +253,7 @@ impl RequestFacts {
             software: found.as_deref().and_then(|software| software.application.clone()),
             library: found.as_deref().and_then(|software| software.library.clone()),
             imitation,
+            random: finding.client.hello.random().last_chunk().map(|bytes| u64::from_be_bytes(*bytes)),
         }
     }
 
@@ -273,6 +278,7 @@ impl RequestFacts {
             software: matched.map(|found| Arc::clone(&found.label.name)).or(by_settings),
             library: None,
             imitation,
+            random: None,
         }
     }
 }

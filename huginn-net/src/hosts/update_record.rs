@@ -46,8 +46,8 @@ pub struct HostUpdateRecord {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum UpdateRecord {
-    /// The match follows from the signature.
-    Tcp(SignatureRecord),
+    /// The match follows from the signature. The number is the initial sequence number.
+    Tcp(SignatureRecord, u32),
     Clock(ClockRecord),
     Http(Box<HttpRecord>),
     /// The link follows from the MTU.
@@ -74,6 +74,7 @@ struct RequestFactsRecord {
     library: Option<String>,
     /// The claim, and what contradicts it.
     imitation: Option<(String, Vec<String>)>,
+    random: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -153,8 +154,8 @@ impl HostUpdateRecord {
 impl UpdateRecord {
     fn new(update: &Update) -> Option<Self> {
         Some(match update {
-            Update::Tcp(TcpUpdate { signature, clock: None, .. }) => {
-                Self::Tcp(SignatureRecord::new(signature))
+            Update::Tcp(TcpUpdate { signature, clock: None, isn, .. }) => {
+                Self::Tcp(SignatureRecord::new(signature), *isn)
             }
             Update::Clock(clock) => Self::Clock(ClockRecord::new(*clock)),
             Update::Http(update) => Self::Http(Box::new(HttpRecord::new(update))),
@@ -177,13 +178,13 @@ impl UpdateRecord {
 
     fn read(self, database: &Database) -> Result<Update, HostRecordError> {
         Ok(match self {
-            Self::Tcp(record) => {
+            Self::Tcp(record, isn) => {
                 let signature = record.read()?;
                 let matched = match signature.handshake {
                     Handshake::Syn => database.match_syn(&signature),
                     Handshake::SynAck => database.match_syn_ack(&signature),
                 };
-                Update::Tcp(TcpUpdate { signature, matched, clock: None })
+                Update::Tcp(TcpUpdate { signature, matched, clock: None, isn })
             }
             Self::Clock(record) => Update::Clock(record.read()?),
             Self::Http(record) => Update::Http(Box::new(record.read(database)?)),
@@ -266,13 +267,14 @@ impl HttpRecord {
 
 impl RequestFactsRecord {
     fn new(contact: &RequestFacts) -> Self {
-        let RequestFacts { name, user_agent, software, library, imitation } = contact;
+        let RequestFacts { name, user_agent, software, library, imitation, random } = contact;
         Self {
             name: name.as_deref().map(<[u8]>::to_vec),
             user_agent: user_agent.as_deref().map(<[u8]>::to_vec),
             software: software.as_deref().map(str::to_owned),
             library: library.as_deref().map(str::to_owned),
             imitation: imitation.as_ref().map(|found| (found.claim.clone(), found.contradicts.clone())),
+            random: *random,
         }
     }
 
@@ -285,6 +287,7 @@ impl RequestFactsRecord {
             software: self.software.map(Arc::from),
             library: self.library.map(Arc::from),
             imitation: self.imitation.map(imitation),
+            random: self.random,
         }
     }
 }

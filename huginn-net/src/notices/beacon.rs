@@ -13,9 +13,10 @@ use super::service::{BeaconService, service};
 use super::{ClientKey, TrafficNotice, TrafficNoticeKind, at_packet, client_of};
 use crate::hosts::RequestFacts;
 use crate::limits::{
-    BEACON_GAP_MILLIS, MAX_BEACON_BYTES, MAX_BEACON_CANDIDATES, MAX_BEACON_DEVIATION_PERCENT,
-    MAX_BEACON_SERIES, MAX_NOTICE_PACKETS, MIN_BEACON_PERIOD_MILLIS, MIN_BEACON_REGULAR_PERCENT,
-    NOTICE_IDLE_SECS,
+    BEACON_CONNECTION_GAP_MILLIS, BEACON_CONTACTS, BEACON_GAP_MILLIS, BEACON_STEPS, MAX_BEACON_BYTES,
+    MAX_BEACON_CANDIDATES, MAX_BEACON_CONNECTION_PAUSE_MILLIS, MAX_BEACON_DEVIATION_PERMILLE,
+    MAX_BEACON_SERIES, MAX_NOTICE_PACKETS, MIN_BEACON_CONNECTION_PERIOD_MILLIS, MIN_BEACON_PERIOD_MILLIS,
+    MIN_BEACON_REGULAR_PERCENT, NOTICE_IDLE_SECS,
 };
 use crate::quoted::Quoted;
 
@@ -42,8 +43,10 @@ pub struct BeaconNotice {
     pub library: Option<Arc<str>>,
     /// The User-Agent of all contacts, which anything may claim.
     pub user_agent: Option<Box<[u8]>>,
-    /// The service that the name or the port stands for, which anything may use.
+    /// The service that the name, the port or the User-Agent stands for, which anything may use.
     pub service: Option<BeaconService>,
+    /// Whether the server accepted a connection.
+    pub is_answered: bool,
 }
 
 /// The server of a beacon.
@@ -88,7 +91,11 @@ impl Display for BeaconNotice {
         let verb = if self.is_known() { "polls" } else { "contacts" };
         let (period, jitter) = (self.period(), self.jitter());
         let decimals = if period < 100.0 { 1 } else { 0 };
-        write!(f, "{verb} {target} every {period:.decimals$} s (jitter {jitter:.1} %), {contacts} times: ")?;
+        let answer = if self.is_answered { "" } else { ", no answer seen" };
+        write!(
+            f,
+            "{verb} {target} every {period:.decimals$} s (jitter {jitter:.1} %), {contacts} times{answer}: "
+        )?;
         match (software, library, user_agent) {
             (Some(software), ..) => write!(f, "software {software}")?,
             (None, _, Some(text)) => write!(f, "User-Agent says {}", Quoted(text))?,
@@ -96,6 +103,7 @@ impl Display for BeaconNotice {
             (None, None, None) => f.write_str("software unknown")?,
         }
         match service {
+            Some(BeaconService::UserAgent(service)) => write!(f, " ({service})"),
             Some(service) => write!(f, ", {service}"),
             None => Ok(()),
         }
@@ -119,36 +127,53 @@ enum TargetKey {
 pub(super) struct Beacons {
     candidates: IdleMap<PairKey, Candidate>,
     series: IdleMap<PairKey, Series>,
-    /// Number of contacts that make a beacon.
-    contacts: u32,
+    steps: Steps,
 }
+
+/// Numbers of contacts that make a beacon, each with the maximum deviation of their intervals in thousandths of the median. The
+/// numbers rise.
+#[derive(Debug)]
+struct Steps(Vec<(usize, u32)>);
 
 /// The first two contacts.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     first: Contact,
-    /// The last contact, which may be the first one, and its last activity, in milliseconds.
-    last: Contact,
-    active: u64,
-    traits: Traits,
-    has_name: bool,
+    second: Option<Contact>,
+    pair: Pair,
 }
 
 /// A pair with three contacts or more.
 #[derive(Debug)]
 struct Series {
-    /// The last activity, in milliseconds.
-    active: u64,
-    /// The last contacts: as many as make a beacon.
-    window: VecDeque<Contact>,
-    traits: Traits,
+    /// The last contacts after a pause without activity: as many as make a beacon.
+    visits: VecDeque<Contact>,
+    /// The last contacts after a pause without another connection, while their period may be a short one.
+    connections: VecDeque<Contact>,
+    pair: Pair,
     /// What the last contact says.
     software: Option<Arc<str>>,
     library: Option<Arc<str>>,
     user_agent: Option<Box<[u8]>>,
+    /// Whether it was reported, or repeats itself as no host does.
+    is_done: bool,
+}
+
+/// What is known of a pair with any number of contacts.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    /// The last activity, in milliseconds.
+    active: u64,
+    /// The last new connection, in milliseconds.
+    connected: u64,
+    traits: Traits,
+    /// Token and client port of the last connection.
+    token: u32,
+    port: u16,
     /// Whether connections to the address have names: the series of the name counts them.
     has_name: bool,
-    is_reported: bool,
+    /// Whether the server accepted a connection.
+    is_answered: bool,
     /// Whether the handshake of a contact proves that the client sent its packets.
     is_proven: bool,
 }
@@ -158,6 +183,31 @@ struct Series {
 struct Contact {
     ts: Timestamp,
     packet: u64,
+    /// A hash of what no host repeats: the initial sequence number with the port, and the random of TLS. Zero if it is unknown.
+    token: u32,
+    begins: Begins,
+}
+
+/// What an activity begins.
+#[derive(Clone, Copy, Debug, Default)]
+struct Begins {
+    /// A contact after a pause without activity.
+    visit: bool,
+    /// A contact after a pause without a new connection.
+    connection: bool,
+}
+
+/// An activity of a pair.
+struct Activity<'a> {
+    target: TargetKey,
+    name: Option<&'a [u8]>,
+    /// What a hello or a request says.
+    facts: Option<&'a RequestFacts>,
+    /// Whether it is the first one of a connection.
+    is_connection: bool,
+    token: u32,
+    port: u16,
+    is_answered: bool,
 }
 
 /// What the contacts of a pair have in common.
@@ -166,15 +216,19 @@ struct Traits {
     software: Trait,
     library: Trait,
     user_agent: Trait,
+    /// The start of the last contact, in milliseconds.
+    start: u64,
 }
 
 /// A value that the last contacts have without exception.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trait {
-    /// The hash of the value.
-    hash: Option<u64>,
-    /// Number of contacts.
-    contacts: u32,
+    /// The hash of the value; zero without one.
+    hash: u64,
+    /// The start of the first of these contacts, in milliseconds.
+    since: u64,
+    /// Number of hellos and requests with the value; zero if there is no value that all have.
+    sightings: u32,
     last: Sighting,
 }
 
@@ -190,18 +244,20 @@ enum Sighting {
     Mixed,
 }
 
-/// What an activity of a pair is.
-enum Activity {
-    /// Part of the last contact.
-    Continues,
-    /// The next contact.
-    Begins,
-    /// Time stepped back.
-    Restarts,
+/// Regular intervals.
+#[derive(Clone, Copy, Debug)]
+struct Regular {
+    contacts: usize,
+    period_millis: u32,
+    jitter_permille: u32,
 }
 
 impl Beacons {
     pub(super) fn new(contacts: u32) -> Self {
+        Self::with_steps(Steps::new(contacts))
+    }
+
+    fn with_steps(steps: Steps) -> Self {
         let limits = |max_entries| IdleLimits {
             max_entries,
             idle_timeout: Duration::from_secs(NOTICE_IDLE_SECS),
@@ -210,7 +266,7 @@ impl Beacons {
         Self {
             candidates: IdleMap::new(&limits(MAX_BEACON_CANDIDATES)),
             series: IdleMap::new(&limits(MAX_BEACON_SERIES)),
-            contacts,
+            steps,
         }
     }
 
@@ -228,138 +284,173 @@ impl Beacons {
     }
 
     pub(super) fn clear(&mut self) {
-        *self = Self::new(self.contacts);
+        let steps = std::mem::replace(&mut self.steps, Steps(Vec::new()));
+        *self = Self::with_steps(steps);
     }
 
-    /// Adds a SYN.
+    /// Adds a SYN with this initial sequence number.
     pub(super) fn on_syn<K>(
         &mut self,
         event: &Event<K>,
+        isn: u32,
         now: Timestamp,
         report: &mut impl FnMut(Event<TrafficNotice>),
     ) {
-        self.on_activity(event, address_key(event), None, None, now, report);
+        let activity = Activity {
+            target: address_key(event),
+            name: None,
+            facts: None,
+            is_connection: true,
+            token: token(&(event.flow.client.port(), isn)),
+            port: event.flow.client.port(),
+            is_answered: false,
+        };
+        self.on_activity(event, &activity, now, report);
     }
 
-    /// Adds a ClientHello or a request. Its name has a series of its own.
+    /// Adds a SYN+ACK.
+    pub(super) fn on_answer<K>(&mut self, event: &Event<K>, now: Timestamp) {
+        if let Some(pair) = self.pair_mut(&(client_of(event), address_key(event)), now) {
+            pair.is_answered = true;
+        }
+    }
+
+    /// Adds a ClientHello or a request; `is_connection`: the first one of its connection. Its name has a series of its own.
     pub(super) fn on_contact<K>(
         &mut self,
         event: &Event<K>,
-        contact: &RequestFacts,
+        facts: &RequestFacts,
+        is_connection: bool,
         now: Timestamp,
         report: &mut impl FnMut(Event<TrafficNotice>),
     ) {
-        let by_address = (client_of(event), address_key(event));
-        let name = contact.name.as_deref();
+        let address = address_key(event);
+        let name = facts.name.as_deref();
+        let mut activity = Activity {
+            target: address,
+            name,
+            facts: Some(facts),
+            is_connection,
+            token: facts.random.map_or(0, |random| token(&random)),
+            port: event.flow.client.port(),
+            is_answered: true,
+        };
         if name.is_none() && event.flow.transport == TransportKind::Udp {
-            return self.on_activity(event, by_address.1, None, Some(contact), now, report);
+            return self.on_activity(event, &activity, now, report);
         }
         // The SYN is the activity of the address.
+        let by_address = (client_of(event), address);
         if let Some((_, series)) = self.series.touch_mut(&by_address, now) {
-            series.has_name |= name.is_some();
-            series.identify(contact);
-        } else if let Some((_, candidate)) = self.candidates.touch_mut(&by_address, now) {
-            candidate.has_name |= name.is_some();
-            candidate.traits.see(contact);
+            series.identify(facts);
+        }
+        if let Some(pair) = self.pair_mut(&by_address, now) {
+            pair.has_name |= name.is_some();
+            pair.is_answered = true;
+            pair.traits.see(facts);
+            if pair.token != 0 && pair.port == activity.port {
+                activity.token = token(&(pair.token, facts.random));
+            }
         }
         if let Some(name) = name {
-            let key = TargetKey::Name(hash(name));
-            self.on_activity(event, key, Some(name), Some(contact), now, report);
+            let token = if is_connection { activity.token } else { 0 };
+            self.on_activity(
+                event,
+                &Activity { target: TargetKey::Name(hash(name)), token, ..activity },
+                now,
+                report,
+            );
         }
     }
 
     /// Notes that the handshake of a connection proves that the client sent its packets.
     pub(super) fn on_proof<K>(&mut self, event: &Event<K>, now: Timestamp) {
-        let key = (client_of(event), address_key(event));
-        if let Some((_, series)) = self.series.touch_mut(&key, now) {
-            series.is_proven = true;
+        if let Some(pair) = self.pair_mut(&(client_of(event), address_key(event)), now) {
+            pair.is_proven = true;
         }
+    }
+
+    /// What is known of a pair.
+    fn pair_mut(&mut self, key: &PairKey, now: Timestamp) -> Option<&mut Pair> {
+        if let Some((_, series)) = self.series.touch_mut(key, now) {
+            return Some(&mut series.pair);
+        }
+        Some(&mut self.candidates.touch_mut(key, now)?.1.pair)
     }
 
     fn on_activity<K>(
         &mut self,
         event: &Event<K>,
-        target: TargetKey,
-        name: Option<&[u8]>,
-        contact: Option<&RequestFacts>,
+        activity: &Activity<'_>,
         now: Timestamp,
         report: &mut impl FnMut(Event<TrafficNotice>),
     ) {
-        let key = (client_of(event), target);
-        let contacts = self.contacts;
+        let key = (client_of(event), activity.target);
         let Some((slot, series)) = self.series.touch_mut(&key, now) else {
-            return self.on_candidate(event, key, contact, now);
+            return self.on_candidate(event, key, activity, now);
         };
-        let is_new = series.add(event.ts, event.packet_number, contacts);
-        contact.into_iter().for_each(|contact| series.identify(contact));
-        if !is_new {
+        let begins = series.add(event, activity, &self.steps);
+        activity.facts.into_iter().for_each(|facts| series.identify_and_see(facts));
+        if !(begins.visit || begins.connection) {
             return;
         }
-        let notice = series.judge(contacts).map(|(period_millis, jitter_permille)| {
+        let found = series.judge(begins, &self.steps).map(|(contacts, found)| {
+            let first = contacts.front().map_or(event.ts, |first| first.ts);
+            let is_of_all = |found: &Trait| found.is_of_all(first.as_millis(), contacts.len());
+            let Traits { software, library, user_agent, .. } = &series.pair.traits;
+            let user_agent = series.user_agent.clone().filter(|_| is_of_all(user_agent));
             let kind = BeaconNotice {
-                target: match name {
+                target: match activity.name {
                     Some(name) => BeaconTarget::Name(name.into()),
                     None => BeaconTarget::Address(event.flow.server),
                 },
-                contacts: u32::try_from(series.window.len()).unwrap_or(u32::MAX),
-                period_millis,
-                jitter_permille,
-                first_seen: series.window.front().map_or(event.ts, |first| first.ts),
-                software: series.software.clone().filter(|_| series.traits.software.is_of_all(contacts)),
-                library: series.library.clone().filter(|_| series.traits.library.is_of_all(contacts)),
-                user_agent: series
-                    .user_agent
-                    .clone()
-                    .filter(|_| series.traits.user_agent.is_of_all(contacts)),
-                service: service(name, event.flow.server.port()),
+                contacts: u32::try_from(contacts.len()).unwrap_or(u32::MAX),
+                period_millis: found.period_millis,
+                jitter_permille: found.jitter_permille,
+                first_seen: first,
+                software: series.software.clone().filter(|_| is_of_all(software)),
+                library: series.library.clone().filter(|_| is_of_all(library)),
+                service: service(activity.name, event.flow.server.port(), user_agent.as_deref()),
+                user_agent,
+                is_answered: series.pair.is_answered,
             };
-            let packets =
-                series.window.iter().take(MAX_NOTICE_PACKETS).map(|contact| contact.packet).collect();
-            // A pair is reported once.
-            (series.is_reported, series.window) = (true, VecDeque::new());
+            let packets = contacts.iter().take(MAX_NOTICE_PACKETS).map(|contact| contact.packet).collect();
             let mut event = at_packet(event, TrafficNoticeKind::Beacon(kind), packets);
-            event.kind.is_proven = series.is_proven;
+            event.kind.is_proven = series.pair.is_proven;
             event
         });
+        if found.is_some() {
+            // A pair is reported once.
+            series.end();
+        }
         let heap_bytes = series.heap_bytes();
         self.series.set_buffered_bytes(slot, heap_bytes);
-        notice.into_iter().for_each(report);
+        found.into_iter().for_each(report);
     }
 
-    fn on_candidate<K>(
-        &mut self,
-        event: &Event<K>,
-        key: PairKey,
-        contact: Option<&RequestFacts>,
-        now: Timestamp,
-    ) {
-        let new = Contact { ts: event.ts, packet: event.packet_number };
+    fn on_candidate<K>(&mut self, event: &Event<K>, key: PairKey, activity: &Activity<'_>, now: Timestamp) {
         let Some((_, candidate)) = self.candidates.touch_mut(&key, now) else {
-            self.candidates.insert(key, now, Candidate::new(new, contact));
+            self.candidates.insert(key, now, Candidate::new(event, activity));
             return;
         };
-        let at = new.at();
-        match activity(candidate.active, at) {
-            Activity::Continues => {
-                candidate.active = candidate.active.max(at);
-                contact.into_iter().for_each(|contact| candidate.traits.see(contact));
-                return;
-            }
-            Activity::Restarts => {
-                *candidate = Candidate::new(new, contact);
-                return;
-            }
-            Activity::Begins => candidate.traits.begin(),
-        }
-        if candidate.first.at() == candidate.last.at() {
-            (candidate.last, candidate.active) = (new, at);
-            contact.into_iter().for_each(|contact| candidate.traits.see(contact));
+        let Some(begins) = candidate.pair.add(event.ts.as_millis(), activity) else {
+            *candidate = Candidate::new(event, activity);
+            return;
+        };
+        if !(begins.visit || begins.connection) {
+            activity.facts.into_iter().for_each(|facts| candidate.pair.traits.see(facts));
             return;
         }
-        let mut series = Series::new(candidate, new);
-        contact.into_iter().for_each(|contact| series.identify(contact));
+        let new = Contact::new(event, activity, begins);
+        let Some(second) = candidate.second else {
+            candidate.second = Some(new);
+            activity.facts.into_iter().for_each(|facts| candidate.pair.traits.see(facts));
+            return;
+        };
+        let mut series = Series::new(candidate.pair);
+        [candidate.first, second, new].into_iter().for_each(|contact| series.push(contact, &self.steps));
+        activity.facts.into_iter().for_each(|facts| series.identify_and_see(facts));
         // If the series is evicted, the pair starts again.
-        *candidate = Candidate::new(new, contact);
+        *candidate = Candidate::new(event, activity);
         let heap_bytes = series.heap_bytes();
         if let Some(slot) = self.series.insert(key, now, series) {
             self.series.set_buffered_bytes(slot, heap_bytes);
@@ -367,65 +458,190 @@ impl Beacons {
     }
 }
 
+impl Steps {
+    /// The steps to a number of contacts. More than the default one raise all others, too.
+    fn new(contacts: u32) -> Self {
+        let default = BEACON_CONTACTS.get();
+        let scaled = |count: u32| count.saturating_mul(contacts.max(default)).div_ceil(default);
+        let fewer = BEACON_STEPS.into_iter().map(|(count, deviation)| (scaled(count), deviation));
+        let steps = fewer.filter(|(count, _)| *count < contacts);
+        let last = (contacts, MAX_BEACON_DEVIATION_PERMILLE);
+        Self(steps.chain([last]).map(|(count, deviation)| (count as usize, deviation)).collect())
+    }
+
+    /// The maximum number of contacts.
+    fn max(&self) -> usize {
+        self.0.last().map_or(0, |(count, _)| *count)
+    }
+
+    /// The first step that the last contacts fulfil with a period of at least this many milliseconds.
+    fn judge(&self, window: &VecDeque<Contact>, min_period: u32) -> Option<Regular> {
+        let possible = self.0.iter().filter(|(count, _)| *count <= window.len());
+        possible.filter_map(|(count, deviation)| regular(window, *count, *deviation, min_period)).next()
+    }
+}
+
+/// The intervals between the last contacts, if enough of them deviate from their median by at most this many thousandths of it.
+fn regular(window: &VecDeque<Contact>, contacts: usize, permille: u32, min_period: u32) -> Option<Regular> {
+    let starts = || window.iter().skip(window.len().saturating_sub(contacts)).map(Contact::at);
+    let interval = |(one, next): (u64, u64)| u32::try_from(next.saturating_sub(one)).unwrap_or(u32::MAX);
+    let mut sorted: Vec<u32> = starts().zip(starts().skip(1)).map(interval).collect();
+    sorted.sort_unstable();
+    let median = *sorted.get(sorted.len() / 2)?;
+    let max = u64::from(median).saturating_mul(permille.into()) / 1000;
+    let deviations = sorted.iter().map(|interval| u64::from(interval.abs_diff(median)));
+    let (mut within, mut sum) = (0_usize, 0_u64);
+    for deviation in deviations.filter(|deviation| *deviation <= max) {
+        within = within.saturating_add(1);
+        sum = sum.saturating_add(deviation);
+    }
+    let is_regular = within.saturating_mul(100) >= sorted.len().saturating_mul(MIN_BEACON_REGULAR_PERCENT);
+    if !is_regular || median < min_period {
+        return None;
+    }
+    let mean = sum.saturating_mul(1000).checked_div(within as u64)?.checked_div(median.into())?;
+    let jitter_permille = u32::try_from(mean).unwrap_or(u32::MAX);
+    Some(Regular { contacts, period_millis: median, jitter_permille })
+}
+
 impl Contact {
-    /// Its time in milliseconds.
+    fn new<K>(event: &Event<K>, activity: &Activity<'_>, begins: Begins) -> Self {
+        Self { ts: event.ts, packet: event.packet_number, token: activity.token, begins }
+    }
+
+    /// The time in milliseconds.
     fn at(&self) -> u64 {
         self.ts.as_millis()
     }
 }
 
 impl Candidate {
-    fn new(first: Contact, contact: Option<&RequestFacts>) -> Self {
-        let mut traits = Traits::default();
-        contact.into_iter().for_each(|contact| traits.see(contact));
-        Self { first, last: first, active: first.at(), traits, has_name: false }
+    fn new<K>(event: &Event<K>, activity: &Activity<'_>) -> Self {
+        let at = event.ts.as_millis();
+        let mut pair = Pair {
+            active: at,
+            connected: if activity.is_connection { at } else { 0 },
+            traits: Traits { start: at, ..Traits::default() },
+            token: activity.token,
+            port: activity.port,
+            has_name: false,
+            is_answered: activity.is_answered,
+            is_proven: false,
+        };
+        activity.facts.into_iter().for_each(|facts| pair.traits.see(facts));
+        let begins = Begins { visit: true, connection: activity.is_connection };
+        Self { first: Contact::new(event, activity, begins), second: None, pair }
     }
 }
 
+impl Pair {
+    /// Adds an activity. `None` if time stepped back.
+    fn add(&mut self, at: u64, activity: &Activity<'_>) -> Option<Begins> {
+        let visit = begins(&mut self.active, at, BEACON_GAP_MILLIS)?;
+        // The second hello of a handshake has the random of the first one.
+        let repeats = activity.token != 0
+            && activity.token == self.token
+            && at.saturating_sub(self.connected) < BEACON_GAP_MILLIS;
+        let is_connection = activity.is_connection && !repeats;
+        let connection = is_connection && begins(&mut self.connected, at, BEACON_CONNECTION_GAP_MILLIS)?;
+        if is_connection {
+            (self.token, self.port) = (activity.token, activity.port);
+        }
+        self.is_answered |= activity.is_answered;
+        if visit {
+            self.traits.begin();
+        }
+        if visit || connection {
+            self.traits.start = at;
+        }
+        Some(Begins { visit, connection })
+    }
+}
+
+/// Whether an activity at a time begins a contact, because the last one was so long before, in milliseconds. `None` if time
+/// stepped back.
+fn begins(active: &mut u64, at: u64, gap: u64) -> Option<bool> {
+    let begins = match at.checked_sub(*active) {
+        Some(pause) => pause >= gap,
+        // Packets may be slightly out of order.
+        None if active.saturating_sub(at) < BEACON_GAP_MILLIS => return Some(false),
+        None => return None,
+    };
+    *active = at;
+    Some(begins)
+}
+
 impl Series {
-    fn new(candidate: &Candidate, third: Contact) -> Self {
+    fn new(pair: Pair) -> Self {
         Self {
-            active: third.at(),
-            window: [candidate.first, candidate.last, third].into(),
-            traits: candidate.traits,
+            visits: VecDeque::new(),
+            connections: VecDeque::new(),
+            pair,
             software: None,
             library: None,
             user_agent: None,
-            has_name: candidate.has_name,
-            is_reported: false,
-            is_proven: false,
+            is_done: false,
         }
     }
 
-    /// Adds an activity. Returns whether it begins a contact.
-    fn add(&mut self, ts: Timestamp, packet: u64, contacts: u32) -> bool {
-        let at = ts.as_millis();
-        match activity(self.active, at) {
-            Activity::Continues => {
-                self.active = self.active.max(at);
-                return false;
-            }
-            Activity::Restarts => {
-                self.window.clear();
-                self.traits = Traits::default();
-            }
-            Activity::Begins => self.traits.begin(),
+    /// Adds an activity. Returns what it begins.
+    fn add<K>(&mut self, event: &Event<K>, activity: &Activity<'_>, steps: &Steps) -> Begins {
+        let begins = self.pair.add(event.ts.as_millis(), activity).unwrap_or_else(|| {
+            let Candidate { first, pair, .. } = Candidate::new(event, activity);
+            self.pair = Pair { has_name: self.pair.has_name, traits: Traits::default(), ..pair };
+            self.pair.traits.start = first.at();
+            self.visits.clear();
+            self.connections.clear();
+            first.begins
+        });
+        if begins.visit || begins.connection {
+            self.push(Contact::new(event, activity, begins), steps);
         }
-        self.active = at;
-        if self.is_reported {
-            return false;
-        }
-        if self.window.len() >= contacts as usize {
-            self.window.pop_front();
-        }
-        self.window.push_back(Contact { ts, packet });
-        true
+        begins
     }
 
-    fn identify(&mut self, contact: &RequestFacts) {
-        self.traits.see(contact);
-        let RequestFacts { software, library, user_agent, .. } = contact;
-        if self.is_reported {
+    /// Adds a contact, unless the series is done.
+    fn push(&mut self, contact: Contact, steps: &Steps) {
+        if self.is_done {
+            return;
+        }
+        let Self { visits, connections, .. } = self;
+        let is_same = |seen: &Contact| contact.token != 0 && seen.token == contact.token;
+        if visits.iter().any(is_same) || connections.iter().any(is_same) {
+            // A capture that is replayed in a loop.
+            return self.end();
+        }
+        let is_short =
+            |last: &Contact| contact.at().saturating_sub(last.at()) <= MAX_BEACON_CONNECTION_PAUSE_MILLIS;
+        if !connections.back().is_none_or(is_short) {
+            connections.clear();
+        }
+        for (window, begins) in [(visits, contact.begins.visit), (connections, contact.begins.connection)] {
+            if !begins {
+                continue;
+            }
+            if window.len() >= steps.max() {
+                window.pop_front();
+            }
+            window.push_back(contact);
+        }
+    }
+
+    /// Ends the series: it is not reported any more.
+    fn end(&mut self) {
+        (self.visits, self.connections) = (VecDeque::new(), VecDeque::new());
+        self.is_done = true;
+    }
+
+    /// Adds a hello or a request of the last contact.
+    fn identify_and_see(&mut self, facts: &RequestFacts) {
+        self.pair.traits.see(facts);
+        self.identify(facts);
+    }
+
+    fn identify(&mut self, facts: &RequestFacts) {
+        let RequestFacts { software, library, user_agent, .. } = facts;
+        if self.is_done {
             return;
         }
         self.software.clone_from(software);
@@ -435,35 +651,27 @@ impl Series {
         }
     }
 
-    /// The period in milliseconds and the jitter in thousandths, if the last intervals are regular.
-    fn judge(&self, contacts: u32) -> Option<(u32, u32)> {
-        if self.is_reported || self.has_name || self.window.len() < contacts as usize {
+    /// The contacts at regular intervals of which the last one is what an activity begins.
+    fn judge(&self, begins: Begins, steps: &Steps) -> Option<(VecDeque<Contact>, Regular)> {
+        if self.is_done || self.pair.has_name {
             return None;
         }
-        let starts = || self.window.iter().map(Contact::at);
-        let interval = |(one, next): (u64, u64)| u32::try_from(next.saturating_sub(one)).unwrap_or(u32::MAX);
-        let mut sorted: Vec<u32> = starts().zip(starts().skip(1)).map(interval).collect();
-        sorted.sort_unstable();
-        let median = *sorted.get(sorted.len() / 2)?;
-        let max = u64::from(median).saturating_mul(MAX_BEACON_DEVIATION_PERCENT.into()) / 100;
-        let deviations = sorted.iter().map(|interval| u64::from(interval.abs_diff(median)));
-        let (mut regular, mut sum) = (0_usize, 0_u64);
-        for deviation in deviations.filter(|deviation| *deviation <= max) {
-            regular = regular.saturating_add(1);
-            sum = sum.saturating_add(deviation);
-        }
-        let is_regular =
-            regular.saturating_mul(100) >= sorted.len().saturating_mul(MIN_BEACON_REGULAR_PERCENT);
-        if !is_regular || median < MIN_BEACON_PERIOD_MILLIS {
-            return None;
-        }
-        let mean = sum.saturating_mul(1000).checked_div(regular as u64)?;
-        Some((median, u32::try_from(mean.checked_div(median.into())?).unwrap_or(u32::MAX)))
+        let judge = |window: &VecDeque<Contact>, min_period| {
+            let found = steps.judge(window, min_period)?;
+            let skipped = window.len().saturating_sub(found.contacts);
+            Some((window.iter().skip(skipped).copied().collect(), found))
+        };
+        let of_visits = || begins.visit.then(|| judge(&self.visits, MIN_BEACON_PERIOD_MILLIS)).flatten();
+        let of_connections = || {
+            begins.connection.then(|| judge(&self.connections, MIN_BEACON_CONNECTION_PERIOD_MILLIS)).flatten()
+        };
+        of_visits().or_else(of_connections)
     }
 
     fn heap_bytes(&self) -> usize {
-        let window = self.window.capacity().saturating_mul(size_of::<Contact>());
-        window.saturating_add(self.user_agent.as_deref().map_or(0, <[u8]>::len))
+        let contacts = self.visits.capacity().saturating_add(self.connections.capacity());
+        let contacts = contacts.saturating_mul(size_of::<Contact>());
+        contacts.saturating_add(self.user_agent.as_deref().map_or(0, <[u8]>::len))
     }
 }
 
@@ -474,50 +682,42 @@ impl Traits {
     }
 
     /// Adds a hello or a request of the last contact.
-    fn see(&mut self, contact: &RequestFacts) {
-        self.software.see(contact.software.as_deref().map(str::as_bytes));
-        self.library.see(contact.library.as_deref().map(str::as_bytes));
-        self.user_agent.see(contact.user_agent.as_deref());
+    fn see(&mut self, facts: &RequestFacts) {
+        let Self { software, library, user_agent, start } = self;
+        software.see(facts.software.as_deref().map(str::as_bytes), *start);
+        library.see(facts.library.as_deref().map(str::as_bytes), *start);
+        user_agent.see(facts.user_agent.as_deref(), *start);
     }
 }
 
 impl Trait {
     fn begin(&mut self) {
         if self.last == Sighting::None {
-            self.contacts = 0;
+            self.sightings = 0;
         }
         self.last = Sighting::None;
     }
 
-    fn see(&mut self, value: Option<&[u8]>) {
-        let value = value.map(hash);
-        let is_same = value.is_some() && self.hash == value;
+    fn see(&mut self, value: Option<&[u8]>, start: u64) {
+        let value = value.map_or(0, |value| hash(value) | 1);
+        let is_same = value != 0 && self.hash == value;
         match self.last {
-            Sighting::None if is_same => self.contacts = self.contacts.saturating_add(1),
-            Sighting::None => self.contacts = u32::from(value.is_some()),
-            Sighting::Same if is_same => return,
+            Sighting::None if is_same && self.sightings > 0 => {}
+            Sighting::None => (self.hash, self.since, self.sightings) = (value, start, 0),
+            Sighting::Same if is_same => {}
             Sighting::Same | Sighting::Mixed => {
-                (self.contacts, self.last) = (0, Sighting::Mixed);
+                (self.sightings, self.last) = (0, Sighting::Mixed);
                 return;
             }
         }
-        (self.hash, self.last) = (value, Sighting::Same);
+        self.last = Sighting::Same;
+        self.sightings = self.sightings.saturating_add(u32::from(value != 0));
     }
 
-    /// Whether so many contacts have the value. The last contact of an address is its SYN, and says nothing yet.
-    fn is_of_all(&self, contacts: u32) -> bool {
-        self.contacts.saturating_add(u32::from(self.last == Sighting::None)) >= contacts
-    }
-}
-
-/// What an activity at a time is, after a contact with this last activity.
-fn activity(active: u64, at: u64) -> Activity {
-    match at.checked_sub(active) {
-        Some(gap) if gap < BEACON_GAP_MILLIS => Activity::Continues,
-        Some(_) => Activity::Begins,
-        // Packets may be slightly out of order.
-        None if active.saturating_sub(at) < BEACON_GAP_MILLIS => Activity::Continues,
-        None => Activity::Restarts,
+    /// Whether so many contacts since a time have the value. The last contact of an address is its SYN, and says nothing yet.
+    fn is_of_all(&self, since: u64, contacts: usize) -> bool {
+        let wanted = contacts.saturating_sub(1);
+        self.sightings > 0 && self.since <= since && self.sightings as usize >= wanted
     }
 }
 
@@ -525,8 +725,14 @@ fn address_key<K>(event: &Event<K>) -> TargetKey {
     TargetKey::Address(event.flow.server, event.flow.transport == TransportKind::Udp)
 }
 
-fn hash(name: &[u8]) -> u64 {
+fn hash(value: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
+    value.hash(&mut hasher);
     hasher.finish()
+}
+
+/// A hash that is not zero.
+#[expect(clippy::cast_possible_truncation, reason = "part of a hash")]
+fn token(value: &impl Hash) -> u32 {
+    hash(value) as u32 | 1
 }

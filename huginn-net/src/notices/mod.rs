@@ -38,7 +38,8 @@ pub struct NoticeSettings {
     pub scan_ports: NonZeroU32,
     /// Hosts on a port that make a scan (default 100).
     pub scan_hosts: NonZeroU32,
-    /// Contacts at regular intervals that make a beacon (default 20; at least 3, at most 1000).
+    /// Contacts that make a beacon at intervals that vary by up to 25 % (default 20; at least 3, at most 1000). Fewer make one if
+    /// they are more regular.
     pub beacon_contacts: NonZeroU32,
 }
 
@@ -203,16 +204,19 @@ impl Notices {
         };
         scans.on_time(now, &mut report);
         match update.kind.update() {
-            Update::Tcp(TcpUpdate { signature, matched, .. }) => match signature.handshake {
+            Update::Tcp(TcpUpdate { signature, matched, isn, .. }) => match signature.handshake {
                 Handshake::Syn => {
                     let label = matched.as_ref().map(|found| &found.label);
                     scans.on_syn(update, label, now, &mut report);
-                    beacons.on_syn(update, now, &mut report);
+                    beacons.on_syn(update, *isn, now, &mut report);
                 }
-                Handshake::SynAck => scans.on_answer(update, now),
+                Handshake::SynAck => {
+                    scans.on_answer(update, now);
+                    beacons.on_answer(update, now);
+                }
             },
             Update::Request(contact) => {
-                beacons.on_contact(update, contact, now, &mut report);
+                beacons.on_contact(update, contact, true, now, &mut report);
                 once.on_contact(update, contact, now, &mut report);
             }
             Update::Progress(progress) => {
@@ -225,7 +229,7 @@ impl Notices {
             }
             Update::Http(http) => {
                 if let Some(contact) = &http.contact {
-                    beacons.on_contact(update, contact, now, &mut report);
+                    beacons.on_contact(update, contact, http.counts, now, &mut report);
                     once.on_contact(update, contact, now, &mut report);
                 }
                 once.on_head(update, http, now, &mut report);

@@ -2,9 +2,10 @@
 
 use std::fmt::{self, Display};
 
-/// A service that a name or a port stands for. A client may ask for any name, and use any port for anything.
+/// A service that a name, a port or a User-Agent stands for. A client may ask for any name, use any port for anything, and claim
+/// any User-Agent.
 ///
-/// [`Display`] says which: `port of dns`, `name of push messages`.
+/// [`Display`] says which: `port of dns`, `name of push messages`, `User-Agent of monitoring`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BeaconService {
@@ -12,6 +13,8 @@ pub enum BeaconService {
     Name(&'static str),
     /// The service of the port, by the registry of IANA.
     Port(&'static str),
+    /// The service whose clients have the User-Agent, by their documents.
+    UserAgent(&'static str),
 }
 
 impl Display for BeaconService {
@@ -19,6 +22,7 @@ impl Display for BeaconService {
         match self {
             Self::Name(service) => write!(f, "name of {service}"),
             Self::Port(service) => write!(f, "port of {service}"),
+            Self::UserAgent(service) => write!(f, "User-Agent of {service}"),
         }
     }
 }
@@ -85,10 +89,41 @@ const NAMES: [(&str, &str); 24] = [
     ("wns.windows.com", "push messages"),
 ];
 
-/// The service that a name or a port stands for. The name counts first.
-pub(super) fn service(name: Option<&[u8]>, port: u16) -> Option<BeaconService> {
+/// First words of User-Agents, from the documents of the programs that send them.
+const USER_AGENTS: [(&str, &str); 22] = [
+    ("Amazon-Route53-Health-Check-Service", "monitoring"),
+    ("Blackbox Exporter/", "monitoring"),
+    ("CaptiveNetworkSupport", "connectivity check"),
+    ("Consul Health Check", "monitoring"),
+    ("Datadog", "monitoring"),
+    ("Debian APT", "software updates"),
+    ("ELB-HealthChecker/", "monitoring"),
+    ("GoogleHC/", "monitoring"),
+    ("Grafana/", "monitoring"),
+    ("Microsoft NCSI", "connectivity check"),
+    ("Microsoft-Delivery-Optimization/", "software updates"),
+    ("NRPE/", "monitoring"),
+    ("Prometheus/", "monitoring"),
+    ("Telegraf/", "monitoring"),
+    ("Ubuntu APT", "software updates"),
+    ("Uptime-Kuma/", "monitoring"),
+    ("VictoriaMetrics", "monitoring"),
+    ("Windows-Update-Agent/", "software updates"),
+    ("Zabbix", "monitoring"),
+    ("check_http/", "monitoring"),
+    ("kube-probe/", "monitoring"),
+    ("vm_promscrape", "monitoring"),
+];
+
+/// The service that a name, a User-Agent or a port stands for. The name counts first.
+pub(super) fn service(name: Option<&[u8]>, port: u16, user_agent: Option<&[u8]>) -> Option<BeaconService> {
     let by_name = name.and_then(by_name).map(BeaconService::Name);
-    by_name.or_else(|| by_port(port).map(BeaconService::Port))
+    let by_agent = || user_agent.and_then(by_user_agent).map(BeaconService::UserAgent);
+    by_name.or_else(by_agent).or_else(|| by_port(port).map(BeaconService::Port))
+}
+
+fn by_user_agent(text: &[u8]) -> Option<&'static str> {
+    USER_AGENTS.iter().find(|(start, _)| text.starts_with(start.as_bytes())).map(|(_, service)| *service)
 }
 
 fn by_port(port: u16) -> Option<&'static str> {
@@ -110,16 +145,28 @@ mod tests {
 
     #[test]
     fn tables_are_sorted() {
-        assert!(PORTS.is_sorted() && NAMES.is_sorted());
+        assert!(PORTS.is_sorted() && NAMES.is_sorted() && USER_AGENTS.is_sorted());
     }
 
     #[test]
     fn names_below_a_domain_have_its_service() {
-        assert_eq!(service(Some(b"courier.push.apple.com"), 443), Some(BeaconService::Name("push messages")));
-        assert_eq!(service(Some(b"push.apple.com"), 443), Some(BeaconService::Name("push messages")));
+        assert_eq!(
+            service(Some(b"courier.push.apple.com"), 443, None),
+            Some(BeaconService::Name("push messages"))
+        );
+        assert_eq!(service(Some(b"push.apple.com"), 443, None), Some(BeaconService::Name("push messages")));
         for name in ["notpush.apple.com", "push.apple.com.example", "example.com", ""] {
-            assert_eq!(service(Some(name.as_bytes()), 443), None, "{name}");
+            assert_eq!(service(Some(name.as_bytes()), 443, None), None, "{name}");
         }
-        assert_eq!(service(None, 993), Some(BeaconService::Port("imaps")));
+        assert_eq!(service(None, 993, None), Some(BeaconService::Port("imaps")));
+    }
+
+    #[test]
+    fn user_agent_of_a_poller_names_its_service_after_the_name_of_the_server() {
+        let monitoring = Some(BeaconService::UserAgent("monitoring"));
+        assert_eq!(service(Some(b"example.com"), 9100, Some(b"Prometheus/2.53.0")), monitoring);
+        let named = Some(BeaconService::Name("push messages"));
+        assert_eq!(service(Some(b"push.apple.com"), 443, Some(b"Prometheus/2.53.0")), named);
+        assert_eq!(service(None, 80, Some(b"evil Prometheus/")), None);
     }
 }

@@ -17,7 +17,11 @@ const SIGNATURE: &str = "4:64+0:0:1460:64240,7:mss,sok,ts,nop,ws:df,id+:0";
 
 /// Updates with their times, in milliseconds.
 #[derive(Default)]
-struct Traffic(Vec<(u64, Event<HostUpdate>)>);
+struct Traffic {
+    updates: Vec<(u64, Event<HostUpdate>)>,
+    /// The initial sequence number of all connections; without one, each has another.
+    isn: Option<u32>,
+}
 
 fn address(host: u32, port: u16) -> SocketAddr {
     (Ipv4Addr::from(host), port).into()
@@ -36,8 +40,8 @@ impl Traffic {
     fn add(&mut self, at: u64, client: u32, server: SocketAddr, side: Side, update: Update) {
         let flow = FlowId::new(address(client, 40_000), server, TransportKind::Tcp, None);
         let ts = Timestamp::from_nanos((START + at) * 1_000_000, 6);
-        let number = self.0.len() as u64 + 1;
-        self.0.push((at, Event::new(ts, number, flow, side, update.into())));
+        let number = self.updates.len() as u64 + 1;
+        self.updates.push((at, Event::new(ts, number, flow, side, update.into())));
     }
 
     fn handshake(&mut self, at: u64, client: u32, server: SocketAddr, handshake: Handshake) {
@@ -55,7 +59,8 @@ impl Traffic {
         let mut signature: TcpSignature = SIGNATURE.parse().unwrap();
         signature.handshake = handshake;
         let side = if handshake == Handshake::Syn { Side::Client } else { Side::Server };
-        let update = TcpUpdate { signature, matched, clock: None };
+        let isn = self.isn.unwrap_or((at as u32).wrapping_mul(0x9e37_79b9) ^ self.updates.len() as u32);
+        let update = TcpUpdate { signature, matched, clock: None, isn };
         self.add(at, client, server, side, Update::Tcp(update));
     }
 
@@ -109,10 +114,10 @@ impl Traffic {
 
     /// Returns the findings, at the end of the capture, too.
     fn findings(mut self, settings: NoticeSettings) -> Vec<Event<Finding>> {
-        self.0.sort_by_key(|(at, _)| *at);
+        self.updates.sort_by_key(|(at, _)| *at);
         let mut notices = Notices::new(&settings);
         let mut found = Vec::new();
-        for (_, update) in &self.0 {
+        for (_, update) in &self.updates {
             notices.on_update(update, &mut |event| found.push(event));
         }
         notices.on_end(&mut |event| found.push(event));
@@ -144,6 +149,7 @@ fn named(name: &str) -> RequestFacts {
         software: None,
         library: None,
         imitation: None,
+        random: None,
     }
 }
 
@@ -617,20 +623,20 @@ fn regular_contacts_are_a_beacon_with_what_is_known() {
     let mut contact = named("c2.example");
     assert_eq!(
         text(&contact),
-        ["beacon: contacts c2.example every 60.0 s (jitter 0.0 %), 20 times: software unknown"]
+        ["beacon: contacts c2.example every 60.0 s (jitter 0.0 %), 10 times: software unknown"]
     );
     contact.library = Some("OpenSSL".into());
     assert_eq!(
         text(&contact),
         [
-            "beacon: contacts c2.example every 60.0 s (jitter 0.0 %), 20 times: software unknown (TLS library OpenSSL)"
+            "beacon: contacts c2.example every 60.0 s (jitter 0.0 %), 10 times: software unknown (TLS library OpenSSL)"
         ]
     );
     contact.user_agent = Some((*b"check_http/v2.3").into());
     assert_eq!(
         text(&contact),
         [
-            "beacon: contacts c2.example every 60.0 s (jitter 0.0 %), 20 times: User-Agent says check_http/v2.3"
+            "beacon: contacts c2.example every 60.0 s (jitter 0.0 %), 10 times: User-Agent says check_http/v2.3 (monitoring)"
         ]
     );
     contact.software = Some("curl".into());
@@ -638,7 +644,7 @@ fn regular_contacts_are_a_beacon_with_what_is_known() {
     assert_eq!(
         text(&contact),
         [
-            "beacon: polls mtalk.google.com every 60.0 s (jitter 0.0 %), 20 times: software curl, name of push messages"
+            "beacon: polls mtalk.google.com every 60.0 s (jitter 0.0 %), 10 times: software curl, name of push messages"
         ]
     );
 }
@@ -654,8 +660,9 @@ fn connections_without_a_name_are_a_beacon_to_their_address() {
     let [event] = &*found else { panic!("{found:?}") };
     let Finding::Notice(notice) = &event.kind else { panic!("{event:?}") };
     assert_eq!(notice.packets, [1, 2, 3, 4, 5, 6, 7, 8]);
-    assert_eq!(event.packet_number, 12);
-    let reason = "contacts 198.51.100.3:4444 every 90.0 s (jitter 0.0 %), 12 times: software unknown";
+    assert_eq!(event.packet_number, 10);
+    let reason =
+        "contacts 198.51.100.3:4444 every 90.0 s (jitter 0.0 %), 10 times, no answer seen: software unknown";
     assert_eq!(notice.to_string(), reason);
 }
 
@@ -675,16 +682,15 @@ fn beacon_has_the_numbers_of_its_regular_contacts() {
     let [event] = &*found else { panic!("{found:?}") };
     let Finding::Notice(notice) = &event.kind else { panic!("{event:?}") };
     let TrafficNoticeKind::Beacon(beacon) = &notice.kind else { panic!("{notice:?}") };
-    assert_eq!((beacon.contacts, beacon.period_millis), (20, 60_000));
-    // One of the 19 intervals may be irregular: the first contact is the last irregular one.
-    assert_eq!((beacon.first_seen.as_millis() - START, notice.packets[0]), (last + 40, 57 * 3));
+    assert_eq!((beacon.contacts, beacon.period_millis), (10, 60_000));
+    assert_eq!((beacon.first_seen.as_millis() - START, notice.packets[0]), (last + 500_040, 58 * 3));
     assert_eq!(notice.packets.len(), 8);
 }
 
 /// Contacts each minute, whose facts depend on their number.
 fn beacon_of(contact: impl Fn(u64) -> RequestFacts) -> Vec<String> {
     let mut traffic = Traffic::default();
-    (0..20).for_each(|n| traffic.contact(n * 60_000, client(1), server(1, 443), &contact(n)));
+    (0..10).for_each(|n| traffic.contact(n * 60_000, client(1), server(1, 443), &contact(n)));
     traffic.texts()
 }
 
@@ -697,10 +703,10 @@ fn beacon_states_only_what_all_of_its_contacts_say() {
         ..named("c2.example")
     };
     let end = |texts: Vec<String>| match &*texts {
-        [text] => text.split_once("20 times: ").unwrap().1.to_owned(),
+        [text] => text.split_once("10 times: ").unwrap().1.to_owned(),
         texts => panic!("{texts:?}"),
     };
-    for other in [0, 1, 2, 10, 19] {
+    for other in [0, 1, 2, 5, 9] {
         let text = end(beacon_of(|n| says(if n == other { "check_http" } else { "evil" })));
         assert_eq!(text, "software unknown", "{other}");
         let text = end(beacon_of(|n| is(if n == other { "curl" } else { "Firefox" }, "NSS")));
@@ -719,7 +725,7 @@ fn beacon_states_nothing_that_requests_of_one_contact_deny() {
     traffic.contact(300_500, client(1), server(1, 443), &says("evil"));
     assert_eq!(
         traffic.texts(),
-        ["beacon: contacts c2.example every 60.0 s (jitter 0.0 %), 20 times: software unknown"]
+        ["beacon: contacts c2.example every 60.0 s (jitter 0.0 %), 10 times: software unknown"]
     );
 }
 
@@ -727,10 +733,10 @@ fn beacon_states_nothing_that_requests_of_one_contact_deny() {
 #[test]
 fn beacon_to_an_address_states_what_all_hellos_say() {
     let is = |name: Option<&str>| RequestFacts { name: None, software: name.map(Into::into), ..named("") };
-    assert!(beacon_of(|_| is(Some("curl")))[0].ends_with("20 times: software curl"));
-    for other in [0, 1, 2, 10, 18] {
+    assert!(beacon_of(|_| is(Some("curl")))[0].ends_with("10 times: software curl"));
+    for other in [0, 1, 2, 5, 8] {
         let texts = beacon_of(|n| is((n != other).then_some("curl")));
-        assert!(texts[0].ends_with("20 times: software unknown"), "{other}: {texts:?}");
+        assert!(texts[0].ends_with("10 times: software unknown"), "{other}: {texts:?}");
     }
 }
 
@@ -741,7 +747,7 @@ fn port_of_a_service_is_not_its_software() {
     assert_eq!(
         traffic.texts(),
         [
-            "beacon: contacts 198.51.100.9:53 every 60.0 s (jitter 0.0 %), 20 times: software unknown, port of dns"
+            "beacon: contacts 198.51.100.9:53 every 60.0 s (jitter 0.0 %), 10 times, no answer seen: software unknown, port of dns"
         ]
     );
 }
@@ -776,7 +782,11 @@ fn lost_contacts_do_not_hide_a_beacon() {
 fn random_contacts_are_not_a_beacon() {
     for seed in 0..1000 {
         let mut random = Random(seed);
-        let mean = random.between(3_000.0, 600_000.0) as f64;
+        let mean = if seed % 2 == 0 {
+            random.between(3_000.0, 600_000.0) as f64
+        } else {
+            random.between(500.0, 20_000.0) as f64
+        };
         let mut at = 0;
         let times: Vec<u64> = (0..400)
             .map(|_| {
@@ -790,10 +800,163 @@ fn random_contacts_are_not_a_beacon() {
 }
 
 #[test]
-fn quick_polls_and_streams_are_not_a_beacon() {
-    for period in [500, 1900, 5000, 9900] {
-        let times = (0..200).map(|n| n * period);
-        assert_eq!(contacts(times, &named("www.example")).texts(), [""; 0], "{period} ms");
+fn regular_contacts_need_fewer() {
+    // The deviations of the intervals in thousandths, and the contacts that make a beacon.
+    for (deviation, contacts) in [(0, 10), (40, 10), (80, 14), (120, 17), (240, 20)] {
+        let mut at = 0;
+        let times = (0..60).map(|n| {
+            at += 60_000 + [0, 60 * deviation, 0, 0][n % 4] - [0, 0, 0, 60 * deviation][n % 4];
+            at
+        });
+        let texts = contacts_of(times.collect());
+        assert!(texts[0].contains(&format!(", {contacts} times: ")), "{deviation}: {texts:?}");
+    }
+}
+
+fn contacts_of(times: Vec<u64>) -> Vec<String> {
+    contacts(times, &named("c2.example")).texts()
+}
+
+#[test]
+fn higher_number_of_contacts_raises_all_of_them() {
+    for (number, expected) in [(5, 5), (12, 10), (20, 10), (40, 20), (1000, 500)] {
+        let times = (0..1200).map(|n| n * 60_000);
+        let settings =
+            NoticeSettings { beacon_contacts: NonZeroU32::new(number).unwrap(), ..Default::default() };
+        let found = contacts(times, &named("c2.example")).findings(settings);
+        let [event] = &*found else { panic!("{found:?}") };
+        assert_eq!(event.packet_number, expected * 3, "{number}");
+    }
+}
+
+#[test]
+fn reconnection_every_few_seconds_is_a_beacon() {
+    for (period, is_found) in [(500, false), (1900, false), (2200, true), (3500, true), (9900, true)] {
+        let texts = contacts_of((0..200).map(|n| n * period).collect());
+        assert_eq!(texts.len(), usize::from(is_found), "{period} ms: {texts:?}");
+        let mut traffic = Traffic::default();
+        (0..200).for_each(|n| traffic.syn(n * period, client(1), server(1, 4444)));
+        let texts = traffic.texts();
+        assert_eq!(texts.len(), usize::from(is_found), "{period} ms: {texts:?}");
+    }
+}
+
+/// Requests and other data within a connection that ends two tenths of a second before the next one begins.
+#[test]
+fn activity_within_connections_does_not_hide_a_beacon_of_connections() {
+    let mut traffic = Traffic::default();
+    for n in 0..20 {
+        traffic.contact(n * 2200, client(1), server(1, 443), &named("c2.example"));
+        let data = Update::Http(Box::new(request(named("c2.example"))));
+        traffic.add(n * 2200 + 2000, client(1), server(1, 443), Side::Client, data);
+    }
+    let texts = traffic.texts();
+    assert_eq!(texts, ["beacon: contacts c2.example every 2.2 s (jitter 0.0 %), 10 times: software unknown"]);
+}
+
+/// A request that is not the first one of its connection.
+fn request(contact: RequestFacts) -> HttpUpdate {
+    HttpUpdate {
+        role: huginn_net_http::Role::Request,
+        forwarded: false,
+        date: None,
+        matched: None,
+        system: crate::finding::SystemCheck::default(),
+        is_imitation: false,
+        counts: false,
+        software_hash: 0,
+        software: None,
+        language: None,
+        name: None,
+        tcp: None,
+        contact: Some(Box::new(contact)),
+    }
+}
+
+#[test]
+fn quick_requests_of_one_connection_are_not_a_beacon() {
+    let mut traffic = Traffic::default();
+    traffic.syn(0, client(1), server(1, 80));
+    for n in 0..200 {
+        let update = Update::Http(Box::new(request(named("www.example"))));
+        traffic.add(n * 5000, client(1), server(1, 80), Side::Client, update);
+    }
+    assert_eq!(traffic.texts(), [""; 0]);
+}
+
+/// Each round has the same initial sequence numbers, and the same randoms.
+#[test]
+fn capture_that_is_replayed_in_a_loop_is_not_a_beacon() {
+    let with_random = RequestFacts { random: Some(7), ..named("www.example") };
+    for (isn, random) in [(Some(7), None), (None, Some(7)), (Some(7), Some(7))] {
+        let facts = RequestFacts { random, ..named("www.example") };
+        let mut traffic = Traffic { isn, ..Traffic::default() };
+        for n in 0..40 {
+            traffic.contact(n * 60_000, client(1), server(1, 443), &facts);
+            if isn.is_some() {
+                traffic.syn(n * 60_000 + 5000, client(1), server(2, 4444));
+            }
+        }
+        let texts = traffic.texts();
+        // Without SYNs, the random alone shows it.
+        let expected = usize::from(isn.is_none());
+        assert_eq!(texts.len(), expected, "{isn:?} {random:?}: {texts:?}");
+    }
+    let mut traffic = Traffic::default();
+    for n in 0..40 {
+        let hello = Update::Request(Box::new(with_random.clone()));
+        traffic.add(n * 60_000, client(1), server(1, 443), Side::Client, hello);
+    }
+    assert_eq!(traffic.texts(), [""; 0]);
+}
+
+/// A server may take longer than the gap between connections to ask for a second hello.
+#[test]
+fn second_hello_of_a_handshake_is_not_a_replay() {
+    let mut traffic = Traffic::default();
+    for n in 0..20 {
+        let facts = RequestFacts { random: Some(n), ..named("c2.example") };
+        traffic.contact(n * 60_000, client(1), server(1, 443), &facts);
+        traffic.add(
+            n * 60_000 + 900,
+            client(1),
+            server(1, 443),
+            Side::Client,
+            Update::Request(Box::new(facts)),
+        );
+    }
+    assert_eq!(traffic.texts().len(), 1);
+}
+
+#[test]
+fn retries_of_a_server_that_does_not_answer_say_so() {
+    let mut traffic = Traffic::default();
+    (0..20).for_each(|n| traffic.syn(n * 3000, client(1), server(1, 4444)));
+    let found = traffic.findings(NoticeSettings::default());
+    let alerts: Vec<_> = found.iter().filter_map(crate::alert::Alert::of).collect();
+    let [alert] = &*alerts else { panic!("{found:?}") };
+    assert_eq!(alert.severity(), crate::alert::Severity::Low);
+    assert!(alert.reason().to_string().contains(", no answer seen: "), "{}", alert.reason());
+}
+
+#[test]
+fn beacon_to_an_unknown_server_outside_matters_more() {
+    use crate::alert::{Alert, Severity};
+    let rows = [
+        (server(1, 4444), None, Severity::Medium),
+        (server(1, 993), None, Severity::Low),
+        (address(0x0a00_00fe, 4444), None, Severity::Low),
+        (server(1, 80), Some("Prometheus/2.53.0"), Severity::Low),
+        (server(1, 80), Some("Mozilla/5.0"), Severity::Medium),
+    ];
+    for (server, user_agent, expected) in rows {
+        let mut traffic = Traffic::default();
+        let user_agent = user_agent.map(|text| text.as_bytes().into());
+        let facts = RequestFacts { name: None, user_agent, ..named("") };
+        (0..20).for_each(|n| traffic.contact(n * 15_000, client(1), server, &facts));
+        let found = traffic.findings(NoticeSettings::default());
+        let [event] = &*found else { panic!("{found:?}") };
+        assert_eq!(Alert::of(event).unwrap().severity(), expected, "{server}: {event:?}");
     }
 }
 
@@ -885,7 +1048,7 @@ fn a_million_pairs_have_bounded_memory_and_hide_no_beacon() {
         if second % 30 == 0 {
             traffic.contact(second * 1000 + 500, client(60_000), server(1, 443), &named("c2.example"));
         }
-        for (_, update) in &traffic.0 {
+        for (_, update) in &traffic.updates {
             notices.on_update(update, &mut |event| found.push(event));
         }
     }
@@ -921,7 +1084,7 @@ fn cleared_state_reports_again_and_keeps_its_counters() {
     for _ in 0..2 {
         let traffic = contacts((0..20).map(|n| n * 60_000), &named("c2.example"));
         let mut found = 0;
-        traffic.0.iter().for_each(|(_, update)| notices.on_update(update, &mut |_| found += 1));
+        traffic.updates.iter().for_each(|(_, update)| notices.on_update(update, &mut |_| found += 1));
         assert_eq!(found, 1);
         notices.clear();
     }

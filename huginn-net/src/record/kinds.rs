@@ -115,7 +115,7 @@ records! {
         application[omitted]: Option<Text<'a>>,
         /// User-Agent of a beacon, a claim
         user_agent[omitted]: Option<Text<'a>>,
-        /// Service that the name or the port of a beacon stands for: `name of push messages`, `port of dns`
+        /// Service that the name, the User-Agent or the port of a beacon stands for: `name of push messages`
         service[omitted]: Option<Text<'a>>,
         /// Type of what a baseline lacks: `tcp_syn`, `ja4_stable`, `akamai`, `hassh`, `hassh_server`, `tool`, `server`, `issuer` or `client`
         kind[omitted] as "type": Option<Text<'a>>,
