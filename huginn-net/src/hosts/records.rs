@@ -20,6 +20,9 @@ pub enum HostRecordError {
         /// The name.
         name: String,
     },
+    /// The database has no system with this name.
+    #[error("the database has no system {0:?}: the record comes from another one")]
+    System(String),
     /// The TCP signature is invalid.
     #[error("TCP signature: {0}")]
     Signature(#[from] ParseError),

@@ -81,7 +81,7 @@ impl Traffic {
     fn step(&mut self, at: u64, client: u32, server: SocketAddr, step: Progress) {
         let update = Update::Progress(ProgressUpdate { step, by_tool: false });
         self.add(at, client, server, Side::Client, update);
-        if let Some((_, event)) = self.0.last_mut() {
+        if let Some((_, event)) = self.updates.last_mut() {
             event.kind.set_proven(true);
         }
     }
@@ -101,8 +101,8 @@ impl Traffic {
         let update =
             Update::Progress(ProgressUpdate { step: Progress::Stray(StrayKind::Reset), by_tool: false });
         let ts = Timestamp::from_nanos((START + at + 1) * 1_000_000, 6);
-        let number = self.0.len() as u64 + 1;
-        self.0.push((at + 1, Event::new(ts, number, flow, Side::Client, update.into())));
+        let number = self.updates.len() as u64 + 1;
+        self.updates.push((at + 1, Event::new(ts, number, flow, Side::Client, update.into())));
     }
 
     /// A connection that is answered, with a ClientHello or a request.
