@@ -189,14 +189,15 @@ fn connections_report_one_mismatch() {
     assert_eq!(client.verdict().system.as_deref(), Some("Linux"));
 }
 
-/// The options of a SYN of Linux 4.20 or newer, with a window of 65535.
+/// The options of a SYN of Linux, and of one of macOS that matches exactly.
 const LINUX: [u8; 20] = [2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7];
+const MACOS: [u8; 24] = [2, 4, 5, 0xa0, 1, 3, 3, 6, 1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 4, 2, 0, 0];
 
-/// The events of requests, each in a connection of its own from Linux: those of requests, and those that accuse.
-fn requests_and_accusations(heads: &[String]) -> (Vec<Value>, Vec<Value>) {
+/// The events of requests, each in a connection of its own: those of requests, and those that accuse.
+fn requests_and_accusations(heads: &[String], options: &[u8]) -> (Vec<Value>, Vec<Value>) {
     let mut capture = Capture::default();
     for (port, head) in (40_000..).zip(heads) {
-        let mut connection = capture.connect(port, false, &LINUX);
+        let mut connection = capture.connect(port, false, options);
         connection.send(CLIENT, format!("{head}\r\n\r\n").as_bytes());
         connection.send(SERVER, b"HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n");
     }
@@ -238,7 +239,7 @@ fn connectivity_checks_of_android_are_android() {
             chrome("60.0.3112.32")
         ),
     ];
-    let (requests, others) = requests_and_accusations(&heads);
+    let (requests, others) = requests_and_accusations(&heads, &LINUX);
     assert_eq!((requests.len(), others.as_slice()), (heads.len(), &[][..]));
     for request in &requests {
         assert_eq!((&request["claimed_os"], &request["os_agrees"]), (&"Android".into(), &true.into()));
@@ -247,7 +248,7 @@ fn connectivity_checks_of_android_are_android() {
     assert!(requests[..4].iter().all(|request| request["label"]["name"] == "Android"));
     // An app of Android, and a program that asks for another page.
     let heads = [recorded("/feed", "x", "60.0.3112.32"), heads[5].replace("generate_204", "index.html")];
-    let (requests, others) = requests_and_accusations(&heads);
+    let (requests, others) = requests_and_accusations(&heads, &LINUX);
     assert_eq!([&requests[0]["claimed_os"], &requests[1]["params"]], ["Linux", "dishonest"]);
     let accused: Vec<&Value> = others.iter().map(|event| &event["client"]["port"]).collect();
     assert_eq!(accused, [40_001, 40_001], "{others:?}");
@@ -260,8 +261,24 @@ fn browser_without_signature_is_not_another_one() {
         "GET /a.gif HTTP/1.1\r\nHost: x\r\nUser-Agent: {safari}\r\nReferer: http://x/\r\nAccept: */*\r\n\
          Accept-Language: en-us\r\nAccept-Encoding: gzip, deflate\r\nConnection: keep-alive"
     );
-    let (requests, _) = requests_and_accusations(&[head]);
+    let (requests, others) = requests_and_accusations(&[head], &MACOS);
+    assert_eq!(others, [Value::Null; 0]);
     assert_eq!((&requests[0]["label"], &requests[0]["params"]), (&Value::Null, &"none".into()));
+}
+
+#[test]
+fn old_user_agent_of_a_device_contradicts_nothing() {
+    let head = |system: &str, version: &str| {
+        format!(
+            "GET / HTTP/1.1\r\nUser-Agent: Mozilla/5.0 ({system}; rv:1.9) Gecko/20100101 Firefox/{version}\r\nHost: x\r\nAccept: */*\r\nConnection: Keep-Alive"
+        )
+    };
+    let heads = [head("Windows; U; Windows NT 5.1", "3.0.10"), head("Windows NT 10.0; Win64; x64", "140.0")];
+    let (_, others) = requests_and_accusations(&heads, &MACOS);
+    let accused: Vec<_> =
+        others.iter().map(|event| (&event["client"]["port"], event["event"].as_str().unwrap())).collect();
+    let port = &Value::from(40_001);
+    assert_eq!(accused, [(port, "mismatch"), (port, "finding")], "{others:?}");
 }
 
 /// The field of the recorded hello that shows an imitation of a browser.
