@@ -24,7 +24,7 @@ const ORDER: &str = "\
     software_nearest_name software_nearest_difference ssh_protocol ssh_banner hassh hassh_algorithms tls_version \
     tls_version_name tls_sni tls_alpn tls_ech_type tls_retry ja4 ja4_r ja4_o ja4_ro ja4_stable ja4_stable_r ja3 ja3_hash listed_labels \
     listed_watch tls_cipher tls_cipher_name ja3s ja3s_hash uptime_minutes uptime_modulo_days uptime_frequency_hz \
-    uptime_raw_frequency_hz change_reasons change_hits mismatch_outcome mismatch_reasons finding finding_reason \
+    uptime_raw_frequency_hz change_from change_to mismatch_outcome mismatch_reasons finding finding_reason \
     connection_start connection_start_nanos connection_duration connection_client_packets connection_server_packets \
     connection_client_bytes connection_server_bytes connection_host connection_client_system connection_server_system \
     connection_client_software connection_server_software connection_tls_client connection_hassh_server";

@@ -240,14 +240,42 @@ pub struct UptimeFinding {
     pub uptime: Uptime,
 }
 
-/// Evidence that a host changed, or that several hosts share its address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Evidence that another host has the address, or that several hosts share it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ChangeFinding {
-    /// The reasons: for a change those of this packet, for sharing those of all packets since the last such finding.
-    pub reasons: Reasons,
-    /// Number of the last 32 scored packets with at least 6, 3, 2 and 1 points.
-    pub hits: [u8; 4],
+pub enum ChangeFinding {
+    /// Handshakes of the address name two systems exactly.
+    Systems {
+        /// The system before.
+        from: Arc<str>,
+        /// The system of this packet.
+        to: Arc<str>,
+    },
+    /// The scores of p0f, which only [`Scope::P0f`] has.
+    Scores {
+        /// The reasons: for a change those of this packet, for sharing those of all packets since the last such finding.
+        reasons: Reasons,
+        /// Number of the last 32 scored packets with at least 6, 3, 2 and 1 points.
+        hits: [u8; 4],
+    },
+}
+
+impl ChangeFinding {
+    /// A change in words: `Windows now, Linux before`.
+    pub fn change_in_words(&self) -> String {
+        match self {
+            Self::Systems { from, to } => format!("{to} now, {from} before"),
+            Self::Scores { reasons, .. } => reasons.to_string(),
+        }
+    }
+
+    /// Sharing in words: `Linux and Windows share the address`.
+    pub fn sharing_in_words(&self) -> String {
+        match self {
+            Self::Systems { from, to } => format!("{from} and {to} share the address"),
+            Self::Scores { reasons, .. } => reasons.to_string(),
+        }
+    }
 }
 
 /// The database that names clients, the entries of watch lists, and the limit of texts.

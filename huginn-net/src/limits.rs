@@ -24,6 +24,9 @@ pub(crate) const MIN_RANDOM_CLOCK_HZ: f64 = 600.0;
 /// Additional tolerance between readings of one clock, in milliseconds: a virtual machine may pause.
 pub(crate) const CLOCK_TOLERANCE_MILLIS: u64 = 2000;
 
+/// Systems of an address in one role that changes are reported of: the database has about twenty.
+pub(crate) const MAX_NAMED_SYSTEMS: usize = 8;
+
 /// Contradictions in a row that prove random start values. One contradiction may be a restart or another host.
 pub(crate) const MAX_CONTRADICTIONS: u8 = 2;
 

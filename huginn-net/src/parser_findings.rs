@@ -84,18 +84,22 @@ impl ParserFindings<'_> {
         let scope = self.settings.scope;
         let signature = match &event {
             HttpEvent::Request(HttpRequest { request, .. }) => {
-                in_scope(scope, HttpSignature::p0f_from_request(request), || {
-                    HttpSignature::from_request(request)
-                })
+                if scope == Scope::P0f {
+                    HttpSignature::p0f_from_request(request)
+                } else {
+                    Some(HttpSignature::from_request(request))
+                }
             }
             HttpEvent::Response(HttpResponse { response, .. }) => {
-                in_scope(scope, HttpSignature::p0f_from_response(response), || {
-                    HttpSignature::from_response(response)
-                })
+                if scope == Scope::P0f {
+                    HttpSignature::p0f_from_response(response)
+                } else {
+                    Some(HttpSignature::from_response(response))
+                }
             }
             _ => return,
         };
-        let Some((signature, counts)) = signature else { return };
+        let Some(signature) = signature else { return };
         let check = match &event {
             HttpEvent::Request(HttpRequest { request, .. }) if scope == Scope::Full => {
                 ConnectivityCheck::from_request(request)
@@ -103,7 +107,7 @@ impl ParserFindings<'_> {
             _ => None,
         };
         let verdict = self.verdict(signature, check);
-        let mut update = HttpUpdate::new(&verdict, counts);
+        let mut update = HttpUpdate::new(&verdict, scope == Scope::P0f);
         if self.settings.profiles {
             let language = match scope {
                 Scope::Full => language_of(&event),
@@ -159,7 +163,9 @@ impl ParserFindings<'_> {
             self.mismatch.set(Some(mismatch.outcome));
             emit(side, Route::Report(Finding::Mismatch(mismatch)));
         }
-        emit(side, Route::Update(Update::Http(Box::new(update)).into()));
+        if self.settings.profiles || has_notices || scope == Scope::P0f {
+            emit(side, Route::Update(Update::Http(Box::new(update)).into()));
+        }
     }
 
     /// Compares a request with the browser that it claims, if anything about it is unusual.
@@ -279,16 +285,4 @@ fn language_of(event: &HttpEvent) -> Option<Cow<'static, str>> {
 fn name_of(event: &HttpEvent) -> Option<Box<[u8]>> {
     let HttpEvent::Request(found) = event else { return None };
     found.request.host().and_then(hosts::asked_name)
-}
-
-/// The signature to look up, and whether p0f would count it for the host.
-fn in_scope(
-    scope: Scope,
-    seen_by_p0f: Option<HttpSignature>,
-    full: impl FnOnce() -> HttpSignature,
-) -> Option<(HttpSignature, bool)> {
-    match scope {
-        Scope::Full => Some((full(), seen_by_p0f.is_some())),
-        Scope::P0f => Some((seen_by_p0f?, true)),
-    }
 }

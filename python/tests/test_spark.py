@@ -135,7 +135,7 @@ def test_host_events_are_those_of_one_analysis(spark, shards):
         key=lambda found: found[1].num_rows,
     )
     reader = spark.read.format("huginn_net").option("table", "host_records").option("shards", shards)
-    columns = ["event", "packet", "host_ip", "change_reasons", "uptime_minutes"]
+    columns = ["event", "packet", "host_ip", "change_from", "uptime_minutes"]
     found = [row.asDict() for row in host_events(reader.load(str(name))).select(*columns).collect()]
     expected = [{column: row[column] for column in columns} for row in capture.to_pylist()]
     order = lambda row: (row["packet"], row["event"])  # noqa: E731

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use huginn_net::db::SoftwareClaim;
-use huginn_net::hosts::{Claim, HostProfile, Reasons, SoftwareSeen, TimeSpan, TopValues, Verdict};
+use huginn_net::hosts::{Claim, HostProfile, SoftwareSeen, TimeSpan, TopValues, Verdict};
 use huginn_net::http::Role;
 use huginn_net::tcp::Uptime;
 use huginn_net::{Escaped, Label};
@@ -58,8 +58,10 @@ pub(crate) fn write<'a>(
         if let Some(alert) = alerts.get(&host.ip) {
             row.add_remark(&format!("{} alert: {}", alert.severity, alert.kind.title()));
         }
-        if !verdict.contradictions.is_empty() {
+        if verdict.contradictions.iter().any(|found| !found.is_expected()) {
             row.add_remark("contradiction: see below");
+        }
+        if !verdict.contradictions.is_empty() {
             sentences.push((address(host, " "), verdict));
         }
         table.add_row(row.into_cells());
@@ -224,25 +226,14 @@ fn seen(host: &HostProfile, zone: &Zone) -> String {
     if lasted == 0 { begun.to_string() } else { format!("{begun}\nfor {}", TimeSpan::from_secs(lasted)) }
 }
 
-fn words(reasons: Reasons) -> String {
-    reasons.words().collect::<Vec<_>>().join(", ")
-}
-
 fn remarks(host: &HostProfile) -> String {
     let mut remarks: Vec<String> = host.tools.findings().map(|found| found.to_string()).collect();
     remarks.extend(host.one_device().map(ToString::to_string));
-    if host.sharings.count > 0 {
-        remarks.push(format!("shared: {}", words(host.sharings.reasons)));
-    }
-    if host.changes.count > 0 {
-        let reasons = words(host.changes.reasons);
-        let are_told = host.sharings.count > 0 && host.sharings.reasons.contains(host.changes.reasons);
-        remarks.push(match (host.changes.count, are_told) {
-            (1, true) => "changed once".to_owned(),
-            (count, true) => format!("changed {count} times"),
-            (1, false) => format!("changed once: {reasons}"),
-            (count, false) => format!("changed {count} times: {reasons}"),
-        });
+    // What is shared changed before.
+    match (&host.sharings.latest, &host.changes.latest) {
+        (Some(sharing), _) => remarks.push(format!("shared: {}", sharing.sharing_in_words())),
+        (None, Some(change)) => remarks.push(format!("changed: {}", change.change_in_words())),
+        (None, None) => {}
     }
     let forwarded = host.as_client.forwarded.saturating_add(host.as_server.forwarded);
     if forwarded > 0 {

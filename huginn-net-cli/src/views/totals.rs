@@ -113,7 +113,7 @@ fn mismatches(overview: &Overview) -> impl Iterator<Item = String> {
 /// The contradictions between layers, a text for each.
 fn contradictions(hosts: &JoinedHosts) -> Vec<String> {
     let texts = hosts.profiles().flat_map(|host| {
-        let found = host.verdict().contradictions.into_iter();
+        let found = host.verdict().contradictions.into_iter().filter(|found| !found.is_expected());
         found.map(|found| format!("{}: {found}", host.ip))
     });
     texts.collect()

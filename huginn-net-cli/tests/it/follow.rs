@@ -35,7 +35,7 @@ fn host_has_evidence_connections_and_changes() {
         "contradictions TCP says Linux, User-Agent says Windows, 4 times: unexplained (NAT, a proxy or a forgery)",
         "contacted      192.0.2.2 (12)",
         "connections: 12, on 2026-11-21 (UTC)",
-        "changes, findings, tools, failed handshakes and certificates: 21",
+        "changes, findings, tools, failed handshakes and certificates: 9",
     ] {
         assert!(screen.lines().any(|found| found == line), "{line}\n{screen}");
     }
@@ -44,6 +44,16 @@ fn host_has_evidence_connections_and_changes() {
         screen.contains("unexplained: User-Agent says Chromium 126 on Windows; TCP says Linux"),
         "{screen}"
     );
+}
+
+#[test]
+fn change_is_listed_at_its_host() {
+    let screen = stdout(&["192.0.2.1"], &["hosts-nat.pcap"]);
+    for text in ["Windows now, Linux before", "Windows and Linux share the address"] {
+        assert_eq!(screen.matches(text).count(), if text.contains("share") { 2 } else { 1 }, "{screen}");
+    }
+    let peer = stdout(&["192.0.2.2"], &["hosts-nat.pcap"]);
+    assert!(!peer.contains("host change") && !peer.contains("ip sharing"), "{peer}");
 }
 
 #[test]

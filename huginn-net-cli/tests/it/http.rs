@@ -121,13 +121,15 @@ fn human_format_has_blocks() {
   software   curl 7 or newer
   runs on    other systems than that of its TCP handshake
   signature  1:Host,User-Agent,Accept=[*/*]:Connection,Accept-Encoding,Accept-Language,Accept-Charset,Keep-Alive:curl/7.88.1
-
-Host change  192.0.2.1:60544 -> 192.0.2.2:80  2026-11-21T05:22:25.222519Z
-  client     192.0.2.1
-  reasons    software of another system
-  differ     1 of the last 32 signatures, 0 of them much
 "
     );
+}
+
+#[test]
+fn block_of_change_names_both_systems() {
+    let all = stdout("hosts-nat.pcap", &["-v", "-c", "11", "--events", "host_change"]);
+    let (_, change) = all.split_once("Host change").unwrap();
+    assert!(change.contains("\n  client     192.0.2.1\n  systems    Windows now, Linux before\n"), "{all}");
 }
 
 #[test]

@@ -14,8 +14,8 @@ use super::TextLimit;
 use crate::Finding;
 use crate::connection::Connection;
 use crate::finding::{
-    BeaconTarget, HttpRequestFinding, HttpResponseFinding, HttpVerdict, TcpFinding, TrafficNotice,
-    TrafficNoticeKind,
+    BeaconTarget, ChangeFinding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, TcpFinding,
+    TrafficNotice, TrafficNoticeKind,
 };
 use crate::hosts::HostUpdate;
 use crate::limits::{
@@ -59,7 +59,7 @@ const REMARK: usize = 32;
 /// Bytes of `params`.
 const PARAMS: usize = 72;
 
-/// Bytes of a clock, or of the reasons of a change.
+/// Bytes of a clock, or of a change without the names of systems.
 const CONCLUSION: usize = 200;
 
 /// Bytes of a conclusion from several connections, without the texts of its software and names: its numbers and packets.
@@ -235,7 +235,14 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
         }
         Finding::SshServer(finding) => sum([ssh(&finding.peer, limit)]),
         Finding::SshHandshake(finding) => sum([NEGOTIATION, negotiation(&finding.negotiation, limit)]),
-        Finding::Uptime(_) | Finding::HostChange(_) | Finding::IpSharing(_) => CONCLUSION as u64,
+        Finding::Uptime(_) => CONCLUSION as u64,
+        Finding::HostChange(found) | Finding::IpSharing(found) => match found {
+            ChangeFinding::Systems { from, to } => {
+                let [from, to] = [from, to].map(|name| text(name.as_bytes(), TextLimit::NONE));
+                sum([CONCLUSION, from, to])
+            }
+            ChangeFinding::Scores { .. } => CONCLUSION as u64,
+        },
         Finding::Mismatch(found) => {
             let reasons = found.reasons.iter().map(|reason| text(reason.as_bytes(), TextLimit::NONE));
             sum([60, reasons.fold(0, |sum, len| sum.saturating_add(len).saturating_add(16))])

@@ -1,6 +1,5 @@
 //! p0f's scores: the difference between a new fingerprint and the history of a host.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use huginn_net_core::Side;
@@ -8,7 +7,7 @@ use huginn_net_db::{Label, SoftwareClaim, TcpMatch};
 use huginn_net_tcp::{ClockReading, Handshake, Quirks, TcpSignature};
 
 use super::update::SoftwareMatch;
-use super::{HttpUpdate, Reasons, stack};
+use super::{HttpUpdate, Reasons};
 use crate::Scope;
 use crate::limits::{DATE_TOLERANCE, MAX_NEAR_HOPS, MIN_PORT_DECREASE};
 use crate::system_check;
@@ -21,8 +20,6 @@ pub(super) struct TcpSeen {
     pub(super) at_millis: u64,
     /// The client's port.
     pub(super) port: u16,
-    /// The address of the peer.
-    pub(super) peer: IpAddr,
 }
 
 /// State of a host before a new signature.
@@ -31,17 +28,12 @@ pub(super) struct HostHistory<'a> {
     pub(super) system: Option<&'a Label>,
     /// The source port of the last SYN; 0 without a SYN.
     pub(super) last_port: u16,
-    /// Whether several peers saw the same timestamp clock.
-    pub(super) has_one_clock: bool,
-    pub(super) scope: Scope,
 }
 
 /// The first request or response of a flow of a host.
 #[derive(Clone, Debug)]
 pub(super) struct HttpSeen {
     pub(super) label: Option<Arc<Label>>,
-    /// Hash of the User-Agent or Server header.
-    pub(super) software: u64,
     /// The server's port.
     pub(super) port: u16,
     /// The Date header and the packet time, in seconds since 1970.
@@ -74,14 +66,12 @@ impl TcpSeen {
 
     /// Scores the difference to the `last` handshake of the host and to its system.
     pub(super) fn score_against(&self, last: Option<&Self>, host: &HostHistory<'_>) -> Score {
-        let HostHistory { system, scope, .. } = *host;
         let mut score = Score::default();
         let is_other_system = self
             .matched
             .as_ref()
-            .filter(|found| identifies_system(found, scope))
-            .zip(system)
-            .is_some_and(|(found, system)| are_different(&found.label, system, scope));
+            .zip(host.system)
+            .is_some_and(|(found, system)| found.label.name != system.name);
         let Some(last) = last else {
             if is_other_system {
                 score.add(8, Reasons::SYSTEM);
@@ -89,44 +79,31 @@ impl TcpSeen {
             return score;
         };
         let is_syn = self.signature.handshake == Handshake::Syn;
-        self.add_labels(last, is_syn, scope, &mut score);
+        self.add_labels(last, is_syn, &mut score);
         let names_differ = score.points == 8;
         if !names_differ && is_other_system {
             score.add(8, Reasons::SYSTEM);
         } else if !names_differ {
-            self.add_ttl(last, scope, &mut score);
+            self.add_ttl(last, &mut score);
         }
-        // The path to each peer may have its own MTU.
-        let is_same_path = scope == Scope::P0f || last.peer == self.peer;
-        if is_same_path && self.signature.mss != last.signature.mss {
+        if self.signature.mss != last.signature.mss {
             score.add(1, Reasons::MTU);
         }
-        // Systems choose ports at random, or count them per peer: a port alone is not evidence.
-        let is_port_evidence = scope == Scope::P0f || is_same_path && score.points > 0;
-        if is_syn && is_port_evidence && host.last_port.saturating_sub(self.port) >= MIN_PORT_DECREASE {
+        if is_syn && host.last_port.saturating_sub(self.port) >= MIN_PORT_DECREASE {
             score.add(1, Reasons::PORT);
         }
-        // Most systems choose a random timestamp start per connection.
-        if scope == Scope::P0f || host.has_one_clock {
-            self.add_timestamps(last, &mut score);
-        }
+        self.add_timestamps(last, &mut score);
         score
     }
 
-    fn add_labels(&self, last: &Self, is_syn: bool, scope: Scope, score: &mut Score) {
+    fn add_labels(&self, last: &Self, is_syn: bool, score: &mut Score) {
         match (&self.matched, &last.matched) {
             (Some(now), Some(before)) => {
-                let is_p0f = scope == Scope::P0f;
-                let both_identify = identifies_system(now, scope) && identifies_system(before, scope);
-                if both_identify && are_different(&now.label, &before.label, scope) {
+                if now.label.name != before.label.name {
                     score.add(8, Reasons::SYSTEM);
-                } else if is_syn
-                    && now.label != before.label
-                    && (is_p0f || now.label.name == before.label.name)
-                {
+                } else if is_syn && now.label != before.label {
                     score.add(2, Reasons::SYSTEM);
-                } else if is_syn && is_p0f && now.line != before.line {
-                    // A system has several signatures, as for several links.
+                } else if is_syn && now.line != before.line {
                     score.add(1, Reasons::SYSTEM);
                 } else if is_syn && now.fuzzy != before.fuzzy {
                     score.add(1, Reasons::FUZZY);
@@ -150,7 +127,7 @@ impl TcpSeen {
         }
     }
 
-    fn add_ttl(&self, last: &Self, scope: Scope, score: &mut Score) {
+    fn add_ttl(&self, last: &Self, score: &mut Score) {
         let (now, before) = (self.signature.ttl, last.signature.ttl);
         let is_random = |seen: &Self| seen.matched.as_ref().is_some_and(|found| found.distance.at_most);
         if now == before || is_random(self) || is_random(last) {
@@ -159,8 +136,8 @@ impl TcpSeen {
         let distance =
             self.matched.as_ref().map_or_else(|| self.signature.distance(), |found| found.distance.hops);
         if distance <= MAX_NEAR_HOPS || now > before.saturating_add(1) {
-            // Routes change by a hop or two, however near the host is.
-            let is_detour = now.abs_diff(before) <= 2 && (distance > 5 || scope == Scope::Full);
+            // Routes change by a hop or two.
+            let is_detour = now.abs_diff(before) <= 2 && distance > 5;
             let points = if is_detour { 1 } else { 4 };
             score.add(points, Reasons::TTL);
         }
@@ -180,16 +157,6 @@ impl TcpSeen {
     }
 }
 
-/// Whether a match identifies the system of a host. For p0f, every match does.
-pub(super) fn identifies_system(found: &TcpMatch, scope: Scope) -> bool {
-    scope == Scope::P0f || stack::is_firm(found)
-}
-
-/// Whether two labels name different systems. Names that share a TCP stack are different to p0f alone.
-fn are_different(one: &Label, other: &Label, scope: Scope) -> bool {
-    one.name != other.name && (scope == Scope::P0f || !stack::same_stack(&one.name, &other.name))
-}
-
 /// Scores software that does not run on the system; 0 if either is unknown.
 pub(super) fn score_software(software: &Label, system: Option<&Label>) -> Score {
     let mut score = Score::default();
@@ -203,7 +170,7 @@ impl HttpSeen {
     /// Creates the history entry of a head received at `at` (s since 1970).
     pub(super) fn new(update: &HttpUpdate, port: u16, at: i64) -> Self {
         let label = update.matched.as_ref().map(|found| Arc::clone(&found.label));
-        Self { label, software: update.software_hash, port, date: update.date.map(|date| (date, at)) }
+        Self { label, port, date: update.date.map(|date| (date, at)) }
     }
 
     /// Scores the difference to the `last` head of the host and to its system.
@@ -214,18 +181,15 @@ impl HttpSeen {
         last: Option<&Self>,
         host: &HostHistory<'_>,
     ) -> Score {
-        let HostHistory { system, scope, .. } = *host;
+        let system = host.system;
         let mut score = Score::default();
         let last = last.filter(|last| side == Side::Client || last.port == self.port);
-        // A server may send several kinds of heads, as for files and for errors.
-        let is_same = scope == Scope::Full && last.is_some_and(|last| last.software == self.software);
         match &update.matched {
-            _ if is_same && side == Side::Server => {}
             Some(found) if found.label.is_tool() => match side {
                 Side::Server => self.add_server(last, &mut score),
-                Side::Client => add_claim(update, found, system, scope, &mut score),
+                Side::Client => add_claim(update, found, system, &mut score),
             },
-            Some(found) => add_system(&found.label, last, system, scope, &mut score),
+            Some(found) => add_system(&found.label, last, system, &mut score),
             None => {
                 if side == Side::Server && last.is_some_and(|last| last.label.is_some()) {
                     score.add(4, Reasons::KNOWN);
@@ -264,34 +228,22 @@ impl HttpSeen {
 }
 
 /// Adds the reasons for which the system of an HTTP head differs from that of the `last` head and of the host.
-fn add_system(
-    label: &Label,
-    last: Option<&HttpSeen>,
-    system: Option<&Label>,
-    scope: Scope,
-    score: &mut Score,
-) {
+fn add_system(label: &Label, last: Option<&HttpSeen>, system: Option<&Label>, score: &mut Score) {
     match last.map(|last| last.label.as_deref()) {
         Some(Some(before)) if before.name != label.name => score.add(8, Reasons::SYSTEM),
         // p0f scores equal labels as different.
-        Some(Some(before)) if scope == Scope::P0f || before != label => score.add(2, Reasons::SYSTEM),
+        Some(Some(_)) => score.add(2, Reasons::SYSTEM),
         Some(None) => score.add(4, Reasons::KNOWN),
         _ => {}
     }
-    if is_other(system, &label.name, scope) {
+    if is_other(system, &label.name, Scope::P0f) {
         score.add(4, Reasons::SYSTEM);
     }
 }
 
 /// Scores a User-Agent that names another system than TCP shows. Only the head of the software that it names scores.
-fn add_claim(
-    update: &HttpUpdate,
-    found: &SoftwareMatch,
-    system: Option<&Label>,
-    scope: Scope,
-    score: &mut Score,
-) {
-    if found.claim == SoftwareClaim::Agrees && is_other_claimed(update, system, scope) == Some(true) {
+fn add_claim(update: &HttpUpdate, found: &SoftwareMatch, system: Option<&Label>, score: &mut Score) {
+    if found.claim == SoftwareClaim::Agrees && is_other_claimed(update, system, Scope::P0f) == Some(true) {
         score.add(4, Reasons::USER_AGENT);
     }
 }

@@ -47,11 +47,6 @@ pub(super) enum ClockVerdict {
 }
 
 impl HostClock {
-    /// Whether several peers confirmed the clock.
-    pub(super) fn is_confirmed(&self) -> bool {
-        matches!(self, Self::Measured(measured) if measured.is_shared)
-    }
-
     /// Adds a measurement from a connection with `peer`.
     ///
     /// A fast clock needs agreement of two peers; a slow clock is accepted until a measurement contradicts it.

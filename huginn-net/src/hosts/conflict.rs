@@ -28,7 +28,12 @@ impl Conflict {
         let tcp = update.tcp.as_deref()?;
         let matched = update.matched.as_ref();
         let is_dishonest = matched.is_some_and(|found| found.claim == SoftwareClaim::Dishonest);
-        let lies = update.is_imitation || is_dishonest;
+        let explanation = match update.role {
+            // A CDN or load balancer ends the connections of its servers.
+            Role::Response => Explanation::LoadBalancer,
+            Role::Request if update.is_imitation || is_dishonest => Explanation::Imitation,
+            Role::Request => Explanation::Unexplained,
+        };
         if let Some((system, text)) = update.claimed().filter(|(system, _)| !same_stack(system, &tcp.name)) {
             let who = match update.role {
                 Role::Request => "User-Agent",
@@ -36,7 +41,6 @@ impl Conflict {
             };
             let by = (text != system).then(|| Arc::clone(text));
             let other = Statement { who, says: Arc::clone(system), by };
-            let explanation = if lies { Explanation::Imitation } else { Explanation::Unexplained };
             return Some(Self { tcp: Arc::clone(&tcp.name), other, explanation });
         }
         let software = &matched.filter(|found| found.claim == SoftwareClaim::Agrees)?.label;
@@ -48,7 +52,7 @@ impl Conflict {
             _ => return None,
         };
         let other = Statement { who: "software", says, by: Some(Arc::clone(&software.name)) };
-        Some(Self { tcp: Arc::clone(&tcp.name), other, explanation: Explanation::Unexplained })
+        Some(Self { tcp: Arc::clone(&tcp.name), other, explanation })
     }
 
     /// The conflict between a ClientHello and the handshake of its connection.

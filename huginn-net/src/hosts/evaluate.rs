@@ -176,17 +176,20 @@ fn contradictions_in(evidence: &[Evidence]) -> Vec<Contradiction> {
                 one: one.statement(),
                 other: statement,
                 count: other.count,
-                explanation: explanation(one.grade, other.grade),
+                explanation: explanation(one, other),
             }),
         }
     }
     found
 }
 
-fn explanation(one: Grade, other: Grade) -> Explanation {
-    match (one, other) {
+fn explanation(one: &Evidence, other: &Evidence) -> Explanation {
+    match (one.grade, other.grade) {
         (Grade::Syn, Grade::Syn) | (Grade::SynAck, Grade::SynAck) => Explanation::SeveralHosts,
         (Grade::Syn, Grade::SynAck) => Explanation::ForwardedPorts,
+        (Grade::Syn, _) if other.is_response() => Explanation::ForwardedPorts,
+        (Grade::SynAck, _) if other.is_response() => Explanation::LoadBalancer,
+        _ if one.is_response() && other.is_response() => Explanation::LoadBalancer,
         _ => Explanation::Unexplained,
     }
 }
@@ -201,6 +204,14 @@ impl Evidence {
             EvidenceLayer::Tcp | EvidenceLayer::Tls => same_stack(&self.says, system),
             EvidenceLayer::Http => *self.says == *system,
         }
+    }
+
+    /// Whether it comes from the head of a response.
+    fn is_response(&self) -> bool {
+        matches!(
+            self.because,
+            Cause::Head { role: Role::Response, .. } | Cause::Header { role: Role::Response, .. }
+        )
     }
 
     fn statement(&self) -> Statement {
@@ -223,7 +234,7 @@ mod tests {
     use huginn_net_db::{Database, SoftwareClaim};
     use huginn_net_tls::{ClientFamily, Transport};
 
-    use super::super::{Findings, Reasons, SystemSeen, TlsClientSeen};
+    use super::super::{Findings, SystemSeen, TlsClientSeen};
     use super::*;
 
     const DATABASE: &str = "\
@@ -252,7 +263,7 @@ sig = 1:B::
 ";
 
     /// Creates a profile with these observations. `S` SYN, `A` SYN+ACK, `F` fuzzy SYN, `f` fuzzy SYN+ACK of a label; `H`
-    /// honest, `U` unknown, `L` lying, `V` forwarded User-Agent that names a system; `B` request of software.
+    /// honest, `U` unknown, `L` lying, `V` forwarded User-Agent that names a system; `R` Server header; `B` request of software.
     fn profile(seen: &[(char, &str, u32)]) -> HostProfile {
         let database: Database = DATABASE.parse().unwrap();
         let label = |name: &str| database.labels().iter().find(|label| &*label.name == name).cloned();
@@ -283,7 +294,11 @@ sig = 1:B::
                             honest: matches!(kind, 'H' | 'L').then_some(*kind == 'H'),
                             forwarded: *kind == 'V',
                         };
-                        profile.user_agents.count(|value| *value == claim, || claim.clone());
+                        let headers = match kind {
+                            'R' => &mut profile.server_headers,
+                            _ => &mut profile.user_agents,
+                        };
+                        headers.count(|value| *value == claim, || claim.clone());
                     }
                 }
             }
@@ -346,7 +361,7 @@ sig = 1:B::
             ["SYN says Android, SYN says Windows, 3 times: NAT, or the address went to another host"]
         );
 
-        host.sharings = Findings { count: 1, reasons: Reasons::SYSTEM, ..Findings::default() };
+        host.sharings = Findings { count: 1, ..Findings::default() };
         let shared = host.verdict();
         assert_eq!((shared.system, shared.contradictions.len()), (None, 0));
         assert_eq!(shared.several.iter().map(|system| &**system).collect::<Vec<_>>(), ["Android", "Windows"]);
@@ -468,6 +483,43 @@ sig = 1:B::
         for seen in silent {
             assert_eq!(sentences(seen), [""; 0], "{seen:?}");
         }
+    }
+
+    #[test]
+    fn server_header_of_another_system_is_that_of_load_balancer() {
+        let explanations = |seen: &[(char, &str, u32)]| -> Vec<Explanation> {
+            profile(seen).verdict().contradictions.iter().map(|found| found.explanation).collect()
+        };
+        assert_eq!(explanations(&[('A', "Linux", 3), ('R', "Windows", 2)]), [Explanation::LoadBalancer]);
+        assert_eq!(explanations(&[('R', "Linux", 3), ('R', "Windows", 2)]), [Explanation::LoadBalancer]);
+        assert_eq!(explanations(&[('S', "Linux", 3), ('R', "Windows", 2)]), [Explanation::ForwardedPorts]);
+        assert_eq!(explanations(&[('S', "Linux", 3), ('U', "Windows", 2)]), [Explanation::Unexplained]);
+        let verdict = profile(&[('A', "Linux", 3), ('R', "Windows", 2)]).verdict();
+        let [found] = &*verdict.contradictions else { panic!("{verdict:?}") };
+        assert!(found.is_expected());
+        assert_eq!(
+            found.to_string(),
+            "SYN+ACK says Linux, Server says Windows, 2 times: a CDN or a load balancer"
+        );
+    }
+
+    #[test]
+    fn name_has_version_of_any_handshake() {
+        let mut host = profile(&[('S', "Linux", 1)]);
+        let label = host.systems.iter().find_map(|seen| seen.value.label.clone()).unwrap();
+        let mut without_flavor = (*label).clone();
+        without_flavor.flavor = None;
+        let without_flavor = Arc::new(without_flavor);
+        for _ in 0..9 {
+            let seen = SystemSeen {
+                label: Some(Arc::clone(&without_flavor)),
+                fuzzy: false,
+                handshake: Handshake::Syn,
+                signature: None,
+            };
+            host.systems.count(|value| *value == seen, || seen.clone());
+        }
+        assert_eq!(host.verdict().name().unwrap().to_string(), "Linux 6");
     }
 
     #[test]

@@ -147,8 +147,8 @@ impl SystemSeen {
 impl Findings {
     fn join(&mut self, other: &Self) {
         self.count = self.count.saturating_add(other.count);
-        self.reasons = self.reasons.with(other.reasons);
         if other.last.as_nanos() > self.last.as_nanos() {
+            self.latest.clone_from(&other.latest);
             self.last = other.last;
         }
     }

@@ -15,6 +15,7 @@ mod scores;
 mod server_header;
 mod span;
 mod stack;
+mod systems;
 mod tools;
 mod top_values;
 mod tunneled;
@@ -27,7 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use huginn_net_core::{FlowId, IdleLimits, IdleMap, PacketClock, Route, SharedState, Side, Timestamp};
-use huginn_net_db::Label;
+use huginn_net_db::{Label, TcpMatch};
 use huginn_net_tcp::{Clock, ClockReading, TcpSignature, Uptime};
 
 pub use self::answers::{AlikeServers, is_public};
@@ -62,7 +63,8 @@ use self::change::{HostHistory, HttpSeen, Score, TcpSeen};
 pub(crate) use self::clocks::P0fClock;
 use self::clocks::{ClockVerdict, HostClock};
 use self::saved::TableTime;
-use self::scores::{Conclusion, Scores};
+use self::scores::Scores;
+use self::systems::AddressSystems;
 use self::tunneled::Tunneled;
 use crate::alert::KnownAlerts;
 use crate::event_limits::{EventLimits, Rates, SuppressedEvents, Ticket};
@@ -182,21 +184,29 @@ impl HostId {
 /// State of one host.
 #[derive(Clone, Debug, Default)]
 struct Host {
-    /// The latest matched operating system.
+    /// The latest system that a handshake names; in the scope of p0f, that a handshake or head matches.
     system: Option<Arc<Label>>,
     clock: HostClock,
+    systems: AddressSystems,
+    /// The scores of p0f; only in its scope.
+    p0f: Option<Box<P0fHistory>>,
+    /// Tools of a host without a profile; a profile has its own.
+    tools: Option<Box<Tools>>,
+    profile: Option<Box<HostProfile>>,
+}
+
+/// What p0f compares a host with.
+#[derive(Clone, Debug, Default)]
+struct P0fHistory {
     /// Reasons for sharing since the last sharing report.
     reasons: Reasons,
     /// Source port of the last SYN; 0 without a SYN.
     port: u16,
     client: Option<Box<RoleHistory>>,
     server: Option<Box<RoleHistory>>,
-    /// Tools of a host without a profile; a profile has its own.
-    tools: Option<Box<Tools>>,
-    profile: Option<Box<HostProfile>>,
 }
 
-/// State of a host as a client, or as a server.
+/// What p0f compares a client, or a server, with.
 #[derive(Clone, Debug, Default)]
 struct RoleHistory {
     handshake: Option<TcpSeen>,
@@ -528,10 +538,19 @@ impl UpdateContext<'_> {
     }
 }
 
+/// A change of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Conclusion {
+    /// Another host has the address.
+    Changed(ChangeFinding),
+    /// Several hosts share the address.
+    Shared(ChangeFinding),
+}
+
 /// Conclusions from one update.
 #[derive(Default)]
 struct UpdateResult {
-    /// From a conflict of software and system, and from the difference to the previous fingerprint of the host.
+    /// At most two: p0f reports a conflict of software and system, and the difference to the previous fingerprint of the host.
     conclusions: [Option<Conclusion>; 2],
     uptime: Option<Uptime>,
     doubt: Option<ClockVerdict>,
@@ -547,8 +566,8 @@ impl UpdateResult {
 
     fn findings(self) -> impl Iterator<Item = Finding> {
         let changes = self.conclusions.into_iter().flatten().map(|conclusion| match conclusion {
-            Conclusion::Changed(reasons, hits) => Finding::HostChange(ChangeFinding { reasons, hits }),
-            Conclusion::Shared(reasons, hits) => Finding::IpSharing(ChangeFinding { reasons, hits }),
+            Conclusion::Changed(found) => Finding::HostChange(found),
+            Conclusion::Shared(found) => Finding::IpSharing(found),
         });
         let tool = self.tool.map(Finding::Tool);
         tool.into_iter()
@@ -557,7 +576,7 @@ impl UpdateResult {
     }
 }
 
-impl Host {
+impl P0fHistory {
     fn role(&mut self, side: Side) -> &mut RoleHistory {
         side.choose(&mut self.client, &mut self.server).get_or_insert_default()
     }
@@ -567,50 +586,94 @@ impl Host {
         role.scores.add(score.points, score.reasons, &mut self.reasons)
     }
 
+    /// Scores a user-space tool, or an application that the database limits to some systems.
+    fn on_software(&mut self, software: &Label, system: Option<&Label>, side: Side) -> Option<Conclusion> {
+        if software.systems.is_empty() {
+            return None;
+        }
+        self.add_score(side, change::score_software(software, system))
+    }
+
+    /// Heap memory, in bytes.
+    fn heap_bytes(&self) -> usize {
+        let roles = [&self.client, &self.server].iter().filter(|role| role.is_some()).count();
+        size_of::<Self>().saturating_add(roles.saturating_mul(size_of::<RoleHistory>()))
+    }
+}
+
+impl Host {
     /// Heap memory of the host, in bytes.
     fn heap_bytes(&self) -> usize {
-        [&self.client, &self.server]
-            .iter()
-            .filter(|role| role.is_some())
-            .count()
-            .saturating_mul(size_of::<RoleHistory>())
-            .saturating_add(
-                self.tools.as_ref().map_or(0, |tools| size_of::<Tools>().saturating_add(tools.heap_bytes())),
-            )
-            .saturating_add(self.profile.as_ref().map_or(0, |profile| profile.heap_bytes()))
+        let Self { systems, p0f, tools, profile, .. } = self;
+        [
+            systems.heap_bytes(),
+            p0f.as_ref().map_or(0, |p0f| p0f.heap_bytes()),
+            tools.as_ref().map_or(0, |tools| size_of::<Tools>().saturating_add(tools.heap_bytes())),
+            profile.as_ref().map_or(0, |profile| profile.heap_bytes()),
+        ]
+        .iter()
+        .fold(0, |sum, part| sum.saturating_add(*part))
     }
 
     fn on_handshake(&mut self, update: &TcpUpdate, context: &UpdateContext<'_>) -> UpdateResult {
-        let mut result = UpdateResult::default();
-        let TcpUpdate { signature, matched, clock, .. } = update;
-        if let Some(found) = matched.as_ref().filter(|found| found.label.is_tool()) {
-            result.conclusions = [self.on_software(&found.label, context.side), None];
-            if context.side == Side::Client && Tools::names_tool(&found.label) {
-                result.tool = self.on_tool(&found.label, context).take_report(&found.label).map(Box::new);
-            }
-            return result;
+        let tool = update.matched.as_ref().map(|found| &found.label).filter(|label| label.is_tool());
+        let mut result = match context.scope {
+            Scope::P0f => self.score_handshake(update, context),
+            Scope::Full => self.compare_system(update.matched.as_ref(), context),
+        };
+        if let Some(label) = tool
+            && context.side == Side::Client
+            && Tools::names_tool(label)
+        {
+            result.tool = self.on_tool(label, context).take_report(label).map(Box::new);
         }
-        let named = matched.as_ref().filter(|found| change::identifies_system(found, context.scope));
-        let named = named.map(|found| Arc::clone(&found.label));
-        let (port, peer) = (context.flow.client.port(), context.peer());
-        let at_millis = context.ts.as_millis();
-        let seen = TcpSeen { signature: *signature, matched: matched.clone(), at_millis, port, peer };
-        let system = self.system.take();
-        let history = self.history(system.as_deref(), context.scope);
-        let role = self.role(context.side);
+        result
+    }
+
+    /// Compares the system that a handshake names with those before.
+    fn compare_system(&mut self, matched: Option<&TcpMatch>, context: &UpdateContext<'_>) -> UpdateResult {
+        let Some(found) = matched.filter(|found| is_firm(found)) else { return UpdateResult::default() };
+        self.system = Some(Arc::clone(&found.label));
+        let ip = context.side.choose(context.flow.client, context.flow.server).ip();
+        if !systems::is_evidence(found, ip) {
+            return UpdateResult::default();
+        }
+        let conclusion = match context.side {
+            Side::Client => self.systems.add_client(&found.label.name),
+            Side::Server => self.systems.add_server(&found.label.name, context.flow.server.port()),
+        };
+        UpdateResult { conclusions: [conclusion, None], ..UpdateResult::default() }
+    }
+
+    /// Scores a handshake as p0f does.
+    fn score_handshake(&mut self, update: &TcpUpdate, context: &UpdateContext<'_>) -> UpdateResult {
+        let TcpUpdate { signature, matched, clock, .. } = update;
+        let p0f = self.p0f.get_or_insert_default();
+        let label = matched.as_ref().map(|found| &found.label);
+        if let Some(tool) = label.filter(|label| label.is_tool()) {
+            let conclusion = p0f.on_software(tool, self.system.as_deref(), context.side);
+            return UpdateResult { conclusions: [conclusion, None], ..UpdateResult::default() };
+        }
+        let (port, at_millis) = (context.flow.client.port(), context.ts.as_millis());
+        let seen = TcpSeen { signature: *signature, matched: matched.clone(), at_millis, port };
+        let history = HostHistory { system: self.system.as_deref(), last_port: p0f.port };
+        let role = p0f.role(context.side);
         let last = role.handshake.as_ref();
         let score = seen.score_against(last, &history);
         let measured = clock.as_ref().zip(seen.clock()).and_then(|(clock, reading)| {
             clock.measure(context.side, last?.clock(), reading, context.side == Side::Client)
         });
-        result.uptime = measured.map(|clock| clock.p0f_uptime());
         role.handshake = Some(seen);
-        result.conclusions = [self.add_score(context.side, score), None];
-        if context.side == Side::Client || context.scope == Scope::P0f {
-            self.port = port;
+        p0f.port = port;
+        let conclusions = [p0f.add_score(context.side, score), None];
+        if let Some(label) = label {
+            self.system = Some(Arc::clone(label));
         }
-        self.system = named.or(system);
-        result
+        UpdateResult {
+            conclusions,
+            uptime: measured.map(|clock| clock.p0f_uptime()),
+            ..UpdateResult::default()
+        }
     }
 
     /// Counts a SYN of a tool. Returns the tools of the host.
@@ -623,43 +686,29 @@ impl Host {
         tools
     }
 
+    /// Scores the head of a request or response, if it is one that p0f evaluates.
     fn on_head(&mut self, update: &HttpUpdate, context: &UpdateContext<'_>) -> UpdateResult {
-        let mut result = UpdateResult::default();
         if !update.counts {
-            return result;
+            return UpdateResult::default();
         }
+        let p0f = self.p0f.get_or_insert_default();
         let label = update.matched.as_ref().map(|found| &found.label);
         let software = label.filter(|label| label.is_tool());
         let at = i64::try_from(context.ts.as_secs()).unwrap_or(i64::MAX);
         let seen = HttpSeen::new(update, context.flow.server.port(), at);
-        let system = self.system.clone();
-        let history = self.history(system.as_deref(), context.scope);
-        let first = software.and_then(|software| self.on_software(software, context.side));
-        let role = self.role(context.side);
+        let history = HostHistory { system: self.system.as_deref(), last_port: p0f.port };
+        let first = software.and_then(|software| p0f.on_software(software, history.system, context.side));
+        let role = p0f.role(context.side);
         let score = seen.score_against(update, context.side, role.http.as_ref(), &history);
         let system = label.filter(|label| !label.is_tool());
         if context.side == Side::Server || system.is_some() {
             role.http = Some(seen);
         }
+        let conclusions = [first, p0f.add_score(context.side, score)];
         if let Some(system) = system {
             self.system = Some(Arc::clone(system));
         }
-        result.conclusions = [first, self.add_score(context.side, score)];
-        result
-    }
-
-    /// The state to compare a new fingerprint with.
-    fn history<'a>(&self, system: Option<&'a Label>, scope: Scope) -> HostHistory<'a> {
-        HostHistory { system, last_port: self.port, has_one_clock: self.clock.is_confirmed(), scope }
-    }
-
-    /// Scores a user-space tool, or an application that the database limits to some systems.
-    fn on_software(&mut self, software: &Label, side: Side) -> Option<Conclusion> {
-        if software.systems.is_empty() {
-            return None;
-        }
-        let score = change::score_software(software, self.system.as_deref());
-        self.add_score(side, score)
+        UpdateResult { conclusions, ..UpdateResult::default() }
     }
 
     fn on_timestamp(
@@ -668,7 +717,8 @@ impl Host {
         clock: &P0fClock,
         context: &UpdateContext<'_>,
     ) -> UpdateResult {
-        let last = self.role(context.side).handshake.as_ref().and_then(TcpSeen::clock);
+        let role = self.p0f.get_or_insert_default().role(context.side);
+        let last = role.handshake.as_ref().and_then(TcpSeen::clock);
         let measured = clock.measure(context.side, last, reading, false);
         UpdateResult { uptime: measured.map(|clock| clock.p0f_uptime()), ..UpdateResult::default() }
     }

@@ -13,14 +13,13 @@ use huginn_net_tls::{ClientFamily, Ja4, Transport};
 use super::answers::{AlikeServers, Answers, OwnAnswer, is_public};
 use super::conflict::Conflict;
 use super::contacts::Contacts;
-use super::scores::Conclusion;
 use super::update::SoftwareMatch;
 use super::{
-    ClockVerdict, HostUpdate, HttpUpdate, Reasons, TcpUpdate, TlsUpdate, Tools, TopValues, Update,
+    ClockVerdict, Conclusion, HostUpdate, HttpUpdate, TcpUpdate, TlsUpdate, Tools, TopValues, Update,
     UpdateResult, Verdict, change,
 };
 use crate::Scope;
-use crate::finding::MtuFinding;
+use crate::finding::{ChangeFinding, MtuFinding};
 use crate::header_text::is_product_list;
 use crate::limits::MAX_ALIKE_HOPS;
 
@@ -67,9 +66,9 @@ pub struct HostProfile {
     pub languages: TopValues<Cow<'static, str>>,
     /// The last reading of the uptime clock; absent unless the clock is plausible.
     pub uptime: Option<Uptime>,
-    /// Number of reported changes, and their reasons.
+    /// Number of reported changes, and the last one.
     pub changes: Findings,
-    /// Number of sharing reports, and their reasons.
+    /// Number of sharing reports, and the last one.
     pub sharings: Findings,
     /// The latest results.
     pub latest: Latest,
@@ -199,14 +198,14 @@ pub struct TlsClientSeen {
     pub family: Option<ClientFamily>,
 }
 
-/// Number of changes or sharing reports of a host, and their reasons.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Number of changes or sharing reports of a host, and the last one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Findings {
     /// Number of reports.
     pub count: u32,
-    /// Union of the reasons of all reports.
-    pub reasons: Reasons,
+    /// The last report; `None` before the first one.
+    pub latest: Option<ChangeFinding>,
     /// Time of the last report; the epoch before the first report.
     pub(super) last: Timestamp,
 }
@@ -360,8 +359,8 @@ impl HostProfile {
     pub(super) fn on_learned(&mut self, result: &UpdateResult, now: Timestamp) {
         for conclusion in result.conclusions.iter().flatten() {
             match conclusion {
-                Conclusion::Changed(reasons, _) => self.changes.add(*reasons, now),
-                Conclusion::Shared(reasons, _) => self.sharings.add(*reasons, now),
+                Conclusion::Changed(found) => self.changes.add(found, now),
+                Conclusion::Shared(found) => self.sharings.add(found, now),
             }
         }
         match result.doubt {
@@ -522,9 +521,9 @@ impl Findings {
         (self.count > 0).then_some(self.last)
     }
 
-    fn add(&mut self, reasons: Reasons, now: Timestamp) {
+    fn add(&mut self, found: &ChangeFinding, now: Timestamp) {
         self.count = self.count.saturating_add(1);
-        self.reasons = self.reasons.with(reasons);
+        self.latest = Some(found.clone());
         self.last = now;
     }
 }

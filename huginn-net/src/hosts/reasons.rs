@@ -1,4 +1,4 @@
-//! Reasons for a change of a host, or for a shared address.
+//! p0f's reasons for a change of a host, or for a shared address.
 
 use std::fmt;
 
@@ -21,23 +21,6 @@ pub(crate) const REASON_NAMES: [&str; 13] = [
     "date",
     "srv_sig_lb",
     "ua_vs_os",
-];
-
-/// Descriptions, in the same order.
-const WORDS: [&str; 13] = [
-    "software of another system",
-    "another system than before",
-    "another signature than before",
-    "known before and not now, or the other way round",
-    "timestamps of another clock",
-    "another distance",
-    "a much lower source port",
-    "another packet size",
-    "changed on the way and before not, or the other way round",
-    "forwarded",
-    "a clock that goes wrong",
-    "other server software than before",
-    "a User-Agent of another system",
 ];
 
 impl Reasons {
@@ -88,16 +71,7 @@ impl Reasons {
 
     /// The names of the reasons in p0f.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
-        self.select(&REASON_NAMES)
-    }
-
-    /// Descriptions of the reasons: `another system than before`.
-    pub fn words(self) -> impl Iterator<Item = &'static str> {
-        self.select(&WORDS)
-    }
-
-    fn select(self, texts: &'static [&'static str; 13]) -> impl Iterator<Item = &'static str> {
-        texts.iter().enumerate().filter(move |(bit, _)| self.0 >> bit & 1 == 1).map(|(_, text)| *text)
+        REASON_NAMES.iter().enumerate().filter(move |(bit, _)| self.0 >> bit & 1 == 1).map(|(_, name)| *name)
     }
 }
 
@@ -124,8 +98,6 @@ mod tests {
         assert_eq!(reasons.to_string(), "os_diff tstamp port");
         let last = Reasons::USER_AGENT.with(Reasons::SOFTWARE);
         assert_eq!(last.names().collect::<Vec<_>>(), ["app_vs_os", "ua_vs_os"]);
-        let words: Vec<&str> = last.words().collect();
-        assert_eq!(words, ["software of another system", "a User-Agent of another system"]);
         assert!(reasons.contains(Reasons::PORT) && !reasons.contains(last));
     }
 }

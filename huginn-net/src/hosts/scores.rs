@@ -2,8 +2,8 @@
 
 use std::mem;
 
-use super::Reasons;
-
+use super::{Conclusion, Reasons};
+use crate::finding::ChangeFinding;
 use crate::limits::SCORE_HISTORY;
 
 /// Groups as (minimum score, maximum count): more scores of a group mean a shared address. A score also counts in the
@@ -15,15 +15,6 @@ const GROUPS: [(u8, u8); 4] = [(6, 2), (3, 4), (2, 6), (1, 8)];
 pub(super) struct Scores {
     pub(super) latest: [u8; SCORE_HISTORY],
     pub(super) next: u8,
-}
-
-/// The conclusion from a score.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Conclusion {
-    /// The host changed.
-    Changed(Reasons, [u8; 4]),
-    /// Several hosts share the address.
-    Shared(Reasons, [u8; 4]),
 }
 
 impl Scores {
@@ -41,9 +32,9 @@ impl Scores {
         let hits = GROUPS.map(|(least, _)| self.count(least));
         if hits.iter().zip(GROUPS).any(|(hits, (_, most))| *hits > most) {
             *self = Self::default();
-            return Some(Conclusion::Shared(mem::take(gathered), hits));
+            return Some(Conclusion::Shared(ChangeFinding::Scores { reasons: mem::take(gathered), hits }));
         }
-        (score > 1).then_some(Conclusion::Changed(reasons, hits))
+        (score > 1).then_some(Conclusion::Changed(ChangeFinding::Scores { reasons, hits }))
     }
 
     fn count(&self, least: u8) -> u8 {
@@ -53,8 +44,15 @@ impl Scores {
 
 #[cfg(test)]
 mod tests {
-    use super::Conclusion::{Changed, Shared};
     use super::*;
+
+    fn changed(reasons: Reasons, hits: [u8; 4]) -> Conclusion {
+        Conclusion::Changed(ChangeFinding::Scores { reasons, hits })
+    }
+
+    fn shared(reasons: Reasons, hits: [u8; 4]) -> Conclusion {
+        Conclusion::Shared(ChangeFinding::Scores { reasons, hits })
+    }
 
     /// The conclusion after each score.
     fn conclusions(scores: &[u8]) -> Vec<Option<Conclusion>> {
@@ -68,13 +66,13 @@ mod tests {
         assert_eq!(
             conclusions(&[8, 5, 1, 2, 0, 6, 8]),
             [
-                Some(Changed(ttl, [1, 1, 1, 1])),
-                Some(Changed(ttl, [1, 2, 2, 2])),
+                Some(changed(ttl, [1, 1, 1, 1])),
+                Some(changed(ttl, [1, 2, 2, 2])),
                 None,
-                Some(Changed(ttl, [1, 2, 3, 4])),
+                Some(changed(ttl, [1, 2, 3, 4])),
                 None,
-                Some(Changed(ttl, [2, 3, 4, 5])),
-                Some(Shared(ttl, [3, 4, 5, 6])),
+                Some(changed(ttl, [2, 3, 4, 5])),
+                Some(shared(ttl, [3, 4, 5, 6])),
             ]
         );
     }
@@ -83,7 +81,8 @@ mod tests {
     fn groups_have_limits_and_sharing_resets_scores() {
         for (score, most) in [(6, 2), (5, 4), (3, 4), (2, 6), (1, 8)] {
             let row = conclusions(&[score; 10]);
-            let is_shared: Vec<bool> = row.iter().map(|one| matches!(one, Some(Shared(..)))).collect();
+            let is_shared: Vec<bool> =
+                row.iter().map(|one| matches!(one, Some(Conclusion::Shared(_)))).collect();
             let first = is_shared.iter().position(|is_shared| *is_shared);
             assert_eq!(first, Some(most), "{score}");
             assert!(is_shared.get(most + 1) != Some(&true), "{score}");
@@ -95,8 +94,7 @@ mod tests {
         let mut scores = vec![5; 4];
         scores.extend([0; 29]);
         scores.push(5);
-        let Some(Some(Changed(_, hits))) = conclusions(&scores).pop() else { panic!() };
-        assert_eq!(hits, [0, 3, 3, 3]);
+        assert_eq!(conclusions(&scores).pop(), Some(Some(changed(Reasons::TTL, [0, 3, 3, 3]))));
     }
 
     #[test]
@@ -108,9 +106,9 @@ mod tests {
         client.add(8, Reasons::DATE, &mut gathered);
         server.add(8, Reasons::SERVER, &mut gathered);
         let all = Reasons::VIA.with(Reasons::PORT).with(Reasons::DATE).with(Reasons::SERVER);
-        assert_eq!(client.add(8, Reasons::VIA, &mut gathered), Some(Shared(all, [3, 3, 3, 3])));
+        assert_eq!(client.add(8, Reasons::VIA, &mut gathered), Some(shared(all, [3, 3, 3, 3])));
         assert_eq!(gathered, Reasons::NONE);
-        let counted_apart = Changed(Reasons::TTL, [1, 1, 2, 2]);
+        let counted_apart = changed(Reasons::TTL, [1, 1, 2, 2]);
         assert_eq!(server.add(2, Reasons::TTL, &mut gathered), Some(counted_apart));
     }
 }

@@ -38,6 +38,16 @@ pub(crate) fn is_firm(found: &TcpMatch) -> bool {
     !fuzzy && !label.generic && !label.is_tool() && !is_middlebox(label)
 }
 
+/// TCP stacks that programs and boot ROMs bring, by their names in the built-in database: they say nothing about the system below.
+const PROGRAM_STACKS: [&str; 5] = ["gVisor", "iPXE", "lwIP", "passt", "smoltcp"];
+
+/// Whether a match names the system of a host exactly: it identifies one system, whose stack is that of its kernel.
+pub(super) fn names_host(found: &TcpMatch) -> bool {
+    let name = &*found.label.name;
+    let is_one_system = !name.contains(" or ") || STACKS.iter().any(|stack| stack.contains(&name));
+    is_firm(found) && is_one_system && !PROGRAM_STACKS.contains(&name)
+}
+
 /// The system that a TLS library is part of.
 pub(super) fn system_from_family(family: ClientFamily) -> Option<&'static str> {
     match family {

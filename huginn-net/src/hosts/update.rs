@@ -1,7 +1,6 @@
 //! Updates that flows send to the host table.
 
 use std::borrow::Cow;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use huginn_net_db::{ClientMatch, Label, SoftwareClaim, TcpMatch};
@@ -202,10 +201,8 @@ pub(crate) struct HttpUpdate {
     pub(crate) system: SystemCheck,
     /// Whether the client is not the browser that the User-Agent claims.
     pub(crate) is_imitation: bool,
-    /// Whether p0f evaluates the head: the first head of its direction, in a version that p0f parses.
+    /// Whether p0f scores the head; only in its scope.
     pub(crate) counts: bool,
-    /// Hash of the User-Agent or Server header; set only if `counts`.
-    pub(crate) software_hash: u64,
     /// The first bytes of the User-Agent or Server header; sent only if profiles are enabled.
     pub(crate) software: Option<Box<[u8]>>,
     /// The preferred language; sent only if profiles are enabled.
@@ -295,16 +292,10 @@ impl HttpUpdate {
     /// Creates an update without the fields for profiles.
     pub(crate) fn new(verdict: &HttpVerdict, counts: bool) -> Self {
         let HttpVerdict { signature, matched, params, system, .. } = verdict;
-        let hash_software = || {
-            let mut hasher = DefaultHasher::new();
-            signature.software().hash(&mut hasher);
-            hasher.finish()
-        };
         Self {
             role: signature.role(),
             forwarded: counts && signature.is_forwarded(),
             date: if counts { signature.date() } else { None },
-            software_hash: if counts { hash_software() } else { 0 },
             matched: matched
                 .as_ref()
                 .map(|found| SoftwareMatch { label: Arc::clone(&found.label), claim: params.claim }),

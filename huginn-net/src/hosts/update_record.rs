@@ -81,7 +81,6 @@ struct RequestFactsRecord {
 struct HttpRecord {
     is_request: bool,
     forwarded: bool,
-    date: Option<i64>,
     /// The label, and what the header says about the software.
     matched: Option<(LabelRecord, ClaimRecord)>,
     claimed: Option<String>,
@@ -89,8 +88,6 @@ struct HttpRecord {
     claim_agrees: Option<bool>,
     agrees: Option<bool>,
     is_imitation: bool,
-    counts: bool,
-    software_hash: u64,
     software: Option<Vec<u8>>,
     name: Option<Vec<u8>>,
     language: Option<String>,
@@ -158,7 +155,7 @@ impl UpdateRecord {
                 Self::Tcp(SignatureRecord::new(signature), *isn)
             }
             Update::Clock(clock) => Self::Clock(ClockRecord::new(*clock)),
-            Update::Http(update) => Self::Http(Box::new(HttpRecord::new(update))),
+            Update::Http(update) if !update.counts => Self::Http(Box::new(HttpRecord::new(update))),
             Update::Mtu(finding) => Self::Mtu(finding.mtu.0),
             Update::TlsClient(TlsUpdate { ja4, transport, family, software, name, tcp }) => Self::TlsClient {
                 ja4: ja4.to_string(),
@@ -172,7 +169,7 @@ impl UpdateRecord {
             Update::Request(contact) => Self::Request(Box::new(RequestFactsRecord::new(contact))),
             Update::Observed(found) => Self::Observed(found.clone()),
             Update::Progress(ProgressUpdate { step, by_tool }) => Self::Progress(*step, *by_tool),
-            Update::Tcp(_) | Update::Timestamp(..) => return None,
+            Update::Tcp(_) | Update::Http(_) | Update::Timestamp(..) => return None,
         })
     }
 
@@ -216,7 +213,6 @@ impl HttpRecord {
         Self {
             is_request: update.role == Role::Request,
             forwarded: update.forwarded,
-            date: update.date,
             matched: update
                 .matched
                 .as_ref()
@@ -226,8 +222,6 @@ impl HttpRecord {
             claim_agrees: *claim_agrees,
             agrees: *agrees,
             is_imitation: update.is_imitation,
-            counts: update.counts,
-            software_hash: update.software_hash,
             software: update.software.as_deref().map(<[u8]>::to_vec),
             name: update.name.as_deref().map(<[u8]>::to_vec),
             language: update.language.as_deref().map(str::to_owned),
@@ -242,7 +236,7 @@ impl HttpRecord {
         Ok(HttpUpdate {
             role: if self.is_request { Role::Request } else { Role::Response },
             forwarded: self.forwarded,
-            date: self.date,
+            date: None,
             matched: label.zip(claim).map(|(label, claim)| SoftwareMatch { label, claim: claim.into() }),
             system: SystemCheck {
                 claimed: self.claimed.map(Arc::from),
@@ -251,8 +245,7 @@ impl HttpRecord {
                 agrees: self.agrees,
             },
             is_imitation: self.is_imitation,
-            counts: self.counts,
-            software_hash: self.software_hash,
+            counts: false,
             software: self.software.map(Vec::into_boxed_slice),
             name: self.name.map(Vec::into_boxed_slice),
             language: self.language.map(|text| match language::known(&text) {

@@ -179,6 +179,8 @@ pub enum Explanation {
     SeveralHosts,
     /// Another host answers on forwarded ports.
     ForwardedPorts,
+    /// A CDN or a load balancer ends the connections of servers with another system.
+    LoadBalancer,
 }
 
 impl Verdict {
@@ -186,13 +188,17 @@ impl Verdict {
     pub fn name(&self) -> Option<SystemName<String>> {
         let system = self.system.as_deref()?;
         let is_as_certain = |grade: Grade| grade.is_firm_tcp() || self.fuzzy && grade.decides();
-        let labelled = self.evidence.iter().find_map(|one| match &one.because {
-            Cause::Handshake { label, .. } if *label.name == *system && is_as_certain(one.grade) => {
-                Some(label.to_string())
-            }
-            _ => None,
-        });
-        let name = labelled.unwrap_or_else(|| system.to_owned());
+        let labels = || {
+            self.evidence.iter().filter_map(|one| match &one.because {
+                Cause::Handshake { label, .. } if *label.name == *system && is_as_certain(one.grade) => {
+                    Some(label)
+                }
+                _ => None,
+            })
+        };
+        // A handshake whose buffer a program set tells no version; another one may.
+        let labelled = labels().find(|label| label.flavor.is_some()).or_else(|| labels().next());
+        let name = labelled.map_or_else(|| system.to_owned(), |label| label.to_string());
         Some(SystemName { name, fuzzy: self.fuzzy, generic: false })
     }
 }
@@ -238,6 +244,13 @@ impl Grade {
     }
 }
 
+impl Contradiction {
+    /// Whether ordinary servers show it, so that it needs no attention: a CDN or load balancer explains it.
+    pub fn is_expected(&self) -> bool {
+        self.explanation == Explanation::LoadBalancer
+    }
+}
+
 impl Explanation {
     /// The name of the explanation in JSON, such as `unexplained`.
     pub fn name(self) -> &'static str {
@@ -246,6 +259,7 @@ impl Explanation {
             Self::Imitation => Outcome::Imitation.name(),
             Self::SeveralHosts => "several_hosts",
             Self::ForwardedPorts => "forwarded_ports",
+            Self::LoadBalancer => "load_balancer",
         }
     }
 }
@@ -337,6 +351,7 @@ impl Display for Explanation {
             Self::Imitation => "imitation (the rest of the head is not that of such software)",
             Self::SeveralHosts => "NAT, or the address went to another host",
             Self::ForwardedPorts => "NAT that forwards ports, or a proxy",
+            Self::LoadBalancer => "a CDN or a load balancer",
         })
     }
 }

@@ -7,6 +7,7 @@ use huginn_net_core::{Side, Timestamp};
 use huginn_net_tcp::{Handshake, Uptime};
 
 use crate::finding::{ChangeFinding, HttpVerdict, MtuFinding, TcpFinding};
+use crate::hosts::Reasons;
 use crate::{Event, Finding};
 
 /// Displays an event as p0f 3.09b logs it, character for character, with the time in UTC.
@@ -24,7 +25,7 @@ enum Logged<'a> {
     HttpRequest(&'a HttpVerdict),
     HttpResponse(&'a HttpVerdict),
     Uptime(&'a Uptime),
-    Change(&'static str, &'a ChangeFinding),
+    Change(&'static str, Reasons, [u8; 4]),
 }
 
 impl<'a> P0fLine<'a> {
@@ -36,9 +37,15 @@ impl<'a> P0fLine<'a> {
             Finding::HttpRequest(finding) => Logged::HttpRequest(&finding.verdict),
             Finding::HttpResponse(finding) => Logged::HttpResponse(&finding.verdict),
             Finding::Uptime(finding) => Logged::Uptime(&finding.uptime),
-            Finding::HostChange(finding) => Logged::Change("host change", finding),
-            Finding::IpSharing(finding) => Logged::Change("ip sharing", finding),
-            Finding::SshClient(_)
+            Finding::HostChange(ChangeFinding::Scores { reasons, hits }) => {
+                Logged::Change("host change", *reasons, *hits)
+            }
+            Finding::IpSharing(ChangeFinding::Scores { reasons, hits }) => {
+                Logged::Change("ip sharing", *reasons, *hits)
+            }
+            Finding::HostChange(ChangeFinding::Systems { .. })
+            | Finding::IpSharing(ChangeFinding::Systems { .. })
+            | Finding::SshClient(_)
             | Finding::SshServer(_)
             | Finding::SshHandshake(_)
             | Finding::TlsClient(_)
@@ -75,7 +82,7 @@ impl P0fLine<'_> {
             Logged::HttpRequest(_) => "http request",
             Logged::HttpResponse(_) => "http response",
             Logged::Uptime(_) => "uptime",
-            Logged::Change(module, _) => module,
+            Logged::Change(module, ..) => module,
         }
     }
 
@@ -89,8 +96,8 @@ impl P0fLine<'_> {
                 write("raw_mtu", mtu)
             }
             Logged::Uptime(uptime) => uptime_fields(uptime, write),
-            Logged::Change(_, ChangeFinding { reasons, hits: [a, b, c, d] }) => {
-                write("reason", reasons)?;
+            Logged::Change(_, reasons, [a, b, c, d]) => {
+                write("reason", &reasons)?;
                 write("raw_hits", &format_args!("{a},{b},{c},{d}"))
             }
         }

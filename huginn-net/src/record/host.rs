@@ -79,12 +79,8 @@ records! {
         names_left_out: u32,
         /// Number of reported changes
         changes: u32,
-        /// Their reasons: names of p0f
-        change_reasons: Vec<Text<'a>>,
         /// Whether several hosts have the address
         shared: bool,
-        /// Why: names of p0f
-        sharing_reasons: Vec<Text<'a>>,
         /// The most likely system, with its evidence
         verdict: VerdictRecord<'a>,
     }
@@ -335,9 +331,7 @@ impl<'a> HostRecord<'a> {
             names: host.names().by_count().map(Into::into).collect(),
             names_left_out: host.names().left_out(),
             changes: host.changes.count,
-            change_reasons: host.changes.reasons.names().map(Into::into).collect(),
             shared: host.sharings.count > 0,
-            sharing_reasons: host.sharings.reasons.names().map(Into::into).collect(),
             verdict: host.verdict().into(),
         }
     }

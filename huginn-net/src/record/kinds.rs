@@ -71,10 +71,10 @@ records! {
 
     /// `host_change` and `ip_sharing`: another host has the address, or several.
     pub struct ChangeRecord<'a> in "change_" {
-        /// Why the host is taken for changed, or for several: names of p0f
-        reasons: Vec<Text<'a>>,
-        /// Number of the last 32 scored packets with at least 6, 3, 2 and 1 points
-        hits: [u8; 4],
+        /// System that the handshakes of the address named before
+        from: Option<Text<'a>>,
+        /// System that the handshake of this packet names
+        to: Option<Text<'a>>,
     }
 
     /// `mismatch`: a client that is not the browser that it claims to be.
@@ -453,9 +453,12 @@ impl From<&UptimeFinding> for UptimeRecord {
     }
 }
 
-impl From<&ChangeFinding> for ChangeRecord<'_> {
-    fn from(ChangeFinding { reasons, hits }: &ChangeFinding) -> Self {
-        Self { reasons: reasons.names().map(Into::into).collect(), hits: *hits }
+impl<'a> From<&'a ChangeFinding> for ChangeRecord<'a> {
+    fn from(finding: &'a ChangeFinding) -> Self {
+        match finding {
+            ChangeFinding::Systems { from, to } => Self { from: Some(from.into()), to: Some(to.into()) },
+            ChangeFinding::Scores { .. } => Self { from: None, to: None },
+        }
     }
 }
 

@@ -11,6 +11,7 @@
 mod blind_spots;
 #[path = "../../../captures/tools/captures.rs"]
 mod captures;
+mod changes;
 mod connection;
 mod consistency;
 mod evasion;

@@ -3,9 +3,11 @@
 use std::fs;
 use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::captures;
-use huginn_net::hosts::{HostCounters, HostId, HostLimits, HostProfile, JoinedHosts, Reasons};
+use huginn_net::finding::ChangeFinding;
+use huginn_net::hosts::{HostCounters, HostId, HostLimits, HostProfile, JoinedHosts};
 use huginn_net::record::JsonHost;
 use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers, Side};
 
@@ -214,19 +216,20 @@ fn unchanged_host_has_no_conclusions() {
     assert_eq!((counters.changes, counters.sharings, counters.uptimes), (0, 0, 0));
 }
 
+/// The captures alternate between Linux and Windows.
 #[test]
-fn shared_address_is_detected_by_systems_and_ports() {
+fn two_systems_that_alternate_are_one_sharing() {
     let (found, counters) = conclusions("hosts-nat.pcap");
-    let sharings: Vec<Reasons> = found
-        .iter()
-        .filter_map(|finding| match finding {
-            Finding::IpSharing(sharing) => Some(sharing.reasons),
-            _ => None,
-        })
-        .collect();
-    assert!(!sharings.is_empty() && counters.sharings == sharings.len() as u64, "{sharings:?}");
-    let all = sharings.into_iter().fold(Reasons::NONE, Reasons::with);
-    assert_eq!(all.names().collect::<Vec<_>>(), ["os_diff", "port"]);
+    let [linux, windows] = ["Linux", "Windows"].map(Arc::<str>::from);
+    let systems = |from: &Arc<str>, to: &Arc<str>| ChangeFinding::Systems {
+        from: Arc::clone(from),
+        to: Arc::clone(to),
+    };
+    assert_eq!(
+        found,
+        [Finding::HostChange(systems(&linux, &windows)), Finding::IpSharing(systems(&windows, &linux))]
+    );
+    assert_eq!((counters.changes, counters.sharings), (1, 1));
 }
 
 #[test]

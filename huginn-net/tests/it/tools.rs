@@ -4,7 +4,7 @@ use crate::captures;
 use crate::packet::{self, Packet};
 use huginn_net::core::Frames;
 use huginn_net::hosts::{HostProfile, ToolFinding};
-use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet};
+use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet, Scope};
 
 /// The tools that events report, and the profiles.
 fn analyze(capture: &str, profiles: bool) -> (Vec<ToolFinding>, Vec<HostProfile>) {
@@ -36,7 +36,7 @@ fn scan_is_reported_at_powers_of_ten_with_and_without_profiles() {
     assert_eq!(of_hosts, [("192.0.2.1".to_owned(), vec![all]), ("192.0.2.2".to_owned(), vec![])]);
 }
 
-/// Each SYN of the tool contradicts the system before, which the tool does not run on.
+/// To p0f, each SYN of the tool contradicts the system before, which the tool does not run on.
 #[test]
 fn tool_is_reported_beside_changes() {
     let database: huginn_net::db::Database = "classes = unix,other
@@ -54,7 +54,7 @@ sig = 4:64-:0:1460:1024,0:mss::*
     packets.truncate(1);
     packets[0].ts = scan[0].ts;
     packets.extend(scan);
-    let mut analyzer = HuginnNet::builder().database(database.into()).build();
+    let mut analyzer = HuginnNet::builder().database(database.into()).scope(Scope::P0f).build();
     let (mut changes, mut tools) = (0, 0);
     let sink = &mut |event: Event| match event.kind {
         Finding::HostChange(_) | Finding::IpSharing(_) => changes += 1,

@@ -168,10 +168,8 @@ impl Lines {
                 out.write_all(handshake_in_words(&finding.handshake).as_bytes())
             }
             Finding::Uptime(finding) => uptime(out, finding),
-            Finding::HostChange(finding) | Finding::IpSharing(finding) => {
-                let reasons: Vec<&str> = finding.reasons.words().collect();
-                write!(out, "{}", Joined(&reasons))
-            }
+            Finding::HostChange(finding) => out.write_all(finding.change_in_words().as_bytes()),
+            Finding::IpSharing(finding) => out.write_all(finding.sharing_in_words().as_bytes()),
             Finding::Mismatch(found) => write!(out, "{:#}", Escaped(found.to_string().as_bytes())),
             Finding::Connection(connection) => self.connection(out, connection),
             Finding::Match(found) => self.matched(out, found, event.packet_number),

@@ -358,7 +358,7 @@ mod tests {
             (without_end, "damaged: its end is missing"),
             (text.trim_end().to_owned(), "damaged: a line is cut or too long"),
             (
-                text.replacen("\"port\":", "\"port\":1", 1),
+                text.replacen("\"idle_since\":", "\"idle_since\":1", 1),
                 "damaged: its content has another hash than its end says",
             ),
             (text.clone() + "\n", "damaged: it goes on after its end"),

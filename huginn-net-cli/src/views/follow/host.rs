@@ -462,9 +462,8 @@ fn tls_remark(event: &Event, is_own: bool) -> Option<String> {
 fn remark(event: &Event) -> String {
     match &event.kind {
         Finding::TlsHandshake(_) | Finding::TlsCertificates(_) => tls_remark(event, true).unwrap_or_default(),
-        Finding::HostChange(found) | Finding::IpSharing(found) => {
-            found.reasons.words().collect::<Vec<_>>().join(", ")
-        }
+        Finding::HostChange(found) => found.change_in_words(),
+        Finding::IpSharing(found) => found.sharing_in_words(),
         Finding::Mismatch(found) => format!("{:#}", Escaped(found.to_string().as_bytes())),
         Finding::Notice(found) => format!("{}: {found}", found.kind.alert().name()),
         Finding::Tool(found) => found.to_string(),

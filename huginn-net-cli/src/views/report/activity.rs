@@ -352,7 +352,8 @@ fn write_value(text: &mut String, event: &Event) -> bool {
                 put(text, &format_args!(", {hassh}"));
             }
         }
-        Finding::HostChange(finding) | Finding::IpSharing(finding) => put(text, &finding.reasons),
+        Finding::HostChange(finding) => put(text, &finding.change_in_words()),
+        Finding::IpSharing(finding) => put(text, &finding.sharing_in_words()),
         Finding::Mismatch(found) => put(text, &Escaped(found.to_string().as_bytes())),
         Finding::Conflict(found) => put(text, &found.conflict.as_str()),
         Finding::Tool(found) => put(text, &found.label),

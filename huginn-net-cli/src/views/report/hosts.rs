@@ -112,7 +112,9 @@ impl HostSources<'_> {
                 with_tools = with_tools.saturating_add(usize::from(!host.tools.is_empty()));
                 let rank = if !host.tools.is_empty() && with_tools <= MAX_HOSTS_WITH_TOOLS_FIRST {
                     Rank::HasTool
-                } else if mismatching.contains(&host.ip) || !host.verdict().contradictions.is_empty() {
+                } else if mismatching.contains(&host.ip)
+                    || host.verdict().contradictions.iter().any(|found| !found.is_expected())
+                {
                     Rank::Contradicting
                 } else if rare.contains(&host.ip) {
                     Rank::Rare
@@ -141,10 +143,11 @@ impl HostList {
         let ranked = sources.ranked();
         for host in &ranked {
             let verdict = host.verdict();
-            if !verdict.contradictions.is_empty() {
+            let contradictions = || verdict.contradictions.iter().filter(|found| !found.is_expected());
+            if contradictions().next().is_some() {
                 list.with_contradictions = list.with_contradictions.saturating_add(1);
                 if list.contradictions.len() < MAX_REPORT_ITEMS {
-                    list.contradictions.push((host.ip, verdict.contradictions.clone()));
+                    list.contradictions.push((host.ip, contradictions().cloned().collect()));
                 }
             }
             if let Some(alike) = host.one_device().filter(|_| list.devices.len() < MAX_REPORT_ROWS) {
@@ -216,10 +219,12 @@ impl HostList {
         let uptime = row.uptime;
         let columns = [row.address, row.system, row.software, row.tls_clients, row.seen, row.remarks];
         let columns = columns.into_iter().map(|text| self.index(text)).collect();
-        let contradictions =
-            verdict.contradictions.iter().map(|found| self.index(found.to_string())).collect();
+        let (expected, contradictions): (Vec<_>, Vec<_>) =
+            verdict.contradictions.iter().partition(|found| found.is_expected());
+        let contradictions = contradictions.iter().map(|found| self.index(found.to_string())).collect();
         let mut evidence: Vec<usize> =
             verdict.evidence.iter().map(|found| self.index(found.to_string())).collect();
+        evidence.extend(expected.iter().map(|found| self.index(found.to_string())));
         for seen in host.tls_clients.by_count() {
             let value = &seen.value;
             evidence.push(self.index(format!("TLS client {} over {}", value.ja4, value.transport)));

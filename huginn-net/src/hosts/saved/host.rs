@@ -10,14 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use super::super::change::{HttpSeen, TcpSeen};
 use super::super::clocks::{HostClock, MeasuredClock};
-use super::super::records::{ClockRecord, HostRecordError, LabelRecord, SignatureRecord};
+use super::super::records::{ClockRecord, HostRecordError, LabelRecord, SignatureRecord, system_name};
 use super::super::scores::Scores;
+use super::super::systems::{AddressSystems, NamedSystems, Several};
 use super::super::tools::{HostSet, PortSet, ToolSeen};
-use super::super::{Host, Reasons, RoleHistory, Tools};
+use super::super::{Host, P0fHistory, Reasons, RoleHistory, Tools};
 use super::profile::ProfileRecord;
 use super::{Stored, is_default};
 use crate::Scope;
-use crate::limits::{MAX_TOOL_TARGETS, MAX_TOP_VALUES, SCORE_HISTORY};
+use crate::limits::{MAX_NAMED_SYSTEMS, MAX_TOOL_TARGETS, MAX_TOP_VALUES, SCORE_HISTORY};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,13 +28,9 @@ pub(super) struct HostBody {
     #[serde(default, skip_serializing_if = "is_default")]
     clock: HostClockRecord,
     #[serde(default, skip_serializing_if = "is_default")]
-    reasons: u16,
+    systems: SystemsRecord,
     #[serde(default, skip_serializing_if = "is_default")]
-    port: u16,
-    #[serde(default, skip_serializing_if = "is_default")]
-    client: Option<RoleRecord>,
-    #[serde(default, skip_serializing_if = "is_default")]
-    server: Option<RoleRecord>,
+    p0f: Option<Box<P0fRecord>>,
     #[serde(default, skip_serializing_if = "is_default")]
     tools: Option<ToolsRecord>,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -42,14 +39,12 @@ pub(super) struct HostBody {
 
 impl HostBody {
     pub(super) fn new(host: &Host) -> Self {
-        let Host { system, clock, reasons, port, client, server, tools, profile } = host;
+        let Host { system, clock, systems, p0f, tools, profile } = host;
         Self {
             system: system.as_deref().map(LabelRecord::new),
             clock: HostClockRecord::new(clock),
-            reasons: reasons.0,
-            port: *port,
-            client: client.as_deref().map(RoleRecord::new),
-            server: server.as_deref().map(RoleRecord::new),
+            systems: SystemsRecord::store(systems),
+            p0f: p0f.as_deref().map(|p0f| Box::new(P0fRecord::new(p0f))),
             tools: tools.as_deref().map(ToolsRecord::store),
             profile: profile.as_deref().map(|profile| Box::new(ProfileRecord::store(profile))),
         }
@@ -57,16 +52,89 @@ impl HostBody {
 
     /// Returns the host. `scope` decides how signatures match.
     pub(super) fn read(self, database: &Database, scope: Scope) -> Result<Host, HostRecordError> {
-        let role = |role: Option<RoleRecord>| role.map(|role| role.read(database, scope)).transpose();
         Ok(Host {
             system: self.system.map(|label| label.find(database)).transpose()?,
             clock: self.clock.read()?,
+            systems: self.systems.load(database)?,
+            p0f: self.p0f.map(|p0f| p0f.read(database, scope)).transpose()?.map(Box::new),
+            tools: self.tools.map(|tools| tools.load(database)).transpose()?.map(Box::new),
+            profile: self.profile.map(|profile| profile.load(database)).transpose()?.map(Box::new),
+        })
+    }
+}
+
+/// The systems as a client and as a server, and the port of the server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct SystemsRecord(NamedRecord, NamedRecord, u16);
+
+/// The names in the order of their first handshakes, the latest one, and whether the address is reported as shared.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct NamedRecord(Vec<String>, String, bool);
+
+impl Stored<AddressSystems> for SystemsRecord {
+    fn store(AddressSystems { client, server, server_port }: &AddressSystems) -> Self {
+        Self(NamedRecord::store(client), NamedRecord::store(server), *server_port)
+    }
+
+    fn load(self, database: &Database) -> Result<AddressSystems, HostRecordError> {
+        let Self(client, server, server_port) = self;
+        Ok(AddressSystems { client: client.load(database)?, server: server.load(database)?, server_port })
+    }
+}
+
+impl Stored<NamedSystems> for NamedRecord {
+    fn store(systems: &NamedSystems) -> Self {
+        match systems {
+            NamedSystems::None => Self::default(),
+            NamedSystems::One(name) => Self(Vec::new(), name.to_string(), false),
+            NamedSystems::Several(several) => {
+                let Several { names, latest, is_shared } = &**several;
+                Self(names.iter().map(ToString::to_string).collect(), latest.to_string(), *is_shared)
+            }
+        }
+    }
+
+    fn load(self, database: &Database) -> Result<NamedSystems, HostRecordError> {
+        let Self(names, latest, is_shared) = self;
+        if latest.is_empty() {
+            return Ok(NamedSystems::None);
+        }
+        let latest = system_name(&latest, database)?;
+        if names.is_empty() {
+            return Ok(NamedSystems::One(latest));
+        }
+        let names = names.iter().take(MAX_NAMED_SYSTEMS).map(|name| system_name(name, database));
+        let names = names.collect::<Result<_, HostRecordError>>()?;
+        Ok(NamedSystems::Several(Box::new(Several { names, latest, is_shared })))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct P0fRecord {
+    #[serde(default, skip_serializing_if = "is_default")]
+    reasons: u16,
+    #[serde(default, skip_serializing_if = "is_default")]
+    port: u16,
+    #[serde(default, skip_serializing_if = "is_default")]
+    client: Option<RoleRecord>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    server: Option<RoleRecord>,
+}
+
+impl P0fRecord {
+    fn new(p0f: &P0fHistory) -> Self {
+        let P0fHistory { reasons, port, client, server } = p0f;
+        let role = |role: &Option<Box<RoleHistory>>| role.as_deref().map(RoleRecord::new);
+        Self { reasons: reasons.0, port: *port, client: role(client), server: role(server) }
+    }
+
+    fn read(self, database: &Database, scope: Scope) -> Result<P0fHistory, HostRecordError> {
+        let role = |role: Option<RoleRecord>| role.map(|role| role.read(database, scope)).transpose();
+        Ok(P0fHistory {
             reasons: Reasons(self.reasons),
             port: self.port,
             client: role(self.client)?.map(Box::new),
             server: role(self.server)?.map(Box::new),
-            tools: self.tools.map(|tools| tools.load(database)).transpose()?.map(Box::new),
-            profile: self.profile.map(|profile| profile.load(database)).transpose()?.map(Box::new),
         })
     }
 }
@@ -139,14 +207,12 @@ struct TcpSeenRecord {
     signature: SignatureRecord,
     at_millis: u64,
     port: u16,
-    peer: IpAddr,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct HttpSeenRecord {
     #[serde(default, skip_serializing_if = "is_default")]
     label: Option<LabelRecord>,
-    software: u64,
     port: u16,
     #[serde(default, skip_serializing_if = "is_default")]
     date: Option<(i64, i64)>,
@@ -161,11 +227,9 @@ impl RoleRecord {
                 signature: SignatureRecord::new(&seen.signature),
                 at_millis: seen.at_millis,
                 port: seen.port,
-                peer: seen.peer,
             }),
             http: http.as_ref().map(|seen| HttpSeenRecord {
                 label: seen.label.as_deref().map(LabelRecord::new),
-                software: seen.software,
                 port: seen.port,
                 date: seen.date,
             }),
@@ -178,13 +242,13 @@ impl RoleRecord {
         let handshake = handshake.map(|seen| {
             let signature = seen.signature.read()?;
             let matched = scope.match_handshake(database, &signature);
-            let TcpSeenRecord { at_millis, port, peer, .. } = seen;
-            Ok::<_, HostRecordError>(TcpSeen { signature, matched, at_millis, port, peer })
+            let TcpSeenRecord { at_millis, port, .. } = seen;
+            Ok::<_, HostRecordError>(TcpSeen { signature, matched, at_millis, port })
         });
         let http = http.map(|seen| {
-            let HttpSeenRecord { label, software, port, date } = seen;
+            let HttpSeenRecord { label, port, date } = seen;
             let label = label.map(|label| label.find(database)).transpose()?;
-            Ok::<_, HostRecordError>(HttpSeen { label, software, port, date })
+            Ok::<_, HostRecordError>(HttpSeen { label, port, date })
         });
         let mut latest = [0; SCORE_HISTORY];
         latest.iter_mut().zip(scores).for_each(|(slot, score)| *slot = score);

@@ -14,7 +14,7 @@ use super::super::answers::{AlikeServers, Answers, OwnAnswer};
 use super::super::conflict::Conflict;
 use super::super::records::{
     ClaimRecord, HostRecordError, LabelRecord, SignatureRecord, TransportRecord, TunnelRecord, UptimeRecord,
-    family,
+    family, system_name,
 };
 use super::super::{
     Activity, Claim, Contact, Contacts, Counted, Explanation, Findings, HostProfile, Latest, Mismatch,
@@ -22,7 +22,7 @@ use super::super::{
 };
 use super::host::{TimeRecord, ToolsRecord};
 use super::{Stored, is_default};
-use crate::finding::MtuFinding;
+use crate::finding::{ChangeFinding, MtuFinding};
 use crate::limits::{MAX_ALIKE_SERVERS, MAX_CONTACTS, MAX_SOFTWARE_LEN, MAX_TEXT_BYTES, MAX_TOP_VALUES};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -126,8 +126,8 @@ impl Stored<HostProfile> for ProfileRecord {
             tls_clients: TopRecord::store(tls_clients),
             languages: TopRecord::store(languages),
             uptime: uptime.map(UptimeRecord::new),
-            changes: (*changes).into(),
-            sharings: (*sharings).into(),
+            changes: FindingsRecord::store(changes),
+            sharings: FindingsRecord::store(sharings),
             latest: LatestRecord::store(latest),
             peers: ContactsRecord::store(peers),
             names: ContactsRecord::store(names),
@@ -157,8 +157,8 @@ impl Stored<HostProfile> for ProfileRecord {
             tls_clients: self.tls_clients.load(database)?,
             languages: self.languages.load(database)?,
             uptime: self.uptime.map(UptimeRecord::read).transpose()?,
-            changes: self.changes.into(),
-            sharings: self.sharings.into(),
+            changes: self.changes.load(database)?,
+            sharings: self.sharings.load(database)?,
             latest: self.latest.load(database)?,
             peers: self.peers.load(database)?,
             names: self.names.load(database)?,
@@ -294,19 +294,41 @@ impl From<ActivityRecord> for Activity {
     }
 }
 
-/// Number of reports, bits of their reasons, and time of the last one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct FindingsRecord(u32, u16, TimeRecord);
+/// Number of reports, the last one, and its time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct FindingsRecord(u32, Option<ChangeRecord>, TimeRecord);
 
-impl From<Findings> for FindingsRecord {
-    fn from(Findings { count, reasons, last }: Findings) -> Self {
-        Self(count, reasons.0, last.into())
-    }
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum ChangeRecord {
+    /// The system before, and that of the packet.
+    Systems(String, String),
+    /// The bits of p0f's reasons, and its hits.
+    Scores(u16, [u8; 4]),
 }
 
-impl From<FindingsRecord> for Findings {
-    fn from(FindingsRecord(count, reasons, last): FindingsRecord) -> Self {
-        Self { count, reasons: Reasons(reasons), last: last.into() }
+impl Stored<Findings> for FindingsRecord {
+    fn store(Findings { count, latest, last }: &Findings) -> Self {
+        let latest = latest.as_ref().map(|found| match found {
+            ChangeFinding::Systems { from, to } => ChangeRecord::Systems(from.to_string(), to.to_string()),
+            ChangeFinding::Scores { reasons, hits } => ChangeRecord::Scores(reasons.0, *hits),
+        });
+        Self(*count, latest, (*last).into())
+    }
+
+    fn load(self, database: &Database) -> Result<Findings, HostRecordError> {
+        let Self(count, latest, last) = self;
+        let latest = latest.map(|found| {
+            Ok::<_, HostRecordError>(match found {
+                ChangeRecord::Systems(from, to) => ChangeFinding::Systems {
+                    from: system_name(&from, database)?,
+                    to: system_name(&to, database)?,
+                },
+                ChangeRecord::Scores(reasons, hits) => {
+                    ChangeFinding::Scores { reasons: Reasons(reasons), hits }
+                }
+            })
+        });
+        Ok(Findings { count, latest: latest.transpose()?, last: last.into() })
     }
 }
 
@@ -508,7 +530,15 @@ struct ConflictRecord {
     who: ConflictSource,
     says: String,
     by: Option<String>,
-    is_imitation: bool,
+    explanation: ExplanationRecord,
+}
+
+/// The explanations of conflicts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+enum ExplanationRecord {
+    Unexplained,
+    Imitation,
+    LoadBalancer,
 }
 
 /// What a conflict with the handshake comes from.
@@ -547,14 +577,22 @@ impl Stored<Conflict> for ConflictRecord {
             who: ConflictSource::of(other),
             says: other.says.to_string(),
             by: other.by.as_deref().map(str::to_owned),
-            is_imitation: *explanation == Explanation::Imitation,
+            explanation: match explanation {
+                Explanation::Imitation => ExplanationRecord::Imitation,
+                Explanation::LoadBalancer => ExplanationRecord::LoadBalancer,
+                _ => ExplanationRecord::Unexplained,
+            },
         }
     }
 
     fn load(self, _: &Database) -> Result<Conflict, HostRecordError> {
         let by = self.by.map(known).transpose()?.map(Arc::from);
         let other = Statement { who: self.who.name(), says: known(self.says)?.into(), by };
-        let explanation = if self.is_imitation { Explanation::Imitation } else { Explanation::Unexplained };
+        let explanation = match self.explanation {
+            ExplanationRecord::Unexplained => Explanation::Unexplained,
+            ExplanationRecord::Imitation => Explanation::Imitation,
+            ExplanationRecord::LoadBalancer => Explanation::LoadBalancer,
+        };
         Ok(Conflict { tcp: known(self.tcp)?.into(), other, explanation })
     }
 }

@@ -106,16 +106,8 @@ impl Blocks {
             Finding::TlsHandshake(finding) => self.tls_handshake(out, &finding.handshake),
             Finding::TlsCertificates(finding) => self.certificates(out, finding, event, limit),
             Finding::Uptime(finding) => self.uptime(out, finding),
-            Finding::HostChange(finding) | Finding::IpSharing(finding) => {
-                let reasons: Vec<&str> = finding.reasons.words().collect();
-                self.field(out, "reasons", Joined(&reasons))?;
-                let [much, _, _, some] = finding.hits;
-                self.field(
-                    out,
-                    "differ",
-                    format_args!("{some} of the last 32 signatures, {much} of them much"),
-                )
-            }
+            Finding::HostChange(finding) => self.field(out, "systems", finding.change_in_words()),
+            Finding::IpSharing(finding) => self.field(out, "systems", finding.sharing_in_words()),
             Finding::Mismatch(Consistency { outcome, reasons, .. }) => {
                 self.verdict(out, "outcome", Some(outcome.name()))?;
                 reasons.iter().try_for_each(|reason| self.field(out, "reason", Escaped(reason.as_bytes())))
