@@ -76,7 +76,7 @@ fn obstacle(condition: &Selection, scope: &Scope<'_>) -> Option<String> {
         kinds.retain(|kind| scope.written.contains(kind));
         // A comparison that few events but connections can fulfil is about connections, unless the rest of the condition excludes them.
         let is_rare = |kind: &&str| ["connection", "finding", "match", "tool"].contains(kind);
-        if has_connection && kinds.contains(&"connection") && kinds.iter().all(|kind| is_rare(&kind)) {
+        if has_connection && kinds.contains(&"connection") && kinds.iter().all(is_rare) {
             let (connection, others): (Vec<&str>, Vec<&str>) =
                 kinds.into_iter().partition(|kind| *kind == "connection");
             if let Some(advice) = scope.common_obstacle(&connection) {
