@@ -864,7 +864,6 @@ fn request(contact: RequestFacts) -> HttpUpdate {
         system: crate::finding::SystemCheck::default(),
         is_imitation: false,
         counts: false,
-        software_hash: 0,
         software: None,
         language: None,
         name: None,
