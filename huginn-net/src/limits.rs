@@ -194,6 +194,24 @@ pub(crate) const STRAY_PERIOD_NANOS: u64 = 60_000_000_000;
 /// Number of pairs of endpoints whose segments are counted, a power of two: 64 KiB for each worker.
 pub(crate) const STRAY_PAIRS: usize = 1 << 12;
 
+/// Time after the first SYN of a scanner before it is judged, in nanoseconds: a stack repeats a SYN within 6 s.
+pub(crate) const TOOL_WAIT_NANOS: u64 = 10_000_000_000;
+
+/// Targets that make a scanner of what sends its SYNs.
+pub(crate) const MIN_TOOL_TARGETS: u64 = 5;
+
+/// Maximum number of SYNs to each of fewer targets: a scanner repeats a probe once.
+pub(crate) const MAX_TOOL_TRIES: u64 = 2;
+
+/// Maximum number of connections that go on, and of repeated SYNs, in percent of the targets of a scanner.
+pub(crate) const MAX_TOOL_STACK_PERCENT: u64 = 10;
+
+/// Minimum number of SYNs of a scanner that is reported with its last numbers, in percent of those of its last report.
+pub(crate) const MIN_TOOL_GROWTH_PERCENT: u64 = 110;
+
+/// Maximum number of hosts whose scanners wait for their judgement: 3 MiB.
+pub(crate) const MAX_JUDGED_HOSTS: usize = 1 << 16;
+
 /// Bytes of a side of an SSH connection after its key exchange that no failed login has: a client that offers ten keys of RSA and
 /// six passwords sends fewer.
 pub(crate) const MAX_LOGIN_BYTES: u32 = 16 << 10;

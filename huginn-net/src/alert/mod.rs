@@ -203,6 +203,7 @@ impl<'e> Alert<'e> {
                 TrafficNoticeKind::Imitation(_) => Severity::Medium,
                 TrafficNoticeKind::Contradiction(_) | TrafficNoticeKind::NewFingerprint(_) => Severity::Low,
             },
+            Finding::Tool(found) if found.is_scanner && !found.resembles => Severity::Medium,
             _ => Severity::Low,
         };
         if self.is_proven() { severity } else { severity.min(Severity::Medium) }
@@ -223,6 +224,7 @@ impl<'e> Alert<'e> {
     pub fn is_update(&self) -> bool {
         match &self.event.kind {
             Finding::Notice(notice) => notice.is_update,
+            Finding::Tool(found) => found.is_update,
             _ => false,
         }
     }
@@ -245,6 +247,7 @@ impl<'e> Alert<'e> {
     fn object(&self) -> String {
         match &self.event.kind {
             Finding::Match(found) => format!("{} {} {}", found.list, found.kind.name(), found.value),
+            Finding::Tool(found) if found.resembles => format!("resembles {}", found.label),
             Finding::Tool(found) => found.label.to_string(),
             Finding::Notice(notice) => notice.kind.object(),
             _ => self.event.flow.server.to_string(),

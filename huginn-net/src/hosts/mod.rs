@@ -23,6 +23,7 @@ mod update;
 mod update_record;
 mod verdict;
 
+use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,6 +46,7 @@ pub use self::records::HostRecordError;
 pub use self::saved::{SavedHost, SavedHostRecord};
 pub use self::span::TimeSpan;
 pub(crate) use self::stack::{is_firm, is_middlebox, same_stack};
+use self::tools::LastSyn;
 pub(crate) use self::tools::{HostSet, PortSet};
 pub use self::tools::{ToolFinding, Tools};
 pub use self::top_values::{Counted, TopValues};
@@ -69,6 +71,7 @@ use self::tunneled::Tunneled;
 use crate::alert::KnownAlerts;
 use crate::event_limits::{EventLimits, Rates, SuppressedEvents, Ticket};
 use crate::finding::{Baseline, ChangeFinding, NoticeCounters, NoticeSettings, UptimeFinding};
+use crate::limits::MAX_JUDGED_HOSTS;
 use crate::notices::{Learner, Notices, Observed};
 use crate::{Event, Finding, Scope};
 
@@ -159,6 +162,8 @@ pub struct Hosts {
     rates: Rates,
     notices: Option<Box<Notices>>,
     learner: Option<Box<Learner>>,
+    /// Hosts with a scanner to judge, and when, in nanoseconds.
+    judged: VecDeque<(u64, HostKey)>,
     known: Option<Arc<KnownAlerts>>,
 }
 
@@ -235,6 +240,7 @@ impl Hosts {
             rates: Rates::new(events, scope),
             notices: None,
             learner: None,
+            judged: VecDeque::new(),
             known: None,
         }
     }
@@ -364,6 +370,7 @@ impl Hosts {
         self.counters.cleared = self.counters.cleared.saturating_add(removed);
         self.map.clear();
         self.tunneled.clear();
+        self.judged.clear();
         if let Some(notices) = &mut self.notices {
             notices.clear();
         }
@@ -437,9 +444,16 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         if let Some(notices) = &mut self.notices {
             let (rates, known) = (&mut self.rates, self.known.as_deref());
             notices.on_update(&update, &mut |event| admit(rates, known, event, report));
-            if matches!(update.kind.update, Update::Request(_) | Update::Progress(_)) {
+            if matches!(update.kind.update, Update::Request(_)) {
                 return;
             }
+        }
+        if let Update::Progress(progress) = &update.kind.update {
+            let host = self.map.peek_mut(&HostId::of(&update).0).filter(|_| progress.by_tool);
+            if let Some(tools) = host.and_then(Host::tools_mut) {
+                tools.on_progress(progress.step, update.flow.server);
+            }
+            return;
         }
         // A worker may run ahead of the host table and send a timestamp after the table decided on the clock.
         if matches!(&update.kind.update, Update::Timestamp(_, clock) if clock.is_decided(update.subject)) {
@@ -450,6 +464,7 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
             // p0f takes every timestamp for the time.
             Scope::P0f => update.ts,
         };
+        self.judge_tools(now.as_nanos(), report);
         self.map.expire(now);
         let HostId(key) = HostId::of(&update);
         let slot = self.map.touch(&key, now).or_else(|| self.map.insert(key, now, Host::default()));
@@ -461,9 +476,15 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
                 self.tunneled.record(key, now);
             }
         }
-        let context =
-            UpdateContext { ts: update.ts, flow: &update.flow, side: update.subject, scope: self.scope };
         let packet_number = update.packet_number;
+        let context = UpdateContext {
+            ts: update.ts,
+            now: now.as_nanos(),
+            packet_number,
+            flow: &update.flow,
+            side: update.subject,
+            scope: self.scope,
+        };
         let answer = match &update.kind.update {
             Update::Tcp(tcp) if self.profiles && update.subject == Side::Server => Some(tcp.signature),
             _ => None,
@@ -486,6 +507,9 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         }
         let heap_bytes = host.heap_bytes();
         self.map.set_buffered_bytes(slot, heap_bytes);
+        if let Some(at) = result.judged_at {
+            self.judged.push_back((at, key));
+        }
         if let Some(signature) = answer {
             self.on_answer(&signature, context.flow, key.1, now);
         }
@@ -509,9 +533,43 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
     }
 
     fn on_end(&mut self, report: &mut impl FnMut(Event)) {
+        self.judge_tools(u64::MAX, report);
+        let mut hosts: Vec<HostKey> =
+            self.map.iter().filter(|(_, host)| host.has_tools()).map(|(key, _)| *key).collect();
+        hosts.sort_unstable();
+        for key in hosts {
+            let tools = self.map.peek_mut(&key).and_then(Host::tools_mut);
+            let found = tools.map(Tools::take_last).unwrap_or_default();
+            self.report_tools(found, report);
+        }
         let Some(notices) = &mut self.notices else { return };
         let (rates, known) = (&mut self.rates, self.known.as_deref());
         notices.on_end(&mut |event| admit(rates, known, event, report));
+    }
+}
+
+impl Hosts {
+    /// Judges the scanners whose time has come.
+    #[inline]
+    fn judge_tools(&mut self, now: u64, report: &mut impl FnMut(Event)) {
+        // Time may stand still.
+        let is_full = |judged: &VecDeque<_>| judged.len() > MAX_JUDGED_HOSTS;
+        while let Some((at, key)) = self.judged.front().copied()
+            && (at <= now || is_full(&self.judged))
+        {
+            self.judged.pop_front();
+            let tools = self.map.peek_mut(&key).and_then(Host::tools_mut);
+            let found = tools.map(|tools| tools.take_judged(at)).unwrap_or_default();
+            self.report_tools(found, report);
+        }
+    }
+
+    fn report_tools(&mut self, found: Vec<(LastSyn, ToolFinding)>, report: &mut impl FnMut(Event)) {
+        for (LastSyn { ts, packet_number, flow }, tool) in found {
+            self.counters.tools = self.counters.tools.saturating_add(1);
+            let event = Event::new(ts, packet_number, flow, Side::Client, Finding::Tool(Box::new(tool)));
+            admit(&mut self.rates, self.known.as_deref(), event, report);
+        }
     }
 }
 
@@ -527,6 +585,9 @@ fn admit(rates: &mut Rates, known: Option<&KnownAlerts>, event: Event, report: &
 /// The flow context of an update.
 struct UpdateContext<'a> {
     ts: Timestamp,
+    /// Time of the table, in nanoseconds.
+    now: u64,
+    packet_number: u64,
     flow: &'a FlowId,
     side: Side,
     scope: Scope,
@@ -556,12 +617,14 @@ struct UpdateResult {
     doubt: Option<ClockVerdict>,
     /// A tool of the host, if it is reported now.
     tool: Option<Box<ToolFinding>>,
+    /// When a scanner of the host is judged, if this SYN is its first since it was.
+    judged_at: Option<u64>,
 }
 
 impl UpdateResult {
     /// Whether the table concludes nothing, as after most updates.
     fn is_empty(&self) -> bool {
-        matches!(self, Self { conclusions: [None, None], uptime: None, doubt: None, tool: None })
+        matches!(self, Self { conclusions: [None, None], uptime: None, doubt: None, tool: None, .. })
     }
 
     fn findings(self) -> impl Iterator<Item = Finding> {
@@ -625,7 +688,12 @@ impl Host {
             && context.side == Side::Client
             && Tools::names_tool(label)
         {
-            result.tool = self.on_tool(label, context).take_report(label).map(Box::new);
+            let tools = self.on_tool(label, context);
+            let (ts, packet_number) = (context.ts, context.packet_number);
+            let last = LastSyn { ts, packet_number, flow: context.flow.clone() };
+            let before = tools.judged_at(label);
+            result.tool = tools.take_report(label, last, context.now).map(Box::new);
+            result.judged_at = tools.judged_at(label).filter(|_| before.is_none());
         }
         result
     }
@@ -684,6 +752,18 @@ impl Host {
         };
         tools.add(label, context.flow.server, context.ts);
         tools
+    }
+
+    /// Whether it sent a SYN of a tool.
+    fn has_tools(&self) -> bool {
+        self.profile.as_ref().map_or(self.tools.is_some(), |profile| !profile.tools.is_empty())
+    }
+
+    fn tools_mut(&mut self) -> Option<&mut Tools> {
+        match &mut self.profile {
+            Some(profile) => Some(&mut profile.tools),
+            None => self.tools.as_deref_mut(),
+        }
     }
 
     /// Scores the head of a request or response, if it is one that p0f evaluates.

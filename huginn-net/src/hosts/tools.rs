@@ -4,17 +4,22 @@ use std::fmt::{self, Display};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use huginn_net_core::{Amount, Timestamp};
+use huginn_net_core::{Amount, FlowId, Timestamp};
 use huginn_net_db::Label;
 
+use super::Progress;
 use super::span::TimeSpan;
-use crate::limits::{MAX_LISTED_PORTS, MAX_TOOL_TARGETS, MAX_TOP_VALUES};
+use crate::limits::{
+    MAX_LISTED_PORTS, MAX_TOOL_STACK_PERCENT, MAX_TOOL_TARGETS, MAX_TOOL_TRIES, MAX_TOP_VALUES,
+    MIN_TOOL_GROWTH_PERCENT, MIN_TOOL_TARGETS, TOOL_WAIT_NANOS,
+};
 
 /// The tools whose packets a host sends, at most eight, each with its targets.
 ///
 /// A tool is a label without a system (class `!`) that a SYN matches: a scanner such as Nmap, or a packet maker such as
 /// Scapy. The tool builds the packets, so that they say nothing about the system of the host. A label of last resort does
-/// not count: other programs send the same SYN.
+/// not count: other programs send the same SYN. So do stacks of devices, and a scanner is named only by what follows: docs/events.md
+/// has the rule.
 ///
 /// ```
 /// use huginn_net::hosts::Tools;
@@ -32,22 +37,57 @@ pub struct Tools {
 pub(super) struct ToolSeen {
     pub(super) label: Arc<Label>,
     pub(super) syns: u64,
-    /// Number of SYNs at which the tool is reported next.
-    pub(super) report_at: u64,
+    /// Number of connections that went on, and of SYNs that were repeated, as those of a stack are.
+    pub(super) of_stack: u32,
+    pub(super) reported: Reported,
+    /// Number of SYNs in the last report.
+    pub(super) reported_syns: u64,
     pub(super) ports: PortSet,
     pub(super) hosts: HostSet,
     pub(super) first_seen: Timestamp,
     pub(super) last_seen: Timestamp,
+    /// The last SYN of a scanner.
+    pub(super) last: Option<Box<LastSyn>>,
+    /// When the scanner is judged, in nanoseconds, if it is to be.
+    pub(super) judged_at: Option<u64>,
+}
+
+/// What was reported of a tool.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+pub(super) enum Reported {
+    #[default]
+    Nothing,
+    /// That its SYNs resemble those of the tool.
+    Resembles,
+    /// That it is the tool.
+    Named,
+}
+
+/// The packet of a SYN.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LastSyn {
+    pub(super) ts: Timestamp,
+    pub(super) packet_number: u64,
+    pub(super) flow: FlowId,
 }
 
 /// What a tool on a host sent until now.
 ///
-/// [`Display`] is a sentence: `Nmap SYN scan: 1994 SYNs to 1000 ports of 1 host in 5 s`.
+/// [`Display`] is a sentence: `Nmap SYN scan: 1994 SYNs to 1000 ports of 1 host in 5 s`, or
+/// `resembles Nmap SYN scan: 1 SYN to 1 port of 1 host`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolFinding {
     /// The label of the tool.
     pub label: Arc<Label>,
+    /// Whether the tool is a scanner. Others make packets for any purpose.
+    pub is_scanner: bool,
+    /// Whether the host only sent SYNs that resemble those of the scanner: fewer than five targets got one.
+    pub resembles: bool,
+    /// Whether an earlier event reported it with smaller numbers.
+    pub is_update: bool,
     /// Number of SYNs, without retransmissions of the same segment.
     pub syns: u64,
     /// Number of different destination ports, over all destination addresses.
@@ -70,7 +110,7 @@ impl Tools {
 
     /// Counts a SYN that the label of a tool matches. The SYNs of a ninth tool only count as [left
     /// out](Self::left_out).
-    pub fn add(&mut self, label: &Arc<Label>, target: SocketAddr, ts: Timestamp) {
+    pub(super) fn add(&mut self, label: &Arc<Label>, target: SocketAddr, ts: Timestamp) {
         let known = self.seen.iter().position(|seen| seen.label == *label);
         if known.is_none() && self.seen.len() >= MAX_TOP_VALUES {
             self.leave_out(1);
@@ -87,26 +127,73 @@ impl Tools {
         }
     }
 
-    /// Returns what a tool sent until now, if it is to be reported: after 1, 10, 100, 1000 SYNs and so on.
-    pub(super) fn take_report(&mut self, label: &Arc<Label>) -> Option<ToolFinding> {
+    /// Returns what a tool sent until its last SYN, if it is to be reported: after 1, 10, 100, 1000 SYNs and so on. A scanner is judged
+    /// first: see [`take_judged`](Self::take_judged).
+    pub(super) fn take_report(&mut self, label: &Arc<Label>, last: LastSyn, now: u64) -> Option<ToolFinding> {
         let seen = self.seen.iter_mut().find(|seen| seen.label == *label)?;
-        if seen.syns < seen.report_at {
-            return None;
+        let is_named = seen.reported == Reported::Named;
+        if is_scanner(label) {
+            seen.last = Some(Box::new(last));
+            if !is_named {
+                seen.judged_at.get_or_insert(now.saturating_add(TOOL_WAIT_NANOS));
+                return None;
+            }
         }
-        while seen.report_at <= seen.syns {
-            seen.report_at = seen.report_at.checked_mul(10)?;
-        }
-        Some(seen.finding())
+        let is_due = seen.syns >= next_power_of_ten(seen.reported_syns);
+        (is_due && seen.standing() == Reported::Named).then(|| seen.report(Reported::Named))
     }
 
-    /// Whether no SYN matched a tool.
+    /// The time at which a scanner is judged, if its last SYN set it.
+    pub(super) fn judged_at(&self, label: &Label) -> Option<u64> {
+        self.seen.iter().find(|seen| *seen.label == *label)?.judged_at
+    }
+
+    /// Judges the scanners whose time has come. Returns what they sent until their last SYN, with its packet, if they are to be reported.
+    pub(super) fn take_judged(&mut self, now: u64) -> Vec<(LastSyn, ToolFinding)> {
+        let due = self.seen.iter_mut().filter(|seen| seen.judged_at.is_some_and(|at| at <= now));
+        let judged = due.filter_map(|seen| {
+            seen.judged_at = None;
+            let (standing, last) = (seen.standing(), seen.last.as_deref()?.clone());
+            (standing > seen.reported).then(|| (last, seen.report(standing)))
+        });
+        judged.collect()
+    }
+
+    /// Returns what scanners sent, if that is more than in the last report: at the end of a capture.
+    pub(super) fn take_last(&mut self) -> Vec<(LastSyn, ToolFinding)> {
+        let named = self.seen.iter_mut().filter(|seen| seen.reported == Reported::Named);
+        let grown = named.filter_map(|seen| {
+            let min = seen.reported_syns.saturating_mul(MIN_TOOL_GROWTH_PERCENT);
+            let has_grown = seen.syns.saturating_mul(100) >= min && seen.standing() == Reported::Named;
+            let last = seen.last.as_deref().filter(|_| has_grown)?.clone();
+            Some((last, seen.report(Reported::Named)))
+        });
+        grown.collect()
+    }
+
+    /// Takes what follows a SYN with the label of a tool.
+    pub(super) fn on_progress(&mut self, step: Progress, target: SocketAddr) {
+        if matches!(step, Progress::Continues { .. } | Progress::Repeats) {
+            let of_target = |seen: &&mut ToolSeen| {
+                seen.ports.contains(target.port())
+                    && (seen.hosts.contains(target.ip()) || seen.hosts.has_more)
+            };
+            for seen in self.seen.iter_mut().filter(of_target) {
+                seen.of_stack = seen.of_stack.saturating_add(1);
+            }
+        }
+    }
+
+    /// Whether no SYN matched a tool, whatever followed it.
     pub fn is_empty(&self) -> bool {
         self.seen.is_empty()
     }
 
-    /// What each tool sent until now, the one with most SYNs first; of equal ones, the first that was seen.
+    /// What each tool sent until now, the one with most SYNs first; of equal ones, the first that was seen. Without stacks that send the
+    /// SYNs of a scanner.
     pub fn findings(&self) -> impl Iterator<Item = ToolFinding> {
-        let mut seen: Vec<&ToolSeen> = self.seen.iter().collect();
+        let mut seen: Vec<&ToolSeen> =
+            self.seen.iter().filter(|seen| seen.standing() != Reported::Nothing).collect();
         seen.sort_by_key(|seen| std::cmp::Reverse(seen.syns));
         seen.into_iter().map(ToolSeen::finding)
     }
@@ -125,7 +212,10 @@ impl Tools {
     pub(super) fn heap_bytes(&self) -> usize {
         let own = self.seen.capacity().saturating_mul(size_of::<ToolSeen>());
         self.seen.iter().fold(own, |sum, seen| {
-            sum.saturating_add(seen.ports.heap_bytes()).saturating_add(seen.hosts.heap_bytes())
+            let last = seen.last.as_ref().map_or(0, |_| size_of::<LastSyn>());
+            sum.saturating_add(seen.ports.heap_bytes())
+                .saturating_add(seen.hosts.heap_bytes())
+                .saturating_add(last)
         })
     }
 
@@ -149,11 +239,15 @@ impl ToolSeen {
         Self {
             label: Arc::clone(label),
             syns: 0,
-            report_at: 1,
+            of_stack: 0,
+            reported: Reported::Nothing,
+            reported_syns: 0,
             ports: PortSet::default(),
             hosts: HostSet::default(),
             first_seen: ts,
             last_seen: ts,
+            last: None,
+            judged_at: None,
         }
     }
 
@@ -175,15 +269,43 @@ impl ToolSeen {
 
     fn join(&mut self, other: &Self) {
         self.syns = self.syns.saturating_add(other.syns);
+        self.of_stack = self.of_stack.saturating_add(other.of_stack);
         other.ports.for_each(|port| self.ports.insert(port));
         other.hosts.listed.iter().for_each(|ip| self.hosts.insert(*ip));
         self.hosts.has_more |= other.hosts.has_more;
         self.widen(other.first_seen, other.last_seen);
     }
 
+    /// What its SYNs are, by what followed them.
+    fn standing(&self) -> Reported {
+        if !is_scanner(&self.label) {
+            return Reported::Named;
+        }
+        let targets = u64::from(self.ports.len().max(self.hosts.len()));
+        if targets < MIN_TOOL_TARGETS {
+            let is_device = self.of_stack > 0 || self.syns > targets.saturating_mul(MAX_TOOL_TRIES);
+            return if is_device { Reported::Nothing } else { Reported::Resembles };
+        }
+        let of_stack = u64::from(self.of_stack).saturating_mul(100);
+        let seconds = self.last_seen.as_secs().saturating_sub(self.first_seen.as_secs());
+        let is_scan = of_stack <= targets.saturating_mul(MAX_TOOL_STACK_PERCENT)
+            && seconds <= targets.saturating_mul(60);
+        if is_scan { Reported::Named } else { Reported::Nothing }
+    }
+
+    /// Describes it, and takes note that it was reported.
+    fn report(&mut self, standing: Reported) -> ToolFinding {
+        let is_update = self.reported == standing;
+        (self.reported, self.reported_syns) = (standing, self.syns);
+        ToolFinding { is_update, ..self.finding() }
+    }
+
     fn finding(&self) -> ToolFinding {
         ToolFinding {
             label: Arc::clone(&self.label),
+            is_scanner: is_scanner(&self.label),
+            resembles: self.standing() == Reported::Resembles,
+            is_update: false,
             syns: self.syns,
             ports: self.ports.len(),
             hosts: self.hosts.len(),
@@ -208,8 +330,19 @@ impl ToolFinding {
 
 impl Display for ToolFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.label, self.sent())
+        let resembles = if self.resembles { "resembles " } else { "" };
+        write!(f, "{resembles}{}: {}", self.label, self.sent())
     }
+}
+
+/// Whether a tool looks for open ports or for hosts. The others make packets for any purpose.
+fn is_scanner(label: &Label) -> bool {
+    matches!(&*label.name, "Nmap" | "masscan" | "ZMap")
+}
+
+/// The lowest power of ten above a number.
+fn next_power_of_ten(number: u64) -> u64 {
+    10_u64.checked_pow(number.checked_ilog10().map_or(0, |power| power.saturating_add(1))).unwrap_or(u64::MAX)
 }
 
 /// What a tool sent, without its name.

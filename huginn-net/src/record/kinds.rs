@@ -138,6 +138,8 @@ records! {
     pub struct ToolRecord<'a> in "tool_" {
         /// Name of the tool, and what it does
         name: Text<'a>,
+        /// Whether fewer than five targets got SYNs, which then only resemble those of a scanner
+        resembles: bool,
         /// Number of SYNs
         syns: u64,
         /// Number of different destination ports
@@ -556,9 +558,10 @@ impl<'a> FindingRecord<'a> {
 
 impl From<&ToolFinding> for ToolRecord<'_> {
     fn from(found: &ToolFinding) -> Self {
-        let ToolFinding { label, syns, ports, hosts, has_more_hosts, .. } = found;
+        let ToolFinding { label, resembles, syns, ports, hosts, has_more_hosts, .. } = found;
         Self {
             name: Text::owned(Arc::clone(label)),
+            resembles: *resembles,
             syns: *syns,
             ports: *ports,
             hosts: *hosts,

@@ -9,10 +9,9 @@ use std::fmt::{Display, Write as _};
 use std::net::{IpAddr, SocketAddr};
 
 use foldhash::{HashMap, HashSet};
-use huginn_net::finding::TcpFinding;
-use huginn_net::hosts::{HostId, ToolFinding, Tools};
+use huginn_net::hosts::{HostId, ToolFinding};
 use huginn_net::tcp::Handshake;
-use huginn_net::{Escaped, Event, Finding, Side, Timestamp};
+use huginn_net::{Escaped, Event, Finding, Timestamp};
 
 pub(crate) use self::kind::ValueKind;
 pub(crate) use self::repeatable::Repeatable;
@@ -26,7 +25,7 @@ pub(crate) struct Overview {
     /// Whether fingerprints are counted, and not only names.
     has_fingerprints: bool,
     /// Hosts that send packets of tools.
-    tools: HashMap<HostId, Tools>,
+    tools: HashMap<HostId, Vec<ToolFinding>>,
     /// Whether there are more such hosts.
     has_more_tools: bool,
     hosts: HashSet<HostId>,
@@ -111,8 +110,8 @@ impl Overview {
         if self.hosts.len() < MAX_OVERVIEW_PAIRS {
             self.hosts.insert(host);
         }
-        if let Finding::Tcp(finding) = &event.kind {
-            self.add_tool(event, host, finding);
+        if let Finding::Tool(found) = &event.kind {
+            self.add_tool(host, found);
         }
         let first = FirstSeen {
             ts: event.ts,
@@ -128,11 +127,8 @@ impl Overview {
         }
     }
 
-    /// Counts a SYN of a tool.
-    fn add_tool(&mut self, event: &Event, host: HostId, finding: &TcpFinding) {
-        let label =
-            finding.matched.as_ref().map(|found| &found.label).filter(|label| Tools::names_tool(label));
-        let Some(label) = label.filter(|_| event.subject == Side::Client) else { return };
+    /// Keeps what a host sent of a tool.
+    fn add_tool(&mut self, host: HostId, found: &ToolFinding) {
         let is_full = self.tools.len() >= MAX_OVERVIEW_TOOL_HOSTS;
         let tools = match self.tools.entry(host) {
             Entry::Occupied(entry) => entry.into_mut(),
@@ -140,14 +136,18 @@ impl Overview {
                 self.has_more_tools = true;
                 return;
             }
-            Entry::Vacant(entry) => entry.insert(Tools::default()),
+            Entry::Vacant(entry) => entry.insert(Vec::new()),
         };
-        tools.add(label, event.flow.server, event.ts);
+        match tools.iter_mut().find(|known| known.label == found.label) {
+            Some(known) if known.syns > found.syns => {}
+            Some(known) => *known = found.clone(),
+            None => tools.push(found.clone()),
+        }
     }
 
     /// The hosts that send packets of tools, with each tool: the one with most SYNs first.
     pub(crate) fn tools(&self) -> Vec<(HostId, ToolFinding)> {
-        let tools = self.tools.iter().flat_map(|(id, tools)| tools.findings().map(|found| (*id, found)));
+        let tools = self.tools.iter().flat_map(|(id, tools)| tools.iter().map(|found| (*id, found.clone())));
         let mut tools: Vec<_> = tools.collect();
         tools.sort_by_key(|(id, found)| (std::cmp::Reverse(found.syns), *id));
         tools
@@ -155,7 +155,7 @@ impl Overview {
 
     /// The tool with most SYNs whose packets a host sends.
     pub(crate) fn tool(&self, id: HostId) -> Option<ToolFinding> {
-        self.tools.get(&id)?.findings().next()
+        self.tools.get(&id)?.iter().max_by_key(|found| found.syns).cloned()
     }
 
     /// Whether a host sends packets of a tool.

@@ -13,7 +13,7 @@ use super::super::clocks::{HostClock, MeasuredClock};
 use super::super::records::{ClockRecord, HostRecordError, LabelRecord, SignatureRecord, system_name};
 use super::super::scores::Scores;
 use super::super::systems::{AddressSystems, NamedSystems, Several};
-use super::super::tools::{HostSet, PortSet, ToolSeen};
+use super::super::tools::{HostSet, PortSet, Reported, ToolSeen};
 use super::super::{Host, P0fHistory, Reasons, RoleHistory, Tools};
 use super::profile::ProfileRecord;
 use super::{Stored, is_default};
@@ -270,7 +270,12 @@ pub(super) struct ToolsRecord {
 struct ToolRecord {
     label: LabelRecord,
     syns: u64,
-    report_at: u64,
+    #[serde(default)]
+    of_stack: u32,
+    #[serde(default)]
+    reported: Reported,
+    #[serde(default)]
+    reported_syns: u64,
     /// The first and the last port of each range.
     ports: Vec<(u16, u16)>,
     hosts: Vec<IpAddr>,
@@ -326,7 +331,9 @@ impl Stored<ToolSeen> for ToolRecord {
         Self {
             label: LabelRecord::new(&seen.label),
             syns: seen.syns,
-            report_at: seen.report_at,
+            of_stack: seen.of_stack,
+            reported: seen.reported,
+            reported_syns: seen.reported_syns,
             ports,
             hosts: seen.hosts.listed.clone(),
             has_more_hosts: seen.hosts.has_more,
@@ -342,11 +349,15 @@ impl Stored<ToolSeen> for ToolRecord {
         Ok(ToolSeen {
             label: self.label.find(database)?,
             syns: self.syns,
-            report_at: self.report_at,
+            of_stack: self.of_stack,
+            reported: self.reported,
+            reported_syns: self.reported_syns,
             ports,
             hosts,
             first_seen: self.first_seen.into(),
             last_seen: self.last_seen.into(),
+            last: None,
+            judged_at: None,
         })
     }
 }
