@@ -26,7 +26,7 @@ use crate::watch::ListEntry;
 pub use crate::connection::{Connection, TcpHistory, Traffic};
 pub use crate::event_limits::{EventLimits, SuppressedEvents, TextLimit};
 pub use crate::notices::{
-    Baseline, BaselineError, BaselineType, BeaconNotice, BeaconService, BeaconTarget, ContradictionNotice,
+    Baseline, BaselineError, BaselineType, BeaconNotice, BeaconService, BeaconTarget, BruteForceNotice, ContradictionNotice,
     ImitationNotice, NewFingerprintNotice, NoticeCounters, NoticeSettings, ScanNotice, ScanRemark,
     ScanSegments, ScanTarget, TrafficNotice, TrafficNoticeKind,
 };

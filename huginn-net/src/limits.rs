@@ -212,9 +212,25 @@ pub(crate) const MIN_TOOL_GROWTH_PERCENT: u64 = 110;
 /// Maximum number of hosts whose scanners wait for their judgement: 3 MiB.
 pub(crate) const MAX_JUDGED_HOSTS: usize = 1 << 16;
 
-/// Bytes of a side of an SSH connection after its key exchange that no failed login has: a client that offers ten keys of RSA and
-/// six passwords sends fewer.
-pub(crate) const MAX_LOGIN_BYTES: u32 = 16 << 10;
+/// Bytes of a side of an SSH connection after its key exchange that no failed login has: six keys of RSA with 3,072 bits take 3 KiB.
+pub(crate) const MAX_FAILED_LOGIN_BYTES: u32 = 8 << 10;
+
+/// Different lengths of the messages of a server in a failed login: extensions, service, banner, failure, question and disconnection.
+pub(crate) const MAX_FAILED_LOGIN_LENGTHS: usize = 6;
+
+/// Segments of a server from the first sign of a login until it is clear.
+pub(crate) const SEGMENTS_AFTER_LOGIN: u32 = 3;
+
+/// Failed logins of a client at one server that are an attack, and the time in which they count, in nanoseconds: a person, or a job with
+/// an old key, tries a few times a minute.
+pub(crate) const MIN_FAILED_LOGINS: u32 = 10;
+pub(crate) const LOGIN_WINDOW_NANOS: u64 = 60_000_000_000;
+
+/// Time after the last failed login in which one that succeeds belongs to the attack, in nanoseconds.
+pub(crate) const LOGIN_AFTER_ATTEMPTS_NANOS: u64 = 600_000_000_000;
+
+/// Maximum number of pairs of client and SSH server whose logins are counted: 6 MiB.
+pub(crate) const MAX_LOGIN_PAIRS: usize = 1 << 14;
 
 /// Ports of a host that make a scan: more than any client uses of one server in a minute, except for a scanner, or one that
 /// transfers files by FTP, whose ports answer.

@@ -85,6 +85,8 @@ alert_kinds! {
     Match: "match", "hit of a watch list", "docs/watch-lists.md";
     /// The client sent two contents for the same bytes.
     Conflict: "conflict", "two contents for the same bytes", "docs/findings.md#conflict";
+    /// Many SSH logins of a client at a server fail.
+    BruteForce: "brute_force", "brute force", "docs/findings.md#brute_force";
     /// A client looks for open ports, or for hosts with an open port.
     Scan: "scan", "scan", "docs/findings.md#scan";
     /// A client contacts a server at regular intervals.
@@ -190,7 +192,7 @@ impl<'e> Alert<'e> {
         let severity = match &self.event.kind {
             Finding::Match(_) | Finding::Conflict(_) => Severity::High,
             Finding::Notice(notice) => match &notice.kind {
-                TrafficNoticeKind::Scan(_) => Severity::High,
+                TrafficNoticeKind::Scan(_) | TrafficNoticeKind::BruteForce(_) => Severity::High,
                 TrafficNoticeKind::Beacon(found) => {
                     let is_known = found.software.is_some() || found.service.is_some();
                     let is_outside = is_public(self.event.flow.server.ip());

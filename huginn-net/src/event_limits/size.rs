@@ -269,6 +269,7 @@ fn notice(found: &TrafficNotice) -> u64 {
             let software = [&beacon.software, &beacon.library].into_iter().flatten();
             software.fold(name.saturating_add(user_agent), |sum, name| sum.saturating_add(name.len()))
         }
+        TrafficNoticeKind::BruteForce(_) => 0,
         // Its texts are those of the database, and a quotation.
         TrafficNoticeKind::Contradiction(_) => MAX_SOFTWARE_LEN,
         TrafficNoticeKind::Imitation(found) => {

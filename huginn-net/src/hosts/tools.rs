@@ -539,10 +539,10 @@ mod tests {
     fn sentence_counts_syns_ports_and_hosts() {
         let (mut tools, nmap) = (Tools::default(), tool("Nmap"));
         tools.add(&nmap, target(1, 80), at(0));
-        assert_eq!(texts(&tools), ["Nmap: 1 SYN to 1 port of 1 host"]);
+        assert_eq!(texts(&tools), ["resembles Nmap: 1 SYN to 1 port of 1 host"]);
         tools.add(&nmap, target(1, 80), at(500));
         tools.add(&nmap, target(2, 443), at(900));
-        assert_eq!(texts(&tools), ["Nmap: 3 SYNs to 2 ports of 2 hosts in 900 ms"]);
+        assert_eq!(texts(&tools), ["resembles Nmap: 3 SYNs to 2 ports of 2 hosts in 900 ms"]);
     }
 
     #[test]
@@ -603,15 +603,69 @@ mod tests {
     }
 
     #[test]
-    fn tool_is_reported_once_at_powers_of_ten_or_later() {
-        let (mut tools, nmap) = (Tools::default(), tool("Nmap"));
+    fn packet_maker_is_reported_once_at_powers_of_ten_or_later() {
+        let (mut tools, scapy) = (Tools::default(), tool("Scapy"));
         let mut reported = Vec::new();
         for port in 0..2000 {
-            tools.add(&nmap, target(1, port), at(0));
+            tools.add(&scapy, target(1, port), at(0));
             if port != 99 {
-                reported.extend(tools.take_report(&nmap).map(|found| found.syns));
+                let found = tools.take_report(&scapy, syn(port, at(0)), 0);
+                reported.extend(found.map(|found| (found.syns, found.is_update)));
             }
         }
-        assert_eq!(reported, [1, 10, 101, 1000]);
+        assert_eq!(reported, [(1, false), (10, true), (101, true), (1000, true)]);
+    }
+
+    fn syn(port: u16, ts: Timestamp) -> LastSyn {
+        let flow = FlowId::new(target(0, 40_000), target(1, port), huginn_net_core::TransportKind::Tcp, None);
+        LastSyn { ts, packet_number: port.into(), flow }
+    }
+
+    /// SYNs of a scanner to so many ports, the connections that go on, and what is reported once it is judged.
+    fn judged(ports: u16, steps: &[(u16, Progress)]) -> Vec<String> {
+        let (mut tools, nmap) = (Tools::default(), tool("Nmap"));
+        for port in 1..=ports {
+            tools.add(&nmap, target(1, port), at(port.into()));
+            assert_eq!(tools.take_report(&nmap, syn(port, at(port.into())), 0), None, "not judged yet");
+        }
+        steps.iter().for_each(|(port, step)| tools.on_progress(*step, target(1, *port)));
+        assert_eq!(tools.take_judged(TOOL_WAIT_NANOS - 1), []);
+        tools.take_judged(TOOL_WAIT_NANOS).into_iter().map(|(_, found)| found.to_string()).collect()
+    }
+
+    #[test]
+    fn scanner_is_named_after_five_targets() {
+        assert_eq!(judged(5, &[]), ["Nmap: 5 SYNs to 5 ports of 1 host in 4 ms"]);
+        assert_eq!(judged(4, &[]), ["resembles Nmap: 4 SYNs to 4 ports of 1 host in 3 ms"]);
+    }
+
+    #[test]
+    fn stack_with_syns_of_a_scanner_is_not_reported() {
+        let continues = Progress::Continues { has_data: false };
+        for (ports, steps) in [
+            (1, vec![(1, continues)]),
+            (1, vec![(1, Progress::Repeats)]),
+            (20, vec![(1, continues), (2, continues), (3, Progress::Repeats)]),
+        ] {
+            assert_eq!(judged(ports, &steps), [""; 0], "{steps:?}");
+        }
+        assert_eq!(judged(1, &[(1, Progress::Resets)]).len(), 1, "a scanner resets what is accepted");
+        assert_eq!(judged(20, &[(1, continues), (2, continues)]).len(), 1, "a banner is read now and then");
+    }
+
+    #[test]
+    fn scanner_that_is_named_is_updated_at_powers_of_ten_and_at_the_end() {
+        let (mut tools, nmap) = (Tools::default(), tool("Nmap"));
+        let mut reported = Vec::new();
+        for port in 0..250 {
+            tools.add(&nmap, target(1, port), at(0));
+            reported.extend(tools.take_report(&nmap, syn(port, at(0)), 0));
+            if port == 20 {
+                reported.extend(tools.take_judged(TOOL_WAIT_NANOS).into_iter().map(|(_, found)| found));
+            }
+        }
+        reported.extend(tools.take_last().into_iter().map(|(_, found)| found));
+        let rows: Vec<_> = reported.iter().map(|found| (found.syns, found.is_update)).collect();
+        assert_eq!(rows, [(21, false), (100, true), (250, true)]);
     }
 }

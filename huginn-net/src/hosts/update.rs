@@ -136,23 +136,21 @@ pub(crate) enum Progress {
     Resets,
     /// The first payload of a side, later than [`Progress::Continues`].
     Data,
-    /// The end of an SSH connection after its key exchange, or so many bytes that it is not the end of a failed login.
+    /// What became of the login of an SSH connection.
     Login(SshLogin),
     /// A segment that belongs to no connection.
     Stray(StrayKind),
 }
 
-/// What followed the key exchange of an SSH connection.
+/// What followed the key exchange of an SSH connection that tried to log in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct SshLogin {
     /// Bytes of the client after SSH_MSG_NEWKEYS.
     pub(crate) client_bytes: u32,
     /// Bytes of the server after SSH_MSG_NEWKEYS.
     pub(crate) server_bytes: u32,
-    /// Time since the key exchange.
-    pub(crate) millis: u32,
-    /// Whether a side ended the connection.
-    pub(crate) is_over: bool,
+    /// Whether the login failed, and a side ended the connection.
+    pub(crate) is_failed: bool,
 }
 
 /// The kind of a segment that belongs to no connection, by its flags.

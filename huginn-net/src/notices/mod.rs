@@ -2,6 +2,7 @@
 
 mod baseline;
 mod beacon;
+mod brute_force;
 mod once;
 mod scan;
 mod service;
@@ -20,6 +21,8 @@ use huginn_net_tcp::Handshake;
 pub use self::baseline::{Baseline, BaselineError, BaselineType, NewFingerprintNotice};
 pub(crate) use self::baseline::{FINDING_TYPES, Learner, Observed, is_digits};
 use self::beacon::Beacons;
+use self::brute_force::BruteForces;
+pub use self::brute_force::BruteForceNotice;
 pub use self::beacon::{BeaconNotice, BeaconTarget};
 use self::once::Once;
 pub use self::once::{ContradictionNotice, ImitationNotice};
@@ -71,6 +74,8 @@ pub struct TrafficNotice {
 pub enum TrafficNoticeKind {
     /// The client looks for open ports, or for hosts with an open port.
     Scan(ScanNotice),
+    /// Many SSH logins of the client at a server fail.
+    BruteForce(BruteForceNotice),
     /// The client contacts a server at regular intervals.
     Beacon(BeaconNotice),
     /// The layers of a connection name different systems.
@@ -92,6 +97,7 @@ impl TrafficNoticeKind {
     pub const fn alert(&self) -> AlertKind {
         match self {
             Self::Scan(_) => AlertKind::Scan,
+            Self::BruteForce(_) => AlertKind::BruteForce,
             Self::Beacon(_) => AlertKind::Beacon,
             Self::Contradiction(_) => AlertKind::Contradiction,
             Self::Imitation(_) => AlertKind::Imitation,
@@ -103,6 +109,7 @@ impl TrafficNoticeKind {
     pub(crate) fn object(&self) -> String {
         match self {
             Self::Scan(found) => format!("{:?} {}", found.segments, found.target),
+            Self::BruteForce(found) => found.server.to_string(),
             Self::Beacon(found) => found.target.to_string(),
             Self::Contradiction(_) => String::new(),
             Self::Imitation(found) => found.claim.clone(),
@@ -115,6 +122,7 @@ impl Display for TrafficNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             TrafficNoticeKind::Scan(found) => found.fmt(f),
+            TrafficNoticeKind::BruteForce(found) => found.fmt(f),
             TrafficNoticeKind::Beacon(found) => found.fmt(f),
             TrafficNoticeKind::Contradiction(found) => found.fmt(f),
             TrafficNoticeKind::Imitation(found) => found.fmt(f),
@@ -129,6 +137,8 @@ impl Display for TrafficNotice {
 pub struct NoticeCounters {
     /// Scans.
     pub scans: u64,
+    /// Series of failed SSH logins.
+    pub brute_forces: u64,
     /// Beacons.
     pub beacons: u64,
     /// Hosts with a contradiction.
@@ -160,6 +170,7 @@ pub(crate) struct Notices {
     /// Time of the updates, for idle timeouts.
     clock: PacketClock,
     scans: Scans,
+    brute_forces: BruteForces,
     beacons: Beacons,
     once: Once,
     counters: NoticeCounters,
@@ -171,6 +182,7 @@ impl Notices {
         Self {
             clock: PacketClock::new(Duration::from_secs(NOTICE_IDLE_SECS)),
             scans: Scans::new(settings),
+            brute_forces: BruteForces::new(),
             beacons: Beacons::new(contacts),
             once: Once::new(),
             counters: NoticeCounters::default(),
@@ -179,6 +191,7 @@ impl Notices {
 
     pub(crate) fn counters(&self) -> NoticeCounters {
         let evicted = self.scans.evicted().saturating_add(self.beacons.evicted());
+        let evicted = evicted.saturating_add(self.brute_forces.evicted());
         NoticeCounters { evicted: self.counters.evicted.saturating_add(evicted), ..self.counters }
     }
 
@@ -186,6 +199,7 @@ impl Notices {
     pub(crate) fn clear(&mut self) {
         self.counters = self.counters();
         self.scans.clear();
+        self.brute_forces.clear();
         self.beacons.clear();
         self.once.clear();
         self.clock = PacketClock::new(Duration::from_secs(NOTICE_IDLE_SECS));
@@ -193,16 +207,18 @@ impl Notices {
 
     /// Takes an update of the host table.
     pub(crate) fn on_update(&mut self, update: &Event<HostUpdate>, report: &mut impl FnMut(Event<Finding>)) {
-        let Self { clock, scans, beacons, once, counters } = self;
+        let Self { clock, scans, brute_forces, beacons, once, counters } = self;
         let now = clock.tick(update.ts);
         let is_proven = update.kind.is_proven();
         let mut report = |mut event: Event<TrafficNotice>| {
             counters.count(&event.kind);
             // The connection of the packet is evidence of other conclusions.
-            event.kind.is_proven |= is_proven && !matches!(event.kind.kind, TrafficNoticeKind::Scan(_));
+            let is_own = matches!(event.kind.kind, TrafficNoticeKind::Scan(_) | TrafficNoticeKind::BruteForce(_));
+            event.kind.is_proven |= is_proven && !is_own;
             report(event.map(|notice| Finding::Notice(Box::new(notice))));
         };
         scans.on_time(now, &mut report);
+        brute_forces.on_time(now, &mut report);
         match update.kind.update() {
             Update::Tcp(TcpUpdate { signature, matched, isn, .. }) => match signature.handshake {
                 Handshake::Syn => {
@@ -221,10 +237,12 @@ impl Notices {
             }
             Update::Progress(progress) => {
                 scans.on_progress(update, progress.step, is_proven, now, &mut report);
-                if let Progress::Continues { .. } = progress.step
-                    && is_proven
-                {
-                    beacons.on_proof(update, now);
+                match progress.step {
+                    Progress::Continues { .. } if is_proven => beacons.on_proof(update, now),
+                    Progress::Login(login) => {
+                        brute_forces.on_login(update, login, is_proven, now, &mut report);
+                    }
+                    _ => {}
                 }
             }
             Update::Http(http) => {
@@ -240,11 +258,13 @@ impl Notices {
 
     /// Reports what no later update can change.
     pub(crate) fn on_end(&mut self, report: &mut impl FnMut(Event<Finding>)) {
-        let Self { clock, scans, counters, .. } = self;
-        scans.on_end(clock.now(), &mut |event: Event<TrafficNotice>| {
+        let Self { clock, scans, brute_forces, counters, .. } = self;
+        let mut report = |event: Event<TrafficNotice>| {
             counters.count(&event.kind);
             report(event.map(|notice| Finding::Notice(Box::new(notice))));
-        });
+        };
+        scans.on_end(clock.now(), &mut report);
+        brute_forces.on_end(&mut report);
     }
 }
 
@@ -252,6 +272,7 @@ impl NoticeCounters {
     fn count(&mut self, notice: &TrafficNotice) {
         let counter = match notice.kind {
             TrafficNoticeKind::Scan(_) => &mut self.scans,
+            TrafficNoticeKind::BruteForce(_) => &mut self.brute_forces,
             TrafficNoticeKind::Beacon(_) => &mut self.beacons,
             TrafficNoticeKind::Contradiction(_) => &mut self.contradictions,
             TrafficNoticeKind::Imitation(_) => &mut self.imitations,

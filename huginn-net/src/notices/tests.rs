@@ -8,7 +8,7 @@ use huginn_net_db::{Database, TcpMatch};
 use huginn_net_tcp::TcpSignature;
 
 use super::*;
-use crate::hosts::{ProgressUpdate, RequestFacts, StrayKind};
+use crate::hosts::{ProgressUpdate, RequestFacts, SshLogin, StrayKind};
 use crate::limits::{MAX_BEACON_CANDIDATES, MAX_BEACON_SERIES};
 
 const DAY: u64 = 86_400_000;
@@ -507,6 +507,54 @@ fn later_reports_of_a_scan_are_updates() {
     assert_eq!(proofs(traffic), [(false, false), (false, true), (false, true)]);
 }
 
+impl Traffic {
+    /// The end of an SSH login.
+    fn login(&mut self, at: u64, is_failed: bool) {
+        let login = SshLogin { client_bytes: 189, server_bytes: 464, is_failed };
+        self.step(at, client(1), server(1, 22), Progress::Login(login));
+    }
+}
+
+#[test]
+fn ten_failed_logins_in_a_minute_are_brute_force() {
+    let mut traffic = Traffic::default();
+    (0..10).for_each(|n| traffic.login(n * 5000, true));
+    assert_eq!(traffic.texts(), ["brute_force: 10 SSH logins at 198.51.100.1:22 fail in 45 s"]);
+    let mut traffic = Traffic::default();
+    (0..100).for_each(|n| traffic.login(n * 7000, true));
+    assert_eq!(traffic.texts(), [""; 0], "nine a minute");
+    let mut traffic = Traffic::default();
+    (0..100).for_each(|n| traffic.login(n * 500, false));
+    assert_eq!(traffic.texts(), [""; 0], "commands that succeed");
+}
+
+#[test]
+fn login_after_brute_force_is_an_update() {
+    let mut traffic = Traffic::default();
+    (0..50).for_each(|n| traffic.login(n * 3000, true));
+    traffic.login(160_000, false);
+    traffic.login(170_000, false);
+    let found = traffic.findings(NoticeSettings::default());
+    let rows: Vec<_> = found
+        .iter()
+        .map(|event| match &event.kind {
+            Finding::Notice(notice) => (notice.to_string(), notice.is_proven, notice.is_update),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("10 SSH logins at 198.51.100.1:22 fail in 27 s".to_owned(), true, false),
+            (
+                "50 SSH logins at 198.51.100.1:22 fail in 2 min, then one probably succeeds".to_owned(),
+                true,
+                true
+            ),
+        ]
+    );
+}
+
 /// Connections that look like a scan in one respect only.
 #[test]
 fn other_traffic_is_not_a_scan() {
@@ -547,7 +595,7 @@ fn other_traffic_is_not_a_scan() {
             let (at, client, peer) = (u64::from(host) * 100, client(1), server(host, 443));
             traffic.step(at, client, peer, Progress::Stray(StrayKind::Ack));
             let server = u32::from(match peer.ip() {
-                std::net::IpAddr::V4(ip) => ip,
+                IpAddr::V4(ip) => ip,
                 other => panic!("{other}"),
             });
             let back = address(client, 40_000);

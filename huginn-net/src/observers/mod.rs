@@ -31,7 +31,6 @@ pub use self::decryption::DecryptionCounters;
 use self::examples::BlindSpotExamples;
 pub(crate) use self::flow_state::FlowState;
 use self::flow_state::{ProtocolStates, TransportState};
-use self::login::LoginProgress;
 use self::strays::Strays;
 use self::stream_parsers::Parsers;
 use crate::Finding;
@@ -291,7 +290,7 @@ impl Protocol for Observers {
             self.examples.add_segment(&self.counters, segment, sender);
         }
         if has_keys && has_notices {
-            *login = Some(Box::new(LoginProgress::new(segment.ts)));
+            *login = Some(Box::default());
         }
         if let Some(found) = login.as_mut().and_then(|login| login.on_segment(segment, sender)) {
             *login = None;
@@ -412,7 +411,7 @@ impl Protocol for Observers {
         };
         let p0f = protocols.p0f.as_ref().map_or(0, |p0f| size_of_val(&**p0f));
         let matches = matches.as_ref().map_or(0, |matches| matches.heap_bytes());
-        let login = login.as_ref().map_or(0, |login| size_of_val(&**login));
+        let login = login.as_ref().map_or(0, |login| login.heap_bytes());
         transport.saturating_add(connection).saturating_add(p0f).saturating_add(matches).saturating_add(login)
     }
 }

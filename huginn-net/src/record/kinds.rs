@@ -93,7 +93,7 @@ records! {
         reason: Text<'a>,
         /// What is scanned: `ports` of a host or `hosts` on a few ports
         scanned[omitted]: Option<Text<'a>>,
-        /// Address or ports that are scanned; server name or address of a beacon
+        /// Address or ports that are scanned; server of a brute force; server name or address of a beacon
         target[omitted]: Option<Text<'a>>,
         /// Number of scanned ports or hosts
         targets[omitted]: Option<u32>,
@@ -101,10 +101,14 @@ records! {
         answered[omitted]: Option<u32>,
         /// Number of SYNs of a scan, or of its other segments, without retransmissions
         syns[omitted]: Option<u64>,
-        /// Time from the first segment of a scan to the last one, in seconds
+        /// Time from the first segment of a scan, or failed login of a brute force, to the last one, in seconds
         duration[omitted]: Option<f64>,
         /// Tool that scans, if it is known
         tool[omitted]: Option<Text<'a>>,
+        /// Number of connections of a brute force whose login failed
+        attempts[omitted]: Option<u32>,
+        /// Whether a later login probably succeeded
+        login[omitted]: Option<bool>,
         /// Number of contacts of a beacon
         contacts[omitted]: Option<u32>,
         /// Median of the time between contacts, in seconds
@@ -484,6 +488,8 @@ impl<'a> FindingRecord<'a> {
             syns: None,
             duration: None,
             tool: None,
+            attempts: None,
+            login: None,
             contacts: None,
             period: None,
             jitter: None,
@@ -542,6 +548,13 @@ impl<'a> FindingRecord<'a> {
     pub(super) fn with_notice(self, notice: &'a TrafficNotice) -> Self {
         match &notice.kind {
             TrafficNoticeKind::Scan(scan) => self.with_scan(scan),
+            TrafficNoticeKind::BruteForce(found) => Self {
+                target: Some(Text::of(&found.server)),
+                attempts: Some(found.attempts),
+                duration: Some(found.duration()),
+                login: Some(found.has_login),
+                ..self
+            },
             TrafficNoticeKind::Beacon(beacon) => self.with_beacon(beacon),
             TrafficNoticeKind::Contradiction(_) | TrafficNoticeKind::Imitation(_) => self,
             TrafficNoticeKind::NewFingerprint(found) => Self {

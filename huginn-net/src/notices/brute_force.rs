@@ -1,0 +1,214 @@
+//! Brute force: many failed SSH logins of a client at one server.
+
+use std::collections::VecDeque;
+use std::fmt::{self, Display};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use huginn_net_core::{Amount, Event, FlowId, IdleLimits, IdleMap, Side, Timestamp};
+
+use super::{ClientKey, TrafficNotice, TrafficNoticeKind, client_of, millis_between};
+use crate::hosts::{SshLogin, TimeSpan};
+use crate::limits::{
+    LOGIN_AFTER_ATTEMPTS_NANOS, LOGIN_WINDOW_NANOS, MAX_LOGIN_PAIRS, MAX_NOTICE_PACKETS, MIN_FAILED_LOGINS,
+    MIN_SCAN_GROWTH_PERCENT,
+};
+
+/// Failed SSH logins of a client at one server.
+///
+/// [`Display`] is a sentence: `24 SSH logins at 192.0.2.7:22 fail in 58 s, and one succeeds`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BruteForceNotice {
+    /// The server.
+    pub server: SocketAddr,
+    /// Number of connections whose login failed. Each may have tried several passwords.
+    pub attempts: u32,
+    /// Time of the end of the first one.
+    pub first_seen: Timestamp,
+    /// Time of the end of the last one.
+    pub last_seen: Timestamp,
+    /// Whether a later login of the client at the server probably succeeded.
+    pub has_login: bool,
+}
+
+impl BruteForceNotice {
+    /// Time from the first failed login to the last one, in seconds.
+    pub fn duration(&self) -> f64 {
+        millis_between(self.first_seen, self.last_seen) as f64 / 1e3
+    }
+}
+
+impl Display for BruteForceNotice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { server, attempts, first_seen, last_seen, has_login } = self;
+        let span = TimeSpan::between(*first_seen, *last_seen);
+        write!(f, "{} at {server} fail in {span}", Amount((*attempts).into(), "SSH login(s)"))?;
+        if *has_login { f.write_str(", then one probably succeeds") } else { Ok(()) }
+    }
+}
+
+/// The failed logins of each client at each server.
+#[derive(Debug)]
+pub(super) struct BruteForces {
+    pairs: IdleMap<(ClientKey, SocketAddr), Logins>,
+    /// Pairs whose attempts grew since their last report, and when those that ended were last looked for.
+    growing: Vec<(ClientKey, SocketAddr)>,
+    swept_at: u64,
+}
+
+#[derive(Debug)]
+struct Logins {
+    /// The last failed logins: as many as are an attack.
+    window: VecDeque<(u64, Timestamp, u64)>,
+    /// The attack, once there is one.
+    found: Option<Attack>,
+}
+
+#[derive(Debug)]
+struct Attack {
+    notice: BruteForceNotice,
+    packets: Vec<u64>,
+    is_proven: bool,
+    /// The last failed login.
+    at: u64,
+    packet_number: u64,
+    flow: FlowId,
+    reported: u32,
+    is_growing: bool,
+}
+
+impl BruteForces {
+    pub(super) fn new() -> Self {
+        let limits = IdleLimits {
+            max_entries: MAX_LOGIN_PAIRS,
+            idle_timeout: Duration::from_nanos(LOGIN_AFTER_ATTEMPTS_NANOS),
+            max_buffered_bytes: usize::MAX,
+        };
+        Self { pairs: IdleMap::new(&limits), growing: Vec::new(), swept_at: 0 }
+    }
+
+    pub(super) fn evicted(&self) -> u64 {
+        self.pairs.counters().evicted
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::new();
+    }
+
+    /// Takes what became of a login. `is_proven`: the handshake shows that the client has its address.
+    pub(super) fn on_login<K>(
+        &mut self,
+        event: &Event<K>,
+        login: SshLogin,
+        is_proven: bool,
+        now: Timestamp,
+        report: &mut impl FnMut(Event<TrafficNotice>),
+    ) {
+        let (key, at) = ((client_of(event), event.flow.server), now.as_nanos());
+        if !login.is_failed {
+            // Others have no failed logins.
+            let attack = self.pairs.touch_mut(&key, now).and_then(|(_, logins)| logins.found.as_mut());
+            if let Some(attack) = attack.filter(|attack| !attack.notice.has_login) {
+                attack.notice.has_login = true;
+                attack.flow = event.flow.clone();
+                attack.is_proven |= is_proven;
+                report(attack.report(event.ts, event.packet_number));
+            }
+            return;
+        }
+        let new = || Logins { window: VecDeque::new(), found: None };
+        let slot = self.pairs.touch(&key, now).or_else(|| self.pairs.insert(key, now, new()));
+        let Some(logins) = slot.and_then(|slot| self.pairs.get_mut(slot)) else { return };
+        if let Some(attack) = &mut logins.found {
+            attack.add(event, at, is_proven);
+            if attack.notice.attempts >= attack.reported.saturating_mul(10) {
+                report(attack.report(event.ts, event.packet_number));
+            } else if !attack.is_growing && attack.has_grown() {
+                attack.is_growing = true;
+                self.growing.push(key);
+            }
+            return;
+        }
+        let window = &mut logins.window;
+        window.push_back((at, event.ts, event.packet_number));
+        while window.front().is_some_and(|(first, ..)| at.saturating_sub(*first) > LOGIN_WINDOW_NANOS) {
+            window.pop_front();
+        }
+        if window.len() < MIN_FAILED_LOGINS as usize {
+            return;
+        }
+        let window = std::mem::take(window);
+        let Some((_, first_seen, _)) = window.front().copied() else { return };
+        let notice = BruteForceNotice {
+            server: event.flow.server,
+            attempts: u32::try_from(window.len()).unwrap_or(u32::MAX),
+            first_seen,
+            last_seen: event.ts,
+            has_login: false,
+        };
+        let attack = logins.found.insert(Attack {
+            notice,
+            packets: window.iter().take(MAX_NOTICE_PACKETS).map(|(.., packet)| *packet).collect(),
+            is_proven,
+            at,
+            packet_number: event.packet_number,
+            flow: event.flow.clone(),
+            reported: 0,
+            is_growing: false,
+        });
+        report(attack.report(event.ts, event.packet_number));
+    }
+
+    /// Reports the last numbers of attacks that grew since their last report, and have had no failed login for a minute.
+    pub(super) fn on_time(&mut self, now: Timestamp, report: &mut impl FnMut(Event<TrafficNotice>)) {
+        if now.as_nanos().saturating_sub(self.swept_at) >= LOGIN_WINDOW_NANOS {
+            self.swept_at = now.as_nanos();
+            self.report_totals(now.as_nanos().saturating_sub(LOGIN_WINDOW_NANOS), report);
+        }
+    }
+
+    /// Reports the last numbers of attacks at the end of a capture.
+    pub(super) fn on_end(&mut self, report: &mut impl FnMut(Event<TrafficNotice>)) {
+        self.report_totals(u64::MAX, report);
+    }
+
+    fn report_totals(&mut self, last: u64, report: &mut impl FnMut(Event<TrafficNotice>)) {
+        let pairs = &mut self.pairs;
+        self.growing.retain(|key| {
+            let attack = pairs.peek_mut(key).and_then(|logins| logins.found.as_mut());
+            let Some(attack) = attack else { return false };
+            if attack.at <= last {
+                attack.is_growing = false;
+                if attack.has_grown() {
+                    report(attack.report(attack.notice.last_seen, attack.packet_number));
+                }
+            }
+            attack.is_growing
+        });
+    }
+}
+
+impl Attack {
+    fn add<K>(&mut self, event: &Event<K>, at: u64, is_proven: bool) {
+        self.notice.attempts = self.notice.attempts.saturating_add(1);
+        self.notice.last_seen = event.ts;
+        (self.at, self.packet_number) = (at, event.packet_number);
+        self.flow = event.flow.clone();
+        self.is_proven |= is_proven;
+    }
+
+    fn has_grown(&self) -> bool {
+        let grown = u64::from(self.notice.attempts).saturating_mul(100);
+        grown >= u64::from(self.reported).saturating_mul(MIN_SCAN_GROWTH_PERCENT as u64)
+    }
+
+    /// The event of the attack as it is.
+    fn report(&mut self, ts: Timestamp, packet_number: u64) -> Event<TrafficNotice> {
+        let mut notice = TrafficNotice::new(TrafficNoticeKind::BruteForce(self.notice), self.packets.clone());
+        notice.is_proven = self.is_proven;
+        notice.is_update = self.reported > 0;
+        self.reported = self.notice.attempts;
+        Event::new(ts, packet_number, self.flow.clone(), Side::Client, notice)
+    }
+}
