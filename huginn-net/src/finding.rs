@@ -26,9 +26,9 @@ use crate::watch::ListEntry;
 pub use crate::connection::{Connection, TcpHistory, Traffic};
 pub use crate::event_limits::{EventLimits, SuppressedEvents, TextLimit};
 pub use crate::notices::{
-    Baseline, BaselineError, BaselineType, BeaconNotice, BeaconService, BeaconTarget, BruteForceNotice, ContradictionNotice,
-    ImitationNotice, NewFingerprintNotice, NoticeCounters, NoticeSettings, ScanNotice, ScanRemark,
-    ScanSegments, ScanTarget, TrafficNotice, TrafficNoticeKind,
+    Baseline, BaselineError, BaselineType, BeaconNotice, BeaconService, BeaconTarget, BruteForceNotice,
+    ContradictionNotice, ImitationNotice, NewFingerprintNotice, NoticeCounters, NoticeSettings, ScanNotice,
+    ScanRemark, ScanSegments, ScanTarget, TrafficNotice, TrafficNoticeKind,
 };
 pub use crate::system_check::SystemCheck;
 pub use crate::watch::Match;

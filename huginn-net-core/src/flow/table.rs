@@ -7,7 +7,9 @@ use super::{
     Entry, FlowCounters, FlowEvents, FlowKey, FlowLimits, FlowOrder, FlowPartitions, IdleMap, Occasion, Slot,
 };
 use crate::decode::LazySegment;
-use crate::{Event, Example, Examples, FlowId, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp};
+use crate::{
+    Event, Example, Examples, FlowId, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp,
+};
 
 /// The flow table, or the partitions of it that belong to one worker, with the protocol that analyses the flows.
 pub(crate) struct FlowTable<P: Protocol> {

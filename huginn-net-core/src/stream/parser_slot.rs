@@ -43,7 +43,15 @@ impl<'a> StreamInput<'a> {
     /// Data of the segment that is being analysed.
     #[inline]
     pub(super) fn new(side: Side, data: StreamData<'a>, start: StreamStart) -> Self {
-        Self { side, data, start, packet: None, conflict: None, conflicting_packet: None, is_first_segment: false }
+        Self {
+            side,
+            data,
+            start,
+            packet: None,
+            conflict: None,
+            conflicting_packet: None,
+            is_first_segment: false,
+        }
     }
 }
 

@@ -21,9 +21,9 @@ use huginn_net_tcp::Handshake;
 pub use self::baseline::{Baseline, BaselineError, BaselineType, NewFingerprintNotice};
 pub(crate) use self::baseline::{FINDING_TYPES, Learner, Observed, is_digits};
 use self::beacon::Beacons;
-use self::brute_force::BruteForces;
-pub use self::brute_force::BruteForceNotice;
 pub use self::beacon::{BeaconNotice, BeaconTarget};
+pub use self::brute_force::BruteForceNotice;
+use self::brute_force::BruteForces;
 use self::once::Once;
 pub use self::once::{ContradictionNotice, ImitationNotice};
 use self::scan::Scans;
@@ -213,7 +213,8 @@ impl Notices {
         let mut report = |mut event: Event<TrafficNotice>| {
             counters.count(&event.kind);
             // The connection of the packet is evidence of other conclusions.
-            let is_own = matches!(event.kind.kind, TrafficNoticeKind::Scan(_) | TrafficNoticeKind::BruteForce(_));
+            let is_own =
+                matches!(event.kind.kind, TrafficNoticeKind::Scan(_) | TrafficNoticeKind::BruteForce(_));
             event.kind.is_proven |= is_proven && !is_own;
             report(event.map(|notice| Finding::Notice(Box::new(notice))));
         };

@@ -65,7 +65,8 @@ impl LoginProgress {
                         lengths.push(len);
                     }
                     let is_shortest = before >= FIRST_SEGMENTS && len < min_len;
-                    let is_login = is_shortest || lengths.len() > MAX_FAILED_LOGIN_LENGTHS || *since_login > 0;
+                    let is_login =
+                        is_shortest || lengths.len() > MAX_FAILED_LOGIN_LENGTHS || *since_login > 0;
                     *since_login = since_login.saturating_add(is_login.into());
                 }
             }
@@ -149,7 +150,16 @@ mod tests {
         });
         for (side, payload, flags) in keys.chain(others) {
             let (sender, index) = if side == "c" { (Side::Client, 0) } else { (Side::Server, 1) };
-            let tcp = TcpHeader { src_port: 1, dst_port: 2, seq: seq[index], ack: 0, flags, window: 0, urgent: 0, options: &[] };
+            let tcp = TcpHeader {
+                src_port: 1,
+                dst_port: 2,
+                seq: seq[index],
+                ack: 0,
+                flags,
+                window: 0,
+                urgent: 0,
+                options: &[],
+            };
             seq[index] = seq[index].wrapping_add(u32::try_from(payload.len()).unwrap());
             outcome = outcome.or(login.on_segment(&Segment::from_tcp(tcp, &payload), sender));
         }
