@@ -26,6 +26,9 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// All of them, from the lowest on.
+    pub const ALL: [Self; 3] = [Self::Low, Self::Medium, Self::High];
+
     /// The name: `low`, `medium` or `high`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -44,7 +47,7 @@ impl Display for Severity {
 
 /// Declares the kinds of alerts, worst first.
 macro_rules! alert_kinds {
-    ($($(#[doc = $meaning:literal])+ $kind:ident: $name:literal, $title:literal, $page:literal;)+) => {
+    ($($(#[doc = $meaning:literal])+ $kind:ident = $number:literal: $name:literal, $title:literal, $page:literal;)+) => {
         /// The kinds of alerts. Their order is that of views: the kinds that matter most come first.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
@@ -55,6 +58,13 @@ macro_rules! alert_kinds {
         impl AlertKind {
             /// All kinds, in their order.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$kind),+];
+
+            /// A number that the kind keeps in all versions, such as for the `signature_id` of EVE.
+            pub const fn number(self) -> u32 {
+                match self {
+                    $(Self::$kind => $number,)+
+                }
+            }
 
             /// The name in events, options and files.
             pub const fn name(self) -> &'static str {
@@ -82,29 +92,29 @@ macro_rules! alert_kinds {
 
 alert_kinds! {
     /// A value of the event before it that a list watches.
-    Match: "match", "hit of a watch list", "docs/watch-lists.md";
+    Match = 1: "match", "hit of a watch list", "docs/watch-lists.md";
     /// The client sent two contents for the same bytes.
-    Conflict: "conflict", "two contents for the same bytes", "docs/findings.md#conflict";
+    Conflict = 2: "conflict", "two contents for the same bytes", "docs/findings.md#conflict";
     /// Many SSH logins of a client at a server fail.
-    BruteForce: "brute_force", "brute force", "docs/findings.md#brute_force";
+    BruteForce = 9: "brute_force", "brute force", "docs/findings.md#brute_force";
     /// A client looks for open ports, or for hosts with an open port.
-    Scan: "scan", "scan", "docs/findings.md#scan";
+    Scan = 3: "scan", "scan", "docs/findings.md#scan";
     /// A client contacts a server at regular intervals.
-    Beacon: "beacon", "beacon", "docs/findings.md#beacon";
+    Beacon = 4: "beacon", "beacon", "docs/findings.md#beacon";
     /// A client is not the software that it claims to be.
-    Imitation: "imitation", "imitation", "docs/findings.md#imitation";
+    Imitation = 5: "imitation", "imitation", "docs/findings.md#imitation";
     /// A host sends packets of a scanner or a packet maker.
-    Tool: "tool", "tool", "docs/events.md#tool";
+    Tool = 6: "tool", "tool", "docs/events.md#tool";
     /// The layers of a connection name different systems.
-    Contradiction: "contradiction", "contradiction", "docs/findings.md#contradiction";
+    Contradiction = 7: "contradiction", "contradiction", "docs/findings.md#contradiction";
     /// A fingerprint that a baseline lacks.
-    NewFingerprint: "new_fingerprint", "new fingerprint", "docs/findings.md#new_fingerprint";
+    NewFingerprint = 8: "new_fingerprint", "new fingerprint", "docs/findings.md#new_fingerprint";
     /// A server without a name, or with a private issuer, that a baseline lacks.
-    NewServer: "new_server", "new server", "docs/findings.md#new_server";
+    NewServer = 12: "new_server", "new server", "docs/findings.md#new_server";
     /// An issuer of certificates that a baseline lacks.
-    NewIssuer: "new_issuer", "new issuer", "docs/findings.md#new_issuer";
+    NewIssuer = 13: "new_issuer", "new issuer", "docs/findings.md#new_issuer";
     /// A TLS client that a baseline lacks, of a host that it has.
-    NewClientOfHost: "new_client_of_host", "new client of a host", "docs/findings.md#new_client_of_host";
+    NewClientOfHost = 14: "new_client_of_host", "new client of a host", "docs/findings.md#new_client_of_host";
 }
 
 impl AlertKind {

@@ -194,9 +194,12 @@ pub fn needs_handshakes(name: &str) -> bool {
     matches!(name, "tls_handshake" | "tls_certificates" | "connection")
 }
 
+/// The names of events that are [alerts](Alert).
+pub(crate) const ALERT_NAMES: &[&str] = &["tool", "finding", "match"];
+
 /// Whether events of this name are [alerts](Alert).
 pub(crate) fn is_alert(name: &str) -> bool {
-    matches!(name, "tool" | "finding" | "match")
+    ALERT_NAMES.contains(&name)
 }
 
 /// The place of the kind in [`EVENT_NAMES`].

@@ -17,6 +17,7 @@
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 
+mod alert;
 mod certificate;
 mod page;
 mod plan;

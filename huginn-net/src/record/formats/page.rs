@@ -1,7 +1,8 @@
 //! The page about formats.
 
 use super::EventFormat;
-use super::table::{Form, Kinds, Place, ROWS};
+use super::table::{Form, GID, Kinds, Place, ROWS};
+use crate::alert::AlertKind;
 
 /// The page `docs/formats.md`: the formats, and the table of fields.
 pub fn formats_page() -> String {
@@ -34,6 +35,13 @@ pub fn formats_page() -> String {
             page.push('\n');
         }
     }
+    page.push_str("\n## Numbers of alerts\n\n`alert.signature_id` of EVE. A number never changes its kind; `alert.gid` is ");
+    page.push_str(&format!(
+        "{GID}, so that no rule of Suricata has the same pair.\n\n| number | kind |\n|--:|---|\n"
+    ));
+    let mut kinds = AlertKind::ALL;
+    kinds.sort_by_key(|kind| kind.number());
+    kinds.iter().for_each(|kind| page.push_str(&format!("| {} | `{}` |\n", kind.number(), kind.name())));
     page
 }
 

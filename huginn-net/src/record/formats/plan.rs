@@ -1,10 +1,11 @@
 //! The table as a plan for each kind of event: where the values of its fields go.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use super::EventFormat;
 use super::table::{EventValue, FlowValue, Form, Place, ROWS};
-use crate::record::{EVENT_NAMES, fields_of_event};
+use crate::record::{EVENT_NAMES, fields_of_event, is_alert};
 
 /// Fields of EVE's object `quic`, which has what `tls` has over TCP.
 const QUIC_FIELDS: [&str; 5] = ["sni", "ja4", "ja3.hash", "ja3.string", "ja3s.hash"];
@@ -15,6 +16,8 @@ pub(super) struct FormatPlan {
     pub(super) objects: Vec<ObjectPlan>,
     /// Values of flows.
     pub(super) flow: Vec<Target<FlowValue>>,
+    /// Values of flows where alerts have them.
+    pub(super) alert_flow: Vec<Target<FlowValue>>,
     /// By the number of the kind; events of TLS over QUIC after all others.
     pub(super) kinds: Vec<KindPlan>,
 }
@@ -30,6 +33,8 @@ pub(super) struct ObjectPlan {
 /// What is written of a kind of event.
 #[derive(Default)]
 pub(super) struct KindPlan {
+    /// Whether events of the kind are alerts.
+    pub(super) is_alert: bool,
     /// Constants, with a comma before each.
     pub(super) constants: Vec<(usize, Vec<u8>)>,
     /// Constants of objects that have another field.
@@ -45,6 +50,16 @@ pub(super) struct Target<T> {
     pub(super) object: usize,
     pub(super) name: String,
     pub(super) form: T,
+}
+
+/// The path of a value in an event. Alerts of OCSF have their connection in their evidence.
+fn path_of(path: &'static str, format: EventFormat, is_alert: bool) -> Cow<'static, str> {
+    let is_of_connection =
+        ["src_endpoint.", "dst_endpoint.", "connection_info."].iter().any(|object| path.starts_with(object));
+    match format {
+        EventFormat::Ocsf if is_alert && is_of_connection => format!("evidences[].{path}").into(),
+        _ => path.into(),
+    }
 }
 
 impl FormatPlan {
@@ -68,7 +83,8 @@ impl FormatPlan {
 
     fn new(format: EventFormat) -> Self {
         let root = ObjectPlan { name: "", parent: 0, is_list: false };
-        let mut plan = Self { objects: vec![root], flow: Vec::new(), kinds: Vec::new() };
+        let mut plan =
+            Self { objects: vec![root], flow: Vec::new(), alert_flow: Vec::new(), kinds: Vec::new() };
         plan.kinds = [false, true]
             .into_iter()
             .flat_map(|is_quic| EVENT_NAMES.map(|name| (name, is_quic)))
@@ -78,13 +94,15 @@ impl FormatPlan {
             if let Some(Place::At(path, Form::Flow(value))) = row.places.get(format.number()) {
                 let target = plan.target(format, path, *value);
                 plan.flow.push(target);
+                let target = plan.target(format, &path_of(path, format, true), *value);
+                plan.alert_flow.push(target);
             }
         }
         plan
     }
 
     fn plan_kind(&mut self, format: EventFormat, event: &'static str, is_quic: bool) -> KindPlan {
-        let mut kind = KindPlan::default();
+        let mut kind = KindPlan { is_alert: is_alert(event), ..KindPlan::default() };
         let rows = || ROWS.iter().filter(|row| row.events.contains(event));
         for row in rows() {
             let Some(Place::At(path, form)) = row.places.get(format.number()).copied() else { continue };
@@ -96,7 +114,8 @@ impl FormatPlan {
             };
             match form {
                 Form::Constant(json) | Form::Companion(json) => {
-                    let Target { object, name, form } = self.target(format, path, json);
+                    let path = path_of(path, format, kind.is_alert);
+                    let Target { object, name, form } = self.target(format, &path, json);
                     let list = match row.places.get(format.number()) {
                         Some(Place::At(_, Form::Companion(_))) => &mut kind.companions,
                         _ => &mut kind.constants,

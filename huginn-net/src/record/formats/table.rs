@@ -3,9 +3,11 @@
 //! Names are those of `etc/schema.json` of Suricata 8.0, of Zeek's base scripts and its packages ja3, ja4 and hassh, of the
 //! fields of ECS 9.4 and of the OCSF schema 1.5.
 
+use super::alert;
 use super::certificate::{self, CLIENT as OF_CLIENT, SERVER as OF_SERVER};
 use super::values::{self as value, HashedFlow};
 use crate::Event;
+use crate::record::ALERT_NAMES as ALERTS;
 
 /// Writes a value of the flow.
 pub(super) type FlowValue = fn(&HashedFlow<'_>, &mut Vec<u8>);
@@ -137,13 +139,18 @@ const SSH_CLIENT: &[&str] = &["ssh_client"];
 const SSH_SERVER: &[&str] = &["ssh_server"];
 const SSH_HANDSHAKE: &[&str] = &["ssh_handshake"];
 const CONNECTION: &[&str] = &["connection"];
-/// Events that are alerts.
-const ALERTS: &[&str] = &["tool", "mismatch", "finding", "match"];
+const FINDING: &[&str] = &["finding"];
 /// Events that Suricata and Zeek do not have.
-const OURS: Kinds = Kinds::Except(&[TLS, HTTP, SSH, CONNECTION]);
+const OURS: Kinds = Kinds::Except(&[TLS, HTTP, SSH, CONNECTION, ALERTS]);
 /// Events that are not about one protocol above TCP and UDP.
-const OCSF_NETWORK: Kinds = Kinds::Except(&[HTTP, SSH, CONNECTION]);
-const OBSERVATIONS: Kinds = Kinds::Except(&[ALERTS]);
+const OCSF_NETWORK: Kinds = Kinds::Except(&[HTTP, SSH, CONNECTION, ALERTS]);
+/// Events that only state facts.
+const FACTS: Kinds = Kinds::Except(&[ALERTS]);
+
+/// What all kinds of alerts are.
+const CATEGORY: &str = "\"Passive traffic analysis\"";
+/// The number of the program among those that have numbers of signatures. Suricata's rules have 1.
+pub(super) const GID: &str = "4817";
 
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
@@ -165,10 +172,9 @@ pub(super) const ROWS: &[Row] = &[
     extra(ALL, "direction", [NOT, NOT, NOT, is("connection_info.direction_id", "0")]),
     extra(ALL, "version of the format", [NOT, NOT, is("ecs.version", "\"9.4.0\""), is("metadata.version", "\"1.5.0\"")]),
     extra(ALL, "program", [NOT, NOT, is("event.module", "\"huginn-net\""), is("metadata.product.name", "\"huginn-net\"")]),
-    extra(ALL, "severity", [NOT, NOT, NOT, is("severity_id", "1")]),
-    extra(ALL, "category", [NOT, NOT, is("event.category", "[\"network\"]"), is("category_uid", "4")]),
-    extra_of(OBSERVATIONS, "kind of document", [NOT, NOT, is("event.kind", "\"event\""), NOT]),
-    extra(ALERTS, "kind of document", [NOT, NOT, is("event.kind", "\"alert\""), NOT]),
+    extra_of(FACTS, "severity", [NOT, NOT, NOT, is("severity_id", "1")]),
+    extra_of(FACTS, "category", [NOT, NOT, is("event.category", "[\"network\"]"), is("category_uid", "4")]),
+    extra_of(FACTS, "kind of document", [NOT, NOT, is("event.kind", "\"event\""), NOT]),
 
     // Which event it is.
     extra_of(OURS, "event of ours", [is("event_type", "\"huginn\""), is("_path", "\"huginn\""), is("event.type", "[\"info\"]"), NOT]),
@@ -188,6 +194,36 @@ pub(super) const ROWS: &[Row] = &[
     extra(CONNECTION, "type", [NOT, NOT, NOT, is("type_uid", "400102")]),
     extra(HTTP, "activity: the method", [NOT, NOT, NOT, event("activity_id", value::activity_ocsf)]),
     extra(HTTP, "type", [NOT, NOT, NOT, event("type_uid", value::http_type_ocsf)]),
+
+    // Alerts.
+    extra(ALERTS, "alert", [is("event_type", "\"alert\""), is("_path", "\"notice\""), is("event.kind", "\"alert\""), is("is_alert", "true")]),
+    extra(ALERTS, "category", [is("alert.category", CATEGORY), NOT, is("event.category", "[\"network\",\"intrusion_detection\"]"), is("category_uid", "2")]),
+    extra(ALERTS, "class", [NOT, NOT, is("event.type", "[\"info\"]"), is("class_uid", "2004")]),
+    extra(ALERTS, "activity", [is("alert.action", "\"allowed\""), NOT, NOT, event("activity_id", alert::activity_ocsf)]),
+    extra(ALERTS, "type", [NOT, NOT, NOT, event("type_uid", alert::type_ocsf)]),
+    extra(ALERTS, "severity", [event("alert.severity", alert::severity_eve), NOT, event("event.severity", alert::severity_ecs), event("severity_id", alert::severity_ocsf)]),
+    extra(ALERTS, "transport", [NOT, event("proto", alert::transport), NOT, NOT]),
+    extra(ALERTS, "kind", [NOT, event("note", alert::note), event("rule.id", alert::kind), event("finding_info.analytic.uid", alert::kind)]),
+    extra(ALERTS, "kind in a list", [NOT, NOT, NOT, event("finding_info.types", alert::kinds)]),
+    extra(ALERTS, "number of the kind", [event("alert.signature_id", alert::kind_number), NOT, NOT, NOT]),
+    extra(ALERTS, "source of the kinds", [is("alert.gid", GID), NOT, NOT, NOT]),
+    extra(ALERTS, "version of the kind", [is("alert.rev", "1"), NOT, NOT, NOT]),
+    extra(ALERTS, "title of the kind", [event("alert.signature", alert::title), NOT, event("rule.name", alert::title), event("finding_info.title", alert::title)]),
+    extra(ALERTS, "title of the kind", [NOT, NOT, NOT, event("finding_info.analytic.name", alert::title)]),
+    extra(ALERTS, "category of the kind", [NOT, NOT, is("rule.category", CATEGORY), is("finding_info.analytic.category", CATEGORY)]),
+    extra(ALERTS, "a rule", [NOT, NOT, NOT, is("finding_info.analytic.type_id", "1")]),
+    extra(ALERTS, "section of the documentation", [NOT, NOT, event("rule.reference", alert::page), NOT]),
+    extra(ALERTS, "reason", [event("huginn.reason", alert::reason), event("msg", alert::reason), event("message", alert::reason), event("message", alert::reason)]),
+    extra(ALERTS, "reason", [NOT, NOT, NOT, event("finding_info.desc", alert::reason)]),
+    extra(ALERTS, "host", [NOT, event("src", alert::host), NOT, NOT]),
+    extra(ALERTS, "other side of the connection", [NOT, event("dst", alert::peer), NOT, NOT]),
+    extra(ALERTS, "port of the server", [NOT, event("p", alert::server_port), NOT, NOT]),
+    extra(ALERTS, "targets, contacts or SYNs", [NOT, event("n", alert::count), NOT, NOT]),
+    extra(ALERTS, "actions", [NOT, event("actions", alert::actions), NOT, NOT]),
+    extra(ALERTS, "suppression", [NOT, event("suppress_for", alert::suppress_for), NOT, NOT]),
+    field(ALERTS, "id", [NO, NO, at("event.id"), at("finding_info.uid")]),
+    field(FINDING, "reason", [NOT, NOT, NOT, NOT]),
+    field(FINDING, "page", [NO, NO, NOT, NO]),
 
     // TCP.
     extra(TCP, "name of the label", [NOT, NOT, event("host.os.name", value::os_name), NOT]),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::str;
 
 use huginn_net_core::{TunnelLayer, TunnelPath};
 use huginn_net_tls::Version;
@@ -382,6 +383,25 @@ fn versions_of_eve_are_those_of_suricata() {
     ];
     for (number, want) in cases {
         assert_eq!(super::values::version_of_suricata(number.map(Version)), want);
+    }
+}
+
+/// A mismatch, a changed host and a shared address are facts.
+#[test]
+fn other_events_than_alerts_are_facts() {
+    let alerts = ["tool", "finding", "match"];
+    for format in EventFormat::ALL {
+        for (number, name) in EVENT_NAMES.iter().enumerate() {
+            let kind = FormatPlan::get(format).kind(number, false).unwrap();
+            let text: String = kind.constants.iter().map(|(_, json)| str::from_utf8(json).unwrap()).collect();
+            let mark = match format {
+                EventFormat::Eve => r#""event_type":"alert""#,
+                EventFormat::Zeek => r#""_path":"notice""#,
+                EventFormat::Ecs => r#""kind":"alert""#,
+                EventFormat::Ocsf => r#""class_uid":2004"#,
+            };
+            assert_eq!(text.contains(mark), alerts.contains(name), "{name} {text}");
+        }
     }
 }
 

@@ -23,7 +23,7 @@ thread_local! {
 #[derive(Default)]
 struct Buffers {
     objects: Vec<Vec<u8>>,
-    flow: Option<(EventFormat, FlowId)>,
+    flow: Option<(EventFormat, bool, FlowId)>,
     /// The fields of the flow.
     flow_fields: Vec<Vec<u8>>,
     /// A value in the form of our JSON.
@@ -45,7 +45,7 @@ impl Buffers {
         let Some(kind) = plan.kind(event_number(&event.kind), is_quic(event)) else { return };
         self.objects.resize_with(plan.objects.len(), Vec::new);
         self.objects.iter_mut().for_each(Vec::clear);
-        self.add_flow(plan, format, &event.flow);
+        self.add_flow(plan, format, kind.is_alert, &event.flow);
         for (object, fields) in &kind.constants {
             if let Some(buffer) = self.objects.get_mut(*object) {
                 buffer.extend_from_slice(fields);
@@ -64,17 +64,20 @@ impl Buffers {
     }
 
     /// Adds the fields of the flow, which consecutive events often share.
-    fn add_flow(&mut self, plan: &FormatPlan, format: EventFormat, flow: &FlowId) {
-        if self.flow.as_ref().is_none_or(|(last, of)| *last != format || of != flow) {
+    fn add_flow(&mut self, plan: &FormatPlan, format: EventFormat, is_alert: bool, flow: &FlowId) {
+        let is_last = |(last, was_alert, of): &(EventFormat, bool, FlowId)| {
+            *last == format && *was_alert == is_alert && of == flow
+        };
+        if !self.flow.as_ref().is_some_and(is_last) {
             let hashed = HashedFlow::new(flow);
-            for target in &plan.flow {
+            for target in if is_alert { &plan.alert_flow } else { &plan.flow } {
                 self.add_if(target.object, &target.name, |out| {
                     (target.form)(&hashed, out);
                     true
                 });
             }
             self.flow_fields.clone_from(&self.objects);
-            self.flow = Some((format, flow.clone()));
+            self.flow = Some((format, is_alert, flow.clone()));
         } else {
             for (buffer, fields) in self.objects.iter_mut().zip(&self.flow_fields) {
                 buffer.extend_from_slice(fields);

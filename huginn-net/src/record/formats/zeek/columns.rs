@@ -35,6 +35,7 @@ pub(super) enum ZeekType {
     Strings,
     Counts,
     Doubles,
+    Enums,
 }
 
 impl ZeekType {
@@ -52,6 +53,7 @@ impl ZeekType {
             Self::Strings => "vector[string]",
             Self::Counts => "vector[count]",
             Self::Doubles => "vector[double]",
+            Self::Enums => "set[enum]",
         }
     }
 
@@ -61,8 +63,12 @@ impl ZeekType {
             (_, "ts") => Self::Time,
             (_, "id.orig_h" | "id.resp_h") => Self::Addr,
             (_, "id.orig_p" | "id.resp_p") => Self::Port,
-            (ZeekLog::Conn, "proto") => Self::Enum,
-            (ZeekLog::Conn, "duration") => Self::Interval,
+            (ZeekLog::Conn | ZeekLog::Notice, "proto") | (ZeekLog::Notice, "note") => Self::Enum,
+            (ZeekLog::Conn, "duration") | (ZeekLog::Notice, "suppress_for") => Self::Interval,
+            (ZeekLog::Notice, "src" | "dst") => Self::Addr,
+            (ZeekLog::Notice, "p") => Self::Port,
+            (ZeekLog::Notice, "n") => Self::Count,
+            (ZeekLog::Notice, "actions") => Self::Enums,
             (ZeekLog::Ssh, "version") => Self::Count,
             (ZeekLog::Ssl, "resumed") => Self::Bool,
             (ZeekLog::Ssl, "cert_chain_fps" | "client_cert_chain_fps") => Self::Strings,
@@ -109,14 +115,15 @@ pub(super) fn log_of(number: usize) -> Option<ZeekLog> {
 
 impl LogColumns {
     pub(super) fn get(log: ZeekLog) -> &'static Self {
-        static COLUMNS: LazyLock<[LogColumns; 6]> = LazyLock::new(|| ZeekLog::ALL.map(LogColumns::new));
-        let [conn, ssl, http, ssh, software, huginn] = &*COLUMNS;
+        static COLUMNS: LazyLock<[LogColumns; 7]> = LazyLock::new(|| ZeekLog::ALL.map(LogColumns::new));
+        let [conn, ssl, http, ssh, software, notice, huginn] = &*COLUMNS;
         match log {
             ZeekLog::Conn => conn,
             ZeekLog::Ssl => ssl,
             ZeekLog::Http => http,
             ZeekLog::Ssh => ssh,
             ZeekLog::Software => software,
+            ZeekLog::Notice => notice,
             ZeekLog::Huginn => huginn,
         }
     }
@@ -171,11 +178,11 @@ impl LogColumns {
             let name = &*target.as_ref()?.name;
             let zeek_type = ZeekType::of(log, name, Some(info.value_type));
             let Some(own) = name.strip_prefix("huginn.") else { return Some(self.add(name, zeek_type)) };
-            if !is_own || log != ZeekLog::Huginn && OF_ONE_EVENT.contains(&name) {
+            if !is_own || log.joins_events() && OF_ONE_EVENT.contains(&name) {
                 return None;
             }
             // Columns of several kinds in one row have different names.
-            let is_taken = log != ZeekLog::Huginn && self.find(name).is_some_and(|column| column < taken);
+            let is_taken = log.joins_events() && self.find(name).is_some_and(|column| column < taken);
             match event.split_once('_').filter(|_| is_taken && !SHARED.contains(&name)) {
                 Some((_, part)) => Some(self.add(&format!("huginn.{part}_{own}"), zeek_type)),
                 None => Some(self.add(name, zeek_type)),

@@ -38,7 +38,7 @@ use self::row::Row;
 use self::software::SoftwareLog;
 use super::values::HashedFlow;
 use crate::limits::MAX_OPEN_ZEEK_BYTES;
-use crate::record::event_number;
+use crate::record::{event_number, is_alert};
 use crate::{Event, Finding};
 
 /// A log of Zeek, or ours.
@@ -54,13 +54,16 @@ pub enum ZeekLog {
     Ssh,
     /// Software and systems of hosts.
     Software,
+    /// Alerts.
+    Notice,
     /// Events that Zeek does not have.
     Huginn,
 }
 
 impl ZeekLog {
     /// All logs.
-    pub const ALL: [Self; 6] = [Self::Conn, Self::Ssl, Self::Http, Self::Ssh, Self::Software, Self::Huginn];
+    pub const ALL: [Self; 7] =
+        [Self::Conn, Self::Ssl, Self::Http, Self::Ssh, Self::Software, Self::Notice, Self::Huginn];
 
     /// The name of the log, and of its file without `.log`.
     pub const fn name(self) -> &'static str {
@@ -70,8 +73,14 @@ impl ZeekLog {
             Self::Http => "http",
             Self::Ssh => "ssh",
             Self::Software => "software",
+            Self::Notice => "notice",
             Self::Huginn => "huginn",
         }
+    }
+
+    /// Whether a row has what several events found.
+    const fn joins_events(self) -> bool {
+        !matches!(self, Self::Notice | Self::Huginn)
     }
 
     /// The log of a kind of event.
@@ -81,6 +90,7 @@ impl ZeekLog {
             Some("tls") => Self::Ssl,
             Some("http") => Self::Http,
             Some("ssh") => Self::Ssh,
+            _ if is_alert(event) => Self::Notice,
             _ => Self::Huginn,
         }
     }
@@ -194,7 +204,7 @@ impl ZeekLogs {
                 self.write(log, &mut row, write);
                 self.spare = row;
             }
-            ZeekLog::Huginn | ZeekLog::Software => {
+            ZeekLog::Notice | ZeekLog::Huginn | ZeekLog::Software => {
                 self.write(log, &mut row, write);
                 self.spare = row;
             }

@@ -13,7 +13,9 @@ pub(super) fn append(json: Option<&[u8]>, zeek_type: ZeekType, out: &mut Vec<u8>
         (ZeekType::Bool, _) => out.push(if json == b"true" { b'T' } else { b'F' }),
         // Zeek reads no exponents.
         (ZeekType::Interval | ZeekType::Double, _) => append_number(json, out),
-        (ZeekType::Strings | ZeekType::Counts | ZeekType::Doubles, Some(b'[')) => append_list(json, out),
+        (ZeekType::Strings | ZeekType::Counts | ZeekType::Doubles | ZeekType::Enums, Some(b'[')) => {
+            append_list(json, out)
+        }
         (_, Some(b'"')) if is_plain(json) => out.extend_from_slice(unquoted(json)),
         (_, Some(b'"')) => match serde_json::from_slice::<String>(json) {
             Ok(text) => append_text(&text, None, out),
@@ -86,7 +88,7 @@ mod tests {
 
     #[test]
     fn values_have_the_form_of_zeek() {
-        let cases: [(&str, ZeekType, &str); 16] = [
+        let cases: [(&str, ZeekType, &str); 17] = [
             ("\"a\"", ZeekType::String, "a"),
             ("\"\"", ZeekType::String, "(empty)"),
             ("\"-\"", ZeekType::String, "\\x2d"),
@@ -96,6 +98,7 @@ mod tests {
             ("[\"h2\",\"a,b\",\"\",\"-\"]", ZeekType::Strings, "h2,a\\x2cb,(empty),\\x2d"),
             ("[1,null,3]", ZeekType::Counts, "1,-,3"),
             ("[0.5,1e-7]", ZeekType::Doubles, "0.5,1e-7"),
+            ("[\"Notice::ACTION_LOG\"]", ZeekType::Enums, "Notice::ACTION_LOG"),
             ("true", ZeekType::Bool, "T"),
             ("false", ZeekType::Bool, "F"),
             ("1e-6", ZeekType::Interval, "0.000001"),
