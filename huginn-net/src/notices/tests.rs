@@ -491,6 +491,20 @@ fn connections_with_data_do_not_prove_a_scan() {
     assert_eq!(proofs(forged_scan(elsewhere)), [(false, false)]);
 }
 
+/// nmap -sT: the capture ends right after the scan.
+#[test]
+fn handshake_at_the_end_of_the_capture_proves_a_scan() {
+    let mut traffic = Traffic::default();
+    for port in 1..=150 {
+        traffic.syn(port, client(1), server(1, port as u16));
+        traffic.step(port, client(1), server(1, port as u16), Progress::Refused);
+    }
+    traffic.syn(151, client(1), server(1, 200));
+    traffic.answer(152, client(1), server(1, 200));
+    traffic.step(153, client(1), server(1, 200), Progress::Continues { has_data: false });
+    assert_eq!(proofs(traffic), [(true, false)]);
+}
+
 #[test]
 fn handshake_without_data_proves_a_scan() {
     let probe = |traffic: &mut Traffic| {

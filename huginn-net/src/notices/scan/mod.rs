@@ -30,6 +30,8 @@ pub(super) struct Scans {
     /// Clients with a scan that grew since its last report, and when those that ended were last looked for.
     growing: Vec<ClientKey>,
     swept_at: u64,
+    /// Time until which handshakes are complete without data; zero before the end of the capture.
+    settled_at: u64,
     /// Whether a server answered a SYN, or a client went on after one.
     has_answers: bool,
     thresholds: Thresholds,
@@ -74,6 +76,7 @@ impl Scans {
             due: VecDeque::new(),
             growing: Vec::new(),
             swept_at: 0,
+            settled_at: 0,
             has_answers: false,
             thresholds,
         }
@@ -219,13 +222,14 @@ impl Scans {
 
     /// Reports the last numbers of scans that grew since their last report, and have had no segment since `last`.
     fn report_totals(&mut self, now: Timestamp, last: u64, report: &mut impl FnMut(Event<TrafficNotice>)) {
+        let settled_at = self.settled_at.max(now.as_nanos());
         let clients = &mut self.clients;
         self.growing.retain(|key| {
             let Some(client) = clients.peek_mut(key) else { return false };
             let Client { scans, tunnel, is_growing, .. } = client;
             for scan in scans.iter_mut().filter(|scan| scan.has_grown() && scan.last.at <= last) {
                 if scan.is_sure() {
-                    report(scan.report(key.0, tunnel.clone(), now.as_nanos()));
+                    report(scan.report(key.0, tunnel.clone(), settled_at));
                 } else {
                     scan.set_reported();
                 }
@@ -237,10 +241,13 @@ impl Scans {
 
     /// Evaluates the clients that are left at the end of a capture, and reports the last numbers of scans.
     pub(super) fn on_end(&mut self, now: Timestamp, report: &mut impl FnMut(Event<TrafficNotice>)) {
+        // No data follows any more.
+        self.settled_at = u64::MAX;
         for due in std::mem::take(&mut self.due) {
             self.evaluate(due, now, report);
         }
         self.report_totals(now, u64::MAX, report);
+        self.settled_at = 0;
     }
 
     /// Evaluates a client that was due at a time.
@@ -255,6 +262,7 @@ impl Scans {
         let Some((slot, client)) = self.clients.touch_mut(&key, Timestamp::from_nanos(at, 9)) else { return };
         client.is_due = false;
         let tunnel = client.tunnel.clone();
+        let settled_at = self.settled_at.max(now.as_nanos());
         for group in client.groups(self.thresholds, self.has_answers, at, now.as_nanos()) {
             if client.scans.len() >= MAX_SCANS_PER_CLIENT {
                 break;
@@ -263,7 +271,7 @@ impl Scans {
             if group.segments == ScanSegments::Syn && !self.has_answers {
                 scan.set_remark(ScanRemark::NoAnswers);
             }
-            report(scan.report(key.0, tunnel.clone(), now.as_nanos()));
+            report(scan.report(key.0, tunnel.clone(), settled_at));
             client.add_later();
         }
         if !client.is_growing && client.scans.iter().any(OpenScan::has_grown) {
