@@ -156,7 +156,8 @@ impl HelloCounters {
                 if !hello.is_well_formed() {
                     count(&mut self.malformed);
                 }
-                TlsEvent::Client(TlsClient { hello: hello.into_owned(), retry, quic: None })
+                let hello = hello.into_owned();
+                TlsEvent::Client(TlsClient { hello, retry, follows_other: false, quic: None })
             }
             Hello::Server(hello) => {
                 count(&mut self.server);

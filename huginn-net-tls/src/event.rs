@@ -31,6 +31,8 @@ pub struct TlsClient {
     pub hello: ClientHello<'static>,
     /// Whether this is its second hello, requested by the server.
     pub retry: bool,
+    /// Whether the client sent other bytes before over the same TCP connection, as for STARTTLS or to a proxy.
+    pub follows_other: bool,
     /// What its QUIC packets show beside the hello; `None` over other transports.
     pub quic: Option<QuicClient>,
 }

@@ -27,8 +27,9 @@ pub use crate::connection::{Connection, TcpHistory, Traffic};
 pub use crate::event_limits::{EventLimits, SuppressedEvents, TextLimit};
 pub use crate::notices::{
     Baseline, BaselineError, BaselineType, BeaconNotice, BeaconService, BeaconTarget, BruteForceNotice,
-    ContradictionNotice, ImitationNotice, NewFingerprintNotice, NoticeCounters, NoticeSettings, ScanNotice,
-    ScanRemark, ScanSegments, ScanTarget, TrafficNotice, TrafficNoticeKind,
+    C2CertificateNotice, CertificateNames, ContradictionNotice, ImitationNotice, NewFingerprintNotice,
+    NoticeCounters, NoticeSettings, ScanNotice, ScanRemark, ScanSegments, ScanTarget, ServerMark,
+    ServerMarks, TrafficNotice, TrafficNoticeKind, UnusualServerNotice,
 };
 pub use crate::system_check::SystemCheck;
 pub use crate::watch::Match;

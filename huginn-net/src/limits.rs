@@ -337,6 +337,35 @@ pub(crate) const MAX_BEACON_SERIES: usize = 1 << 14;
 /// Maximum memory of times, packet numbers and User-Agents, in bytes.
 pub(crate) const MAX_BEACON_BYTES: usize = 16 << 20;
 
+/// Marks of a TLS server without a name that are reported, if its address is public, and if it is not.
+pub(crate) const MIN_MARKS_OUTSIDE: u32 = 2;
+pub(crate) const MIN_MARKS_INSIDE: u32 = 3;
+
+/// Maximum size of an RSA key that is a mark of its server, in bits.
+pub(crate) const MAX_WEAK_KEY_BITS: u32 = 1024;
+
+/// 2014-01-01, in seconds since 1970: public authorities signed smaller RSA keys until then (CA/Browser Forum, Baseline
+/// Requirements 1.0, appendix A).
+pub(crate) const FIRST_WEAK_KEY_SECS: i64 = 1_388_534_400;
+
+/// 2020-01-01, in seconds since 1970: browsers dropped TLS 1.0 in that year.
+pub(crate) const FIRST_OLD_VERSION_SECS: i64 = 1_577_836_800;
+
+/// Minimum validity of a certificate that is a mark of its server, in seconds: 3,650 days.
+pub(crate) const MIN_LONG_VALIDITY_SECS: i64 = 315_360_000;
+
+/// Maximum length of the subject and of the issuer of a certificate in a finding, in bytes.
+pub(crate) const MAX_NOTICE_NAME_BYTES: usize = 200;
+
+/// Maximum number of pairs of a client and a TLS server that it contacts without a name: 4 MiB.
+pub(crate) const MAX_SERVERS: usize = 1 << 14;
+
+/// Maximum memory of their packet numbers and names, in bytes.
+pub(crate) const MAX_SERVER_BYTES: usize = 8 << 20;
+
+/// Maximum number of clients that are known to have a browser: 6 MiB.
+pub(crate) const MAX_BROWSER_CLIENTS: usize = 1 << 16;
+
 /// Time after which a client without connections is forgotten, in seconds: 26 hours, so that a daily contact is not.
 pub(crate) const NOTICE_IDLE_SECS: u64 = 93_600;
 

@@ -9,7 +9,7 @@ use huginn_net_db::{ClientMatch, Database, Label, SoftwareClaim, TcpMatch};
 use huginn_net_http::http2::Akamai;
 use huginn_net_http::{HttpEvent, HttpRequest, HttpResponse, HttpSignature, Request, Role};
 use huginn_net_ssh::SshEvent;
-use huginn_net_tls::TlsEvent;
+use huginn_net_tls::{TlsEvent, Version};
 
 use crate::connectivity_check::ConnectivityCheck;
 use crate::consistency::{self, ClientLayers, Consistency, Outcome};
@@ -19,6 +19,7 @@ use crate::finding::{
     TlsServerFinding,
 };
 use crate::hosts::{self, HttpUpdate, RequestFacts, TlsUpdate, Update};
+use crate::notices::{CertificateFacts, ServerFacts};
 use crate::observers::FlowOutput;
 use crate::scope::Scope;
 use crate::system_check::is_refuted;
@@ -62,6 +63,8 @@ pub(crate) struct FindingSettings {
     pub(crate) scope: Scope,
     pub(crate) profiles: bool,
     pub(crate) notices: Option<NoticeSettings>,
+    /// Whether the ends of handshakes, and certificates, are reported.
+    pub(crate) handshakes: bool,
 }
 
 /// Converts the events of one connection's parsers to findings and host updates.
@@ -70,6 +73,8 @@ pub(crate) struct ParserFindings<'a> {
     pub(crate) systems: &'a [Option<HandshakeSystem>; 2],
     /// The outcome of the last reported mismatch of the connection.
     pub(crate) mismatch: &'a Cell<Option<Outcome>>,
+    /// Whether the client of the connection names no server; set only if findings above fingerprints are enabled.
+    pub(crate) is_nameless: &'a Cell<bool>,
 }
 
 impl ParserFindings<'_> {
@@ -232,14 +237,18 @@ impl ParserFindings<'_> {
         decrypted: bool,
         emit: &mut impl FnMut(Side, FlowOutput),
     ) {
+        let has_notices = self.settings.notices.is_some() && self.settings.scope == Scope::Full;
+        if has_notices && let Some(facts) = self.server_facts(side, &event) {
+            emit(side, Route::Update(Update::Server(Box::new(facts)).into()));
+        }
         let (update, finding) = match event {
+            TlsEvent::Handshake(_) | TlsEvent::Certificates(_) if !self.settings.handshakes => return,
             TlsEvent::Client(client) => {
                 let finding = Box::new(TlsClientFinding::new(client, decrypted, &self.settings.clients));
-                if self.settings.notices.is_some() && self.settings.scope == Scope::Full {
-                    emit(
-                        side,
-                        Route::Update(Update::Request(Box::new(RequestFacts::from_hello(&finding))).into()),
-                    );
+                if has_notices {
+                    let facts = RequestFacts::from_hello(&finding);
+                    self.is_nameless.set(facts.is_nameless);
+                    emit(side, Route::Update(Update::Request(Box::new(facts)).into()));
                 }
                 let tcp = || firm_system(self.systems, Side::Client);
                 let update =
@@ -266,6 +275,29 @@ impl ParserFindings<'_> {
         };
         emit(side, Route::Report(finding));
         update.into_iter().for_each(|update| emit(side, Route::Update(update.into())));
+    }
+}
+
+impl ParserFindings<'_> {
+    /// What an event says of a server without a name, or with the certificate of a C2 program.
+    fn server_facts(&self, side: Side, event: &TlsEvent) -> Option<ServerFacts> {
+        let is_nameless = self.is_nameless.get();
+        match event {
+            TlsEvent::Server(server) if is_nameless && !server.hello.is_retry_request() => {
+                let version = server.hello.version();
+                Some(ServerFacts {
+                    is_nameless,
+                    is_old: matches!(version, Version::SSL_2 | Version::SSL_3 | Version::TLS_1_0),
+                    hides_certificate: version == Version::TLS_1_3,
+                    certificate: None,
+                })
+            }
+            TlsEvent::Certificates(found) if side == Side::Server => {
+                let certificate = CertificateFacts::new(found.certificates.first(), is_nameless)?;
+                Some(ServerFacts { is_nameless, certificate: Some(certificate), ..ServerFacts::default() })
+            }
+            _ => None,
+        }
     }
 }
 

@@ -60,8 +60,8 @@ pub(crate) struct EventArguments {
     #[arg(long)]
     pub(crate) connections: bool,
 
-    /// Report scans, beacons, and clients that contradict themselves or imitate other software (event 'finding';
-    /// docs/findings.md)
+    /// Report scans, beacons, unusual TLS servers, and clients that contradict themselves or imitate other software (event
+    /// 'finding'; docs/findings.md)
     #[arg(long)]
     pub(crate) findings: bool,
 

@@ -440,6 +440,8 @@ pub(super) const FAMILIES: &[Family] = &[
         &[
             labeled("kind", "scan", "/findings/scans"),
             labeled("kind", "beacon", "/findings/beacons"),
+            labeled("kind", "unusual_server", "/findings/unusual_servers"),
+            labeled("kind", "c2_certificate", "/findings/c2_certificates"),
             labeled("kind", "contradiction", "/findings/contradictions"),
             labeled("kind", "imitation", "/findings/imitations"),
             labeled("kind", "new_fingerprint", "/findings/new_fingerprints"),

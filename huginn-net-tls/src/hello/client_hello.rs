@@ -1,6 +1,7 @@
 //! The ClientHello.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 
 use huginn_net_wire::{Cursor, Parsed};
 
@@ -163,6 +164,13 @@ impl<'a> ClientHello<'a> {
                 return Some(name);
             }
         }
+    }
+
+    /// Whether the hello asks for no server by its name: it has none, or an IP address, which is not allowed as one (RFC 6066,
+    /// section 3). An encrypted name (ECH) is one.
+    pub fn is_nameless(&self) -> bool {
+        let is_address = |name: &[u8]| str::from_utf8(name).is_ok_and(|name| name.parse::<IpAddr>().is_ok());
+        !self.has_ech() && self.server_name().is_none_or(is_address)
     }
 
     /// The protocols of the extension application_layer_protocol_negotiation (RFC 7301), unvalidated.

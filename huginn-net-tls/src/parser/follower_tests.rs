@@ -357,3 +357,59 @@ fn primes_have_their_length_in_bits() {
         assert_eq!(parse(suite, &prime), None);
     }
 }
+
+#[test]
+fn only_handshakes_without_a_name_are_followed() {
+    let settings = TlsParserSettings::default().nameless(true);
+    let followed = |name: Option<&[u8]>, step: usize| {
+        let mut sent = full_handshake();
+        if let Some((_, hello)) = sent.first_mut() {
+            *hello = hello_with(name);
+        }
+        let mut parser = TlsParser::new(StreamStart::Handshake, settings);
+        let (mut counters, mut events) = (TlsCounters::default(), Vec::new());
+        for (side, bytes) in &sent {
+            for piece in bytes.chunks(step) {
+                let data = StreamData::Bytes(piece);
+                parser.on_data(*side, data, &mut counters, &mut |_, event| events.push(event));
+            }
+        }
+        assert_eq!((counters.hellos.client, counters.hellos.server), (1, 1));
+        events.iter().filter(|event| matches!(event, TlsEvent::Certificates(_))).count()
+    };
+    for step in [1, 7, 10_000] {
+        assert_eq!(followed(None, step), 1);
+        assert_eq!(followed(Some(b"198.51.100.7"), step), 1);
+        assert_eq!(followed(Some(b"www.example.com"), step), 0);
+    }
+    let summarized = |name| {
+        let mut counters = TlsCounters::default();
+        let hello = hello_with(name);
+        TlsParser::summarize(CLIENT, &hello, StreamStart::Handshake, settings, &mut counters, &mut |_, _| {})
+            .is_some()
+    };
+    assert!(summarized(Some(b"www.example.com")) && !summarized(None));
+}
+
+/// A hello with or without a name, as a record.
+fn hello_with(name: Option<&[u8]>) -> Vec<u8> {
+    let name = name
+        .map_or_else(Vec::new, |name| extension(0, &prefixed(2, &[&[0][..], &prefixed(2, name)].concat())));
+    let extensions = prefixed(2, &[name, extension(10, &[0, 2, 0, 29])].concat());
+    let fields = [&[3, 3][..], &[7; 32], &[0], &[0, 2, 0xc0, 0x2b], &[1, 0], &extensions];
+    record(22, &message(1, &fields.concat()))
+}
+
+#[test]
+fn hello_after_other_bytes_says_so() {
+    for (before, expected) in [(&b""[..], false), (b"EHLO example.com\r\nSTARTTLS\r\n", true)] {
+        let mut parser = TlsParser::new(StreamStart::Handshake, TlsParserSettings::default());
+        let mut found = None;
+        let bytes = [before, &hello_with(None)].concat();
+        parser.on_data(CLIENT, StreamData::Bytes(&bytes), &mut TlsCounters::default(), &mut |_, event| {
+            let TlsEvent::Client(client) = event else { panic!("{event:?}") };
+            found = Some(client.follows_other);
+        });
+        assert_eq!(found, Some(expected));
+    }
+}

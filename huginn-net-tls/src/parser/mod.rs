@@ -17,7 +17,7 @@ use crate::follower::Follower;
 use crate::hello::{ClientHello, Hello};
 use crate::limits::MAX_HELLOS_PER_HANDSHAKE;
 use crate::record::hello_search::{self, HelloSearch, PeerHello};
-use crate::record::{self, Item, Probe};
+use crate::record::{self, HANDSHAKE, Item, Probe};
 
 /// Finds the hellos of a TCP connection: TLS anywhere in the stream, and TLS in OpenVPN's control channel.
 #[derive(Debug)]
@@ -34,6 +34,9 @@ pub struct TlsParser {
     agreed: bool,
     /// The handshake after the hellos, if it is followed.
     follower: Option<Box<Follower>>,
+    settings: TlsParserSettings,
+    /// Whether the client began with other bytes than those of TLS; `None` before its first bytes.
+    follows_other: Option<bool>,
     /// Whether further data of client and server is needed: the stream layer asks more often than data changes it.
     reads: [bool; 2],
 }
@@ -44,13 +47,27 @@ pub struct TlsParser {
 pub struct TlsParserSettings {
     /// Whether the handshake is followed after the hellos, to its certificates and its end.
     pub handshakes: bool,
+    /// Whether handshakes without a server name are followed, even if others are not.
+    pub nameless: bool,
 }
 
 impl TlsParserSettings {
     /// Follows handshakes after the hellos, or not (default).
     #[must_use]
     pub const fn handshakes(self, handshakes: bool) -> Self {
-        Self { handshakes }
+        Self { handshakes, ..self }
+    }
+
+    /// Follows handshakes over TCP whose ClientHello [names no server](ClientHello::is_nameless), even if others are not, or not
+    /// (default).
+    #[must_use]
+    pub const fn nameless(self, nameless: bool) -> Self {
+        Self { nameless, ..self }
+    }
+
+    /// Whether any handshakes are followed.
+    const fn follows(self) -> bool {
+        self.handshakes || self.nameless
     }
 }
 
@@ -103,7 +120,11 @@ impl StreamParser for TlsParser {
         if let (StreamData::Gap(_), Some(follower)) = (&data, &mut self.follower) {
             follower.on_gap(side);
         }
+        if let (Side::Client, StreamData::Bytes([first, ..]), None) = (side, &data, self.follows_other) {
+            self.follows_other = Some(*first != HANDSHAKE);
+        }
         let has_hellos = self.has_hellos();
+        let (settings, follows_other) = (self.settings, self.follows_other == Some(true));
         let Self { client, server, client_hellos, server_seen, retry_requested, agreed, follower, .. } = self;
         let TlsCounters { hellos, search, handshakes, .. } = counters;
         *server_seen |= side == Side::Server;
@@ -112,6 +133,12 @@ impl StreamParser for TlsParser {
             // Who does not follow handshakes does not read on, and reports the same hellos.
             if has_hellos && matches!(item, Item::Hello(_)) {
                 return;
+            }
+            if let Item::Hello(Hello::Client(hello)) = &item
+                && !settings.handshakes
+                && !hello.is_nameless()
+            {
+                *follower = None;
             }
             if let Some(follower) = &mut *follower {
                 follower.on_item(side, &item, &mut |side, event| {
@@ -134,7 +161,11 @@ impl StreamParser for TlsParser {
                 let [of_client, of_server] = &mut found;
                 *side.choose(of_client, of_server) = Some(PeerHello::new(&hello, awaits_hello));
             }
-            emit(side, hellos.event(hello, retry));
+            let mut event = hellos.event(hello, retry);
+            if let TlsEvent::Client(client) = &mut event {
+                client.follows_other = follows_other;
+            }
+            emit(side, event);
         };
         let (reader, other) = match side {
             Side::Client => (client, server),
@@ -192,6 +223,9 @@ impl StreamParser for TlsParser {
         }
         let message = record::only_client_hello(first)?;
         let hello = ClientHello::parse_message(message, Transport::Tcp).ok()?;
+        if settings.nameless && hello.is_nameless() {
+            return None;
+        }
         let early_data = hello.has_early_data();
         emit(sender, counters.hellos.event(Hello::Client(hello), false));
         Some(early_data.into())
@@ -205,6 +239,8 @@ impl StreamParser for TlsParser {
         early_data: u8,
     ) -> Self {
         let client = HelloSearch::after_hello(first_len, early_data != 0);
+        // Only a hello with a name is summarized.
+        let settings = settings.nameless(false);
         Self::reading(Reader::Tls(client), Reader::Tls(HelloSearch::from_start()), 1, settings)
     }
 }
@@ -220,7 +256,9 @@ impl TlsParser {
             server_seen: false,
             retry_requested: false,
             agreed: false,
-            follower: settings.handshakes.then(Box::default),
+            follower: settings.follows().then(Box::default),
+            settings,
+            follows_other: (client_hellos > 0).then_some(false),
             reads: [true; 2],
         }
     }
@@ -311,7 +349,7 @@ impl Undecided {
 
 impl Reader {
     fn new(settings: TlsParserSettings) -> Self {
-        Self::Undecided(Undecided { buffered: Vec::new(), follows: settings.handshakes, peer_hello: None })
+        Self::Undecided(Undecided { buffered: Vec::new(), follows: settings.follows(), peer_hello: None })
     }
 
     fn push(&mut self, data: StreamData<'_>, search: &mut SearchCounters, found: &mut impl FnMut(Item<'_>)) {

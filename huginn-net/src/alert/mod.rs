@@ -93,6 +93,8 @@ macro_rules! alert_kinds {
 alert_kinds! {
     /// A value of the event before it that a list watches.
     Match = 1: "match", "hit of a watch list", "docs/watch-lists.md";
+    /// A client contacts a server with the default certificate of a C2 program.
+    C2Certificate = 11: "c2_certificate", "certificate of a C2 program", "docs/findings.md#c2_certificate";
     /// The client sent two contents for the same bytes.
     Conflict = 2: "conflict", "two contents for the same bytes", "docs/findings.md#conflict";
     /// Many SSH logins of a client at a server fail.
@@ -101,6 +103,8 @@ alert_kinds! {
     Scan = 3: "scan", "scan", "docs/findings.md#scan";
     /// A client contacts a server at regular intervals.
     Beacon = 4: "beacon", "beacon", "docs/findings.md#beacon";
+    /// A client contacts a TLS server without a name that has further marks.
+    UnusualServer = 10: "unusual_server", "unusual server", "docs/findings.md#unusual_server";
     /// A client is not the software that it claims to be.
     Imitation = 5: "imitation", "imitation", "docs/findings.md#imitation";
     /// A host sends packets of a scanner or a packet maker.
@@ -212,6 +216,9 @@ impl<'e> Alert<'e> {
                         Severity::Medium
                     }
                 }
+                TrafficNoticeKind::C2Certificate(_) => Severity::High,
+                TrafficNoticeKind::UnusualServer(found) if found.is_strong() => Severity::Medium,
+                TrafficNoticeKind::UnusualServer(_) => Severity::Low,
                 TrafficNoticeKind::Imitation(_) => Severity::Medium,
                 TrafficNoticeKind::Contradiction(_) | TrafficNoticeKind::NewFingerprint(_) => Severity::Low,
             },

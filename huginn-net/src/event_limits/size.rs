@@ -14,8 +14,8 @@ use super::TextLimit;
 use crate::Finding;
 use crate::connection::Connection;
 use crate::finding::{
-    BeaconTarget, ChangeFinding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, TcpFinding,
-    TrafficNotice, TrafficNoticeKind,
+    BeaconTarget, CertificateNames, ChangeFinding, HttpRequestFinding, HttpResponseFinding, HttpVerdict,
+    TcpFinding, TrafficNotice, TrafficNoticeKind,
 };
 use crate::hosts::HostUpdate;
 use crate::limits::{
@@ -64,6 +64,9 @@ const CONCLUSION: usize = 200;
 
 /// Bytes of a conclusion from several connections, without the texts of its software and names: its numbers and packets.
 const NOTICE: usize = 900;
+
+/// Bytes of all marks of a server, in words.
+const MARKS: usize = 250;
 
 /// Bytes of severity, proof, identifier and update of an alert, and of the remark that its address may be forged.
 const ALERT_FIELDS: usize = 130;
@@ -270,6 +273,12 @@ fn notice(found: &TrafficNotice) -> u64 {
             software.fold(name.saturating_add(user_agent), |sum, name| sum.saturating_add(name.len()))
         }
         TrafficNoticeKind::BruteForce(_) => 0,
+        TrafficNoticeKind::UnusualServer(found) => {
+            MARKS.saturating_add(found.certificate.as_ref().map_or(0, certificate_names))
+        }
+        TrafficNoticeKind::C2Certificate(found) => {
+            found.program.len().saturating_add(certificate_names(&found.certificate))
+        }
         // Its texts are those of the database, and a quotation.
         TrafficNoticeKind::Contradiction(_) => MAX_SOFTWARE_LEN,
         TrafficNoticeKind::Imitation(found) => {
@@ -282,6 +291,13 @@ fn notice(found: &TrafficNotice) -> u64 {
         }
     };
     sum([NOTICE, ALERT_FIELDS, texts.saturating_mul(2)])
+}
+
+/// Bytes of the names of a certificate.
+fn certificate_names(names: &CertificateNames) -> usize {
+    [&names.subject, &names.issuer]
+        .into_iter()
+        .fold(0, |sum: usize, name| sum.saturating_add(text(name.as_bytes(), TextLimit::NONE)))
 }
 
 /// Bytes of trust anchors: each byte of an identifier has at most four characters.

@@ -444,7 +444,7 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         if let Some(notices) = &mut self.notices {
             let (rates, known) = (&mut self.rates, self.known.as_deref());
             notices.on_update(&update, &mut |event| admit(rates, known, event, report));
-            if matches!(update.kind.update, Update::Request(_)) {
+            if matches!(update.kind.update, Update::Request(_) | Update::Server(_)) {
                 return;
             }
         }
@@ -499,6 +499,7 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
             | Update::TlsClient(_)
             | Update::TlsServer
             | Update::Request(_)
+            | Update::Server(_)
             | Update::Observed(_)
             | Update::Progress(_) => UpdateResult::default(),
         };

@@ -351,6 +351,7 @@ impl HostProfile {
             Update::Clock(_)
             | Update::Timestamp(..)
             | Update::Request(_)
+            | Update::Server(_)
             | Update::Observed(_)
             | Update::Progress(_) => {}
         }

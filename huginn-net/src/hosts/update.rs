@@ -15,7 +15,7 @@ use super::tools::Tools;
 use crate::consistency::Consistency;
 use crate::finding::{HttpVerdict, ImitationNotice, MtuFinding, SystemCheck, TlsClientFinding};
 use crate::limits::{MAX_HOST_BYTES, MAX_LANGUAGE_TAG_LEN, MAX_QUOTED_BYTES, MAX_SOFTWARE_LEN};
-use crate::notices::Observed;
+use crate::notices::{Observed, ServerFacts};
 
 /// An update of [`Hosts`](crate::hosts::Hosts) for the host that is the subject of the event.
 #[derive(Clone, Debug)]
@@ -44,6 +44,7 @@ impl HostUpdate {
             | Update::TlsClient(_)
             | Update::TlsServer
             | Update::Request(_)
+            | Update::Server(_)
             | Update::Observed(_)
             | Update::Progress(_) => 0,
         }
@@ -109,6 +110,9 @@ pub(crate) enum Update {
     TlsServer,
     /// A ClientHello; sent only if findings above fingerprints are enabled.
     Request(Box<RequestFacts>),
+    /// A ServerHello or a certificate of a TLS server without a name, or of a C2 program; sent only if findings above fingerprints
+    /// are enabled.
+    Server(Box<ServerFacts>),
     /// Values of an event; sent only if there is a baseline.
     Observed(Box<Observed>),
     /// What follows a SYN; sent only if findings above fingerprints are enabled, or a tool sent the SYN.
@@ -228,6 +232,11 @@ pub(crate) struct RequestFacts {
     pub(crate) imitation: Option<Box<ImitationNotice>>,
     /// A part of the random of a hello.
     pub(crate) random: Option<u64>,
+    /// Whether a hello is that of a browser.
+    pub(crate) is_browser: bool,
+    /// Whether a hello begins a connection over TCP without the name of its server, and neither a browser nor another protocol
+    /// than HTTP explains that.
+    pub(crate) is_nameless: bool,
 }
 
 impl RequestFacts {
@@ -242,13 +251,23 @@ impl RequestFacts {
                 contradicts: vec![format!("these fields differ: {}", fields.join(", "))],
             }))
         });
+        let hello = &finding.client.hello;
+        let is_browser = imitation.is_none()
+            && matches!(hello.family(), Some(ClientFamily::Chromium | ClientFamily::Firefox));
+        let speaks_http = hello.alpn().all(|protocol| matches!(protocol, b"h2" | b"http/1.1" | b"http/1.0"));
+        let is_nameless = hello.is_nameless()
+            && hello.transport() == Transport::Tcp
+            && !(is_browser || finding.decrypted || finding.client.follows_other)
+            && speaks_http;
         Self {
-            name: finding.client.hello.server_name().and_then(host_name),
+            name: hello.server_name().and_then(host_name),
             user_agent: None,
             software: found.as_deref().and_then(|software| software.application.clone()),
             library: found.as_deref().and_then(|software| software.library.clone()),
             imitation,
-            random: finding.client.hello.random().last_chunk().map(|bytes| u64::from_be_bytes(*bytes)),
+            random: hello.random().last_chunk().map(|bytes| u64::from_be_bytes(*bytes)),
+            is_browser,
+            is_nameless,
         }
     }
 
@@ -274,6 +293,8 @@ impl RequestFacts {
             library: None,
             imitation,
             random: None,
+            is_browser: false,
+            is_nameless: false,
         }
     }
 }

@@ -18,8 +18,8 @@ use super::records::{
 use super::update::{
     HttpUpdate, Progress, ProgressUpdate, RequestFacts, SoftwareMatch, TcpUpdate, TlsUpdate, Update,
 };
-use crate::finding::{ImitationNotice, MtuFinding, SystemCheck};
-use crate::notices::Observed;
+use crate::finding::{CertificateNames, ImitationNotice, MtuFinding, ServerMarks, SystemCheck};
+use crate::notices::{CertificateFacts, Observed, ServerFacts, c2_program_named};
 
 /// An update of a host with its flow and time, in a form that serde stores and reads.
 ///
@@ -62,6 +62,7 @@ enum UpdateRecord {
     },
     TlsServer,
     Request(Box<RequestFactsRecord>),
+    Server(Box<ServerRecord>),
     Observed(Box<Observed>),
     Progress(Progress, bool),
 }
@@ -75,6 +76,24 @@ struct RequestFactsRecord {
     /// The claim, and what contradicts it.
     imitation: Option<(String, Vec<String>)>,
     random: Option<u64>,
+    is_browser: bool,
+    is_nameless: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct ServerRecord {
+    is_nameless: bool,
+    is_old: bool,
+    hides_certificate: bool,
+    certificate: Option<CertificateRecord>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct CertificateRecord {
+    program: Option<String>,
+    marks: u16,
+    is_explained: bool,
+    names: [String; 2],
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -167,6 +186,7 @@ impl UpdateRecord {
             },
             Update::TlsServer => Self::TlsServer,
             Update::Request(contact) => Self::Request(Box::new(RequestFactsRecord::new(contact))),
+            Update::Server(facts) => Self::Server(Box::new(ServerRecord::new(facts))),
             Update::Observed(found) => Self::Observed(found.clone()),
             Update::Progress(ProgressUpdate { step, by_tool }) => Self::Progress(*step, *by_tool),
             Update::Tcp(_) | Update::Http(_) | Update::Timestamp(..) => return None,
@@ -201,6 +221,7 @@ impl UpdateRecord {
             }
             Self::TlsServer => Update::TlsServer,
             Self::Request(record) => Update::Request(Box::new(record.read())),
+            Self::Server(record) => Update::Server(Box::new(record.read())),
             Self::Observed(found) => Update::Observed(found),
             Self::Progress(step, by_tool) => Update::Progress(ProgressUpdate { step, by_tool }),
         })
@@ -260,7 +281,8 @@ impl HttpRecord {
 
 impl RequestFactsRecord {
     fn new(contact: &RequestFacts) -> Self {
-        let RequestFacts { name, user_agent, software, library, imitation, random } = contact;
+        let RequestFacts { name, user_agent, software, library, imitation, random, is_browser, is_nameless } =
+            contact;
         Self {
             name: name.as_deref().map(<[u8]>::to_vec),
             user_agent: user_agent.as_deref().map(<[u8]>::to_vec),
@@ -268,6 +290,8 @@ impl RequestFactsRecord {
             library: library.as_deref().map(str::to_owned),
             imitation: imitation.as_ref().map(|found| (found.claim.clone(), found.contradicts.clone())),
             random: *random,
+            is_browser: *is_browser,
+            is_nameless: *is_nameless,
         }
     }
 
@@ -281,6 +305,35 @@ impl RequestFactsRecord {
             library: self.library.map(Arc::from),
             imitation: self.imitation.map(imitation),
             random: self.random,
+            is_browser: self.is_browser,
+            is_nameless: self.is_nameless,
         }
+    }
+}
+
+impl ServerRecord {
+    fn new(facts: &ServerFacts) -> Self {
+        let certificate = facts.certificate.as_ref().map(|found| CertificateRecord {
+            program: found.program.map(str::to_owned),
+            marks: found.marks.bits(),
+            is_explained: found.is_explained,
+            names: [&found.names.subject, &found.names.issuer].map(|name| name.to_string()),
+        });
+        let ServerFacts { is_nameless, is_old, hides_certificate, .. } = *facts;
+        Self { is_nameless, is_old, hides_certificate, certificate }
+    }
+
+    fn read(self) -> ServerFacts {
+        let Self { is_nameless, is_old, hides_certificate, certificate } = self;
+        let certificate = certificate.map(|found| {
+            let [subject, issuer] = found.names.map(String::into_boxed_str);
+            CertificateFacts {
+                program: found.program.as_deref().and_then(c2_program_named),
+                marks: ServerMarks::from_bits(found.marks),
+                is_explained: found.is_explained,
+                names: CertificateNames { subject, issuer },
+            }
+        });
+        ServerFacts { is_nameless, is_old, hides_certificate, certificate }
     }
 }

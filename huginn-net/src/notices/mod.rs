@@ -3,13 +3,16 @@
 mod baseline;
 mod beacon;
 mod brute_force;
+mod known_servers;
 mod once;
 mod scan;
+mod servers;
 mod service;
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects)]
 mod tests;
 
+use std::cell::Cell;
 use std::fmt::{self, Display};
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -24,10 +27,16 @@ use self::beacon::Beacons;
 pub use self::beacon::{BeaconNotice, BeaconTarget};
 pub use self::brute_force::BruteForceNotice;
 use self::brute_force::BruteForces;
+pub(crate) use self::known_servers::c2_program_named;
 use self::once::Once;
 pub use self::once::{ContradictionNotice, ImitationNotice};
 use self::scan::Scans;
 pub use self::scan::{ScanNotice, ScanRemark, ScanSegments, ScanTarget};
+use self::servers::Servers;
+pub use self::servers::{
+    C2CertificateNotice, CertificateNames, ServerMark, ServerMarks, UnusualServerNotice,
+};
+pub(crate) use self::servers::{CertificateFacts, ServerFacts};
 pub use self::service::BeaconService;
 use crate::Finding;
 use crate::alert::AlertKind;
@@ -78,6 +87,10 @@ pub enum TrafficNoticeKind {
     BruteForce(BruteForceNotice),
     /// The client contacts a server at regular intervals.
     Beacon(BeaconNotice),
+    /// The client contacts a TLS server without a name that has further marks.
+    UnusualServer(UnusualServerNotice),
+    /// The client contacts a server with the default certificate of a C2 program.
+    C2Certificate(C2CertificateNotice),
     /// The layers of a connection name different systems.
     Contradiction(ContradictionNotice),
     /// The client is not the software that it claims to be.
@@ -99,6 +112,8 @@ impl TrafficNoticeKind {
             Self::Scan(_) => AlertKind::Scan,
             Self::BruteForce(_) => AlertKind::BruteForce,
             Self::Beacon(_) => AlertKind::Beacon,
+            Self::UnusualServer(_) => AlertKind::UnusualServer,
+            Self::C2Certificate(_) => AlertKind::C2Certificate,
             Self::Contradiction(_) => AlertKind::Contradiction,
             Self::Imitation(_) => AlertKind::Imitation,
             Self::NewFingerprint(found) => found.alert(),
@@ -111,6 +126,8 @@ impl TrafficNoticeKind {
             Self::Scan(found) => format!("{:?} {}", found.segments, found.target),
             Self::BruteForce(found) => found.server.to_string(),
             Self::Beacon(found) => found.target.to_string(),
+            Self::UnusualServer(found) => found.server.to_string(),
+            Self::C2Certificate(found) => format!("{} {}", found.server, found.program),
             Self::Contradiction(_) => String::new(),
             Self::Imitation(found) => found.claim.clone(),
             Self::NewFingerprint(found) => format!("{} {}", found.kind.name(), found.value),
@@ -124,6 +141,8 @@ impl Display for TrafficNotice {
             TrafficNoticeKind::Scan(found) => found.fmt(f),
             TrafficNoticeKind::BruteForce(found) => found.fmt(f),
             TrafficNoticeKind::Beacon(found) => found.fmt(f),
+            TrafficNoticeKind::UnusualServer(found) => found.fmt(f),
+            TrafficNoticeKind::C2Certificate(found) => found.fmt(f),
             TrafficNoticeKind::Contradiction(found) => found.fmt(f),
             TrafficNoticeKind::Imitation(found) => found.fmt(f),
             TrafficNoticeKind::NewFingerprint(found) => found.fmt(f),
@@ -141,6 +160,10 @@ pub struct NoticeCounters {
     pub brute_forces: u64,
     /// Beacons.
     pub beacons: u64,
+    /// TLS servers without a name that have further marks.
+    pub unusual_servers: u64,
+    /// Servers with the default certificate of a C2 program.
+    pub c2_certificates: u64,
     /// Hosts with a contradiction.
     pub contradictions: u64,
     /// Clients that are not the software that they claim to be.
@@ -172,6 +195,7 @@ pub(crate) struct Notices {
     scans: Scans,
     brute_forces: BruteForces,
     beacons: Beacons,
+    servers: Servers,
     once: Once,
     counters: NoticeCounters,
 }
@@ -184,14 +208,16 @@ impl Notices {
             scans: Scans::new(settings),
             brute_forces: BruteForces::new(),
             beacons: Beacons::new(contacts),
+            servers: Servers::new(),
             once: Once::new(),
             counters: NoticeCounters::default(),
         }
     }
 
     pub(crate) fn counters(&self) -> NoticeCounters {
-        let evicted = self.scans.evicted().saturating_add(self.beacons.evicted());
-        let evicted = evicted.saturating_add(self.brute_forces.evicted());
+        let Self { scans, brute_forces, beacons, servers, .. } = self;
+        let evicted = [scans.evicted(), brute_forces.evicted(), beacons.evicted(), servers.evicted()];
+        let evicted = evicted.into_iter().fold(0, u64::saturating_add);
         NoticeCounters { evicted: self.counters.evicted.saturating_add(evicted), ..self.counters }
     }
 
@@ -201,17 +227,20 @@ impl Notices {
         self.scans.clear();
         self.brute_forces.clear();
         self.beacons.clear();
+        self.servers.clear();
         self.once.clear();
         self.clock = PacketClock::new(Duration::from_secs(NOTICE_IDLE_SECS));
     }
 
     /// Takes an update of the host table.
     pub(crate) fn on_update(&mut self, update: &Event<HostUpdate>, report: &mut impl FnMut(Event<Finding>)) {
-        let Self { clock, scans, brute_forces, beacons, once, counters } = self;
+        let Self { clock, scans, brute_forces, beacons, servers, once, counters } = self;
         let now = clock.tick(update.ts);
         let is_proven = update.kind.is_proven();
+        let is_beacon = Cell::new(false);
         let mut report = |mut event: Event<TrafficNotice>| {
             counters.count(&event.kind);
+            is_beacon.set(is_beacon.get() || matches!(event.kind.kind, TrafficNoticeKind::Beacon(_)));
             // The connection of the packet is evidence of other conclusions.
             let is_own =
                 matches!(event.kind.kind, TrafficNoticeKind::Scan(_) | TrafficNoticeKind::BruteForce(_));
@@ -233,6 +262,7 @@ impl Notices {
                 }
             },
             Update::Request(contact) => {
+                servers.on_hello(update, contact, now);
                 beacons.on_contact(update, contact, true, now, &mut report);
                 once.on_contact(update, contact, now, &mut report);
             }
@@ -246,6 +276,7 @@ impl Notices {
                     _ => {}
                 }
             }
+            Update::Server(facts) => servers.on_server(update, facts, now, &mut report),
             Update::Http(http) => {
                 if let Some(contact) = &http.contact {
                     beacons.on_contact(update, contact, http.counts, now, &mut report);
@@ -254,6 +285,9 @@ impl Notices {
                 once.on_head(update, http, now, &mut report);
             }
             _ => {}
+        }
+        if is_beacon.get() {
+            servers.on_regular(update, now, &mut report);
         }
     }
 
@@ -275,6 +309,8 @@ impl NoticeCounters {
             TrafficNoticeKind::Scan(_) => &mut self.scans,
             TrafficNoticeKind::BruteForce(_) => &mut self.brute_forces,
             TrafficNoticeKind::Beacon(_) => &mut self.beacons,
+            TrafficNoticeKind::UnusualServer(_) => &mut self.unusual_servers,
+            TrafficNoticeKind::C2Certificate(_) => &mut self.c2_certificates,
             TrafficNoticeKind::Contradiction(_) => &mut self.contradictions,
             TrafficNoticeKind::Imitation(_) => &mut self.imitations,
             TrafficNoticeKind::NewFingerprint(ref found) => match found.alert() {

@@ -9,7 +9,7 @@ use huginn_net_tcp::TcpSignature;
 
 use super::*;
 use crate::hosts::{ProgressUpdate, RequestFacts, SshLogin, StrayKind};
-use crate::limits::{MAX_BEACON_CANDIDATES, MAX_BEACON_SERIES};
+use crate::limits::{MAX_BEACON_CANDIDATES, MAX_BEACON_SERIES, MAX_BROWSER_CLIENTS, MAX_SERVERS};
 
 const DAY: u64 = 86_400_000;
 const START: u64 = 1_790_000_000_000;
@@ -150,6 +150,8 @@ fn named(name: &str) -> RequestFacts {
         library: None,
         imitation: None,
         random: None,
+        is_browser: false,
+        is_nameless: false,
     }
 }
 
@@ -1150,4 +1152,26 @@ fn cleared_state_reports_again_and_keeps_its_counters() {
         notices.clear();
     }
     assert_eq!(notices.counters().beacons, 2);
+}
+
+#[test]
+fn a_hundred_thousand_servers_have_bounded_memory() {
+    let mut notices = Notices::new(&NoticeSettings::default());
+    let nameless = RequestFacts { name: None, is_nameless: true, ..named("") };
+    let facts = ServerFacts { is_nameless: true, hides_certificate: true, ..ServerFacts::default() };
+    let mut found = 0;
+    for number in 0..100_000_u32 {
+        let mut traffic = Traffic::default();
+        let (client, server) = (client(number % 90_000), address(0x2000_0000 + number, 7084));
+        let hello = RequestFacts { is_browser: true, ..named("www.example") };
+        traffic.add(u64::from(number), client, server, Side::Client, Update::Request(Box::new(hello)));
+        let hello = Update::Request(Box::new(nameless.clone()));
+        traffic.add(u64::from(number), client, server, Side::Client, hello);
+        traffic.add(u64::from(number), client, server, Side::Server, Update::Server(Box::new(facts.clone())));
+        traffic.updates.iter().for_each(|(_, update)| notices.on_update(update, &mut |_| found += 1));
+    }
+    let (servers, clients) = notices.servers.entries();
+    assert!(servers <= MAX_SERVERS as u64 && clients <= MAX_BROWSER_CLIENTS as u64);
+    assert_eq!((found, notices.counters().unusual_servers), (100_000, 100_000));
+    assert!(notices.counters().evicted > 80_000, "{:?}", notices.counters());
 }

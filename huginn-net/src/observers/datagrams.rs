@@ -28,7 +28,7 @@ impl Observers {
         if !self.tls && !self.decrypts_http() {
             return Interest::Done;
         }
-        let ProtocolStates { transport, systems, mismatch, .. } = flow;
+        let ProtocolStates { transport, systems, mismatch, is_nameless, .. } = flow;
         if let TransportState::Tcp(_) = transport {
             *transport = TransportState::Udp(UdpState::default());
         }
@@ -36,7 +36,7 @@ impl Observers {
         #[cfg(feature = "decrypt")]
         let tls = self.tls;
         let Self { tls_udp, counters, settings, .. } = self;
-        let findings = ParserFindings { settings, systems, mismatch };
+        let findings = ParserFindings { settings, systems, mismatch, is_nameless };
         let payload = segment.payload;
         #[cfg(feature = "decrypt")]
         if let Some(secrets) = self.decryption.secrets().filter(|_| settings.scope == Scope::Full) {
@@ -89,14 +89,16 @@ impl Observers {
         flow: &mut ProtocolStates,
         emit: &mut impl FnMut(Event<FlowOutput>),
     ) {
-        let ProtocolStates { transport: TransportState::Udp(state), systems, mismatch, .. } = flow else {
+        let ProtocolStates { transport: TransportState::Udp(state), systems, mismatch, is_nameless, .. } =
+            flow
+        else {
             return;
         };
         let (Some(mut quic), Some(secrets)) = (state.quic.take(), self.decryption.given_secrets()) else {
             return;
         };
         let Some((packet, flow)) = quic.take_last() else { return };
-        let findings = ParserFindings { settings: &self.settings, systems, mismatch };
+        let findings = ParserFindings { settings: &self.settings, systems, mismatch, is_nameless };
         let ProtocolCounters { http, tls, decryption, .. } = &mut self.counters;
         let reads_handshakes = self.tls && self.tls_settings.handshakes;
         let mut content = QuicContent {

@@ -50,6 +50,8 @@ pub(super) struct ProtocolStates {
     pub(super) streams_done: bool,
     /// The outcome of the last reported mismatch of the connection.
     pub(super) mismatch: Cell<Option<Outcome>>,
+    /// Whether the ClientHello of the connection names no server; set only if findings above fingerprints are enabled.
+    pub(super) is_nameless: Cell<bool>,
     /// The summary of the connection; absent unless it is reported.
     pub(super) connection: Option<Box<OpenConnection>>,
 }

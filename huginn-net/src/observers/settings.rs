@@ -36,6 +36,7 @@ impl Observers {
                 scope: Scope::default(),
                 profiles: false,
                 notices: None,
+                handshakes: false,
             },
             replaceable_databases: None,
             hosts: HostLimits::default(),
@@ -77,7 +78,8 @@ impl Observers {
     /// Follows TLS handshakes over TCP, and of DTLS, to their end, or not (default), and reports
     /// [`TlsHandshake`](huginn_net_tls::TlsHandshake) findings. It takes more time and memory: connections are read for longer.
     #[must_use]
-    pub fn handshakes(self, follow: bool) -> Self {
+    pub fn handshakes(mut self, follow: bool) -> Self {
+        self.settings.handshakes = follow;
         let tls_settings = self.tls_settings.handshakes(follow);
         Self { tls_settings, tls_udp: TlsUdpObserver::with_settings(tls_settings), ..self }
     }
@@ -168,11 +170,16 @@ impl Observers {
     }
 
     /// Reports [`TrafficNotice`](crate::finding::TrafficNotice) findings with these thresholds, or none (default): scans, beacons,
-    /// contradictions and imitations. They cost time for every SYN, ClientHello and request. The scope of p0f has none.
+    /// unusual servers, certificates of C2 programs, contradictions and imitations. They cost time for every SYN, ClientHello and
+    /// request. The scope of p0f has none.
+    ///
+    /// Handshakes over TCP without a server name are followed for them. Certificates of servers with a name are compared only if
+    /// [all](Self::handshakes) are followed.
     #[must_use]
     pub fn notices(mut self, settings: Option<NoticeSettings>) -> Self {
         self.settings.notices = settings;
         self.strays = settings.map(|_| Box::new(Strays::new()));
+        self.tls_settings = self.tls_settings.nameless(settings.is_some());
         self
     }
 

@@ -96,7 +96,7 @@ impl Observers {
         flow: &'a mut ProtocolStates,
         enabled: StreamProtocols,
     ) -> Option<(&'a mut StreamFlow<Parsers>, &'a mut StreamCounters, &'a Decryption, ParserReader<'a>)> {
-        let ProtocolStates { transport, ssh_peers, systems, mismatch, .. } = flow;
+        let ProtocolStates { transport, ssh_peers, systems, mismatch, is_nameless, .. } = flow;
         let TransportState::Tcp(streams) = transport else { return None };
         let ProtocolCounters {
             streams: stream_counters,
@@ -107,7 +107,7 @@ impl Observers {
             ..
         } = &mut self.counters;
         let reader = ParserReader {
-            findings: ParserFindings { settings: &self.settings, systems, mismatch },
+            findings: ParserFindings { settings: &self.settings, systems, mismatch, is_nameless },
             http: enabled.http.then_some(http),
             tls,
             ssh: parser,

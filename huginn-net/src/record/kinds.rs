@@ -15,8 +15,8 @@ use crate::alert::Alert;
 use crate::connection::Connection;
 use crate::consistency::Consistency;
 use crate::finding::{
-    BeaconNotice, BeaconTarget, ChangeFinding, HttpRequestFinding, HttpResponseFinding, MtuFinding,
-    ScanNotice, ScanTarget, SshClientFinding, SshHandshakeFinding, SshServerFinding, TcpFinding,
+    BeaconNotice, BeaconTarget, CertificateNames, ChangeFinding, HttpRequestFinding, HttpResponseFinding,
+    MtuFinding, ScanNotice, ScanTarget, SshClientFinding, SshHandshakeFinding, SshServerFinding, TcpFinding,
     TrafficNotice, TrafficNoticeKind, UptimeFinding,
 };
 use crate::hosts::ToolFinding;
@@ -93,7 +93,7 @@ records! {
         reason: Text<'a>,
         /// What is scanned: `ports` of a host or `hosts` on a few ports
         scanned[omitted]: Option<Text<'a>>,
-        /// Address or ports that are scanned; server of a brute force; server name or address of a beacon
+        /// Address or ports that are scanned; server of a brute force; server name or address of a beacon; address of a server
         target[omitted]: Option<Text<'a>>,
         /// Number of scanned ports or hosts
         targets[omitted]: Option<u32>,
@@ -109,7 +109,7 @@ records! {
         attempts[omitted]: Option<u32>,
         /// Whether a later login probably succeeded
         login[omitted]: Option<bool>,
-        /// Number of contacts of a beacon
+        /// Number of contacts of a beacon; of connections to an unusual server
         contacts[omitted]: Option<u32>,
         /// Median of the time between contacts, in seconds
         period[omitted]: Option<f64>,
@@ -121,6 +121,15 @@ records! {
         user_agent[omitted]: Option<Text<'a>>,
         /// Service that the name, the User-Agent or the port of a beacon stands for: `name of push messages`
         service[omitted]: Option<Text<'a>>,
+        /// C2 program whose default certificate the server has
+        program[omitted]: Option<Text<'a>>,
+        /// What is unusual about a server: `port`, `private_issuer` and others, as docs/findings.md lists them
+        #[serde(default)]
+        marks[omitted]: Vec<Text<'a>>,
+        /// Subject of the certificate of a server
+        certificate_subject[omitted]: Option<Text<'a>>,
+        /// Issuer of the certificate of a server
+        certificate_issuer[omitted]: Option<Text<'a>>,
         /// Type of what a baseline lacks: `tcp_syn`, `ja4_stable`, `akamai`, `hassh`, `hassh_server`, `tool`, `server`, `issuer` or `client`
         kind[omitted] as "type": Option<Text<'a>>,
         /// What the baseline lacks
@@ -496,6 +505,10 @@ impl<'a> FindingRecord<'a> {
             application: None,
             user_agent: None,
             service: None,
+            program: None,
+            marks: Vec::new(),
+            certificate_subject: None,
+            certificate_issuer: None,
             kind: None,
             value: None,
             known: None,
@@ -544,6 +557,15 @@ impl<'a> FindingRecord<'a> {
 }
 
 impl<'a> FindingRecord<'a> {
+    /// Adds the names of a certificate.
+    fn with_certificate(self, names: Option<&'a CertificateNames>) -> Self {
+        Self {
+            certificate_subject: names.map(|names| (&*names.subject).into()),
+            certificate_issuer: names.map(|names| (&*names.issuer).into()),
+            ..self
+        }
+    }
+
     /// Adds what the kind of a conclusion alone has.
     pub(super) fn with_notice(self, notice: &'a TrafficNotice) -> Self {
         match &notice.kind {
@@ -556,6 +578,17 @@ impl<'a> FindingRecord<'a> {
                 ..self
             },
             TrafficNoticeKind::Beacon(beacon) => self.with_beacon(beacon),
+            TrafficNoticeKind::UnusualServer(found) => Self {
+                target: Some(Text::of(&found.server)),
+                contacts: Some(found.connections),
+                marks: found.marks.iter().map(|mark| mark.name().into()).collect(),
+                ..self.with_certificate(found.certificate.as_ref())
+            },
+            TrafficNoticeKind::C2Certificate(found) => Self {
+                target: Some(Text::of(&found.server)),
+                program: Some(found.program.into()),
+                ..self.with_certificate(Some(&found.certificate))
+            },
             TrafficNoticeKind::Contradiction(_) | TrafficNoticeKind::Imitation(_) => self,
             TrafficNoticeKind::NewFingerprint(found) => Self {
                 kind: Some(found.kind.name().into()),

@@ -31,6 +31,7 @@ mod parallel;
 mod profiles;
 mod public_names;
 mod records;
+mod servers;
 mod software;
 mod stages;
 mod time_steps;

@@ -1,0 +1,355 @@
+//! What is known of TLS servers: ports, public authorities, products with certificates of their own, and the default certificates of
+//! C2 programs.
+
+use huginn_net_tls::CertificateFields;
+
+/// Ports of TLS services, and of services that turn to TLS, by the registry of IANA and the documents of the programs that use them.
+const PORTS: [u16; 141] = [
+    21, 25, 110, 119, 143, 261, 322, 389, 443, 448, 465, 563, 587, 614, 631, 636, 684, 695, 832, 853, 902,
+    903, 989, 990, 992, 993, 994, 995, 1194, 1311, 1433, 1716, 1883, 2083, 2087, 2096, 2221, 2252, 2376,
+    2377, 2379, 2380, 2478, 2479, 2482, 2484, 2679, 2762, 3001, 3077, 3128, 3183, 3191, 3220, 3268, 3269,
+    3306, 3389, 3410, 3424, 3471, 3496, 3509, 3529, 3539, 3660, 3661, 3747, 3766, 3864, 3885, 3896, 3995,
+    4031, 4036, 4064, 4081, 4083, 4116, 4335, 4336, 4443, 4536, 4647, 4849, 5001, 5061, 5222, 5223, 5228,
+    5269, 5349, 5432, 5443, 5480, 5671, 5684, 5783, 5868, 5986, 5989, 6443, 6513, 6514, 6568, 6619, 6679,
+    6697, 6771, 7000, 7070, 7202, 7443, 7673, 7674, 8002, 8006, 8009, 8089, 8140, 8200, 8243, 8443, 8501,
+    8834, 8843, 8883, 8884, 8991, 9001, 9090, 9093, 9200, 9443, 10000, 10250, 10443, 16443, 22000, 27017,
+    32400,
+];
+
+/// Organizations of public authorities: those of Mozilla's list, and earlier ones.
+const AUTHORITIES: &[&str] = &[
+    "ACCV",
+    "Actalis",
+    "AffirmTrust",
+    "Agence Nationale de Certification",
+    "Amazon",
+    "Apple Inc",
+    "Asseco",
+    "Atos",
+    "Baltimore",
+    "Buypass",
+    "CERTSIGN",
+    "COMODO",
+    "Certainly",
+    "China Financial Certification",
+    "Chunghwa",
+    "Cloudflare",
+    "Comodo",
+    "Cybertrust",
+    "D-Trust",
+    "Deutsche Telekom",
+    "Dhimyotis",
+    "DigiCert",
+    "Disig",
+    "E-Tu",
+    "Entrust",
+    "Equifax",
+    "FNMT",
+    "Firmaprofesional",
+    "GEANT",
+    "GUANG DONG CERTIFICATE AUTHORITY",
+    "Gandi",
+    "GeoTrust",
+    "GlobalSign",
+    "GoDaddy",
+    "Google",
+    "Hellenic Academic",
+    "Hongkong Post",
+    "IZENPE",
+    "IdenTrust",
+    "Internet Security Research Group",
+    "Japan Certification Services",
+    "KPN",
+    "Krajowa Izba",
+    "Let's Encrypt",
+    "Microsec",
+    "Microsoft",
+    "NAVER",
+    "National Institute of Informatics",
+    "NetLock",
+    "Network Solutions",
+    "QuoVadis",
+    "RSA Data Security",
+    "SECOM",
+    "SSL Corp",
+    "Sectigo",
+    "SecureTrust",
+    "Starfield",
+    "StartCom",
+    "SwissSign",
+    "Symantec",
+    "T-Systems",
+    "TAIWAN-CA",
+    "TERENA",
+    "Telia",
+    "Thawte",
+    "The Go Daddy",
+    "The USERTRUST",
+    "TrustAsia",
+    "TrustCor",
+    "Trustwave",
+    "UniTrust",
+    "Unizeto",
+    "VeriSign",
+    "Verizon",
+    "WISeKey",
+    "WoSign",
+    "XRamp",
+    "ZeroSSL",
+    "cPanel",
+    "certSIGN",
+    "e-commerce monitoring",
+    "eMudhra",
+    "iTrusChina",
+    "thawte",
+];
+
+/// Starts of attributes in the subject or the issuer of certificates that products make for themselves, or that the private
+/// authorities of their makers issue.
+const PRODUCTS: &[&str] = &[
+    "CN=AnyDesk",
+    "CN=AnyNet",
+    "CN=ChangeMe",
+    "CN=Default Issuer",
+    "CN=Easy-RSA",
+    "CN=IOS-Self-Signed",
+    "CN=MySQL_Server_",
+    "CN=OPNsense",
+    "CN=OpenVPN",
+    "CN=Proxmox",
+    "CN=Puppet CA",
+    "CN=SSL_Self_Signed_Fallback",
+    "CN=UniFi",
+    "CN=WebRTC",
+    "CN=dynamiclistener-ca",
+    "CN=etcd",
+    "CN=fritz.box",
+    "CN=iDRAC",
+    "CN=idrac",
+    "CN=k3s-",
+    "CN=kube-apiserver",
+    "CN=kubernetes",
+    "CN=minikube",
+    "CN=pfSense",
+    "CN=rke2-",
+    "CN=syncthing",
+    "CN=system:node:",
+    "CN=vCenter",
+    "DC=microsoft",
+    "O=AVM",
+    "O=Amcrest",
+    "O=Apple",
+    "O=Aruba",
+    "O=Avaya",
+    "O=Avigilon",
+    "O=Axis Communications",
+    "O=Brother",
+    "O=Canon",
+    "O=Check Point",
+    "O=Cisco",
+    "O=Code42",
+    "O=CrowdStrike",
+    "O=D-Link",
+    "O=Dahua",
+    "O=Dell",
+    "O=Docker",
+    "O=Dropbox",
+    "O=EPSON",
+    "O=ESET",
+    "O=Extreme Networks",
+    "O=F5 Networks",
+    "O=Fortinet",
+    "O=Google",
+    "O=HP",
+    "O=Hewlett",
+    "O=Hikvision",
+    "O=Huawei",
+    "O=IBM",
+    "O=Intel",
+    "O=Juniper",
+    "O=KYOCERA",
+    "O=Kakao",
+    "O=Kaspersky",
+    "O=LG Electronics",
+    "O=LINE Corp",
+    "O=Lenovo",
+    "O=Lexmark",
+    "O=Microsoft",
+    "O=MikroTik",
+    "O=NETGEAR",
+    "O=NVIDIA",
+    "O=NetApp",
+    "O=Netflix",
+    "O=Nintendo",
+    "O=Open Whisper Systems",
+    "O=Palo Alto",
+    "O=Philips",
+    "O=Plex",
+    "O=Polycom",
+    "O=Private Internet Access",
+    "O=Proxmox",
+    "O=QNAP",
+    "O=Raritan",
+    "O=Red Hat",
+    "O=Ricoh",
+    "O=Roku",
+    "O=Ruckus",
+    "O=Samsung",
+    "O=Schneider Electric",
+    "O=Siemens",
+    "O=Signify",
+    "O=SonicWall",
+    "O=Sonos",
+    "O=Sony",
+    "O=Sophos",
+    "O=Splunk",
+    "O=Super Micro",
+    "O=Supermicro",
+    "O=Synology",
+    "O=TP-Link",
+    "O=TeamViewer",
+    "O=Tencent",
+    "O=Tesla",
+    "O=Texas Instruments",
+    "O=Tuya",
+    "O=Ubiquiti",
+    "O=VMware",
+    "O=Valve",
+    "O=Veeam",
+    "O=Viber",
+    "O=WatchGuard",
+    "O=Wazuh",
+    "O=Western Digital",
+    "O=WhatsApp",
+    "O=Wyse",
+    "O=Xerox",
+    "O=Xiaomi",
+    "O=Zebra",
+    "O=ZyXEL",
+    "O=dynamiclistener-org",
+    "O=k3s",
+    "O=kubernetes",
+    "O=philandro Software",
+    "O=system:",
+    "OU=Cast",
+    "OU=ESX",
+    "OU=Remote Access Group",
+    "OU=VMware",
+    "OU=iDRAC",
+    "emailAddress=ssl-certificates@vmware.com",
+];
+
+/// Attributes that examples and installers leave in certificates: those of OpenSSL and of distributions, and of instructions.
+const PLACEHOLDERS: [&str; 10] = [
+    "CN=domain.com",
+    "CN=example.com",
+    "CN=example.org",
+    "CN=localhost",
+    "CN=www.example.com",
+    "O=Default Company Ltd",
+    "O=Dis",
+    "O=Global Security",
+    "O=Internet Widgits Pty Ltd",
+    "O=My Company Name LTD.",
+];
+
+/// Where a default certificate has the value that identifies it.
+enum Place {
+    /// The common name of the subject or of the issuer.
+    CommonName,
+    /// The common names of subject and issuer.
+    Names(&'static str),
+    /// The serial number.
+    Serial,
+    /// The whole issuer.
+    Issuer,
+}
+
+/// Default certificates of C2 programs: program, place and value. docs/findings.md has the sources.
+const C2_CERTIFICATES: [(&str, Place, &str); 17] = [
+    ("AsyncRAT", Place::CommonName, "AsyncRAT Server"),
+    ("BitRAT", Place::CommonName, "BitRAT"),
+    ("Cobalt Strike", Place::CommonName, "Major Cobalt Strike"),
+    ("Cobalt Strike", Place::Serial, "08bb00ee"),
+    ("Covenant", Place::Names("Covenant"), "Covenant"),
+    ("DcRat", Place::CommonName, "DcRat"),
+    ("DcRat", Place::CommonName, "DcRat Server"),
+    ("Gozi", Place::Issuer, "CN=*,OU=1,O=1,L=1,ST=1,C=XX"),
+    ("Metasploit", Place::CommonName, "MetasploitSelfSignedCA"),
+    ("Orcus", Place::CommonName, "Orcus Server"),
+    ("Orcus", Place::CommonName, "OrcusServerCertificate"),
+    ("PoshC2", Place::CommonName, "P18055077"),
+    ("Quasar", Place::CommonName, "Anony96"),
+    ("Quasar", Place::CommonName, "Quasar Server CA"),
+    ("Sliver", Place::Names("operators"), "multiplayer"),
+    ("VenomRAT", Place::CommonName, "VenomRAT"),
+    ("VenomRAT", Place::CommonName, "VenomRAT Server"),
+];
+
+/// Whether TLS services have the port.
+pub(super) fn is_tls_port(port: u16) -> bool {
+    PORTS.binary_search(&port).is_ok()
+}
+
+/// Whether the issuer says that it is a public authority. Anybody can write that: nothing is verified.
+pub(super) fn has_public_issuer(fields: &CertificateFields) -> bool {
+    let Some(issuer) = fields.issuer.as_deref().filter(|_| !fields.is_self_issued) else { return false };
+    let mut organizations = issuer.split(',').filter_map(|attribute| attribute.strip_prefix("O="));
+    organizations.any(|name| AUTHORITIES.iter().any(|start| name.starts_with(start)))
+}
+
+/// Whether an attribute of the subject is one that examples and installers leave.
+pub(super) fn has_placeholder(fields: &CertificateFields) -> bool {
+    let mut attributes = fields.subject.as_deref().unwrap_or_default().split(',');
+    attributes.any(|attribute| PLACEHOLDERS.contains(&attribute))
+}
+
+/// Whether the certificate is that of a relay of Tor: its names are random (tor-spec, "Negotiating TLS").
+pub(super) fn is_of_tor(fields: &CertificateFields) -> bool {
+    let is_random = |name: &Option<Box<str>>, end: &str| {
+        let name = name.as_deref().and_then(|name| name.strip_prefix("CN=www.")?.strip_suffix(end));
+        name.is_some_and(|name| {
+            (8..=20).contains(&name.len())
+                && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'2'..=b'7'))
+        })
+    };
+    is_random(&fields.subject, ".net") && is_random(&fields.issuer, ".com")
+}
+
+/// Whether the certificate says that a product made it for itself.
+pub(super) fn is_of_product(fields: &CertificateFields) -> bool {
+    let names = [&fields.subject, &fields.issuer].into_iter().flatten();
+    let mut attributes = names.flat_map(|name| name.split([',', '+']));
+    attributes.any(|attribute| PRODUCTS.iter().any(|start| attribute.starts_with(start)))
+}
+
+/// The C2 program whose default certificate it is.
+pub(super) fn c2_program(fields: &CertificateFields) -> Option<&'static str> {
+    let issuer_has = |name: &str| {
+        let parts = fields.issuer.as_deref().unwrap_or_default().split(',');
+        parts.filter_map(|part| part.strip_prefix("CN=")).any(|found| found == name)
+    };
+    let subject_has = |name: &str| fields.common_name.as_deref() == Some(name);
+    let is = |(_, place, value): &&(&str, Place, &str)| match place {
+        Place::CommonName => subject_has(value) || issuer_has(value),
+        Place::Names(issuer) => subject_has(value) && issuer_has(issuer),
+        Place::Serial => fields.serial.as_deref() == Some(value),
+        Place::Issuer => fields.issuer.as_deref() == Some(value),
+    };
+    C2_CERTIFICATES.iter().find(is).map(|(program, ..)| *program)
+}
+
+/// The program of the table with this name.
+pub(crate) fn c2_program_named(name: &str) -> Option<&'static str> {
+    C2_CERTIFICATES.iter().map(|(program, ..)| *program).find(|program| *program == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_sorted() {
+        assert!(PORTS.is_sorted() && AUTHORITIES.is_sorted() && PRODUCTS.is_sorted());
+    }
+}
