@@ -60,8 +60,8 @@ pub(crate) struct EventArguments {
     #[arg(long)]
     pub(crate) connections: bool,
 
-    /// Report scans, beacons, unusual TLS servers, and clients that contradict themselves or imitate other software (event
-    /// 'finding'; docs/findings.md)
+    /// Report scans, brute force, beacons, unusual TLS servers, and clients that contradict themselves or imitate other software
+    /// (event 'finding'; docs/findings.md)
     #[arg(long)]
     pub(crate) findings: bool,
 
@@ -104,7 +104,7 @@ pub(crate) struct ThresholdArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1024))]
     pub(crate) scan_ports: Option<u32>,
 
-    /// Report a scan once N hosts got a SYN on one port in a minute; at most 1024 [default: 100]
+    /// Report a scan once N hosts got a SYN on a few ports in a minute; at most 1024 [default: 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1024))]
     pub(crate) scan_hosts: Option<u32>,
 

@@ -439,6 +439,7 @@ pub(super) const FAMILIES: &[Family] = &[
         "Findings above fingerprints",
         &[
             labeled("kind", "scan", "/findings/scans"),
+            labeled("kind", "brute_force", "/findings/brute_forces"),
             labeled("kind", "beacon", "/findings/beacons"),
             labeled("kind", "unusual_server", "/findings/unusual_servers"),
             labeled("kind", "c2_certificate", "/findings/c2_certificates"),

@@ -32,6 +32,7 @@ mod profiles;
 mod public_names;
 mod records;
 mod servers;
+mod scans;
 mod software;
 mod stages;
 mod time_steps;
