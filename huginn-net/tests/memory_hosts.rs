@@ -58,18 +58,22 @@ fn requests() -> Vec<u8> {
     packet
 }
 
-/// Returns the counted memory of hosts with eight User-Agents each, in bytes, and the peak of the process, in KiB.
+/// Returns the counted memory of hosts with a SYN and eight User-Agents each, in bytes, and the peak of the process, in KiB.
 fn send_requests(profiles: bool) -> (u64, u64) {
     const HOSTS: u32 = 10_000;
     let mut analyzer = HuginnNet::builder_with(Observers::default().profiles(profiles)).build();
     let mut requests_seen = 0;
     let mut sink = |event: Event| requests_seen += u32::from(matches!(event.kind, Finding::HttpRequest(_)));
-    let mut packet = requests();
+    let (mut syn, mut packet) = (SYN.to_vec(), requests());
+    // The requests belong to a connection of their own.
+    packet[20] = 0xdd;
     for n in 0..HOSTS {
-        packet[12..16].copy_from_slice(&(n + (10 << 24)).to_be_bytes());
-        let ts = Timestamp::new(1_700_000_000, n / 1000, 9);
-        let frame = Frame { ts, link: LinkType::RAW, data: &packet, wire_len: packet.len() as u32 };
-        let _ = analyzer.push(&frame, &mut sink);
+        for packet in [&mut syn, &mut packet] {
+            packet[12..16].copy_from_slice(&(n + (10 << 24)).to_be_bytes());
+            let ts = Timestamp::new(1_700_000_000, n / 1000, 9);
+            let frame = Frame { ts, link: LinkType::RAW, data: packet, wire_len: packet.len() as u32 };
+            let _ = analyzer.push(&frame, &mut sink);
+        }
     }
     assert_eq!(requests_seen, 8 * HOSTS);
     let full = |host: &HostProfile| host.user_agents.iter().count() == 8;

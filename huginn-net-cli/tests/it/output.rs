@@ -92,6 +92,23 @@ systems     Linux (1)
 }
 
 #[test]
+fn change_names_both_systems() {
+    let (events, capture) = ("host_change,ip_sharing", capture("hosts-nat.pcap"));
+    let lines = stdout(&["--events", events, &capture]);
+    let texts: Vec<&str> =
+        lines.lines().filter_map(|line| Some(line.split_once("  192.0.2.1:")?.1)).collect();
+    assert_eq!(
+        texts,
+        [
+            "38900       > 192.0.2.2:80           change    Windows now, Linux before",
+            "40708       > 192.0.2.2:80           sharing   Windows and Linux share the address",
+        ]
+    );
+    let block = stdout(&["-v", "--events", events, &capture]);
+    assert!(block.contains("\n  client     192.0.2.1\n  systems    Windows now, Linux before\n"), "{block}");
+}
+
+#[test]
 fn lines_have_a_heading_for_each_file_with_events() {
     let text = stdout(&[&capture("nmap-syn.pcap"), &capture("hosts-plain.pcap")]);
     let headings: Vec<_> = text.lines().filter(|line| line.starts_with("==> ")).collect();

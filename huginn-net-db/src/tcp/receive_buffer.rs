@@ -42,17 +42,20 @@ struct OtherFields<'a> {
 pub(super) fn is_version_by_window(entries: &[Entry<TcpPattern>]) -> Vec<[bool; 2]> {
     const VERSIONS: [IpVersion; 2] = [IpVersion::V4, IpVersion::V6];
     let is_system = |entry: &&Entry<TcpPattern>| !entry.label.generic && !entry.label.is_tool();
+    let is_of = |entry: &Entry<TcpPattern>, version| entry.pattern.version.is_none_or(|only| only == version);
     // The first flavor, and whether there is another one.
     let mut flavors: HashMap<OtherFields<'_>, (Option<&str>, bool), RandomState> = HashMap::default();
     for entry in entries.iter().filter(is_system) {
         let flavor = entry.label.flavor.as_deref();
-        for version in VERSIONS {
+        // Signatures of one IP version describe its packets alone, although they are compared with those of the other one, too.
+        for version in VERSIONS.into_iter().filter(|version| is_of(entry, *version)) {
             let (first, has_more) = flavors.entry(OtherFields::of(entry, version)).or_insert((flavor, false));
             *has_more |= *first != flavor;
         }
     }
     let has_more = |entry: &Entry<TcpPattern>, version| {
         is_system(&entry)
+            && is_of(entry, version)
             && flavors.get(&OtherFields::of(entry, version)).is_some_and(|(_, has_more)| *has_more)
     };
     entries.iter().map(|entry| VERSIONS.map(|version| has_more(entry, version))).collect()

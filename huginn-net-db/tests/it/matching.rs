@@ -171,6 +171,8 @@ label = s:unix:A:(no scaling, small)
 sig = *:64:0:*:mss*20,0:mss,nop,nop,sok:df,id+:0
 label = s:unix:A:without DF
 sig = 4:64:0:*:mss*22,0:mss,sok,ts,nop,ws::0
+label = s:unix:A:over IPv6
+sig = 6:64:0:*:mss*23,0:mss,sok,ts,nop,ws::0
 label = s:unix:B:1
 sig = *:64:0:*:8192,*:mss,nop,ws:df,id+:0
 label = g:unix:B:
@@ -180,7 +182,7 @@ sig = *:64:0:*:*,*:mss,sok,ts,nop,ws:df,id+:0
 "
     .parse()
     .unwrap();
-    let table: [(&str, &str, &str); 13] = [
+    let table: [(&str, &str, &str); 14] = [
         // The scale is the smallest one that the window needs.
         ("4:64+0:0:1460:mss*22,0:mss,sok,ts,nop,ws:df,id+:0", "A", "A old"),
         ("4:64+0:0:1460:mss*44,0:mss,sok,ts,nop,ws:df,id+:0", "A", "A new"),
@@ -193,6 +195,7 @@ sig = *:64:0:*:*,*:mss,sok,ts,nop,ws:df,id+:0
         ("4:64+0:0:1460:mss*44,3:mss,sok,ts,nop,ws:df,id+:0", "A new", "A new"),
         // The MSS, the options, the quirks, and the lack of another version tell the version.
         ("4:64+0:0:1460:mss*22,0:mss,sok,ts,nop,ws::0", "A without DF", "A without DF"),
+        ("6:64+0:0:1440:mss*23,0:mss,sok,ts,nop,ws::0", "A", "A over IPv6"),
         ("4:64+0:0:8960:mss*7,0:mss,sok,ts,nop,ws:df,id+:0", "A (jumbo)", "A (jumbo)"),
         ("4:64+0:0:1460:mss*44,0:mss,nop,nop,sok:df,id+:0", "A no scaling", "A no scaling"),
         ("4:64+0:0:1460:8192,0:mss,nop,ws:df,id+:0", "B 1", "B 1"),

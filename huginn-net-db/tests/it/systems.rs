@@ -247,6 +247,11 @@ const SYN_ACK: &[Row] = &[
         "Windows 2000, XP or Server 2003",
         "Zeek missing-intermediate.pcap",
     ),
+    (
+        "4:128+0:0:1460:16384,0:mss,nop,ws,nop,nop,sok::0",
+        "Windows 2000, XP or Server 2003",
+        "answers without DF, as in Arkime's tds7.pcap",
+    ),
     // Apple, the BSDs, Solaris
     ("4:64+0:0:16344:65535,6:mss,nop,ws,nop,nop,ts,sok,eol+1:df:0", MAC_NEW, "Zeek zip64.pcap"),
     ("4:64+0:0:1460:65535,5:mss,nop,ws,sok,eol+1:df:0", MAC_10_13, "nDPI anydesk.pcapng"),
