@@ -31,7 +31,7 @@ SECONDS = 15
 REQUESTS_PER_CLIENT = 170
 NAME = "c2.evil.example"
 SIGNATURES = Path(__file__).parents[2] / "huginn-net-db" / "signatures"
-NOTICE = re.compile(r"huginn-net: match (\S+)Z tls_client: (\S+):\d+ ->")
+NOTICE = re.compile(r"huginn-net: (\S+)Z \w+ match: (\S+):\d+ ->")
 
 SERVE_HELLOS = f"""
 import socket

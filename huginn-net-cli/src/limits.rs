@@ -105,9 +105,8 @@ pub(crate) const STALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// Minimum interval between two warnings of losses, so that lasting losses do not fill the log.
 pub(crate) const LOSS_WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Minimum interval between two lines about the same client, server and value of a watch list, so that one client does not
-/// fill the log. Events and metrics have all matches.
-pub(crate) const WATCH_NOTICE_INTERVAL: Duration = Duration::from_secs(60);
+/// Minimum interval between two lines about the same alert, so that one client does not fill the log. Events and metrics have all.
+pub(crate) const ALARM_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Time that the kernel buffers frames with watch lists, so that a hit has its line sooner. A quiet interface then fills a buffer of 32 MiB
 /// in 2 s, not in 4.6 s.
@@ -119,12 +118,12 @@ pub(crate) const MAX_REMEMBERED_EVENTS: usize = 1 << 20;
 /// Interval at which what was replaced on SIGHUP is freed, once no worker uses it.
 pub(crate) const FREE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Maximum number of clients, servers and values whose last line is remembered, in some megabytes. Beyond it, matches are
+/// Maximum number of alerts without proof whose last line is remembered, and of proven ones, in a megabyte each. Beyond it, alerts are
 /// counted in one line for each interval.
-pub(crate) const MAX_NOTICED: usize = 1 << 14;
+pub(crate) const MAX_ALARMS: usize = 1 << 14;
 
-/// Maximum length of a label, value or host name in a line about a match, in bytes.
-pub(crate) const MAX_NOTICE_TEXT_BYTES: usize = 255;
+/// Maximum length of a name of a server in a line about an alert, in bytes.
+pub(crate) const MAX_ALARM_NAME_BYTES: usize = 255;
 
 /// Capture loss in per cent beyond which there is a warning: less is usual on mirror ports, and changes few events.
 pub(crate) const MAX_CAPTURE_LOSS: f64 = 1.0;

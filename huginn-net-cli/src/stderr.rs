@@ -3,14 +3,27 @@
 use std::fmt;
 use std::io::{self, Write};
 
+use huginn_net::alert;
 use huginn_net::core::Printable;
 
 /// How important a message is, with its severity of syslog (RFC 5424, 6.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Severity {
+    Critical = 2,
     Error = 3,
     Warning = 4,
+    Notice = 5,
     Info = 6,
+}
+
+impl From<alert::Severity> for Severity {
+    fn from(severity: alert::Severity) -> Self {
+        match severity {
+            alert::Severity::High => Self::Critical,
+            alert::Severity::Medium => Self::Warning,
+            _ => Self::Notice,
+        }
+    }
 }
 
 impl Severity {
@@ -18,8 +31,10 @@ impl Severity {
     pub(crate) fn prefix(self) -> &'static str {
         match self {
             _ if !is_journal() => "",
+            Self::Critical => "<2>",
             Self::Error => "<3>",
             Self::Warning => "<4>",
+            Self::Notice => "<5>",
             Self::Info => "<6>",
         }
     }

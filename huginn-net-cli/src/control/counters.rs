@@ -8,6 +8,9 @@ use serde::Serialize;
 use crate::analysis_counters::AnalysisCounters;
 use crate::output::{MessageCounters, OutputCounters};
 
+/// Alerts by the names of their kind and of their severity.
+pub(crate) type AlertCounters = BTreeMap<&'static str, BTreeMap<&'static str, u64>>;
+
 /// Counters since the start of the program.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct LiveCounters {
@@ -24,6 +27,8 @@ pub(crate) struct LiveCounters {
     pub(crate) outputs: BTreeMap<String, NamedOutputCounters>,
     /// Event latency.
     pub(crate) latency: LatencyCounters,
+    /// Alerts.
+    pub(crate) alerts: AlertCounters,
     /// Counters of each watch list, by name.
     pub(crate) watch_lists: BTreeMap<String, WatchListCounters>,
     /// Counters of what SIGHUP reads again.

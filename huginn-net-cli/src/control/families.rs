@@ -434,22 +434,11 @@ pub(super) const FAMILIES: &[Family] = &[
     one(Kind::Counter, "host_changes", "Changes of hosts reported", &unlabeled("/hosts/changes")),
     one(Kind::Counter, "ip_sharings", "Addresses reported as shared", &unlabeled("/hosts/sharings")),
     one(Kind::Counter, "tool_reports", "Reports of scanners and packet makers", &unlabeled("/hosts/tools")),
-    several(
-        "findings",
-        "Findings above fingerprints",
-        &[
-            labeled("kind", "scan", "/findings/scans"),
-            labeled("kind", "brute_force", "/findings/brute_forces"),
-            labeled("kind", "beacon", "/findings/beacons"),
-            labeled("kind", "unusual_server", "/findings/unusual_servers"),
-            labeled("kind", "c2_certificate", "/findings/c2_certificates"),
-            labeled("kind", "contradiction", "/findings/contradictions"),
-            labeled("kind", "imitation", "/findings/imitations"),
-            labeled("kind", "new_fingerprint", "/findings/new_fingerprints"),
-            labeled("kind", "new_server", "/findings/new_servers"),
-            labeled("kind", "new_issuer", "/findings/new_issuers"),
-            labeled("kind", "new_client_of_host", "/findings/new_clients_of_hosts"),
-        ],
+    one(
+        Kind::Counter,
+        "alerts_known",
+        "Alerts that were not reported, because they are known",
+        &unlabeled("/findings/known"),
     ),
     one(
         Kind::Counter,

@@ -2,6 +2,7 @@
 //!
 //! Privileges belong to threads: everything that needs them is opened before they are dropped, and threads start afterwards.
 
+mod alarms;
 mod event_counters;
 mod extract;
 mod health;

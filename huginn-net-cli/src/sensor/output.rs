@@ -9,6 +9,7 @@ use huginn_net::core::{Source, TextSink};
 use huginn_net::{AnalysisError, Counters, Event, HuginnNet, Timestamp};
 use huginn_net_live::{LiveStats, Stopper};
 
+use super::alarms::Alarms;
 use super::event_counters::EventCounters;
 use super::extract::Extract;
 use super::latency::Latency;
@@ -47,6 +48,7 @@ pub(super) struct LiveEvents<'a> {
     pub(super) outputs: &'a Outputs,
     pub(super) counters: &'a EventCounters,
     pub(super) watched: &'a Watched,
+    pub(super) alarms: &'a Alarms,
     pub(super) extract: Option<&'a Extract>,
     pub(super) latency: &'a Latency,
     pub(super) stats: LiveStats,
@@ -61,10 +63,11 @@ impl LiveEvents<'_> {
         analyzer: &mut HuginnNet,
         sources: Vec<S>,
     ) -> Result<Counters, AnalysisError<S::Error>> {
-        let Self { outputs, counters, watched, extract, latency, stats, stopper, view } = self;
+        let Self { outputs, counters, watched, alarms, extract, latency, stats, stopper, view } = self;
         let on_event = |event: &Event| {
             counters.on_event(event);
             watched.on_event(event);
+            alarms.on_event(event);
             if let Some(extract) = extract {
                 extract.on_event(event);
             }

@@ -73,7 +73,7 @@ fn tick(
         }
         warned.update(Losses::from_counters(&counters), looked, &|message| _ = messages.warn(message));
         loss.update(counters.analysis.protocols.streams, looked, &|message| _ = messages.warn(message));
-        status.watched().report_due(looked);
+        status.alarms().report_due(looked);
         if is_due {
             write_counters(&counters, None, messages);
             written = looked;

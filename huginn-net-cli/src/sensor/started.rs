@@ -7,6 +7,7 @@ use huginn_net::core::{Amount, FirstFrames};
 use huginn_net::p0f::P0fAnswer;
 use huginn_net_live::{LiveError, LiveSource, Stopper};
 
+use super::alarms::Alarms;
 use super::event_counters::EventCounters;
 use super::extract::{Extract, ExtractStatus};
 use super::hosts::HostsWriter;
@@ -57,6 +58,7 @@ pub(super) struct Measures {
     pub(super) latency: Arc<Latency>,
     pub(super) counters: Arc<EventCounters>,
     pub(super) watched: Arc<Watched>,
+    pub(super) alarms: Arc<Alarms>,
     pub(super) reloads: Arc<ReloadStatus>,
     pub(super) state: Arc<StateStatus>,
 }
@@ -67,6 +69,7 @@ impl Measures {
             latency: Arc::new(Latency::new().map_err(starting("latency measurement"))?),
             counters: Arc::default(),
             watched: Arc::new(Watched::new(watch, messages.clone())),
+            alarms: Arc::new(Alarms::new(messages.clone())),
             reloads: Arc::default(),
             state: Arc::default(),
         })
@@ -183,6 +186,7 @@ impl Sensor {
             outputs: &outputs,
             counters: &measures.counters,
             watched: &measures.watched,
+            alarms: &measures.alarms,
             extract: extract.as_ref(),
             latency: &measures.latency,
             stats: status.capture_stats(),
@@ -200,7 +204,7 @@ impl Sensor {
             key_logs.stop(!self.wants.has_totals, self.wants.is_verbose);
         }
         self.ticker.stop();
-        measures.watched.finish();
+        measures.alarms.finish();
         let hosts = analyzer.shared_state();
         // Before the outputs: the service manager may not wait for readers that are slow.
         let state = self.state.map_or(Ok(()), |state| state.finish(hosts, messages));

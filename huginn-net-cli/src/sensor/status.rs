@@ -8,6 +8,7 @@ use huginn_net::hosts::Hosts;
 use huginn_net::{HuginnNet, Observers, Timestamp};
 use huginn_net_live::{InterfaceState, LiveStats};
 
+use super::alarms::Alarms;
 use super::event_counters::EventCounters;
 use super::extract::ExtractStatus;
 use super::health::{MonitoredSource, Progress};
@@ -31,6 +32,7 @@ pub(super) struct LiveStatus {
     latency: Arc<Latency>,
     events: Arc<EventCounters>,
     watched: Arc<Watched>,
+    alarms: Arc<Alarms>,
     reloads: Arc<ReloadStatus>,
     state: Arc<StateStatus>,
     messages: Messages,
@@ -59,7 +61,7 @@ impl LiveStatus {
         extract: Option<ExtractStatus>,
     ) -> Self {
         let started = Instant::now();
-        let Measures { latency, counters: events, watched, reloads, state } = measures;
+        let Measures { latency, counters: events, watched, alarms, reloads, state } = measures;
         Self {
             snapshots,
             capture,
@@ -67,6 +69,7 @@ impl LiveStatus {
             latency,
             events,
             watched,
+            alarms,
             reloads,
             state,
             messages,
@@ -78,9 +81,9 @@ impl LiveStatus {
         }
     }
 
-    /// The hits of watch lists.
-    pub(super) fn watched(&self) -> &Watched {
-        &self.watched
+    /// The alerts.
+    pub(super) fn alarms(&self) -> &Alarms {
+        &self.alarms
     }
 
     /// The counters of `--state`.
@@ -169,6 +172,7 @@ impl LiveStatus {
             output,
             outputs,
             latency: self.latency.counters(),
+            alerts: self.alarms.counters(),
             watch_lists: self.watched.counters(),
             reloads: self.reloads.counters(),
             state: self.state.counters(),

@@ -95,7 +95,7 @@ fn port_is_that_of_the_whole_host() {
 fn alerts() -> Vec<Event> {
     let mut lists = WatchLists::default();
     lists.add("list", b"www.example.test,name\n").unwrap();
-    let baseline = b"{\"huginn_net_baseline\":1,\"first\":null,\"last\":null}\n";
+    let baseline = b"{\"huginn_net_baseline\":2,\"first\":null,\"last\":null}\n";
     let few = NonZeroU32::new(10).unwrap();
     let settings = NoticeSettings { scan_ports: few, scan_hosts: few, beacon_contacts: few };
     let mut analyzer = HuginnNet::builder()

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use huginn_net::alert;
 use huginn_net::core::Printable;
 
 use super::{MessageCounters, OutputCounters, OutputHandle, OutputQueue};
@@ -54,6 +55,13 @@ impl Messages {
     /// Prints an error, as [`print`](Self::print) does.
     pub(crate) fn error(&self, message: &dyn Display) -> bool {
         self.print_as(Severity::Error, message)
+    }
+
+    /// Prints a line about an alert of this severity, as [`print`](Self::print) does. A place that messages go to instead gets none: the
+    /// terminal view lists alerts itself.
+    pub(crate) fn print_alert(&self, severity: alert::Severity, message: &dyn Display) -> bool {
+        let is_elsewhere = self.redirect.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        is_elsewhere || self.print_as(severity.into(), message)
     }
 
     fn print_as(&self, severity: Severity, message: &dyn Display) -> bool {

@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
+use huginn_net::alert::Alert;
 use huginn_net::record::event_name;
-use huginn_net::{Event, Finding, Timestamp};
+use huginn_net::{Event, Timestamp};
 
-/// local0, informational.
-const EVENT_PRIORITY: u8 = 16 * 8 + 6;
+use crate::stderr::Severity;
 
-/// local0, warning: hits of watch lists and findings.
-const ALERT_PRIORITY: u8 = 16 * 8 + 4;
+/// local0, which its severity follows.
+const FACILITY: u8 = 16 * 8;
 
 /// Longest name of a host, in bytes.
 const MAX_HOSTNAME: usize = 255;
@@ -33,8 +33,8 @@ impl Syslog {
 
     /// Appends the message of an event. `text`: the event, with its line ending.
     pub(super) fn write(&self, event: &Event, text: &[u8], out: &mut Vec<u8>) {
-        let is_alert = matches!(event.kind, Finding::Match(_) | Finding::Notice(_));
-        let priority = if is_alert { ALERT_PRIORITY } else { EVENT_PRIORITY };
+        let severity = Alert::of(event).map_or(Severity::Info, |alert| alert.severity().into());
+        let priority = FACILITY | severity as u8;
         // Microseconds at most.
         let time = Timestamp::new(event.ts.as_secs(), event.ts.subsec_nanos(), 6);
         let (hostname, process, kind) = (&self.hostname, std::process::id(), event_name(&event.kind));
@@ -60,7 +60,9 @@ fn hostname(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use huginn_net::{CaptureReader, HuginnNet};
+    use huginn_net::alert;
+    use huginn_net::finding::NoticeSettings;
+    use huginn_net::{CaptureReader, Configure, HuginnNet};
 
     use super::*;
 
@@ -85,6 +87,30 @@ mod tests {
         let mut out = Vec::new();
         syslog.write(event, b"{\"a\":1}\n", &mut out);
         assert_eq!(String::from_utf8(out).unwrap(), format!("{} {}", text.len() - 1, text.trim_end()));
+    }
+
+    #[test]
+    fn priority_is_that_of_the_alert() {
+        let mut priorities = std::collections::BTreeMap::new();
+        let mut add = |event: Event| {
+            let mut out = Vec::new();
+            Syslog { hostname: "sensor".to_owned(), has_length: false }.write(&event, b"", &mut out);
+            let text = String::from_utf8(out).unwrap();
+            let priority = text.split(['<', '>']).nth(1).unwrap().to_owned();
+            priorities.insert(Alert::of(&event).map(|alert| alert.severity()), priority);
+        };
+        for capture in ["tcp/nmap-scan/nmap-scan.pcap", "http/http-imitation/http-imitation.pcap"] {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/").to_owned() + capture;
+            let mut analyzer = HuginnNet::builder().notices(Some(NoticeSettings::default())).build();
+            analyzer.analyze(CaptureReader::open(path).unwrap(), &mut add).unwrap();
+        }
+        let alerts =
+            [(alert::Severity::Low, "133"), (alert::Severity::Medium, "132"), (alert::Severity::High, "130")];
+        let expected = alerts.map(|(severity, priority)| (Some(severity), priority));
+        let expected: Vec<_> = [(None, "134")].into_iter().chain(expected).collect();
+        let found: Vec<_> = priorities.iter().map(|(severity, found)| (*severity, found.as_str())).collect();
+        assert!(found.len() > 2 && found.iter().all(|found| expected.contains(found)), "{found:?}");
+        assert_eq!(Severity::from(alert::Severity::High) as u8, 2);
     }
 
     #[test]

@@ -10,8 +10,9 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use huginn_net::Event;
+use huginn_net::alert::Alert;
 use huginn_net::core::{Decoder, FlowKey};
-use huginn_net::{Event, Finding};
 
 use self::queue::FlowQueue;
 pub(super) use self::ring::PacketRing;
@@ -113,7 +114,7 @@ impl Extract {
                 let interface = self.named.get(usize::from(event.ts.interface())).map(String::as_str);
                 selected.contains(event, None, interface)
             }
-            None => matches!(event.kind, Finding::Match(_) | Finding::Notice(_)),
+            None => Alert::of(event).is_some(),
         };
         let Some(key) = FlowKey::from_flow(&event.flow).filter(|_| is_selected) else { return };
         let comment = packet_comment(&self.lines, event);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use huginn_net::core::{DecodeConfig, Frame, LinkType};
-use huginn_net::{CaptureReader, Filter, HuginnNet, Timestamp};
+use huginn_net::{CaptureReader, Filter, Finding, HuginnNet, Timestamp};
 
 use super::super::health::Progress;
 use super::*;
@@ -99,6 +99,15 @@ fn selected_connections_are_written_as_captured() {
     assert!(bytes.windows(4).any(|text| text == b"eth0"));
     assert_eq!((counters.events, counters.packets_written), (ja4.len() as u64, expected.len() as u64));
     assert_eq!((counters.packets_dropped, counters.events_without_packets, counters.files), (0, 0, 1));
+}
+
+#[test]
+fn alerts_select_their_connections_if_nothing_else_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = LiveExtractPlan { selected: None, ..plan(folder.path()) };
+    // The SYNs of a tool.
+    let counters = run(plan, &capture("tcp/nmap-scan/nmap-scan.pcap"));
+    assert!(counters.events > 0 && counters.packets_written > 0, "{counters:?}");
 }
 
 #[test]
