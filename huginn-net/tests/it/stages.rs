@@ -89,6 +89,7 @@ fn hosts_of(updates: &[core::Event<HostUpdate>]) -> (Vec<String>, Vec<String>) {
         let update = read.into_event(&database).unwrap();
         hosts.on_update(update, &mut |event| events.push(line(&event)));
     }
+    hosts.on_end(&mut |event| events.push(line(&event)));
     (events, profiles(&hosts))
 }
 

@@ -58,6 +58,7 @@ impl Evidence {
                 ScanTarget::Ports(ports) => ports.iter().copied().map(Server::Port).collect(),
                 _ => Vec::new(),
             },
+            TrafficNoticeKind::BruteForce(found) => vec![Server::Endpoint(found.server)],
             TrafficNoticeKind::Beacon(beacon) => match beacon.target {
                 BeaconTarget::Address(address) => vec![Server::Endpoint(address)],
                 _ => vec![Server::Endpoint(flow.server)],
