@@ -63,9 +63,9 @@ impl Evidence {
                 BeaconTarget::Address(address) => vec![Server::Endpoint(address)],
                 _ => vec![Server::Endpoint(flow.server)],
             },
-            TrafficNoticeKind::BruteForce(_)
-            | TrafficNoticeKind::UnusualServer(_)
-            | TrafficNoticeKind::C2Certificate(_) => vec![Server::Endpoint(flow.server)],
+            TrafficNoticeKind::UnusualServer(_) | TrafficNoticeKind::C2Certificate(_) => {
+                vec![Server::Endpoint(flow.server)]
+            }
             _ => Vec::new(),
         };
         let traffic = |server| Traffic { client, server, transport: flow.transport, tunnel };
