@@ -64,7 +64,7 @@ fn host_has_its_findings() {
     let beacons: Vec<&Value> = all.iter().filter(|line| line["finding"] == "beacon").collect();
     // One for each of its servers.
     let [beacon, _, _] = &*beacons else { panic!("{all:?}") };
-    assert_eq!((&beacon["event"], &beacon["contacts"]), (&"finding".into(), &20.into()));
+    assert_eq!((&beacon["event"], &beacon["contacts"]), (&"finding".into(), &10.into()));
     assert!(!stdout(&["192.0.2.2"], &["hosts-plain.pcap"]).contains("beacon:"));
 }
 

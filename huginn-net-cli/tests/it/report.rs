@@ -335,7 +335,8 @@ fn beacon_comes_first_with_its_packets() {
     }
     let steps = hosts(&shown);
     assert!(steps.steps("192.0.2.1").iter().any(|(_, step)| step[1] == "finding"));
-    // The default threshold is 20.
+    // The default threshold is 10 for intervals as regular as these.
+    fs::write(&capture, with_contacts(9)).unwrap();
     let shown = page("no_beacon.html", &[name]);
     assert!(items(&shown).iter().all(|item| !item.contains(" every ")), "{:?}", items(&shown));
 }

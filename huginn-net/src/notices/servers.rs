@@ -180,7 +180,8 @@ impl CertificateNames {
 
 /// The start of a name, of a limited length.
 fn start(name: &str) -> &str {
-    name.get(..name.floor_char_boundary(MAX_NOTICE_NAME_BYTES)).unwrap_or(name)
+    let ends = (0..=MAX_NOTICE_NAME_BYTES.min(name.len())).rev();
+    ends.into_iter().find_map(|end| name.get(..end)).unwrap_or_default()
 }
 
 impl Display for CertificateNames {

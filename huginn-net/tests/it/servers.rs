@@ -270,7 +270,7 @@ fn browser_hello() -> Vec<u8> {
     };
     let capture = CaptureReader::open(captures::path("tls-chromium.pcap")).unwrap();
     HuginnNet::builder().build().analyze(capture, sink).unwrap();
-    found.expect("a hello of Chromium")
+    found.unwrap()
 }
 
 /// A connection of a browser to a server with a name.
@@ -576,7 +576,7 @@ fn default_certificates_of_c2_programs_are_reported() {
             let events = Capture::of([visit.clone(), visit]).events(observers().handshakes(true), 1);
             let alerts: Vec<_> = events.iter().filter_map(Alert::of).collect();
             let [alert] = &*alerts else { panic!("{program}: {alerts:?}") };
-            assert_eq!((alert.kind().name(), alert.severity()), ("c2_certificate", Severity::Medium));
+            assert_eq!((alert.kind().name(), alert.severity()), ("c2_certificate", Severity::High));
             let json = JsonEvent { event: alert.event(), file: None }.to_string();
             let json: serde_json::Value = serde_json::from_str(&json).unwrap();
             assert_eq!((&json["program"], &json["server"]["ip"]), (&program.into(), &"10.0.0.200".into()));
