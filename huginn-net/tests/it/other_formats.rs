@@ -158,7 +158,8 @@ fn alert_is_one_in_every_format() {
         assert_eq!((&zeek["_path"], &zeek["msg"]), (&json!("notice"), &reason));
         assert_eq!((&zeek["src"], &zeek["p"]), (&json!(alert.host()), &zeek["id.resp_p"]));
         assert_ne!(zeek["src"], zeek["dst"]);
-        let numbers = [&zeek["huginn.targets"], &zeek["huginn.contacts"], &zeek["huginn.syns"]];
+        let numbers =
+            ["targets", "contacts", "attempts", "syns"].map(|field| &zeek[format!("huginn.{field}")]);
         assert_eq!(&zeek["n"], numbers.into_iter().find(|number| number.is_number()).unwrap_or(&Value::Null));
 
         assert_eq!((&ecs["event"]["kind"], &ecs["event"]["id"]), (&json!("alert"), &id));

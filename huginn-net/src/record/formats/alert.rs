@@ -73,13 +73,14 @@ pub(super) fn transport(event: &Event, out: &mut Vec<u8>) -> bool {
     text(out, event.flow.transport.name())
 }
 
-/// The number of an alert that counts: targets of a scan, contacts of a beacon, SYNs of a tool.
+/// The number of an alert that counts: targets of a scan, contacts of a beacon, failed logins, SYNs of a tool.
 pub(super) fn count(event: &Event, out: &mut Vec<u8>) -> bool {
     let count = match &event.kind {
         Finding::Tool(found) => found.syns,
         Finding::Notice(notice) => match &notice.kind {
             TrafficNoticeKind::Scan(found) => found.targets.into(),
             TrafficNoticeKind::Beacon(found) => found.contacts.into(),
+            TrafficNoticeKind::BruteForce(found) => found.attempts.into(),
             _ => return false,
         },
         _ => return false,

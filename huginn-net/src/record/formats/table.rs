@@ -218,7 +218,7 @@ pub(super) const ROWS: &[Row] = &[
     extra(ALERTS, "host", [NOT, event("src", alert::host), NOT, NOT]),
     extra(ALERTS, "other side of the connection", [NOT, event("dst", alert::peer), NOT, NOT]),
     extra(ALERTS, "port of the server", [NOT, event("p", alert::server_port), NOT, NOT]),
-    extra(ALERTS, "targets, contacts or SYNs", [NOT, event("n", alert::count), NOT, NOT]),
+    extra(ALERTS, "targets, contacts, failed logins or SYNs", [NOT, event("n", alert::count), NOT, NOT]),
     extra(ALERTS, "actions", [NOT, event("actions", alert::actions), NOT, NOT]),
     extra(ALERTS, "suppression", [NOT, event("suppress_for", alert::suppress_for), NOT, NOT]),
     field(ALERTS, "id", [NO, NO, at("event.id"), at("finding_info.uid")]),
