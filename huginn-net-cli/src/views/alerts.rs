@@ -312,7 +312,7 @@ mod tests {
     /// An alert of each kind that captures of this project have.
     fn alerts() -> Vec<Event> {
         let mut events = Vec::new();
-        for name in ["tcp/masscan/masscan.pcap", "http/http-clients/http-clients.pcap"] {
+        for name in ["tcp/nmap-syn/nmap-syn.pcap", "http/http-clients/http-clients.pcap"] {
             let path = format!("{}/../captures/{name}", env!("CARGO_MANIFEST_DIR"));
             let mut analyzer = HuginnNet::builder().notices(Some(Default::default())).build();
             let mut add = |event: Event| events.push(event);
