@@ -69,12 +69,12 @@ fn human_format_is_one_line_per_event() {
         stdout(&["-c", "2", &capture("nmap-syn.pcap")]),
         "\
 05:22:51.054965  192.0.2.1:47767       > 192.0.2.2:443          SYN       Nmap SYN scan, at most 10 hops
-05:22:51.054965  192.0.2.1:47767       > 192.0.2.2:443          tool      Nmap SYN scan: 1 SYN to 1 port of 1 host
 05:22:51.054990  192.0.2.1:47767       < 192.0.2.2:443          SYN+ACK   Linux 4.20 or newer, 0 hops, Ethernet 1500
+05:22:51.054965  192.0.2.1:47767       > 192.0.2.2:443          alert     low tool: resembles Nmap SYN scan: 1 SYN to 1 port of 1 host; the address may be forged
 
 total       2 packets, 1 flow, 2 hosts, 4 events
 time        2026-11-21 05:22:51 UTC
-tools       192.0.2.1: Nmap SYN scan: 1 SYN to 1 port of 1 host
+tools       192.0.2.1: resembles Nmap SYN scan: 1 SYN to 1 port of 1 host
 systems     Linux (1)
 "
     );
@@ -145,11 +145,6 @@ SYN  192.0.2.1:47767 -> 192.0.2.2:443  2026-11-21T05:22:51.054965Z
   remarks    random_ttl
   signature  4:54+10:0:1460:1024,0:mss::0
 
-Tool  192.0.2.1:47767 -> 192.0.2.2:443  2026-11-21T05:22:51.054965Z
-  client     192.0.2.1
-  tool       Nmap SYN scan
-  sent       1 SYN to 1 port of 1 host
-
 SYN+ACK  192.0.2.1:47767 <- 192.0.2.2:443  2026-11-21T05:22:51.054990Z
   server     192.0.2.2
   system     Linux 4.20 or newer
@@ -160,6 +155,12 @@ MTU  192.0.2.1:47767 <- 192.0.2.2:443  2026-11-21T05:22:51.054990Z
   server     192.0.2.2
   link       Ethernet
   mtu        1500 bytes
+
+Tool  192.0.2.1:47767 -> 192.0.2.2:443  2026-11-21T05:22:51.054965Z
+  client     192.0.2.1
+  severity   low tool
+  resembles  Nmap SYN scan
+  sent       1 SYN to 1 port of 1 host
 "
     );
     let nested = stdout(&["-v", "-c", "1", &capture("made-nested.pcap")]);

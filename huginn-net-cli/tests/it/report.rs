@@ -268,7 +268,7 @@ fn what_stands_out_has_severity_host_and_packet() {
         "<strong class=\"severity low\">low</strong>",
         "<strong>tool</strong>: ",
         " SYNs to ",
-        " packet 1 of nmap-syn.pcap",
+        " packet 7 of nmap-syn.pcap",
     ] {
         assert!(item.contains(text), "{text}: {item}");
     }

@@ -113,7 +113,8 @@ impl Blocks {
                 reasons.iter().try_for_each(|reason| self.field(out, "reason", Escaped(reason.as_bytes())))
             }
             Finding::Tool(found) => {
-                self.verdict(out, "tool", Some(&found.label))?;
+                let name = if found.resembles { "resembles" } else { "tool" };
+                self.verdict(out, name, Some(&found.label))?;
                 self.field(out, "sent", found.sent())
             }
             Finding::Connection(connection) => self.connection(out, connection),
