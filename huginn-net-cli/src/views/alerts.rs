@@ -287,14 +287,15 @@ fn display_filter(event: &Event) -> String {
     let (client, server) = (event.flow.client.ip(), event.flow.server);
     let transport = event.flow.transport.name();
     match &event.kind {
-        Finding::Notice(notice) => match &notice.kind {
-            TrafficNoticeKind::Scan(scan) => match &scan.target {
-                ScanTarget::Host(target) => return format!("{} && {}", is(client), is(*target)),
-                ScanTarget::Ports(_) => return format!("{} && tcp.port in {{{}}}", is(client), scan.target),
-                _ => return is(client),
-            },
-            _ => {}
-        },
+        Finding::Notice(notice) => {
+            if let TrafficNoticeKind::Scan(scan) = &notice.kind {
+                return match &scan.target {
+                    ScanTarget::Host(target) => format!("{} && {}", is(client), is(*target)),
+                    ScanTarget::Ports(_) => format!("{} && tcp.port in {{{}}}", is(client), scan.target),
+                    _ => is(client),
+                };
+            }
+        }
         Finding::Tool(_) => return is(client),
         _ => {}
     }

@@ -131,7 +131,7 @@ impl Protocol for Observers {
             baseline: self.baseline.clone(),
             known: self.known.clone(),
             examples: BlindSpotExamples::default(),
-            strays: self.strays.as_ref().map(|_| Box::new(Strays::new())),
+            strays: self.strays.as_ref().map(|_| Box::default()),
             ..*self
         }
     }

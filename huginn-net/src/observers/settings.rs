@@ -7,7 +7,6 @@ use huginn_net_db::{ClientDatabase, Database};
 use huginn_net_tcp::TcpObserver;
 use huginn_net_tls::{TlsParserSettings, TlsUdpObserver};
 
-use super::strays::Strays;
 use super::{BlindSpotExamples, Decryption, Observers, ProtocolCounters};
 use crate::alert::KnownAlerts;
 use crate::clients::NamingDatabases;
@@ -178,7 +177,7 @@ impl Observers {
     #[must_use]
     pub fn notices(mut self, settings: Option<NoticeSettings>) -> Self {
         self.settings.notices = settings;
-        self.strays = settings.map(|_| Box::new(Strays::new()));
+        self.strays = settings.map(|_| Box::default());
         self.tls_settings = self.tls_settings.nameless(settings.is_some());
         self
     }

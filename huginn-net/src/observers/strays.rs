@@ -12,9 +12,10 @@ use crate::limits::{MAX_PROBE_WINDOW, MAX_STRAYS_PER_PAIR, STRAY_PAIRS, STRAY_PE
 ///
 /// What follows in the minute changes nothing: an endpoint that sends more does not probe. So it does not matter which pairs the
 /// table still has.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Strays {
-    pairs: Box<[Pair]>,
+    /// Empty before the first segment: most captures have none.
+    pairs: Vec<Pair>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,10 +26,6 @@ struct Pair {
 }
 
 impl Strays {
-    pub(super) fn new() -> Self {
-        Self { pairs: vec![Pair::default(); STRAY_PAIRS].into() }
-    }
-
     /// Returns the kind of a segment that may probe an endpoint, or answer a probe.
     pub(super) fn on_segment(&mut self, segment: &Segment<'_>) -> Option<StrayKind> {
         let tcp = segment.tcp()?;
@@ -38,6 +35,7 @@ impl Strays {
     }
 
     fn admits(&mut self, hash: u64, ts: Timestamp) -> bool {
+        self.pairs.resize(STRAY_PAIRS, Pair::default());
         let index = usize::try_from(hash).unwrap_or_default() & STRAY_PAIRS.saturating_sub(1);
         let Some(pair) = self.pairs.get_mut(index) else { return false };
         let minute = u32::try_from(ts.as_nanos() / STRAY_PERIOD_NANOS).unwrap_or(u32::MAX);

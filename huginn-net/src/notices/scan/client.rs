@@ -362,7 +362,7 @@ impl Group {
         };
         loop {
             let times = self.targets.iter().map(|(_, target)| target.at);
-            let (Some(first), Some(last)) = (times.clone().next(), times.clone().last()) else { return };
+            let (Some(first), Some(last)) = (times.clone().next(), times.clone().next_back()) else { return };
             let gaps = times.clone().zip(times.skip(1)).map(|(one, next)| next.saturating_sub(one));
             let Some((index, gap)) = gaps.enumerate().max_by_key(|(index, gap)| (*gap, *index)) else {
                 return;
