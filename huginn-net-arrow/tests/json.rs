@@ -230,7 +230,10 @@ fn rows_equal_json() {
         never,
         [
             "interface",
+            "finding_attempts",
+            "finding_login",
             "finding_service",
+            "finding_program",
             "http_decrypted",
             "http3",
             "software_imitates",

@@ -161,18 +161,14 @@ impl Display for AlertId {
 ///
 /// ```
 /// use huginn_net::alert::Alert;
-/// use huginn_net::{Event, Sink};
+/// use huginn_net::{CaptureReader, Configure, Event, HuginnNet};
 ///
-/// /// Prints the alerts among the events of an analysis.
-/// struct Alarm;
-///
-/// impl Sink<Event> for Alarm {
-///     fn emit(&mut self, event: Event) {
-///         if let Some(alert) = Alert::of(&event) {
-///             println!("{} {} {}: {}", alert.severity(), alert.kind().name(), alert.host(), alert.reason());
-///         }
-///     }
-/// }
+/// let mut analyzer = HuginnNet::builder().notices(Some(Default::default())).build();
+/// let capture = CaptureReader::open("../captures/tcp/nmap-scan/nmap-scan.pcap")?;
+/// let mut kinds = Vec::new();
+/// analyzer.analyze(capture, &mut |event: Event| kinds.extend(Alert::of(&event).map(|alert| alert.kind().name())))?;
+/// assert!(kinds.contains(&"tool"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Alert<'e> {

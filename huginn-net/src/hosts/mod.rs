@@ -523,13 +523,7 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         self.counters.count(&result);
         for finding in result.findings() {
             let event = Event::new(context.ts, packet_number, context.flow.clone(), context.side, finding);
-            // The other values come with updates.
-            if self.learner.is_some()
-                && let Some(observed) = Observed::of(&event.kind, event.subject)
-            {
-                self.learn(&event, &observed, false, report);
-            }
-            admit(&mut self.rates, self.known.as_deref(), event, report);
+            self.conclude(event, report);
         }
     }
 
@@ -569,8 +563,18 @@ impl Hosts {
         for (LastSyn { ts, packet_number, flow }, tool) in found {
             self.counters.tools = self.counters.tools.saturating_add(1);
             let event = Event::new(ts, packet_number, flow, Side::Client, Finding::Tool(Box::new(tool)));
-            admit(&mut self.rates, self.known.as_deref(), event, report);
+            self.conclude(event, report);
         }
+    }
+
+    /// Learns the values of a conclusion, if there is a baseline, and reports it. The other values come with updates.
+    fn conclude(&mut self, event: Event, report: &mut impl FnMut(Event)) {
+        if self.learner.is_some()
+            && let Some(observed) = Observed::of(&event.kind, event.subject)
+        {
+            self.learn(&event, &observed, false, report);
+        }
+        admit(&mut self.rates, self.known.as_deref(), event, report);
     }
 }
 
