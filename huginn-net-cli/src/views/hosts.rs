@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use huginn_net::alert::AlertKind;
 use huginn_net::db::SoftwareClaim;
 use huginn_net::hosts::{Claim, HostProfile, SoftwareSeen, TimeSpan, TopValues, Verdict};
 use huginn_net::http::Role;
@@ -55,7 +56,8 @@ pub(crate) fn write<'a>(
     for host in hosts.by_ref().take(MAX_SUMMARY_ROWS) {
         let verdict = host.verdict();
         let mut row = HostRow::new(host, &verdict, zone);
-        if let Some(alert) = alerts.get(&host.ip) {
+        // Contradictions have a remark of their own.
+        if let Some(alert) = alerts.get(&host.ip).filter(|alert| alert.kind != AlertKind::Contradiction) {
             row.add_remark(&format!("{} alert: {}", alert.severity, alert.kind.title()));
         }
         if verdict.contradictions.iter().any(|found| !found.is_expected()) {

@@ -126,13 +126,6 @@ fn human_format_has_blocks() {
 }
 
 #[test]
-fn block_of_change_names_both_systems() {
-    let all = stdout("hosts-nat.pcap", &["-v", "-c", "11", "--events", "host_change"]);
-    let (_, change) = all.split_once("Host change").unwrap();
-    assert!(change.contains("\n  client     192.0.2.1\n  systems    Windows now, Linux before\n"), "{all}");
-}
-
-#[test]
 fn status_that_is_not_three_digits_is_absent() {
     let exchange: [&[u8]; 2] =
         [b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"HTTP/1.1foobar\r\nServer: Example\r\n\r\n"];

@@ -134,6 +134,13 @@ fn capture_without_findings_says_why() {
 }
 
 #[test]
+fn block_of_change_names_both_systems() {
+    let all = stdout(&["-v", "-c", "11", "--events", "host_change", &capture("hosts-nat.pcap")]);
+    let (_, change) = all.split_once("Host change").unwrap();
+    assert!(change.contains("\n  client     192.0.2.1\n  systems    Windows now, Linux before\n"), "{all}");
+}
+
+#[test]
 fn human_format_has_blocks() {
     assert_eq!(
         events_of(&stdout(&["-v", "-c", "2", &capture("nmap-syn.pcap")])),
