@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::net::IpAddr;
+use std::str;
 
 use huginn_net_wire::{Cursor, Parsed};
 

@@ -202,6 +202,7 @@ impl<'e> Alert<'e> {
         let severity = match &self.event.kind {
             Finding::Match(_) | Finding::Conflict(_) => Severity::High,
             Finding::Notice(notice) => match &notice.kind {
+                TrafficNoticeKind::BruteForce(found) if !found.has_login => Severity::Medium,
                 TrafficNoticeKind::Scan(_) | TrafficNoticeKind::BruteForce(_) => Severity::High,
                 TrafficNoticeKind::Beacon(found) => {
                     let is_known = found.software.is_some() || found.service.is_some();

@@ -11,7 +11,7 @@ use crate::limits::{
     MAX_BASELINE_LONG_VALUES, MAX_BASELINE_TOOLS, MAX_BASELINE_VALUE_BYTES, MAX_BASELINE_VALUES,
 };
 
-/// A type of values that a [`Baseline`] lists.
+/// A type of values that a [`Baseline`](super::Baseline) lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
