@@ -76,10 +76,7 @@ check_top() {
     press Escape
     expect "hosts: 4,"
     press Tab
-    expect "findings: 1, those that matter most first"
-    press Enter
-    expect "finding     low: certificate of port 443, self-issued: CN=www.example.test"
-    press Escape
+    expect "alerts: none"
     press Tab Tab z Enter
     expect "connection 192.0.2.1:"
     press Escape
@@ -96,6 +93,17 @@ check_top() {
         echo "the terminal is still in raw mode" >&2
         return 1
     fi
+}
+
+# The panel of alerts, and an alert among the details of its host.
+check_alerts() {
+    begin "$program top captures/tcp/nmap-scan/nmap-scan.pcap"
+    expect "alerts: 1, worst first"
+    press Tab Enter
+    expect "alert       medium: tool: Nmap SYN scan: 20 SYNs"
+    press Escape
+    press q
+    expect "status 0"
 }
 
 # The view also ends with a signal, and with a capture that never ends.
@@ -144,6 +152,7 @@ check_refusal() {
 }
 
 check_top
+check_alerts
 check_signal
 check_damaged
 check_live
