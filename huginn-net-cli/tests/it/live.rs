@@ -1006,7 +1006,7 @@ fn sighup_reads_watch_lists_again() {
     fs::write(&list, "127.0.0.1\n").unwrap();
     watched.reload("watch lists read again in ");
     drop(TcpStream::connect(server.local_addr().unwrap()).unwrap());
-    watched.wait_for(": ip 127.0.0.1 [");
+    watched.wait_for(": watched ip 127.0.0.1, list ");
     assert_eq!(terminate(&mut watched.child).0.code(), Some(3));
 }
 
