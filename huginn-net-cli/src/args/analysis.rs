@@ -72,6 +72,27 @@ pub(crate) struct EventArguments {
     pub(crate) known: KnownArguments,
 }
 
+/// Which alerts are listed by the commands that always have findings.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Analysis")]
+pub(crate) struct AlertArguments {
+    /// Watch list, as of 'huginn-net pcap' (docs/watch-lists.md); may be repeated. Hits come first, and the exit status is 3
+    #[arg(long, value_name = "FILE")]
+    pub(crate) fingerprints: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) thresholds: ThresholdArguments,
+
+    #[command(flatten)]
+    pub(crate) known: KnownArguments,
+}
+
+impl From<AlertArguments> for EventArguments {
+    fn from(AlertArguments { fingerprints, thresholds, known }: AlertArguments) -> Self {
+        Self { fingerprints, connections: false, findings: true, thresholds, known }
+    }
+}
+
 /// Leaves known alerts out.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Analysis")]

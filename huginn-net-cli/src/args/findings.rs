@@ -1,13 +1,8 @@
 //! `huginn-net findings`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
-use super::{
-    AnalysisArguments, InputArguments, KnownArguments, ListOutputArguments, NetworkArguments,
-    ThresholdArguments,
-};
+use super::{AlertArguments, AnalysisArguments, InputArguments, ListOutputArguments, NetworkArguments};
 
 const EXAMPLE: &str = "\
 Example:
@@ -25,15 +20,8 @@ pub(crate) struct FindingsArguments {
     #[command(flatten)]
     pub(crate) networks: NetworkArguments,
 
-    /// Watch list, as of 'huginn-net pcap' (docs/watch-lists.md); may be repeated. Hits come first, and the exit status is 3
-    #[arg(long, help_heading = "Analysis", value_name = "FILE")]
-    pub(crate) fingerprints: Vec<PathBuf>,
-
     #[command(flatten)]
-    pub(crate) thresholds: ThresholdArguments,
-
-    #[command(flatten)]
-    pub(crate) known: KnownArguments,
+    pub(crate) alerts: AlertArguments,
 
     #[command(flatten)]
     pub(crate) output: ListOutputArguments,

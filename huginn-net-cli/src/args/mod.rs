@@ -30,8 +30,8 @@ mod watch;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::analysis::{
-    AnalysisArguments, BaselineArguments, DatabaseArguments, EventArguments, KnownArguments, LimitArguments,
-    PacketArguments, ThresholdArguments,
+    AlertArguments, AnalysisArguments, BaselineArguments, DatabaseArguments, EventArguments, KnownArguments,
+    LimitArguments, PacketArguments, ThresholdArguments,
 };
 pub(crate) use self::db::{DbCommand, ExportArguments, ExportKind, ExportTarget, LearnArguments};
 pub(crate) use self::diff::DiffArguments;

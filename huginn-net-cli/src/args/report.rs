@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{
-    AnalysisArguments, InputArguments, KnownArguments, NetworkArguments, SelectArguments, ThresholdArguments,
-};
+use super::{AlertArguments, AnalysisArguments, InputArguments, NetworkArguments, SelectArguments};
 
 const EXAMPLE: &str = "\
 Example:
@@ -24,16 +22,8 @@ pub(crate) struct ReportArguments {
     #[command(flatten)]
     pub(crate) networks: NetworkArguments,
 
-    /// Watch list, as of 'huginn-net pcap' (docs/watch-lists.md); may be repeated. Hits come first in the page, and the exit
-    /// status is 3
-    #[arg(long, help_heading = "Analysis", value_name = "FILE")]
-    pub(crate) fingerprints: Vec<PathBuf>,
-
     #[command(flatten)]
-    pub(crate) thresholds: ThresholdArguments,
-
-    #[command(flatten)]
-    pub(crate) known: KnownArguments,
+    pub(crate) alerts: AlertArguments,
 
     #[command(flatten)]
     pub(crate) select: SelectArguments,

@@ -46,13 +46,7 @@ impl ReportPlan {
         inputs.refuse_as_output(&output)?;
         // A report covers the complete captures.
         let hosts = HostLimits { idle_timeout: Duration::MAX, ..HostLimits::default() };
-        let mut events = EventArguments {
-            fingerprints: args.fingerprints.clone(),
-            connections: false,
-            findings: true,
-            thresholds: args.thresholds,
-            known: args.known.clone(),
-        };
+        let mut events = EventArguments::from(args.alerts.clone());
         select::switch_on(&args.select, &[], &mut events)?;
         rules::check_report(&args, &events)?;
         let plan = AnalysisPlan::new(&args.analysis)?.with_events(&events, &[])?;
@@ -89,13 +83,7 @@ impl FindingsPlan {
         let inputs = Inputs::find(&args.input)?;
         inputs.report_key_logs(output.is_quiet, false);
         inputs.refuse_as_output(&output.target)?;
-        let events = EventArguments {
-            fingerprints: args.fingerprints,
-            connections: false,
-            findings: true,
-            thresholds: args.thresholds,
-            known: args.known,
-        };
+        let events = EventArguments::from(args.alerts);
         let plan = AnalysisPlan::new(&args.analysis)?.with_events(&events, &[])?;
         let analyzer = plan.decrypt(Some(&inputs.secrets)).build_for_files(inputs.longest())?;
         Ok(Self { inputs, count: args.analysis.count, analyzer, networks: args.networks, output })
