@@ -648,6 +648,15 @@ class HostTable(_native.HostTable):
         ]
         return pa.concat_tables(tables) if tables else pa.table(self.feed_records([], []))
 
+    def finish(self) -> pyarrow.Table:
+        """Returns the events of hosts that show only when all records are there: scanners are judged by what follows their SYNs.
+
+        An event of records that `feed` took earlier, from several files, has no ``file``.
+        """
+        import pyarrow as pa
+
+        return pa.table(self.finish_records())
+
     def hosts(self) -> list[dict[str, Any]]:
         """Returns the hosts so far, with verdict and evidence, as `Capture.hosts`."""
         return [json.loads(line) for line in super().hosts().splitlines()]
@@ -667,7 +676,8 @@ def host_events(records: Any, *, db: str | os.PathLike[str] | None = None) -> py
     streams = records if isinstance(records, (list, tuple)) else [records]
     table = pa.concat_tables([pa.table(stream) for stream in streams])
     order = [(name, "ascending") for name in _native.host_record_order()]
-    return HostTable(db).feed(table.sort_by(order))
+    hosts = HostTable(db)
+    return pa.concat_tables([hosts.feed(table.sort_by(order)), hosts.finish()])
 
 
 class Live(_native.Live):

@@ -282,7 +282,8 @@ def host_events(records: Any, db: str | None = None) -> Any:
 
         ordered = records.sort_by(order)
         hosts = _native.HostTable(db)
-        return pa.table(hosts.feed_records(ordered["record"].to_pylist(), ordered["file"].to_pylist()))
+        events = hosts.feed_records(ordered["record"].to_pylist(), ordered["file"].to_pylist())
+        return pa.concat_tables([pa.table(events), pa.table(hosts.finish_records())])
 
     return records.groupBy("host_ip").applyInArrow(feed, _TABLES["events"].schema())
 

@@ -24,6 +24,32 @@ pub(crate) struct HostTable {
 struct Stage {
     hosts: Hosts,
     builder: EventBatchBuilder,
+    files: Files,
+}
+
+/// The files of the records so far.
+enum Files {
+    None,
+    One(Option<String>),
+    Several,
+}
+
+impl Files {
+    fn add(&mut self, file: &Option<String>) {
+        *self = match std::mem::replace(self, Self::Several) {
+            Self::None => Self::One(file.clone()),
+            Self::One(name) if name == *file => Self::One(name),
+            Self::One(_) | Self::Several => Self::Several,
+        };
+    }
+
+    /// The file of an event of an earlier record.
+    fn only(&self) -> Option<&str> {
+        match self {
+            Self::One(name) => name.as_deref(),
+            Self::None | Self::Several => None,
+        }
+    }
 }
 
 #[pymethods]
@@ -36,7 +62,7 @@ impl HostTable {
         let names: Vec<&str> = columns.iter().map(String::as_str).collect();
         let builder = EventBatchBuilder::new();
         let builder = if names.is_empty() { builder } else { builder.columns(&names) };
-        Ok(Self { database, stage: Mutex::new(Stage { hosts, builder }) })
+        Ok(Self { database, stage: Mutex::new(Stage { hosts, builder, files: Files::None }) })
     }
 
     /// Takes records in the order of time, with the names of their files, and returns the events of hosts.
@@ -51,17 +77,33 @@ impl HostTable {
         }
         py.detach(|| {
             let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
-            let Stage { hosts, builder } = &mut *stage;
+            let Stage { hosts, builder, files: seen } = &mut *stage;
             for (text, file) in records.iter().zip(&files) {
                 let record: HostUpdateRecord =
                     serde_json::from_str(text).map_err(|error| error.to_string())?;
                 let update = record.into_event(&self.database).map_err(|error| error.to_string())?;
-                hosts.on_update(update, &mut |event| builder.append(&event, file.as_deref()));
+                seen.add(file);
+                let of_record = (update.ts, update.packet_number);
+                hosts.on_update(update, &mut |event| {
+                    let is_own = (event.ts, event.packet_number) == of_record;
+                    builder.append(&event, if is_own { file.as_deref() } else { seen.only() });
+                });
             }
             let batch = builder.finish().map_err(|error| error.to_string())?;
             Ok(Table::new(builder.schema(), vec![batch]))
         })
         .map_err(|error: String| PyValueError::new_err(format!("host record: {error}")))
+    }
+
+    /// Returns the events of hosts that show only when all records are there.
+    fn finish_records(&self, py: Python<'_>) -> PyResult<Table> {
+        py.detach(|| {
+            let mut stage = self.stage.lock().unwrap_or_else(PoisonError::into_inner);
+            let Stage { hosts, builder, files } = &mut *stage;
+            hosts.on_end(&mut |event| builder.append(&event, files.only()));
+            let batch = builder.finish().map_err(|error| PyValueError::new_err(error.to_string()))?;
+            Ok(Table::new(builder.schema(), vec![batch]))
+        })
     }
 
     /// Returns the JSON of the hosts, one host on each line.
