@@ -98,7 +98,7 @@ pub use packet::{
     TcpHeader, Timestamp, TransportHeader, TunnelLayer, TunnelLayerError, TunnelPath, UdpHeader,
 };
 pub use protocol::{
-    Conflict, Either, Event, FlowId, Interest, Origin, PacketRef, PairFlow, Protocol, Report, Route,
+    Conflict, Either, Event, FlowId, Interest, NextSeq, Origin, PacketRef, PairFlow, Protocol, Report, Route,
     SharedState, Sink, SinkResult, TransportKind,
 };
 pub use replaceable::{Replaceable, ReplaceableReader};

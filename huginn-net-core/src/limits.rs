@@ -137,6 +137,15 @@ pub(crate) const DEFAULT_MAX_FLOWS: usize = 1 << 19;
 /// Default idle timeout of a flow: that of TCP connections in Zeek (`tcp_inactivity_timeout`).
 pub(crate) const DEFAULT_FLOW_IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
+/// Number of expiry steps for which a connection stays after its end: its last acknowledgements and repeated segments belong to it.
+pub(crate) const ENDED_STEPS: u64 = 2;
+
+/// Idle timeout of a connection that one side has closed, in nanoseconds: the rest may have been lost.
+pub(crate) const CLOSING_NANOS: u64 = 30_000_000_000;
+
+/// Idle timeout of UDP, in nanoseconds: RFC 4787, section 4.3, wants at least two minutes of a NAT.
+pub(crate) const DATAGRAMS_NANOS: u64 = 120_000_000_000;
+
 /// Default time in which a repeated SYN counts as a retransmission. With its default `tcp_syn_retries`, Linux abandons a
 /// connection attempt after 127 seconds.
 pub(crate) const DEFAULT_SYN_LIFETIME: Duration = Duration::from_secs(130);

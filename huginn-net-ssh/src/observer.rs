@@ -1,7 +1,7 @@
 //! The protocol that reports the SSH clients and servers of a capture.
 
 use huginn_net_core::{
-    Analyzer, Event, Interest, Origin, ParserSlot, Protocol, Segment, Side, StreamFlow,
+    Analyzer, Event, Interest, NextSeq, Origin, ParserSlot, Protocol, Segment, Side, StreamFlow,
     StreamObserverCounters, Tally, first_sender, tally, without_padding,
 };
 
@@ -151,6 +151,10 @@ impl Protocol for SshObserver {
             emit(side.into(), event)
         });
         interest
+    }
+
+    fn next_seq(flow: &SshFlow, sender: Side) -> NextSeq {
+        flow.streams.next_seq(sender)
     }
 
     fn has_end(flow: &SshFlow) -> bool {

@@ -1,7 +1,7 @@
 //! Reports the hellos of a capture.
 
 use huginn_net_core::{
-    Analyzer, Event, Interest, Origin, ParserSlot, Protocol, Segment, Side, StreamFlow,
+    Analyzer, Event, Interest, NextSeq, Origin, ParserSlot, Protocol, Segment, Side, StreamFlow,
     StreamObserverCounters, Tally, first_sender, without_padding,
 };
 
@@ -118,6 +118,13 @@ impl Protocol for TlsObserver {
                 interest
             }
             (Some(_), TlsFlow::Udp(_)) => Interest::Done,
+        }
+    }
+
+    fn next_seq(flow: &TlsFlow, sender: Side) -> NextSeq {
+        match flow {
+            TlsFlow::Tcp(flow) => flow.next_seq(sender),
+            TlsFlow::Udp(_) => NextSeq::Unread,
         }
     }
 

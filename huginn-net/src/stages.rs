@@ -1,6 +1,6 @@
 //! Analysis in two stages: flows in several processes, hosts in one.
 
-use huginn_net_core::{Event, Interest, Origin, Protocol, Route, Segment, Side};
+use huginn_net_core::{Event, Interest, NextSeq, Origin, Protocol, Route, Segment, Side};
 
 use crate::hosts::HostUpdate;
 use crate::observers::FlowState;
@@ -85,6 +85,14 @@ impl Protocol for WithoutHosts {
         emit: &mut impl FnMut(Origin, Self::Event),
     ) -> Interest {
         self.0.on_segment(segment, sender, flow, emit)
+    }
+
+    fn next_seq(flow: &FlowState, sender: Side) -> NextSeq {
+        Observers::next_seq(flow, sender)
+    }
+
+    fn outlasts_connection(flow: &FlowState) -> bool {
+        Observers::outlasts_connection(flow)
     }
 
     fn has_end(flow: &FlowState) -> bool {

@@ -5,10 +5,12 @@ use std::ops::ControlFlow;
 
 use foldhash::fast::FixedState;
 
+use super::ending::Ending;
+use super::idle_map::Phase;
 use super::table::SegmentMeta;
 use super::{FlowEvents, FlowKey, FlowOrder, Occasion};
 use crate::limits::{MAX_CANDIDATE_BYTES, MAX_CONNECTION_BYTES};
-use crate::{Event, Interest, Protocol, Segment, Side, TcpFlags};
+use crate::{Event, Interest, NextSeq, Protocol, Segment, Side, TcpFlags};
 
 /// The engine's state of one flow, around the protocol's own.
 #[derive(Debug)]
@@ -30,8 +32,10 @@ pub(super) struct FlowEntry<S> {
     first_is_low: bool,
     /// Whether both sides sent a segment.
     pub(super) is_bidirectional: bool,
-    /// Whether a FIN or RST was captured.
-    pub(super) is_closed: bool,
+    pub(super) phase: Phase,
+    /// Whether a segment without SYN, FIN and RST cannot change the phase.
+    pub(super) is_steady: bool,
+    ending: Ending,
     pub(super) interest: Interest,
 }
 
@@ -69,7 +73,9 @@ impl<S> FlowEntry<S> {
             client_is_low: sender_is_low == (sender == Side::Client),
             first_is_low: sender_is_low,
             is_bidirectional: false,
-            is_closed: is_fin_or_rst(segment),
+            phase: first_phase(segment),
+            is_steady: segment.tcp().is_none(),
+            ending: Ending::default(),
             interest: Interest::More,
         }
     }
@@ -89,11 +95,11 @@ impl<S> FlowEntry<S> {
                 self.current_or_candidate(candidate, segment, sender_is_low)
             });
         }
-        if !self.is_closed && self.repeats_syn(segment, sender_is_low, syn_lifetime_nanos) {
+        if !self.ending.is_agreed() && self.repeats_syn(segment, sender_is_low, syn_lifetime_nanos) {
             return Connection::Current;
         }
         let is_open = self.is_bidirectional || self.buffered_bytes::<P>() > 0;
-        if is_open && !self.is_closed && self.interest == Interest::More {
+        if is_open && !self.ending.is_agreed() && self.interest == Interest::More {
             Connection::Candidate
         } else {
             Connection::Other
@@ -143,6 +149,35 @@ impl<S> FlowEntry<S> {
             is_ack && is_apart && seq.wrapping_sub(first) <= MAX_CANDIDATE_BYTES
         };
         if is_other { connection } else { Connection::Current }
+    }
+
+    /// Takes what a segment says of the phase of the connection, before the protocol takes the segment.
+    pub(super) fn update_phase<P: Protocol<Flow = S>>(&mut self, segment: &Segment<'_>, sender_is_low: bool) {
+        let Some(tcp) = segment.tcp() else { return };
+        let (sender, is_opening) = (self.sender(sender_is_low), self.phase == Phase::Opening);
+        let is_reset = tcp.flags.contains(TcpFlags::RST);
+        if tcp.flags.is_fin_or_rst() || self.ending.has_begun() {
+            let next = if self.interest == Interest::Done {
+                NextSeq::Unread
+            } else {
+                P::next_seq(&self.state, sender)
+            };
+            let refuses = is_opening
+                && is_reset
+                && sender == Side::Server
+                && tcp.flags.contains(TcpFlags::ACK)
+                && tcp.ack == self.syn_seq.wrapping_add(1);
+            let captured = u32::try_from(segment.payload.len()).unwrap_or(u32::MAX);
+            let len = captured.saturating_add(segment.payload_missing);
+            self.ending.on_segment(tcp, len, sender, next, !self.is_bidirectional, refuses);
+        }
+        let stays = is_opening && (is_reset || tcp.flags.is_initial_syn());
+        self.phase = match self.ending.phase() {
+            Phase::Open if stays => Phase::Opening,
+            Phase::Closing | Phase::Ended if P::outlasts_connection(&self.state) => Phase::Open,
+            phase => phase,
+        };
+        self.is_steady = self.phase == Phase::Open && !self.ending.has_begun();
     }
 
     /// Returns the heap memory of the flow, in bytes.
@@ -207,8 +242,13 @@ impl<S> FlowEntry<S> {
 /// The flags that start or end a connection.
 pub(super) const CONTROL_FLAGS: TcpFlags = TcpFlags::SYN.union(TcpFlags::FIN).union(TcpFlags::RST);
 
-pub(super) fn is_fin_or_rst(segment: &Segment<'_>) -> bool {
-    segment.tcp().is_some_and(|tcp| tcp.flags.is_fin_or_rst())
+/// The phase of a flow before its first segment.
+fn first_phase(segment: &Segment<'_>) -> Phase {
+    match segment.tcp() {
+        None => Phase::Datagrams,
+        Some(tcp) if tcp.flags.is_initial_syn() => Phase::Opening,
+        Some(_) => Phase::Open,
+    }
 }
 
 /// Returns the sequence number of an initial SYN.

@@ -1,6 +1,7 @@
 //! The flow layer: flow keys, the flow table and the idle-timeout map below it.
 
 mod counters;
+mod ending;
 mod entry;
 mod flow_events;
 mod flow_limits;

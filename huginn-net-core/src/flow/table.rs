@@ -2,11 +2,13 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::entry::{CONTROL_FLAGS, Connection, FlowEntry, initial_seq, is_fin_or_rst};
+use super::entry::{CONTROL_FLAGS, Connection, FlowEntry, initial_seq};
+use super::idle_map::Phase;
 use super::{
     Entry, FlowCounters, FlowEvents, FlowKey, FlowLimits, FlowOrder, FlowPartitions, IdleMap, Occasion, Slot,
 };
 use crate::decode::LazySegment;
+use crate::limits::{CLOSING_NANOS, DATAGRAMS_NANOS, ENDED_STEPS};
 use crate::{
     Event, Example, Examples, FlowId, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp,
 };
@@ -51,6 +53,11 @@ impl<P: Protocol> FlowTable<P> {
         let idle_limits = limits.divided_by(partitions.count).idle_limits();
         let mut map = IdleMap::with_partitions(&idle_limits, owned.len());
         map.keep_removed(FlowEntry::has_end::<P>);
+        let linger = map.reorder_interval_nanos().saturating_mul(ENDED_STEPS);
+        map.set_idle_timeout(Phase::Ended, linger);
+        map.set_idle_timeout(Phase::Closing, CLOSING_NANOS);
+        map.set_idle_timeout(Phase::Opening, limits.syn_lifetime_nanos());
+        map.set_idle_timeout(Phase::Datagrams, DATAGRAMS_NANOS);
         Self {
             protocol,
             partitions,
@@ -58,7 +65,7 @@ impl<P: Protocol> FlowTable<P> {
             owned,
             limits,
             next_expiry_nanos: 0,
-            syn_lifetime_nanos: u64::try_from(limits.syn_lifetime.as_nanos()).unwrap_or(u64::MAX),
+            syn_lifetime_nanos: limits.syn_lifetime_nanos(),
             restarted: 0,
             midstream: 0,
             bidirectional: 0,
@@ -245,8 +252,10 @@ impl<P: Protocol> FlowTable<P> {
         let Some((slot, flow)) = map.touch_mut(&meta.key, now) else {
             return self.dispatch(None, meta, &segment.segment(), now, events);
         };
-        let may_skip =
-            !meta.has_control_flags() && flow.has_seen(meta.sender_is_low) && flow.candidate.is_none();
+        let may_skip = flow.is_steady
+            && !meta.has_control_flags()
+            && flow.has_seen(meta.sender_is_low)
+            && flow.candidate.is_none();
         if may_skip && flow.skips_unread(protocol, meta) {
             return ControlFlow::Continue(());
         }
@@ -285,9 +294,11 @@ impl<P: Protocol> FlowTable<P> {
                 Connection::Confirmed => self.confirm_candidate(slot, events)?,
             }
         }
+        if has_control_flags || !self.is_steady(slot) {
+            self.update_phase(slot, segment, sender_is_low, now);
+        }
         let Self { protocol, map, .. } = self;
         let Some(flow) = map.get_mut(slot) else { return ControlFlow::Continue(()) };
-        flow.is_closed |= has_control_flags && is_fin_or_rst(segment);
         if !flow.has_seen(sender_is_low) {
             flow.is_bidirectional = true;
             self.bidirectional = self.bidirectional.saturating_add(1);
@@ -304,6 +315,20 @@ impl<P: Protocol> FlowTable<P> {
         }
         outcome?;
         self.report_removed(events)
+    }
+
+    #[inline(always)]
+    fn is_steady(&mut self, slot: Slot) -> bool {
+        self.map.get_mut(slot).is_none_or(|flow| flow.is_steady)
+    }
+
+    /// Takes what a segment says of the phase of its connection, and moves the flow to that phase.
+    #[inline(never)]
+    fn update_phase(&mut self, slot: Slot, segment: &Segment<'_>, sender_is_low: bool, now: Timestamp) {
+        let Some(flow) = self.map.get_mut(slot) else { return };
+        flow.update_phase::<P>(segment, sender_is_low);
+        let phase = flow.phase;
+        self.map.set_phase(slot, phase, now);
     }
 
     /// Reports the ends of the flows that the map removed. Breaks when `events` does.
@@ -383,7 +408,7 @@ impl<P: Protocol> FlowTable<P> {
         }
         let mut outcome = ControlFlow::Continue(());
         if let Some(candidate) = candidate.as_mut().filter(|candidate| candidate.interest == Interest::More) {
-            candidate.is_closed |= is_fin_or_rst(segment);
+            candidate.update_phase::<P>(segment, sender_is_low);
             outcome = candidate.on_segment(&mut self.protocol, segment, sender_is_low, events);
         }
         if let Some(flow) = self.map.get_mut(slot) {
@@ -440,9 +465,10 @@ impl<P: Protocol> FlowTable<P> {
             let (ended, candidate) = (std::mem::take(&mut entry.state), entry.candidate.take());
             self.report_ends(ended, candidate, Occasion::Segment, events)?;
         }
+        flow.update_phase::<P>(segment, sender_is_low);
         self.analysed = self.analysed.wrapping_add(1);
         let outcome = flow.on_segment(&mut self.protocol, segment, sender_is_low, events);
-        let buffered_bytes = P::buffered_bytes(&flow.state);
+        let (buffered_bytes, phase) = (P::buffered_bytes(&flow.state), flow.phase);
         let Self { map, partitions, owned, .. } = self;
         let evictions = map.evictions();
         let slot = match existing {
@@ -450,10 +476,14 @@ impl<P: Protocol> FlowTable<P> {
                 if let Some(entry) = map.get_mut(slot) {
                     *entry = flow;
                 }
+                map.set_phase(slot, phase, now);
                 self.restarted = self.restarted.saturating_add(1);
                 Some(slot)
             }
-            None => map.insert_into(partitions.index_of(&key).saturating_sub(owned.start), key, now, flow),
+            None => {
+                let partition = partitions.index_of(&key).saturating_sub(owned.start);
+                map.insert_into(partition, phase, key, now, flow)
+            }
         };
         if let Some(slot) = slot {
             map.set_buffered_bytes(slot, buffered_bytes);

@@ -90,6 +90,18 @@ pub trait Protocol: Send + Sized {
         emit: &mut impl FnMut(Origin, Self::Event),
     ) -> Interest;
 
+    /// The sequence number with which a side of a TCP connection goes on. The engine asks at FIN and RST: such a segment with another
+    /// number ends no connection that the protocol reads.
+    fn next_seq(_flow: &Self::Flow, _sender: Side) -> NextSeq {
+        NextSeq::Unread
+    }
+
+    /// Whether a flow waits for something else than segments, such as a secret. Then it stays after the end of its connection for as long as
+    /// an open one.
+    fn outlasts_connection(_flow: &Self::Flow) -> bool {
+        false
+    }
+
     /// Whether [`on_end`](Self::on_end) may report events of a flow. Such a flow must have
     /// [buffered bytes](Self::buffered_bytes).
     #[inline]
@@ -107,6 +119,24 @@ pub trait Protocol: Send + Sized {
     /// [`FlowLimits::max_buffered_bytes`](crate::FlowLimits::max_buffered_bytes).
     fn buffered_bytes(_flow: &Self::Flow) -> usize {
         0
+    }
+}
+
+/// The sequence number with which a side of a TCP connection goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NextSeq {
+    /// The number that the receiver expects.
+    Known(u32),
+    /// The protocol reads the connection, and does not know the number.
+    Unknown,
+    /// The protocol reads no further data of the connection.
+    Unread,
+}
+
+impl NextSeq {
+    /// This number, unless it is of a protocol that reads no data.
+    pub(crate) fn or(self, other: Self) -> Self {
+        if self == Self::Unread { other } else { self }
     }
 }
 

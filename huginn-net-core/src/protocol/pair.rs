@@ -1,6 +1,6 @@
 //! Two protocols over one flow table.
 
-use super::{Event, Interest, Origin, Protocol, Route, SharedState};
+use super::{Event, Interest, NextSeq, Origin, Protocol, Route, SharedState};
 use crate::{Segment, Side, Tally, Timestamp};
 
 /// An event, a report or an update of one of two protocols.
@@ -157,6 +157,17 @@ impl<A: Protocol, B: Protocol> Protocol for (A, B) {
             PairFlow { first: ProtocolFlow::Done(_), second: ProtocolFlow::Done(_) } => Interest::Done,
             _ => Interest::More,
         }
+    }
+
+    fn next_seq(flow: &Self::Flow, sender: Side) -> NextSeq {
+        let first = flow.first.get().map_or(NextSeq::Unread, |flow| A::next_seq(flow, sender));
+        let second = || flow.second.get().map_or(NextSeq::Unread, |flow| B::next_seq(flow, sender));
+        if matches!(first, NextSeq::Known(_)) { first } else { second().or(first) }
+    }
+
+    fn outlasts_connection(flow: &Self::Flow) -> bool {
+        flow.first.get().is_some_and(A::outlasts_connection)
+            || flow.second.get().is_some_and(B::outlasts_connection)
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! A stream parser as a protocol of its own.
 
 use super::{ParserSlot, StreamCounters, StreamFlow, StreamParser, first_sender, without_padding};
-use crate::{Event, Interest, Origin, Protocol, Segment, Side, Tally};
+use crate::{Event, Interest, NextSeq, Origin, Protocol, Segment, Side, Tally};
 
 /// Runs one stream parser on every TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +93,10 @@ impl<P: StreamParser> Protocol for StreamObserver<P> {
                 parser.on_data(input, counters, &mut |side, event| emit(input.origin(side), event));
             },
         )
+    }
+
+    fn next_seq(flow: &Self::Flow, sender: Side) -> NextSeq {
+        flow.next_seq(sender)
     }
 
     fn has_end(flow: &Self::Flow) -> bool {

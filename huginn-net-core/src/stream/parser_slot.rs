@@ -101,6 +101,14 @@ impl<P: StreamParser> ParserSlot<P> {
         }
     }
 
+    /// Returns the parser while it reads.
+    pub fn parser(&self) -> Option<&P> {
+        match &self.state {
+            SlotState::Reading(parser, _) => Some(parser),
+            _ => None,
+        }
+    }
+
     /// Drops the parser.
     pub fn drop_parser(&mut self) {
         self.state = SlotState::Dropped;

@@ -144,6 +144,11 @@ impl TcpConnection {
         }
     }
 
+    pub(super) fn direction(&self, side: Side) -> Option<&TcpDirection> {
+        let [client, server] = &self.directions;
+        side.choose(client, server).as_ref()
+    }
+
     pub(super) fn direction_mut(&mut self, side: Side) -> Option<&mut TcpDirection> {
         side_mut(&mut self.directions, side).as_mut()
     }

@@ -573,12 +573,18 @@ impl TcpDirection {
     /// Returns the distance of a sequence number from the next byte to be delivered.
     #[inline]
     fn ahead(&self, seq: u32) -> i32 {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "a sequence number is the low 32 bits of an offset"
-        )]
-        let next = self.initial.map_or(0, |initial| initial.seq).wrapping_add(self.bytes.position() as u32);
-        seq.wrapping_sub(next).cast_signed()
+        seq.wrapping_sub(self.next_after(self.initial.map_or(0, |initial| initial.seq))).cast_signed()
+    }
+
+    /// Returns the sequence number of the next byte to be delivered, if the start is known.
+    pub(super) fn next_seq(&self) -> Option<u32> {
+        Some(self.next_after(self.initial?.seq))
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "a sequence number is the low 32 bits of an offset")]
+    fn next_after(&self, initial: u32) -> u32 {
+        initial.wrapping_add(self.bytes.position() as u32)
     }
 }
 

@@ -131,9 +131,9 @@ fn syn_restarts_flow_unless_retransmitted() {
     assert_eq!(numbers(&[(0, syn(1)), (131, syn(1))]), [1, 1], "too late for a retransmission");
     let backwards = tcp(SERVER, CLIENT, TcpFlags::SYN, 1, b"");
     assert_eq!(numbers(&[(0, syn(1)), (0, backwards)]), [1, 1], "from the other side");
-    for end in [TcpFlags::FIN | TcpFlags::ACK, TcpFlags::RST | TcpFlags::ACK] {
-        let end = tcp(SERVER, CLIENT, end, 1, b"");
-        assert_eq!(numbers(&[(0, syn(1)), (0, end), (1, syn(1))]), [1, 2, 1], "after the end");
+    for (ack, expected) in [(2, [1, 2, 1]), (7, [1, 2, 3])] {
+        let refusal = crate::packet::tcp(SERVER, CLIENT, TcpFlags::RST | TcpFlags::ACK, [0, ack], &[], b"");
+        assert_eq!(numbers(&[(0, syn(1)), (0, refusal), (1, syn(1))]), expected, "after RST for {ack}");
     }
     let contradictory = tcp(SERVER, CLIENT, TcpFlags::RST | TcpFlags::FIN, 1, b"");
     assert_eq!(
@@ -148,10 +148,11 @@ fn flow_expires_after_idle_timeout() {
     let other = tcp(([10, 0, 0, 2], 1), SERVER, TcpFlags::SYN, 1, b"");
     let others = |seconds: u64| (1..=seconds / 5).map(move |n| 5 * n).zip(std::iter::repeat(other.clone()));
     let data_after = |seconds: u64| {
+        let opened = [(0, syn(1)), (0, server_data(b""))];
         let packets: Vec<_> =
-            [(0, syn(1))].into_iter().chain(others(seconds)).chain([(seconds, client_data(b""))]).collect();
+            opened.into_iter().chain(others(seconds)).chain([(seconds, client_data(b""))]).collect();
         let numbers: Vec<u32> = run::<Numbers>(&packets).iter().map(|event| event.1).collect();
-        numbers.last() == Some(&2)
+        numbers.last() == Some(&3)
     };
     assert_eq!([data_after(300), data_after(305)], [true, false]);
 }
@@ -179,7 +180,10 @@ fn flow_survives_pauses_and_steps_of_clock() {
 #[test]
 fn flow_expires_after_several_pauses() {
     let packets: Vec<_> = (0..10_u8)
-        .map(|n| (3600 * u64::from(n), tcp(([10, 0, 0, n], 1), SERVER, TcpFlags::SYN, 1, b"")))
+        .flat_map(|n| {
+            let opened = [TcpFlags::SYN, TcpFlags::ACK];
+            opened.map(|flags| (3600 * u64::from(n), tcp(([10, 0, 0, n], 1), SERVER, flags, 1, b"")))
+        })
         .collect();
     // So few that they share a partition.
     let limits = FlowLimits { max_flows: 100, ..FlowLimits::default() };
@@ -190,6 +194,42 @@ fn flow_expires_after_several_pauses() {
     }
     let counters = analyzer.counters();
     assert_eq!((counters.flows.expired, counters.time_steps_ahead, counters.time_steps_back), (6, 9, 0));
+}
+
+/// How long a connection stays follows from what the sides acknowledge.
+#[test]
+fn connection_stays_briefly_after_its_end() {
+    let fin = TcpFlags::FIN | TcpFlags::ACK;
+    let from_client = |flags, numbers| (0, crate::packet::tcp(CLIENT, SERVER, flags, numbers, &[], b""));
+    let from_server = |flags, numbers| (0, crate::packet::tcp(SERVER, CLIENT, flags, numbers, &[], b""));
+    let other = tcp(([10, 0, 0, 2], 1), SERVER, TcpFlags::ACK, 1, b"");
+    let expires_after = |packets: &[(u64, Vec<u8>)]| {
+        let mut analyzer = Analyzer::<Numbers>::builder().build();
+        let mut events: Vec<Event<u32>> = Vec::new();
+        for (seconds, packet) in packets {
+            let _ = analyzer.push(&frame(*seconds, packet), &mut events);
+        }
+        (0..400).find(|seconds| {
+            let _ = analyzer.push(&frame(*seconds, &other), &mut events);
+            analyzer.counters().flows.expired > 0
+        })
+    };
+    let opened = [(0, syn(1)), from_server(TcpFlags::SYN | TcpFlags::ACK, [1, 2])];
+    let closed_by_client = [from_client(fin, [2, 2]), from_server(TcpFlags::ACK, [2, 3])];
+    let closed_by_server = [from_server(fin, [2, 3]), from_client(TcpFlags::ACK, [3, 3])];
+    let close = [closed_by_client, closed_by_server].concat();
+    let with = |more: &[(u64, Vec<u8>)]| [&opened[..], more].concat();
+    assert_eq!(expires_after(&with(&[])), Some(301));
+    assert_eq!(expires_after(&with(&close)), Some(3));
+    assert_eq!(expires_after(&with(&close[..3])), Some(31), "the last acknowledgement may be lost");
+    assert_eq!(expires_after(&with(&close[..2])), Some(31), "the other FIN may be lost");
+    let goes_on = [from_server(TcpFlags::ACK, [3, 9])];
+    assert_eq!(expires_after(&with(&[&close[..], &goes_on].concat())), Some(31), "the server has more data");
+    assert_eq!(expires_after(&opened[..1]), Some(131), "half open");
+    let refused = [(0, syn(1)), from_server(TcpFlags::RST | TcpFlags::ACK, [0, 2])];
+    assert_eq!(expires_after(&refused), Some(3));
+    let of_another = [(0, syn(1)), from_server(TcpFlags::RST | TcpFlags::ACK, [0, 7])];
+    assert_eq!(expires_after(&of_another), Some(31));
 }
 
 #[test]

@@ -254,6 +254,26 @@ fn syn_after_its_syn_ack_does_not_restart_connection() {
     assert_eq!(reported(&[&[syn_ack, other_syn], &lines[..1]].concat()), found[1..], "another connection");
 }
 
+/// The server never gets the FIN or RST, whatever its number, nor the SYN after it.
+#[test]
+fn syn_after_an_ignored_end_does_not_replace_connection() {
+    let opening = [
+        (CLIENT, SERVER, TcpFlags::SYN, u32::MAX, &b""[..]),
+        (SERVER, CLIENT, SYN_ACK, u32::MAX, &b""[..]),
+        (CLIENT, SERVER, TcpFlags::ACK, 0, &b"one\n"[..]),
+    ];
+    let line = (CLIENT, SERVER, TcpFlags::ACK, 4, &b"two\n"[..]);
+    let found = ["one", "two"].map(|line| (Side::Client, line.to_owned()));
+    for flags in [TcpFlags::RST, TcpFlags::FIN | TcpFlags::ACK] {
+        for (source, destination, seq) in [(CLIENT, SERVER, 4), (CLIENT, SERVER, 900), (SERVER, CLIENT, 0)] {
+            let end = (source, destination, flags, seq, &b""[..]);
+            let syn = (CLIENT, SERVER, TcpFlags::SYN, 70_000, &b""[..]);
+            let segments = [&opening[..], &[end, syn, line]].concat();
+            assert_eq!(reported(&segments), found, "{flags:?} {seq}");
+        }
+    }
+}
+
 #[test]
 fn padded_ack_carries_no_data() {
     let syn = (CLIENT, SERVER, TcpFlags::SYN, 99, &b""[..]);

@@ -169,6 +169,11 @@ mod with_secrets {
             self.last = self.waits_for_secret().then(|| Box::new(last()));
         }
 
+        /// Whether data waited for a secret at the last packet with data.
+        pub(in crate::observers) fn has_last(&self) -> bool {
+            self.last.is_some()
+        }
+
         fn waits_for_secret(&self) -> bool {
             self.tls.waits_for_secret(&self.settings.secrets)
                 || self.tunnel.as_ref().is_some_and(|tunnel| tunnel.content.waits_for_secret())

@@ -18,7 +18,8 @@ mod tcp;
 use std::sync::Arc;
 
 use huginn_net_core::{
-    Event, Examples, Interest, Origin, Protocol, ReplaceableReader, Route, Segment, Side, Tally, first_sender,
+    Event, Examples, Interest, NextSeq, Origin, Protocol, ReplaceableReader, Route, Segment, Side, Tally,
+    first_sender,
 };
 use huginn_net_http::HttpParser;
 use huginn_net_ssh::SshParser;
@@ -298,6 +299,20 @@ impl Protocol for Observers {
         }
         let is_awaited = login.is_some() || is_followed && handshake.is_pending();
         if is_awaited { Interest::More } else { interest }
+    }
+
+    fn next_seq(FlowState { protocols, .. }: &FlowState, sender: Side) -> NextSeq {
+        match &protocols.transport {
+            TransportState::Tcp(streams) if !protocols.streams_done => streams.next_seq(sender),
+            TransportState::Tcp(_) | TransportState::Udp(_) => NextSeq::Unread,
+        }
+    }
+
+    fn outlasts_connection(FlowState { protocols, .. }: &FlowState) -> bool {
+        match &protocols.transport {
+            TransportState::Tcp(streams) => streams.parsers().is_some_and(Parsers::waits_for_secret),
+            TransportState::Udp(_) => false,
+        }
     }
 
     fn has_end(FlowState { protocols, .. }: &FlowState) -> bool {

@@ -64,6 +64,14 @@ impl Parsers {
         self.decrypted.as_mut()?.parser_mut()
     }
 
+    /// Whether encrypted data wait for a secret.
+    pub(super) fn waits_for_secret(&self) -> bool {
+        #[cfg(feature = "decrypt")]
+        return self.decrypted.as_ref().and_then(|slot| slot.parser()).is_some_and(TlsContent::has_last);
+        #[cfg(not(feature = "decrypt"))]
+        false
+    }
+
     /// Whether a parser counts the end of the connection.
     pub(super) fn has_end(&self) -> bool {
         #[cfg(feature = "decrypt")]

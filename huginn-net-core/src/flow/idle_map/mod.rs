@@ -48,8 +48,8 @@ pub struct IdleCounters {
 /// A hash index points into a slab of entries. A doubly linked list orders the entries by last use. Insertion
 /// allocates nothing once the slab has reached its working size.
 ///
-/// Each partition has its own list and an equal part of the limits, so evictions in one partition do not depend on
-/// the others.
+/// Each partition has its own lists and an equal part of the limits, so evictions in one partition do not depend on
+/// the others. The flow table has entries of several [phases](Phase), each with a list and an idle timeout; other maps have one.
 ///
 /// A touch moves an entry to the front of the list only if its last move is older than 1/256 of the idle timeout (at
 /// most a second). So touching a busy entry writes to no other entry. Lookups never return an entry beyond its idle
@@ -66,7 +66,8 @@ pub struct IdleMap<K, V> {
     partitions: Box<[Partition]>,
     /// Maximum number of entries in a partition.
     capacity: u32,
-    idle_nanos: u64,
+    /// The idle timeout of each phase, in nanoseconds.
+    idle_nanos: [u64; PHASES],
     /// Minimum time between two moves of an entry to the front of its list.
     reorder_interval_nanos: u64,
     /// Maximum heap memory of the values in a partition, in bytes.
@@ -77,11 +78,29 @@ pub struct IdleMap<K, V> {
     is_kept: fn(&V) -> bool,
 }
 
-/// The LRU list of a partition, with its size.
+/// The phase of an entry: the list that it is in. Other maps than the flow table have only [`Open`](Self::Open).
+///
+/// Entries of the first three are evicted before others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Both sides have closed the connection, or one has reset it.
+    Ended,
+    /// A connection of which only the SYN was captured.
+    Opening,
+    /// A connection that one side has closed.
+    Closing,
+    /// A flow of UDP.
+    Datagrams,
+    Open,
+}
+
+/// Number of phases.
+const PHASES: usize = Phase::Open as usize + 1;
+
+/// The LRU lists of a partition, one for each phase, with their size.
 #[derive(Clone, Copy, Debug)]
 struct Partition {
-    most_recent: u32,
-    least_recent: u32,
+    lists: [List; PHASES],
     len: u32,
     /// Time of the last check for idle entries.
     checked_at: u64,
@@ -90,19 +109,36 @@ struct Partition {
     buffered_bytes: usize,
 }
 
+/// The ends of a list.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    most_recent: u32,
+    least_recent: u32,
+}
+
 impl Partition {
     const EMPTY: Self = Self {
-        most_recent: NONE,
-        least_recent: NONE,
+        lists: [List { most_recent: NONE, least_recent: NONE }; PHASES],
         len: 0,
         checked_at: 0,
         recheck_after_nanos: 0,
         buffered_bytes: 0,
     };
 
-    fn set_least_recent(&mut self, slot: u32) {
-        self.least_recent = slot;
+    #[inline]
+    fn list(&mut self, phase: Phase) -> &mut List {
+        #[expect(clippy::indexing_slicing, reason = "there is a list for each phase")]
+        &mut self.lists[phase as usize]
+    }
+
+    fn set_least_recent(&mut self, phase: Phase, slot: u32) {
+        self.list(phase).least_recent = slot;
         self.force_recheck();
+    }
+
+    /// The oldest entry of each list that has entries.
+    fn oldest(&self) -> impl Iterator<Item = u32> + '_ {
+        self.lists.iter().map(|list| list.least_recent).filter(|slot| *slot != NONE)
     }
 
     /// Makes the next call check for idle entries.
@@ -144,7 +180,8 @@ pub(crate) struct Entry<K, V> {
     older: u32,
     /// The next newer entry in the list; for a free slot, the next free slot.
     newer: u32,
-    partition: u32,
+    partition: u16,
+    phase: Phase,
     /// `None` in a free slot.
     value: Option<V>,
 }
@@ -157,7 +194,7 @@ pub struct Slot(u32);
 const NONE: u32 = u32::MAX;
 
 impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
-    /// Creates an empty map with one partition.
+    /// Creates an empty map with one partition, whose entries are all of one phase.
     pub fn new(limits: &IdleLimits) -> Self {
         Self::with_partitions(limits, 1)
     }
@@ -165,6 +202,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     /// Creates an empty map with this number of partitions. The limits apply to each partition.
     pub(crate) fn with_partitions(limits: &IdleLimits, partitions: usize) -> Self {
         let idle_nanos = u64::try_from(limits.idle_timeout.as_nanos()).unwrap_or(u64::MAX);
+        debug_assert!(partitions <= usize::from(u16::MAX), "entries have the number of their partition");
         Self {
             index: HashTable::new(),
             hasher: RandomState::default(),
@@ -173,13 +211,20 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
             last_touched: NONE,
             partitions: vec![Partition::EMPTY; partitions].into(),
             capacity: u32::try_from(limits.max_entries).unwrap_or(NONE).clamp(1, NONE.saturating_sub(1)),
-            idle_nanos,
+            idle_nanos: [idle_nanos; PHASES],
             reorder_interval_nanos: (idle_nanos >> REORDER_INTERVALS_PER_TIMEOUT_LOG2)
                 .min(MAX_REORDER_INTERVAL_NANOS),
             max_buffered_bytes: limits.max_buffered_bytes,
             counters: IdleCounters::default(),
             removed: Vec::new(),
             is_kept: |_| false,
+        }
+    }
+
+    /// Gives the entries of a phase a shorter idle timeout.
+    pub(crate) fn set_idle_timeout(&mut self, phase: Phase, timeout_nanos: u64) {
+        if let Some(idle_nanos) = self.idle_nanos.get_mut(phase as usize) {
+            *idle_nanos = timeout_nanos.min(*idle_nanos);
         }
     }
 
@@ -236,8 +281,8 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
 
     /// Returns the keys of each partition, those that were idle for longest first, in the order of eviction.
     pub fn keys_by_age(&self) -> impl Iterator<Item = &K> {
-        self.partitions.iter().flat_map(|partition| {
-            let oldest = self.entries.get(partition.least_recent as usize);
+        self.partitions.iter().flat_map(Partition::oldest).flat_map(|oldest| {
+            let oldest = self.entries.get(oldest as usize);
             std::iter::successors(oldest, |entry| self.entries.get(entry.newer as usize))
                 .map(|entry| &entry.key)
         })
@@ -265,7 +310,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         }
         let before = std::mem::replace(&mut entry.buffered_bytes, bytes) as usize;
         let partition_index = entry.partition;
-        let Some(partition) = self.partitions.get_mut(partition_index as usize) else { return false };
+        let Some(partition) = self.partitions.get_mut(usize::from(partition_index)) else { return false };
         partition.buffered_bytes =
             partition.buffered_bytes.saturating_sub(before).saturating_add(bytes as usize);
         let is_full = partition.buffered_bytes > self.max_buffered_bytes;
@@ -276,12 +321,12 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     }
 
     #[cold]
-    fn make_room_in_memory(&mut self, partition_index: u32) {
-        while let Some(partition) = self.partitions.get(partition_index as usize) {
-            if partition.buffered_bytes <= self.max_buffered_bytes || partition.least_recent == NONE {
-                return;
-            }
-            self.discard(partition.least_recent);
+    fn make_room_in_memory(&mut self, partition_index: u16) {
+        while let Some(partition) = self.partitions.get(usize::from(partition_index))
+            && partition.buffered_bytes > self.max_buffered_bytes
+            && let Some(oldest) = self.first_to_evict(partition)
+        {
+            self.discard(oldest);
             self.counters.evicted_for_memory = self.counters.evicted_for_memory.saturating_add(1);
         }
     }
@@ -298,10 +343,13 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     pub(crate) fn take_partitions(&mut self, partitions: Range<usize>) -> Vec<Entry<K, V>> {
         let mut taken = Vec::new();
         for partition in partitions {
-            while let Some(oldest) = self.partitions.get(partition).map(|partition| partition.least_recent)
+            while let Some(oldest) =
+                self.partitions.get(partition).and_then(|partition| partition.oldest().next())
                 && let Some(entry) = self.entries.get(oldest as usize)
             {
-                let Entry { key, last_seen, moved_at, buffered_bytes, older, newer, partition, .. } = *entry;
+                let Entry {
+                    key, last_seen, moved_at, buffered_bytes, older, newer, partition, phase, ..
+                } = *entry;
                 let value = self.remove(oldest);
                 taken.push(Entry {
                     key,
@@ -311,6 +359,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
                     older,
                     newer,
                     partition,
+                    phase,
                     value,
                 });
             }
@@ -321,8 +370,8 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     /// Adds the entries of another map in their order. The partition `first` of that map is the first one of this map.
     pub(crate) fn restore(&mut self, entries: Vec<Entry<K, V>>, first: usize) {
         for mut entry in entries {
-            entry.partition = entry.partition.saturating_sub(u32::try_from(first).unwrap_or(u32::MAX));
-            if let Some(partition) = self.partitions.get_mut(entry.partition as usize) {
+            entry.partition = entry.partition.saturating_sub(u16::try_from(first).unwrap_or(u16::MAX));
+            if let Some(partition) = self.partitions.get_mut(usize::from(entry.partition)) {
                 partition.buffered_bytes =
                     partition.buffered_bytes.saturating_add(entry.buffered_bytes as usize);
                 self.insert_entry(entry);
@@ -330,7 +379,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         }
     }
 
-    /// Removes the idle entries at the end of each list. [`touch`](Self::touch) does not find the remaining idle
+    /// Removes the idle entries at the end of each list, in a map whose entries are all of one phase. [`touch`](Self::touch) does not find the remaining idle
     /// entries either; a later call removes them.
     ///
     /// If time stepped back by more than the idle timeout, an entry becomes idle from now on, so no entry is lost and
@@ -352,13 +401,13 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     /// the entry at the end cannot exceed its idle timeout earlier, however often it is touched.
     #[inline(never)]
     fn check_oldest(&mut self, partition_index: usize, now: u64) {
-        let mut refreshes = 0;
+        let (mut refreshes, idle_nanos) = (0, self.idle_nanos_of(Phase::Open));
         while let Some(partition) = self.partitions.get_mut(partition_index) {
             partition.force_recheck();
-            let least_recent = partition.least_recent;
+            let least_recent = partition.list(Phase::Open).least_recent;
             let Some(entry) = self.entries.get(least_recent as usize) else { return };
-            if now.abs_diff(entry.last_seen) <= self.idle_nanos {
-                let idle_at = entry.last_seen.min(now).saturating_add(self.idle_nanos);
+            if now.abs_diff(entry.last_seen) <= idle_nanos {
+                let idle_at = entry.last_seen.min(now).saturating_add(idle_nanos);
                 partition.checked_at = now;
                 partition.recheck_after_nanos = idle_at.saturating_sub(now).saturating_add(1);
                 return;
@@ -380,14 +429,15 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     /// `now` must not step back.
     pub(crate) fn expire_all(&mut self, now: Timestamp) -> Vec<Slot> {
         let (now, mut kept) = (now.as_nanos(), Vec::new());
-        for partition in 0..self.partitions.len() {
-            let mut slot = self.partitions.get(partition).map_or(NONE, |partition| partition.least_recent);
+        let oldest: Vec<u32> = self.partitions.iter().flat_map(Partition::oldest).collect();
+        for mut slot in oldest {
             while let Some(entry) = self.entries.get(slot as usize) {
+                let idle_nanos = self.idle_nanos_of(entry.phase);
                 // Entries that moved to the front later are not idle either.
-                if now.saturating_sub(entry.moved_at) <= self.idle_nanos {
+                if now.saturating_sub(entry.moved_at) <= idle_nanos {
                     break;
                 }
-                let (newer, is_idle) = (entry.newer, now.saturating_sub(entry.last_seen) > self.idle_nanos);
+                let (newer, is_idle) = (entry.newer, now.saturating_sub(entry.last_seen) > idle_nanos);
                 if is_idle && entry.value.as_ref().is_some_and(self.is_kept) {
                     kept.push(Slot(slot));
                 } else if is_idle {
@@ -416,14 +466,38 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         slots.map(|(_, slot)| Slot(slot)).collect()
     }
 
-    /// Returns a time in nanoseconds, at or before which no entry becomes idle, for entries that are inserted at `now` or
-    /// later, too.
+    /// Returns a time in nanoseconds, at or before which no entry becomes idle, for entries that are inserted or get another phase at
+    /// `now` or later, too.
     pub(crate) fn idle_after(&self, now: Timestamp) -> u64 {
-        let oldest = self
-            .partitions
-            .iter()
-            .filter_map(|partition| Some(self.entries.get(partition.least_recent as usize)?.moved_at));
-        oldest.min().unwrap_or(now.as_nanos()).saturating_add(self.idle_nanos)
+        let oldest = self.partitions.iter().flat_map(Partition::oldest);
+        let idle_after = oldest
+            .filter_map(|oldest| self.entries.get(oldest as usize))
+            .map(|entry| entry.moved_at.saturating_add(self.idle_nanos_of(entry.phase)));
+        let shortest = self.idle_nanos.iter().min().copied().unwrap_or_default();
+        idle_after.min().unwrap_or(u64::MAX).min(now.as_nanos().saturating_add(shortest))
+    }
+
+    #[inline(always)]
+    fn idle_nanos_of(&self, phase: Phase) -> u64 {
+        #[expect(clippy::indexing_slicing, reason = "there is a timeout for each phase")]
+        self.idle_nanos[phase as usize]
+    }
+
+    /// Moves an entry that was touched at `now` to the list of a phase.
+    #[inline]
+    pub(crate) fn set_phase(&mut self, Slot(slot): Slot, phase: Phase, now: Timestamp) {
+        if self.entries.get(slot as usize).is_some_and(|entry| entry.phase != phase) {
+            self.move_to_list(slot, phase, now.as_nanos());
+        }
+    }
+
+    #[inline(never)]
+    fn move_to_list(&mut self, slot: u32, phase: Phase, now: u64) {
+        self.unlink(slot);
+        if let Some(entry) = self.entries.get_mut(slot as usize) {
+            (entry.phase, entry.last_seen, entry.moved_at) = (phase, now, now);
+        }
+        self.link_most_recent(slot);
     }
 
     /// Returns the minimum time between two moves of an entry to the front of its list, in nanoseconds.
@@ -454,13 +528,20 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     /// Returns `None` only if the map has 2^32 entries.
     pub fn insert(&mut self, key: K, now: Timestamp, value: V) -> Option<Slot> {
         self.expire_partition(0, now.as_nanos());
-        self.insert_into(0, key, now, value)
+        self.insert_into(0, Phase::Open, key, now, value)
     }
 
-    /// Inserts into a partition as [`insert`](Self::insert) does, and removes no idle entry. Also returns `None` if the
+    /// Inserts into a list of a partition as [`insert`](Self::insert) does, and removes no idle entry. Also returns `None` if the
     /// partition does not exist.
-    pub(crate) fn insert_into(&mut self, partition: usize, key: K, now: Timestamp, value: V) -> Option<Slot> {
-        let partition_index = u32::try_from(partition).ok()?;
+    pub(crate) fn insert_into(
+        &mut self,
+        partition: usize,
+        phase: Phase,
+        key: K,
+        now: Timestamp,
+        value: V,
+    ) -> Option<Slot> {
+        let partition_index = u16::try_from(partition).ok()?;
         let now = now.as_nanos();
         self.make_room(partition)?;
         self.counters.inserted = self.counters.inserted.saturating_add(1);
@@ -473,6 +554,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
             older,
             newer,
             partition: partition_index,
+            phase,
             value: Some(value),
         })
     }
@@ -501,11 +583,25 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         Some(Slot(slot))
     }
 
+    /// The entry of a partition that is evicted first.
+    fn first_to_evict(&self, partition: &Partition) -> Option<u32> {
+        let rank = |slot: &u32| {
+            let entry = self.entries.get(*slot as usize);
+            entry.map(|entry| match entry.phase {
+                Phase::Ended | Phase::Opening | Phase::Closing => (entry.phase as usize, 0),
+                Phase::Datagrams | Phase::Open => (Phase::Datagrams as usize, entry.moved_at),
+            })
+        };
+        partition.oldest().min_by_key(rank)
+    }
+
     /// Evicts the least recently used entry of a full partition. Returns `None` if the partition does not exist.
     fn make_room(&mut self, partition: usize) -> Option<()> {
         let partition = self.partitions.get(partition)?;
-        if partition.len >= self.capacity {
-            self.discard(partition.least_recent);
+        if partition.len >= self.capacity
+            && let Some(oldest) = self.first_to_evict(partition)
+        {
+            self.discard(oldest);
             self.counters.evicted = self.counters.evicted.saturating_add(1);
         }
         Some(())
@@ -516,7 +612,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     fn is_last_touched(&self, key: &K, now: u64) -> bool {
         self.entries.get(self.last_touched as usize).is_some_and(|entry| {
             entry.key == *key
-                && now.saturating_sub(entry.last_seen) <= self.idle_nanos
+                && now.saturating_sub(entry.last_seen) <= self.idle_nanos_of(entry.phase)
                 && now.abs_diff(entry.moved_at) <= self.reorder_interval_nanos
         })
     }
@@ -528,7 +624,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         let slot = self.find(key)?;
         self.last_touched = slot;
         let entry = self.entries.get(slot as usize)?;
-        if now.saturating_sub(entry.last_seen) > self.idle_nanos {
+        if now.saturating_sub(entry.last_seen) > self.idle_nanos_of(entry.phase) {
             self.remove_idle(slot);
             return None;
         }
@@ -595,7 +691,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         entry.newer = self.free_head;
         self.free_head = slot;
         let freed = std::mem::take(&mut entry.buffered_bytes) as usize;
-        if let Some(partition) = self.partitions.get_mut(entry.partition as usize) {
+        if let Some(partition) = self.partitions.get_mut(usize::from(entry.partition)) {
             partition.buffered_bytes = partition.buffered_bytes.saturating_sub(freed);
         }
         value
@@ -603,28 +699,29 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
 
     fn unlink(&mut self, slot: u32) {
         let Some(entry) = self.entries.get(slot as usize) else { return };
-        let Some(partition) = self.partitions.get_mut(entry.partition as usize) else { return };
-        let (older, newer) = (entry.older, entry.newer);
+        let Some(partition) = self.partitions.get_mut(usize::from(entry.partition)) else { return };
+        let (older, newer, phase) = (entry.older, entry.newer, entry.phase);
         partition.len = partition.len.saturating_sub(1);
         match self.entries.get_mut(newer as usize) {
             Some(entry) => entry.older = older,
-            None => partition.most_recent = older,
+            None => partition.list(phase).most_recent = older,
         }
         match self.entries.get_mut(older as usize) {
             Some(entry) => entry.newer = newer,
-            None => partition.set_least_recent(newer),
+            None => partition.set_least_recent(phase, newer),
         }
     }
 
     fn link_most_recent(&mut self, slot: u32) {
         let Some(entry) = self.entries.get_mut(slot as usize) else { return };
-        let Some(partition) = self.partitions.get_mut(entry.partition as usize) else { return };
-        let most_recent = std::mem::replace(&mut partition.most_recent, slot);
+        let Some(partition) = self.partitions.get_mut(usize::from(entry.partition)) else { return };
+        let phase = entry.phase;
+        let most_recent = std::mem::replace(&mut partition.list(phase).most_recent, slot);
         (entry.older, entry.newer) = (most_recent, NONE);
         partition.len = partition.len.saturating_add(1);
         match self.entries.get_mut(most_recent as usize) {
             Some(entry) => entry.newer = slot,
-            None => partition.set_least_recent(slot),
+            None => partition.set_least_recent(phase, slot),
         }
     }
 }

@@ -100,10 +100,14 @@ fn full_partition_evicts_only_its_own_entries() {
     let idle_timeout = Duration::from_secs(300);
     let limits = IdleLimits { max_entries: 2, idle_timeout, max_buffered_bytes: 1000 };
     let mut table = IdleMap::with_partitions(&limits, 2);
-    assert_eq!(table.insert_into(2, FlowKey::numbered(9), at(0), 9), None, "there is no such partition");
-    table.insert_into(1, FlowKey::numbered(0), at(0), 0);
+    assert_eq!(
+        table.insert_into(2, Phase::Open, FlowKey::numbered(9), at(0), 9),
+        None,
+        "there is no such partition"
+    );
+    table.insert_into(1, Phase::Open, FlowKey::numbered(0), at(0), 0);
     for n in 1..4 {
-        table.insert_into(0, FlowKey::numbered(n), at(1), n);
+        table.insert_into(0, Phase::Open, FlowKey::numbered(n), at(1), n);
     }
     let present: Vec<bool> = (0..4).map(|n| table.touch(&FlowKey::numbered(n), at(1)).is_some()).collect();
     assert_eq!((present, table.counters().evicted), (vec![true, false, true, true], 1));
@@ -122,7 +126,7 @@ fn idle_entry_behind_busy_one_expires() {
     table.keep_removed(|value| *value == 2);
     // Within the interval, a touch does not move the entry to the front.
     for (n, seconds) in [(0, 0), (1, 0), (2, 0)] {
-        table.insert_into(usize::from(n == 2), FlowKey::numbered(n), at(seconds), n);
+        table.insert_into(usize::from(n == 2), Phase::Open, FlowKey::numbered(n), at(seconds), n);
     }
     table.touch(&FlowKey::numbered(0), at(1));
     assert_eq!(table.idle_after(at(1)), 300 * 1_000_000_000);
@@ -142,14 +146,16 @@ fn moved_partitions_continue_as_before() {
         let mut table = IdleMap::with_partitions(&limits, 4);
         table.keep_removed(|_| true);
         for n in 0..12 {
-            let slot = table.insert_into(n as usize % 4, FlowKey::numbered(n), at(u64::from(n)), n).unwrap();
+            let slot = table
+                .insert_into(n as usize % 4, Phase::Open, FlowKey::numbered(n), at(u64::from(n)), n)
+                .unwrap();
             table.set_buffered_bytes(slot, 300);
         }
         table.touch(&FlowKey::numbered(2), at(20));
         table
     };
     let go_on = |table: &mut IdleMap<FlowKey, u32>, partition| {
-        table.insert_into(partition, FlowKey::numbered(100), at(21), 100);
+        table.insert_into(partition, Phase::Open, FlowKey::numbered(100), at(21), 100);
         let slot = table.touch(&FlowKey::numbered(10), at(22)).unwrap();
         table.set_buffered_bytes(slot, 900);
         let evicted = table.take_removed();
@@ -171,4 +177,39 @@ fn moved_partitions_continue_as_before() {
     assert_eq!(want.0, [6, 2], "2 was used after 6, but 10 needs its memory");
     want.1.retain(|n| n % 4 > 1);
     assert_eq!(found, want);
+}
+
+#[test]
+fn each_phase_has_its_timeout_and_its_turn() {
+    let idle_timeout = Duration::from_secs(300);
+    let limits = IdleLimits { max_entries: 5, idle_timeout, max_buffered_bytes: usize::MAX };
+    let mut table = IdleMap::with_partitions(&limits, 1);
+    table.set_idle_timeout(Phase::Ended, 2_000_000_000);
+    table.set_idle_timeout(Phase::Datagrams, 120_000_000_000);
+    table.set_idle_timeout(Phase::Closing, 900_000_000_000);
+    let phases = [Phase::Open, Phase::Datagrams, Phase::Closing, Phase::Opening, Phase::Ended];
+    for (n, phase) in (0..).zip(phases) {
+        table.insert_into(0, phase, FlowKey::numbered(n), at(u64::from(n)), n);
+    }
+    let present = |table: &IdleMap<FlowKey, u32>| {
+        (0..9).filter(|n| table.peek(&FlowKey::numbered(*n)).is_some()).collect::<Vec<_>>()
+    };
+    for (n, evicted) in [(5, 4), (6, 3), (7, 2), (8, 0)] {
+        table.insert_into(0, Phase::Open, FlowKey::numbered(n), at(10), n);
+        assert!(!present(&table).contains(&evicted), "{n}: {:?}", present(&table));
+    }
+    assert_eq!(present(&table), [1, 5, 6, 7, 8]);
+    let slot = table.touch(&FlowKey::numbered(5), at(11)).unwrap();
+    table.set_phase(slot, Phase::Ended, at(11));
+    assert_eq!(table.idle_after(at(11)), 13_000_000_000);
+    table.expire_all(at(14));
+    assert_eq!(present(&table), [1, 6, 7, 8], "it ended two seconds ago");
+    assert!(table.touch(&FlowKey::numbered(1), at(122)).is_none());
+    let slot = table.touch(&FlowKey::numbered(6), at(122)).unwrap();
+    table.set_phase(slot, Phase::Ended, at(122));
+    table.set_phase(slot, Phase::Open, at(122));
+    table.expire_all(at(310));
+    assert_eq!(present(&table), [6, 7, 8], "at 310 none is older than 300 s");
+    table.expire_all(at(311));
+    assert_eq!(present(&table), [6], "the move to another list counts as use");
 }

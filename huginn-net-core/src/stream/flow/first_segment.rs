@@ -86,9 +86,21 @@ impl FirstSegment {
     /// Whether another segment only acknowledges this one.
     pub(super) fn is_acknowledged_by(&self, tcp: &TcpHeader<'_>, payload: &[u8], sender: Side) -> bool {
         const CONTROL: TcpFlags = TcpFlags::SYN.union(TcpFlags::FIN).union(TcpFlags::RST);
+        sender != self.sender && payload.is_empty() && tcp.ack == self.end() && !tcp.flags.intersects(CONTROL)
+    }
+
+    /// The sequence number with which a side goes on.
+    pub(super) fn next_seq(&self, sender: Side) -> Option<u32> {
+        if sender == self.sender {
+            return Some(self.end());
+        }
+        self.flags.contains(TcpFlags::ACK).then_some(self.ack)
+    }
+
+    /// The sequence number after the segment.
+    fn end(&self) -> u32 {
         let syn = u32::from(self.flags.contains(TcpFlags::SYN));
-        let end = self.seq.wrapping_add(syn).wrapping_add(u32::from(self.len));
-        sender != self.sender && payload.is_empty() && tcp.ack == end && !tcp.flags.intersects(CONTROL)
+        self.seq.wrapping_add(syn).wrapping_add(u32::from(self.len))
     }
 
     /// Rebuilds the connection after this segment.

@@ -11,7 +11,7 @@ use super::initial_seq::{InitialSeq, InitialSeqs};
 use super::padded_ack::may_be_padding;
 use super::{ParserSet, StreamCounters, StreamData, StreamInput, StreamStart};
 use crate::limits::MAX_OUT_OF_ORDER_BYTES;
-use crate::{FlowId, Interest, Segment, Side, TcpFlags, TcpHeader};
+use crate::{FlowId, Interest, NextSeq, Segment, Side, TcpFlags, TcpHeader};
 
 /// Reassembles one TCP connection for a set of parsers.
 ///
@@ -158,6 +158,23 @@ impl<S: ParserSet> StreamFlow<S> {
         !open.is_watching
             && !may_be_padding(segment.payload)
             && self.skip_segment(tcp, segment.payload.len(), sender).is_some()
+    }
+
+    /// The sequence number with which a side goes on; see [`Protocol::next_seq`](crate::Protocol::next_seq).
+    pub fn next_seq(&self, sender: Side) -> NextSeq {
+        let next = match &self.state {
+            State::NoData => {
+                let [client, server] = self.initial.first_bytes;
+                sender.choose(client, server).map(|initial| initial.seq)
+            }
+            State::FirstSegment(first) => first.next_seq(sender),
+            State::Open(open) => match open.connection.direction(sender) {
+                Some(direction) => direction.next_seq(),
+                None => return NextSeq::Unread,
+            },
+            State::Done => return NextSeq::Unread,
+        };
+        next.map_or(NextSeq::Unknown, NextSeq::Known)
     }
 
     /// Returns the heap memory of the connection, in bytes.

@@ -1,0 +1,184 @@
+//! The end of a TCP connection.
+
+use super::idle_map::Phase;
+use crate::{NextSeq, Side, TcpFlags, TcpHeader};
+
+/// What the segments of a connection say about its end.
+///
+/// Anyone can send a FIN or RST that the receiver ignores. So a FIN counts once the receiver acknowledges it, or if it has the
+/// sequence number that the receiver expects; a RST counts only with that number (RFC 5961, section 3.2). What goes past such an end
+/// shows that the receiver ignored it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ending {
+    /// The sequence numbers after the last byte and the FIN of client and server.
+    ends: [u32; 2],
+    /// For client and server, what there is of the end.
+    closes: [Close; 2],
+}
+
+/// How far a side has closed its direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Close {
+    #[default]
+    No,
+    /// A FIN, or a RST, whose number is not known to be the expected one.
+    Sent,
+    /// A FIN that the receiver expects, or a RST that it probably does.
+    Expected,
+    /// A FIN that the receiver has acknowledged.
+    Acknowledged,
+    /// A RST that the receiver expects.
+    Reset,
+}
+
+impl Ending {
+    /// Takes a segment of a connection that has had a FIN or RST, or has one. `len`: length of the payload, with what the capture
+    /// lacks. `is_alone`: whether the other side has sent nothing. `refuses`: whether it is the RST
+    /// that answers the SYN.
+    pub(super) fn on_segment(
+        &mut self,
+        tcp: &TcpHeader<'_>,
+        len: u32,
+        sender: Side,
+        next: NextSeq,
+        is_alone: bool,
+        refuses: bool,
+    ) {
+        if refuses {
+            self.closes = [Close::Acknowledged; 2];
+            return;
+        }
+        self.cancel_passed(tcp, len, sender);
+        if tcp.flags.contains(TcpFlags::ACK) && !tcp.flags.contains(TcpFlags::RST) {
+            let (end, close) = self.side(sender.peer());
+            if *close > Close::No && *close < Close::Reset && *end == tcp.ack {
+                *close = Close::Acknowledged;
+            }
+        }
+        let (end, close) = self.side(sender);
+        if tcp.flags.contains(TcpFlags::RST) {
+            let follows_fin = *close >= Close::Expected && *end == tcp.seq;
+            let found = match next {
+                _ if follows_fin => Close::Reset,
+                NextSeq::Known(next) if next == tcp.seq => Close::Reset,
+                NextSeq::Unread => Close::Expected,
+                NextSeq::Known(_) | NextSeq::Unknown => return,
+            };
+            if found > *close {
+                (*end, *close) = (tcp.seq, found);
+            }
+        } else if tcp.flags.contains(TcpFlags::FIN) && *close < Close::Acknowledged {
+            let is_expected = match next {
+                NextSeq::Known(next) => next == tcp.seq,
+                NextSeq::Unread => true,
+                NextSeq::Unknown => is_alone,
+            };
+            *end = tcp.seq.wrapping_add(len).wrapping_add(1);
+            *close = if is_expected { Close::Expected } else { Close::Sent };
+        }
+    }
+
+    /// Forgets the ends that a segment goes past: data after an end, or an acknowledgement of it.
+    fn cancel_passed(&mut self, tcp: &TcpHeader<'_>, len: u32, sender: Side) {
+        let is_past = |end: u32, number: u32| number.wrapping_sub(end).cast_signed() > 0;
+        let (end, close) = self.side(sender);
+        if *close > Close::No && len > 0 && is_past(*end, tcp.seq.wrapping_add(len)) {
+            *close = Close::No;
+        }
+        let (end, close) = self.side(sender.peer());
+        let acknowledges = tcp.flags.contains(TcpFlags::ACK) && !tcp.flags.contains(TcpFlags::RST);
+        if *close > Close::No && acknowledges && is_past(*end, tcp.ack) {
+            *close = Close::No;
+        }
+    }
+
+    fn side(&mut self, side: Side) -> (&mut u32, &mut Close) {
+        let ([client_end, server_end], [client, server]) = (&mut self.ends, &mut self.closes);
+        side.choose((client_end, client), (server_end, server))
+    }
+
+    /// Whether a FIN or RST was sent, and nothing went past it.
+    pub(super) fn has_begun(&self) -> bool {
+        self.closes != [Close::No; 2]
+    }
+
+    /// Whether both sides agree on the end: each has acknowledged the FIN of the other, or the server has refused the SYN. A RST may
+    /// be one that the receiver never got.
+    pub(super) fn is_agreed(&self) -> bool {
+        self.closes == [Close::Acknowledged; 2]
+    }
+
+    /// The phase of the connection.
+    pub(super) fn phase(&self) -> Phase {
+        let [client, server] = self.closes;
+        if client.max(server) == Close::Reset || client.min(server) == Close::Acknowledged {
+            Phase::Ended
+        } else if client.max(server) >= Close::Expected {
+            Phase::Closing
+        } else {
+            Phase::Open
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIN: TcpFlags = TcpFlags::FIN.union(TcpFlags::ACK);
+    const ACK: TcpFlags = TcpFlags::ACK;
+    const RST: TcpFlags = TcpFlags::RST;
+
+    /// The phase after segments of a connection whose next bytes are 100 of the client and 500 of the server.
+    fn phase(segments: &[(Side, TcpFlags, u32, u32, u32)]) -> Phase {
+        phase_with(segments, |side| NextSeq::Known(side.choose(100, 500)))
+    }
+
+    fn phase_with(segments: &[(Side, TcpFlags, u32, u32, u32)], next: impl Fn(Side) -> NextSeq) -> Phase {
+        let mut ending = Ending::default();
+        for (sender, flags, seq, ack, len) in segments.iter().copied() {
+            let tcp =
+                TcpHeader { src_port: 1, dst_port: 2, seq, ack, flags, window: 0, urgent: 0, options: &[] };
+            ending.on_segment(&tcp, len, sender, next(sender), false, false);
+        }
+        ending.phase()
+    }
+
+    #[test]
+    fn connection_ends_when_both_fins_are_acknowledged() {
+        let (client, server) = (Side::Client, Side::Server);
+        let close = [(client, FIN, 100, 500, 0), (server, FIN, 500, 101, 0), (client, ACK, 101, 501, 0)];
+        assert_eq!(phase(&close), Phase::Ended);
+        assert_eq!(phase(&close[..2]), Phase::Closing);
+        assert_eq!(phase(&close[..1]), Phase::Closing);
+        assert_eq!(phase_with(&close, |_| NextSeq::Unknown), Phase::Ended);
+        assert_eq!(phase_with(&close[..1], |_| NextSeq::Unknown), Phase::Open);
+    }
+
+    #[test]
+    fn only_the_expected_number_resets() {
+        assert_eq!(phase(&[(Side::Client, RST, 100, 0, 0)]), Phase::Ended);
+        assert_eq!(phase(&[(Side::Client, RST, 101, 0, 0)]), Phase::Open);
+        assert_eq!(phase(&[(Side::Server, RST, 100, 0, 0)]), Phase::Open);
+        let unread = |_| NextSeq::Unread;
+        assert_eq!(phase_with(&[(Side::Client, RST, 101, 0, 0)], unread), Phase::Closing);
+        assert_eq!(phase_with(&[(Side::Client, RST, 101, 0, 0)], |_| NextSeq::Unknown), Phase::Open);
+        let after_fin = [(Side::Client, FIN, 100, 500, 0), (Side::Client, RST, 101, 0, 0)];
+        assert_eq!(phase(&after_fin), Phase::Ended);
+    }
+
+    #[test]
+    fn segments_past_the_end_cancel_it() {
+        let (client, server) = (Side::Client, Side::Server);
+        for end in [FIN, RST] {
+            for (past, flags, seq, ack, len) in [(client, ACK, 100, 500, 20), (server, ACK, 500, 120, 0)] {
+                assert_eq!(phase(&[(client, end, 100, 500, 0), (past, flags, seq, ack, len)]), Phase::Open);
+            }
+            for (not_past, flags, seq, ack, len) in [(client, ACK, 90, 500, 10), (server, ACK, 500, 100, 30)]
+            {
+                let expected = if end == FIN { Phase::Closing } else { Phase::Ended };
+                assert_eq!(phase(&[(client, end, 100, 500, 0), (not_past, flags, seq, ack, len)]), expected);
+            }
+        }
+    }
+}
