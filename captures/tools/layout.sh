@@ -7,6 +7,7 @@ readonly captures
 protocol() {
     case $1 in
     dtls-* | hosts-* | http-* | quic-* | ssh-* | starttls-* | tls-*) echo "${1%%-*}" ;;
+    attack-*) echo attacks ;;
     h2c) echo http ;;
     cooked-* | labelled-* | loopback | made-* | mixed-links | nflog | raw-* | two-interfaces | vxlan-kernel) echo links ;;
     *) echo tcp ;;

@@ -2,6 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
+use huginn_net::alert::Alert;
 use huginn_net::core::{Analyzer, Frames, Route, SharedState};
 use huginn_net::finding::{Baseline, NoticeSettings, TrafficNotice};
 use huginn_net::hosts::{HostUpdate, HostUpdateRecord, WithoutHosts};
@@ -81,6 +82,41 @@ fn poller_is_named() {
     let found = texts("hosts-plain.pcap", NoticeSettings::default());
     assert_eq!(found.len(), 3);
     assert_eq!(found[0], "beacon: polls 192.0.2.2 every 72.0 s (jitter 0.0 %), 10 times: software Firefox");
+}
+
+/// Severity, kind and reason of each alert of a capture.
+fn alerts(capture: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let sink = &mut |event: Event| {
+        if let Some(alert) = Alert::of(&event) {
+            found.push(format!("{:?} {}: {}", alert.severity(), alert.kind().name(), alert.reason()));
+        }
+    };
+    let mut analyzer = HuginnNet::builder().notices(Some(NoticeSettings::default())).build();
+    analyzer.analyze(CaptureReader::open(captures::path(capture)).unwrap(), sink).unwrap();
+    found
+}
+
+#[test]
+fn brute_force_is_high_once_a_login_succeeds() {
+    assert_eq!(
+        alerts("attack-ssh-brute-force.pcap"),
+        [
+            "Medium brute_force: 10 SSH logins at 10.0.0.10:22 fail in 924 ms",
+            "High brute_force: 12 SSH logins at 10.0.0.10:22 fail in 1 s, then one probably succeeds",
+        ]
+    );
+}
+
+#[test]
+fn self_issued_server_at_a_port_without_service_is_unusual() {
+    assert_eq!(
+        alerts("attack-tls-c2-server.pcap"),
+        [
+            "Medium unusual_server: contacts 203.0.113.66:7084 by TLS without a server name: port without a TLS service, private \
+             issuer, names of an example, RSA of 1024 bits or less, valid for ten years or longer; certificate CN=localhost, self-issued"
+        ]
+    );
 }
 
 #[test]
