@@ -230,8 +230,6 @@ fn rows_equal_json() {
         never,
         [
             "interface",
-            "finding_attempts",
-            "finding_login",
             "finding_service",
             "finding_program",
             "http_decrypted",

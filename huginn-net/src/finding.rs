@@ -46,8 +46,6 @@ const _: () = assert!(size_of::<Finding>() <= 128);
 pub enum Finding {
     /// The TCP signature of a SYN (client) or SYN+ACK (server), matched against the operating systems of the database.
     Tcp(TcpFinding),
-    /// The MTU and link type, from the maximum segment size.
-    Mtu(MtuFinding),
     /// An HTTP request and its match against the known clients.
     HttpRequest(Box<HttpRequestFinding>),
     /// An HTTP response and its match against the known servers.

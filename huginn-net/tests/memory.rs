@@ -40,6 +40,6 @@ fn four_million_flows_fit_in_272_mib() {
     }
     let flows = analyzer.counters().flows;
     assert_eq!((flows.opened, flows.evicted + flows.active), (4_000_000, 4_000_000));
-    assert_eq!(events, 8_000_000, "an event for each SYN and each MTU");
+    assert_eq!(events, 4_000_000, "an event for each SYN");
     assert!(peak() < MAX_PEAK, "{} KiB", peak());
 }

@@ -71,12 +71,12 @@ fn read(plan: P0fFilePlan) -> Result<Outcome, Failure> {
     out.write_all(b"\n")?;
     let mut written = Ok(());
     let outcome = analyzer.analyze(reader, &mut |event: Event| {
-        let Some(line) = P0fLine::from_event(&event) else { return ControlFlow::Continue(()) };
-        let mut write = || {
+        let mut lines = P0fLine::of_event(&event);
+        let outcome = lines.try_for_each(|line| {
             write!(out, "{}", line.block())?;
             log.as_mut().map_or(Ok(()), |log| writeln!(log, "{line}"))
-        };
-        match write() {
+        });
+        match outcome {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 written = Err(error);

@@ -494,7 +494,7 @@ mod tests {
         };
         counters.capture.insert("eth0".into(), eth0);
         counters.capture.insert("a\"b".into(), CaptureCounters::default());
-        counters.events_by_kind = [("mtu", 4), ("tcp_syn", 5)].into();
+        counters.events_by_kind = [("tcp_syn", 5), ("uptime", 4)].into();
         counters.alerts = [("scan", [("high", 1), ("low", 0)].into())].into();
         let list = WatchListCounters { entries: 3, matches: 2, loaded_at: 1_763_900_000_250_000_000 };
         counters.watch_lists.insert("a\"b.csv".into(), list);
@@ -522,7 +522,7 @@ mod tests {
             r#"huginn_net_capture_worker_kernel_dropped_total{interface="eth0",worker="1"} 2"#,
             r#"huginn_net_capture_up{interface="eth0"} 1"#,
             r#"huginn_net_capture_up{interface="a\"b"} 0"#,
-            r#"huginn_net_events_by_kind_total{kind="mtu"} 4"#,
+            r#"huginn_net_events_by_kind_total{kind="uptime"} 4"#,
             r#"huginn_net_alerts_total{kind="scan",severity="high"} 1"#,
             r#"huginn_net_alerts_total{kind="scan",severity="low"} 0"#,
             r#"huginn_net_matches_total{list="a\"b.csv"} 2"#,

@@ -5,8 +5,8 @@ use huginn_net::record::EVENT_NAMES;
 use crate::args::{Format, ProtocolArgument};
 
 /// The events of p0f.
-const P0F_EVENTS: [&str; 8] =
-    ["tcp_syn", "tcp_syn_ack", "mtu", "uptime", "host_change", "ip_sharing", "http_request", "http_response"];
+const P0F_EVENTS: [&str; 7] =
+    ["tcp_syn", "tcp_syn_ack", "uptime", "host_change", "ip_sharing", "http_request", "http_response"];
 
 /// The findings that need a baseline.
 const BASELINE_FINDINGS: [&str; 4] = ["new_fingerprint", "new_server", "new_issuer", "new_client_of_host"];
@@ -113,7 +113,7 @@ impl Scope<'_> {
 /// The only protocol that an event comes from; `None` if there are several.
 fn protocol(event: &str) -> Option<(ProtocolArgument, &'static str)> {
     match event {
-        "tcp_syn" | "tcp_syn_ack" | "mtu" | "uptime" | "tool" => Some((ProtocolArgument::Tcp, "tcp")),
+        "tcp_syn" | "tcp_syn_ack" | "uptime" | "tool" => Some((ProtocolArgument::Tcp, "tcp")),
         "http_request" | "http_response" => Some((ProtocolArgument::Http, "http")),
         "tls_client" | "tls_server" | "tls_handshake" | "tls_certificates" => {
             Some((ProtocolArgument::Tls, "tls"))
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn names_are_those_of_the_library() {
         let of_one_protocol = EVENT_NAMES.into_iter().filter(|event| protocol(event).is_some());
-        assert_eq!(of_one_protocol.count(), 14);
+        assert_eq!(of_one_protocol.count(), 13);
         assert!(P0F_EVENTS.iter().all(|event| EVENT_NAMES.contains(event)));
     }
 }

@@ -192,11 +192,11 @@ mod tests {
 
     #[test]
     fn field_of_other_events_names_them() {
-        let message = error("ja4_stable", &["mtu", "tcp_syn"]).unwrap();
+        let message = error("ja4_stable", &["uptime", "tcp_syn"]).unwrap();
         assert!(
             message.starts_with("--fields: no event that is written has the field 'ja4_stable': tls_client"),
             "{message}"
         );
-        assert_eq!(error("ja4", &["mtu", "tls_client"]), None);
+        assert_eq!(error("ja4", &["uptime", "tls_client"]), None);
     }
 }

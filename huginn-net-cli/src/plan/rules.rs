@@ -357,10 +357,6 @@ fn check_events(run: &EventRunArguments, place: WhereEvents) -> Result<(), Failu
             "--format p0f has TCP and HTTP only: add one of them to --protocols, or choose another format",
         ),
     ])?;
-    refuse([(
-        output.events.contains(&"mtu") && format == Format::Human && !output.verbose,
-        "lines of the human format have the MTU with the SYN: add -v, choose another format, or leave 'mtu' out of --events",
-    )])?;
     #[cfg(unix)]
     refuse([(
         place == WhereEvents::Shown

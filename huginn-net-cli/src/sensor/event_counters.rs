@@ -50,11 +50,11 @@ mod tests {
     #[test]
     fn counts_each_kind_on_its_own() {
         let counters = EventCounters::default();
-        for name in ["mtu", "ssh_server", "mtu", "unknown"] {
+        for name in ["uptime", "ssh_server", "uptime", "unknown"] {
             counters.count(name);
         }
         let by_kind = counters.by_kind();
-        assert_eq!((by_kind["mtu"], by_kind["ssh_server"], by_kind["tcp_syn"]), (2, 1, 0));
+        assert_eq!((by_kind["uptime"], by_kind["ssh_server"], by_kind["tcp_syn"]), (2, 1, 0));
         assert_eq!((by_kind.len(), by_kind.values().sum::<u64>()), (EVENT_NAMES.len(), 3));
     }
 

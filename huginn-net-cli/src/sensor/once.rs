@@ -127,7 +127,6 @@ impl<H: Hasher> HashedText<H> {
     fn write_fingerprint(&mut self, event: &Event) -> Option<fmt::Result> {
         let written = match &event.kind {
             Finding::Tcp(found) => write!(self, "{}", found.signature),
-            Finding::Mtu(found) => write!(self, "{:?}", found.mtu),
             Finding::HttpRequest(found) => {
                 self.write_bytes(found.request.host());
                 self.write_bytes(found.request.user_agent());

@@ -131,8 +131,8 @@ fn condition_that_holds_in_no_compared_event_is_an_error() {
     for (condition, message) in [
         ("finding == 'scan'", "--where: diff does not compare the event 'finding', and no other can"),
         (
-            "event in ('mtu', 'uptime')",
-            "--where: diff does not compare the events 'mtu' and 'uptime', and no other",
+            "event in ('tool', 'uptime')",
+            "--where: diff does not compare the events 'uptime' and 'tool', and no other",
         ),
     ] {
         let output = run(&["--where", condition], ["tls-curl.pcap", "tls-clients.pcap"]);

@@ -68,7 +68,7 @@ fn assert_fails(args: &[&str], status: i32, wanted: &str) -> Output {
 fn json_has_common_and_specific_fields() {
     let events = events(&[&capture("curl-nginx.pcap")]);
     let names: Vec<&str> = events.iter().take(4).map(|event| event["event"].as_str().unwrap()).collect();
-    assert_eq!(names, ["tcp_syn", "mtu", "tcp_syn_ack", "mtu"]);
+    assert_eq!(names[..2], ["tcp_syn", "tcp_syn_ack"]);
     let syn = events[0].as_object().unwrap();
     let fields: Vec<&String> = syn.keys().collect();
     for field in [
@@ -85,16 +85,18 @@ fn json_has_common_and_specific_fields() {
         "fuzzy",
         "distance",
         "params",
+        "mtu",
+        "link",
     ] {
         assert!(fields.iter().any(|name| *name == field), "{field} is missing in {fields:?}");
     }
-    assert_eq!(fields.len(), 13, "{fields:?}");
+    assert_eq!(fields.len(), 15, "{fields:?}");
     assert_eq!(syn["subject"], "client");
     assert_eq!(syn["label"]["name"], "Linux");
     assert_eq!(syn["server"]["port"], 80);
     assert_eq!(syn["ts"].as_str().unwrap().len(), "2026-11-21T00:00:00.000000Z".len());
-    assert_eq!(events[1]["mtu"], 1500);
-    assert_eq!(events[2]["subject"], "server");
+    assert_eq!((&syn["mtu"], &syn["link"]), (&1500.into(), &"Ethernet".into()));
+    assert_eq!(events[1]["subject"], "server");
 }
 
 #[test]
@@ -187,8 +189,8 @@ fn filters_and_count_select_packets() {
     assert_eq!(events(&["--exclude-port", "80", &path]).len(), 0);
     assert_eq!(events(&["--exclude-port", "81", "--exclude-net", "2001:db8::/32", &path]).len(), all);
     assert_eq!(events(&["--exclude-net", "0.0.0.0/0", &path]).len(), 0);
-    assert_eq!(events(&["-c", "1", &path]).len(), 2);
-    assert_eq!(events(&["-c", "2", &path]).len(), 4);
+    assert_eq!(events(&["-c", "1", &path]).len(), 1);
+    assert_eq!(events(&["-c", "2", &path]).len(), 2);
 }
 
 #[test]

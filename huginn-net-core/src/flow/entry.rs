@@ -16,8 +16,8 @@ use crate::{Event, Interest, NextSeq, Protocol, Segment, Side, TcpFlags};
 #[derive(Debug)]
 pub(super) struct FlowEntry<S> {
     pub(super) state: S,
-    /// The connection of a SYN that came in the middle of this one, until the server answers it.
-    pub(super) candidate: Option<Box<FlowEntry<S>>>,
+    /// What few flows have.
+    aside: Option<Box<Aside<S>>>,
     /// Capture time of the last SYN of this connection, in nanoseconds, if a SYN started the flow.
     pub(super) last_syn_nanos: u64,
     /// Number of the first packet.
@@ -35,8 +35,15 @@ pub(super) struct FlowEntry<S> {
     pub(super) phase: Phase,
     /// Whether a segment without SYN, FIN and RST cannot change the phase.
     pub(super) is_steady: bool,
-    ending: Ending,
     pub(super) interest: Interest,
+}
+
+/// What few flows have: most of the time, a connection is neither at its end nor contested.
+#[derive(Debug)]
+struct Aside<S> {
+    /// The connection of a SYN that came in the middle of this one, until the server answers it.
+    candidate: Option<Box<FlowEntry<S>>>,
+    ending: Ending,
 }
 
 /// The connection on a 4-tuple to which a segment belongs.
@@ -65,7 +72,7 @@ impl<S> FlowEntry<S> {
         };
         Self {
             state: S::default(),
-            candidate: None,
+            aside: None,
             syn_seq: opening.unwrap_or_else(first_seq),
             last_syn_nanos: segment.ts.as_nanos(),
             first_packet: segment.packet_number,
@@ -75,7 +82,6 @@ impl<S> FlowEntry<S> {
             is_bidirectional: false,
             phase: first_phase(segment),
             is_steady: segment.tcp().is_none(),
-            ending: Ending::default(),
             interest: Interest::More,
         }
     }
@@ -90,16 +96,15 @@ impl<S> FlowEntry<S> {
         syn_lifetime_nanos: u64,
     ) -> Connection {
         if initial_seq(segment).is_none() {
-            let candidate = self.candidate.as_deref();
-            return candidate.map_or(Connection::Current, |candidate| {
+            return self.candidate().map_or(Connection::Current, |candidate| {
                 self.current_or_candidate(candidate, segment, sender_is_low)
             });
         }
-        if !self.ending.is_agreed() && self.repeats_syn(segment, sender_is_low, syn_lifetime_nanos) {
+        if !self.ending().is_agreed() && self.repeats_syn(segment, sender_is_low, syn_lifetime_nanos) {
             return Connection::Current;
         }
         let is_open = self.is_bidirectional || self.buffered_bytes::<P>() > 0;
-        if is_open && !self.ending.is_agreed() && self.interest == Interest::More {
+        if is_open && !self.ending().is_agreed() && self.interest == Interest::More {
             Connection::Candidate
         } else {
             Connection::Other
@@ -156,7 +161,8 @@ impl<S> FlowEntry<S> {
         let Some(tcp) = segment.tcp() else { return };
         let (sender, is_opening) = (self.sender(sender_is_low), self.phase == Phase::Opening);
         let is_reset = tcp.flags.contains(TcpFlags::RST);
-        if tcp.flags.is_fin_or_rst() || self.ending.has_begun() {
+        let mut ending = self.ending();
+        if tcp.flags.is_fin_or_rst() || ending.has_begun() {
             let next = if self.interest == Interest::Done {
                 NextSeq::Unread
             } else {
@@ -169,29 +175,64 @@ impl<S> FlowEntry<S> {
                 && tcp.ack == self.syn_seq.wrapping_add(1);
             let captured = u32::try_from(segment.payload.len()).unwrap_or(u32::MAX);
             let len = captured.saturating_add(segment.payload_missing);
-            self.ending.on_segment(tcp, len, sender, next, !self.is_bidirectional, refuses);
+            ending.on_segment(tcp, len, sender, next, !self.is_bidirectional, refuses);
         }
         let stays = is_opening && (is_reset || tcp.flags.is_initial_syn());
-        self.phase = match self.ending.phase() {
+        self.phase = match ending.phase() {
             Phase::Open if stays => Phase::Opening,
             Phase::Closing | Phase::Ended if P::outlasts_connection(&self.state) => Phase::Open,
             phase => phase,
         };
-        self.is_steady = self.phase == Phase::Open && !self.ending.has_begun();
+        self.set_aside(|aside| aside.ending = ending, ending.has_begun());
+        self.is_steady = self.phase == Phase::Open && self.aside.is_none();
+    }
+
+    fn ending(&self) -> Ending {
+        self.aside.as_ref().map_or_else(Ending::default, |aside| aside.ending)
+    }
+
+    /// The connection of a SYN that came in the middle of this one, until the server answers it.
+    fn candidate(&self) -> Option<&Self> {
+        self.aside.as_ref()?.candidate.as_deref()
+    }
+
+    /// Takes the connection of a SYN that came in the middle of this one.
+    pub(super) fn take_candidate(&mut self) -> Option<Box<Self>> {
+        self.aside.as_mut()?.candidate.take()
+    }
+
+    pub(super) fn set_candidate(&mut self, candidate: Option<Box<Self>>) {
+        let is_some = candidate.is_some();
+        self.set_aside(|aside| aside.candidate = candidate, is_some);
+        self.is_steady &= !is_some;
+    }
+
+    /// Changes what is aside. Drops it once nothing is left; makes it if `is_needed`.
+    fn set_aside(&mut self, set: impl FnOnce(&mut Aside<S>), is_needed: bool) {
+        if !is_needed && self.aside.is_none() {
+            return;
+        }
+        let new = || Box::new(Aside { candidate: None, ending: Ending::default() });
+        let aside = self.aside.get_or_insert_with(new);
+        set(aside);
+        if aside.candidate.is_none() && !aside.ending.has_begun() {
+            self.aside = None;
+        }
     }
 
     /// Returns the heap memory of the flow, in bytes.
     #[inline]
     pub(super) fn buffered_bytes<P: Protocol<Flow = S>>(&self) -> usize {
         let own = P::buffered_bytes(&self.state);
-        self.candidate.as_ref().map_or(own, |candidate| {
+        let Some(aside) = &self.aside else { return own };
+        let own = own.saturating_add(size_of::<Aside<S>>());
+        aside.candidate.as_ref().map_or(own, |candidate| {
             own.saturating_add(size_of::<Self>()).saturating_add(P::buffered_bytes(&candidate.state))
         })
     }
 
     pub(super) fn has_end<P: Protocol<Flow = S>>(&self) -> bool {
-        P::has_end(&self.state)
-            || self.candidate.as_ref().is_some_and(|candidate| P::has_end(&candidate.state))
+        P::has_end(&self.state) || self.candidate().is_some_and(|candidate| P::has_end(&candidate.state))
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "a part of the hash")]

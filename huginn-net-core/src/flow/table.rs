@@ -142,7 +142,7 @@ impl<P: Protocol> FlowTable<P> {
         self.expire(now, events)?;
         for (order, slot) in self.in_order(self.map.kept()) {
             let Some(flow) = self.map.get_mut(slot) else { continue };
-            let (state, candidate) = (std::mem::take(&mut flow.state), flow.candidate.take());
+            let (state, candidate) = (std::mem::take(&mut flow.state), flow.take_candidate());
             self.report_ends(state, candidate, Occasion::CaptureEnd(order), events)?;
         }
         self.clear();
@@ -173,8 +173,9 @@ impl<P: Protocol> FlowTable<P> {
     fn expire(&mut self, now: Timestamp, events: &mut dyn FlowEvents<P::Event>) -> ControlFlow<()> {
         let idle = self.map.expire_all(now);
         for (order, slot) in self.in_order(idle) {
-            let Some(flow) = self.map.take_idle(slot) else { continue };
-            self.report_ends(flow.state, flow.candidate, Occasion::Idle(order), events)?;
+            let Some(mut flow) = self.map.take_idle(slot) else { continue };
+            let candidate = flow.take_candidate();
+            self.report_ends(flow.state, candidate, Occasion::Idle(order), events)?;
         }
         // Times of expiry are multiples of a step. Those before any flow can be idle are skipped.
         let step = self.expiry_step_nanos();
@@ -252,10 +253,7 @@ impl<P: Protocol> FlowTable<P> {
         let Some((slot, flow)) = map.touch_mut(&meta.key, now) else {
             return self.dispatch(None, meta, &segment.segment(), now, events);
         };
-        let may_skip = flow.is_steady
-            && !meta.has_control_flags()
-            && flow.has_seen(meta.sender_is_low)
-            && flow.candidate.is_none();
+        let may_skip = flow.is_steady && !meta.has_control_flags() && flow.has_seen(meta.sender_is_low);
         if may_skip && flow.skips_unread(protocol, meta) {
             return ControlFlow::Continue(());
         }
@@ -282,7 +280,7 @@ impl<P: Protocol> FlowTable<P> {
             return self.start_flow(None, meta.key, now, segment, sender_is_low, events);
         };
         let Some(flow) = self.map.get_mut(slot) else { return ControlFlow::Continue(()) };
-        if has_control_flags || flow.candidate.is_some() {
+        if has_control_flags || !flow.is_steady {
             match flow.connection_of::<P>(segment, sender_is_low, self.syn_lifetime_nanos) {
                 Connection::Current => {}
                 Connection::Other => {
@@ -340,8 +338,9 @@ impl<P: Protocol> FlowTable<P> {
     #[cold]
     #[inline(never)]
     fn report_some(&mut self, events: &mut dyn FlowEvents<P::Event>) -> ControlFlow<()> {
-        for flow in self.map.take_removed() {
-            self.report_ends(flow.state, flow.candidate, Occasion::Segment, events)?;
+        for mut flow in self.map.take_removed() {
+            let candidate = flow.take_candidate();
+            self.report_ends(flow.state, candidate, Occasion::Segment, events)?;
         }
         ControlFlow::Continue(())
     }
@@ -362,7 +361,7 @@ impl<P: Protocol> FlowTable<P> {
         outcome
     }
 
-    /// Reports the last events of a flow, and of the connection that its [candidate](FlowEntry::candidate) would have been.
+    /// Reports the last events of a flow, and of its [candidate](FlowEntry::take_candidate).
     fn report_ends(
         &mut self,
         state: P::Flow,
@@ -391,7 +390,7 @@ impl<P: Protocol> FlowTable<P> {
     ) -> ControlFlow<()> {
         self.report_removed(events)?;
         let Some(flow) = self.map.get_mut(slot) else { return ControlFlow::Continue(()) };
-        let mut candidate = flow.candidate.take();
+        let mut candidate = flow.take_candidate();
         if initial_seq(segment).is_some() {
             let lifetime = self.syn_lifetime_nanos;
             let other = candidate.take_if(|other| !other.repeats_syn(segment, sender_is_low, lifetime));
@@ -412,7 +411,7 @@ impl<P: Protocol> FlowTable<P> {
             outcome = candidate.on_segment(&mut self.protocol, segment, sender_is_low, events);
         }
         if let Some(flow) = self.map.get_mut(slot) {
-            flow.candidate = candidate;
+            flow.set_candidate(candidate);
             let buffered_bytes = flow.buffered_bytes::<P>();
             if self.map.set_buffered_bytes(slot, buffered_bytes) {
                 self.note_eviction(segment);
@@ -427,7 +426,7 @@ impl<P: Protocol> FlowTable<P> {
     #[inline(never)]
     fn confirm_candidate(&mut self, slot: Slot, events: &mut dyn FlowEvents<P::Event>) -> ControlFlow<()> {
         let Some(flow) = self.map.get_mut(slot) else { return ControlFlow::Continue(()) };
-        let Some(candidate) = flow.candidate.take() else { return ControlFlow::Continue(()) };
+        let Some(candidate) = flow.take_candidate() else { return ControlFlow::Continue(()) };
         let buffered_bytes = candidate.buffered_bytes::<P>();
         let ended = std::mem::replace(flow, *candidate);
         self.map.set_buffered_bytes(slot, buffered_bytes);
@@ -462,7 +461,7 @@ impl<P: Protocol> FlowTable<P> {
             }
         }
         if let Some(entry) = existing.and_then(|slot| self.map.get_mut(slot)) {
-            let (ended, candidate) = (std::mem::take(&mut entry.state), entry.candidate.take());
+            let (ended, candidate) = (std::mem::take(&mut entry.state), entry.take_candidate());
             self.report_ends(ended, candidate, Occasion::Segment, events)?;
         }
         flow.update_phase::<P>(segment, sender_is_low);

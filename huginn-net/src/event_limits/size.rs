@@ -171,7 +171,6 @@ impl EventFrame {
 fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
     match finding {
         Finding::Tcp(finding) => tcp(finding),
-        Finding::Mtu(finding) => sum([44, finding.link.as_ref().map_or(0, |link| link.len())]),
         Finding::HttpRequest(finding) => request(finding, limit),
         Finding::HttpResponse(finding) => response(finding, limit),
         Finding::TlsClient(finding) => {
@@ -330,7 +329,8 @@ fn alternative_name(name: &AlternativeName) -> usize {
 fn tcp(finding: &TcpFinding) -> u64 {
     // An option has at most five bytes: `?255,`.
     let layout = finding.signature.layout.kinds().len().saturating_mul(5);
-    sum([200, layout, label(finding.label()), PARAMS])
+    let link = finding.link.as_ref().and_then(|found| found.link.as_ref()).map_or(0, |link| link.len());
+    sum([240, layout, label(finding.label()), PARAMS, link])
 }
 
 /// Bytes of a list of numbers, each by its name.

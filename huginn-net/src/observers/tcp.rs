@@ -30,10 +30,11 @@ impl Observers {
                 TcpEvent::SendsynProbe(signature) | TcpEvent::SendsynResponse(signature) => (signature, true),
                 TcpEvent::Mtu(_) if *by_tool == Some(side) => return,
                 TcpEvent::Mtu(mtu) => {
-                    let finding = MtuFinding { mtu, link: database.match_mtu(mtu).cloned() };
-                    let update = profiles.then(|| Update::Mtu(finding.clone()));
-                    emit(origin, Route::Report(Finding::Mtu(finding)));
-                    return update.into_iter().for_each(|update| emit(origin, Route::Update(update.into())));
+                    if profiles {
+                        let link = MtuFinding { mtu, link: database.match_mtu(mtu).cloned() };
+                        emit(origin, Route::Update(Update::Mtu(link).into()));
+                    }
+                    return;
                 }
                 TcpEvent::Clock(clock) if scope == Scope::Full => {
                     return emit(origin, Route::Update(Update::Clock(clock).into()));

@@ -29,11 +29,19 @@ enum Logged<'a> {
 }
 
 impl<'a> P0fLine<'a> {
-    /// The log line of an event; `None` for events that p0f does not have.
-    pub fn from_event(event: &'a Event) -> Option<Self> {
+    /// The log lines of an event: none of events that p0f does not have, and two of a handshake with an MTU.
+    pub fn of_event(event: &'a Event) -> impl Iterator<Item = Self> {
+        let link = match &event.kind {
+            Finding::Tcp(finding) => finding.link.as_ref(),
+            _ => None,
+        };
+        let lines = [Self::first(event), link.map(|link| Self { event, finding: Logged::Mtu(link) })];
+        lines.into_iter().flatten()
+    }
+
+    fn first(event: &'a Event) -> Option<Self> {
         let finding = match &event.kind {
             Finding::Tcp(finding) => Logged::Tcp(finding),
-            Finding::Mtu(finding) => Logged::Mtu(finding),
             Finding::HttpRequest(finding) => Logged::HttpRequest(&finding.verdict),
             Finding::HttpResponse(finding) => Logged::HttpResponse(&finding.verdict),
             Finding::Uptime(finding) => Logged::Uptime(&finding.uptime),

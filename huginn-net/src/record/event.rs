@@ -14,7 +14,7 @@ use super::describe::{FieldInfo, Fields, Object, Value as _, ValueVisitor, Visit
 use super::flow::FlowRecord;
 use super::kinds::{
     ChangeRecord, ConnectionRecord, FindingRecord, HttpRequestRecord, HttpResponseRecord, MatchRecord,
-    MismatchRecord, MtuRecord, SshClientRecord, SshHandshakeRecord, SshServerRecord, TcpRecord, ToolRecord,
+    MismatchRecord, SshClientRecord, SshHandshakeRecord, SshServerRecord, TcpRecord, ToolRecord,
     UptimeRecord,
 };
 use super::text::{LimitedTexts, Text};
@@ -140,8 +140,6 @@ kinds! {
     TcpSyn(TcpRecord<'a>): "tcp_syn",
     /// The TCP signature of a SYN+ACK.
     TcpSynAck(TcpRecord<'a>): "tcp_syn_ack",
-    /// The MTU and the link type.
-    Mtu(MtuRecord<'a>): "mtu",
     /// The uptime of a host.
     Uptime(UptimeRecord): "uptime",
     /// A change of the fingerprint of a host.
@@ -209,24 +207,23 @@ pub(crate) fn event_number(finding: &Finding) -> usize {
             Handshake::Syn => 0,
             Handshake::SynAck => 1,
         },
-        Finding::Mtu(_) => 2,
-        Finding::Uptime(_) => 3,
-        Finding::HostChange(_) => 4,
-        Finding::IpSharing(_) => 5,
-        Finding::Tool(_) => 6,
-        Finding::Mismatch(_) => 7,
-        Finding::Conflict(_) | Finding::Notice(_) => 8,
-        Finding::Connection(_) => 9,
-        Finding::HttpRequest(_) => 10,
-        Finding::HttpResponse(_) => 11,
-        Finding::TlsClient(_) => 12,
-        Finding::TlsServer(_) => 13,
-        Finding::TlsHandshake(_) => 14,
-        Finding::TlsCertificates(_) => 15,
-        Finding::SshClient(_) => 16,
-        Finding::SshServer(_) => 17,
-        Finding::SshHandshake(_) => 18,
-        Finding::Match(_) => 19,
+        Finding::Uptime(_) => 2,
+        Finding::HostChange(_) => 3,
+        Finding::IpSharing(_) => 4,
+        Finding::Tool(_) => 5,
+        Finding::Mismatch(_) => 6,
+        Finding::Conflict(_) | Finding::Notice(_) => 7,
+        Finding::Connection(_) => 8,
+        Finding::HttpRequest(_) => 9,
+        Finding::HttpResponse(_) => 10,
+        Finding::TlsClient(_) => 11,
+        Finding::TlsServer(_) => 12,
+        Finding::TlsHandshake(_) => 13,
+        Finding::TlsCertificates(_) => 14,
+        Finding::SshClient(_) => 15,
+        Finding::SshServer(_) => 16,
+        Finding::SshHandshake(_) => 17,
+        Finding::Match(_) => 18,
     }
 }
 
@@ -332,7 +329,6 @@ fn describe<'a, U: Use<'a>>(event: &'a Event, cut: &mut Vec<Text<'a>>, to: U) ->
             Handshake::Syn => to.fields(finding.into(), Kind::TcpSyn),
             Handshake::SynAck => to.fields(finding.into(), Kind::TcpSynAck),
         },
-        Finding::Mtu(finding) => to.fields(finding.into(), Kind::Mtu),
         Finding::Uptime(finding) => to.fields(finding.into(), Kind::Uptime),
         Finding::HostChange(finding) => to.fields(finding.into(), Kind::HostChange),
         Finding::IpSharing(finding) => to.fields(finding.into(), Kind::IpSharing),

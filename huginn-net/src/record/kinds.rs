@@ -16,7 +16,7 @@ use crate::connection::Connection;
 use crate::consistency::Consistency;
 use crate::finding::{
     BeaconNotice, BeaconTarget, CertificateNames, ChangeFinding, HttpRequestFinding, HttpResponseFinding,
-    MtuFinding, ScanNotice, ScanTarget, SshClientFinding, SshHandshakeFinding, SshServerFinding, TcpFinding,
+    ScanNotice, ScanTarget, SshClientFinding, SshHandshakeFinding, SshServerFinding, TcpFinding,
     TrafficNotice, TrafficNoticeKind, UptimeFinding,
 };
 use crate::hosts::ToolFinding;
@@ -47,14 +47,10 @@ records! {
         distance: u8,
         /// Remarks on the match
         params in "params": Text<'a>,
-    }
-
-    /// `mtu`: the size of the largest IP packet, and the link type.
-    pub struct MtuRecord<'a> in "mtu_" {
-        /// Size of the largest IP packet that the sender accepts, in bytes
-        mtu in "mtu": u32,
+        /// Size of the largest IP packet that the sender accepts, in bytes; null without a maximum segment size, and of tools
+        mtu in "mtu": Option<u32>,
         /// Link type with this MTU
-        link: Option<Text<'a>>,
+        link in "mtu_link": Option<Text<'a>>,
     }
 
     /// `uptime`: the TCP timestamp clock of a host.
@@ -439,21 +435,16 @@ impl<'a> From<&'a Label> for LabelRecord<'a> {
 impl<'a> From<&'a TcpFinding> for TcpRecord<'a> {
     #[inline]
     fn from(finding: &'a TcpFinding) -> Self {
-        let TcpFinding { signature, distance, params, .. } = finding;
+        let TcpFinding { signature, distance, params, link, .. } = finding;
         Self {
             sig: Text::of(signature),
             label: finding.label().map(Into::into),
             fuzzy: params.fuzzy,
             distance: distance.hops,
             params: Text::of(params),
+            mtu: link.as_ref().map(|found| found.mtu.0),
+            link: link.as_ref().and_then(|found| found.link.as_deref()).map(Into::into),
         }
-    }
-}
-
-impl<'a> From<&'a MtuFinding> for MtuRecord<'a> {
-    #[inline]
-    fn from(finding: &'a MtuFinding) -> Self {
-        Self { mtu: finding.mtu.0, link: finding.link.as_deref().map(Into::into) }
     }
 }
 

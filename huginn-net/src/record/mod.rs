@@ -51,8 +51,8 @@ pub use self::host::{
 };
 pub use self::kinds::{
     ChangeRecord, ConnectionRecord, FindingRecord, HttpRequestRecord, HttpResponseRecord, LabelRecord,
-    ListedRecord, MismatchRecord, MtuRecord, NearestRecord, SoftwareRecord, SshClientRecord,
-    SshHandshakeRecord, SshServerRecord, TcpRecord, ToolRecord, UptimeRecord,
+    ListedRecord, MismatchRecord, NearestRecord, SoftwareRecord, SshClientRecord, SshHandshakeRecord,
+    SshServerRecord, TcpRecord, ToolRecord, UptimeRecord,
 };
 pub use self::quic::{QuicClientRecord, QuicServerRecord, TransportParameterRecord};
 pub use self::schema::events_schema;

@@ -221,14 +221,14 @@ fn tags_suppress_no_event_of_a_handshake() {
             wire_len: data.len() as u32,
         });
         let mut analyzer = HuginnNet::builder_with(Observers::default().connections(true)).build();
-        let mut mtus = 0;
+        let mut handshakes = 0;
         let mut count = |event: huginn_net::Event| {
             assert_eq!(event.flow.tunnel.as_ref().map_or(0, |path| path.layers().len()), tags);
-            mtus += u32::from(matches!(event.kind, huginn_net::Finding::Mtu(_)));
+            handshakes += u32::from(matches!(event.kind, huginn_net::Finding::Tcp(_)));
         };
         analyzer.analyze(Frames::new(frames), &mut count).unwrap();
         let suppressed = analyzer.protocol().counters().events_suppressed;
-        assert_eq!((mtus, suppressed.connection), (2, 0), "{tags} tags");
+        assert_eq!((handshakes, suppressed.connection), (2, 0), "{tags} tags");
     }
 }
 

@@ -166,7 +166,7 @@ fn shards_and_host_stage_give_events_of_one_analysis() {
         }
     }
     assert!(host_events > 20, "{host_events} events of hosts");
-    assert_eq!(kinds.len(), 12, "{kinds:?}");
+    assert_eq!(kinds.len(), 11, "{kinds:?}");
 }
 
 #[test]

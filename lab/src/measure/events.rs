@@ -127,7 +127,7 @@ mod tests {
         assert_eq!((event.kind, event.client), (Kind::Hello, "10.77.0.10:40000".parse().unwrap()));
         assert_eq!(event.value.as_deref(), Some("t13d"));
         assert_eq!(event.time, Some(1_767_323_045.5));
-        assert_eq!(Format::Json.parse(r#"{"event":"mtu","client":{"ip":"10.77.0.10","port":1}}"#), None);
+        assert_eq!(Format::Json.parse(r#"{"event":"uptime","client":{"ip":"10.77.0.10","port":1}}"#), None);
         assert_eq!(Format::Json.parse("no JSON"), None);
     }
 

@@ -8,8 +8,8 @@ use huginn_net::alert::Alert;
 use huginn_net::core::TransportKind;
 use huginn_net::finding::Connection;
 use huginn_net::finding::{
-    HttpRequestFinding, HttpResponseFinding, HttpVerdict, Match, MtuFinding, SshClientFinding, SystemCheck,
-    TcpFinding, TlsCertificatesFinding, TlsClientFinding, UptimeFinding,
+    HttpRequestFinding, HttpResponseFinding, HttpVerdict, Match, SshClientFinding, SystemCheck, TcpFinding,
+    TlsCertificatesFinding, TlsClientFinding, UptimeFinding,
 };
 use huginn_net::http::Headers;
 use huginn_net::ssh::{Negotiation, SshPeer};
@@ -56,7 +56,7 @@ impl Lines {
         }
     }
 
-    /// Writes an event, except an MTU: the line of the handshake has it. `interface`: the name of the interface that
+    /// Writes an event. `interface`: the name of the interface that
     /// captured the packet, if there are several.
     pub(crate) fn write(
         &self,
@@ -64,13 +64,8 @@ impl Lines {
         event: &Event,
         interface: Option<&str>,
     ) -> io::Result<()> {
-        // The SYN has the MTU, and the hellos have what a completed handshake shows.
-        let is_elsewhere = match &event.kind {
-            Finding::Mtu(_) => true,
-            Finding::TlsHandshake(finding) => finding.handshake.completed,
-            _ => false,
-        };
-        if is_elsewhere {
+        // The hellos have what a completed handshake shows.
+        if matches!(&event.kind, Finding::TlsHandshake(finding) if finding.handshake.completed) {
             return Ok(());
         }
         self.write_head(out, event, interface)?;
@@ -150,10 +145,6 @@ impl Lines {
     fn write_content(&self, out: &mut impl Write, event: &Event) -> io::Result<()> {
         match &event.kind {
             Finding::Tcp(finding) => self.tcp(out, finding),
-            Finding::Mtu(MtuFinding { mtu, link, .. }) => match link {
-                Some(link) => write!(out, "{mtu} bytes, {link}"),
-                None => write!(out, "{mtu} bytes"),
-            },
             Finding::HttpRequest(finding) => self.http_request(out, finding),
             Finding::HttpResponse(finding) => self.http_response(out, finding),
             Finding::SshClient(SshClientFinding { peer, .. }) => self.ssh(out, peer),
@@ -350,7 +341,6 @@ impl Lines {
 /// The protocol, or what a conclusion is about.
 fn protocol_of(event: &Event) -> &'static str {
     match &event.kind {
-        Finding::Mtu(_) => "MTU",
         Finding::Tcp(finding) => match finding.signature.handshake {
             Handshake::Syn => "SYN",
             Handshake::SynAck => "SYN+ACK",

@@ -112,7 +112,7 @@ impl Timeline {
     /// Counts an event.
     pub(crate) fn add(&mut self, event: &Event) {
         let group = match &event.kind {
-            Finding::Tcp(_) | Finding::Mtu(_) => 0,
+            Finding::Tcp(_) => 0,
             Finding::HttpRequest(_) | Finding::HttpResponse(_) => 1,
             Finding::TlsClient(_) | Finding::TlsServer(_) => 2,
             Finding::SshClient(_) | Finding::SshServer(_) | Finding::SshHandshake(_) => 3,

@@ -294,6 +294,12 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         self.entries.get_mut(slot as usize)?.value.as_mut()
     }
 
+    /// Removes the entry of `key`, and returns its value.
+    pub fn take(&mut self, key: &K) -> Option<V> {
+        let slot = self.find(key)?;
+        self.remove(slot)
+    }
+
     /// Returns the entries in arbitrary order, including entries that went idle since [`expire`](Self::expire).
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.entries.iter().filter_map(|entry| Some((&entry.key, entry.value.as_ref()?)))

@@ -92,10 +92,6 @@ impl Blocks {
         }
         match &event.kind {
             Finding::Tcp(finding) => self.tcp(out, finding),
-            Finding::Mtu(MtuFinding { mtu, link, .. }) => {
-                self.verdict(out, "link", link.as_deref())?;
-                self.field(out, "mtu", format_args!("{mtu} bytes"))
-            }
             Finding::HttpRequest(finding) => self.http_request(out, finding, limit),
             Finding::HttpResponse(finding) => self.http_response(out, finding, limit),
             Finding::SshClient(finding) => self.ssh(out, &finding.peer, limit),
@@ -340,6 +336,10 @@ impl Blocks {
         if remarks != "none" {
             self.field(out, "remarks", remarks)?;
         }
+        if let Some(MtuFinding { mtu, link, .. }) = &finding.link {
+            self.known(out, "link", link.as_deref())?;
+            self.field(out, "mtu", format_args!("{mtu} bytes"))?;
+        }
         self.field(out, "signature", finding.signature)
     }
 
@@ -388,7 +388,7 @@ fn title(event: &Event) -> &'static str {
         Finding::Tool(_) => "Tool",
         Finding::Match(_) => "Match",
         Finding::Connection(_) => "Connection",
-        _ => "MTU",
+        _ => "Event",
     }
 }
 
