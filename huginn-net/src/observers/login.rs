@@ -42,6 +42,8 @@ struct Encrypted {
     range: Option<(u32, u32)>,
     segments: u32,
     min_len: u32,
+    /// Number of bytes of a message whose last segment has not come.
+    begun: u32,
 }
 
 impl LoginProgress {
@@ -53,7 +55,7 @@ impl LoginProgress {
         let Self { client, server, lengths, since_login, closes_channel, accept_len } = self;
         let own = sender.choose(&mut *client, &mut *server);
         let (before, min_len) = (own.segments, own.min_len);
-        if let Some(len) = own.add(tcp.first_byte_seq(), payload, len) {
+        if let Some(len) = own.add(tcp.first_byte_seq(), payload, len, tcp.flags.contains(TcpFlags::PSH)) {
             match sender {
                 Side::Client => *closes_channel |= len < *accept_len,
                 Side::Server => {
@@ -95,8 +97,9 @@ fn is_end(flags: TcpFlags) -> bool {
 }
 
 impl Encrypted {
-    /// Adds a segment. Returns the number of its encrypted bytes, unless it has none or repeats them.
-    fn add(&mut self, seq: u32, payload: &[u8], len: u32) -> Option<u32> {
+    /// Adds a segment. Returns the number of encrypted bytes of the message that ends with it: the stack sets PSH at the end of what
+    /// the program writes (RFC 9293, section 3.9.1.2).
+    fn add(&mut self, seq: u32, payload: &[u8], len: u32, is_end: bool) -> Option<u32> {
         let end = seq.wrapping_add(len);
         let new = match &mut self.range {
             Some((_, last)) => {
@@ -114,7 +117,9 @@ impl Encrypted {
                 len.saturating_sub(after)
             }
         };
-        if new == 0 {
+        let new = self.begun.saturating_add(new);
+        self.begun = if is_end { 0 } else { new };
+        if new == 0 || !is_end {
             return None;
         }
         if self.segments == 0 {
@@ -143,10 +148,15 @@ mod tests {
         let mut login = LoginProgress::default();
         let new_keys = [&NEW_KEYS[..], &[0; 10]].concat();
         let (mut seq, mut outcome) = ([0_u32; 2], None);
-        let keys = ["s", "c"].into_iter().map(|side| (side, new_keys.clone(), TcpFlags::ACK));
+        let message = TcpFlags::ACK | TcpFlags::PSH;
+        let keys = ["s", "c"].into_iter().map(|side| (side, new_keys.clone(), message));
         let others = segments.split(' ').map(|word| match word.split_at(1) {
             (".", _) => ("c", Vec::new(), TcpFlags::FIN | TcpFlags::ACK),
-            (side, len) => (side, vec![0xee; len.parse().unwrap()], TcpFlags::ACK),
+            // `s40+`: more of the message follows.
+            (side, len) => match len.strip_suffix('+') {
+                Some(len) => (side, vec![0xee; len.parse().unwrap()], TcpFlags::ACK),
+                None => (side, vec![0xee; len.parse().unwrap()], message),
+            },
         });
         for (side, payload, flags) in keys.chain(others) {
             let (sender, index) = if side == "c" { (Side::Client, 0) } else { (Side::Server, 1) };
@@ -177,6 +187,8 @@ mod tests {
             "s220 c44 s44 c60 s52 c76 s52 c76 s52 c76 s52 c76 s52 c76 s52 c76 s52 .",
             "s220 c104 s44 s52 c68 s52 c68 s52 c68 s52 c68 s52 c68 s52 c68 s52 c68 .",
             "c64 s64 c80 s80 .",
+            // The first message of the server does not fit into a segment.
+            "s200+ s116 c44 s44 c60 s52 c84 s52 .",
         ] {
             assert_eq!(login(failed), Some(true), "{failed}");
         }

@@ -294,6 +294,21 @@ impl Target {
     }
 }
 
+/// The value that most have, if more than half have it, by the vote of Boyer and Moore: two different values cancel each other.
+fn majority<T: PartialEq>(values: impl Iterator<Item = T>) -> Option<T> {
+    let (mut most, mut votes) = (None, 0_usize);
+    for value in values {
+        if votes == 0 {
+            (most, votes) = (Some(value), 1);
+        } else if most.as_ref() == Some(&value) {
+            votes = votes.saturating_add(1);
+        } else {
+            votes = votes.saturating_sub(1);
+        }
+    }
+    most
+}
+
 impl Group {
     /// Targets of one host or port, if connections to them are a scan.
     fn new(
@@ -325,7 +340,8 @@ impl Group {
             // Nothing else sends them.
             ScanSegments::Fin | ScanSegments::Null | ScanSegments::Xmas => (None, None),
             ScanSegments::Ack | ScanSegments::Maimon => {
-                let port = targets.first().map(|(_, target)| target.client_port)?;
+                // Before its scan, Nmap sends probes from another port.
+                let port = majority(targets.iter().map(|(_, target)| target.client_port))?;
                 targets.retain(|(_, target)| {
                     target.is_refused
                         && !target.has_data
@@ -394,19 +410,20 @@ impl ScanTarget {
 
 /// The tool whose packets almost all targets of a group got, and no others.
 fn tool_of(group: &[(SocketAddr, Target)]) -> Option<&Arc<Label>> {
-    // The tool of most targets is left if two targets with different tools cancel each other.
-    let (mut most, mut votes) = (None, 0_usize);
-    for (_, target) in group {
-        let tool = target.tool.as_ref();
-        votes = match votes {
-            0 => {
-                most = tool;
-                1
-            }
-            _ if most == tool => votes.saturating_add(1),
-            _ => votes.saturating_sub(1),
-        };
-    }
+    let most = majority(group.iter().map(|(_, target)| target.tool.as_ref()))?;
     let by_tool = group.iter().filter(|(_, target)| target.tool.as_ref() == most).count();
     most.filter(|_| is_percent(by_tool, group.len(), MIN_SCAN_TOOL_PERCENT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::majority;
+
+    #[test]
+    fn majority_is_found_wherever_it_stands() {
+        assert_eq!(majority([7, 1, 7, 7].into_iter()), Some(7));
+        assert_eq!(majority([1, 1, 7, 7, 7].into_iter()), Some(7), "the others come first");
+        assert_eq!(majority([None, Some(1), None].into_iter()), Some(None));
+        assert_eq!(majority(std::iter::empty::<u16>()), None);
+    }
 }
