@@ -179,8 +179,9 @@ pub(crate) const MAX_CONDITION_DEPTH: usize = 64;
 
 // Findings above fingerprints; docs/findings.md has them.
 
-/// Bytes of a server that a client acknowledges with the segment that shows that it received the SYN+ACK, at most: a window.
-pub(crate) const MAX_ACKNOWLEDGED_BYTES: u32 = 1 << 30;
+/// Bytes of a server that a client acknowledges with the first segment in the capture after the SYN+ACK, at most: more than an initial
+/// window (RFC 6928).
+pub(crate) const MAX_ACKNOWLEDGED_BYTES: u32 = 1 << 16;
 
 /// Largest window of a segment with ACK that a scanner makes: that of older versions of Nmap.
 pub(crate) const MAX_PROBE_WINDOW: u16 = 4096;
@@ -225,6 +226,9 @@ pub(crate) const SEGMENTS_AFTER_LOGIN: u32 = 3;
 /// an old key, tries a few times a minute.
 pub(crate) const MIN_FAILED_LOGINS: u32 = 10;
 pub(crate) const LOGIN_WINDOW_NANOS: u64 = 60_000_000_000;
+
+/// Failed logins with complete handshakes that prove an attack: a host whose address others forge fails a few times itself.
+pub(crate) const MIN_PROVEN_LOGINS: u32 = 5;
 
 /// Time after the last failed login in which one that succeeds belongs to the attack, in nanoseconds.
 pub(crate) const LOGIN_AFTER_ATTEMPTS_NANOS: u64 = 600_000_000_000;

@@ -7,8 +7,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use huginn_net_core::{Event, IdleLimits, IdleMap, Timestamp, TransportKind};
+use huginn_net_core::{Event, IdleLimits, Timestamp, TransportKind};
 
+use super::by_proof::ByProof;
 use super::service::{BeaconService, service};
 use super::{ClientKey, TrafficNotice, TrafficNoticeKind, at_packet, client_of};
 use crate::hosts::RequestFacts;
@@ -125,8 +126,8 @@ enum TargetKey {
 /// A pair is a candidate until its third contact, so that a scan, which makes many pairs, evicts no pair with more.
 #[derive(Debug)]
 pub(super) struct Beacons {
-    candidates: IdleMap<PairKey, Candidate>,
-    series: IdleMap<PairKey, Series>,
+    candidates: ByProof<PairKey, Candidate>,
+    series: ByProof<PairKey, Series>,
     steps: Steps,
 }
 
@@ -155,7 +156,9 @@ struct Series {
     software: Option<Arc<str>>,
     library: Option<Arc<str>>,
     user_agent: Option<Box<[u8]>>,
-    /// Whether it was reported, or repeats itself as no host does.
+    /// Whether it was reported without proof.
+    is_reported: bool,
+    /// Whether it was reported with proof, or repeats itself as no host does.
     is_done: bool,
 }
 
@@ -174,8 +177,6 @@ struct Pair {
     has_name: bool,
     /// Whether the server accepted a connection.
     is_answered: bool,
-    /// Whether the handshake of a contact proves that the client sent its packets.
-    is_proven: bool,
 }
 
 /// The first activity of a contact.
@@ -185,6 +186,8 @@ struct Contact {
     packet: u64,
     /// A hash of what no host repeats: the initial sequence number with the port, and the random of TLS. Zero if it is unknown.
     token: u32,
+    /// Whether its handshake proves that the client sent its packets.
+    is_proven: bool,
     begins: Begins,
 }
 
@@ -208,6 +211,7 @@ struct Activity<'a> {
     token: u32,
     port: u16,
     is_answered: bool,
+    is_proven: bool,
 }
 
 /// What the contacts of a pair have in common.
@@ -264,23 +268,20 @@ impl Beacons {
             max_buffered_bytes: MAX_BEACON_BYTES,
         };
         Self {
-            candidates: IdleMap::new(&limits(MAX_BEACON_CANDIDATES)),
-            series: IdleMap::new(&limits(MAX_BEACON_SERIES)),
+            candidates: ByProof::new(&limits(MAX_BEACON_CANDIDATES)),
+            series: ByProof::new(&limits(MAX_BEACON_SERIES)),
             steps,
         }
     }
 
     pub(super) fn evicted(&self) -> u64 {
-        let of = |counters: huginn_net_core::IdleCounters| {
-            counters.evicted.saturating_add(counters.evicted_for_memory)
-        };
-        of(self.candidates.counters()).saturating_add(of(self.series.counters()))
+        self.candidates.evicted().saturating_add(self.series.evicted())
     }
 
     /// Number of pairs with fewer than three contacts, and of others.
     #[cfg(test)]
     pub(super) fn entries(&self) -> (u64, u64) {
-        (self.candidates.counters().entries, self.series.counters().entries)
+        (self.candidates.entries(), self.series.entries())
     }
 
     pub(super) fn clear(&mut self) {
@@ -304,6 +305,7 @@ impl Beacons {
             token: token(&(event.flow.client.port(), isn)),
             port: event.flow.client.port(),
             is_answered: false,
+            is_proven: false,
         };
         self.on_activity(event, &activity, now, report);
     }
@@ -315,12 +317,14 @@ impl Beacons {
         }
     }
 
-    /// Adds a ClientHello or a request; `is_connection`: the first one of its connection. Its name has a series of its own.
+    /// Adds a ClientHello or a request; `is_connection`: the first one of its connection. Its name has a series of its own. `is_proven`:
+    /// the handshake proves that the client sent it.
     pub(super) fn on_contact<K>(
         &mut self,
         event: &Event<K>,
         facts: &RequestFacts,
         is_connection: bool,
+        is_proven: bool,
         now: Timestamp,
         report: &mut impl FnMut(Event<TrafficNotice>),
     ) {
@@ -334,6 +338,7 @@ impl Beacons {
             token: facts.random.map_or(0, |random| token(&random)),
             port: event.flow.client.port(),
             is_answered: true,
+            is_proven,
         };
         if name.is_none() && event.flow.transport == TransportKind::Udp {
             return self.on_activity(event, &activity, now, report);
@@ -364,9 +369,23 @@ impl Beacons {
 
     /// Notes that the handshake of a connection proves that the client sent its packets.
     pub(super) fn on_proof<K>(&mut self, event: &Event<K>, now: Timestamp) {
-        if let Some(pair) = self.pair_mut(&(client_of(event), address_key(event)), now) {
-            pair.is_proven = true;
+        let key = (client_of(event), address_key(event));
+        self.prove(key, now);
+        let port = event.flow.client.port();
+        if let Some((_, series)) = self.series.touch_mut(&key, now) {
+            let Series { visits, connections, pair, .. } = series;
+            let last = [visits.back_mut(), connections.back_mut()];
+            last.into_iter().flatten().for_each(|contact| contact.prove(pair, port));
+        } else if let Some((_, candidate)) = self.candidates.touch_mut(&key, now) {
+            let Candidate { first, second, pair } = candidate;
+            second.as_mut().unwrap_or(first).prove(pair, port);
         }
+    }
+
+    /// Moves a pair to those that a handshake proves.
+    fn prove(&mut self, key: PairKey, now: Timestamp) {
+        self.candidates.prove(key, now, |_| 0);
+        self.series.prove(key, now, Series::heap_bytes);
     }
 
     /// What is known of a pair.
@@ -385,7 +404,10 @@ impl Beacons {
         report: &mut impl FnMut(Event<TrafficNotice>),
     ) {
         let key = (client_of(event), activity.target);
-        let Some((slot, series)) = self.series.touch_mut(&key, now) else {
+        if activity.is_proven {
+            self.prove(key, now);
+        }
+        let Some((place, series)) = self.series.touch_mut(&key, now) else {
             return self.on_candidate(event, key, activity, now);
         };
         let begins = series.add(event, activity, &self.steps);
@@ -415,21 +437,26 @@ impl Beacons {
             };
             let packets = contacts.iter().take(MAX_NOTICE_PACKETS).map(|contact| contact.packet).collect();
             let mut event = at_packet(event, TrafficNoticeKind::Beacon(kind), packets);
-            event.kind.is_proven = series.pair.is_proven;
+            let proven = contacts.iter().filter(|contact| contact.is_proven).count();
+            event.kind.is_proven = proven.saturating_mul(2) >= contacts.len();
+            event.kind.is_update = series.is_reported;
             event
         });
-        if found.is_some() {
-            // A pair is reported once.
-            series.end();
+        let found = found.filter(|event| event.kind.is_proven || !series.is_reported);
+        // A pair is reported once, and again if later contacts are proven.
+        match &found {
+            Some(event) if event.kind.is_proven => series.end(),
+            Some(_) => series.is_reported = true,
+            None => {}
         }
         let heap_bytes = series.heap_bytes();
-        self.series.set_buffered_bytes(slot, heap_bytes);
+        self.series.set_buffered_bytes(place, heap_bytes);
         found.into_iter().for_each(report);
     }
 
     fn on_candidate<K>(&mut self, event: &Event<K>, key: PairKey, activity: &Activity<'_>, now: Timestamp) {
-        let Some((_, candidate)) = self.candidates.touch_mut(&key, now) else {
-            self.candidates.insert(key, now, Candidate::new(event, activity));
+        let Some((place, candidate)) = self.candidates.touch_mut(&key, now) else {
+            self.candidates.insert(key, now, Candidate::new(event, activity), activity.is_proven);
             return;
         };
         let Some(begins) = candidate.pair.add(event.ts.as_millis(), activity) else {
@@ -452,8 +479,8 @@ impl Beacons {
         // If the series is evicted, the pair starts again.
         *candidate = Candidate::new(event, activity);
         let heap_bytes = series.heap_bytes();
-        if let Some(slot) = self.series.insert(key, now, series) {
-            self.series.set_buffered_bytes(slot, heap_bytes);
+        if let Some(place) = self.series.insert(key, now, series, place.is_proven) {
+            self.series.set_buffered_bytes(place, heap_bytes);
         }
     }
 }
@@ -506,7 +533,13 @@ fn regular(window: &VecDeque<Contact>, contacts: usize, permille: u32, min_perio
 
 impl Contact {
     fn new<K>(event: &Event<K>, activity: &Activity<'_>, begins: Begins) -> Self {
-        Self { ts: event.ts, packet: event.packet_number, token: activity.token, begins }
+        let Activity { token, is_proven, .. } = *activity;
+        Self { ts: event.ts, packet: event.packet_number, token, is_proven, begins }
+    }
+
+    /// Notes that the handshake of the last connection of the pair, if it has this port, proves that the client sent its packets.
+    fn prove(&mut self, pair: &Pair, port: u16) {
+        self.is_proven |= pair.port == port && pair.token == self.token;
     }
 
     /// The time in milliseconds.
@@ -526,7 +559,6 @@ impl Candidate {
             port: activity.port,
             has_name: false,
             is_answered: activity.is_answered,
-            is_proven: false,
         };
         activity.facts.into_iter().for_each(|facts| pair.traits.see(facts));
         let begins = Begins { visit: true, connection: activity.is_connection };
@@ -580,6 +612,7 @@ impl Series {
             software: None,
             library: None,
             user_agent: None,
+            is_reported: false,
             is_done: false,
         }
     }

@@ -5,13 +5,14 @@ use std::fmt::{self, Display};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use huginn_net_core::{Amount, Event, FlowId, IdleLimits, IdleMap, Side, Timestamp};
+use huginn_net_core::{Amount, Event, FlowId, IdleLimits, Side, Timestamp};
 
+use super::by_proof::ByProof;
 use super::{ClientKey, TrafficNotice, TrafficNoticeKind, client_of, millis_between};
 use crate::hosts::{SshLogin, TimeSpan};
 use crate::limits::{
     LOGIN_AFTER_ATTEMPTS_NANOS, LOGIN_WINDOW_NANOS, MAX_LOGIN_PAIRS, MAX_NOTICE_PACKETS, MIN_FAILED_LOGINS,
-    MIN_SCAN_GROWTH_PERCENT,
+    MIN_PROVEN_LOGINS, MIN_SCAN_GROWTH_PERCENT,
 };
 
 /// Failed SSH logins of a client at one server.
@@ -51,7 +52,7 @@ impl Display for BruteForceNotice {
 /// The failed logins of each client at each server.
 #[derive(Debug)]
 pub(super) struct BruteForces {
-    pairs: IdleMap<(ClientKey, SocketAddr), Logins>,
+    pairs: ByProof<(ClientKey, SocketAddr), Logins>,
     /// Pairs whose attempts grew since their last report, and when those that ended were last looked for.
     growing: Vec<(ClientKey, SocketAddr)>,
     swept_at: u64,
@@ -60,16 +61,25 @@ pub(super) struct BruteForces {
 #[derive(Debug)]
 struct Logins {
     /// The last failed logins: as many as are an attack.
-    window: VecDeque<(u64, Timestamp, u64)>,
+    window: VecDeque<FailedLogin>,
     /// The attack, once there is one.
     found: Option<Attack>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FailedLogin {
+    at: u64,
+    ts: Timestamp,
+    packet_number: u64,
+    is_proven: bool,
 }
 
 #[derive(Debug)]
 struct Attack {
     notice: BruteForceNotice,
     packets: Vec<u64>,
-    is_proven: bool,
+    /// Number of failed logins whose handshakes show that the client has its address.
+    proven: u32,
     /// The last failed login.
     at: u64,
     packet_number: u64,
@@ -85,11 +95,11 @@ impl BruteForces {
             idle_timeout: Duration::from_nanos(LOGIN_AFTER_ATTEMPTS_NANOS),
             max_buffered_bytes: usize::MAX,
         };
-        Self { pairs: IdleMap::new(&limits), growing: Vec::new(), swept_at: 0 }
+        Self { pairs: ByProof::new(&limits), growing: Vec::new(), swept_at: 0 }
     }
 
     pub(super) fn evicted(&self) -> u64 {
-        self.pairs.counters().evicted
+        self.pairs.evicted()
     }
 
     pub(super) fn clear(&mut self) {
@@ -106,20 +116,23 @@ impl BruteForces {
         report: &mut impl FnMut(Event<TrafficNotice>),
     ) {
         let (key, at) = ((client_of(event), event.flow.server), now.as_nanos());
+        if is_proven {
+            self.pairs.prove(key, now, |_| 0);
+        }
         if !login.is_failed {
             // Others have no failed logins.
             let attack = self.pairs.touch_mut(&key, now).and_then(|(_, logins)| logins.found.as_mut());
             if let Some(attack) = attack.filter(|attack| !attack.notice.has_login) {
                 attack.notice.has_login = true;
                 attack.flow = event.flow.clone();
-                attack.is_proven |= is_proven;
                 report(attack.report(event.ts, event.packet_number));
             }
             return;
         }
         let new = || Logins { window: VecDeque::new(), found: None };
-        let slot = self.pairs.touch(&key, now).or_else(|| self.pairs.insert(key, now, new()));
-        let Some(logins) = slot.and_then(|slot| self.pairs.get_mut(slot)) else { return };
+        let place = self.pairs.touch_mut(&key, now).map(|(place, _)| place);
+        let place = place.or_else(|| self.pairs.insert(key, now, new(), is_proven));
+        let Some(logins) = place.and_then(|place| self.pairs.get_mut(place)) else { return };
         if let Some(attack) = &mut logins.found {
             attack.add(event, at, is_proven);
             if attack.notice.attempts >= attack.reported.saturating_mul(10) {
@@ -131,15 +144,16 @@ impl BruteForces {
             return;
         }
         let window = &mut logins.window;
-        window.push_back((at, event.ts, event.packet_number));
-        while window.front().is_some_and(|(first, ..)| at.saturating_sub(*first) > LOGIN_WINDOW_NANOS) {
+        window.push_back(FailedLogin { at, ts: event.ts, packet_number: event.packet_number, is_proven });
+        while window.front().is_some_and(|first| at.saturating_sub(first.at) > LOGIN_WINDOW_NANOS) {
             window.pop_front();
         }
         if window.len() < MIN_FAILED_LOGINS as usize {
             return;
         }
         let window = std::mem::take(window);
-        let Some((_, first_seen, _)) = window.front().copied() else { return };
+        let Some(FailedLogin { ts: first_seen, .. }) = window.front().copied() else { return };
+        let proven = window.iter().filter(|login| login.is_proven).count();
         let notice = BruteForceNotice {
             server: event.flow.server,
             attempts: u32::try_from(window.len()).unwrap_or(u32::MAX),
@@ -149,8 +163,8 @@ impl BruteForces {
         };
         let attack = logins.found.insert(Attack {
             notice,
-            packets: window.iter().take(MAX_NOTICE_PACKETS).map(|(.., packet)| *packet).collect(),
-            is_proven,
+            packets: window.iter().take(MAX_NOTICE_PACKETS).map(|login| login.packet_number).collect(),
+            proven: u32::try_from(proven).unwrap_or(u32::MAX),
             at,
             packet_number: event.packet_number,
             flow: event.flow.clone(),
@@ -195,7 +209,7 @@ impl Attack {
         self.notice.last_seen = event.ts;
         (self.at, self.packet_number) = (at, event.packet_number);
         self.flow = event.flow.clone();
-        self.is_proven |= is_proven;
+        self.proven = self.proven.saturating_add(is_proven.into());
     }
 
     fn has_grown(&self) -> bool {
@@ -206,7 +220,7 @@ impl Attack {
     /// The event of the attack as it is.
     fn report(&mut self, ts: Timestamp, packet_number: u64) -> Event<TrafficNotice> {
         let mut notice = TrafficNotice::new(TrafficNoticeKind::BruteForce(self.notice), self.packets.clone());
-        notice.is_proven = self.is_proven;
+        notice.is_proven = self.proven >= MIN_PROVEN_LOGINS;
         notice.is_update = self.reported > 0;
         self.reported = self.notice.attempts;
         Event::new(ts, packet_number, self.flow.clone(), Side::Client, notice)

@@ -3,6 +3,7 @@
 mod baseline;
 mod beacon;
 mod brute_force;
+mod by_proof;
 mod known_servers;
 mod once;
 mod scan;
@@ -73,7 +74,7 @@ pub struct TrafficNotice {
     pub packets: Vec<u64>,
     /// Whether a handshake proves that the client sent the packets.
     pub is_proven: bool,
-    /// Whether an earlier event reported the same with smaller numbers.
+    /// Whether an earlier event reported the same with smaller numbers, or without proof.
     pub is_update: bool,
 }
 
@@ -234,17 +235,18 @@ impl Notices {
 
     /// Takes an update of the host table.
     pub(crate) fn on_update(&mut self, update: &Event<HostUpdate>, report: &mut impl FnMut(Event<Finding>)) {
+        use TrafficNoticeKind::{Beacon, BruteForce, Scan};
+
         let Self { clock, scans, brute_forces, beacons, servers, once, counters } = self;
         let now = clock.tick(update.ts);
         let is_proven = update.kind.is_proven();
         let is_beacon = Cell::new(false);
         let mut report = |mut event: Event<TrafficNotice>| {
             counters.count(&event.kind);
-            is_beacon.set(is_beacon.get() || matches!(event.kind.kind, TrafficNoticeKind::Beacon(_)));
-            // The connection of the packet is evidence of other conclusions.
-            let is_own =
-                matches!(event.kind.kind, TrafficNoticeKind::Scan(_) | TrafficNoticeKind::BruteForce(_));
-            event.kind.is_proven |= is_proven && !is_own;
+            is_beacon.set(is_beacon.get() || matches!(event.kind.kind, Beacon(_)));
+            // Conclusions from several connections have a proof of their own.
+            let has_own = matches!(event.kind.kind, Scan(_) | BruteForce(_) | Beacon(_));
+            event.kind.is_proven |= is_proven && !has_own;
             report(event.map(|notice| Finding::Notice(Box::new(notice))));
         };
         scans.on_time(now, &mut report);
@@ -262,9 +264,9 @@ impl Notices {
                 }
             },
             Update::Request(contact) => {
-                servers.on_hello(update, contact, now);
-                beacons.on_contact(update, contact, true, now, &mut report);
-                once.on_contact(update, contact, now, &mut report);
+                servers.on_hello(update, contact, is_proven, now);
+                beacons.on_contact(update, contact, true, is_proven, now, &mut report);
+                once.on_contact(update, contact, is_proven, now, &mut report);
             }
             Update::Progress(progress) => {
                 scans.on_progress(update, progress.step, is_proven, now, &mut report);
@@ -276,18 +278,18 @@ impl Notices {
                     _ => {}
                 }
             }
-            Update::Server(facts) => servers.on_server(update, facts, now, &mut report),
+            Update::Server(facts) => servers.on_server(update, facts, is_proven, now, &mut report),
             Update::Http(http) => {
                 if let Some(contact) = &http.contact {
-                    beacons.on_contact(update, contact, http.counts, now, &mut report);
-                    once.on_contact(update, contact, now, &mut report);
+                    beacons.on_contact(update, contact, http.counts, is_proven, now, &mut report);
+                    once.on_contact(update, contact, is_proven, now, &mut report);
                 }
-                once.on_head(update, http, now, &mut report);
+                once.on_head(update, http, is_proven, now, &mut report);
             }
             _ => {}
         }
         if is_beacon.get() {
-            servers.on_regular(update, now, &mut report);
+            servers.on_regular(update, is_proven, now, &mut report);
         }
     }
 

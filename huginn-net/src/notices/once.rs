@@ -4,9 +4,10 @@ use std::fmt::{self, Display};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-use huginn_net_core::{Event, IdleLimits, IdleMap, Timestamp};
+use huginn_net_core::{Event, IdleLimits, Timestamp};
 use huginn_net_http::Role;
 
+use super::by_proof::ByProof;
 use super::{ClientKey, HttpUpdate, TrafficNotice, TrafficNoticeKind, at_packet, client_of};
 use crate::hosts::{Contradiction, RequestFacts, contradiction_of_head};
 use crate::limits::{MAX_NOTICES_ONCE, NOTICE_IDLE_SECS};
@@ -46,10 +47,10 @@ impl Display for ImitationNotice {
     }
 }
 
-/// What was reported.
+/// What was reported, and whether with proof.
 #[derive(Debug)]
 pub(super) struct Once {
-    reported: IdleMap<(ClientKey, u64), ()>,
+    reported: ByProof<(ClientKey, u64), ()>,
 }
 
 impl Once {
@@ -59,33 +60,35 @@ impl Once {
             idle_timeout: Duration::from_secs(NOTICE_IDLE_SECS),
             max_buffered_bytes: usize::MAX,
         };
-        Self { reported: IdleMap::new(&limits) }
+        Self { reported: ByProof::new(&limits) }
     }
 
     pub(super) fn clear(&mut self) {
         *self = Self::new();
     }
 
-    /// Reports a client that is not the software that it claims to be, once for each claim.
+    /// Reports a client that is not the software that it claims to be, once for each claim, and again with proof.
     pub(super) fn on_contact<K>(
         &mut self,
         event: &Event<K>,
         contact: &RequestFacts,
+        is_proven: bool,
         now: Timestamp,
         report: &mut impl FnMut(Event<TrafficNotice>),
     ) {
         let Some(imitation) = &contact.imitation else { return };
-        if self.is_first((client_of(event), hash(&imitation.claim)), now) {
-            let kind = TrafficNoticeKind::Imitation((**imitation).clone());
-            report(at_packet(event, kind, vec![event.packet_number]));
-        }
+        let key = (client_of(event), hash(&imitation.claim));
+        self.report(event, key, is_proven, now, report, || {
+            TrafficNoticeKind::Imitation((**imitation).clone())
+        });
     }
 
-    /// Reports the first contradiction of a client.
+    /// Reports the first contradiction of a client, and the first one with proof.
     pub(super) fn on_head<K>(
         &mut self,
         event: &Event<K>,
         head: &HttpUpdate,
+        is_proven: bool,
         now: Timestamp,
         report: &mut impl FnMut(Event<TrafficNotice>),
     ) {
@@ -94,14 +97,30 @@ impl Once {
             return;
         }
         let Some(contradiction) = contradiction_of_head(head) else { return };
-        if self.is_first((client_of(event), 0), now) {
-            let kind = TrafficNoticeKind::Contradiction(ContradictionNotice { contradiction });
-            report(at_packet(event, kind, vec![event.packet_number]));
-        }
+        self.report(event, (client_of(event), 0), is_proven, now, report, || {
+            TrafficNoticeKind::Contradiction(ContradictionNotice { contradiction })
+        });
     }
 
-    fn is_first(&mut self, key: (ClientKey, u64), now: Timestamp) -> bool {
-        self.reported.touch(&key, now).is_none() && self.reported.insert(key, now, ()).is_some()
+    /// Reports what was not reported, or only without proof.
+    fn report<K>(
+        &mut self,
+        event: &Event<K>,
+        key: (ClientKey, u64),
+        is_proven: bool,
+        now: Timestamp,
+        report: &mut impl FnMut(Event<TrafficNotice>),
+        kind: impl FnOnce() -> TrafficNoticeKind,
+    ) {
+        let was_proven = self.reported.touch_mut(&key, now).map(|(place, ())| place.is_proven);
+        match was_proven {
+            None => _ = self.reported.insert(key, now, (), is_proven),
+            Some(false) if is_proven => self.reported.prove(key, now, |()| 0),
+            Some(_) => return,
+        }
+        let mut event = at_packet(event, kind(), vec![event.packet_number]);
+        event.kind.is_update = was_proven.is_some();
+        report(event);
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use huginn_net_core::{Event, IdleLimits, IdleMap, Timestamp};
 use huginn_net_tls::{Certificate, CertificateFields};
 
+use super::by_proof::ByProof;
 use super::service::service;
 use super::{ClientKey, TrafficNotice, TrafficNoticeKind, at_packet, client_of, known_servers};
 use crate::hosts::{RequestFacts, is_public};
@@ -267,11 +268,11 @@ impl CertificateFacts {
 /// TLS servers that clients contact without a name.
 #[derive(Debug)]
 pub(super) struct Servers {
-    pairs: IdleMap<(ClientKey, SocketAddr), Pair>,
+    pairs: ByProof<(ClientKey, SocketAddr), Pair>,
     /// Clients with connections of a browser.
     browsers: IdleMap<ClientKey, ()>,
-    /// Clients and servers of reported C2 certificates.
-    c2: IdleMap<(ClientKey, SocketAddr), ()>,
+    /// Clients and servers of reported C2 certificates, and whether they were reported with proof.
+    c2: ByProof<(ClientKey, SocketAddr), ()>,
 }
 
 /// A client and a server.
@@ -287,8 +288,16 @@ struct Pair {
     is_settled: bool,
     /// Whether something explains the server.
     is_explained: bool,
-    /// Whether it was reported, and whether with strong marks.
-    reported: Option<bool>,
+    /// Whether it was reported, and whether with strong marks and with proof.
+    reported: Option<(bool, bool)>,
+}
+
+impl Pair {
+    fn heap_bytes(&self) -> usize {
+        let Some(names) = &self.certificate else { return 0 };
+        let packets = MAX_NOTICE_PACKETS.saturating_mul(size_of::<u64>());
+        names.subject.len().saturating_add(names.issuer.len()).saturating_add(packets)
+    }
 }
 
 impl Servers {
@@ -299,33 +308,35 @@ impl Servers {
             max_buffered_bytes: MAX_SERVER_BYTES,
         };
         Self {
-            pairs: IdleMap::new(&limits(MAX_SERVERS)),
+            pairs: ByProof::new(&limits(MAX_SERVERS)),
             browsers: IdleMap::new(&limits(MAX_BROWSER_CLIENTS)),
-            c2: IdleMap::new(&limits(MAX_SERVERS)),
+            c2: ByProof::new(&limits(MAX_SERVERS)),
         }
     }
 
     pub(super) fn evicted(&self) -> u64 {
-        let of = |counters: huginn_net_core::IdleCounters| {
-            counters.evicted.saturating_add(counters.evicted_for_memory)
-        };
         let Self { pairs, browsers, c2 } = self;
-        let maps = [pairs.counters(), browsers.counters(), c2.counters()];
-        maps.into_iter().map(of).fold(0, u64::saturating_add)
+        pairs.evicted().saturating_add(browsers.counters().evicted).saturating_add(c2.evicted())
     }
 
     /// Number of pairs, and of clients with a browser.
     #[cfg(test)]
     pub(super) fn entries(&self) -> (u64, u64) {
-        (self.pairs.counters().entries, self.browsers.counters().entries)
+        (self.pairs.entries(), self.browsers.counters().entries)
     }
 
     pub(super) fn clear(&mut self) {
         *self = Self::new();
     }
 
-    /// Adds a ClientHello.
-    pub(super) fn on_hello<K>(&mut self, event: &Event<K>, facts: &RequestFacts, now: Timestamp) {
+    /// Adds a ClientHello. `is_proven`: the handshake proves that the client sent it.
+    pub(super) fn on_hello<K>(
+        &mut self,
+        event: &Event<K>,
+        facts: &RequestFacts,
+        is_proven: bool,
+        now: Timestamp,
+    ) {
         let client = client_of(event);
         if facts.is_browser && self.browsers.touch(&client, now).is_none() {
             self.browsers.insert(client, now, ());
@@ -341,7 +352,10 @@ impl Servers {
         if event.flow.server.ip().is_loopback() {
             return;
         }
-        if self.pairs.touch(&key, now).is_none() {
+        if is_proven {
+            self.pairs.prove(key, now, Pair::heap_bytes);
+        }
+        if self.pairs.touch_mut(&key, now).is_none() {
             let mut marks = ServerMarks::default();
             marks.add(ServerMark::Port, !known_servers::is_tls_port(event.flow.server.port()));
             let pair = Pair {
@@ -354,7 +368,7 @@ impl Servers {
                 is_explained: false,
                 reported: None,
             };
-            self.pairs.insert(key, now, pair);
+            self.pairs.insert(key, now, pair, is_proven);
         }
         if let Some((_, pair)) = self.pairs.touch_mut(&key, now) {
             pair.connections = pair.connections.saturating_add(1);
@@ -364,11 +378,12 @@ impl Servers {
         }
     }
 
-    /// Adds a ServerHello or a certificate.
+    /// Adds a ServerHello or a certificate. `is_proven`: the handshake proves that neither side forged its address.
     pub(super) fn on_server<K>(
         &mut self,
         event: &Event<K>,
         facts: &ServerFacts,
+        is_proven: bool,
         now: Timestamp,
         report: &mut impl FnMut(Event<TrafficNotice>),
     ) {
@@ -378,15 +393,23 @@ impl Servers {
             if let Some((_, pair)) = self.pairs.touch_mut(&key, now) {
                 pair.is_explained = true;
             }
-            if self.c2.touch(&key, now).is_none() {
-                self.c2.insert(key, now, ());
+            // A forged handshake does not hide a later one.
+            let was_proven = self.c2.touch_mut(&key, now).map(|(place, ())| place.is_proven);
+            if was_proven.is_none_or(|was_proven| is_proven && !was_proven) {
+                match was_proven {
+                    Some(_) => self.c2.prove(key, now, |()| 0),
+                    None => _ = self.c2.insert(key, now, (), is_proven),
+                }
                 let certificate = names.clone();
                 let found = C2CertificateNotice { server: event.flow.server, program, certificate };
-                report(at_packet(event, TrafficNoticeKind::C2Certificate(found), vec![event.packet_number]));
+                let kind = TrafficNoticeKind::C2Certificate(found);
+                let mut event = at_packet(event, kind, vec![event.packet_number]);
+                event.kind.is_update = was_proven.is_some();
+                report(event);
             }
             return;
         }
-        let Some((slot, pair)) = self.pairs.touch_mut(&key, now).filter(|_| facts.is_nameless) else {
+        let Some((place, pair)) = self.pairs.touch_mut(&key, now).filter(|_| facts.is_nameless) else {
             return;
         };
         pair.is_settled |= facts.hides_certificate || facts.certificate.is_some();
@@ -396,17 +419,17 @@ impl Servers {
             pair.marks = ServerMarks(pair.marks.0 | marks.0);
             pair.is_explained |= is_explained;
             pair.certificate = Some(names.clone());
-            let bytes = names.subject.len().saturating_add(names.issuer.len());
-            let packets = MAX_NOTICE_PACKETS.saturating_mul(size_of::<u64>());
-            self.pairs.set_buffered_bytes(slot, bytes.saturating_add(packets));
+            let heap_bytes = pair.heap_bytes();
+            self.pairs.set_buffered_bytes(place, heap_bytes);
         }
-        self.judge(event, now, report);
+        self.judge(event, is_proven, now, report);
     }
 
     /// Adds that the client contacts the server at regular intervals.
     pub(super) fn on_regular<K>(
         &mut self,
         event: &Event<K>,
+        is_proven: bool,
         now: Timestamp,
         report: &mut impl FnMut(Event<TrafficNotice>),
     ) {
@@ -414,12 +437,18 @@ impl Servers {
             // Clients of some services connect at regular intervals.
             let has_service = service(None, event.flow.server.port(), None).is_some();
             pair.marks.add(ServerMark::Regular, !has_service);
-            self.judge(event, now, report);
+            self.judge(event, is_proven, now, report);
         }
     }
 
-    /// Reports the server of an event if its marks suffice, and again once they are strong.
-    fn judge<K>(&mut self, event: &Event<K>, now: Timestamp, report: &mut impl FnMut(Event<TrafficNotice>)) {
+    /// Reports the server of an event if its marks suffice, and again once they are strong or the event is proven.
+    fn judge<K>(
+        &mut self,
+        event: &Event<K>,
+        is_proven: bool,
+        now: Timestamp,
+        report: &mut impl FnMut(Event<TrafficNotice>),
+    ) {
         let (client, server) = (client_of(event), event.flow.server);
         let has_browser = self.browsers.touch(&client, now).is_some();
         let Some((_, pair)) = self.pairs.touch_mut(&(client, server), now) else { return };
@@ -436,11 +465,14 @@ impl Servers {
         let Pair { connections, first_seen, .. } = *pair;
         let certificate = pair.certificate.clone();
         let found = UnusualServerNotice { server, marks, certificate, connections, first_seen };
-        let is_strong = found.is_strong();
-        if pair.reported >= Some(is_strong) {
+        let before = pair.reported;
+        let (was_strong, was_proven) = before.unwrap_or_default();
+        let now_reported = Some((was_strong || found.is_strong(), was_proven || is_proven));
+        if before == now_reported {
             return;
         }
-        let is_update = pair.reported.replace(is_strong).is_some();
+        pair.reported = now_reported;
+        let is_update = before.is_some();
         let mut event = at_packet(event, TrafficNoticeKind::UnusualServer(found), pair.packets.clone());
         event.kind.is_update = is_update;
         report(event);

@@ -545,6 +545,19 @@ fn ten_failed_logins_in_a_minute_are_brute_force() {
 }
 
 #[test]
+fn brute_force_is_proven_by_five_logins() {
+    for (proven, expected) in [(4, false), (5, true)] {
+        let mut traffic = Traffic::default();
+        for n in 0..10 {
+            traffic.login(n * 5000, true);
+            let (_, event) = traffic.updates.last_mut().unwrap();
+            event.kind.set_proven(n < proven);
+        }
+        assert_eq!(proofs(traffic), [(expected, false)], "{proven}");
+    }
+}
+
+#[test]
 fn login_after_brute_force_is_an_update() {
     let mut traffic = Traffic::default();
     (0..50).for_each(|n| traffic.login(n * 3000, true));
@@ -1119,6 +1132,91 @@ fn a_million_pairs_have_bounded_memory_and_hide_no_beacon() {
     let (candidates, series) = notices.beacons.entries();
     assert!(candidates <= MAX_BEACON_CANDIDATES as u64 && series <= MAX_BEACON_SERIES as u64);
     assert!(notices.counters().evicted > 900_000, "{:?}", notices.counters());
+}
+
+/// Contacts by address, a minute apart. `has_proof`: whether the handshake of a contact proves the client.
+fn contacts_with_proofs(numbers: std::ops::Range<u64>, has_proof: impl Fn(u64) -> bool) -> Traffic {
+    let mut traffic = Traffic::default();
+    for n in numbers {
+        traffic.syn(n * 60_000, client(1), server(1, 8443));
+        traffic.answer(n * 60_000 + 20, client(1), server(1, 8443));
+        if has_proof(n) {
+            let step = Progress::Continues { has_data: false };
+            traffic.step(n * 60_000 + 21, client(1), server(1, 8443), step);
+        }
+    }
+    traffic
+}
+
+#[test]
+fn beacon_is_proven_if_half_of_its_contacts_are() {
+    assert_eq!(proofs(contacts_with_proofs(0..12, |_| true)), [(true, false)]);
+    assert_eq!(proofs(contacts_with_proofs(0..12, |n| n % 2 == 0)), [(true, false)]);
+    assert_eq!(
+        proofs(contacts_with_proofs(0..12, |n| n == 3 || n == 8)),
+        [(false, false)],
+        "forged around two"
+    );
+    assert_eq!(
+        proofs(contacts_with_proofs(0..40, |n| n > 12)),
+        [(false, false), (true, true)],
+        "forged before"
+    );
+    // A connection of the client between forged contacts proves none of them.
+    let mut traffic = contacts_with_proofs(0..12, |_| false);
+    for n in 0..12 {
+        let (at, client, server) = (n * 60_000 + 1000, client(1), server(1, 8443));
+        let flow = FlowId::new(address(client, 50_000), server, TransportKind::Tcp, None);
+        let step = Update::Progress(ProgressUpdate {
+            step: Progress::Continues { has_data: false },
+            by_tool: false,
+        });
+        let ts = Timestamp::from_nanos((START + at) * 1_000_000, 6);
+        let mut event = Event::new(ts, 1000 + n, flow, Side::Client, HostUpdate::from(step));
+        event.kind.set_proven(true);
+        traffic.updates.push((at, event));
+    }
+    assert_eq!(proofs(traffic), [(false, false)]);
+}
+
+#[test]
+fn flood_of_pairs_evicts_no_proven_beacon() {
+    for proven in 1..=4 {
+        let mut notices = Notices::new(&NoticeSettings::default());
+        let mut found = Vec::new();
+        let mut add = |notices: &mut Notices, traffic: Traffic| {
+            for (_, update) in &traffic.updates {
+                notices.on_update(update, &mut |event| found.push(event));
+            }
+        };
+        add(&mut notices, contacts_with_proofs(0..proven, |_| true));
+        for contact in 0..3 {
+            let mut flood = Traffic::default();
+            for pair in 0..70_000 {
+                let at = (proven - 1) * 60_000 + 1000 + contact * 3000;
+                flood.syn(at, client(1000 + pair), server(2, 443));
+            }
+            add(&mut notices, flood);
+        }
+        add(&mut notices, contacts_with_proofs(proven..10, |_| true));
+        assert_eq!(found.len(), 1, "{proven} contacts before the flood");
+    }
+}
+
+#[test]
+fn imitation_is_reported_again_with_proof() {
+    let imitation = ImitationNotice {
+        claim: "TLS imitates Firefox".to_owned(),
+        contradicts: vec!["TCP says Linux".to_owned()],
+    };
+    let facts = RequestFacts { imitation: Some(Box::new(imitation)), ..named("www.example") };
+    let mut traffic = Traffic::default();
+    for (at, is_proven) in [(0, false), (1000, false), (2000, true), (3000, true), (4000, false)] {
+        traffic.contact(at, client(1), server(1, 443), &facts);
+        let (_, event) = traffic.updates.last_mut().unwrap();
+        event.kind.set_proven(is_proven);
+    }
+    assert_eq!(proofs(traffic), [(false, false), (true, true)]);
 }
 
 #[test]

@@ -42,10 +42,18 @@ impl Marks {
     const REPEATED: u8 = 2;
     /// The server sent payload before the client went on.
     const DATA: u8 = 4;
+    /// Nothing but the proof is awaited.
+    const OVER: u8 = 8;
+    /// The server sent a SYN+ACK.
+    const ANSWERED: u8 = 16;
+
+    fn has(self, mark: u8) -> bool {
+        self.0 & mark != 0
+    }
 
     /// Sets a mark. Returns whether it was not set before.
     fn set(&mut self, mark: u8) -> bool {
-        let is_new = self.0 & mark == 0;
+        let is_new = !self.has(mark);
         self.0 |= mark;
         is_new
     }
@@ -55,7 +63,7 @@ impl HandshakeProgress {
     /// Whether the client acknowledged the sequence number of a SYN+ACK that was seen: it received it, so that neither side forged its
     /// address.
     pub(super) fn is_proven(self) -> bool {
-        self.marks.0 & Marks::PROVEN != 0
+        self.marks.has(Marks::PROVEN)
     }
 
     /// Whether a segment without SYN, FIN and RST may bring the connection on.
@@ -70,7 +78,7 @@ impl HandshakeProgress {
 
     /// Whether something is awaited.
     pub(super) fn is_pending(self) -> bool {
-        self.phase != Phase::Done && self.marks.0 & Marks::DATA == 0
+        self.phase != Phase::Done && !self.marks.has(Marks::DATA)
     }
 
     /// Takes a segment. Returns what it brings, if `is_followed`; otherwise only the proof is awaited.
@@ -110,6 +118,10 @@ impl HandshakeProgress {
             (Phase::New | Phase::Syn | Phase::Answered, Side::Server) if flags.is_syn_ack() => {
                 self.server_seq = tcp.first_byte_seq().to_ne_bytes();
                 self.phase = Phase::Answered;
+                self.marks.set(Marks::ANSWERED);
+                if has_payload() {
+                    self.marks.set(Marks::DATA);
+                }
                 None
             }
             (Phase::Syn, Side::Server) if flags.contains(TcpFlags::RST) => {
@@ -117,35 +129,64 @@ impl HandshakeProgress {
                 Some(Progress::Refused)
             }
             (Phase::Syn | Phase::Answered, Side::Client) if !flags.contains(TcpFlags::SYN) => {
-                let is_reset = flags.contains(TcpFlags::RST);
+                // A host that knows nothing of the connection answers with RST, which acknowledges what somebody else sent
+                // (RFC 9293, section 3.10.7.1).
+                if flags.contains(TcpFlags::RST) {
+                    self.phase = Phase::Done;
+                    return Some(Progress::Resets);
+                }
                 if !flags.contains(TcpFlags::ACK) {
-                    if is_reset {
-                        self.phase = Phase::Done;
-                    }
-                    return is_reset.then_some(Progress::Resets);
+                    return None;
                 }
-                let ahead = tcp.ack.wrapping_sub(u32::from_ne_bytes(self.server_seq));
-                if self.phase == Phase::Answered && ahead <= MAX_ACKNOWLEDGED_BYTES {
-                    self.marks.set(Marks::PROVEN);
+                let has_data = has_payload() || self.marks.has(Marks::DATA);
+                self.phase = Phase::Open;
+                self.prove(tcp);
+                if has_data || !is_followed {
+                    self.end();
                 }
-                let has_data = !is_reset && (has_payload() || self.marks.0 & Marks::DATA != 0);
-                let is_over = is_reset || has_data || !is_followed;
-                self.phase = if is_over { Phase::Done } else { Phase::Open };
-                Some(if is_reset { Progress::Resets } else { Progress::Continues { has_data } })
+                Some(Progress::Continues { has_data })
             }
-            (Phase::Open, _) if has_payload() => {
-                self.phase = Phase::Done;
-                Some(Progress::Data)
+            (Phase::Open, _) => {
+                if sender == Side::Client && !flags.contains(TcpFlags::RST) {
+                    self.prove(tcp);
+                }
+                if self.marks.has(Marks::OVER) {
+                    self.end();
+                    return None;
+                }
+                let has_data = has_payload();
+                if has_data {
+                    self.end();
+                }
+                has_data.then_some(Progress::Data)
             }
             // Its acknowledgement is still awaited.
-            (Phase::Syn | Phase::Answered, Side::Server) if is_followed && has_payload() => {
-                self.marks.set(Marks::DATA).then_some(Progress::Data)
+            (Phase::Syn | Phase::Answered, Side::Server) if has_payload() => {
+                (self.marks.set(Marks::DATA) && is_followed).then_some(Progress::Data)
             }
             (Phase::New, _) => {
                 self.phase = Phase::Done;
                 None
             }
             _ => None,
+        }
+    }
+
+    /// Checks whether a segment of the client acknowledges the SYN+ACK.
+    fn prove(&mut self, tcp: &TcpHeader<'_>) {
+        // A server sends payload before the first acknowledgement only if the capture lacks that segment.
+        let max_ahead = if self.marks.has(Marks::DATA) { MAX_ACKNOWLEDGED_BYTES } else { 0 };
+        let ahead = tcp.ack.wrapping_sub(u32::from_ne_bytes(self.server_seq));
+        if self.marks.has(Marks::ANSWERED) && tcp.flags.contains(TcpFlags::ACK) && ahead <= max_ahead {
+            self.marks.set(Marks::PROVEN);
+        }
+    }
+
+    /// Ends the progress, except for a proof that may follow: servers wait for it after an acknowledgement of something else.
+    fn end(&mut self) {
+        self.marks.set(Marks::OVER);
+        if self.is_proven() || !self.marks.has(Marks::ANSWERED) {
+            self.phase = Phase::Done;
         }
     }
 }
@@ -196,8 +237,41 @@ mod tests {
             "a guess"
         );
         assert_eq!(progress(&[first, (CLIENT, ACK, 500, b"")]), (continues, false), "no SYN+ACK was seen");
-        assert_eq!(progress(&[first, second, (CLIENT, RST, 500, b"")]), (vec![Progress::Resets], false));
-        assert_eq!(progress(&[first, second, (CLIENT, RST | ACK, 500, b"")]), (vec![Progress::Resets], true));
+        for guess in [501, 500 + MAX_ACKNOWLEDGED_BYTES, 500 + (1 << 31)] {
+            assert!(!progress(&[first, second, (CLIENT, ACK, guess, b"")]).1, "{guess}");
+        }
+        for flags in [RST, RST | ACK] {
+            assert_eq!(
+                progress(&[first, second, (CLIENT, flags, 500, b"")]),
+                (vec![Progress::Resets], false)
+            );
+        }
+    }
+
+    /// Servers wait for the right acknowledgement.
+    #[test]
+    fn acknowledgement_after_wrong_one_is_proof() {
+        let [first, second] = [(CLIENT, SYN, 0, &b""[..]), (SERVER, SYN | ACK, 1, b"")];
+        for payload in [&b""[..], b"data"] {
+            let wrong = (CLIENT, ACK, 7, payload);
+            let continues = Progress::Continues { has_data: !payload.is_empty() };
+            let (steps, is_proven) = progress(&[first, second, wrong, wrong, (CLIENT, ACK, 500, b"")]);
+            assert_eq!((steps[0], is_proven), (continues, true));
+            assert!(!progress(&[first, second, wrong, (CLIENT, RST | ACK, 500, b"")]).1);
+            let zero = (CLIENT, ACK, 0, &b""[..]);
+            assert!(!progress(&[first, wrong, zero, (CLIENT, ACK, 500, b"")]).1, "no SYN+ACK was seen");
+            assert!(!progress(&[first, wrong, second, (CLIENT, ACK, 501, b"")]).1);
+        }
+    }
+
+    /// The capture lacks the segment that completes the handshake, or has it late.
+    #[test]
+    fn later_acknowledgement_is_proof_after_data_of_the_server() {
+        let [first, second, third] =
+            [(CLIENT, SYN, 0, &b""[..]), (SERVER, SYN | ACK, 1, b""), (SERVER, ACK, 1, b"SSH-2.0-x\r\n")];
+        let is_proven = |ack| progress(&[first, second, third, (CLIENT, ACK, ack, b"")]).1;
+        assert!(is_proven(500) && is_proven(511));
+        assert!(!is_proven(499) && !is_proven(501 + MAX_ACKNOWLEDGED_BYTES));
     }
 
     #[test]

@@ -8,12 +8,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use huginn_net_core::{Event, IdleLimits, IdleMap, Timestamp};
+use huginn_net_core::{Event, IdleLimits, Timestamp};
 use huginn_net_db::Label;
 
 use self::client::Client;
 pub use self::notice::{ScanNotice, ScanRemark, ScanSegments, ScanTarget};
 use self::open::OpenScan;
+use super::by_proof::ByProof;
 use super::{ClientKey, NoticeSettings, TrafficNotice, client_of};
 use crate::hosts::{Progress, StrayKind, Tools};
 use crate::limits::{
@@ -24,7 +25,7 @@ use crate::limits::{
 /// The connections of each client in the last minutes, and the scans that were found.
 #[derive(Debug)]
 pub(super) struct Scans {
-    clients: IdleMap<ClientKey, Client>,
+    clients: ByProof<ClientKey, Client>,
     /// Clients to evaluate once their last servers had time to answer, by time.
     due: VecDeque<(u64, ClientKey)>,
     /// Clients with a scan that grew since its last report, and when those that ended were last looked for.
@@ -72,7 +73,7 @@ impl Scans {
             max_buffered_bytes: MAX_SCAN_BYTES,
         };
         Self {
-            clients: IdleMap::new(&limits),
+            clients: ByProof::new(&limits),
             due: VecDeque::new(),
             growing: Vec::new(),
             swept_at: 0,
@@ -83,8 +84,7 @@ impl Scans {
     }
 
     pub(super) fn evicted(&self) -> u64 {
-        let counters = self.clients.counters();
-        counters.evicted.saturating_add(counters.evicted_for_memory)
+        self.clients.evicted()
     }
 
     pub(super) fn clear(&mut self) {
@@ -114,8 +114,10 @@ impl Scans {
     ) {
         let (key, at) = (client_of(event), now.as_nanos());
         let new = || Client::new(at, event.flow.tunnel.clone());
-        let slot = self.clients.touch(&key, now).or_else(|| self.clients.insert(key, now, new()));
-        let Some((slot, client)) = slot.and_then(|slot| Some((slot, self.clients.get_mut(slot)?))) else {
+        let place = self.clients.touch_mut(&key, now).map(|(place, _)| place);
+        let place = place.or_else(|| self.clients.insert(key, now, new(), false));
+        let Some((place, client)) = place.and_then(|place| Some((place, self.clients.get_mut(place)?)))
+        else {
             return;
         };
         let tunnel = &event.flow.tunnel;
@@ -134,7 +136,7 @@ impl Scans {
             self.due.push_back((at.saturating_add(SCAN_ANSWER_NANOS), key));
         }
         let heap_bytes = client.heap_bytes();
-        self.clients.set_buffered_bytes(slot, heap_bytes);
+        self.clients.set_buffered_bytes(place, heap_bytes);
         // Time may stand still.
         if self.due.len() > MAX_SCAN_CLIENTS
             && let Some(due) = self.due.pop_front()
@@ -173,20 +175,20 @@ impl Scans {
             Progress::Repeats | Progress::Login(_) => {}
             Progress::Refused => self.with_client(event, now, |client| client.refuse(server, true)),
             Progress::Data => self.with_client(event, now, |client| client.on_data(server)),
-            Progress::Continues { has_data } => self.with_client(event, now, |client| {
-                client.accept(server, true);
-                if has_data {
-                    client.on_data(server);
-                } else if is_proven {
-                    client.prove(server, now.as_nanos());
-                }
-            }),
-            Progress::Resets => self.with_client(event, now, |client| {
-                client.reset(server);
+            Progress::Continues { has_data } => {
                 if is_proven {
-                    client.prove(server, now.as_nanos());
+                    self.clients.prove(client_of(event), now, Client::heap_bytes);
                 }
-            }),
+                self.with_client(event, now, |client| {
+                    client.accept(server, true);
+                    if has_data {
+                        client.on_data(server);
+                    } else if is_proven {
+                        client.prove(server, now.as_nanos());
+                    }
+                });
+            }
+            Progress::Resets => self.with_client(event, now, |client| client.reset(server)),
         }
     }
 
@@ -201,10 +203,10 @@ impl Scans {
     }
 
     fn change(&mut self, key: ClientKey, now: Timestamp, change: impl FnOnce(&mut Client)) {
-        let Some((slot, client)) = self.clients.touch_mut(&key, now) else { return };
+        let Some((place, client)) = self.clients.touch_mut(&key, now) else { return };
         change(client);
         let heap_bytes = client.heap_bytes();
-        self.clients.set_buffered_bytes(slot, heap_bytes);
+        self.clients.set_buffered_bytes(place, heap_bytes);
     }
 
     /// Evaluates the clients whose last servers had time to answer.
@@ -259,7 +261,9 @@ impl Scans {
     ) {
         // After a pause, the idle timeout of the client may be over.
         let at = at.min(now.as_nanos());
-        let Some((slot, client)) = self.clients.touch_mut(&key, Timestamp::from_nanos(at, 9)) else { return };
+        let Some((place, client)) = self.clients.touch_mut(&key, Timestamp::from_nanos(at, 9)) else {
+            return;
+        };
         client.is_due = false;
         let tunnel = client.tunnel.clone();
         let settled_at = self.settled_at.max(now.as_nanos());
@@ -279,7 +283,7 @@ impl Scans {
             self.growing.push(key);
         }
         let heap_bytes = client.heap_bytes();
-        self.clients.set_buffered_bytes(slot, heap_bytes);
+        self.clients.set_buffered_bytes(place, heap_bytes);
     }
 }
 

@@ -1,0 +1,108 @@
+//! A table of hosts whose proven entries are not evicted for others.
+
+use std::hash::Hash;
+
+use huginn_net_core::{IdleLimits, IdleMap, Slot, Timestamp};
+
+/// Entries about hosts. Those of hosts whose handshakes prove their addresses have a map of their own, so that packets with forged
+/// addresses, of which a flood has any number, evict none of them. The limits apply to each of the two maps.
+#[derive(Debug)]
+pub(super) struct ByProof<K, V> {
+    unproven: IdleMap<K, V>,
+    proven: IdleMap<K, V>,
+}
+
+/// The place of an entry, valid until the table changes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub(super) is_proven: bool,
+    slot: Slot,
+}
+
+impl<K: Copy + Eq + Hash, V> ByProof<K, V> {
+    pub(super) fn new(limits: &IdleLimits) -> Self {
+        Self { unproven: IdleMap::new(limits), proven: IdleMap::new(limits) }
+    }
+
+    /// Number of entries.
+    #[cfg(test)]
+    pub(super) fn entries(&self) -> u64 {
+        self.unproven.counters().entries + self.proven.counters().entries
+    }
+
+    /// Number of entries that were evicted.
+    pub(super) fn evicted(&self) -> u64 {
+        let of = |map: &IdleMap<K, V>| {
+            let counters = map.counters();
+            counters.evicted.saturating_add(counters.evicted_for_memory)
+        };
+        of(&self.unproven).saturating_add(of(&self.proven))
+    }
+
+    /// Returns the value of a key, and marks it as most recently used.
+    pub(super) fn touch_mut(&mut self, key: &K, now: Timestamp) -> Option<(Place, &mut V)> {
+        let is_proven = self.proven.touch(key, now).is_some();
+        let (slot, value) = self.map_mut(is_proven).touch_mut(key, now)?;
+        Some((Place { is_proven, slot }, value))
+    }
+
+    /// Inserts a value whose key [`touch_mut`](Self::touch_mut) did not find.
+    pub(super) fn insert(&mut self, key: K, now: Timestamp, value: V, is_proven: bool) -> Option<Place> {
+        let slot = self.map_mut(is_proven).insert(key, now, value)?;
+        Some(Place { is_proven, slot })
+    }
+
+    /// Moves an entry with this heap memory to the proven ones.
+    pub(super) fn prove(&mut self, key: K, now: Timestamp, heap_bytes: impl FnOnce(&V) -> usize) {
+        let Some(value) = self.unproven.take(&key) else { return };
+        let heap_bytes = heap_bytes(&value);
+        if let Some(slot) = self.proven.insert(key, now, value) {
+            self.proven.set_buffered_bytes(slot, heap_bytes);
+        }
+    }
+
+    pub(super) fn get_mut(&mut self, place: Place) -> Option<&mut V> {
+        self.map_mut(place.is_proven).get_mut(place.slot)
+    }
+
+    /// Returns the value of a key without counting it as used.
+    pub(super) fn peek_mut(&mut self, key: &K) -> Option<&mut V> {
+        self.proven.peek_mut(key).or_else(|| self.unproven.peek_mut(key))
+    }
+
+    /// Sets the heap memory of a value.
+    pub(super) fn set_buffered_bytes(&mut self, place: Place, bytes: usize) {
+        self.map_mut(place.is_proven).set_buffered_bytes(place.slot, bytes);
+    }
+
+    fn map_mut(&mut self, is_proven: bool) -> &mut IdleMap<K, V> {
+        if is_proven { &mut self.proven } else { &mut self.unproven }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn unproven_entries_evict_no_proven_one() {
+        let limits =
+            IdleLimits { max_entries: 4, idle_timeout: Duration::from_secs(60), max_buffered_bytes: 100 };
+        let mut table = ByProof::new(&limits);
+        let now = |secs: u64| Timestamp::from_nanos(secs * 1_000_000_000, 9);
+        table.insert(0, now(1), "proven at once", true);
+        table.insert(1, now(1), "proven later", false);
+        table.prove(1, now(2), |_| 50);
+        for key in 2..100 {
+            let place = table.insert(key, now(2), "forged", false).unwrap();
+            table.set_buffered_bytes(place, 40);
+        }
+        assert_eq!(table.evicted(), 96);
+        assert_eq!(table.touch_mut(&0, now(3)).map(|(_, value)| *value), Some("proven at once"));
+        let (place, value) = table.touch_mut(&1, now(3)).unwrap();
+        assert_eq!((place.is_proven, *value), (true, "proven later"));
+        assert_eq!(table.entries(), 4, "two forged entries have room");
+    }
+}
