@@ -30,6 +30,7 @@ main() {
     part amplification "$here/amplification.py" --bin "$program"
     part HTTP "$here/http_attempts.py" "$program"
     part faults "$here/faults.sh" "$program"
+    part alerts "$here/alerts.py" "$program" $short
     part loss "$here/loss.py" "$program" $short
 }
 
