@@ -27,7 +27,7 @@ impl<K: Copy + Eq + Hash, V> ByProof<K, V> {
     /// Number of entries.
     #[cfg(test)]
     pub(super) fn entries(&self) -> u64 {
-        self.unproven.counters().entries + self.proven.counters().entries
+        self.unproven.counters().entries.saturating_add(self.proven.counters().entries)
     }
 
     /// Number of entries that were evicted.
