@@ -329,12 +329,12 @@ def test_duckdb_pushes_query_into_scan(monkeypatch):
     for query in (
         "* FROM {}",
         "packet FROM {} WHERE event = 'tls_client' AND ja4 IS NOT NULL AND packet > 10",
-        "packet FROM {} WHERE (event = 'tls_client' AND packet > 10) OR (event = 'mtu' AND client_port > 0)",
+        "packet FROM {} WHERE (event = 'tls_client' AND packet > 10) OR (event = 'uptime' AND client_port > 0)",
         "count(*) FROM {}",
         "event, count(*) FROM {} GROUP BY ALL",
         "ja4 FROM {} WHERE event IN ('tls_client', 'tls_server') AND ja4 IS NOT NULL",
         "packet, ts FROM {} WHERE client_port > 40000 OR ja4 IS NULL",
-        "tls_alpn FROM {} WHERE ts > '2020-01-01' AND event <> 'mtu'",
+        "tls_alpn FROM {} WHERE ts > '2020-01-01' AND event <> 'uptime'",
         "packet FROM {} WHERE event = 'none'",
         "a.ja4 FROM {} a JOIN {} b USING (packet) WHERE b.event = 'tls_server'",
         "packet FROM {} WHERE client_ip LIKE '192%' ORDER BY packet DESC LIMIT 3",
@@ -489,7 +489,7 @@ def test_scan_analyses_events_of_the_query(monkeypatch):
     event, port = pl.col("event"), pl.col("client_port")
     for where, events in (
         (event == "tls_client", ["tls_client"]),
-        ((port > 40000) & event.is_in(["tls_client", "mtu"]) & pl.col("ja4").is_not_null(), ["mtu", "tls_client"]),
+        ((port > 40000) & event.is_in(["tls_client", "uptime"]) & pl.col("ja4").is_not_null(), ["tls_client", "uptime"]),
         ((event == "tls_client") | (port > 40000), None),
         (port > 40000, None),
     ):
