@@ -23,7 +23,7 @@ const PACKETS: [&[u8]; 2] = [
 fn main() {
     let mut analyzer = HuginnNet::builder().build();
     let mut print = |event: Event| {
-        for line in P0fLine::of_event(&event) {
+        for line in P0fLine::lines_from_event(&event) {
             println!("{line}");
         }
     };

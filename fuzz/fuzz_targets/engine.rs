@@ -45,6 +45,6 @@ fn lines(analyzer: &mut HuginnNet, data: &[u8]) -> Vec<String> {
 
 /// Renders an event in both formats.
 fn line(event: &Event) -> String {
-    let p0f: String = P0fLine::of_event(event).map(|line| line.to_string()).collect();
+    let p0f: String = P0fLine::lines_from_event(event).map(|line| line.to_string()).collect();
     p0f + &JsonEvent { event, file: None }.to_string()
 }

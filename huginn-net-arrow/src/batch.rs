@@ -27,7 +27,7 @@ use crate::schema::{schema, schema_of, targets};
 /// let reader = CaptureReader::open(concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-curl/tls-curl.pcap"))?;
 /// HuginnNet::builder().build().analyze(reader, &mut |event: Event| builder.append(&event, None))?;
 /// let batch = builder.finish()?;
-/// assert_eq!(batch.num_rows(), 36);
+/// assert_eq!(batch.num_rows(), 24);
 /// assert!(batch.column_by_name("ja4").is_some());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -157,6 +157,10 @@ impl Protocol for SshObserver {
         flow.streams.next_seq(sender)
     }
 
+    fn outlasts_connection(flow: &mut SshFlow, is_agreed: bool) -> bool {
+        !is_agreed && flow.streams.awaits_message()
+    }
+
     fn has_end(flow: &SshFlow) -> bool {
         flow.streams.has_end() || flow.peers.has_pending()
     }

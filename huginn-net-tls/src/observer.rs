@@ -128,6 +128,13 @@ impl Protocol for TlsObserver {
         }
     }
 
+    fn outlasts_connection(flow: &mut TlsFlow, is_agreed: bool) -> bool {
+        match flow {
+            TlsFlow::Tcp(flow) => !is_agreed && flow.awaits_message(),
+            TlsFlow::Udp(_) => false,
+        }
+    }
+
     fn has_end(flow: &TlsFlow) -> bool {
         matches!(flow, TlsFlow::Tcp(flow) if flow.has_end())
     }

@@ -91,8 +91,8 @@ impl Protocol for WithoutHosts {
         Observers::next_seq(flow, sender)
     }
 
-    fn outlasts_connection(flow: &FlowState) -> bool {
-        Observers::outlasts_connection(flow)
+    fn outlasts_connection(flow: &mut FlowState, is_agreed: bool) -> bool {
+        Observers::outlasts_connection(flow, is_agreed)
     }
 
     fn has_end(flow: &FlowState) -> bool {

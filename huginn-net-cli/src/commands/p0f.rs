@@ -71,7 +71,7 @@ fn read(plan: P0fFilePlan) -> Result<Outcome, Failure> {
     out.write_all(b"\n")?;
     let mut written = Ok(());
     let outcome = analyzer.analyze(reader, &mut |event: Event| {
-        let mut lines = P0fLine::of_event(&event);
+        let mut lines = P0fLine::lines_from_event(&event);
         let outcome = lines.try_for_each(|line| {
             write!(out, "{}", line.block())?;
             log.as_mut().map_or(Ok(()), |log| writeln!(log, "{line}"))

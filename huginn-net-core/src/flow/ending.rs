@@ -14,6 +14,8 @@ pub(super) struct Ending {
     ends: [u32; 2],
     /// For client and server, what there is of the end.
     closes: [Close; 2],
+    /// Whether the server refused the SYN.
+    is_refused: bool,
 }
 
 /// How far a side has closed its direction.
@@ -44,19 +46,24 @@ impl Ending {
         is_alone: bool,
         refuses: bool,
     ) {
-        if refuses {
-            self.closes = [Close::Acknowledged; 2];
+        let is_reset = tcp.flags.contains(TcpFlags::RST);
+        if self.is_refused && !is_reset && !tcp.flags.is_initial_syn() {
+            // The connection goes on: the RST was not the server's.
+            *self = Self::default();
+        }
+        self.is_refused |= refuses;
+        if self.is_refused {
             return;
         }
         self.cancel_passed(tcp, len, sender);
-        if tcp.flags.contains(TcpFlags::ACK) && !tcp.flags.contains(TcpFlags::RST) {
+        if tcp.flags.contains(TcpFlags::ACK) && !is_reset {
             let (end, close) = self.side(sender.peer());
             if *close > Close::No && *close < Close::Reset && *end == tcp.ack {
                 *close = Close::Acknowledged;
             }
         }
         let (end, close) = self.side(sender);
-        if tcp.flags.contains(TcpFlags::RST) {
+        if is_reset {
             let follows_fin = *close >= Close::Expected && *end == tcp.seq;
             let found = match next {
                 _ if follows_fin => Close::Reset,
@@ -73,8 +80,10 @@ impl Ending {
                 NextSeq::Unread => true,
                 NextSeq::Unknown => is_alone,
             };
-            *end = tcp.seq.wrapping_add(len).wrapping_add(1);
-            *close = if is_expected { Close::Expected } else { Close::Sent };
+            let found = if is_expected { Close::Expected } else { Close::Sent };
+            if found >= *close {
+                (*end, *close) = (tcp.seq.wrapping_add(len).wrapping_add(1), found);
+            }
         }
     }
 
@@ -99,19 +108,20 @@ impl Ending {
 
     /// Whether a FIN or RST was sent, and nothing went past it.
     pub(super) fn has_begun(&self) -> bool {
-        self.closes != [Close::No; 2]
+        self.is_refused || self.closes != [Close::No; 2]
     }
 
     /// Whether both sides agree on the end: each has acknowledged the FIN of the other, or the server has refused the SYN. A RST may
     /// be one that the receiver never got.
     pub(super) fn is_agreed(&self) -> bool {
-        self.closes == [Close::Acknowledged; 2]
+        self.is_refused || self.closes == [Close::Acknowledged; 2]
     }
 
     /// The phase of the connection.
     pub(super) fn phase(&self) -> Phase {
         let [client, server] = self.closes;
-        if client.max(server) == Close::Reset || client.min(server) == Close::Acknowledged {
+        if self.is_refused || client.max(server) == Close::Reset || client.min(server) == Close::Acknowledged
+        {
             Phase::Ended
         } else if client.max(server) >= Close::Expected {
             Phase::Closing
@@ -165,6 +175,41 @@ mod tests {
         assert_eq!(phase_with(&[(Side::Client, RST, 101, 0, 0)], |_| NextSeq::Unknown), Phase::Open);
         let after_fin = [(Side::Client, FIN, 100, 500, 0), (Side::Client, RST, 101, 0, 0)];
         assert_eq!(phase(&after_fin), Phase::Ended);
+    }
+
+    /// The initial numbers are those of two sides whose halves of the number space differ or not.
+    #[test]
+    fn refused_connection_that_goes_on_is_open() {
+        for (client, server) in [(5, 9), (5, 1 << 31), (1 << 31, 9), (1 << 31, 1 << 31)] {
+            let mut ending = Ending::default();
+            let mut add = |sender, flags, seq, ack, refuses| {
+                let tcp = TcpHeader {
+                    src_port: 1,
+                    dst_port: 2,
+                    seq,
+                    ack,
+                    flags,
+                    window: 0,
+                    urgent: 0,
+                    options: &[],
+                };
+                ending.on_segment(&tcp, 0, sender, NextSeq::Unknown, false, refuses);
+                (ending.phase(), ending.is_agreed())
+            };
+            let refusal = add(Side::Server, TcpFlags::RST | ACK, 0, client + 1, true);
+            assert_eq!(refusal, (Phase::Ended, true));
+            let syn_ack = TcpFlags::SYN | ACK;
+            assert_eq!(add(Side::Server, syn_ack, server, client + 1, false), (Phase::Open, false));
+        }
+    }
+
+    #[test]
+    fn second_fin_with_another_number_changes_nothing() {
+        let (client, server) = (Side::Client, Side::Server);
+        let forged = (client, FIN, 300, 500, 0);
+        let close =
+            [(client, FIN, 100, 500, 0), forged, (server, FIN, 500, 101, 0), (client, ACK, 101, 501, 0)];
+        assert_eq!(phase(&close), Phase::Ended);
     }
 
     #[test]

@@ -16,8 +16,7 @@ use crate::{Event, Interest, NextSeq, Protocol, Segment, Side, TcpFlags};
 #[derive(Debug)]
 pub(super) struct FlowEntry<S> {
     pub(super) state: S,
-    /// What few flows have.
-    aside: Option<Box<Aside<S>>>,
+    end_state: Option<Box<EndState<S>>>,
     /// Capture time of the last SYN of this connection, in nanoseconds, if a SYN started the flow.
     pub(super) last_syn_nanos: u64,
     /// Number of the first packet.
@@ -38,9 +37,9 @@ pub(super) struct FlowEntry<S> {
     pub(super) interest: Interest,
 }
 
-/// What few flows have: most of the time, a connection is neither at its end nor contested.
+/// The state of a flow that is closing or contested, as few are.
 #[derive(Debug)]
-struct Aside<S> {
+struct EndState<S> {
     /// The connection of a SYN that came in the middle of this one, until the server answers it.
     candidate: Option<Box<FlowEntry<S>>>,
     ending: Ending,
@@ -72,7 +71,7 @@ impl<S> FlowEntry<S> {
         };
         Self {
             state: S::default(),
-            aside: None,
+            end_state: None,
             syn_seq: opening.unwrap_or_else(first_seq),
             last_syn_nanos: segment.ts.as_nanos(),
             first_packet: segment.packet_number,
@@ -103,7 +102,8 @@ impl<S> FlowEntry<S> {
         if !self.ending().is_agreed() && self.repeats_syn(segment, sender_is_low, syn_lifetime_nanos) {
             return Connection::Current;
         }
-        let is_open = self.is_bidirectional || self.buffered_bytes::<P>() > 0;
+        let is_open =
+            self.is_bidirectional || self.candidate().is_some() || P::buffered_bytes(&self.state) > 0;
         if is_open && !self.ending().is_agreed() && self.interest == Interest::More {
             Connection::Candidate
         } else {
@@ -175,48 +175,60 @@ impl<S> FlowEntry<S> {
                 && tcp.ack == self.syn_seq.wrapping_add(1);
             let captured = u32::try_from(segment.payload.len()).unwrap_or(u32::MAX);
             let len = captured.saturating_add(segment.payload_missing);
-            ending.on_segment(tcp, len, sender, next, !self.is_bidirectional, refuses);
+            let is_alone = !self.is_bidirectional && self.has_seen(sender_is_low);
+            ending.on_segment(tcp, len, sender, next, is_alone, refuses);
         }
-        let stays = is_opening && (is_reset || tcp.flags.is_initial_syn());
+        let repeats =
+            tcp.flags.contains(TcpFlags::SYN) && !self.is_bidirectional && self.has_seen(sender_is_low);
+        let stays = is_opening && (is_reset || repeats);
         self.phase = match ending.phase() {
             Phase::Open if stays => Phase::Opening,
-            Phase::Closing | Phase::Ended if P::outlasts_connection(&self.state) => Phase::Open,
+            Phase::Closing | Phase::Ended if self.outlasts_connection::<P>(&ending) => Phase::Open,
             phase => phase,
         };
-        self.set_aside(|aside| aside.ending = ending, ending.has_begun());
-        self.is_steady = self.phase == Phase::Open && self.aside.is_none();
+        self.set_end_state(|end_state| end_state.ending = ending, ending.has_begun());
+        self.is_steady = self.phase == Phase::Open && self.end_state.is_none();
+    }
+
+    /// Whether the flow stays after this end for as long as an open one.
+    fn outlasts_connection<P: Protocol<Flow = S>>(&mut self, ending: &Ending) -> bool {
+        let is_read = self.interest == Interest::More;
+        self.candidate().is_some() || is_read && P::outlasts_connection(&mut self.state, ending.is_agreed())
     }
 
     fn ending(&self) -> Ending {
-        self.aside.as_ref().map_or_else(Ending::default, |aside| aside.ending)
+        self.end_state.as_ref().map_or_else(Ending::default, |end_state| end_state.ending)
     }
 
     /// The connection of a SYN that came in the middle of this one, until the server answers it.
     fn candidate(&self) -> Option<&Self> {
-        self.aside.as_ref()?.candidate.as_deref()
+        self.end_state.as_ref()?.candidate.as_deref()
     }
 
     /// Takes the connection of a SYN that came in the middle of this one.
     pub(super) fn take_candidate(&mut self) -> Option<Box<Self>> {
-        self.aside.as_mut()?.candidate.take()
+        self.end_state.as_mut()?.candidate.take()
     }
 
     pub(super) fn set_candidate(&mut self, candidate: Option<Box<Self>>) {
         let is_some = candidate.is_some();
-        self.set_aside(|aside| aside.candidate = candidate, is_some);
-        self.is_steady &= !is_some;
+        self.set_end_state(|end_state| end_state.candidate = candidate, is_some);
+        if is_some {
+            // It lives no longer than this flow.
+            (self.phase, self.is_steady) = (Phase::Open, false);
+        }
     }
 
-    /// Changes what is aside. Drops it once nothing is left; makes it if `is_needed`.
-    fn set_aside(&mut self, set: impl FnOnce(&mut Aside<S>), is_needed: bool) {
-        if !is_needed && self.aside.is_none() {
+    /// Changes the state. Drops it once nothing is left; makes it if `is_needed`.
+    fn set_end_state(&mut self, set: impl FnOnce(&mut EndState<S>), is_needed: bool) {
+        if !is_needed && self.end_state.is_none() {
             return;
         }
-        let new = || Box::new(Aside { candidate: None, ending: Ending::default() });
-        let aside = self.aside.get_or_insert_with(new);
-        set(aside);
-        if aside.candidate.is_none() && !aside.ending.has_begun() {
-            self.aside = None;
+        let new = || Box::new(EndState { candidate: None, ending: Ending::default() });
+        let end_state = self.end_state.get_or_insert_with(new);
+        set(end_state);
+        if end_state.candidate.is_none() && !end_state.ending.has_begun() {
+            self.end_state = None;
         }
     }
 
@@ -224,10 +236,10 @@ impl<S> FlowEntry<S> {
     #[inline]
     pub(super) fn buffered_bytes<P: Protocol<Flow = S>>(&self) -> usize {
         let own = P::buffered_bytes(&self.state);
-        let Some(aside) = &self.aside else { return own };
-        let own = own.saturating_add(size_of::<Aside<S>>());
-        aside.candidate.as_ref().map_or(own, |candidate| {
-            own.saturating_add(size_of::<Self>()).saturating_add(P::buffered_bytes(&candidate.state))
+        let Some(end_state) = &self.end_state else { return own };
+        let own = own.saturating_add(size_of::<EndState<S>>());
+        end_state.candidate.as_ref().map_or(own, |candidate| {
+            own.saturating_add(size_of::<Self>()).saturating_add(candidate.buffered_bytes::<P>())
         })
     }
 
@@ -287,7 +299,7 @@ pub(super) const CONTROL_FLAGS: TcpFlags = TcpFlags::SYN.union(TcpFlags::FIN).un
 fn first_phase(segment: &Segment<'_>) -> Phase {
     match segment.tcp() {
         None => Phase::Datagrams,
-        Some(tcp) if tcp.flags.is_initial_syn() => Phase::Opening,
+        Some(tcp) if tcp.flags.contains(TcpFlags::SYN) => Phase::Opening,
         Some(_) => Phase::Open,
     }
 }

@@ -287,9 +287,9 @@ impl<P: Protocol> FlowTable<P> {
                     return self.start_flow(Some(slot), meta.key, now, segment, sender_is_low, events);
                 }
                 Connection::Candidate => {
-                    return self.on_candidate_segment(slot, segment, sender_is_low, events);
+                    return self.on_candidate_segment(slot, segment, sender_is_low, now, events);
                 }
-                Connection::Confirmed => self.confirm_candidate(slot, events)?,
+                Connection::Confirmed => self.confirm_candidate(slot, now, events)?,
             }
         }
         if has_control_flags || !self.is_steady(slot) {
@@ -325,8 +325,11 @@ impl<P: Protocol> FlowTable<P> {
     fn update_phase(&mut self, slot: Slot, segment: &Segment<'_>, sender_is_low: bool, now: Timestamp) {
         let Some(flow) = self.map.get_mut(slot) else { return };
         flow.update_phase::<P>(segment, sender_is_low);
-        let phase = flow.phase;
+        let (phase, buffered_bytes) = (flow.phase, flow.buffered_bytes::<P>());
         self.map.set_phase(slot, phase, now);
+        if self.map.set_buffered_bytes(slot, buffered_bytes) {
+            self.note_eviction(segment);
+        }
     }
 
     /// Reports the ends of the flows that the map removed. Breaks when `events` does.
@@ -386,6 +389,7 @@ impl<P: Protocol> FlowTable<P> {
         slot: Slot,
         segment: &Segment<'_>,
         sender_is_low: bool,
+        now: Timestamp,
         events: &mut dyn FlowEvents<P::Event>,
     ) -> ControlFlow<()> {
         self.report_removed(events)?;
@@ -412,7 +416,8 @@ impl<P: Protocol> FlowTable<P> {
         }
         if let Some(flow) = self.map.get_mut(slot) {
             flow.set_candidate(candidate);
-            let buffered_bytes = flow.buffered_bytes::<P>();
+            let (buffered_bytes, phase) = (flow.buffered_bytes::<P>(), flow.phase);
+            self.map.set_phase(slot, phase, now);
             if self.map.set_buffered_bytes(slot, buffered_bytes) {
                 self.note_eviction(segment);
             }
@@ -424,11 +429,17 @@ impl<P: Protocol> FlowTable<P> {
     /// Replaces a flow by its candidate.
     #[cold]
     #[inline(never)]
-    fn confirm_candidate(&mut self, slot: Slot, events: &mut dyn FlowEvents<P::Event>) -> ControlFlow<()> {
+    fn confirm_candidate(
+        &mut self,
+        slot: Slot,
+        now: Timestamp,
+        events: &mut dyn FlowEvents<P::Event>,
+    ) -> ControlFlow<()> {
         let Some(flow) = self.map.get_mut(slot) else { return ControlFlow::Continue(()) };
         let Some(candidate) = flow.take_candidate() else { return ControlFlow::Continue(()) };
-        let buffered_bytes = candidate.buffered_bytes::<P>();
+        let (buffered_bytes, phase) = (candidate.buffered_bytes::<P>(), candidate.phase);
         let ended = std::mem::replace(flow, *candidate);
+        self.map.set_phase(slot, phase, now);
         self.map.set_buffered_bytes(slot, buffered_bytes);
         self.restarted = self.restarted.saturating_add(1);
         self.report_ends(ended.state, None, Occasion::Segment, events)
@@ -467,7 +478,7 @@ impl<P: Protocol> FlowTable<P> {
         flow.update_phase::<P>(segment, sender_is_low);
         self.analysed = self.analysed.wrapping_add(1);
         let outcome = flow.on_segment(&mut self.protocol, segment, sender_is_low, events);
-        let (buffered_bytes, phase) = (P::buffered_bytes(&flow.state), flow.phase);
+        let (buffered_bytes, phase) = (flow.buffered_bytes::<P>(), flow.phase);
         let Self { map, partitions, owned, .. } = self;
         let evictions = map.evictions();
         let slot = match existing {

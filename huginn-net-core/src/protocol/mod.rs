@@ -96,9 +96,10 @@ pub trait Protocol: Send + Sized {
         NextSeq::Unread
     }
 
-    /// Whether a flow waits for something else than segments, such as a secret. Then it stays after the end of its connection for as long as
-    /// an open one.
-    fn outlasts_connection(_flow: &Self::Flow) -> bool {
+    /// Whether a flow stays after the end of its connection for as long as an open one: it waits for something else than segments, such
+    /// as a secret, or for the rest of a message. `is_agreed`: both sides know of the end; else the FIN or RST may be one that the
+    /// receiver never got, and the message may go on.
+    fn outlasts_connection(_flow: &mut Self::Flow, _is_agreed: bool) -> bool {
         false
     }
 

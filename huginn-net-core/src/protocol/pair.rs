@@ -59,6 +59,13 @@ impl<F> ProtocolFlow<F> {
         }
     }
 
+    fn get_mut(&mut self) -> Option<&mut F> {
+        match self {
+            Self::Open(flow) | Self::Done(flow) => Some(flow),
+            Self::Waiting => None,
+        }
+    }
+
     fn take(self) -> Option<F> {
         match self {
             Self::Open(flow) | Self::Done(flow) => Some(flow),
@@ -165,9 +172,9 @@ impl<A: Protocol, B: Protocol> Protocol for (A, B) {
         if matches!(first, NextSeq::Known(_)) { first } else { second().or(first) }
     }
 
-    fn outlasts_connection(flow: &Self::Flow) -> bool {
-        flow.first.get().is_some_and(A::outlasts_connection)
-            || flow.second.get().is_some_and(B::outlasts_connection)
+    fn outlasts_connection(flow: &mut Self::Flow, is_agreed: bool) -> bool {
+        flow.first.get_mut().is_some_and(|flow| A::outlasts_connection(flow, is_agreed))
+            || flow.second.get_mut().is_some_and(|flow| B::outlasts_connection(flow, is_agreed))
     }
 
     #[inline]

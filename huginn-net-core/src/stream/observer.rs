@@ -99,6 +99,10 @@ impl<P: StreamParser> Protocol for StreamObserver<P> {
         flow.next_seq(sender)
     }
 
+    fn outlasts_connection(flow: &mut Self::Flow, is_agreed: bool) -> bool {
+        !is_agreed && flow.awaits_message()
+    }
+
     fn has_end(flow: &Self::Flow) -> bool {
         flow.has_end()
     }

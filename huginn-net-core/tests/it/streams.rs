@@ -62,6 +62,10 @@ impl StreamParser for Lines {
         !self.ended[index(side)]
     }
 
+    fn is_mid_message(&self, side: Side) -> bool {
+        !self.partial[index(side)].is_empty()
+    }
+
     fn buffered_bytes(&self) -> usize {
         self.partial.iter().map(Vec::capacity).sum()
     }
@@ -271,6 +275,29 @@ fn syn_after_an_ignored_end_does_not_replace_connection() {
             let segments = [&opening[..], &[end, syn, line]].concat();
             assert_eq!(reported(&segments), found, "{flags:?} {seq}");
         }
+    }
+}
+
+/// The client pauses after the FIN or RST that the server never gets.
+#[test]
+fn rest_of_a_message_after_an_ignored_end_and_a_pause_is_read() {
+    for flags in [TcpFlags::RST, TcpFlags::FIN | TcpFlags::ACK] {
+        let mut analyzer = Analyzer::<StreamObserver<Lines>>::builder().build();
+        let mut events: Vec<Event<String>> = Vec::new();
+        let mut push = |second, source, destination, flags, seq, payload: &[u8]| {
+            let packet = crate::packet::tcp(source, destination, flags, [seq, 0], &[], payload);
+            assert!(analyzer.push(&crate::packet::frame(second, &packet), &mut events).is_continue());
+        };
+        push(1, CLIENT, SERVER, TcpFlags::SYN, u32::MAX, b"");
+        push(1, SERVER, CLIENT, SYN_ACK, u32::MAX, b"");
+        push(1, CLIENT, SERVER, TcpFlags::ACK, 0, b"on");
+        push(1, CLIENT, SERVER, flags, 2, b"");
+        for second in 2..50 {
+            push(second, ([10, 0, 0, 9], 1), SERVER, TcpFlags::SYN, 1, b"");
+        }
+        push(50, CLIENT, SERVER, TcpFlags::ACK, 2, b"e\n");
+        let lines: Vec<&str> = events.iter().map(|event| event.kind.as_str()).collect();
+        assert_eq!(lines, ["one"], "{flags:?}");
     }
 }
 

@@ -54,6 +54,10 @@ impl<K: Copy + Eq + Hash, V> ByProof<K, V> {
 
     /// Moves an entry with this heap memory to the proven ones.
     pub(super) fn prove(&mut self, key: K, now: Timestamp, heap_bytes: impl FnOnce(&V) -> usize) {
+        // An idle entry counts no more.
+        if self.unproven.touch(&key, now).is_none() {
+            return;
+        }
         let Some(value) = self.unproven.take(&key) else { return };
         let heap_bytes = heap_bytes(&value);
         if let Some(slot) = self.proven.insert(key, now, value) {

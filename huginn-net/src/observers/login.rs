@@ -99,7 +99,7 @@ fn is_end(flags: TcpFlags) -> bool {
 impl Encrypted {
     /// Adds a segment. Returns the number of encrypted bytes of the message that ends with it: the stack sets PSH at the end of what
     /// the program writes (RFC 9293, section 3.9.1.2).
-    fn add(&mut self, seq: u32, payload: &[u8], len: u32, is_end: bool) -> Option<u32> {
+    fn add(&mut self, seq: u32, payload: &[u8], len: u32, ends_message: bool) -> Option<u32> {
         let end = seq.wrapping_add(len);
         let new = match &mut self.range {
             Some((_, last)) => {
@@ -118,8 +118,8 @@ impl Encrypted {
             }
         };
         let new = self.begun.saturating_add(new);
-        self.begun = if is_end { 0 } else { new };
-        if new == 0 || !is_end {
+        self.begun = if ends_message { 0 } else { new };
+        if new == 0 || !ends_message {
             return None;
         }
         if self.segments == 0 {

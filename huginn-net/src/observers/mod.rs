@@ -308,9 +308,12 @@ impl Protocol for Observers {
         }
     }
 
-    fn outlasts_connection(FlowState { protocols, .. }: &FlowState) -> bool {
-        match &protocols.transport {
-            TransportState::Tcp(streams) => streams.parsers().is_some_and(Parsers::waits_for_secret),
+    fn outlasts_connection(FlowState { protocols, .. }: &mut FlowState, is_agreed: bool) -> bool {
+        match &mut protocols.transport {
+            TransportState::Tcp(streams) => {
+                streams.parsers().is_some_and(Parsers::waits_for_secret)
+                    || !is_agreed && !protocols.streams_done && streams.awaits_message()
+            }
             TransportState::Udp(_) => false,
         }
     }

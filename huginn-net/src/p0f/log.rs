@@ -30,7 +30,7 @@ enum Logged<'a> {
 
 impl<'a> P0fLine<'a> {
     /// The log lines of an event: none of events that p0f does not have, and two of a handshake with an MTU.
-    pub fn of_event(event: &'a Event) -> impl Iterator<Item = Self> {
+    pub fn lines_from_event(event: &'a Event) -> impl Iterator<Item = Self> {
         let link = match &event.kind {
             Finding::Tcp(finding) => finding.link.as_ref(),
             _ => None,

@@ -100,7 +100,8 @@ fn p0f_format_equals_p0f_log() {
     for (capture, golden) in goldens("p0f") {
         let mut lines = Vec::new();
         let mut analyzer = HuginnNet::builder_with(Observers::default().scope(Scope::P0f)).build();
-        let mut sink = |event: Event| lines.extend(P0fLine::of_event(&event).map(|line| line.to_string()));
+        let mut sink =
+            |event: Event| lines.extend(P0fLine::lines_from_event(&event).map(|line| line.to_string()));
         analyzer.analyze(CaptureReader::open(&capture).unwrap(), &mut sink).unwrap();
         let (lines, mut golden) = (counted(lines), counted(golden));
         // p0f learns the length of the link header from the first packets. Here the length varies and p0f skips

@@ -20,7 +20,7 @@ fn host_lines(capture: &str, signatures: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut sink = |event: Event| {
         if matches!(event.kind, Finding::HostChange(_) | Finding::IpSharing(_) | Finding::Uptime(_)) {
-            lines.extend(P0fLine::of_event(&event).map(|line| line.to_string()));
+            lines.extend(P0fLine::lines_from_event(&event).map(|line| line.to_string()));
         }
     };
     let capture = CaptureReader::open(file(capture)).unwrap();

@@ -181,12 +181,12 @@ impl Renderer {
                 text.push(b'\n');
             }
             TextFormat::P0fLog => {
-                for line in P0fLine::of_event(event) {
+                for line in P0fLine::lines_from_event(event) {
                     let _ = writeln!(text, "{line}");
                 }
             }
             TextFormat::P0fBlocks => {
-                for line in P0fLine::of_event(event) {
+                for line in P0fLine::lines_from_event(event) {
                     let _ = write!(text, "{}", line.block());
                 }
             }

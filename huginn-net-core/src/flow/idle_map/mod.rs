@@ -279,7 +279,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         Some((entry.value.as_ref()?, Timestamp::from_nanos(entry.last_seen, 9)))
     }
 
-    /// Returns the keys of each partition, those that were idle for longest first, in the order of eviction.
+    /// Returns the keys of each list, those that were idle for longest first.
     pub fn keys_by_age(&self) -> impl Iterator<Item = &K> {
         self.partitions.iter().flat_map(Partition::oldest).flat_map(|oldest| {
             let oldest = self.entries.get(oldest as usize);
@@ -330,7 +330,8 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     fn make_room_in_memory(&mut self, partition_index: u16) {
         while let Some(partition) = self.partitions.get(usize::from(partition_index))
             && partition.buffered_bytes > self.max_buffered_bytes
-            && let Some(oldest) = self.first_to_evict(partition)
+            // Most entries of the early phases have no heap memory.
+            && let Some(oldest) = partition.oldest().min_by_key(|slot| self.moved_at(*slot))
         {
             self.discard(oldest);
             self.counters.evicted_for_memory = self.counters.evicted_for_memory.saturating_add(1);
@@ -589,7 +590,11 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         Some(Slot(slot))
     }
 
-    /// The entry of a partition that is evicted first.
+    fn moved_at(&self, slot: u32) -> Option<u64> {
+        self.entries.get(slot as usize).map(|entry| entry.moved_at)
+    }
+
+    /// The entry that leaves a full partition first.
     fn first_to_evict(&self, partition: &Partition) -> Option<u32> {
         let rank = |slot: &u32| {
             let entry = self.entries.get(*slot as usize);

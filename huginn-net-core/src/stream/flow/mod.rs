@@ -6,7 +6,7 @@ mod visitors;
 
 use self::first_segment::FirstSegment;
 use self::open::Open;
-use self::visitors::{ParserStatus, Resume};
+use self::visitors::{ParserStatus, PartialMessage, Resume};
 use super::initial_seq::{InitialSeq, InitialSeqs};
 use super::padded_ack::may_be_padding;
 use super::{ParserSet, StreamCounters, StreamData, StreamInput, StreamStart};
@@ -175,6 +175,19 @@ impl<S: ParserSet> StreamFlow<S> {
             State::Done => return NextSeq::Unread,
         };
         next.map_or(NextSeq::Unknown, NextSeq::Known)
+    }
+
+    /// Whether a parser waits for its first message, or for the rest of one.
+    pub fn awaits_message(&mut self) -> bool {
+        match &mut self.state {
+            State::NoData => self.initial.has_seen != [false; 2],
+            State::FirstSegment(_) | State::Done => false,
+            State::Open(open) => {
+                let mut partial = PartialMessage(false);
+                open.parsers.visit(&mut partial);
+                partial.0 || open.connection.has_pending()
+            }
+        }
     }
 
     /// Returns the heap memory of the connection, in bytes.

@@ -84,6 +84,17 @@ impl ParserVisitor for Close {
     }
 }
 
+/// Whether a parser has a part of a message.
+pub(super) struct PartialMessage(pub(super) bool);
+
+impl ParserVisitor for PartialMessage {
+    fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
+        let has_part =
+            |parser: &P| [Side::Client, Side::Server].iter().any(|side| parser.is_mid_message(*side));
+        self.0 |= slot.parser().is_some_and(has_part);
+    }
+}
+
 /// Collects the state of all parsers after a segment, and drops the parsers that are done.
 pub(super) struct ParserStatus {
     /// Whether a parser reads client and server.
