@@ -90,7 +90,7 @@ def main():
 def check_counts(browser, program, arguments, folder):
     """Rows of the page against hosts, fingerprints and blind spots in JSON."""
     page = folder / "report.html"
-    write_report(program, arguments, page)
+    write_report(program, ["--merge", *arguments], page)
     hosts = lines(program, ["pcap", "--summary", "--merge", "--format", "json", *arguments])
     shown = open_page(browser, page)
     expect("hosts in the table", shown.rows.get(("host-table", "tr.host"), 0), min(len(hosts), 250))

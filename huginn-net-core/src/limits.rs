@@ -131,7 +131,7 @@ pub(crate) const DEFAULT_MAX_FRAGMENT_BYTES: usize = 16 << 20;
 /// Default reassembly timeout: that of Linux (`net.ipv4.ipfrag_time`).
 pub(crate) const DEFAULT_FRAGMENT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Default maximum number of flows: room for 1,700 new flows per second, each kept for the default idle timeout.
+/// Default maximum number of flows: room for 1,700 new flows per second that stay open for the default idle timeout.
 pub(crate) const DEFAULT_MAX_FLOWS: usize = 1 << 19;
 
 /// Default idle timeout of a flow: that of TCP connections in Zeek (`tcp_inactivity_timeout`).
@@ -142,6 +142,10 @@ pub(crate) const ENDED_STEPS: u64 = 2;
 
 /// Idle timeout of a connection that one side has closed, in nanoseconds: the rest may have been lost.
 pub(crate) const CLOSING_NANOS: u64 = 30_000_000_000;
+
+/// Idle timeout of a connection that only one side has opened, in nanoseconds: Linux repeats its SYN for 127 s, and a step of the
+/// capture's clock counts as 75 s.
+pub(crate) const OPENING_NANOS: u64 = 130_000_000_000;
 
 /// Idle timeout of UDP, in nanoseconds: RFC 4787, section 4.3, wants at least two minutes of a NAT.
 pub(crate) const DATAGRAMS_NANOS: u64 = 120_000_000_000;
@@ -175,7 +179,7 @@ pub(crate) const MAX_REORDER_INTERVAL_NANOS: u64 = 1_000_000_000;
 pub(crate) const CLOCK_TOLERANCES_PER_TIMEOUT: u64 = 32;
 
 /// Greatest idle time that one pause or step of the capture counts as, as a fraction of the idle timeout: a quarter, so
-/// that no single step expires an entry, and entries still expire in a capture that consists of pauses.
+/// that no single step expires an open flow, and flows still expire in a capture that consists of pauses.
 pub(crate) const STEPS_PER_TIMEOUT: u64 = 4;
 
 /// Maximum number of capture clocks that packet time follows besides the current one: interfaces that disagree, each

@@ -191,7 +191,12 @@ pub(super) const FAMILIES: &[Family] = &[
         "Flows with segments of both sides",
         &unlabeled("/flows/bidirectional"),
     ),
-    one(Kind::Counter, "flows_expired", "Flows removed after the idle timeout", &unlabeled("/flows/expired")),
+    one(
+        Kind::Counter,
+        "flows_expired",
+        "Flows removed after their idle timeout",
+        &unlabeled("/flows/expired"),
+    ),
     several(
         "flows_evicted",
         "Flows evicted because of the flow or memory limit",

@@ -17,7 +17,7 @@ use crate::limits::{CLOCK_TOLERANCES_PER_TIMEOUT, MAX_CAPTURE_CLOCKS, STEPS_PER_
 ///   advances the time by its distance. Packets slightly out of order do not change the time.
 /// - Any other timestamp begins a capture clock. It advances the time only once the next packet returns to no other
 ///   clock, and by a quarter of the timeout at most. So a single wrong timestamp, a step back and clocks that
-///   disagree by a constant advance nothing, and one step or pause expires no flow by itself: four in a row do.
+///   disagree by a constant advance nothing, and one step or pause expires no open flow by itself: four in a row do.
 #[derive(Clone, Debug)]
 pub struct PacketClock {
     /// The time, in nanoseconds since the creation of the clock.

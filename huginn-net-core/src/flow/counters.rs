@@ -15,7 +15,7 @@ pub struct FlowCounters {
     pub midstream: u64,
     /// Flows with segments of both sides. The others were captured in one direction only, or had no answer.
     pub bidirectional: u64,
-    /// Flows removed after the idle timeout.
+    /// Flows removed after their [idle timeout](crate::FlowLimits::idle_timeout).
     pub expired: u64,
     /// Flows evicted because the table was full.
     pub evicted: u64,

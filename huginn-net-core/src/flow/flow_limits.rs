@@ -16,7 +16,7 @@ pub struct FlowLimits {
     pub max_flows: usize,
     /// Idle timeout of a flow, in packet time (default 5 minutes). At most 2 minutes count for UDP, 30 seconds for a connection that one
     /// side has closed, two 256ths of the timeout and at most 2 seconds for one that has ended, and
-    /// [`syn_lifetime`](Self::syn_lifetime) for one of which only the SYN was captured.
+    /// 130 seconds for one of which only the SYN was captured.
     pub idle_timeout: Duration,
     /// How long a repeated SYN counts as a retransmission, in packet time (default 130 seconds: Linux
     /// abandons a connection attempt after 127 seconds). A later SYN starts a new flow.

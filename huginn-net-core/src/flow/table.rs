@@ -8,7 +8,7 @@ use super::{
     Entry, FlowCounters, FlowEvents, FlowKey, FlowLimits, FlowOrder, FlowPartitions, IdleMap, Occasion, Slot,
 };
 use crate::decode::LazySegment;
-use crate::limits::{CLOSING_NANOS, DATAGRAMS_NANOS, ENDED_STEPS};
+use crate::limits::{CLOSING_NANOS, DATAGRAMS_NANOS, ENDED_STEPS, OPENING_NANOS};
 use crate::{
     Event, Example, Examples, FlowId, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp,
 };
@@ -56,7 +56,7 @@ impl<P: Protocol> FlowTable<P> {
         let linger = map.reorder_interval_nanos().saturating_mul(ENDED_STEPS);
         map.set_idle_timeout(Phase::Ended, linger);
         map.set_idle_timeout(Phase::Closing, CLOSING_NANOS);
-        map.set_idle_timeout(Phase::Opening, limits.syn_lifetime_nanos());
+        map.set_idle_timeout(Phase::Opening, OPENING_NANOS);
         map.set_idle_timeout(Phase::Datagrams, DATAGRAMS_NANOS);
         Self {
             protocol,

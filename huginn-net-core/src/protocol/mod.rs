@@ -90,8 +90,8 @@ pub trait Protocol: Send + Sized {
         emit: &mut impl FnMut(Origin, Self::Event),
     ) -> Interest;
 
-    /// The sequence number with which a side of a TCP connection goes on. The engine asks at FIN and RST: such a segment with another
-    /// number ends no connection that the protocol reads.
+    /// The sequence number with which a side of a TCP connection goes on. The engine asks at FIN and RST: such a segment with
+    /// another number ends no connection that the protocol reads.
     fn next_seq(_flow: &Self::Flow, _sender: Side) -> NextSeq {
         NextSeq::Unread
     }
@@ -110,8 +110,8 @@ pub trait Protocol: Send + Sized {
         false
     }
 
-    /// Emits the last events of a flow that [has some](Self::has_end): after its idle timeout, when it is evicted, when
-    /// another connection starts on the same addresses, and at the end of the capture.
+    /// Emits the last events of a flow that [has some](Self::has_end): after its [idle timeout](crate::FlowLimits::idle_timeout), when it is
+    /// evicted, when another connection starts on the same addresses, and at the end of the capture.
     fn on_end(&mut self, _flow: Self::Flow, _emit: &mut impl FnMut(Event<Self::Event>)) {}
 
     /// Returns the heap memory of a flow, in bytes, without `Flow` itself: buffered parts of messages, for instance.

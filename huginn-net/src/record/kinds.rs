@@ -47,7 +47,7 @@ records! {
         distance: u8,
         /// Remarks on the match
         params in "params": Text<'a>,
-        /// Size of the largest IP packet that the sender accepts, in bytes; null without a maximum segment size, and of tools
+        /// Size of the largest IP packet that the sender accepts, in bytes; null without a maximum segment size, and for tools
         mtu in "mtu": Option<u32>,
         /// Link type with this MTU
         link in "mtu_link": Option<Text<'a>>,

@@ -386,8 +386,8 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         }
     }
 
-    /// Removes the idle entries at the end of each list, in a map whose entries are all of one phase. [`touch`](Self::touch) does not find the remaining idle
-    /// entries either; a later call removes them.
+    /// Removes the idle entries at the end of each list, in a map whose entries are all of one phase.
+    /// [`touch`](Self::touch) does not find the remaining idle entries either; a later call removes them.
     ///
     /// If time stepped back by more than the idle timeout, an entry becomes idle from now on, so no entry is lost and
     /// none stays forever.
