@@ -11,7 +11,6 @@
 )]
 
 #[path = "packets.rs"]
-#[expect(dead_code, reason = "other benches use more of it")]
 mod packets;
 
 use std::fs;
