@@ -49,7 +49,7 @@ pub struct IdleCounters {
 /// allocates nothing once the slab has reached its working size.
 ///
 /// Each partition has its own lists and an equal part of the limits, so evictions in one partition do not depend on
-/// the others. The flow table has entries of several [phases](Phase), each with a list and an idle timeout; other maps have one.
+/// the others. The flow table has entries of several phases, each with a list and an idle timeout; other maps have one.
 ///
 /// A touch moves an entry to the front of the list only if its last move is older than 1/256 of the idle timeout (at
 /// most a second). So touching a busy entry writes to no other entry. Lookups never return an entry beyond its idle
