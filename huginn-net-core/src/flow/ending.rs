@@ -55,14 +55,19 @@ impl Ending {
         if self.is_refused {
             return;
         }
-        self.cancel_passed(tcp, len, sender);
-        if tcp.flags.contains(TcpFlags::ACK) && !is_reset {
-            let (end, close) = self.side(sender.peer());
-            if *close > Close::No && *close < Close::Reset && *end == tcp.ack {
+        let is_past = |end: u32, number: u32| number.wrapping_sub(end).cast_signed() > 0;
+        let (end, close) = self.side(sender.peer());
+        if *close > Close::No && tcp.flags.contains(TcpFlags::ACK) && !is_reset {
+            if is_past(*end, tcp.ack) {
+                *close = Close::No;
+            } else if *end == tcp.ack && *close < Close::Reset {
                 *close = Close::Acknowledged;
             }
         }
         let (end, close) = self.side(sender);
+        if *close > Close::No && len > 0 && is_past(*end, tcp.seq.wrapping_add(len)) {
+            *close = Close::No;
+        }
         if is_reset {
             let follows_fin = *close >= Close::Expected && *end == tcp.seq;
             let found = match next {
@@ -84,20 +89,6 @@ impl Ending {
             if found >= *close {
                 (*end, *close) = (tcp.seq.wrapping_add(len).wrapping_add(1), found);
             }
-        }
-    }
-
-    /// Forgets the ends that a segment goes past: data after an end, or an acknowledgement of it.
-    fn cancel_passed(&mut self, tcp: &TcpHeader<'_>, len: u32, sender: Side) {
-        let is_past = |end: u32, number: u32| number.wrapping_sub(end).cast_signed() > 0;
-        let (end, close) = self.side(sender);
-        if *close > Close::No && len > 0 && is_past(*end, tcp.seq.wrapping_add(len)) {
-            *close = Close::No;
-        }
-        let (end, close) = self.side(sender.peer());
-        let acknowledges = tcp.flags.contains(TcpFlags::ACK) && !tcp.flags.contains(TcpFlags::RST);
-        if *close > Close::No && acknowledges && is_past(*end, tcp.ack) {
-            *close = Close::No;
         }
     }
 
@@ -139,6 +130,10 @@ mod tests {
     const ACK: TcpFlags = TcpFlags::ACK;
     const RST: TcpFlags = TcpFlags::RST;
 
+    fn header(flags: TcpFlags, seq: u32, ack: u32) -> TcpHeader<'static> {
+        TcpHeader { src_port: 1, dst_port: 2, seq, ack, flags, window: 0, urgent: 0, options: &[] }
+    }
+
     /// The phase after segments of a connection whose next bytes are 100 of the client and 500 of the server.
     fn phase(segments: &[(Side, TcpFlags, u32, u32, u32)]) -> Phase {
         phase_with(segments, |side| NextSeq::Known(side.choose(100, 500)))
@@ -147,9 +142,7 @@ mod tests {
     fn phase_with(segments: &[(Side, TcpFlags, u32, u32, u32)], next: impl Fn(Side) -> NextSeq) -> Phase {
         let mut ending = Ending::default();
         for (sender, flags, seq, ack, len) in segments.iter().copied() {
-            let tcp =
-                TcpHeader { src_port: 1, dst_port: 2, seq, ack, flags, window: 0, urgent: 0, options: &[] };
-            ending.on_segment(&tcp, len, sender, next(sender), false, false);
+            ending.on_segment(&header(flags, seq, ack), len, sender, next(sender), false, false);
         }
         ending.phase()
     }
@@ -183,17 +176,7 @@ mod tests {
         for (client, server) in [(5, 9), (5, 1 << 31), (1 << 31, 9), (1 << 31, 1 << 31)] {
             let mut ending = Ending::default();
             let mut add = |sender, flags, seq, ack, refuses| {
-                let tcp = TcpHeader {
-                    src_port: 1,
-                    dst_port: 2,
-                    seq,
-                    ack,
-                    flags,
-                    window: 0,
-                    urgent: 0,
-                    options: &[],
-                };
-                ending.on_segment(&tcp, 0, sender, NextSeq::Unknown, false, refuses);
+                ending.on_segment(&header(flags, seq, ack), 0, sender, NextSeq::Unknown, false, refuses);
                 (ending.phase(), ending.is_agreed())
             };
             let refusal = add(Side::Server, TcpFlags::RST | ACK, 0, client + 1, true);

@@ -99,12 +99,13 @@ impl<S> FlowEntry<S> {
                 self.current_or_candidate(candidate, segment, sender_is_low)
             });
         }
-        if !self.ending().is_agreed() && self.repeats_syn(segment, sender_is_low, syn_lifetime_nanos) {
+        let has_ended = self.ending().is_agreed();
+        if !has_ended && self.repeats_syn(segment, sender_is_low, syn_lifetime_nanos) {
             return Connection::Current;
         }
         let is_open =
             self.is_bidirectional || self.candidate().is_some() || P::buffered_bytes(&self.state) > 0;
-        if is_open && !self.ending().is_agreed() && self.interest == Interest::More {
+        if is_open && !has_ended && self.interest == Interest::More {
             Connection::Candidate
         } else {
             Connection::Other
@@ -161,6 +162,7 @@ impl<S> FlowEntry<S> {
         let Some(tcp) = segment.tcp() else { return };
         let (sender, is_opening) = (self.sender(sender_is_low), self.phase == Phase::Opening);
         let is_reset = tcp.flags.contains(TcpFlags::RST);
+        let is_alone = !self.is_bidirectional && self.has_seen(sender_is_low);
         let mut ending = self.ending();
         if tcp.flags.is_fin_or_rst() || ending.has_begun() {
             let next = if self.interest == Interest::Done {
@@ -175,12 +177,9 @@ impl<S> FlowEntry<S> {
                 && tcp.ack == self.syn_seq.wrapping_add(1);
             let captured = u32::try_from(segment.payload.len()).unwrap_or(u32::MAX);
             let len = captured.saturating_add(segment.payload_missing);
-            let is_alone = !self.is_bidirectional && self.has_seen(sender_is_low);
             ending.on_segment(tcp, len, sender, next, is_alone, refuses);
         }
-        let repeats =
-            tcp.flags.contains(TcpFlags::SYN) && !self.is_bidirectional && self.has_seen(sender_is_low);
-        let stays = is_opening && (is_reset || repeats);
+        let stays = is_opening && (is_reset || is_alone && tcp.flags.contains(TcpFlags::SYN));
         self.phase = match ending.phase() {
             Phase::Open if stays => Phase::Opening,
             Phase::Closing | Phase::Ended if self.outlasts_connection::<P>(&ending) => Phase::Open,

@@ -10,13 +10,12 @@ use crate::limits::{
 /// Limits of the flow table: number of flows, timeouts and memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowLimits {
-    /// Maximum number of flows (default 524,288). At the limit the table evicts connections that have ended, then those of which only
-    /// the SYN was captured, then those that one side has closed, then other flows; of each the flow that was idle for longest, to
+    /// Maximum number of flows (default 524,288). At the limit the table evicts connections that have ended, then those with a SYN alone,
+    /// then those that one side has closed, then other flows; of each the flow that was idle for longest, to
     /// within a second.
     pub max_flows: usize,
     /// Idle timeout of a flow, in packet time (default 5 minutes). At most 2 minutes count for UDP, 30 seconds for a connection that one
-    /// side has closed, two 256ths of the timeout and at most 2 seconds for one that has ended, and
-    /// 130 seconds for one of which only the SYN was captured.
+    /// side has closed, two 256ths of the timeout and at most 2 seconds for one that has ended, and 130 seconds for one with a SYN alone.
     pub idle_timeout: Duration,
     /// How long a repeated SYN counts as a retransmission, in packet time (default 130 seconds: Linux
     /// abandons a connection attempt after 127 seconds). A later SYN starts a new flow.
@@ -38,10 +37,6 @@ impl Default for FlowLimits {
 }
 
 impl FlowLimits {
-    pub(super) fn syn_lifetime_nanos(&self) -> u64 {
-        u64::try_from(self.syn_lifetime.as_nanos()).unwrap_or(u64::MAX)
-    }
-
     pub(super) fn idle_limits(&self) -> IdleLimits {
         IdleLimits {
             max_entries: self.max_flows,

@@ -65,7 +65,7 @@ impl<P: Protocol> FlowTable<P> {
             owned,
             limits,
             next_expiry_nanos: 0,
-            syn_lifetime_nanos: limits.syn_lifetime_nanos(),
+            syn_lifetime_nanos: u64::try_from(limits.syn_lifetime.as_nanos()).unwrap_or(u64::MAX),
             restarted: 0,
             midstream: 0,
             bidirectional: 0,
@@ -289,7 +289,7 @@ impl<P: Protocol> FlowTable<P> {
                 Connection::Candidate => {
                     return self.on_candidate_segment(slot, segment, sender_is_low, now, events);
                 }
-                Connection::Confirmed => self.confirm_candidate(slot, now, events)?,
+                Connection::Confirmed => self.confirm_candidate(slot, segment, now, events)?,
             }
         }
         if has_control_flags || !self.is_steady(slot) {
@@ -325,6 +325,12 @@ impl<P: Protocol> FlowTable<P> {
     fn update_phase(&mut self, slot: Slot, segment: &Segment<'_>, sender_is_low: bool, now: Timestamp) {
         let Some(flow) = self.map.get_mut(slot) else { return };
         flow.update_phase::<P>(segment, sender_is_low);
+        self.update_map(slot, segment, now);
+    }
+
+    /// Tells the map the phase and the memory of a flow.
+    fn update_map(&mut self, slot: Slot, segment: &Segment<'_>, now: Timestamp) {
+        let Some(flow) = self.map.get_mut(slot) else { return };
         let (phase, buffered_bytes) = (flow.phase, flow.buffered_bytes::<P>());
         self.map.set_phase(slot, phase, now);
         if self.map.set_buffered_bytes(slot, buffered_bytes) {
@@ -416,11 +422,7 @@ impl<P: Protocol> FlowTable<P> {
         }
         if let Some(flow) = self.map.get_mut(slot) {
             flow.set_candidate(candidate);
-            let (buffered_bytes, phase) = (flow.buffered_bytes::<P>(), flow.phase);
-            self.map.set_phase(slot, phase, now);
-            if self.map.set_buffered_bytes(slot, buffered_bytes) {
-                self.note_eviction(segment);
-            }
+            self.update_map(slot, segment, now);
         }
         outcome?;
         self.report_removed(events)
@@ -432,15 +434,14 @@ impl<P: Protocol> FlowTable<P> {
     fn confirm_candidate(
         &mut self,
         slot: Slot,
+        segment: &Segment<'_>,
         now: Timestamp,
         events: &mut dyn FlowEvents<P::Event>,
     ) -> ControlFlow<()> {
         let Some(flow) = self.map.get_mut(slot) else { return ControlFlow::Continue(()) };
         let Some(candidate) = flow.take_candidate() else { return ControlFlow::Continue(()) };
-        let (buffered_bytes, phase) = (candidate.buffered_bytes::<P>(), candidate.phase);
         let ended = std::mem::replace(flow, *candidate);
-        self.map.set_phase(slot, phase, now);
-        self.map.set_buffered_bytes(slot, buffered_bytes);
+        self.update_map(slot, segment, now);
         self.restarted = self.restarted.saturating_add(1);
         self.report_ends(ended.state, None, Occasion::Segment, events)
     }

@@ -85,7 +85,7 @@ pub struct IdleMap<K, V> {
 pub(crate) enum Phase {
     /// Both sides have closed the connection, or one has reset it.
     Ended,
-    /// A connection of which only the SYN was captured.
+    /// A connection with SYNs of one side alone.
     Opening,
     /// A connection that one side has closed.
     Closing,
@@ -252,7 +252,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
 
     /// Returns the number of entries evicted because the map was full, or because of the memory limit.
     #[inline]
-    pub(crate) fn evictions(&self) -> u64 {
+    pub fn evictions(&self) -> u64 {
         self.counters.evicted.saturating_add(self.counters.evicted_for_memory)
     }
 
@@ -423,7 +423,7 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
                 self.remove_idle(least_recent);
             } else if refreshes < MAX_REFRESHES_PER_CHECK {
                 refreshes = refreshes.saturating_add(1);
-                self.move_to_front(least_recent, now);
+                self.move_to_front(least_recent, Phase::Open, now);
             } else {
                 return;
             }
@@ -494,17 +494,8 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
     #[inline]
     pub(crate) fn set_phase(&mut self, Slot(slot): Slot, phase: Phase, now: Timestamp) {
         if self.entries.get(slot as usize).is_some_and(|entry| entry.phase != phase) {
-            self.move_to_list(slot, phase, now.as_nanos());
+            self.move_to_front(slot, phase, now.as_nanos());
         }
-    }
-
-    #[inline(never)]
-    fn move_to_list(&mut self, slot: u32, phase: Phase, now: u64) {
-        self.unlink(slot);
-        if let Some(entry) = self.entries.get_mut(slot as usize) {
-            (entry.phase, entry.last_seen, entry.moved_at) = (phase, now, now);
-        }
-        self.link_most_recent(slot);
     }
 
     /// Returns the minimum time between two moves of an entry to the front of its list, in nanoseconds.
@@ -640,7 +631,8 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
             return None;
         }
         if now.abs_diff(entry.moved_at) > self.reorder_interval_nanos {
-            self.move_to_front(slot, now);
+            let phase = entry.phase;
+            self.move_to_front(slot, phase, now);
         }
         Some(slot)
     }
@@ -664,14 +656,14 @@ impl<K: Copy + Eq + Hash, V> IdleMap<K, V> {
         self.hasher.hash_one(key) as u32
     }
 
-    /// Moves an entry to the front of its list.
+    /// Moves an entry to the front of the list of a phase.
     #[inline(never)]
-    fn move_to_front(&mut self, slot: u32, now: u64) {
+    fn move_to_front(&mut self, slot: u32, phase: Phase, now: u64) {
         self.unlink(slot);
-        self.link_most_recent(slot);
         if let Some(entry) = self.entries.get_mut(slot as usize) {
-            (entry.last_seen, entry.moved_at) = (now, now);
+            (entry.phase, entry.last_seen, entry.moved_at) = (phase, now, now);
         }
+        self.link_most_recent(slot);
     }
 
     #[cold]
