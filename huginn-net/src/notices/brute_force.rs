@@ -130,9 +130,7 @@ impl BruteForces {
             return;
         }
         let new = || Logins { window: VecDeque::new(), found: None };
-        let place = self.pairs.touch_mut(&key, now).map(|(place, _)| place);
-        let place = place.or_else(|| self.pairs.insert(key, now, new(), is_proven));
-        let Some(logins) = place.and_then(|place| self.pairs.get_mut(place)) else { return };
+        let Some((_, logins)) = self.pairs.touch_or_insert(key, now, is_proven, new) else { return };
         if let Some(attack) = &mut logins.found {
             attack.add(event, at, is_proven);
             if attack.notice.attempts >= attack.reported.saturating_mul(10) {

@@ -4,8 +4,8 @@ use std::hash::Hash;
 
 use huginn_net_core::{IdleLimits, IdleMap, Slot, Timestamp};
 
-/// Entries about hosts. Those of hosts whose handshakes prove their addresses have a map of their own, so that packets with forged
-/// addresses, of which a flood has any number, evict none of them. The limits apply to each of the two maps.
+/// Entries about hosts. Those of hosts whose handshakes prove their addresses have a map of their own, so that a flood of packets
+/// with forged addresses evicts none of them. The limits apply to each of the two maps.
 #[derive(Debug)]
 pub(super) struct ByProof<K, V> {
     unproven: IdleMap<K, V>,
@@ -32,11 +32,7 @@ impl<K: Copy + Eq + Hash, V> ByProof<K, V> {
 
     /// Number of entries that were evicted.
     pub(super) fn evicted(&self) -> u64 {
-        let of = |map: &IdleMap<K, V>| {
-            let counters = map.counters();
-            counters.evicted.saturating_add(counters.evicted_for_memory)
-        };
-        of(&self.unproven).saturating_add(of(&self.proven))
+        self.unproven.evictions().saturating_add(self.proven.evictions())
     }
 
     /// Returns the value of a key, and marks it as most recently used.
@@ -44,6 +40,19 @@ impl<K: Copy + Eq + Hash, V> ByProof<K, V> {
         let is_proven = self.proven.touch(key, now).is_some();
         let (slot, value) = self.map_mut(is_proven).touch_mut(key, now)?;
         Some((Place { is_proven, slot }, value))
+    }
+
+    /// As [`touch_mut`](Self::touch_mut), for a key that may be new.
+    pub(super) fn touch_or_insert(
+        &mut self,
+        key: K,
+        now: Timestamp,
+        is_proven: bool,
+        new: impl FnOnce() -> V,
+    ) -> Option<(Place, &mut V)> {
+        let place = self.touch_mut(&key, now).map(|(place, _)| place);
+        let place = place.or_else(|| self.insert(key, now, new(), is_proven))?;
+        Some((place, self.map_mut(place.is_proven).get_mut(place.slot)?))
     }
 
     /// Inserts a value whose key [`touch_mut`](Self::touch_mut) did not find.
@@ -65,10 +74,6 @@ impl<K: Copy + Eq + Hash, V> ByProof<K, V> {
         }
     }
 
-    pub(super) fn get_mut(&mut self, place: Place) -> Option<&mut V> {
-        self.map_mut(place.is_proven).get_mut(place.slot)
-    }
-
     /// Returns the value of a key without counting it as used.
     pub(super) fn peek_mut(&mut self, key: &K) -> Option<&mut V> {
         self.proven.peek_mut(key).or_else(|| self.unproven.peek_mut(key))
@@ -81,6 +86,23 @@ impl<K: Copy + Eq + Hash, V> ByProof<K, V> {
 
     fn map_mut(&mut self, is_proven: bool) -> &mut IdleMap<K, V> {
         if is_proven { &mut self.proven } else { &mut self.unproven }
+    }
+}
+
+impl<K: Copy + Eq + Hash> ByProof<K, ()> {
+    /// Notes that something is reported. Returns whether it was reported without proof before; `None` if this report is nothing new.
+    pub(super) fn note(&mut self, key: K, now: Timestamp, is_proven: bool) -> Option<bool> {
+        match self.touch_mut(&key, now).map(|(place, ())| place.is_proven) {
+            None => {
+                self.insert(key, now, (), is_proven);
+                Some(false)
+            }
+            Some(false) if is_proven => {
+                self.prove(key, now, |()| 0);
+                Some(true)
+            }
+            Some(_) => None,
+        }
     }
 }
 

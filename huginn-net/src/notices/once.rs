@@ -112,14 +112,9 @@ impl Once {
         report: &mut impl FnMut(Event<TrafficNotice>),
         kind: impl FnOnce() -> TrafficNoticeKind,
     ) {
-        let was_proven = self.reported.touch_mut(&key, now).map(|(place, ())| place.is_proven);
-        match was_proven {
-            None => _ = self.reported.insert(key, now, (), is_proven),
-            Some(false) if is_proven => self.reported.prove(key, now, |()| 0),
-            Some(_) => return,
-        }
+        let Some(is_update) = self.reported.note(key, now, is_proven) else { return };
         let mut event = at_packet(event, kind(), vec![event.packet_number]);
-        event.kind.is_update = was_proven.is_some();
+        event.kind.is_update = is_update;
         report(event);
     }
 }

@@ -355,10 +355,10 @@ impl Servers {
         if is_proven {
             self.pairs.prove(key, now, Pair::heap_bytes);
         }
-        if self.pairs.touch_mut(&key, now).is_none() {
+        let new = || {
             let mut marks = ServerMarks::default();
             marks.add(ServerMark::Port, !known_servers::is_tls_port(event.flow.server.port()));
-            let pair = Pair {
+            Pair {
                 first_seen: event.ts,
                 connections: 0,
                 packets: Vec::new(),
@@ -367,10 +367,9 @@ impl Servers {
                 is_settled: false,
                 is_explained: false,
                 reported: None,
-            };
-            self.pairs.insert(key, now, pair, is_proven);
-        }
-        if let Some((_, pair)) = self.pairs.touch_mut(&key, now) {
+            }
+        };
+        if let Some((_, pair)) = self.pairs.touch_or_insert(key, now, is_proven, new) {
             pair.connections = pair.connections.saturating_add(1);
             if pair.packets.len() < MAX_NOTICE_PACKETS {
                 pair.packets.push(event.packet_number);
@@ -394,17 +393,12 @@ impl Servers {
                 pair.is_explained = true;
             }
             // A forged handshake does not hide a later one.
-            let was_proven = self.c2.touch_mut(&key, now).map(|(place, ())| place.is_proven);
-            if was_proven.is_none_or(|was_proven| is_proven && !was_proven) {
-                match was_proven {
-                    Some(_) => self.c2.prove(key, now, |()| 0),
-                    None => _ = self.c2.insert(key, now, (), is_proven),
-                }
+            if let Some(is_update) = self.c2.note(key, now, is_proven) {
                 let certificate = names.clone();
                 let found = C2CertificateNotice { server: event.flow.server, program, certificate };
                 let kind = TrafficNoticeKind::C2Certificate(found);
                 let mut event = at_packet(event, kind, vec![event.packet_number]);
-                event.kind.is_update = was_proven.is_some();
+                event.kind.is_update = is_update;
                 report(event);
             }
             return;

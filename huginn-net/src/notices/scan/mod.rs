@@ -114,12 +114,7 @@ impl Scans {
     ) {
         let (key, at) = (client_of(event), now.as_nanos());
         let new = || Client::new(at, event.flow.tunnel.clone());
-        let place = self.clients.touch_mut(&key, now).map(|(place, _)| place);
-        let place = place.or_else(|| self.clients.insert(key, now, new(), false));
-        let Some((place, client)) = place.and_then(|place| Some((place, self.clients.get_mut(place)?)))
-        else {
-            return;
-        };
+        let Some((place, client)) = self.clients.touch_or_insert(key, now, false, new) else { return };
         let tunnel = &event.flow.tunnel;
         for scan in &mut client.scans {
             if scan.grow(event, segments, tool, at) {
