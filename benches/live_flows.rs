@@ -1,11 +1,14 @@
 //! Many live flows: memory of a flow, and time of a packet; shared by several benches.
 
-use std::fs;
+#[path = "resident.rs"]
+mod resident;
+
 use std::hint::black_box;
 use std::ops::ControlFlow;
 
 use huginn_net_core::{Analyzer, Builder, Event, FlowLimits, Frame, Protocol, Report};
 
+use self::resident::resident;
 use crate::packets::{Packets, Repeat};
 use crate::table::{Bench, with_commas};
 
@@ -82,11 +85,4 @@ fn random_packets(frame: &[u8], flows: u32) -> Packets {
 /// Sets the address of a flow's client, in 10.0.0.0/8.
 fn set_client_address(frame: &mut [u8], place: usize, flow: u32) {
     frame[place..place + 4].copy_from_slice(&(10 << 24 | flow).to_be_bytes());
-}
-
-/// Returns the resident memory of this process in bytes, if the system reports it (proc(5)).
-fn resident() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
-    Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? << 10)
 }

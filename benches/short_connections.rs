@@ -12,8 +12,9 @@
 
 #[path = "packets.rs"]
 mod packets;
+#[path = "resident.rs"]
+mod resident;
 
-use std::fs;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -21,6 +22,7 @@ use huginn_net::{Event, HuginnNet, Observers};
 use huginn_net_core::{Frame, Timestamp};
 
 use packets::{Packets, Repeat};
+use resident::resident;
 
 /// New connections in a second.
 const RATES: [u64; 2] = [5_000, 15_000];
@@ -51,7 +53,7 @@ fn measure(rate: u64, connection: &[Frame<'_>]) {
     let lags: Vec<u64> =
         connection.iter().map(|frame| (frame.ts.as_nanos() - start).div_ceil(interval)).collect();
     let mut packets: Vec<Vec<u8>> = connection.iter().map(|frame| frame.data.to_vec()).collect();
-    let before = resident();
+    let before = resident().unwrap_or(0);
     let mut analyzer = HuginnNet::builder_with(Observers::default().connections(true)).build();
     let (mut events, mut most, mut count) = (0_u64, 0, 0_u64);
     let mut sink = |event: Event| {
@@ -73,7 +75,7 @@ fn measure(rate: u64, connection: &[Frame<'_>]) {
         }
     }
     let nanos = begun.elapsed().as_nanos() / u128::from(count);
-    let memory = (resident() - before) >> 20;
+    let memory = (resident().unwrap_or(0) - before) >> 20;
     let flows = analyzer.counters().flows;
     let evicted = flows.evicted + flows.evicted_for_memory;
     assert_eq!((flows.opened, flows.midstream), (connections, 0));
@@ -91,11 +93,4 @@ fn set_addresses(packet: &mut [u8], frame: &Frame<'_>, number: u64, first: &[u8]
     packet[server..server + 4].copy_from_slice(&of(11, number / CLIENTS % SERVERS));
     let port_number = 10_000 + (number / (CLIENTS * SERVERS)) as u16;
     packet[port..port + 2].copy_from_slice(&port_number.to_be_bytes());
-}
-
-/// The resident memory of this process in bytes (proc(5)); 0 where the system does not report it.
-fn resident() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
-    line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok()).unwrap_or(0) << 10
 }
