@@ -3,7 +3,7 @@
 
     ci/hostile/alerts.py PROGRAM [--short] [--only TEXT] [--save FOLDER]
 
-Forgeries: somebody who receives no packet of a host sends packets in its name. No alert about the host may be proven or have severity
+Forgeries: a sender that receives no packet of a host sends packets in its name. No alert about the host may be proven or have severity
 high. Floods: each surrounds attacks with complete handshakes. Their alerts must be proven, among the first ten lines of `findings`, and
 before unproven ones of their kind; memory stays within a limit. The exit status is 1 if any fails.
 """
@@ -214,7 +214,7 @@ def attacks():
 
 
 def bursts(count, packets):
-    """Divides `packets(i, time)` of so many numbers over bursts of ten seconds before, amid and after the attacks."""
+    """Divides `packets(i, time)` of `count` numbers over bursts of ten seconds before, amid and after the attacks."""
     for burst, start in enumerate((START - 50, START + 5, START + 560)):
         for i in range(count * burst // 3, count * (burst + 1) // 3):
             yield from packets(i, start * SECOND + i * 30 * SECOND // count - burst * 10 * SECOND)
@@ -237,7 +237,7 @@ def scans(sources):
 
 
 def contacts(pairs, count, period, start):
-    """Contacts of so many hosts at regular intervals."""
+    """Contacts of `pairs` hosts at regular intervals."""
     for i in range(count * pairs):
         contact, pair = divmod(i, pairs)
         yield syn((start + contact * period) * SECOND + pair * SECOND // pairs, elsewhere(pair), client_port=1024 + contact)

@@ -129,7 +129,7 @@ impl HandshakeProgress {
                 Some(Progress::Refused)
             }
             (Phase::Syn | Phase::Answered, Side::Client) if !flags.contains(TcpFlags::SYN) => {
-                // A host that knows nothing of the connection answers with RST, which acknowledges what somebody else sent
+                // A host that knows nothing of the connection answers with RST, which acknowledges what another host sent
                 // (RFC 9293, section 3.10.7.1).
                 if flags.contains(TcpFlags::RST) {
                     self.phase = Phase::Done;
