@@ -87,8 +87,8 @@ pub use flow::{FlowCounters, FlowKey, FlowLimits, IdleCounters, IdleLimits, Idle
 #[doc(hidden)]
 pub use huginn_net_wire::deserialize_from_text;
 pub use huginn_net_wire::{
-    Amount, CivilDate, Cursor, Escaped, HexDigits, Parsed, Printable, Reassembler, ReassemblyLimits, Side,
-    Truncated, is_printable, md5_digits, md5_from_digits, number_digits, quoted,
+    Amount, CivilDate, Cursor, Escaped, HexDigits, IpText, Parsed, Printable, Reassembler, ReassemblyLimits,
+    Side, Truncated, byte_digits, is_printable, md5_digits, md5_from_digits, number_digits, quoted,
 };
 /// Networks in CIDR notation, for [`Filter`].
 pub use ipnet::IpNet;

@@ -108,24 +108,27 @@ impl Hash for OptionLayout {
     }
 }
 
-/// The kinds that p0f names.
-const NAMES: [(u8, &str); 6] = [
-    (kind::NOP, "nop"),
-    (kind::MSS, "mss"),
-    (kind::WINDOW_SCALE, "ws"),
-    (kind::SACK_PERMITTED, "sok"),
-    (kind::SACK, "sack"),
-    (kind::TIMESTAMP, "ts"),
-];
+/// p0f's name of a kind.
+const fn name(kind: u8) -> Option<&'static str> {
+    Some(match kind {
+        kind::NOP => "nop",
+        kind::MSS => "mss",
+        kind::WINDOW_SCALE => "ws",
+        kind::SACK_PERMITTED => "sok",
+        kind::SACK => "sack",
+        kind::TIMESTAMP => "ts",
+        _ => return None,
+    })
+}
 
 impl OptionLayout {
     pub(crate) fn write_to(&self, out: &mut impl fmt::Write) -> fmt::Result {
-        let mut separator = "";
-        for kind in self.kinds() {
-            out.write_str(separator)?;
-            separator = ",";
-            match NAMES.iter().find(|(named, _)| named == kind) {
-                Some((_, name)) => out.write_str(name)?,
+        for (index, kind) in self.kinds().iter().enumerate() {
+            if index > 0 {
+                out.write_str(",")?;
+            }
+            match name(*kind) {
+                Some(name) => out.write_str(name)?,
                 None if *kind == kind::EOL => write!(out, "eol+{}", self.eol_padding)?,
                 None => write!(out, "?{kind}")?,
             }
@@ -168,8 +171,9 @@ impl FromStr for OptionLayout {
             } else if let Some(number) = name.strip_prefix('?') {
                 decimal(number).filter(|&kind| kind != kind::EOL).ok_or_else(unknown)?
             } else {
-                let named = NAMES.iter().find(|(_, known)| *known == name);
-                named.map(|(kind, _)| *kind).ok_or_else(unknown)?
+                (kind::NOP..=kind::TIMESTAMP)
+                    .find(|kind| self::name(*kind) == Some(name))
+                    .ok_or_else(unknown)?
             };
             if !layout.push(kind) {
                 return Err(LayoutError::TooMany { offset });

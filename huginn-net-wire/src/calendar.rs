@@ -56,7 +56,37 @@ impl CivilDate {
         let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
         365 * year + leap_days + (153 * month + 2) / 5 + self.day as i64 - 1 - EPOCH as i64
     }
+
+    /// The date and a second of the day as RFC 3339 has them, without a zone: `2024-02-29T23:59:59`.
+    #[inline]
+    pub fn text_with_time(self, second: u32) -> [u8; 19] {
+        let [[y0, y1], [y2, y3]] = [self.year / 100, self.year % 100].map(|half| two_digits(half.into()));
+        let [[o0, o1], [d0, d1]] = [self.month, self.day].map(|number| two_digits(number.into()));
+        let [[h0, h1], [m0, m1], [s0, s1]] = [second / 3600, second / 60 % 60, second % 60].map(two_digits);
+        [y0, y1, y2, y3, b'-', o0, o1, b'-', d0, d1, b'T', h0, h1, b':', m0, m1, b':', s0, s1]
+    }
 }
+
+/// Returns the two decimal digits of a number below 100.
+#[inline]
+pub fn two_digits(number: u32) -> [u8; 2] {
+    DIGITS.get(number as usize).copied().unwrap_or_default()
+}
+
+/// The digits of all numbers below 100: a text has eleven of them, and a table takes less code than divisions.
+const DIGITS: [[u8; 2]; 100] = {
+    let (mut all, mut tens, mut ones) = ([[0; 2]; 100], 0_u8, 0_u8);
+    let mut places: &mut [[u8; 2]] = &mut all;
+    while let [place, others @ ..] = places {
+        *place = [b'0'.wrapping_add(tens), b'0'.wrapping_add(ones)];
+        ones = ones.wrapping_add(1);
+        if ones == 10 {
+            (tens, ones) = (tens.wrapping_add(1), 0);
+        }
+        places = others;
+    }
+    all
+};
 
 #[cfg(test)]
 mod tests {

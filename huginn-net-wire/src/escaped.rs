@@ -22,7 +22,8 @@ pub struct Escaped<'a>(pub &'a [u8]);
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let alternate = f.alternate();
-        if !alternate && self.0.iter().fold(true, |plain, byte| plain & (*byte < 0x80) & (*byte != b'\\')) {
+        let ascii = if alternate { b' '..=b'~' } else { 0..=0x7f };
+        if self.0.iter().fold(true, |plain, byte| plain & ascii.contains(byte) & (*byte != b'\\')) {
             return f.write_str(str::from_utf8(self.0).map_err(|_| fmt::Error)?);
         }
         for chunk in self.0.utf8_chunks() {

@@ -7,7 +7,7 @@
 //! - [`Parsed`] states how many bytes a value consumed;
 //! - [`Escaped`] displays bytes as text, [`Printable`] text without what is not [printable](is_printable), and [`quoted`]
 //!   the start of a text; [`Amount`] writes a number with its noun;
-//! - [`HexDigits`] displays bytes, [`md5_digits`] and [`md5_from_digits`] convert hashes;
+//! - [`HexDigits`] displays bytes, [`md5_digits`] and [`md5_from_digits`] convert hashes, [`IpText`] is the text of an address;
 //! - [`SeenCache`] caches values computed from repeated keys;
 //! - [`quic`] has the parts of reading QUIC packets that need no key.
 //!
@@ -18,6 +18,7 @@ mod calendar;
 mod cursor;
 mod escaped;
 mod hex;
+mod ip_text;
 mod limits;
 mod parsed;
 pub mod quic;
@@ -29,10 +30,11 @@ mod serialize;
 mod side;
 
 pub use amount::Amount;
-pub use calendar::CivilDate;
+pub use calendar::{CivilDate, two_digits};
 pub use cursor::{Cursor, Truncated};
 pub use escaped::{Escaped, Printable, is_printable};
 pub use hex::{HexDigits, byte_digits, digit as hex_digit, md5_digits, md5_from_digits, number_digits};
+pub use ip_text::IpText;
 pub use parsed::Parsed;
 pub use quoted::quoted;
 pub use reassembly::{Reassembler, ReassemblyLimits};

@@ -21,6 +21,14 @@ impl Side {
         }
     }
 
+    /// The text `client` or `server`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+        }
+    }
+
     /// Returns `client` or `server`, whichever belongs to this side.
     #[inline]
     pub fn choose<T>(self, client: T, server: T) -> T {
@@ -33,10 +41,7 @@ impl Side {
 
 impl fmt::Display for Side {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Client => "client",
-            Self::Server => "server",
-        })
+        f.write_str(self.name())
     }
 }
 

@@ -585,6 +585,11 @@ impl HttpVerdict {
         self.signature.raw_sig(|name| self.database.contains_header_name(name))
     }
 
+    /// Appends the text of [`raw_sig`](Self::raw_sig).
+    pub(crate) fn write_raw_sig(&self, out: &mut Vec<u8>) {
+        self.signature.write_raw_sig(|name| self.database.contains_header_name(name), out);
+    }
+
     /// Whether [`raw_sig`](Self::raw_sig) may have more than `max` bytes.
     pub(crate) fn may_exceed(&self, max: usize) -> bool {
         let headers = self.signature.headers();

@@ -38,12 +38,7 @@ impl HandshakeSystem {
 }
 
 /// Converts an SSH event to a finding.
-pub(crate) fn on_ssh(
-    clients: &Clients,
-    side: Side,
-    event: SshEvent,
-    emit: &mut impl FnMut(Side, FlowOutput),
-) {
+pub(crate) fn on_ssh(clients: &Clients, side: Side, event: SshEvent, emit: &mut dyn FnMut(Side, FlowOutput)) {
     let finding = match event {
         SshEvent::Client(client) => Finding::SshClient(SshClientFinding::new(client, clients)),
         SshEvent::Server(server) => Finding::SshServer(SshServerFinding::new(server, clients)),
@@ -84,7 +79,7 @@ impl ParserFindings<'_> {
         side: Side,
         event: HttpEvent,
         decrypted: bool,
-        emit: &mut impl FnMut(Side, FlowOutput),
+        emit: &mut dyn FnMut(Side, FlowOutput),
     ) {
         let scope = self.settings.scope;
         let signature = match &event {
@@ -235,7 +230,7 @@ impl ParserFindings<'_> {
         side: Side,
         event: TlsEvent,
         decrypted: bool,
-        emit: &mut impl FnMut(Side, FlowOutput),
+        emit: &mut dyn FnMut(Side, FlowOutput),
     ) {
         let has_notices = self.settings.notices.is_some() && self.settings.scope == Scope::Full;
         if has_notices && let Some(facts) = self.server_facts(side, &event) {

@@ -4,9 +4,12 @@ use std::fmt;
 use std::str::{self, FromStr};
 use std::time::SystemTime;
 
+use huginn_net_wire::two_digits;
+
 use crate::CivilDate;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
+const SECONDS_PER_DAY: u64 = 86_400;
 
 /// Capture time of a packet: nanoseconds since the Unix epoch (UTC), the number of decimal digits of a second that the
 /// capture recorded, and the interface whose clock was read.
@@ -106,7 +109,7 @@ impl Timestamp {
     )]
     pub const fn civil(self) -> (u32, u8, u8, u8, u8, u8) {
         let seconds = self.as_secs();
-        let (days, second_of_day) = ((seconds / 86_400) as u32, (seconds % 86_400) as u32);
+        let (days, second_of_day) = ((seconds / SECONDS_PER_DAY) as u32, (seconds % SECONDS_PER_DAY) as u32);
         let CivilDate { year, month, day } = CivilDate::from_days(days);
         let (hour, minute, second) = (second_of_day / 3_600, second_of_day / 60 % 60, second_of_day % 60);
         (year as u32, month, day, hour as u8, minute as u8, second as u8)
@@ -114,18 +117,18 @@ impl Timestamp {
 
     /// Returns the [`Display`](fmt::Display) text as ASCII bytes.
     pub fn text(self) -> impl AsRef<[u8]> {
-        let (year, month, day, hour, minute, second) = self.civil();
-        let [[y0, y1], [y2, y3]] = [two_digits(year / 100), two_digits(year % 100)];
-        let [[o0, o1], [d0, d1]] = [month, day].map(|number| two_digits(number.into()));
-        let [[h0, h1], [m0, m1], [s0, s1]] = [hour, minute, second].map(|number| two_digits(number.into()));
+        let seconds = self.as_secs();
+        let day = u32::try_from(seconds / SECONDS_PER_DAY).unwrap_or(CivilDate::LAST_DAY);
         let nanos = self.subsec_nanos();
         let [[f1, f2], [f3, f4], [f5, f6], [f7, f8]] =
             [nanos / 1_000_000 % 100, nanos / 10_000 % 100, nanos / 100 % 100, nanos % 100].map(two_digits);
         let [_, f0] = two_digits(nanos / 100_000_000);
-        let mut bytes = [
-            y0, y1, y2, y3, b'-', o0, o1, b'-', d0, d1, b'T', h0, h1, b':', m0, m1, b':', s0, s1, b'.', f0,
-            f1, f2, f3, f4, f5, f6, f7, f8, b'Z',
-        ];
+        let mut bytes = [0; 30];
+        if let Some((date, fraction)) = bytes.split_first_chunk_mut() {
+            *date = CivilDate::from_days(day)
+                .text_with_time(u32::try_from(seconds % SECONDS_PER_DAY).unwrap_or_default());
+            fraction.copy_from_slice(&[b'.', f0, f1, f2, f3, f4, f5, f6, f7, f8, b'Z']);
+        }
         let end = match self.digits() {
             0 => 19,
             digits => usize::from(digits).saturating_add(20),
@@ -187,7 +190,7 @@ fn parse(text: &[u8]) -> Option<Timestamp> {
     let nanos = decimals.iter().chain(b"000000000").take(9).try_fold(0_u32, |nanos, digit| {
         nanos.checked_mul(10)?.checked_add(char::from(*digit).to_digit(10)?)
     })?;
-    Some(Timestamp::new(days.checked_mul(86_400)?.checked_add(seconds)?, nanos, digits))
+    Some(Timestamp::new(days.checked_mul(SECONDS_PER_DAY)?.checked_add(seconds)?, nanos, digits))
 }
 
 /// A text that is not a time as [`Timestamp`] displays it.
@@ -206,26 +209,6 @@ impl AsRef<[u8]> for Text {
         self.bytes.get(..self.len).unwrap_or_default()
     }
 }
-
-/// Returns the two decimal digits of a number below 100.
-fn two_digits(number: u32) -> [u8; 2] {
-    DIGITS.get(number as usize).copied().unwrap_or_default()
-}
-
-/// The digits of all numbers below 100: a text has eleven of them, and a table takes less code than divisions.
-const DIGITS: [[u8; 2]; 100] = {
-    let (mut all, mut tens, mut ones) = ([[0; 2]; 100], 0_u8, 0_u8);
-    let mut places: &mut [[u8; 2]] = &mut all;
-    while let [place, others @ ..] = places {
-        *place = [b'0'.wrapping_add(tens), b'0'.wrapping_add(ones)];
-        ones = ones.wrapping_add(1);
-        if ones == 10 {
-            (tens, ones) = (tens.wrapping_add(1), 0);
-        }
-        places = others;
-    }
-    all
-};
 
 #[cfg(test)]
 mod tests {

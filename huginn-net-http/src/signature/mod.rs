@@ -230,6 +230,11 @@ impl HttpSignature {
         RawSig { signature: self, known }
     }
 
+    /// Appends the text of [`raw_sig`](Self::raw_sig), which is ASCII.
+    pub fn write_raw_sig(&self, known: impl Fn(&[u8]) -> bool, out: &mut Vec<u8>) {
+        RawSig { signature: self, known }.write(out);
+    }
+
     fn last_value(&self, name: Name) -> Option<&[u8]> {
         let fields = self.headers.named(name).rev();
         fields.filter(|header| self.known_name(*header).is_some()).find_map(Header::p0f_value)

@@ -1,6 +1,6 @@
 //! Times in certificates.
 
-use std::fmt;
+use std::{fmt, str};
 
 use huginn_net_wire::CivilDate;
 
@@ -25,14 +25,21 @@ impl CertificateTime {
     pub const fn seconds(self) -> i64 {
         self.0
     }
+
+    /// Returns the [`Display`](fmt::Display) text as ASCII bytes.
+    pub fn text(self) -> [u8; 20] {
+        let (day, second) = (self.0.div_euclid(SECONDS_PER_DAY), self.0.rem_euclid(SECONDS_PER_DAY));
+        let mut text = [b'Z'; 20];
+        if let Some(time) = text.first_chunk_mut() {
+            *time = date(day).text_with_time(u32::try_from(second).unwrap_or_default());
+        }
+        text
+    }
 }
 
 impl fmt::Display for CertificateTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (day, second) = (self.0.div_euclid(SECONDS_PER_DAY), self.0.rem_euclid(SECONDS_PER_DAY));
-        let CivilDate { year, month, day } = date(day);
-        let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+        f.write_str(str::from_utf8(&self.text()).map_err(|_| fmt::Error)?)
     }
 }
 

@@ -352,7 +352,7 @@ impl Hosts {
         event: &huginn_net_core::Event<K>,
         observed: &Observed,
         is_proven: bool,
-        report: &mut impl FnMut(Event),
+        report: &mut dyn FnMut(Event),
     ) {
         let Self { learner, rates, known, .. } = self;
         let Some(learner) = learner else { return };
@@ -437,6 +437,17 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
     }
 
     fn on_update(&mut self, update: huginn_net_core::Event<HostUpdate>, report: &mut impl FnMut(Event)) {
+        self.take_update(update, report);
+    }
+
+    fn on_end(&mut self, report: &mut impl FnMut(Event)) {
+        self.conclude_all(report);
+    }
+}
+
+// The reports are dynamic calls, so that the rules are compiled once and not for each sink.
+impl Hosts {
+    fn take_update(&mut self, update: huginn_net_core::Event<HostUpdate>, report: &mut dyn FnMut(Event)) {
         if let Update::Observed(found) = &update.kind.update {
             self.learn(&update, found, update.kind.is_proven, report);
             return;
@@ -527,7 +538,7 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         }
     }
 
-    fn on_end(&mut self, report: &mut impl FnMut(Event)) {
+    fn conclude_all(&mut self, report: &mut dyn FnMut(Event)) {
         self.judge_tools(u64::MAX, report);
         let mut hosts: Vec<HostKey> =
             self.map.iter().filter(|(_, host)| host.has_tools()).map(|(key, _)| *key).collect();
@@ -541,12 +552,10 @@ impl SharedState<Route<Finding, HostUpdate>> for Hosts {
         let (rates, known) = (&mut self.rates, self.known.as_deref());
         notices.on_end(&mut |event| admit(rates, known, event, report));
     }
-}
 
-impl Hosts {
     /// Judges the scanners whose time has come.
     #[inline]
-    fn judge_tools(&mut self, now: u64, report: &mut impl FnMut(Event)) {
+    fn judge_tools(&mut self, now: u64, report: &mut dyn FnMut(Event)) {
         // Time may stand still.
         let is_full = |judged: &VecDeque<_>| judged.len() > MAX_JUDGED_HOSTS;
         while let Some((at, key)) = self.judged.front().copied()
@@ -559,7 +568,7 @@ impl Hosts {
         }
     }
 
-    fn report_tools(&mut self, found: Vec<(LastSyn, ToolFinding)>, report: &mut impl FnMut(Event)) {
+    fn report_tools(&mut self, found: Vec<(LastSyn, ToolFinding)>, report: &mut dyn FnMut(Event)) {
         for (LastSyn { ts, packet_number, flow }, tool) in found {
             self.counters.tools = self.counters.tools.saturating_add(1);
             let event = Event::new(ts, packet_number, flow, Side::Client, Finding::Tool(Box::new(tool)));
@@ -568,7 +577,7 @@ impl Hosts {
     }
 
     /// Learns the values of a conclusion, if there is a baseline, and reports it. The other values come with updates.
-    fn conclude(&mut self, event: Event, report: &mut impl FnMut(Event)) {
+    fn conclude(&mut self, event: Event, report: &mut dyn FnMut(Event)) {
         if self.learner.is_some()
             && let Some(observed) = Observed::of(&event.kind, event.subject)
         {
@@ -579,7 +588,7 @@ impl Hosts {
 }
 
 /// Reports an event unless it is a known alert, or exceeds a limit.
-fn admit(rates: &mut Rates, known: Option<&KnownAlerts>, event: Event, report: &mut impl FnMut(Event)) {
+fn admit(rates: &mut Rates, known: Option<&KnownAlerts>, event: Event, report: &mut dyn FnMut(Event)) {
     let ends = (event.flow.client, event.flow.server);
     let is_known = known.is_some_and(|known| known.silences(&event.kind, event.ts, ends, event.subject));
     if !is_known && rates.admits(&Ticket::new(&event, &event.kind)) {

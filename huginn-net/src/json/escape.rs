@@ -2,23 +2,36 @@
 
 /// Whether text needs no escape. Tests eight bytes per step; the last step may overlap the one before it.
 pub(super) fn is_plain(text: &[u8]) -> bool {
-    let Some(last) = text.last_chunk::<WORD>() else { return text.iter().all(|byte| is_plain_byte(*byte)) };
-    let words = text.chunks_exact(WORD).filter_map(|word| word.try_into().ok());
-    words.fold(marked(*last), |found, word| found | marked(word)) == 0
+    none_marked(text, marked)
 }
 
-fn is_plain_byte(byte: u8) -> bool {
-    byte >= 0x20 && byte != b'"' && byte != b'\\'
+/// Whether bytes are ASCII text that needs no escape.
+pub(super) fn is_plain_ascii(bytes: &[u8]) -> bool {
+    none_marked(bytes, |word| marked(word) | u64::from_ne_bytes(word) & HIGH)
+}
+
+/// Whether a function marks no byte. It marks none of the filler of a short text.
+#[inline(always)]
+fn none_marked(text: &[u8], marked: impl Fn([u8; WORD]) -> u64) -> bool {
+    let Some(last) = text.last_chunk::<WORD>() else {
+        let mut word = [b'a'; WORD];
+        word.iter_mut().zip(text).for_each(|(filler, byte)| *filler = *byte);
+        return marked(word) == 0;
+    };
+    let words = text.chunks_exact(WORD).filter_map(|word| word.try_into().ok());
+    words.fold(marked(*last), |found, word| found | marked(word)) == 0
 }
 
 /// Number of bytes tested per step.
 const WORD: usize = 8;
 
+/// A word whose bytes are 1, and one whose bytes have the highest bit alone.
+const ONES: u64 = u64::MAX / 0xff;
+const HIGH: u64 = ONES << 7;
+
 /// Returns a nonzero value if a byte of the word is a control character, a quotation mark or a backslash.
 const fn marked(word: [u8; WORD]) -> u64 {
     let word = u64::from_ne_bytes(word);
-    const ONES: u64 = u64::MAX / 0xff;
-    const HIGH: u64 = ONES << 7;
     /// Marks the bytes below a limit; zero if no byte is below it.
     const fn below(word: u64, limit: u64) -> u64 {
         word.wrapping_sub(ONES.wrapping_mul(limit)) & !word & HIGH

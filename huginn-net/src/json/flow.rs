@@ -1,11 +1,11 @@
 //! The fields of a flow; keeps their text, because consecutive events often share a flow.
 
 use std::cell::Cell;
-use std::fmt;
+use std::convert::Infallible;
 
 use huginn_net_core::FlowId;
 
-use super::serializer::Elements;
+use super::object::JsonFields;
 use crate::record::{Fields, FlowRecord};
 
 thread_local! {
@@ -20,15 +20,15 @@ struct FlowText {
     fields: Vec<u8>,
 }
 
-/// Adds the fields of a flow. The object must have a field already.
-pub(super) fn add(object: &mut Elements<'_>, flow: &FlowId) -> Result<(), fmt::Error> {
+/// Adds the fields of a flow.
+pub(super) fn add(object: &mut JsonFields<'_>, flow: &FlowId) -> Result<(), Infallible> {
     let mut text = LAST.try_with(Cell::take).ok().flatten().unwrap_or_default();
     if text.flow.as_ref() != Some(flow) {
         text.fields.clear();
-        FlowRecord::from(flow).add_to(&mut Elements::resume(&mut text.fields))?;
+        FlowRecord::from(flow).add_to(&mut JsonFields::new(&mut text.fields))?;
         text.flow = Some(flow.clone());
     }
-    object.fields(&text.fields);
+    object.add_written(&text.fields);
     // The thread-local cache is gone while the thread ends.
     let _ = LAST.try_with(|last| last.set(Some(text)));
     Ok(())
@@ -51,7 +51,7 @@ mod tests {
 
     fn text(flow: &FlowId) -> String {
         let mut out = Vec::new();
-        add(&mut Elements::resume(&mut out), flow).unwrap();
+        let Ok(()) = add(&mut JsonFields::new(&mut out), flow);
         String::from_utf8(out).unwrap()
     }
 

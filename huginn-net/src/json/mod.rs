@@ -2,14 +2,16 @@
 
 mod escape;
 mod flow;
+mod object;
 mod serializer;
 
 use std::fmt;
 use std::str;
 
-use serde::ser::SerializeStruct;
-
-use self::serializer::Elements;
+pub(crate) use self::object::{
+    Buffer, write_display, write_if_plain, write_list, write_number, write_plain, write_record, write_text,
+    write_with,
+};
 pub(crate) use self::serializer::{append, append_present, is_absent};
 use crate::Event;
 use crate::hosts::HostProfile;
@@ -40,10 +42,9 @@ impl JsonEvent<'_> {
     #[inline]
     fn write(&self, interface: Option<&str>, out: &mut Vec<u8>) {
         let Self { event, file } = *self;
-        let mut object = Elements::begin_object(out);
-        // Writes to memory cannot fail, and formatting fails only if a `Display` implementation fails.
-        let _ = add_event(event, file, interface, &mut object, |object| flow::add(object, &event.flow));
-        let _ = object.end();
+        object::write_object(out, |object| {
+            add_event(event, file, interface, object, |object| flow::add(object, &event.flow))
+        });
     }
 }
 

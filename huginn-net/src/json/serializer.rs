@@ -230,26 +230,6 @@ pub(super) struct Elements<'a, const SPARSE: bool = false> {
     has_elements: bool,
 }
 
-impl<'a> Elements<'a> {
-    /// Begins an object at the end of a buffer.
-    #[inline(always)]
-    pub(super) fn begin_object(out: &'a mut Vec<u8>) -> Self {
-        out.push(b'{');
-        Self { out, has_elements: false }
-    }
-
-    /// Resumes an object at the end of a buffer; it must have a field already.
-    pub(super) fn resume(out: &'a mut Vec<u8>) -> Self {
-        Self { out, has_elements: true }
-    }
-
-    /// Appends fields that another [resumed](Self::resume) object wrote; this object must have a field already.
-    #[inline(always)]
-    pub(super) fn fields(&mut self, text: &[u8]) {
-        self.out.extend_from_slice(text);
-    }
-}
-
 impl<const SPARSE: bool> Elements<'_, SPARSE> {
     #[inline(always)]
     fn element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), fmt::Error> {

@@ -295,7 +295,7 @@ impl Beacons {
         event: &Event<K>,
         isn: u32,
         now: Timestamp,
-        report: &mut impl FnMut(Event<TrafficNotice>),
+        report: &mut dyn FnMut(Event<TrafficNotice>),
     ) {
         let activity = Activity {
             target: address_key(event),
@@ -326,7 +326,7 @@ impl Beacons {
         is_connection: bool,
         is_proven: bool,
         now: Timestamp,
-        report: &mut impl FnMut(Event<TrafficNotice>),
+        report: &mut dyn FnMut(Event<TrafficNotice>),
     ) {
         let address = address_key(event);
         let name = facts.name.as_deref();
@@ -401,7 +401,7 @@ impl Beacons {
         event: &Event<K>,
         activity: &Activity<'_>,
         now: Timestamp,
-        report: &mut impl FnMut(Event<TrafficNotice>),
+        report: &mut dyn FnMut(Event<TrafficNotice>),
     ) {
         let key = (client_of(event), activity.target);
         if activity.is_proven {

@@ -113,7 +113,7 @@ impl BruteForces {
         login: SshLogin,
         is_proven: bool,
         now: Timestamp,
-        report: &mut impl FnMut(Event<TrafficNotice>),
+        report: &mut dyn FnMut(Event<TrafficNotice>),
     ) {
         let (key, at) = ((client_of(event), event.flow.server), now.as_nanos());
         if is_proven {
@@ -173,7 +173,7 @@ impl BruteForces {
     }
 
     /// Reports the last numbers of attacks that grew since their last report, and have had no failed login for a minute.
-    pub(super) fn on_time(&mut self, now: Timestamp, report: &mut impl FnMut(Event<TrafficNotice>)) {
+    pub(super) fn on_time(&mut self, now: Timestamp, report: &mut dyn FnMut(Event<TrafficNotice>)) {
         if now.as_nanos().saturating_sub(self.swept_at) >= LOGIN_WINDOW_NANOS {
             self.swept_at = now.as_nanos();
             self.report_totals(now.as_nanos().saturating_sub(LOGIN_WINDOW_NANOS), report);
@@ -181,11 +181,11 @@ impl BruteForces {
     }
 
     /// Reports the last numbers of attacks at the end of a capture.
-    pub(super) fn on_end(&mut self, report: &mut impl FnMut(Event<TrafficNotice>)) {
+    pub(super) fn on_end(&mut self, report: &mut dyn FnMut(Event<TrafficNotice>)) {
         self.report_totals(u64::MAX, report);
     }
 
-    fn report_totals(&mut self, last: u64, report: &mut impl FnMut(Event<TrafficNotice>)) {
+    fn report_totals(&mut self, last: u64, report: &mut dyn FnMut(Event<TrafficNotice>)) {
         let pairs = &mut self.pairs;
         self.growing.retain(|key| {
             let attack = pairs.peek_mut(key).and_then(|logins| logins.found.as_mut());

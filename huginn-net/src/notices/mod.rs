@@ -234,7 +234,7 @@ impl Notices {
     }
 
     /// Takes an update of the host table.
-    pub(crate) fn on_update(&mut self, update: &Event<HostUpdate>, report: &mut impl FnMut(Event<Finding>)) {
+    pub(crate) fn on_update(&mut self, update: &Event<HostUpdate>, report: &mut dyn FnMut(Event<Finding>)) {
         use TrafficNoticeKind::{Beacon, BruteForce, Scan};
 
         let Self { clock, scans, brute_forces, beacons, servers, once, counters } = self;
@@ -294,7 +294,7 @@ impl Notices {
     }
 
     /// Reports what no later update can change.
-    pub(crate) fn on_end(&mut self, report: &mut impl FnMut(Event<Finding>)) {
+    pub(crate) fn on_end(&mut self, report: &mut dyn FnMut(Event<Finding>)) {
         let Self { clock, scans, brute_forces, counters, .. } = self;
         let mut report = |event: Event<TrafficNotice>| {
             counters.count(&event.kind);

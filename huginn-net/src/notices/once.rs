@@ -74,7 +74,7 @@ impl Once {
         contact: &RequestFacts,
         is_proven: bool,
         now: Timestamp,
-        report: &mut impl FnMut(Event<TrafficNotice>),
+        report: &mut dyn FnMut(Event<TrafficNotice>),
     ) {
         let Some(imitation) = &contact.imitation else { return };
         let key = (client_of(event), hash(&imitation.claim));
@@ -90,7 +90,7 @@ impl Once {
         head: &HttpUpdate,
         is_proven: bool,
         now: Timestamp,
-        report: &mut impl FnMut(Event<TrafficNotice>),
+        report: &mut dyn FnMut(Event<TrafficNotice>),
     ) {
         // A proxy explains it, and so does an imitation, which is a finding of its own.
         if head.role != Role::Request || head.forwarded || head.is_imitation {
@@ -109,7 +109,7 @@ impl Once {
         key: (ClientKey, u64),
         is_proven: bool,
         now: Timestamp,
-        report: &mut impl FnMut(Event<TrafficNotice>),
+        report: &mut dyn FnMut(Event<TrafficNotice>),
         kind: impl FnOnce() -> TrafficNoticeKind,
     ) {
         let Some(is_update) = self.reported.note(key, now, is_proven) else { return };

@@ -384,7 +384,7 @@ impl Servers {
         facts: &ServerFacts,
         is_proven: bool,
         now: Timestamp,
-        report: &mut impl FnMut(Event<TrafficNotice>),
+        report: &mut dyn FnMut(Event<TrafficNotice>),
     ) {
         let key = (client_of(event), event.flow.server);
         let program = facts.certificate.as_ref().and_then(|found| Some((found.program?, &found.names)));
@@ -425,7 +425,7 @@ impl Servers {
         event: &Event<K>,
         is_proven: bool,
         now: Timestamp,
-        report: &mut impl FnMut(Event<TrafficNotice>),
+        report: &mut dyn FnMut(Event<TrafficNotice>),
     ) {
         if let Some((_, pair)) = self.pairs.touch_mut(&(client_of(event), event.flow.server), now) {
             // Clients of some services connect at regular intervals.
@@ -441,7 +441,7 @@ impl Servers {
         event: &Event<K>,
         is_proven: bool,
         now: Timestamp,
-        report: &mut impl FnMut(Event<TrafficNotice>),
+        report: &mut dyn FnMut(Event<TrafficNotice>),
     ) {
         let (client, server) = (client_of(event), event.flow.server);
         let has_browser = self.browsers.touch(&client, now).is_some();

@@ -23,7 +23,7 @@ impl Observers {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut ProtocolStates,
-        emit: &mut impl FnMut(Origin, FlowOutput),
+        emit: &mut dyn FnMut(Origin, FlowOutput),
     ) -> Interest {
         if !self.tls && !self.decrypts_http() {
             return Interest::Done;
@@ -87,7 +87,7 @@ impl Observers {
     pub(super) fn end_datagrams(
         &mut self,
         flow: &mut ProtocolStates,
-        emit: &mut impl FnMut(Event<FlowOutput>),
+        emit: &mut dyn FnMut(Event<FlowOutput>),
     ) {
         let ProtocolStates { transport: TransportState::Udp(state), systems, mismatch, is_nameless, .. } =
             flow

@@ -38,14 +38,14 @@ use crate::Finding;
 use crate::alert::KnownAlerts;
 use crate::clients::NamingDatabases;
 use crate::connection::OpenConnection;
-use crate::event_limits::{EventFrame, EventLimits};
+use crate::event_limits::{Allowance, EventFrame, EventLimits};
 use crate::finding::Baseline;
 use crate::hosts::{HostLimits, HostUpdate, Hosts, Progress, ProgressUpdate, Update};
 use crate::notices::Observed;
 use crate::p0f_flow::is_hidden_from_p0f;
 use crate::parser_findings::FindingSettings;
 use crate::scope::Scope;
-use crate::watch::{Matches, Watcher};
+use crate::watch::{FlowMatches, Matches, Watcher};
 
 /// The enabled protocols and their signature database.
 ///
@@ -98,6 +98,28 @@ fn complete(output: &mut FlowOutput, is_proven: bool, packet_number: impl FnOnce
         Route::Report(Finding::Conflict(found)) => found.complete(packet_number(), is_proven),
         Route::Report(_) => {}
     }
+}
+
+/// The parts of a flow that checks of its events need, and what the checks find.
+struct Checked<'a> {
+    allowance: &'a mut Allowance,
+    has_updated: &'a mut [bool; 2],
+    matches: &'a mut Option<Box<FlowMatches>>,
+    is_proven: bool,
+    /// Whether the events have the algorithms of SSH.
+    has_keys: bool,
+    /// Number of events above the limits.
+    suppressed: u64,
+}
+
+/// The number of the packet of an event.
+fn number_of(origin: &Origin, segment: &Segment<'_>) -> u64 {
+    origin.packet.map_or(segment.packet_number, |found| found.number)
+}
+
+/// Whether an event has the algorithms of SSH, after which the login comes.
+fn has_ssh_keys(output: &FlowOutput) -> bool {
+    matches!(output, Route::Report(Finding::SshHandshake(_)))
 }
 
 /// Marks an update of a host that is its first one in the connection.
@@ -219,73 +241,27 @@ impl Protocol for Observers {
         {
             emit(Side::Client.into(), progress_update(step, by_tool, handshake.is_proven()));
         }
-        let (is_proven, mut has_keys) = (handshake.is_proven(), false);
-        let (limits, mut suppressed) = (self.event_limits.of_connection(), 0_u64);
-        let (profiles, has_baseline) = (self.settings.profiles, self.baseline.is_some());
-        let mut watcher = self.watcher.take();
-        // Without profiles, lists, baseline and known alerts, an event takes a path that costs nothing more.
-        let known = self.known.take();
-        let is_plain = !profiles && !has_baseline && watcher.is_none() && known.is_none();
-        let is_known = |finding: &Finding, subject: Side| {
-            let (own, other) = (segment.source(), segment.destination());
-            let ends = || sender.choose((own, other), (other, own));
-            known.as_ref().is_some_and(|known| known.silences(finding, segment.ts, ends(), subject))
-        };
-        let mut admit = |origin: Origin, mut output: FlowOutput| {
-            let frame = EventFrame::from_segment(segment);
-            complete(&mut output, is_proven, || {
-                origin.packet.map_or(segment.packet_number, |found| found.number)
-            });
-            has_keys |= matches!(output, Route::Report(Finding::SshHandshake(_)));
-            if is_plain {
+        let (is_proven, mut has_keys, mut suppressed) = (handshake.is_proven(), false, 0_u64);
+        let is_plain = !self.settings.profiles
+            && self.baseline.is_none()
+            && self.watcher.is_none()
+            && self.known.is_none();
+        let interest = if is_plain {
+            let (limits, frame) = (self.event_limits.of_connection(), EventFrame::from_segment(segment));
+            self.run(segment, sender, protocols, &mut |origin, mut output| {
+                complete(&mut output, is_proven, || number_of(&origin, segment));
+                has_keys |= has_ssh_keys(&output);
                 match allowance.admits(&limits, frame, &output) {
                     Some(text_bytes) => emit(Origin { text_bytes, ..origin }, output),
                     None => suppressed = suppressed.saturating_add(1),
                 }
-                return;
-            }
-            if let Route::Report(finding) = &output
-                && is_known(finding, origin.subject)
-            {
-                return;
-            }
-            if profiles {
-                mark_first(has_updated, origin.subject, &mut output);
-            }
-            let found = match (&mut watcher, &mut output) {
-                (Some(watcher), Route::Report(finding)) => {
-                    let (own, other) = (segment.source(), segment.destination());
-                    let addresses = || sender.choose((own, other), (other, own));
-                    Some(watcher.on_finding(finding, origin.subject, matches, addresses))
-                }
-                _ => None,
-            };
-            let observed = if has_baseline { baseline_update(&output, origin.subject) } else { None };
-            match allowance.admits(&limits, frame, &output) {
-                Some(text_bytes) => emit(Origin { text_bytes, ..origin }, output),
-                None => suppressed = suppressed.saturating_add(1),
-            }
-            if let Some(update) = observed {
-                emit(Origin { text_bytes: 0, ..origin }, update);
-            }
-            let Some(found) = found else { return };
-            suppressed = suppressed.saturating_add(found.suppressed);
-            for (subject, mut found) in found.reported {
-                found.is_proven = is_proven;
-                let finding = Finding::Match(Box::new(found));
-                if is_known(&finding, subject) {
-                    continue;
-                }
-                let text_bytes = allowance.charge(&limits, frame, &finding);
-                emit(Origin { subject, text_bytes, ..origin }, Route::Report(finding));
-            }
-        };
-        let interest = if self.connections {
-            self.summarize(segment, sender, protocols, &mut admit)
+            })
         } else {
-            self.analyze(segment, sender, protocols, &mut admit)
+            let mut checked = Checked { allowance, has_updated, matches, is_proven, has_keys, suppressed };
+            let interest = self.run_checked(segment, sender, protocols, &mut checked, emit);
+            Checked { has_keys, suppressed, .. } = checked;
+            interest
         };
-        (self.watcher, self.known) = (watcher, known);
         if suppressed > 0 {
             self.count_suppressed(suppressed);
             self.examples.add_segment(&self.counters, segment, sender);
@@ -451,6 +427,84 @@ impl Observers {
         *suppressed = suppressed.saturating_add(events);
     }
 
+    /// Runs the protocols over a segment, and adds it to the summary of its connection if there is one.
+    #[inline(always)]
+    fn run(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        flow: &mut ProtocolStates,
+        emit: &mut dyn FnMut(Origin, FlowOutput),
+    ) -> Interest {
+        if self.connections {
+            self.summarize(segment, sender, flow, emit)
+        } else {
+            self.analyze(segment, sender, flow, emit)
+        }
+    }
+
+    /// As [`run`](Self::run), with profiles, watch lists, a baseline or known alerts, which take part in each event.
+    // Not inlined, so that an analysis without them has no more code.
+    #[cold]
+    #[inline(never)]
+    fn run_checked(
+        &mut self,
+        segment: &Segment<'_>,
+        sender: Side,
+        flow: &mut ProtocolStates,
+        checked: &mut Checked<'_>,
+        emit: &mut dyn FnMut(Origin, FlowOutput),
+    ) -> Interest {
+        let (limits, frame) = (self.event_limits.of_connection(), EventFrame::from_segment(segment));
+        let (profiles, has_baseline) = (self.settings.profiles, self.baseline.is_some());
+        let mut watcher = self.watcher.take();
+        let known = self.known.take();
+        let (own, other) = (segment.source(), segment.destination());
+        let ends = || sender.choose((own, other), (other, own));
+        let is_known = |finding: &Finding, subject: Side| {
+            known.as_ref().is_some_and(|known| known.silences(finding, segment.ts, ends(), subject))
+        };
+        let interest = self.run(segment, sender, flow, &mut |origin, mut output| {
+            complete(&mut output, checked.is_proven, || number_of(&origin, segment));
+            checked.has_keys |= has_ssh_keys(&output);
+            if let Route::Report(finding) = &output
+                && is_known(finding, origin.subject)
+            {
+                return;
+            }
+            if profiles {
+                mark_first(checked.has_updated, origin.subject, &mut output);
+            }
+            let found = match (&mut watcher, &mut output) {
+                (Some(watcher), Route::Report(finding)) => {
+                    Some(watcher.on_finding(finding, origin.subject, checked.matches, ends))
+                }
+                _ => None,
+            };
+            let observed = if has_baseline { baseline_update(&output, origin.subject) } else { None };
+            match checked.allowance.admits(&limits, frame, &output) {
+                Some(text_bytes) => emit(Origin { text_bytes, ..origin }, output),
+                None => checked.suppressed = checked.suppressed.saturating_add(1),
+            }
+            if let Some(update) = observed {
+                emit(Origin { text_bytes: 0, ..origin }, update);
+            }
+            let Some(found) = found else { return };
+            checked.suppressed = checked.suppressed.saturating_add(found.suppressed);
+            for (subject, mut found) in found.reported {
+                found.is_proven = checked.is_proven;
+                let finding = Finding::Match(Box::new(found));
+                if is_known(&finding, subject) {
+                    continue;
+                }
+                let text_bytes = checked.allowance.charge(&limits, frame, &finding);
+                emit(Origin { subject, text_bytes, ..origin }, Route::Report(finding));
+            }
+        });
+        (self.watcher, self.known) = (watcher, known);
+        interest
+    }
+
     /// Runs the protocols over a segment, and adds it and their findings to the summary of its connection.
     // Not inlined, so that an analysis without summaries has no more code.
     #[cold]
@@ -460,7 +514,7 @@ impl Observers {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut ProtocolStates,
-        emit: &mut impl FnMut(Origin, FlowOutput),
+        emit: &mut dyn FnMut(Origin, FlowOutput),
     ) -> Interest {
         let Some(mut connection) = flow.connection.take() else { return Interest::More };
         connection.on_segment(segment, sender);
@@ -481,7 +535,7 @@ impl Observers {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut ProtocolStates,
-        emit: &mut impl FnMut(Origin, FlowOutput),
+        emit: &mut dyn FnMut(Origin, FlowOutput),
     ) -> Interest {
         let Some(tcp) = segment.tcp() else {
             let interest = self.on_datagram(segment, sender, flow, emit);

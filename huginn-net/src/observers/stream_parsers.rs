@@ -113,7 +113,7 @@ pub(super) struct ParserReader<'a> {
 impl ParserReader<'_> {
     /// Reads what waits for a secret at the end of a connection, and counts what it leaves undecided.
     #[cfg_attr(not(feature = "decrypt"), expect(unused_variables, reason = "nothing is decrypted"))]
-    pub(super) fn on_end(&mut self, parsers: &mut Parsers, emit: &mut impl FnMut(Event<FlowOutput>)) {
+    pub(super) fn on_end(&mut self, parsers: &mut Parsers, emit: &mut dyn FnMut(Event<FlowOutput>)) {
         #[cfg(feature = "decrypt")]
         if let Some(content) = parsers.content_mut() {
             let last = content.take_last();
@@ -135,7 +135,7 @@ impl ParserReader<'_> {
     fn read_content(
         &mut self,
         parsers: &mut Parsers,
-        emit: &mut impl FnMut(Side, FlowOutput),
+        emit: &mut dyn FnMut(Side, FlowOutput),
         read: impl FnOnce(
             &mut ParserSlot<TlsContent>,
             &mut TlsContentCounters,
@@ -173,7 +173,7 @@ impl ParserReader<'_> {
         &mut self,
         parsers: &mut Parsers,
         input: StreamInput<'_>,
-        emit: &mut impl FnMut(Side, FlowOutput),
+        emit: &mut dyn FnMut(Side, FlowOutput),
     ) {
         let Self { findings, http, conflict, .. } = self;
         if let Some(reason) = input.conflict().filter(|reason| *conflict != Some(*reason)) {

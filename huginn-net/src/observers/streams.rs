@@ -22,7 +22,7 @@ impl Observers {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut ProtocolStates,
-        emit: &mut impl FnMut(Origin, FlowOutput),
+        emit: &mut dyn FnMut(Origin, FlowOutput),
     ) -> Interest {
         let ProtocolStates { tcp: handshake, transport, ssh_peers, http_done, .. } = flow;
         let TransportState::Tcp(streams) = transport else { return Interest::Done };
@@ -120,7 +120,7 @@ impl Observers {
     }
 
     /// Feeds what waits for the end of a connection to the stream parsers.
-    pub(super) fn end_stream(&mut self, flow: &mut ProtocolStates, emit: &mut impl FnMut(Event<FlowOutput>)) {
+    pub(super) fn end_stream(&mut self, flow: &mut ProtocolStates, emit: &mut dyn FnMut(Event<FlowOutput>)) {
         let (enabled, before) = (self.stream_protocols(flow.http_done), self.counters.streams);
         let Some((streams, counters, decryption, mut reader)) = self.stream_reader(flow, enabled) else {
             return;

@@ -17,7 +17,7 @@ impl Observers {
         segment: &Segment<'_>,
         sender: Side,
         flow: &mut ProtocolStates,
-        emit: &mut impl FnMut(Origin, FlowOutput),
+        emit: &mut dyn FnMut(Origin, FlowOutput),
     ) -> Interest {
         let Some(tcp) = &mut self.tcp else { return Interest::Done };
         let database = &self.settings.database;

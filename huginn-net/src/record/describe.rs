@@ -7,6 +7,8 @@ use huginn_net_core::{Side, Timestamp};
 use huginn_net_tls::Ja4;
 use serde::ser::{Serialize, SerializeStruct};
 
+use crate::json;
+
 /// A field of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -118,6 +120,9 @@ pub(crate) trait Value: Serialize {
 
     /// Passes the value to a visitor.
     fn visit<V: ValueVisitor>(&self, visitor: &mut V);
+
+    /// Appends the value as JSON (RFC 8259).
+    fn write_json(&self, out: &mut Vec<u8>);
 }
 
 impl<T: Value> Value for Option<T> {
@@ -132,6 +137,14 @@ impl<T: Value> Value for Option<T> {
             None => visitor.absent(const { T::TYPE.columns() }),
         }
     }
+
+    #[inline]
+    fn write_json(&self, out: &mut Vec<u8>) {
+        match self {
+            Some(value) => value.write_json(out),
+            None => out.extend_from_slice(b"null"),
+        }
+    }
 }
 
 impl<T: Value> Value for Vec<T> {
@@ -140,6 +153,10 @@ impl<T: Value> Value for Vec<T> {
     fn visit<V: ValueVisitor>(&self, visitor: &mut V) {
         visit_list(self, visitor);
     }
+
+    fn write_json(&self, out: &mut Vec<u8>) {
+        json::write_list(out, self);
+    }
 }
 
 impl Value for [u8; 4] {
@@ -147,6 +164,10 @@ impl Value for [u8; 4] {
 
     fn visit<V: ValueVisitor>(&self, visitor: &mut V) {
         visit_list(self, visitor);
+    }
+
+    fn write_json(&self, out: &mut Vec<u8>) {
+        json::write_list(out, self);
     }
 }
 
@@ -159,9 +180,9 @@ fn visit_list<T: Value, V: ValueVisitor>(values: &[T], visitor: &mut V) {
     visitor.end_list();
 }
 
-/// Implements [`Value`] by a method of the visitor.
+/// Implements [`Value`] by a method of the visitor and a function that writes JSON.
 macro_rules! impl_value {
-    ($($value:ty: $value_type:expr, |$visitor:ident, $this:ident| $visit:expr;)+) => {$(
+    ($($value:ty: $value_type:expr, |$visitor:ident, $this:ident| $visit:expr, |$out:ident| $write:expr;)+) => {$(
         impl Value for $value {
             const TYPE: ValueType = $value_type;
 
@@ -170,20 +191,33 @@ macro_rules! impl_value {
                 let $this = self;
                 $visit
             }
+
+            #[inline]
+            fn write_json(&self, $out: &mut Vec<u8>) {
+                let $this = self;
+                $write
+            }
         }
     )+};
 }
 
 impl_value! {
-    bool: ValueType::Bool, |visitor, value| visitor.bool(*value);
-    u8: ValueType::Integer { bits: Self::BITS }, |visitor, value| visitor.integer((*value).into());
-    u16: ValueType::Integer { bits: Self::BITS }, |visitor, value| visitor.integer((*value).into());
-    u32: ValueType::Integer { bits: Self::BITS }, |visitor, value| visitor.integer((*value).into());
-    u64: ValueType::Integer { bits: Self::BITS }, |visitor, value| visitor.integer(*value);
-    f64: ValueType::Float, |visitor, value| visitor.float(*value);
-    Timestamp: ValueType::Time, |visitor, time| visitor.time(*time);
-    Side: ValueType::Text, |visitor, side| visitor.display(side);
-    Ja4: ValueType::Text, |visitor, ja4| visitor.display(ja4);
+    bool: ValueType::Bool, |visitor, value| visitor.bool(*value),
+        |out| out.extend_from_slice(if *value { b"true" } else { b"false" });
+    u8: ValueType::Integer { bits: Self::BITS }, |visitor, value| visitor.integer((*value).into()),
+        |out| json::write_number(out, *value);
+    u16: ValueType::Integer { bits: Self::BITS }, |visitor, value| visitor.integer((*value).into()),
+        |out| json::write_number(out, *value);
+    u32: ValueType::Integer { bits: Self::BITS }, |visitor, value| visitor.integer((*value).into()),
+        |out| json::write_number(out, *value);
+    u64: ValueType::Integer { bits: Self::BITS }, |visitor, value| visitor.integer(*value),
+        |out| json::write_number(out, *value);
+    f64: ValueType::Float, |visitor, value| visitor.float(*value), |out| json::append(out, value);
+    Timestamp: ValueType::Time, |visitor, time| visitor.time(*time),
+        |out| json::write_plain(out, time.text().as_ref());
+    Side: ValueType::Text, |visitor, side| visitor.text(side.name()),
+        |out| json::write_plain(out, side.name().as_bytes());
+    Ja4: ValueType::Text, |visitor, ja4| visitor.display(ja4), |out| json::write_plain(out, &ja4.text());
 }
 
 /// A value that a record may leave out.
@@ -206,6 +240,26 @@ impl<T> Omit for Vec<T> {
     }
 }
 
+/// The name of a field, with a comma before it and the other signs that it has in JSON: `,"name":`.
+#[derive(Clone, Copy)]
+pub(crate) struct FieldName(pub(super) &'static str);
+
+impl FieldName {
+    /// The name as a field that is not the first one has it in JSON.
+    #[inline(always)]
+    pub(crate) const fn in_json(self) -> &'static str {
+        self.0
+    }
+
+    /// The name alone.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self.0.split_at(2).1.split_at_checked(self.0.len().saturating_sub(4)) {
+            Some((name, _)) => name,
+            None => "",
+        }
+    }
+}
+
 /// The fields of a record, as part of an object.
 pub(crate) trait Fields {
     /// Adds the fields to an object.
@@ -217,26 +271,23 @@ pub(crate) trait Object {
     type Error;
 
     /// Takes a field.
-    fn add<T: Value>(&mut self, name: &'static str, value: &T) -> Result<(), Self::Error>;
+    fn add<T: Value>(&mut self, name: FieldName, value: &T) -> Result<(), Self::Error>;
 
     /// Takes a field that may be left out.
-    fn add_unless_omitted<T: Value + Omit>(
-        &mut self,
-        name: &'static str,
-        value: &T,
-    ) -> Result<(), Self::Error>;
+    fn add_unless_omitted<T: Value + Omit>(&mut self, name: FieldName, value: &T) -> Result<(), Self::Error>;
 }
 
 impl<S: SerializeStruct> Object for S {
     type Error = S::Error;
 
     #[inline(always)]
-    fn add<T: Value>(&mut self, name: &'static str, value: &T) -> Result<(), S::Error> {
-        self.serialize_field(name, value)
+    fn add<T: Value>(&mut self, name: FieldName, value: &T) -> Result<(), S::Error> {
+        self.serialize_field(name.as_str(), value)
     }
 
     #[inline(always)]
-    fn add_unless_omitted<T: Value + Omit>(&mut self, name: &'static str, value: &T) -> Result<(), S::Error> {
+    fn add_unless_omitted<T: Value + Omit>(&mut self, name: FieldName, value: &T) -> Result<(), S::Error> {
+        let name = name.as_str();
         if value.is_omitted() { self.skip_field(name) } else { self.serialize_field(name, value) }
     }
 }
@@ -253,13 +304,13 @@ impl<V: ValueVisitor> Object for Visit<'_, V> {
     type Error = Infallible;
 
     #[inline(always)]
-    fn add<T: Value>(&mut self, _: &'static str, value: &T) -> Result<(), Infallible> {
+    fn add<T: Value>(&mut self, _: FieldName, value: &T) -> Result<(), Infallible> {
         value.visit(self.0);
         Ok(())
     }
 
     #[inline(always)]
-    fn add_unless_omitted<T: Value + Omit>(&mut self, _: &'static str, value: &T) -> Result<(), Infallible> {
+    fn add_unless_omitted<T: Value + Omit>(&mut self, _: FieldName, value: &T) -> Result<(), Infallible> {
         if value.is_omitted() {
             self.0.absent(const { T::TYPE.columns() });
         } else {
@@ -272,10 +323,10 @@ impl<V: ValueVisitor> Object for Visit<'_, V> {
 /// The name of a field: that in JSON, if it is not an identifier of Rust.
 macro_rules! field_name {
     ($field:ident) => {
-        stringify!($field)
+        $crate::record::describe::FieldName(concat!(",\"", stringify!($field), "\":"))
     };
     ($field:ident $name:literal) => {
-        $name
+        $crate::record::describe::FieldName(concat!(",\"", $name, "\":"))
     };
 }
 
@@ -357,7 +408,7 @@ macro_rules! records {
 
         impl $(<$life>)? $record $(<$life>)? {
             pub(super) const FIELDS: &'static [$crate::record::FieldInfo] = &[$($crate::record::FieldInfo {
-                name: $crate::record::describe::field_name!($field $($name)?),
+                name: $crate::record::describe::field_name!($field $($name)?).as_str(),
                 column: $crate::record::describe::column_name!($prefix $field $(as $name)? $(in $column)?),
                 meaning: concat!($($meaning),+).trim_ascii_start(),
                 value_type: <$value as $crate::record::describe::Value>::TYPE,
@@ -372,6 +423,11 @@ macro_rules! records {
             #[inline]
             fn visit<V: $crate::record::ValueVisitor>(&self, visitor: &mut V) {
                 $crate::record::describe::visit_fields(self, visitor);
+            }
+
+            #[inline]
+            fn write_json(&self, out: &mut Vec<u8>) {
+                $crate::json::write_record(out, self);
             }
         }
 

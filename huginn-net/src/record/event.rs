@@ -10,7 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::VERSION;
-use super::describe::{FieldInfo, Fields, Object, Value as _, ValueVisitor, Visit, records};
+use super::describe::{
+    FieldInfo, FieldName, Fields, Object, Value as _, ValueVisitor, Visit, field_name, records,
+};
 use super::flow::FlowRecord;
 use super::kinds::{
     ChangeRecord, ConnectionRecord, FindingRecord, HttpRequestRecord, HttpResponseRecord, MatchRecord,
@@ -56,9 +58,12 @@ records! {
     }
 }
 
+/// The name of the field after those of the kind.
+const CUT_NAME: FieldName = field_name!(cut);
+
 /// The field after those of the kind.
 const CUT: FieldInfo = FieldInfo {
-    name: "cut",
+    name: CUT_NAME.as_str(),
     column: "cut",
     meaning: "Fields whose text was cut, because it was longer than the limit",
     value_type: Vec::<Text<'_>>::TYPE,
@@ -383,7 +388,7 @@ fn add_parts<'a, O: Object, C: Borrow<Vec<Text<'a>>>>(
         alert.add_to(object)?;
     }
     let cut = add_kind(object)?;
-    object.add_unless_omitted(CUT.name, cut.borrow())
+    object.add_unless_omitted(CUT_NAME, cut.borrow())
 }
 
 /// Adds the record of an event to an object. `add_flow` adds the fields of its flow.

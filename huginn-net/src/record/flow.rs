@@ -3,12 +3,13 @@
 use std::net::{IpAddr, SocketAddr};
 use std::str;
 
-use huginn_net_core::{FlowId, deserialize_from_text};
+use huginn_net_core::{FlowId, IpText, deserialize_from_text};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::describe::{Value, ValueType, ValueVisitor, records};
 use super::text::Text;
 use crate::community_id::CommunityId;
+use crate::json;
 
 records! {
     /// An end of a flow.
@@ -60,7 +61,12 @@ impl Value for Ip {
     const TYPE: ValueType = ValueType::Text;
 
     fn visit<V: ValueVisitor>(&self, visitor: &mut V) {
-        self.with_text(|text| visitor.text(text));
+        visitor.text(IpText::new(self.0).as_str());
+    }
+
+    #[inline]
+    fn write_json(&self, out: &mut Vec<u8>) {
+        json::write_plain(out, IpText::new(self.0).as_bytes());
     }
 }
 
@@ -70,40 +76,16 @@ impl Value for CommunityId {
     fn visit<V: ValueVisitor>(&self, visitor: &mut V) {
         visitor.text(str::from_utf8(&self.text()).unwrap_or_default());
     }
-}
 
-/// Length of the longest IPv4 address, in bytes, with a period before it.
-const MAX_V4: usize = 16;
-
-impl Ip {
-    /// Passes the text to a function.
-    fn with_text<T>(&self, take: impl FnOnce(&str) -> T) -> T {
-        let IpAddr::V4(v4) = self.0 else { return take(&self.0.to_string()) };
-        let mut text = [0; MAX_V4];
-        let mut len = 0_usize;
-        let mut push = |byte| {
-            if let Some(place) = text.get_mut(len) {
-                *place = byte;
-            }
-            len = len.saturating_add(1);
-        };
-        for octet in v4.octets() {
-            push(b'.');
-            if octet >= 100 {
-                push(b'0'.wrapping_add(octet / 100));
-            }
-            if octet >= 10 {
-                push(b'0'.wrapping_add(octet / 10 % 10));
-            }
-            push(b'0'.wrapping_add(octet % 10));
-        }
-        take(str::from_utf8(text.get(1..len).unwrap_or_default()).unwrap_or_default())
+    #[inline]
+    fn write_json(&self, out: &mut Vec<u8>) {
+        json::write_plain(out, &self.text());
     }
 }
 
 impl Serialize for Ip {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.with_text(|text| serializer.serialize_str(text))
+        serializer.serialize_str(IpText::new(self.0).as_str())
     }
 }
 

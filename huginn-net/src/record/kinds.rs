@@ -437,7 +437,7 @@ impl<'a> From<&'a TcpFinding> for TcpRecord<'a> {
     fn from(finding: &'a TcpFinding) -> Self {
         let TcpFinding { signature, distance, params, link, .. } = finding;
         Self {
-            sig: Text::of(signature),
+            sig: Text::tcp_signature(signature),
             label: finding.label().map(Into::into),
             fuzzy: params.fuzzy,
             distance: distance.hops,

@@ -37,7 +37,7 @@ mod tls;
 pub use self::csv_text::csv_text;
 pub use self::custom::CustomEventRecord;
 pub use self::describe::{FieldInfo, ValueType, ValueVisitor};
-pub(crate) use self::describe::{Fields, Object, Omit, Value};
+pub(crate) use self::describe::{FieldName, Fields, Object, Omit, Value};
 pub(crate) use self::event::{ALERT_NAMES, add_event, event_number, is_alert};
 pub use self::event::{
     AlertFields, EVENT_NAMES, EventRecord, Head, Kind, event_name, fields_of_event, needs_handshakes,

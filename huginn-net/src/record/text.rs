@@ -4,14 +4,16 @@ use std::fmt::{self, Display};
 use std::str;
 use std::sync::Arc;
 
-use huginn_net_core::{Escaped, HexDigits, md5_digits, number_digits};
-use huginn_net_tls::{Extension, Grease, Ja3, Ja4Raw, Version, is_grease, names};
+use huginn_net_core::{Escaped, HexDigits, byte_digits, md5_digits, number_digits};
+use huginn_net_tcp::TcpSignature;
+use huginn_net_tls::{CertificateTime, Extension, Grease, Ja3, Ja4Raw, Version, is_grease, names};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::describe::{Value as RecordValue, ValueType, ValueVisitor};
 use super::tls::{ExtensionRecord, length};
 use crate::event_limits::TextLimit;
 use crate::finding::HttpVerdict;
+use crate::json;
 use crate::limits::{MAX_EXTENSION_LEN, MAX_GREASE_LEN, MAX_LENGTH_LEN, MAX_NUMBER_NAME_LEN};
 
 /// A text of a record: a value that is formatted when it is written, or text that was read. [`Display`] is the text.
@@ -21,16 +23,19 @@ pub struct Text<'a>(Value<'a>);
 #[derive(Clone)]
 enum Value<'a> {
     Text(&'a str),
+    /// ASCII text that needs no escape in JSON.
+    Plain(&'static str),
     Read(Arc<str>),
     /// Bytes from the wire.
     Wire(&'a [u8]),
     Display(&'a (dyn Display + Sync), TextLimit),
     Shared(Arc<dyn Display + Send + Sync + 'a>, TextLimit),
     HttpSignature(&'a HttpVerdict, TextLimit),
+    TcpSignature(&'a TcpSignature),
+    CertificateTime(CertificateTime),
     // Values of most events of TLS, without a memory allocation.
     Ja4Raw(Ja4Raw),
     Ja3(Ja3),
-    Version(Version),
     /// The hexadecimal digits of an MD5.
     Md5([u8; 32]),
     /// The hexadecimal digits of a number.
@@ -48,6 +53,42 @@ impl RecordValue for Text<'_> {
         match self.as_str() {
             Some(text) => visitor.text(text),
             None => visitor.display(self),
+        }
+    }
+
+    fn write_json(&self, out: &mut Vec<u8>) {
+        match &self.0 {
+            Value::Plain(text) => json::write_plain(out, text.as_bytes()),
+            Value::Md5(digits) => json::write_plain(out, digits),
+            Value::Hex(digits) => json::write_plain(out, digits),
+            Value::Ja4Raw(raw) => json::write_plain(out, raw.as_str().as_bytes()),
+            Value::Ja3(ja3) => json::write_plain(out, ja3.as_str().as_bytes()),
+            Value::CertificateTime(time) => json::write_plain(out, &time.text()),
+            Value::Digits(bytes) => {
+                out.push(b'"');
+                bytes.iter().for_each(|byte| out.extend_from_slice(&byte_digits(*byte)));
+                out.push(b'"');
+            }
+            Value::TcpSignature(signature) => {
+                out.push(b'"');
+                // Writing to memory does not fail.
+                let _ = signature.write_to(&mut json::Buffer(out));
+                out.push(b'"');
+            }
+            Value::HttpSignature(verdict, TextLimit::NONE) => {
+                json::write_with(out, |out| verdict.write_raw_sig(out));
+            }
+            Value::Text(text) => json::write_text(out, text),
+            Value::Read(text) => json::write_text(out, text),
+            Value::Wire(bytes) if json::write_if_plain(out, bytes) => {}
+            Value::Wire(bytes) => match str::from_utf8(bytes) {
+                Ok(text) if !bytes.contains(&b'\\') => json::write_text(out, text),
+                _ => json::write_display(out, &Escaped(bytes)),
+            },
+            Value::Display(value, TextLimit::NONE) => json::write_display(out, value),
+            Value::Display(..) | Value::Shared(..) | Value::HttpSignature(..) | Value::Grease(_) => {
+                json::write_display(out, self);
+            }
         }
     }
 }
@@ -73,7 +114,25 @@ impl<'a> Text<'a> {
     /// A TLS version.
     #[inline]
     pub(super) fn version(version: Version) -> Self {
-        Self(Value::Version(version))
+        Self::plain(version.ja4())
+    }
+
+    /// A name of a registry: ASCII text that needs no escape in JSON.
+    #[inline]
+    pub(super) fn plain(name: &'static str) -> Self {
+        Self(Value::Plain(name))
+    }
+
+    /// A TCP signature.
+    #[inline]
+    pub(super) fn tcp_signature(signature: &'a TcpSignature) -> Self {
+        Self(Value::TcpSignature(signature))
+    }
+
+    /// A time in a certificate.
+    #[inline]
+    pub(super) fn certificate_time(time: CertificateTime) -> Self {
+        Self(Value::CertificateTime(time))
     }
 
     /// A number with four hexadecimal digits.
@@ -85,7 +144,7 @@ impl<'a> Text<'a> {
     /// A number of a registry: its name, or four hexadecimal digits.
     #[inline]
     pub(super) fn number(number: u16, name: fn(u16) -> Option<&'static str>) -> Self {
-        name(number).map_or_else(|| Self::hex(number), Self::from)
+        name(number).map_or_else(|| Self::hex(number), Self::plain)
     }
 
     /// A group for key exchange.
@@ -113,6 +172,7 @@ impl Text<'_> {
     fn as_str(&self) -> Option<&str> {
         match &self.0 {
             Value::Text(text) => Some(text),
+            Value::Plain(text) => Some(text),
             Value::Read(text) => Some(text),
             Value::Ja4Raw(raw) => Some(raw.as_str()),
             Value::Ja3(ja3) => Some(ja3.as_str()),
@@ -358,10 +418,12 @@ impl Display for Text<'_> {
             Value::Display(value, limit) => write_limited(f, *limit, value),
             Value::Shared(value, limit) => write_limited(f, *limit, value),
             Value::HttpSignature(verdict, limit) => write_limited(f, *limit, verdict.raw_sig()),
-            Value::Version(version) => Display::fmt(version, f),
+            Value::TcpSignature(signature) => Display::fmt(signature, f),
+            Value::CertificateTime(time) => Display::fmt(time, f),
             Value::Digits(bytes) => Display::fmt(&HexDigits(bytes), f),
             Value::Grease(place) => Display::fmt(place, f),
             Value::Text(_)
+            | Value::Plain(_)
             | Value::Read(_)
             | Value::Ja4Raw(_)
             | Value::Ja3(_)
@@ -401,7 +463,6 @@ impl Serialize for Text<'_> {
             },
             Value::Display(value, TextLimit::NONE) => serializer.collect_str(value),
             Value::HttpSignature(verdict, TextLimit::NONE) => serializer.collect_str(&verdict.raw_sig()),
-            Value::Version(version) => serializer.collect_str(version),
             Value::Digits(bytes) => serializer.collect_str(&HexDigits(bytes)),
             Value::Grease(place) => serializer.collect_str(place),
             _ => match self.as_str() {

@@ -2,10 +2,11 @@
 
 use std::fmt::{self, Display};
 use std::io::{self, Write};
+use std::net::SocketAddr;
 
 use anstyle::{AnsiColor, Effects, Style};
 use huginn_net::alert::Alert;
-use huginn_net::core::TransportKind;
+use huginn_net::core::{IpText, TransportKind};
 use huginn_net::finding::Connection;
 use huginn_net::finding::{
     HttpRequestFinding, HttpResponseFinding, HttpVerdict, Match, SshClientFinding, SystemCheck, TcpFinding,
@@ -121,24 +122,22 @@ impl Lines {
         let time = self.zone.shift(event.ts).text();
         let time = time.as_ref().get(11..).unwrap_or_default();
         let time = time.split(|byte| *byte == b'Z').next().unwrap_or_default();
-        let time = Escaped(time.get(..TIME_CHARACTERS).unwrap_or(time));
-        let arrow = match event.subject {
-            Side::Client => '>',
-            Side::Server => '<',
-        };
-        let (client, server) = (event.flow.client, event.flow.server);
-        let time_style = self.time;
-        write!(out, "{time_style}{time}{time_style:#}  ")?;
+        write_styled(out, self.time, time.get(..TIME_CHARACTERS).unwrap_or(time))?;
+        out.write_all(b"  ")?;
         if let Some(interface) = interface {
             let name = format!("{:#}", Escaped(interface.as_bytes()));
             write!(out, "{name:INTERFACE_WIDTH$} ")?;
         }
-        write!(
-            out,
-            "{client:ADDRESS_WIDTH$} {arrow} {server:ADDRESS_WIDTH$}  \
-             {style}{:PROTOCOL_WIDTH$}{style:#}  ",
-            protocol_of(event)
-        )
+        write_address(out, event.flow.client)?;
+        out.write_all(match event.subject {
+            Side::Client => b" > ",
+            Side::Server => b" < ",
+        })?;
+        write_address(out, event.flow.server)?;
+        out.write_all(b"  ")?;
+        let protocol = protocol_of(event).as_bytes();
+        write_styled(out, style, protocol)?;
+        write_blanks(out, PROTOCOL_WIDTH.saturating_add(2).saturating_sub(protocol.len()))
     }
 
     /// Writes what an event found.
@@ -328,14 +327,43 @@ impl Lines {
     }
 
     fn known(&self, out: &mut impl Write, value: impl Display) -> io::Result<()> {
-        let known = self.known;
-        write!(out, "{known}{value}{known:#}")
+        write_value(out, self.known, value)
     }
 
     fn unknown(&self, out: &mut impl Write, value: impl Display) -> io::Result<()> {
-        let unknown = self.unknown;
-        write!(out, "{unknown}{value}{unknown:#}")
+        write_value(out, self.unknown, value)
     }
+}
+
+/// Writes a value in a style.
+fn write_value(out: &mut impl Write, style: Style, value: impl Display) -> io::Result<()> {
+    if style.is_plain() { write!(out, "{value}") } else { write!(out, "{style}{value}{style:#}") }
+}
+
+/// Writes text in a style.
+fn write_styled(out: &mut impl Write, style: Style, text: &[u8]) -> io::Result<()> {
+    if style.is_plain() {
+        return out.write_all(text);
+    }
+    write!(out, "{style}")?;
+    out.write_all(text)?;
+    write!(out, "{style:#}")
+}
+
+/// Writes an address and a port, and fills their column with blanks.
+fn write_address(out: &mut impl Write, address: SocketAddr) -> io::Result<()> {
+    let ip = IpText::new(address.ip());
+    let mut digits = itoa::Buffer::new();
+    let port = digits.format(address.port()).as_bytes();
+    let (before, after): (&[u8], &[u8]) = if address.is_ipv6() { (b"[", b"]:") } else { (b"", b":") };
+    let parts = [before, ip.as_bytes(), after, port];
+    parts.iter().try_for_each(|part| out.write_all(part))?;
+    write_blanks(out, ADDRESS_WIDTH.saturating_sub(parts.iter().map(|part| part.len()).sum()))
+}
+
+/// Writes up to [`ADDRESS_WIDTH`] blanks.
+fn write_blanks(out: &mut impl Write, count: usize) -> io::Result<()> {
+    out.write_all([b' '; ADDRESS_WIDTH].get(..count).unwrap_or_default())
 }
 
 /// The protocol, or what a conclusion is about.

@@ -51,8 +51,9 @@ impl Ja4 {
     }
 }
 
-impl fmt::Display for Ja4 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Ja4 {
+    /// Returns the [`Display`](fmt::Display) text as ASCII bytes.
+    pub fn text(&self) -> [u8; Self::LEN] {
         let mut text = [b'_'; Self::LEN];
         let (head, hashes) = text.split_at_mut(Ja4Head::LEN);
         head.copy_from_slice(self.head.as_bytes());
@@ -64,7 +65,13 @@ impl fmt::Display for Ja4 {
                 digits.copy_from_slice(&hash.digits());
             }
         }
-        f.pad(str::from_utf8(&text).unwrap_or_default())
+        text
+    }
+}
+
+impl fmt::Display for Ja4 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 

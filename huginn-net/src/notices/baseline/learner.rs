@@ -143,7 +143,7 @@ impl Learner {
         &mut self,
         event: &Event<K>,
         Observed { values, unnamed }: &Observed,
-        report: &mut impl FnMut(Event<Finding>),
+        report: &mut dyn FnMut(Event<Finding>),
     ) {
         self.baseline.add_time(event.ts);
         self.learned.add_time(event.ts);

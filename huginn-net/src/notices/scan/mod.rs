@@ -97,7 +97,7 @@ impl Scans {
         event: &Event<K>,
         label: Option<&Arc<Label>>,
         now: Timestamp,
-        report: &mut impl FnMut(Event<TrafficNotice>),
+        report: &mut dyn FnMut(Event<TrafficNotice>),
     ) {
         let tool = label.filter(|label| Tools::names_tool(label));
         self.on_target(event, ScanSegments::Syn, tool, now, report);
@@ -110,7 +110,7 @@ impl Scans {
         segments: ScanSegments,
         tool: Option<&Arc<Label>>,
         now: Timestamp,
-        report: &mut impl FnMut(Event<TrafficNotice>),
+        report: &mut dyn FnMut(Event<TrafficNotice>),
     ) {
         let (key, at) = (client_of(event), now.as_nanos());
         let new = || Client::new(at, event.flow.tunnel.clone());
@@ -153,7 +153,7 @@ impl Scans {
         step: Progress,
         is_proven: bool,
         now: Timestamp,
-        report: &mut impl FnMut(Event<TrafficNotice>),
+        report: &mut dyn FnMut(Event<TrafficNotice>),
     ) {
         let server = event.flow.server;
         self.has_answers |= matches!(step, Progress::Refused | Progress::Continues { .. } | Progress::Data);
@@ -205,7 +205,7 @@ impl Scans {
     }
 
     /// Evaluates the clients whose last servers had time to answer.
-    pub(super) fn on_time(&mut self, now: Timestamp, report: &mut impl FnMut(Event<TrafficNotice>)) {
+    pub(super) fn on_time(&mut self, now: Timestamp, report: &mut dyn FnMut(Event<TrafficNotice>)) {
         while let Some(due) = self.due.front().copied().filter(|(at, _)| *at <= now.as_nanos()) {
             self.due.pop_front();
             self.evaluate(due, now, report);
@@ -218,7 +218,7 @@ impl Scans {
     }
 
     /// Reports the last numbers of scans that grew since their last report, and have had no segment since `last`.
-    fn report_totals(&mut self, now: Timestamp, last: u64, report: &mut impl FnMut(Event<TrafficNotice>)) {
+    fn report_totals(&mut self, now: Timestamp, last: u64, report: &mut dyn FnMut(Event<TrafficNotice>)) {
         let settled_at = self.settled_at.max(now.as_nanos());
         let clients = &mut self.clients;
         self.growing.retain(|key| {
@@ -237,7 +237,7 @@ impl Scans {
     }
 
     /// Evaluates the clients that are left at the end of a capture, and reports the last numbers of scans.
-    pub(super) fn on_end(&mut self, now: Timestamp, report: &mut impl FnMut(Event<TrafficNotice>)) {
+    pub(super) fn on_end(&mut self, now: Timestamp, report: &mut dyn FnMut(Event<TrafficNotice>)) {
         // No data follows any more.
         self.settled_at = u64::MAX;
         for due in std::mem::take(&mut self.due) {
@@ -252,7 +252,7 @@ impl Scans {
         &mut self,
         (at, key): (u64, ClientKey),
         now: Timestamp,
-        report: &mut impl FnMut(Event<TrafficNotice>),
+        report: &mut dyn FnMut(Event<TrafficNotice>),
     ) {
         // After a pause, the idle timeout of the client may be over.
         let at = at.min(now.as_nanos());

@@ -11,7 +11,7 @@ use super::plan::{FormatPlan, KindPlan, Target};
 use super::table::Form;
 use super::values::HashedFlow;
 use super::{EventFormat, FormattedEvent};
-use crate::record::{Object, Omit, Value, add_event, event_number};
+use crate::record::{FieldName, Object, Omit, Value, add_event, event_number};
 use crate::{Event, Finding, json};
 
 thread_local! {
@@ -186,7 +186,7 @@ struct EventFields<'b, 'e, O> {
 impl<O: FieldOutput> Object for EventFields<'_, '_, O> {
     type Error = Infallible;
 
-    fn add<T: Value>(&mut self, _: &'static str, value: &T) -> Result<(), Infallible> {
+    fn add<T: Value>(&mut self, _: FieldName, value: &T) -> Result<(), Infallible> {
         let (kind, number) = (self.kind, self.next);
         self.next = number.saturating_add(1);
         let Some(target) = kind.fields.get(number).and_then(Option::as_ref) else { return Ok(()) };
@@ -219,11 +219,7 @@ impl<O: FieldOutput> Object for EventFields<'_, '_, O> {
         Ok(())
     }
 
-    fn add_unless_omitted<T: Value + Omit>(
-        &mut self,
-        name: &'static str,
-        value: &T,
-    ) -> Result<(), Infallible> {
+    fn add_unless_omitted<T: Value + Omit>(&mut self, name: FieldName, value: &T) -> Result<(), Infallible> {
         if value.is_omitted() {
             self.next = self.next.saturating_add(1);
             return Ok(());
