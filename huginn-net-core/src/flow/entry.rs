@@ -16,13 +16,15 @@ use crate::{Event, Interest, NextSeq, Protocol, Segment, Side, TcpFlags};
 #[derive(Debug)]
 pub(super) struct FlowEntry<S> {
     pub(super) state: S,
-    end_state: Option<Box<EndState<S>>>,
+    /// The connection of a SYN that came in the middle of this one, until the server answers it.
+    candidate: Option<Box<Self>>,
     /// Capture time of the last SYN of this connection, in nanoseconds, if a SYN started the flow.
     pub(super) last_syn_nanos: u64,
     /// Number of the first packet.
     first_packet: u64,
     /// Sequence number of that SYN; of a flow that started in the middle, the one before the first seen of the client.
     syn_seq: u32,
+    ending: Ending,
     /// Whether a SYN, or its SYN+ACK, started the flow.
     started_by_syn: bool,
     /// Whether the client is the low endpoint of the key.
@@ -35,14 +37,6 @@ pub(super) struct FlowEntry<S> {
     /// Whether a segment without SYN, FIN and RST cannot change the phase.
     pub(super) is_steady: bool,
     pub(super) interest: Interest,
-}
-
-/// The state of a flow that is closing or contested, as few are.
-#[derive(Debug)]
-struct EndState<S> {
-    /// The connection of a SYN that came in the middle of this one, until the server answers it.
-    candidate: Option<Box<FlowEntry<S>>>,
-    ending: Ending,
 }
 
 /// The connection on a 4-tuple to which a segment belongs.
@@ -71,8 +65,9 @@ impl<S> FlowEntry<S> {
         };
         Self {
             state: S::default(),
-            end_state: None,
+            candidate: None,
             syn_seq: opening.unwrap_or_else(first_seq),
+            ending: Ending::default(),
             last_syn_nanos: segment.ts.as_nanos(),
             first_packet: segment.packet_number,
             started_by_syn: opening.is_some(),
@@ -95,16 +90,15 @@ impl<S> FlowEntry<S> {
         syn_lifetime_nanos: u64,
     ) -> Connection {
         if initial_seq(segment).is_none() {
-            return self.candidate().map_or(Connection::Current, |candidate| {
+            return self.candidate.as_ref().map_or(Connection::Current, |candidate| {
                 self.current_or_candidate(candidate, segment, sender_is_low)
             });
         }
-        let has_ended = self.ending().is_agreed();
+        let has_ended = self.ending.is_agreed();
         if !has_ended && self.repeats_syn(segment, sender_is_low, syn_lifetime_nanos) {
             return Connection::Current;
         }
-        let is_open =
-            self.is_bidirectional || self.candidate().is_some() || P::buffered_bytes(&self.state) > 0;
+        let is_open = self.is_bidirectional || self.candidate.is_some() || P::buffered_bytes(&self.state) > 0;
         if is_open && !has_ended && self.interest == Interest::More {
             Connection::Candidate
         } else {
@@ -163,8 +157,7 @@ impl<S> FlowEntry<S> {
         let (sender, is_opening) = (self.sender(sender_is_low), self.phase == Phase::Opening);
         let is_reset = tcp.flags.contains(TcpFlags::RST);
         let is_alone = !self.is_bidirectional && self.has_seen(sender_is_low);
-        let mut ending = self.ending();
-        if tcp.flags.is_fin_or_rst() || ending.has_begun() {
+        if tcp.flags.is_fin_or_rst() || self.ending.has_begun() {
             let next = if self.interest == Interest::Done {
                 NextSeq::Unread
             } else {
@@ -177,73 +170,49 @@ impl<S> FlowEntry<S> {
                 && tcp.ack == self.syn_seq.wrapping_add(1);
             let captured = u32::try_from(segment.payload.len()).unwrap_or(u32::MAX);
             let len = captured.saturating_add(segment.payload_missing);
-            ending.on_segment(tcp, len, sender, next, is_alone, refuses);
+            self.ending.on_segment(tcp, len, sender, next, is_alone, refuses);
         }
         let stays = is_opening && (is_reset || is_alone && tcp.flags.contains(TcpFlags::SYN));
-        self.phase = match ending.phase() {
+        self.phase = match self.ending.phase() {
             Phase::Open if stays => Phase::Opening,
-            Phase::Closing | Phase::Ended if self.outlasts_connection::<P>(&ending) => Phase::Open,
+            Phase::Closing | Phase::Ended if self.outlasts_connection::<P>() => Phase::Open,
             phase => phase,
         };
-        self.set_end_state(|end_state| end_state.ending = ending, ending.has_begun());
-        self.is_steady = self.phase == Phase::Open && self.end_state.is_none();
+        self.is_steady = self.phase == Phase::Open && !self.ending.has_begun() && self.candidate.is_none();
     }
 
     /// Whether the flow stays after this end for as long as an open one.
-    fn outlasts_connection<P: Protocol<Flow = S>>(&mut self, ending: &Ending) -> bool {
+    fn outlasts_connection<P: Protocol<Flow = S>>(&mut self) -> bool {
         let is_read = self.interest == Interest::More;
-        self.candidate().is_some() || is_read && P::outlasts_connection(&mut self.state, ending.is_agreed())
-    }
-
-    fn ending(&self) -> Ending {
-        self.end_state.as_ref().map_or_else(Ending::default, |end_state| end_state.ending)
-    }
-
-    /// The connection of a SYN that came in the middle of this one, until the server answers it.
-    fn candidate(&self) -> Option<&Self> {
-        self.end_state.as_ref()?.candidate.as_deref()
+        self.candidate.is_some()
+            || is_read && P::outlasts_connection(&mut self.state, self.ending.is_agreed())
     }
 
     /// Takes the connection of a SYN that came in the middle of this one.
     pub(super) fn take_candidate(&mut self) -> Option<Box<Self>> {
-        self.end_state.as_mut()?.candidate.take()
+        self.candidate.take()
     }
 
     pub(super) fn set_candidate(&mut self, candidate: Option<Box<Self>>) {
-        let is_some = candidate.is_some();
-        self.set_end_state(|end_state| end_state.candidate = candidate, is_some);
-        if is_some {
+        if candidate.is_some() {
             // It lives no longer than this flow.
             (self.phase, self.is_steady) = (Phase::Open, false);
         }
-    }
-
-    /// Changes the state. Drops it once nothing is left; makes it if `is_needed`.
-    fn set_end_state(&mut self, set: impl FnOnce(&mut EndState<S>), is_needed: bool) {
-        if !is_needed && self.end_state.is_none() {
-            return;
-        }
-        let new = || Box::new(EndState { candidate: None, ending: Ending::default() });
-        let end_state = self.end_state.get_or_insert_with(new);
-        set(end_state);
-        if end_state.candidate.is_none() && !end_state.ending.has_begun() {
-            self.end_state = None;
-        }
+        self.candidate = candidate;
     }
 
     /// Returns the heap memory of the flow, in bytes.
     #[inline]
     pub(super) fn buffered_bytes<P: Protocol<Flow = S>>(&self) -> usize {
         let own = P::buffered_bytes(&self.state);
-        let Some(end_state) = &self.end_state else { return own };
-        let own = own.saturating_add(size_of::<EndState<S>>());
-        end_state.candidate.as_ref().map_or(own, |candidate| {
+        self.candidate.as_ref().map_or(own, |candidate| {
             own.saturating_add(size_of::<Self>()).saturating_add(candidate.buffered_bytes::<P>())
         })
     }
 
     pub(super) fn has_end<P: Protocol<Flow = S>>(&self) -> bool {
-        P::has_end(&self.state) || self.candidate().is_some_and(|candidate| P::has_end(&candidate.state))
+        P::has_end(&self.state)
+            || self.candidate.as_ref().is_some_and(|candidate| P::has_end(&candidate.state))
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "a part of the hash")]

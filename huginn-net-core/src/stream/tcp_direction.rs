@@ -291,7 +291,8 @@ impl TcpDirection {
     fn forget_unsettled(&mut self) {
         if let Some(unsettled) = &mut self.unsettled {
             unsettled.forget();
-            if unsettled.is_unused() {
+            // Most directions that are read get more bytes.
+            if unsettled.is_unused() && !self.is_read {
                 self.unsettled = None;
             }
         }
