@@ -15,7 +15,7 @@ use crate::Finding;
 use crate::connection::Connection;
 use crate::finding::{
     BeaconTarget, CertificateNames, ChangeFinding, HttpRequestFinding, HttpResponseFinding, HttpVerdict,
-    TcpFinding, TrafficNotice, TrafficNoticeKind,
+    TcpFinding, TlsClientFinding, TrafficNotice, TrafficNoticeKind,
 };
 use crate::hosts::HostUpdate;
 use crate::limits::{
@@ -173,34 +173,7 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
         Finding::Tcp(finding) => tcp(finding),
         Finding::HttpRequest(finding) => request(finding, limit),
         Finding::HttpResponse(finding) => response(finding, limit),
-        Finding::TlsClient(finding) => {
-            let hello = &finding.client.hello;
-            // Each number has two bytes in the hello, and five or six in a text.
-            let numbers_len = hello.message().len().saturating_mul(5).saturating_div(2);
-            sum([
-                HELLO,
-                DECRYPTED,
-                TLS_SOFTWARE,
-                hello.server_name().map_or(0, |name| text(name, limit)),
-                names(hello.alpn(), limit),
-                names(hello.alps(), limit),
-                limited(numbers_len, limit).saturating_mul(3),
-                limited(numbers_len.saturating_mul(2), limit),
-                numbers(hello.supported_groups().len(), limit),
-                numbers(hello.key_shares().count(), limit),
-                numbers(hello.signature_algorithms().len(), limit),
-                numbers(hello.signature_algorithms_cert().len(), limit),
-                numbers(hello.supported_versions().len(), limit),
-                numbers(hello.certificate_compression().len(), limit),
-                list(MAX_LENGTH_LEN, hello.key_shares().count(), limit),
-                list(MAX_LENGTH_LEN, hello.psk_identities().count(), limit),
-                list(MAX_EXTENSION_LEN, hello.unknown_extensions().count(), limit),
-                list(MAX_GREASE_LEN, hello.grease().count(), limit),
-                hello.trust_anchors().map_or(0, trust_anchors),
-                hello.ech().map_or(0, |_| ECH),
-                quic(finding.client.quic.as_ref(), hello),
-            ])
-        }
+        Finding::TlsClient(finding) => tls_client(finding, limit),
         Finding::TlsServer(finding) => {
             let hello = &finding.server.hello;
             let alpn = hello.alpn().map_or(0, |name| text(name, limit));
@@ -255,6 +228,37 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
         Finding::Connection(found) => connection(found),
         Finding::Match(found) => matched(found, limit).saturating_add(ALERT_FIELDS as u64),
     }
+}
+
+// Not inlined: the other kinds then need no room for its values.
+#[inline(never)]
+fn tls_client(finding: &TlsClientFinding, limit: TextLimit) -> u64 {
+    let hello = &finding.client.hello;
+    // Each number has two bytes in the hello, and five or six in a text.
+    let numbers_len = hello.message().len().saturating_mul(5).saturating_div(2);
+    sum([
+        HELLO,
+        DECRYPTED,
+        TLS_SOFTWARE,
+        hello.server_name().map_or(0, |name| text(name, limit)),
+        names(hello.alpn(), limit),
+        names(hello.alps(), limit),
+        limited(numbers_len, limit).saturating_mul(3),
+        limited(numbers_len.saturating_mul(2), limit),
+        numbers(hello.supported_groups().len(), limit),
+        numbers(hello.key_shares().count(), limit),
+        numbers(hello.signature_algorithms().len(), limit),
+        numbers(hello.signature_algorithms_cert().len(), limit),
+        numbers(hello.supported_versions().len(), limit),
+        numbers(hello.certificate_compression().len(), limit),
+        list(MAX_LENGTH_LEN, hello.key_shares().count(), limit),
+        list(MAX_LENGTH_LEN, hello.psk_identities().count(), limit),
+        list(MAX_EXTENSION_LEN, hello.unknown_extensions().count(), limit),
+        list(MAX_GREASE_LEN, hello.grease().count(), limit),
+        hello.trust_anchors().map_or(0, trust_anchors),
+        hello.ech().map_or(0, |_| ECH),
+        quic(finding.client.quic.as_ref(), hello),
+    ])
 }
 
 /// Bytes of a conclusion: its texts are in its reason, and some in a field of their own.
@@ -369,9 +373,12 @@ fn tool(label: &Label) -> u64 {
 
 fn request(finding: &HttpRequestFinding, limit: TextLimit) -> u64 {
     let HttpRequestFinding { request, akamai, software: found, http3, verdict, .. } = finding;
-    let texts = [Some(request.method()), request.host(), Some(request.target()), request.user_agent()];
-    let texts = texts.into_iter().flatten().fold(0_usize, |sum, part| sum.saturating_add(text(part, limit)));
-    let language = request.language().map_or(0, |tag| text(tag.as_bytes(), limit));
+    let escaped = count_escaped(verdict.signature.headers().text());
+    let line = [Some(request.method()), Some(request.target()), request.host()];
+    let line = line.into_iter().flatten().map(|text_of| text(text_of, limit));
+    let fields = [request.user_agent(), request.language().map(str::as_bytes)];
+    let fields = fields.into_iter().flatten().map(|field| part(field, escaped, limit));
+    let texts = line.chain(fields).fold(0, usize::saturating_add);
     // A setting has two numbers of 62 bits and a separator.
     let http3 = http3.as_deref().map_or(0, |fingerprint| {
         let settings = fingerprint.settings().len().saturating_mul(40);
@@ -383,21 +390,24 @@ fn request(finding: &HttpRequestFinding, limit: TextLimit) -> u64 {
         let len = limited(settings.saturating_add(priorities).saturating_add(AKAMAI), limit);
         len.saturating_add(80).saturating_add(software(found.as_ref()))
     });
-    sum([180, HEAD_CUT, DECRYPTED, texts, language, verdict_bytes(verdict, limit), http2, http3])
+    sum([180, HEAD_CUT, DECRYPTED, texts, verdict_bytes(verdict, escaped, limit), http2, http3])
 }
 
 fn response(finding: &HttpResponseFinding, limit: TextLimit) -> u64 {
     let HttpResponseFinding { response, verdict, .. } = finding;
-    let server = response.server().map_or(0, |server| text(server, limit));
-    sum([80, HEAD_CUT, DECRYPTED, server, text(response.reason(), limit), verdict_bytes(verdict, limit)])
+    let escaped = count_escaped(verdict.signature.headers().text());
+    let server = response.server().map_or(0, |server| part(server, escaped, limit));
+    let verdict = verdict_bytes(verdict, escaped, limit);
+    sum([80, HEAD_CUT, DECRYPTED, server, text(response.reason(), limit), verdict])
 }
 
-fn verdict_bytes(verdict: &HttpVerdict, limit: TextLimit) -> usize {
+/// `escaped`: the bytes of the text of the head that JSON escapes.
+fn verdict_bytes(verdict: &HttpVerdict, escaped: usize, limit: TextLimit) -> usize {
     // All of the signature is in the text of the head once, but the names of absent headers (at most 96 bytes) and the
     // signs around names and values.
     let headers = verdict.signature.headers();
     let signs = headers.len().saturating_mul(5).saturating_add(100);
-    let sig = text(headers.text(), TextLimit::NONE).saturating_add(signs);
+    let sig = part(headers.text(), escaped, TextLimit::NONE).saturating_add(signs);
     let claimed = verdict.system.claimed.as_ref().map_or(4, |name| name.len());
     [limited(sig, limit), label(verdict.label()), PARAMS, claimed, 60]
         .into_iter()
@@ -469,9 +479,14 @@ fn software_text(found: Option<&ClientMatch>) -> usize {
 /// Bytes of a captured text.
 #[inline]
 fn text(bytes: &[u8], limit: TextLimit) -> usize {
+    part(bytes, count_escaped(limit.cut(bytes).0), limit)
+}
+
+/// Bytes of a part of a captured text in which JSON escapes this number of bytes.
+#[inline]
+fn part(bytes: &[u8], escaped: usize, limit: TextLimit) -> usize {
     let (start, is_cut) = limit.cut(bytes);
-    let escaped = count_escaped(start);
-    let len = start.len().saturating_add(escaped.saturating_mul(ESCAPED - 1));
+    let len = start.len().saturating_add(escaped.min(start.len()).saturating_mul(ESCAPED - 1));
     if is_cut { len.saturating_add(CUT) } else { len }
 }
 
