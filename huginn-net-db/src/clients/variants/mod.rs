@@ -6,7 +6,7 @@ mod lists;
 mod session;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use foldhash::fast::RandomState;
 use huginn_net_tls::{Ja4, Ja4Hash, Ja4Raw, Transport};
@@ -23,13 +23,33 @@ pub(super) use session::Session;
 /// Extensions without which huginn-net 2.2 computes its `ja4_s1`, besides those that the stable JA4 leaves out.
 const HUGINN_NET_S1: [u16; 5] = [0x0019, 0x0020, 0x002c, 0x002d, 0x003a];
 
-/// The computed fingerprints of a database, by JA4_c.
+/// The computed fingerprints of a database. Each part is computed when a hello asks for it: hashes of all would take longer than
+/// the analysis of a small capture.
 #[derive(Debug, Default)]
 pub(super) struct VariantIndex {
-    /// The clients, each of which has cipher suites of its own.
-    clients: HashMap<Ja4Hash, Vec<Hit>, RandomState>,
-    /// The library, whatever the cipher suites; `None` if several libraries have the hash.
+    /// The clients, by JA4_b.
+    clients: HashMap<Ja4Hash, ClientsOfCiphers, RandomState>,
+    libraries: OnceLock<LibraryIndex>,
+}
+
+/// The clients with the same cipher suites.
+#[derive(Debug, Default)]
+struct ClientsOfCiphers {
+    entries: Vec<Arc<Entry>>,
+    variants: OnceLock<ClientIndex>,
+}
+
+/// The fingerprints of clients, by JA4_c.
+#[derive(Debug, Default)]
+struct ClientIndex(HashMap<Ja4Hash, Vec<Hit>, RandomState>);
+
+/// What the extensions show, whatever the cipher suites.
+#[derive(Debug, Default)]
+struct LibraryIndex {
+    /// The library; `None` if several have the hash.
     libraries: HashMap<(Transport, Ja4Hash), Option<Arc<str>>, RandomState>,
+    /// The clients that a program imitates.
+    imitated: ClientIndex,
 }
 
 /// A client, and how its hello becomes one with this hash.
@@ -41,18 +61,14 @@ struct Hit {
     variant: HelloVariant,
 }
 
-impl VariantIndex {
-    pub(super) fn new<'a>(entries: impl Iterator<Item = &'a Arc<Entry>> + Clone) -> Self {
+impl ClientIndex {
+    fn new<'a>(entries: impl Iterator<Item = &'a Arc<Entry>>) -> Self {
         let mut index = Self::default();
-        for entry in entries.clone() {
-            index.add_client(entry);
-        }
-        // An imitation says nothing about other hellos of the library.
-        index.add_libraries(entries.filter(|entry| entry.is_genuine()));
+        entries.for_each(|entry| index.add(entry));
         index
     }
 
-    fn add_client(&mut self, entry: &Arc<Entry>) {
+    fn add(&mut self, entry: &Arc<Entry>) {
         let Some(raw) = entry.raw() else { return };
         let algorithms = lists::text_of_algorithms(raw.signature_algorithms());
         let trials = lists::trials_of(entry.library.library.as_deref());
@@ -84,25 +100,46 @@ impl VariantIndex {
         // The hash of no extensions says nothing.
         if hash != Ja4Hash::EMPTY {
             let hit = Hit { entry: Arc::clone(entry), session, variant };
-            self.clients.entry(hash).or_default().push(hit);
+            self.0.entry(hash).or_default().push(hit);
         }
     }
+}
 
-    fn add_libraries<'a>(&mut self, entries: impl Iterator<Item = &'a Arc<Entry>>) {
-        for lists in LibraryLists::of_entries(entries) {
+impl LibraryIndex {
+    fn new<'a>(entries: impl Iterator<Item = &'a Arc<Entry>> + Clone) -> Self {
+        let imitated = ClientIndex::new(entries.clone().filter(|entry| entry.is_imitated()));
+        let mut index = Self { imitated, ..Self::default() };
+        // An imitation says nothing about other hellos of the library.
+        for lists in LibraryLists::of_entries(entries.filter(|entry| entry.is_genuine())) {
             for hash in lists.hashes().take(MAX_HASHES_OF_LIBRARY).filter(|hash| *hash != Ja4Hash::EMPTY) {
                 let key = (lists.transport, hash);
-                let library = self.libraries.entry(key).or_insert_with(|| Some(Arc::clone(&lists.library)));
+                let library = index.libraries.entry(key).or_insert_with(|| Some(Arc::clone(&lists.library)));
                 if library.as_ref().is_some_and(|library| *library != lists.library) {
                     *library = None;
                 }
             }
         }
+        index
+    }
+}
+
+impl VariantIndex {
+    pub(super) fn new<'a>(entries: impl Iterator<Item = &'a Arc<Entry>>) -> Self {
+        let mut index = Self::default();
+        for entry in entries {
+            if let Some(raw) = entry.raw() {
+                let clients = index.clients.entry(raw.ja4().cipher_hash()).or_default();
+                clients.entries.push(Arc::clone(entry));
+            }
+        }
+        index
     }
 
     /// The clients with these cipher suites and extensions, and what they have in common.
     pub(super) fn client(&self, ja4: Ja4) -> Option<ClientMatch> {
-        let hits = self.clients.get(&ja4.extension_hash())?.iter();
+        let clients = self.clients.get(&ja4.cipher_hash())?;
+        let variants = clients.variants.get_or_init(|| ClientIndex::new(clients.entries.iter()));
+        let hits = variants.0.get(&ja4.extension_hash())?.iter();
         let mut found: Vec<(HelloVariant, &Entry)> =
             hits.filter_map(|hit| Some((hit.variant_of(ja4)?, &*hit.entry))).collect();
         found.sort_by_key(|(variant, entry)| (variant.rank(), entry.raw().map(Ja4Raw::ja4)));
@@ -125,12 +162,11 @@ impl VariantIndex {
     /// has them, too.
     pub(super) fn library(&self, ja4: Ja4) -> Option<ClientMatch> {
         let key = (ja4.head().transport(), ja4.extension_hash());
-        let library = self.libraries.get(&key)?.clone()?;
-        let or_imitation = self.clients.get(&key.1).is_some_and(|hits| {
-            let has_transport =
-                |hit: &Hit| hit.entry.raw().is_some_and(|raw| raw.head().transport() == key.0);
-            hits.iter().any(|hit| hit.entry.is_imitated() && has_transport(hit))
-        });
+        let entries = self.clients.values().flat_map(|clients| &clients.entries);
+        let index = self.libraries.get_or_init(|| LibraryIndex::new(entries));
+        let library = index.libraries.get(&key)?.clone()?;
+        let has_transport = |hit: &Hit| hit.entry.raw().is_some_and(|raw| raw.head().transport() == key.0);
+        let or_imitation = index.imitated.0.get(&key.1).is_some_and(|hits| hits.iter().any(has_transport));
         let candidates = if or_imitation { vec![software::or_imitation(&library)] } else { Vec::new() };
         let software =
             Arc::new(Software { library: Some(library), candidates, or_imitation, ..Software::default() });
@@ -140,12 +176,11 @@ impl VariantIndex {
 }
 
 impl Hit {
-    /// The changes in a hello with this JA4; `None` for other cipher suites, another transport or version.
+    /// The changes in a hello with this JA4 and the same cipher suites; `None` for another transport or version.
     fn variant_of(&self, ja4: Ja4) -> Option<HelloVariant> {
         let (head, known) = (ja4.head(), self.entry.raw()?);
         let recorded = known.head();
-        let is_same = known.ja4().cipher_hash() == ja4.cipher_hash()
-            && (recorded.transport(), recorded.version()) == (head.transport(), head.version());
+        let is_same = (recorded.transport(), recorded.version()) == (head.transport(), head.version());
         let names = (recorded.has_server_name(), head.has_server_name());
         is_same.then(|| {
             // Only the definition's forms show the session.
