@@ -12,7 +12,7 @@ import struct
 import time
 
 import network
-from messages import ALERT, CHANGE_CIPHER_SPEC, block, frame, hello, http2, integer, literal, message, records, request
+from messages import ALERT, CHANGE_CIPHER_SPEC, Handshake, block, frame, hello, http2, integer, literal, message, records, request
 from raw import ACK, DESTINATION, FIN, HOP_BY_HOP, MD5, PSH, RST, SYN, TCP, URG, Connection
 
 
@@ -389,6 +389,7 @@ def raw_attempts():
             attempt("decoy", f"{name}-{order}", lambda client, n=name, o=order: with_decoy(client, DECOYS[n], o), (4,))
     opening_attempts()
     closing_attempts()
+    paused_attempts()
     overlap_attempts()
     window_attempts()
     header_attempts()
@@ -405,8 +406,9 @@ def send_raw(client, again=False, **how):
 
 
 def then_real(c, client):
+    """Whether the server answered."""
     c.data(0, client.real)
-    c.answer(len(client.real))
+    return c.answer(len(client.real))
 
 
 def opening_attempts():
@@ -544,15 +546,18 @@ def opening_attempts():
         attempt("opening", f"sequence-{start}", lambda client, s=start: then_real(client.raw(sequence=s).open(), client), (4,))
 
 
+# FIN and RST of the client that the server ignores: flags, arguments, and distance from the expected number.
+ENDS = {
+    "rst-low-ttl": (RST, {"ttl": 1}, 0), "rst-ack-low-ttl": (RST | ACK, {"ttl": 1}, 0), "rst-bad-checksum": (RST, {"bad_tcp": True}, 0),
+    "rst-wrong-number": (RST, {}, 500), "rst-far": (RST, {}, 1 << 28), "rst-foreign-mac": (RST, {"to": "02:00:00:00:00:77"}, 0),
+    "fin-low-ttl": (FIN | ACK, {"ttl": 1}, 0), "fin-bad-checksum": (FIN | ACK, {"bad_tcp": True}, 0), "fin-no-ack": (FIN, {}, 0),
+    "fin-ahead": (FIN | ACK, {}, 100000), "rst-md5": (RST, {"options": MD5}, 0), "rst-old": (RST, {}, -1000),
+}
+
+
 def closing_attempts():
     both = {"apps": ("tls", "http")}
-    ends = {
-        "rst-low-ttl": (RST, {"ttl": 1}, 0), "rst-ack-low-ttl": (RST | ACK, {"ttl": 1}, 0), "rst-bad-checksum": (RST, {"bad_tcp": True}, 0),
-        "rst-wrong-number": (RST, {}, 500), "rst-far": (RST, {}, 1 << 28), "rst-foreign-mac": (RST, {"to": "02:00:00:00:00:77"}, 0),
-        "fin-low-ttl": (FIN | ACK, {"ttl": 1}, 0), "fin-bad-checksum": (FIN | ACK, {"bad_tcp": True}, 0), "fin-no-ack": (FIN, {}, 0),
-        "fin-ahead": (FIN | ACK, {}, 100000), "rst-md5": (RST, {"options": MD5}, 0), "rst-old": (RST, {}, -1000),
-    }
-    for name, (flags, how, ahead) in ends.items():
+    for name, (flags, how, ahead) in ENDS.items():
 
         def ended(client, flags=flags, how=how, ahead=ahead):
             c = client.raw().open()
@@ -591,6 +596,168 @@ def closing_attempts():
         then_real(c, client)
 
     attempt("closing", "rst-both-sides", both_ends_reset, **both)
+
+
+# FIN and RST in the server's name, which reach no host: flags, and distance from the expected number.
+SERVER_ENDS = {"rst": (RST, 0), "rst-ack": (RST | ACK, 0), "rst-wrong-number": (RST, 500), "fin": (FIN | ACK, 0), "fin-ahead": (FIN | ACK, 1000)}
+
+
+def paused_attempts():
+    """FIN and RST that the receiver ignores, and a pause in which the observer may forget the connection."""
+    unreceived = {"ttl": 1}
+
+    def from_client(c, at, flags, how, ahead=0):
+        c.put(c.first + at + ahead, flags=flags, **how)
+
+    def from_server(c, at, flags, ahead=0, acked=0):
+        c.put(c.next_from_server + ahead, flags=flags, ack=c.first + at + acked, from_server=True, **unreceived)
+
+    def of_both(flags):
+        def end(c, at):
+            from_client(c, at, flags, unreceived)
+            from_server(c, at, flags)
+
+        return end
+
+    def fin_acknowledged(c, at):
+        from_client(c, at, FIN | ACK, unreceived)
+        from_server(c, at, ACK, acked=1)
+
+    def fin_then_rst(c, at):
+        from_client(c, at, FIN | ACK, unreceived)
+        from_client(c, at, RST, unreceived, 1)
+
+    def fins_acknowledged(c, at):
+        from_client(c, at, FIN | ACK, unreceived)
+        from_server(c, at, FIN | ACK, acked=1)
+        c.put(c.first + at + 1, flags=ACK, ack=c.next_from_server + 1, **unreceived)
+
+    ends = {name: lambda c, at, e=end: from_client(c, at, *e) for name, end in ENDS.items()}
+    ends |= {f"server-{name}": lambda c, at, f=flags, a=ahead: from_server(c, at, f, a) for name, (flags, ahead) in SERVER_ENDS.items()}
+    ends |= {"rst-both-sides": of_both(RST), "fin-both-sides": of_both(FIN | ACK), "fin-acknowledged": fin_acknowledged}
+    ends |= {"fin-then-rst": fin_then_rst, "fins-acknowledged": fins_acknowledged}
+    places = {
+        "before-ack": paused_before_ack, "before-data": paused_before_data, "inside": paused_inside, "before-answer": paused_before_answer,
+        "in-answer": paused_in_answer,
+    }
+    for i, (name, end) in enumerate(ends.items()):
+        for place, talk in places.items():
+            attempt("paused", f"{place}-{name}", lambda client, e=end, t=talk: t(client, e), (4 if i % 2 else 6,), ("tls", "http", "http2"))
+        attempt("paused", f"next-{name}", lambda client, e=end: paused_before_next(client, e), (4 if i % 2 else 6,), ("http", "http2"))
+        attempt("paused", f"in-body-{name}", lambda client, e=end: paused_in_body(client, e), (4 if i % 2 else 6,), ("http",))
+        attempt("paused", f"before-finished-{name}", lambda client, e=end: paused_before_finished(client, e), (4 if i % 2 else 6,))
+        if "low-ttl" in name or name not in ENDS:
+            attempt("paused", f"before-syn-{name}", lambda client, e=end: paused_before_syn(client, e), (4 if i % 2 else 6,), ("tls", "http"))
+
+
+def paused_before_syn(client, end):
+    """The SYN is lost, and the client repeats it."""
+    c = client.raw()
+    c.syn(ttl=1)
+    end(c, 0)
+    c.pause()
+    c.open()
+    return then_real(c, client)
+
+
+def paused_before_ack(client, end):
+    c = client.raw()
+    c.syn()
+    c.wait_for_answer()
+    end(c, 0)
+    c.pause()
+    c.put(c.first, flags=ACK)
+    return then_real(c, client)
+
+
+def paused_before_data(client, end):
+    c = client.raw().open()
+    end(c, 0)
+    c.pause()
+    return then_real(c, client)
+
+
+def paused_inside(client, end):
+    c = client.raw().open()
+    c.data(0, client.real[: client.inside])
+    c.sent = client.inside
+    # The acknowledgement; of HTTP/2 also the server's settings.
+    c.receive(lambda _, payload: payload or client.app != "http2")
+    end(c, client.inside)
+    c.pause()
+    c.data(client.inside, client.real[client.inside :])
+    return c.answer(len(client.real))
+
+
+def paused_before_answer(client, end):
+    """The client's window is closed until after the pause."""
+    c = client.raw().open()
+    c.window = 0
+    c.data(0, client.real)
+    c.sent = len(client.real)
+    c.receive(lambda *_: True)
+    end(c, c.sent)
+    c.pause()
+    c.window = 502
+    c.put(c.first + c.sent, flags=ACK)
+    return c.answer(c.sent)
+
+
+def paused_in_answer(client, end):
+    """The client's window has room for one short segment."""
+    c = client.raw()
+    c.syn(mss=88)
+    c.wait_for_answer()
+    c.window = 1
+    c.put(c.first, flags=ACK)
+    c.data(0, client.real)
+    c.window = 0
+    c.answer(len(client.real))
+    end(c, c.sent)
+    c.pause()
+    c.window = 502
+    c.put(c.first + c.sent, flags=ACK)
+    return c.answer(c.sent)
+
+
+def paused_before_next(client, end):
+    """Between two requests. Returns the number of answers."""
+    c = client.raw().open()
+    c.data(0, client.false)
+    first = c.answer(len(client.false))
+    c.receive_all()
+    end(c, c.sent)
+    c.pause()
+    following = client.real if client.app == "http" else frame(1, 5, 3, block(client.hidden))
+    c.data(c.sent, following)
+    return first + c.answer(c.sent + len(following))
+
+
+def paused_in_body(client, end):
+    """The next request follows the body in the same segment. Returns the number of answers."""
+    c = client.raw().open()
+    first = b"POST / HTTP/1.1\r\nHost: " + client.decoy.encode() + b"\r\nContent-Length: 300\r\n\r\n" + b"b" * 300
+    c.data(0, first[:-200])
+    answers = c.answer(len(first) - 200)
+    end(c, c.sent)
+    c.pause()
+    c.data(c.sent, first[-200:] + client.real)
+    return answers + c.answer(len(first) + len(client.real))
+
+
+def paused_before_finished(client, end):
+    """A complete handshake, with the pause after the server's flight."""
+    talk = Handshake(client.hidden)
+    hello = talk.take()
+    c = client.raw().open()
+    c.data(0, hello)
+    c.answer(len(hello))
+    c.receive_all()
+    end(c, c.sent)
+    c.pause()
+    finished = talk.take(c.received)
+    c.data(c.sent, finished)
+    return c.answer(c.sent + len(finished))
 
 
 def overlap_attempts():

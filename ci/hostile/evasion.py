@@ -6,7 +6,8 @@
 
 The first form makes network namespaces with a client, a router, and a server with nginx and OpenSSL, and QUIC with aioquic if
 --quic-python names a Python that has it. It records each attempt at the client's side of the router. The servers' logs say which
-name was accepted. --save keeps a capture for each attempt, and truth.jsonl, which the second form analyses without a network.
+name was accepted. An attempt may mark a pause: its capture then comes once for each of PAUSES, with later times after the mark, and the
+events of the exchange must be reported, too. --save keeps a capture for each attempt, and truth.jsonl, which the second form analyses without a network.
 
 An accepted name is reported if an event holds it, flagged if an event says `conflict`, or if the blind spots hold what those of
 plain connections do not. The exit status is 1 if an accepted name is neither, unless hidden.txt lists the attempt, and if a plain
@@ -28,6 +29,15 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.dont_write_bytecode = True
+
+# Seconds of packet time that a marked pause gets: more than the linger of an ended connection, and than the time of a half-closed one
+# (docs/events.md#connection).
+PAUSES = (4, 33)
+# What a capture has in a pause: an ARP request of another host.
+TICK = bytes.fromhex("ffffffffffff 02000000000e 0806 0001 0800 06 04 0001 02000000000e c0000209 000000000000 c000020a")
+# Events of each exchange of an attempt with a pause.
+EVENTS = {"tls": ("tls_client", "tls_server"), "http": ("http_request", "http_response")}
+EVENTS["http2"] = EVENTS["http"]
 
 
 def main():
@@ -63,7 +73,7 @@ def perform(arguments, folder):
     """Runs the attempts; writes their captures and truth.jsonl."""
     import network
     from attempts import ATTEMPTS, Client
-    from raw import Link
+    from raw import PAUSE, Link
 
     seen, chosen = collections.Counter(), []
     quic = quic_attempts(arguments.quic_python) if arguments.quic_python else []
@@ -78,6 +88,7 @@ def perform(arguments, folder):
         stop = net.record(whole)
         link = Link()
         quic_client = None
+        answers = {}
         if quic:
             command = [arguments.quic_python, f"{HERE}/quic_attempts.py"]
             quic_client = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -87,17 +98,21 @@ def perform(arguments, folder):
                     print(function, version, number, file=quic_client.stdin, flush=True)
                     quic_client.stdout.readline()
                 else:
-                    function(Client(number, version, app, link))
+                    answers[number] = function(Client(number, version, app, link))
             except OSError as error:
                 print(f"{name}: {error}", file=sys.stderr)
         if quic_client:
             quic_client.communicate()
         stop()
         accepted = net.accepted()
-        split(whole, {address: number for number, entry in ((n, e) for n, *e in chosen) for address in addresses(network, number, entry[2])}, chosen, folder)
+        files = split(whole, {address: number for number, entry in ((n, e) for n, *e in chosen) for address in addresses(network, number, entry[2])}, chosen, folder, PAUSE)
         with open(os.path.join(folder, "truth.jsonl"), "w", encoding="ascii") as f:
-            for number, name, kind, *_ in chosen:
-                print(json.dumps({"file": f"{name}.pcap", "kind": kind, "accepted": sorted(accepted[number])}), file=f)
+            for number, name, kind, _, app, _ in chosen:
+                events = EVENTS[app] * (answers.get(number) or 0) if kind == "paused" else ()
+                if "before-finished" in name and events:
+                    events += ("tls_handshake",)
+                for file in files[number]:
+                    print(json.dumps({"file": file, "kind": kind, "accepted": sorted(accepted[number]), "events": events}), file=f)
     finally:
         net.close(arguments.keep_logs)
 
@@ -114,8 +129,8 @@ def addresses(network, number, version):
     return [socket.inet_pton(family, network.client_address(version, stack, number)) for stack in (network.PLAIN, network.RAW)]
 
 
-def split(whole, owners, chosen, folder):
-    """Divides the capture by the client's address; each packet belongs to one attempt."""
+def split(whole, owners, chosen, folder, pause):
+    """Divides the capture by the client's address; each packet belongs to one attempt. Returns the files of each attempt."""
     names = {number: name for number, name, *_ in chosen}
     with open(whole, "rb") as f:
         data = f.read()
@@ -125,6 +140,9 @@ def split(whole, owners, chosen, folder):
         record, packet = data[at : at + 16 + length], data[at + 16 : at + 16 + length]
         at += 16 + length
         kind = packet[12:14]
+        if kind == struct.pack("!H", pause):
+            parts[owners[packet[14:]]].append(record[:8])
+            continue
         packet = packet[18:] if kind == b"\x81\0" else packet[14:]
         # By the source first: an ICMP message of the router goes to the client that it is about.
         ends = (packet[12:16], packet[16:20]) if kind == b"\x08\0" or len(packet) > 0 and packet[0] >> 4 in (4, 5) else (packet[8:24], packet[24:40])
@@ -132,9 +150,28 @@ def split(whole, owners, chosen, folder):
             if end in owners:
                 parts[owners[end]].append(record)
                 break
+    files = collections.defaultdict(list)
     for number, name in names.items():
-        with open(os.path.join(folder, f"{name}.pcap"), "wb") as f:
-            f.write(head + b"".join(parts[number]))
+        has_pause = any(len(record) == 8 for record in parts[number])
+        for seconds in PAUSES if has_pause else (0,):
+            files[number].append(f"{name}-{seconds}s.pcap" if has_pause else f"{name}.pcap")
+            with open(os.path.join(folder, files[number][-1]), "wb") as f:
+                f.write(head + b"".join(with_pauses(parts[number], seconds)))
+    return files
+
+
+def with_pauses(records, seconds):
+    """The records of a capture, of which some are only the time of a pause: those after it come later, and an ARP request of another
+    host each second."""
+    late = 0
+    for record in records:
+        at, micros = struct.unpack_from("<II", record)
+        if len(record) > 8:
+            yield struct.pack("<I", at + late) + record[4:]
+            continue
+        for second in range(1, seconds + 1):
+            yield struct.pack("<IIII", at + late + second, micros, len(TICK), len(TICK)) + TICK
+        late += seconds
 
 
 def judge(arguments, folder):
@@ -198,7 +235,8 @@ def verdict_of(truth, result, usual):
     """The first that holds; `conflict` and `counted` are those that were not reported."""
     if not truth["accepted"]:
         return "refused"
-    if all(name in result["events"] for name in truth["accepted"]):
+    expected = truth["accepted"] + [f'"event":"{kind}"' for kind in truth.get("events", ())]
+    if all(result["events"].count(text) >= expected.count(text) for text in expected):
         return "reported"
     if result["conflict"]:
         return "conflict"

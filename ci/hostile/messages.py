@@ -7,19 +7,31 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HANDSHAKE, CHANGE_CIPHER_SPEC, ALERT = 22, 20, 21
 
 
-def hello(name, *, maximum=ssl.TLSVersion.TLSv1_3, alpn=("http/1.1",)):
+class Handshake:
+    """OpenSSL's handshake with a server name. It accepts every certificate."""
+
+    def __init__(self, name, maximum=ssl.TLSVersion.TLSv1_3, alpn=("http/1.1",)):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        context.maximum_version = maximum
+        if alpn:
+            context.set_alpn_protocols(list(alpn))
+        self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.client = context.wrap_bio(self.incoming, self.outgoing, server_hostname=name)
+
+    def take(self, received=b""):
+        """The client's next flight, after bytes of the server."""
+        self.incoming.write(received)
+        try:
+            self.client.do_handshake()
+        except ssl.SSLWantReadError:
+            pass
+        return self.outgoing.read()
+
+
+def hello(name, **how):
     """The record with OpenSSL's ClientHello for a server name."""
-    context = ssl.create_default_context()
-    context.maximum_version = maximum
-    if alpn:
-        context.set_alpn_protocols(list(alpn))
-    outgoing = ssl.MemoryBIO()
-    client = context.wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname=name)
-    try:
-        client.do_handshake()
-    except ssl.SSLWantReadError:
-        pass
-    return outgoing.read()
+    return Handshake(name, **how).take()
 
 
 def message(name, padding=0, session=None, **how):

@@ -14,8 +14,8 @@ from packets import checksum  # noqa: E402
 
 FIN, SYN, RST, PSH, ACK, URG = 1, 2, 4, 8, 16, 32
 TCP, UDP, FRAGMENT, DESTINATION, HOP_BY_HOP = 6, 17, 44, 60, 0
-# SYN of Linux: MSS, SACK permitted, timestamps, window scale.
-SYN_OPTIONS = struct.pack("!BBHBB", 2, 4, 1460, 4, 2)
+# Ethernet type of the frames that mark a pause (IEEE 802, local experimental).
+PAUSE = 0x88B5
 WINDOW_SCALE = b"\x01\x03\x03\x07"
 # TCP MD5 signature (RFC 2385).
 MD5 = b"\x01\x01\x13\x12" + b"\x5a" * 16
@@ -132,7 +132,7 @@ class Connection(Host):
         return self.start + 1
 
     def segment(
-        self, sequence, data=b"", flags=PSH | ACK, *, ack=None, bad_tcp=False, options=None, urgent=0, window=502, time_back=None,
+        self, sequence, data=b"", flags=PSH | ACK, *, ack=None, bad_tcp=False, options=None, urgent=0, window=None, time_back=None,
         data_offset=None, from_server=False, **_,
     ):
         if options is None:
@@ -146,7 +146,7 @@ class Connection(Host):
         ports = self.ports[::-1] if from_server else self.ports
         words = 5 + len(options) // 4 if data_offset is None else data_offset
         header = struct.pack(
-            "!HHIIBBHHH", *ports, sequence % (1 << 32), ack % (1 << 32), words << 4, flags, window, 0, urgent
+            "!HHIIBBHHH", *ports, sequence % (1 << 32), ack % (1 << 32), words << 4, flags, self.window if window is None else window, 0, urgent
         ) + options
         value = checksum(self.pseudo_header(TCP, len(header) + len(data), from_server) + header + data)
         return header[:16] + struct.pack("!H", value ^ (0x5A5A if bad_tcp else 0)) + header[18:] + data
@@ -160,11 +160,16 @@ class Connection(Host):
         ethernet = {name: how[name] for name in how if name in ("to", "tags", "trailer", "ether_type")}
         self.send(TCP, body, options=how.get("ip_options", b""), **ip, **ethernet)
 
-    def syn(self, data=b"", sequence=None, options=b"", flags=SYN, **how):
+    def pause(self):
+        """Marks a pause of packet time, which the capture gets later."""
+        self.link.send(self.frame(b"", ether_type=PAUSE, trailer=self.client))
+
+    def syn(self, data=b"", sequence=None, options=b"", flags=SYN, mss=1460, **how):
+        """The SYN of Linux: MSS, SACK permitted, timestamps, window scale."""
         stamp = b"\x08\x0a" + struct.pack("!II", self.time, 0) if self.timestamps else b"\x01\x01"
         self.put(
             self.start if sequence is None else sequence, data, flags, ack=how.pop("ack", 0),
-            options=SYN_OPTIONS + stamp + WINDOW_SCALE + options, window=64240, **how,
+            options=struct.pack("!BBHBB", 2, 4, mss, 4, 2) + stamp + WINDOW_SCALE + options, window=64240, **how,
         )
 
     def wait_for_answer(self):
@@ -208,6 +213,8 @@ class Connection(Host):
             if self.timestamps and (place := options.find(b"\x08\x0a")) >= 0:
                 self.echo = struct.unpack("!I", options[place + 2 : place + 6])[0]
             self.acknowledged = ack
+            if sequence == self.next_from_server:
+                self.received += payload
             following = (sequence + len(payload) + bool(flags & SYN) + bool(flags & FIN)) % (1 << 32)
             self.next_from_server = following
             if payload:
@@ -217,8 +224,12 @@ class Connection(Host):
                 return True
         return False
 
-    # Bytes of the stream that have been sent, for acknowledgements.
-    sent = 0
+    # Bytes of the stream that have been sent, for acknowledgements; the server's stream; the window, in units of 128 bytes.
+    sent, received, window = 0, b"", 502
+
+    def receive_all(self):
+        """Waits until the server sends nothing more."""
+        self.receive(lambda *_: False, 0.03)
 
     def answer(self, sent, timeout=WAIT):
         """Waits for the server's first data."""
