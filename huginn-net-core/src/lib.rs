@@ -66,6 +66,8 @@ mod protocol;
 mod replaceable;
 #[cfg(feature = "serde")]
 mod serialize;
+#[cfg(all(test, target_pointer_width = "64"))]
+mod sizes;
 mod source;
 mod stream;
 mod tally;

@@ -1,5 +1,8 @@
 //! The SSH stream parser.
 
+#[cfg(all(test, target_pointer_width = "64"))]
+mod sizes;
+
 use huginn_net_core::{Probe, Side, StreamData, StreamParser, StreamStart};
 use memchr::memchr2;
 

@@ -24,16 +24,29 @@ use crate::observers::FlowOutput;
 use crate::scope::Scope;
 use crate::system_check::is_refuted;
 
-/// The operating system that a SYN or SYN+ACK matched.
-#[derive(Debug)]
-pub(crate) struct HandshakeSystem {
-    label: Arc<Label>,
-    is_firm: bool,
+/// The operating systems that SYN and SYN+ACK of a connection matched.
+#[derive(Debug, Default)]
+pub(crate) struct HandshakeSystems {
+    client: Option<Arc<Label>>,
+    server: Option<Arc<Label>>,
+    client_is_firm: bool,
+    server_is_firm: bool,
 }
 
-impl HandshakeSystem {
-    pub(crate) fn new(found: &TcpMatch) -> Self {
-        Self { label: Arc::clone(&found.label), is_firm: hosts::is_firm(found) }
+impl HandshakeSystems {
+    pub(crate) fn set(&mut self, side: Side, found: &TcpMatch) {
+        let Self { client, server, client_is_firm, server_is_firm } = self;
+        *side.choose(client, server) = Some(Arc::clone(&found.label));
+        *side.choose(client_is_firm, server_is_firm) = hosts::is_firm(found);
+    }
+
+    fn of(&self, side: Side) -> Option<&Arc<Label>> {
+        side.choose(&self.client, &self.server).as_ref()
+    }
+
+    /// The system of a side, if its handshake matched a specific signature exactly.
+    fn firm(&self, side: Side) -> Option<&Arc<Label>> {
+        self.of(side).filter(|_| side.choose(self.client_is_firm, self.server_is_firm))
     }
 }
 
@@ -65,7 +78,7 @@ pub(crate) struct FindingSettings {
 /// Converts the events of one connection's parsers to findings and host updates.
 pub(crate) struct ParserFindings<'a> {
     pub(crate) settings: &'a FindingSettings,
-    pub(crate) systems: &'a [Option<HandshakeSystem>; 2],
+    pub(crate) systems: &'a HandshakeSystems,
     /// The outcome of the last reported mismatch of the connection.
     pub(crate) mismatch: &'a Cell<Option<Outcome>>,
     /// Whether the client of the connection names no server; set only if findings above fingerprints are enabled.
@@ -113,7 +126,8 @@ impl ParserFindings<'_> {
                 Scope::Full => language_of(&event),
                 Scope::P0f => hosts::p0f_language_of(&verdict.signature),
             };
-            update = update.for_profile(&verdict, language, name_of(&event), firm_system(self.systems, side));
+            update =
+                update.for_profile(&verdict, language, name_of(&event), self.systems.firm(side).cloned());
         }
         let has_notices = self.settings.notices.is_some() && scope == Scope::Full;
         let mut mismatch = None;
@@ -130,7 +144,7 @@ impl ParserFindings<'_> {
                 if has_notices {
                     let contact =
                         RequestFacts::from_request(&request, &verdict, software.as_ref(), imitation);
-                    update = update.for_notices(contact, &verdict, firm_system(self.systems, side));
+                    update = update.for_notices(contact, &verdict, self.systems.firm(side).cloned());
                 }
                 let of_http3 = || self.settings.clients.get().match_http3_hash(http3.as_ref()?.hash());
                 let software = software.or_else(of_http3);
@@ -186,7 +200,7 @@ impl ParserFindings<'_> {
         }
         // A claim without a text is not evidence.
         let is_evidence = verdict.system.claimed.is_none() || verdict.system.text.is_some();
-        let system = firm_system(self.systems, Side::Client).filter(|_| is_evidence);
+        let system = self.systems.firm(Side::Client).cloned().filter(|_| is_evidence);
         let layers = ClientLayers {
             system: system.as_deref(),
             akamai,
@@ -201,12 +215,11 @@ impl ParserFindings<'_> {
 
     fn verdict(&self, signature: HttpSignature, check: Option<ConnectivityCheck>) -> HttpVerdict {
         let FindingSettings { database, clients, scope, .. } = self.settings;
-        let [client, server] = self.systems;
-        let system = match signature.role() {
-            Role::Request => client,
-            Role::Response => server,
+        let sender = match signature.role() {
+            Role::Request => Side::Client,
+            Role::Response => Side::Server,
         };
-        let firm = system.as_ref().filter(|system| system.is_firm).map(|system| &*system.label);
+        let firm = self.systems.firm(sender).map(|system| &**system);
         let mut matched = match (scope, signature.role()) {
             (Scope::P0f, _) => database.match_http_as_p0f(&signature),
             (Scope::Full, Role::Request) => database.match_request(&signature),
@@ -220,7 +233,7 @@ impl ParserFindings<'_> {
         {
             found.claim = SoftwareClaim::Custom;
         }
-        let system = system.as_ref().map(|system| &*system.label);
+        let system = self.systems.of(sender).map(|system| &**system);
         HttpVerdict::new(signature, matched, check, system, database, *scope, clients.text_limit)
     }
 
@@ -245,7 +258,7 @@ impl ParserFindings<'_> {
                     self.is_nameless.set(facts.is_nameless);
                     emit(side, Route::Update(Update::Request(Box::new(facts)).into()));
                 }
-                let tcp = || firm_system(self.systems, Side::Client);
+                let tcp = || self.systems.firm(Side::Client).cloned();
                 let update =
                     self.settings.profiles.then(|| Update::TlsClient(TlsUpdate::new(&finding, tcp())));
                 (update, Finding::TlsClient(finding))
@@ -294,12 +307,6 @@ impl ParserFindings<'_> {
             _ => None,
         }
     }
-}
-
-/// The operating system of a side, if its handshake matched a specific signature exactly.
-fn firm_system([client, server]: &[Option<HandshakeSystem>; 2], side: Side) -> Option<Arc<Label>> {
-    let system = side.choose(client, server).as_ref().filter(|system| system.is_firm)?;
-    Some(Arc::clone(&system.label))
 }
 
 /// The preferred language of a request.

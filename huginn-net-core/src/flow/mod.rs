@@ -8,6 +8,8 @@ mod flow_limits;
 mod idle_map;
 mod key;
 mod partitions;
+#[cfg(all(test, target_pointer_width = "64"))]
+mod sizes;
 mod table;
 
 pub use counters::FlowCounters;

@@ -1,6 +1,6 @@
 //! Initial sequence numbers of a TCP connection.
 
-use super::side_mut;
+use super::{StreamStart, side_mut};
 use crate::limits::MAX_TCP_WINDOW;
 use crate::{Side, TcpFlags, TcpHeader};
 
@@ -28,7 +28,7 @@ impl InitialSeq {
     }
 }
 
-/// Initial sequence numbers of client and server, as far as known before the first payload.
+/// Initial sequence numbers of client and server, as far as known before the first payload, and the start of the connection.
 ///
 /// A connection without payload, as many are, stores only these 20 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +36,7 @@ pub(crate) struct InitialSeqs {
     pub(super) first_bytes: [Option<InitialSeq>; 2],
     /// Whether client and server sent a segment.
     pub(super) has_seen: [bool; 2],
+    pub(super) start: StreamStart,
 }
 
 impl InitialSeqs {
@@ -44,6 +45,7 @@ impl InitialSeqs {
     pub(crate) fn update(&mut self, tcp: &TcpHeader<'_>, sender: Side) {
         *side_mut(&mut self.has_seen, sender) = true;
         if tcp.flags.contains(TcpFlags::SYN) {
+            self.start = StreamStart::Handshake;
             *side_mut(&mut self.first_bytes, sender) =
                 Some(InitialSeq { seq: tcp.first_byte_seq(), from_syn: true });
         } else if !*side_mut(&mut self.has_seen, sender.peer()) && !tcp.flags.contains(TcpFlags::RST) {

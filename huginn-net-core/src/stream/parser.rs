@@ -159,11 +159,12 @@ pub enum Probe {
 }
 
 /// How a connection starts in the capture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StreamStart {
     /// With SYN or SYN+ACK: the first data captured is the first of the connection.
     Handshake,
     /// Without either: earlier data may be missing.
+    #[default]
     Midstream,
 }
 

@@ -12,7 +12,9 @@ pub(super) struct SegmentTraits {
     pub(super) has_md5: bool,
     /// Whether its payload looks like Ethernet padding.
     pub(super) is_padded_ack: bool,
-    pub(super) timestamp: Option<u32>,
+    has_timestamp: bool,
+    /// 0 without one.
+    timestamp: u32,
 }
 
 /// A step of a timestamp that no clock of 1 kHz makes within a few seconds (RFC 7323, section 5.4).
@@ -34,18 +36,17 @@ impl SegmentTraits {
             has_ack: tcp.flags.contains(TcpFlags::ACK),
             has_md5,
             is_padded_ack: is_padded_ack(segment),
-            timestamp,
+            has_timestamp: timestamp.is_some(),
+            timestamp: timestamp.unwrap_or(0),
         }
     }
 
     /// Whether the timestamps of two segments are far apart.
     pub(super) fn is_much_older_or_newer(&self, other: &Self) -> bool {
-        match (self.timestamp, other.timestamp) {
-            (Some(one), Some(other)) => {
-                one.wrapping_sub(other).min(other.wrapping_sub(one)) > MIN_TIMESTAMP_STEP
-            }
-            _ => false,
-        }
+        let (one, other_one) = (self.timestamp, other.timestamp);
+        self.has_timestamp
+            && other.has_timestamp
+            && one.wrapping_sub(other_one).min(other_one.wrapping_sub(one)) > MIN_TIMESTAMP_STEP
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) struct TcpDirection {
 
 /// What few directions have.
 #[derive(Debug, Default)]
-struct Exceptions {
+pub(super) struct Exceptions {
     /// The offset of the last urgent byte.
     urgent: Option<u64>,
     /// The last gap that was given up although the receiver had not acknowledged it.

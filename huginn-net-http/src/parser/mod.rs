@@ -1,5 +1,7 @@
 //! The stream parser of HTTP.
 
+#[cfg(all(test, target_pointer_width = "64"))]
+mod sizes;
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects)]
 mod tests;

@@ -3,6 +3,8 @@
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects)]
 mod follower_tests;
+#[cfg(all(test, target_pointer_width = "64"))]
+mod sizes;
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects)]
 mod tests;

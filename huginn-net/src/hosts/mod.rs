@@ -188,7 +188,7 @@ impl HostId {
 
 /// State of one host.
 #[derive(Clone, Debug, Default)]
-struct Host {
+pub(crate) struct Host {
     /// The latest system that a handshake names; in the scope of p0f, that a handshake or head matches.
     system: Option<Arc<Label>>,
     clock: HostClock,

@@ -16,7 +16,7 @@ use crate::connection::OpenConnection;
 use crate::consistency::Outcome;
 use crate::event_limits::Allowance;
 use crate::p0f_flow::P0fFlow;
-use crate::parser_findings::HandshakeSystem;
+use crate::parser_findings::HandshakeSystems;
 use crate::watch::FlowMatches;
 
 /// The state of one flow.
@@ -43,8 +43,7 @@ pub(super) struct ProtocolStates {
     pub(super) p0f: Option<Box<P0fFlow>>,
     /// The side whose handshake comes from a user-space tool: its MSS does not describe a link.
     pub(super) by_tool: Option<Side>,
-    /// The systems of client and server by their handshakes.
-    pub(super) systems: [Option<HandshakeSystem>; 2],
+    pub(super) systems: HandshakeSystems,
     pub(super) tcp_done: bool,
     pub(super) http_done: bool,
     pub(super) streams_done: bool,

@@ -10,6 +10,8 @@ mod progress;
 #[cfg(feature = "decrypt")]
 mod quic_content;
 mod settings;
+#[cfg(all(test, target_pointer_width = "64"))]
+mod sizes;
 mod strays;
 mod stream_parsers;
 mod streams;

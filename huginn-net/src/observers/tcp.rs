@@ -8,7 +8,6 @@ use super::flow_state::ProtocolStates;
 use super::{FlowOutput, Observers};
 use crate::finding::{Finding, MtuFinding, TcpFinding};
 use crate::hosts::{self, TcpUpdate, Update};
-use crate::parser_findings::HandshakeSystem;
 use crate::scope::Scope;
 
 impl Observers {
@@ -50,8 +49,7 @@ impl Observers {
             match &finding.matched {
                 Some(found) if found.label.is_tool() => *by_tool = Some(side),
                 Some(found) if !hosts::is_middlebox(&found.label) => {
-                    let [client, server] = &mut *systems;
-                    *side.choose(client, server) = Some(HandshakeSystem::new(found));
+                    systems.set(side, found);
                 }
                 _ => {}
             }

@@ -7,8 +7,7 @@ use crate::stream::initial_seq::InitialSeqs;
 use crate::stream::parser_slot::SlotState;
 use crate::stream::segment_traits::SegmentTraits;
 use crate::{
-    ParserSet, ParserSlot, ParserVisitor, Segment, Side, StreamCounters, StreamParser, StreamStart, TcpFlags,
-    TcpHeader,
+    ParserSet, ParserSlot, ParserVisitor, Segment, Side, StreamCounters, StreamParser, TcpFlags, TcpHeader,
 };
 
 /// Length of a packet number, in bytes.
@@ -104,18 +103,13 @@ impl FirstSegment {
     }
 
     /// Rebuilds the connection after this segment.
-    pub(super) fn resume<S: ParserSet>(
-        &mut self,
-        initial: InitialSeqs,
-        start: StreamStart,
-        parsers: S,
-    ) -> Open<S> {
+    pub(super) fn resume<S: ParserSet>(&mut self, initial: InitialSeqs, parsers: S) -> Open<S> {
         /// Placeholder payload: the parsers have read the bytes, so reassembly needs only their number.
         static UNREAD: [u8; MAX_FIRST_SEGMENT_LEN] = [0; MAX_FIRST_SEGMENT_LEN];
         let Self { seq, ack, flags, len, sender, traits, .. } = *self;
         let tcp = TcpHeader { src_port: 0, dst_port: 0, seq, ack, flags, window: 0, urgent: 0, options: &[] };
         let payload = UNREAD.get(..usize::from(len)).unwrap_or_default();
-        let mut open = Open::new(initial, start, parsers);
+        let mut open = Open::new(initial, parsers);
         let (segment, counters) = (Segment::from_tcp(tcp, payload), &mut StreamCounters::default());
         if let Some(direction) = open.connection.direction_mut(sender) {
             // No copy is made of the placeholder.
@@ -133,7 +127,7 @@ impl FirstSegment {
             direction.restore_unsettled(self.take_kept(), traits);
         }
         open.parsers.visit(&mut RestoreSummaries { first: self, index: 0 });
-        open.parsers.visit(&mut Resume { start, sender, len: payload.len() });
+        open.parsers.visit(&mut Resume { start: initial.start, sender, len: payload.len() });
         open
     }
 }

@@ -2,6 +2,8 @@
 
 mod first_segment;
 mod open;
+#[cfg(all(test, target_pointer_width = "64"))]
+mod sizes;
 mod visitors;
 
 use self::first_segment::FirstSegment;
@@ -9,7 +11,7 @@ use self::open::Open;
 use self::visitors::{ParserStatus, PartialMessage, Resume};
 use super::initial_seq::{InitialSeq, InitialSeqs};
 use super::padded_ack::may_be_padding;
-use super::{ParserSet, StreamCounters, StreamData, StreamInput, StreamStart};
+use super::{ParserSet, StreamCounters, StreamData, StreamInput};
 use crate::limits::MAX_OUT_OF_ORDER_BYTES;
 use crate::{FlowId, Interest, NextSeq, Segment, Side, TcpFlags, TcpHeader};
 
@@ -21,7 +23,6 @@ use crate::{FlowId, Interest, NextSeq, Segment, Side, TcpFlags, TcpHeader};
 #[derive(Debug)]
 pub struct StreamFlow<S> {
     initial: InitialSeqs,
-    start: StreamStart,
     /// Heap memory of an open connection, in bytes.
     buffered_bytes: u32,
     state: State<S>,
@@ -38,12 +39,7 @@ enum State<S> {
 
 impl<S> Default for StreamFlow<S> {
     fn default() -> Self {
-        Self {
-            initial: InitialSeqs::default(),
-            start: StreamStart::Midstream,
-            buffered_bytes: 0,
-            state: State::NoData,
-        }
+        Self { initial: InitialSeqs::default(), buffered_bytes: 0, state: State::NoData }
     }
 }
 
@@ -87,9 +83,6 @@ impl<S: ParserSet> StreamFlow<S> {
         match &mut self.state {
             State::NoData => {
                 self.initial.update(tcp, sender);
-                if tcp.flags.contains(TcpFlags::SYN) {
-                    self.start = StreamStart::Handshake;
-                }
                 if !payload.is_empty() {
                     self.open(segment, tcp, payload, sender, counters, &new_parsers, feed);
                 }
@@ -100,7 +93,7 @@ impl<S: ParserSet> StreamFlow<S> {
                     self.buffered_bytes = 0;
                     return Interest::More;
                 }
-                let mut open = first.resume(self.initial, self.start, new_parsers());
+                let mut open = first.resume(self.initial, new_parsers());
                 let status = open.on_segment(segment, tcp, payload, sender, counters, &new_parsers, feed);
                 self.set_state(open, &status, counters);
             }
@@ -287,7 +280,7 @@ impl<S: ParserSet> StreamFlow<S> {
         new_parsers: &impl Fn() -> S,
         feed: &mut impl FnMut(&mut S, StreamInput<'_>),
     ) {
-        let Self { initial, start, .. } = *self;
+        let initial = self.initial;
         let mut parsers = new_parsers();
         let mut first = FirstSegment::new(initial, segment, tcp, payload, sender);
         let is_first = first.is_some();
@@ -298,7 +291,7 @@ impl<S: ParserSet> StreamFlow<S> {
                 StreamInput {
                     side: sender,
                     data,
-                    start,
+                    start: initial.start,
                     packet: None,
                     conflict: None,
                     conflicting_packet: None,
@@ -314,7 +307,7 @@ impl<S: ParserSet> StreamFlow<S> {
                 return;
             }
         }
-        let mut open = Open::new(initial, start, parsers);
+        let mut open = Open::new(initial, parsers);
         let status = if is_first {
             open.connection.on_segment(
                 segment,
@@ -324,7 +317,7 @@ impl<S: ParserSet> StreamFlow<S> {
                 &mut StreamCounters::default(),
                 &mut |_, _, _| {},
             );
-            let mut resume = Resume { start, sender, len: payload.len() };
+            let mut resume = Resume { start: initial.start, sender, len: payload.len() };
             open.parsers.visit(&mut resume);
             open.status()
         } else {

@@ -23,9 +23,9 @@ pub(super) struct Open<S> {
 }
 
 impl<S: ParserSet> Open<S> {
-    pub(super) fn new(initial: InitialSeqs, start: StreamStart, parsers: S) -> Self {
+    pub(super) fn new(initial: InitialSeqs, parsers: S) -> Self {
         let connection = TcpConnection::new(initial);
-        Self { connection, start, flow: None, is_watching: false, parsers }
+        Self { connection, start: initial.start, flow: None, is_watching: false, parsers }
     }
 
     /// Whether the segment is the next in order and changes nothing else, as most are. Reassembly then counts its
