@@ -448,3 +448,46 @@ fn repeated_certificates_are_equal_and_shared() {
     let [_, second, third] = [(); 3].map(|()| Certificate::from_der(&long));
     assert!(second == third && !Arc::ptr_eq(&second.0, &third.0));
 }
+
+/// Replicas of a capture stand for servers that send the same certificates again. Each certificate misses twice.
+#[cfg(feature = "packets")]
+#[test]
+#[expect(clippy::print_stdout, reason = "the test is also a report")]
+fn cache_hit_rate_grows_with_replicas() {
+    use crate::{HuginnNetTls, TlsEvent, TlsObserver};
+    use huginn_net_capture::CaptureReader;
+
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-certificates/tls-certificates.pcap");
+    for (replicas, min_percent) in [(1, 60), (10, 90)] {
+        let mut certificates = Vec::new();
+        // A thread has a cache of its own.
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..replicas {
+                    let mut events: Vec<huginn_net_core::Event<TlsEvent>> = Vec::new();
+                    let observer = TlsObserver::default().handshakes(true);
+                    HuginnNetTls::builder_with(observer)
+                        .build()
+                        .analyze(CaptureReader::open(path).unwrap(), &mut events)
+                        .unwrap();
+                    for event in events {
+                        if let TlsEvent::Certificates(found) = event.kind {
+                            certificates.extend(found.certificates);
+                        }
+                    }
+                }
+            });
+        });
+        // What the cache returns is shared, and what it misses is not.
+        let different: BTreeSet<_> = certificates.iter().map(Certificate::sha256).collect();
+        let misses = certificates.iter().map(|found| Arc::as_ptr(&found.0)).collect::<BTreeSet<_>>().len();
+        let hits = certificates.len() - misses;
+        let percent = hits * 100 / certificates.len();
+        let (different, lookups) = (different.len(), certificates.len());
+        println!(
+            "{replicas} replica(s): {hits} hits of {lookups} lookups ({percent} %), {different} certificates"
+        );
+        // A certificate that shares its place with another one may miss once more.
+        assert!(percent >= min_percent, "{replicas} replica(s): {percent} %");
+    }
+}
