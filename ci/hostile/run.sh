@@ -31,6 +31,7 @@ main() {
     part HTTP "$here/http_attempts.py" "$program"
     part faults "$here/faults.sh" "$program"
     part alerts "$here/alerts.py" "$program" $short
+    part ends "$here/ends.py" "$program" --every "$([ -n "$short" ] && echo 61 || echo 5)"
     part loss "$here/loss.py" "$program" $short
 }
 
