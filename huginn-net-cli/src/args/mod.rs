@@ -49,7 +49,7 @@ pub(crate) use self::interfaces::{InterfacesArguments, ListFormat};
 pub(crate) use self::inventory::{InventoryArguments, InventoryFormat};
 #[cfg(unix)]
 pub(crate) use self::live::{BackendArgument, ConfigPlace, LiveArguments};
-pub(crate) use self::output::{ColorArgument, Format, OutputArguments};
+pub(crate) use self::output::{CertificateArgument, ColorArgument, Format, OutputArguments};
 pub(crate) use self::p0f::P0fArguments;
 pub(crate) use self::pcap::PcapArguments;
 pub(crate) use self::report::ReportArguments;

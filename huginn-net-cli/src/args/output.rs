@@ -45,6 +45,10 @@ pub(crate) struct OutputArguments {
     #[arg(long, value_name = "NAME=TEXT", value_parser = parse_own_field)]
     pub(crate) add_field: Vec<OwnField>,
 
+    /// Write certificates of --format json completely each time, or once in a file, and then only their SHA-256 and length
+    #[arg(long, value_enum, default_value = "whole", value_name = "HOW")]
+    pub(crate) certificates: CertificateArgument,
+
     /// Print times of the human format in the local time zone instead of UTC
     #[arg(long)]
     pub(crate) local_time: bool,
@@ -65,6 +69,14 @@ pub(crate) struct OutputArguments {
     /// the dropped privileges of 'live'
     #[arg(short, long, action = ArgAction::SetTrue)]
     pub(crate) verbose: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CertificateArgument {
+    /// Completely in each event
+    Whole,
+    /// Completely in the first event of a file that has them
+    Once,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

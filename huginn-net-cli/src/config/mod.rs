@@ -27,7 +27,7 @@ const NOT_IN_FILES: [&str; 4] = ["config", "check", "help", "version"];
 const OUTPUT: &str = "output";
 
 /// Options of an output, which may be in a table `[[output]]`.
-const OUTPUT_OPTIONS: [&str; 18] = [
+const OUTPUT_OPTIONS: [&str; 19] = [
     OUTPUT,
     "format",
     "events",
@@ -38,6 +38,7 @@ const OUTPUT_OPTIONS: [&str; 18] = [
     "fields",
     "sensor-name",
     "add-field",
+    "certificates",
     "local-time",
     "color",
     "verbose",

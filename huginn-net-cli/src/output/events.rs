@@ -9,7 +9,7 @@ use huginn_net::{AnalysisError, Event, Finding, HuginnNet, Source, Timestamp};
 
 #[cfg(feature = "parquet")]
 use super::BatchWriter;
-use super::{DayHeadings, Renderer, Selected, TextWriter, ZeekFolder};
+use super::{DayHeadings, Renderer, RepeatedCertificates, Selected, TextWriter, ZeekFolder};
 
 /// Where the events of captures go.
 pub(crate) struct EventOutput {
@@ -27,6 +27,8 @@ enum Form {
         writer: Box<TextWriter>,
         /// Headings of days, if the text has some.
         days: Option<DayHeadings>,
+        /// Certificates of the output, if it has each completely only once.
+        certificates: Option<RepeatedCertificates>,
     },
     #[cfg(feature = "parquet")]
     Table {
@@ -45,8 +47,8 @@ enum Form {
 
 impl EventOutput {
     pub(crate) fn text_output(renderer: Renderer, writer: TextWriter) -> Self {
-        let days = renderer.day_headings();
-        Self::new(Form::Text { renderer: Box::new(renderer), writer: Box::new(writer), days })
+        let (days, certificates) = (renderer.day_headings(), renderer.repeated_certificates());
+        Self::new(Form::Text { renderer: Box::new(renderer), writer: Box::new(writer), days, certificates })
     }
 
     #[cfg(feature = "parquet")]
@@ -89,13 +91,13 @@ impl EventOutput {
             }
         };
         let analyzed = match form {
-            Form::Text { renderer, writer, days } => {
+            Form::Text { renderer, writer, days, certificates } => {
                 let render = |event: &Event, text: &mut Vec<u8>| {
                     on_event(event);
                     note_hit(event, &|| renderer.selects(event));
                     renderer.render(event, text);
                 };
-                analyzer.analyze_text(source, render, &mut TextOutput { writer, days, outcome })
+                analyzer.analyze_text(source, render, &mut TextOutput { writer, days, certificates, outcome })
             }
             #[cfg(feature = "parquet")]
             Form::Table { writer, selected, file } => analyzer.analyze_ref(source, |event: &Event| {
@@ -152,6 +154,7 @@ impl EventOutput {
 struct TextOutput<'a> {
     writer: &'a mut TextWriter,
     days: &'a mut Option<DayHeadings>,
+    certificates: &'a mut Option<RepeatedCertificates>,
     outcome: &'a mut io::Result<()>,
 }
 
@@ -162,6 +165,11 @@ impl TextSink for TextOutput<'_> {
             return ControlFlow::Continue(());
         }
         let day = self.days.as_mut().and_then(|days| days.before(ts));
+        // Workers render events, and only here are they in order.
+        let text = match self.certificates {
+            Some(certificates) => &certificates.shorten(text),
+            None => text,
+        };
         proceed(self.writer.write(day.as_deref(), text), self.outcome)
     }
 }

@@ -43,8 +43,8 @@ pub(crate) use self::table::{EventSender, TableFiles};
 #[cfg(unix)]
 pub(crate) use self::text::Syslog;
 pub(crate) use self::text::{
-    DayHeadings, Lines, Renderer, TextFormat, TextOptions, TextWriter, certificate_problems,
-    certificate_remarks, certificates_in_words, handshake_in_words,
+    DayHeadings, Lines, Renderer, RepeatedCertificates, TextFormat, TextOptions, TextWriter,
+    certificate_problems, certificate_remarks, certificates_in_words, handshake_in_words,
 };
 pub(crate) use self::unfinished_file::Document;
 pub(crate) use self::zeek_folder::ZeekFolder;

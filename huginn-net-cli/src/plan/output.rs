@@ -9,7 +9,7 @@ use huginn_net::record::formats::zeek::ZeekForm;
 
 use super::fields::{default_columns, own_fields};
 use super::select;
-use crate::args::{ColorArgument, EventArguments, Format, OutputArguments};
+use crate::args::{CertificateArgument, ColorArgument, EventArguments, Format, OutputArguments};
 use crate::failure::Failure;
 #[cfg(unix)]
 use crate::output::names_socket;
@@ -175,6 +175,7 @@ fn text(
         selected,
         fields,
         own_fields: own_fields(args)?,
+        repeats_certificates: args.certificates == CertificateArgument::Whole,
         has_colour: has_colour(args.color, target),
         zone: Zone::new(args.local_time),
         #[cfg(unix)]

@@ -15,10 +15,10 @@ use super::output::target;
 use super::output::written;
 use super::select;
 use crate::args::{
-    AnalysisArguments, BaselineArguments, ColorArgument, DatabaseArguments, DiffArguments, EventArguments,
-    EventRunArguments, ExplainArguments, ExtractArguments, FollowArguments, Format, InventoryArguments,
-    InventoryFormat, ListOutputArguments, ListOutputFormat, OutputArguments, PacketArguments, PcapArguments,
-    ProtocolArgument, ReportArguments, SelectArguments, TopArguments,
+    AnalysisArguments, BaselineArguments, CertificateArgument, ColorArgument, DatabaseArguments,
+    DiffArguments, EventArguments, EventRunArguments, ExplainArguments, ExtractArguments, FollowArguments,
+    Format, InventoryArguments, InventoryFormat, ListOutputArguments, ListOutputFormat, OutputArguments,
+    PacketArguments, PcapArguments, ProtocolArgument, ReportArguments, SelectArguments, TopArguments,
 };
 #[cfg(unix)]
 use crate::args::{LiveArguments, WatchArguments};
@@ -241,6 +241,10 @@ fn check_live_output(args: &LiveArguments, has_view: bool) -> Result<(), Failure
             "--format parquet of 'live' needs -o FILE, and --rotate-interval, --rotate-size or --hour-folders: a file can be \
              read once it is complete",
         ),
+        (
+            is_socket && output.certificates == CertificateArgument::Once,
+            "--certificates once is for files and standard output: a socket has no beginning for its readers",
+        ),
         (rotates && is_socket, "a socket cannot be rotated: leave --rotate-size and --rotate-interval out"),
         (has_folders && !is_parquet, "--hour-folders is for --format parquet"),
         (rotates && !has_file, "standard output cannot be rotated: name a file with -o"),
@@ -339,6 +343,7 @@ fn check_events(run: &EventRunArguments, place: WhereEvents) -> Result<(), Failu
     let has_protocol = |wanted: &[ProtocolArgument]| {
         wanted.iter().any(|protocol| analysis.packets.protocols.contains(protocol))
     };
+    let writes_once = output.certificates == CertificateArgument::Once;
     refuse([
         (
             !output.fields.is_empty() && !matches!(format, Format::Json | Format::Csv | Format::Tsv),
@@ -347,6 +352,10 @@ fn check_events(run: &EventRunArguments, place: WhereEvents) -> Result<(), Failu
         (
             (output.sensor_name.is_some() || !output.add_field.is_empty()) && format != Format::Json,
             "--sensor-name and --add-field are for --format json",
+        ),
+        (
+            writes_once && !(format == Format::Json && output.fields.is_empty()),
+            "--certificates once is for --format json with all fields",
         ),
         (
             output.local_time && format != Format::Human && place == WhereEvents::Written,
@@ -371,9 +380,16 @@ fn check_events(run: &EventRunArguments, place: WhereEvents) -> Result<(), Failu
     let by = if output.only_matches { "--only-matches leaves out" } else { "--events leaves out" };
     let has_baseline = !baseline.baseline.is_empty();
     let scope = Scope { format, has_baseline, ..scope(analysis, events, Written { kinds: &kinds, by }) };
-    if let Some(advice) = output.events.iter().find_map(|event| scope.obstacle(event)) {
+    let certificates = writes_once.then_some("tls_certificates");
+    if let Some(advice) =
+        output.events.iter().copied().chain(certificates).find_map(|event| scope.obstacle(event))
+    {
         return fail(advice);
     }
+    refuse([(
+        writes_once && !scope.written.contains("tls_certificates"),
+        "--certificates once shortens the event 'tls_certificates': add it to --events, or leave --certificates out",
+    )])?;
     select::check_kinds(&output.select, &scope)?;
     check_fields(&output.fields, &scope.possible(&kinds))
 }
@@ -510,6 +526,10 @@ fn check_totals(args: &PcapArguments) -> Result<(), Failure> {
         (
             !output.fields.is_empty(),
             "--fields selects fields of events, which --summary, --top and --rare do not write",
+        ),
+        (
+            output.certificates == CertificateArgument::Once,
+            "--certificates once shortens events, which --summary, --top and --rare do not write",
         ),
         (
             output.sensor_name.is_some() || !output.add_field.is_empty(),

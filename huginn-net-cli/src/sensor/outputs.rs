@@ -331,6 +331,7 @@ impl Queues {
                         self.add(plan, queue)
                     }
                 };
+                state.queue.shorten_certificates(!options.repeats_certificates);
                 Ok(Output { state, form: Form::text(options, setting.interfaces.clone(), is_hidden) })
             }
             OutputContent::Zeek(..) => {

@@ -1,9 +1,13 @@
 //! Exact output of `huginn-net pcap`. p0f 3.09b printed the labels and signatures; the reference implementation (the
 //! Python package `communityid` 1.5) computed the Community IDs.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+
+use huginn_net::record::EventRecord;
+use serde_json::{Value, json};
 
 use crate::captures;
 
@@ -196,7 +200,7 @@ fn flow_state_does_not_outlive_a_file() {
 fn options_select_output() {
     let path = capture("curl-nginx.pcap");
     assert!(!stdout(&["--net", "192.0.2.1", &path]).is_empty());
-    let counters = |args: &[&str]| -> serde_json::Value {
+    let counters = |args: &[&str]| -> Value {
         serde_json::from_slice(&run(&[&["--stats", "-o", "/dev/null"], args].concat()).stderr).unwrap()
     };
     // Checksum offload left these checksums to a virtual network card, which does not compute them.
@@ -343,8 +347,7 @@ fn kinds_select_fingerprints() {
     let file = capture("http-imitation.pcap");
     let count = |args: &[&str]| {
         let text = stdout(&[&["-q", "--top", "5", "--format", "json"], args, &[&*file]].concat());
-        let kinds =
-            text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["kind"].clone());
+        let kinds = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["kind"].clone());
         let mut kinds: Vec<_> = kinds.collect();
         kinds.dedup();
         kinds
@@ -483,5 +486,36 @@ fn zeek_logs_are_files_of_a_folder() {
         let refused = run(args);
         assert_eq!(refused.status.code(), Some(2), "{args:?}");
         assert!(String::from_utf8_lossy(&refused.stderr).contains("--zeek-dir"), "{refused:?}");
+    }
+}
+
+/// Later events of a certificate have its SHA-256 and length, for any number of workers, and the rest as without the option.
+#[test]
+fn certificates_are_complete_once() {
+    let capture = capture("tls-certificates.pcap");
+    let args = ["--format", "json", "--sensor-name", "s", &capture, &capture];
+    let whole = stdout(&args);
+    let mut known = BTreeSet::new();
+    let expected: Vec<Value> = whole
+        .lines()
+        .map(|line| {
+            let mut event: Value = serde_json::from_str(line).unwrap();
+            for certificate in
+                event.get_mut("certificates").and_then(Value::as_array_mut).into_iter().flatten()
+            {
+                if !known.insert(certificate["sha256"].to_string()) {
+                    *certificate = json!({"sha256": certificate["sha256"], "bytes": certificate["bytes"]});
+                }
+            }
+            event
+        })
+        .collect();
+    assert!(known.len() > 1);
+    for workers in ["1", "2", "3"] {
+        let once = stdout(&[&args[..], &["--certificates", "once", "-w", workers]].concat());
+        let found: Vec<Value> = once.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(found, expected);
+        assert!(once.lines().all(|line| serde_json::from_str::<EventRecord<'_>>(line).is_ok()));
+        assert!(once.len() < whole.len(), "{} of {} bytes", once.len(), whole.len());
     }
 }

@@ -351,6 +351,9 @@ macro_rules! add_field {
     ($object:ident, $name:expr, $value:expr, omitted) => {
         $object.add_unless_omitted($name, $value)?
     };
+    ($object:ident, $name:expr, $value:expr, shortened) => {
+        $object.add($name, $value)?
+    };
 }
 
 /// Whether the value of a field may be null.
@@ -360,6 +363,9 @@ macro_rules! is_nullable {
     };
     ($value:ty, omitted) => {
         <$value as $crate::record::describe::Value>::IS_NULLABLE_IF_PRESENT
+    };
+    ($value:ty, shortened) => {
+        <$value as $crate::record::describe::Value>::IS_NULLABLE
     };
 }
 
@@ -371,10 +377,14 @@ macro_rules! is_optional {
     (omitted) => {
         true
     };
+    (shortened) => {
+        true
+    };
 }
 
 /// Declares records: structs that are written in the order of their fields and can be read again. `[omitted]` marks fields
-/// that are left out without a value; others are null. `as` gives the name in JSON. `in` gives the name of the column in
+/// that are left out without a value; others are null. `[shortened]` marks fields that are always written, and that an
+/// output may remove where it repeats an object. `as` gives the name in JSON. `in` gives the name of the column in
 /// tables; that of a record is the prefix of the columns whose fields have none.
 macro_rules! records {
     ($(

@@ -188,6 +188,13 @@ impl Text<'_> {
     }
 }
 
+/// The empty text.
+impl Default for Text<'_> {
+    fn default() -> Self {
+        Self::plain("")
+    }
+}
+
 impl<'a> From<&'a str> for Text<'a> {
     #[inline]
     fn from(text: &'a str) -> Self {

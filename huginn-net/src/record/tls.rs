@@ -213,42 +213,46 @@ records! {
         valid in "certificate_valid": Option<bool>,
     }
 
-    /// A certificate.
+    /// A certificate. One that an output shortens, because it has written the certificate before, has only SHA-256 and length:
+    /// the other fields are then empty, false or null.
     pub struct CertificateRecord<'a> {
         /// SHA-256 of the certificate
         sha256: Text<'a>,
         /// SHA-1 of the certificate
-        sha1: Text<'a>,
+        #[serde(default)]
+        sha1[shortened]: Text<'a>,
         /// Length of the certificate in bytes
         bytes: u64,
         /// Whether it can be read; otherwise all other fields are null or empty
-        readable: bool,
+        #[serde(default)]
+        readable[shortened]: bool,
         /// Version: 1, 2 or 3
-        version: Option<u32>,
+        version[shortened]: Option<u32>,
         /// Serial number in hexadecimal
-        serial: Option<Text<'a>>,
+        serial[shortened]: Option<Text<'a>>,
         /// Subject as in RFC 4514
-        subject: Option<Text<'a>>,
+        subject[shortened]: Option<Text<'a>>,
         /// Issuer as in RFC 4514
-        issuer: Option<Text<'a>>,
+        issuer[shortened]: Option<Text<'a>>,
         /// Host names, IP addresses, email addresses and URIs of subjectAltName
-        names: Vec<Text<'a>>,
+        #[serde(default)]
+        names[shortened]: Vec<Text<'a>>,
         /// Whether it has more names, or unreadable ones
-        has_more_names: Option<bool>,
+        has_more_names[shortened]: Option<bool>,
         /// Start of the validity
-        not_before: Option<Text<'a>>,
+        not_before[shortened]: Option<Text<'a>>,
         /// End of the validity
-        not_after: Option<Text<'a>>,
+        not_after[shortened]: Option<Text<'a>>,
         /// Type of the public key
-        key: Option<Text<'a>>,
+        key[shortened]: Option<Text<'a>>,
         /// Size of the public key in bits
-        key_bits: Option<u32>,
+        key_bits[shortened]: Option<u32>,
         /// Algorithm of the signature
-        signature_algorithm: Option<Text<'a>>,
+        signature_algorithm[shortened]: Option<Text<'a>>,
         /// Whether it names an authority
-        ca: Option<bool>,
+        ca[shortened]: Option<bool>,
         /// Whether issuer and subject are equal
-        self_issued: Option<bool>,
+        self_issued[shortened]: Option<bool>,
     }
 }
 
@@ -502,6 +506,16 @@ mod tests {
         assert_eq!(cut, ["certificates"]);
         assert_eq!(json["certificates"][0]["issuer"], "CN=Root,O=Authority,");
         assert_eq!(json["certificates"][0]["names"], serde_json::json!(["www.example.com"]));
+    }
+
+    #[test]
+    fn shortened_certificate_can_be_read() {
+        let record: CertificateRecord<'_> = serde_json::from_str(r#"{"sha256":"a","bytes":4}"#).unwrap();
+        assert_eq!((&record.sha256, record.bytes), (&"a".into(), 4));
+        assert!(
+            record.sha1 == *"" && !record.readable && record.names.is_empty() && record.subject.is_none()
+        );
+        assert!(serde_json::from_str::<CertificateRecord<'_>>(r#"{"bytes":4}"#).is_err());
     }
 
     #[test]

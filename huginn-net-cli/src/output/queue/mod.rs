@@ -176,6 +176,11 @@ impl OutputHandle {
         self.0.changed.notify_all();
     }
 
+    /// Sets whether the file has each certificate completely only once.
+    pub(crate) fn shorten_certificates(&self, shortens: bool) {
+        self.0.lock().shortens_certificates = shortens;
+    }
+
     /// Requests that the file be closed and reopened by its path, or that the socket connect again.
     pub(crate) fn reopen(&self) {
         self.0.lock().reopen = true;
@@ -255,6 +260,7 @@ struct State {
     idle: bool,
     reopen: bool,
     rotation: Option<Rotation>,
+    shortens_certificates: bool,
     finish: bool,
     /// No thread waits for the writer any more.
     abandoned: bool,
@@ -375,6 +381,17 @@ impl Shared {
         add(&mut counters.written_lines, lines);
         add(&mut counters.written_bytes, bytes);
         counters.queued_lines = counters.queued_lines.saturating_sub(lines);
+        counters.queued_bytes = counters.queued_bytes.saturating_sub(bytes);
+    }
+
+    /// Whether the file has each certificate completely only once.
+    pub(super) fn shortens_certificates(&self) -> bool {
+        self.lock().shortens_certificates
+    }
+
+    /// Counts bytes of queued lines that are not written, because the lines are shortened.
+    pub(super) fn shortened(&self, bytes: u64) {
+        let counters = &mut self.lock().counters;
         counters.queued_bytes = counters.queued_bytes.saturating_sub(bytes);
     }
 

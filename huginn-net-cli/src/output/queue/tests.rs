@@ -577,3 +577,47 @@ fn datagrams_are_lines_and_too_long_ones_are_lost() {
     assert_eq!((counters.written_lines, counters.dropped_lines, counters.lost_lines), (2, 1, 1));
     assert_eq!((counters.queued_lines, counters.queued_bytes), (0, 0));
 }
+
+/// The lines of each file, of events with three certificates in turn.
+fn lines_of_files(name: &str, rotation: Rotation) -> Vec<Vec<String>> {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join(name);
+    let queue = to_file(&path, rotation, LARGE_CAPACITY);
+    queue.handle().shorten_certificates(true);
+    for number in 0..200 {
+        let certificate = format!(r#"{{"sha256":"{:064x}","sha1":"x","bytes":{}}}"#, number % 3, number % 3);
+        let line = format!("{{\"number\":{number},\"certificates\":[{certificate}]}}\n");
+        assert!(queue.push(line.as_bytes()).is_continue());
+        if number % 50 == 49 {
+            wait_until(&queue, |counters| counters.queued_bytes == 0);
+        }
+    }
+    let counters = queue.finish();
+    assert_eq!((counters.written_lines, counters.queued_lines, counters.queued_bytes), (200, 0, 0));
+    let files = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
+    // The last file may be empty.
+    let contents = files.map(|file| fs::read(file).unwrap()).filter(|bytes| !bytes.is_empty());
+    let texts = contents.map(|bytes| {
+        let text = match Compression::of(&path) {
+            Some(compression) => decompressed(compression, &bytes),
+            None => bytes,
+        };
+        String::from_utf8(text).unwrap().lines().map(str::to_owned).collect()
+    });
+    texts.collect()
+}
+
+#[test]
+fn certificates_of_each_file_are_complete_once() {
+    // A piece of a compressed file is longer than 100 bytes.
+    for (name, max_bytes) in [("events.json", 2000), ("events.json.gz", 100)] {
+        let rotation = Rotation { max_bytes: Some(max_bytes), ..Rotation::default() };
+        let files = lines_of_files(name, rotation);
+        assert!(files.len() > 2, "{name}: {}", files.len());
+        for lines in files {
+            let complete: Vec<_> = lines.iter().filter(|line| line.contains("sha1")).collect();
+            let first: Vec<_> = lines.iter().take(3).collect();
+            assert_eq!(complete, first, "{name}");
+        }
+    }
+}

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::messages::Messages;
 use super::socket::Socket;
 use super::{Chunk, Pause, Shared, Task};
+use crate::output::RepeatedCertificates;
 use crate::output::files::{Compression, RotatingFile, Rotation, is_without_reader};
 
 use crate::limits::{
@@ -83,6 +84,8 @@ pub(super) struct Writer {
     unchecked: (u64, u64),
     /// Lines that wait to be compressed, if the file is.
     batch: Option<Batch>,
+    /// Certificates of the file, if it has each completely only once.
+    certificates: RepeatedCertificates,
     warned: Option<Instant>,
     /// Receives warnings, if any.
     messages: Option<Messages>,
@@ -137,6 +140,7 @@ impl Writer {
             file_checked: None,
             unchecked: (0, 0),
             batch: compression.map(Batch::new),
+            certificates: RepeatedCertificates::default(),
             warned: None,
             messages,
         }
@@ -202,6 +206,7 @@ impl Writer {
                 Ok(_) => {
                     self.rotate_after = None;
                     self.unchecked = (0, 0);
+                    self.certificates.begin_file();
                     self.warn(&"was deleted or replaced, and is opened again");
                 }
                 Err(error) if file.is_deleted() => return Err(not_reopened(&error)),
@@ -254,11 +259,11 @@ impl Writer {
         let compression = batch.compression;
         let Batch { text, lines, .. } = std::mem::replace(batch, Batch::new(compression));
         let bytes = distance(0, text.len());
-        match compression.compress(&text) {
-            Ok(piece) => {
+        match self.compress(compression, &text) {
+            Ok(mut piece) => {
                 // What came before the end of a period belongs to its file.
-                if !self.is_period_over() {
-                    self.rotate_if_due(distance(0, piece.len()));
+                if !self.is_period_over() && self.rotate_if_due(distance(0, piece.len())) {
+                    piece = self.compress(compression, &text).unwrap_or(piece);
                 }
                 let ends = [piece.len()];
                 self.write_lines(Lines {
@@ -277,6 +282,14 @@ impl Writer {
         }
     }
 
+    /// Compresses lines that are the next ones of the file.
+    fn compress(&mut self, compression: Compression, lines: &[u8]) -> io::Result<Vec<u8>> {
+        match self.shorten(lines) {
+            Some(shortened) => compression.compress(&shortened.text),
+            None => compression.compress(lines),
+        }
+    }
+
     fn write(&mut self, chunk: &Chunk) -> Result<(), Over> {
         let mut ends = chunk.ends.as_slice();
         let mut start = 0;
@@ -290,11 +303,41 @@ impl Writer {
             let fitting = ends.partition_point(|end| distance(start, *end) <= room).max(1);
             let (now, later) = ends.split_at_checked(fitting).unwrap_or((ends, &[]));
             let end = now.last().copied().unwrap_or(start);
-            self.write_lines(Lines { text: &chunk.text, ends: now, start, done: start, holds: None })?;
+            match self.shorten(chunk.text.get(start..end).unwrap_or_default()) {
+                Some(Chunk { text, ends }) => {
+                    self.shared.shortened(distance(text.len(), end.saturating_sub(start)));
+                    self.write_lines(Lines { text: &text, ends: &ends, start: 0, done: 0, holds: None })?;
+                }
+                None => {
+                    self.write_lines(Lines {
+                        text: &chunk.text,
+                        ends: now,
+                        start,
+                        done: start,
+                        holds: None,
+                    })?;
+                }
+            }
             start = end;
             ends = later;
         }
         Ok(())
+    }
+
+    /// Shortens the certificates of lines that are the next ones of the file, if it has each completely only once.
+    ///
+    /// Only if the file is opened again after an error, it may lack certificates of these lines.
+    fn shorten(&mut self, lines: &[u8]) -> Option<Chunk> {
+        if !self.shared.shortens_certificates() {
+            return None;
+        }
+        // The next write reports the error.
+        let _ = self.keep_file();
+        let mut shortened = Chunk::default();
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            shortened.push(&self.certificates.shorten(line));
+        }
+        Some(shortened)
     }
 
     /// Writes lines and retries after errors.
@@ -419,6 +462,7 @@ impl Writer {
                 self.rotate_after = None;
                 self.file_checked = None;
                 self.unchecked = (0, 0);
+                self.certificates.begin_file();
                 true
             }
             Err(error) => {
@@ -436,25 +480,25 @@ impl Writer {
         }
     }
 
-    /// Rotates the file if a line of `line` bytes makes it due.
-    fn rotate_if_due(&mut self, line: u64) {
+    /// Rotates the file if a line of `line` bytes makes it due. Returns whether it did.
+    fn rotate_if_due(&mut self, line: u64) -> bool {
         if !self.may_rotate() {
-            return;
+            return false;
         }
-        let Destination::File(file) = &mut self.destination else { return };
+        let Destination::File(file) = &mut self.destination else { return false };
         self.rotate_after = None;
         let now = SystemTime::now();
         if !file.is_due(line, now) {
-            return;
+            return false;
         }
         self.file_checked = None;
         // The next write reports the error.
         if self.keep_file().is_err() {
-            return;
+            return false;
         }
-        let Destination::File(file) = &mut self.destination else { return };
+        let Destination::File(file) = &mut self.destination else { return false };
         if !file.is_due(line, now) {
-            return;
+            return false;
         }
         let rotated = match file.rotate(now) {
             Ok(rotated) => rotated,
@@ -463,15 +507,17 @@ impl Writer {
                 self.rotation_failed(&format_args!(
                     "cannot be rotated, continuing in the same file: {error}"
                 ));
-                return;
+                return false;
             }
         };
+        self.certificates.begin_file();
         let removed = file.remove_oldest(&rotated, now);
         self.unchecked = (0, 0);
         self.shared.count(|counters| counters.rotations = counters.rotations.saturating_add(1));
         if let Err(error) = removed {
             self.rotation_failed(&format_args!("cannot remove the oldest rotated file: {error}"));
         }
+        true
     }
 
     fn rotation_failed(&mut self, message: &dyn fmt::Display) {

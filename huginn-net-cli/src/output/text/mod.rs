@@ -1,6 +1,7 @@
 //! Events as text.
 
 mod blocks;
+mod certificates;
 mod days;
 mod fields;
 mod lines;
@@ -17,6 +18,7 @@ use huginn_net::record::formats::{EventFormat, FormattedEvent};
 
 use self::blocks::Blocks;
 pub(crate) use self::blocks::{certificate_problems, certificate_remarks};
+pub(crate) use self::certificates::RepeatedCertificates;
 pub(crate) use self::days::DayHeadings;
 use self::fields::Fields;
 pub(crate) use self::lines::{Lines, certificates_in_words, handshake_in_words};
@@ -53,6 +55,8 @@ pub(crate) struct TextOptions {
     pub(crate) fields: Vec<String>,
     /// Fields that JSON has beside those of the event, each after a comma.
     pub(crate) own_fields: String,
+    /// Whether JSON has a certificate completely each time, and not only once in a file.
+    pub(crate) repeats_certificates: bool,
     pub(crate) has_colour: bool,
     pub(crate) zone: Zone,
     /// How events are framed as messages of syslog, if they are.
@@ -64,7 +68,16 @@ pub(crate) struct TextOptions {
 impl TextOptions {
     /// Whether an event that both write has the same text in both.
     pub(crate) fn has_text_of(&self, other: &Self) -> bool {
-        let Self { format, selected: _, fields, own_fields, has_colour, zone, syslog } = self;
+        let Self {
+            format,
+            selected: _,
+            fields,
+            own_fields,
+            repeats_certificates: _,
+            has_colour,
+            zone,
+            syslog,
+        } = self;
         *format == other.format
             && *fields == other.fields
             && *own_fields == other.own_fields
@@ -83,6 +96,7 @@ pub(crate) struct Renderer {
     selected: Selected,
     fields: Fields,
     own_fields: String,
+    repeats_certificates: bool,
     #[cfg(unix)]
     syslog: Option<Syslog>,
     /// Names of the interfaces, by their index; empty unless events name theirs.
@@ -102,6 +116,7 @@ impl Renderer {
             selected: options.selected,
             fields: Fields::new(options.fields, options.format == TextFormat::Tsv),
             own_fields: options.own_fields,
+            repeats_certificates: options.repeats_certificates,
             interfaces: Vec::new(),
             file: None,
         }
@@ -116,6 +131,11 @@ impl Renderer {
     /// Headings between the events, if they are lines.
     pub(crate) fn day_headings(&self) -> Option<DayHeadings> {
         (self.format == TextFormat::Lines).then(|| DayHeadings::new(self.zone.clone()))
+    }
+
+    /// Shortens repeated certificates in the output, if they are written once.
+    pub(crate) fn repeated_certificates(&self) -> Option<RepeatedCertificates> {
+        (!self.repeats_certificates).then(RepeatedCertificates::default)
     }
 
     /// Sets the file that the next events come from; `None` unless events name their file.
