@@ -1,40 +1,55 @@
 #!/usr/bin/env bash
-# Compares the instructions per packet of an analysis with budget.txt. Counts are the same on a busy machine. They depend on the
+# Compares what an analysis costs with budget.txt: instructions per packet of analyses in memory, and instructions, misses of
+# caches, allocations and memory of whole runs of the program. All are nearly the same on a busy machine. They depend on the
 # version of Rust, which budget.txt names, and a little on the processor: with another version nothing is compared.
 #
-#   benches/budget.sh [--update] [PROGRAM]
+#   benches/budget.sh [--update | --counts] PROGRAM
 #
-# PROGRAM: the example `instructions` of a release build; built if it is not given. --update writes budget.txt.
-# Needs valgrind.
+# PROGRAM: huginn-net of a release build. --update writes the counts to budget.txt, --counts prints them. INSTRUCTIONS and
+# BIG_CAPTURE: the examples of these names, if they are built already. Needs valgrind.
+#
+# Each row of budget.txt has the count of the revision in its second line, the budget, and its name. A budget of more than 5 % above
+# that revision needs lines below it, indented, that say for what.
 set -euo pipefail
 cd "$(dirname "$0")"
 
 readonly TOLERANCE_PERCENT=2
+# Misses and memory vary between runs: hashes have random seeds.
+readonly TOLERANCE_OF_CACHES_PERCENT=5
+# The captures of the whole runs, and their length in megabytes.
+readonly CAPTURES="curl-nginx curl-nginx-ipv6 dtls-firefox h2c http-chromium http-clients http-firefox http-pages nmap-syn
+    quic-chromium quic-firefox stack-default stack-mtu-9000 starttls-smtp tls-chromium tls-clients tls-curl tls-firefox
+    tls-openssl tls-resumption"
+readonly MEGABYTES=16
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 main() {
-    local update=
-    [ "${1:-}" != --update ] || { update=1 && shift; }
+    local mode=compare
+    case ${1:-} in --update | --counts) mode=${1#--} && shift ;; esac
     rustc --version >"$tmp/version"
-    if [ ! "$update" ] && ! head -n 1 budget.txt | cmp -s - "$tmp/version"; then
+    if [ $mode = compare ] && ! head -n 1 budget.txt | cmp -s - "$tmp/version"; then
         echo "The budget is that of $(head -n 1 budget.txt), and this is $(cat "$tmp/version"): not compared."
         return
     fi
-    count_instructions "${1:-$(build)}" >"$tmp/counts"
-    if [ "$update" ]; then
-        cat "$tmp/version" "$tmp/counts" >budget.txt
-    else
-        tail -n +2 budget.txt >"$tmp/budget"
-        compare
-    fi
+    {
+        count_instructions "${INSTRUCTIONS:-$(build instructions)}"
+        # shellcheck disable=SC2086
+        "${BIG_CAPTURE:-$(build big_capture)}" "$tmp/big.pcap" $MEGABYTES $CAPTURES >/dev/null
+        ./whole_runs.py "$1" "$tmp/big.pcap"
+    } >"$tmp/counts"
+    case $mode in
+        counts) cat "$tmp/counts" ;;
+        update) update ;;
+        compare) compare ;;
+    esac
 }
 
-# Builds the program. Prints its path.
+# build EXAMPLE: builds an example, and prints its path.
 build() {
-    cargo build --release --message-format json -p huginn-net-benches --features tools --example instructions |
-        sed -n 's/.*"name":"instructions".*"executable":"\([^"]*\)".*/\1/p'
+    cargo build --release --message-format json -p huginn-net-benches --features tools --example "$1" |
+        sed -n 's/.*"name":"'"$1"'".*"executable":"\([^"]*\)".*/\1/p'
 }
 
 # count_instructions PROGRAM: prints instructions per packet and name of each row. Callgrind writes a file for each call of
@@ -50,25 +65,40 @@ count_instructions() {
     done <"$tmp/rows"
 }
 
-# Prints each row with its budget. Fails if one differs by more than the tolerance, or is missing.
+# Writes the counts in place of the budgets. Keeps the counts of the earlier revision and the reasons.
+update() {
+    awk '
+        NR == FNR { count = $1; sub(/^[0-9]+ /, ""); counts[$0] = count; next }
+        FNR == 1 { getline version < "'"$tmp/version"'"; print version; next }
+        FNR == 2 || /^ / { print; next }
+        { base = $1; sub(/^[0-9]+ [0-9]+ /, ""); print base, counts[$0], $0 }' "$tmp/counts" budget.txt >"$tmp/new"
+    cp "$tmp/new" budget.txt
+}
+
+# Prints each row with its budget. Fails if one differs by more than the tolerance or is missing, or if a budget far above the earlier
+# revision has no reason.
 compare() {
-    awk -v tolerance="$TOLERANCE_PERCENT" '
+    tail -n +3 budget.txt | awk -v tolerance="$TOLERANCE_PERCENT" -v of_caches="$TOLERANCE_OF_CACHES_PERCENT" '
+        NR == FNR && /^ / { reasons[row]++; next }
+        NR == FNR { was = $1; count = $2; sub(/^[0-9]+ [0-9]+ /, ""); row = $0; base[row] = was; budget[row] = count; next }
         { count = $1; sub(/^[0-9]+ /, "") }
-        NR == FNR { budget[$0] = count; next }
         {
             percent = budget[$0] ? (count / budget[$0] - 1) * 100 : 100
-            printf "%6d instructions per packet, budget %6d, %+5.1f %%: %s\n", count, budget[$0], percent, $0
-            more += percent > tolerance
-            less += percent < -tolerance
+            since = base[$0] ? (count / base[$0] - 1) * 100 : 0
+            printf "%9d, budget %9d, %+5.1f %%, since the base %+4.0f %%: %s\n", count, budget[$0], percent, since, $0
+            limit = /misses|memory/ ? of_caches : tolerance
+            more += percent > limit
+            less += percent < -limit
+            if (budget[$0] > base[$0] * 1.05 && !reasons[$0]) { print "no reason for the budget of: " $0; more++ }
             delete budget[$0]
         }
         END {
             for (name in budget) { print "no such row: " name; more++ }
-            update = "benches/budget.sh --update writes the counts to budget.txt"
-            if (more) print "Over budget. Find the cost with callgrind_annotate, or raise the budget and say why in the commit: " update "."
+            update = "benches/budget.sh --update PROGRAM writes the counts to budget.txt"
+            if (more) print "Over budget. Find the cost with callgrind_annotate, or raise the budget and write the reason below it: " update "."
             if (less) print "Cheaper than the budget. Lower it, so that the gain stays: " update "."
             exit more + less > 0
-        }' "$tmp/budget" "$tmp/counts"
+        }' - "$tmp/counts"
 }
 
 main "$@"

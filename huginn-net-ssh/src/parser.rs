@@ -117,6 +117,17 @@ impl StreamParser for SshParser {
         }
     }
 
+    /// A side that has identified itself sends its algorithms next.
+    fn needs_state(&self) -> bool {
+        match &self.0 {
+            Progress::OtherClient | Progress::NotSsh => false,
+            Progress::Reading(connection) => {
+                let Connection { client, server, .. } = &**connection;
+                [client, server].iter().any(|direction| direction.state == State::Identified)
+            }
+        }
+    }
+
     #[inline]
     fn buffered_bytes(&self) -> usize {
         match &self.0 {

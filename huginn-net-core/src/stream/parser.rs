@@ -115,6 +115,15 @@ pub trait StreamParser: Sized + Send {
         false
     }
 
+    /// Whether the parser would read the next data otherwise if it began with them: it is in a body or a handshake, or has tables that
+    /// later messages need.
+    ///
+    /// A connection that such a parser reads outlasts a FIN or RST that the receiver may have ignored. The default is that
+    /// it does.
+    fn needs_state(&self) -> bool {
+        true
+    }
+
     /// Returns the heap memory of the parser, in bytes.
     fn buffered_bytes(&self) -> usize;
 

@@ -331,6 +331,14 @@ impl Http1Connection {
         }
     }
 
+    /// Whether the next bytes of both directions are the first ones of a message, and all requests have their answers.
+    pub fn is_between_messages(&self) -> bool {
+        self.requests.is_between_messages()
+            && self.responses.is_between_messages()
+            && self.pending_requests.is_empty()
+            && self.late_answer.is_none()
+    }
+
     /// Heap memory in bytes.
     pub fn buffered_bytes(&self) -> usize {
         self.requests

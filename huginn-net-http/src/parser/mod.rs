@@ -134,6 +134,14 @@ impl StreamParser for HttpParser {
         }
     }
 
+    fn needs_state(&self) -> bool {
+        match &self.reader {
+            Reader::Start(_) | Reader::Undecided(_) | Reader::None => false,
+            Reader::Http1(http1) => !http1.connection.is_between_messages(),
+            Reader::Http2(_) => true,
+        }
+    }
+
     #[inline]
     fn buffered_bytes(&self) -> usize {
         match &self.reader {

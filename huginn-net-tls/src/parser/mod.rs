@@ -204,6 +204,11 @@ impl StreamParser for TlsParser {
         side.choose(&self.client, &self.server).buffered_bytes() > 0
     }
 
+    /// Before the first hello, a handshake may begin anywhere.
+    fn needs_state(&self) -> bool {
+        self.client_hellos > 0 || self.agreed || self.follower.is_some()
+    }
+
     #[inline]
     fn buffered_bytes(&self) -> usize {
         let follower = self.follower.as_ref().map_or(0, |follower| follower.buffered_bytes());

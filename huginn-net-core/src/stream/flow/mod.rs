@@ -170,7 +170,8 @@ impl<S: ParserSet> StreamFlow<S> {
         next.map_or(NextSeq::Unknown, NextSeq::Known)
     }
 
-    /// Whether a parser waits for its first message, or for the rest of one.
+    /// Whether a parser waits for its first message, for the rest of one, or for others that it can read only with its
+    /// [state](StreamParser::needs_state).
     pub fn awaits_message(&mut self) -> bool {
         match &mut self.state {
             State::NoData => self.initial.has_seen != [false; 2],

@@ -91,7 +91,7 @@ impl ParserVisitor for PartialMessage {
     fn slot<P: StreamParser>(&mut self, slot: &mut ParserSlot<P>) {
         let has_part =
             |parser: &P| [Side::Client, Side::Server].iter().any(|side| parser.is_mid_message(*side));
-        self.0 |= slot.parser().is_some_and(has_part);
+        self.0 |= slot.parser().is_some_and(|parser| parser.needs_state() || has_part(parser));
     }
 }
 

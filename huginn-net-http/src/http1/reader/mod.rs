@@ -80,6 +80,16 @@ impl Reader {
         Self::with_state(role, State::Start(Vec::new()))
     }
 
+    /// Whether the next bytes are the first ones of a message, or may be.
+    pub(super) fn is_between_messages(&self) -> bool {
+        match &self.state {
+            State::HeadRest { .. } | State::Body(_) => false,
+            State::Start(_) | State::Head(_) | State::Resyncing(_) | State::Switched(_) | State::NotHttp => {
+                self.buffered_bytes() == 0
+            }
+        }
+    }
+
     /// Creates a reader of a direction joined in midstream.
     pub(super) fn midstream(role: Role) -> Self {
         Self::with_state(role, State::Resyncing(None))

@@ -1,0 +1,110 @@
+# The parts of ci/all: what needs more than Rust, a C compiler and the reference tools.
+# shellcheck shell=bash
+
+# What they need besides the packages of .ci/run.
+readonly PART_PACKAGES="chromium curl dpkg-dev ethtool iproute2 jq lintian make nghttp2-client nginx nginx-dev openjdk-17-jre-headless
+    openssl pkg-config procps prometheus python3-venv socat syslog-ng-core systemd tcpreplay tmux util-linux"
+
+# Name | lane | paths whose change makes .ci/run check it. The lanes `program` and `build` run side by side. `alone` comes after them:
+# rates and times count there.
+readonly PARTS="
+report     | program | huginn-net-cli/src/views/report ci/report.py
+monitoring | program | dist huginn-net-cli/src/control ci/monitoring.sh ci/prometheus-rules-test.yml
+inventory  | program | huginn-net-cli/src/views/inventory ci/inventory.sh
+formats    | program | huginn-net/src/record ci/formats.sh
+collectors | program | huginn-net-cli/src/output huginn-net-cli/src/sensor ci/live/collectors.sh
+python     | build   | python huginn-net-arrow ci/wheel.sh
+debian     | build   | dist huginn-net-cli/Cargo.toml ci/deb.sh
+c          | build   | huginn-net-ffi ci/ffi.sh ci/ffi.py
+bytes-only | build   | huginn-net-http huginn-net-ssh huginn-net-tls ci/bytes-only.sh
+root       | alone   | huginn-net-live huginn-net-bpf huginn-net-cli/src/sensor huginn-net-cli/tests
+live       | alone   | huginn-net-live huginn-net-bpf huginn-net-capture huginn-net-cli/src/sensor huginn-net-cli/src/control ci/live
+lab        | alone   | lab
+p0f        | alone   | huginn-net/src/p0f huginn-net-cli/src/control ci/live
+terminal   | alone   | huginn-net-cli/src/views/terminal ci/terminal-view.sh
+hostile    | alone   | huginn-net/src huginn-net-http huginn-net-ssh huginn-net-tcp huginn-net-tls ci/hostile
+proxies    | alone   | huginn-net-proxy ci/proxy.sh ci/proxy.py ci/proxy-client.go ci/proxy-http3.go ci/proxy-http3.py
+"
+# A change of these paths makes .ci/run check every part.
+readonly PATHS_OF_ALL="huginn-net-core huginn-net-wire Cargo.lock ci/lib.sh ci/parts.sh"
+
+# part_names [LANE]: the names of all parts, or those of a lane.
+part_names() {
+    awk -F '|' -v lane="${1:-}" 'NF { gsub(/ /, "", $1); gsub(/ /, "", $2); if (!lane || $2 == lane) print $1 }' <<<"$PARTS"
+}
+
+# paths_of PART
+paths_of() {
+    awk -F '|' -v name="$1" '{ gsub(/ /, "", $1) } $1 == name { print $3 }' <<<"$PARTS"
+}
+
+# changed_parts REVISION: the parts to check after this revision; all if it is not in the history here.
+changed_parts() {
+    local files part
+    if ! files=$(git diff --name-only "$1" -- 2>/dev/null) || touches "$files" "$PATHS_OF_ALL"; then
+        part_names
+        return
+    fi
+    for part in $(part_names); do
+        ! touches "$files" "$(paths_of "$part")" || echo "$part"
+    done
+}
+
+# touches FILES PATHS: whether a file is one of the paths, or below one.
+touches() {
+    local path
+    for path in $2; do
+        if grep -E "^$path(/|\$)" <<<"$1" >/dev/null; then
+            return
+        fi
+    done
+    return 1
+}
+
+# Lanes: the parts of each that $parts names.
+program_lane() { run_parts program; }
+build_lane() { run_parts build; }
+alone_lane() { run_parts alone; }
+
+run_parts() {
+    local part
+    for part in $(part_names "$1"); do
+        [[ " $parts " != *" $part "* ]] || "part_${part//-/_}"
+    done
+}
+
+# Each part is a step or several. $short is `--short` or empty.
+part_report() { step "report: in Chromium" ci/report.py "$program"; }
+part_monitoring() { step "alerting rules and dashboard" ci/monitoring.sh; }
+part_inventory() { step "inventory: CBOM against the schema" ci/inventory.sh "$program"; }
+part_formats() { step "formats of other tools: read by others" ci/formats.sh "$program"; }
+part_collectors() { step "sockets and compressed files: events that arrive" ci/live/collectors.sh "$program"; }
+part_python() { step "Python package" ci/wheel.sh "$program"; }
+part_debian() { step "Debian package" check_deb; }
+part_c() { step "C interface" ci/ffi.sh "$program"; }
+part_bytes_only() { step "builds without the packet engine" run_tests ci/bytes-only.sh; }
+part_root() {
+    step "live: tests that need root" run_tests "cargo test $(crates_with_other_features) --all-features -- --ignored"
+    step "traffic lab: tests that need root" run_tests "cargo test -p huginn-lab -- --ignored"
+}
+part_live() { step "live: end to end" ci/live/end-to-end.sh "$program" "$full_program"; }
+part_lab() { step "traffic lab" check_lab; }
+part_p0f() {
+    step "live: command lines of p0f's README" ci/live/p0f-command-lines.sh "$program"
+    step "live: a public client of p0f's API" ci/live/p0f-client.sh "$program"
+}
+part_terminal() { step "terminal view: under tmux" ci/terminal-view.sh "$program"; }
+part_hostile() { step "hostile traffic" ci/hostile/run.sh ${short:+--short} "$program"; }
+part_proxies() { step "proxies: real clients" ci/proxy.sh "$program" "$CARGO_TARGET_DIR/debug/examples"; }
+
+check_deb() {
+    cargo deb --version || cargo install --locked --debug --target-dir "$out/tools" cargo-deb
+    # The program that is built already, without the feature parquet: the tests ran it with the feature.
+    ci/deb.sh test --no-build "$out/debian"
+}
+
+# The sensor under load: every connection has its events exactly once.
+check_lab() {
+    cargo build -p huginn-lab
+    "$CARGO_TARGET_DIR/debug/huginn-lab" measure --sizes 1k --sensors huginn-net --huginn-net "$program" -d 2 --rate 300 --check
+}
