@@ -7,7 +7,7 @@ A copy of a capture has one of its TCP connections alone. After one of its segme
 that the receiver expects. Without them nothing changes, so neither side got them. The rest of the connection follows at once, or after
 a pause of 4 s or 33 s. Every event of the connection must be the same as without the forgery.
 
-The exit status is 1 if an event is missing or wrong that KNOWN and the sets beside it do not name.
+The exit status is 1 if an event is missing or wrong that KNOWN does not name.
 """
 
 import argparse
@@ -29,11 +29,8 @@ from loss import HANDSHAKES, VALUES, Capture, files, handshake_values, key  # no
 PAUSES = (0, 4, 33)
 # Connections of a capture, and segments of a connection, after which an end is forged.
 MAX_CONNECTIONS, MAX_SEGMENTS = 2, 14
-# Events that are known to be missing or wrong after an end that neither side got: docs/evasion.md#results. Without a pause, after one, and
-# those of a capture.
-KNOWN_AT_ONCE = {"ssh_client", "ssh_server", "ssh_handshake"}
-KNOWN = KNOWN_AT_ONCE | {"tls_handshake", "tls_certificates", "http2", "decrypted"}
-KNOWN_IN = {"http-bodies.pcap": {"http_response"}}
+# Events that are known to be missing or wrong after an end that neither side got: docs/evasion.md#results.
+KNOWN = {"ssh_client", "ssh_server", "ssh_handshake"}
 
 
 def main():
@@ -86,8 +83,7 @@ def judge(arguments, number, path):
                 counter.update(forgeries=1, events=wanted.total(), **dict.fromkeys(wrong, 1))
                 if not wrong:
                     continue
-                known = KNOWN | KNOWN_IN.get(os.path.basename(path), set()) if pause else KNOWN_AT_ONCE
-                is_known = wrong <= known or end == "FINs, acknowledged" and pause > 0
+                is_known = wrong <= KNOWN or end == "FINs, acknowledged" and pause > 0
                 name = f"{os.path.basename(path)}-{place}-{'-'.join(end.replace(',', '').split())}-{pause}s.pcap"
                 lines.append((is_known, f"{name}: {', '.join(sorted(wrong))}"))
                 if arguments.save:
