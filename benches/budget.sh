@@ -8,9 +8,15 @@
 # PROGRAM: huginn-net of a release build. --update writes the counts to budget.txt, --counts prints them. INSTRUCTIONS and
 # BIG_CAPTURE: the examples of these names, if they are built already. Needs valgrind.
 #
-# Each row of budget.txt has the count of the revision in its second line, the budget, and its name. A budget of more than 5 % above
-# that revision needs lines below it, indented, that say for what.
+# Each row of budget.txt has the count of the revision in its second line, the budget, and its name. A budget more than 5 % above
+# that revision needs lines below it, indented, that state the reason.
 set -euo pipefail
+mode=compare
+case ${1:-} in --update | --counts) mode=${1#--} && shift ;; esac
+[ $# = 1 ] || { sed -n '2,/^set/{/^set/!s/^# \{0,1\}//p}' "$0" >&2; exit 2; }
+program=$(realpath "$1")
+[ -z "${INSTRUCTIONS:-}" ] || INSTRUCTIONS=$(realpath "$INSTRUCTIONS")
+[ -z "${BIG_CAPTURE:-}" ] || BIG_CAPTURE=$(realpath "$BIG_CAPTURE")
 cd "$(dirname "$0")"
 
 readonly TOLERANCE_PERCENT=2
@@ -26,8 +32,6 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 main() {
-    local mode=compare
-    case ${1:-} in --update | --counts) mode=${1#--} && shift ;; esac
     rustc --version >"$tmp/version"
     if [ $mode = compare ] && ! head -n 1 budget.txt | cmp -s - "$tmp/version"; then
         echo "The budget is that of $(head -n 1 budget.txt), and this is $(cat "$tmp/version"): not compared."
@@ -37,7 +41,7 @@ main() {
         count_instructions "${INSTRUCTIONS:-$(build instructions)}"
         # shellcheck disable=SC2086
         "${BIG_CAPTURE:-$(build big_capture)}" "$tmp/big.pcap" $MEGABYTES $CAPTURES >/dev/null
-        ./whole_runs.py "$1" "$tmp/big.pcap"
+        ./whole_runs.py "$program" "$tmp/big.pcap"
     } >"$tmp/counts"
     case $mode in
         counts) cat "$tmp/counts" ;;
@@ -101,4 +105,4 @@ compare() {
         }' - "$tmp/counts"
 }
 
-main "$@"
+main

@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def measure(command: list[str]) -> tuple[float, int]:
-    """Processor time in seconds, and peak of resident memory in bytes, of which those of this script are the least."""
+    """Processor time in seconds, and peak of resident memory in bytes: at least that of this script."""
     null = os.open(os.devnull, os.O_WRONLY)
     actions = [(os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, null, 2)]
     process = os.posix_spawn(command[0], command, os.environ, file_actions=actions)

@@ -17,7 +17,7 @@ RUNS = {
     "human lines": [],
     "JSON, TLS alone": ["--format", "json", "--protocols", "tls"],
 }
-# Size in bytes, associativity and line length: 32 and 48 KiB of the first level, and 2 MiB behind them.
+# Size in bytes, associativity and line length: first-level caches of 32 and 48 KiB, and a last-level cache of 2 MiB.
 CACHES = ["--I1=32768,8,64", "--D1=49152,12,64", "--LL=2097152,16,64"]
 
 def main() -> None:

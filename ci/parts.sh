@@ -13,20 +13,20 @@ monitoring | program | dist huginn-net-cli/src/control ci/monitoring.sh ci/prome
 inventory  | program | huginn-net-cli/src/views/inventory ci/inventory.sh
 formats    | program | huginn-net/src/record ci/formats.sh
 collectors | program | huginn-net-cli/src/output huginn-net-cli/src/sensor ci/live/collectors.sh
-python     | build   | python huginn-net-arrow ci/wheel.sh
+python     | build   | python huginn-net-arrow huginn-net/src ci/wheel.sh
 debian     | build   | dist huginn-net-cli/Cargo.toml ci/deb.sh
-c          | build   | huginn-net-ffi ci/ffi.sh ci/ffi.py
+c          | build   | huginn-net-ffi huginn-net-tls huginn-net-http huginn-net-proxy ci/ffi.sh ci/ffi.py
 bytes-only | build   | huginn-net-http huginn-net-ssh huginn-net-tls ci/bytes-only.sh
-root       | alone   | huginn-net-live huginn-net-bpf huginn-net-cli/src/sensor huginn-net-cli/tests
+root       | alone   | huginn-net-live huginn-net-bpf huginn-net-proxy huginn-net-cli
 live       | alone   | huginn-net-live huginn-net-bpf huginn-net-capture huginn-net-cli/src/sensor huginn-net-cli/src/control ci/live
 lab        | alone   | lab
 p0f        | alone   | huginn-net/src/p0f huginn-net-cli/src/control ci/live
 terminal   | alone   | huginn-net-cli/src/views/terminal ci/terminal-view.sh
-hostile    | alone   | huginn-net/src huginn-net-http huginn-net-ssh huginn-net-tcp huginn-net-tls ci/hostile
-proxies    | alone   | huginn-net-proxy ci/proxy.sh ci/proxy.py ci/proxy-client.go ci/proxy-http3.go ci/proxy-http3.py
+hostile    | alone   | huginn-net/src huginn-net-capture huginn-net-cli huginn-net-db huginn-net-decrypt huginn-net-http huginn-net-ssh huginn-net-tcp huginn-net-tls ci/hostile
+proxies    | alone   | huginn-net-proxy huginn-net-http huginn-net-tls ci/proxy.sh ci/proxy.py ci/proxy-client.go ci/proxy-http3.go ci/proxy-http3.py
 "
 # A change of these paths makes .ci/run check every part.
-readonly PATHS_OF_ALL="huginn-net-core huginn-net-wire Cargo.lock ci/lib.sh ci/parts.sh"
+readonly PATHS_OF_ALL="huginn-net-core huginn-net-wire Cargo.toml Cargo.lock captures/tools ci/lib.sh ci/parts.sh ci/all"
 
 # part_names [LANE]: the names of all parts, or those of a lane.
 part_names() {
@@ -38,10 +38,20 @@ paths_of() {
     awk -F '|' -v name="$1" '{ gsub(/ /, "", $1) } $1 == name { print $3 }' <<<"$PARTS"
 }
 
+# check_paths_of_parts: fails if a path of a part does not exist: a rename would hide its changes.
+check_paths_of_parts() {
+    local part path
+    for part in $(part_names); do
+        for path in $(paths_of "$part") $PATHS_OF_ALL; do
+            [ -e "$path" ] || { echo "$part: no such path: $path" >&2; return 1; }
+        done
+    done
+}
+
 # changed_parts REVISION: the parts to check after this revision; all if it is not in the history here.
 changed_parts() {
     local files part
-    if ! files=$(git diff --name-only "$1" -- 2>/dev/null) || touches "$files" "$PATHS_OF_ALL"; then
+    if ! files=$(git diff --name-only --no-renames "$1" -- 2>/dev/null) || touches "$files" "$PATHS_OF_ALL"; then
         part_names
         return
     fi

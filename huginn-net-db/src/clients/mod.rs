@@ -262,7 +262,7 @@ impl ClientDatabase {
     /// Looks up a JA4 or a stable JA4: recorded, or that of a recorded client in another session, to an address, or with
     /// other ALPN ([`ClientMatch::variant`]). Unknown cipher suites leave the library of the extensions.
     ///
-    /// The first one that was not recorded computes the others with its cipher suites, or with its extensions.
+    /// The first one that was not recorded computes the others with its cipher suites, or those of all libraries.
     ///
     /// ```
     /// use huginn_net_db::{ClientDatabase, MatchKind};

@@ -10,7 +10,7 @@ pub(super) fn is_plain_ascii(bytes: &[u8]) -> bool {
     none_marked(bytes, |word| marked(word) | u64::from_ne_bytes(word) & HIGH)
 }
 
-/// Whether a function marks no byte. It marks none of the filler of a short text.
+/// Whether a function marks no byte. The filler of a short text is plain.
 #[inline(always)]
 fn none_marked(text: &[u8], marked: impl Fn([u8; WORD]) -> u64) -> bool {
     let Some(last) = text.last_chunk::<WORD>() else {

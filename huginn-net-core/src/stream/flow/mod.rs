@@ -171,11 +171,13 @@ impl<S: ParserSet> StreamFlow<S> {
     }
 
     /// Whether a parser waits for its first message, for the rest of one, or for others that it can read only with its
-    /// [state](StreamParser::needs_state).
+    /// [state](crate::StreamParser::needs_state).
     pub fn awaits_message(&mut self) -> bool {
         match &mut self.state {
             State::NoData => self.initial.has_seen != [false; 2],
-            State::FirstSegment(_) | State::Done => false,
+            // A summary stands for a message whose answer is not there yet.
+            State::FirstSegment(_) => true,
+            State::Done => false,
             State::Open(open) => {
                 let mut partial = PartialMessage(false);
                 open.parsers.visit(&mut partial);
