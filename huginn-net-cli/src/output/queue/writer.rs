@@ -444,6 +444,7 @@ impl Writer {
             && file.reopen(SystemTime::now()).is_ok_and(|is_another| is_another)
         {
             lines.restart_line();
+            self.certificates.begin_file();
         }
     }
 
