@@ -11,11 +11,9 @@ import os
 import statistics
 import sys
 
-RUNS = {
-    "JSON": ["--format", "json"],
-    "human lines": [],
-    "TLS alone": ["--format", "json", "--protocols", "tls"],
-}
+sys.dont_write_bytecode = True
+from whole_runs import RUNS  # noqa: E402
+
 REPETITIONS = 9
 SMALL = os.path.join(os.path.dirname(__file__), "../captures/tls/tls-curl/tls-curl.pcap")
 

@@ -67,4 +67,5 @@ def number(text: str, name: str) -> int:
     return int(re.search(rf"{name}: +([\d,]+)", text)[1].replace(",", ""))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -24,7 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from connections import ACK, FIN, RST, SYN  # noqa: E402
 from evasion import TICK  # noqa: E402
-from loss import HANDSHAKES, VALUES, Capture, files, handshake_values, key  # noqa: E402
+from loss import HANDSHAKES, VALUES, Capture, files, handshake_values, key, pcap  # noqa: E402
 
 PAUSES = (0, 4, 33)
 # Connections of a capture, and segments of a connection, after which an end is forged.
@@ -38,7 +38,7 @@ def main():
     parser.add_argument("program", help="the program huginn-net")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth forgery")
     parser.add_argument("--only", default="", metavar="TEXT", help="captures whose name contains this")
-    parser.add_argument("--save", metavar="FOLDER", help="keep the captures of which an event is missing or wrong")
+    parser.add_argument("--save", metavar="FOLDER", help="keep the captures with a missing or wrong event")
     parser.add_argument("-v", "--verbose", action="store_true", help="a line for each such capture")
     arguments = parser.parse_args()
     folder = os.path.normpath(os.path.join(HERE, "../../captures"))
@@ -153,13 +153,6 @@ def with_forgery(packets, place, frames, pause):
             changed += [(number, nanos + second * 10**9, link, TICK, len(TICK)) for second in range(1, pause + 1)]
             late = pause * 10**9
     return changed
-
-
-def pcap(packets):
-    parts = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, packets[0][2])]
-    for _, nanos, _, data, length in packets:
-        parts += (struct.pack("<4I", nanos // 10**9, nanos % 10**9, len(data), length), data)
-    return b"".join(parts)
 
 
 def events(program, path, packets):

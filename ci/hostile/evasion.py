@@ -161,8 +161,8 @@ def split(whole, owners, chosen, folder, pause):
 
 
 def with_pauses(records, seconds):
-    """The records of a capture, of which some are only the time of a pause: those after it come later, and an ARP request of another
-    host each second."""
+    """The records of a capture with its pauses. A record that is only a time marks a pause: later ones get later times, and an ARP
+    request of another host comes each second."""
     late = 0
     for record in records:
         at, micros = struct.unpack_from("<II", record)

@@ -191,18 +191,22 @@ def reasons_for(program, capture, message, impaired):
 
 def run(program, packets):
     """Runs the program; returns its events and counters."""
-    link = packets[0][2] if packets else 1
-    parts = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, link)]
-    for _, nanos, _, data, length in packets:
-        parts += (struct.pack("<4I", nanos // 10**9, nanos % 10**9, len(data), length), data)
     command = [program, "pcap", "--format", "json", "--stats", "-"]
     try:
-        done = subprocess.run(command, input=b"".join(parts), capture_output=True, timeout=TIMEOUT)
+        done = subprocess.run(command, input=pcap(packets), capture_output=True, timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
         raise RuntimeError(f"more than {TIMEOUT} s") from None
     if done.returncode != 0:
         raise RuntimeError(f"status {done.returncode}: {done.stderr[-300:].decode(errors='replace')}")
     return [json.loads(line) for line in done.stdout.splitlines()], json.loads(done.stderr.splitlines()[-1])
+
+
+def pcap(packets):
+    """A capture file of packets."""
+    parts = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, packets[0][2] if packets else 1)]
+    for _, nanos, _, data, length in packets:
+        parts += (struct.pack("<4I", nanos // 10**9, nanos % 10**9, len(data), length), data)
+    return b"".join(parts)
 
 
 def save(folder, path, kind, packets):
@@ -211,9 +215,7 @@ def save(folder, path, kind, packets):
     os.makedirs(folder, exist_ok=True)
     name = f"{os.path.basename(path)}-{re.sub('[^a-z0-9.]+', '-', kind)}.pcap"
     with open(os.path.join(folder, name), "wb") as f:
-        f.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, packets[0][2]))
-        for _, nanos, _, data, length in packets:
-            f.write(struct.pack("<4I", nanos // 10**9, nanos % 10**9, len(data), length) + data)
+        f.write(pcap(packets))
 
 
 class Analysis:

@@ -18,7 +18,7 @@ pub(crate) const PROGRESS_DELAY: Duration = Duration::from_millis(100);
 /// Maximum number of rows in a table of `--summary`: memory holds the complete table for its layout.
 pub(crate) const MAX_SUMMARY_ROWS: usize = 2000;
 
-/// Maximum number of certificates that an output with `--certificates once` remembers, with 64 bytes each; then it begins anew.
+/// Maximum number of certificates that an output with `--certificates once` remembers, with 64 bytes each; then it forgets them.
 pub(crate) const MAX_WRITTEN_CERTIFICATES: usize = 1 << 16;
 
 // Logs of other tools.

@@ -51,6 +51,9 @@ mod p0f;
 #[cfg(feature = "packets")]
 mod parser;
 mod signature;
+#[cfg(all(test, target_pointer_width = "64"))]
+#[path = "../../huginn-net-core/src/sizes.rs"]
+mod sizes;
 
 pub use error::HttpError;
 pub use header_name::HeaderName;

@@ -40,6 +40,9 @@ mod parser;
 mod peer;
 mod peers;
 mod reader;
+#[cfg(all(test, target_pointer_width = "64"))]
+#[path = "../../huginn-net-core/src/sizes.rs"]
+mod sizes;
 pub mod strength;
 
 pub use error::{SshError, SshField};

@@ -254,6 +254,7 @@ impl Direction {
 mod sizes {
     use super::*;
     use crate::SshPeers;
+    use crate::sizes::check_size;
 
     #[test]
     fn sizes_have_reasons() {
@@ -262,13 +263,5 @@ mod sizes {
         check_size::<Direction>(48, "per side: the start of an incomplete line or packet");
         check_size::<SshPeers>(8, "per flow: boxed, because few flows use SSH");
         check_size::<SshStreamEvent>(48, "per event: a string or a list of names");
-    }
-
-    /// Prints the size of a type, and checks that it is at most `maximum` bytes.
-    #[expect(clippy::print_stdout, reason = "the test is also a report")]
-    fn check_size<T>(maximum: usize, reason: &str) {
-        let (name, size) = (std::any::type_name::<T>(), size_of::<T>());
-        println!("{size:>5} of {maximum:>5} bytes: {name}, {reason}");
-        assert!(size <= maximum, "{name} has {size} bytes, more than {maximum}: {reason}");
     }
 }

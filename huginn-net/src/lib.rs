@@ -58,6 +58,9 @@ mod quoted;
 pub mod record;
 mod scope;
 pub mod select;
+#[cfg(all(test, target_pointer_width = "64"))]
+#[path = "../../huginn-net-core/src/sizes.rs"]
+mod sizes;
 mod stages;
 mod system_check;
 pub mod watch;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::TlsUdpFlow;
+use crate::sizes::check_size;
 
 #[test]
 fn sizes_have_reasons() {
@@ -18,12 +19,4 @@ fn sizes_have_reasons() {
     );
     check_size::<TlsUdpFlow>(64, "per UDP flow: vectors of QUIC connections; what few have is boxed");
     check_size::<TlsEvent>(184, "per event, moved once: a hello with the offsets of its parts");
-}
-
-/// Prints the size of a type, and checks that it is at most `maximum` bytes.
-#[expect(clippy::print_stdout, reason = "the test is also a report")]
-fn check_size<T>(maximum: usize, reason: &str) {
-    let (name, size) = (std::any::type_name::<T>(), size_of::<T>());
-    println!("{size:>5} of {maximum:>5} bytes: {name}, {reason}");
-    assert!(size <= maximum, "{name} has {size} bytes, more than {maximum}: {reason}");
 }

@@ -1,6 +1,4 @@
-//! Writes values as JSON (RFC 8259): a serializer that appends to a byte buffer.
-//!
-//! It is faster than one for any value: the names of fields are literals without escapes, and most texts need none.
+//! Writes values as JSON (RFC 8259): a serializer that appends to a byte buffer. The names of fields are literals without escapes.
 
 use std::fmt::{self, Display, Write};
 use std::mem;
@@ -8,12 +6,7 @@ use std::mem;
 use serde::Serialize;
 use serde::ser::{Impossible, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, Serializer};
 
-use super::escape::{escape, is_plain};
-
-/// Length of the longest name with a fast path, in bytes.
-const MAX_NAME: usize = 20;
-/// Number of punctuation bytes around a name: `,"":`.
-const NAME_MARKS: usize = 4;
+use super::object::{Buffer, write_display, write_number, write_text};
 
 /// Appends a value to a buffer. Records serialize without errors.
 #[inline]
@@ -42,7 +35,7 @@ struct ValueWriter<'a, const SPARSE: bool> {
 impl<'a, const SPARSE: bool> ValueWriter<'a, SPARSE> {
     #[inline(always)]
     fn number(self, value: impl itoa::Integer) -> Result<(), fmt::Error> {
-        self.out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+        write_number(self.out, value);
         Ok(())
     }
 
@@ -105,13 +98,7 @@ impl<'a, const SPARSE: bool> Serializer for ValueWriter<'a, SPARSE> {
 
     #[inline(always)]
     fn serialize_str(self, value: &str) -> Result<(), fmt::Error> {
-        self.out.push(b'"');
-        if is_plain(value.as_bytes()) {
-            self.out.extend_from_slice(value.as_bytes());
-        } else {
-            escape(self.out, value.as_bytes());
-        }
-        self.out.push(b'"');
+        write_text(self.out, value);
         Ok(())
     }
 
@@ -122,15 +109,7 @@ impl<'a, const SPARSE: bool> Serializer for ValueWriter<'a, SPARSE> {
     /// Formats a value into the buffer, then escapes the characters that need it.
     #[inline(always)]
     fn collect_str<T: Display + ?Sized>(self, value: &T) -> Result<(), fmt::Error> {
-        let out = self.out;
-        out.push(b'"');
-        let start = out.len();
-        write!(Buffer(out), "{value}")?;
-        if !is_plain(out.get(start..).unwrap_or_default()) {
-            let text = out.split_off(start);
-            escape(out, &text);
-        }
-        out.push(b'"');
+        write_display(self.out, value);
         Ok(())
     }
 
@@ -252,28 +231,7 @@ impl<const SPARSE: bool> Elements<'_, SPARSE> {
         Ok(())
     }
 
-    // Inlined, so that the compiler joins the literal and its punctuation: one capacity check and a copy of a few
-    // words.
-    #[inline(always)]
     fn name(&mut self, name: &str) {
-        if name.len() > MAX_NAME {
-            return self.long_name(name);
-        }
-        let mut text = [b'"'; MAX_NAME + NAME_MARKS];
-        text[0] = b',';
-        let end = name.len().saturating_add(NAME_MARKS);
-        if let Some(place) = text.get_mut(2..end.saturating_sub(2)) {
-            place.copy_from_slice(name.as_bytes());
-        }
-        if let Some(place) = text.get_mut(end.saturating_sub(1)) {
-            *place = b':';
-        }
-        let start = usize::from(!mem::replace(&mut self.has_elements, true));
-        self.out.extend_from_slice(text.get(start..end).unwrap_or_default());
-    }
-
-    #[cold]
-    fn long_name(&mut self, name: &str) {
         if mem::replace(&mut self.has_elements, true) {
             self.out.push(b',');
         }
@@ -353,16 +311,5 @@ impl<const SPARSE: bool> SerializeMap for Elements<'_, SPARSE> {
 
     fn end(self) -> Result<(), fmt::Error> {
         self.close(b'}')
-    }
-}
-
-/// A buffer that accepts formatted text.
-struct Buffer<'a>(&'a mut Vec<u8>);
-
-impl Write for Buffer<'_> {
-    #[inline]
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.extend_from_slice(text.as_bytes());
-        Ok(())
     }
 }

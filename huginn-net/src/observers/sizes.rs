@@ -10,6 +10,7 @@ use super::FlowOutput;
 use super::flow_state::{FlowState, ProtocolStates, TransportState, UdpState};
 use super::stream_parsers::Parsers;
 use crate::hosts::{Host, HostUpdate};
+use crate::sizes::check_size;
 use crate::{Event, Finding};
 
 #[test]
@@ -43,12 +44,4 @@ fn sizes_have_reasons() {
     check_size::<HostUpdate>(96, "per update of a host: facts of a handshake or head, the long ones boxed");
     check_size::<Host>(152, "per host: clocks of both roles, and boxes that few hosts have");
     check_size::<FlowOutput>(120, "per event or update on its way to the sink: a finding is the larger");
-}
-
-/// Prints the size of a type, and checks that it is at most `maximum` bytes.
-#[expect(clippy::print_stdout, reason = "the test is also a report")]
-fn check_size<T>(maximum: usize, reason: &str) {
-    let (name, size) = (std::any::type_name::<T>(), size_of::<T>());
-    println!("{size:>5} of {maximum:>5} bytes: {name}, {reason}");
-    assert!(size <= maximum, "{name} has {size} bytes, more than {maximum}: {reason}");
 }

@@ -461,21 +461,10 @@ impl PartialEq<str> for Text<'_> {
 }
 
 impl Serialize for Text<'_> {
-    #[inline]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            Value::Wire(bytes) => match str::from_utf8(bytes) {
-                Ok(text) if !bytes.contains(&b'\\') => serializer.serialize_str(text),
-                _ => serializer.collect_str(&Escaped(bytes)),
-            },
-            Value::Display(value, TextLimit::NONE) => serializer.collect_str(value),
-            Value::HttpSignature(verdict, TextLimit::NONE) => serializer.collect_str(&verdict.raw_sig()),
-            Value::Digits(bytes) => serializer.collect_str(&HexDigits(bytes)),
-            Value::Grease(place) => serializer.collect_str(place),
-            _ => match self.as_str() {
-                Some(text) => serializer.serialize_str(text),
-                None => serializer.collect_str(self),
-            },
+        match self.as_str() {
+            Some(text) => serializer.serialize_str(text),
+            None => serializer.collect_str(self),
         }
     }
 }
