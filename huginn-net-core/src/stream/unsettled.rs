@@ -6,11 +6,6 @@ use super::segment_traits::SegmentTraits;
 use crate::limits::{MAX_TIMES_FULL, MAX_UNSETTLED_BYTES, MAX_UNSETTLED_PIECES};
 use crate::{Conflict, PacketRef};
 
-/// Length of a segment that a flight begins with, in bytes.
-const LONG_SEGMENT: usize = 1024;
-/// Room for a flight, in bytes: most that begin with a long segment have three or less.
-const FLIGHT_BYTES: usize = 4096;
-
 /// The bytes of a direction that parsers have read and the receiver has not acknowledged, and those of a message that is
 /// not complete.
 ///
@@ -93,9 +88,6 @@ impl Unsettled {
         let kept = bytes.get(bytes.len().saturating_sub(MAX_UNSETTLED_BYTES)..).unwrap_or_default();
         if kept.len() < bytes.len() {
             self.start = offset.saturating_add(bytes.len().saturating_sub(kept.len()) as u64);
-        }
-        if self.bytes.capacity() == 0 && kept.len() >= LONG_SEGMENT {
-            self.bytes.reserve_exact(FLIGHT_BYTES);
         }
         self.bytes.extend_from_slice(kept);
         self.end = offset.saturating_add(bytes.len() as u64);
