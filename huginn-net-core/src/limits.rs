@@ -143,8 +143,7 @@ pub(crate) const ENDED_STEPS: u64 = 2;
 /// Idle timeout of a connection that one side has closed, in nanoseconds: the rest may have been lost.
 pub(crate) const CLOSING_NANOS: u64 = 30_000_000_000;
 
-/// Idle timeout of a connection that only one side has opened, in nanoseconds: Linux repeats its SYN for 127 s, and a step of the
-/// capture's clock counts as 75 s.
+/// Idle timeout of a connection that only one side has opened, in nanoseconds: Linux repeats its SYN for 127 s.
 pub(crate) const OPENING_NANOS: u64 = 130_000_000_000;
 
 /// Idle timeout of UDP, in nanoseconds: RFC 4787, section 4.3, wants at least two minutes of a NAT.
@@ -178,9 +177,10 @@ pub(crate) const MAX_REORDER_INTERVAL_NANOS: u64 = 1_000_000_000;
 /// 9 seconds of the default timeout. Shorter distances need no confirmation.
 pub(crate) const CLOCK_TOLERANCES_PER_TIMEOUT: u64 = 32;
 
-/// Greatest idle time that one pause or step of the capture counts as, as a fraction of the idle timeout: a quarter, so
-/// that no single step expires an open flow, and flows still expire in a capture that consists of pauses.
-pub(crate) const STEPS_PER_TIMEOUT: u64 = 4;
+/// Greatest idle time that one pause or step of the capture counts as, as a fraction of the idle timeout: a twelfth, so
+/// that one step (25 s) expires no connection that one side has closed (30 s), four in a row none that only one side has opened
+/// (130 s), and flows still expire in a capture that consists of pauses.
+pub(crate) const STEPS_PER_TIMEOUT: u64 = 12;
 
 /// Maximum number of capture clocks that packet time follows besides the current one: interfaces that disagree, each
 /// before and after a pause.

@@ -51,7 +51,7 @@ mod p0f;
 #[cfg(feature = "packets")]
 mod parser;
 mod signature;
-#[cfg(all(test, target_pointer_width = "64"))]
+#[cfg(all(test, feature = "packets", target_pointer_width = "64"))]
 #[path = "../../huginn-net-core/src/sizes.rs"]
 mod sizes;
 

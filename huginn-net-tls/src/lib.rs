@@ -68,7 +68,7 @@ mod parser;
 mod record;
 #[cfg(feature = "serde")]
 mod serialize;
-#[cfg(all(test, target_pointer_width = "64"))]
+#[cfg(all(test, feature = "packets", target_pointer_width = "64"))]
 #[path = "../../huginn-net-core/src/sizes.rs"]
 mod sizes;
 pub mod strength;

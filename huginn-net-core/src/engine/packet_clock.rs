@@ -16,8 +16,8 @@ use crate::limits::{CLOCK_TOLERANCES_PER_TIMEOUT, MAX_CAPTURE_CLOCKS, STEPS_PER_
 /// - A timestamp within a 32nd of the timeout of the latest one of a known capture clock belongs to that clock, and
 ///   advances the time by its distance. Packets slightly out of order do not change the time.
 /// - Any other timestamp begins a capture clock. It advances the time only once the next packet returns to no other
-///   clock, and by a quarter of the timeout at most. So a single wrong timestamp, a step back and clocks that
-///   disagree by a constant advance nothing, and one step or pause expires no open flow by itself: four in a row do.
+///   clock, and by a twelfth of the timeout at most. So a single wrong timestamp, a step back and clocks that
+///   disagree by a constant advance nothing, and one step or pause expires no open flow by itself: twelve in a row do.
 #[derive(Clone, Debug)]
 pub struct PacketClock {
     /// The time, in nanoseconds since the creation of the clock.
@@ -285,11 +285,11 @@ mod tests {
     fn time_follows_timestamps_and_never_steps_back() {
         assert_eq!(times(&[0, 1000, 500, 2000, 11_000]), [0, 1000, 1000, 2000, 11_000]);
         assert_eq!(
-            times(&[0, 60_000, 60_001, 120_001]),
-            [0, 0, 60_001, 60_001],
+            times(&[0, 20_000, 20_001, 40_001]),
+            [0, 0, 20_001, 20_001],
             "a pause counts from its second packet on"
         );
-        assert_eq!(times(&[0, 60_000, 120_000, 180_000]), [0, 0, 60_000, 120_000], "or when time goes on");
+        assert_eq!(times(&[0, 20_000, 40_000, 60_000]), [0, 0, 20_000, 40_000], "or when time goes on");
     }
 
     #[test]
@@ -300,10 +300,10 @@ mod tests {
     }
 
     #[test]
-    fn step_that_stays_counts_as_quarter_of_timeout() {
-        let quarter = 75_000;
+    fn step_that_stays_counts_as_twelfth_of_timeout() {
+        let twelfth = 25_000;
         for step in [400_000, YEARS] {
-            assert_eq!(times(&[0, 100, step, step + 100]), [0, 100, 100, 100 + quarter + 100], "{step}");
+            assert_eq!(times(&[0, 100, step, step + 100]), [0, 100, 100, 100 + twelfth + 100], "{step}");
         }
         assert_eq!(times(&[0, 100, -YEARS, 100 - YEARS]), [0, 100, 100, 200], "a step back counts nothing");
     }
