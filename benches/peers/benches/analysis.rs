@@ -6,7 +6,8 @@
 //! In the first part, the packets are in memory. The published crates receive frames one by one through the functions that
 //! their analyzers call, which excludes file reading and their result channel. This project's analyzer receives all frames
 //! and prefetches the frame 16 positions ahead, except in rows labelled "frame by frame". In the second part, each side
-//! reads a file of these packets with its own reader. Each side matches against its own database.
+//! reads a file of these packets with its own reader. Each side matches against its own database. In the third part,
+//! each side divides frames in memory among workers.
 
 #[path = "../../hello_packets.rs"]
 mod hello_packets;
@@ -19,18 +20,19 @@ mod packets;
 
 use std::fmt::{Debug, Write};
 use std::hint::black_box;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use std::{env, fs, process};
 
 use huginn_net_capture::CaptureReader;
 use huginn_net_core::{Builder, Event, Frames, Protocol, Report, Source};
 use huginn_net_db::{Database, HttpParams};
-use huginn_net_http::{HttpEvent, HttpSignature, HuginnNetHttp, language};
+use huginn_net_http::{HttpEvent, HttpObserver, HttpSignature, HuginnNetHttp, language};
 use huginn_net_peers::median;
-use huginn_net_tcp::{HuginnNetTcp, TcpEvent};
-use huginn_net_tls::{HuginnNetTls, TlsEvent};
+use huginn_net_tcp::{HuginnNetTcp, TcpEvent, TcpObserver};
+use huginn_net_tls::{HuginnNetTls, TlsEvent, TlsObserver};
 use published_db::{
     HttpSignatureMatcher, SharedHttpSignatureMatcher, SharedTcpSignatureMatcher, TcpSignatureMatcher,
 };
@@ -55,6 +57,11 @@ const LARGE: usize = 4096;
 const AT_LEAST_OF_HTTP_PAGES: usize = 1 << 20;
 /// Flow limit of both sides, which exceeds the number of flows.
 const MAX_FLOWS: usize = 1 << 19;
+/// Packets that a worker of the published crates takes at once, and for how long it waits for them, as in their documentation.
+const BATCH: usize = 16;
+const BATCH_MILLIS: u64 = 10;
+/// After this time without a result the workers of the published crates are done; the last result ends the measurement.
+const SILENCE: Duration = Duration::from_millis(300);
 
 /// One exchange in every connection, because the published crate reports only the first.
 const ONE_EXCHANGE: [&str; 6] =
@@ -89,6 +96,7 @@ fn main() {
         }
     }
     compare_tls(&path);
+    compare_workers(&database, &theirs);
     fs::remove_file(path).unwrap();
 }
 
@@ -101,15 +109,20 @@ fn compare_tcp(
 ) {
     let published = || published_tcp(packets, theirs);
     let frames: Vec<_> = packets.frames().collect();
-    compare(name, packets.len(), || tcp(MemoryFrames::new(&frames), database), published);
-    let one_by_one = || tcp(Frames::new(packets.frames()), database);
+    compare(
+        name,
+        packets.len(),
+        || tcp(HuginnNetTcp::builder(), MemoryFrames::new(&frames), database),
+        published,
+    );
+    let one_by_one = || tcp(HuginnNetTcp::builder(), Frames::new(packets.frames()), database);
     compare(&format!("{name}, frame by frame"), packets.len(), one_by_one, published);
     let matcher = Arc::new(SharedTcpSignatureMatcher::from_database(theirs));
     let published = |path: &str, sender| {
         let mut analyzer = published_tcp::HuginnNetTcp::new(MAX_FLOWS).with_matcher(matcher.clone());
         analyzer.analyze_pcap(path, sender, None).unwrap();
     };
-    compare_files(name, packets, path, |capture| tcp(capture, database), published);
+    compare_files(name, packets, path, |capture| tcp(HuginnNetTcp::builder(), capture, database), published);
 }
 
 fn compare_http(
@@ -121,13 +134,24 @@ fn compare_http(
 ) {
     let published = || published_http(packets, theirs);
     let frames: Vec<_> = packets.frames().collect();
-    compare(name, packets.len(), || http(MemoryFrames::new(&frames), database), published);
+    compare(
+        name,
+        packets.len(),
+        || http(HuginnNetHttp::builder(), MemoryFrames::new(&frames), database),
+        published,
+    );
     let matcher = Arc::new(SharedHttpSignatureMatcher::from_database(theirs));
     let published = |path: &str, sender| {
         let mut analyzer = published_http::HuginnNetHttp::new(MAX_FLOWS).with_matcher(matcher.clone());
         analyzer.analyze_pcap(path, sender, None).unwrap();
     };
-    compare_files(name, packets, path, |capture| http(capture, database), published);
+    compare_files(
+        name,
+        packets,
+        path,
+        |capture| http(HuginnNetHttp::builder(), capture, database),
+        published,
+    );
 }
 
 fn compare_tls(path: &Path) {
@@ -140,15 +164,100 @@ fn compare_tls(path: &Path) {
         let name = format!("TLS, a hello in every packet, {lists}");
         let frames: Vec<_> = packets.frames().collect();
         for (forms, original) in [("four forms of JA4", true), ("ours two of four forms", false)] {
-            let ours = || tls(MemoryFrames::new(&frames), original);
+            let ours = || tls(HuginnNetTls::builder(), MemoryFrames::new(&frames), original);
             compare(&format!("{name}, {forms}"), packets.len(), ours, || published_tls(&packets));
         }
         let published = |path: &str, sender| {
             published_tls::HuginnNetTls::new(MAX_FLOWS).analyze_pcap(path, sender, None).unwrap();
         };
         let name = format!("{name}, four forms of JA4");
-        compare_files(&name, &packets, path, |capture| tls(capture, true), published);
+        compare_files(
+            &name,
+            &packets,
+            path,
+            |capture| tls(HuginnNetTls::builder(), capture, true),
+            published,
+        );
     }
+}
+
+/// Compares both sides with workers, on frames in memory.
+///
+/// The pools of the published crates get the frames one by one, as their live capture passes them on. Their `analyze_pcap` ends with
+/// packets still in the queues, which it discards. The queues hold all packets here, because what finds no room is dropped.
+fn compare_workers(database: &Database, theirs: &published_db::Database) {
+    let hellos = hellos::from_captures(&all_captures());
+    let connections = Packets::from_captures(&SHORT, Repeat::NewFlows, AT_LEAST, |_| true);
+    let exchanges = Packets::from_captures(&ONE_EXCHANGE, Repeat::NewFlows, AT_LEAST, |_| true);
+    let hellos = hello_packets::each_in_one_packet(&hellos, AT_LEAST);
+    let tcp_matcher = Arc::new(SharedTcpSignatureMatcher::from_database(theirs));
+    let http_matcher = Arc::new(SharedHttpSignatureMatcher::from_database(theirs));
+    for workers in [1, 2, 4, 8] {
+        let count = NonZeroUsize::new(workers).unwrap();
+        let name = |what| format!("{what}, workers: {workers}");
+        let queue = |packets: &Packets| (workers, packets.len(), BATCH, BATCH_MILLIS);
+
+        let own = |frames: MemoryFrames<'_>| tcp(HuginnNetTcp::builder().workers(count), frames, database);
+        compare_pools(&name("TCP, short connections, new flows"), &connections, own, |sender| {
+            let (workers, queue, batch, millis) = queue(&connections);
+            let matcher = Some(tcp_matcher.clone() as _);
+            let pool = published_tcp::WorkerPool::new(
+                workers, queue, batch, millis, sender, matcher, MAX_FLOWS, None,
+            );
+            let pool = pool.unwrap();
+            move |packet| _ = pool.dispatch(packet)
+        });
+
+        let own = |frames: MemoryFrames<'_>| http(HuginnNetHttp::builder().workers(count), frames, database);
+        compare_pools(&name("HTTP, an exchange a connection, new flows"), &exchanges, own, |sender| {
+            let (workers, queue, batch, millis) = queue(&exchanges);
+            let matcher = Some(http_matcher.clone() as _);
+            let pool = published_http::WorkerPool::new(
+                workers, queue, batch, millis, sender, matcher, None, MAX_FLOWS, None,
+            );
+            let pool = pool.unwrap();
+            move |packet| _ = pool.dispatch(packet)
+        });
+
+        let own = |frames: MemoryFrames<'_>| tls(HuginnNetTls::builder().workers(count), frames, true);
+        compare_pools(&name("TLS, a hello in every packet"), &hellos, own, |sender| {
+            let (workers, queue, batch, millis) = queue(&hellos);
+            let pool = published_tls::WorkerPool::new(
+                workers,
+                queue,
+                batch,
+                millis,
+                sender,
+                MAX_FLOWS,
+                None,
+                Arc::new([]),
+            );
+            let pool = pool.unwrap();
+            move |packet| _ = pool.dispatch(packet)
+        });
+    }
+}
+
+/// Compares both sides with workers on the same frames. `published` starts a pool, and returns what gives it a frame.
+fn compare_pools<T, D: Fn(Vec<u8>)>(
+    name: &str,
+    packets: &Packets,
+    own: impl Fn(MemoryFrames<'_>) -> u64,
+    published: impl Fn(mpsc::Sender<T>) -> D,
+) {
+    let frames: Vec<_> = packets.frames().collect();
+    let published = || {
+        let (sender, receiver) = mpsc::channel();
+        let dispatch = published(sender);
+        packets.frames().for_each(|frame| dispatch(frame.data.to_vec()));
+        let (mut results, mut end) = (0, Instant::now());
+        while let Ok(result) = receiver.recv_timeout(SILENCE) {
+            black_box(result);
+            (results, end) = (results + 1, Instant::now());
+        }
+        (results, end)
+    };
+    compare_until(name, packets.len(), || (own(MemoryFrames::new(&frames)), Instant::now()), published);
 }
 
 /// Compares both sides on a file of the same packets. The published crate sends the results of a packet as one message.
@@ -173,19 +282,32 @@ fn compare_files<T>(
 
 /// Compares both sides on the same packets, in turn. Each returns its number of results.
 fn compare(name: &str, packets: usize, mut own: impl FnMut() -> u64, mut other: impl FnMut() -> u64) {
+    compare_until(name, packets, || (own(), Instant::now()), || (other(), Instant::now()));
+}
+
+/// Compares both sides on the same packets, in turn. Each returns its number of results, and when it had the last.
+fn compare_until(
+    name: &str,
+    packets: usize,
+    mut own: impl FnMut() -> (u64, Instant),
+    mut other: impl FnMut() -> (u64, Instant),
+) {
     // Cargo itself adds --bench.
     let parts: Vec<_> = env::args().skip(1).filter(|part| part != "--bench").collect();
     if !parts.is_empty() && !parts.iter().any(|part| name.contains(part)) {
         return;
     }
     let rounds = MEASURED.div_ceil(packets);
-    let time = |pass: &mut dyn FnMut() -> u64| {
+    let time = |pass: &mut dyn FnMut() -> (u64, Instant)| {
         // A large allocation makes glibc consolidate small freed chunks, which excludes that work for the chunks of the
         // other side from this measurement.
         drop(black_box(Vec::<u8>::with_capacity(LARGE)));
-        let start = Instant::now();
-        let events = (0..rounds).map(|_| pass()).last().unwrap();
-        (start.elapsed().as_nanos() as f64 / (packets * rounds) as f64, events)
+        let (mut nanos, mut events) = (0, 0);
+        for _ in 0..rounds {
+            let (start, (found, end)) = (Instant::now(), pass());
+            (nanos, events) = (nanos + (end - start).as_nanos(), found);
+        }
+        (nanos as f64 / (packets * rounds) as f64, events)
     };
     let events = (time(&mut own).1, time(&mut other).1);
     let pairs: Vec<_> = (0..MEASUREMENTS).map(|_| (time(&mut own).0, time(&mut other).0)).collect();
@@ -211,8 +333,12 @@ fn analyse<'f, P: Protocol>(
     builder.build().analyze(source, &mut each).unwrap().events
 }
 
-fn tcp<'f>(source: impl Source<'f, Error: Debug + Send> + Send, database: &Database) -> u64 {
-    analyse(HuginnNetTcp::builder(), source, |event| match &black_box(&event).kind {
+fn tcp<'f>(
+    builder: Builder<TcpObserver>,
+    source: impl Source<'f, Error: Debug + Send> + Send,
+    database: &Database,
+) -> u64 {
+    analyse(builder, source, |event| match &black_box(&event).kind {
         TcpEvent::Syn(signature) => _ = black_box(&database.match_syn(signature)),
         TcpEvent::SynAck(signature) => _ = black_box(&database.match_syn_ack(signature)),
         TcpEvent::Mtu(mtu) => _ = black_box(&database.match_mtu(*mtu)),
@@ -245,8 +371,12 @@ fn published_tcp(packets: &Packets, database: &published_db::Database) -> u64 {
 }
 
 /// Software, remarks and language, which the published crate always computes, too.
-fn http<'f>(source: impl Source<'f, Error: Debug + Send> + Send, database: &Database) -> u64 {
-    analyse(HuginnNetHttp::builder(), source, |event| match &black_box(&event).kind {
+fn http<'f>(
+    builder: Builder<HttpObserver>,
+    source: impl Source<'f, Error: Debug + Send> + Send,
+    database: &Database,
+) -> u64 {
+    analyse(builder, source, |event| match &black_box(&event).kind {
         HttpEvent::Request(found) => {
             let signature = HttpSignature::from_request(&found.request);
             let matched = database.match_request(&signature);
@@ -285,9 +415,13 @@ fn published_http(packets: &Packets, database: &published_db::Database) -> u64 {
 }
 
 /// JA4 and JA4_r of every hello; also JA4_o and JA4_ro, which the published crate always computes.
-fn tls<'f>(source: impl Source<'f, Error: Debug + Send> + Send, original: bool) -> u64 {
+fn tls<'f>(
+    builder: Builder<TlsObserver>,
+    source: impl Source<'f, Error: Debug + Send> + Send,
+    original: bool,
+) -> u64 {
     let mut text = String::with_capacity(8 << 10);
-    analyse(HuginnNetTls::builder(), source, |event| {
+    analyse(builder, source, |event| {
         if let TlsEvent::Client(client) = &black_box(&event).kind {
             text.clear();
             for raw in [Some(client.hello.ja4_r()), original.then(|| client.hello.ja4_ro())].iter().flatten()
