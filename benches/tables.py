@@ -90,9 +90,30 @@ def parallel_table(pages):
     return ["## Parallel", "", head, "|---|--:|--:|--:|--:|--:|--:|", *rows, ""]
 
 
+def published_table():
+    """Throughput of huginn-net 2.2.1 and of this project, by number of workers."""
+    with open(os.path.join(HERE, "results", "peers.md"), encoding="utf-8") as file:
+        text = file.read().split("<!-- figures -->\n", 1)[1].strip()
+    rows = []
+    for line in text.split("\n"):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if ", workers: " in cells[0]:
+            (what, workers), (own, published) = cells[0].split(", workers: "), map(float, cells[1:3])
+            rates = (f"{1e9 / nanos:,.0f}" for nanos in (own, published))
+            rows.append((what, f"| {what} | {workers} | " + " | ".join(rates) + f" | {cells[3].split()[0]} |"))
+    # Stable: the rows of the same packets stay in the order of their workers.
+    rows.sort(key=lambda row: row[0])
+    head = "| packets | workers | packets/s | huginn-net 2.2.1 | ratio, median of pairs |"
+    note = (
+        "Same frames in memory, and every result of both. One worker of this project is faster than eight of huginn-net 2.2.1, so it "
+        f"needs no second one. [How, and all rows](results/peers.md): {text.splitlines()[0]}"
+    )
+    return ["## Throughput beside huginn-net 2.2.1", "", head, "|---|--:|--:|--:|--:|", *(row for _, row in rows), "", note, ""]
+
+
 def main():
     pages = {name: page(name) for name in ("tcp", "http", "tls", "mixed")}
-    lines = table("Sequential", pages, SEQUENTIAL) + parallel_table(pages)
+    lines = published_table() + table("Sequential", pages, SEQUENTIAL) + parallel_table(pages)
     lines += table("Overhead of matching", pages, MATCHING)
     for conditions in dict.fromkeys(conditions for conditions, _ in pages.values()):
         links = [f"[{name}](results/{name}.md)" for name, (its_own, _) in pages.items() if its_own == conditions]
