@@ -7,12 +7,13 @@ use crate::{Identification, KexInit, Negotiation, SshEvent, SshPeer, SshPeerCoun
 /// Combines the events of an [`SshParser`](crate::SshParser) into one [`SshEvent`] for each side.
 ///
 /// A side is reported with its SSH_MSG_KEXINIT once the message is complete. It is reported without one once the parser
-/// stops reading, the direction ends or the flow ends. After both SSH_MSG_KEXINITs follows an [`SshEvent::Handshake`]. The
+/// stops reading, the direction ends or the flow ends. After both SSH_MSG_KEXINITs follows an [`SshEvent::Handshake`]. A direction
+/// that ended may go on, because the receiver ignored a RST or FIN: its side is then reported again, with its SSH_MSG_KEXINIT. The
 /// value takes one pointer until an identification string arrives.
 #[derive(Debug, Default)]
 pub struct SshPeers(Option<Box<Pending>>);
 
-/// Sides with an identification string that have not been reported yet, and the SSH_MSG_KEXINIT of a reported one.
+/// Sides with an identification string whose SSH_MSG_KEXINIT may come, and the SSH_MSG_KEXINIT of a reported one.
 #[derive(Debug, Default)]
 struct Pending {
     client: PendingSide,
@@ -23,6 +24,8 @@ struct Pending {
 #[derive(Debug, Default)]
 struct PendingSide {
     identification: Option<Identification<'static>>,
+    /// Whether the side was reported without SSH_MSG_KEXINIT, because its direction ended.
+    is_reported: bool,
     /// The packet that completed it.
     packet: Option<PacketRef>,
     /// The sequence number after the FIN of the side.
@@ -67,20 +70,15 @@ impl SshPeers {
         counters: &mut SshPeerCounters,
         emit: &mut impl FnMut(Side, SshEvent),
     ) {
-        if let (Some(pending), Some(tcp)) = (&mut self.0, segment.tcp()) {
-            if !pending.has_side() {
-                if tcp.flags.intersects(TcpFlags::FIN | TcpFlags::RST) {
-                    self.0 = None;
-                }
-                return;
-            }
+        if let (Some(pending), Some(tcp)) = (&mut self.0, segment.tcp())
+            && pending.sides().any(|side| side.identification.is_some())
+        {
             pending.add_origin(segment, sender);
-            let [client_ended, server_ended] = pending.ended(tcp, payload_len, sender);
-            if client_ended {
-                self.report(Side::Client, None, counters, emit);
-            }
-            if server_ended {
-                self.report(Side::Server, None, counters, emit);
+            let ended = pending.ended(tcp, payload_len, sender);
+            for (side, has_ended) in [Side::Client, Side::Server].into_iter().zip(ended) {
+                if has_ended {
+                    pending.report_end(side, counters, emit);
+                }
             }
         }
     }
@@ -88,7 +86,9 @@ impl SshPeers {
     /// Whether a side with an identification string has not been reported.
     #[inline]
     pub fn has_pending(&self) -> bool {
-        self.0.as_ref().is_some_and(|pending| pending.has_side())
+        self.0.as_ref().is_some_and(|pending| {
+            pending.sides().any(|side| side.identification.is_some() && !side.is_reported)
+        })
     }
 
     /// Reports the sides that have not been reported, at the end of the flow.
@@ -137,20 +137,26 @@ impl SshPeers {
             _ => None,
         };
         own.lacks_kex_init = kex_init.is_none();
+        let is_known = own.is_reported && kex_init.is_none();
         if peer.identification.is_none() && own.kex_init.is_none() {
             self.0 = None;
         }
-        let peer = SshPeer { side, identification, kex_init };
-        counters.count(&peer);
-        let event = match side {
-            Side::Client => SshEvent::Client(peer),
-            Side::Server => SshEvent::Server(peer),
-        };
-        emit(side, event);
+        if !is_known {
+            emit_peer(SshPeer { side, identification, kex_init }, counters, emit);
+        }
         if let Some(negotiation) = negotiation {
             emit(Side::Server, SshEvent::Handshake(negotiation));
         }
     }
+}
+
+fn emit_peer(peer: SshPeer, counters: &mut SshPeerCounters, emit: &mut impl FnMut(Side, SshEvent)) {
+    counters.count(&peer);
+    let (side, event) = match peer.side {
+        Side::Client => (Side::Client, SshEvent::Client(peer)),
+        Side::Server => (Side::Server, SshEvent::Server(peer)),
+    };
+    emit(side, event);
 }
 
 impl PendingSide {
@@ -163,9 +169,23 @@ impl PendingSide {
 }
 
 impl Pending {
-    /// Whether a side with an identification string has not been reported.
-    fn has_side(&self) -> bool {
-        self.client.identification.is_some() || self.server.identification.is_some()
+    fn sides(&self) -> impl Iterator<Item = &PendingSide> {
+        [&self.client, &self.server].into_iter()
+    }
+
+    /// Reports a side whose direction ended, once. Its SSH_MSG_KEXINIT may still come.
+    fn report_end(
+        &mut self,
+        side: Side,
+        counters: &mut SshPeerCounters,
+        emit: &mut impl FnMut(Side, SshEvent),
+    ) {
+        let own = side.choose(&mut self.client, &mut self.server);
+        if let Some(identification) = own.identification.clone()
+            && !std::mem::replace(&mut own.is_reported, true)
+        {
+            emit_peer(SshPeer { side, identification, kex_init: None }, counters, emit);
+        }
     }
 
     /// Notes the flow, and the segment as the packet of new identification strings.
