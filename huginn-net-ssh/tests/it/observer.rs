@@ -28,7 +28,6 @@ struct Observed {
     peers: Vec<SshPeer>,
     negotiations: Vec<Negotiation<'static>>,
     counters: SshCounters,
-    buffered_bytes: u64,
 }
 
 /// Returns the peers reported for these segments, after a handshake or not, and the counters.
@@ -81,8 +80,7 @@ fn observe_all<'a>(handshake: bool, segments: impl IntoIterator<Item = Segment<'
         push(sender, flags | TcpFlags::ACK, at(own, offset), at(peer, acknowledged), payload);
     }
     let counters = analyzer.protocol().counters().parser;
-    let buffered_bytes = analyzer.counters().flows.buffered_bytes;
-    Observed { peers, negotiations, counters, buffered_bytes }
+    Observed { peers, negotiations, counters }
 }
 
 /// Builds a raw IPv4 packet.
