@@ -12,7 +12,7 @@
 ; Recorded: nginx 1.22.1; zeek concurrent-range-requests-complete.pcap (1.23), Suricata
 ; 15202b79 (1.10). OpenResty and Tengine are nginx by another name, so that Server is not
 ; looked at. A Server header of the application's own stands before Date too.
-label = s:!:nginx:or made of it (OpenResty, Tengine)
+label = s:!:nginx:or based on nginx (OpenResty, Tengine)
 sys   = @unix,@win
 sig   = 1:Server,Date,Content-Type,?Transfer-Encoding,?Content-Length,?Last-Modified,?Location,Connection=[keep-alive]:Via,X-Varnish:
 sig   = 1:Server,Date,?Last-Modified,Connection,ETag:Content-Type,Via,X-Varnish:nginx

@@ -67,7 +67,7 @@ pub(crate) struct ListOutputArguments {
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: ListOutputFormat,
 
-    /// Write to this file; with '-' to standard output, as without it
+    /// Write to this file; '-' is standard output, the default
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 

@@ -32,7 +32,7 @@ pub(crate) struct InventoryArguments {
     #[arg(long, value_enum, default_value = "human", help_heading = "Output", value_name = "FORMAT")]
     pub(crate) format: InventoryFormat,
 
-    /// Write the inventory to this file; with '-' to standard output, as without it
+    /// Write the inventory to this file; '-' is standard output, the default
     #[arg(short, long, help_heading = "Output", value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 

@@ -15,7 +15,7 @@ pub(crate) struct OutputArguments {
     #[arg(long, value_enum, default_value = "human")]
     pub(crate) format: Format,
 
-    /// Write events to this file ('live' and 'watch' append), or with '-' to standard output, as without it. 'live' compresses
+    /// Write events to this file ('live' and 'watch' append); '-' is standard output, the default. 'live' compresses
     /// FILE.gz and FILE.zst, and also writes to tcp:HOST:PORT, unix:PATH, and as syslog (RFC 5424) to syslog:tcp:HOST:PORT,
     /// syslog:udp:HOST:PORT and syslog:unix:PATH
     #[arg(short, long, value_name = "FILE")]

