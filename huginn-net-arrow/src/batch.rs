@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use huginn_net::Event;
 use huginn_net::core::FlowId;
-use huginn_net::record::{EVENT_NAMES, FlowRecord, event_name, visit_event};
+use huginn_net::record::{EVENT_NAMES, EventKind, FlowRecord, visit_event};
 
 use crate::batches::BuildBatch;
 use crate::column::Column;
@@ -124,7 +124,7 @@ impl EventBatchBuilder {
 
     /// Appends an event. `file`: the capture file, if several are read.
     pub fn append(&mut self, event: &Event, file: Option<&str>) {
-        let name = event_name(&event.kind);
+        let name = EventKind::of(&event.kind).name();
         if !self.events.is_empty() && !self.events.contains(&name) {
             return;
         }

@@ -15,7 +15,7 @@ use huginn_net::decrypt::{KeyLogReader, KeyLogSummary, Secrets};
 use huginn_net::finding::NoticeSettings;
 use huginn_net::hosts::{HostLimits, WithoutHosts};
 use huginn_net::record::JsonHost;
-use huginn_net::record::{event_name, needs_handshakes};
+use huginn_net::record::{EventKind, needs_handshakes};
 use huginn_net::watch::{WatchListHandle, WatchLists};
 use huginn_net::{CaptureError, CaptureReader, Database, Event, HuginnNet, Observers};
 use huginn_net_arrow::EventBatchBuilder;
@@ -146,7 +146,7 @@ impl Options {
 
     /// Whether an event becomes a row.
     pub(crate) fn takes(&self, event: &Event) -> bool {
-        self.events.is_empty() || self.events.iter().any(|name| name == event_name(&event.kind))
+        self.events.is_empty() || self.events.iter().any(|name| name == EventKind::of(&event.kind).name())
     }
 
     /// Builds an analyzer, with host profiles if asked for.

@@ -1,6 +1,6 @@
 //! The events that are wanted.
 
-use huginn_net::record::event_name;
+use huginn_net::record::EventKind;
 use huginn_net::select::Selection;
 use huginn_net::{Event, Timestamp};
 
@@ -20,7 +20,7 @@ impl Selected {
     /// Whether an event is wanted, which is written with the capture file and the interface if there are several.
     #[inline]
     pub(crate) fn contains(&self, event: &Event, file: Option<&str>, interface: Option<&str>) -> bool {
-        (self.events.is_empty() || self.events.contains(&event_name(&event.kind)))
+        (self.events.is_empty() || self.events.contains(&EventKind::of(&event.kind).name()))
             && self.fulfils(event, file, interface)
     }
 

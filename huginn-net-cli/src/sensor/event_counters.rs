@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use huginn_net::Event;
-use huginn_net::record::{EVENT_NAMES, event_name};
+use huginn_net::record::{EVENT_NAMES, EventKind};
 
 /// Counters of events, written and read from any thread.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ impl EventCounters {
     /// Counts an event.
     pub(super) fn on_event(&self, event: &Event) {
         self.last_event.store(event.ts.as_nanos(), Ordering::Relaxed);
-        self.count(event_name(&event.kind));
+        self.count(EventKind::of(&event.kind).name());
     }
 
     fn count(&self, name: &str) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use foldhash::fast::RandomState;
 use huginn_net::core::Side;
-use huginn_net::record::event_name;
+use huginn_net::record::EventKind;
 use huginn_net::ssh::Negotiation;
 use huginn_net::tls::{TlsCertificates, TlsHandshake};
 use huginn_net::{Event, Finding};
@@ -67,7 +67,7 @@ impl Once {
     /// What repeats: the host, the kind of the event, and what it shows of the software. `None` for events that are written each time.
     fn key(&self, event: &Event) -> Option<u64> {
         let mut hasher = self.hasher.build_hasher();
-        hasher.write(event_name(&event.kind).as_bytes());
+        hasher.write(EventKind::of(&event.kind).name().as_bytes());
         let side = event.subject.choose(event.flow.client, event.flow.server);
         std::hash::Hash::hash(&side.ip(), &mut hasher);
         let mut text = HashedText(hasher);
@@ -221,7 +221,8 @@ mod tests {
     fn admitted(once: &Once, capture: &str) -> Vec<&'static str> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures").join(capture);
         let mut names = Vec::new();
-        let mut on_event = |event: Event| names.extend(once.admit(&event).map(|_| event_name(&event.kind)));
+        let mut on_event =
+            |event: Event| names.extend(once.admit(&event).map(|_| EventKind::of(&event.kind).name()));
         let analyzer = HuginnNet::builder().handshakes(true);
         analyzer.build().analyze(CaptureReader::open(path).unwrap(), &mut on_event).unwrap();
         names

@@ -9,7 +9,7 @@ use huginn_net_core::Event;
 use super::size::EventFrame;
 use super::{EventLimits, SuppressedEvents};
 use crate::limits::MAX_RATED_HOSTS;
-use crate::record::{EVENT_NAMES, event_number};
+use crate::record::{EVENT_NAMES, EventKind};
 use crate::{Finding, Scope};
 
 /// What decides whether an event is within the limits.
@@ -28,7 +28,7 @@ impl Ticket {
         Self {
             second: frame.second(),
             host: event.subject_addr().ip(),
-            kind: event_number(finding),
+            kind: EventKind::of(finding).number(),
             bytes: match event.text_bytes {
                 0 => frame.event_bytes(finding, finding.text_limit()),
                 bytes => bytes.into(),

@@ -189,7 +189,7 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
             let alpn =
                 finding.handshake.alpn.as_deref().map_or(0, |name| text(name, limit).saturating_add(9));
             sum([
-                320,
+                340,
                 DECRYPTED,
                 NUMBER,
                 alpn,
@@ -200,7 +200,7 @@ fn finding_bytes(finding: &Finding, limit: TextLimit) -> u64 {
         Finding::TlsCertificates(finding) => {
             let certificates = finding.certificates.certificates.iter();
             sum([
-                120,
+                140,
                 DECRYPTED,
                 certificates.fold(0, |sum, found| sum.saturating_add(certificate(found, limit))),
             ])

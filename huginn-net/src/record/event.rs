@@ -88,11 +88,92 @@ pub struct EventRecord<'a> {
     pub cut: Vec<Text<'a>>,
 }
 
-/// Declares the kinds of events.
+/// What events are about: a protocol, connections, the host of an address, or what deserves a look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum EventGroup {
+    /// Handshakes of TCP.
+    Tcp,
+    /// Heads of HTTP.
+    Http,
+    /// TLS, over TCP, QUIC and DTLS.
+    Tls,
+    /// SSH.
+    Ssh,
+    /// Whole connections.
+    Connections,
+    /// The hosts behind an address.
+    Hosts,
+    /// What deserves a look.
+    Alerts,
+}
+
+impl EventGroup {
+    /// All groups.
+    pub const ALL: [Self; 7] =
+        [Self::Tcp, Self::Http, Self::Tls, Self::Ssh, Self::Connections, Self::Hosts, Self::Alerts];
+
+    /// The name of the group, as a heading.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "TCP",
+            Self::Http => "HTTP",
+            Self::Tls => "TLS",
+            Self::Ssh => "SSH",
+            Self::Connections => "connections",
+            Self::Hosts => "hosts",
+            Self::Alerts => "alerts",
+        }
+    }
+}
+
+/// Declares the kinds of events: the fields of each, its name, its title and its group.
 macro_rules! kinds {
-    ($($(#[doc = $meaning:literal])+ $kind:ident($record:ident $(<$life:lifetime>)?): $name:literal,)+) => {
+    ($(
+        $(#[doc = $meaning:literal])+
+        $kind:ident($record:ident $(<$life:lifetime>)?): $name:literal, $title:literal, $group:ident;
+    )+) => {
         /// The names of all kinds of events, as the field `event` has them.
         pub const EVENT_NAMES: [&str; [$($name),+].len()] = [$($name),+];
+
+        /// The kind of an event.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum EventKind {$(
+            $(#[doc = $meaning])+
+            $kind,
+        )+}
+
+        impl EventKind {
+            /// All kinds, in the order of [`EVENT_NAMES`].
+            pub const ALL: [Self; EVENT_NAMES.len()] = [$(Self::$kind),+];
+
+            /// The name: one of [`EVENT_NAMES`].
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)+
+                }
+            }
+
+            /// The name as a heading.
+            pub const fn title(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $title,)+
+                }
+            }
+
+            /// What events of the kind are about.
+            pub const fn group(self) -> EventGroup {
+                match self {
+                    $(Self::$kind => EventGroup::$group,)+
+                }
+            }
+
+            /// The place of the kind in [`ALL`](Self::ALL).
+            pub const fn number(self) -> usize {
+                self as usize
+            }
+        }
 
         /// The fields of an event that depend on its kind.
         #[derive(Clone, Debug, PartialEq)]
@@ -142,48 +223,43 @@ macro_rules! kinds {
 
 kinds! {
     /// The TCP signature of a SYN.
-    TcpSyn(TcpRecord<'a>): "tcp_syn",
+    TcpSyn(TcpRecord<'a>): "tcp_syn", "SYN", Tcp;
     /// The TCP signature of a SYN+ACK.
-    TcpSynAck(TcpRecord<'a>): "tcp_syn_ack",
+    TcpSynAck(TcpRecord<'a>): "tcp_syn_ack", "SYN+ACK", Tcp;
     /// The uptime of a host.
-    Uptime(UptimeRecord): "uptime",
+    Uptime(UptimeRecord): "uptime", "Uptime", Hosts;
     /// A change of the fingerprint of a host.
-    HostChange(ChangeRecord<'a>): "host_change",
+    HostChange(ChangeRecord<'a>): "host_change", "Host change", Hosts;
     /// Several hosts with one address.
-    IpSharing(ChangeRecord<'a>): "ip_sharing",
+    IpSharing(ChangeRecord<'a>): "ip_sharing", "IP sharing", Hosts;
     /// A tool that sends packets of its own.
-    Tool(ToolRecord<'a>): "tool",
+    Tool(ToolRecord<'a>): "tool", "Tool", Alerts;
     /// A client that is not the browser that it claims to be.
-    Mismatch(MismatchRecord<'a>): "mismatch",
+    Mismatch(MismatchRecord<'a>): "mismatch", "Mismatch", Hosts;
     /// What several connections show, or two contents for the same bytes.
-    Finding(FindingRecord<'a>): "finding",
+    Finding(FindingRecord<'a>): "finding", "Finding", Alerts;
     /// A connection that ended.
-    Connection(ConnectionRecord<'a>): "connection",
+    Connection(ConnectionRecord<'a>): "connection", "Connection", Connections;
     /// An HTTP request.
-    HttpRequest(HttpRequestRecord<'a>): "http_request",
+    HttpRequest(HttpRequestRecord<'a>): "http_request", "HTTP request", Http;
     /// An HTTP response.
-    HttpResponse(HttpResponseRecord<'a>): "http_response",
+    HttpResponse(HttpResponseRecord<'a>): "http_response", "HTTP response", Http;
     /// A ClientHello.
-    TlsClient(TlsClientRecord<'a>): "tls_client",
+    TlsClient(TlsClientRecord<'a>): "tls_client", "ClientHello", Tls;
     /// A ServerHello.
-    TlsServer(TlsServerRecord<'a>): "tls_server",
+    TlsServer(TlsServerRecord<'a>): "tls_server", "ServerHello", Tls;
     /// The end of a TLS handshake.
-    TlsHandshake(TlsHandshakeRecord<'a>): "tls_handshake",
+    TlsHandshake(TlsHandshakeRecord<'a>): "tls_handshake", "TLS handshake", Tls;
     /// The certificates of a TLS handshake.
-    TlsCertificates(TlsCertificatesRecord<'a>): "tls_certificates",
+    TlsCertificates(TlsCertificatesRecord<'a>): "tls_certificates", "Certificates", Tls;
     /// An SSH client.
-    SshClient(SshClientRecord<'a>): "ssh_client",
+    SshClient(SshClientRecord<'a>): "ssh_client", "SSH client", Ssh;
     /// An SSH server.
-    SshServer(SshServerRecord<'a>): "ssh_server",
+    SshServer(SshServerRecord<'a>): "ssh_server", "SSH server", Ssh;
     /// The algorithms that SSH client and server agree on.
-    SshHandshake(SshHandshakeRecord<'a>): "ssh_handshake",
+    SshHandshake(SshHandshakeRecord<'a>): "ssh_handshake", "SSH handshake", Ssh;
     /// A value that a list watches.
-    Match(MatchRecord<'a>): "match",
-}
-
-/// The name of the kind of an event: one of [`EVENT_NAMES`].
-pub fn event_name(finding: &Finding) -> &'static str {
-    EVENT_NAMES.get(event_number(finding)).copied().unwrap_or_default()
+    Match(MatchRecord<'a>): "match", "Match", Alerts;
 }
 
 /// Whether events of this name need handshakes that are [followed](crate::Observers::handshakes).
@@ -205,30 +281,32 @@ pub(crate) fn is_alert(name: &str) -> bool {
     ALERT_NAMES.contains(&name)
 }
 
-/// The place of the kind in [`EVENT_NAMES`].
-pub(crate) fn event_number(finding: &Finding) -> usize {
-    match finding {
-        Finding::Tcp(finding) => match finding.signature.handshake {
-            Handshake::Syn => 0,
-            Handshake::SynAck => 1,
-        },
-        Finding::Uptime(_) => 2,
-        Finding::HostChange(_) => 3,
-        Finding::IpSharing(_) => 4,
-        Finding::Tool(_) => 5,
-        Finding::Mismatch(_) => 6,
-        Finding::Conflict(_) | Finding::Notice(_) => 7,
-        Finding::Connection(_) => 8,
-        Finding::HttpRequest(_) => 9,
-        Finding::HttpResponse(_) => 10,
-        Finding::TlsClient(_) => 11,
-        Finding::TlsServer(_) => 12,
-        Finding::TlsHandshake(_) => 13,
-        Finding::TlsCertificates(_) => 14,
-        Finding::SshClient(_) => 15,
-        Finding::SshServer(_) => 16,
-        Finding::SshHandshake(_) => 17,
-        Finding::Match(_) => 18,
+impl EventKind {
+    /// The kind of an event.
+    pub fn of(finding: &Finding) -> Self {
+        match finding {
+            Finding::Tcp(finding) => match finding.signature.handshake {
+                Handshake::Syn => Self::TcpSyn,
+                Handshake::SynAck => Self::TcpSynAck,
+            },
+            Finding::Uptime(_) => Self::Uptime,
+            Finding::HostChange(_) => Self::HostChange,
+            Finding::IpSharing(_) => Self::IpSharing,
+            Finding::Tool(_) => Self::Tool,
+            Finding::Mismatch(_) => Self::Mismatch,
+            Finding::Conflict(_) | Finding::Notice(_) => Self::Finding,
+            Finding::Connection(_) => Self::Connection,
+            Finding::HttpRequest(_) => Self::HttpRequest,
+            Finding::HttpResponse(_) => Self::HttpResponse,
+            Finding::TlsClient(_) => Self::TlsClient,
+            Finding::TlsServer(_) => Self::TlsServer,
+            Finding::TlsHandshake(_) => Self::TlsHandshake,
+            Finding::TlsCertificates(_) => Self::TlsCertificates,
+            Finding::SshClient(_) => Self::SshClient,
+            Finding::SshServer(_) => Self::SshServer,
+            Finding::SshHandshake(_) => Self::SshHandshake,
+            Finding::Match(_) => Self::Match,
+        }
     }
 }
 
@@ -252,7 +330,7 @@ impl<'a> EventRecord<'a> {
         let mut cut = Vec::new();
         let kind = describe(event, &mut cut, Keep);
         Self {
-            head: Head::new(event, event_name(&event.kind), None, None),
+            head: Head::new(event, EventKind::of(&event.kind).name(), None, None),
             flow: (&event.flow).into(),
             alert: Alert::of(event).map(Into::into),
             kind,
@@ -400,7 +478,7 @@ pub(crate) fn add_event<O: Object>(
     object: &mut O,
     add_flow: impl FnOnce(&mut O) -> Result<(), O::Error>,
 ) -> Result<(), O::Error> {
-    let head = Head::new(event, event_name(&event.kind), file, interface);
+    let head = Head::new(event, EventKind::of(&event.kind).name(), file, interface);
     let alert = Alert::of(event).map(AlertFields::from);
     add_parts(object, &head, add_flow, alert.as_ref(), |object| {
         let mut cut = Vec::new();

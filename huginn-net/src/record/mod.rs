@@ -38,10 +38,10 @@ pub use self::csv_text::csv_text;
 pub use self::custom::CustomEventRecord;
 pub use self::describe::{FieldInfo, ValueType, ValueVisitor};
 pub(crate) use self::describe::{FieldName, Fields, Object, Omit, Value};
-pub(crate) use self::event::{ALERT_NAMES, add_event, event_number, is_alert};
+pub(crate) use self::event::{ALERT_NAMES, add_event, is_alert};
 pub use self::event::{
-    AlertFields, EVENT_NAMES, EventRecord, Head, Kind, event_name, fields_of_event, needs_handshakes,
-    visit_event,
+    AlertFields, EVENT_NAMES, EventGroup, EventKind, EventRecord, Head, Kind, fields_of_event,
+    needs_handshakes, visit_event,
 };
 pub use self::flow::{EndpointRecord, FlowRecord, Ip};
 pub use self::host::{

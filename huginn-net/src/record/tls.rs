@@ -157,6 +157,8 @@ records! {
 
     /// `tls_handshake`: the end of a TLS handshake over TCP, or of DTLS, or of QUIC if it is decrypted.
     pub struct TlsHandshakeRecord<'a> in "tls_" {
+        /// `tcp`, `quic` or `dtls`
+        transport in "transport": Text<'a>,
         /// Whether the handshake completed; otherwise an alert ended it
         completed: bool,
         /// True if it was sent encrypted, and read with a logged secret
@@ -201,6 +203,8 @@ records! {
 
     /// `tls_certificates`: the certificates that a server or client sends, up to TLS 1.2 or decrypted.
     pub struct TlsCertificatesRecord<'a> in "tls_" {
+        /// `tcp`, `quic` or `dtls`
+        transport in "transport": Text<'a>,
         /// True if it was sent encrypted, and read with a logged secret
         decrypted[omitted]: Option<bool>,
         /// The certificates in their order, that of the sender first
@@ -368,6 +372,7 @@ impl<'a> TlsHandshakeRecord<'a> {
             !request.has_more_authorities() && request.authorities().all(|name| name.text().is_some())
         };
         Self {
+            transport: finding.transport.name().into(),
             completed: found.completed,
             decrypted: finding.decrypted.then_some(true),
             version: found.version.map(Text::version),
@@ -436,6 +441,7 @@ impl<'a> TlsCertificatesRecord<'a> {
     ) -> Self {
         let TlsCertificates { certificates, has_more, .. } = &finding.certificates;
         Self {
+            transport: finding.transport.name().into(),
             decrypted: finding.decrypted.then_some(true),
             certificates: certificates.iter().map(|found| CertificateRecord::new(found, texts)).collect(),
             has_more_certificates: *has_more,
@@ -483,6 +489,8 @@ impl<'a> CertificateRecord<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use huginn_net_tls::Transport;
+
     use crate::event_limits::TextLimit;
 
     /// Expected values: `openssl x509 -text` of the certificate, in `huginn-net-tls/certificates/expected.tsv`.
@@ -532,6 +540,7 @@ mod tests {
     fn finding(certificates: &[Certificate], limit: TextLimit) -> TlsCertificatesFinding {
         TlsCertificatesFinding {
             certificates: TlsCertificates::new(certificates.to_vec(), true, Some(b"www.example.com")),
+            transport: Transport::Tcp,
             decrypted: false,
             text_limit: limit,
         }

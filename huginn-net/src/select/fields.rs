@@ -10,7 +10,7 @@ use super::parse::{Outcomes, Test};
 use super::values::Values;
 use crate::Finding;
 use crate::alert::FINDING_NAMES;
-use crate::record::{EVENT_NAMES, FieldInfo, ValueType, ValueVisitor, event_number, fields_of_event};
+use crate::record::{EVENT_NAMES, EventKind, FieldInfo, ValueType, ValueVisitor, fields_of_event};
 
 /// The tests of a condition at the places of their fields, for each kind of event.
 #[derive(Clone, Debug)]
@@ -145,7 +145,7 @@ impl Places {
 
     /// The tests of the kind of an event.
     pub(super) fn of_kind(&self, finding: &Finding) -> &[PlacedTest] {
-        self.by_event.get(event_number(finding)).map_or(&[], Vec::as_slice)
+        self.by_event.get(EventKind::of(finding).number()).map_or(&[], Vec::as_slice)
     }
 }
 

@@ -9,7 +9,7 @@ use super::search::{Hit, Hits, Search};
 use super::{ListEntry, WatchLists};
 use crate::Finding;
 use crate::limits::MAX_FLOW_MATCHES;
-use crate::record::event_name;
+use crate::record::EventKind;
 
 /// Lists that several threads share, and that can be replaced at any time. Clones share them.
 pub type WatchListHandle = Replaceable<WatchLists>;
@@ -106,7 +106,7 @@ impl WatchLists {
             kind: hit.kind,
             value: hit.value.into(),
             label: self.index.label(entry),
-            event: event_name(finding),
+            event: EventKind::of(finding).name(),
             server_name: None,
             host: None,
             user_agent: None,

@@ -6,7 +6,7 @@ use huginn_net::alert::{Alert, Severity};
 use huginn_net::core::{Analyzer, Frames, Route, SharedState};
 use huginn_net::finding::{NoticeSettings, TrafficNoticeKind};
 use huginn_net::hosts::{HostUpdate, HostUpdateRecord, WithoutHosts};
-use huginn_net::record::{JsonEvent, event_name};
+use huginn_net::record::{EventKind, JsonEvent};
 use huginn_net::{CaptureReader, Database, Event, Finding, Frame, HuginnNet, LinkType, Observers, Timestamp};
 
 use crate::captures;
@@ -595,7 +595,7 @@ fn findings_report_neither_handshakes_nor_certificates() {
     let capture = Capture::of([visit(OUTSIDE, 7084, own), named]);
     let kinds = |observers: Observers| {
         let events = capture.events(observers, 1);
-        let count = |name| events.iter().filter(|event| event_name(&event.kind) == name).count();
+        let count = |name| events.iter().filter(|event| EventKind::of(&event.kind).name() == name).count();
         (count("tls_certificates"), count("finding"))
     };
     assert_eq!(kinds(observers()), (0, 1));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::captures;
 use huginn_net::core::{self, Analyzer, Filter, Route, SharedState, TunnelPath};
 use huginn_net::hosts::{HostUpdate, HostUpdateRecord, Hosts, SavedHostRecord, WithoutHosts};
-use huginn_net::record::event_name;
+use huginn_net::record::EventKind;
 use huginn_net::record::{JsonEvent, JsonHost};
 use huginn_net::{CaptureReader, Database, Event, Finding, HuginnNet, Observers};
 
@@ -152,7 +152,7 @@ fn shards_and_host_stage_give_events_of_one_analysis() {
                 updates.extend(part.updates);
                 of_flows.extend(part.of_flows);
             }
-            kinds.extend(of_flows.iter().map(|event| event_name(&event.kind)));
+            kinds.extend(of_flows.iter().map(|event| EventKind::of(&event.kind).name()));
             // The packets of a flow are in one shard, so that the order is complete.
             updates.sort_by_key(|update| update.packet_number);
             let (of_hosts, profiles) = hosts_of(&updates);

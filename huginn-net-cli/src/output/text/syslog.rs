@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use huginn_net::alert::Alert;
-use huginn_net::record::event_name;
+use huginn_net::record::EventKind;
 use huginn_net::{Event, Timestamp};
 
 use crate::stderr::Severity;
@@ -37,7 +37,8 @@ impl Syslog {
         let priority = FACILITY | severity as u8;
         // Microseconds at most.
         let time = Timestamp::new(event.ts.as_secs(), event.ts.subsec_nanos(), 6);
-        let (hostname, process, kind) = (&self.hostname, std::process::id(), event_name(&event.kind));
+        let (hostname, process, kind) =
+            (&self.hostname, std::process::id(), EventKind::of(&event.kind).name());
         let header = format!("<{priority}>1 {time} {hostname} huginn-net {process} {kind} - ");
         let text = text.strip_suffix(b"\n").unwrap_or(text);
         if self.has_length {
@@ -72,7 +73,7 @@ mod tests {
         let mut events = Vec::new();
         let source = CaptureReader::open(capture).unwrap();
         HuginnNet::builder().build().analyze(source, &mut |event: Event| events.push(event)).unwrap();
-        let event = events.iter().find(|event| event_name(&event.kind) == "tls_client").unwrap();
+        let event = events.iter().find(|event| EventKind::of(&event.kind).name() == "tls_client").unwrap();
         let mut syslog = Syslog { hostname: "sensor".to_owned(), has_length: false };
         let mut out = Vec::new();
         syslog.write(event, b"{\"a\":1}\n", &mut out);

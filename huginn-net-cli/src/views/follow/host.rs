@@ -8,7 +8,7 @@ use foldhash::{HashMap, HashSet};
 use huginn_net::core::TransportKind;
 use huginn_net::finding::Connection;
 use huginn_net::hosts::{Contact, Contacts, HostProfile};
-use huginn_net::record::{JsonEvent, JsonHost, event_name};
+use huginn_net::record::{EventKind, JsonEvent, JsonHost};
 use huginn_net::{Escaped, Event, Finding, Side};
 
 use super::offers::Offers;
@@ -299,7 +299,7 @@ impl FollowedHost {
             let peer = if own.ip() == self.ip { peer } else { own };
             table.add_row(vec![
                 context.zone.seconds(event.ts).to_string(),
-                event_name(&event.kind).replace('_', " "),
+                EventKind::of(&event.kind).name().replace('_', " "),
                 peer.to_string(),
                 remark(event),
                 event.packet_number.to_string(),

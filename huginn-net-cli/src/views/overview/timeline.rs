@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use huginn_net::{Event, Finding};
+use huginn_net::Event;
+use huginn_net::record::{EventGroup, EventKind};
 
 use crate::limits::{MAX_TIMELINE_BINS, MAX_TIMELINE_INTERVALS};
 
 /// Number of groups of events.
-pub(crate) const GROUPS: usize = 5;
-
-/// Names of the groups.
-pub(crate) const GROUP_NAMES: [&str; GROUPS] = ["TCP", "HTTP", "TLS", "SSH", "hosts"];
+pub(crate) const GROUPS: usize = EventGroup::ALL.len();
 
 /// Time without events between the main span and what is outside of it, in seconds.
 const MIN_GAP_SECS: u64 = 86_400;
@@ -111,19 +109,12 @@ pub(crate) struct Outside {
 impl Timeline {
     /// Counts an event.
     pub(crate) fn add(&mut self, event: &Event) {
-        let group = match &event.kind {
-            Finding::Tcp(_) => 0,
-            Finding::HttpRequest(_) | Finding::HttpResponse(_) => 1,
-            Finding::TlsClient(_) | Finding::TlsServer(_) => 2,
-            Finding::SshClient(_) | Finding::SshServer(_) | Finding::SshHandshake(_) => 3,
-            _ => 4,
-        };
-        self.count(event.ts.as_secs(), group);
+        self.count(event.ts.as_secs(), EventKind::of(&event.kind).group());
     }
 
-    fn count(&mut self, seconds: u64, group: usize) {
+    fn count(&mut self, seconds: u64, group: EventGroup) {
         self.bins.entry(seconds, MAX_TIMELINE_BINS, |counts| {
-            if let Some(count) = counts.get_mut(group) {
+            if let Some(count) = counts.get_mut(group as usize) {
                 *count = count.saturating_add(1);
             }
         });
@@ -230,14 +221,17 @@ mod tests {
 
     fn timeline(seconds: &[u64]) -> Timeline {
         let mut timeline = Timeline::default();
-        seconds.iter().for_each(|seconds| timeline.count(*seconds, 2));
+        seconds.iter().for_each(|seconds| timeline.count(*seconds, EventGroup::Tls));
         timeline
     }
 
     #[test]
     fn intervals_without_events_are_empty() {
         let chart = timeline(&[12, 10, 12]).chart().unwrap();
-        assert_eq!(chart.intervals, [(10, [0, 0, 1, 0, 0]), (11, [0; GROUPS]), (12, [0, 0, 2, 0, 0])]);
+        assert_eq!(
+            chart.intervals,
+            [(10, [0, 0, 1, 0, 0, 0, 0]), (11, [0; GROUPS]), (12, [0, 0, 2, 0, 0, 0, 0])]
+        );
         assert_eq!((chart.width, chart.outside), (1, None));
         assert_eq!(timeline(&[]).chart(), None);
     }

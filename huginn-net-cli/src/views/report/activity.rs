@@ -11,7 +11,7 @@ use foldhash::fast::FixedState;
 use huginn_net::core::TransportKind;
 use huginn_net::hosts::{HostProfile, is_local};
 use huginn_net::http::without_port;
-use huginn_net::record::event_name;
+use huginn_net::record::EventKind;
 use huginn_net::tls::names::cipher_suite;
 use huginn_net::{Escaped, Event, Finding, Side, Timestamp};
 
@@ -145,7 +145,7 @@ impl Activity {
             return;
         }
         text.truncate(last_boundary(text, MAX_REPORT_STEP_TEXT));
-        let kind = event_name(&event.kind);
+        let kind = EventKind::of(&event.kind).name();
         let is_client = side == Side::Client;
         let (own, peer) = if is_client {
             (event.flow.client, event.flow.server)

@@ -2,12 +2,13 @@
 
 use huginn_net::Timestamp;
 use huginn_net::core::Amount;
+use huginn_net::record::EventGroup;
 use maud::{Markup, PreEscaped, html};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::output::Zone;
-use crate::views::overview::timeline::{GROUP_NAMES, GROUPS, Outside, Timeline, TimelineChart};
+use crate::views::overview::timeline::{GROUPS, Outside, Timeline, TimelineChart};
 
 /// Colours of the groups, distinct for most kinds of colour blindness; the style of the page lightens them in the dark.
 const COLOURS: [RGBColor; GROUPS] = [
@@ -15,6 +16,8 @@ const COLOURS: [RGBColor; GROUPS] = [
     RGBColor(0xf2, 0x8e, 0x2b),
     RGBColor(0x59, 0xa1, 0x4f),
     RGBColor(0xb0, 0x7a, 0xa1),
+    RGBColor(0x76, 0xb7, 0xb2),
+    RGBColor(0xed, 0xc9, 0x48),
     RGBColor(0xe1, 0x57, 0x59),
 ];
 const INK: RGBColor = RGBColor(0x55, 0x55, 0x55);
@@ -35,9 +38,9 @@ pub(super) fn timeline(timeline: &Timeline, zone: &Zone) -> Option<Markup> {
     let mut svg = String::new();
     let drawn = draw_timeline(&mut svg, &intervals, highest, width, zone);
     drawn.ok()?;
-    let seen: Vec<usize> = (0..GROUPS)
-        .filter(|group| intervals.iter().any(|(_, counts)| counts.get(*group) > Some(&0)))
-        .collect();
+    let is_seen =
+        |group: &EventGroup| intervals.iter().any(|(_, counts)| counts.get(*group as usize) > Some(&0));
+    let seen: Vec<EventGroup> = EventGroup::ALL.into_iter().filter(is_seen).collect();
     let cut = intervals.iter().filter(|(_, counts)| total(counts) > highest);
     let count_cut = cut.clone().count() as u64;
     let tallest = cut.max_by_key(|(_, counts)| total(counts));
@@ -46,7 +49,7 @@ pub(super) fn timeline(timeline: &Timeline, zone: &Zone) -> Option<Markup> {
             (with_title(&svg, "Events over time"))
             figcaption {
                 @for group in seen {
-                    span.key { svg width="12" height="12" aria-hidden="true" { rect width="12" height="12" fill=(hex(group)) {} } " " (GROUP_NAMES[group]) }
+                    span.key { svg width="12" height="12" aria-hidden="true" { rect width="12" height="12" fill=(hex(group as usize)) {} } " " (group.name()) }
                 }
                 span.dim { "events for each " (duration(width)) }
                 @if let Some((start, counts)) = tallest {

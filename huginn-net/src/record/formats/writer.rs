@@ -11,7 +11,7 @@ use super::plan::{FormatPlan, KindPlan, Target};
 use super::table::Form;
 use super::values::HashedFlow;
 use super::{EventFormat, FormattedEvent};
-use crate::record::{FieldName, Object, Omit, Value, add_event, event_number};
+use crate::record::{EventKind, FieldName, Object, Omit, Value, add_event};
 use crate::{Event, Finding, json};
 
 thread_local! {
@@ -42,7 +42,7 @@ pub(super) fn write(event: &FormattedEvent<'_>, out: &mut Vec<u8>) {
 impl Buffers {
     fn write(&mut self, plan: &FormatPlan, formatted: &FormattedEvent<'_>, out: &mut Vec<u8>) {
         let FormattedEvent { format, event, file, interface } = *formatted;
-        let Some(kind) = plan.kind(event_number(&event.kind), is_quic(event)) else { return };
+        let Some(kind) = plan.kind(EventKind::of(&event.kind).number(), is_quic(event)) else { return };
         self.objects.resize_with(plan.objects.len(), Vec::new);
         self.objects.iter_mut().for_each(Vec::clear);
         self.add_flow(plan, format, kind.is_alert, &event.flow);

@@ -17,8 +17,8 @@ use huginn_net::finding::{
     UptimeFinding,
 };
 use huginn_net::http::{Headers, language};
+use huginn_net::record::EventKind;
 use huginn_net::ssh::{KexGuess, Negotiation, SshPeer};
-use huginn_net::tcp::Handshake;
 use huginn_net::{Escaped, Event, Finding, Side};
 
 pub(super) use self::tls::{alert_in_words, protocol};
@@ -366,29 +366,8 @@ impl Blocks {
 /// The title of a block.
 fn title(event: &Event) -> &'static str {
     match &event.kind {
-        Finding::Tcp(finding) => match finding.signature.handshake {
-            Handshake::Syn => "SYN",
-            Handshake::SynAck => "SYN+ACK",
-        },
-        Finding::HttpRequest(_) => "HTTP request",
-        Finding::HttpResponse(_) => "HTTP response",
-        Finding::SshClient(_) => "SSH client",
-        Finding::SshServer(_) => "SSH server",
-        Finding::SshHandshake(_) => "SSH handshake",
-        Finding::TlsClient(_) => "ClientHello",
-        Finding::TlsServer(_) => "ServerHello",
-        Finding::TlsHandshake(_) => "TLS handshake",
-        Finding::TlsCertificates(_) => "Certificates",
-        Finding::Uptime(_) => "Uptime",
-        Finding::HostChange(_) => "Host change",
-        Finding::IpSharing(_) => "IP sharing",
-        Finding::Mismatch(_) => "Mismatch",
         Finding::Conflict(_) => "Conflict",
-        Finding::Notice(_) => "Finding",
-        Finding::Tool(_) => "Tool",
-        Finding::Match(_) => "Match",
-        Finding::Connection(_) => "Connection",
-        _ => "Event",
+        finding => EventKind::of(finding).title(),
     }
 }
 

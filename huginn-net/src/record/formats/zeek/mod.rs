@@ -38,7 +38,7 @@ use self::row::Row;
 use self::software::SoftwareLog;
 use super::values::HashedFlow;
 use crate::limits::MAX_OPEN_ZEEK_BYTES;
-use crate::record::{event_number, is_alert};
+use crate::record::{EventKind, is_alert};
 use crate::{Event, Finding};
 
 /// A log of Zeek, or ours.
@@ -183,7 +183,7 @@ impl ZeekLogs {
 
     /// Takes an event. `file`: the capture file, if there are several. `write` gets rows with their line end.
     pub fn add(&mut self, event: &Event, file: Option<&str>, write: &mut impl FnMut(ZeekLog, &[u8])) {
-        let number = event_number(&event.kind);
+        let number = EventKind::of(&event.kind).number();
         let Some(log) = columns::log_of(number) else { return };
         let values = match self.flow_values.take() {
             Some(values) if values.flow == event.flow => values,

@@ -3,7 +3,7 @@
 use super::columns::{KindColumns, LogColumns};
 use super::flow_values::FlowValues;
 use super::{ZeekForm, ZeekLog, tsv};
-use crate::record::event_number;
+use crate::record::EventKind;
 use crate::record::formats::EventFormat;
 use crate::record::formats::plan::{FormatPlan, Target};
 use crate::record::formats::writer::{FieldOutput, add_fields, add_value};
@@ -36,7 +36,7 @@ impl Row {
         flow: &FlowValues,
         spare: Self,
     ) -> Self {
-        let number = event_number(&event.kind);
+        let number = EventKind::of(&event.kind).number();
         let plan = FormatPlan::get(EventFormat::Zeek);
         let mut row = Self {
             kinds: u32::try_from(number).map_or(0, |number| 1_u32.checked_shl(number).unwrap_or(0)),

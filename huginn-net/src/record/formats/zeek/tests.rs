@@ -135,7 +135,7 @@ fn open_rows_are_bounded() {
     logs.max_open_bytes = 1 << 18;
     let mut keep = |event: Event| hellos.push(event);
     HuginnNet::builder().build().analyze(CaptureReader::open(path).unwrap(), &mut keep).unwrap();
-    let hello = hellos.iter().find(|event| crate::record::event_number(&event.kind) > 5).unwrap();
+    let hello = hellos.iter().find(|event| crate::record::EventKind::of(&event.kind).number() > 5).unwrap();
     let (mut event, mut rows) = (hello.clone(), 0_u32);
     for number in 0..1_000_u32 {
         event.flow.client.set_ip(std::net::Ipv4Addr::from(number).into());
