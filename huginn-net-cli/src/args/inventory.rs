@@ -21,10 +21,6 @@ pub(crate) struct InventoryArguments {
     #[command(flatten)]
     pub(crate) input: InputArguments,
 
-    /// Read the captures in directories and below them, as without this option
-    #[arg(short = 'R', long = "recursive")]
-    _recursive: bool,
-
     #[command(flatten)]
     pub(crate) analysis: AnalysisArguments,
 

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::captures;
 use huginn_net::finding::NoticeSettings;
 use huginn_net::record::{
-    EVENT_NAMES, EventRecord, FieldInfo, HostRecord, events_schema, fields_of_event, fields_of_host,
+    EVENT_NAMES, EventGroup, EventKind, EventRecord, FieldInfo, HostRecord, events_schema, fields_of_event,
+    fields_of_host,
 };
 use huginn_net::record::{JsonEvent, JsonHost};
 use huginn_net::watch::{WatchListHandle, WatchLists};
@@ -166,5 +167,15 @@ fn page_explains_every_field() {
     for field in fields_of_host() {
         let is_common = ["v", "event", "ip", "tunnel", "file"].contains(&field.name);
         assert!(is_common || explained.contains(field.name), "docs/events.md: host has no {}", field.name);
+    }
+}
+
+#[test]
+fn kinds_of_the_group_alerts_have_the_fields_of_an_alert() {
+    for kind in EventKind::ALL {
+        let fields = fields_of_event(kind.name()).unwrap();
+        let has_severity = fields.iter().any(|field| field.name == "severity");
+        assert_eq!(kind.group() == EventGroup::Alerts, has_severity, "{}", kind.name());
+        assert_eq!(EVENT_NAMES[kind.number()], kind.name());
     }
 }
