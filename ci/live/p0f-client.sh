@@ -54,7 +54,7 @@ NOTHING = {
     "os_name": None, "os_flavor": None, "http_name": None, "http_flavor": None, "link_type": None, "language": None,
 }
 TIMES = ["first_seen", "last_seen", "last_nat", "last_chg"]
-NGINX = {"http_name": "nginx", "http_flavor": "or based on nginx (OpenResty, Tengi"}
+NGINX = {"http_name": "nginx", "http_flavor": "or based on nginx (OpenResty, T"}
 LINUX = {"os_name": "Linux", "os_flavor": "4.20 or newer", "link_type": "Ethernet"}
 # captures/README.md describes the captures. "seen" stands for any time since the start.
 EXPECTED = {
