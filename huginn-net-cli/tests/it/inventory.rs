@@ -142,7 +142,7 @@ fn client_has_what_its_servers_chose_and_days() {
     let text = stdout(&[], &["tls-openssl.pcap", "quic-retry.pcap"]);
     assert!(text.contains("from, to"), "{text}");
     let folder = captures::path("tls-openssl.pcap");
-    let output = run(&["-R"], &[folder.parent().unwrap().to_str().unwrap()]);
+    let output = run(&[], &[folder.parent().unwrap().to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     // A screen of 80 columns.
     let narrow = Command::new(env!("CARGO_BIN_EXE_huginn-net"))
