@@ -59,7 +59,7 @@ fn each_file_lints_with_builtin_classes() {
     assert_eq!(Database::parse_fragment(unknown, &base).unwrap().lint().len(), 1);
 }
 
-/// Totals count names without flavors. Only programs that are made of the named one are in a flavor.
+/// Totals count names without flavors. Only programs that are based on the named one are in a flavor.
 #[test]
 fn alternative_software_is_in_the_name() {
     let database = Database::builtin();
@@ -68,7 +68,7 @@ fn alternative_software_is_in_the_name() {
         let flavor = format!(" {}", label.flavor.as_deref().unwrap_or_default());
         let mut alternatives = flavor.split(" or ").skip(1);
         let is_version = |text: &str| {
-            ["newer", "older", "made of it", "a browser made of it"].iter().any(|rest| text.starts_with(rest))
+            ["newer", "older", "based on", "a browser made of it"].iter().any(|rest| text.starts_with(rest))
         };
         assert!(alternatives.all(is_version), "{label}");
     }
