@@ -195,14 +195,20 @@ fn compare_workers(database: &Database, theirs: &published_db::Database) {
     for workers in [1, 2, 4, 8] {
         let count = NonZeroUsize::new(workers).unwrap();
         let name = |what| format!("{what}, workers: {workers}");
-        let queue = |packets: &Packets| (workers, packets.len(), BATCH, BATCH_MILLIS);
 
         let own = |frames: MemoryFrames<'_>| tcp(HuginnNetTcp::builder().workers(count), frames, database);
         compare_pools(&name("TCP, short connections, new flows"), &connections, own, |sender| {
-            let (workers, queue, batch, millis) = queue(&connections);
+            let queue = connections.len();
             let matcher = Some(tcp_matcher.clone() as _);
             let pool = published_tcp::WorkerPool::new(
-                workers, queue, batch, millis, sender, matcher, MAX_FLOWS, None,
+                workers,
+                queue,
+                BATCH,
+                BATCH_MILLIS,
+                sender,
+                matcher,
+                MAX_FLOWS,
+                None,
             );
             let pool = pool.unwrap();
             move |packet| _ = pool.dispatch(packet)
@@ -210,10 +216,18 @@ fn compare_workers(database: &Database, theirs: &published_db::Database) {
 
         let own = |frames: MemoryFrames<'_>| http(HuginnNetHttp::builder().workers(count), frames, database);
         compare_pools(&name("HTTP, an exchange a connection, new flows"), &exchanges, own, |sender| {
-            let (workers, queue, batch, millis) = queue(&exchanges);
+            let queue = exchanges.len();
             let matcher = Some(http_matcher.clone() as _);
             let pool = published_http::WorkerPool::new(
-                workers, queue, batch, millis, sender, matcher, None, MAX_FLOWS, None,
+                workers,
+                queue,
+                BATCH,
+                BATCH_MILLIS,
+                sender,
+                matcher,
+                None,
+                MAX_FLOWS,
+                None,
             );
             let pool = pool.unwrap();
             move |packet| _ = pool.dispatch(packet)
@@ -221,12 +235,12 @@ fn compare_workers(database: &Database, theirs: &published_db::Database) {
 
         let own = |frames: MemoryFrames<'_>| tls(HuginnNetTls::builder().workers(count), frames, true);
         compare_pools(&name("TLS, a hello in every packet"), &hellos, own, |sender| {
-            let (workers, queue, batch, millis) = queue(&hellos);
+            let queue = hellos.len();
             let pool = published_tls::WorkerPool::new(
                 workers,
                 queue,
-                batch,
-                millis,
+                BATCH,
+                BATCH_MILLIS,
                 sender,
                 MAX_FLOWS,
                 None,

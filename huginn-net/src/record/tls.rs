@@ -488,9 +488,9 @@ impl<'a> CertificateRecord<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use huginn_net_tls::Transport;
 
+    use super::*;
     use crate::event_limits::TextLimit;
 
     /// Expected values: `openssl x509 -text` of the certificate, in `huginn-net-tls/certificates/expected.tsv`.

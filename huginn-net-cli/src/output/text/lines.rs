@@ -13,8 +13,8 @@ use huginn_net::finding::{
     TlsCertificatesFinding, TlsClientFinding, UptimeFinding,
 };
 use huginn_net::http::Headers;
+use huginn_net::record::EventKind;
 use huginn_net::ssh::{Negotiation, SshPeer};
-use huginn_net::tcp::Handshake;
 use huginn_net::tls::{TlsHandshake, TlsServer, Transport};
 use huginn_net::{Escaped, Event, Finding, Side, Timestamp};
 
@@ -369,10 +369,7 @@ fn write_blanks(out: &mut impl Write, count: usize) -> io::Result<()> {
 /// The protocol, or what a conclusion is about.
 fn protocol_of(event: &Event) -> &'static str {
     match &event.kind {
-        Finding::Tcp(finding) => match finding.signature.handshake {
-            Handshake::Syn => "SYN",
-            Handshake::SynAck => "SYN+ACK",
-        },
+        finding @ Finding::Tcp(_) => EventKind::of(finding).title(),
         Finding::HttpRequest(_) | Finding::HttpResponse(_) => "HTTP",
         Finding::SshClient(_) | Finding::SshServer(_) | Finding::SshHandshake(_) => "SSH",
         Finding::TlsClient(finding) => transport(finding.client.hello.transport()),
