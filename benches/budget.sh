@@ -69,13 +69,16 @@ count_instructions() {
     done <"$tmp/rows"
 }
 
-# Writes the counts in place of the budgets. Keeps the counts of the earlier revision and the reasons.
+# Writes the counts in place of the budgets. Keeps the counts of the earlier revision and the reasons, and removes rows that are
+# not counted any more.
 update() {
     awk '
         NR == FNR { count = $1; sub(/^[0-9]+ /, ""); counts[$0] = count; next }
         FNR == 1 { getline version < "'"$tmp/version"'"; print version; next }
-        FNR == 2 || /^ / { print; next }
-        { base = $1; sub(/^[0-9]+ [0-9]+ /, ""); print base, counts[$0], $0 }' "$tmp/counts" budget.txt >"$tmp/new"
+        FNR == 2 { print; next }
+        /^ / { if (counted) print; next }
+        { base = $1; sub(/^[0-9]+ [0-9]+ /, ""); counted = $0 in counts }
+        counted { print base, counts[$0], $0 }' "$tmp/counts" budget.txt >"$tmp/new"
     cp "$tmp/new" budget.txt
 }
 
