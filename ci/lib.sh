@@ -1,7 +1,7 @@
 # Steps of the project's checks: what .ci/run and ci/all share. Both set `cd` to the root of the project before they read this file.
 # shellcheck shell=bash
 
-readonly PACKAGES="binutils g++ gcc git libc6-dev libpcap-dev p0f python3 tcpdump tshark valgrind zstd"
+readonly PACKAGES="binutils g++ gcc git jq libc6-dev libpcap-dev p0f python3 tcpdump tshark valgrind zstd"
 
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target} CARGO_INCREMENTAL=0 CARGO_TERM_COLOR=never
 # One profile for all workspaces: they share the dependencies that are built.

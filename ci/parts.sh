@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 # What they need besides the packages of .ci/run.
-readonly PART_PACKAGES="chromium curl dpkg-dev ethtool iproute2 jq lintian make nghttp2-client nginx nginx-dev openjdk-17-jre-headless
+readonly PART_PACKAGES="chromium curl dpkg-dev ethtool iproute2 lintian make nghttp2-client nginx nginx-dev openjdk-17-jre-headless
     openssl pkg-config procps prometheus python3-venv socat syslog-ng-core systemd tcpreplay tmux util-linux"
 
 # Name | lane | paths whose change makes .ci/run check it. The lanes `program` and `build` run side by side. `alone` comes after them:
