@@ -4,12 +4,9 @@ const PAGE: &str = include_str!("../../../docs/proxy.md");
 const EXAMPLE: &str = include_str!("../../../examples/axum_proxy.rs");
 
 #[test]
-fn page_has_complete_proxy_in_under_40_lines() {
+fn page_names_complete_proxy_in_under_40_lines() {
     let (_, code) = EXAMPLE.split_once("\n\n").unwrap();
-    assert!(
-        PAGE.contains(&format!("```rust,no_run\n{code}```")),
-        "docs/proxy.md differs from examples/axum_proxy.rs"
-    );
+    assert!(PAGE.contains("(../examples/axum_proxy.rs)"));
     assert!(code.lines().count() < 40);
 }
 
