@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "dependencies.md"
 # Not shipped: load generators and measurements.
 OURS_ONLY = {"huginn-lab", "huginn-net-benches"}
-HEAD = "| crate | for | used by | `unsafe` | build script | licence |\n|---|---|---|---|---|---|\n"
+HEAD = "| crate | for | used by | has |\n|---|---|---|---|\n"
 ROW = re.compile(r"^\| `([^`]+)` \| (.*?) \| ", re.MULTILINE)
 
 
@@ -54,10 +54,9 @@ def row(name: str, reason: str, package: dict, users: set) -> str:
     sources = (path.read_text(errors="replace") for path in (folder / "src").rglob("*.rs"))
     has_unsafe = any(re.search(r"\bunsafe\s*(\{|fn|impl|extern)", text) for text in sources)
     has_script = any("custom-build" in target["kind"] for target in package["targets"])
-    word = {True: "yes", False: "no"}
     names = ", ".join(f"`{user}`" for user in sorted(users))
-    licence = (package["license"] or "").replace("/", " OR ")
-    return f"| `{name}` | {reason} | {names} | {word[has_unsafe]} | {word[has_script]} | {licence} |"
+    has = ", ".join(word for word, found in [("unsafe", has_unsafe), ("build script", has_script)] if found)
+    return f"| `{name}` | {reason} | {names} | {has} |"
 
 
 main()
