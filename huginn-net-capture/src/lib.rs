@@ -29,6 +29,7 @@ use std::sync::Arc;
 pub use error::{CaptureError, Compression, Defect, Part};
 pub use file_name::is_capture_name;
 pub use interface::{CaptureInterface, TimeResolution};
+pub use limits::MAX_SEARCHED_LEN;
 pub use writer::PcapngWriter;
 
 use error::ReadError;

@@ -60,4 +60,4 @@ pub(crate) const MAX_PROCESSES: usize = 1 << 16;
 pub(crate) const MAX_PROCESS_NAME_LEN: usize = 255;
 
 /// Maximum length of an uncompressed pcapng file that is searched for blocks of secrets between its packets, in bytes: some milliseconds.
-pub(crate) const MAX_SEARCHED_LEN: u64 = 64 << 20;
+pub const MAX_SEARCHED_LEN: u64 = 64 << 20;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::{fs, thread};
 
+use huginn_net::capture::MAX_SEARCHED_LEN;
 use huginn_net::decrypt::add_sessions;
 use huginn_net::{CaptureError, CaptureReader};
 use pyo3::prelude::*;
@@ -23,9 +24,6 @@ const GROUPS: u64 = 4;
 const OPENING_BYTES: u64 = 1 << 15;
 /// Bytes of the captures of a group, at most, unless it is a single one.
 const MAX_GROUP_BYTES: u64 = 32 << 20;
-
-/// Bytes of a capture in memory that is searched for secrets after its first packet, at most, as in files.
-const MAX_SEARCHED_BYTES: usize = 64 << 20;
 
 /// A capture that is not opened yet.
 pub(crate) enum Input {
@@ -53,7 +51,7 @@ impl Input {
                     CaptureReader::from_reader(name.unwrap_or("<bytes>"), bytes)
                 };
                 let reader = open()?;
-                let is_short = bytes.len() <= MAX_SEARCHED_BYTES && reader.compression().is_none();
+                let is_short = bytes.len() as u64 <= MAX_SEARCHED_LEN && reader.compression().is_none();
                 add_secrets(open, is_short || reader.has_secrets(None), options)?;
                 Ok(reader)
             }

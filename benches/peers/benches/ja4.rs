@@ -75,7 +75,7 @@ fn compare_results(records: &[Vec<u8>]) {
             println!("this project         {own}\nhuginn-net-tls 2.2.1 {theirs}");
         }
     }
-    println!("JA4 and JA4_r from 2.2.1: {equal} the same, {other} others, {none} none");
+    println!("JA4 and JA4_r from 2.2.1: {equal} equal, {other} different, {none} missing");
 }
 
 /// Returns the time per hello.
