@@ -11,6 +11,7 @@
 mod baseline;
 #[path = "../../../captures/tools/captures.rs"]
 mod captures;
+mod circles;
 mod db;
 mod diff;
 mod event_limits;
