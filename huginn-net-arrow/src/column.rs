@@ -10,7 +10,8 @@ use arrow_array::builder::{
 };
 use arrow_schema::{DataType, Field};
 
-use crate::schema::UTC;
+/// Time zone of times.
+pub(crate) const UTC: &str = "UTC";
 
 /// The builder of a column, or of the elements of lists. Rows without a value are filled in when a later row has one.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use huginn_net::record::{EVENT_NAMES, FieldInfo, ValueType, fields_of_event};
 
+use crate::column::UTC;
 use crate::derived::DERIVED;
 use crate::row::Target;
 
@@ -31,9 +32,6 @@ const ORDER: &str = "\
 
 /// The field that has no column: the schema has a version of its own.
 const VERSION_FIELD: &str = "v";
-
-/// Time zone of times.
-pub(crate) const UTC: &str = "UTC";
 
 /// Name of the elements of a list, as Parquet has it.
 const ELEMENT: &str = "element";

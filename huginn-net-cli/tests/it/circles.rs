@@ -22,7 +22,6 @@ const CIRCLES: &[(&str, &str, &str, &str)] = &[
     ("huginn-net", "record/formats/zeek", "columns row software tsv", "columns name the logs that rows are written to"),
     ("huginn-net", "select", "fields parse", "an expression is parsed to tests of fields"),
     ("huginn-net", "watch", "documents rows stix", "a document has rows, and a row may be a document"),
-    ("huginn-net-arrow", "", "column derived row schema", TO_DIVIDE),
     ("huginn-net-capture", "", "error file_type", TO_DIVIDE),
     ("huginn-net-cli", "commands/learn", "groups learner", TO_DIVIDE),
     ("huginn-net-cli", "plan", "live reload", TO_DIVIDE),
