@@ -62,6 +62,7 @@ mod filter;
 mod flow;
 mod limits;
 mod packet;
+mod packet_clock;
 mod protocol;
 mod replaceable;
 #[cfg(feature = "serde")]
@@ -77,8 +78,8 @@ pub use decode::{
     decode_ip, ip_packet_len,
 };
 pub use engine::{
-    AnalysisError, Analyzer, Builder, CancelToken, Counters, HashSeed, Overflow, PacketClock, Snapshot,
-    SnapshotHandle, TextSink,
+    AnalysisError, Analyzer, Builder, CancelToken, Counters, HashSeed, Overflow, Snapshot, SnapshotHandle,
+    TextSink,
 };
 pub use examples::{Example, Examples};
 pub use filter::Filter;
@@ -89,8 +90,9 @@ pub use flow::{FlowCounters, FlowKey, FlowLimits, IdleCounters, IdleLimits, Idle
 #[doc(hidden)]
 pub use huginn_net_wire::deserialize_from_text;
 pub use huginn_net_wire::{
-    Amount, CivilDate, Cursor, Escaped, HexDigits, IpText, Parsed, Printable, Reassembler, ReassemblyLimits,
-    Side, Truncated, byte_digits, is_printable, md5_digits, md5_from_digits, number_digits, quoted,
+    Amount, CivilDate, Cursor, Escaped, HexDigits, IpText, Parsed, Printable, Quoted, Reassembler,
+    ReassemblyLimits, Side, Truncated, byte_digits, is_printable, md5_digits, md5_from_digits, number_digits,
+    quoted,
 };
 /// Networks in CIDR notation, for [`Filter`].
 pub use ipnet::IpNet;
@@ -99,6 +101,7 @@ pub use packet::{
     Addresses, Frame, FrameProcess, IpHeader, LinkType, ProcessEnd, ProcessOrigin, Segment, TcpFlags,
     TcpHeader, Timestamp, TransportHeader, TunnelLayer, TunnelLayerError, TunnelPath, UdpHeader,
 };
+pub use packet_clock::PacketClock;
 pub use protocol::{
     Conflict, Either, Event, FlowId, Interest, NextSeq, Origin, PacketRef, PairFlow, Protocol, Report, Route,
     SharedState, Sink, SinkResult, TransportKind,

@@ -5,8 +5,8 @@
 //! - [`Reassembler`] orders the chunks of a stream;
 //! - [`Side`] names the two ends of a flow;
 //! - [`Parsed`] states how many bytes a value consumed;
-//! - [`Escaped`] displays bytes as text, [`Printable`] text without what is not [printable](is_printable), and [`quoted`]
-//!   the start of a text; [`Amount`] writes a number with its noun;
+//! - [`Escaped`] displays bytes as text, [`Printable`] text without what is not [printable](is_printable), [`quoted`]
+//!   the start of a text, and [`Quoted`] that of captured bytes; [`Amount`] writes a number with its noun;
 //! - [`HexDigits`] displays bytes, [`md5_digits`] and [`md5_from_digits`] convert hashes, [`IpText`] is the text of an address;
 //! - [`SeenCache`] caches values computed from repeated keys;
 //! - [`quic`] has the parts of reading QUIC packets that need no key.
@@ -36,7 +36,7 @@ pub use escaped::{Escaped, Printable, is_printable};
 pub use hex::{HexDigits, byte_digits, digit as hex_digit, md5_digits, md5_from_digits, number_digits};
 pub use ip_text::IpText;
 pub use parsed::Parsed;
-pub use quoted::quoted;
+pub use quoted::{Quoted, quoted};
 pub use reassembly::{Reassembler, ReassemblyLimits};
 pub use seen_cache::SeenCache;
 pub use side::Side;

@@ -11,5 +11,5 @@ pub(crate) const CACHE_WAYS: usize = 4;
 /// Maximum capacity of a cache in entries: 16 bits of a hash choose a slot.
 pub(crate) const MAX_CACHE_CAPACITY: usize = 1 << 16;
 
-/// Maximum length of a text that an error message quotes, in bytes: a line of a file may be as long as the file.
+/// Maximum length of a text or header that a message quotes, in bytes: a line of a file may be as long as the file.
 pub(crate) const MAX_QUOTED_BYTES: usize = 80;

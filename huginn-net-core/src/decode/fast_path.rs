@@ -4,7 +4,7 @@
 use super::ip::{self, Header, IpPacket, Ipv4, Ipv6, protocol};
 use super::transport::{self, Datagram, Tcp};
 use super::{ethernet, ethertype};
-use crate::flow::{FlowEnds, SegmentMeta};
+use crate::flow::{FlowEnds, LazySegment, SegmentMeta};
 use crate::{FlowKey, Frame, LinkType, Segment, TcpFlags, Timestamp, TunnelPath};
 
 /// The parsed headers of a frame that takes the fast path.
@@ -15,29 +15,6 @@ pub(crate) struct FastPath<'a, H = Ipv4<'a>> {
     number: u64,
     pub(super) packet: IpPacket<'a, H>,
     pub(super) datagram: Datagram<'a, Tcp<'a>>,
-}
-
-/// A segment whose headers are decoded on demand.
-pub(crate) trait LazySegment {
-    /// Returns the fields that the flow lookup needs.
-    fn meta(&self) -> SegmentMeta;
-
-    /// Decodes all headers.
-    fn segment(&self) -> Segment<'_>;
-}
-
-impl LazySegment for Segment<'_> {
-    #[inline(always)]
-    fn meta(&self) -> SegmentMeta {
-        let flags = self.tcp().map_or(TcpFlags::empty(), |tcp| tcp.flags);
-        let (key, sender_is_low) = FlowKey::from_segment(self);
-        SegmentMeta { key, sender_is_low, ts: self.ts, flags }
-    }
-
-    #[inline(always)]
-    fn segment(&self) -> Segment<'_> {
-        *self
-    }
 }
 
 impl<'a> FastPath<'a> {

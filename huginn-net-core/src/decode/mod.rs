@@ -31,7 +31,7 @@ pub use error::{DecodeError, Layer};
 pub use numbers::{ProtocolNumber, Registry};
 
 use counters::{SkipReason, add};
-pub(crate) use fast_path::{FastPath, LazySegment, plain_tcp_ends};
+pub(crate) use fast_path::{FastPath, plain_tcp_ends};
 use fragments::{FragmentLimits, FragmentTable, ReassembledDatagram};
 use ip::{Header, IpPacket, Ipv4, Version, protocol};
 use transport::Datagram;

@@ -3,10 +3,10 @@
 
 use prefetch_index::prefetch_index;
 
-use super::packet_clock::{ClockSteps, PacketClock};
 use crate::decode::{FastPath, FrameFlow, plain_tcp_ends, record_after};
 use crate::flow::{FlowEnds, FlowPartitions};
 use crate::limits::{CACHE_LINE_LEN, LAST_FLOW_BYTE, PREFETCH_DISTANCE};
+use crate::packet_clock::{ClockSteps, PacketClock};
 use crate::source::StoredFrame;
 use crate::{Block, Decoder, Frame, Timestamp};
 

@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 
 use super::Counters;
-use super::packet_clock::{ClockSteps, PacketClock};
-use crate::decode::{FastPath, LazySegment};
+use crate::decode::FastPath;
+use crate::flow::LazySegment;
+use crate::packet_clock::{ClockSteps, PacketClock};
 use crate::{Decoder, Example, Examples, Filter, Frame, Replaceable, ReplaceableReader, Tally, Timestamp};
 
 /// Counts, filters and decodes frames, and advances packet time.

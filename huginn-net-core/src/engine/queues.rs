@@ -15,8 +15,7 @@ use super::render::{Output, Render};
 use super::router::route;
 use super::worker::{BlockEnd, RoutedBy};
 use super::{AnalysisError, CancelToken};
-use crate::decode::LazySegment;
-use crate::flow::{FlowEvents, FlowTable, Occasion};
+use crate::flow::{FlowEvents, FlowTable, LazySegment, Occasion};
 use crate::limits::{FRAMES_PER_QUEUE_OUTPUT, MAX_OUTPUT_EVENTS};
 use crate::{Event, NextFrame, Protocol, Report, Source, Timestamp};
 

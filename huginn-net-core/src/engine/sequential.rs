@@ -11,8 +11,7 @@ use super::ingest::{Ingest, SegmentHandler, TimeHandler};
 use super::render::{Output, Render};
 use super::router::EventRouter;
 use super::snapshot::Request;
-use crate::decode::LazySegment;
-use crate::flow::{FlowEvents, FlowTable, Occasion};
+use crate::flow::{FlowEvents, FlowTable, LazySegment, Occasion};
 use crate::{Event, NextFrame, Protocol, Report, Source, Timestamp};
 
 /// The packet path after decoding: flow table, protocol, shared state, sink.

@@ -8,13 +8,12 @@ use super::counter_snapshot::{CounterSnapshot, Dropped};
 use super::index::{BlockTime, IndexedBlock, Moment, Sorter, Task, TaskKind};
 use super::ingest::{Decoding, SegmentHandler};
 use super::output_channel::{OutputChannel, Reuse};
-use super::packet_clock::ClockSteps;
 use super::render::Render;
 use super::ring::{Ring, Step};
 use super::router::{Routed, route};
-use crate::decode::LazySegment;
-use crate::flow::{FlowEvents, FlowOrder, FlowTable, Occasion};
+use crate::flow::{FlowEvents, FlowOrder, FlowTable, LazySegment, Occasion};
 use crate::limits::MAX_OUTPUT_EVENTS;
+use crate::packet_clock::ClockSteps;
 use crate::{Event, Frame, Protocol, Report, SharedState, Source, Timestamp};
 
 /// The events of a worker from one block or a part of it.

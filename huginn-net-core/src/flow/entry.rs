@@ -7,7 +7,7 @@ use foldhash::fast::FixedState;
 
 use super::ending::Ending;
 use super::idle_map::Phase;
-use super::table::SegmentMeta;
+use super::lazy_segment::SegmentMeta;
 use super::{FlowEvents, FlowKey, FlowOrder, Occasion};
 use crate::limits::{MAX_CANDIDATE_BYTES, MAX_CONNECTION_BYTES};
 use crate::{Event, Interest, NextSeq, Protocol, Segment, Side, TcpFlags};
@@ -259,9 +259,6 @@ impl<S> FlowEntry<S> {
         outcome
     }
 }
-
-/// The flags that start or end a connection.
-pub(super) const CONTROL_FLAGS: TcpFlags = TcpFlags::SYN.union(TcpFlags::FIN).union(TcpFlags::RST);
 
 /// The phase of a flow before its first segment.
 fn first_phase(segment: &Segment<'_>) -> Phase {

@@ -7,6 +7,7 @@ mod flow_events;
 mod flow_limits;
 mod idle_map;
 mod key;
+mod lazy_segment;
 mod partitions;
 #[cfg(all(test, target_pointer_width = "64"))]
 mod sizes;
@@ -20,5 +21,6 @@ pub use key::FlowKey;
 pub(crate) use flow_events::{FlowEvents, FlowOrder, Occasion};
 pub(crate) use idle_map::Entry;
 pub(crate) use key::FlowEnds;
+pub(crate) use lazy_segment::{LazySegment, SegmentMeta};
 pub(crate) use partitions::FlowPartitions;
-pub(crate) use table::{FlowTable, SegmentMeta};
+pub(crate) use table::FlowTable;

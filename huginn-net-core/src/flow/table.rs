@@ -2,12 +2,12 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::entry::{CONTROL_FLAGS, Connection, FlowEntry, initial_seq};
+use super::entry::{Connection, FlowEntry, initial_seq};
 use super::idle_map::Phase;
 use super::{
-    Entry, FlowCounters, FlowEvents, FlowKey, FlowLimits, FlowOrder, FlowPartitions, IdleMap, Occasion, Slot,
+    Entry, FlowCounters, FlowEvents, FlowKey, FlowLimits, FlowOrder, FlowPartitions, IdleMap, LazySegment,
+    Occasion, SegmentMeta, Slot,
 };
-use crate::decode::LazySegment;
 use crate::limits::{CLOSING_NANOS, DATAGRAMS_NANOS, ENDED_STEPS, OPENING_NANOS};
 use crate::{
     Event, Example, Examples, FlowId, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp,
@@ -607,24 +607,5 @@ impl<P: Protocol> WorkerFlows<P> {
         let mut table = FlowTable::with_partitions(protocol, limits, partitions, owned);
         table.map.restore(entries, first);
         FlowTable { next_expiry_nanos, ..table }
-    }
-}
-
-/// The fields of a segment that the flow lookup needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SegmentMeta {
-    pub(crate) key: FlowKey,
-    /// Whether the sender is the low endpoint of the key.
-    pub(crate) sender_is_low: bool,
-    pub(crate) ts: Timestamp,
-    /// TCP flags; empty for UDP.
-    pub(crate) flags: TcpFlags,
-}
-
-impl SegmentMeta {
-    /// Whether the segment starts or ends a connection; most segments do neither.
-    #[inline]
-    fn has_control_flags(&self) -> bool {
-        self.flags.intersects(CONTROL_FLAGS)
     }
 }

@@ -4,8 +4,8 @@ use std::num::NonZeroUsize;
 
 use super::{Analyzer, CancelToken, Dropped, EventRouter, Ingest, Overflow, SnapshotHandle};
 use crate::engine::hash_seed::{HashSeed, Seeds};
-use crate::engine::packet_clock::PacketClock;
 use crate::flow::{FlowPartitions, FlowTable};
+use crate::packet_clock::PacketClock;
 use crate::{DecodeConfig, Decoder, Filter, FlowLimits, Protocol, Replaceable};
 
 /// Configures an [`Analyzer`]; see [`Analyzer::builder`].

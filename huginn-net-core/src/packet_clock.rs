@@ -39,16 +39,16 @@ pub struct PacketClock {
 
 /// The range of the timestamps of packets, and the steps between them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ClockSteps {
+pub(crate) struct ClockSteps {
     /// Number of packets with a timestamp before that of the packet before.
-    pub(super) back: u64,
+    pub(crate) back: u64,
     /// Number of packets with a timestamp more than the idle timeout after that of the packet before.
-    pub(super) ahead: u64,
+    pub(crate) ahead: u64,
     /// The first such timestamps.
-    pub(super) first_back: Option<Timestamp>,
-    pub(super) first_ahead: Option<Timestamp>,
+    pub(crate) first_back: Option<Timestamp>,
+    pub(crate) first_ahead: Option<Timestamp>,
     /// The earliest and the latest timestamp.
-    pub(super) span: Option<(Timestamp, Timestamp)>,
+    pub(crate) span: Option<(Timestamp, Timestamp)>,
 }
 
 /// A clock that stamped packets.
@@ -86,19 +86,19 @@ impl PacketClock {
     }
 
     /// Begins another capture: the distance to the timestamps before does not count as a step.
-    pub(super) fn start_capture(&mut self) {
+    pub(crate) fn start_capture(&mut self) {
         self.others.clear();
         self.steps = self.steps();
         (self.has_started, self.window) = (false, 0);
     }
 
     /// Returns a clock with the same time that has counted no steps.
-    pub(super) fn fork(&self) -> Self {
+    pub(crate) fn fork(&self) -> Self {
         Self { steps: ClockSteps::default(), ..self.clone() }
     }
 
     /// Takes the later time, and adds the steps of a clock of other packets. [`start_capture`](Self::start_capture) follows.
-    pub(super) fn join(&mut self, other: &Self) {
+    pub(crate) fn join(&mut self, other: &Self) {
         let ClockSteps { back, ahead, first_back, first_ahead, span } = other.steps();
         let earliest = |first: Option<Timestamp>, other: Option<Timestamp>| {
             first.into_iter().chain(other).min_by_key(|ts| ts.as_nanos())
@@ -117,7 +117,7 @@ impl PacketClock {
     }
 
     /// Takes the time and the steps of a copy of this clock at the end of a capture. [`start_capture`](Self::start_capture) follows.
-    pub(super) fn resume(&mut self, now: Timestamp, steps: ClockSteps) {
+    pub(crate) fn resume(&mut self, now: Timestamp, steps: ClockSteps) {
         (self.now, self.steps) = (now.as_nanos(), steps);
     }
 
@@ -228,7 +228,7 @@ impl PacketClock {
     }
 
     /// Returns the timestamps and steps so far.
-    pub(super) fn steps(&self) -> ClockSteps {
+    pub(crate) fn steps(&self) -> ClockSteps {
         let mut steps = self.steps;
         // Packets that follow their capture clock are not compared with the range.
         if self.has_started {
