@@ -43,7 +43,5 @@ mod tls;
 
 pub use huginn_net_wire::Side;
 pub use quic::{QuicDecryptor, QuicReader};
-pub use secrets::{KeyLogReader, KeyLogSummary, SecretLabel, Secrets};
-pub use tls::{
-    PlaintextReader, SessionConnection, SessionReader, Stop, TlsDecryptor, decompress_certificate,
-};
+pub use secrets::{KeyLogReader, KeyLogSummary, SecretLabel, Secrets, SessionConnection};
+pub use tls::{PlaintextReader, SessionReader, Stop, TlsDecryptor, decompress_certificate};

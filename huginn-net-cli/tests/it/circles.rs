@@ -37,7 +37,6 @@ const CIRCLES: &[(&str, &str, &str, &str)] = &[
     ("huginn-net-db", "", "database parser", "a database is parsed from text"),
     ("huginn-net-db", "clients", "browser_fields nearest software table variants/", "software is found by fields, by distance and by variants, which are computed from it"),
     ("huginn-net-db", "clients/variants", "lists session", "a session changes lists, and lists hash those of a session"),
-    ("huginn-net-decrypt", "", "secrets/ tls/", TO_DIVIDE),
     ("huginn-net-decrypt", "quic", "keys packet", "a packet has a version, whose keys depend on the kind of the packet"),
     ("huginn-net-http", "", "observer parser", "the observer runs the parser, which emits the events of the observer"),
     ("huginn-net-http", "http1", "connection reader/", "a connection has readers, which count in it"),

@@ -2,6 +2,7 @@
 
 mod key_log;
 mod reader;
+mod session;
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -14,10 +15,10 @@ use zeroize::Zeroizing;
 
 pub use key_log::KeyLogSummary;
 pub use reader::KeyLogReader;
+pub use session::SessionConnection;
+pub(crate) use session::SessionName;
 
 use crate::limits::{MAX_ALL_WAITING_BYTES, MAX_REORDERED_SECONDS, MAX_SECRETS, MAX_WAITING_SECONDS};
-use crate::tls::SessionConnection;
-use crate::tls::hello::SessionName;
 
 /// A secret, zeroed when it is dropped. It moves as a pointer, so that no copies remain in memory.
 pub(crate) type Secret = Zeroizing<Box<[u8]>>;

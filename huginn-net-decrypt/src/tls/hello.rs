@@ -5,6 +5,8 @@ use std::fmt;
 use huginn_net_wire::{Cursor, Truncated};
 use sha2::{Digest, Sha256};
 
+use crate::secrets::SessionName;
+
 const ENCRYPT_THEN_MAC: u16 = 22;
 const SESSION_TICKET: u16 = 35;
 const EARLY_DATA: u16 = 42;
@@ -15,15 +17,6 @@ pub(crate) const RETRY_RANDOM: [u8; 32] = [
     0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2,
     0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
 ];
-
-/// What names a session up to TLS 1.2.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum SessionName {
-    /// Its identifier, padded with zeros.
-    Id([u8; 32]),
-    /// The SHA-256 of a ticket.
-    Ticket([u8; 32]),
-}
 
 #[derive(Clone, Copy)]
 pub(crate) struct ClientHello {
@@ -44,16 +37,6 @@ pub(crate) struct ServerHello {
     pub(crate) version: u16,
     /// Whether CBC encrypts before the MAC is computed.
     pub(crate) encrypts_first: bool,
-}
-
-/// Omits the name.
-impl fmt::Debug for SessionName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Id(_) => "Id",
-            Self::Ticket(_) => "Ticket",
-        })
-    }
 }
 
 /// Omits the random, which names secrets.

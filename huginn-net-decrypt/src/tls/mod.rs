@@ -22,7 +22,7 @@ pub use self::compressed::decompress_certificate;
 
 use self::cipher::RecordCipher;
 use self::hello::{ClientHello, ServerHello};
-pub use self::sessions::{SessionConnection, SessionReader};
+pub use self::sessions::SessionReader;
 use self::side::{HEADER_LEN, SideState};
 use self::suite::Suite;
 use crate::limits::{MAX_PREAMBLE_BYTES, MAX_REFUSED_RECORDS, MAX_WAITING_BYTES};

@@ -1,29 +1,14 @@
 //! The sessions of TLS 1.2 that connections begin and resume.
 
-use std::fmt;
-
 use huginn_net_wire::Side;
 
-use super::hello::{ClientHello, ServerHello, SessionName, ticket_of};
+use super::hello::{ClientHello, ServerHello, ticket_of};
 use super::side::{HEADER_LEN, SideState};
 use super::{CHANGE_CIPHER_SPEC, CLIENT_HELLO, HANDSHAKE, SERVER_HELLO, Stop, TLS_1_2};
 use crate::limits::MAX_PREAMBLE_BYTES;
+use crate::secrets::{SessionConnection, SessionName};
 
 const NEW_SESSION_TICKET: u8 = 4;
-
-/// A connection of TLS 1.2, and the names of its session: its identifier, the ticket that it was resumed by, and a new ticket.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct SessionConnection {
-    pub(crate) random: [u8; 32],
-    pub(crate) names: [Option<SessionName>; 3],
-}
-
-/// Omits the names.
-impl fmt::Debug for SessionConnection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SessionConnection").finish_non_exhaustive()
-    }
-}
 
 /// Reads the handshake of one connection for the names of its session in TLS 1.2.
 ///

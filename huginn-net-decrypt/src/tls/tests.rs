@@ -6,7 +6,9 @@ use proptest::prelude::*;
 
 use super::suite::Hash;
 use super::*;
+use crate::SessionConnection;
 use crate::limits::MAX_ALL_WAITING_BYTES;
+use crate::secrets::SessionName;
 
 struct Recording {
     client: &'static [u8],
@@ -116,14 +118,14 @@ fn secret_of_one_connection_serves_the_others_of_its_session() {
     let [_, resumed, ticket] = begun.names;
     assert!(resumed.is_none() && ticket.is_some());
     // Two connections before it, and two after it, each resumed by the ticket of the one before, and one of another session.
-    let name = |n| Some(hello::SessionName::Ticket([n; 32]));
+    let name = |n| Some(SessionName::Ticket([n; 32]));
     let connection = |n, names| SessionConnection { random: [n; 32], names };
     let connections = [
         connection(1, [None, None, name(1)]),
         connection(2, [None, name(1), ticket]),
         begun,
         connection(3, [None, ticket, name(3)]),
-        connection(4, [Some(hello::SessionName::Id([9; 32])), name(3), None]),
+        connection(4, [Some(SessionName::Id([9; 32])), name(3), None]),
         connection(5, [None, name(5), None]),
     ];
     let secrets = TLS12.secrets();
