@@ -9,6 +9,7 @@ mod health;
 mod hosts;
 mod key_logs;
 mod latency;
+mod measures;
 mod once;
 mod output;
 mod outputs;

@@ -7,28 +7,25 @@ use huginn_net::core::{Amount, FirstFrames};
 use huginn_net::p0f::P0fAnswer;
 use huginn_net_live::{LiveError, LiveSource, Stopper};
 
-use super::alarms::Alarms;
-use super::event_counters::EventCounters;
 use super::extract::{Extract, ExtractStatus};
 use super::hosts::HostsWriter;
 use super::key_logs::KeyLogReader;
-use super::latency::Latency;
+use super::measures::Measures;
 use super::output::LiveEvents;
 use super::outputs::{Outputs, Setting};
-use super::reload::{Reload, ReloadStatus, Reloader};
+use super::reload::{Reload, Reloader};
 use super::report::{Ticker, report_totals, write_counters};
 use super::service_manager::ServiceManager;
-use super::state::{StateKeeper, StateRequests, StateStatus};
+use super::state::{StateKeeper, StateRequests};
 use super::status::LiveStatus;
 use super::view::LiveView;
-use super::watch::Watched;
 use super::{Opened, StandardError, is_on_terminal, named_interfaces, starting};
 use crate::blind_spots::ExampleFiles;
 use crate::control::{ControlServer, Readings, Sockets};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 use crate::output::Messages;
-use crate::plan::{BaselineFile, BeyondBaseline, LiveMessages, LivePlan, ReloadPlan, WatchFiles};
+use crate::plan::{BaselineFile, BeyondBaseline, LiveMessages, LivePlan, ReloadPlan};
 use crate::signals::{PendingSignals, Signal, SignalThread};
 
 /// A capture whose threads run, but for the analysis itself.
@@ -50,30 +47,6 @@ pub(super) struct Sensor {
     manager: Arc<ServiceManager>,
     ticker: Ticker,
     key_logs: Option<KeyLogReader>,
-}
-
-/// What is measured of events, and of what is read again.
-#[derive(Clone)]
-pub(super) struct Measures {
-    pub(super) latency: Arc<Latency>,
-    pub(super) counters: Arc<EventCounters>,
-    pub(super) watched: Arc<Watched>,
-    pub(super) alarms: Arc<Alarms>,
-    pub(super) reloads: Arc<ReloadStatus>,
-    pub(super) state: Arc<StateStatus>,
-}
-
-impl Measures {
-    fn new(watch: Option<WatchFiles>, messages: &Messages) -> Result<Self, Failure> {
-        Ok(Self {
-            latency: Arc::new(Latency::new().map_err(starting("latency measurement"))?),
-            counters: Arc::default(),
-            watched: Arc::new(Watched::new(watch, messages.clone())),
-            alarms: Arc::new(Alarms::new(messages.clone())),
-            reloads: Arc::default(),
-            state: Arc::default(),
-        })
-    }
 }
 
 impl Sensor {

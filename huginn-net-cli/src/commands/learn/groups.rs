@@ -9,11 +9,18 @@ use huginn_net::core::{FlowId, TransportKind};
 
 use super::clues::{Clues, Texts};
 use super::http_shape::HttpShape;
-use super::learner::Host;
 use super::programs::Program;
 use crate::limits::{
     MAX_GROUP_HOSTS, MAX_LABELLED_ENDS, MAX_LEARNED_GROUPS, MAX_LEARNED_HOSTS, MAX_LEARNED_TEXTS,
 };
+
+/// One host of one file: captures of different networks often have the same addresses.
+#[derive(Debug)]
+pub(super) struct Host {
+    /// The address, and the key of its tunnel.
+    pub(super) id: HostId,
+    pub(super) clues: Clues,
+}
 
 /// The kind of a fingerprint, in the order of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -16,7 +16,7 @@ use huginn_net::tcp::{Handshake, MAX_DISTANCE, TcpSignature, distance, initial_t
 use huginn_net::{Event, Finding, Frame};
 
 use super::clues::{Clue, Clues, TextId, Texts};
-use super::groups::{Entry, FlowEnds, FrameIndex, Group, Groups, Kind, LeftOut};
+use super::groups::{Entry, FlowEnds, FrameIndex, Group, Groups, Host, Kind, LeftOut};
 use super::http_shape::HttpShape;
 use super::programs::{Program, Programs};
 use crate::failure::Failure;
@@ -25,14 +25,6 @@ use crate::limits::{
     MAX_TEXTS_PER_HOST,
 };
 use crate::plan::ProgramList;
-
-/// One host of one file: captures of different networks often have the same addresses.
-#[derive(Debug)]
-pub(super) struct Host {
-    /// The address, and the key of its tunnel.
-    pub(super) id: HostId,
-    pub(super) clues: Clues,
-}
 
 /// Collects groups from events.
 pub(super) struct Learner {

@@ -1,5 +1,6 @@
 //! Packets of selected connections: the first of each connection are kept, and written once an event selects it.
 
+mod kept_packet;
 mod queue;
 mod ring;
 #[cfg(test)]

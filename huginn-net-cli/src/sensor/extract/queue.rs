@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
-use super::ring::{KeptPacket, bytes_of};
+use super::kept_packet::{KeptPacket, bytes_of};
 use crate::control::counters::ExtractCounters;
 use crate::limits::MAX_EXTRACT_QUEUE_BYTES;
 

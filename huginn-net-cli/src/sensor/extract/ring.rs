@@ -5,13 +5,13 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
-use huginn_net::core::{Decoder, FlowKey, Frame, LinkType, Segment};
+use huginn_net::core::{Decoder, FlowKey, Frame, Segment};
 use huginn_net::{Filter, Timestamp};
 
+use super::kept_packet::{KeptPacket, bytes_of};
 use super::queue::FlowQueue;
 use crate::limits::{
-    EXTRACT_DELAY, KEPT_FLOW_BYTES, KEPT_PACKET_BYTES, MAX_KEPT_DATAGRAMS, MAX_KEPT_FRAGMENTS,
-    MAX_PACKET_COMMENTS,
+    EXTRACT_DELAY, KEPT_FLOW_BYTES, MAX_KEPT_DATAGRAMS, MAX_KEPT_FRAGMENTS, MAX_PACKET_COMMENTS,
 };
 use crate::plan::FrameFilter;
 
@@ -53,19 +53,6 @@ pub(in crate::sensor) struct PacketRing {
     queue: Arc<FlowQueue>,
 }
 
-/// A packet with the comments of its events.
-#[derive(Debug)]
-pub(super) struct KeptPacket {
-    pub(super) ts: Timestamp,
-    pub(super) link: LinkType,
-    pub(super) wire_len: u32,
-    pub(super) data: Box<[u8]>,
-    /// At most as many as are written.
-    pub(super) comments: Vec<String>,
-    /// Number of its events.
-    pub(super) events: usize,
-}
-
 /// The current connection of a flow.
 #[derive(Debug, Default)]
 struct KeptFlow {
@@ -101,25 +88,6 @@ impl Begin {
             Some(tcp) if tcp.flags.is_syn_ack() => Self::Answer(tcp.ack.wrapping_sub(1)),
             Some(_) => Self::Nothing,
         }
-    }
-}
-
-impl KeptPacket {
-    fn new(frame: &Frame<'_>) -> Self {
-        Self {
-            ts: frame.ts,
-            link: frame.link,
-            wire_len: frame.wire_len,
-            data: frame.data.into(),
-            comments: Vec::new(),
-            events: 0,
-        }
-    }
-
-    /// Its memory.
-    pub(super) fn bytes(&self) -> usize {
-        let comments: usize = self.comments.iter().map(|text| text.len().saturating_add(64)).sum();
-        self.data.len().saturating_add(comments).saturating_add(KEPT_PACKET_BYTES)
     }
 }
 
@@ -343,10 +311,6 @@ impl PacketRing {
         self.bytes = self.bytes.saturating_sub(bytes_of(&packets));
         packets
     }
-}
-
-pub(super) fn bytes_of(packets: &[KeptPacket]) -> usize {
-    packets.iter().map(KeptPacket::bytes).sum()
 }
 
 fn due_at(now: Instant) -> Instant {

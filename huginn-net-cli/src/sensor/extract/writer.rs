@@ -14,8 +14,8 @@ use huginn_net::Timestamp;
 use huginn_net::capture::{CaptureInterface, PcapngWriter, TimeResolution};
 use huginn_net::core::{Amount, Frame, LinkType};
 
+use super::kept_packet::{KeptPacket, bytes_of};
 use super::queue::FlowQueue;
-use super::ring::{KeptPacket, bytes_of};
 use crate::limits::{WRITE_RETRY_DELAY, WRITE_WARNING_INTERVAL};
 use crate::output::{Messages, PCAPNG_APPLICATION, StampedFiles, write_commented};
 use crate::paths::{PathName, parent_directory};

@@ -5,16 +5,16 @@ mod file;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use huginn_net::core::Amount;
 use huginn_net::hosts::{HostId, Hosts, SavedHost};
 
 use self::file::{Content, StateWriter, Unreadable};
+use super::measures::StateStatus;
 use super::status::LiveStatus;
-use crate::control::counters::StateCounters;
 use crate::failure::Failure;
 use crate::limits::{HOST_STATE_INTERVAL, HOSTS_PER_QUERY};
 use crate::output::{Messages, OutputError, check_new_file};
@@ -94,22 +94,6 @@ impl Restored {
                 messages.warn(&format_args!("{}: {error}: starts without hosts; {kept}", name_of(&path)));
             }
         }
-    }
-}
-
-/// Counters of the state, from any thread.
-#[derive(Debug, Default)]
-pub(super) struct StateStatus(Mutex<StateCounters>);
-
-impl StateStatus {
-    pub(super) fn counters(&self) -> StateCounters {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn count(&self, is_written: bool) {
-        let mut counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = if is_written { &mut counters.written } else { &mut counters.failed };
-        *count = count.saturating_add(1);
     }
 }
 

@@ -14,7 +14,7 @@ use huginn_net::hosts::HostId;
 use huginn_net::{Escaped, Event, Finding, Timestamp};
 
 use super::kept::{EventLine, KeptLines};
-use super::view::{Panel, Target, View};
+use super::view::{HostOrder, Panel, Target, View};
 use crate::limits::{
     MAX_LINE_TEXT, MAX_VIEW_ALERTS, MAX_VIEW_HOSTS, MAX_VIEW_LINES, MAX_VIEW_MESSAGES, MAX_VIEW_RARE,
 };
@@ -95,14 +95,6 @@ pub(super) struct FindingRow {
     pub(super) host: IpAddr,
     /// Kind and reason, with packets and file.
     pub(super) text: String,
-}
-
-/// How hosts are sorted, after those with tools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum HostOrder {
-    #[default]
-    MostEvents,
-    Latest,
 }
 
 /// Contents of one screen.

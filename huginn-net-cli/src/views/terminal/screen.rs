@@ -12,9 +12,9 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Clear, Paragraph, Row, Table, Wrap};
 
-use super::feed::{FindingRow, HostOrder, HostSeen, RareValue, Shown};
+use super::feed::{FindingRow, HostSeen, RareValue, Shown};
 use super::kept::EventLine;
-use super::view::{Panel, Target, View};
+use super::view::{HostOrder, Panel, Target, View};
 use crate::limits::RATE_INTERVAL;
 use crate::output::Zone;
 

@@ -2,8 +2,15 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::feed::HostOrder;
 use crate::limits::MAX_VIEW_FILTER;
+
+/// How hosts are sorted, after those with tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum HostOrder {
+    #[default]
+    MostEvents,
+    Latest,
+}
 
 /// A part of the screen with rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
