@@ -97,10 +97,10 @@ pub use scope::Scope;
 /// The analyzer of all protocols over one decode and one flow table.
 pub type HuginnNet = huginn_net_core::Analyzer<Observers>;
 
-/// Tests the Rust programs of README.md.
+/// Tests the Rust programs of docs/guide.md.
 #[cfg(all(doctest, feature = "capture"))]
-#[doc = include_str!("../../README.md")]
-struct ReadmeExamples;
+#[doc = include_str!("../../docs/guide.md")]
+struct GuideExamples;
 
 /// Tests the Rust programs of docs/stopping.md.
 #[cfg(all(doctest, feature = "capture"))]
