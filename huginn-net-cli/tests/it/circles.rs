@@ -43,7 +43,7 @@ const CIRCLES: &[(&str, &str, &str, &str)] = &[
     ("huginn-net-live", "", "interfaces notice", "a notice names an interface"),
     ("huginn-net-ssh", "", "observer parser peers", "the observer runs the parsers, which emit the events of the observer"),
     ("huginn-net-tcp", "", "error layout options quirks raw_sig signature window", "a signature is parsed from options and quirks, and written as text that is parsed again"),
-    ("huginn-net-tls", "", "counters datagram/ event follower parser/ record/", "parsers of streams and of datagrams read the records of each other, and count the same events"),
+    ("huginn-net-tls", "", "counters datagram/ event follower parser record/", "parsers of streams and of datagrams read the records of each other, and count the same events"),
     ("huginn-net-tls", "", "fingerprint/ hello/", "a hello keeps its fingerprints, so that each is computed once"),
     ("huginn-net-tls", "datagram", "dtls/ flow openvpn/ packet_stream rdpudp", "a flow has a state of each protocol, which emits what a flow emits"),
 ];
@@ -60,7 +60,7 @@ struct Module {
     /// The paths of `use path::*`.
     globs: Vec<ModulePath>,
     /// All paths that the source names.
-    paths: Vec<ModulePath>,
+    paths: BTreeSet<ModulePath>,
 }
 
 /// The modules of a crate.
@@ -160,7 +160,8 @@ impl Modules {
         let mut circles = BTreeSet::new();
         for (folder, uses) in folders {
             for &name in uses.keys() {
-                let circle = uses.keys().filter(|other| reaches(&uses, name, other) && reaches(&uses, other, name));
+                let circle =
+                    uses.keys().filter(|other| reaches(&uses, name, other) && reaches(&uses, other, name));
                 let names: Vec<String> = circle.map(|name| self.title(folder, name)).collect();
                 if names.len() > 1 {
                     circles.insert((folder.join("/"), names.join(" ")));
@@ -179,13 +180,13 @@ impl Modules {
 }
 
 fn is_test(name: &str) -> bool {
-    name == "tests" || name.ends_with("_tests")
+    matches!(name, "sizes" | "tests") || name.ends_with("_tests")
 }
 
 fn reaches(uses: &BTreeMap<&str, BTreeSet<&str>>, from: &str, to: &str) -> bool {
     let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
-    while let Some(used) = open.pop().and_then(|name| uses.get(name)) {
-        open.extend(used.iter().filter(|name| seen.insert(**name)));
+    while let Some(name) = open.pop() {
+        open.extend(uses.get(name).into_iter().flatten().filter(|used| seen.insert(**used)));
     }
     seen.contains(to)
 }
@@ -200,7 +201,8 @@ impl Module {
             let follows_path = at > 1 && tokens[at - 2] == "::";
             match &**token {
                 "use" => module.add_import(&tokens, &mut at, &[]),
-                "struct" | "enum" | "trait" | "fn" | "type" | "const" | "static" | "union" | "macro_rules" => {
+                "struct" | "enum" | "trait" | "fn" | "type" | "const" | "static" | "union"
+                | "macro_rules" => {
                     let name = tokens[at..].iter().find(|token| *token != "!");
                     module.items.extend(name.cloned());
                 }
@@ -212,7 +214,7 @@ impl Module {
                         path.push(name.clone());
                         at += 2;
                     }
-                    module.paths.push(path);
+                    module.paths.insert(path);
                 }
                 _ => {}
             }
@@ -236,7 +238,7 @@ impl Module {
                 }
                 "*" => {
                     *at += 1;
-                    self.paths.push(path.clone());
+                    self.paths.insert(path.clone());
                     self.globs.push(path);
                     return;
                 }
@@ -253,7 +255,7 @@ impl Module {
         path.truncate(path.len() - usize::from(path.len() > 1 && path.ends_with(&["self".to_owned()])));
         if let Some(last) = name.or_else(|| path.last().cloned()) {
             self.imports.insert(last, path.clone());
-            self.paths.push(path);
+            self.paths.insert(path);
         }
     }
 }
@@ -267,7 +269,9 @@ fn without_tests(text: &str) -> String {
         match test {
             Some(first) if indent == first && (bare == "}" || bare.ends_with(';')) => test = None,
             Some(_) => {}
-            None if bare.starts_with("#[cfg(test") || bare.starts_with("#[cfg(all(test") => test = Some(indent),
+            None if bare.starts_with("#[cfg(test") || bare.starts_with("#[cfg(all(test") => {
+                test = Some(indent)
+            }
             None => code.extend([line, "\n"]),
         }
     }
@@ -277,7 +281,7 @@ fn without_tests(text: &str) -> String {
 /// Names and signs, without comments and without the content of texts.
 fn tokens(code: &str) -> Vec<String> {
     let mut tokens = Vec::new();
-    let mut rest = code;
+    let mut rest = code.trim_start();
     while let Some(first) = rest.chars().next() {
         let name_len = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
         let raw = rest.trim_start_matches('b').strip_prefix('r').map(|text| text.trim_start_matches('#'));
@@ -300,13 +304,17 @@ fn tokens(code: &str) -> Vec<String> {
         } else if first == '\'' && rest.chars().nth(2) == Some('\'') {
             rest.char_indices().nth(3).map_or(rest.len(), |(len, _)| len)
         } else {
-            let len = if name_len > 0 { name_len } else if rest.starts_with("::") { 2 } else { first.len_utf8() };
-            if !first.is_whitespace() {
-                tokens.push(rest[..len].to_owned());
-            }
+            let len = if name_len > 0 {
+                name_len
+            } else if rest.starts_with("::") {
+                2
+            } else {
+                first.len_utf8()
+            };
+            tokens.push(rest[..len].to_owned());
             len
         };
-        rest = &rest[len..];
+        rest = rest[len..].trim_start();
     }
     tokens
 }
@@ -329,9 +337,9 @@ fn no_module_uses_itself_through_another() {
             found.extend(circles.into_iter().map(|(folder, names)| (name.clone(), folder, names)));
         }
     }
-    let listed = CIRCLES.iter().map(|(name, folder, names, _)| {
-        (String::from(*name), String::from(*folder), String::from(*names))
-    });
+    let listed = CIRCLES
+        .iter()
+        .map(|(name, folder, names, _)| (String::from(*name), String::from(*folder), String::from(*names)));
     let listed: BTreeSet<_> = listed.collect();
     let new: Vec<_> = found.difference(&listed).collect();
     assert!(new.is_empty(), "circles: {new:#?}");

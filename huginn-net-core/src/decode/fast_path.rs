@@ -5,7 +5,7 @@ use super::ip::{self, Header, IpPacket, Ipv4, Ipv6, protocol};
 use super::transport::{self, Datagram, Tcp};
 use super::{ethernet, ethertype};
 use crate::flow::{FlowEnds, LazySegment, SegmentMeta};
-use crate::{FlowKey, Frame, LinkType, Segment, TcpFlags, Timestamp, TunnelPath};
+use crate::{FlowKey, Frame, LinkType, Segment, Timestamp, TunnelPath};
 
 /// The parsed headers of a frame that takes the fast path.
 #[derive(Clone, Copy)]

@@ -36,6 +36,7 @@ use fragments::{FragmentLimits, FragmentTable, ReassembledDatagram};
 use ip::{Header, IpPacket, Ipv4, Version, protocol};
 use transport::Datagram;
 
+use crate::flow::LazySegment;
 use crate::limits::{
     DECODER_EXAMPLES, DEFAULT_FRAGMENT_TIMEOUT, DEFAULT_MAX_FRAGMENT_BYTES, DEFAULT_MAX_FRAGMENT_DATAGRAMS,
     MAX_PROTOCOL_HEADERS,

@@ -9,9 +9,7 @@ use super::{
     Occasion, SegmentMeta, Slot,
 };
 use crate::limits::{CLOSING_NANOS, DATAGRAMS_NANOS, ENDED_STEPS, OPENING_NANOS};
-use crate::{
-    Event, Example, Examples, FlowId, Interest, Protocol, Segment, Side, Tally, TcpFlags, Timestamp,
-};
+use crate::{Event, Example, Examples, FlowId, Interest, Protocol, Segment, Side, Tally, Timestamp};
 
 /// The flow table, or the partitions of it that belong to one worker, with the protocol that analyses the flows.
 pub(crate) struct FlowTable<P: Protocol> {
