@@ -15,15 +15,15 @@ formats    | program | huginn-net/src/record ci/formats.sh
 collectors | program | huginn-net-cli/src/output huginn-net-cli/src/sensor ci/live/collectors.sh
 python     | build   | python huginn-net-arrow huginn-net/src ci/wheel.sh
 debian     | build   | dist huginn-net-cli/Cargo.toml ci/deb.sh
-c          | build   | huginn-net-ffi huginn-net-tls huginn-net-http huginn-net-proxy ci/ffi.sh ci/ffi.py
+c          | build   | huginn-net-ffi huginn-net-consistency huginn-net-tls huginn-net-http huginn-net-proxy ci/ffi.sh ci/ffi.py
 bytes-only | build   | huginn-net-http huginn-net-ssh huginn-net-tls ci/bytes-only.sh
 root       | alone   | huginn-net-live huginn-net-bpf huginn-net-proxy huginn-net-cli
 live       | alone   | huginn-net-live huginn-net-bpf huginn-net-capture huginn-net-cli/src/sensor huginn-net-cli/src/control ci/live
 lab        | alone   | lab
 p0f        | alone   | huginn-net/src/p0f huginn-net-cli/src/control ci/live
 terminal   | alone   | huginn-net-cli/src/views/terminal ci/terminal-view.sh
-hostile    | alone   | huginn-net/src huginn-net-capture huginn-net-cli huginn-net-db huginn-net-decrypt huginn-net-http huginn-net-ssh huginn-net-tcp huginn-net-tls ci/hostile
-proxies    | alone   | huginn-net-proxy huginn-net-http huginn-net-tls ci/proxy.sh ci/proxy.py ci/proxy-client.go ci/proxy-http3.go ci/proxy-http3.py
+hostile    | alone   | huginn-net/src huginn-net-capture huginn-net-cli huginn-net-consistency huginn-net-db huginn-net-decrypt huginn-net-http huginn-net-ssh huginn-net-tcp huginn-net-tls ci/hostile
+proxies    | alone   | huginn-net-proxy huginn-net-consistency huginn-net-http huginn-net-tls ci/proxy.sh ci/proxy.py ci/proxy-client.go ci/proxy-http3.go ci/proxy-http3.py
 "
 # A change of these paths makes .ci/run check every part.
 readonly PATHS_OF_ALL="huginn-net-core huginn-net-wire Cargo.toml Cargo.lock captures/tools ci/lib.sh ci/parts.sh ci/all"

@@ -6,11 +6,11 @@
 use std::time::Duration;
 use std::{env, error::Error, sync::Arc};
 
-use huginn_net::tls::ClientHello;
 use huginn_net_proxy::{
     ConnectionFingerprint, ConnectionParts, Fingerprinter, ProxyHeader, Recorder, Recording, SavedSyn,
     SniRoutes,
 };
+use huginn_net_tls::ClientHello;
 use tokio::io::{AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use huginn_net::consistency::ClientBytes;
-use huginn_net::tls::quic::ClientInitials;
-use huginn_net::tls::{ClientHello, QuicVersion, Transport};
+use huginn_net_consistency::ClientBytes;
 use huginn_net_proxy::{ClientFingerprint, Recording, RecordingStatus};
+use huginn_net_tls::quic::ClientInitials;
+use huginn_net_tls::{ClientHello, QuicVersion, Transport};
 
 use crate::{HuginnField, HuginnFingerprinter, HuginnStatus};
 

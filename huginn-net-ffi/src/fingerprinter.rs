@@ -1,6 +1,6 @@
 //! The databases.
 
-use huginn_net::{Database, DatabaseError};
+use huginn_net_db::{Database, DatabaseError};
 
 /// The databases of signatures and of clients.
 #[derive(Debug, Default)]

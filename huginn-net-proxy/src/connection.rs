@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use huginn_net::consistency::ClientBytes;
-use huginn_net::tls::{ClientHello, QuicVersion};
+use huginn_net_consistency::ClientBytes;
+use huginn_net_tls::{ClientHello, QuicVersion};
 
 use crate::{ClientFingerprint, ConnectionLayers, Fingerprinter, Recording, RecordingHandle, SavedSyn};
 
@@ -99,7 +99,7 @@ impl ConnectionFingerprint {
         self.found().fingerprint
     }
 
-    /// The parsed layers, to which [`check`](huginn_net::consistency::check) compares requests. The first request, and what
+    /// The parsed layers, to which [`check`](huginn_net_consistency::check) compares requests. The first request, and what
     /// it shows, is `None` until it was recorded. Layers of [`ConnectionParts::known`] are not among them.
     pub fn layers(&self) -> Arc<ConnectionLayers> {
         self.found().layers

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use huginn_net::consistency::Outcome;
-use huginn_net::http::HttpVersion;
-use huginn_net::http::http2::AkamaiHash;
-use huginn_net::tls::{Ja3Hash, Ja4, Ja4Raw, Version};
+use huginn_net_consistency::Outcome;
+use huginn_net_http::HttpVersion;
+use huginn_net_http::http2::AkamaiHash;
+use huginn_net_tls::{Ja3Hash, Ja4, Ja4Raw, Version};
 #[cfg(feature = "serde")]
 use {crate::as_text, crate::as_text::optional};
 
@@ -152,7 +152,7 @@ pub struct HttpFingerprint {
     pub software: Option<String>,
 }
 
-/// Whether a client is the browser that it claims to be: a [`Consistency`](huginn_net::consistency::Consistency) of bounded
+/// Whether a client is the browser that it claims to be: a [`Consistency`](huginn_net_consistency::Consistency) of bounded
 /// size.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

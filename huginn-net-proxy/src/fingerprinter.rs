@@ -3,16 +3,17 @@
 use std::fmt::{self, Display, Write};
 use std::sync::Arc;
 
-use huginn_net::consistency::{ClientBytes, Consistency, check};
-use huginn_net::db::{ClientMatch, Distance, TcpMatch};
-use huginn_net::http::http2::{Akamai, Http2Event, Http2Reader, PREFACE};
-use huginn_net::http::{HttpSignature, Request};
-use huginn_net::tcp::TcpSignature;
-use huginn_net::tls::{
+use huginn_net_consistency::{ClientBytes, Consistency, check};
+use huginn_net_db::{ClientDatabase, Database};
+use huginn_net_db::{ClientMatch, Distance, TcpMatch};
+use huginn_net_http::http2::{Akamai, Http2Event, Http2Reader, PREFACE};
+use huginn_net_http::{HttpSignature, Request};
+use huginn_net_tcp::TcpSignature;
+use huginn_net_tls::{
     ClientHello, Ja4Form, Ja4Raw, KeyShare, QuicFingerprint, QuicVersion, Transport, is_grease,
     names as tls_names,
 };
-use huginn_net::{ClientDatabase, Database, Escaped};
+use huginn_net_wire::Escaped;
 
 use crate::fingerprint::{
     ClientVerdict, HttpFingerprint, JoinedNames, JoinedReasons, TcpFingerprint, TlsFingerprint,
@@ -22,7 +23,7 @@ use crate::{ClientFingerprint, ConnectionLayers, MAX_TEXT_LEN};
 /// Computes [`ClientFingerprint`]s with a database of signatures and a database of clients. Cheap to clone.
 ///
 /// ```
-/// use huginn_net::consistency::ClientBytes;
+/// use huginn_net_consistency::ClientBytes;
 /// use huginn_net_proxy::Fingerprinter;
 ///
 /// let client = ClientBytes {

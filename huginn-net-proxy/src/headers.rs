@@ -13,7 +13,7 @@ use crate::{ClientFingerprint, JoinedNames};
 ///
 /// ```
 /// use http::HeaderMap;
-/// use huginn_net::consistency::ClientBytes;
+/// use huginn_net_consistency::ClientBytes;
 /// use huginn_net_proxy::{FingerprintHeaders, Fingerprinter};
 ///
 /// let hello = include_bytes!("../../huginn-net-tls/hellos/curl-openssl.bin");

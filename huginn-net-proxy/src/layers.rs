@@ -2,15 +2,15 @@
 
 use std::collections::HashSet;
 
-use huginn_net::consistency::{ClientLayers, firm_system};
-use huginn_net::db::{ClientMatch, HttpMatch, TcpMatch};
-use huginn_net::http::Request;
-use huginn_net::http::http2::Akamai;
+use huginn_net_consistency::{ClientLayers, firm_system};
+use huginn_net_db::{ClientMatch, HttpMatch, TcpMatch};
+use huginn_net_http::Request;
+use huginn_net_http::http2::Akamai;
 
 /// What the layers of one connection match, and its first request. Every part is optional.
 ///
 /// [`with_request`](Self::with_request) joins them with any request of the connection, for
-/// [`check`](huginn_net::consistency::check). [`Fingerprinter::layers`](crate::Fingerprinter::layers) computes them from
+/// [`check`](huginn_net_consistency::check). [`Fingerprinter::layers`](crate::Fingerprinter::layers) computes them from
 /// bytes, [`ConnectionFingerprint::layers`](crate::ConnectionFingerprint::layers) has those of a connection.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -64,7 +64,7 @@ fn names(request: &Request) -> impl Iterator<Item = Vec<u8>> {
 /// until a header is removed.
 #[cfg(feature = "http")]
 pub(crate) fn parsed_request<B>(request: &http::Request<B>) -> Request {
-    use huginn_net::http::HttpVersion;
+    use huginn_net_http::HttpVersion;
 
     let version = match request.version() {
         http::Version::HTTP_09 => HttpVersion::Http09,

@@ -22,7 +22,7 @@ const FIXED_LEN: usize = 16;
 /// Read headers only from load balancers that you run: whoever sends one can claim any address and any fingerprint.
 ///
 /// ```
-/// use huginn_net::consistency::ClientBytes;
+/// use huginn_net_consistency::ClientBytes;
 /// use huginn_net_proxy::{Fingerprinter, ProxyHeader};
 ///
 /// let hello = include_bytes!("../../huginn-net-tls/hellos/curl-openssl.bin");

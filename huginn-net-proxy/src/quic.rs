@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use huginn_net::tls::{ClientHello, QuicVersion, Transport};
+use huginn_net_tls::{ClientHello, QuicVersion, Transport};
 use quinn::crypto::{
     ExportKeyingMaterialError, HeaderKey, KeyPair, Keys, PacketKey, ServerConfig, Session, UnsupportedVersion,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use huginn_net::tls::ClientHello;
+use huginn_net_tls::ClientHello;
 
 /// Targets by server name (RFC 6066, section 3), for a program that passes TLS through without ending it.
 ///
@@ -13,7 +13,7 @@ use huginn_net::tls::ClientHello;
 /// With Encrypted ClientHello (RFC 9849), the name is the public one of the outer hello.
 ///
 /// ```
-/// use huginn_net::tls::ClientHello;
+/// use huginn_net_tls::ClientHello;
 /// use huginn_net_proxy::SniRoutes;
 ///
 /// let routes = SniRoutes::new().with("www.example.test", 1).with("*.example.test", 2).with_default(3);
@@ -23,7 +23,7 @@ use huginn_net::tls::ClientHello;
 /// assert_eq!(routes.find(&hello), Some(&1));
 /// assert_eq!(routes.find_name(b"a.b.Example.test."), Some(&2));
 /// assert_eq!(routes.find_name(b"example.test"), Some(&3));
-/// # Ok::<(), huginn_net::tls::TlsError>(())
+/// # Ok::<(), huginn_net_tls::TlsError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct SniRoutes<T> {

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display};
 use std::sync::{Arc, OnceLock};
 
+use huginn_net_consistency::{ConnectivityCheck, Consistency};
 use huginn_net_core::{Conflict, Timestamp};
 use huginn_net_db::{
     ClientDatabase, ClientMatch, Database, Distance, HttpMatch, HttpParams, Label, SoftwareClaim,
@@ -17,8 +18,6 @@ use huginn_net_tls::{
     CertificateRequest, TlsCertificates, TlsClient, TlsHandshake, TlsServer, Transport, Version,
 };
 
-use crate::connectivity_check::ConnectivityCheck;
-use crate::consistency::Consistency;
 use crate::header_text::is_product_list;
 use crate::hosts::{Reasons, ToolFinding};
 use crate::limits::FIRST_TLS_SECS;
@@ -33,8 +32,8 @@ pub use crate::notices::{
     NoticeCounters, NoticeSettings, ScanNotice, ScanRemark, ScanSegments, ScanTarget, ServerMark,
     ServerMarks, TrafficNotice, TrafficNoticeKind, UnusualServerNotice,
 };
-pub use crate::system_check::SystemCheck;
 pub use crate::watch::Match;
+pub use huginn_net_consistency::SystemCheck;
 
 /// A finding with its flow and its time stamp.
 pub type Event = huginn_net_core::Event<Finding>;

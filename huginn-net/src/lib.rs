@@ -36,8 +36,6 @@ pub mod clients;
 mod community_id;
 mod configure;
 mod connection;
-mod connectivity_check;
-pub mod consistency;
 #[cfg(feature = "decrypt")]
 pub mod decrypt;
 mod event_limits;
@@ -54,7 +52,6 @@ mod observers;
 pub mod p0f;
 mod p0f_flow;
 mod parser_findings;
-mod quoted;
 pub mod record;
 mod scope;
 pub mod select;
@@ -62,7 +59,6 @@ pub mod select;
 #[path = "../../huginn-net-core/src/sizes.rs"]
 mod sizes;
 mod stages;
-mod system_check;
 pub mod watch;
 
 pub use configure::Configure;
@@ -74,6 +70,8 @@ pub use finding::{Event, Finding};
 pub use huginn_net_capture as capture;
 #[cfg(feature = "capture")]
 pub use huginn_net_capture::{CaptureError, CaptureReader};
+/// What does not fit together in one connection or request.
+pub use huginn_net_consistency as consistency;
 /// Frames, flows and the engine.
 pub use huginn_net_core as core;
 pub use huginn_net_core::{

@@ -98,18 +98,6 @@ pub(crate) const MAX_EVENT_MATCHES: usize = 16;
 /// Maximum number of matches of a flow, so that a flow takes at most 1 KiB to remember them.
 pub(crate) const MAX_FLOW_MATCHES: usize = 64;
 
-// Browsers.
-
-/// First version of Chromium with BoringSSL on every system. Earlier ones have NSS or OpenSSL on some.
-pub(crate) const MIN_BORINGSSL_CHROMIUM: u32 = 50;
-
-/// First versions of Chromium, Firefox and Safari that send Sec-Fetch headers in every release.
-pub(crate) const MIN_FETCH_METADATA_VERSIONS: [u32; 3] = [80, 90, 17];
-
-/// First version of Chromium whose navigations over TLS usually have Sec-CH-UA. Chrome sends it since 89, QtWebEngine
-/// since a version between 94 and 108.
-pub(crate) const MIN_CLIENT_HINTS_CHROMIUM: u32 = 110;
-
 /// Maximum length of the host name of a connection, in bytes: that of a domain name (RFC 1035, section 2.3.4).
 pub(crate) const MAX_HOST_BYTES: usize = 255;
 
@@ -142,12 +130,6 @@ pub(crate) const MAX_KIND_BYTES_PER_SECOND: u64 = 128 << 20;
 pub(crate) const MAX_RATED_HOSTS: usize = 1 << 16;
 
 // Quotations.
-
-/// Maximum length of a header that a verdict quotes, or of a value that an error quotes, in bytes.
-pub(crate) const MAX_QUOTED_BYTES: usize = 80;
-
-/// Bytes of a User-Agent that are searched for the names of robots. Real ones have fewer.
-pub(crate) const MAX_SEARCHED_USER_AGENT: usize = 512;
 
 /// Maximum number of cipher suites in a search. Their variants are not combined with those of another list, so this
 /// limit is higher than the others.

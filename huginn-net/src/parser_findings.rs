@@ -4,6 +4,10 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::Arc;
 
+use huginn_net_consistency::systems::is_firm;
+use huginn_net_consistency::{
+    self as consistency, ClientLayers, ConnectivityCheck, Consistency, Outcome, is_refuted,
+};
 use huginn_net_core::{Route, Side};
 use huginn_net_db::{ClientMatch, Database, Label, SoftwareClaim, TcpMatch};
 use huginn_net_http::http2::Akamai;
@@ -11,8 +15,6 @@ use huginn_net_http::{HttpEvent, HttpRequest, HttpResponse, HttpSignature, Reque
 use huginn_net_ssh::SshEvent;
 use huginn_net_tls::{TlsEvent, Transport, Version};
 
-use crate::connectivity_check::ConnectivityCheck;
-use crate::consistency::{self, ClientLayers, Consistency, Outcome};
 use crate::finding::{
     Clients, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, NoticeSettings, SshClientFinding,
     SshHandshakeFinding, SshServerFinding, TlsCertificatesFinding, TlsClientFinding, TlsHandshakeFinding,
@@ -22,7 +24,6 @@ use crate::hosts::{self, HttpUpdate, RequestFacts, TlsUpdate, Update};
 use crate::notices::{CertificateFacts, ServerFacts};
 use crate::observers::FlowOutput;
 use crate::scope::Scope;
-use crate::system_check::is_refuted;
 
 /// The operating systems that SYN and SYN+ACK of a connection matched.
 #[derive(Debug, Default)]
@@ -37,7 +38,7 @@ impl HandshakeSystems {
     pub(crate) fn set(&mut self, side: Side, found: &TcpMatch) {
         let Self { client, server, client_is_firm, server_is_firm } = self;
         *side.choose(client, server) = Some(Arc::clone(&found.label));
-        *side.choose(client_is_firm, server_is_firm) = hosts::is_firm(found);
+        *side.choose(client_is_firm, server_is_firm) = is_firm(found);
     }
 
     fn of(&self, side: Side) -> Option<&Arc<Label>> {

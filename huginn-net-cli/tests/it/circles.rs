@@ -13,7 +13,7 @@ const TO_DIVIDE: &str = "to be divided";
 /// The circles that are there: crate, folder, files and folders in it, and the reason. The name of a folder ends with a slash.
 #[rustfmt::skip]
 const CIRCLES: &[(&str, &str, &str, &str)] = &[
-    ("huginn-net", "", "alert/ blind_spots connection/ consistency/ event_limits/ finding hosts/ json/ notices/ observers/ p0f_flow parser_findings record/ select/ stages system_check watch/", TO_DIVIDE),
+    ("huginn-net", "", "alert/ blind_spots connection/ event_limits/ finding hosts/ json/ notices/ observers/ p0f_flow parser_findings record/ select/ stages watch/", TO_DIVIDE),
     ("huginn-net", "explain", "fingerprint hello quic", "a fingerprint is explained by its hello, and both report errors of texts"),
     ("huginn-net", "hosts", "tools update", TO_DIVIDE),
     ("huginn-net", "hosts/saved", "host profile", "a host has a profile, and both have the records of times and tools"),

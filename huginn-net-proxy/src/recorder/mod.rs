@@ -21,7 +21,7 @@ use crate::{Recording, RecordingStatus};
 /// ```
 /// use std::io::Read;
 ///
-/// use huginn_net::tls::ClientHello;
+/// use huginn_net_tls::ClientHello;
 /// use huginn_net_proxy::{Recorder, Recording};
 ///
 /// // Sent by curl with OpenSSL; a socket in a program.

@@ -1,6 +1,6 @@
 //! The end of the first HTTP request head.
 
-use huginn_net::http::http2::PREFACE;
+use huginn_net_http::http2::PREFACE;
 
 use super::Found;
 

@@ -11,7 +11,7 @@ use crate::MAX_RECORDED_BYTES;
 /// read as they arrive, and nothing is parsed before it is complete. Memory is at most the limit.
 ///
 /// ```
-/// use huginn_net::tls::ClientHello;
+/// use huginn_net_tls::ClientHello;
 /// use huginn_net_proxy::{Recording, RecordingStatus};
 ///
 /// // Sent by curl with OpenSSL, as it may arrive from a socket.
@@ -24,7 +24,7 @@ use crate::MAX_RECORDED_BYTES;
 /// let hello = recording.complete().expect("a complete recording");
 /// let hello = ClientHello::from_records(hello)?.expect("a complete hello").value;
 /// assert_eq!(hello.ja4().to_string(), "t13d3112h2_e8f1e7e78f70_b26ce05bbdd6");
-/// # Ok::<(), huginn_net::tls::TlsError>(())
+/// # Ok::<(), huginn_net_tls::TlsError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Recording {

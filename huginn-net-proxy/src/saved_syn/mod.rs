@@ -8,7 +8,7 @@ use std::io;
 #[cfg(target_os = "linux")]
 use std::os::fd::AsFd;
 
-use huginn_net::tcp::{TcpError, TcpSignature};
+use huginn_net_tcp::{TcpError, TcpSignature};
 
 /// The IP and TCP headers of the SYN that opened a connection, as Linux saves them for a listener with `TCP_SAVE_SYN`
 /// (Linux 4.3). No privilege is needed.
@@ -25,7 +25,7 @@ use huginn_net::tcp::{TcpError, TcpSignature};
 /// # #[cfg(target_os = "linux")] {
 /// use std::net::{TcpListener, TcpStream};
 ///
-/// use huginn_net::Database;
+/// use huginn_net_db::Database;
 /// use huginn_net_proxy::SavedSyn;
 ///
 /// let listener = TcpListener::bind("127.0.0.1:0")?;

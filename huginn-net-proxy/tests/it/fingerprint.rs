@@ -1,14 +1,14 @@
 //! Fingerprints of the bytes of real clients.
 
-use huginn_net::consistency::{ClientBytes, Outcome};
-use huginn_net::http::HttpVersion;
-use huginn_net::http::http2::Akamai;
-use huginn_net::tls::{ClientHello, Version};
-use huginn_net::{ClientDatabase, Database};
+use huginn_net_consistency::{ClientBytes, Outcome};
+use huginn_net_db::{ClientDatabase, Database};
+use huginn_net_http::HttpVersion;
+use huginn_net_http::http2::Akamai;
 use huginn_net_proxy::{
     ClientFingerprint, ConnectionFingerprint, ConnectionParts, Fingerprinter, JoinedNames, MAX_TEXT_LEN,
     Recorder, Recording,
 };
+use huginn_net_tls::{ClientHello, Version};
 
 use crate::{HELLO, HTTP1, HTTP2, in_tls_records};
 
@@ -128,7 +128,7 @@ fn requests_of_a_connection_have_own_verdicts() {
     assert_eq!((&second.tls, &second.http), (&first.tls, &first.http));
     // The signature of the first request says nothing of others.
     let layers = connection.layers();
-    let request = huginn_net::http::Request::parse(IMITATION).unwrap().unwrap().value;
+    let request = huginn_net_http::Request::parse(IMITATION).unwrap().unwrap().value;
     assert!(layers.with_request(layers.request.as_ref().unwrap()).http1 == layers.http1.as_ref());
     assert!(layers.with_request(&request).http1.is_none());
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use http::{HeaderMap, HeaderValue};
-use huginn_net::consistency::ClientBytes;
+use huginn_net_consistency::ClientBytes;
 use huginn_net_proxy::{ClientFingerprint, FingerprintField, FingerprintHeaders, Fingerprinter};
 
 use crate::{HELLO, HTTP1, HTTP2};

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use huginn_net::consistency::ClientBytes;
+use huginn_net_consistency::ClientBytes;
 use huginn_net_proxy::{
     ClientFingerprint, FINGERPRINT_TLV, Fingerprinter, MAX_TEXT_LEN, MAX_TLV_LEN, ProxyHeader,
 };

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use huginn_net::tls::{ClientHello, QuicFingerprint, QuicVersion};
 use huginn_net_proxy::{
     ConnectionFingerprint, ConnectionParts, Fingerprinter, QuicHandshake, QuicHelloRecorder,
 };
+use huginn_net_tls::{ClientHello, QuicFingerprint, QuicVersion};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ClientConfig, Connection, Endpoint, ServerConfig};
 use rcgen::{CertifiedKey, generate_simple_self_signed};

@@ -3,10 +3,10 @@
 #[cfg(target_os = "linux")]
 use std::time::Duration;
 
-use huginn_net::http::Request;
-use huginn_net::http::http2::Akamai;
-use huginn_net::tls::ClientHello;
+use huginn_net_http::Request;
+use huginn_net_http::http2::Akamai;
 use huginn_net_proxy::{MAX_RECORDED_BYTES, Recording, RecordingStatus};
+use huginn_net_tls::ClientHello;
 use proptest::prelude::*;
 
 use crate::{HELLO, HTTP1, HTTP2, in_tls_records, padded_hello};

@@ -5,9 +5,9 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::process::Command;
 
-use huginn_net::Database;
-use huginn_net::tcp::{IpVersion, Quirks};
+use huginn_net_db::Database;
 use huginn_net_proxy::SavedSyn;
+use huginn_net_tcp::{IpVersion, Quirks};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, connect, setsockopt, socket, sockopt};
 

@@ -10,13 +10,13 @@ use axum::http::StatusCode;
 use axum::routing::any;
 use axum::{Extension, Router};
 use http_body_util::BodyExt;
-use huginn_net::consistency::Outcome;
-use huginn_net::http::http2::Akamai;
-use huginn_net::tls::ClientHello;
+use huginn_net_consistency::Outcome;
+use huginn_net_http::http2::Akamai;
 use huginn_net_proxy::{
     ClientFingerprint, ConnectionParts, FingerprintAcceptor, FingerprintField, FingerprintHeaders,
     FingerprintLayer, ProxyHeader, Recorder, Recording, SavedSyn, SniRoutes,
 };
+use huginn_net_tls::ClientHello;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;

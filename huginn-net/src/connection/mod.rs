@@ -4,6 +4,7 @@ mod history;
 
 use std::sync::Arc;
 
+use huginn_net_consistency::{Consistency, Outcome};
 use huginn_net_core::{Event, FlowId, Interest, Route, Segment, Side, Timestamp, without_padding};
 use huginn_net_db::{ClientMatch, HttpMatch, Label, SoftwareName, SystemName};
 use huginn_net_http::Role;
@@ -13,7 +14,6 @@ use huginn_net_tls::{Certificate, Ja4, Version};
 
 pub use self::history::TcpHistory;
 use crate::Finding;
-use crate::consistency::{Consistency, Outcome};
 use crate::event_limits::TextLimit;
 use crate::finding::TlsClientFinding;
 use crate::limits::MAX_HOST_BYTES;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use huginn_net_consistency::systems;
 use huginn_net_core::Side;
 use huginn_net_db::{Label, SoftwareClaim, TcpMatch};
 use huginn_net_tcp::{ClockReading, Handshake, Quirks, TcpSignature};
@@ -10,7 +11,6 @@ use super::update::SoftwareMatch;
 use super::{HttpUpdate, Reasons};
 use crate::Scope;
 use crate::limits::{DATE_TOLERANCE, MAX_NEAR_HOPS, MIN_PORT_DECREASE};
-use crate::system_check;
 
 /// A SYN or SYN+ACK of a host.
 #[derive(Clone, Debug)]
@@ -160,7 +160,7 @@ impl TcpSeen {
 /// Scores software that does not run on the system; 0 if either is unknown.
 pub(super) fn score_software(software: &Label, system: Option<&Label>) -> Score {
     let mut score = Score::default();
-    if system.is_some_and(|system| !system_check::runs_on(software, system)) {
+    if system.is_some_and(|system| !systems::runs_on(software, system)) {
         score.add(4, Reasons::SOFTWARE);
     }
     score
@@ -258,7 +258,7 @@ pub(super) fn is_other_claimed(update: &HttpUpdate, system: Option<&Label>, scop
 /// Whether the system that HTTP names differs from the host's. For p0f, every name differs from an unknown system.
 fn is_other(system: Option<&Label>, claimed: &str, scope: Scope) -> bool {
     match scope {
-        Scope::Full => system.is_some_and(|system| !system_check::may_be(claimed, &system.name)),
+        Scope::Full => system.is_some_and(|system| !systems::may_be(claimed, &system.name)),
         Scope::P0f => system.is_none_or(|system| *claimed != *system.name),
     }
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use huginn_net_consistency::systems;
+use huginn_net_consistency::systems::{same_stack, system_from_family};
 use huginn_net_db::{SoftwareClaim, System};
 use huginn_net_http::Role;
 
-use super::stack::{same_stack, system_from_family};
 use super::{Contradiction, Explanation, HttpUpdate, Statement, TlsUpdate};
-use crate::system_check;
 
 /// A disagreement of TCP and another layer on the operating system of one sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Conflict {
         let software = &matched.filter(|found| found.claim == SoftwareClaim::Agrees)?.label;
         // Software that runs on most systems is not evidence.
         let says = match &*software.systems {
-            _ if system_check::runs_on(software, tcp) => return None,
+            _ if systems::runs_on(software, tcp) => return None,
             [System::Name(name)] => Arc::clone(name),
             [System::Class(class)] => format!("a {class} system").into(),
             _ => return None,

@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use huginn_net_consistency::systems::{same_stack, system_from_family};
 use huginn_net_db::System;
 use huginn_net_http::Role;
 use huginn_net_tcp::Handshake;
 
-use super::stack::{same_stack, system_from_family};
 use super::{
     Cause, Claim, Contradiction, Counted, Evidence, EvidenceLayer, Explanation, Grade, HostProfile,
     SoftwareSeen, Statement, Verdict,

@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use huginn_net_consistency::systems::{names_host, same_stack};
 use huginn_net_db::TcpMatch;
 
 use super::Conclusion;
-use super::stack::{names_host, same_stack};
 use crate::finding::ChangeFinding;
 use crate::limits::MAX_NAMED_SYSTEMS;
 

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use huginn_net_consistency::Consistency;
+use huginn_net_core::Quoted;
 use huginn_net_db::{ClientMatch, Label, SoftwareClaim, TcpMatch};
 use huginn_net_http::{HttpSignature, Request, Role, language, without_port};
 use huginn_net_tcp::{Clock, ClockReading, TcpSignature};
@@ -12,9 +14,8 @@ use super::asked_name;
 use super::clocks::P0fClock;
 use super::server_header;
 use super::tools::Tools;
-use crate::consistency::Consistency;
 use crate::finding::{HttpVerdict, ImitationNotice, MtuFinding, SystemCheck, TlsClientFinding};
-use crate::limits::{MAX_HOST_BYTES, MAX_LANGUAGE_TAG_LEN, MAX_QUOTED_BYTES, MAX_SOFTWARE_LEN};
+use crate::limits::{MAX_HOST_BYTES, MAX_LANGUAGE_TAG_LEN, MAX_SOFTWARE_LEN};
 use crate::notices::{Observed, ServerFacts};
 
 /// An update of [`Hosts`](crate::hosts::Hosts) for the host that is the subject of the event.
@@ -288,7 +289,7 @@ impl RequestFacts {
         let user_agent = request.user_agent();
         Self {
             name: request.host().and_then(host_name),
-            user_agent: user_agent.map(|text| text.get(..MAX_QUOTED_BYTES).unwrap_or(text).into()),
+            user_agent: user_agent.map(|text| text.get(..Quoted::MAX_BYTES).unwrap_or(text).into()),
             software: matched.map(|found| Arc::clone(&found.label.name)).or(by_settings),
             library: None,
             imitation,

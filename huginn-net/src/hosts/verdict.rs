@@ -3,14 +3,13 @@
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
+use huginn_net_consistency::Outcome;
+use huginn_net_consistency::systems::is_middlebox;
+use huginn_net_core::Quoted;
 use huginn_net_db::{Label, SoftwareClaim, SoftwareName, SystemName};
 use huginn_net_http::Role;
 use huginn_net_tcp::Handshake;
 use huginn_net_tls::{ClientFamily, Ja4};
-
-use super::stack::is_middlebox;
-use crate::consistency::Outcome;
-use crate::quoted::Quoted;
 
 /// The most likely operating system of a host, with its evidence. [`HostProfile::verdict`](crate::hosts::HostProfile::verdict) makes it.
 ///

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use huginn_net_core::Quoted;
 use huginn_net_core::{Event, IdleLimits, Timestamp, TransportKind};
 
 use super::by_proof::ByProof;
@@ -19,7 +20,6 @@ use crate::limits::{
     MAX_BEACON_SERIES, MAX_NOTICE_PACKETS, MIN_BEACON_CONNECTION_PERIOD_MILLIS, MIN_BEACON_PERIOD_MILLIS,
     MIN_BEACON_REGULAR_PERCENT, NOTICE_IDLE_SECS,
 };
-use crate::quoted::Quoted;
 
 /// Contacts of a client to a server at regular intervals.
 ///

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use huginn_net_consistency::Outcome;
 use huginn_net_core::{Side, StreamFlow};
 use huginn_net_ssh::SshPeers;
 use huginn_net_tcp::TcpFlow;
@@ -13,7 +14,6 @@ use super::progress::HandshakeProgress;
 use super::quic_content::QuicConnections;
 use super::stream_parsers::Parsers;
 use crate::connection::OpenConnection;
-use crate::consistency::Outcome;
 use crate::event_limits::Allowance;
 use crate::p0f_flow::P0fFlow;
 use crate::parser_findings::HandshakeSystems;

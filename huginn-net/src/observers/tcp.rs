@@ -1,5 +1,6 @@
 //! TCP fingerprints.
 
+use huginn_net_consistency::systems::is_middlebox;
 use huginn_net_core::{Interest, Origin, Protocol, Route, Segment, Side, TcpFlags, Timestamp};
 use huginn_net_db::Label;
 use huginn_net_tcp::{Mtu, TcpEvent, TcpFlow};
@@ -7,7 +8,7 @@ use huginn_net_tcp::{Mtu, TcpEvent, TcpFlow};
 use super::flow_state::ProtocolStates;
 use super::{FlowOutput, Observers};
 use crate::finding::{Finding, MtuFinding, TcpFinding};
-use crate::hosts::{self, TcpUpdate, Update};
+use crate::hosts::{TcpUpdate, Update};
 use crate::scope::Scope;
 
 impl Observers {
@@ -48,7 +49,7 @@ impl Observers {
             }
             match &finding.matched {
                 Some(found) if found.label.is_tool() => *by_tool = Some(side),
-                Some(found) if !hosts::is_middlebox(&found.label) => {
+                Some(found) if !is_middlebox(&found.label) => {
                     systems.set(side, found);
                 }
                 _ => {}

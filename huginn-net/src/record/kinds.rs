@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use huginn_net_consistency::Consistency;
 use huginn_net_core::{Side, Timestamp};
 use huginn_net_db::{BrowserImitation, ClientMatch, Label, NearestClient, Software};
 use huginn_net_http::language;
@@ -13,7 +14,6 @@ use super::describe::records;
 use super::text::{LimitedTexts, Text};
 use crate::alert::Alert;
 use crate::connection::Connection;
-use crate::consistency::Consistency;
 use crate::finding::{
     BeaconNotice, BeaconTarget, CertificateNames, ChangeFinding, HttpRequestFinding, HttpResponseFinding,
     ScanNotice, ScanTarget, SshClientFinding, SshHandshakeFinding, SshServerFinding, TcpFinding,

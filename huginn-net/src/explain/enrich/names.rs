@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use huginn_net_consistency::tls_contradicts;
 use huginn_net_db::{ClientMatch, Software};
 use huginn_net_tls::Ja3Hash;
 
 use crate::clients::{ClientValue, ClientValueKind};
-use crate::consistency::tls_contradicts;
 use crate::json::append;
 use crate::limits::MAX_KEPT_NAMES;
 use crate::record::SoftwareRecord;

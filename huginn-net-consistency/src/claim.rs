@@ -5,13 +5,21 @@ use std::{fmt, str};
 use huginn_net_db::{Database, HttpMatch, Software, SoftwareClaim};
 use huginn_net_http::http2::{Akamai, PseudoHeader};
 
-use crate::hosts::same_stack;
-use crate::limits::{MIN_BORINGSSL_CHROMIUM, MIN_CLIENT_HINTS_CHROMIUM, MIN_FETCH_METADATA_VERSIONS};
-use crate::system_check::may_be;
+use crate::systems::{may_be, same_stack};
+
+/// First version of Chromium with BoringSSL on every system. Earlier ones have NSS or OpenSSL on some.
+const MIN_BORINGSSL_CHROMIUM: u32 = 50;
+
+/// First versions of Chromium, Firefox and Safari that send Sec-Fetch headers in every release.
+const MIN_FETCH_METADATA_VERSIONS: [u32; 3] = [80, 90, 17];
+
+/// First version of Chromium whose navigations over TLS usually have Sec-CH-UA. Chrome sends it since 89, QtWebEngine
+/// since a version between 94 and 108.
+const MIN_CLIENT_HINTS_CHROMIUM: u32 = 110;
 
 /// A browser, by the network library that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Browser {
+pub(crate) enum Browser {
     /// Chromium and browsers based on it.
     Chromium,
     Firefox,
@@ -20,10 +28,10 @@ pub(super) enum Browser {
 }
 
 /// The browser and the system that a User-Agent claims.
-pub(super) struct BrowserClaim<'a> {
-    pub(super) browser: Browser,
+pub(crate) struct BrowserClaim<'a> {
+    pub(crate) browser: Browser,
     /// The major version of the browser; `None` if the User-Agent has none.
-    pub(super) version: Option<u32>,
+    pub(crate) version: Option<u32>,
     /// The name of the system in the database.
     system: Option<&'a str>,
 }
@@ -46,7 +54,7 @@ const PLATFORMS: [(&str, &[&str]); 4] = [
 impl<'a> BrowserClaim<'a> {
     /// Parses a User-Agent. `None` for programs that are not browsers or say so, such as robots, headless browsers and
     /// programs that embed a browser.
-    pub(super) fn parse(user_agent: &'a [u8], database: &'a Database) -> Option<Self> {
+    pub(crate) fn parse(user_agent: &'a [u8], database: &'a Database) -> Option<Self> {
         let text = str::from_utf8(user_agent).ok()?;
         let (platform, products) = text.strip_prefix("Mozilla/5.0 (")?.split_once(')')?;
         if platform.contains("compatible;") || platform.ends_with("; wv") {
@@ -78,7 +86,7 @@ impl<'a> BrowserClaim<'a> {
     }
 
     /// Whether the claimed version sends Sec-Fetch headers over TLS (Fetch Metadata Request Headers, W3C).
-    pub(super) fn sends_fetch_metadata(&self) -> bool {
+    pub(crate) fn sends_fetch_metadata(&self) -> bool {
         let [chromium, firefox, safari] = MIN_FETCH_METADATA_VERSIONS;
         let min = match self.browser {
             Browser::Chromium => chromium,
@@ -89,11 +97,11 @@ impl<'a> BrowserClaim<'a> {
     }
 
     /// Whether navigations of the claimed version have Sec-CH-UA over TLS (User-Agent Client Hints, WICG).
-    pub(super) fn sends_client_hints(&self) -> bool {
+    pub(crate) fn sends_client_hints(&self) -> bool {
         self.browser == Browser::Chromium && self.version >= Some(MIN_CLIENT_HINTS_CHROMIUM)
     }
 
-    pub(super) fn compare_tls(&self, software: &Software) -> Option<bool> {
+    pub(crate) fn compare_tls(&self, software: &Software) -> Option<bool> {
         let library = software.library.as_deref()?;
         let application = software.application.as_deref();
         match self.browser {
@@ -107,17 +115,17 @@ impl<'a> BrowserClaim<'a> {
     }
 
     /// Whether TLS is that of another program that no proxy is made of.
-    pub(super) fn has_tls_of_other_program(&self, software: &Software) -> bool {
+    pub(crate) fn has_tls_of_other_program(&self, software: &Software) -> bool {
         is_no_proxy(software) && self.compare_tls(software) == Some(false)
     }
 
     /// Whether HTTP/2 is that of another program that no proxy is made of.
-    pub(super) fn has_http2_of_other_program(&self, software: &Software) -> bool {
+    pub(crate) fn has_http2_of_other_program(&self, software: &Software) -> bool {
         is_no_proxy(software) && self.compare_http2(software) == Some(false)
     }
 
     /// Compares the candidates: a fingerprint that the browser can have agrees.
-    pub(super) fn compare_http2(&self, software: &Software) -> Option<bool> {
+    pub(crate) fn compare_http2(&self, software: &Software) -> Option<bool> {
         let is_browser = |name: &str| match self.browser {
             Browser::Chromium => is_chromium(name),
             Browser::Firefox => name.starts_with("Firefox"),
@@ -132,7 +140,7 @@ impl<'a> BrowserClaim<'a> {
     }
 
     /// Compares the order of the pseudo-header fields, which is the same in all versions of Chromium and of Firefox.
-    pub(super) fn compare_pseudo_headers(&self, akamai: &Akamai) -> Option<bool> {
+    pub(crate) fn compare_pseudo_headers(&self, akamai: &Akamai) -> Option<bool> {
         use PseudoHeader::{Authority, Method, Path, Scheme};
         let expected = match self.browser {
             Browser::Chromium => [Method, Authority, Scheme, Path],
@@ -144,7 +152,7 @@ impl<'a> BrowserClaim<'a> {
 
     /// Compares the software that the headers match. Another one contradicts only if the database has signatures of the
     /// browser itself, and the headers contradict these.
-    pub(super) fn compare_http1(&self, found: &HttpMatch) -> Option<bool> {
+    pub(crate) fn compare_http1(&self, found: &HttpMatch) -> Option<bool> {
         let label = &*found.label;
         if label.generic {
             return None;
@@ -158,20 +166,20 @@ impl<'a> BrowserClaim<'a> {
     }
 
     /// Whether the headers are those of another browser, and contradict the claimed one.
-    pub(super) fn is_other_browser(&self, found: &HttpMatch) -> bool {
+    pub(crate) fn is_other_browser(&self, found: &HttpMatch) -> bool {
         let name = &*found.label.name;
         let is_browser = is_chromium(name) || ["Firefox", "Safari", "Mozilla or Firefox"].contains(&name);
         is_browser && self.compare_http1(found) == Some(false)
     }
 
-    pub(super) fn compare_system(&self, observed: &str) -> Option<bool> {
+    pub(crate) fn compare_system(&self, observed: &str) -> Option<bool> {
         let claimed = self.system?;
         Some(may_be(claimed, observed) || same_stack(claimed, observed))
     }
 
     /// Compares Sec-CH-UA-Platform. Unknown platforms and systems say nothing, and neither does Android: browsers on it ask
     /// for the desktop site with the User-Agent of another system.
-    pub(super) fn compare_platform(&self, platform: &[u8]) -> Option<bool> {
+    pub(crate) fn compare_platform(&self, platform: &[u8]) -> Option<bool> {
         let platform = str::from_utf8(platform).ok()?.strip_prefix('"')?.strip_suffix('"')?;
         let (shown, _) = PLATFORMS.iter().find(|(name, _)| *name == platform)?;
         let system = self.system?;
@@ -181,7 +189,7 @@ impl<'a> BrowserClaim<'a> {
     }
 
     /// Compares Sec-CH-UA, which only Chromium sends, with its own version among the brands.
-    pub(super) fn compare_brands(&self, brands: &[u8]) -> Option<bool> {
+    pub(crate) fn compare_brands(&self, brands: &[u8]) -> Option<bool> {
         if self.browser != Browser::Chromium {
             return Some(false);
         }

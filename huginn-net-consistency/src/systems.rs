@@ -1,6 +1,6 @@
-//! Systems with a shared TCP stack, middleboxes, and the TLS libraries of one system.
+//! Operating systems: those with a shared TCP stack, middleboxes, those that software runs on, and those of a TLS library.
 
-use huginn_net_db::{Label, TcpMatch};
+use huginn_net_db::{Label, System, TcpMatch};
 use huginn_net_tls::ClientFamily;
 
 /// The groups of systems that have one TCP stack, by the names that databases give them.
@@ -11,7 +11,7 @@ const STACKS: [&[&str]; 3] =
 const APPLE: &str = "macOS or iOS";
 
 /// Whether two systems have the same TCP stack.
-pub(crate) fn same_stack(one: &str, other: &str) -> bool {
+pub fn same_stack(one: &str, other: &str) -> bool {
     one == other || STACKS.iter().any(|stack| stack.contains(&one) && stack.contains(&other))
 }
 
@@ -28,12 +28,12 @@ const MIDDLEBOXES: [&str; 7] = [
 ];
 
 /// Whether a label is a middlebox, which hides the system of the host behind it.
-pub(crate) fn is_middlebox(label: &Label) -> bool {
+pub fn is_middlebox(label: &Label) -> bool {
     MIDDLEBOXES.contains(&&*label.name)
 }
 
 /// Whether a match identifies a system: neither fuzzy nor generic, and neither a tool nor a middlebox.
-pub(crate) fn is_firm(found: &TcpMatch) -> bool {
+pub fn is_firm(found: &TcpMatch) -> bool {
     let TcpMatch { label, fuzzy, .. } = found;
     !fuzzy && !label.generic && !label.is_tool() && !is_middlebox(label)
 }
@@ -42,17 +42,31 @@ pub(crate) fn is_firm(found: &TcpMatch) -> bool {
 const PROGRAM_STACKS: [&str; 5] = ["gVisor", "iPXE", "lwIP", "passt", "smoltcp"];
 
 /// Whether a match names the system of a host exactly: it identifies one system, whose stack is that of its kernel.
-pub(super) fn names_host(found: &TcpMatch) -> bool {
+pub fn names_host(found: &TcpMatch) -> bool {
     let name = &*found.label.name;
     let is_one_system = !name.contains(" or ") || STACKS.iter().any(|stack| stack.contains(&name));
     is_firm(found) && is_one_system && !PROGRAM_STACKS.contains(&name)
 }
 
 /// The system that a TLS library is part of.
-pub(super) fn system_from_family(family: ClientFamily) -> Option<&'static str> {
+pub fn system_from_family(family: ClientFamily) -> Option<&'static str> {
     match family {
         ClientFamily::Apple => Some(APPLE),
         ClientFamily::Schannel => Some("Windows"),
         _ => None,
     }
+}
+
+/// Whether a system with the claimed name may have the TCP stack of that name: Android has the stack of Linux, Xbox that
+/// of Windows.
+pub fn may_be(claimed: &str, observed: &str) -> bool {
+    claimed == observed || matches!((claimed, observed), ("Android", "Linux") | ("Xbox", "Windows"))
+}
+
+/// Whether software is known to run on a system.
+pub fn runs_on(software: &Label, system: &Label) -> bool {
+    software.systems.iter().any(|known| match known {
+        System::Name(name) => system.name == *name,
+        System::Class(class) => system.class.as_ref() == Some(class),
+    })
 }

@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use huginn_net_db::{Database, HttpMatch, Label, SoftwareClaim, System};
+use huginn_net_db::{Database, HttpMatch, Label, SoftwareClaim};
 use huginn_net_http::{HttpSignature, HttpVersion};
 use memchr::memmem;
 
 use crate::connectivity_check::ConnectivityCheck;
-use crate::consistency::has_proxy_header;
-use crate::limits::MAX_SEARCHED_USER_AGENT;
+use crate::headers::has_proxy_header;
+use crate::systems::{may_be, runs_on};
 
 /// The operating system that an HTTP head claims, and whether TCP agrees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct SystemCheck {
     /// The system that the User-Agent names: the first `ua_os` text of the database that it contains.
     pub claimed: Option<Arc<str>>,
@@ -30,7 +29,7 @@ pub struct SystemCheck {
 impl SystemCheck {
     /// As [`Self::compare`], without contradictions by User-Agents that programs on any system send, or that a proxy may have
     /// forwarded. `check`: the request is a connectivity check, whose User-Agent may name another system than its own.
-    pub(crate) fn compare_evidence(
+    pub fn compare_evidence(
         head: &HttpSignature,
         user_agent: Option<&[u8]>,
         check: Option<ConnectivityCheck>,
@@ -64,7 +63,7 @@ impl SystemCheck {
     }
 
     /// Compares the systems that the User-Agent and the label of the software name with the system of the handshake.
-    pub(crate) fn compare(
+    pub fn compare(
         user_agent: Option<&[u8]>,
         software: Option<&Label>,
         system: Option<&Label>,
@@ -84,11 +83,8 @@ impl SystemCheck {
     }
 }
 
-/// Whether a system with the claimed name may have the TCP stack of that name: Android has the stack of Linux, Xbox that
-/// of Windows.
-pub(crate) fn may_be(claimed: &str, observed: &str) -> bool {
-    claimed == observed || matches!((claimed, observed), ("Android", "Linux") | ("Xbox", "Windows"))
-}
+/// Bytes of a User-Agent that are searched for the names of robots. Real ones have fewer.
+const MAX_SEARCHED_USER_AGENT: usize = 512;
 
 /// Texts in the User-Agents of robots, in lower case. Robots on Linux claim to be phones and desktop browsers.
 const ROBOTS: [&[u8]; 10] = [
@@ -127,18 +123,10 @@ fn is_borrowed(user_agent: &[u8], software: Option<&HttpMatch>) -> bool {
 
 /// Whether a match is refuted: the head names a program of its own, and the handshake shows a system that the software does not
 /// run on.
-pub(crate) fn is_refuted(found: &HttpMatch, system: Option<&Label>) -> bool {
+pub fn is_refuted(found: &HttpMatch, system: Option<&Label>) -> bool {
     found.claim == SoftwareClaim::Custom
         && !found.label.systems.is_empty()
         && system.is_some_and(|system| !runs_on(&found.label, system))
-}
-
-/// Whether software is known to run on a system.
-pub(crate) fn runs_on(software: &Label, system: &Label) -> bool {
-    software.systems.iter().any(|known| match known {
-        System::Name(name) => system.name == *name,
-        System::Class(class) => system.class.as_ref() == Some(class),
-    })
 }
 
 #[cfg(test)]

@@ -4,29 +4,32 @@
 //! has the bytes of all layers:
 //!
 //! ```
-//! use huginn_net::consistency::{ClientBytes, Outcome};
-//! use huginn_net::{ClientDatabase, Database};
+//! use huginn_net_consistency::{ClientBytes, Outcome};
+//! use huginn_net_db::{ClientDatabase, Database};
 //!
 //! let request = b"GET / HTTP/1.1\r\nHost: www.example.org\r\n\
 //!     User-Agent: Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36\r\n\
 //!     Accept: */*\r\n\r\n";
 //! let client = ClientBytes {
 //!     // Sent by curl 7.88.1 with OpenSSL 3.0.
-//!     tls: Some(include_bytes!("../../../huginn-net-tls/hellos/curl-openssl.bin")),
+//!     tls: Some(include_bytes!("../../huginn-net-tls/hellos/curl-openssl.bin")),
 //!     http: Some(request),
 //!     ..ClientBytes::default()
 //! };
 //! let found = client.check(&Database::builtin(), ClientDatabase::builtin())?;
 //! assert_eq!(found.outcome, Outcome::Imitation);
 //! assert!(found.to_string().starts_with("imitation: User-Agent says Chromium 131 on Windows; TLS is libcurl"));
-//! # Ok::<(), huginn_net::consistency::ClientBytesError>(())
+//! # Ok::<(), huginn_net_consistency::ClientBytesError>(())
 //! ```
 //!
 //! [`check`] takes parsed layers instead, for example those of a proxy that parsed them already.
 
 mod bytes;
 mod claim;
+mod connectivity_check;
 mod headers;
+mod system_check;
+pub mod systems;
 
 use std::fmt;
 use std::str::FromStr;
@@ -34,14 +37,13 @@ use std::str::FromStr;
 use huginn_net_db::{Database, HttpMatch, Label, Software, TcpMatch};
 use huginn_net_http::http2::Akamai;
 use huginn_net_http::{HttpVersion, Request};
+use huginn_net_wire::Quoted;
 
-pub use self::bytes::{ClientBytes, ClientBytesError};
-use self::claim::{Browser, BrowserClaim};
-use self::headers::RequestHeaders;
-pub(crate) use self::headers::has_proxy_header;
-use crate::connectivity_check::ConnectivityCheck;
-use crate::hosts;
-use crate::quoted::Quoted;
+pub use bytes::{ClientBytes, ClientBytesError};
+use claim::{Browser, BrowserClaim};
+pub use connectivity_check::ConnectivityCheck;
+use headers::RequestHeaders;
+pub use system_check::{SystemCheck, is_refuted};
 
 /// The parsed layers of one connection. Every part is optional.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,14 +65,13 @@ pub struct ClientLayers<'a> {
 /// The operating system of a match that is certain enough to contradict a claim: neither fuzzy nor generic, and neither a
 /// tool nor a middlebox.
 pub fn firm_system(found: &TcpMatch) -> Option<&Label> {
-    hosts::is_firm(found).then_some(&*found.label)
+    systems::is_firm(found).then_some(&*found.label)
 }
 
 /// Whether the layers of a client fit each other, with the reasons.
 ///
 /// [`Display`](fmt::Display) writes outcome and reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Consistency {
     /// The conclusion.
     pub outcome: Outcome,
@@ -243,8 +244,8 @@ pub fn check(layers: &ClientLayers<'_>, database: &Database) -> Consistency {
 /// no proxy is made of; or `None`.
 ///
 /// ```
-/// use huginn_net::consistency::tls_contradicts;
-/// use huginn_net::{ClientDatabase, Database};
+/// use huginn_net_consistency::tls_contradicts;
+/// use huginn_net_db::{ClientDatabase, Database};
 ///
 /// // Of curl.
 /// let found = ClientDatabase::builtin().match_ja4("t13d3112h2_e8f1e7e78f70_b26ce05bbdd6".parse()?).expect("known");

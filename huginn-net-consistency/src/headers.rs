@@ -22,24 +22,24 @@ pub(crate) fn has_proxy_header(headers: &Headers) -> bool {
 }
 
 /// The headers of a request.
-pub(super) struct RequestHeaders<'a> {
+pub(crate) struct RequestHeaders<'a> {
     request: &'a Request,
 }
 
 impl<'a> RequestHeaders<'a> {
-    pub(super) fn new(request: &'a Request) -> Self {
+    pub(crate) fn new(request: &'a Request) -> Self {
         Self { request }
     }
 
     /// Whether a header shows that a proxy forwarded the request.
-    pub(super) fn is_forwarded(&self) -> bool {
+    pub(crate) fn is_forwarded(&self) -> bool {
         ["Via", "Forwarded", "X-Forwarded-For"].iter().any(|name| self.has(name))
             || has_proxy_header(self.request.headers())
     }
 
     /// Whether the request has none of Accept, Accept-Language and Accept-Encoding. Every request of a browser has at least
     /// one of them, except those that ask a proxy for a connection (CONNECT).
-    pub(super) fn lack_accept(&self) -> bool {
+    pub(crate) fn lack_accept(&self) -> bool {
         let names = ["Accept", "Accept-Language", "Accept-Encoding"];
         let has_any = names.iter().any(|name| self.has(name));
         !has_any && self.request.method() != b"CONNECT" && !self.request.headers().is_cut()
@@ -47,7 +47,7 @@ impl<'a> RequestHeaders<'a> {
 
     /// Whether the request has nothing but Host, User-Agent, and headers that describe its body or that pages cause. Every
     /// request of Chromium and Firefox has Connection or Accept-Encoding, even if a proxy or a filter removes one of them.
-    pub(super) fn is_bare(&self) -> bool {
+    pub(crate) fn is_bare(&self) -> bool {
         let names = ["Host", "User-Agent", "Content-Length", "Content-Type", "Cookie", "Referer"];
         let headers = self.request.headers();
         !headers.is_cut() && headers.iter().all(|header| names.iter().any(|name| header.is(name)))
@@ -65,7 +65,7 @@ impl<'a> RequestHeaders<'a> {
     ///
     /// `Some(true)` if they identify the browser, `Some(false)` if the browser cannot send this order. Proxies may sort
     /// headers: Go's `net/http` does.
-    pub(super) fn compare_order(&self, claim: &BrowserClaim<'_>) -> Option<bool> {
+    pub(crate) fn compare_order(&self, claim: &BrowserClaim<'_>) -> Option<bool> {
         if self.is_for_media() {
             return None;
         }
@@ -95,7 +95,7 @@ impl<'a> RequestHeaders<'a> {
     }
 
     /// Whether a header is missing that the claimed browser always sends with GET over TLS.
-    pub(super) fn lack_fetch_metadata(&self, claim: &BrowserClaim<'_>) -> bool {
+    pub(crate) fn lack_fetch_metadata(&self, claim: &BrowserClaim<'_>) -> bool {
         // WebSocket handshakes also have fewer headers.
         let may_lack = self.request.method() != b"GET" || self.has("Upgrade");
         let names = ["Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site"];
@@ -104,7 +104,7 @@ impl<'a> RequestHeaders<'a> {
 
     /// Whether a navigation has no Sec-CH-UA, which the claimed browser sends over TLS unless a policy or disabled
     /// JavaScript prevents it.
-    pub(super) fn lack_client_hints(&self, claim: &BrowserClaim<'_>) -> bool {
+    pub(crate) fn lack_client_hints(&self, claim: &BrowserClaim<'_>) -> bool {
         let navigates = self.request.header("Sec-Fetch-Mode") == Some(b"navigate");
         claim.sends_client_hints() && navigates && !self.has("Sec-CH-UA")
     }

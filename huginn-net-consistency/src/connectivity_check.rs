@@ -8,9 +8,9 @@ use memchr::memrchr;
 
 /// A connectivity check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ConnectivityCheck {
+pub struct ConnectivityCheck {
     /// The name of the system that sends it. `None` if several do.
-    pub(crate) system: Option<&'static str>,
+    pub system: Option<&'static str>,
 }
 
 /// The last segments of the paths of connectivity checks, with their sources.
@@ -60,7 +60,7 @@ const BROWSER_HEADERS: [&str; 4] = ["Accept-Language", "Cookie", "Referer", "Sec
 
 impl ConnectivityCheck {
     /// Recognises a check by its method, its path, its User-Agent and its headers, whatever host it asks.
-    pub(crate) fn from_request(request: &Request) -> Option<Self> {
+    pub fn from_request(request: &Request) -> Option<Self> {
         let path = request.target().split(|byte| matches!(byte, b'?' | b'#')).next()?;
         let segment = path.get(memrchr(b'/', path)?.saturating_add(1)..)?;
         if !PATHS.contains(&segment) || request.method() != b"GET" {
