@@ -4,10 +4,10 @@ use huginn_net_wire::Side;
 
 use crate::certificate::{Certificate, CertificateMessage};
 use crate::hello::{ClientHello, ServerHello, Version};
-use crate::names;
 #[cfg(feature = "packets")]
 use crate::quic::QuicClose;
 use crate::quic::{QuicClient, QuicServer};
+use crate::{Transport, names};
 
 /// An event of a [`TlsObserver`](crate::TlsObserver). Its subject is the sender; of a [`TlsHandshake`], the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub struct TlsServer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsCertificates {
+    /// The transport of the handshake.
+    pub transport: Transport,
     /// The certificates in their order, that of the sender first; none of a client that has none.
     pub certificates: Vec<Certificate>,
     /// Whether the message has more of them, see [`CertificateMessage::has_more`](crate::CertificateMessage::has_more).
@@ -68,6 +70,8 @@ pub struct TlsCertificates {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TlsHandshake {
+    /// The transport.
+    pub transport: Transport,
     /// Whether the handshake completed. Up to TLS 1.2 and DTLS 1.2: each side sent a message after its ChangeCipherSpec. TLS 1.3:
     /// the client answered the encrypted messages of the server with more than an alert; DTLS 1.3: the client sent application
     /// data. Whether the server accepts a certificate of the client is then still open.
@@ -107,6 +111,7 @@ impl TlsHandshake {
         let alert =
             description.map(|description| TlsAlert { sender: close.sender, code: Some((2, description)) });
         Self {
+            transport: Transport::Quic,
             retry: close.retry,
             alerts: alert.into_iter().collect(),
             quic_error: Some(close.code),
@@ -151,14 +156,24 @@ pub struct TlsAlert {
 
 impl TlsCertificates {
     /// Creates the certificates of a side, for tests and own parsers.
-    pub fn new(certificates: Vec<Certificate>, has_more: bool, server_name: Option<&[u8]>) -> Self {
-        Self { certificates, has_more, server_name: server_name.map(Into::into), decrypted: false }
+    pub fn new(
+        transport: Transport,
+        certificates: Vec<Certificate>,
+        has_more: bool,
+        server_name: Option<&[u8]>,
+    ) -> Self {
+        let server_name = server_name.map(Into::into);
+        Self { transport, certificates, has_more, server_name, decrypted: false }
     }
 
     /// The certificates of a message, and for a server the name that the client asked for.
-    pub(crate) fn from_message(message: CertificateMessage<'_>, server_name: Option<&[u8]>) -> Self {
+    pub(crate) fn from_message(
+        transport: Transport,
+        message: CertificateMessage<'_>,
+        server_name: Option<&[u8]>,
+    ) -> Self {
         let certificates = message.certificates().map(Certificate::from_der).collect();
-        Self::new(certificates, message.has_more(), server_name)
+        Self::new(transport, certificates, message.has_more(), server_name)
     }
 }
 

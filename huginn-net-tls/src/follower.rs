@@ -10,8 +10,8 @@ use crate::event::{KeyExchange, Resumption, TlsAlert, TlsCertificates, TlsEvent,
 use crate::hello::handshake::{HEADER_LEN, SERVER_HELLO_DONE, SERVER_KEY_EXCHANGE};
 use crate::hello::{AlpnList, ClientHello, Extensions, Hello, ServerHello, extension_type};
 use crate::limits::MAX_ALERTS;
-use crate::names;
 use crate::record::{ALERT, HANDSHAKE, Item};
+use crate::{Transport, names};
 
 /// The state of a handshake from the ClientHello to its end.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct Follower {
     client_side: Side,
     client: ClientFacts,
     has_client_hello: bool,
+    /// That of the hellos.
+    transport: Transport,
     found: TlsHandshake,
     cipher_suite: u16,
     /// Whether the messages after the ServerHello are encrypted, as in TLS 1.3.
@@ -43,6 +45,7 @@ impl Default for Follower {
             client_side: Side::Client,
             client: ClientFacts::default(),
             has_client_hello: false,
+            transport: Transport::default(),
             found: TlsHandshake::default(),
             cipher_suite: 0,
             is_encrypted: false,
@@ -140,9 +143,11 @@ impl Follower {
     fn on_client_hello(&mut self, sender: Side, hello: &ClientHello<'_>) {
         (self.client_side, self.client) = (sender, ClientFacts::new(hello));
         self.has_client_hello = true;
+        self.transport = hello.transport();
     }
 
     fn on_server_hello(&mut self, hello: &ServerHello<'_>) {
+        self.transport = hello.transport();
         if hello.is_retry_request() {
             self.found.retry = true;
             return;
@@ -194,7 +199,7 @@ impl Follower {
             return None;
         }
         let server_name = self.client.server_name.as_deref().filter(|_| role == Side::Server);
-        Some(TlsCertificates::from_message(message(), server_name))
+        Some(TlsCertificates::from_message(self.transport, message(), server_name))
     }
 
     /// Sets whether the handshake messages of the client are decrypted.
@@ -323,7 +328,7 @@ impl Follower {
         if self.lacks_bytes {
             return;
         }
-        let found = TlsHandshake { completed, ..std::mem::take(&mut self.found) };
+        let found = TlsHandshake { transport: self.transport, completed, ..std::mem::take(&mut self.found) };
         emit(self.server_side(), TlsEvent::Handshake(Box::new(found)));
     }
 }

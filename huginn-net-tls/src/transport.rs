@@ -3,9 +3,10 @@
 use std::fmt;
 
 /// The transport of a handshake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Transport {
     /// TLS over TCP or another stream.
+    #[default]
     Tcp,
     /// QUIC (RFC 9001).
     Quic,

@@ -14,9 +14,7 @@ use huginn_net_http::http3::Http3Fingerprint;
 use huginn_net_http::{Header, HttpSignature, HttpVersion, Request, Response, Role};
 use huginn_net_ssh::{Negotiation, SshPeer};
 use huginn_net_tcp::{Mtu, TcpSignature, Uptime};
-use huginn_net_tls::{
-    CertificateRequest, TlsCertificates, TlsClient, TlsHandshake, TlsServer, Transport, Version,
-};
+use huginn_net_tls::{CertificateRequest, TlsCertificates, TlsClient, TlsHandshake, TlsServer, Version};
 
 use crate::header_text::is_product_list;
 use crate::hosts::{Reasons, ToolFinding};
@@ -366,8 +364,6 @@ impl TlsServerFinding {
 pub struct TlsHandshakeFinding {
     /// What its records show.
     pub handshake: TlsHandshake,
-    /// What carries the records.
-    pub transport: Transport,
     /// Whether a part of it was sent encrypted, and read with a logged secret.
     pub decrypted: bool,
     pub(crate) text_limit: TextLimit,
@@ -405,8 +401,6 @@ impl TlsHandshakeFinding {
 pub struct TlsCertificatesFinding {
     /// The certificates, that of the sender first.
     pub certificates: TlsCertificates,
-    /// What carries their message.
-    pub transport: Transport,
     /// Whether they were sent encrypted, and read with a logged secret.
     pub decrypted: bool,
     pub(crate) text_limit: TextLimit,

@@ -13,7 +13,7 @@ use huginn_net_db::{ClientMatch, Database, Label, SoftwareClaim, TcpMatch};
 use huginn_net_http::http2::Akamai;
 use huginn_net_http::{HttpEvent, HttpRequest, HttpResponse, HttpSignature, Request, Role};
 use huginn_net_ssh::SshEvent;
-use huginn_net_tls::{TlsEvent, Transport, Version};
+use huginn_net_tls::{TlsEvent, Version};
 
 use crate::finding::{
     Clients, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, NoticeSettings, SshClientFinding,
@@ -238,13 +238,11 @@ impl ParserFindings<'_> {
         HttpVerdict::new(signature, matched, check, system, database, *scope, clients.text_limit)
     }
 
-    /// Converts an event of TLS; `decrypted` if the connection is inside an encrypted one. `transport` is DTLS for all of UDP: hellos,
-    /// and the end of a handshake of QUIC, have their own.
+    /// Converts an event of TLS; `decrypted` if the connection is inside an encrypted one.
     pub(crate) fn on_tls(
         &self,
         side: Side,
         event: TlsEvent,
-        transport: Transport,
         decrypted: bool,
         emit: &mut dyn FnMut(Side, FlowOutput),
     ) {
@@ -273,14 +271,13 @@ impl ParserFindings<'_> {
             TlsEvent::Handshake(found) => {
                 let (handshake, text_limit) = (*found, self.settings.clients.text_limit);
                 let decrypted = decrypted || handshake.decrypted;
-                let transport = handshake.quic_error.map_or(transport, |_| Transport::Quic);
-                let finding = TlsHandshakeFinding { handshake, transport, decrypted, text_limit };
+                let finding = TlsHandshakeFinding { handshake, decrypted, text_limit };
                 (None, Finding::TlsHandshake(Box::new(finding)))
             }
             TlsEvent::Certificates(certificates) => {
                 let text_limit = self.settings.clients.text_limit;
                 let decrypted = decrypted || certificates.decrypted;
-                let finding = TlsCertificatesFinding { certificates, transport, decrypted, text_limit };
+                let finding = TlsCertificatesFinding { certificates, decrypted, text_limit };
                 (None, Finding::TlsCertificates(Box::new(finding)))
             }
             _ => return,

@@ -5,7 +5,6 @@ use huginn_net_core::{Event, FlowId, PacketRef};
 use huginn_net_core::{Interest, Origin, Segment, Side};
 #[cfg(feature = "decrypt")]
 use huginn_net_tls::TlsCounters;
-use huginn_net_tls::Transport;
 
 #[cfg(feature = "decrypt")]
 use super::ProtocolCounters;
@@ -50,7 +49,7 @@ impl Observers {
                 QuicConnections::on_hello(quic, origin.subject, payload, &event);
                 if tls {
                     let emit = &mut |subject, output| emit(Origin { subject, ..origin }, output);
-                    findings.on_tls(origin.subject, event, Transport::Dtls, false, emit);
+                    findings.on_tls(origin.subject, event, false, emit);
                 }
             });
             let Some(quic) = quic else { return Interest::More };
@@ -71,7 +70,7 @@ impl Observers {
         }
         tls_udp.on_datagram(payload, sender, &mut state.tls, &mut counters.tls, &mut |origin, event| {
             let emit = &mut |subject, output| emit(Origin { subject, ..origin }, output);
-            findings.on_tls(origin.subject, event, Transport::Dtls, false, emit);
+            findings.on_tls(origin.subject, event, false, emit);
         })
     }
 

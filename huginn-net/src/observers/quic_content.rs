@@ -200,7 +200,7 @@ pub(super) fn report(
 ) {
     match event {
         ContentEvent::Http(event) => findings.on_http(side, event, true, emit),
-        ContentEvent::Tls(event) => findings.on_tls(side, event, Transport::Quic, true, emit),
+        ContentEvent::Tls(event) => findings.on_tls(side, event, true, emit),
         ContentEvent::Message(..) | ContentEvent::Alert(_) => {}
     }
 }

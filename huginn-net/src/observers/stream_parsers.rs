@@ -3,7 +3,7 @@
 use huginn_net_core::{Conflict, Event, ParserSet, ParserSlot, ParserVisitor, Route, Side, StreamInput};
 use huginn_net_http::{HttpCounters, HttpParser};
 use huginn_net_ssh::{SshParser, SshParserCounters, SshPeerCounters, SshPeers};
-use huginn_net_tls::{TlsCounters, TlsParser, TlsParserSettings, Transport};
+use huginn_net_tls::{TlsCounters, TlsParser, TlsParserSettings};
 
 use super::FlowOutput;
 #[cfg(feature = "decrypt")]
@@ -147,10 +147,10 @@ impl ParserReader<'_> {
         let mut found = TlsContentCounters::default();
         let mut handshake = parsers.tls.parser_mut();
         read(slot, &mut found, &mut |side, event| {
-            let mut on_tls = |side, event| findings.on_tls(side, event, Transport::Tcp, false, emit);
+            let mut on_tls = |side, event| findings.on_tls(side, event, false, emit);
             match (event, &mut handshake) {
                 (ContentEvent::Http(event), _) => findings.on_http(side, event, true, emit),
-                (ContentEvent::Tls(event), _) => findings.on_tls(side, event, Transport::Tcp, true, emit),
+                (ContentEvent::Tls(event), _) => findings.on_tls(side, event, true, emit),
                 (ContentEvent::Message(kind, body), Some(handshake)) => {
                     handshake.on_decrypted_message(side, kind, &body, tls, &mut on_tls);
                 }
@@ -195,9 +195,7 @@ impl ParserReader<'_> {
             slot.on_data(input, counters, &mut &mut *emit)
         });
         let Self { findings, tls, ssh, peers, ssh_peers, .. } = self;
-        parsers.tls.on_data(input, tls, &mut |side, event| {
-            findings.on_tls(side, event, Transport::Tcp, false, emit)
-        });
+        parsers.tls.on_data(input, tls, &mut |side, event| findings.on_tls(side, event, false, emit));
         let clients = &findings.settings.clients;
         if input.conflict().is_some() {
             // The peers of the connection are those of the delivered content.

@@ -372,7 +372,7 @@ impl<'a> TlsHandshakeRecord<'a> {
             !request.has_more_authorities() && request.authorities().all(|name| name.text().is_some())
         };
         Self {
-            transport: finding.transport.name().into(),
+            transport: finding.handshake.transport.name().into(),
             completed: found.completed,
             decrypted: finding.decrypted.then_some(true),
             version: found.version.map(Text::version),
@@ -441,7 +441,7 @@ impl<'a> TlsCertificatesRecord<'a> {
     ) -> Self {
         let TlsCertificates { certificates, has_more, .. } = &finding.certificates;
         Self {
-            transport: finding.transport.name().into(),
+            transport: finding.certificates.transport.name().into(),
             decrypted: finding.decrypted.then_some(true),
             certificates: certificates.iter().map(|found| CertificateRecord::new(found, texts)).collect(),
             has_more_certificates: *has_more,
@@ -539,8 +539,12 @@ mod tests {
 
     fn finding(certificates: &[Certificate], limit: TextLimit) -> TlsCertificatesFinding {
         TlsCertificatesFinding {
-            certificates: TlsCertificates::new(certificates.to_vec(), true, Some(b"www.example.com")),
-            transport: Transport::Tcp,
+            certificates: TlsCertificates::new(
+                Transport::Tcp,
+                certificates.to_vec(),
+                true,
+                Some(b"www.example.com"),
+            ),
             decrypted: false,
             text_limit: limit,
         }
