@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "dependencies.md"
 # Not shipped: load generators and measurements.
 OURS_ONLY = {"huginn-lab", "huginn-net-benches"}
-HEAD = "| crate | for | used by | has |\n|---|---|---|---|\n"
+HEAD = "| crate | for | has |\n|---|---|---|\n"
 ROW = re.compile(r"^\| `([^`]+)` \| (.*?) \| ", re.MULTILINE)
 
 
@@ -32,13 +32,13 @@ def main() -> None:
             package = packages[dependency["pkg"]]
             is_shipped = any(kind["kind"] in (None, "build") for kind in dependency["dep_kinds"])
             if package["source"] and is_shipped:
-                rows.setdefault(package["name"], (package, set()))[1].add(user.removeprefix("huginn-net-"))
+                rows[package["name"]] = package
     page = PAGE.read_text()
     # The table ends the page.
     begin = page.index(HEAD) + len(HEAD)
     reasons = dict(ROW.findall(page[begin:]))
     if "--write" in sys.argv:
-        table = [row(name, reasons.get(name, ""), *found) for name, found in sorted(rows.items())]
+        table = [row(name, reasons.get(name, ""), package) for name, package in sorted(rows.items())]
         PAGE.write_text(page[:begin] + "\n".join(table) + "\n")
         return
     problems = [f"no row for {name}" for name in rows if name not in reasons]
@@ -49,14 +49,13 @@ def main() -> None:
     print(f"{len(rows)} dependencies have reasons")
 
 
-def row(name: str, reason: str, package: dict, users: set) -> str:
+def row(name: str, reason: str, package: dict) -> str:
     folder = pathlib.Path(package["manifest_path"]).parent
     sources = (path.read_text(errors="replace") for path in (folder / "src").rglob("*.rs"))
     has_unsafe = any(re.search(r"\bunsafe\s*(\{|fn|impl|extern)", text) for text in sources)
     has_script = any("custom-build" in target["kind"] for target in package["targets"])
-    names = ", ".join(f"`{user}`" for user in sorted(users))
     has = ", ".join(word for word, found in [("unsafe", has_unsafe), ("build script", has_script)] if found)
-    return f"| `{name}` | {reason} | {names} | {has} |"
+    return f"| `{name}` | {reason} | {has} |"
 
 
 main()
