@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks docs/dependencies.md against Cargo.lock: dependencies.py [--write]
 
-Each crate that the shipped crates use has a row with a reason, and no other has. --write adds rows without a reason,
-removes rows, and fills in the other columns; the reasons are written by hand.
+Each crate that the shipped crates use has a row with a reason, and no other has. --write adds rows without a reason and
+removes rows; the reasons are written by hand.
 """
 
 import json
@@ -15,15 +15,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "dependencies.md"
 # Not shipped: load generators and measurements.
 OURS_ONLY = {"huginn-lab", "huginn-net-benches"}
-HEAD = "| crate | for | has |\n|---|---|---|\n"
-ROW = re.compile(r"^\| `([^`]+)` \| (.*?) \| ", re.MULTILINE)
+HEAD = "| crate | for |\n|---|---|\n"
+ROW = re.compile(r"^\| `([^`]+)` \| (.*?) \|$", re.MULTILINE)
 
 
 def main() -> None:
     command = ["cargo", "metadata", "--format-version", "1", "--locked", "--all-features"]
     metadata = json.loads(subprocess.check_output(command, cwd=ROOT))
     packages = {package["id"]: package for package in metadata["packages"]}
-    rows = {}
+    names = set()
     for node in metadata["resolve"]["nodes"]:
         user = packages[node["id"]]["name"]
         if node["id"] not in metadata["workspace_members"] or user in OURS_ONLY:
@@ -32,30 +32,21 @@ def main() -> None:
             package = packages[dependency["pkg"]]
             is_shipped = any(kind["kind"] in (None, "build") for kind in dependency["dep_kinds"])
             if package["source"] and is_shipped:
-                rows[package["name"]] = package
+                names.add(package["name"])
     page = PAGE.read_text()
     # The table ends the page.
     begin = page.index(HEAD) + len(HEAD)
     reasons = dict(ROW.findall(page[begin:]))
     if "--write" in sys.argv:
-        table = [row(name, reasons.get(name, ""), package) for name, package in sorted(rows.items())]
+        table = [f"| `{name}` | {reasons.get(name, '')} |" for name in sorted(names)]
         PAGE.write_text(page[:begin] + "\n".join(table) + "\n")
         return
-    problems = [f"no row for {name}" for name in rows if name not in reasons]
-    problems += [f"no reason for {name}" for name in rows if name in reasons and not reasons[name].strip()]
-    problems += [f"a row for {name}, which nothing uses" for name in reasons if name not in rows]
+    problems = [f"no row for {name}" for name in sorted(names) if name not in reasons]
+    problems += [f"no reason for {name}" for name in sorted(names) if name in reasons and not reasons[name].strip()]
+    problems += [f"a row for {name}, which nothing uses" for name in reasons if name not in names]
     if problems:
         sys.exit("docs/dependencies.md: " + "; ".join(problems) + " (ci/dependencies.py --write)")
-    print(f"{len(rows)} dependencies have reasons")
-
-
-def row(name: str, reason: str, package: dict) -> str:
-    folder = pathlib.Path(package["manifest_path"]).parent
-    sources = (path.read_text(errors="replace") for path in (folder / "src").rglob("*.rs"))
-    has_unsafe = any(re.search(r"\bunsafe\s*(\{|fn|impl|extern)", text) for text in sources)
-    has_script = any("custom-build" in target["kind"] for target in package["targets"])
-    has = ", ".join(word for word, found in [("unsafe", has_unsafe), ("build script", has_script)] if found)
-    return f"| `{name}` | {reason} | {has} |"
+    print(f"{len(names)} dependencies have reasons")
 
 
 main()
