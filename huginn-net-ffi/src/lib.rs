@@ -3,7 +3,7 @@
 //!
 //! - `huginn_fingerprinter` has the databases. Threads may share one.
 //! - `huginn_client` takes the first bytes of one connection: SYN, ClientHello, first request. One thread uses it at a time.
-//! - Texts are written to buffers of the caller. There is no global state, and no panic crosses the border.
+//! - Texts are written to buffers of the caller. There is no global state, and no panic crosses the FFI boundary.
 //!
 //! Rust programs use `huginn-net-proxy` instead.
 
