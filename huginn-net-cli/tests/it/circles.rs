@@ -3,6 +3,8 @@
 //! The test reads the sources as text. A path counts as a use of the module that defines its item, whatever module exports it
 //! again. A module and those below it are one part: a circle lies between the files and folders of one folder.
 
+#![allow(clippy::string_slice, reason = "a test may panic")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
