@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use huginn_net::Timestamp;
 use huginn_net::core::{FlowId, TransportKind};
+use huginn_net::hosts::HostId;
 
 use super::clues::{Clues, Texts};
 use super::http_shape::HttpShape;
