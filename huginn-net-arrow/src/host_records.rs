@@ -14,8 +14,9 @@ use huginn_net::hosts::{HostUpdate, HostUpdateRecord, WithoutHosts};
 use huginn_net::{Finding, Timestamp};
 
 use crate::batches::{Batches, BuildBatch, Rows, WAITING_BATCHES};
+use crate::column::UTC;
 use crate::row::split_time;
-use crate::schema::{UTC, metadata, time_type};
+use crate::schema::{metadata, time_type};
 
 /// Columns that order records: time, capture file, packet, and position.
 pub const HOST_RECORD_ORDER: [&str; 5] = ["ts", "ts_nanos", "file", "packet", "position"];
