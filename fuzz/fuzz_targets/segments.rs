@@ -2,7 +2,7 @@
 //! changes no event. The limits of events are off, as each captured byte allows some bytes of output, those of headers, too.
 #![no_main]
 
-use huginn_net::finding::EventLimits;
+use huginn_net::observers::EventLimits;
 use huginn_net::record::JsonEvent;
 use huginn_net::{Event, Frame, HuginnNet, LinkType, Observers, Timestamp};
 use libfuzzer_sys::fuzz_target;

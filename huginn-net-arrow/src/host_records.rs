@@ -10,7 +10,8 @@ use arrow_array::builder::{
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use huginn_net::core::{AnalysisError, Analyzer, Event, Route, Source};
-use huginn_net::hosts::{HostUpdate, HostUpdateRecord, WithoutHosts};
+use huginn_net::hosts::{HostUpdate, HostUpdateRecord};
+use huginn_net::observers::WithoutHosts;
 use huginn_net::{Finding, Timestamp};
 
 use crate::batches::{Batches, BuildBatch, Rows, WAITING_BATCHES};

@@ -17,7 +17,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
-use huginn_net::finding::{Baseline, NoticeSettings};
+use huginn_net::hosts::{Baseline, NoticeSettings};
 use huginn_net::record::JsonEvent;
 use huginn_net::watch::{WatchListHandle, WatchLists};
 use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};

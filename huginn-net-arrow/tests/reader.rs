@@ -17,7 +17,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatchReader};
 use huginn_net::core::{Analyzer, SharedState};
-use huginn_net::hosts::{HostUpdateRecord, WithoutHosts};
+use huginn_net::hosts::HostUpdateRecord;
+use huginn_net::observers::WithoutHosts;
 use huginn_net::record::JsonEvent;
 use huginn_net::{CaptureReader, Database, Event, HuginnNet, Observers};
 use huginn_net_arrow::{

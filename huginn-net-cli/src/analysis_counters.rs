@@ -1,9 +1,9 @@
 //! Counters of an analysis.
 
 use huginn_net::core::Tally;
-use huginn_net::finding::NoticeCounters;
-use huginn_net::hosts::{HostCounters, Hosts};
-use huginn_net::{Counters, HuginnNet, ProtocolCounters};
+use huginn_net::hosts::{HostCounters, Hosts, NoticeCounters};
+use huginn_net::observers::ProtocolCounters;
+use huginn_net::{Counters, HuginnNet};
 use serde::Serialize;
 
 /// Counters since the analyzer was built. JSON flattens the counters of the engine and the protocols into one object.

@@ -36,7 +36,7 @@ pub(crate) enum Failure {
     List { path: String, source: WatchListError },
     /// A baseline has an invalid line.
     #[error("{path}: {source}")]
-    Baseline { path: String, source: huginn_net::finding::BaselineError },
+    Baseline { path: String, source: huginn_net::hosts::BaselineError },
     /// A file of known alerts has an invalid line.
     #[error("{path}: {source}")]
     KnownAlerts { path: String, source: huginn_net::alert::KnownAlertsError },

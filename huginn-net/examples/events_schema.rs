@@ -3,5 +3,5 @@
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
 fn main() {
-    println!("{:#}", huginn_net::record::events_schema());
+    println!("{:#}", huginn_net::record::events_schema(huginn_net::hosts::fields_of_host()));
 }

@@ -8,8 +8,7 @@ use huginn_net_db::{ClientDatabase, Database};
 use crate::alert::KnownAlerts;
 use crate::clients::NamingDatabases;
 use crate::event_limits::EventLimits;
-use crate::finding::{Baseline, NoticeSettings};
-use crate::hosts::HostLimits;
+use crate::hosts::{Baseline, HostLimits, NoticeSettings};
 use crate::watch::WatchListHandle;
 use crate::{Observers, Scope};
 

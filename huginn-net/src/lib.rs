@@ -27,6 +27,7 @@
 //! [`HuginnNet::push`](core::Analyzer::push) analyses one frame at a time. The modules [`tcp`], [`http`], [`tls`] and
 //! [`ssh`] contain the parsers; they need neither flows nor a database.
 
+mod addresses;
 pub mod alert;
 pub mod blind_spots;
 #[cfg(test)]
@@ -35,7 +36,6 @@ mod captures;
 pub mod clients;
 mod community_id;
 mod configure;
-mod connection;
 #[cfg(feature = "decrypt")]
 pub mod decrypt;
 mod event_limits;
@@ -47,10 +47,10 @@ mod header_text;
 pub mod hosts;
 mod json;
 mod limits;
-mod notices;
-mod observers;
+pub mod observers;
 pub mod p0f;
 mod p0f_flow;
+mod parse_time;
 mod parser_findings;
 pub mod record;
 mod scope;
@@ -58,7 +58,7 @@ pub mod select;
 #[cfg(all(test, target_pointer_width = "64"))]
 #[path = "../../huginn-net-core/src/sizes.rs"]
 mod sizes;
-mod stages;
+mod text_limit;
 pub mod watch;
 
 pub use configure::Configure;
@@ -89,7 +89,7 @@ pub use huginn_net_ssh as ssh;
 pub use huginn_net_tcp as tcp;
 /// TLS over TCP, QUIC and DTLS: hellos, JA4 and JA3.
 pub use huginn_net_tls as tls;
-pub use observers::{DecryptionCounters, Observers, ProtocolCounters};
+pub use observers::Observers;
 pub use scope::Scope;
 
 /// The analyzer of all protocols over one decode and one flow table.

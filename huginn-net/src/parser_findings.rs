@@ -16,13 +16,14 @@ use huginn_net_ssh::SshEvent;
 use huginn_net_tls::{TlsEvent, Version};
 
 use crate::finding::{
-    Clients, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, NoticeSettings, SshClientFinding,
+    Clients, Finding, HttpRequestFinding, HttpResponseFinding, HttpVerdict, SshClientFinding,
     SshHandshakeFinding, SshServerFinding, TlsCertificatesFinding, TlsClientFinding, TlsHandshakeFinding,
     TlsServerFinding,
 };
-use crate::hosts::{self, HttpUpdate, RequestFacts, TlsUpdate, Update};
-use crate::notices::{CertificateFacts, ServerFacts};
-use crate::observers::FlowOutput;
+use crate::hosts::{
+    self, CertificateFacts, FlowOutput, HttpUpdate, NoticeSettings, RequestFacts, ServerFacts, TlsUpdate,
+    Update,
+};
 use crate::scope::Scope;
 
 /// The operating systems that SYN and SYN+ACK of a connection matched.

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display, Write};
 
+use crate::limits::MAX_TEXT_BYTES;
+
 /// A length limit of texts, in bytes: of captured bytes before they are escaped, and of texts that are computed, such as
 /// `ja4_r`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +78,7 @@ impl TextLimit {
 
 impl Default for TextLimit {
     fn default() -> Self {
-        super::EventLimits::default().text()
+        Self::new(Some(MAX_TEXT_BYTES))
     }
 }
 

@@ -11,7 +11,7 @@
 
 mod peak;
 
-use huginn_net::finding::EventLimits;
+use huginn_net::observers::EventLimits;
 use huginn_net::{Event, Frame, HuginnNet, LinkType, Observers, Timestamp};
 
 use peak::peak;

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use huginn_net::core::SharedState;
-use huginn_net::hosts::{HostUpdateRecord, Hosts};
-use huginn_net::record::JsonHost;
+use huginn_net::hosts::{HostUpdateRecord, Hosts, JsonHost};
 use huginn_net::{Database, Observers};
 use huginn_net_arrow::EventBatchBuilder;
 use pyo3::exceptions::PyValueError;

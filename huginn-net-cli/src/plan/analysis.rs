@@ -10,10 +10,10 @@ use huginn_net::ClientDatabase;
 use huginn_net::alert::KnownAlerts;
 use huginn_net::clients::NamingDatabases;
 #[cfg(unix)]
-use huginn_net::core::Replaceable;
-use huginn_net::core::{DecodeConfig, FlowLimits, HashSeed};
+use huginn_net::core::{DecodeConfig, FlowLimits, HashSeed, Replaceable};
 use huginn_net::decrypt::Secrets;
-use huginn_net::finding::{EventLimits, NoticeSettings};
+use huginn_net::hosts::NoticeSettings;
+use huginn_net::observers::EventLimits;
 use huginn_net::record::needs_handshakes;
 use huginn_net::{Builder, Configure, Database, Filter, HuginnNet, Observers, Scope};
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use huginn_net::clients::NamingDatabases;
 use huginn_net::explain::Fingerprint;
-use huginn_net::finding::EventLimits;
 use huginn_net::hosts::HostLimits;
+use huginn_net::observers::EventLimits;
 use huginn_net::{Configure, HuginnNet};
 
 use super::follow::ListOutput;

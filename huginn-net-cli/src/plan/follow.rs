@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use huginn_net::core::IpNet;
 use huginn_net::explain::Fingerprint;
-use huginn_net::finding::NoticeSettings;
-use huginn_net::hosts::HostLimits;
+use huginn_net::hosts::{HostLimits, NoticeSettings};
 use huginn_net::{Configure, Escaped, HuginnNet};
 
 use super::output::open_document;

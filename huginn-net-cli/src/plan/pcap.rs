@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use huginn_net::finding::NoticeSettings;
-use huginn_net::hosts::HostLimits;
+use huginn_net::hosts::{HostLimits, NoticeSettings};
 use huginn_net::{Configure, HuginnNet};
 
 use super::output::open_document;

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use huginn_net::hosts::{HostId, HostProfile};
-use huginn_net::record::JsonHost;
+use huginn_net::hosts::{HostId, HostProfile, JsonHost};
 
 use super::status::LiveStatus;
 use crate::limits::HOSTS_PER_QUERY;

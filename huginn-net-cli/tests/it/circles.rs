@@ -15,11 +15,9 @@ const TO_DIVIDE: &str = "to be divided";
 /// The circles that are there: crate, folder, files and folders in it, and the reason. The name of a folder ends with a slash.
 #[rustfmt::skip]
 const CIRCLES: &[(&str, &str, &str, &str)] = &[
-    ("huginn-net", "", "alert/ blind_spots connection/ event_limits/ finding hosts/ json/ notices/ observers/ p0f_flow parser_findings record/ select/ stages watch/", TO_DIVIDE),
     ("huginn-net", "explain", "fingerprint hello quic", "a fingerprint is explained by its hello, and both report errors of texts"),
-    ("huginn-net", "hosts", "tools update", TO_DIVIDE),
     ("huginn-net", "hosts/saved", "host profile", "a host has a profile, and both have the records of times and tools"),
-    ("huginn-net", "notices/scan", "client open", "a client has open scans, which count its targets"),
+    ("huginn-net", "hosts/notices/scan", "client open", "a client has open scans, which count its targets"),
     ("huginn-net", "record", "kinds quic text tls", "records of kinds have those of TLS, and share texts and lists"),
     ("huginn-net", "record/formats/zeek", "columns row software tsv", "columns name the logs that rows are written to"),
     ("huginn-net", "select", "fields parse", "an expression is parsed to tests of fields"),

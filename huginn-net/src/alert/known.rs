@@ -10,7 +10,7 @@ use super::AlertKind;
 use crate::Finding;
 use crate::finding::{BeaconTarget, TrafficNoticeKind};
 use crate::limits::MAX_KNOWN_ALERTS;
-use crate::select::parse_time;
+use crate::parse_time::parse_time;
 
 /// Alerts that are known, with the reason of each: [`Configure::known`](crate::Configure::known) silences them.
 ///

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use sha1::{Digest, Sha1};
 
 pub use self::known::{KnownAlerts, KnownAlertsError};
-use crate::finding::TrafficNoticeKind;
-use crate::hosts::is_public;
+use crate::addresses::is_public;
+use crate::finding::{BaselineType, NewFingerprintNotice, TrafficNoticeKind};
 use crate::{Event, Finding};
 
 /// How much an alert matters.
@@ -136,6 +136,47 @@ impl AlertKind {
     /// Whether events `finding` report the kind; the others have a kind of event of their own.
     const fn is_finding(self) -> bool {
         !matches!(self, Self::Match | Self::Tool)
+    }
+}
+
+impl TrafficNoticeKind {
+    /// The kind of the alert.
+    pub const fn alert(&self) -> AlertKind {
+        match self {
+            Self::Scan(_) => AlertKind::Scan,
+            Self::BruteForce(_) => AlertKind::BruteForce,
+            Self::Beacon(_) => AlertKind::Beacon,
+            Self::UnusualServer(_) => AlertKind::UnusualServer,
+            Self::C2Certificate(_) => AlertKind::C2Certificate,
+            Self::Contradiction(_) => AlertKind::Contradiction,
+            Self::Imitation(_) => AlertKind::Imitation,
+            Self::NewFingerprint(found) => found.alert(),
+        }
+    }
+}
+
+impl NewFingerprintNotice {
+    /// The kind of the alert.
+    pub(crate) const fn alert(&self) -> AlertKind {
+        match self.kind.alert() {
+            Some(kind) => kind,
+            None => AlertKind::NewFingerprint,
+        }
+    }
+}
+
+impl BaselineType {
+    /// The kind of the alert for a new value; `None` if new values are only learned.
+    pub(crate) const fn alert(self) -> Option<AlertKind> {
+        match self {
+            Self::TcpSyn | Self::Ja4Stable | Self::Akamai | Self::Hassh | Self::HasshServer | Self::Tool => {
+                Some(AlertKind::NewFingerprint)
+            }
+            Self::Server => Some(AlertKind::NewServer),
+            Self::Issuer => Some(AlertKind::NewIssuer),
+            Self::Client => Some(AlertKind::NewClientOfHost),
+            Self::Certificate | Self::Name | Self::UserAgent => None,
+        }
     }
 }
 

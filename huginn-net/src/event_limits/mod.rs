@@ -6,7 +6,7 @@
 //! the capture alone, so that events are the same for any number of workers and in any format.
 //!
 //! ```
-//! use huginn_net::finding::EventLimits;
+//! use huginn_net::observers::EventLimits;
 //! use huginn_net::{HuginnNet, Observers};
 //!
 //! let limits = EventLimits { max_text_bytes: Some(256), ..EventLimits::default() };
@@ -14,19 +14,16 @@
 //! assert_eq!(analyzer.protocol().counters().events_suppressed.connection, 0);
 //! ```
 
-mod allowance;
 mod rates;
 mod size;
-mod text;
 
 use huginn_net_core::tally;
 
-pub(crate) use self::allowance::Allowance;
 pub(crate) use self::rates::{Rates, Ticket};
 pub(crate) use self::size::EventFrame;
 #[cfg(test)]
 pub(crate) use self::size::quic as quic_bytes;
-pub use self::text::TextLimit;
+use crate::finding::TextLimit;
 use crate::limits::{
     MAX_CONNECTION_EVENTS_PER_SECOND, MAX_HOST_BYTES_PER_SECOND, MAX_HOST_EVENTS_PER_SECOND,
     MAX_KIND_BYTES_PER_SECOND, MAX_KIND_EVENTS_PER_SECOND, MAX_OUTPUT_RATIO, MAX_TEXT_BYTES,

@@ -10,19 +10,15 @@ use huginn_net_tls::{
     AlternativeName, Certificate, ClientHello, MAX_LISTED_PARAMETERS, TrustAnchorId, TrustAnchors,
 };
 
-use super::TextLimit;
 use crate::Finding;
-use crate::connection::Connection;
 use crate::finding::{
-    BeaconTarget, CertificateNames, ChangeFinding, HttpRequestFinding, HttpResponseFinding, HttpVerdict,
-    TcpFinding, TlsClientFinding, TrafficNotice, TrafficNoticeKind,
+    BeaconTarget, CertificateNames, ChangeFinding, Connection, HttpRequestFinding, HttpResponseFinding,
+    HttpVerdict, Match, TcpFinding, TextLimit, TlsClientFinding, TrafficNotice, TrafficNoticeKind,
 };
-use crate::hosts::HostUpdate;
 use crate::limits::{
     MAX_EXTENSION_LEN, MAX_GREASE_LEN, MAX_LENGTH_LEN, MAX_NUMBER_NAME_LEN, MAX_PARAMETER_LEN,
     MAX_SOFTWARE_LEN,
 };
-use crate::watch::Match;
 
 /// Bytes of an escaped byte: `\u0001`, or `\\xff`.
 const ESCAPED: usize = 6;
@@ -135,7 +131,7 @@ impl EventFrame {
     /// The second of the packet, in steps of 2^30 ns: a limit needs no division for each event.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "wraps after 146 years")]
-    pub(super) fn second(self) -> u32 {
+    pub(crate) fn second(self) -> u32 {
         (self.ts.as_nanos() >> 30) as u32
     }
 
@@ -156,14 +152,14 @@ impl EventFrame {
     }
 
     /// Bytes of an event.
-    pub(super) fn event_bytes(self, finding: &Finding, limit: TextLimit) -> u64 {
+    pub(crate) fn event_bytes(self, finding: &Finding, limit: TextLimit) -> u64 {
         self.bytes().saturating_add(finding_bytes(finding, limit))
     }
 
-    /// Bytes of the events that the host table may report for an update.
-    pub(super) fn conclusion_bytes(self, update: &HostUpdate) -> u64 {
+    /// Bytes of the events that the host table may report for an update: at most so many conclusions, and those of a tool.
+    pub(crate) fn conclusion_bytes(self, max_conclusions: u64, of_tool: Option<&Label>) -> u64 {
         let each = self.bytes().saturating_add(CONCLUSION as u64);
-        each.saturating_mul(update.max_conclusions()).saturating_add(update.tool().map_or(0, tool))
+        each.saturating_mul(max_conclusions).saturating_add(of_tool.map_or(0, tool))
     }
 }
 
@@ -541,7 +537,7 @@ mod tests {
         for max_text_bytes in [None, Some(4096), Some(20)] {
             let limits = EventLimits { max_text_bytes, ..EventLimits::NONE };
             for path in crate::captures::with_extension(&["pcap", "pcapng"]) {
-                let notices = Some(crate::finding::NoticeSettings::default());
+                let notices = Some(crate::hosts::NoticeSettings::default());
                 let observers = Observers::default().connections(true).handshakes(true).notices(notices);
                 let observers = observers.event_limits(limits);
                 let Ok(capture) = CaptureReader::open(&path) else { continue };

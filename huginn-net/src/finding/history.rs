@@ -42,7 +42,7 @@ enum Endpoint {
 
 impl TcpHistory {
     /// Takes a segment.
-    pub(super) fn on_segment(&mut self, segment: &Segment<'_>, sender: Side, payload: u64) {
+    pub(crate) fn on_segment(&mut self, segment: &Segment<'_>, sender: Side, payload: u64) {
         let Some(tcp) = segment.tcp() else { return };
         let flags = tcp.flags;
         self.add_letter(flags, sender, payload);

@@ -1,8 +1,18 @@
 //! Findings: the results that the analyzer reports to a sink.
 
+mod connection;
+mod history;
+pub(crate) mod notice;
+mod reasons;
+pub(crate) mod span;
+mod tool;
+pub(crate) mod verdict;
+mod watched;
+
 use std::fmt::{self, Display};
 use std::sync::{Arc, OnceLock};
 
+pub use huginn_net_consistency::SystemCheck;
 use huginn_net_consistency::{ConnectivityCheck, Consistency};
 use huginn_net_core::{Conflict, Timestamp};
 use huginn_net_db::{
@@ -17,21 +27,21 @@ use huginn_net_tcp::{Mtu, TcpSignature, Uptime};
 use huginn_net_tls::{CertificateRequest, TlsCertificates, TlsClient, TlsHandshake, TlsServer, Version};
 
 use crate::header_text::is_product_list;
-use crate::hosts::{Reasons, ToolFinding};
 use crate::limits::FIRST_TLS_SECS;
 use crate::scope::Scope;
-use crate::watch::ListEntry;
 
-pub use crate::connection::{Connection, TcpHistory, Traffic};
-pub use crate::event_limits::{EventLimits, SuppressedEvents, TextLimit};
-pub use crate::notices::{
-    Baseline, BaselineError, BaselineType, BeaconNotice, BeaconService, BeaconTarget, BruteForceNotice,
-    C2CertificateNotice, CertificateNames, ContradictionNotice, ImitationNotice, NewFingerprintNotice,
-    NoticeCounters, NoticeSettings, ScanNotice, ScanRemark, ScanSegments, ScanTarget, ServerMark,
-    ServerMarks, TrafficNotice, TrafficNoticeKind, UnusualServerNotice,
+pub use self::connection::{Connection, Traffic};
+pub use self::history::TcpHistory;
+pub use self::notice::{
+    BaselineType, BeaconNotice, BeaconService, BeaconTarget, BruteForceNotice, C2CertificateNotice,
+    CertificateNames, ContradictionNotice, ImitationNotice, NewFingerprintNotice, ScanNotice, ScanRemark,
+    ScanSegments, ScanTarget, ServerMark, ServerMarks, TrafficNotice, TrafficNoticeKind, UnusualServerNotice,
 };
-pub use crate::watch::Match;
-pub use huginn_net_consistency::SystemCheck;
+pub(crate) use self::reasons::REASON_NAMES;
+pub use self::reasons::Reasons;
+pub use self::tool::ToolFinding;
+pub use self::watched::{IndicatorType, ListEntry, Match};
+pub use crate::text_limit::TextLimit;
 
 /// A finding with its flow and its time stamp.
 pub type Event = huginn_net_core::Event<Finding>;

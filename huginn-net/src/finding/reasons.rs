@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A set of reasons. [`Display`](fmt::Display) follows p0f: names joined by spaces, `???` for the empty set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Reasons(pub(super) u16);
+pub struct Reasons(pub(crate) u16);
 
 /// Names by bit, in p0f's order.
 pub(crate) const REASON_NAMES: [&str; 13] = [

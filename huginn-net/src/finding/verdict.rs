@@ -204,7 +204,7 @@ impl Verdict {
 
 impl Grade {
     /// The grade of a handshake with this label; none if a user-space tool made it.
-    pub(super) fn from_handshake(label: &Label, fuzzy: bool, handshake: Handshake) -> Option<Self> {
+    pub(crate) fn from_handshake(label: &Label, fuzzy: bool, handshake: Handshake) -> Option<Self> {
         Some(match handshake {
             _ if label.is_tool() => return None,
             _ if is_middlebox(label) => Self::Middlebox,
@@ -217,13 +217,13 @@ impl Grade {
     }
 
     /// Whether the grade is an exact match of a handshake.
-    pub(super) fn is_firm_tcp(self) -> bool {
+    pub(crate) fn is_firm_tcp(self) -> bool {
         self <= Self::SynAck
     }
 
     /// Whether a system that such evidence decides is `(fuzzy)`: a handshake that matches approximately, or a signature of last resort;
     /// a ClientHello, which programs on other systems imitate; and a header, into which anything can be typed.
-    pub(super) fn is_fuzzy(self) -> bool {
+    pub(crate) fn is_fuzzy(self) -> bool {
         match self {
             Self::Fuzzy | Self::TlsLibrary | Self::FuzzySynAck | Self::Claim | Self::Generic => true,
             Self::Syn | Self::SynAck | Self::Software | Self::Middlebox | Self::Forwarded | Self::Forged => {
@@ -233,12 +233,12 @@ impl Grade {
     }
 
     /// Whether evidence of this grade can decide a verdict.
-    pub(super) fn decides(self) -> bool {
+    pub(crate) fn decides(self) -> bool {
         self <= Self::Generic
     }
 
     /// Whether evidence of this grade can contradict other evidence.
-    pub(super) fn contradicts(self) -> bool {
+    pub(crate) fn contradicts(self) -> bool {
         !matches!(self, Self::Fuzzy | Self::FuzzySynAck) && self < Self::Generic
     }
 }
@@ -265,7 +265,7 @@ impl Explanation {
 
 impl Evidence {
     /// The source of the evidence: `TCP`, `User-Agent`, `Server`, `software` or `TLS`.
-    pub(super) fn who(&self) -> &'static str {
+    pub(crate) fn who(&self) -> &'static str {
         match &self.because {
             Cause::Handshake { .. } => "TCP",
             Cause::Header { role: Role::Request, .. } => "User-Agent",

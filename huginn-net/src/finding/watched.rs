@@ -1,4 +1,4 @@
-//! What an event has that a list watches.
+//! What lists have for an event: labels, and values that they watch.
 
 use std::fmt::{self, Display};
 use std::sync::Arc;
@@ -7,8 +7,7 @@ use huginn_net_core::Escaped;
 use huginn_net_db::ClientMatch;
 use huginn_net_tls::Ja4;
 
-use super::IndicatorType;
-use crate::event_limits::TextLimit;
+use crate::text_limit::TextLimit;
 
 /// A value of an event that a list watches. It follows its event; its subject is the side that the value belongs to.
 ///
@@ -50,5 +49,85 @@ impl Display for Match {
             write!(f, ", {:#}", Escaped(self.label.as_bytes()))?;
         }
         write!(f, ", list {:#}", Escaped(self.list.as_bytes()))
+    }
+}
+
+/// What a value of a list is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum IndicatorType {
+    /// JA4 of a ClientHello.
+    Ja4,
+    /// JA4 without the extensions of a resumed session.
+    Ja4Stable,
+    /// A JA4 with its values: `ja4_r` or `ja4_stable_r`.
+    Ja4Raw,
+    /// The MD5 of a JA3.
+    Ja3,
+    /// The MD5 of a JA3S.
+    Ja3s,
+    /// HASSH of an SSH client.
+    Hassh,
+    /// HASSHServer of an SSH server.
+    HasshServer,
+    /// The MD5 of an Akamai HTTP/2 fingerprint.
+    Akamai,
+    /// A raw p0f signature of a SYN or SYN+ACK, at any distance.
+    Signature,
+    /// A server name of TLS or QUIC, or a Host header.
+    Host,
+    /// SHA-256 of a certificate.
+    CertificateSha256,
+    /// SHA-1 of a certificate.
+    CertificateSha1,
+    /// An address, network, or address with port, of client or server.
+    Address,
+    /// A User-Agent header.
+    UserAgent,
+}
+
+impl IndicatorType {
+    /// The name in events.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ja4 => "ja4",
+            Self::Ja4Stable => "ja4_stable",
+            Self::Ja4Raw => "ja4_r",
+            Self::Ja3 => "ja3_hash",
+            Self::Ja3s => "ja3s_hash",
+            Self::Hassh => "hassh",
+            Self::HasshServer => "hassh_server",
+            Self::Akamai => "akamai_hash",
+            Self::Signature => "sig",
+            Self::Host => "host",
+            Self::CertificateSha256 => "certificate_sha256",
+            Self::CertificateSha1 => "certificate_sha1",
+            Self::Address => "ip",
+            Self::UserAgent => "user_agent",
+        }
+    }
+
+    /// Whether an entry of the type labels events without being watched.
+    pub(crate) fn has_labels(self) -> bool {
+        !matches!(self, Self::Signature | Self::CertificateSha256 | Self::CertificateSha1 | Self::Address)
+    }
+}
+
+/// A label of an event, from a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListEntry {
+    pub(crate) label: Arc<str>,
+    pub(crate) watch: bool,
+}
+
+impl ListEntry {
+    /// The label as the list has it, which may be empty or contain control characters.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// Whether the entry is watched: it causes matches.
+    pub fn is_watched(&self) -> bool {
+        self.watch
     }
 }

@@ -7,9 +7,10 @@ use huginn_net_core::Side;
 use huginn_net_db::{Label, SoftwareClaim, TcpMatch};
 use huginn_net_tcp::{ClockReading, Handshake, Quirks, TcpSignature};
 
+use super::HttpUpdate;
 use super::update::SoftwareMatch;
-use super::{HttpUpdate, Reasons};
 use crate::Scope;
+use crate::finding::Reasons;
 use crate::limits::{DATE_TOLERANCE, MAX_NEAR_HOPS, MIN_PORT_DECREASE};
 
 /// A SYN or SYN+ACK of a host.

@@ -134,6 +134,14 @@ pub(crate) fn asked_name(text: &[u8]) -> Option<Box<[u8]>> {
     (!is_address).then(|| name.to_ascii_lowercase().into())
 }
 
+/// The start of a host name or address in lower case, without port and without the dot of the root.
+pub(crate) fn host_name(text: &[u8]) -> Option<Box<[u8]>> {
+    let name = without_port(text);
+    let name = name.strip_suffix(b".").unwrap_or(name);
+    let start = name.get(..MAX_HOST_BYTES).unwrap_or(name);
+    (!start.is_empty()).then(|| start.to_ascii_lowercase().into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

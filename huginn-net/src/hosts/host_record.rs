@@ -1,21 +1,21 @@
-//! Hosts as records.
+//! Hosts as records, and their JSON.
 
+use std::fmt;
 use std::net::IpAddr;
+use std::str;
 
 use huginn_net_core::{Side, Timestamp, TunnelPath};
 use huginn_net_db::SoftwareClaim;
 use huginn_net_tcp::{Handshake, Uptime};
 use huginn_net_tls::Ja4;
 
-use super::VERSION;
-use super::describe::{FieldInfo, records};
-use super::flow::Ip;
-use super::kinds::{LabelRecord, ToolRecord};
-use super::text::Text;
-use crate::hosts::{
+use super::{
     Activity, AlikeServers, Claim, Contact, Contradiction, Counted, Evidence, HostProfile, SoftwareSeen,
     Statement, SystemSeen, TlsClientSeen, Verdict,
 };
+use crate::json;
+use crate::record::describe::records;
+use crate::record::{FieldInfo, Ip, LabelRecord, Text, ToolRecord, VERSION};
 
 records! {
     /// `host`: the profile of a host, and its verdict. Lists are sorted by descending count.
@@ -475,5 +475,31 @@ impl From<&Statement> for StatementRecord<'_> {
     fn from(statement: &Statement) -> Self {
         let Statement { who, says, by } = statement;
         Self { who: (*who).into(), says: says.clone().into(), by: by.clone().map(Into::into) }
+    }
+}
+
+/// A host profile and its verdict as an event `host`: one JSON object (RFC 8259), its [record](HostRecord).
+///
+/// Absent values are `null`, or left out where the record says so. [`Display`](fmt::Display) is the object, in one line.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonHost<'a> {
+    /// The host.
+    pub host: &'a HostProfile,
+    /// The capture file, if several are read.
+    pub file: Option<&'a str>,
+}
+
+impl JsonHost<'_> {
+    /// Appends the object to a buffer, in UTF-8 and without a newline.
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        json::append(out, &HostRecord::new(self.host, self.file));
+    }
+}
+
+impl fmt::Display for JsonHost<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = Vec::new();
+        self.write_to(&mut line);
+        f.write_str(str::from_utf8(&line).map_err(|_| fmt::Error)?)
     }
 }

@@ -287,25 +287,25 @@ const C2_CERTIFICATES: [(&str, Place, &str); 17] = [
 ];
 
 /// Whether TLS services have the port.
-pub(super) fn is_tls_port(port: u16) -> bool {
+pub(in crate::hosts) fn is_tls_port(port: u16) -> bool {
     PORTS.binary_search(&port).is_ok()
 }
 
 /// Whether the issuer says that it is a public authority. Anybody can write that: nothing is verified.
-pub(super) fn has_public_issuer(fields: &CertificateFields) -> bool {
+pub(in crate::hosts) fn has_public_issuer(fields: &CertificateFields) -> bool {
     let Some(issuer) = fields.issuer.as_deref().filter(|_| !fields.is_self_issued) else { return false };
     let mut organizations = issuer.split(',').filter_map(|attribute| attribute.strip_prefix("O="));
     organizations.any(|name| AUTHORITIES.iter().any(|start| name.starts_with(start)))
 }
 
 /// Whether an attribute of the subject is one that examples and installers leave.
-pub(super) fn has_placeholder(fields: &CertificateFields) -> bool {
+pub(in crate::hosts) fn has_placeholder(fields: &CertificateFields) -> bool {
     let mut attributes = fields.subject.as_deref().unwrap_or_default().split(',');
     attributes.any(|attribute| PLACEHOLDERS.contains(&attribute))
 }
 
 /// Whether the certificate is that of a relay of Tor: its names are random (tor-spec, "Negotiating TLS").
-pub(super) fn is_of_tor(fields: &CertificateFields) -> bool {
+pub(in crate::hosts) fn is_of_tor(fields: &CertificateFields) -> bool {
     let is_random = |name: &Option<Box<str>>, end: &str| {
         let name = name.as_deref().and_then(|name| name.strip_prefix("CN=www.")?.strip_suffix(end));
         name.is_some_and(|name| {
@@ -317,14 +317,14 @@ pub(super) fn is_of_tor(fields: &CertificateFields) -> bool {
 }
 
 /// Whether the certificate says that a product made it for itself.
-pub(super) fn is_of_product(fields: &CertificateFields) -> bool {
+pub(in crate::hosts) fn is_of_product(fields: &CertificateFields) -> bool {
     let names = [&fields.subject, &fields.issuer].into_iter().flatten();
     let mut attributes = names.flat_map(|name| name.split([',', '+']));
     attributes.any(|attribute| PRODUCTS.iter().any(|start| attribute.starts_with(start)))
 }
 
 /// The C2 program whose default certificate it is.
-pub(super) fn c2_program(fields: &CertificateFields) -> Option<&'static str> {
+pub(in crate::hosts) fn c2_program(fields: &CertificateFields) -> Option<&'static str> {
     let issuer_has = |name: &str| {
         let parts = fields.issuer.as_deref().unwrap_or_default().split(',');
         parts.filter_map(|part| part.strip_prefix("CN=")).any(|found| found == name)

@@ -6,21 +6,24 @@ mod clocks;
 mod conflict;
 mod contacts;
 mod evaluate;
+mod host_record;
 mod joined;
+mod known_servers;
+mod notices;
+mod observed;
 mod profile;
-mod reasons;
+mod progress;
 mod records;
 mod saved;
 mod scores;
+mod server_facts;
 mod server_header;
-mod span;
 mod systems;
 mod tools;
 mod top_values;
 mod tunneled;
 mod update;
 mod update_record;
-mod verdict;
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -32,33 +35,39 @@ use huginn_net_core::{FlowId, IdleLimits, IdleMap, PacketClock, Route, SharedSta
 use huginn_net_db::{Label, TcpMatch};
 use huginn_net_tcp::{Clock, ClockReading, TcpSignature, Uptime};
 
-pub use self::answers::{AlikeServers, is_public};
-pub(crate) use self::conflict::contradiction_of_head;
-pub(crate) use self::contacts::asked_name;
+pub use self::answers::AlikeServers;
+use self::conflict::contradiction_of_head;
 pub use self::contacts::{Contact, Contacts};
+pub(crate) use self::contacts::{asked_name, host_name};
+pub use self::host_record::{
+    ActivityRecord, AlikeServersRecord, ClaimRecord, ClockRecord, ContradictionRecord, EvidenceRecord,
+    HostRecord, JsonHost, LanguageRecord, NameRecord, PeerRecord, ServerActivityRecord, SoftwareSeenRecord,
+    StatementRecord, SystemSeenRecord, TlsClientSeenRecord, VerdictRecord, fields_of_host,
+};
 pub use self::joined::{JoinedHosts, is_local};
+pub use self::notices::{Baseline, BaselineError, NoticeCounters, NoticeSettings};
+use self::notices::{Learner, Notices};
+pub(crate) use self::observed::Observed;
 pub use self::profile::{
     Activity, Claim, Findings, HostProfile, Latest, Mismatch, SoftwareSeen, SystemSeen, TlsClientSeen,
 };
-pub(crate) use self::reasons::REASON_NAMES;
-pub use self::reasons::Reasons;
+pub(crate) use self::progress::{Progress, ProgressUpdate, SshLogin, StrayKind};
 pub use self::records::HostRecordError;
 pub use self::saved::{SavedHost, SavedHostRecord};
-pub use self::span::TimeSpan;
-use self::tools::LastSyn;
-pub(crate) use self::tools::{HostSet, PortSet};
-pub use self::tools::{ToolFinding, Tools};
+pub(crate) use self::server_facts::{CertificateFacts, ServerFacts};
+pub use self::tools::Tools;
+use self::tools::{HostSet, LastSyn, PortSet};
 pub use self::top_values::{Counted, TopValues};
 pub use self::update::HostUpdate;
 pub(crate) use self::update::{
-    HttpUpdate, Progress, ProgressUpdate, RequestFacts, SshLogin, StrayKind, TcpUpdate, TlsUpdate, Update,
-    host_name, language_of, p0f_language_of,
+    FlowOutput, HttpUpdate, RequestFacts, TcpUpdate, TlsUpdate, Update, language_of, p0f_language_of,
 };
 pub use self::update_record::HostUpdateRecord;
-pub use self::verdict::{
+pub use crate::addresses::is_public;
+pub use crate::finding::span::TimeSpan;
+pub use crate::finding::verdict::{
     Cause, Contradiction, Evidence, EvidenceLayer, Explanation, Grade, Statement, Verdict,
 };
-pub use crate::stages::WithoutHosts;
 
 use self::change::{HostHistory, HttpSeen, Score, TcpSeen};
 pub(crate) use self::clocks::P0fClock;
@@ -69,9 +78,8 @@ use self::systems::AddressSystems;
 use self::tunneled::Tunneled;
 use crate::alert::KnownAlerts;
 use crate::event_limits::{EventLimits, Rates, SuppressedEvents, Ticket};
-use crate::finding::{Baseline, ChangeFinding, NoticeCounters, NoticeSettings, UptimeFinding};
+use crate::finding::{ChangeFinding, Reasons, ToolFinding, UptimeFinding};
 use crate::limits::MAX_JUDGED_HOSTS;
-use crate::notices::{Learner, Notices, Observed};
 use crate::{Event, Finding, Scope};
 
 /// Limits of the host table.
@@ -302,7 +310,7 @@ impl Hosts {
     }
 
     /// The events that the limits of hosts and of kinds suppressed. Those of connections are in
-    /// [`ProtocolCounters`](crate::ProtocolCounters).
+    /// [`ProtocolCounters`](crate::observers::ProtocolCounters).
     pub fn events_suppressed(&self) -> SuppressedEvents {
         self.rates.suppressed()
     }

@@ -7,10 +7,9 @@ use huginn_net_tcp::{Handshake, TcpSignature};
 use huginn_net_tls::Transport;
 use serde::{Deserialize, Serialize};
 
-use super::types::{BaselineType, BaselineValue};
+use super::host_name;
 use crate::Finding;
-use crate::finding::{HttpRequestFinding, TlsCertificatesFinding, TlsClientFinding};
-use crate::hosts::host_name;
+use crate::finding::{BaselineType, HttpRequestFinding, TlsCertificatesFinding, TlsClientFinding};
 use crate::limits::MAX_BASELINE_VALUE_BYTES;
 
 /// What an event shows of the values of baselines.
@@ -18,15 +17,15 @@ use crate::limits::MAX_BASELINE_VALUE_BYTES;
 pub(crate) struct Observed {
     /// In the order in which they are compared. [`BaselineType::Client`] is without its address, [`BaselineType::Server`] is the
     /// name or empty: the flow of the event has the rest.
-    pub(super) values: Vec<BaselineValue>,
+    pub(in crate::hosts) values: Vec<BaselineValue>,
     /// What the event says of a server without a name.
-    pub(super) unnamed: Option<Unnamed>,
+    pub(in crate::hosts) unnamed: Option<Unnamed>,
 }
 
 /// A step of a TLS handshake with a server without a name, which is compared once the handshake completed, unless the certificate has
 /// decided before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Unnamed {
+pub(in crate::hosts) enum Unnamed {
     /// The client asks for no name.
     Asked,
     /// A public authority issued the certificate, which has the names.
@@ -141,7 +140,7 @@ fn shortened(mut text: String) -> String {
 
 /// Organization and country of an issuer, which all public authorities have (CA/Browser Forum's Baseline Requirements, section
 /// 7.1.2.10.2), and which stay when an authority changes its intermediate certificates. `None` for other issuers: they are private.
-pub(super) fn authority(issuer: &str) -> Option<String> {
+pub(in crate::hosts) fn authority(issuer: &str) -> Option<String> {
     let (organization, country) = (attribute(issuer, "O")?, attribute(issuer, "C")?);
     Some(shortened(format!("O={organization},C={country}")))
 }
@@ -162,4 +161,13 @@ fn at_sender(signature: &TcpSignature) -> TcpSignature {
     let mut signature = *signature;
     signature.ttl = signature.ttl.saturating_add(signature.distance());
     signature
+}
+
+/// A value of a type.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BaselineValue {
+    #[serde(rename = "type")]
+    pub(in crate::hosts) kind: BaselineType,
+    pub(in crate::hosts) value: Box<str>,
 }

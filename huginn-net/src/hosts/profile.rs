@@ -10,7 +10,7 @@ use huginn_net_http::Role;
 use huginn_net_tcp::{Handshake, TcpSignature, Uptime};
 use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
-use super::answers::{AlikeServers, Answers, OwnAnswer, is_public};
+use super::answers::{AlikeServers, Answers, OwnAnswer};
 use super::conflict::Conflict;
 use super::contacts::Contacts;
 use super::update::SoftwareMatch;
@@ -19,6 +19,7 @@ use super::{
     UpdateResult, Verdict, change,
 };
 use crate::Scope;
+use crate::addresses::is_public;
 use crate::finding::{ChangeFinding, MtuFinding};
 use crate::header_text::is_product_list;
 use crate::limits::MAX_ALIKE_HOPS;

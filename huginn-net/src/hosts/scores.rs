@@ -2,8 +2,8 @@
 
 use std::mem;
 
-use super::{Conclusion, Reasons};
-use crate::finding::ChangeFinding;
+use super::Conclusion;
+use crate::finding::{ChangeFinding, Reasons};
 use crate::limits::SCORE_HISTORY;
 
 /// Groups as (minimum score, maximum count): more scores of a group mean a shared address. A score also counts in the

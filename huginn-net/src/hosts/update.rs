@@ -4,19 +4,23 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use huginn_net_consistency::Consistency;
-use huginn_net_core::Quoted;
+use huginn_net_core::{Quoted, Route};
 use huginn_net_db::{ClientMatch, Label, SoftwareClaim, TcpMatch};
-use huginn_net_http::{HttpSignature, Request, Role, language, without_port};
+use huginn_net_http::{HttpSignature, Request, Role, language};
 use huginn_net_tcp::{Clock, ClockReading, TcpSignature};
 use huginn_net_tls::{ClientFamily, Ja4, Transport};
 
-use super::asked_name;
 use super::clocks::P0fClock;
 use super::server_header;
 use super::tools::Tools;
+use super::{Observed, ServerFacts};
+use super::{ProgressUpdate, asked_name, host_name};
+use crate::Finding;
 use crate::finding::{HttpVerdict, ImitationNotice, MtuFinding, SystemCheck, TlsClientFinding};
-use crate::limits::{MAX_HOST_BYTES, MAX_LANGUAGE_TAG_LEN, MAX_SOFTWARE_LEN};
-use crate::notices::{Observed, ServerFacts};
+use crate::limits::{MAX_LANGUAGE_TAG_LEN, MAX_SOFTWARE_LEN};
+
+/// Output of the protocols: a finding for the sink, or an update of the host table.
+pub(crate) type FlowOutput = Route<Finding, HostUpdate>;
 
 /// An update of [`Hosts`](crate::hosts::Hosts) for the host that is the subject of the event.
 #[derive(Clone, Debug)]
@@ -118,59 +122,6 @@ pub(crate) enum Update {
     Observed(Box<Observed>),
     /// What follows a SYN; sent only if findings above fingerprints are enabled, or a tool sent the SYN.
     Progress(ProgressUpdate),
-}
-
-/// What follows a SYN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ProgressUpdate {
-    pub(crate) step: Progress,
-    /// Whether the SYN has the label of a tool.
-    pub(crate) by_tool: bool,
-}
-
-/// A step of a connection, or a segment without one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) enum Progress {
-    /// The client repeats its SYN.
-    Repeats,
-    /// The server answers the SYN with RST.
-    Refused,
-    /// The client goes on: the first segment with ACK after its SYN. `has_data`: with payload.
-    Continues { has_data: bool },
-    /// The client resets the connection before it goes on.
-    Resets,
-    /// The first payload of a side, later than [`Progress::Continues`].
-    Data,
-    /// What became of the login of an SSH connection.
-    Login(SshLogin),
-    /// A segment that belongs to no connection.
-    Stray(StrayKind),
-}
-
-/// What followed the key exchange of an SSH connection that tried to log in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct SshLogin {
-    /// Bytes of the client after SSH_MSG_NEWKEYS.
-    pub(crate) client_bytes: u32,
-    /// Bytes of the server after SSH_MSG_NEWKEYS.
-    pub(crate) server_bytes: u32,
-    /// Whether the login failed, and a side ended the connection.
-    pub(crate) is_failed: bool,
-}
-
-/// The kind of a segment that belongs to no connection, by its flags.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub(crate) enum StrayKind {
-    Fin,
-    /// No flags.
-    Null,
-    /// FIN, PSH and URG.
-    Xmas,
-    Ack,
-    /// FIN and ACK.
-    Maimon,
-    /// RST, with or without ACK.
-    Reset,
 }
 
 /// A SYN or SYN+ACK, and its match.
@@ -298,14 +249,6 @@ impl RequestFacts {
             is_nameless: false,
         }
     }
-}
-
-/// The start of a host name or address in lower case, without port and without the dot of the root.
-pub(crate) fn host_name(text: &[u8]) -> Option<Box<[u8]>> {
-    let name = without_port(text);
-    let name = name.strip_suffix(b".").unwrap_or(name);
-    let start = name.get(..MAX_HOST_BYTES).unwrap_or(name);
-    (!start.is_empty()).then(|| start.to_ascii_lowercase().into())
 }
 
 impl HttpUpdate {

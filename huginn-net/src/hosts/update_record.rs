@@ -11,15 +11,15 @@ use huginn_net_tcp::{Handshake, Mtu};
 use serde::{Deserialize, Serialize};
 
 use super::HostUpdate;
+use super::known_servers::c2_program_named;
+use super::progress::{Progress, ProgressUpdate};
 use super::records::{
     ClaimRecord, ClockRecord, HostRecordError, LabelRecord, SignatureRecord, TransportRecord, TunnelRecord,
     family,
 };
-use super::update::{
-    HttpUpdate, Progress, ProgressUpdate, RequestFacts, SoftwareMatch, TcpUpdate, TlsUpdate, Update,
-};
+use super::update::{HttpUpdate, RequestFacts, SoftwareMatch, TcpUpdate, TlsUpdate, Update};
+use super::{CertificateFacts, Observed, ServerFacts};
 use crate::finding::{CertificateNames, ImitationNotice, MtuFinding, ServerMarks, SystemCheck};
-use crate::notices::{CertificateFacts, Observed, ServerFacts, c2_program_named};
 
 /// An update of a host with its flow and time, in a form that serde stores and reads.
 ///

@@ -6,7 +6,7 @@ use std::mem;
 use serde::Serialize;
 use serde::ser::{Impossible, SerializeMap, SerializeSeq, SerializeStruct, SerializeTuple, Serializer};
 
-use super::object::{Buffer, write_display, write_number, write_text};
+use super::text::{Buffer, write_display, write_number, write_text};
 
 /// Appends a value to a buffer. Records serialize without errors.
 #[inline]

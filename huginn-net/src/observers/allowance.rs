@@ -2,10 +2,10 @@
 
 use huginn_net_core::{Route, Segment, TcpHeader, TunnelLayer};
 
-use super::size::EventFrame;
-use super::{EventLimits, TextLimit};
 use crate::Finding;
-use crate::observers::FlowOutput;
+use crate::event_limits::{EventFrame, EventLimits};
+use crate::finding::TextLimit;
+use crate::hosts::FlowOutput;
 
 /// Bytes of the record of a frame in a capture file (pcap), which a frame has beside its headers.
 const RECORD_BYTES: usize = 16;
@@ -109,7 +109,9 @@ impl Allowance {
         let finding = match output {
             Route::Report(finding) => finding,
             Route::Update(update) => {
-                self.bytes = self.bytes.saturating_sub_unsigned(frame.conclusion_bytes(update));
+                self.bytes = self
+                    .bytes
+                    .saturating_sub_unsigned(frame.conclusion_bytes(update.max_conclusions(), update.tool()));
                 return Some(0);
             }
         };

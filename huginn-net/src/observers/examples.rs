@@ -3,7 +3,7 @@
 use huginn_net_core::{Event, Examples, Segment, Side};
 
 use super::ProtocolCounters;
-use crate::blind_spots::{self, PROTOCOL_KINDS};
+use super::protocol_kinds::{self, PROTOCOL_KINDS};
 
 /// The earliest segment that each counter of blind spots counted.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +22,7 @@ impl BlindSpotExamples {
     /// Makes a segment the example of counters that counted it and have no earlier one.
     #[inline(always)]
     pub(super) fn add_segment(&mut self, counters: &ProtocolCounters, segment: &Segment<'_>, sender: Side) {
-        let sum = blind_spots::sum_of_protocols(counters);
+        let sum = protocol_kinds::sum_of_protocols(counters);
         debug_assert!(
             sum != self.examined_sum || self.is_examined(counters),
             "a counter is missing in the sum"
@@ -51,7 +51,7 @@ impl BlindSpotExamples {
 
     /// Takes the counters as they are: no later segment is the example of what they counted.
     pub(super) fn skip(&mut self, counters: &ProtocolCounters) {
-        let sum = blind_spots::sum_of_protocols(counters);
+        let sum = protocol_kinds::sum_of_protocols(counters);
         if sum != self.examined_sum {
             self.examined_sum = sum;
             self.update(counters, |_, _| {});
@@ -60,7 +60,7 @@ impl BlindSpotExamples {
 
     /// Calls `changed` with the name of each counter that changed.
     fn update(&mut self, counters: &ProtocolCounters, mut changed: impl FnMut(&mut Examples, &'static str)) {
-        let counts = blind_spots::of_protocols(counters).into_iter();
+        let counts = protocol_kinds::of_protocols(counters).into_iter();
         for ((name, count, _), examined) in counts.zip(&mut self.examined) {
             if count != *examined {
                 *examined = count;
@@ -71,7 +71,7 @@ impl BlindSpotExamples {
 
     /// Whether the counters are those when examples were last added.
     fn is_examined(&self, counters: &ProtocolCounters) -> bool {
-        let counts = blind_spots::of_protocols(counters).into_iter().map(|(_, count, _)| count);
+        let counts = protocol_kinds::of_protocols(counters).into_iter().map(|(_, count, _)| count);
         counts.eq(self.examined)
     }
 }

@@ -8,13 +8,13 @@ use huginn_net_ssh::SshPeers;
 use huginn_net_tcp::TcpFlow;
 use huginn_net_tls::TlsUdpFlow;
 
+use super::allowance::Allowance;
 use super::login::LoginProgress;
+use super::open_connection::OpenConnection;
 use super::progress::HandshakeProgress;
 #[cfg(feature = "decrypt")]
 use super::quic_content::QuicConnections;
 use super::stream_parsers::Parsers;
-use crate::connection::OpenConnection;
-use crate::event_limits::Allowance;
 use crate::p0f_flow::P0fFlow;
 use crate::parser_findings::HandshakeSystems;
 use crate::watch::FlowMatches;

@@ -1,17 +1,21 @@
 //! Runs all protocols over one flow table.
 
+mod allowance;
 mod counters;
 mod datagrams;
 mod decryption;
 mod examples;
 mod flow_state;
 mod login;
+mod open_connection;
 mod progress;
+mod protocol_kinds;
 #[cfg(feature = "decrypt")]
 mod quic_content;
 mod settings;
 #[cfg(all(test, target_pointer_width = "64"))]
 mod sizes;
+mod stages;
 mod strays;
 mod stream_parsers;
 mod streams;
@@ -28,22 +32,26 @@ use huginn_net_ssh::SshParser;
 use huginn_net_tcp::TcpObserver;
 use huginn_net_tls::{TlsParser, TlsParserSettings, TlsUdpObserver};
 
+use self::allowance::Allowance;
 pub use self::counters::ProtocolCounters;
 use self::decryption::Decryption;
 pub use self::decryption::DecryptionCounters;
 use self::examples::BlindSpotExamples;
 pub(crate) use self::flow_state::FlowState;
 use self::flow_state::{ProtocolStates, TransportState};
+use self::open_connection::OpenConnection;
+pub(crate) use self::protocol_kinds::{Count, of_protocols, sum};
+pub use self::stages::WithoutHosts;
 use self::strays::Strays;
 use self::stream_parsers::Parsers;
 use crate::Finding;
 use crate::alert::KnownAlerts;
 use crate::clients::NamingDatabases;
-use crate::connection::OpenConnection;
-use crate::event_limits::{Allowance, EventFrame, EventLimits};
-use crate::finding::Baseline;
-use crate::hosts::{HostLimits, HostUpdate, Hosts, Progress, ProgressUpdate, Update};
-use crate::notices::Observed;
+use crate::event_limits::EventFrame;
+pub use crate::event_limits::{EventLimits, SuppressedEvents};
+use crate::hosts::{
+    Baseline, FlowOutput, HostLimits, HostUpdate, Hosts, Observed, Progress, ProgressUpdate, Update,
+};
 use crate::p0f_flow::is_hidden_from_p0f;
 use crate::parser_findings::FindingSettings;
 use crate::scope::Scope;
@@ -75,9 +83,6 @@ pub struct Observers {
     /// Absent unless findings above fingerprints are enabled.
     strays: Option<Box<Strays>>,
 }
-
-/// Output of the protocols: a finding for the sink, or an update of the host table.
-pub(crate) type FlowOutput = Route<Finding, HostUpdate>;
 
 /// The update for the values of a finding about a side, if baselines list them.
 fn baseline_update(output: &FlowOutput, subject: Side) -> Option<FlowOutput> {

@@ -11,8 +11,8 @@ use super::{BlindSpotExamples, Decryption, Observers, ProtocolCounters};
 use crate::alert::KnownAlerts;
 use crate::clients::NamingDatabases;
 use crate::event_limits::EventLimits;
-use crate::finding::{Baseline, Clients, NoticeSettings};
-use crate::hosts::{HostLimits, Hosts};
+use crate::finding::Clients;
+use crate::hosts::{Baseline, HostLimits, Hosts, NoticeSettings};
 use crate::parser_findings::FindingSettings;
 use crate::scope::Scope;
 use crate::watch::{WatchListHandle, Watcher};
@@ -151,7 +151,7 @@ impl Observers {
         Self { event_limits: limits, ..self }
     }
 
-    /// Returns an empty host table, for the updates of [`WithoutHosts`](crate::hosts::WithoutHosts).
+    /// Returns an empty host table, for the updates of [`WithoutHosts`](crate::observers::WithoutHosts).
     pub fn host_table(&self) -> Hosts {
         let FindingSettings { scope, profiles, notices, .. } = self.settings;
         let hosts = Hosts::new(&self.hosts, self.event_limits, scope, profiles);

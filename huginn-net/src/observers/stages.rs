@@ -2,9 +2,9 @@
 
 use huginn_net_core::{Event, Interest, NextSeq, Origin, Protocol, Route, Segment, Side};
 
+use super::{FlowState, Observers, ProtocolCounters};
+use crate::Finding;
 use crate::hosts::HostUpdate;
-use crate::observers::FlowState;
-use crate::{Finding, Observers, ProtocolCounters};
 
 /// Observers that report the [updates](HostUpdate) of hosts, instead of keeping a host table.
 ///
@@ -14,7 +14,8 @@ use crate::{Finding, Observers, ProtocolCounters};
 ///
 /// ```
 /// use huginn_net::core::{Analyzer, Event, Route, SharedState};
-/// use huginn_net::hosts::{HostUpdate, WithoutHosts};
+/// use huginn_net::hosts::HostUpdate;
+/// use huginn_net::observers::WithoutHosts;
 /// use huginn_net::{CaptureReader, Finding, Observers};
 ///
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/tls/tls-curl/tls-curl.pcap");

@@ -6,8 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use huginn_net_core::{Side, Timestamp};
 use huginn_net_tcp::{Handshake, Uptime};
 
-use crate::finding::{ChangeFinding, HttpVerdict, MtuFinding, TcpFinding};
-use crate::hosts::Reasons;
+use crate::finding::{ChangeFinding, HttpVerdict, MtuFinding, Reasons, TcpFinding};
 use crate::{Event, Finding};
 
 /// Displays an event as p0f 3.09b logs it, character for character, with the time in UTC.

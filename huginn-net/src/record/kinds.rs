@@ -13,14 +13,11 @@ use serde::{Deserialize, Deserializer};
 use super::describe::records;
 use super::text::{LimitedTexts, Text};
 use crate::alert::Alert;
-use crate::connection::Connection;
 use crate::finding::{
-    BeaconNotice, BeaconTarget, CertificateNames, ChangeFinding, HttpRequestFinding, HttpResponseFinding,
-    ScanNotice, ScanTarget, SshClientFinding, SshHandshakeFinding, SshServerFinding, TcpFinding,
-    TrafficNotice, TrafficNoticeKind, UptimeFinding,
+    BeaconNotice, BeaconTarget, CertificateNames, ChangeFinding, Connection, HttpRequestFinding,
+    HttpResponseFinding, ListEntry, Match, ScanNotice, ScanTarget, SshClientFinding, SshHandshakeFinding,
+    SshServerFinding, TcpFinding, ToolFinding, TrafficNotice, TrafficNoticeKind, UptimeFinding,
 };
-use crate::hosts::ToolFinding;
-use crate::watch::{ListEntry, Match};
 
 records! {
     /// The label of a database entry.

@@ -23,11 +23,11 @@
 
 mod csv_text;
 mod custom;
-mod describe;
+pub(crate) mod describe;
 mod event;
 mod flow;
 pub mod formats;
-mod host;
+mod json;
 mod kinds;
 mod quic;
 mod schema;
@@ -37,18 +37,13 @@ mod tls;
 pub use self::csv_text::csv_text;
 pub use self::custom::CustomEventRecord;
 pub use self::describe::{FieldInfo, ValueType, ValueVisitor};
-pub(crate) use self::describe::{FieldName, Fields, Object, Omit, Value};
-pub(crate) use self::event::{ALERT_NAMES, add_event, is_alert};
+pub(crate) use self::event::{ALERT_NAMES, is_alert};
 pub use self::event::{
     AlertFields, EVENT_NAMES, EventGroup, EventKind, EventRecord, Head, Kind, fields_of_event,
     needs_handshakes, visit_event,
 };
 pub use self::flow::{EndpointRecord, FlowRecord, Ip};
-pub use self::host::{
-    ActivityRecord, AlikeServersRecord, ClaimRecord, ClockRecord, ContradictionRecord, EvidenceRecord,
-    HostRecord, LanguageRecord, NameRecord, PeerRecord, ServerActivityRecord, SoftwareSeenRecord,
-    StatementRecord, SystemSeenRecord, TlsClientSeenRecord, VerdictRecord, fields_of_host,
-};
+pub use self::json::JsonEvent;
 pub use self::kinds::{
     ChangeRecord, ConnectionRecord, FindingRecord, HttpRequestRecord, HttpResponseRecord, LabelRecord,
     ListedRecord, MismatchRecord, NearestRecord, SoftwareRecord, SshClientRecord, SshHandshakeRecord,
@@ -62,7 +57,6 @@ pub use self::tls::{
     TlsHandshakeRecord, TlsServerRecord,
 };
 pub use crate::community_id::{CommunityId, CommunityIdParseError};
-pub use crate::json::{JsonEvent, JsonHost};
 
 /// The version of the records: the field `v`. It increases when a field goes or changes its meaning; new fields do not
 /// change it.

@@ -132,7 +132,8 @@ mod tests {
     use huginn_net_tls::quic::ClientInitials;
 
     use super::*;
-    use crate::event_limits::{TextLimit, quic_bytes};
+    use crate::event_limits::quic_bytes;
+    use crate::finding::TextLimit;
 
     /// The client of RFC 9001, appendix A.2.
     fn client() -> QuicClient {

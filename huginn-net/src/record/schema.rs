@@ -4,14 +4,14 @@ use serde_json::{Map, Value, json};
 
 use super::describe::{FieldInfo, ValueType};
 use super::event::{EVENT_NAMES, fields_of_event};
-use super::host::fields_of_host;
 
-/// The JSON Schema (draft 2020-12) of the lines of `--format json`: `docs/events.schema.json`.
-pub fn events_schema() -> Value {
+/// The JSON Schema (draft 2020-12) of the lines of `--format json`: `docs/events.schema.json`. `host`: the fields of a host,
+/// [`fields_of_host`](crate::hosts::fields_of_host).
+pub fn events_schema(host: &[FieldInfo]) -> Value {
     let names = EVENT_NAMES.into_iter().chain(["host"]);
     let mut kinds = Map::new();
     for name in names.clone() {
-        let fields = fields_of_event(name).unwrap_or_else(|| fields_of_host().to_vec());
+        let fields = fields_of_event(name).unwrap_or_else(|| host.to_vec());
         let mut schema = object(&fields);
         // The name decides which other fields there are.
         if let Some(event) = schema.pointer_mut("/properties/event") {
@@ -91,7 +91,7 @@ mod tests {
         for event in EVENT_NAMES {
             add_types("", &fields_of_event(event).unwrap(), event, &mut types);
         }
-        add_types("", fields_of_host(), "host", &mut types);
+        add_types("", crate::hosts::fields_of_host(), "host", &mut types);
         assert!(types.len() > 100);
     }
 }

@@ -11,8 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::describe::{Value as RecordValue, ValueType, ValueVisitor};
 use super::tls::{ExtensionRecord, length};
-use crate::event_limits::TextLimit;
-use crate::finding::HttpVerdict;
+use crate::finding::{HttpVerdict, TextLimit};
 use crate::json;
 use crate::limits::{MAX_EXTENSION_LEN, MAX_GREASE_LEN, MAX_LENGTH_LEN, MAX_NUMBER_NAME_LEN};
 
@@ -96,12 +95,12 @@ impl RecordValue for Text<'_> {
 impl<'a> Text<'a> {
     /// The text of a value.
     #[inline]
-    pub(super) fn of(value: &'a (impl Display + Sync)) -> Self {
+    pub(crate) fn of(value: &'a (impl Display + Sync)) -> Self {
         Self(Value::Display(value, TextLimit::NONE))
     }
 
     /// The text of a value that nothing else keeps.
-    pub(super) fn owned(value: impl Display + Send + Sync + 'a) -> Self {
+    pub(crate) fn owned(value: impl Display + Send + Sync + 'a) -> Self {
         Self(Value::Shared(Arc::new(value), TextLimit::NONE))
     }
 
@@ -161,7 +160,7 @@ impl<'a> Text<'a> {
 
     /// Bytes from the wire.
     #[inline]
-    pub(super) fn wire(bytes: &'a [u8]) -> Self {
+    pub(crate) fn wire(bytes: &'a [u8]) -> Self {
         Self(Value::Wire(bytes))
     }
 }
@@ -234,7 +233,7 @@ impl<'a> LimitedTexts<'a, '_> {
 
     /// Bytes from the wire.
     #[inline]
-    pub(super) fn wire(&mut self, field: &'static str, bytes: &'a [u8]) -> Text<'a> {
+    pub(crate) fn wire(&mut self, field: &'static str, bytes: &'a [u8]) -> Text<'a> {
         Text::wire(self.start(field, bytes))
     }
 
@@ -360,7 +359,7 @@ impl<'a> LimitedTexts<'a, '_> {
     }
 
     /// The text of a value that is at most `len` bytes long.
-    pub(super) fn of(
+    pub(crate) fn of(
         &mut self,
         field: &'static str,
         len: usize,
@@ -371,7 +370,7 @@ impl<'a> LimitedTexts<'a, '_> {
     }
 
     /// The text of a value that nothing else keeps, at most `len` bytes long.
-    pub(super) fn owned(
+    pub(crate) fn owned(
         &mut self,
         field: &'static str,
         len: usize,

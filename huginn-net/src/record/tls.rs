@@ -491,7 +491,7 @@ mod tests {
     use huginn_net_tls::Transport;
 
     use super::*;
-    use crate::event_limits::TextLimit;
+    use crate::finding::TextLimit;
 
     /// Expected values: `openssl x509 -text` of the certificate, in `huginn-net-tls/certificates/expected.tsv`.
     #[test]

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use huginn_net_core::{IpNet, Timestamp};
 
+use crate::parse_time::parse_time;
 use crate::record::ValueType;
 
 /// What a field must be.
@@ -153,7 +154,7 @@ impl Operand {
             (Self::Text(_) | Self::Network(_), ValueType::Text)
             | (Self::Integer(_) | Self::Float(_), ValueType::Integer { .. } | ValueType::Float)
             | (Self::Bool(_), ValueType::Bool) => Some(self.clone()),
-            (Self::Text(text), ValueType::Time) => time(text).map(Self::Time),
+            (Self::Text(text), ValueType::Time) => parse_time(text).map(Self::Time),
             _ => None,
         }
     }
@@ -181,21 +182,6 @@ impl Operand {
 /// Reads a network in CIDR notation, or an address.
 pub(super) fn network(text: &str) -> Option<IpNet> {
     text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
-}
-
-/// Reads a time in UTC: a date, or a date and the time of day to the minute, the second or a fraction of it.
-///
-/// ```
-/// use huginn_net::select::parse_time;
-///
-/// assert_eq!(parse_time("2022-03-17 08:38").unwrap().to_string(), "2022-03-17T08:38:00Z");
-/// assert_eq!(parse_time("noon"), None);
-/// ```
-pub fn time(text: &str) -> Option<Timestamp> {
-    let text = text.strip_suffix('Z').unwrap_or(text);
-    let (date, of_day) = text.split_once([' ', 'T']).unwrap_or((text, "00:00"));
-    let seconds = if of_day.len() == "00:00".len() { ":00" } else { "" };
-    format!("{date}T{of_day}{seconds}Z").parse().ok()
 }
 
 /// A pattern of texts: parts that follow each other, with anything between them.

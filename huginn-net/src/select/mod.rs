@@ -46,8 +46,8 @@ mod values;
 use std::str::FromStr;
 
 pub(crate) use self::check::Pattern;
-pub use self::check::time as parse_time;
 pub use self::error::{SelectionError, SelectionErrorKind};
+pub use crate::parse_time::parse_time;
 
 use self::fields::{Places, Tester};
 use self::parse::{Condition, Test};

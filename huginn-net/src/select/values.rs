@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::check::{Check, Comparison, Operand, Pattern};
 use crate::alert::FINDING_NAMES;
-use crate::hosts::REASON_NAMES;
-use crate::notices::{FINDING_TYPES, is_digits};
+use crate::finding::REASON_NAMES;
+use crate::finding::notice::{FINDING_TYPES, is_digits};
 use crate::record::{EVENT_NAMES, ValueType};
 
 /// The values that a field can have.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use super::ListEntry;
 use super::rows::{Row, Rows};
 use super::value::{Key, Kind, Value};
+use crate::finding::ListEntry;
 use crate::limits::MAX_EVENT_MATCHES;
 use crate::select::Pattern;
 

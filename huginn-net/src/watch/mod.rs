@@ -24,7 +24,6 @@
 
 mod documents;
 mod error;
-mod found;
 mod index;
 mod rows;
 mod search;
@@ -37,14 +36,13 @@ use std::sync::Arc;
 use huginn_net_tls::ClientHello;
 
 pub use self::error::{WatchListError, WatchListFault};
-pub use self::found::Match;
-pub use self::value::IndicatorType;
 pub use self::watcher::WatchListHandle;
 pub(crate) use self::watcher::{FlowMatches, Matches, Watcher};
 
 use self::index::{Entry, Index};
 use self::rows::Rows;
 use self::search::Search;
+use crate::finding::ListEntry;
 
 /// Entries of lists, found by their value.
 ///
@@ -92,25 +90,6 @@ pub struct WatchListSummary {
     pub foreign: u64,
     /// Number of rows that their list excludes: MISP attributes that are not for detection, revoked STIX indicators.
     pub excluded: u64,
-}
-
-/// A label of an event, from a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ListEntry {
-    label: Arc<str>,
-    watch: bool,
-}
-
-impl ListEntry {
-    /// The label as the list has it, which may be empty or contain control characters.
-    pub fn label(&self) -> &str {
-        &self.label
-    }
-
-    /// Whether the entry is watched: it causes matches.
-    pub fn is_watched(&self) -> bool {
-        self.watch
-    }
 }
 
 impl WatchLists {

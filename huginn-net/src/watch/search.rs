@@ -7,8 +7,9 @@ use huginn_net_http::without_port;
 use huginn_net_tls::{ClientHello, Ja4Form};
 
 use super::index::Index;
-use super::value::{IndicatorType, Key, Kind, at_sender, normal_name};
+use super::value::{Key, Kind, at_sender, normal_name};
 use crate::Finding;
+use crate::finding::IndicatorType;
 use crate::limits::MAX_EVENT_MATCHES;
 
 /// An entry that an event matches.

@@ -9,7 +9,8 @@ use serde_json::Value as Json;
 use super::documents::push;
 use super::error::WatchListFault;
 use super::rows::Rows;
-use super::value::{Declared, IndicatorType};
+use super::value::Declared;
+use crate::finding::IndicatorType;
 
 /// Whether a document is a bundle.
 pub(super) fn is_bundle(document: &Json) -> bool {

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 
 use huginn_net_core::{Replaceable, ReplaceableReader, Side};
 
-use super::found::Match;
+use super::WatchLists;
 use super::search::{Hit, Hits, Search};
-use super::{ListEntry, WatchLists};
 use crate::Finding;
+use crate::finding::{ListEntry, Match};
 use crate::limits::MAX_FLOW_MATCHES;
 use crate::record::EventKind;
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use huginn_net::consistency::Outcome;
-use huginn_net::finding::{Connection, EventLimits};
+use huginn_net::finding::Connection;
+use huginn_net::observers::EventLimits;
 use huginn_net::record::JsonEvent;
 use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers};
 

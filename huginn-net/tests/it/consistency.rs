@@ -4,8 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use huginn_net::consistency::{ClientBytes, ClientBytesError, Consistency, Outcome};
-use huginn_net::finding::NoticeSettings;
-use huginn_net::hosts::Explanation;
+use huginn_net::hosts::{Explanation, NoticeSettings};
 use huginn_net::tls::ClientHello;
 use huginn_net::{CaptureReader, ClientDatabase, Database, Event, Finding, HuginnNet, Observers};
 use serde_json::Value;

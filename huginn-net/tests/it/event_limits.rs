@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 
 use huginn_net::core::{FlowLimits, Frames};
-use huginn_net::finding::{EventLimits, SuppressedEvents};
+use huginn_net::observers::{EventLimits, SuppressedEvents};
 use huginn_net::record::JsonEvent;
 use huginn_net::{Frame, HuginnNet, LinkType, Observers, Timestamp};
 use proptest::prelude::*;

@@ -4,8 +4,9 @@ use std::num::{NonZeroU32, NonZeroUsize};
 
 use huginn_net::alert::Alert;
 use huginn_net::core::{Analyzer, Frames, Route, SharedState};
-use huginn_net::finding::{Baseline, NoticeSettings, TrafficNotice};
-use huginn_net::hosts::{HostUpdate, HostUpdateRecord, WithoutHosts};
+use huginn_net::finding::TrafficNotice;
+use huginn_net::hosts::{Baseline, HostUpdate, HostUpdateRecord, NoticeSettings};
+use huginn_net::observers::WithoutHosts;
 use huginn_net::record::JsonEvent;
 use huginn_net::{
     CaptureReader, Configure, Database, Event, Finding, Frame, HuginnNet, LinkType, Observers, Scope,

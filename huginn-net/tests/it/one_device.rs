@@ -1,8 +1,7 @@
 //! Checks that a device that ends all connections of a client is named once, and its servers are left unnamed.
 
 use huginn_net::core::Frames;
-use huginn_net::hosts::{HostProfile, Verdict};
-use huginn_net::record::JsonHost;
+use huginn_net::hosts::{HostProfile, JsonHost, Verdict};
 use huginn_net::{Configure, Event, HuginnNet};
 
 use crate::captures;

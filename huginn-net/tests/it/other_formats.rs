@@ -5,7 +5,8 @@ use std::num::NonZeroU32;
 
 use huginn_net::alert::{Alert, AlertKind, Severity};
 use huginn_net::core::Frames;
-use huginn_net::finding::{Baseline, EventLimits, NoticeSettings};
+use huginn_net::hosts::{Baseline, NoticeSettings};
+use huginn_net::observers::EventLimits;
 use huginn_net::record::formats::zeek::{ZeekForm, ZeekLog, ZeekLogs};
 use huginn_net::record::formats::{EventFormat, FormattedEvent};
 use huginn_net::watch::{WatchListHandle, WatchLists};

@@ -10,9 +10,10 @@ use std::time::Duration;
 use crate::captures;
 use crate::packet::{self, Packet};
 use huginn_net::core::{FlowLimits, Frames, HashSeed};
+use huginn_net::observers::ProtocolCounters;
 use huginn_net::{
     AnalysisError, Builder, CaptureError, CaptureReader, Counters, Event, HuginnNet, LinkType, Observers,
-    ProtocolCounters, Source,
+    Source,
 };
 
 /// Returns the packets of each capture.

@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use crate::captures;
 use huginn_net::finding::ChangeFinding;
-use huginn_net::hosts::{HostCounters, HostId, HostLimits, HostProfile, JoinedHosts};
-use huginn_net::record::JsonHost;
+use huginn_net::hosts::{HostCounters, HostId, HostLimits, HostProfile, JoinedHosts, JsonHost};
 use huginn_net::{CaptureReader, Event, Finding, HuginnNet, Observers, Side};
 
 fn hosts(capture: &Path, observers: Observers, workers: usize) -> Vec<HostProfile> {

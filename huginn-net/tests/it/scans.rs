@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use huginn_net::alert::{Alert, AlertKind, Severity};
 use huginn_net::core::Frames;
-use huginn_net::finding::NoticeSettings;
+use huginn_net::hosts::NoticeSettings;
 use huginn_net::{Configure, Event, Frame, HuginnNet, LinkType, Timestamp};
 
 const FIN: u8 = 1;

@@ -4,8 +4,9 @@ use std::num::NonZeroUsize;
 
 use huginn_net::alert::{Alert, Severity};
 use huginn_net::core::{Analyzer, Frames, Route, SharedState};
-use huginn_net::finding::{NoticeSettings, TrafficNoticeKind};
-use huginn_net::hosts::{HostUpdate, HostUpdateRecord, WithoutHosts};
+use huginn_net::finding::TrafficNoticeKind;
+use huginn_net::hosts::{HostUpdate, HostUpdateRecord, NoticeSettings};
+use huginn_net::observers::WithoutHosts;
 use huginn_net::record::{EventKind, JsonEvent};
 use huginn_net::{CaptureReader, Database, Event, Finding, Frame, HuginnNet, LinkType, Observers, Timestamp};
 

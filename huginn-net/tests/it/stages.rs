@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use crate::captures;
 use huginn_net::core::{self, Analyzer, Filter, Route, SharedState, TunnelPath};
-use huginn_net::hosts::{HostUpdate, HostUpdateRecord, Hosts, SavedHostRecord, WithoutHosts};
-use huginn_net::record::EventKind;
-use huginn_net::record::{JsonEvent, JsonHost};
+use huginn_net::hosts::{HostUpdate, HostUpdateRecord, Hosts, JsonHost, SavedHostRecord};
+use huginn_net::observers::WithoutHosts;
+use huginn_net::record::{EventKind, JsonEvent};
 use huginn_net::{CaptureReader, Database, Event, Finding, HuginnNet, Observers};
 
 /// Returns captures with events of every kind.

@@ -3,7 +3,8 @@
 use crate::captures;
 use crate::packet::{self, Packet};
 use huginn_net::core::Frames;
-use huginn_net::hosts::{HostProfile, ToolFinding};
+use huginn_net::finding::ToolFinding;
+use huginn_net::hosts::HostProfile;
 use huginn_net::{CaptureReader, Configure, Event, Finding, HuginnNet, Scope};
 
 /// The tools that events report, and the profiles.

@@ -2,8 +2,7 @@
 
 use std::fmt::Display;
 
-use huginn_net::hosts::{HostCounters, HostLimits, HostProfile, JoinedHosts};
-use huginn_net::record::JsonHost;
+use huginn_net::hosts::{HostCounters, HostLimits, HostProfile, JoinedHosts, JsonHost};
 use huginn_net::{Event, HuginnNet};
 
 use std::io::{self, Write};
@@ -14,9 +13,8 @@ use crate::plan::{HostScope, TableFormat, TablesPlan};
 use crate::run::{CaptureOutcome, CaptureRun, OnInterrupt, OpenCapture, Visitor};
 use crate::stderr;
 use crate::views::alerts::AlertList;
-use crate::views::columns;
 use crate::views::overview::Overview;
-use crate::views::{fingerprints, hosts, totals};
+use crate::views::{columns, fingerprints, hosts, totals};
 
 /// Writes the tables of a run.
 pub(super) fn write(run: &mut CaptureRun, plan: TablesPlan, is_quiet: bool) -> Result<(), Failure> {

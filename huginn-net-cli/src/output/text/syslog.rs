@@ -62,7 +62,7 @@ fn hostname(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use huginn_net::alert;
-    use huginn_net::finding::NoticeSettings;
+    use huginn_net::hosts::NoticeSettings;
     use huginn_net::{CaptureReader, Configure, HuginnNet};
 
     use super::*;

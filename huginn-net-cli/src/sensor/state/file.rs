@@ -5,8 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::time::SystemTime;
 
 use huginn_net::core::HexDigits;
-use huginn_net::finding::Baseline;
-use huginn_net::hosts::{HostRecordError, Hosts, SavedHost, SavedHostRecord};
+use huginn_net::hosts::{Baseline, HostRecordError, Hosts, SavedHost, SavedHostRecord};
 use huginn_net::{Database, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

@@ -7,8 +7,8 @@ use std::net::{IpAddr, SocketAddr};
 use foldhash::{HashMap, HashSet};
 use huginn_net::core::TransportKind;
 use huginn_net::finding::Connection;
-use huginn_net::hosts::{Contact, Contacts, HostProfile};
-use huginn_net::record::{EventKind, JsonEvent, JsonHost};
+use huginn_net::hosts::{Contact, Contacts, HostProfile, JsonHost};
+use huginn_net::record::{EventKind, JsonEvent};
 use huginn_net::{Escaped, Event, Finding, Side};
 
 use super::offers::Offers;

@@ -9,7 +9,8 @@ use std::fmt::{Display, Write as _};
 use std::net::{IpAddr, SocketAddr};
 
 use foldhash::{HashMap, HashSet};
-use huginn_net::hosts::{HostId, ToolFinding};
+use huginn_net::finding::ToolFinding;
+use huginn_net::hosts::HostId;
 use huginn_net::tcp::Handshake;
 use huginn_net::{Escaped, Event, Finding, Timestamp};
 

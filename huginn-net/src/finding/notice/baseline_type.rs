@@ -1,4 +1,4 @@
-//! The types of values.
+//! The types of the values of baselines.
 
 use std::net::IpAddr;
 
@@ -6,12 +6,11 @@ use huginn_net_core::is_printable;
 use huginn_net_tls::Ja4;
 use serde::{Deserialize, Serialize};
 
-use crate::alert::AlertKind;
 use crate::limits::{
     MAX_BASELINE_LONG_VALUES, MAX_BASELINE_TOOLS, MAX_BASELINE_VALUE_BYTES, MAX_BASELINE_VALUES,
 };
 
-/// A type of values that a [`Baseline`](super::Baseline) lists.
+/// A type of values that a [`Baseline`](crate::hosts::Baseline) lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -45,7 +44,7 @@ pub enum BaselineType {
 }
 
 /// The number of types.
-pub(super) const TYPES: usize = 12;
+pub(crate) const TYPES: usize = 12;
 
 /// The values of the field `type` of findings: the types that are reported.
 pub(crate) const FINDING_TYPES: [&str; 9] =
@@ -87,7 +86,7 @@ impl BaselineType {
     }
 
     /// The name in sentences.
-    pub(super) const fn title(self) -> &'static str {
+    pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::TcpSyn => "SYN signature",
             Self::Ja4Stable => "stable JA4",
@@ -104,21 +103,8 @@ impl BaselineType {
         }
     }
 
-    /// The kind of the alert for a new value; `None` if new values are only learned.
-    pub(crate) const fn alert(self) -> Option<AlertKind> {
-        match self {
-            Self::TcpSyn | Self::Ja4Stable | Self::Akamai | Self::Hassh | Self::HasshServer | Self::Tool => {
-                Some(AlertKind::NewFingerprint)
-            }
-            Self::Server => Some(AlertKind::NewServer),
-            Self::Issuer => Some(AlertKind::NewIssuer),
-            Self::Client => Some(AlertKind::NewClientOfHost),
-            Self::Certificate | Self::Name | Self::UserAgent => None,
-        }
-    }
-
     /// Maximum number of values of the type.
-    pub(super) const fn limit(self) -> usize {
+    pub(crate) const fn limit(self) -> usize {
         match self {
             Self::TcpSyn | Self::Akamai | Self::Issuer | Self::UserAgent => MAX_BASELINE_LONG_VALUES,
             Self::Tool => MAX_BASELINE_TOOLS,
@@ -127,7 +113,7 @@ impl BaselineType {
     }
 
     /// Whether a text can be a value of this type. Those without a form of their own only have to be short and printable.
-    pub(super) fn admits(self, value: &str) -> bool {
+    pub(crate) fn admits(self, value: &str) -> bool {
         if value.is_empty() || value.len() > MAX_BASELINE_VALUE_BYTES || !value.chars().all(is_printable) {
             return false;
         }
@@ -156,15 +142,6 @@ pub(crate) fn is_digits(text: &str, count: usize) -> bool {
 }
 
 /// The address of a value of [`BaselineType::Client`].
-pub(super) fn client_host(value: &str) -> Option<IpAddr> {
+pub(crate) fn client_host(value: &str) -> Option<IpAddr> {
     value.split_once(' ')?.0.parse().ok()
-}
-
-/// A value of a type.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct BaselineValue {
-    #[serde(rename = "type")]
-    pub(super) kind: BaselineType,
-    pub(super) value: Box<str>,
 }

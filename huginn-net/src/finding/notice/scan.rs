@@ -7,8 +7,8 @@ use std::sync::Arc;
 use huginn_net_core::{Amount, Timestamp};
 use huginn_net_db::Label;
 
-use super::super::millis_between;
-use crate::hosts::TimeSpan;
+use super::millis_between;
+use crate::finding::span::TimeSpan;
 
 /// Connections that a client tried to ports of a host or to hosts on a port.
 ///

@@ -4,7 +4,6 @@ mod baseline;
 mod beacon;
 mod brute_force;
 mod by_proof;
-mod known_servers;
 mod once;
 mod scan;
 mod servers;
@@ -14,34 +13,24 @@ mod service;
 mod tests;
 
 use std::cell::Cell;
-use std::fmt::{self, Display};
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use huginn_net_core::{Event, PacketClock, Side, Timestamp};
+use huginn_net_core::{Event, PacketClock, Side};
 use huginn_net_tcp::Handshake;
 
-pub use self::baseline::{Baseline, BaselineError, BaselineType, NewFingerprintNotice};
-pub(crate) use self::baseline::{FINDING_TYPES, Learner, Observed, is_digits};
+pub(crate) use self::baseline::Learner;
+pub use self::baseline::{Baseline, BaselineError};
 use self::beacon::Beacons;
-pub use self::beacon::{BeaconNotice, BeaconTarget};
-pub use self::brute_force::BruteForceNotice;
 use self::brute_force::BruteForces;
-pub(crate) use self::known_servers::c2_program_named;
 use self::once::Once;
-pub use self::once::{ContradictionNotice, ImitationNotice};
 use self::scan::Scans;
-pub use self::scan::{ScanNotice, ScanRemark, ScanSegments, ScanTarget};
 use self::servers::Servers;
-pub use self::servers::{
-    C2CertificateNotice, CertificateNames, ServerMark, ServerMarks, UnusualServerNotice,
-};
-pub(crate) use self::servers::{CertificateFacts, ServerFacts};
-pub use self::service::BeaconService;
+use super::{HostUpdate, Progress, TcpUpdate, Update};
 use crate::Finding;
 use crate::alert::AlertKind;
-use crate::hosts::{HostUpdate, HttpUpdate, Progress, TcpUpdate, Update};
+use crate::finding::{TrafficNotice, TrafficNoticeKind};
 use crate::limits::{BEACON_CONTACTS, MAX_BEACON_CONTACTS, NOTICE_IDLE_SECS, SCAN_HOSTS, SCAN_PORTS};
 
 /// Thresholds of findings above fingerprints. docs/findings.md has the rules.
@@ -59,95 +48,6 @@ pub struct NoticeSettings {
 impl Default for NoticeSettings {
     fn default() -> Self {
         Self { scan_ports: SCAN_PORTS, scan_hosts: SCAN_HOSTS, beacon_contacts: BEACON_CONTACTS }
-    }
-}
-
-/// A conclusion from several connections of a client, with its numbers and its evidence.
-///
-/// [`Display`] is the reason in words: `sends SYNs to 100 ports of 192.0.2.7 in 5 s, 3 accept`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TrafficNotice {
-    /// The conclusion.
-    pub kind: TrafficNoticeKind,
-    /// Numbers of the first packets that show it, at most eight.
-    pub packets: Vec<u64>,
-    /// Whether a handshake proves that the client sent the packets.
-    pub is_proven: bool,
-    /// Whether an earlier event reported the same with smaller numbers, or without proof.
-    pub is_update: bool,
-}
-
-/// The kinds of conclusions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TrafficNoticeKind {
-    /// The client looks for open ports, or for hosts with an open port.
-    Scan(ScanNotice),
-    /// Many SSH logins of the client at a server fail.
-    BruteForce(BruteForceNotice),
-    /// The client contacts a server at regular intervals.
-    Beacon(BeaconNotice),
-    /// The client contacts a TLS server without a name that has further marks.
-    UnusualServer(UnusualServerNotice),
-    /// The client contacts a server with the default certificate of a C2 program.
-    C2Certificate(C2CertificateNotice),
-    /// The layers of a connection name different systems.
-    Contradiction(ContradictionNotice),
-    /// The client is not the software that it claims to be.
-    Imitation(ImitationNotice),
-    /// The network has a fingerprint, server, issuer or client that a baseline lacks.
-    NewFingerprint(NewFingerprintNotice),
-}
-
-impl TrafficNotice {
-    pub(crate) fn new(kind: TrafficNoticeKind, packets: Vec<u64>) -> Self {
-        Self { kind, packets, is_proven: false, is_update: false }
-    }
-}
-
-impl TrafficNoticeKind {
-    /// The kind of the alert.
-    pub const fn alert(&self) -> AlertKind {
-        match self {
-            Self::Scan(_) => AlertKind::Scan,
-            Self::BruteForce(_) => AlertKind::BruteForce,
-            Self::Beacon(_) => AlertKind::Beacon,
-            Self::UnusualServer(_) => AlertKind::UnusualServer,
-            Self::C2Certificate(_) => AlertKind::C2Certificate,
-            Self::Contradiction(_) => AlertKind::Contradiction,
-            Self::Imitation(_) => AlertKind::Imitation,
-            Self::NewFingerprint(found) => found.alert(),
-        }
-    }
-
-    /// What distinguishes conclusions of one kind about a client.
-    pub(crate) fn object(&self) -> String {
-        match self {
-            Self::Scan(found) => format!("{:?} {}", found.segments, found.target),
-            Self::BruteForce(found) => found.server.to_string(),
-            Self::Beacon(found) => found.target.to_string(),
-            Self::UnusualServer(found) => found.server.to_string(),
-            Self::C2Certificate(found) => format!("{} {}", found.server, found.program),
-            Self::Contradiction(_) => String::new(),
-            Self::Imitation(found) => found.claim.clone(),
-            Self::NewFingerprint(found) => format!("{} {}", found.kind.name(), found.value),
-        }
-    }
-}
-
-impl Display for TrafficNotice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
-            TrafficNoticeKind::Scan(found) => found.fmt(f),
-            TrafficNoticeKind::BruteForce(found) => found.fmt(f),
-            TrafficNoticeKind::Beacon(found) => found.fmt(f),
-            TrafficNoticeKind::UnusualServer(found) => found.fmt(f),
-            TrafficNoticeKind::C2Certificate(found) => found.fmt(f),
-            TrafficNoticeKind::Contradiction(found) => found.fmt(f),
-            TrafficNoticeKind::Imitation(found) => found.fmt(f),
-            TrafficNoticeKind::NewFingerprint(found) => found.fmt(f),
-        }
     }
 }
 
@@ -335,9 +235,4 @@ fn client_of<K>(event: &Event<K>) -> ClientKey {
 fn at_packet<K>(event: &Event<K>, kind: TrafficNoticeKind, packets: Vec<u64>) -> Event<TrafficNotice> {
     let Event { ts, packet_number, flow, .. } = event;
     Event::new(*ts, *packet_number, flow.clone(), Side::Client, TrafficNotice::new(kind, packets))
-}
-
-/// The time between two timestamps, in milliseconds; zero if the second one is earlier.
-fn millis_between(first: Timestamp, last: Timestamp) -> u64 {
-    last.as_millis().saturating_sub(first.as_millis())
 }

@@ -1,6 +1,5 @@
 //! Findings about a client that are reported once.
 
-use std::fmt::{self, Display};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
@@ -8,44 +7,10 @@ use huginn_net_core::{Event, IdleLimits, Timestamp};
 use huginn_net_http::Role;
 
 use super::by_proof::ByProof;
-use super::{ClientKey, HttpUpdate, TrafficNotice, TrafficNoticeKind, at_packet, client_of};
-use crate::hosts::{Contradiction, RequestFacts, contradiction_of_head};
+use super::{ClientKey, at_packet, client_of};
+use crate::finding::{ContradictionNotice, TrafficNotice, TrafficNoticeKind};
+use crate::hosts::{HttpUpdate, RequestFacts, contradiction_of_head};
 use crate::limits::{MAX_NOTICES_ONCE, NOTICE_IDLE_SECS};
-
-/// A client whose request and TCP handshake name different systems.
-///
-/// [`Display`] is a sentence: `TCP says Linux, User-Agent says Windows: unexplained (NAT, a proxy or a forgery)`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ContradictionNotice {
-    /// The two statements.
-    pub contradiction: Contradiction,
-}
-
-/// A client that is not the software that it claims to be.
-///
-/// [`Display`] is a sentence: `User-Agent says Chromium 131 on Windows; the headers lack Sec-Fetch`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ImitationNotice {
-    /// The claim: `User-Agent says Chromium 131 on Windows`, or `TLS imitates Chromium`.
-    pub claim: String,
-    /// What contradicts it.
-    pub contradicts: Vec<String>,
-}
-
-impl Display for ContradictionNotice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.contradiction.fmt(f)
-    }
-}
-
-impl Display for ImitationNotice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.claim)?;
-        self.contradicts.iter().try_for_each(|reason| write!(f, "; {reason}"))
-    }
-}
 
 /// What was reported, and whether with proof.
 #[derive(Debug)]

@@ -1,31 +1,6 @@
 //! Services that contact their servers at regular intervals, by port and by name.
 
-use std::fmt::{self, Display};
-
-/// A service that a name, a port or a User-Agent stands for. A client may ask for any name, use any port for anything, and claim
-/// any User-Agent.
-///
-/// [`Display`] says which: `port of dns`, `name of push messages`, `User-Agent of monitoring`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BeaconService {
-    /// The service whose servers have the name, by the documents of their operators.
-    Name(&'static str),
-    /// The service of the port, by the registry of IANA.
-    Port(&'static str),
-    /// The service whose clients have the User-Agent, by their documents.
-    UserAgent(&'static str),
-}
-
-impl Display for BeaconService {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Name(service) => write!(f, "name of {service}"),
-            Self::Port(service) => write!(f, "port of {service}"),
-            Self::UserAgent(service) => write!(f, "User-Agent of {service}"),
-        }
-    }
-}
+use crate::finding::BeaconService;
 
 /// Ports whose service clients poll, by the registry of IANA. Those of HTTP and TLS say nothing.
 const PORTS: [(u16, &str); 30] = [

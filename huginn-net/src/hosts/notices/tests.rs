@@ -3,12 +3,13 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use huginn_net_core::{FlowId, TransportKind};
+use huginn_net_core::{FlowId, Timestamp, TransportKind};
 use huginn_net_db::{Database, TcpMatch};
 use huginn_net_tcp::TcpSignature;
 
 use super::*;
-use crate::hosts::{ProgressUpdate, RequestFacts, SshLogin, StrayKind};
+use crate::finding::{BeaconService, BeaconTarget, ImitationNotice, ScanTarget};
+use crate::hosts::{HttpUpdate, ProgressUpdate, RequestFacts, ServerFacts, SshLogin, StrayKind};
 use crate::limits::{MAX_BEACON_CANDIDATES, MAX_BEACON_SERIES, MAX_BROWSER_CLIENTS, MAX_SERVERS};
 
 const DAY: u64 = 86_400_000;

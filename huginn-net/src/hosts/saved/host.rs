@@ -14,10 +14,11 @@ use super::super::records::{ClockRecord, HostRecordError, LabelRecord, Signature
 use super::super::scores::Scores;
 use super::super::systems::{AddressSystems, NamedSystems, Several};
 use super::super::tools::{HostSet, PortSet, Reported, ToolSeen};
-use super::super::{Host, P0fHistory, Reasons, RoleHistory, Tools};
+use super::super::{Host, P0fHistory, RoleHistory, Tools};
 use super::profile::ProfileRecord;
 use super::{Stored, is_default};
 use crate::Scope;
+use crate::finding::Reasons;
 use crate::limits::{MAX_NAMED_SYSTEMS, MAX_TOOL_TARGETS, MAX_TOP_VALUES, SCORE_HISTORY};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

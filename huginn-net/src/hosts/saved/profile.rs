@@ -18,11 +18,11 @@ use super::super::records::{
 };
 use super::super::{
     Activity, Claim, Contact, Contacts, Counted, Explanation, Findings, HostProfile, Latest, Mismatch,
-    Reasons, SoftwareSeen, Statement, SystemSeen, TlsClientSeen, TopValues,
+    SoftwareSeen, Statement, SystemSeen, TlsClientSeen, TopValues,
 };
 use super::host::{TimeRecord, ToolsRecord};
 use super::{Stored, is_default};
-use crate::finding::{ChangeFinding, MtuFinding};
+use crate::finding::{ChangeFinding, MtuFinding, Reasons};
 use crate::limits::{MAX_ALIKE_SERVERS, MAX_CONTACTS, MAX_SOFTWARE_LEN, MAX_TEXT_BYTES, MAX_TOP_VALUES};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,5 +1,7 @@
 //! The macro that declares records.
 
+mod object;
+
 use std::convert::Infallible;
 use std::fmt::Display;
 
@@ -7,6 +9,7 @@ use huginn_net_core::{Side, Timestamp};
 use huginn_net_tls::Ja4;
 use serde::ser::{Serialize, SerializeStruct};
 
+pub(crate) use self::object::{JsonFields, write_object, write_record};
 use crate::json;
 
 /// A field of a record.
@@ -155,7 +158,7 @@ impl<T: Value> Value for Vec<T> {
     }
 
     fn write_json(&self, out: &mut Vec<u8>) {
-        json::write_list(out, self);
+        object::write_list(out, self);
     }
 }
 
@@ -167,7 +170,7 @@ impl Value for [u8; 4] {
     }
 
     fn write_json(&self, out: &mut Vec<u8>) {
-        json::write_list(out, self);
+        object::write_list(out, self);
     }
 }
 
@@ -242,7 +245,7 @@ impl<T> Omit for Vec<T> {
 
 /// The name of a field, with a comma before it and the other signs that it has in JSON: `,"name":`.
 #[derive(Clone, Copy)]
-pub(crate) struct FieldName(pub(super) &'static str);
+pub(crate) struct FieldName(pub(crate) &'static str);
 
 impl FieldName {
     /// The name as a field that is not the first one has it in JSON.
@@ -293,7 +296,7 @@ impl<S: SerializeStruct> Object for S {
 }
 
 /// Passes the values of fields to a visitor.
-pub(super) fn visit_fields<V: ValueVisitor>(fields: &impl Fields, visitor: &mut V) {
+pub(crate) fn visit_fields<V: ValueVisitor>(fields: &impl Fields, visitor: &mut V) {
     let Ok(()) = fields.add_to(&mut Visit(visitor));
 }
 
@@ -437,7 +440,7 @@ macro_rules! records {
 
             #[inline]
             fn write_json(&self, out: &mut Vec<u8>) {
-                $crate::json::write_record(out, self);
+                $crate::record::describe::write_record(out, self);
             }
         }
 
@@ -467,4 +470,4 @@ macro_rules! records {
     };
 }
 
-pub(super) use {add_field, column_name, field_name, is_nullable, is_optional, records};
+pub(crate) use {add_field, column_name, field_name, is_nullable, is_optional, records};

@@ -9,7 +9,7 @@ use huginn_net_http::HttpVersion;
 use huginn_net_tls::Version;
 use sha1::{Digest, Sha1};
 
-use crate::connection::Connection;
+use crate::finding::Connection;
 use crate::record::{CommunityId, Ip};
 use crate::{Event, Finding, Label, Side, json};
 

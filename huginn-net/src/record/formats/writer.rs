@@ -11,7 +11,9 @@ use super::plan::{FormatPlan, KindPlan, Target};
 use super::table::Form;
 use super::values::HashedFlow;
 use super::{EventFormat, FormattedEvent};
-use crate::record::{EventKind, FieldName, Object, Omit, Value, add_event};
+use crate::record::EventKind;
+use crate::record::describe::{FieldName, Object, Omit, Value};
+use crate::record::event::add_event;
 use crate::{Event, Finding, json};
 
 thread_local! {

@@ -5,8 +5,8 @@ use std::convert::Infallible;
 
 use huginn_net_core::FlowId;
 
-use super::object::JsonFields;
-use crate::record::{Fields, FlowRecord};
+use crate::record::FlowRecord;
+use crate::record::describe::{Fields, JsonFields};
 
 thread_local! {
     /// The flow of the last event that this thread wrote.

@@ -1,63 +1,18 @@
 //! What an analysis adds to a baseline, and reports.
 
 use std::collections::HashSet;
-use std::fmt::{self, Display};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::time::Duration;
 
 use huginn_net_core::{Event, IdleLimits, IdleMap, PacketClock, Side, Timestamp, TransportKind};
 
-use super::observed::{Observed, Unnamed};
-use super::types::{BaselineType, BaselineValue, TYPES, client_host};
 use super::{Baseline, Inserted};
 use crate::Finding;
-use crate::alert::AlertKind;
+use crate::finding::notice::{TYPES, client_host};
+use crate::finding::{BaselineType, NewFingerprintNotice, TrafficNotice, TrafficNoticeKind};
+use crate::hosts::NoticeCounters;
+use crate::hosts::observed::{BaselineValue, Observed, Unnamed};
 use crate::limits::{HANDSHAKE_IDLE_SECS, MAX_UNNAMED_HANDSHAKES};
-use crate::notices::{NoticeCounters, TrafficNotice, TrafficNoticeKind};
-
-/// A fingerprint, server, issuer or client that a baseline lacks, at its first event.
-///
-/// [`Display`] is a sentence: `stable JA4 t13d1516h2_8daaf6152771_02713d6af862 is not in base.jsonl: 12 known since
-/// 2024-01-01T00:00:00.000000Z`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct NewFingerprintNotice {
-    /// The type of the value.
-    pub kind: BaselineType,
-    /// The value.
-    pub value: Box<str>,
-    /// Number of values of this type in the baseline.
-    pub known: u64,
-    /// Time of the first packet of the baseline; `None` if it is empty.
-    pub since: Option<Timestamp>,
-    /// Names of the files of the baseline.
-    pub baseline: Arc<str>,
-}
-
-impl NewFingerprintNotice {
-    /// The kind of the alert.
-    pub(crate) const fn alert(&self) -> AlertKind {
-        match self.kind.alert() {
-            Some(kind) => kind,
-            None => AlertKind::NewFingerprint,
-        }
-    }
-}
-
-impl Display for NewFingerprintNotice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, value, known, since, baseline } = self;
-        match value.split_once(' ') {
-            Some((ip, hash)) if *kind == BaselineType::Client => {
-                write!(f, "{} of {ip} with the cipher suites {hash}", kind.title())?;
-            }
-            _ => write!(f, "{} {value}", kind.title())?,
-        }
-        write!(f, " is not in {baseline}: {known} known")?;
-        since.iter().try_for_each(|since| write!(f, " since {since}"))
-    }
-}
 
 /// A baseline, and what an analysis adds to it.
 #[derive(Debug)]

@@ -1,11 +1,9 @@
 //! Values of a learning period, and those that appear after it.
 
 mod learner;
-mod observed;
 #[cfg(test)]
 #[allow(clippy::arithmetic_side_effects)]
 mod tests;
-mod types;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -15,11 +13,9 @@ use huginn_net_core::Timestamp;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::learner::Learner;
-pub use self::learner::NewFingerprintNotice;
-pub(crate) use self::observed::Observed;
-pub use self::types::BaselineType;
-use self::types::{BaselineValue, TYPES};
-pub(crate) use self::types::{FINDING_TYPES, is_digits};
+use crate::finding::BaselineType;
+use crate::finding::notice::TYPES;
+use crate::hosts::observed::BaselineValue;
 
 /// The version of the file format.
 const VERSION: u32 = 2;
@@ -136,7 +132,7 @@ impl Baseline {
     /// Adds the values and the period of another baseline. Values beyond the limit of their type are [left out](Self::left_out).
     ///
     /// ```
-    /// use huginn_net::finding::Baseline;
+    /// use huginn_net::hosts::Baseline;
     ///
     /// let header = r#"{"huginn_net_baseline":2,"first":null,"last":null}"#;
     /// let of_tool = |name: &str| format!("{header}\n{{\"type\":\"tool\",\"value\":\"{name}\"}}\n");

@@ -2,10 +2,9 @@ use std::net::SocketAddr;
 
 use huginn_net_core::{Event, FlowId, Side, Timestamp, TransportKind};
 
-use super::observed::{Unnamed, authority};
-use super::types::BaselineValue;
 use super::*;
 use crate::alert::Alert;
+use crate::hosts::observed::{Observed, Unnamed, authority};
 use crate::{CaptureReader, Finding, HuginnNet, Observers};
 
 const HEADER: &str = r#"{"huginn_net_baseline":2,"first":null,"last":null}"#;

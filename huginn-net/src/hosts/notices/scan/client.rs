@@ -9,7 +9,8 @@ use huginn_net_core::{Event, Timestamp, TunnelPath};
 use huginn_net_db::Label;
 
 use super::open::OpenScan;
-use super::{ScanRemark, ScanSegments, ScanTarget, Thresholds, is_at_most, is_percent};
+use super::{Thresholds, is_at_most, is_percent};
+use crate::finding::{ScanRemark, ScanSegments, ScanTarget};
 use crate::limits::{
     MAX_PROBES, MAX_SCAN_ACCEPTED_PERCENT, MAX_SCAN_DATA_PERCENT, MAX_SCAN_TARGETS, MIN_BUSY_TARGETS,
     MIN_SCAN_PORT_PERCENT, MIN_SCAN_PORTS_PERCENT, MIN_SCAN_TOOL_PERCENT, PORTS_OF_MANY_HOSTS,

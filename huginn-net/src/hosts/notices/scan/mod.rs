@@ -1,7 +1,6 @@
 //! Scans: many ports of a host, or many hosts on a few ports, most of which do not accept.
 
 mod client;
-mod notice;
 mod open;
 
 use std::collections::VecDeque;
@@ -12,10 +11,10 @@ use huginn_net_core::{Event, IdleLimits, Timestamp};
 use huginn_net_db::Label;
 
 use self::client::Client;
-pub use self::notice::{ScanNotice, ScanRemark, ScanSegments, ScanTarget};
 use self::open::OpenScan;
 use super::by_proof::ByProof;
-use super::{ClientKey, NoticeSettings, TrafficNotice, client_of};
+use super::{ClientKey, NoticeSettings, client_of};
+use crate::finding::{ScanRemark, ScanSegments, TrafficNotice};
 use crate::hosts::{Progress, StrayKind, Tools};
 use crate::limits::{
     MAX_SCAN_BYTES, MAX_SCAN_CLIENTS, MAX_SCAN_TARGETS, MAX_SCANS_PER_CLIENT, SCAN_ANSWER_NANOS,

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use huginn_net_core::{Event, FlowId, Side, Timestamp, TransportKind, TunnelPath};
 use huginn_net_db::Label;
 
-use super::super::{TrafficNotice, TrafficNoticeKind};
 use super::client::{Group, Target};
-use super::{ScanNotice, ScanRemark, ScanSegments, ScanTarget, is_at_most, is_percent};
+use super::{is_at_most, is_percent};
+use crate::finding::{ScanNotice, ScanRemark, ScanSegments, ScanTarget, TrafficNotice, TrafficNoticeKind};
 use crate::hosts::{HostSet, PortSet};
 use crate::limits::{
     MAX_NOTICE_PACKETS, MAX_SCAN_ACCEPTED_PERCENT, MAX_SCAN_DATA_PERCENT, MAX_SCAN_PROOFS,

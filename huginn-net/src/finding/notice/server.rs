@@ -1,0 +1,208 @@
+//! Unusual servers, and those with a certificate of a C2 program, as findings.
+
+use std::fmt::{self, Display};
+use std::net::SocketAddr;
+
+use huginn_net_core::Timestamp;
+use huginn_net_tls::CertificateFields;
+
+use crate::addresses::is_public;
+use crate::limits::{MAX_NOTICE_NAME_BYTES, MIN_MARKS_INSIDE, MIN_MARKS_OUTSIDE};
+
+/// A TLS server without a name that has further marks.
+///
+/// [`Display`] is a sentence: `contacts 198.51.100.7:7084 by TLS without a server name: port without a TLS service, private issuer`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnusualServerNotice {
+    /// The server.
+    pub server: SocketAddr,
+    /// What is unusual about it.
+    pub marks: ServerMarks,
+    /// The certificate of the server, if it was seen.
+    pub certificate: Option<CertificateNames>,
+    /// Number of connections.
+    pub connections: u32,
+    /// Time of the first connection.
+    pub first_seen: Timestamp,
+}
+
+/// A TLS server that has the default certificate of a C2 program.
+///
+/// [`Display`] is a sentence: `198.51.100.7:7084 has the default certificate of DcRat: CN=DcRat, issued by CN=DcRat Server`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct C2CertificateNotice {
+    /// The server.
+    pub server: SocketAddr,
+    /// The program.
+    pub program: &'static str,
+    /// The certificate.
+    pub certificate: CertificateNames,
+}
+
+/// The names of a certificate, as RFC 4514 writes them, at most 200 bytes of each.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CertificateNames {
+    /// The subject.
+    pub subject: Box<str>,
+    /// The issuer.
+    pub issuer: Box<str>,
+}
+
+/// Declares the marks of servers, each with its bit, name and meaning.
+macro_rules! server_marks {
+    ($($(#[doc = $doc:literal])+ $mark:ident: $name:literal, $meaning:literal;)+) => {
+        /// What is unusual about a TLS server without a name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum ServerMark {
+            $($(#[doc = $doc])+ $mark,)+
+        }
+
+        impl ServerMark {
+            const ALL: [Self; [$($name),+].len()] = [$(Self::$mark),+];
+
+            /// The name in events.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$mark => $name,)+
+                }
+            }
+        }
+
+        impl Display for ServerMark {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self {
+                    $(Self::$mark => $meaning,)+
+                })
+            }
+        }
+    };
+}
+
+server_marks! {
+    /// No TLS service has the port.
+    Port: "port", "port without a TLS service";
+    /// The certificate is self-issued, or its issuer is not a public authority.
+    Issuer: "private_issuer", "private issuer";
+    /// The names of the certificate are those that an example or an installer leaves.
+    Placeholder: "placeholder", "names of an example";
+    /// The certificate is that of an authority.
+    Authority: "authority", "certificate of an authority";
+    /// The key is RSA of at most 1,024 bits, years after public authorities stopped signing them.
+    Key: "weak_key", "RSA of 1024 bits or less";
+    /// The certificate is valid for ten years or longer.
+    Validity: "long_validity", "valid for ten years or longer";
+    /// The server selects TLS 1.0 or SSL 3.0, years after browsers dropped them.
+    Version: "old_version", "TLS 1.0 or older";
+    /// Other connections of the client are those of a browser, and this one is not.
+    Client: "client", "other fingerprint than the browser of the client";
+    /// The client contacts the server at regular intervals.
+    Regular: "regular", "regular intervals";
+}
+
+/// A set of [marks](ServerMark).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServerMarks(u16);
+
+impl ServerMarks {
+    /// Whether the set has a mark.
+    pub fn has(self, mark: ServerMark) -> bool {
+        self.0 & Self::of(mark).0 != 0
+    }
+
+    /// The marks.
+    pub fn iter(self) -> impl Iterator<Item = ServerMark> {
+        ServerMark::ALL.into_iter().filter(move |mark| self.has(*mark))
+    }
+
+    pub(crate) const fn of(mark: ServerMark) -> Self {
+        Self(1 << mark as u8)
+    }
+
+    pub(crate) const fn bits(self) -> u16 {
+        self.0
+    }
+
+    pub(crate) const fn from_bits(bits: u16) -> Self {
+        Self(bits)
+    }
+
+    pub(crate) fn add(&mut self, mark: ServerMark, is_set: bool) {
+        if is_set {
+            self.0 |= Self::of(mark).0;
+        }
+    }
+
+    fn len(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// Whether the marks suffice for a server. Issuer and validity alone are those of appliances.
+    pub(crate) fn suffice(self, is_outside: bool) -> bool {
+        let ordinary = [ServerMark::Issuer, ServerMark::Validity];
+        let has_other = self.iter().any(|mark| !ordinary.contains(&mark));
+        if is_outside {
+            return has_other && self.len() >= MIN_MARKS_OUTSIDE;
+        }
+        let is_set_up = self.has(ServerMark::Port) || self.has(ServerMark::Regular);
+        is_set_up && self.len() >= MIN_MARKS_INSIDE
+    }
+}
+
+impl UnusualServerNotice {
+    /// Whether the marks suffice without the fingerprint of the client, and the server is outside.
+    pub(crate) fn is_strong(&self) -> bool {
+        let client = ServerMarks::of(ServerMark::Client);
+        is_public(self.server.ip()) && ServerMarks(self.marks.0 & !client.0).suffice(true)
+    }
+}
+
+impl CertificateNames {
+    pub(crate) fn new(fields: &CertificateFields) -> Self {
+        let name = |name: &Option<Box<str>>| match name.as_deref() {
+            Some("") => "(no name)".into(),
+            Some(name) => start(name).into(),
+            None => "(long name)".into(),
+        };
+        Self { subject: name(&fields.subject), issuer: name(&fields.issuer) }
+    }
+}
+
+/// The start of a name, of a limited length.
+fn start(name: &str) -> &str {
+    let ends = (0..=MAX_NOTICE_NAME_BYTES.min(name.len())).rev();
+    ends.into_iter().find_map(|end| name.get(..end)).unwrap_or_default()
+}
+
+impl Display for CertificateNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { subject, issuer } = self;
+        if subject == issuer {
+            return write!(f, "{subject}, self-issued");
+        }
+        write!(f, "{subject}, issued by {issuer}")
+    }
+}
+
+impl Display for UnusualServerNotice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "contacts {} by TLS without a server name", self.server)?;
+        for (index, mark) in self.marks.iter().enumerate() {
+            write!(f, "{}{mark}", if index == 0 { ": " } else { ", " })?;
+        }
+        match &self.certificate {
+            Some(names) => write!(f, "; certificate {names}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Display for C2CertificateNotice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { server, program, certificate } = self;
+        write!(f, "{server} has the default certificate of {program}: {certificate}")
+    }
+}

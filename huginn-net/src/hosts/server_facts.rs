@@ -1,0 +1,57 @@
+//! What a ServerHello or a certificate says of a TLS server.
+
+use huginn_net_tls::{Certificate, CertificateFields};
+
+use super::known_servers;
+use crate::finding::{CertificateNames, ServerMark, ServerMarks};
+use crate::limits::{FIRST_WEAK_KEY_SECS, MAX_WEAK_KEY_BITS, MIN_LONG_VALIDITY_SECS};
+
+/// What a ServerHello or a certificate says of a TLS server over TCP.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ServerFacts {
+    /// Whether the connection is one of a client that [names no server](RequestFacts::is_nameless).
+    pub(crate) is_nameless: bool,
+    /// Whether the server selected TLS 1.0 or an earlier version.
+    pub(crate) is_old: bool,
+    /// Whether the version encrypts certificates.
+    pub(crate) hides_certificate: bool,
+    pub(crate) certificate: Option<CertificateFacts>,
+}
+
+/// What a certificate says of its server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CertificateFacts {
+    pub(crate) program: Option<&'static str>,
+    pub(crate) marks: ServerMarks,
+    /// Whether the certificate explains why the server has no name.
+    pub(crate) is_explained: bool,
+    pub(crate) names: CertificateNames,
+}
+
+impl CertificateFacts {
+    /// The facts of the certificate of a server. `None` without one that can be read, or if it is neither that of a C2 program nor
+    /// wanted for a server without a name.
+    pub(crate) fn new(certificate: Option<&Certificate>, is_nameless: bool) -> Option<Self> {
+        Self::of_fields(certificate?.fields()?, is_nameless)
+    }
+
+    fn of_fields(fields: &CertificateFields, is_nameless: bool) -> Option<Self> {
+        let program = known_servers::c2_program(fields);
+        if program.is_none() && !is_nameless {
+            return None;
+        }
+        let is_public = known_servers::has_public_issuer(fields);
+        let (start, end) = (fields.not_before.seconds(), fields.not_after.seconds());
+        let is_weak = fields.key.as_deref() == Some("RSA")
+            && fields.key_bits.is_some_and(|bits| bits <= MAX_WEAK_KEY_BITS);
+        let mut marks = ServerMarks::default();
+        marks.add(ServerMark::Issuer, !is_public);
+        marks.add(ServerMark::Placeholder, !is_public && known_servers::has_placeholder(fields));
+        marks.add(ServerMark::Authority, fields.is_ca == Some(true) && !fields.is_self_issued);
+        marks.add(ServerMark::Key, is_weak && start >= FIRST_WEAK_KEY_SECS);
+        marks.add(ServerMark::Validity, end.saturating_sub(start) >= MIN_LONG_VALIDITY_SECS);
+        let is_explained =
+            is_public || known_servers::is_of_product(fields) || known_servers::is_of_tor(fields);
+        Some(Self { program, marks, is_explained, names: CertificateNames::new(fields) })
+    }
+}

@@ -1,0 +1,49 @@
+//! Events as JSON Lines.
+
+mod flow;
+
+use std::fmt;
+use std::str;
+
+use super::describe::write_object;
+use super::event::add_event;
+use crate::Event;
+
+/// An event as one flat JSON object (RFC 8259): its [record](crate::record::EventRecord).
+///
+/// Absent values are `null`, or left out where the record says so. [`Display`](fmt::Display) is the object, in one line.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonEvent<'a> {
+    /// The event.
+    pub event: &'a Event,
+    /// The capture file, if several are read.
+    pub file: Option<&'a str>,
+}
+
+impl JsonEvent<'_> {
+    /// Appends the object to a buffer, in UTF-8 and without a newline.
+    pub fn write_to(&self, out: &mut Vec<u8>) {
+        self.write(None, out);
+    }
+
+    /// As [`write_to`](Self::write_to), with the name of the interface that captured the packet.
+    pub fn write_with_interface(&self, interface: &str, out: &mut Vec<u8>) {
+        self.write(Some(interface), out);
+    }
+
+    #[inline]
+    fn write(&self, interface: Option<&str>, out: &mut Vec<u8>) {
+        let Self { event, file } = *self;
+        write_object(out, |object| {
+            add_event(event, file, interface, object, |object| flow::add(object, &event.flow))
+        });
+    }
+}
+
+impl fmt::Display for JsonEvent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = Vec::new();
+        self.write_to(&mut line);
+        f.write_str(str::from_utf8(&line).map_err(|_| fmt::Error)?)
+    }
+}
