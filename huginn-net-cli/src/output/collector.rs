@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Target;
 
 /// Where the events of an output go.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum LiveTarget {
     Stdout,
     File(PathBuf),
@@ -70,15 +70,10 @@ impl LiveTarget {
     }
 }
 
-/// Two targets are one if they have one name.
-impl PartialEq for LiveTarget {
+/// Two sockets are one if they have one name.
+impl PartialEq for Collector {
     fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Stdout, Self::Stdout) => true,
-            (Self::File(one), Self::File(other)) => one == other,
-            (Self::Socket(one), Self::Socket(other)) => one.name == other.name,
-            _ => false,
-        }
+        self.name == other.name
     }
 }
 

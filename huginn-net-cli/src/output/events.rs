@@ -14,6 +14,9 @@ use super::{DayHeadings, Renderer, RepeatedCertificates, Selected, TextWriter, Z
 /// Where the events of captures go.
 pub(crate) struct EventOutput {
     form: Form,
+    selected: Selected,
+    /// The capture, if events name it.
+    file: Option<String>,
     /// The error that ended the analysis.
     outcome: io::Result<()>,
     /// Whether a match of a watch list was found that is selected.
@@ -31,49 +34,38 @@ enum Form {
         certificates: Option<RepeatedCertificates>,
     },
     #[cfg(feature = "parquet")]
-    Table {
-        writer: Box<BatchWriter>,
-        selected: Box<Selected>,
-        /// The capture, if events name it.
-        file: Option<String>,
-    },
-    Zeek {
-        folder: Box<ZeekFolder>,
-        selected: Box<Selected>,
-        /// The capture, if events name it.
-        file: Option<String>,
-    },
+    Table(Box<BatchWriter>),
+    Zeek(Box<ZeekFolder>),
 }
 
 impl EventOutput {
     pub(crate) fn text_output(renderer: Renderer, writer: TextWriter) -> Self {
         let (days, certificates) = (renderer.day_headings(), renderer.repeated_certificates());
-        Self::new(Form::Text { renderer: Box::new(renderer), writer: Box::new(writer), days, certificates })
+        // The renderer selects events.
+        let selected = Selected::default();
+        let form = Form::Text { renderer: Box::new(renderer), writer: Box::new(writer), days, certificates };
+        Self::new(form, selected)
     }
 
     #[cfg(feature = "parquet")]
     pub(crate) fn table(writer: BatchWriter, selected: Selected) -> Self {
-        Self::new(Form::Table { writer: Box::new(writer), selected: Box::new(selected), file: None })
+        Self::new(Form::Table(Box::new(writer)), selected)
     }
 
     pub(crate) fn zeek(folder: ZeekFolder, selected: Selected) -> Self {
-        Self::new(Form::Zeek { folder: Box::new(folder), selected: Box::new(selected), file: None })
+        Self::new(Form::Zeek(Box::new(folder)), selected)
     }
 
-    fn new(form: Form) -> Self {
-        Self { form, outcome: Ok(()), has_hit: AtomicBool::new(false) }
+    fn new(form: Form, selected: Selected) -> Self {
+        Self { form, selected, file: None, outcome: Ok(()), has_hit: AtomicBool::new(false) }
     }
 
     /// Begins a capture; `name` if events name theirs.
     pub(crate) fn begin_file(&mut self, name: Option<&str>) {
-        match &mut self.form {
-            Form::Text { renderer, writer, .. } => {
-                renderer.set_file(name.map(str::to_owned));
-                writer.begin_file(name);
-            }
-            #[cfg(feature = "parquet")]
-            Form::Table { file, .. } => *file = name.map(str::to_owned),
-            Form::Zeek { file, .. } => *file = name.map(str::to_owned),
+        self.file = name.map(str::to_owned);
+        if let Form::Text { renderer, writer, .. } = &mut self.form {
+            renderer.set_file(self.file.clone());
+            writer.begin_file(name);
         }
     }
 
@@ -84,7 +76,7 @@ impl EventOutput {
         source: S,
         on_event: impl Fn(&Event) + Sync,
     ) -> Result<(), AnalysisError<S::Error>> {
-        let Self { form, outcome, has_hit } = self;
+        let Self { form, selected, file, outcome, has_hit } = self;
         let note_hit = |event: &Event, is_selected: &dyn Fn() -> bool| {
             if matches!(event.kind, Finding::Match(_)) && is_selected() {
                 has_hit.store(true, Ordering::Relaxed);
@@ -100,7 +92,7 @@ impl EventOutput {
                 analyzer.analyze_text(source, render, &mut TextOutput { writer, days, certificates, outcome })
             }
             #[cfg(feature = "parquet")]
-            Form::Table { writer, selected, file } => analyzer.analyze_ref(source, |event: &Event| {
+            Form::Table(writer) => analyzer.analyze_ref(source, |event: &Event| {
                 on_event(event);
                 if selected.contains(event, file.as_deref(), None) {
                     note_hit(event, &|| true);
@@ -109,7 +101,7 @@ impl EventOutput {
                     ControlFlow::Continue(())
                 }
             }),
-            Form::Zeek { folder, selected, file } => analyzer.analyze_ref(source, |event: &Event| {
+            Form::Zeek(folder) => analyzer.analyze_ref(source, |event: &Event| {
                 on_event(event);
                 let is_selected = selected.contains(event, file.as_deref(), None);
                 note_hit(event, &|| is_selected);
@@ -134,8 +126,8 @@ impl EventOutput {
         match &mut self.form {
             Form::Text { writer, .. } => Some(writer),
             #[cfg(feature = "parquet")]
-            Form::Table { .. } => None,
-            Form::Zeek { .. } => None,
+            Form::Table(_) => None,
+            Form::Zeek(_) => None,
         }
     }
 
@@ -144,8 +136,8 @@ impl EventOutput {
         match self.form {
             Form::Text { mut writer, .. } => writer.flush(),
             #[cfg(feature = "parquet")]
-            Form::Table { writer, .. } => writer.finish(),
-            Form::Zeek { folder, .. } => folder.finish(),
+            Form::Table(writer) => writer.finish(),
+            Form::Zeek(folder) => folder.finish(),
         }
     }
 }

@@ -15,8 +15,7 @@ pub(crate) const PCAPNG_APPLICATION: &str = concat!("huginn-net ", env!("CARGO_P
 /// Describes an event in one line of printable UTF-8, of bounded length.
 pub(crate) fn packet_comment(lines: &Lines, event: &Event) -> String {
     let mut bytes = b"huginn-net: ".to_vec();
-    // Writing to memory does not fail.
-    let _ = lines.write_comment(&mut bytes, event);
+    lines.write_comment(&mut bytes, event);
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     if !text.chars().all(is_printable) {
         text = Printable(&text).to_string();

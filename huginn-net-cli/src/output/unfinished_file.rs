@@ -110,22 +110,28 @@ fn mode(_: &fs::Metadata) -> u32 {
     0o666
 }
 
-/// A page or a capture, in a file that is complete or as it was before, or on standard output.
+/// Buffer of a document, in bytes.
+const BUFFER_BYTES: usize = 1 << 18;
+
+/// Text, a table or a capture: in a file that is complete or as it was before, or in another place that is written as it is.
 pub(crate) struct Document {
-    out: BufWriter<Box<dyn Write>>,
+    out: BufWriter<Box<dyn Write + Send>>,
     unfinished: Option<UnfinishedFile>,
 }
 
 impl Document {
     pub(crate) fn create(target: &Target) -> io::Result<Self> {
-        let (out, unfinished): (Box<dyn Write>, _) = match target {
-            Target::Stdout => (Box::new(io::stdout().lock()), None),
+        match target {
+            Target::Stdout => Ok(Self::new(io::stdout(), None)),
             Target::File(path) => {
                 let (file, unfinished) = UnfinishedFile::create_or_open(path)?;
-                (Box::new(file), unfinished)
+                Ok(Self::new(file, unfinished))
             }
-        };
-        Ok(Self { out: BufWriter::new(out), unfinished })
+        }
+    }
+
+    pub(super) fn new(out: impl Write + Send + 'static, unfinished: Option<UnfinishedFile>) -> Self {
+        Self { out: BufWriter::with_capacity(BUFFER_BYTES, Box::new(out)), unfinished }
     }
 
     /// Writes what is buffered, and gives the file its name.

@@ -7,10 +7,13 @@ use std::path::Path;
 use std::time::SystemTime;
 
 /// File opened for appending.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct AppendFile {
+    /// `None` while the pipe has no reader.
     pub(super) file: Option<File>,
+    /// Identity of the file, independent of its name.
     pub(super) id: Option<FileId>,
+    /// Whether it is a regular file, which can be rotated, truncated and read.
     pub(super) regular: bool,
     pub(super) len: u64,
     pub(super) modified: Option<SystemTime>,

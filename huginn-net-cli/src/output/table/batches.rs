@@ -1,6 +1,6 @@
 //! Events as Parquet files and as Arrow streams.
 
-use std::io::{self, BufWriter, Write};
+use std::io;
 #[cfg(unix)]
 use std::path::Path;
 
@@ -14,35 +14,26 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use crate::limits::{BATCH_ROWS, BATCH_TEXT_BYTES, ROW_GROUP_BYTES, ROW_GROUP_ROWS};
+#[cfg(unix)]
 use crate::output::unfinished_file::UnfinishedFile;
-use crate::output::{TableFormat, Target};
+use crate::output::{Document, TableFormat, Target};
 
 /// Writes events as a table.
 pub(crate) struct BatchWriter {
     builder: EventBatchBuilder,
     table: Table,
-    /// The file, which gets its name once it is complete.
-    unfinished: Option<UnfinishedFile>,
 }
 
-type Out = Box<dyn Write + Send>;
-
 enum Table {
-    Parquet(Box<ArrowWriter<Out>>),
-    Stream(Box<StreamWriter<Out>>),
+    Parquet(Box<ArrowWriter<Document>>),
+    Stream(Box<StreamWriter<Document>>),
 }
 
 impl BatchWriter {
     /// Creates the table: in a file, or on standard output. `events`: the kinds that are written; all if empty.
     pub(crate) fn create(target: &Target, format: TableFormat, events: &[&'static str]) -> io::Result<Self> {
         let builder = EventBatchBuilder::new().events(events);
-        let (out, unfinished): (Out, _) = match target {
-            Target::File(path) => {
-                let (file, unfinished) = UnfinishedFile::create_or_open(path)?;
-                (Box::new(BufWriter::new(file)), unfinished)
-            }
-            Target::Stdout => (Box::new(BufWriter::new(io::stdout())), None),
-        };
+        let out = Document::create(target)?;
         let schema = SchemaRef::clone(builder.schema());
         let table = match format {
             TableFormat::Arrow => {
@@ -50,7 +41,7 @@ impl BatchWriter {
             }
             TableFormat::Parquet => Table::parquet(out, schema)?,
         };
-        Ok(Self { builder, table, unfinished })
+        Ok(Self { builder, table })
     }
 
     /// Creates a Parquet file that gets its name once it is complete. It does not replace a file.
@@ -58,8 +49,8 @@ impl BatchWriter {
     pub(super) fn new_parquet_file(name: &Path, builder: EventBatchBuilder) -> io::Result<Self> {
         let (file, unfinished) = UnfinishedFile::create(name, false, 0o640)?;
         let schema = SchemaRef::clone(builder.schema());
-        let table = Table::parquet(Box::new(BufWriter::new(file)), schema)?;
-        Ok(Self { builder, table, unfinished: Some(unfinished) })
+        let table = Table::parquet(Document::new(file, Some(unfinished)), schema)?;
+        Ok(Self { builder, table })
     }
 
     /// Length of a Parquet file so far, in bytes: what is written, and what waits in encoded form.
@@ -98,21 +89,19 @@ impl BatchWriter {
         if !self.builder.is_empty() {
             self.write_batch()?;
         }
-        let mut out = match self.table {
+        let out = match self.table {
             Table::Parquet(writer) => writer.into_inner().map_err(from_parquet)?,
             Table::Stream(mut writer) => {
                 writer.finish().map_err(from_arrow)?;
                 writer.into_inner().map_err(from_arrow)?
             }
         };
-        out.flush()?;
-        drop(out);
-        self.unfinished.map_or(Ok(()), UnfinishedFile::complete)
+        out.complete()
     }
 }
 
 impl Table {
-    fn parquet(out: Out, schema: SchemaRef) -> io::Result<Self> {
+    fn parquet(out: Document, schema: SchemaRef) -> io::Result<Self> {
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_created_by(concat!("huginn-net ", env!("CARGO_PKG_VERSION")).to_owned())

@@ -1,7 +1,7 @@
 //! Events as lines: time, client, direction, server, protocol, what was learned.
 
 use std::fmt::{self, Display};
-use std::io::{self, Write};
+use std::io::Write;
 use std::net::SocketAddr;
 
 use anstyle::{AnsiColor, Effects, Style};
@@ -57,49 +57,26 @@ impl Lines {
         }
     }
 
-    /// Writes an event. `interface`: the name of the interface that
-    /// captured the packet, if there are several.
-    pub(crate) fn write(
-        &self,
-        out: &mut impl Write,
-        event: &Event,
-        interface: Option<&str>,
-    ) -> io::Result<()> {
+    /// Appends an event. `interface`: the name of the interface that captured the packet, if there are several.
+    pub(crate) fn write(&self, text: &mut Vec<u8>, event: &Event, interface: Option<&str>) {
         // The hellos have what a completed handshake shows.
         if matches!(&event.kind, Finding::TlsHandshake(finding) if finding.handshake.completed) {
-            return Ok(());
+            return;
         }
-        self.write_head(out, event, interface)?;
-        self.write_words(out, event)?;
+        let mut line = Line { text, styles: self };
+        line.head(event, interface);
+        line.words(event);
         if let Some(tunnel) = &event.flow.tunnel {
-            write!(out, " [{}]", Joined(tunnel.layers()))?;
+            line.put(format_args!(" [{}]", Joined(tunnel.layers())));
         }
-        out.write_all(b"\n")
+        text.push(b'\n');
     }
 
-    /// Writes an event as a comment on its packet: the protocol and what the line says of it, without time and addresses.
-    pub(crate) fn write_comment(&self, out: &mut impl Write, event: &Event) -> io::Result<()> {
-        write!(out, "{}: ", protocol_of(event))?;
-        self.write_words(out, event)
-    }
-
-    /// Writes what an event found, and what else is known of it.
-    fn write_words(&self, out: &mut impl Write, event: &Event) -> io::Result<()> {
-        if let Some(alert) = Alert::of(event) {
-            let style = self.alarm;
-            write!(out, "{style}{}{style:#} {}: ", alert.severity(), alert.kind().name())?;
-        }
-        self.write_content(out, event)?;
-        // The lines of matches have the labels of watched entries.
-        for entry in event.kind.listed().into_iter().flatten().filter(|entry| !entry.is_watched()) {
-            let known = self.known;
-            write!(out, ", {known}{}{known:#}", Cut(entry.label().as_bytes()))?;
-        }
-        if let Some(conflict) = event.conflict {
-            let alarm = self.alarm;
-            write!(out, ", {alarm}conflict: {}{alarm:#}", conflict.as_str())?;
-        }
-        Ok(())
+    /// Appends an event as a comment on its packet: the protocol and what the line says of it, without time and addresses.
+    pub(crate) fn write_comment(&self, text: &mut Vec<u8>, event: &Event) {
+        let mut line = Line { text, styles: self };
+        line.put(format_args!("{}: ", protocol_of(event)));
+        line.words(event);
     }
 
     /// Whether an event is about its host rather than about a packet: a tool, a contradiction, a change.
@@ -115,202 +92,224 @@ impl Lines {
                 | Finding::IpSharing(_)
         )
     }
+}
 
+/// A line that is being written.
+struct Line<'a> {
+    text: &'a mut Vec<u8>,
+    styles: &'a Lines,
+}
+
+impl Line<'_> {
     /// Writes time, interface, addresses and protocol.
-    fn write_head(&self, out: &mut impl Write, event: &Event, interface: Option<&str>) -> io::Result<()> {
-        let style = if Self::is_alarm(event) { self.alarm } else { self.protocol };
-        let time = self.zone.shift(event.ts).text();
+    fn head(&mut self, event: &Event, interface: Option<&str>) {
+        let Lines { zone, time: time_style, alarm, protocol, .. } = self.styles;
+        let style = if Lines::is_alarm(event) { alarm } else { protocol };
+        let time = zone.shift(event.ts).text();
         let time = time.as_ref().get(11..).unwrap_or_default();
         let time = time.split(|byte| *byte == b'Z').next().unwrap_or_default();
-        write_styled(out, self.time, time.get(..TIME_CHARACTERS).unwrap_or(time))?;
-        out.write_all(b"  ")?;
+        self.put_styled(time_style, time.get(..TIME_CHARACTERS).unwrap_or(time));
+        self.text.extend_from_slice(b"  ");
         if let Some(interface) = interface {
             let name = format!("{:#}", Escaped(interface.as_bytes()));
-            write!(out, "{name:INTERFACE_WIDTH$} ")?;
+            self.put(format_args!("{name:INTERFACE_WIDTH$} "));
         }
-        write_address(out, event.flow.client)?;
-        out.write_all(match event.subject {
+        self.put_address(event.flow.client);
+        self.text.extend_from_slice(match event.subject {
             Side::Client => b" > ",
             Side::Server => b" < ",
-        })?;
-        write_address(out, event.flow.server)?;
-        out.write_all(b"  ")?;
+        });
+        self.put_address(event.flow.server);
+        self.text.extend_from_slice(b"  ");
         let protocol = protocol_of(event).as_bytes();
-        write_styled(out, style, protocol)?;
-        write_blanks(out, PROTOCOL_WIDTH.saturating_add(2).saturating_sub(protocol.len()))
+        self.put_styled(style, protocol);
+        self.put_blanks(PROTOCOL_WIDTH.saturating_add(2).saturating_sub(protocol.len()));
     }
 
-    /// Writes what an event found.
-    fn write_content(&self, out: &mut impl Write, event: &Event) -> io::Result<()> {
+    /// Writes what an event found, and what else is known of it.
+    fn words(&mut self, event: &Event) {
+        let alert = Alert::of(event);
+        if let Some(alert) = &alert {
+            self.alarm(alert.severity());
+            self.put(format_args!(" {}: ", alert.kind().name()));
+        }
         match &event.kind {
-            Finding::Tcp(finding) => self.tcp(out, finding),
-            Finding::HttpRequest(finding) => self.http_request(out, finding),
-            Finding::HttpResponse(finding) => self.http_response(out, finding),
-            Finding::SshClient(SshClientFinding { peer, .. }) => self.ssh(out, peer),
-            Finding::SshServer(finding) => self.ssh(out, &finding.peer),
-            Finding::SshHandshake(finding) => self.ssh_handshake(out, &finding.negotiation),
-            Finding::TlsClient(finding) => self.tls_client(out, finding),
-            Finding::TlsServer(finding) => tls_server(out, &finding.server),
-            Finding::TlsCertificates(finding) => {
-                out.write_all(certificates_in_words(finding, event.ts).as_bytes())
+            Finding::Tcp(finding) => self.tcp(finding),
+            Finding::HttpRequest(finding) => self.http_request(finding),
+            Finding::HttpResponse(finding) => self.http_response(finding),
+            Finding::SshClient(SshClientFinding { peer, .. }) => self.ssh(peer),
+            Finding::SshServer(finding) => self.ssh(&finding.peer),
+            Finding::SshHandshake(finding) => self.ssh_handshake(&finding.negotiation),
+            Finding::TlsClient(finding) => self.tls_client(finding),
+            Finding::TlsServer(finding) => self.tls_server(&finding.server),
+            Finding::TlsCertificates(finding) => self.put(certificates_in_words(finding, event.ts)),
+            Finding::TlsHandshake(finding) => self.put(handshake_in_words(&finding.handshake)),
+            Finding::Uptime(UptimeFinding { uptime, .. }) => {
+                let ((days, hours, minutes), modulo) = (uptime.days_hours_minutes(), uptime.modulo_days());
+                self.put(format_args!("{days} d {hours} h {minutes} min, modulo {modulo} d"));
             }
-            Finding::TlsHandshake(finding) => {
-                out.write_all(handshake_in_words(&finding.handshake).as_bytes())
-            }
-            Finding::Uptime(finding) => uptime(out, finding),
-            Finding::HostChange(finding) => out.write_all(finding.change_in_words().as_bytes()),
-            Finding::IpSharing(finding) => out.write_all(finding.sharing_in_words().as_bytes()),
-            Finding::Mismatch(found) => write!(out, "{:#}", Escaped(found.to_string().as_bytes())),
-            Finding::Connection(connection) => self.connection(out, connection),
-            Finding::Match(found) => self.matched(out, found, event.packet_number),
-            _ => Alert::of(event).map_or(Ok(()), |alert| write!(out, "{}", alert.reason())),
+            Finding::HostChange(finding) => self.put(finding.change_in_words()),
+            Finding::IpSharing(finding) => self.put(finding.sharing_in_words()),
+            Finding::Mismatch(found) => self.put(format_args!("{:#}", Escaped(found.to_string().as_bytes()))),
+            Finding::Connection(connection) => self.connection(connection),
+            Finding::Match(found) => self.matched(found, event.packet_number),
+            _ => self.put_optional("", alert.as_ref().map(Alert::reason)),
+        }
+        // The lines of matches have the labels of watched entries.
+        for entry in event.kind.listed().into_iter().flatten().filter(|entry| !entry.is_watched()) {
+            self.put(", ");
+            self.known(Cut(entry.label().as_bytes()));
+        }
+        if let Some(conflict) = event.conflict {
+            self.put(", ");
+            self.alarm(format_args!("conflict: {}", conflict.as_str()));
         }
     }
 
-    fn tcp(&self, out: &mut impl Write, finding: &TcpFinding) -> io::Result<()> {
+    fn tcp(&mut self, finding: &TcpFinding) {
         match &finding.matched {
-            Some(found) => self.known(out, found.name())?,
-            None => self.unknown(out, format_args!("unknown system {}", finding.signature))?,
+            Some(found) => self.known(found.name()),
+            None => self.unknown(format_args!("unknown system {}", finding.signature)),
         }
-        if let Some(distance) = finding.distance.in_words() {
-            write!(out, ", {distance}")?;
-        }
-        match &finding.link {
-            Some(link) => write!(out, ", {link}"),
-            None => Ok(()),
-        }
+        self.put_optional(", ", finding.distance.in_words());
+        self.put_optional(", ", finding.link.as_ref());
     }
 
-    fn http_request(&self, out: &mut impl Write, finding: &HttpRequestFinding) -> io::Result<()> {
+    fn http_request(&mut self, finding: &HttpRequestFinding) {
         let HttpRequestFinding { request, software, verdict, .. } = finding;
         let by_settings = software.as_ref().map(|found| &found.software);
         match (verdict.name(), by_settings, request.user_agent()) {
-            (Some(name), ..) => self.known(out, name)?,
-            (None, Some(software), _) => self.known(out, software)?,
-            (None, None, Some(user_agent)) => self.unknown(out, Cut(user_agent))?,
-            (None, None, None) => self.unknown(out, "unknown client")?,
+            (Some(name), ..) => self.known(name),
+            (None, Some(software), _) => self.known(software),
+            (None, None, Some(user_agent)) => self.unknown(Cut(user_agent)),
+            (None, None, None) => self.unknown("unknown client"),
         }
         if verdict.matched.is_some() || software.is_some() {
-            self.contradicting_text(out, verdict)?;
+            self.contradicting_text(verdict);
         }
-        self.claim(out, verdict)?;
-        let host = request.host().unwrap_or_default();
-        write!(out, ", {} {}{}", Cut(request.method()), Cut(host), Cut(request.path().unwrap_or_default()))?;
-        self.remarks(out, request.headers(), finding.decrypted)
+        self.claim(verdict);
+        let (host, path) = (request.host().unwrap_or_default(), request.path().unwrap_or_default());
+        self.put(format_args!(", {} {}{}", Cut(request.method()), Cut(host), Cut(path)));
+        self.remarks(request.headers(), finding.decrypted);
     }
 
-    fn http_response(&self, out: &mut impl Write, finding: &HttpResponseFinding) -> io::Result<()> {
+    fn http_response(&mut self, finding: &HttpResponseFinding) {
         let HttpResponseFinding { response, verdict, .. } = finding;
         match (verdict.name(), response.server()) {
-            (Some(name), _) => self.known(out, name)?,
-            (None, Some(server)) => self.unknown(out, Cut(server))?,
-            (None, None) => self.unknown(out, "unknown server")?,
+            (Some(name), _) => self.known(name),
+            (None, Some(server)) => self.unknown(Cut(server)),
+            (None, None) => self.unknown("unknown server"),
         }
         if verdict.matched.is_some() {
-            self.contradicting_text(out, verdict)?;
+            self.contradicting_text(verdict);
         }
-        self.claim(out, verdict)?;
-        if let Some(status) = response.status() {
-            write!(out, ", {status}")?;
-        }
+        self.claim(verdict);
+        self.put_optional(", ", response.status());
         if !response.reason().is_empty() {
             let separator = if response.status().is_some() { " " } else { ", " };
-            write!(out, "{separator}{}", Cut(response.reason()))?;
+            self.put_optional(separator, Some(Cut(response.reason())));
         }
-        self.remarks(out, response.headers(), finding.decrypted)
+        self.remarks(response.headers(), finding.decrypted);
     }
 
     /// Writes the User-Agent or Server header beside the name of the software that it contradicts.
-    fn contradicting_text(&self, out: &mut impl Write, verdict: &HttpVerdict) -> io::Result<()> {
-        let Some(text) = verdict.contradicting_text() else { return Ok(()) };
-        out.write_all(b" ")?;
-        self.unknown(out, format_args!("\"{}\"", Cut(text)))
+    fn contradicting_text(&mut self, verdict: &HttpVerdict) {
+        if let Some(text) = verdict.contradicting_text() {
+            self.put(" ");
+            self.unknown(format_args!("\"{}\"", Cut(text)));
+        }
     }
 
     /// Writes that a head was encrypted, and that fields of it are missing.
-    fn remarks(&self, out: &mut impl Write, headers: &Headers, decrypted: bool) -> io::Result<()> {
-        let alarm = self.alarm;
+    fn remarks(&mut self, headers: &Headers, decrypted: bool) {
         if decrypted {
-            out.write_all(b", decrypted")?;
+            self.put(", decrypted");
         }
-        if headers.is_cut() { write!(out, ", {alarm}head cut{alarm:#}") } else { Ok(()) }
+        if headers.is_cut() {
+            self.put(", ");
+            self.alarm("head cut");
+        }
     }
 
     /// Writes what of the head contradicts TCP: the system that it claims, or the software.
-    fn claim(&self, out: &mut impl Write, verdict: &HttpVerdict) -> io::Result<()> {
-        let alarm = self.alarm;
+    fn claim(&mut self, verdict: &HttpVerdict) {
         let SystemCheck { claimed, claim_agrees, agrees, .. } = &verdict.system;
         match (claimed, claim_agrees, agrees) {
-            (Some(claim), Some(false), _) => write!(out, " {alarm}(claims {claim}){alarm:#}"),
-            (_, _, Some(false)) => write!(out, " {alarm}(software of another system){alarm:#}"),
-            _ => Ok(()),
+            (Some(claim), Some(false), _) => {
+                self.put(" ");
+                self.alarm(format_args!("(claims {claim})"));
+            }
+            (_, _, Some(false)) => {
+                self.put(" ");
+                self.alarm("(software of another system)");
+            }
+            _ => {}
         }
     }
 
-    fn tls_client(&self, out: &mut impl Write, finding: &TlsClientFinding) -> io::Result<()> {
+    fn tls_client(&mut self, finding: &TlsClientFinding) {
         let hello = &finding.client.hello;
         match finding.software() {
-            Some(found) => self.known(out, &found.software)?,
-            None => self.unknown(out, "unknown client")?,
+            Some(found) => self.known(&found.software),
+            None => self.unknown("unknown client"),
         }
         match hello.server_name() {
-            Some(name) => write!(out, ", {}", Cut(name))?,
-            None => out.write_all(b", no server name")?,
+            Some(name) => self.put_optional(", ", Some(Cut(name))),
+            None => self.put(", no server name"),
         }
-        write!(out, ", {}", hello.ja4())
+        self.put_optional(", ", Some(hello.ja4()));
     }
 
-    fn ssh(&self, out: &mut impl Write, peer: &SshPeer) -> io::Result<()> {
-        self.known(out, Cut(peer.identification.software_version()))?;
-        match peer.hassh() {
-            Some(hassh) => write!(out, ", HASSH {hassh}"),
-            None => Ok(()),
-        }
+    fn tls_server(&mut self, server: &TlsServer) {
+        let hello = &server.hello;
+        let again = if hello.is_retry_request() { ", HelloRetryRequest" } else { "" };
+        let (protocol, suite) = (protocol(hello.transport(), hello.version()), hello.cipher_suite());
+        self.put(format_args!("{protocol}{again}, cipher {suite:04x}"));
+        self.put_optional(", ", hello.alpn().map(Cut));
     }
 
-    fn ssh_handshake(&self, out: &mut impl Write, negotiation: &Negotiation<'_>) -> io::Result<()> {
+    fn ssh(&mut self, peer: &SshPeer) {
+        self.known(Cut(peer.identification.software_version()));
+        self.put_optional(", HASSH ", peer.hassh());
+    }
+
+    fn ssh_handshake(&mut self, negotiation: &Negotiation<'_>) {
         if let Some(list) = negotiation.unmatched() {
-            let alarm = self.alarm;
-            return write!(out, "{alarm}no match in {list}{alarm:#}");
+            return self.alarm(format_args!("no match in {list}"));
         }
-        self.known(out, Cut(negotiation.kex().unwrap_or_default()))?;
+        self.known(Cut(negotiation.kex().unwrap_or_default()));
         if negotiation.is_post_quantum() == Some(true) {
-            out.write_all(b", post-quantum")?;
+            self.put(", post-quantum");
         }
-        let [host_key, cipher] =
-            [negotiation.host_key(), negotiation.cipher(Side::Server)].map(Option::unwrap_or_default);
-        write!(out, ", {}, {}", Cut(host_key), Cut(cipher))
+        for name in [negotiation.host_key(), negotiation.cipher(Side::Server)] {
+            self.put_optional(", ", Some(Cut(name.unwrap_or_default())));
+        }
     }
 
-    fn matched(&self, out: &mut impl Write, found: &Match, packet: u64) -> io::Result<()> {
+    fn matched(&mut self, found: &Match, packet: u64) {
         let Match { list, line, kind, value, label, event, server_name, host, .. } = found;
-        let alarm = self.alarm;
         if !label.is_empty() {
-            write!(out, "{alarm}{}{alarm:#}, ", Cut(label.as_bytes()))?;
+            self.alarm(Cut(label.as_bytes()));
+            self.put(", ");
         }
-        write!(out, "{} {} of {event}", kind.name(), Cut(value.as_bytes()))?;
-        if let Some(name) = server_name.as_deref().or(host.as_deref()) {
-            write!(out, ", {}", Cut(name))?;
-        }
-        write!(out, ", {}", Cut(list.as_bytes()))?;
-        line.map_or(Ok(()), |line| write!(out, ":{line}"))?;
-        write!(out, ", packet {packet}")
+        self.put(format_args!("{} {} of {event}", kind.name(), Cut(value.as_bytes())));
+        self.put_optional(", ", server_name.as_deref().or(host.as_deref()).map(Cut));
+        self.put_optional(", ", Some(Cut(list.as_bytes())));
+        self.put_optional(":", *line);
+        self.put_optional(", packet ", Some(packet));
     }
 
-    fn connection(&self, out: &mut impl Write, connection: &Connection) -> io::Result<()> {
+    fn connection(&mut self, connection: &Connection) {
         let Connection { client, server, .. } = connection;
-        write!(
-            out,
+        self.put(format_args!(
             "{:.6} s, {} + {} packets, {} + {} bytes",
             connection.duration(),
             client.packets,
             server.packets,
             client.bytes,
             server.bytes
-        )?;
-        if let Some(host) = &connection.host {
-            write!(out, ", {}", Cut(host))?;
-        }
+        ));
+        self.put_optional(", ", connection.host.as_deref().map(Cut));
         let tls = connection.tls_client.as_ref().map(|found| &found.software);
         for name in [
             connection.client_system.as_ref().map(|label| label as &dyn Display),
@@ -320,50 +319,65 @@ impl Lines {
         .into_iter()
         .flatten()
         {
-            out.write_all(b", ")?;
-            self.known(out, name)?;
+            self.put(", ");
+            self.known(name);
         }
-        Ok(())
     }
 
-    fn known(&self, out: &mut impl Write, value: impl Display) -> io::Result<()> {
-        write_value(out, self.known, value)
+    fn known(&mut self, value: impl Display) {
+        self.put_in(&self.styles.known, value);
     }
 
-    fn unknown(&self, out: &mut impl Write, value: impl Display) -> io::Result<()> {
-        write_value(out, self.unknown, value)
+    fn unknown(&mut self, value: impl Display) {
+        self.put_in(&self.styles.unknown, value);
     }
-}
 
-/// Writes a value in a style.
-fn write_value(out: &mut impl Write, style: Style, value: impl Display) -> io::Result<()> {
-    if style.is_plain() { write!(out, "{value}") } else { write!(out, "{style}{value}{style:#}") }
-}
-
-/// Writes text in a style.
-fn write_styled(out: &mut impl Write, style: Style, text: &[u8]) -> io::Result<()> {
-    if style.is_plain() {
-        return out.write_all(text);
+    fn alarm(&mut self, value: impl Display) {
+        self.put_in(&self.styles.alarm, value);
     }
-    write!(out, "{style}")?;
-    out.write_all(text)?;
-    write!(out, "{style:#}")
-}
 
-/// Writes an address and a port, and fills their column with blanks.
-fn write_address(out: &mut impl Write, address: SocketAddr) -> io::Result<()> {
-    let ip = IpText::new(address.ip());
-    let mut digits = itoa::Buffer::new();
-    let port = digits.format(address.port()).as_bytes();
-    let (before, after): (&[u8], &[u8]) = if address.is_ipv6() { (b"[", b"]:") } else { (b"", b":") };
-    let parts = [before, ip.as_bytes(), after, port];
-    parts.iter().try_for_each(|part| out.write_all(part))?;
-    write_blanks(out, ADDRESS_WIDTH.saturating_sub(parts.iter().map(|part| part.len()).sum()))
-}
+    /// Writes a value in a style.
+    fn put_in(&mut self, style: &Style, value: impl Display) {
+        if style.is_plain() { self.put(value) } else { self.put(format_args!("{style}{value}{style:#}")) }
+    }
 
-/// Writes up to [`ADDRESS_WIDTH`] blanks.
-fn write_blanks(out: &mut impl Write, count: usize) -> io::Result<()> {
-    out.write_all([b' '; ADDRESS_WIDTH].get(..count).unwrap_or_default())
+    /// Writes text in a style.
+    fn put_styled(&mut self, style: &Style, text: &[u8]) {
+        if style.is_plain() {
+            return self.text.extend_from_slice(text);
+        }
+        self.put(style);
+        self.text.extend_from_slice(text);
+        self.put(format_args!("{style:#}"));
+    }
+
+    /// Writes a value after a text; nothing without a value.
+    fn put_optional(&mut self, before: &str, value: Option<impl Display>) {
+        if let Some(value) = value {
+            self.put(format_args!("{before}{value}"));
+        }
+    }
+
+    fn put(&mut self, value: impl Display) {
+        // Writing to memory does not fail.
+        let _ = write!(self.text, "{value}");
+    }
+
+    /// Writes an address and a port, and fills their column with blanks.
+    fn put_address(&mut self, address: SocketAddr) {
+        let ip = IpText::new(address.ip());
+        let mut digits = itoa::Buffer::new();
+        let port = digits.format(address.port()).as_bytes();
+        let (before, after): (&[u8], &[u8]) = if address.is_ipv6() { (b"[", b"]:") } else { (b"", b":") };
+        let start = self.text.len();
+        [before, ip.as_bytes(), after, port].iter().for_each(|part| self.text.extend_from_slice(part));
+        let written = self.text.len().saturating_sub(start);
+        self.put_blanks(ADDRESS_WIDTH.saturating_sub(written));
+    }
+
+    fn put_blanks(&mut self, count: usize) {
+        self.text.resize(self.text.len().saturating_add(count), b' ');
+    }
 }
 
 /// The protocol, or what a conclusion is about.
@@ -397,21 +411,6 @@ const fn transport(transport: Transport) -> &'static str {
     }
 }
 
-fn tls_server(out: &mut impl Write, server: &TlsServer) -> io::Result<()> {
-    let hello = &server.hello;
-    let again = if hello.is_retry_request() { ", HelloRetryRequest" } else { "" };
-    write!(
-        out,
-        "{}{again}, cipher {:04x}",
-        protocol(hello.transport(), hello.version()),
-        hello.cipher_suite()
-    )?;
-    match hello.alpn() {
-        Some(name) => write!(out, ", {}", Cut(name)),
-        None => Ok(()),
-    }
-}
-
 /// The first certificate, and remarks about it.
 pub(crate) fn certificates_in_words(finding: &TlsCertificatesFinding, ts: Timestamp) -> String {
     let Some(first) = finding.certificates.certificates.first() else {
@@ -436,11 +435,6 @@ pub(crate) fn handshake_in_words(found: &TlsHandshake) -> String {
         text.push_str(&format!(", QUIC error {code}"));
     }
     text
-}
-
-fn uptime(out: &mut impl Write, UptimeFinding { uptime, .. }: &UptimeFinding) -> io::Result<()> {
-    let (days, hours, minutes) = uptime.days_hours_minutes();
-    write!(out, "{days} d {hours} h {minutes} min, modulo {} d", uptime.modulo_days())
 }
 
 /// Captured bytes without control characters, cut after [`MAX_LINE_TEXT`] bytes.

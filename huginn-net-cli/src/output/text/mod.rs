@@ -176,8 +176,8 @@ impl Renderer {
         }
         // Writing to memory does not fail.
         match self.format {
-            TextFormat::Lines => _ = self.lines.write(text, event, self.interface(event)),
-            TextFormat::Blocks => _ = self.blocks.write(text, event, self.file.as_deref()),
+            TextFormat::Lines => self.lines.write(text, event, self.interface(event)),
+            TextFormat::Blocks => self.blocks.write(text, event, self.file.as_deref()),
             TextFormat::Json if self.fields.is_empty() => {
                 self.write_json(event, text);
                 self.add_own_fields(text);

@@ -1,22 +1,18 @@
 //! Writes text to a file or to standard output, where a pager may show it.
 
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::io::{self, IsTerminal, Write};
 
 use super::super::Target;
 use super::super::pager::Pager;
-use super::super::unfinished_file::UnfinishedFile;
+use super::super::unfinished_file::Document;
 use super::TextFormat;
 #[cfg(unix)]
 use crate::output::files::append;
 
-/// Buffer of the output, in bytes.
-const BUFFER_BYTES: usize = 1 << 18;
-
 /// Writes the text of events, and other text after it.
 pub(crate) struct TextWriter {
-    out: BufWriter<Box<dyn Write>>,
+    out: Document,
     format: TextFormat,
     /// The name of a file to write before its first event.
     heading: Option<String>,
@@ -24,8 +20,6 @@ pub(crate) struct TextWriter {
     on_terminal: bool,
     /// Whether each event is written out as it comes.
     at_once: bool,
-    /// The file of a document, which gets its name once it is complete.
-    unfinished: Option<UnfinishedFile>,
     /// Waited for after `out` is written and closed.
     pager: Option<Pager>,
 }
@@ -33,39 +27,38 @@ pub(crate) struct TextWriter {
 impl TextWriter {
     /// Opens the target of events, which others may read while they are written. `pages`: a pager shows readable text on a terminal.
     pub(crate) fn open(target: &Target, format: TextFormat, pages: bool) -> io::Result<Self> {
-        Self::start(target, format, pages, |path| Ok((File::create(path)?, None)))
+        let create = |target: &Target| match target {
+            Target::File(path) => Ok(Document::new(File::create(path)?, None)),
+            Target::Stdout => Document::create(target),
+        };
+        Self::start(target, format, pages, create)
     }
 
     /// Opens the target of a document as [`Self::open`] does, but a regular file stays as it is until the document is complete.
     pub(crate) fn open_document(target: &Target, format: TextFormat, pages: bool) -> io::Result<Self> {
-        Self::start(target, format, pages, UnfinishedFile::create_or_open)
+        Self::start(target, format, pages, Document::create)
     }
 
     fn start(
         target: &Target,
         format: TextFormat,
         pages: bool,
-        create: impl FnOnce(&Path) -> io::Result<(File, Option<UnfinishedFile>)>,
+        create: impl FnOnce(&Target) -> io::Result<Document>,
     ) -> io::Result<Self> {
         let on_terminal = matches!(target, Target::Stdout) && io::stdout().is_terminal();
         let is_readable = matches!(format, TextFormat::Lines | TextFormat::Blocks);
         let started = (on_terminal && is_readable && pages).then(Pager::start).flatten();
-        let (out, pager, unfinished): (Box<dyn Write>, _, _) = match (target, started) {
-            (Target::File(path), _) => {
-                let (file, unfinished) = create(path)?;
-                (Box::new(file), None, unfinished)
-            }
-            (Target::Stdout, Some((pager, input))) => (Box::new(input), Some(pager), None),
-            (Target::Stdout, None) => (Box::new(io::stdout().lock()), None, None),
+        let (out, pager) = match started {
+            Some((pager, input)) => (Document::new(input, None), Some(pager)),
+            None => (create(target)?, None),
         };
         Ok(Self {
-            out: BufWriter::with_capacity(BUFFER_BYTES, out),
+            out,
             format,
             heading: None,
             begun: false,
             on_terminal,
             at_once: on_terminal && pager.is_none(),
-            unfinished,
             pager,
         })
     }
@@ -77,19 +70,9 @@ impl TextWriter {
             #[cfg(unix)]
             Target::File(path) if path.is_file() || !path.exists() => {
                 let (file, has_text) = append(path)?;
-                let out: Box<dyn Write> = Box::new(file);
-                let out = BufWriter::with_capacity(BUFFER_BYTES, out);
-                let writer = Self {
-                    out,
-                    format,
-                    heading: None,
-                    begun: has_text,
-                    on_terminal: false,
-                    at_once: false,
-                    unfinished: None,
-                    pager: None,
-                };
-                Ok((writer, has_text))
+                let create = |_: &Target| Ok(Document::new(file, None));
+                let writer = Self::start(target, format, false, create)?;
+                Ok((Self { begun: has_text, ..writer }, has_text))
             }
             _ => Self::open(target, format, false).map(|writer| (writer, false)),
         }
@@ -134,11 +117,10 @@ impl TextWriter {
     }
 
     /// Writes what is buffered, and gives the file of a document its name.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
-        self.out.flush()?;
-        let unfinished = self.unfinished.take();
-        drop(self);
-        unfinished.map_or(Ok(()), UnfinishedFile::complete)
+    pub(crate) fn finish(self) -> io::Result<()> {
+        // The pager ends after its input.
+        let Self { out, pager: _pager, .. } = self;
+        out.complete()
     }
 
     /// Writes the text of an event, which is not empty, after the heading of a new day.

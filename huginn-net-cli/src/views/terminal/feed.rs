@@ -141,8 +141,7 @@ impl Feed {
         state.add_to_host(event);
         state.line.clear();
         let State { line, newest, kept, .. } = &mut *state;
-        // Writing to memory does not fail.
-        let _ = self.lines.write(line, event, None);
+        self.lines.write(line, event, None);
         let text = line.trim_ascii_end();
         if !text.is_empty() {
             let line = Arc::new(EventLine {

@@ -53,13 +53,7 @@ pub(crate) struct RotatingFile {
     /// What is written is compressed already.
     compression: Option<Compression>,
     rotation: Rotation,
-    /// `None` while the pipe has no reader.
-    file: Option<File>,
-    /// Identity of the file, independent of its name.
-    id: Option<FileId>,
-    /// Whether it is a regular file, which can be rotated, truncated and read.
-    regular: bool,
-    len: u64,
+    opened: AppendFile,
     /// Length at which the file still had its name, at the last check.
     checked_len: u64,
     /// Interval of the first event in the file.
@@ -85,17 +79,8 @@ impl RotatingFile {
         check_rotation(path, rotation, opened.regular)?;
         // An existing file shows the time of its last event only, not of its first.
         let last = if opened.len > 0 { opened.modified.unwrap_or(now) } else { now };
-        Ok(Self {
-            path: path.to_owned(),
-            compression,
-            rotation,
-            file: opened.file,
-            id: opened.id,
-            regular: opened.regular,
-            len: opened.len,
-            checked_len: opened.len,
-            period: rotation.period(last),
-        })
+        let (checked_len, period) = (opened.len, rotation.period(last));
+        Ok(Self { path: path.to_owned(), compression, rotation, opened, checked_len, period })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -104,7 +89,7 @@ impl RotatingFile {
 
     /// Rotates by another policy from now on.
     pub(crate) fn rotate_by(&mut self, rotation: Rotation, now: SystemTime) -> Result<(), OutputError> {
-        check_rotation(&self.path, rotation, self.regular)?;
+        check_rotation(&self.path, rotation, self.opened.regular)?;
         self.rotation = rotation;
         self.period = rotation.period(now);
         Ok(())
@@ -112,24 +97,24 @@ impl RotatingFile {
 
     /// Whether the file must be rotated before a line of `line` bytes is written. An empty file is never due.
     pub(crate) fn is_due(&self, line: u64, now: SystemTime) -> bool {
-        let full = self.rotation.max_bytes.is_some_and(|most| self.len.saturating_add(line) > most);
-        self.len > 0 && full || self.is_period_over(now)
+        let full = self.rotation.max_bytes.is_some_and(|most| self.opened.len.saturating_add(line) > most);
+        self.opened.len > 0 && full || self.is_period_over(now)
     }
 
     /// Whether the period of what the file has is over.
     pub(crate) fn is_period_over(&self, now: SystemTime) -> bool {
         // Compare with `!=`: a clock that was set back must not stop rotation.
-        self.len > 0 && self.rotation.period(now) != self.period
+        self.opened.len > 0 && self.rotation.period(now) != self.period
     }
 
     /// Returns the number of bytes that fit into the file.
     pub(crate) fn room(&self) -> u64 {
-        self.rotation.max_bytes.map_or(u64::MAX, |most| most.saturating_sub(self.len))
+        self.rotation.max_bytes.map_or(u64::MAX, |most| most.saturating_sub(self.opened.len))
     }
 
     /// Returns the time until the file is due without further writes.
     pub(crate) fn due_in(&self, now: SystemTime) -> Option<Duration> {
-        match self.len {
+        match self.opened.len {
             0 => None,
             _ if self.is_due(0, now) => Some(Duration::ZERO),
             _ => self.rotation.rest_of_period(now),
@@ -170,30 +155,30 @@ impl RotatingFile {
     /// Whether the file was deleted, or its name is that of another file. A file that was moved keeps what is written to
     /// it, until [`Self::reopen`]; but nothing else moves a file that the program rotates.
     pub(crate) fn is_replaced(&mut self) -> bool {
-        if !self.regular {
+        if !self.opened.regular {
             return false;
         }
         let is_other = match fs::metadata(&self.path) {
-            Ok(found) => Some(FileId::from(&found)) != self.id,
+            Ok(found) => Some(FileId::from(&found)) != self.opened.id,
             Err(error) => error.kind() == io::ErrorKind::NotFound && self.rotation.is_enabled(),
         };
         let is_replaced = is_other || self.is_deleted();
         if !is_replaced {
-            self.checked_len = self.len;
+            self.checked_len = self.opened.len;
         }
         is_replaced
     }
 
     pub(crate) fn is_deleted(&self) -> bool {
-        let found = self.file.as_ref().map(File::metadata);
-        self.regular && found.is_some_and(|found| found.is_ok_and(|found| found.nlink() == 0))
+        let found = self.opened.file.as_ref().map(File::metadata);
+        self.opened.regular && found.is_some_and(|found| found.is_ok_and(|found| found.nlink() == 0))
     }
 
     /// Closes the file and opens or creates the file at its path. Returns whether that is a different file. If the old file
     /// was deleted, what was written to it since the last check is written again. After an error the old file stays in use.
     pub(crate) fn reopen(&mut self, now: SystemTime) -> io::Result<bool> {
         let mut opened = AppendFile::append(&self.path, self.compression.is_none())?;
-        let is_another = opened.id != self.id;
+        let is_another = opened.id != self.opened.id;
         if is_another && self.is_deleted() {
             self.copy_unchecked(&mut opened)?;
         }
@@ -221,40 +206,37 @@ impl RotatingFile {
 
     /// Returns what was written since the last check.
     fn unchecked(&mut self) -> io::Result<impl Read> {
-        let file = self.file.as_mut().ok_or_else(without_reader)?;
+        let file = self.opened.file.as_mut().ok_or_else(without_reader)?;
         // Appending does not use the position.
         file.seek(SeekFrom::Start(self.checked_len))?;
-        Ok(Read::take(file, self.len.saturating_sub(self.checked_len)))
+        Ok(Read::take(file, self.opened.len.saturating_sub(self.checked_len)))
     }
 
     /// Writes a prefix of `bytes` and returns its length.
     pub(crate) fn write(&mut self, bytes: &[u8], now: SystemTime) -> io::Result<usize> {
-        if self.len == 0 {
+        if self.opened.len == 0 {
             self.period = self.rotation.period(now);
         }
-        let written = self.file.as_mut().ok_or_else(without_reader)?.write(bytes)?;
-        self.len = self.len.saturating_add(u64::try_from(written).unwrap_or(u64::MAX));
+        let written = self.opened.file.as_mut().ok_or_else(without_reader)?.write(bytes)?;
+        self.opened.len = self.opened.len.saturating_add(u64::try_from(written).unwrap_or(u64::MAX));
         Ok(written)
     }
 
     /// Truncates the last `bytes` bytes, which are a partial line.
     pub(crate) fn truncate_tail(&mut self, bytes: u64) -> io::Result<()> {
-        let Some(file) = self.file.as_ref().filter(|_| self.regular) else {
+        let Some(file) = self.opened.file.as_ref().filter(|_| self.opened.regular) else {
             return Err(io::ErrorKind::Unsupported.into());
         };
         // Another process may have truncated the file.
         let len = file.metadata()?.len().saturating_sub(bytes);
         file.set_len(len)?;
-        self.len = len;
+        self.opened.len = len;
         Ok(())
     }
 
     fn take(&mut self, opened: AppendFile, now: SystemTime) {
-        self.file = opened.file;
-        self.id = opened.id;
-        self.regular = opened.regular;
-        self.len = opened.len;
         self.checked_len = opened.len;
+        self.opened = opened;
         self.period = self.rotation.period(now);
     }
 }

@@ -286,7 +286,7 @@ proptest! {
                     if file.is_due(line.len() as u64, at(now)) {
                         file.rotate(at(now)).unwrap();
                     }
-                    prop_assert!(file.len == 0 || file.room() >= line.len() as u64);
+                    prop_assert!(file.opened.len == 0 || file.room() >= line.len() as u64);
                     prop_assert_eq!(file.write(line.as_bytes(), at(now)).unwrap(), line.len());
                     wanted.extend(line.into_bytes());
                 }

@@ -3,7 +3,7 @@
 mod tls;
 
 use std::fmt::{self, Display};
-use std::io::{self, Write};
+use std::io::Write;
 
 use anstyle::{AnsiColor, Effects, Style};
 use huginn_net::alert::Alert;
@@ -13,8 +13,7 @@ use huginn_net::db::TcpMatch;
 use huginn_net::finding::Connection;
 use huginn_net::finding::TextLimit;
 use huginn_net::finding::{
-    HttpRequestFinding, HttpResponseFinding, HttpVerdict, Match, MtuFinding, SystemCheck, TcpFinding,
-    UptimeFinding,
+    HttpRequestFinding, HttpResponseFinding, HttpVerdict, Match, SystemCheck, TcpFinding, UptimeFinding,
 };
 use huginn_net::http::{Headers, language};
 use huginn_net::record::EventKind;
@@ -52,314 +51,256 @@ impl Blocks {
         }
     }
 
-    /// Writes an event.
-    pub(super) fn write(&self, out: &mut impl Write, event: &Event, file: Option<&str>) -> io::Result<()> {
+    /// Appends an event.
+    pub(super) fn write(&self, text: &mut Vec<u8>, event: &Event, file: Option<&str>) {
+        Block { text, styles: self, limit: event.kind.text_limit() }.event(event, file);
+    }
+}
+
+/// A block that is being written.
+struct Block<'a> {
+    text: &'a mut Vec<u8>,
+    styles: &'a Blocks,
+    /// The limit of captured texts.
+    limit: TextLimit,
+}
+
+impl Block<'_> {
+    fn event(&mut self, event: &Event, file: Option<&str>) {
         let arrow = match event.subject {
             Side::Client => "->",
             Side::Server => "<-",
         };
-        let Self { heading, .. } = self;
+        let Blocks { heading, zone, .. } = self.styles;
+        let (title, ts) = (title(event), zone.display(event.ts));
         let (client, server) = (event.flow.client, event.flow.server);
-        writeln!(
-            out,
-            "{heading}{}{heading:#}  {client} {arrow} {server}  {}",
-            title(event),
-            self.zone.display(event.ts)
-        )?;
-        if let Some(file) = file {
-            self.field(out, "file", file)?;
-        }
-        if let Some(tunnel) = &event.flow.tunnel {
-            self.field(out, "tunnel", Joined(tunnel.layers()))?;
-        }
-        self.field(out, &event.subject.to_string(), event.subject_addr().ip())?;
-        if let Some(conflict) = event.conflict {
-            self.field(out, "conflict", conflict.as_str())?;
-        }
-        self.write_content(out, event)?;
-        event.kind.listed().into_iter().flatten().try_for_each(|entry| {
+        // Writing to memory does not fail.
+        let _ = writeln!(self.text, "{heading}{title}{heading:#}  {client} {arrow} {server}  {ts}");
+        self.optional("file", file);
+        self.optional("tunnel", event.flow.tunnel.as_ref().map(|tunnel| Joined(tunnel.layers())));
+        self.field(&event.subject.to_string(), event.subject_addr().ip());
+        self.optional("conflict", event.conflict.map(|conflict| conflict.as_str()));
+        self.content(event);
+        for entry in event.kind.listed().into_iter().flatten() {
             let watched = if entry.is_watched() { " (watched)" } else { "" };
-            self.field(out, "listed", format_args!("{:#}{watched}", Escaped(entry.label().as_bytes())))
-        })
+            self.field("listed", format_args!("{:#}{watched}", Escaped(entry.label().as_bytes())));
+        }
     }
 
     /// Writes what an event found.
-    fn write_content(&self, out: &mut impl Write, event: &Event) -> io::Result<()> {
-        let limit = event.kind.text_limit();
-        if let Some(alert) = Alert::of(event) {
-            let severity = alert.severity();
-            self.verdict(out, "severity", Some(format_args!("{severity} {}", alert.kind().title())))?;
+    fn content(&mut self, event: &Event) {
+        let alert = Alert::of(event);
+        if let Some(alert) = &alert {
+            let (severity, title) = (alert.severity(), alert.kind().title());
+            self.verdict("severity", Some(format_args!("{severity} {title}")));
         }
         match &event.kind {
-            Finding::Tcp(finding) => self.tcp(out, finding),
-            Finding::HttpRequest(finding) => self.http_request(out, finding, limit),
-            Finding::HttpResponse(finding) => self.http_response(out, finding, limit),
-            Finding::SshClient(finding) => self.ssh(out, &finding.peer, limit),
-            Finding::SshServer(finding) => self.ssh(out, &finding.peer, limit),
-            Finding::SshHandshake(finding) => self.ssh_handshake(out, &finding.negotiation, limit),
-            Finding::TlsClient(finding) => self.tls_client(out, &finding.client, limit),
-            Finding::TlsServer(finding) => self.tls_server(out, &finding.server, limit),
-            Finding::TlsHandshake(finding) => self.tls_handshake(out, &finding.handshake),
-            Finding::TlsCertificates(finding) => self.certificates(out, finding, event, limit),
-            Finding::Uptime(finding) => self.uptime(out, finding),
-            Finding::HostChange(finding) => self.field(out, "systems", finding.change_in_words()),
-            Finding::IpSharing(finding) => self.field(out, "systems", finding.sharing_in_words()),
+            Finding::Tcp(finding) => self.tcp(finding),
+            Finding::HttpRequest(finding) => self.http_request(finding),
+            Finding::HttpResponse(finding) => self.http_response(finding),
+            Finding::SshClient(finding) => self.ssh(&finding.peer),
+            Finding::SshServer(finding) => self.ssh(&finding.peer),
+            Finding::SshHandshake(finding) => self.ssh_handshake(&finding.negotiation),
+            Finding::TlsClient(finding) => self.tls_client(&finding.client),
+            Finding::TlsServer(finding) => self.tls_server(&finding.server),
+            Finding::TlsHandshake(finding) => self.tls_handshake(&finding.handshake),
+            Finding::TlsCertificates(finding) => self.certificates(finding, event.ts),
+            Finding::Uptime(finding) => self.uptime(finding),
+            Finding::HostChange(finding) => self.field("systems", finding.change_in_words()),
+            Finding::IpSharing(finding) => self.field("systems", finding.sharing_in_words()),
             Finding::Mismatch(Consistency { outcome, reasons, .. }) => {
-                self.verdict(out, "outcome", Some(outcome.name()))?;
-                reasons.iter().try_for_each(|reason| self.field(out, "reason", Escaped(reason.as_bytes())))
+                self.verdict("outcome", Some(outcome.name()));
+                reasons.iter().for_each(|reason| self.field("reason", Escaped(reason.as_bytes())));
             }
             Finding::Tool(found) => {
                 let name = if found.resembles { "resembles" } else { "tool" };
-                self.verdict(out, name, Some(&found.label))?;
-                self.field(out, "sent", found.sent())
+                self.verdict(name, Some(&found.label));
+                self.field("sent", found.sent());
             }
-            Finding::Connection(connection) => self.connection(out, connection),
-            Finding::Match(found) => self.matched(out, found, event.packet_number, limit),
-            _ => Alert::of(event).map_or(Ok(()), |alert| {
-                self.field(out, "reason", alert.reason())?;
-                self.field(out, "packets", Joined(alert.packets()))?;
-                self.field(out, "see", alert.kind().page())
-            }),
+            Finding::Connection(connection) => self.connection(connection),
+            Finding::Match(found) => self.matched(found, event.packet_number),
+            _ => {
+                let Some(alert) = alert else { return };
+                self.field("reason", alert.reason());
+                self.field("packets", Joined(alert.packets()));
+                self.field("see", alert.kind().page());
+            }
         }
     }
 
-    fn matched(&self, out: &mut impl Write, found: &Match, packet: u64, limit: TextLimit) -> io::Result<()> {
+    fn matched(&mut self, found: &Match, packet: u64) {
         let Match {
             list, line, kind, value, label, event, server_name, host, user_agent, ja4, software, ..
         } = found;
-        self.verdict(out, "label", Some(format_args!("{:#}", Escaped(label.as_bytes()))))?;
-        self.field(out, kind.name(), format_args!("{:#}", Escaped(value.as_bytes())))?;
-        self.field(out, "event", event)?;
-        self.field(out, "packet", packet)?;
+        self.verdict("label", Some(format_args!("{:#}", Escaped(label.as_bytes()))));
+        self.field(kind.name(), format_args!("{:#}", Escaped(value.as_bytes())));
+        self.field("event", event);
+        self.field("packet", packet);
         let place = line.map_or_else(String::new, |line| format!(", line {line}"));
-        self.field(out, "list", format_args!("{:#}{place}", Escaped(list.as_bytes())))?;
-        for (name, text) in [("sni", server_name), ("host", host), ("user agent", user_agent)] {
-            if let Some(text) = text {
-                self.field(out, name, Wire(text, limit))?;
-            }
-        }
-        if let Some(ja4) = ja4 {
-            self.field(out, "ja4", ja4)?;
-        }
-        match software {
-            Some(found) => self.verdict(out, "software", Some(&found.software)),
-            None => Ok(()),
-        }
+        self.field("list", format_args!("{:#}{place}", Escaped(list.as_bytes())));
+        self.wire("sni", server_name.as_deref());
+        self.wire("host", host.as_deref());
+        self.wire("user agent", user_agent.as_deref());
+        self.optional("ja4", *ja4);
+        self.known("software", software.as_ref().map(|found| &found.software));
     }
 
-    fn connection(&self, out: &mut impl Write, connection: &Connection) -> io::Result<()> {
-        self.field(out, "duration", format_args!("{:.6} s", connection.duration()))?;
+    fn connection(&mut self, connection: &Connection) {
+        self.field("duration", format_args!("{:.6} s", connection.duration()));
         for (name, traffic) in [("sent", connection.client), ("received", connection.server)] {
             let (packets, bytes) = (Amount(traffic.packets, "packet(s)"), Amount(traffic.bytes, "byte(s)"));
-            self.field(out, name, format_args!("{packets}, {bytes}"))?;
+            self.field(name, format_args!("{packets}, {bytes}"));
         }
         if let Some(host) = &connection.host {
             let rest = if connection.host_is_cut { "... (cut)" } else { "" };
-            self.field(out, "host", format_args!("{:#}{rest}", Escaped(host)))?;
+            self.field("host", format_args!("{:#}{rest}", Escaped(host)));
         }
-        for (name, label) in [("system", &connection.client_system), ("server", &connection.server_system)] {
-            self.known(out, name, label.as_ref())?;
-        }
-        self.known(out, "software", connection.client_software.as_ref())?;
-        self.known(out, "web server", connection.server_software.as_ref())?;
-        self.known(out, "tls client", connection.tls_client.as_ref().map(|found| &found.software))?;
-        self.known(out, "ja4", connection.ja4)?;
-        self.known(out, "hassh", connection.hassh)?;
-        self.known(out, "mismatch", connection.mismatch)
+        self.known("system", connection.client_system.as_ref());
+        self.known("server", connection.server_system.as_ref());
+        self.known("software", connection.client_software.as_ref());
+        self.known("web server", connection.server_software.as_ref());
+        self.known("tls client", connection.tls_client.as_ref().map(|found| &found.software));
+        self.known("ja4", connection.ja4);
+        self.known("hassh", connection.hassh);
+        self.known("mismatch", connection.mismatch);
     }
 
-    fn uptime(&self, out: &mut impl Write, UptimeFinding { uptime, .. }: &UptimeFinding) -> io::Result<()> {
+    fn uptime(&mut self, UptimeFinding { uptime, .. }: &UptimeFinding) {
         let (days, hours, minutes) = uptime.days_hours_minutes();
         let modulo = uptime.modulo_days();
-        self.field(out, "uptime", format_args!("{days} d {hours} h {minutes} min, modulo {modulo} d"))?;
-        self.field(
-            out,
-            "clock",
-            format_args!("{} Hz ({:.2} measured)", uptime.frequency, uptime.clock.raw_frequency()),
-        )
+        self.field("uptime", format_args!("{days} d {hours} h {minutes} min, modulo {modulo} d"));
+        let (nominal, measured) = (uptime.frequency, uptime.clock.raw_frequency());
+        self.field("clock", format_args!("{nominal} Hz ({measured:.2} measured)"));
     }
 
-    fn http_request(
-        &self,
-        out: &mut impl Write,
-        finding: &HttpRequestFinding,
-        limit: TextLimit,
-    ) -> io::Result<()> {
+    fn http_request(&mut self, finding: &HttpRequestFinding) {
         let HttpRequestFinding { request, akamai, http3, software, verdict, .. } = finding;
+        let limit = self.limit;
         let (method, target) = (Wire(request.method(), limit), Wire(request.target(), limit));
-        self.field(out, "request", format_args!("{method} {target} HTTP/{}", request.version()))?;
-        self.remarks(out, request.headers(), finding.decrypted)?;
-        self.wire(out, "host", request.host(), limit)?;
-        self.wire(out, "user agent", request.user_agent(), limit)?;
-        if let Some(tag) = request.language() {
-            self.field(out, "language", Wire(language::name(tag).unwrap_or(tag).as_bytes(), limit))?;
-        }
+        self.field("request", format_args!("{method} {target} HTTP/{}", request.version()));
+        self.remarks(request.headers(), finding.decrypted);
+        self.wire("host", request.host());
+        self.wire("user agent", request.user_agent());
+        self.wire("language", request.language().map(|tag| language::name(tag).unwrap_or(tag).as_bytes()));
         let by_settings = software.as_ref().map(|found| found.software.to_string());
-        self.verdict(out, "software", verdict.name().map(|name| name.to_string()).or(by_settings))?;
-        self.http(out, verdict, limit)?;
-        if let Some(akamai) = akamai {
-            self.field(out, "akamai", Computed(akamai, limit))?;
-        }
-        match http3 {
-            Some(fingerprint) => self.field(out, "http3", Computed(fingerprint, limit)),
-            None => Ok(()),
-        }
+        self.verdict("software", verdict.name().map(|name| name.to_string()).or(by_settings));
+        self.http(verdict);
+        self.optional("akamai", akamai.as_ref().map(|akamai| Computed(akamai, limit)));
+        self.optional("http3", http3.as_ref().map(|fingerprint| Computed(fingerprint, limit)));
     }
 
-    fn http_response(
-        &self,
-        out: &mut impl Write,
-        finding: &HttpResponseFinding,
-        limit: TextLimit,
-    ) -> io::Result<()> {
+    fn http_response(&mut self, finding: &HttpResponseFinding) {
         let HttpResponseFinding { response, verdict, .. } = finding;
         let status = response.status().map(|status| format!(" {status}")).unwrap_or_default();
         let blank = if response.reason().is_empty() { "" } else { " " };
-        let reason = Wire(response.reason(), limit);
-        self.field(out, "response", format_args!("HTTP/{}{status}{blank}{reason}", response.version()))?;
-        self.remarks(out, response.headers(), finding.decrypted)?;
-        self.wire(out, "says", response.server(), limit)?;
-        self.verdict(out, "software", verdict.name())?;
-        self.http(out, verdict, limit)
+        let reason = Wire(response.reason(), self.limit);
+        self.field("response", format_args!("HTTP/{}{status}{blank}{reason}", response.version()));
+        self.remarks(response.headers(), finding.decrypted);
+        self.wire("says", response.server());
+        self.verdict("software", verdict.name());
+        self.http(verdict);
     }
 
-    fn remarks(&self, out: &mut impl Write, headers: &Headers, decrypted: bool) -> io::Result<()> {
-        if decrypted {
-            self.field(out, "tls", "decrypted with a logged secret")?;
-        }
-        if headers.is_cut() { self.field(out, "head", "cut: header fields are missing") } else { Ok(()) }
+    fn remarks(&mut self, headers: &Headers, decrypted: bool) {
+        self.optional("tls", decrypted.then_some("decrypted with a logged secret"));
+        self.optional("head", headers.is_cut().then_some("cut: header fields are missing"));
     }
 
-    fn http(&self, out: &mut impl Write, verdict: &HttpVerdict, limit: TextLimit) -> io::Result<()> {
-        let remarks = verdict.params.to_string();
-        if remarks != "none" {
-            self.field(out, "remarks", remarks)?;
-        }
+    fn http(&mut self, verdict: &HttpVerdict) {
+        self.optional("remarks", Some(verdict.params.to_string()).filter(|remarks| remarks != "none"));
         let SystemCheck { claimed, claim_agrees, agrees, .. } = &verdict.system;
         match (claimed, claim_agrees, agrees) {
             (Some(claim), Some(false), _) => {
-                self.field(out, "claims", format_args!("{claim}, which its TCP handshake contradicts"))?;
+                self.field("claims", format_args!("{claim}, which its TCP handshake contradicts"));
             }
             (_, _, Some(false)) => {
-                self.field(out, "runs on", "other systems than that of its TCP handshake")?;
+                self.field("runs on", "other systems than that of its TCP handshake");
             }
             _ => {}
         }
-        self.field(out, "signature", Computed(verdict.raw_sig(), limit))
+        self.field("signature", Computed(verdict.raw_sig(), self.limit));
     }
 
-    /// Writes a field of bytes from the wire; nothing if there are none.
-    fn wire(
-        &self,
-        out: &mut impl Write,
-        name: &str,
-        value: Option<&[u8]>,
-        limit: TextLimit,
-    ) -> io::Result<()> {
-        match value {
-            Some(value) => self.field(out, name, Wire(value, limit)),
-            None => Ok(()),
-        }
-    }
-
-    fn ssh(&self, out: &mut impl Write, peer: &SshPeer, limit: TextLimit) -> io::Result<()> {
-        let Self { known, .. } = self;
+    fn ssh(&mut self, peer: &SshPeer) {
+        let Blocks { known, .. } = self.styles;
         let SshPeer { identification, .. } = peer;
-        let (version, software) = (identification.protocol_version(), identification.software_version());
-        self.field(out, "protocol", format_args!("SSH {}", Wire(version, limit)))?;
-        self.field(out, "software", format_args!("{known}{}{known:#}", Wire(software, limit)))?;
-        self.wire(out, "comments", identification.comments(), limit)?;
+        self.field("protocol", format_args!("SSH {}", Wire(identification.protocol_version(), self.limit)));
+        self.verdict("software", Some(Wire(identification.software_version(), self.limit)));
+        self.wire("comments", identification.comments());
         match peer.hassh() {
-            Some(hassh) => self.field(out, "hassh", format_args!("{known}{hassh}{known:#}")),
-            None => self.field(out, "hassh", "none: no SSH_MSG_KEXINIT"),
+            Some(hassh) => self.field("hassh", format_args!("{known}{hassh}{known:#}")),
+            None => self.field("hassh", "none: no SSH_MSG_KEXINIT"),
         }
     }
 
-    fn ssh_handshake(
-        &self,
-        out: &mut impl Write,
-        negotiation: &Negotiation<'_>,
-        limit: TextLimit,
-    ) -> io::Result<()> {
-        let kind = match negotiation.is_post_quantum() {
-            Some(true) => " (post-quantum)",
-            _ => "",
-        };
-        self.field(out, "kex", format_args!("{}{kind}", Agreed(negotiation.kex(), limit)))?;
-        self.field(out, "host key", Agreed(negotiation.host_key(), limit))?;
+    fn ssh_handshake(&mut self, negotiation: &Negotiation<'_>) {
+        let limit = self.limit;
+        let kind = if negotiation.is_post_quantum() == Some(true) { " (post-quantum)" } else { "" };
+        self.field("kex", format_args!("{}{kind}", Agreed(negotiation.kex(), limit)));
+        self.field("host key", Agreed(negotiation.host_key(), limit));
         for (name, sender) in [("to server", Side::Client), ("to client", Side::Server)] {
             let [cipher, mac, compression] =
                 [negotiation.cipher(sender), negotiation.mac(sender), negotiation.compression(sender)]
                     .map(|name| Agreed(name, limit));
-            self.field(out, name, format_args!("{cipher}, MAC {mac}, compression {compression}"))?;
+            self.field(name, format_args!("{cipher}, MAC {mac}, compression {compression}"));
         }
-        self.field(out, "strict kex", if negotiation.is_strict_kex() { "yes" } else { "no" })?;
-        match negotiation.guess() {
-            Some(KexGuess::Right) => self.field(out, "guess", "right"),
-            Some(KexGuess::Wrong) => {
-                self.field(out, "guess", "wrong: the first packet of the key exchange is ignored")
-            }
-            None => Ok(()),
-        }?;
-        match negotiation.unmatched() {
-            Some(list) => {
-                let Self { unknown, .. } = self;
-                self.field(out, "fails", format_args!("{unknown}no match in {list}{unknown:#}"))
-            }
-            None => Ok(()),
+        self.field("strict kex", if negotiation.is_strict_kex() { "yes" } else { "no" });
+        let guess = negotiation.guess().map(|guess| match guess {
+            KexGuess::Right => "right",
+            KexGuess::Wrong => "wrong: the first packet of the key exchange is ignored",
+        });
+        self.optional("guess", guess);
+        if let Some(list) = negotiation.unmatched() {
+            let Blocks { unknown, .. } = self.styles;
+            self.field("fails", format_args!("{unknown}no match in {list}{unknown:#}"));
         }
     }
 
-    /// Writes the first texts of a list of `count`, unless it is empty.
-    fn start_of_list(
-        &self,
-        out: &mut impl Write,
-        name: &str,
-        first: &[String],
-        count: usize,
-    ) -> io::Result<()> {
-        match count.saturating_sub(first.len()) {
-            _ if count == 0 => Ok(()),
-            0 => self.field(out, name, Joined(first)),
-            more => self.field(out, name, format_args!("{}... ({more} more)", Joined(first))),
-        }
-    }
-
-    fn tcp(&self, out: &mut impl Write, finding: &TcpFinding) -> io::Result<()> {
+    fn tcp(&mut self, finding: &TcpFinding) {
         let found = finding.matched.as_ref();
         let name = if found.is_some_and(|found| found.label.is_tool()) { "tool" } else { "system" };
-        self.verdict(out, name, found.map(TcpMatch::name))?;
-        if let Some(distance) = finding.distance.in_words() {
-            self.field(out, "distance", distance)?;
+        self.verdict(name, found.map(TcpMatch::name));
+        self.optional("distance", finding.distance.in_words());
+        self.optional("remarks", Some(finding.params.to_string()).filter(|remarks| remarks != "none"));
+        if let Some(found) = &finding.link {
+            self.known("link", found.link.as_deref());
+            self.field("mtu", format_args!("{} bytes", found.mtu));
         }
-        let remarks = finding.params.to_string();
-        if remarks != "none" {
-            self.field(out, "remarks", remarks)?;
-        }
-        if let Some(MtuFinding { mtu, link, .. }) = &finding.link {
-            self.known(out, "link", link.as_deref())?;
-            self.field(out, "mtu", format_args!("{mtu} bytes"))?;
-        }
-        self.field(out, "signature", finding.signature)
+        self.field("signature", finding.signature);
     }
 
     /// Writes a field with the match of the database.
-    fn verdict(&self, out: &mut impl Write, name: &str, value: Option<impl Display>) -> io::Result<()> {
-        let Self { known, unknown, .. } = self;
+    fn verdict(&mut self, name: &str, value: Option<impl Display>) {
+        let Blocks { known, unknown, .. } = self.styles;
         match value {
-            Some(value) => self.field(out, name, format_args!("{known}{value}{known:#}")),
-            None => self.field(out, name, format_args!("{unknown}unknown{unknown:#}")),
+            Some(value) => self.field(name, format_args!("{known}{value}{known:#}")),
+            None => self.field(name, format_args!("{unknown}unknown{unknown:#}")),
         }
     }
 
     /// Writes a field with a value that was found; nothing if there is none.
-    fn known(&self, out: &mut impl Write, name: &str, value: Option<impl Display>) -> io::Result<()> {
-        if value.is_some() { self.verdict(out, name, value) } else { Ok(()) }
+    fn known(&mut self, name: &str, value: Option<impl Display>) {
+        if value.is_some() {
+            self.verdict(name, value);
+        }
     }
 
-    fn field(&self, out: &mut impl Write, name: &str, value: impl Display) -> io::Result<()> {
-        let style = self.name;
-        writeln!(out, "  {style}{name:NAME_WIDTH$}{style:#}{value}")
+    /// Writes a field of bytes from the wire; nothing if there are none.
+    fn wire(&mut self, name: &str, value: Option<&[u8]>) {
+        self.optional(name, value.map(|value| Wire(value, self.limit)));
+    }
+
+    /// Writes a field; nothing without a value.
+    fn optional(&mut self, name: &str, value: Option<impl Display>) {
+        if let Some(value) = value {
+            self.field(name, value);
+        }
+    }
+
+    fn field(&mut self, name: &str, value: impl Display) {
+        let style = self.styles.name;
+        // Writing to memory does not fail.
+        let _ = writeln!(self.text, "  {style}{name:NAME_WIDTH$}{style:#}{value}");
     }
 }
 

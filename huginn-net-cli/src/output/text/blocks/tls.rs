@@ -2,211 +2,162 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
-use std::io::{self, Write};
 
 use huginn_net::core::{Amount, HexDigits};
-use huginn_net::finding::{TextLimit, TlsCertificatesFinding};
+use huginn_net::finding::TlsCertificatesFinding;
 use huginn_net::tls::{
     CertificateFields, Ech, KeyExchange, KeyShare, OuterEch, QuicFingerprint, Resumption, TlsAlert,
     TlsCertificates, TlsClient, TlsHandshake, TlsServer, Transport, Version, is_grease, names,
 };
-use huginn_net::{Escaped, Event, Timestamp};
+use huginn_net::{Escaped, Timestamp};
 
-use super::{Blocks, Joined, Wire};
+use super::{Block, Joined};
 use crate::limits::MAX_LISTED;
 
-impl Blocks {
-    pub(super) fn tls_client(
-        &self,
-        out: &mut impl Write,
-        client: &TlsClient,
-        limit: TextLimit,
-    ) -> io::Result<()> {
+impl Block<'_> {
+    pub(super) fn tls_client(&mut self, client: &TlsClient) {
         let TlsClient { hello, retry, quic, .. } = client;
-        let Self { known, .. } = self;
         let again = if *retry { ", after a HelloRetryRequest" } else { "" };
-        self.field(out, "protocol", format_args!("{}{again}", protocol(hello.transport(), hello.version())))?;
-        self.wire(out, "sni", hello.server_name(), limit)?;
-        self.protocols(out, "alpn", hello.alpn(), limit)?;
-        self.numbers(out, "groups", hello.supported_groups(), names::group)?;
+        self.field("protocol", format_args!("{}{again}", protocol(hello.transport(), hello.version())));
+        self.wire("sni", hello.server_name());
+        self.protocols("alpn", hello.alpn());
+        self.numbers("groups", hello.supported_groups(), names::group);
         let shares = hello.key_shares().filter(|share| !is_grease(share.group));
-        self.list(out, "key shares", shares.map(key_share))?;
-        self.numbers(out, "signatures", hello.signature_algorithms(), names::signature_scheme)?;
-        let of_certificates = hello.signature_algorithms_cert();
-        self.numbers(out, "cert signs", of_certificates, names::signature_scheme)?;
-        self.list(out, "anchors", hello.trust_anchors().unwrap_or_default())?;
+        self.list("key shares", shares.map(key_share));
+        self.numbers("signatures", hello.signature_algorithms(), names::signature_scheme);
+        self.numbers("cert signs", hello.signature_algorithms_cert(), names::signature_scheme);
+        self.list("anchors", hello.trust_anchors().unwrap_or_default());
         match (hello.session_ticket(), hello.psk_identities().count()) {
-            (_, keys @ 1..) => self.field(out, "resumes", amount(keys, "pre-shared key(s)"))?,
+            (_, keys @ 1..) => self.field("resumes", amount(keys, "pre-shared key(s)")),
             (Some(ticket @ [_, ..]), _) => {
-                self.field(out, "resumes", format_args!("ticket of {}", amount(ticket.len(), "byte(s)")))?;
+                self.field("resumes", format_args!("ticket of {}", amount(ticket.len(), "byte(s)")));
             }
-            (Some([]), _) => self.field(out, "ticket", "requested")?,
+            (Some([]), _) => self.field("ticket", "requested"),
             (None, _) => {}
         }
-        if hello.has_early_data() {
-            self.field(out, "early data", "follows the hello")?;
-        }
-        let compression = hello.certificate_compression();
-        self.numbers(out, "compress", compression, names::certificate_compression)?;
-        if let Some(limit) = hello.record_size_limit() {
-            self.field(out, "max record", amount(limit.into(), "byte(s)"))?;
-        }
-        self.protocols(out, "alps", hello.alps(), limit)?;
-        self.list(out, "grease", hello.grease())?;
+        self.optional("early data", hello.has_early_data().then_some("follows the hello"));
+        self.numbers("compress", hello.certificate_compression(), names::certificate_compression);
+        self.optional("max record", hello.record_size_limit().map(|limit| amount(limit.into(), "byte(s)")));
+        self.protocols("alps", hello.alps());
+        self.list("grease", hello.grease());
         let unknown = hello.unknown_extensions();
         let unknown = unknown.map(|extension| format!("{:04x} ({})", extension.kind, extension.data.len()));
-        self.list(out, "unknown", unknown)?;
-        if let Some(ech) = hello.ech() {
-            self.field(out, "ech", ech_in_words(ech))?;
-            if matches!(ech, Ech::Outer(_)) && hello.has_server_name() {
-                self.field(out, "", "unless it is GREASE, the sni is the outer name")?;
-            }
+        self.list("unknown", unknown);
+        self.optional("ech", hello.ech().map(ech_in_words));
+        if matches!(hello.ech(), Some(Ech::Outer(_))) && hello.has_server_name() {
+            self.field("", "unless it is GREASE, the sni is the outer name");
         }
-        self.field(out, "ja4", format_args!("{known}{}{known:#}", hello.ja4()))?;
-        self.field(out, "ja3", hello.ja3_hash())?;
-        let Some(quic) = quic else { return Ok(()) };
-        let fingerprint = QuicFingerprint::sorted(quic.version, hello.transport_parameters());
-        self.wire(out, "quic", Some(fingerprint.as_str().as_bytes()), limit)
+        self.known("ja4", Some(hello.ja4()));
+        self.field("ja3", hello.ja3_hash());
+        if let Some(quic) = quic {
+            let fingerprint = QuicFingerprint::sorted(quic.version, hello.transport_parameters());
+            self.wire("quic", Some(fingerprint.as_str().as_bytes()));
+        }
     }
 
-    pub(super) fn tls_server(
-        &self,
-        out: &mut impl Write,
-        server: &TlsServer,
-        limit: TextLimit,
-    ) -> io::Result<()> {
+    pub(super) fn tls_server(&mut self, server: &TlsServer) {
         let TlsServer { hello, .. } = server;
         let again = if hello.is_retry_request() { ", HelloRetryRequest" } else { "" };
-        self.field(out, "protocol", format_args!("{}{again}", protocol(hello.transport(), hello.version())))?;
+        self.field("protocol", format_args!("{}{again}", protocol(hello.transport(), hello.version())));
         let suite = hello.cipher_suite();
         match names::cipher_suite(suite) {
-            Some(name) => self.field(out, "cipher", format_args!("{suite:04x} {name}"))?,
-            None => self.field(out, "cipher", format_args!("{suite:04x}"))?,
+            Some(name) => self.field("cipher", format_args!("{suite:04x} {name}")),
+            None => self.field("cipher", format_args!("{suite:04x}")),
         }
-        self.wire(out, "alpn", hello.alpn(), limit)?;
+        self.wire("alpn", hello.alpn());
         match (hello.group(), hello.key_share()) {
             (Some(number), Some(key)) => {
-                self.field(out, "key share", key_share(KeyShare { group: number, key }))?
+                self.field("key share", key_share(KeyShare { group: number, key }));
             }
-            (Some(number), None) => self.field(out, "group", group(number))?,
+            (Some(number), None) => self.field("group", group(number)),
             (None, _) => {}
         }
-        if let Some(place) = hello.selected_psk() {
-            self.field(out, "resumes", format_args!("pre-shared key {place} of the client"))?;
-        }
-        let kinds = hello.extensions().map(|extension| extension.kind);
-        self.numbers(out, "extensions", kinds, names::extension)?;
-        self.field(out, "ja3s", hello.ja3s_hash())
+        let key = hello.selected_psk().map(|place| format!("pre-shared key {place} of the client"));
+        self.optional("resumes", key);
+        self.numbers("extensions", hello.extensions().map(|extension| extension.kind), names::extension);
+        self.field("ja3s", hello.ja3s_hash());
     }
 
-    pub(super) fn certificates(
-        &self,
-        out: &mut impl Write,
-        finding: &TlsCertificatesFinding,
-        event: &Event,
-        limit: TextLimit,
-    ) -> io::Result<()> {
+    pub(super) fn certificates(&mut self, finding: &TlsCertificatesFinding, ts: Timestamp) {
         let TlsCertificates { certificates, has_more, .. } = &finding.certificates;
-        if certificates.is_empty() {
-            self.field(out, "cert", "none")?;
-        }
+        self.optional("cert", certificates.is_empty().then_some("none"));
         for certificate in certificates {
-            self.field(out, "cert", Wire(certificate.to_string().as_bytes(), limit))?;
+            self.wire("cert", Some(certificate.to_string().as_bytes()));
             if let Some(fields) = certificate.fields() {
-                let names = fields.alternative_names.iter().flat_map(|found| &*found.names);
-                let names = names.map(|name| format!("{:#}", Escaped(name.to_string().as_bytes())));
-                self.list(out, "names", names)?;
-                let key = fields.key.as_deref().unwrap_or("unknown");
-                match fields.key_bits {
-                    Some(bits) => self.field(out, "key", format_args!("{key}, {bits} bits"))?,
-                    None => self.field(out, "key", key)?,
-                }
+                self.certificate_fields(fields);
             }
-            if let Some(fields) = certificate.fields() {
-                self.certificate_fields(out, fields)?;
-            }
-            self.field(out, "sha256", HexDigits(certificate.sha256()))?;
-            self.field(out, "sha1", HexDigits(certificate.sha1()))?;
+            self.field("sha256", HexDigits(certificate.sha256()));
+            self.field("sha1", HexDigits(certificate.sha1()));
         }
-        if *has_more {
-            self.field(out, "cert", "more, which are not read")?;
-        }
-        let remarks = certificate_remarks(finding, event.ts);
-        if remarks.is_empty() { Ok(()) } else { self.field(out, "remarks", Joined(&remarks)) }
+        self.optional("cert", has_more.then_some("more, which are not read"));
+        let remarks = certificate_remarks(finding, ts);
+        self.optional("remarks", (!remarks.is_empty()).then_some(Joined(&remarks)));
     }
 
-    /// Writes what is known of a certificate beside its names and its key.
-    fn certificate_fields(&self, out: &mut impl Write, fields: &CertificateFields) -> io::Result<()> {
-        let CertificateFields { serial, signature_algorithm, is_ca, is_self_issued, .. } = fields;
-        if let Some(serial) = serial {
-            self.field(out, "serial", serial)?;
-        }
-        if let Some(algorithm) = signature_algorithm {
-            self.field(out, "signature", algorithm)?;
-        }
-        if let Some(is_ca) = is_ca {
-            self.field(out, "authority", if *is_ca { "yes" } else { "no" })?;
-        }
-        if *is_self_issued { self.field(out, "issued by", "itself") } else { Ok(()) }
+    /// Writes what is known of a certificate beside its subject.
+    fn certificate_fields(&mut self, fields: &CertificateFields) {
+        let names = fields.alternative_names.iter().flat_map(|found| &*found.names);
+        self.list("names", names.map(|name| format!("{:#}", Escaped(name.to_string().as_bytes()))));
+        let bits = fields.key_bits.map(|bits| format!(", {bits} bits")).unwrap_or_default();
+        self.field("key", format_args!("{}{bits}", fields.key.as_deref().unwrap_or("unknown")));
+        self.optional("serial", fields.serial.as_ref());
+        self.optional("signature", fields.signature_algorithm.as_ref());
+        self.optional("authority", fields.is_ca.map(|is_ca| if is_ca { "yes" } else { "no" }));
+        self.optional("issued by", fields.is_self_issued.then_some("itself"));
     }
 
     /// Writes the names of numbers without GREASE, which has a line of its own, or their digits.
     fn numbers(
-        &self,
-        out: &mut impl Write,
+        &mut self,
         title: &str,
         numbers: impl Iterator<Item = u16> + Clone,
         name: fn(u16) -> Option<&'static str>,
-    ) -> io::Result<()> {
+    ) {
         let numbers = numbers.filter(|number| !is_grease(*number));
-        self.list(out, title, numbers.map(|number| names::or_digits(number, name)))
+        self.list(title, numbers.map(|number| names::or_digits(number, name)));
     }
 
     /// Writes the start of a list, and the number of the other elements.
-    fn list(
-        &self,
-        out: &mut impl Write,
-        title: &str,
-        values: impl Iterator<Item = impl ToString> + Clone,
-    ) -> io::Result<()> {
+    fn list(&mut self, title: &str, values: impl Iterator<Item = impl ToString> + Clone) {
         let first: Vec<String> = values.clone().take(MAX_LISTED).map(|value| value.to_string()).collect();
-        self.start_of_list(out, title, &first, values.count())
+        self.start_of_list(title, &first, values.count());
     }
 
     /// Writes names of protocols, as many as fit in the limit.
-    fn protocols<'t>(
-        &self,
-        out: &mut impl Write,
-        title: &str,
-        names: impl Iterator<Item = &'t [u8]> + Clone,
-        limit: TextLimit,
-    ) -> io::Result<()> {
-        let fitting = limit.fitting(names.clone().map(<[u8]>::len));
+    fn protocols<'t>(&mut self, title: &str, names: impl Iterator<Item = &'t [u8]> + Clone) {
+        let fitting = self.limit.fitting(names.clone().map(<[u8]>::len));
         let first: Vec<String> =
             names.clone().take(fitting).map(|name| format!("{:#}", Escaped(name))).collect();
-        self.start_of_list(out, title, &first, names.count())
+        self.start_of_list(title, &first, names.count());
     }
 
-    pub(super) fn tls_handshake(&self, out: &mut impl Write, found: &TlsHandshake) -> io::Result<()> {
-        self.field(out, "handshake", if found.completed { "completed" } else { "failed" })?;
+    /// Writes the first texts of a list of `count`, unless it is empty.
+    fn start_of_list(&mut self, title: &str, first: &[String], count: usize) {
+        match count.saturating_sub(first.len()) {
+            _ if count == 0 => {}
+            0 => self.field(title, Joined(first)),
+            more => self.field(title, format_args!("{}... ({more} more)", Joined(first))),
+        }
+    }
+
+    pub(super) fn tls_handshake(&mut self, found: &TlsHandshake) {
+        self.field("handshake", if found.completed { "completed" } else { "failed" });
         match found.resumption {
-            Some(Resumption::SessionId) => self.field(out, "resumed", "session id")?,
-            Some(Resumption::Ticket) => self.field(out, "resumed", "ticket")?,
-            Some(Resumption::Psk) => self.field(out, "resumed", "pre-shared key")?,
+            Some(Resumption::SessionId) => self.field("resumed", "session id"),
+            Some(Resumption::Ticket) => self.field("resumed", "ticket"),
+            Some(Resumption::Psk) => self.field("resumed", "pre-shared key"),
             _ => {}
         }
         match found.key_exchange {
-            Some(KeyExchange::Group(number)) => self.field(out, "group", group(number))?,
+            Some(KeyExchange::Group(number)) => self.field("group", group(number)),
             Some(KeyExchange::FiniteField(bits)) => {
-                self.field(out, "group", format_args!("Diffie-Hellman, {bits} bits"))?;
+                self.field("group", format_args!("Diffie-Hellman, {bits} bits"));
             }
             _ => {}
         }
-        if found.certificate_request.is_some() {
-            self.field(out, "client cert", "requested")?;
-        }
-        found.alerts.iter().try_for_each(|alert| self.field(out, "alert", alert_in_words(*alert)))?;
-        found.quic_error.iter().try_for_each(|code| self.field(out, "quic error", code))
+        self.optional("client cert", found.certificate_request.is_some().then_some("requested"));
+        found.alerts.iter().for_each(|alert| self.field("alert", alert_in_words(*alert)));
+        self.optional("quic error", found.quic_error);
     }
 }
 
